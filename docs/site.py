@@ -82,7 +82,7 @@ def main() -> int:
     version = re.search(r'^version = "([^"]+)"', (ROOT / "Cargo.toml").read_text(), re.MULTILINE)[1]
     # The second switches an advertisement of the theme off.
     environment = os.environ | {"SKEIN_SITE_NAME": f"Skein {version}", "NO_MKDOCS_2_WARNING": "1"}
-    command = [python_with_packages(), "-m", "mkdocs", "build", "--quiet", "--strict", "--config-file", ROOT / "docs/mkdocs.yml"]
+    command = [python_with_packages(), "-m", "mkdocs", "build", "--strict", "--config-file", ROOT / "docs/mkdocs.yml"]
     built = subprocess.run(command, env=environment, check=False).returncode == 0
     if built and not faults:
         print(f"the site of Skein {version}: {TARGET / 'site/index.html'}")

@@ -5,6 +5,7 @@
 
 use super::{PLANE, SYSTEM, kubectl, kubectl_line, object, objects, rendered};
 use std::time::Duration;
+use testkit::control_plane::workspace_root;
 use testkit::wait_for;
 
 /// Whether the ServiceAccount may do this.
@@ -190,6 +191,106 @@ fn our_roles_stand_alone_and_grounding_can_be_given_without_killing() {
     ] {
         assert!(!user_may("may-ground", &format!("{request} -n range")), "may {request}");
     }
+}
+
+/// What kubectl prints, on either stream, when `user` asks for this.
+fn answer(user: &str, line: &str) -> String {
+    let user = format!("--as={user}");
+    let mut args = vec![user.as_str()];
+    args.extend(line.split(' '));
+    let output = PLANE.kubectl().output(&args).unwrap();
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+#[test]
+fn a_planner_reads_all_kinds_and_writes_by_dry_run_only() {
+    let refused = "you may plan and not command";
+    let example = |name: &str| {
+        let path = workspace_root().join("examples").join(name);
+        path.to_str().unwrap().to_owned()
+    };
+    let (swarm, operator) = (example("bench.yaml"), example("operator.yaml"));
+    for (user, role) in [
+        ("paula", "skein-planner"),
+        ("otto", "skein-operator"),
+        ("odile", "skein-operator"),
+        ("odile", "skein-planner"),
+    ] {
+        kubectl_line(&format!(
+            "create clusterrolebinding {user}-{role} --clusterrole={role} --user={user}"
+        ));
+    }
+    for kind in [
+        "swarms",
+        "drones",
+        "missions",
+        "vehicles",
+        "groundorders",
+        "geofences",
+        "parameterprofiles",
+        "operators",
+    ] {
+        assert!(user_may("paula", &format!("list {kind}.skein.dev -A")), "{kind}");
+    }
+    for request in [
+        "ground swarms.skein.dev -A",
+        "release swarms.skein.dev -A",
+        "resume drones.skein.dev -A",
+        "connect drones.skein.dev -A",
+        "kill drones.skein.dev -A",
+        "create groundorders.skein.dev",
+        "delete vehicles.skein.dev",
+        "deletecollection swarms.skein.dev -A",
+        "patch drones.skein.dev --subresource=status -A",
+        "get drones.skein.dev --subresource=log -A",
+        "get secrets -A",
+    ] {
+        assert!(!user_may("paula", request), "may {request}");
+    }
+    // A policy takes effect some moments after its creation. An Operator moves no vehicle.
+    wait_for("the policy to be in force", Duration::from_secs(60), || {
+        let said = answer("paula", &format!("create -f {operator}"));
+        if said.contains(" created") {
+            kubectl_line(&format!("delete -f {operator}"));
+        }
+        anyhow::ensure!(said.contains(refused), "{said}");
+        Ok(())
+    })
+    .unwrap();
+    kubectl_line(&format!("create -f {swarm}"));
+    let writes = [
+        "scale swarm/bench --replicas=3",
+        "annotate swarm bench note=x",
+        "patch swarm bench --type=merge -p {\"spec\":{\"grounded\":false}}",
+        "delete swarm bench",
+    ];
+    for write in writes {
+        let said = answer("paula", write);
+        assert!(said.contains(refused), "{write}: {said}");
+        let said = answer("paula", &format!("{write} --dry-run=server"));
+        assert!(!said.contains("rror") && !said.contains("denied"), "{write}: {said}");
+    }
+    for file in ["mission.yaml", "operator.yaml", "geofence.yaml"].map(example) {
+        let said = answer("paula", &format!("apply --dry-run=server -f {file}"));
+        assert!(said.contains("created (server dry run)"), "{file}: {said}");
+        let said = answer("paula", &format!("create -f {file}"));
+        assert!(said.contains(refused), "{file}: {said}");
+    }
+    // Those who fly are not held, in a namespace or outside of all; a planner who also flies is not either.
+    for user in ["otto", "odile"] {
+        for write in [
+            "annotate swarm bench note=x --overwrite".to_owned(),
+            format!("create -f {operator}"),
+            format!("delete -f {operator}"),
+        ] {
+            let said = answer(user, &write);
+            assert!(
+                !said.contains("denied") && !said.contains("rror"),
+                "{user}: {write}: {said}"
+            );
+        }
+    }
+    kubectl_line("delete swarm bench");
 }
 
 #[test]

@@ -37,11 +37,11 @@ NAMES = {
     "polygon": "Place",
     "center": "Place",
     "eu": "EuropeanClass",
-    "exclude": "ExcludedTime",
+    "exclude": "Exclusion",
     "from": "PartStart",
     "location": "OperatorLocation",
     "metadata": "Metadata",
-    "points": "FormationPoint",
+    "points": "Station",
     "refused": "RefusedVehicle",
     "values": "RuleValue",
     "actions": "WaypointAction",
@@ -172,21 +172,23 @@ class Models:
 def short(path: list[str]) -> str:
     """The short name of the class of a field; the items of a list are one each."""
     last = path[-1].removesuffix("[]")
-    name = NAMES.get(last, last[:1].upper() + last[1:])
+    name = NAMES.get(last) or last[:1].upper() + last[1:]
     if last in KIND_PREFIXED and len(path) > 1:
-        return path[-2][:1].upper() + path[-2][1:] + name
+        return ("" if path[-2] == "spec" else path[-2][:1].upper() + path[-2][1:]) + name
     plural = path[-1].endswith("[]") and last not in NAMES and name.endswith("s")
     return name[:-1] if plural else name
 
 
 def key(schema: Schema) -> str:
     """The same for schemas that come to the same class, whatever their descriptions and rules say."""
-    return json.dumps(shape(schema), sort_keys=True)
+    return json.dumps({**shape(schema), "nullable": None, "default": None}, sort_keys=True)
 
 
 def shape(schema: Schema) -> Schema:
     """What of a schema the class has."""
-    kept: Schema = {name: schema[name] for name in ("type", "format", "enum", "required", "nullable", "default") if name in schema}
+    kept: Schema = {
+        name: schema[name] for name in ("type", "format", "enum", "required", "nullable", "default") if name in schema
+    }
     kept["bounds"] = sorted(bounds(schema))
     kept["properties"] = {name: shape(child) for name, child in schema.get("properties", {}).items()}
     for part in ("items", "additionalProperties"):
@@ -206,9 +208,9 @@ def bounds(schema: Schema) -> Iterator[tuple[str, str]]:
         if schema.get("type") in ("integer", "number") and (found := RANGE.match(rule["rule"])):
             low, least, high, most = found.groups()
             number = int if schema["type"] == "integer" else float
-            yield words[low], str(number(least))
+            yield words[low], f"{number(least):g}"
             if high:
-                yield words[high], str(number(most))
+                yield words[high], f"{number(most):g}"
 
 
 def doc(text: str, indent: int) -> list[str]:
@@ -242,9 +244,7 @@ def models() -> str:
     )
     exported = sorted([*written.classes, "Condition"])
     names = "\n".join(f'    "{name}",' for name in exported)
-    rebuild = "\n".join(
-        f"{crd['spec']['names']['kind']}.model_rebuild()" for crd in crds
-    )
+    rebuild = "\n".join(f"{crd['spec']['names']['kind']}.model_rebuild()" for crd in crds)
     return "\n\n\n".join([head.rstrip(), *written.classes.values(), f"__all__ = [\n{names}\n]", rebuild]) + "\n"
 
 

@@ -49,10 +49,10 @@ class Station(Model):
     limits that the coordinator is started with.
     """
 
-    latitude_degrees: Annotated[float, Field(ge=-90.0, le=90.0)]
+    latitude_degrees: Annotated[float, Field(ge=-90, le=90)]
     """Degrees, WGS 84, north positive."""
 
-    longitude_degrees: Annotated[float, Field(ge=-180.0, le=180.0)]
+    longitude_degrees: Annotated[float, Field(ge=-180, le=180)]
     """Degrees, WGS 84, east positive."""
 
     altitude_reference: Literal["AboveHome", "AboveMeanSeaLevel"] = "AboveHome"
@@ -60,12 +60,12 @@ class Station(Model):
     default) or AboveMeanSeaLevel.
     """
 
-    heading_degrees: Annotated[float, Field(ge=0.0, lt=360.0)] | None = None
+    heading_degrees: Annotated[float, Field(ge=0, lt=360)] | None = None
     """Where the nose points while it holds there, in degrees clockwise from true north, from 0 up to 360. When left
     out, the autopilot decides; most point it along the way that they came.
     """
 
-    speed_meters_per_second: Annotated[float, Field(gt=0.0, le=20.0)] | None = None
+    speed_meters_per_second: Annotated[float, Field(gt=0, le=20)] | None = None
     """How fast it flies there over ground, in meters per second, above 0 and up to 20. When left out, the autopilot
     decides; once given, a speed stays until the vehicle has landed.
     """
@@ -104,7 +104,7 @@ class DroneSpec(Model):
     when the Drone is deleted or its node is drained. Leave it out to hold above home, at takeoffAltitudeMeters.
     """
 
-    takeoff_altitude_meters: Annotated[float, Field(ge=1.0, le=120.0)] = 10.0
+    takeoff_altitude_meters: Annotated[float, Field(ge=1, le=120)] = 10.0
     """Height at which the vehicle holds, in meters above its home position (MAVLink: relative altitude). 1 to 120, 10
     when left out.
     """
@@ -265,7 +265,7 @@ class VehicleSelector(Model):
     """
 
 
-class GeofencePlace(Model):
+class Place(Model):
     """Its center."""
 
     latitude_degrees: Annotated[float, Field(ge=-90, le=90)]
@@ -278,20 +278,20 @@ class GeofencePlace(Model):
 class Circle(Model):
     """A circle."""
 
-    center: GeofencePlace
+    center: Place
     """Its center."""
 
     radius_meters: Annotated[float, Field(ge=5, le=20000)]
     """Its radius in meters, 5 to 20,000."""
 
 
-class ExcludedTime(Model):
+class Exclusion(Model):
     """A polygon or a circle."""
 
     circle: Circle | None = None
     """A circle."""
 
-    polygon: list[GeofencePlace] | None = None
+    polygon: list[Place] | None = None
     """Its corners, in their order around it, the last not equal to the first."""
 
 
@@ -318,18 +318,18 @@ class GeofenceSpec(Model):
     Geofences that select one vehicle the last in this order counts.
     """
 
-    ceiling_meters: Annotated[float, Field(ge=10.0, le=3000.0)] | None = None
+    ceiling_meters: Annotated[float, Field(ge=10, le=3000)] | None = None
     """The vehicle has to be below this, in meters above its home position. 10 to 3000."""
 
-    exclude: list[ExcludedTime] | None = None
+    exclude: list[Exclusion] | None = None
     """The vehicle has to be outside all of these."""
 
-    floor_meters: Annotated[float, Field(ge=1.0, le=1000.0)] | None = None
+    floor_meters: Annotated[float, Field(ge=1, le=1000)] | None = None
     """The vehicle has to be above this once it has climbed above it, in meters above its home position. 1 to 1000. PX4
     keeps no floor: with one, no PX4 vehicle can be selected.
     """
 
-    include: list[ExcludedTime] | None = None
+    include: list[Exclusion] | None = None
     """The vehicle has to be inside all of these."""
 
     windows: list[Window] | None = None
@@ -457,7 +457,7 @@ class WaypointAction(Model):
     type: Literal["Photo", "PhotoEvery", "EndPhotos"]
     """Photo (one photo), PhotoEvery (a photo now and each time that distanceMeters are flown) or EndPhotos (end that)."""
 
-    distance_meters: Annotated[float, Field(gt=0.0, le=1000.0)] | None = None
+    distance_meters: Annotated[float, Field(gt=0, le=1000)] | None = None
     """From one photo to the next, in meters, above 0 and up to 1000."""
 
 
@@ -467,10 +467,10 @@ class Waypoint(Model):
     altitude_meters: float
     """Height in meters, above what altitudeReference names. Above home: 1 to 120."""
 
-    latitude_degrees: Annotated[float, Field(ge=-90.0, le=90.0)]
+    latitude_degrees: Annotated[float, Field(ge=-90, le=90)]
     """Degrees, WGS 84, north positive."""
 
-    longitude_degrees: Annotated[float, Field(ge=-180.0, le=180.0)]
+    longitude_degrees: Annotated[float, Field(ge=-180, le=180)]
     """Degrees, WGS 84, east positive."""
 
     actions: list[WaypointAction] | None = None
@@ -479,15 +479,15 @@ class Waypoint(Model):
     altitude_reference: Literal["AboveHome", "AboveMeanSeaLevel"] | None = None
     """What altitudeMeters is measured from: AboveHome (the default) or AboveMeanSeaLevel."""
 
-    heading_degrees: Annotated[float, Field(ge=0.0, lt=360.0)] | None = None
+    heading_degrees: Annotated[float, Field(ge=0, lt=360)] | None = None
     """Where the nose points there, in degrees clockwise from true north, from 0 up to 360. When left out, the
     autopilot decides.
     """
 
-    hold_seconds: Annotated[float, Field(ge=0.0, le=3600.0)] | None = None
+    hold_seconds: Annotated[float, Field(ge=0, le=3600)] | None = None
     """How many seconds the vehicle holds there, 0 to 3600; 0 when left out."""
 
-    speed_meters_per_second: Annotated[float, Field(gt=0.0, le=20.0)] | None = None
+    speed_meters_per_second: Annotated[float, Field(gt=0, le=20)] | None = None
     """How fast it is flown to over ground, in meters per second, above 0 and up to 20. When left out: as to the place
     before, and to the first as the autopilot decides.
     """
@@ -500,27 +500,17 @@ class Route(Model):
     """The places, 1 to 1000."""
 
 
-class MissionPlace(Model):
-    """A place on the ground."""
-
-    latitude_degrees: Annotated[float, Field(ge=-90.0, le=90.0)]
-    """Degrees, WGS 84, north positive."""
-
-    longitude_degrees: Annotated[float, Field(ge=-180.0, le=180.0)]
-    """Degrees, WGS 84, east positive."""
-
-
 class Hole(Model):
     """A part of an area that is neither covered nor crossed."""
 
-    polygon: list[MissionPlace]
+    polygon: list[Place]
     """Its corners in the order of a walk around it, 3 to 500."""
 
 
 class Area(Model):
     """What is covered."""
 
-    polygon: list[MissionPlace]
+    polygon: list[Place]
     """Its corners in the order of a walk around it, 3 to 500."""
 
     holes: list[Hole] | None = None
@@ -530,13 +520,13 @@ class Area(Model):
 class Camera(Model):
     """The camera, which sets how far lines and photos are apart. Give this or lineSpacingMeters."""
 
-    focal_length_millimeters: Annotated[float, Field(gt=0.0, le=1000.0)]
+    focal_length_millimeters: Annotated[float, Field(gt=0, le=1000)]
     """Focal length, in millimeters, above 0 and up to 1000."""
 
-    sensor_height_millimeters: Annotated[float, Field(gt=0.0, le=100.0)]
+    sensor_height_millimeters: Annotated[float, Field(gt=0, le=100)]
     """Height of its sensor, in millimeters, above 0 and up to 100."""
 
-    sensor_width_millimeters: Annotated[float, Field(gt=0.0, le=100.0)]
+    sensor_width_millimeters: Annotated[float, Field(gt=0, le=100)]
     """Width of its sensor, in millimeters, above 0 and up to 100."""
 
     front_overlap_percent: Annotated[int, Field(ge=0, le=95)] = 70
@@ -544,16 +534,6 @@ class Camera(Model):
 
     side_overlap_percent: Annotated[int, Field(ge=0, le=95)] = 70
     """How much photos of neighboring lines overlap, in percent, 0 to 95; 70 when left out."""
-
-
-class MissionSurveyCenter(Model):
-    """Where an ExpandingSquare begins; in the middle of the area when left out."""
-
-    latitude_degrees: Annotated[float, Field(ge=-90.0, le=90.0)]
-    """Degrees, WGS 84, north positive."""
-
-    longitude_degrees: Annotated[float, Field(ge=-180.0, le=180.0)]
-    """Degrees, WGS 84, east positive."""
 
 
 class Survey(Model):
@@ -571,36 +551,36 @@ class Survey(Model):
     camera: Camera | None = None
     """The camera, which sets how far lines and photos are apart. Give this or lineSpacingMeters."""
 
-    center: MissionSurveyCenter | None = None
+    center: Place | None = None
     """Where an ExpandingSquare begins; in the middle of the area when left out."""
 
-    heading_degrees: Annotated[float, Field(ge=0.0, lt=360.0)] | None = None
+    heading_degrees: Annotated[float, Field(ge=0, lt=360)] | None = None
     """Where lines run, in degrees clockwise from true north, from 0 up to 360; for ExpandingSquare its first leg. When
     left out: so that there are the fewest lines; for ExpandingSquare north.
     """
 
-    line_spacing_meters: Annotated[float, Field(ge=1.0, le=1000.0)] | None = None
+    line_spacing_meters: Annotated[float, Field(ge=1, le=1000)] | None = None
     """From one line to the next, in meters, 1 to 1000. Give this or camera."""
 
     pattern: Literal["Lines", "ExpandingSquare"] = "Lines"
     """Lines (the default: parallel lines, there and back) or ExpandingSquare (around center, farther and farther out)."""
 
-    photo_distance_meters: Annotated[float, Field(ge=0.1, le=1000.0)] | None = None
+    photo_distance_meters: Annotated[float, Field(ge=0.1, le=1000)] | None = None
     """A photo each time that so many meters of a line are flown, 0.1 to 1000. Leave it out for no photos."""
 
-    speed_meters_per_second: Annotated[float, Field(gt=0.0, le=20.0)] = 5.0
+    speed_meters_per_second: Annotated[float, Field(gt=0, le=20)] = 5.0
     """How fast lines are flown over ground, in meters per second, above 0 and up to 20; 5 when left out."""
 
 
 class MissionSpec(Model):
     """What the Mission asks for: a route, a survey or a plan of a ground station, and how it is shared among vehicles."""
 
-    active_deadline_seconds: Annotated[int, Field(ge=60, le=2592000)] | None = None
+    active_deadline_seconds: Annotated[int, Field(ge=60, le=2.592e06)] | None = None
     """After how many seconds from its start the Mission fails and its vehicles come home, 60 to 2592000. Leave it out
     for no limit.
     """
 
-    altitude_step_meters: Annotated[float, Field(ge=0.0, le=100.0)] | None = None
+    altitude_step_meters: Annotated[float, Field(ge=0, le=100)] | None = None
     """By how much each further vehicle flies higher than the one below it, in meters, 0 to 100; 0 when left out. Parts
     of the work meet where they were cut, so vehicles at one height fly one after the other; with 10 or more they
     fly at once (15 on PX4).
@@ -642,7 +622,7 @@ class MissionSpec(Model):
     suspend: bool | None = None
     """Set to true to bring its vehicles home; what they have flown counts when it is set to false again."""
 
-    ttl_seconds_after_finished: Annotated[int, Field(ge=0, le=31536000)] | None = None
+    ttl_seconds_after_finished: Annotated[int, Field(ge=0, le=3.1536e07)] | None = None
     """How many seconds after its end the object is deleted, 0 to 31536000. Leave it out to keep it."""
 
 
@@ -661,10 +641,10 @@ class Flown(Model):
 class NotFlown(Model):
     """A part of the work that was not flown."""
 
-    begins: MissionPlace
+    begins: Place
     """Where it begins."""
 
-    ends: MissionPlace
+    ends: Place
     """Where it ends."""
 
     range: Flown
@@ -705,7 +685,7 @@ class Part(Model):
     ranges: list[Flown]
     """Its part of the work."""
 
-    start: MissionPlace
+    start: Place
     """Where it took off, or is to."""
 
     ahead: bool | None = None
@@ -809,7 +789,7 @@ class EuropeanClass(Model):
 class OperatorLocation(Model):
     """Where the operator is."""
 
-    altitude_meters: Annotated[float, Field(gt=-1000.0, le=31767.0)] | None = None
+    altitude_meters: Annotated[float, Field(gt=-1000, le=31767)] | None = None
     """Meters above the WGS 84 ellipsoid, not above sea level; left out: not known."""
 
     latitude_degrees: Annotated[float, Field(ge=-90, le=90)] | None = None
@@ -989,36 +969,6 @@ class ParameterProfile(Resource[ParameterProfileSpec, ParameterProfileStatus]):
     kind: str = "ParameterProfile"
 
 
-class FormationPoint(Model):
-    """A place in the sky."""
-
-    altitude_meters: float
-    """Height in meters, above what altitudeReference names. Above home: 1 to 120. Above mean sea level: within the
-    limits that the coordinator is started with.
-    """
-
-    latitude_degrees: Annotated[float, Field(ge=-90.0, le=90.0)]
-    """Degrees, WGS 84, north positive."""
-
-    longitude_degrees: Annotated[float, Field(ge=-180.0, le=180.0)]
-    """Degrees, WGS 84, east positive."""
-
-    altitude_reference: Literal["AboveHome", "AboveMeanSeaLevel"] = "AboveHome"
-    """What altitudeMeters is measured from: AboveHome (the home position of the vehicle that holds the station, the
-    default) or AboveMeanSeaLevel.
-    """
-
-    heading_degrees: Annotated[float, Field(ge=0.0, lt=360.0)] | None = None
-    """Where the nose points while it holds there, in degrees clockwise from true north, from 0 up to 360. When left
-    out, the autopilot decides; most point it along the way that they came.
-    """
-
-    speed_meters_per_second: Annotated[float, Field(gt=0.0, le=20.0)] | None = None
-    """How fast it flies there over ground, in meters per second, above 0 and up to 20. When left out, the autopilot
-    decides; once given, a speed stays until the vehicle has landed.
-    """
-
-
 class Formation(Model):
     """Places that the Swarm keeps covered, one for each replica. Its Drones take off, fly to them and hold there;
     change it, and they fly on. Leave it out to hold each above its home.
@@ -1029,7 +979,7 @@ class Formation(Model):
     (rows of columns), Circle (evenly around it) or Vee (two arms that open backward).
     """
 
-    altitude_step_meters: Annotated[float, Field(ge=-100.0, le=100.0)] | None = None
+    altitude_step_meters: Annotated[float, Field(ge=-100, le=100)] | None = None
     """How much higher each next place, row or slot is, in meters, -100 to 100; 0 when left out."""
 
     anchor: Station | None = None
@@ -1038,19 +988,19 @@ class Formation(Model):
     columns: Annotated[int, Field(ge=1, le=1000)] | None = None
     """Slots to a row, 1 to 1000, for shape Grid."""
 
-    half_angle_degrees: Annotated[float, Field(ge=1.0, le=89.0)] | None = None
+    half_angle_degrees: Annotated[float, Field(ge=1, le=89)] | None = None
     """From the line of flight to each arm, in degrees, 1 to 89, for shape Vee; 45 when left out."""
 
-    heading_degrees: Annotated[float, Field(ge=0.0, lt=360.0)] | None = None
+    heading_degrees: Annotated[float, Field(ge=0, lt=360)] | None = None
     """Which way the shape faces, in degrees clockwise from north, from 0 up to 360; 0 when left out."""
 
-    points: list[FormationPoint] | None = None
+    points: list[Station] | None = None
     """The place of each slot, 1 to 1000 of them, for shape Points. There may be more than replicas."""
 
-    spacing_meters: Annotated[float, Field(gt=0.0, le=10000.0)] | None = None
+    spacing_meters: Annotated[float, Field(gt=0, le=10000)] | None = None
     """From one slot to the next, in meters over ground, up to 10000. The coordinator says how far apart slots must be."""
 
-    tolerance_meters: Annotated[float, Field(ge=1.0, le=1000.0)] | None = None
+    tolerance_meters: Annotated[float, Field(ge=1, le=1000)] | None = None
     """A vehicle no farther from the place than this, in meters over ground and in height, covers its slot, 1 to 1000.
     When left out: 2 over ground, 1.5 in height. Give as much as the work allows: one that comes to relieve another
     holds beside it, and covers the slot from there if that is near enough.
@@ -1078,13 +1028,13 @@ class SwarmTemplateSpec(Model):
     Swarm.
     """
 
-    takeoff_altitude_meters: Annotated[float, Field(ge=1.0, le=120.0)] = 10.0
+    takeoff_altitude_meters: Annotated[float, Field(ge=1, le=120)] = 10.0
     """Height at which each vehicle holds, in meters above its home position (MAVLink: relative altitude). 1 to 120, 10
     when left out.
     """
 
 
-class SwarmSpecTemplate(Model):
+class SwarmTemplate(Model):
     """Labels, annotations and spec of each Drone of the Swarm. Leave it out for the defaults."""
 
     metadata: SwarmTemplateMetadata | None = None
@@ -1150,7 +1100,7 @@ class SwarmSpec(Model):
     left out.
     """
 
-    template: SwarmSpecTemplate = Field(default_factory=SwarmSpecTemplate)
+    template: SwarmTemplate = Field(default_factory=SwarmTemplate)
     """Labels, annotations and spec of each Drone of the Swarm. Leave it out for the defaults."""
 
 
@@ -1412,13 +1362,11 @@ __all__ = [
     "DroneStatus",
     "DroneVehicle",
     "EuropeanClass",
-    "ExcludedTime",
+    "Exclusion",
     "Failsafe",
     "Flown",
     "Formation",
-    "FormationPoint",
     "Geofence",
-    "GeofencePlace",
     "GeofenceSpec",
     "GeofenceStatus",
     "GroundOrder",
@@ -1429,10 +1377,8 @@ __all__ = [
     "Home",
     "MatchExpression",
     "Mission",
-    "MissionPlace",
     "MissionSpec",
     "MissionStatus",
-    "MissionSurveyCenter",
     "NotFlown",
     "Operator",
     "OperatorLocation",
@@ -1442,6 +1388,7 @@ __all__ = [
     "ParameterProfileSpec",
     "ParameterProfileStatus",
     "Part",
+    "Place",
     "Plan",
     "PlanFrom",
     "Position",
@@ -1457,8 +1404,8 @@ __all__ = [
     "Survey",
     "Swarm",
     "SwarmSpec",
-    "SwarmSpecTemplate",
     "SwarmStatus",
+    "SwarmTemplate",
     "SwarmTemplateMetadata",
     "SwarmTemplateSpec",
     "Unsettled",

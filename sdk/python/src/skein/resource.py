@@ -22,9 +22,7 @@ VERSION = "v1alpha1"
 class Model(BaseModel):
     """A part of an object. A field that the API does not know is an error here, not a silent loss."""
 
-    model_config = ConfigDict(
-        alias_generator=to_camel, populate_by_name=True, extra="forbid", validate_assignment=True
-    )
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid", validate_assignment=True)
 
     def to_api(self) -> dict[str, Any]:
         """As the API has it: camelCase, and only what was set."""

@@ -273,7 +273,9 @@ def advice() -> str:
                 means, do = cells[1], cells[2] if len(cells) > 2 else ""
                 table.setdefault(kind, {}).setdefault(reason, (means, do))
     lines = [
-        '"""What each reason means and what to do. Generated from `docs/reference/conditions.md` by `tools/generate.py`; do not edit."""',
+        '"""What each reason means and what to do. Generated from `docs/reference/conditions.md` by',
+        "`tools/generate.py`; do not edit.",
+        '"""',
         "",
         "ADVICE: dict[str, dict[str, tuple[str, str]]] = {",
     ]

@@ -1,4 +1,6 @@
-"""What each reason means and what to do. Generated from `docs/reference/conditions.md` by `tools/generate.py`; do not edit."""
+"""What each reason means and what to do. Generated from `docs/reference/conditions.md` by
+`tools/generate.py`; do not edit.
+"""
 
 ADVICE: dict[str, dict[str, tuple[str, str]]] = {
     "Drone": {

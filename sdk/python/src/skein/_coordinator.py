@@ -6,7 +6,7 @@ Messages are built from the descriptors that Skein itself is built with; TLS pro
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -52,11 +52,11 @@ def message(name: str) -> Any:
 
 @dataclass(frozen=True)
 class GroundResult:
-    """What a ground order or a release came to."""
+    """What a ground order or a release came to; None where the `skein` program gave it and counts in words."""
 
-    drones: int
+    drones: int | None
     """Drones that it reached, or reaches as their agents connect."""
-    agents: int
+    agents: int | None
     """Agents connected at that moment."""
 
 
@@ -230,7 +230,7 @@ class AsyncCoordinator:
         except grpc.RpcError as error:
             raise fault(error, self._where) from None
 
-    async def watch(self, request: Any) -> AsyncIterator[Snapshot]:
+    async def watch(self, request: Any) -> AsyncGenerator[Snapshot, None]:
         """The fleet now and at each change. Raises `SkeinError` when the stream ends."""
         stream = self._calls["Watch"](request)
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
 from skein._explain import explain
@@ -98,11 +99,18 @@ class Waiting:
         return WaitTimeout(f"not within {self.deadline.seconds:g} s: {self.what}\n{state}{more}", self.last)
 
 
+def namespace_of_pod() -> str:
+    """The namespace of the Pod that this runs in."""
+    inside = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+    return inside.read_text().strip() if inside.exists() else "default"
+
+
 def fleet_timeout(wanted: Any, timeout_s: float, snapshot: Snapshot) -> str:
     """The words once telemetry is not as wanted in time."""
     named = getattr(wanted, "__name__", "what was waited for")
     states = [
-        f"  {v.node or '(no vehicle)'}: {v.phase}, flying: {v.flying}, mode: {v.mode}, battery: {v.battery_percent} %: {v.message}"
+        f"  {v.node or '(no vehicle)'}: {v.phase}, flying: {v.flying}, mode: {v.mode}, "
+        f"battery: {v.battery_percent} %: {v.message}"
         for v in snapshot.vehicles
     ]
     return "\n".join(

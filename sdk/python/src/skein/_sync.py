@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
@@ -36,7 +37,9 @@ class Collection(Generic[R]):
         """One object. Raises `NotFound`."""
         return self._read(self._request("get", self._in(namespace), name=name))
 
-    def list(self, *, labels: str | None = None, namespace: str | None = None, all_namespaces: bool = False) -> list[R]:
+    def list(
+        self, *, labels: str | None = None, namespace: str | None = None, all_namespaces: bool = False
+    ) -> Sequence[R]:
         """All objects that match a label selector such as "site=north", of one namespace or of all."""
         where = None if all_namespaces else self._in(namespace)
         body = self._request("list", where, **_selector(labels))
@@ -65,7 +68,10 @@ class Collection(Generic[R]):
         )
 
     def patch(self, name: str, change: Mapping[str, Any], *, namespace: str | None = None) -> R:
-        """Changes some fields, named as in the API, and leaves all others: `patch("field", {"spec": {"suspend": True}})`."""
+        """Changes some fields, named as in the API, and leaves all others.
+
+        `missions.patch("field", {"spec": {"suspend": True}})`
+        """
         return self._read(
             self._request(
                 "patch",
@@ -145,14 +151,13 @@ class Collection(Generic[R]):
     ) -> Iterator[Event[R]]:
         lasts = WATCH_S if deadline is None else max(1, min(WATCH_S, int(deadline.left_s) + 1))
         silence = lasts + 5.0 if deadline is None else max(0.1, min(lasts, deadline.left_s))
-        response = self._request(
+        response = self._open(
             "list",
             namespace,
             watch=True,
             resource_version=watching.version,
             allow_watch_bookmarks=True,
             timeout_seconds=lasts,
-            _preload_content=False,
             _request_timeout=(REQUEST_S, silence),
             **which,
         )
@@ -176,11 +181,20 @@ class Collection(Generic[R]):
         return self._model.from_api(body)
 
     def _request(self, verb: str, namespace: str | None, **arguments: Any) -> Any:
+        response = self._open(verb, namespace, **arguments)
+        try:
+            return json.loads(response.data)
+        finally:
+            response.release_conn()
+
+    def _open(self, verb: str, namespace: str | None, **arguments: Any) -> Any:
         kind = "namespaced" if namespace is not None else "cluster"
         call = getattr(self._api, f"{verb}_{kind}_custom_object")
         if namespace is not None:
             arguments["namespace"] = namespace
         arguments.setdefault("_request_timeout", REQUEST_S)
+        # The client reads an answer 201 as nothing, so answers are read here.
+        arguments["_preload_content"] = False
         try:
             return call(group=GROUP, version=VERSION, plural=self._model.PLURAL, **arguments)
         except client.ApiException as error:
@@ -199,8 +213,7 @@ def api_of(route: Route) -> tuple[client.ApiClient, str]:
         if route.in_cluster:
             loaded = client.Configuration()
             config.load_incluster_config(client_configuration=loaded)
-            inside = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
-            return client.ApiClient(loaded), inside.read_text().strip() if inside.exists() else "default"
+            return client.ApiClient(loaded), _parts.namespace_of_pod()
         path = str(route.kubeconfig) if route.kubeconfig else None
         contexts, active = config.list_kube_config_contexts(config_file=path)
         chosen = next((one for one in contexts if one["name"] == route.context), active)
@@ -238,9 +251,9 @@ class Fleet:
     ) -> None:
         files = (station, kubeconfig, server_ca, client_cert, client_key)
         station_, kubeconfig_, ca, cert, key = (Path(file) if file else None for file in files)
-        self._open(choose(Given(station_, kubeconfig_, context, server, ca, cert, key)), namespace)
+        self._connect(choose(Given(station_, kubeconfig_, context, server, ca, cert, key)), namespace)
 
-    def _open(self, route: Route, namespace: str | None) -> None:
+    def _connect(self, route: Route, namespace: str | None) -> None:
         self._route = route
         self._client, found = api_of(route)
         self.namespace = namespace or found
@@ -326,7 +339,7 @@ class Fleet:
         if self._coordinator:
             return ground_result(self._coordinator.call(verb, target.request()))
         _program.run([*self._route.program_options, verb.lower(), *target.arguments()])
-        return GroundResult(0, 0)
+        return GroundResult(None, None)
 
     def _of(self, named: str | None, namespace: str | None) -> str | None:
         return namespace or (self.namespace if named else None)

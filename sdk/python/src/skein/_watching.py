@@ -106,7 +106,7 @@ class Watching(Generic[R]):
         self._failures += 1
         if self._failures >= self._backoff.tries:
             raise Unreachable(
-                f"the watch of {self._model.PLURAL} failed {self._failures} times in a row; see that the API server runs "
-                f"and begin again. The last failure: {error}"
+                f"the watch of {self._model.PLURAL} failed {self._failures} times in a row; see that its server "
+                f"runs and begin again. The last failure: {error}"
             ) from error
         return self._backoff.delay_s(self._failures)

@@ -63,7 +63,10 @@ class WaitTimeout(SkeinError, TimeoutError):
 
 
 class WillNotHappen(SkeinError):
-    """What was waited for cannot come true any more, such as a Mission that has failed. `object` is the last observed."""
+    """What was waited for cannot come true any more, such as a Mission that has failed.
+
+    `object` is the last that was observed.
+    """
 
     def __init__(self, message: str, object: Any = None) -> None:
         super().__init__(message)

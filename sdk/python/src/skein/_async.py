@@ -1,0 +1,379 @@
+"""The fleet for asyncio, on `kubernetes_asyncio`: the calls of `Fleet`, awaited."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from contextlib import aclosing
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Generic, Self, TypeVar
+
+import aiohttp
+from kubernetes_asyncio import client, config
+
+from skein import _parts, _program, models
+from skein._coordinator import (
+    AsyncCoordinator,
+    GroundResult,
+    Target,
+    ground_result,
+    message,
+    snapshot_of,
+    watch_request,
+)
+from skein._http import api_error
+from skein._parts import APPLY, MANAGER, MERGE, REQUEST_S, WATCH_S, Waiting, Wanted, body_of
+from skein._watching import Event, Lines, Watching
+from skein._where import Given, Route, choose
+from skein.errors import FleetUnclear, NotFound, SkeinError, Unreachable, WaitTimeout
+from skein.resource import GROUP, VERSION, Resource
+from skein.telemetry import Snapshot, of_drone
+
+R = TypeVar("R", bound=Resource[Any, Any])
+
+
+class AsyncCollection(Generic[R]):
+    """All objects of one kind: see `Collection`, whose calls these are."""
+
+    def __init__(self, api: client.CustomObjectsApi, model: type[R], namespace: str) -> None:
+        self._api = api
+        self._model = model
+        self._namespace = namespace if model.NAMESPACED else None
+
+    async def get(self, name: str, *, namespace: str | None = None) -> R:
+        """One object. Raises `NotFound`."""
+        return self._read(await self._request("get", self._in(namespace), name=name))
+
+    async def list(
+        self, *, labels: str | None = None, namespace: str | None = None, all_namespaces: bool = False
+    ) -> Sequence[R]:
+        """All objects that match a label selector such as "site=north", of one namespace or of all."""
+        where = None if all_namespaces else self._in(namespace)
+        body = await self._request("list", where, **_selector(labels))
+        return [self._model.from_api(item) for item in body["items"]]
+
+    async def apply(self, object: R | Mapping[str, Any], *, force: bool = False, dry_run: bool = False) -> R:
+        """Creates or changes an object by server-side apply: see `Collection.apply`."""
+        body = body_of(object, self._namespace)
+        more = {"dry_run": "All"} if dry_run else {}
+        metadata = body["metadata"]
+        return self._read(
+            await self._request(
+                "patch",
+                metadata.get("namespace"),
+                name=metadata["name"],
+                body=body,
+                field_manager=MANAGER,
+                force=force,
+                _content_type=APPLY,
+                **more,
+            )
+        )
+
+    async def patch(self, name: str, change: Mapping[str, Any], *, namespace: str | None = None) -> R:
+        """Changes some fields, named as in the API, and leaves all others."""
+        return self._read(
+            await self._request(
+                "patch",
+                self._in(namespace),
+                name=name,
+                body=dict(change),
+                field_manager=MANAGER,
+                _content_type=MERGE,
+            )
+        )
+
+    async def delete(self, name: str, *, namespace: str | None = None, missing_ok: bool = True) -> None:
+        """Asks for its end. Vehicles land first, and only then is the object gone: see `wait_gone`."""
+        try:
+            await self._request("delete", self._in(namespace), name=name)
+        except NotFound:
+            if not missing_ok:
+                raise
+
+    def watch(
+        self, *, name: str | None = None, labels: str | None = None, namespace: str | None = None
+    ) -> AsyncIterator[Event[R]]:
+        """Every object that is there as ADDED, then each change, for ever: see `Collection.watch`."""
+        return self._events(name, labels, namespace, None)
+
+    async def wait_until(
+        self, name: str, wanted: Wanted[R], *, timeout_s: float = 60.0, namespace: str | None = None
+    ) -> R:
+        """Waits until a condition holds for the present spec, or a function says so: see `Collection.wait_until`."""
+        waiting = Waiting(self._model, name, wanted, timeout_s)
+        await self._wait(waiting, namespace)
+        found: R = waiting.last
+        return found
+
+    async def wait_gone(self, name: str, *, timeout_s: float = 120.0, namespace: str | None = None) -> None:
+        """Waits until the object is gone, which is after its vehicles have landed. Raises `WaitTimeout`."""
+        none: Any = None
+        await self._wait(Waiting(self._model, name, none, timeout_s), namespace)
+
+    async def _wait(self, waiting: Waiting, namespace: str | None) -> None:
+        try:
+            found: R | None = await self.get(waiting.name, namespace=namespace)
+        except NotFound:
+            found = None
+        if waiting.is_done(found):
+            return
+        try:
+            async with aclosing(self._events(waiting.name, None, namespace, waiting.deadline)) as events:
+                async with asyncio.timeout(waiting.deadline.left_s):
+                    async for event in events:
+                        if waiting.is_done(None if event.type == "DELETED" else event.object):
+                            return
+        except TimeoutError:
+            pass
+        except Unreachable as error:
+            raise waiting.timeout(str(error)) from error
+        raise waiting.timeout()
+
+    async def _events(
+        self, name: str | None, labels: str | None, namespace: str | None, deadline: _parts.Deadline | None
+    ) -> AsyncGenerator[Event[R], None]:
+        watching = Watching(self._model)
+        which = {**_selector(labels), **({"field_selector": f"metadata.name={name}"} if name else {})}
+        while deadline is None or deadline.left_s > 0:
+            try:
+                if watching.version is None:
+                    for event in watching.listed(await self._request("list", self._in(namespace), **which)):
+                        yield event
+                async with aclosing(self._stream(watching, self._in(namespace), which)) as events:
+                    async for event in events:
+                        yield event
+            except SkeinError as error:
+                await asyncio.sleep(watching.failed(error))
+
+    async def _stream(
+        self, watching: Watching[R], namespace: str | None, which: Mapping[str, str]
+    ) -> AsyncGenerator[Event[R], None]:
+        response = await self._open(
+            "list",
+            namespace,
+            watch=True,
+            resource_version=watching.version,
+            allow_watch_bookmarks=True,
+            timeout_seconds=WATCH_S,
+            _request_timeout=aiohttp.ClientTimeout(total=None, sock_connect=REQUEST_S, sock_read=WATCH_S + 5.0),
+            **which,
+        )
+        lines = Lines()
+        try:
+            async for piece in response.content.iter_any():
+                for event in watching.lines(lines.push(piece)):
+                    yield event
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise Unreachable(f"the connection to the API server ended: {error}") from error
+        finally:
+            response.close()
+
+    def _in(self, namespace: str | None) -> str | None:
+        return (namespace or self._namespace) if self._model.NAMESPACED else None
+
+    def _read(self, body: Any) -> R:
+        return self._model.from_api(body)
+
+    async def _request(self, verb: str, namespace: str | None, **arguments: Any) -> Any:
+        response = await self._open(verb, namespace, **arguments)
+        try:
+            return json.loads(await response.read())
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise Unreachable(f"the API server does not answer: {error}; is this the right fleet?") from error
+        finally:
+            response.release()
+
+    async def _open(self, verb: str, namespace: str | None, **arguments: Any) -> Any:
+        kind = "namespaced" if namespace is not None else "cluster"
+        call = getattr(self._api, f"{verb}_{kind}_custom_object")
+        if namespace is not None:
+            arguments["namespace"] = namespace
+        arguments.setdefault("_request_timeout", REQUEST_S)
+        # The client reads an answer 201 as nothing, so answers are read here.
+        arguments["_preload_content"] = False
+        try:
+            response = await call(group=GROUP, version=VERSION, plural=self._model.PLURAL, **arguments)
+            if response.status >= 300:
+                raise api_error(response.status, await response.read(), response.reason or "")
+            return response
+        except client.ApiException as error:
+            raise api_error(error.status or 0, error.body, str(error.reason)) from None
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise Unreachable(f"the API server does not answer: {error}; is this the right fleet?") from error
+
+
+def _selector(labels: str | None) -> dict[str, str]:
+    return {"label_selector": labels} if labels else {}
+
+
+async def _api_of(route: Route) -> tuple[client.ApiClient, str]:
+    try:
+        if route.in_cluster:
+            loaded = client.Configuration()
+            config.load_incluster_config(client_configuration=loaded)
+            return client.ApiClient(loaded), _parts.namespace_of_pod()
+        path = str(route.kubeconfig) if route.kubeconfig else None
+        contexts, active = config.list_kube_config_contexts(config_file=path)
+        chosen = next((one for one in contexts if one["name"] == route.context), active)
+        namespace = chosen["context"].get("namespace") or "default"
+        return await config.new_client_from_config(config_file=path, context=route.context), namespace
+    except config.ConfigException as error:
+        raise FleetUnclear(f"{route} cannot be used: {error}; see `kubectl config get-contexts`") from error
+
+
+class AsyncFleet:
+    """A fleet for asyncio; its arguments are those of `Fleet`. It is open inside `async with`.
+
+    async with AsyncFleet() as fleet:
+        async for snapshot in fleet.telemetry():
+            ...
+    """
+
+    swarms: AsyncCollection[models.Swarm]
+    drones: AsyncCollection[models.Drone]
+    missions: AsyncCollection[models.Mission]
+    vehicles: AsyncCollection[models.Vehicle]
+    geofences: AsyncCollection[models.Geofence]
+    parameter_profiles: AsyncCollection[models.ParameterProfile]
+    operators: AsyncCollection[models.Operator]
+    ground_orders: AsyncCollection[models.GroundOrder]
+    namespace: str
+    """Where objects are that do not say it."""
+
+    def __init__(
+        self,
+        *,
+        station: Path | str | None = None,
+        kubeconfig: Path | str | None = None,
+        context: str | None = None,
+        namespace: str | None = None,
+        server: str | None = None,
+        server_ca: Path | str | None = None,
+        client_cert: Path | str | None = None,
+        client_key: Path | str | None = None,
+    ) -> None:
+        files = (station, kubeconfig, server_ca, client_cert, client_key)
+        station_, kubeconfig_, ca, cert, key = (Path(file) if file else None for file in files)
+        self._route = choose(Given(station_, kubeconfig_, context, server, ca, cert, key))
+        self._named = namespace
+        self._coordinator: AsyncCoordinator | None = None
+
+    async def __aenter__(self) -> Self:
+        self._client, found = await _api_of(self._route)
+        self.namespace = self._named or found
+        self._coordinator = AsyncCoordinator(self._route.coordinator) if self._route.coordinator else None
+        self._api = client.CustomObjectsApi(self._client)
+        self.swarms = AsyncCollection(self._api, models.Swarm, self.namespace)
+        self.drones = AsyncCollection(self._api, models.Drone, self.namespace)
+        self.missions = AsyncCollection(self._api, models.Mission, self.namespace)
+        self.vehicles = AsyncCollection(self._api, models.Vehicle, self.namespace)
+        self.geofences = AsyncCollection(self._api, models.Geofence, self.namespace)
+        self.parameter_profiles = AsyncCollection(self._api, models.ParameterProfile, self.namespace)
+        self.operators = AsyncCollection(self._api, models.Operator, self.namespace)
+        self.ground_orders = AsyncCollection(self._api, models.GroundOrder, self.namespace)
+        return self
+
+    async def __aexit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        if self._coordinator:
+            await self._coordinator.close()
+        await self._client.close()
+
+    async def apply(self, object: R, *, force: bool = False, dry_run: bool = False) -> R:
+        """Applies an object of any kind: see `Collection.apply`."""
+        collection: AsyncCollection[R] = AsyncCollection(self._api, type(object), self.namespace)
+        return await collection.apply(object, force=force, dry_run=dry_run)
+
+    async def ground(
+        self,
+        *,
+        swarm: str | None = None,
+        drone: str | None = None,
+        vehicle: str | None = None,
+        selector: str | None = None,
+        all: bool = False,
+        namespace: str | None = None,
+    ) -> GroundResult:
+        """Lands vehicles at once and keeps them on the ground until `release`: see `Fleet.ground`."""
+        target = Target(swarm, drone, vehicle, selector, all, self._of(swarm or drone, namespace))
+        return await self._order("Ground", target)
+
+    async def release(
+        self,
+        *,
+        swarm: str | None = None,
+        drone: str | None = None,
+        vehicle: str | None = None,
+        selector: str | None = None,
+        all: bool = False,
+        namespace: str | None = None,
+    ) -> GroundResult:
+        """Ends a ground order. Vehicles that are wanted in the air TAKE OFF AGAIN: see `Fleet.release`."""
+        target = Target(swarm, drone, vehicle, selector, all, self._of(swarm or drone, namespace))
+        return await self._order("Release", target)
+
+    async def resume(
+        self, drone: str | None = None, *, vehicle: str | None = None, namespace: str | None = None
+    ) -> None:
+        """Lets Skein go on with a vehicle that somebody else has taken over: see `Fleet.resume`."""
+        if (drone is None) == (vehicle is None):
+            raise ValueError("say a Drone, or vehicle=NODE")
+        if self._coordinator:
+            request = message("ResumeRequest")(
+                namespace=self._of(drone, namespace) or "", name=drone or "", node=vehicle or ""
+            )
+            await self._coordinator.call("Resume", request)
+            return
+        whose = ["--vehicle", vehicle] if vehicle else [str(drone), "--namespace", str(self._of(drone, namespace))]
+        await asyncio.to_thread(_program.run, [*self._route.program_options, "resume", *whose])
+
+    async def _order(self, verb: str, target: Target) -> GroundResult:
+        if self._coordinator:
+            return ground_result(await self._coordinator.call(verb, target.request()))
+        words = [*self._route.program_options, verb.lower(), *target.arguments()]
+        await asyncio.to_thread(_program.run, words)
+        return GroundResult(None, None)
+
+    def _of(self, named: str | None, namespace: str | None) -> str | None:
+        return namespace or (self.namespace if named else None)
+
+    async def snapshot(self) -> Snapshot:
+        """What every vehicle reports now."""
+        if self._coordinator:
+            return snapshot_of(await self._coordinator.call("List", message("ListRequest")()))
+        return Snapshot(tuple(of_drone(drone) for drone in await self.drones.list(all_namespaces=True)))
+
+    async def telemetry(self, *, interval_s: float = 0.5, namespace: str | None = None) -> AsyncIterator[Snapshot]:
+        """The whole fleet now, then at each change: see `Fleet.telemetry`."""
+        watching: Watching[models.Drone] = Watching(models.Drone)
+        while self._coordinator:
+            try:
+                async with aclosing(self._coordinator.watch(watch_request(namespace, None, interval_s))) as snapshots:
+                    async for snapshot in snapshots:
+                        watching.succeeded()
+                        yield snapshot
+            except SkeinError as error:
+                await asyncio.sleep(watching.failed(error))
+        states: dict[str, models.Drone] = {}
+        async with aclosing(self.drones._events(None, None, namespace, None)) as events:
+            async for event in events:
+                states.pop(event.object.metadata.uid or "", None)
+                if event.type != "DELETED":
+                    states[event.object.metadata.uid or ""] = event.object
+                yield Snapshot(tuple(of_drone(drone) for drone in states.values()))
+
+    async def wait_until(self, wanted: Callable[[Snapshot], bool], *, timeout_s: float = 60.0) -> Snapshot:
+        """Waits until telemetry is as wanted. Raises `WaitTimeout` with what each vehicle does instead."""
+        deadline = _parts.Deadline(timeout_s)
+        snapshot = Snapshot(())
+        while deadline.left_s > 0:
+            snapshot = await self.snapshot()
+            if wanted(snapshot):
+                return snapshot
+            await asyncio.sleep(min(0.1, deadline.left_s))
+        raise WaitTimeout(_parts.fleet_timeout(wanted, timeout_s, snapshot), snapshot)
+
+
+__all__ = ["AsyncCollection", "AsyncFleet"]

@@ -1,0 +1,14 @@
+"""Simulated fleets for tests: all of Skein on loopback ports, with autopilots that are simulated, and faults on demand.
+
+    with simulated_fleet(["a", "b"], autopilot="px4") as fleet:
+        fleet.vehicle("a").lose_link(5)
+
+pytest has such a fleet as fixture `fleet`; `@pytest.mark.skein(...)` takes the same arguments.
+
+The vehicles' physics run `speedup` times as fast as time passes. The clocks of Skein itself, which say when a link is
+lost, do not: all seconds here are real ones.
+"""
+
+from skein.testing._fleet import SimulatedFleet, SimulatedVehicle, simulated_fleet
+
+__all__ = ["SimulatedFleet", "SimulatedVehicle", "simulated_fleet"]

@@ -221,7 +221,7 @@ class AsyncCoordinator:
 
     async def close(self) -> None:
         """Ends it."""
-        await self._channel.close()
+        await self._channel.close(None)
 
     async def call(self, name: str, request: Any) -> Any:
         """One call with a deadline. Raises `SkeinError`."""

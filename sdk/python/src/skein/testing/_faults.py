@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 MODES = {
     **{name: name for name in ("stabilize", "altitude", "loiter", "hold", "brake", "guided", "auto", "return", "land")},
-    # PX4's POSCTL with sub mode ORBIT: the one mode of a person that needs no sticks, which are not simulated.
-    "orbit": str(3 << 16 | 1 << 24),
+    # PX4's AUTO with sub mode FOLLOW_TARGET: without a target it stays where it is.
+    "follow": str(4 << 16 | 8 << 24),
 }
 """Modes that a person may choose, with the simulator's word; one that an autopilot lacks changes nothing."""
 

@@ -68,11 +68,12 @@ class SimulatedVehicle:
         self._command(_faults.battery(percent))
 
     def take_over(self, mode: str | None = None) -> None:
-        """A person changes the flight mode, without Skein; left out: `loiter` on ArduPilot, `orbit` on PX4.
+        """A person changes the flight mode, without Skein; left out: one in which the vehicle stays where it is,
+        `brake` on ArduPilot and `follow` (without a target) on PX4.
 
-        Sticks are not simulated: modes of PX4 that need them (`altitude`, `stabilize`) are refused by the autopilot.
+        Sticks are not simulated: ArduPilot descends in `loiter`, and PX4 refuses `altitude` and `stabilize`.
         """
-        self._command(_faults.mode(mode or {"ardupilot": "loiter"}.get(self.autopilot, "orbit")))
+        self._command(_faults.mode(mode or {"ardupilot": "brake"}.get(self.autopilot, "follow")))
 
     def give_back(self) -> None:
         """The person chooses the mode in which Skein commands: GUIDED on ArduPilot, Hold on PX4."""
@@ -186,9 +187,9 @@ def simulated_fleet(
     """Starts a fleet on free loopback ports, and ends it with all its processes.
 
     `vehicles` are names; with autopilot `mixed` every second one is a PX4. `speedup`: simulated seconds to a real one,
-    1 to 20. `battery_percent_per_minute`: what a battery loses in a simulated minute with motors on; without it, charge
-    changes only by `set_battery`. `faults`: lines of the simulator's script (`skein-sitl --help`), such as "a: on arm deny denied".
-    `sitl_options` and `skein_options` go to `skein-sitl` and `skein up` as they are. `folder` keeps files and logs;
+    1 to 20. `battery_percent_per_minute`: what a battery loses in a simulated minute with motors on; left out, its
+    charge changes only by `set_battery`. `faults`: lines of the simulator's script (`skein-sitl --help`), such as
+    "a: on arm deny denied". `sitl_options` and `skein_options` go to `skein-sitl` and `skein up` as they are. `folder` keeps files and logs;
     left out, they are removed at the end. With `ready=False` it does not wait for arming checks.
 
     Needs the programs `skein` and `skein-sitl`: on PATH, or named by SKEIN_BIN (and SKEIN_SITL_BIN). Raises

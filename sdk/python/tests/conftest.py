@@ -1,0 +1,133 @@
+"""Fixtures: one simulated fleet for all tests of real calls, and an API server that follows a script."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from skein.testing import SimulatedFleet, simulated_fleet
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Without the programs, only pure tests run; CI names them, so that nothing is left out there in silence."""
+    if os.environ.get("SKEIN_BIN"):
+        return
+    for item in items:
+        if "station" in getattr(item, "fixturenames", ()) or item.path.name == "test_tutorial.py":
+            item.add_marker(pytest.mark.skip(reason="SKEIN_BIN does not name the program skein"))
+
+
+@pytest.fixture(scope="session")
+def station() -> Iterator[SimulatedFleet]:
+    """A fleet for all tests: an ArduPilot `a` and a PX4 `b`. Each test cleans up after itself."""
+    with simulated_fleet() as fleet:
+        yield fleet
+
+
+class ScriptedApi:
+    """An API server on loopback: answers in the order of `answers`, and keeps what was asked."""
+
+    def __init__(self, folder: Path) -> None:
+        self.answers: list[tuple[int, bytes]] = []
+        self.asked: list[tuple[str, str, str, Any]] = []
+        api = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                length = int(self.headers.get("Content-Length") or 0)
+                body = json.loads(self.rfile.read(length)) if length else None
+                api.asked.append((self.command, self.path, self.headers.get("Content-Type") or "", body))
+                code, text = api.answers.pop(0) if api.answers else (503, b"{}")
+                self.send_response(code)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(text)))
+                self.end_headers()
+                self.wfile.write(text)
+
+            do_PATCH = do_GET
+            do_DELETE = do_GET
+
+            def log_message(self, format: str, *args: Any) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.kubeconfig = folder / "kubeconfig"
+        self.kubeconfig.write_text(
+            yaml.safe_dump(
+                {
+                    "current-context": "scripted",
+                    "clusters": [
+                        {"name": "c", "cluster": {"server": f"http://127.0.0.1:{self.server.server_address[1]}"}}
+                    ],
+                    "users": [{"name": "u", "user": {"token": "abc"}}],
+                    "contexts": [
+                        {"name": "scripted", "context": {"cluster": "c", "user": "u", "namespace": "field"}}
+                    ],
+                }
+            )
+        )
+
+    def says(self, body: Any, code: int = 200) -> None:
+        """The next answer."""
+        self.answers.append((code, json.dumps(body).encode()))
+
+    def streams(self, *events: Any) -> None:
+        """The next answer, of a watch."""
+        self.answers.append((200, b"".join(json.dumps(event).encode() + b"\n" for event in events)))
+
+
+@pytest.fixture
+def api(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedApi]:
+    """A scripted API server, the only fleet that there is."""
+    for name in ("SKEIN_STATION", "SKEIN_SERVER", "KUBECONFIG"):
+        monkeypatch.delenv(name, raising=False)
+    api = ScriptedApi(tmp_path)
+    yield api
+    api.server.shutdown()
+    api.server.server_close()
+
+
+@pytest.fixture
+def drone() -> Callable[..., dict[str, Any]]:
+    """Makes a Drone as an API server has it."""
+
+    def make(name: str, version: int, uid: str = "u1", ready: tuple[str, str, str] | None = None) -> dict[str, Any]:
+        body: dict[str, Any] = {
+            "apiVersion": "skein.dev/v1alpha1",
+            "kind": "Drone",
+            "metadata": {
+                "name": name,
+                "namespace": "field",
+                "uid": uid,
+                "resourceVersion": str(version),
+                "generation": 2,
+            },
+            "spec": {},
+        }
+        if ready:
+            status, reason, message = ready
+            body["status"] = {
+                "observedGeneration": 2,
+                "phase": "Preparing",
+                "conditions": [
+                    {
+                        "type": "Ready",
+                        "status": status,
+                        "reason": reason,
+                        "message": message,
+                        "lastTransitionTime": "2026-11-28T12:00:00Z",
+                    }
+                ],
+            }
+        return body
+
+    return make

@@ -1,4 +1,4 @@
-"""Fixtures: one simulated fleet for all tests of real calls, and an API server that follows a script."""
+"""Fixtures: one simulated fleet for the tests of real calls, and an API server that follows a script."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if os.environ.get("SKEIN_BIN"):
         return
     for item in items:
-        if "station" in getattr(item, "fixturenames", ()) or item.path.name == "test_tutorial.py":
+        if "station" in getattr(item, "fixturenames", ()) or item.path.name in ("test_tutorial.py", "test_lifetime.py"):
             item.add_marker(pytest.mark.skip(reason="SKEIN_BIN does not name the program skein"))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def station() -> Iterator[SimulatedFleet]:
-    """A fleet for all tests: an ArduPilot `a` and a PX4 `b`. Each test cleans up after itself."""
+    """A fleet for all tests of a file: an ArduPilot `a` and a PX4 `b`. Each test cleans up after itself."""
     with simulated_fleet() as fleet:
         yield fleet
 
@@ -69,9 +69,7 @@ class ScriptedApi:
                         {"name": "c", "cluster": {"server": f"http://127.0.0.1:{self.server.server_address[1]}"}}
                     ],
                     "users": [{"name": "u", "user": {"token": "abc"}}],
-                    "contexts": [
-                        {"name": "scripted", "context": {"cluster": "c", "user": "u", "namespace": "field"}}
-                    ],
+                    "contexts": [{"name": "scripted", "context": {"cluster": "c", "user": "u", "namespace": "field"}}],
                 }
             )
         )

@@ -46,7 +46,12 @@ def test_apply_is_server_side_with_a_field_manager_of_its_own(api: ScriptedApi, 
 
 @pytest.mark.parametrize(
     ("code", "error", "words"),
-    [(404, NotFound, "none"), (403, Forbidden, "ask for the right"), (422, Invalid, "rule"), (401, Forbidden, "log in")],
+    [
+        (404, NotFound, "none"),
+        (403, Forbidden, "ask for the right"),
+        (422, Invalid, "rule"),
+        (401, Forbidden, "log in"),
+    ],
 )
 def test_each_refusal_is_an_error_of_its_own(api: ScriptedApi, code: int, error: type[Exception], words: str) -> None:
     status = {"kind": "Status", "message": "there is none: rule", "reason": "R"}

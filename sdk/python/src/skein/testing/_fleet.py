@@ -80,7 +80,9 @@ class SimulatedVehicle:
         self._command(_faults.mode({"ardupilot": "guided"}.get(self.autopilot, "hold")))
 
     def lose_gps(self, seconds: float) -> None:
-        """The satellite receiver has no fix for so long. On the ground the autopilot refuses to arm meanwhile."""
+        """The satellite receiver has no fix for so long. On the ground PX4 fails its arming checks meanwhile; ArduPilot
+        does so only in modes that need a position.
+        """
         self._command(_faults.no_gps(seconds * self._fleet.speedup))
 
     def reboot(self) -> None:

@@ -1,0 +1,26 @@
+#!/bin/sh
+# Checks the Python SDK in a fresh virtual environment: install, generated files, types, style, tests.
+# Needs Python 3.11 or later with pip, and SKEIN_BIN: the path of the program `skein`, with `skein-sitl` beside it.
+set -eu
+: "${SKEIN_BIN:?set SKEIN_BIN to the path of the program skein, such as target/debug/skein}"
+SKEIN_BIN=$(realpath "$SKEIN_BIN")
+export SKEIN_BIN
+here=$(cd "$(dirname "$0")" && pwd)
+venv=$(mktemp -d)
+trap 'rm -rf "$venv"' EXIT
+trap 'exit 1' INT TERM
+
+"${PYTHON:-python3}" -m venv "$venv"
+. "$venv/bin/activate"
+export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_CONSTRAINT="$here/requirements-ci.txt" PYTHONDONTWRITEBYTECODE=1
+pip install --quiet --requirement "$here/requirements-ci.txt"
+# As the tutorial says it.
+install=$(sed -n 's/^\(pip install "\.\/sdk\/python.*\)$/\1 --quiet/p' "$here/../../docs/tutorial/python.md")
+(cd "$here/../.." && sh -ec "$install")
+
+cd "$here"
+python tools/generate.py --check
+ruff format --check --quiet .
+ruff check --quiet .
+mypy --cache-dir "$venv/mypy"
+python -m pytest --quiet -p no:cacheprovider "$@"

@@ -40,7 +40,7 @@ def test_an_object_of_a_newer_server_is_read_without_what_is_not_known() -> None
 
 def test_a_value_of_a_newer_server_that_has_no_meaning_here_says_to_update() -> None:
     body = {"metadata": {"name": "one"}, "spec": {"failsafe": {"onLowBattery": "Glide"}}}
-    with pytest.raises(UnknownShape, match="Drone one .* update it"):
+    with pytest.raises(UnknownShape, match=r"Drone one .* update it"):
         Drone.from_api(body)
 
 

@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,7 @@ def test_every_block_of_the_tutorial_works_as_it_stands_there(tmp_path: Path) ->
         (tmp_path / "bin" / program).symlink_to(find(program).resolve())
     (tmp_path / "sdk").symlink_to(ROOT / "sdk")
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("SKEIN_", "PYTEST"))}
-    environment["PATH"] = f"{tmp_path / 'bin'}:{environment['PATH']}"
+    environment["PATH"] = f"{tmp_path / 'bin'}:{Path(sys.executable).parent}:{environment['PATH']}"
     executed = 0
     for language, text in BLOCK.findall(TUTORIAL.read_text()):
         if language == "python":

@@ -192,7 +192,8 @@ def simulated_fleet(
     1 to 20. `battery_percent_per_minute`: what a battery loses in a simulated minute with motors on; left out, its
     charge changes only by `set_battery`. `faults`: lines of the simulator's script (`skein-sitl --help`), such as
     "a: on arm deny denied". `sitl_options` and `skein_options` go to `skein-sitl` and `skein up` as they are.
-    `folder` keeps files and logs; left out, they are removed at the end. With `ready=False` it does not wait for arming checks.
+    `folder` keeps files and logs; left out, they are removed at the end. With `ready=False` it does not
+    wait for arming checks.
 
     Needs the programs `skein` and `skein-sitl`: on PATH, or named by SKEIN_BIN (and SKEIN_SITL_BIN). Raises
     `ProgramMissing`, `SimulatorFailed`, `WaitTimeout`.

@@ -60,16 +60,10 @@ def test_a_rule_is_refused_in_its_own_words_and_a_dry_run_keeps_nothing(fleet: S
 
 def test_a_field_of_another_owner_is_a_conflict_unless_it_is_taken_over(fleet: SimulatedFleet) -> None:
     fleet.swarms.apply(Swarm.named("s", SwarmSpec(replicas=0, max_surge=2)))
-    with Fleet(station=fleet.station) as other:
-        import skein._sync as module
-
-        manager, module.MANAGER = module.MANAGER, "somebody-else"
-        try:
-            with pytest.raises(Conflict, match=r"maxSurge.*force=True"):
-                other.swarms.apply(Swarm.named("s", SwarmSpec(max_surge=3)))
-            assert other.swarms.apply(Swarm.named("s", SwarmSpec(max_surge=3)), force=True).spec.max_surge == 3
-        finally:
-            module.MANAGER = manager
+    with Fleet(station=fleet.station, field_manager="somebody-else") as other:
+        with pytest.raises(Conflict, match=r"maxSurge.*force=True"):
+            other.swarms.apply(Swarm.named("s", SwarmSpec(max_surge=3)))
+        assert other.swarms.apply(Swarm.named("s", SwarmSpec(max_surge=3)), force=True).spec.max_surge == 3
     assert fleet.swarms.patch("s", {"spec": {"maxSurge": 4}}).spec.max_surge == 4
 
 

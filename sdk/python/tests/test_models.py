@@ -51,7 +51,7 @@ def test_a_word_of_python_is_a_field_with_an_underscore() -> None:
     assert drone.status.arming_refusals is not None
     refusal = drone.status.arming_refusals[0]
     assert refusal.class_ == "NeedsHuman"
-    assert refusal.since.tzinfo == datetime.UTC
+    assert refusal.since == datetime.datetime(2026, 11, 28, 12, tzinfo=datetime.UTC)
 
 
 def test_a_condition_of_an_older_generation_does_not_hold() -> None:

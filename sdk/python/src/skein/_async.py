@@ -37,9 +37,10 @@ R = TypeVar("R", bound=Resource[Any, Any])
 class AsyncCollection(Generic[R]):
     """All objects of one kind: see `Collection`, whose calls these are."""
 
-    def __init__(self, api: client.CustomObjectsApi, model: type[R], namespace: str) -> None:
+    def __init__(self, api: client.CustomObjectsApi, model: type[R], namespace: str, manager: str) -> None:
         self._api = api
         self._model = model
+        self._manager = manager
         self._namespace = namespace if model.NAMESPACED else None
 
     async def get(self, name: str, *, namespace: str | None = None) -> R:
@@ -65,7 +66,7 @@ class AsyncCollection(Generic[R]):
                 metadata.get("namespace"),
                 name=metadata["name"],
                 body=body,
-                field_manager=MANAGER,
+                field_manager=self._manager,
                 force=force,
                 _content_type=APPLY,
                 **more,
@@ -80,7 +81,7 @@ class AsyncCollection(Generic[R]):
                 self._in(namespace),
                 name=name,
                 body=dict(change),
-                field_manager=MANAGER,
+                field_manager=self._manager,
                 _content_type=MERGE,
             )
         )
@@ -250,6 +251,7 @@ class AsyncFleet:
         kubeconfig: Path | str | None = None,
         context: str | None = None,
         namespace: str | None = None,
+        field_manager: str = MANAGER,
         server: str | None = None,
         server_ca: Path | str | None = None,
         client_cert: Path | str | None = None,
@@ -259,6 +261,7 @@ class AsyncFleet:
         station_, kubeconfig_, ca, cert, key = (Path(file) if file else None for file in files)
         self._route = choose(Given(station_, kubeconfig_, context, server, ca, cert, key))
         self._named = namespace
+        self._manager = field_manager
         self._coordinator: AsyncCoordinator | None = None
 
     async def __aenter__(self) -> Self:
@@ -266,14 +269,14 @@ class AsyncFleet:
         self.namespace = self._named or found
         self._coordinator = AsyncCoordinator(self._route.coordinator) if self._route.coordinator else None
         self._api = client.CustomObjectsApi(self._client)
-        self.swarms = AsyncCollection(self._api, models.Swarm, self.namespace)
-        self.drones = AsyncCollection(self._api, models.Drone, self.namespace)
-        self.missions = AsyncCollection(self._api, models.Mission, self.namespace)
-        self.vehicles = AsyncCollection(self._api, models.Vehicle, self.namespace)
-        self.geofences = AsyncCollection(self._api, models.Geofence, self.namespace)
-        self.parameter_profiles = AsyncCollection(self._api, models.ParameterProfile, self.namespace)
-        self.operators = AsyncCollection(self._api, models.Operator, self.namespace)
-        self.ground_orders = AsyncCollection(self._api, models.GroundOrder, self.namespace)
+        self.swarms = AsyncCollection(self._api, models.Swarm, self.namespace, self._manager)
+        self.drones = AsyncCollection(self._api, models.Drone, self.namespace, self._manager)
+        self.missions = AsyncCollection(self._api, models.Mission, self.namespace, self._manager)
+        self.vehicles = AsyncCollection(self._api, models.Vehicle, self.namespace, self._manager)
+        self.geofences = AsyncCollection(self._api, models.Geofence, self.namespace, self._manager)
+        self.parameter_profiles = AsyncCollection(self._api, models.ParameterProfile, self.namespace, self._manager)
+        self.operators = AsyncCollection(self._api, models.Operator, self.namespace, self._manager)
+        self.ground_orders = AsyncCollection(self._api, models.GroundOrder, self.namespace, self._manager)
         return self
 
     async def __aexit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
@@ -283,7 +286,7 @@ class AsyncFleet:
 
     async def apply(self, object: R, *, force: bool = False, dry_run: bool = False) -> R:
         """Applies an object of any kind: see `Collection.apply`."""
-        collection: AsyncCollection[R] = AsyncCollection(self._api, type(object), self.namespace)
+        collection: AsyncCollection[R] = AsyncCollection(self._api, type(object), self.namespace, self._manager)
         return await collection.apply(object, force=force, dry_run=dry_run)
 
     async def ground(

@@ -28,9 +28,10 @@ R = TypeVar("R", bound=Resource[Any, Any])
 class Collection(Generic[R]):
     """All objects of one kind. `namespace` is that of the fleet when left out."""
 
-    def __init__(self, api: client.CustomObjectsApi, model: type[R], namespace: str) -> None:
+    def __init__(self, api: client.CustomObjectsApi, model: type[R], namespace: str, manager: str) -> None:
         self._api = api
         self._model = model
+        self._manager = manager
         self._namespace = namespace if model.NAMESPACED else None
 
     def get(self, name: str, *, namespace: str | None = None) -> R:
@@ -60,7 +61,7 @@ class Collection(Generic[R]):
                 body["metadata"].get("namespace"),
                 name=body["metadata"]["name"],
                 body=body,
-                field_manager=MANAGER,
+                field_manager=self._manager,
                 force=force,
                 _content_type=APPLY,
                 **more,
@@ -78,7 +79,7 @@ class Collection(Generic[R]):
                 self._in(namespace),
                 name=name,
                 body=dict(change),
-                field_manager=MANAGER,
+                field_manager=self._manager,
                 _content_type=MERGE,
             )
         )
@@ -233,6 +234,7 @@ class Fleet:
     of this Pod. `station` is the data folder of a ground station; `kubeconfig` and `context` name a cluster; `server`,
     `server_ca`, `client_cert` and `client_key` are where the coordinator listens and what it is shown, for telemetry
     and orders. `namespace` is where objects are that do not say it; the context's, or `default`, when left out.
+    `field_manager` is who owns the fields that are applied: give each program a name of its own.
 
     Raises `FleetUnclear` when two fleets could be meant, or none. One thread at a time.
     """
@@ -244,6 +246,7 @@ class Fleet:
         kubeconfig: Path | str | None = None,
         context: str | None = None,
         namespace: str | None = None,
+        field_manager: str = MANAGER,
         server: str | None = None,
         server_ca: Path | str | None = None,
         client_cert: Path | str | None = None,
@@ -251,23 +254,24 @@ class Fleet:
     ) -> None:
         files = (station, kubeconfig, server_ca, client_cert, client_key)
         station_, kubeconfig_, ca, cert, key = (Path(file) if file else None for file in files)
-        self._connect(choose(Given(station_, kubeconfig_, context, server, ca, cert, key)), namespace)
+        self._connect(choose(Given(station_, kubeconfig_, context, server, ca, cert, key)), namespace, field_manager)
 
-    def _connect(self, route: Route, namespace: str | None) -> None:
+    def _connect(self, route: Route, namespace: str | None, manager: str = MANAGER) -> None:
+        self._manager = manager
         self._route = route
         self._client, found = api_of(route)
         self.namespace = namespace or found
         """Where objects are that do not say it."""
         self._coordinator = Coordinator(route.coordinator) if route.coordinator else None
         api = client.CustomObjectsApi(self._client)
-        self.swarms = Collection(api, models.Swarm, self.namespace)
-        self.drones = Collection(api, models.Drone, self.namespace)
-        self.missions = Collection(api, models.Mission, self.namespace)
-        self.vehicles = Collection(api, models.Vehicle, self.namespace)
-        self.geofences = Collection(api, models.Geofence, self.namespace)
-        self.parameter_profiles = Collection(api, models.ParameterProfile, self.namespace)
-        self.operators = Collection(api, models.Operator, self.namespace)
-        self.ground_orders = Collection(api, models.GroundOrder, self.namespace)
+        self.swarms = Collection(api, models.Swarm, self.namespace, self._manager)
+        self.drones = Collection(api, models.Drone, self.namespace, self._manager)
+        self.missions = Collection(api, models.Mission, self.namespace, self._manager)
+        self.vehicles = Collection(api, models.Vehicle, self.namespace, self._manager)
+        self.geofences = Collection(api, models.Geofence, self.namespace, self._manager)
+        self.parameter_profiles = Collection(api, models.ParameterProfile, self.namespace, self._manager)
+        self.operators = Collection(api, models.Operator, self.namespace, self._manager)
+        self.ground_orders = Collection(api, models.GroundOrder, self.namespace, self._manager)
 
     def __enter__(self) -> Self:
         return self
@@ -283,7 +287,9 @@ class Fleet:
 
     def apply(self, object: R, *, force: bool = False, dry_run: bool = False) -> R:
         """Applies an object of any kind: see `Collection.apply`."""
-        collection: Collection[R] = Collection(client.CustomObjectsApi(self._client), type(object), self.namespace)
+        collection: Collection[R] = Collection(
+            client.CustomObjectsApi(self._client), type(object), self.namespace, self._manager
+        )
         return collection.apply(object, force=force, dry_run=dry_run)
 
     def ground(

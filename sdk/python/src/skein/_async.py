@@ -313,7 +313,7 @@ class AsyncFleet:
         all: bool = False,
         namespace: str | None = None,
     ) -> GroundResult:
-        """Ends a ground order. Vehicles that are wanted in the air TAKE OFF AGAIN: see `Fleet.release`."""
+        """Ends a ground order. Vehicles that should fly TAKE OFF AGAIN: see `Fleet.release`."""
         target = Target(swarm, drone, vehicle, selector, all, self._of(swarm or drone, namespace))
         return await self._order("Release", target)
 

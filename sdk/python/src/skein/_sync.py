@@ -320,7 +320,7 @@ class Fleet:
         all: bool = False,
         namespace: str | None = None,
     ) -> GroundResult:
-        """Ends a ground order. Vehicles that are wanted in the air TAKE OFF AGAIN: see first that everybody is clear.
+        """Ends a ground order. Vehicles that should fly TAKE OFF AGAIN: see first that everybody is clear.
 
         Raises as `ground` does.
         """

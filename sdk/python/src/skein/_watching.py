@@ -1,7 +1,7 @@
 """A watch of one kind as a state machine without network, time or threads; the shells carry out what it says.
 
 A watch that ends is taken up at the last resourceVersion. One that has expired (410) is begun with a list, from which
-what was added, changed and deleted meanwhile is told, so that nothing is missed. Failures in a row are bounded.
+what was added, changed and deleted meanwhile is found, so that nothing is missed. Failures in a row are bounded.
 """
 
 from __future__ import annotations

@@ -23,7 +23,10 @@ def fleet(station: SimulatedFleet) -> Iterator[SimulatedFleet]:
         station.swarms.delete(swarm.name)
     for order in station.ground_orders.list():
         with contextlib.suppress(NotFound):
-            station.release(all=order.spec.scope == "All")
+            if order.spec.scope == "Drone":
+                station.release(drone=order.spec.target, namespace=order.spec.namespace)
+            else:
+                station.release(all=True)
     for name in [drone.name for drone in station.drones.list()]:
         station.drones.wait_gone(name)
 

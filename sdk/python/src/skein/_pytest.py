@@ -1,15 +1,19 @@
-"""The pytest plugin: fixture `fleet`, mark `skein`, and the log of a fleet with each failure."""
+"""The pytest plugin: fixture `fleet`, mark `skein`, and the log of a fleet with each failure.
+
+It is loaded by every run of pytest where the package is installed, so it imports nothing of it before it is used.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from skein.testing._fleet import SimulatedFleet, simulated_fleet
+if TYPE_CHECKING:
+    from skein.testing import SimulatedFleet
 
-_FLEET = pytest.StashKey[SimulatedFleet]()
+_FLEET = pytest.StashKey["SimulatedFleet"]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -28,6 +32,8 @@ def fleet(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
     It is on loopback ports that were free, so that tests run in parallel under pytest-xdist.
     """
+    from skein.testing import simulated_fleet
+
     mark = request.node.get_closest_marker("skein")
     arguments: tuple[Any, ...] = mark.args if mark else ()
     options: dict[str, Any] = dict(mark.kwargs) if mark else {}

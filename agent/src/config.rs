@@ -11,6 +11,7 @@ use clap::Parser;
 use fleet::safety::Rest;
 use link::LinkUrl;
 use model::ids::NodeName;
+use model::monitored_battery::MotorBatteries;
 use model::units::SystemId;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -28,6 +29,11 @@ pub struct Flags {
     /// The autopilot.
     #[arg(long, env = "SKEIN_LINK", help = format!("The autopilot: auto (finds it on the serial ports), {}", link::url::FORMS))]
     link: Option<String>,
+    /// Ids of the batteries that drive the motors, where others are monitored too and the autopilot does not say which is which: ArduPilot
+    /// never does, and PX4 says "all" of each. Numbers from 0, separated by commas: ArduPilot's BATT is 0, its BATT2 is 1. Others are reported
+    /// and never count for the reserve. Left out: all but those of which the autopilot says that they are a payload's or the avionics'.
+    #[arg(long, env = "SKEIN_MOTOR_BATTERIES", value_name = "IDS")]
+    motor_batteries: Option<String>,
     #[command(flatten)]
     coordinator: CoordinatorFlags,
     /// Directory for what must survive a restart.
@@ -96,6 +102,8 @@ pub struct Config {
     pub node: NodeName,
     /// Where the autopilot is.
     pub link: LinkUrl,
+    /// The batteries that drive its motors.
+    pub motor_batteries: MotorBatteries,
     /// Where the coordinator is, and how both show who they are.
     pub coordinator: Coordinator,
     /// Where the state is kept.
@@ -128,6 +136,7 @@ impl Config {
         Self {
             node,
             link,
+            motor_batteries: MotorBatteries::default(),
             coordinator,
             state_dir,
             log: LogFormat::Text,
@@ -162,6 +171,10 @@ impl Flags {
         let link = link
             .parse()
             .map_err(|e: link::url::BadLinkUrl| format!("SKEIN_LINK: {e}"))?;
+        let ids = self.motor_batteries.unwrap_or_default();
+        let motor_batteries: MotorBatteries = ids.parse().map_err(|_| {
+            format!("SKEIN_MOTOR_BATTERIES: {ids:?} is not a list of battery ids; use numbers from 0 to 255, separated by commas, such as 0,1")
+        })?;
         let coordinator = self.coordinator.check().map_err(|e| e.to_string())?;
         let log = match self.log.as_str() {
             "text" => LogFormat::Text,
@@ -208,6 +221,7 @@ impl Flags {
         Ok(Config {
             node,
             link,
+            motor_batteries,
             coordinator,
             state_dir: self.state_dir,
             log,
@@ -249,6 +263,7 @@ mod tests {
         Flags {
             node: Some("pine".into()),
             link: Some("udp:127.0.0.1:14580".into()),
+            motor_batteries: Some("0,1".into()),
             coordinator: at("http://127.0.0.1:50051"),
             state_dir: "/var/lib/skein".into(),
             log: "json".into(),
@@ -278,7 +293,14 @@ mod tests {
 
     #[test]
     fn each_bad_value_is_one_line_that_names_it_and_says_what_to_do() {
-        let cases: [(Flags, &str); 11] = [
+        let cases: [(Flags, &str); 12] = [
+            (
+                Flags {
+                    motor_batteries: Some("BATT2".into()),
+                    ..flags()
+                },
+                "SKEIN_MOTOR_BATTERIES",
+            ),
             (
                 Flags {
                     settle: "-1".into(),

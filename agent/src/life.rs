@@ -183,6 +183,7 @@ async fn live(agent: Agent, terminate: CancellationToken) -> Ending {
     let pilot = Pilot::new(config.node, state, clock.now())
         .as_ground_station(config.ground_station)
         .resting(config.rest)
+        .driven_by(config.motor_batteries)
         .bringing_logs(wanted)
         .keeping_descriptions(MetadataCache::in_state(&config.state_dir));
     let landing_timeout = config.landing_timeout;

@@ -9,18 +9,21 @@ mod alarms;
 mod batteries;
 mod boot_clock;
 mod classes;
+mod home_in_flight;
 pub mod modes;
 mod px4_events;
 mod reasons;
 pub(crate) mod text;
 
 use crate::metadata::Table;
+use home_in_flight::HomeInFlight;
 use link::dialect::{
     AUTOPILOT_VERSION_DATA, GLOBAL_POSITION_INT_DATA, HEARTBEAT_DATA, MavLandedState, MavMessage, MavModeFlag,
     MavState, MavSysStatusSensor, SYS_STATUS_DATA,
 };
 use mavlink::Message;
 use model::inventory::Board;
+use model::monitored_battery::MotorBatteries;
 use model::time::{Moment, Sighting};
 use model::units::{AltitudeAboveHome, AltitudeAmsl, Heading, Volts, Wgs84};
 use model::vehicle::{
@@ -49,6 +52,7 @@ pub struct Normalizer {
     clocks: boot_clock::BootClocks,
     batteries: batteries::Batteries,
     home_heard: Option<AltitudeAmsl>,
+    home_in_flight: HomeInFlight,
     checks: Checks,
 }
 
@@ -74,6 +78,15 @@ pub struct Effects {
 }
 
 impl Normalizer {
+    /// Of a vehicle whose motors these batteries drive.
+    #[must_use]
+    pub fn of(motors: MotorBatteries) -> Self {
+        Self {
+            batteries: batteries::Batteries::of(motors),
+            ..Self::default()
+        }
+    }
+
     /// Takes a message of our autopilot.
     pub fn receive(&mut self, vehicle: &mut Vehicle, message: &MavMessage, now: Moment) -> Effects {
         let mut heard = Effects::default();
@@ -93,6 +106,7 @@ impl Normalizer {
             };
             *self = Self {
                 clocks: std::mem::take(&mut self.clocks),
+                batteries: self.batteries.forgotten(),
                 ..Self::default()
             };
         }
@@ -107,8 +121,11 @@ impl Normalizer {
             }
             MavMessage::SYS_STATUS(m) => self.sys_status(vehicle, m, now),
             MavMessage::BATTERY_STATUS(m) => {
-                vehicle.battery = Some(Sighting::new(self.batteries.receive(m, now), now));
+                if let Some(battery) = self.batteries.receive(m, is_armed(vehicle), now) {
+                    vehicle.battery = Some(Sighting::new(battery, now));
+                }
                 vehicle.several_batteries |= self.batteries.are_several();
+                vehicle.batteries = self.batteries.each();
             }
             MavMessage::GLOBAL_POSITION_INT(m) => {
                 vehicle.running_for = Some(Duration::from_millis(m.time_boot_ms.into()));
@@ -117,12 +134,12 @@ impl Normalizer {
                 }
             }
             MavMessage::HOME_POSITION(m) => {
-                self.home(vehicle, AltitudeAmsl(f64::from(m.altitude) / 1000.0), now);
                 let at = Wgs84 {
                     latitude_deg: f64::from(m.latitude) / 1e7,
                     longitude_deg: f64::from(m.longitude) / 1e7,
                 };
                 vehicle.home_at = model::geo::position(at).ok().or(vehicle.home_at);
+                self.home(vehicle, AltitudeAmsl(f64::from(m.altitude) / 1000.0), now);
             }
             MavMessage::GPS_RAW_INT(m) => {
                 vehicle.receiver_accuracy = Some(Sighting::new(accuracy::of_receiver(m), now));
@@ -205,6 +222,9 @@ impl Normalizer {
         if agreed && (-1000.0..=10_000.0).contains(&amsl.0) && (on_ground || vehicle.home.is_none()) {
             (vehicle.home, vehicle.home_heard) = (Some(amsl), Some(now));
         }
+        if agreed {
+            vehicle.home_shift = self.home_in_flight.observe(vehicle, amsl, now);
+        }
     }
 
     fn heartbeat(&mut self, vehicle: &mut Vehicle, m: &HEARTBEAT_DATA, now: Moment) {
@@ -238,9 +258,6 @@ impl Normalizer {
 
     fn sys_status(&self, vehicle: &mut Vehicle, m: &SYS_STATUS_DATA, now: Moment) {
         self.arming_checks(vehicle, m, now);
-        if self.batteries.heard_lately(now) {
-            return;
-        }
         let voltage = match m.voltage_battery {
             0 | u16::MAX => None,
             millivolts => Some(Volts::of_millivolts(millivolts.into())),
@@ -252,7 +269,9 @@ impl Normalizer {
                 voltage,
                 charge: Charge::Unknown,
             };
-            vehicle.battery = Some(Sighting::new(battery, now));
+            if let Some(battery) = self.batteries.or_primary(battery, is_armed(vehicle), now) {
+                vehicle.battery = Some(Sighting::new(battery, now));
+            }
         }
     }
 
@@ -281,6 +300,10 @@ const fn landed_state(state: MavLandedState) -> Option<LandedState> {
         MavLandedState::MAV_LANDED_STATE_TAKEOFF => Some(LandedState::TakingOff),
         MavLandedState::MAV_LANDED_STATE_LANDING => Some(LandedState::Landing),
     }
+}
+
+fn is_armed(vehicle: &Vehicle) -> bool {
+    vehicle.heartbeat.as_ref().is_some_and(|beat| beat.value.armed)
 }
 
 /// Takes the position, if it can be true; returns the height of home that follows from it.

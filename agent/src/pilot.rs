@@ -22,6 +22,7 @@ use crate::shared_id::SharedId;
 use crate::state_file::State;
 use crate::streams::{Needed, Request, Streams};
 use fleet::flight::battery::Gauge;
+use fleet::flight::battery_doubt::Doubts;
 use fleet::flight::converge::{Situation, Step, called_off, converge};
 use fleet::flight::memory::{Following, Memory, Outcome, StepKind};
 use fleet::flight::preflight::clearance;
@@ -35,6 +36,7 @@ use model::failsafe::Diverted;
 use model::followed::Followed;
 use model::ids::{NodeName, Term};
 use model::inventory::Inventory;
+use model::monitored_battery::MotorBatteries;
 use model::preflight_policy::Clearance;
 use model::report::Activity;
 use model::route_order::RouteOrder;
@@ -94,6 +96,7 @@ pub struct Pilot {
     memory: Memory,
     contact: Contact,
     gauge: Gauge,
+    doubts: Doubts,
     preflight: Reader,
     /// The rules that are to be in force, and what is done about them.
     board: Board,
@@ -166,6 +169,7 @@ impl Pilot {
             memory,
             contact: Contact::none_since(now),
             gauge: Gauge::default(),
+            doubts: Doubts::default(),
             preflight: Reader::default(),
             board,
             keeper,
@@ -215,6 +219,13 @@ impl Pilot {
     #[must_use]
     pub const fn resting(mut self, rest: Rest) -> Self {
         self.rest = rest;
+        self
+    }
+
+    /// A pilot whose vehicle's motors are driven by these batteries.
+    #[must_use]
+    pub fn driven_by(mut self, batteries: MotorBatteries) -> Self {
+        self.normalizer = Normalizer::of(batteries);
         self
     }
 
@@ -627,6 +638,7 @@ impl Pilot {
             self.preflight_policy(),
             self.preflight.findings(),
             self.gauge.levels(now).latest,
+            self.doubts.any(),
         )
     }
 
@@ -784,6 +796,7 @@ impl Pilot {
         let reserve = self.failsafe().reserve;
         self.gauge.observe(self.vehicle.battery.as_ref(), reserve);
         let truth = self.vehicle.truth(now);
+        self.doubts.observe(&self.vehicle.batteries, truth, now);
         if truth == FlightTruth::Disarmed {
             self.preflight.forget_old(now);
         }

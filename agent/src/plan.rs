@@ -22,7 +22,8 @@ use fleet::flight::following::Following;
 use link::dialect::{MavMessage, MavMissionResult, MissionState};
 use model::assignment::Assignment;
 use model::ids::DroneUid;
-use model::plan::flight::{FlightPlan, PlanDigest, PlanReport, PlanState, Reached, rest};
+use model::plan::flight::{FlightPlan, PlanDigest, PlanReport, PlanState, Reached, is_flown_to, rest};
+use model::plan::item;
 use model::takeover::Descent;
 use model::time::Moment;
 use model::vehicle::{Airborne, Autopilot, FlightTruth, Identity, Mode, OurPlan};
@@ -154,6 +155,8 @@ pub struct Keeper {
     failures: u32,
     not_before: Moment,
     others_at: Option<Moment>,
+    /// What a person reads of a home that was moved in flight, while altitudes of the plan that count from home are others for that.
+    moved_home: Option<String>,
     /// When the autopilot was ordered to fly it.
     started_at: Option<Moment>,
     /// The autopilot said that its mission is active since.
@@ -280,6 +283,7 @@ impl Keeper {
             None => PlanStage::None,
             Some(_) if !self.holds(named) => PlanStage::Preparing,
             Some(_) if self.memory.ended || self.is_finished() => PlanStage::Ended,
+            Some(_) if self.moved_home.is_some() => PlanStage::Preparing,
             Some(_) if self.memory.flown => PlanStage::Flying,
             Some(_) if self.ready && self.is_set => PlanStage::Set,
             Some(_) if self.ready => PlanStage::Ready,
@@ -351,7 +355,8 @@ impl Keeper {
     /// Why the plan that is named keeps the vehicle on the ground: the words of a refusal, or `None` while it is being prepared.
     #[must_use]
     pub fn refusal(&self) -> Option<&str> {
-        self.fault.as_deref().or(self.refusal.as_deref())
+        let ours = self.fault.as_deref().or(self.moved_home.as_deref());
+        ours.or(self.refusal.as_deref())
     }
 
     /// What is reported of the plan that is held.
@@ -376,6 +381,13 @@ impl Keeper {
             finished: self.is_finished(),
         }
     }
+}
+
+/// Whether an altitude of it counts from home.
+fn counts_from_home(plan: &FlightPlan) -> bool {
+    let relative = [item::FRAME_GLOBAL_RELATIVE_ALT, item::FRAME_GLOBAL_RELATIVE_ALT_INT];
+    let mut places = plan.items.iter().filter(|item| is_flown_to(item.command));
+    places.any(|item| relative.contains(&item.frame))
 }
 
 /// Why the agent would not fly it, whatever its autopilot says.

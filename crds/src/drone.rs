@@ -333,7 +333,7 @@ pub struct DroneStatus {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arming_refusals: Vec<ArmingRefusal>,
 
-    /// Faults that preflight found in the autopilot's own failsafes, each with what to do.
+    /// Faults that preflight found in the autopilot's own failsafes, and what is wrong with what its batteries report, each with what to do.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub preflight_warnings: Vec<String>,
 

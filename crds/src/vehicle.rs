@@ -126,6 +126,12 @@ pub struct VehicleStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub battery: Option<BatteryStatus>,
 
+    /// Batteries that do not drive the motors, which count for nothing, in steps of 25 percent.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 8))]
+    #[x_kube(merge_strategy = ListMerge::Map(vec!["id".into()]))]
+    pub other_batteries: Vec<OtherBattery>,
+
     /// How worn its battery is, of several that which is worn most; absent where no battery reports it (MAVLink: BATTERY_INFO).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub battery_wear: Option<BatteryWear>,
@@ -252,6 +258,20 @@ pub struct Board {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 9))]
     pub usb: Option<String>,
+}
+
+/// A battery that does not drive the motors.
+#[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct OtherBattery {
+    /// Its number, from 0 (MAVLink: BATTERY_STATUS.id; ArduPilot's BATT2 is 1).
+    pub id: i32,
+    /// Avionics or Payload, as its autopilot says, or Other, by the ids that the agent was given (--motor-batteries).
+    #[schemars(length(max = 16))]
+    pub drives: String,
+    /// Remaining energy in percent, 0 to 100; absent when not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remaining_percent: Option<i32>,
 }
 
 /// How worn a battery is, as it reports itself.

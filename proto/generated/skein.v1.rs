@@ -779,7 +779,7 @@ pub struct Report {
     /// A ground order that the agent keeps because it was not notified that the order is done; 0 for none.
     #[prost(uint64, tag = "14")]
     pub ground_latch: u64,
-    /// The faults that preflight found in the autopilot's own failsafes, each with what to do.
+    /// The faults that preflight found in the autopilot's own failsafes and in what its batteries report, each with what to do.
     #[prost(string, repeated, tag = "15")]
     pub warnings: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
     /// How far the flight under the held assignment has come.
@@ -847,6 +847,36 @@ pub struct Report {
     /// Why the link to the autopilot is not open, in words; unset while it is, and from an agent that is older than this field.
     #[prost(string, optional, tag = "37")]
     pub link_fault: ::core::option::Option<::prost::alloc::string::String>,
+    /// How far somebody moved home in flight, from where it was on the ground; unset while nobody did. The altitude of home and
+    /// return_altitude_above_home_m are above that of before the flight.
+    #[prost(message, optional, tag = "38")]
+    pub home_shift: ::core::option::Option<HomeShift>,
+    /// Batteries that do not drive the motors and do not count for battery; at most 8.
+    #[prost(message, repeated, tag = "39")]
+    pub other_batteries: ::prost::alloc::vec::Vec<OtherBattery>,
+}
+/// A battery that does not drive the motors.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct OtherBattery {
+    /// BATTERY_STATUS (147).id.
+    #[prost(uint32, tag = "1")]
+    pub id: u32,
+    #[prost(enumeration = "OtherBatteryDrives", tag = "2")]
+    pub drives: i32,
+    /// 0 to 100; unset when not known.
+    #[prost(uint32, optional, tag = "3")]
+    pub remaining_percent: ::core::option::Option<u32>,
+}
+/// Where a home is, as seen from another place.
+#[derive(Clone, Copy, PartialEq, ::prost::Message)]
+pub struct HomeShift {
+    /// East, north and up of it, meters.
+    #[prost(double, tag = "1")]
+    pub east_m: f64,
+    #[prost(double, tag = "2")]
+    pub north_m: f64,
+    #[prost(double, tag = "3")]
+    pub up_m: f64,
 }
 /// One standard deviation of a position: the worse of GPS_RAW_INT (24) and of ESTIMATOR_STATUS (230) or EKF_STATUS_REPORT (193).
 #[derive(Clone, Copy, PartialEq, ::prost::Message)]
@@ -1965,6 +1995,36 @@ impl GroundedWhy {
             "GROUNDED_WHY_ORDERED" => Some(Self::Ordered),
             "GROUNDED_WHY_UNBOUND" => Some(Self::Unbound),
             "GROUNDED_WHY_WAITING" => Some(Self::Waiting),
+            _ => None,
+        }
+    }
+}
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum OtherBatteryDrives {
+    /// Not the motors, by a person's choice of ids; or not known here.
+    Unspecified = 0,
+    Avionics = 1,
+    Payload = 2,
+}
+impl OtherBatteryDrives {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "OTHER_BATTERY_DRIVES_UNSPECIFIED",
+            Self::Avionics => "OTHER_BATTERY_DRIVES_AVIONICS",
+            Self::Payload => "OTHER_BATTERY_DRIVES_PAYLOAD",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "OTHER_BATTERY_DRIVES_UNSPECIFIED" => Some(Self::Unspecified),
+            "OTHER_BATTERY_DRIVES_AVIONICS" => Some(Self::Avionics),
+            "OTHER_BATTERY_DRIVES_PAYLOAD" => Some(Self::Payload),
             _ => None,
         }
     }

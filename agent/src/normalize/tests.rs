@@ -381,3 +381,65 @@ fn firmware_versions_read_as_people_write_them() {
         assert_eq!(v.identity.unwrap().firmware.as_deref(), Some(text));
     }
 }
+
+/// In the air, or on the ground, at a place whose altitude above home is this, at this second; how far home was moved.
+fn flies_at(n: &mut Normalizer, v: &mut Vehicle, up: bool, above_home_m: i32, s: u64) -> Option<String> {
+    let state = if up {
+        MavLandedState::MAV_LANDED_STATE_IN_AIR
+    } else {
+        GROUND
+    };
+    let amsl = if up { 518_000 } else { 488_000 };
+    let time = u32::try_from(s * 1000).unwrap();
+    for message in [
+        beat(4, up),
+        landed(state),
+        position(time, amsl, above_home_m),
+        position(time + 200, amsl, above_home_m),
+    ] {
+        n.receive(v, &message, at(s * 1000));
+    }
+    v.home_shift.map(|shift| shift.to_string())
+}
+
+#[test]
+fn a_home_that_is_moved_in_flight_is_found_and_stays_found_until_it_is_set_back_or_the_vehicle_has_landed() {
+    for autopilot in [Autopilot::ArduPilot, Autopilot::Px4] {
+        let (mut n, mut v) = (Normalizer::default(), vehicle(autopilot));
+        let mut at = |up, above_home_m, s| flies_at(&mut n, &mut v, up, above_home_m, s);
+        for s in 1..10 {
+            assert_eq!(at(false, 0, s), None);
+        }
+        for s in 10..30 {
+            // PX4 moves its home by up to 2.5 m by itself.
+            let wanders = if s % 2 == 0 { 2_500 } else { -2_500 };
+            assert_eq!(at(true, 30_000 + wanders, s), None, "{autopilot:?}");
+        }
+        assert_eq!(at(true, 80_000, 30).as_deref(), Some("50 m lower"));
+        assert_eq!(at(true, 82_000, 31).as_deref(), Some("50 m lower"), "its words stay");
+        assert_eq!(at(true, -20_000, 32).as_deref(), Some("50 m higher"));
+        assert_eq!(at(true, 30_000, 33), None, "set back");
+        assert_eq!(at(true, 80_000, 34).as_deref(), Some("50 m lower"));
+        assert_eq!(at(false, 50_000, 35), None, "landed: its home is where it is");
+        assert_eq!(v.home, Some(AltitudeAmsl(438.0)));
+    }
+}
+
+#[test]
+fn a_home_that_was_set_at_arming_and_comes_in_the_air_is_none_that_was_moved() {
+    let (mut n, mut v) = (Normalizer::default(), vehicle(Autopilot::ArduPilot));
+    for s in 1..10 {
+        assert_eq!(flies_at(&mut n, &mut v, false, 9_000, s), None);
+    }
+    for s in 10..40 {
+        assert_eq!(flies_at(&mut n, &mut v, true, 30_000, s), None, "9 m from that before");
+    }
+}
+
+#[test]
+fn sys_status_does_not_count_where_its_battery_drives_no_motors() {
+    let mut v = vehicle(Autopilot::ArduPilot);
+    let mut n = Normalizer::of("1".parse().unwrap());
+    n.receive(&mut v, &ready(true), at(0));
+    assert_eq!(v.battery, None);
+}

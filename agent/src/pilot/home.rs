@@ -7,6 +7,7 @@ use super::Pilot;
 use crate::streams::Needed;
 use fleet::safety;
 use link::dialect::MavMessage;
+use model::home_shift::HomeShift;
 use model::time::Moment;
 use model::vehicle::{ArmingReason, FlightTruth, ReasonClass};
 use std::time::Duration;
@@ -15,8 +16,8 @@ use std::time::Duration;
 const ASKED_AGAIN_AFTER: Duration = Duration::from_secs(20);
 
 impl Pilot {
-    /// How far home is from the vehicle, which is on the ground, if that prevents arming, meters.
-    fn home_elsewhere(&self, now: Moment) -> Option<f64> {
+    /// Where home is from the vehicle, which is on the ground, if that prevents arming.
+    fn home_elsewhere(&self, now: Moment) -> Option<HomeShift> {
         let on_ground = self.vehicle.truth(now) == FlightTruth::Disarmed;
         let since_armed = self.memory.since_armed(now);
         safety::home_elsewhere(&self.vehicle, &self.state.record, since_armed, now).filter(|_| on_ground)
@@ -44,8 +45,8 @@ impl Pilot {
     pub(super) fn home_reason(&self, now: Moment) -> Option<ArmingReason> {
         let off = self.home_elsewhere(now)?;
         let text = format!(
-            "its home position is {off:.0} m from where the vehicle is: home was set by a wrong position at boot, or before the vehicle was \
-             carried; set home where it is (MAV_CMD_DO_SET_HOME of a ground station), or restart the autopilot"
+            "its home position is not where the vehicle is, but {off}: home was set by a wrong position at boot, before the vehicle was \
+             carried, or by a ground station; set home where it is (MAV_CMD_DO_SET_HOME of a ground station), or restart the autopilot"
         );
         Some(ArmingReason {
             class: ReasonClass::NeedsHuman,

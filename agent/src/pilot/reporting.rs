@@ -7,11 +7,13 @@ use super::Pilot;
 use fleet::safety;
 use model::assignment::{Desired, Held, Preflight};
 use model::battery_level::Level;
+use model::monitored_battery::{Drives, OtherBattery};
 use model::preflight_policy::Clearance;
 use model::report::{Report, RouteState};
 use model::route_order::Waypoint;
 use model::rules::RulesClearance;
 use model::time::Moment;
+use model::units::AltitudeAboveHome;
 use model::vehicle::{Airframe, ArmingReason, FlightTruth, ReasonClass, TRUTH_STALE_AFTER, Vehicle};
 use std::time::Duration;
 
@@ -74,6 +76,7 @@ impl Pilot {
             )),
             Clearance::Problems => {
                 let problems = self.preflight.findings().problems.iter();
+                let problems = problems.chain(self.doubts.findings());
                 reasons.extend(problems.map(|line| ours(ReasonClass::NeedsHuman, line.clone())));
             }
         }
@@ -114,11 +117,14 @@ impl Pilot {
     /// What a person should mend, also where it prevents nothing.
     fn warnings(&self, now: Moment) -> Vec<String> {
         let shared = self.shared_id_reason(now).map(|reason| reason.text);
-        let problems: &[String] = match self.preflight_policy() {
-            Preflight::Ignore => &[],
-            Preflight::Warn | Preflight::Refuse => &self.preflight.findings().problems[..],
+        let found = match self.preflight_policy() {
+            Preflight::Ignore => None,
+            Preflight::Warn | Preflight::Refuse => {
+                let problems = self.preflight.findings().problems.iter();
+                Some(problems.chain(self.doubts.findings()))
+            }
         };
-        shared.into_iter().chain(problems.iter().cloned()).collect()
+        shared.into_iter().chain(found.into_iter().flatten().cloned()).collect()
     }
 
     fn route_state(&self) -> RouteState {
@@ -132,6 +138,14 @@ impl Pilot {
             stalled: progress.and_then(|_| self.memory.stalled().cloned()),
             order,
         }
+    }
+
+    /// The height to which its autopilot climbs to return, above home as it is reported. Autopilots count it from home as it is.
+    fn return_height(&self, vehicle: &Vehicle) -> Option<AltitudeAboveHome> {
+        let identity = vehicle.identity.as_ref()?;
+        let height = self.preflight.return_altitude(identity.autopilot)?;
+        let up_m = vehicle.home_shift.map_or(0.0, |shift| shift.up_m);
+        Some(AltitudeAboveHome((height.0 + up_m).max(0.0)))
     }
 
     /// A full picture, for the coordinator.
@@ -164,6 +178,7 @@ impl Pilot {
             reasons: [own_reasons, words].concat(),
             battery: vehicle.battery.and_then(|b| b.fresh(now, REPORTED_FOR).copied()),
             battery_at: vehicle.battery.map(|b| b.at),
+            other_batteries: other_batteries(vehicle, now),
             position,
             position_at: vehicle.position.map(|p| p.at),
             accuracy: vehicle.accuracy(now),
@@ -190,10 +205,8 @@ impl Pilot {
                 .home_at
                 .zip(vehicle.home)
                 .map(|(at, amsl)| Waypoint { at, amsl }),
-            return_height: vehicle
-                .identity
-                .as_ref()
-                .and_then(|identity| self.preflight.return_altitude(identity.autopilot)),
+            home_shift: vehicle.home_shift,
+            return_height: self.return_height(vehicle),
             traffic: position.map_or_else(Vec::new, |from| self.traffic.near((from.at, from.amsl), now)),
             warnings: self.warnings(now),
             rules: self.rules_report(),
@@ -202,6 +215,23 @@ impl Pilot {
             uploads: None,
         }
     }
+}
+
+/// Batteries that do not drive the motors, as far as they were heard lately.
+fn other_batteries(vehicle: &Vehicle, now: Moment) -> Vec<OtherBattery> {
+    let others = vehicle
+        .batteries
+        .iter()
+        .filter(|battery| battery.drives != Drives::Motors);
+    let fresh = others.filter_map(|battery| {
+        let reading = battery.reading.fresh(now, REPORTED_FOR)?;
+        Some(OtherBattery {
+            id: battery.id,
+            drives: battery.drives,
+            remaining: reading.remaining,
+        })
+    });
+    fresh.collect()
 }
 
 /// What the autopilot has not reported since then: at first that heals by itself.

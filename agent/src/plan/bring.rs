@@ -54,7 +54,8 @@ impl Keeper {
         self.autopilot = Some(s.to.autopilot);
         let to = s.to.address();
         let done = self.memory.ended || self.is_finished();
-        if !self.holds(s.named) || self.fault.is_some() || (done && !self.memory.flown) {
+        let barred = self.fault.is_some() || self.moved_home.is_some();
+        if !self.holds(s.named) || barred || (done && !self.memory.flown) {
             self.break_off();
             return None;
         }

@@ -2,9 +2,10 @@
 //!
 //! Owns: what the vehicle's modes, and what its autopilot says of its mission, mean for the plan. Must not: send.
 
-use super::{Current, Keeper};
+use super::{Current, Keeper, counts_from_home};
 use crate::rules::transfer::addressee;
 use link::dialect::{MISSION_CURRENT_DATA, MavMessage, MavMissionResult, MavMissionType, MissionState};
+use model::home_shift::HomeShift;
 use model::plan::flight::{Reached, Uploaded};
 use model::takeover::InCommand;
 use model::time::Moment;
@@ -29,6 +30,7 @@ impl Keeper {
         if let Some(position) = vehicle.position {
             self.following.seen(position);
         }
+        self.watch_home(vehicle.home_shift);
         let beat = vehicle.heartbeat.as_ref();
         let Some(beat) = beat.and_then(|beat| beat.fresh(now, TRUTH_STALE_AFTER)) else {
             return;
@@ -51,6 +53,24 @@ impl Keeper {
         if down && self.memory.ended && !self.is_finished() {
             // What was left out may be flown on the next flight.
             self.memory.ended = false;
+        }
+    }
+
+    /// Autopilots count what is left of a plan from home as it is now: 50 m lower, and a place 30 m above home lies in the ground.
+    fn watch_home(&mut self, shift: Option<HomeShift>) {
+        let plan = self.memory.held.as_ref();
+        let shift = shift.filter(HomeShift::moves_altitudes);
+        let Some(shift) = shift.filter(|_| plan.is_some_and(|plan| counts_from_home(&plan.0))) else {
+            self.moved_home = None;
+            return;
+        };
+        let words = format!(
+            "its home position was moved in flight and is {shift} now, so that altitudes above home are others than were planned: it holds and \
+             does not go on; set home back (MAV_CMD_DO_SET_HOME of a ground station)"
+        );
+        if self.moved_home.as_ref() != Some(&words) {
+            warn!(%shift, "home was moved in flight; the plan is not flown on");
+            self.moved_home = Some(words);
         }
     }
 

@@ -32,7 +32,11 @@ async fn a_vehicle_whose_home_is_elsewhere_at_boot_is_not_armed_until_home_is_wh
         agent.connect(flying(1)).await;
         agent
             .until("a reason", 20, |r| {
-                let ours = |reason: &&ArmingReason| reason.text.starts_with("its home position is 64 m from where");
+                let ours = |reason: &&ArmingReason| {
+                    reason
+                        .text
+                        .starts_with("its home position is not where the vehicle is, but 64 m north: ")
+                };
                 let reason = r.reasons.iter().find(ours);
                 reason.is_some_and(|reason| reason.class == ReasonClass::NeedsHuman) && r.ready == Some(false)
             })

@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
 mod again;
+mod home;
 mod killed;
 #[path = "../links/line.rs"]
 mod line;

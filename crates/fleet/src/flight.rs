@@ -4,6 +4,7 @@
 //! (`tests/tests/house_rules/wings.rs` sees to it).
 
 pub mod battery;
+pub mod battery_doubt;
 pub mod converge;
 pub mod following;
 pub mod memory;

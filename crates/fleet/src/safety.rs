@@ -14,6 +14,7 @@ use model::assignment::{Assignment, Desired, GroundedWhy, Held};
 use model::battery_level::Level;
 use model::failsafe::executing;
 use model::ground::GroundOrderId;
+use model::home_shift::HomeShift;
 use model::ids::{DroneUid, NodeName, Term};
 use model::preflight_policy::Clearance;
 use model::report::Report;
@@ -31,6 +32,10 @@ pub const ARM_LIFE: Duration = Duration::from_secs(2);
 /// A vehicle on the ground whose home is farther away than this, over ground, is not armed, meters: homes wander by a few meters, and a
 /// receiver that has just found its first satellites is wrong by tens.
 pub const HOME_OFF_AT_MOST_M: f64 = 20.0;
+
+/// A vehicle on the ground whose home is higher or lower than it by more than this is not armed, meters. Autopilots go by air pressure, which
+/// shifts the altitude of a vehicle that waits on the ground by 8 m for each hectopascal: a front that passes is no wrong home.
+pub const HOME_OFF_IN_ALTITUDE_AT_MOST_M: f64 = 50.0;
 
 /// The autopilot must have been heard this lately for us to arm (invariant 1: "its link is fresh").
 pub const FRESH_FOR_ARMING: Duration = Duration::from_secs(2);
@@ -271,21 +276,27 @@ pub fn may_arm(q: &ArmQuestion<'_>) -> Result<ArmPermit, NoArm> {
     Ok(ArmPermit { issued: q.now })
 }
 
-/// How far home is from a vehicle that has not flown since its autopilot booted, over ground, meters, if that is too far to arm it: home was
-/// set by a position that was wrong, or the vehicle was carried since. A return would lead there. One that has flown may have landed
-/// elsewhere.
+/// Where home is from a vehicle on the ground, if that prevents arming it. Of one that has not flown since its autopilot booted, home was set
+/// by a position that was wrong, or the vehicle was carried since: a return would lead there. One that has flown may have landed elsewhere, but
+/// no home is far above or below the place where the vehicle stands.
 #[must_use]
 pub fn home_elsewhere(
     vehicle: &Vehicle,
     record: &FlightRecord,
     since_armed: Option<Duration>,
     now: Moment,
-) -> Option<f64> {
+) -> Option<HomeShift> {
     let armed_since_boot = since_armed.is_some_and(|ago| vehicle.running_for.is_none_or(|runs| ago <= runs));
     let may_have_left_home = armed_since_boot || record.stage != Stage::Fresh;
-    vehicle
-        .home_off(now)
-        .filter(|off| !may_have_left_home && *off > HOME_OFF_AT_MOST_M)
+    let off = vehicle.home_off(now)?;
+    let far = off.over_ground_m() > HOME_OFF_AT_MOST_M;
+    let above_or_below = off.up_m.abs() > HOME_OFF_IN_ALTITUDE_AT_MOST_M;
+    let wrong = if may_have_left_home {
+        above_or_below && !far
+    } else {
+        above_or_below || far
+    };
+    wrong.then_some(off)
 }
 
 /// While a failsafe is under way, a deletion is obeyed only after this long. It may be a Swarm's, which no person ordered, and
@@ -534,6 +545,53 @@ mod tests {
         let mut rules = Rules::default();
         rules.separation.vertical = Meters(f64::NAN);
         assert_eq!(granted(rules), Err(NoLeg::BadRules));
+    }
+
+    /// A vehicle on the ground whose home is so far to the north of it, and so much higher.
+    fn home_is(north_m: f64, up_m: f64, stage: Stage) -> bool {
+        use model::geo::shifted;
+        use model::time::Sighting;
+        use model::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
+        use model::vehicle::Position;
+        let at = Wgs84 {
+            latitude_deg: 47.4,
+            longitude_deg: 8.5,
+        };
+        let now = Moment::at(Duration::from_secs(60));
+        let position = Position {
+            at,
+            amsl: AltitudeAmsl(488.0),
+            above_home: AltitudeAboveHome(-up_m),
+        };
+        let vehicle = Vehicle {
+            position: Some(Sighting::new(position, now)),
+            home: Some(AltitudeAmsl(488.0 + up_m)),
+            home_at: Some(shifted(at, 0.0, north_m)),
+            ..Vehicle::default()
+        };
+        let record = FlightRecord {
+            stage,
+            ..FlightRecord::default()
+        };
+        home_elsewhere(&vehicle, &record, None, now).is_none()
+    }
+
+    #[test]
+    fn a_home_far_from_the_vehicle_or_far_above_or_below_it_prevents_arming() {
+        assert!(home_is(0.0, 0.0, Stage::Fresh) && home_is(19.0, 49.0, Stage::Fresh));
+        assert!(
+            !home_is(21.0, 0.0, Stage::Fresh),
+            "carried, or a wrong position at boot"
+        );
+        assert!(!home_is(50_000.0, 0.0, Stage::Fresh), "a glitch at boot");
+        assert!(!home_is(0.0, -51.0, Stage::Fresh) && !home_is(0.0, 51.0, Stage::Fresh));
+    }
+
+    #[test]
+    fn a_vehicle_that_has_flown_may_stand_elsewhere_but_not_far_above_or_below_its_own_home() {
+        assert!(home_is(300.0, 0.0, Stage::Flown) && home_is(300.0, 80.0, Stage::Flown));
+        assert!(!home_is(5.0, -51.0, Stage::Flown), "somebody set it lower in flight");
+        assert!(home_is(5.0, -8.0, Stage::Flown));
     }
 
     fn landed(term: u64, generation: i64) -> Report {

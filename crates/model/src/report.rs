@@ -9,9 +9,11 @@ use crate::answer::{Owed, Stalled};
 use crate::assignment::Held;
 use crate::failsafe::Diversion;
 use crate::ground::GroundOrderId;
+use crate::home_shift::HomeShift;
 use crate::ids::{DroneUid, NodeName, Term};
 use crate::inventory::{BatteryWear, Inventory};
 use crate::logs::upload::Uploads;
+use crate::monitored_battery::OtherBattery;
 use crate::plan::{PlanDigest, PlanReport, PlanState, Reached};
 use crate::remote_id::{RemoteIdReport, Sending, Transmitter};
 use crate::reported_flight::SoFar;
@@ -50,6 +52,8 @@ pub struct Report {
     pub reasons: Vec<ArmingReason>,
     /// Battery; `None` until heard.
     pub battery: Option<Battery>,
+    /// Batteries that do not drive the motors and do not count for `battery`, by their ids; at most eight.
+    pub other_batteries: Vec<OtherBattery>,
     /// When `battery` was received, on the clock of `made`; `None` when not known.
     pub battery_at: Option<Moment>,
     /// Position; `None` until heard.
@@ -88,8 +92,10 @@ pub struct Report {
     pub stand_down: Option<stand_down::Reported>,
     /// What it makes of the route that it was ordered to fly.
     pub route: RouteState,
-    /// Its home position, once received.
+    /// Its home position, once received; in the air its altitude is that of before the flight.
     pub home: Option<Waypoint>,
+    /// How far somebody moved home in flight, from where it was on the ground; `None` while nobody did.
+    pub home_shift: Option<HomeShift>,
     /// The height to which its autopilot climbs to return (ArduCopter: `RTL_ALT`, PX4: `RTL_RETURN_ALT`); `None` until it was read.
     pub return_height: Option<AltitudeAboveHome>,
     /// Aircraft of others that its vehicle receives, the nearest first.
@@ -150,6 +156,7 @@ impl Report {
             ready: None,
             reasons: Vec::new(),
             battery: None,
+            other_batteries: Vec::new(),
             battery_at: None,
             position: None,
             position_at: None,
@@ -181,6 +188,7 @@ impl Report {
                 stalled: None,
             },
             home: None,
+            home_shift: None,
             return_height: None,
             traffic: Vec::new(),
             rules: RulesReport {

@@ -5,7 +5,9 @@
 
 use crate::accuracy::Accuracy;
 use crate::alarm::Alarm;
+use crate::home_shift::HomeShift;
 use crate::inventory::Inventory;
+use crate::monitored_battery::MonitoredBattery;
 use crate::time::{Moment, Sighting};
 use crate::units::{Address, AltitudeAboveHome, AltitudeAmsl, ComponentId, Heading, Percent, SystemId, Volts, Wgs84};
 use serde::{Deserialize, Serialize};
@@ -304,8 +306,10 @@ pub struct Vehicle {
     pub reasons: Vec<ArmingReason>,
     /// Last battery report.
     pub battery: Option<Sighting<Battery>>,
-    /// Whether more than one battery was heard: `battery` is then the one that is emptiest, which may be another each time.
+    /// Whether more than one battery that drives the motors was heard: `battery` is then the worst of each figure.
     pub several_batteries: bool,
+    /// Each battery by itself, also those that do not drive the motors and do not count for `battery`; at most eight.
+    pub batteries: Vec<MonitoredBattery>,
     /// How long it has run, by its own clock, from GLOBAL_POSITION_INT.time_boot_ms.
     pub running_for: Option<Duration>,
     /// Last position report.
@@ -328,6 +332,9 @@ pub struct Vehicle {
     pub home_heard: Option<Moment>,
     /// Latitude and longitude of home, from HOME_POSITION.
     pub home_at: Option<Wgs84>,
+    /// How far home was moved since the vehicle was last on the ground; `None` while it is where it was, within what autopilots do by
+    /// themselves.
+    pub home_shift: Option<HomeShift>,
     /// Whether the mission that it flies, if it flies one, is ours; as the agent knows, and not the autopilot.
     pub our_plan: OurPlan,
     /// When messages last showed that two vehicles speak with its system id on its line.
@@ -467,12 +474,12 @@ impl Vehicle {
         fresh(&self.receiver_accuracy).or_worse(fresh(&self.filter_accuracy))
     }
 
-    /// How far its home is from where it is, over ground, meters; `None` while either is not known, or its place is stale.
+    /// Where its home is from where it is; `None` while either is not known, or its place is stale.
     #[must_use]
-    pub fn home_off(&self, now: Moment) -> Option<f64> {
-        let here = self.position.as_ref()?.fresh(now, ACCURACY_STALE_AFTER)?.at;
-        let (east, north) = crate::geo::offset(here, self.home_at?);
-        Some(east.hypot(north))
+    pub fn home_off(&self, now: Moment) -> Option<HomeShift> {
+        let here = self.position.as_ref()?.fresh(now, ACCURACY_STALE_AFTER)?;
+        let up = self.home.map_or(0.0, |home| home.0 - here.amsl.0);
+        Some(HomeShift::between(here.at, self.home_at?, up))
     }
 
     /// Whether the autopilot's arming checks pass, if heard lately.

@@ -21,7 +21,7 @@ mod telemetry;
 mod vehicle;
 mod weather;
 
-pub use config::{Autopilot, Firmware, GpsError, Port, VehicleConfig};
+pub use config::{Autopilot, Firmware, GpsError, OtherBattery, Port, VehicleConfig};
 pub use geo::{Neu, Wgs84};
 pub use pilot::Fault;
 pub use vehicle::{Truth, Vehicle};

@@ -5,6 +5,7 @@
 mod aircraft;
 mod deviation;
 mod inventory;
+mod other_battery;
 
 use super::order::altitude;
 use super::rules::{LONGEST_DIGEST, at_most};
@@ -13,6 +14,7 @@ use crate::v1;
 use model::accuracy::Accuracy;
 use model::assignment::{Held, HeldDetails};
 use model::ground::GroundOrderId;
+use model::home_shift::HomeShift;
 use model::ids::{DroneUid, NodeName, Term};
 use model::inventory::Inventory;
 use model::logs::upload::Uploads;
@@ -42,6 +44,7 @@ impl From<&Report> for v1::Report {
             ready: r.ready,
             reasons: r.reasons.iter().map(Into::into).collect(),
             battery: r.battery.as_ref().map(Into::into),
+            other_batteries: r.other_batteries.iter().map(Into::into).collect(),
             position: r.position.as_ref().map(Into::into),
             held: r.held.as_ref().map(Into::into),
             activity: v1::Activity::from(r.activity).into(),
@@ -73,6 +76,11 @@ impl From<&Report> for v1::Report {
             accuracy: (r.accuracy != Accuracy::default()).then(|| v1::Accuracy {
                 horizontal_m: r.accuracy.horizontal.map(|meters| meters.0),
                 vertical_m: r.accuracy.vertical.map(|meters| meters.0),
+            }),
+            home_shift: r.home_shift.map(|shift| v1::HomeShift {
+                east_m: shift.east_m,
+                north_m: shift.north_m,
+                up_m: shift.up_m,
             }),
             uploads: r.uploads.map(|of| v1::LogUploads {
                 waiting: of.waiting,
@@ -123,6 +131,7 @@ pub fn report(node: NodeName, r: v1::Report) -> Result<Report, BadMessage> {
         reasons: r.reasons.into_iter().map(Into::into).collect(),
         battery: r.battery.map(TryInto::try_into).transpose()?,
         battery_at: r.battery_ms.map(moment),
+        other_batteries: other_battery::other_batteries(&r.other_batteries),
         position: r.position.map(TryInto::try_into).transpose()?,
         position_at: r.position_ms.map(moment),
         heading: (r.heading_deg)
@@ -149,6 +158,7 @@ pub fn report(node: NodeName, r: v1::Report) -> Result<Report, BadMessage> {
         link_fault: r.link_fault.filter(|_| !r.link_alive),
         route: r.route.map(TryInto::try_into).transpose()?.unwrap_or_default(),
         home: r.home.map(TryInto::try_into).transpose()?,
+        home_shift: r.home_shift.map(TryInto::try_into).transpose()?,
         return_height: (r.return_altitude_above_home_m)
             .map(|height| {
                 let field = "return_altitude_above_home_m";
@@ -310,6 +320,19 @@ impl TryFrom<v1::Battery> for Battery {
             remaining: b.remaining_percent.map(percent).transpose()?,
             voltage: b.volts.map(volts).transpose()?,
             charge: Charge::Unknown,
+        })
+    }
+}
+
+impl TryFrom<v1::HomeShift> for HomeShift {
+    type Error = BadMessage;
+
+    fn try_from(shift: v1::HomeShift) -> Result<Self, BadMessage> {
+        let finite = |field, got| within(field, got, f64::MIN, f64::MAX, "a number of meters");
+        Ok(Self {
+            east_m: finite("home_shift.east_m", shift.east_m)?,
+            north_m: finite("home_shift.north_m", shift.north_m)?,
+            up_m: finite("home_shift.up_m", shift.up_m)?,
         })
     }
 }

@@ -30,7 +30,7 @@ use tokio::time::Instant;
 
 /// A battery change of this many percent is worth a write of its own: a whole charge then costs three writes at most, so that a
 /// long flight keeps to its budget of eight. Live figures come with the fleet service.
-const BATTERY_STEP: i32 = 25;
+pub(crate) const BATTERY_STEP: i32 = 25;
 
 /// The node whose vehicle serves the Drone: the Drone has the claim to it now, or the agent holds the Drone. Anybody who may create a Drone
 /// may name any node in it; of the vehicle of a node that a Drone merely names, nothing is shown by way of that Drone.

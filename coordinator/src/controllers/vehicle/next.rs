@@ -4,11 +4,11 @@
 
 use crate::cluster::conditions::condition;
 use crate::cluster::world::uid;
-use crate::controllers::drone::status::{battery, far_from, identity};
+use crate::controllers::drone::status::{BATTERY_STEP, battery, far_from, identity};
 use crate::controllers::node_operators::Shown;
 use crate::controllers::node_rules::ShownRules;
 use crate::controllers::pacing::Urgency;
-use crds::vehicle::{BatteryWear, Board, Home, VehicleRules};
+use crds::vehicle::{BatteryWear, Board, Home, OtherBattery, VehicleRules};
 use crds::{Vehicle, VehicleSpec, VehicleStatus};
 use fleet::planning::binding::Why;
 use fleet::planning::drone::status::armable;
@@ -17,6 +17,7 @@ use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
 use model::geo::offset;
 use model::ids::{DroneName, NodeName};
+use model::monitored_battery::{self, Drives};
 use model::report::Report;
 use model::units::Wgs84;
 use model::vehicle::{FlightTruth, HardwareUid};
@@ -247,6 +248,31 @@ fn unheard(old: &VehicleStatus, reason: &str, message: &str, now: Timestamp) -> 
     }
 }
 
+/// A charge is written anew when it has changed by a quarter, as that of the motors' battery is.
+fn other_batteries(before: &[OtherBattery], report: &Report) -> Vec<OtherBattery> {
+    let written = |now: &monitored_battery::OtherBattery| {
+        let drives = match now.drives {
+            Drives::Avionics => "Avionics",
+            Drives::Payload => "Payload",
+            Drives::LeftOut | Drives::Motors => "Other",
+        };
+        let next = OtherBattery {
+            id: now.id.into(),
+            drives: drives.to_owned(),
+            remaining_percent: now.remaining.map(|left| left.get().into()),
+        };
+        let same = before
+            .iter()
+            .find(|before| before.id == next.id && before.drives == next.drives);
+        let near = same.filter(|same| match (same.remaining_percent, next.remaining_percent) {
+            (Some(before), Some(now)) => (before - now).abs() < BATTERY_STEP,
+            (before, now) => before == now,
+        });
+        near.cloned().unwrap_or(next)
+    };
+    report.other_batteries.iter().map(written).collect()
+}
+
 fn heard(
     old: &VehicleStatus,
     snapshot: &NodeSnapshot<'_>,
@@ -269,6 +295,7 @@ fn heard(
     next.battery = battery(report, now)
         .filter(|battery| far_from(next.battery.as_ref(), battery))
         .or(next.battery);
+    next.other_batteries = other_batteries(&next.other_batteries, report);
     count_flight(&mut next, report.truth, now);
     let of = |kind, value, (reason, message): (&str, &str)| {
         condition(&old.conditions, kind, value, reason, message, GENERATION, now)

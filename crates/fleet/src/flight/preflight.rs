@@ -15,14 +15,15 @@ pub struct Findings {
     pub problems: Vec<String>,
 }
 
-/// Whether `findings`, or a battery of which nothing is known, prevent arming under `policy`.
+/// Whether `findings`, or a battery of which nothing is known or that is doubted, prevent arming under `policy`.
 #[must_use]
-pub fn clearance(policy: Preflight, findings: &Findings, battery: Level) -> Clearance {
+pub fn clearance(policy: Preflight, findings: &Findings, battery: Level, doubted: bool) -> Clearance {
     match policy {
         Preflight::Ignore | Preflight::Warn => Clearance::Clear,
         Preflight::Refuse if !findings.problems.is_empty() => Clearance::Problems,
         Preflight::Refuse if !findings.complete => Clearance::Reading,
         Preflight::Refuse if battery == Level::Unknown => Clearance::Problems,
+        Preflight::Refuse if doubted => Clearance::Problems,
         Preflight::Refuse => Clearance::Clear,
     }
 }
@@ -42,16 +43,21 @@ mod tests {
     fn only_a_drone_that_refuses_is_kept_down_by_failsafes_that_are_off_or_unknown() {
         for policy in [Preflight::Ignore, Preflight::Warn] {
             for battery in [Level::Unknown, Level::Fine] {
-                assert_eq!(clearance(policy, &found(true, &["off"]), battery), Clearance::Clear);
-                assert_eq!(clearance(policy, &found(false, &[]), battery), Clearance::Clear);
+                assert_eq!(
+                    clearance(policy, &found(true, &["off"]), battery, true),
+                    Clearance::Clear
+                );
+                assert_eq!(clearance(policy, &found(false, &[]), battery, false), Clearance::Clear);
             }
         }
-        let refuse = |findings| clearance(Preflight::Refuse, &findings, Level::Fine);
+        let refuse = |findings| clearance(Preflight::Refuse, &findings, Level::Fine, false);
         assert_eq!(refuse(found(false, &[])), Clearance::Reading);
         assert_eq!(refuse(found(false, &["off"])), Clearance::Problems);
         assert_eq!(refuse(found(true, &["off"])), Clearance::Problems);
         assert_eq!(refuse(found(true, &[])), Clearance::Clear);
-        let unknown = clearance(Preflight::Refuse, &found(true, &[]), Level::Unknown);
+        let unknown = clearance(Preflight::Refuse, &found(true, &[]), Level::Unknown, false);
         assert_eq!(unknown, Clearance::Problems, "nothing would watch its reserve");
+        let doubted = clearance(Preflight::Refuse, &found(true, &[]), Level::Fine, true);
+        assert_eq!(doubted, Clearance::Problems, "its reserve may not be there");
     }
 }

@@ -4,8 +4,8 @@
 //! the autopilots' documentation). Must not: use the agent's reading of a message.
 
 use link::dialect::{
-    MavAutopilot, MavBatteryChargeState as Charge, MavCmd, MavLandedState, MavMessage, MavModeFlag, MavParamType,
-    MavResult, MavSysStatusSensor, MavType,
+    MavAutopilot, MavBatteryChargeState as Charge, MavBatteryFunction as Function, MavCmd, MavLandedState, MavMessage,
+    MavModeFlag, MavParamType, MavResult, MavSysStatusSensor, MavType,
 };
 
 /// At most this much of a steady drain is counted in when a battery is judged, percent.
@@ -56,6 +56,9 @@ pub struct Facts {
     checks_due_since: Option<u64>,
     /// The last BATTERY_STATUS: share left, whether the autopilot complains, when.
     battery: Option<(i8, bool, u64)>,
+    /// The id of the battery that was reported first, and whether another was since.
+    first_battery: Option<u8>,
+    several_batteries: bool,
     /// When a share left, or a complaint (at 101), was first reported.
     first_reported: Vec<(u8, u64)>,
     /// Names of parameters that are known to be other than 0.
@@ -102,7 +105,15 @@ impl Facts {
                 }
                 self.note_share(m.battery_remaining, false, now);
             }
+            // One of a camera or of the avionics says nothing of the flight.
+            MavMessage::BATTERY_STATUS(m)
+                if matches!(
+                    m.battery_function,
+                    Function::MAV_BATTERY_FUNCTION_AVIONICS | Function::MAV_BATTERY_FUNCTION_PAYLOAD
+                ) => {}
             MavMessage::BATTERY_STATUS(m) => {
+                let another = *self.first_battery.get_or_insert(m.id) != m.id;
+                self.several_batteries |= another;
                 let complains = !matches!(
                     m.charge_state,
                     Charge::MAV_BATTERY_CHARGE_STATE_UNDEFINED
@@ -218,6 +229,18 @@ impl Facts {
     /// Whether the battery may have been low for three seconds, with the steady drain counted in.
     pub fn may_be_low(&self, reserve: u8, now: u64) -> bool {
         let long_ago = |at: u64| now.saturating_sub(at) >= 3000;
+        // One of several that falls silent loses what the others lose.
+        let shares = || {
+            self.first_reported
+                .iter()
+                .map(|(level, _)| *level)
+                .filter(|level| *level <= 100)
+        };
+        let spread = shares().max().zip(shares().min()).filter(|_| self.several_batteries);
+        let carried = spread.map(|(most, least)| least.saturating_sub(most - least));
+        if carried.is_some_and(|left| left <= reserve.saturating_add(DRAIN_AT_MOST)) {
+            return true;
+        }
         self.first_reported
             .iter()
             .any(|&(level, at)| (level <= reserve.saturating_add(DRAIN_AT_MOST) || level == 101) && long_ago(at))

@@ -210,6 +210,10 @@ impl Pilot for ArduPilot {
         }
     }
 
+    fn move_home(&mut self, core: &mut Core, place: Wgs84) {
+        self.set_home(core, place);
+    }
+
     fn tick(&mut self, core: &mut Core, dt_s: f64) {
         self.boot_step(core);
         self.check_step(core);

@@ -2,6 +2,8 @@
 //!
 //! Owns: the settings. Must not: change while the vehicle runs.
 
+use mavlink::dialects::ardupilotmega::MavBatteryFunction;
+
 use super::geo::Wgs84;
 
 /// Which autopilot is imitated.
@@ -105,6 +107,19 @@ impl Default for GpsError {
     }
 }
 
+/// A further battery that the autopilot monitors, as it reports it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OtherBattery {
+    /// BATTERY_STATUS.id; that of the motors' own is 0.
+    pub id: u8,
+    /// BATTERY_STATUS.battery_function: ArduPilot sends 0 (unknown) and PX4 1 (all) of each; 3 is avionics, 4 a payload.
+    pub function: MavBatteryFunction,
+    /// BATTERY_STATUS.battery_remaining, as it is sent.
+    pub percent: i8,
+    /// Its voltage.
+    pub volts: f64,
+}
+
 /// Settings of one vehicle.
 #[derive(Clone, Debug)]
 pub struct VehicleConfig {
@@ -131,6 +146,8 @@ pub struct VehicleConfig {
     pub missing_parameters: Vec<String>,
     /// The pack is full again whenever the motors stop, as in PX4's own battery simulation.
     pub battery_refills: bool,
+    /// Batteries beside the one that drives the motors; they drain by no flight.
+    pub other_batteries: Vec<OtherBattery>,
     /// What the autopilot's port is configured for.
     pub port: Port,
     /// Takeoff and reposition are checked as PX4 after 1.17 does: COMMAND_LONG gets COMMAND_INT_ONLY, a frame that is not
@@ -157,6 +174,7 @@ impl VehicleConfig {
             parameters: Vec::new(),
             missing_parameters: Vec::new(),
             battery_refills: false,
+            other_batteries: Vec::new(),
             port: Port::Radio,
             strict_positions: false,
             gps: GpsError::default(),

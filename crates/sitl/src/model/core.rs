@@ -10,6 +10,7 @@ use super::config::VehicleConfig;
 use super::geo::{Neu, Wgs84};
 use super::params::Params;
 use super::streams::Streams;
+use super::telemetry;
 use crate::wire::{Address, CommandAck, Outgoing};
 
 /// MAV_RESULT numbers.
@@ -98,7 +99,12 @@ impl Core {
     }
 
     pub(super) fn send(&mut self, message: MavMessage) {
+        let is_battery = matches!(message, MavMessage::BATTERY_STATUS(_));
         self.outbox.push(message.into());
+        if is_battery {
+            let others = self.config.other_batteries.iter().map(telemetry::other_battery);
+            self.outbox.extend(others.map(Outgoing::from));
+        }
     }
 
     pub(super) fn send_raw(&mut self, outgoing: Outgoing) {

@@ -3,7 +3,7 @@
 //! Owns: [`Pilot`], and what can go wrong with the vehicle. Must not: contain behavior.
 
 use super::core::Core;
-use super::geo::Neu;
+use super::geo::{Neu, Wgs84};
 use crate::wire::{Incoming, PlanItem};
 
 /// What a profile must do. Both callbacks may send through the core.
@@ -28,6 +28,8 @@ pub(super) trait Pilot: Send {
     fn fly_by_stick(&mut self, _core: &mut Core, _to: Neu) {}
     /// A person sets home where it is.
     fn set_home_here(&mut self, _core: &mut Core) {}
+    /// Somebody sets home elsewhere.
+    fn move_home(&mut self, core: &mut Core, place: Wgs84);
     /// The link is blocked, or free again. A profile that does not model it continues to send.
     fn block(&mut self, _core: &mut Core, _blocked: bool) {}
 }

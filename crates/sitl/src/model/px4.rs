@@ -50,7 +50,7 @@ use self::own_commands::OwnCommands;
 use self::texts::Texts;
 use super::core::Core;
 use super::ftp::FileServer;
-use super::geo::Neu;
+use super::geo::{Neu, Wgs84};
 use super::pilot::{Fault, Pilot};
 use super::plan::{Fence, Plans};
 use crate::wire::{Incoming, PlanItem};
@@ -269,6 +269,10 @@ impl Pilot for Px4 {
         if self.home.is_set() {
             self.home.set_here(core);
         }
+    }
+
+    fn move_home(&mut self, core: &mut Core, place: Wgs84) {
+        self.home.move_to(place, core.boot_us());
     }
 
     fn tick(&mut self, core: &mut Core, dt_s: f64) {

@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use super::ardupilot::ArduPilot;
-use super::config::{Autopilot, VehicleConfig};
+use super::config::{Autopilot, OtherBattery, VehicleConfig};
 use super::core::Core;
 use super::geo::{Neu, Wgs84};
 use super::pilot::{Fault, Pilot};
@@ -161,6 +161,16 @@ impl Vehicle {
     /// The charge is this many percent from now on.
     pub fn set_battery(&mut self, percent: f64) {
         self.core.battery.use_up(100.0, percent);
+    }
+
+    /// These are its batteries beside that of the motors from now on; one that is left out falls silent.
+    pub fn set_other_batteries(&mut self, batteries: Vec<OtherBattery>) {
+        self.core.config.other_batteries = batteries;
+    }
+
+    /// Somebody sets home to `place`, wherever the vehicle is (MAV_CMD_DO_SET_HOME).
+    pub fn move_home(&mut self, place: Wgs84) {
+        self.pilot.move_home(&mut self.core, place);
     }
 
     /// The input of a pilot with a transmitter. It is not a message on the link: the vehicle's messages come with the next step.

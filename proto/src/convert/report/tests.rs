@@ -6,6 +6,7 @@ use model::answer::{Answer, Owed};
 use model::failsafe::{Diversion, Diverted};
 use model::ids::DroneName;
 use model::inventory::{BatteryWear, Board};
+use model::monitored_battery::{Drives, OtherBattery};
 use model::reported_flight::SoFar;
 use model::stand_down::{Reported, StoodDown};
 use model::takeover::Descent;
@@ -208,6 +209,12 @@ fn reports() -> impl Strategy<Value = Report> {
             ready,
             reasons,
             battery,
+            other_batteries: times.2.map_or_else(Vec::new, |dm: u16| {
+                let [id, left] = dm.to_be_bytes();
+                let drives = [Drives::Avionics, Drives::Payload, Drives::LeftOut][usize::from(id % 3)];
+                let remaining = Percent::new(left);
+                vec![OtherBattery { id, drives, remaining }]
+            }),
             battery_at: times.0.map(|ms: u32| moment(ms.into())),
             position,
             position_at: times.1.map(|ms: u32| moment(ms.into())),
@@ -245,6 +252,11 @@ fn reports() -> impl Strategy<Value = Report> {
                     health: Percent::new(u8::try_from(made % 100).unwrap_or_default()),
                 },
             },
+            home_shift: times.2.map(|dm: u16| HomeShift {
+                east_m: f64::from(dm) / 10.0,
+                north_m: -1.5,
+                up_m: f64::from(dm) - 300.0,
+            }),
             return_height: times.2.map(|dm: u16| AltitudeAboveHome(f64::from(dm) / 10.0)),
             traffic,
             rules,

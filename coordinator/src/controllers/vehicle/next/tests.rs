@@ -361,6 +361,48 @@ fn an_airframe_is_known_once_its_autopilot_has_told_its_version_or_will_not() {
 }
 
 #[test]
+fn a_battery_of_a_camera_is_shown_beside_that_of_the_motors_and_written_anew_by_quarters() {
+    let (node, mut report) = (node(), report(FlightTruth::Disarmed));
+    let written = |report: &Report, old: VehicleStatus| {
+        let steps = steps(
+            &snapshot(&node, Some(report)),
+            &[object(Some(UID), old)],
+            &mut Counted::default(),
+            at(9),
+        );
+        let Some((_, Step::Write(status), _)) = steps.into_iter().next() else {
+            panic!("no status")
+        };
+        status
+    };
+    let camera = |left| {
+        vec![model::monitored_battery::OtherBattery {
+            id: 1,
+            drives: Drives::Payload,
+            remaining: Percent::new(left),
+        }]
+    };
+    let shown = |status: &VehicleStatus| {
+        status
+            .other_batteries
+            .first()
+            .map(|of| (of.drives.clone(), of.remaining_percent))
+    };
+    report.other_batteries = camera(60);
+    let first = written(&report, VehicleStatus::default());
+    assert_eq!(shown(&first), Some(("Payload".to_owned(), Some(60))));
+    assert_eq!(first.battery, None, "it is no charge of the vehicle");
+    report.other_batteries = camera(40);
+    // Something else has changed, so that it is written at all.
+    report.inventory.wear.cycles = Some(3);
+    let near = written(&report, first);
+    assert_eq!(shown(&near), Some(("Payload".to_owned(), Some(60))));
+    report.other_batteries = camera(35);
+    let far = written(&report, near);
+    assert_eq!(shown(&far), Some(("Payload".to_owned(), Some(35))));
+}
+
+#[test]
 fn its_board_stays_known_and_the_wear_is_that_of_the_battery_that_it_has_now() {
     let (node, mut report) = (node(), report(FlightTruth::Disarmed));
     report.inventory = Inventory {

@@ -47,6 +47,12 @@ impl Home {
         });
     }
 
+    /// Sets home to `place`; fixes go on moving its altitude in flight.
+    pub(super) fn move_to(&mut self, place: Wgs84, at_us: u64) {
+        let moved = self.0.and_then(|set| set.moved);
+        self.0 = Some(Set { place, at_us, moved });
+    }
+
     /// The vehicle left the ground: fixes begin to move the altitude.
     pub(super) fn lift_off(&mut self, now_s: f64) {
         if let Some(set) = &mut self.0 {

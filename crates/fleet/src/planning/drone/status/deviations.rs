@@ -7,6 +7,7 @@ use crate::planning::drone::Facts;
 use model::alarm::Cause;
 use model::answer::{Answer, Owed, Stalled};
 use model::failsafe::{Diversion, Diverted};
+use model::home_shift::HomeShift;
 use model::report::Report;
 use model::takeover::{Descent, let_go};
 use model::vehicle::{Airborne, FlightTruth};
@@ -160,6 +161,14 @@ pub(super) fn astray(drone: &Facts, astray: Astray) -> (&'static str, String) {
     }
 }
 
+/// What a person reads of a home that was moved in flight, after the message.
+pub(super) fn moved_home(shift: &HomeShift) -> String {
+    format!(
+        "; somebody moved its home position in flight, and it is {shift} now: a return of its autopilot leads there, and counts altitudes \
+         from there; if that is not meant, set home back (MAV_CMD_DO_SET_HOME of a ground station)"
+    )
+}
+
 /// What was asked of a vehicle that does not fly its route, and what its autopilot makes of it.
 pub(super) fn stalled(stalled: &Stalled) -> String {
     let answered = match &stalled.answer {
@@ -224,6 +233,27 @@ mod tests {
             diversion,
             ..report(truth, activity)
         }
+    }
+
+    #[test]
+    fn a_home_that_was_moved_in_flight_is_named_with_distance_and_direction() {
+        let moved = Report {
+            home_shift: Some(HomeShift {
+                east_m: -30.0,
+                north_m: -30.0,
+                up_m: 50.0,
+            }),
+            ..report(IN_AIR, Activity::Holding)
+        };
+        let told = of(&drone(), Some(&moved));
+        let (_, reason, message) = get(&told, Kind::Ready);
+        assert_eq!(reason, "Holding");
+        assert!(
+            message.contains(
+                "; somebody moved its home position in flight, and it is 42 m southwest and 50 m higher now: "
+            ),
+            "{message}"
+        );
     }
 
     #[test]

@@ -123,7 +123,10 @@ fn waits(drone: &Facts, report: &Report) -> Option<(&'static str, String)> {
 
 /// Phase, and reason and message of Ready, from a fresh report.
 pub(super) fn phase_and_ready(q: &Question<'_>, report: &Report) -> (Phase, &'static str, String) {
-    let (phase, reason, message) = as_ordered(q, report);
+    let (phase, reason, mut message) = as_ordered(q, report);
+    if let (Some(shift), FlightTruth::Airborne(_)) = (report.home_shift, report.truth) {
+        message.push_str(&deviations::moved_home(&shift));
+    }
     let up = matches!(report.truth, FlightTruth::Airborne(_) | FlightTruth::ArmedOnGround);
     match (report.astray, phase) {
         (Some(fell @ Astray::Fell { .. }), Phase::Flying | Phase::TakingOff | Phase::Landing) if up => {

@@ -1,0 +1,68 @@
+//! A home that somebody moves while the vehicle flies.
+//!
+//! Owns: [`HomeInFlight`]: home as it was on the ground, and how far it is from there now. Must not: decide what follows.
+
+use model::home_shift::HomeShift;
+use model::time::Moment;
+use model::units::{AltitudeAmsl, Wgs84};
+use model::vehicle::{FlightTruth, Vehicle};
+use std::time::Duration;
+
+/// ArduPilot sets home at arming. The message of that may come when the vehicle is reported in the air already.
+const SET_AT_ARMING_WITHIN: Duration = Duration::from_secs(5);
+
+/// A shift that differs by less from the one that is known is the same one, meters: PX4's altitude of home wanders in flight.
+const SAME_SHIFT_WITHIN_M: f64 = 6.0;
+
+/// Home before the flight.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct HomeInFlight {
+    at: Option<Wgs84>,
+    amsl: Option<AltitudeAmsl>,
+    up_since: Option<Moment>,
+    shift: Option<HomeShift>,
+}
+
+impl HomeInFlight {
+    /// Takes in where home is: at `amsl`, which was received twice, and at `vehicle.home_at`. Returns how far it was moved in flight.
+    pub(super) fn observe(&mut self, vehicle: &Vehicle, amsl: AltitudeAmsl, now: Moment) -> Option<HomeShift> {
+        match vehicle.truth(now) {
+            FlightTruth::Disarmed | FlightTruth::ArmedOnGround => {
+                *self = Self {
+                    at: vehicle.home_at,
+                    amsl: Some(amsl),
+                    ..Self::default()
+                };
+            }
+            FlightTruth::Unknown(_) => {}
+            FlightTruth::Airborne(_) => {
+                let up_for = now.since(*self.up_since.get_or_insert(now));
+                self.at = self.at.or(vehicle.home_at);
+                let from = *self.amsl.get_or_insert(amsl);
+                let shift = HomeShift {
+                    up_m: amsl.0 - from.0,
+                    ..self.over_ground(vehicle)
+                };
+                if up_for <= SET_AT_ARMING_WITHIN && shift.is_one_in_flight() {
+                    (self.at, self.amsl) = (vehicle.home_at, Some(amsl));
+                    return None;
+                }
+                self.shift = match self.shift {
+                    Some(known) if is_same(&known, &shift) && shift.is_one_in_flight() => Some(known),
+                    _ => Some(shift).filter(HomeShift::is_one_in_flight),
+                };
+            }
+        }
+        self.shift
+    }
+
+    fn over_ground(&self, vehicle: &Vehicle) -> HomeShift {
+        let both = self.at.zip(vehicle.home_at);
+        both.map_or_else(HomeShift::default, |(from, to)| HomeShift::between(from, to, 0.0))
+    }
+}
+
+fn is_same(one: &HomeShift, other: &HomeShift) -> bool {
+    let over_ground = (one.east_m - other.east_m).hypot(one.north_m - other.north_m);
+    over_ground < SAME_SHIFT_WITHIN_M && (one.up_m - other.up_m).abs() < SAME_SHIFT_WITHIN_M
+}

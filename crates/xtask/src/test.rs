@@ -15,6 +15,7 @@ mod dependencies;
 pub mod map;
 mod needs;
 pub mod peers;
+mod python;
 mod run;
 mod tools;
 
@@ -75,8 +76,12 @@ enum Step {
     Docs,
     /// Licences, duplicates and sources of the dependencies, by cargo-deny.
     Dependencies,
+    /// The site of the documents, with each link, and llms.txt.
+    Site,
     /// All tests, in parallel.
     Tests,
+    /// The SDK for Python: models, types, style, and its tests with simulated fleets.
+    Python,
 }
 
 impl Args {
@@ -125,6 +130,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             .then_some(())
             .context("not all could be set up; see above")
     };
+    if tested.is_ok() && args.wants(Step::Python) {
+        step("SDK for Python", python::sdk)?;
+    }
     let documented = docs.is_none_or(|docs| docs.join().unwrap_or(false));
     tested?;
     anyhow::ensure!(documented, "the documentation of the code; see above");
@@ -172,15 +180,23 @@ fn documentation_beside() -> JoinHandle<bool> {
 /// Sets up packages and control plane on separate threads. The channel receives whether all of it succeeded.
 fn set_up_beside(args: &Args) -> Receiver<bool> {
     let (done, results) = channel();
-    let steps = [Step::Peers, Step::Clients, Step::Map, Step::Cluster, Step::Dependencies];
-    let [peers, clients, map, cluster, dependencies] = steps.map(|step| args.wants(step));
+    let steps = [
+        Step::Peers,
+        Step::Clients,
+        Step::Map,
+        Step::Cluster,
+        Step::Dependencies,
+        Step::Site,
+    ];
+    let [peers, clients, map, cluster, dependencies, site] = steps.map(|step| args.wants(step));
     std::thread::spawn(move || {
         let packages = std::thread::spawn(move || {
             let peers = !peers || said("Python peers", peers::VENV.set_up().map(drop));
             let clients = !clients || said("Kubernetes clients and object store", clients::set_up());
             let map = !map || said("Chromium and what drives it", map::set_up());
             let dependencies = !dependencies || said("cargo-deny", dependencies::set_up());
-            peers && clients && map && dependencies
+            let site = !site || said("site of the documents", python::site());
+            peers && clients && map && dependencies && site
         });
         let cluster = !cluster || said("Kubernetes control plane", control_plane());
         // No one waits for it any more when the run has ended.

@@ -271,6 +271,14 @@ pub const MUTATIONS: &[Mutation] = &[
     },
     Mutation {
         invariant: 7,
+        name: "arms with a charge that its voltage contradicts",
+        file: "crates/fleet/src/flight/preflight.rs",
+        find: "Preflight::Refuse if doubted => Clearance::Problems,",
+        replace: "Preflight::Refuse if doubted => Clearance::Clear,",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 7,
         name: "arms although the autopilot's own failsafes are off",
         file: "crates/fleet/src/flight/preflight.rs",
         find: "Preflight::Refuse if !findings.problems.is_empty() => Clearance::Problems,",

@@ -62,7 +62,8 @@ async fn point(cluster: &Cluster, leadership: &Leadership, here: SocketAddr) -> 
     let there = match there {
         // Its type can never be changed: Pods have got addresses of the other family.
         Some(other) if other.address_type != address_type(here) => {
-            let deleted = slices.delete(NAME, &api::only(uid(&other)));
+            let only = api::only(uid(&other));
+            let deleted = slices.delete(NAME, &only);
             api::call("delete the EndpointSlice of the coordinator", deleted).await?;
             None
         }

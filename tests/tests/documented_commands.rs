@@ -63,7 +63,7 @@ const IN_FLIGHT: [(&str, &str); 8] = [
 const FORMATION: &str = "relays";
 
 /// Pages whose commands are run by nothing here, and why.
-const ELSEWHERE: [(&str, &str); 13] = [
+const ELSEWHERE: [(&str, &str); 16] = [
     (
         "docs/concepts/command.md",
         "a pilot has to take over first, as in coordinator.rs",
@@ -102,7 +102,16 @@ const ELSEWHERE: [(&str, &str); 13] = [
         "docs/how-to/upload-flight-logs.md",
         "it has `skein-agent` alone, as in upload.rs, which uploads to a store",
     ),
+    (
+        "docs/how-to/use-an-mcp-server.md",
+        "it takes a server of others; tests/deploy/rights.rs shows what its account may",
+    ),
+    (
+        "docs/how-to/use-gitops.md",
+        "it takes a controller of others, and tools of a person's choice",
+    ),
     ("docs/operations/README.md", "no Pod runs here that has a log"),
+    ("docs/tutorial/python.md", "sdk/python/tests/test_tutorial.py runs them"),
     (
         "tests/README.md",
         "it has `cargo xtask fly` alone, which takes real autopilots",

@@ -940,7 +940,7 @@ pub struct Inventory {
 /// An aircraft of others, from ADSB_VEHICLE (246).
 #[derive(Clone, Copy, PartialEq, ::prost::Message)]
 pub struct Aircraft {
-    /// ICAO_address, 24 bits.
+    /// ICAO_address, 24 bits. From 2^31 on: the number that this agent has given to an aircraft without an address (0), each its own.
     #[prost(uint32, tag = "1")]
     pub icao_address: u32,
     /// Degrees, WGS 84, north positive.

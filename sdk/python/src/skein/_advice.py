@@ -22,7 +22,10 @@ ADVICE: dict[str, dict[str, tuple[str, str]]] = {
             "read the message; `status.armingRefusals` has each reason with its class",
         ),
         "AutopilotFailsafe": ("the autopilot acts and gave no cause", ""),
-        "AutopilotSilent": ("the agent receives nothing from its autopilot", "check cable, port, baud rate and power"),
+        "AutopilotSilent": (
+            "the agent receives nothing from its autopilot",
+            "the message says why its link is not open and which serial ports there are; check cable, port, baud rate and power",
+        ),
         "BatteryFailsafe": ("the autopilot acts on its battery", ""),
         "Binding": ("under way", "wait"),
         "ChangingAltitude": ("under way", "wait"),
@@ -201,7 +204,10 @@ ADVICE: dict[str, dict[str, tuple[str, str]]] = {
         "AgentSilent": ("its agent is not there, or not for long", "look at the agent's log"),
         "AgentUpgrading": ("its agent is not there, or not for long", "look at the agent's log"),
         "AnotherAirframe": ("its node has another airframe on the wire; the message names its Vehicle", ""),
-        "AutopilotSilent": ("its agent receives nothing from its autopilot", "check cable, port, baud rate and power"),
+        "AutopilotSilent": (
+            "its agent receives nothing from its autopilot",
+            "the message says why its link is not open and which serial ports there are; check cable, port, baud rate and power",
+        ),
         "CoordinatorLost": ("its agent had no coordinator for 10 minutes, on the ground", ""),
         "Grounded": ("a ground order keeps it down", "`skein release`, when everybody is clear"),
         "Invalid": ("the Operator itself has a fault; the message says which", "change it"),

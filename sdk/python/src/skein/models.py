@@ -206,7 +206,9 @@ class DroneStatus(Status):
     """Position, as of the last write of this status. For live figures use `skein watch`."""
 
     preflight_warnings: list[str] | None = None
-    """Faults that preflight found in the autopilot's own failsafes, each with what to do."""
+    """Faults that preflight found in the autopilot's own failsafes, and what is wrong with what its batteries report,
+    each with what to do.
+    """
 
     takeovers: int | None = None
     """How often somebody else has taken over this Drone's vehicle in flight; absent when never. Skein commands the
@@ -1217,6 +1219,19 @@ class Home(Model):
     """Degrees, WGS 84, east positive."""
 
 
+class OtherBatterie(Model):
+    """A battery that does not drive the motors."""
+
+    drives: str
+    """Avionics or Payload, as its autopilot says, or Other, by the ids that the agent was given (--motor-batteries)."""
+
+    id: int
+    """Its number, from 0 (MAVLink: BATTERY_STATUS.id; ArduPilot's BATT2 is 1)."""
+
+    remaining_percent: int | None = None
+    """Remaining energy in percent, 0 to 100; absent when not known."""
+
+
 class RemoteId(Model):
     """Its Remote ID; absent while no Operator selects it and no transmitter of its own was heard."""
 
@@ -1321,6 +1336,9 @@ class VehicleStatus(Status):
     home: Home | None = None
     """Where it took off last, or will: its home position (MAVLink: HOME_POSITION)."""
 
+    other_batteries: list[OtherBatterie] | None = None
+    """Batteries that do not drive the motors, which count for nothing, in steps of 25 percent."""
+
     remote_id: RemoteId | None = None
     """Its Remote ID; absent while no Operator selects it and no transmitter of its own was heard."""
 
@@ -1384,6 +1402,7 @@ __all__ = [
     "OperatorLocation",
     "OperatorSpec",
     "OperatorStatus",
+    "OtherBatterie",
     "ParameterProfile",
     "ParameterProfileSpec",
     "ParameterProfileStatus",

@@ -9,7 +9,6 @@ pub mod auth;
 pub mod file_limit;
 pub mod gate;
 pub mod keys;
-pub mod listener;
 pub mod places;
 pub mod security;
 
@@ -59,7 +58,7 @@ const FAREWELL: Duration = Duration::from_secs(5);
 /// # Errors
 /// The address cannot be had.
 pub async fn bind(listen: SocketAddr) -> anyhow::Result<TcpListener> {
-    let listener = listener::bind(listen)
+    let listener = crate::listener::bind(listen)
         .await
         .with_context(|| format!("cannot listen on {listen}; choose another address with --listen HOST:PORT"))?;
     tracing::info!(address = %listener.local_addr()?, "listening");

@@ -8,10 +8,10 @@
 
 use link::dialect::{BATTERY_INFO_DATA, BATTERY_STATUS_DATA, MavBatteryChargeState, MavBatteryFunction};
 use model::inventory::BatteryWear;
-use model::monitored_battery::{Drives, MonitoredBattery, MotorBatteries};
+use model::monitored_battery::{Drives, MotorBatteries};
 use model::time::{Moment, Sighting};
 use model::units::{Percent, Volts};
-use model::vehicle::{Battery, Charge};
+use model::vehicle::{Battery, Charge, MonitoredBattery};
 use std::time::Duration;
 
 /// A battery that was not heard for this long says nothing; and for this long BATTERY_STATUS is preferred to SYS_STATUS.

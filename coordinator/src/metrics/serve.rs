@@ -21,7 +21,7 @@ const AT_A_TIME: usize = 8;
 /// # Errors
 /// The address cannot be had.
 pub async fn bind(listen: SocketAddr) -> anyhow::Result<TcpListener> {
-    let listener = crate::server::listener::bind(listen).await.with_context(|| {
+    let listener = crate::listener::bind(listen).await.with_context(|| {
         format!("cannot listen on {listen} for metrics; choose another address with --metrics-listen HOST:PORT")
     })?;
     tracing::info!(address = %listener.local_addr()?, "serving metrics");

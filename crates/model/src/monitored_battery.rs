@@ -1,11 +1,9 @@
-//! Each battery that an autopilot monitors, and which of them drive the motors.
+//! Which of the batteries that an autopilot monitors drive the motors.
 //!
-//! Owns: [`MonitoredBattery`], [`Drives`], and the person's choice of ids ([`MotorBatteries`]). Must not: judge a charge
+//! Owns: [`Drives`], [`OtherBattery`], and the person's choice of ids ([`MotorBatteries`]). Must not: judge a charge
 //! (`fleet::flight::battery` does).
 
-use crate::time::Sighting;
 use crate::units::Percent;
-use crate::vehicle::Battery;
 use std::collections::BTreeSet;
 use std::str::FromStr;
 
@@ -21,17 +19,6 @@ pub enum Drives {
     Payload,
     /// Not the motors, by the person's choice of ids.
     LeftOut,
-}
-
-/// A battery with its id, and the last reading of it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct MonitoredBattery {
-    /// BATTERY_STATUS.id, from 0: ArduPilot's BATT is 0 and its BATT2 is 1, PX4's BAT1 is 0.
-    pub id: u8,
-    /// What it drives.
-    pub drives: Drives,
-    /// The last reading.
-    pub reading: Sighting<Battery>,
 }
 
 /// A battery that does not drive the motors, as it is reported.

@@ -7,7 +7,7 @@ use crate::accuracy::Accuracy;
 use crate::alarm::Alarm;
 use crate::home_shift::HomeShift;
 use crate::inventory::Inventory;
-use crate::monitored_battery::MonitoredBattery;
+use crate::monitored_battery::Drives;
 use crate::time::{Moment, Sighting};
 use crate::units::{Address, AltitudeAboveHome, AltitudeAmsl, ComponentId, Heading, Percent, SystemId, Volts, Wgs84};
 use serde::{Deserialize, Serialize};
@@ -233,6 +233,17 @@ pub struct Battery {
     pub voltage: Option<Volts>,
     /// What the autopilot makes of it. Not reported to the coordinator.
     pub charge: Charge,
+}
+
+/// A battery with its id, and the last reading of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MonitoredBattery {
+    /// BATTERY_STATUS.id, from 0: ArduPilot's BATT is 0 and its BATT2 is 1, PX4's BAT1 is 0.
+    pub id: u8,
+    /// What it drives.
+    pub drives: Drives,
+    /// The last reading.
+    pub reading: Sighting<Battery>,
 }
 
 /// Position from GLOBAL_POSITION_INT (33).

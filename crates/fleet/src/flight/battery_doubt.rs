@@ -10,10 +10,10 @@
 //!
 //!   believed --more than DOUBTED_FROM above the voltage, for RESTS_FOR--> doubted --not more than BELIEVED_FROM above it, or gone--> believed
 
-use model::monitored_battery::{Drives, MonitoredBattery};
+use model::monitored_battery::Drives;
 use model::time::Moment;
 use model::units::{Percent, Volts};
-use model::vehicle::FlightTruth;
+use model::vehicle::{FlightTruth, MonitoredBattery};
 use std::collections::BTreeMap;
 use std::time::Duration;
 

@@ -2,15 +2,15 @@
 //!
 //! Owns: the shared state and the small verbs on it (send, acknowledge). Must not: make an autopilot's decisions.
 
+use mavlink::dialects::ardupilotmega as apm;
 use mavlink::dialects::ardupilotmega::MavMessage;
 
 use super::airframe::Airframe;
 use super::battery::Battery;
-use super::config::VehicleConfig;
+use super::config::{OtherBattery, VehicleConfig};
 use super::geo::{Neu, Wgs84};
 use super::params::Params;
 use super::streams::Streams;
-use super::telemetry;
 use crate::wire::{Address, CommandAck, Outgoing};
 
 /// MAV_RESULT numbers.
@@ -102,7 +102,7 @@ impl Core {
         let is_battery = matches!(message, MavMessage::BATTERY_STATUS(_));
         self.outbox.push(message.into());
         if is_battery {
-            let others = self.config.other_batteries.iter().map(telemetry::other_battery);
+            let others = self.config.other_batteries.iter().map(other_battery);
             self.outbox.extend(others.map(Outgoing::from));
         }
     }
@@ -156,4 +156,21 @@ impl Core {
     pub(super) fn is_for_us(&self, to: Address) -> bool {
         to.system == self.config.system_id && matches!(to.component, 0 | 1)
     }
+}
+
+/// BATTERY_STATUS of a battery beside that of the motors.
+fn other_battery(battery: &OtherBattery) -> MavMessage {
+    let mut voltages = [u16::MAX; 10];
+    voltages[0] = (battery.volts * 1000.0).round() as u16;
+    MavMessage::BATTERY_STATUS(apm::BATTERY_STATUS_DATA {
+        id: battery.id,
+        battery_function: battery.function,
+        battery_remaining: battery.percent,
+        temperature: i16::MAX,
+        current_consumed: -1,
+        energy_consumed: -1,
+        current_battery: -1,
+        voltages,
+        ..apm::BATTERY_STATUS_DATA::DEFAULT
+    })
 }

@@ -6,7 +6,6 @@ use mavlink::dialects::ardupilotmega as apm;
 use mavlink::dialects::ardupilotmega::MavMessage;
 use mavlink::types::CharArray;
 
-use super::config::OtherBattery;
 use super::core::Core;
 use super::geo::Wgs84;
 use super::params::{Param, ParamKind};
@@ -179,23 +178,6 @@ pub(super) fn no_gps_fix(core: &Core) -> MavMessage {
         cog: u16::MAX,
         fix_type: apm::GpsFixType::GPS_FIX_TYPE_NO_FIX,
         ..apm::GPS_RAW_INT_DATA::DEFAULT
-    })
-}
-
-/// BATTERY_STATUS of a battery beside that of the motors.
-pub(super) fn other_battery(battery: &OtherBattery) -> MavMessage {
-    let mut voltages = [u16::MAX; 10];
-    voltages[0] = (battery.volts * 1000.0).round() as u16;
-    MavMessage::BATTERY_STATUS(apm::BATTERY_STATUS_DATA {
-        id: battery.id,
-        battery_function: battery.function,
-        battery_remaining: battery.percent,
-        temperature: i16::MAX,
-        current_consumed: -1,
-        energy_consumed: -1,
-        current_battery: -1,
-        voltages,
-        ..apm::BATTERY_STATUS_DATA::DEFAULT
     })
 }
 

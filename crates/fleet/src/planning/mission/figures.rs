@@ -4,8 +4,7 @@
 
 use super::area::Area;
 use super::boundary::Edge;
-use super::share::length;
-use super::track::{Leg, Point, Work};
+use super::track::{Leg, Point, Work, length};
 use ::geo::coordinate_position::{CoordPos, CoordinatePosition};
 use ::geo::{BoundingRect, Coord};
 use rstar::RTree;

@@ -10,7 +10,7 @@
 
 use super::area::flat;
 use super::timing::{Timing, brakes};
-use super::track::{Leg, Point, Track, Work};
+use super::track::{Leg, Point, Track, Work, length};
 use super::way::from::WaysFrom;
 use ::geo::Coord;
 use model::geo::NoPlace;
@@ -19,9 +19,6 @@ use rstar::RTree;
 use rstar::primitives::GeomWithData;
 use std::collections::HashSet;
 use std::time::Duration;
-
-/// What a vehicle is reckoned to fly where no speed is given: what PX4 (`MPC_XY_CRUISE`) does by itself.
-pub const USUAL_SPEED: MetersPerSecond = MetersPerSecond(5.0);
 
 /// All orders are tried of no more vehicles than this.
 const FEW: usize = 4;
@@ -278,12 +275,6 @@ impl Share {
     pub fn meters(&self) -> f64 {
         self.work_meters() + length(&self.path, Leg::Transit)
     }
-}
-
-/// The length of the legs of one kind, meters.
-pub(super) fn length(path: &[Point], leg: Leg) -> f64 {
-    let legs = path.windows(2).filter(|pair| pair[1].leg == leg);
-    legs.map(|pair| pair[1].from(&pair[0])).sum()
 }
 
 impl Plan {

@@ -5,8 +5,7 @@
 //! Positions are those of the track of the whole work. They are kept to a part in 1024 of the way between two points, so that what was
 //! written reads as the same.
 
-use super::share::{USUAL_SPEED, length};
-use super::track::{Leg, Point, Track, Work, split};
+use super::track::{Leg, Point, Track, USUAL_SPEED, Work, length, split};
 use model::units::Wgs84;
 
 /// So many positions are distinguished between two points.

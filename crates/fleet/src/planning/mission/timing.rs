@@ -6,8 +6,7 @@
 //! asked for.
 
 use super::area::apart;
-use super::share::USUAL_SPEED;
-use super::track::{Leg, Point, Track, split};
+use super::track::{Leg, Point, Track, USUAL_SPEED, split};
 use super::way::from::WaysFrom;
 use ::geo::Coord;
 use rstar::RTree;

@@ -4,7 +4,6 @@
 //! ways around what must not be crossed. Must not: know what flies it.
 
 use super::area::{Area, apart, flat, frame};
-use super::share::length;
 use super::strip::Run;
 use super::survey::{BadSurvey, Pattern, Survey};
 use super::tour;
@@ -18,8 +17,17 @@ use model::units::{Heading, Meters, MetersPerSecond, Wgs84};
 use std::sync::Arc;
 use std::time::Duration;
 
+/// What a vehicle is reckoned to fly where no speed is given: what PX4 (`MPC_XY_CRUISE`) does by itself.
+pub const USUAL_SPEED: MetersPerSecond = MetersPerSecond(5.0);
+
 /// Another order of the lines is flown when the ways between them are shorter by this factor.
 const WORTH: f64 = 0.97;
+
+/// The length of the legs of one kind, meters.
+pub(super) fn length(path: &[Point], leg: Leg) -> f64 {
+    let legs = path.windows(2).filter(|pair| pair[1].leg == leg);
+    legs.map(|pair| pair[1].from(&pair[0])).sum()
+}
 
 /// Why a point is flown to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

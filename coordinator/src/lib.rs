@@ -12,7 +12,7 @@ pub mod ground;
 pub mod guests;
 pub mod leader;
 pub mod leadership;
-mod listener;
+pub mod listener;
 pub mod logging;
 pub mod metrics;
 pub mod options;

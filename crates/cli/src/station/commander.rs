@@ -34,7 +34,7 @@ impl Commander {
     /// # Errors
     /// The address cannot be had.
     pub async fn bind(listen: SocketAddr) -> Result<TcpListener, Failure> {
-        coordinator::server::listener::bind(listen).await.map_err(|why| {
+        coordinator::listener::bind(listen).await.map_err(|why| {
             Failure::Failed(format!(
                 "cannot listen on {listen} for agents: {why}; choose another address with --listen HOST:PORT"
             ))

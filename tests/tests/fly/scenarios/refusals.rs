@@ -75,7 +75,7 @@ const PX4: &[Break] = &[
     ("SYS_HAS_NUM_OF", 1.0, 0.0, &["flow"]),
     ("COM_CPU_MAX", 0.1, 95.0, &["cpu"]),
     ("COM_RAM_MAX", 0.1, 95.0, &["ram"]),
-    ("COM_ARM_CHK_ESCS", 1.0, 0.0, &["esc"]),
+    ("COM_ARM_BAT_MIN", 1.5, 0.1, &["battery"]),
     (GPS, 0.0, 1.0, &["position", "gps"]),
 ];
 

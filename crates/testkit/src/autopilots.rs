@@ -275,7 +275,11 @@ mod tests {
                     continue;
                 }
             };
-            let name = if stack == Stack::Px4 { "BAT1_N_CELLS" } else { "DISARM_DELAY" };
+            let name = if stack == Stack::Px4 {
+                "BAT1_N_CELLS"
+            } else {
+                "DISARM_DELAY"
+            };
             let settings = Settings::default().parameter(name, 6.0);
             let mut autopilot = Autopilot::start(firmware, Instance::claim()?, settings)?;
             autopilot.process()?.ensure_running()?;

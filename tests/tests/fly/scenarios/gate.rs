@@ -31,7 +31,7 @@ pub const ALL: &[Scenario] = &[
     .no_faster_than(2),
     Scenario::new(
         "gate-resume",
-        "a pilot carries a vehicle of a Mission behind the station of another and hands back: the leg there is not flown through it",
+        "a pilot carries a vehicle of a Mission behind the station of another and hands back: it waits, says for whom, and goes on when there is room",
         resume_elsewhere,
     )
     .with(|_| pair(20.0))
@@ -158,11 +158,24 @@ fn resume_elsewhere(field: &mut Field, figures: &mut Figures) -> anyhow::Result<
     let sent = field.record(NODE).orders_since(flies);
     ensure!(sent.is_empty(), "in a pilot's hands it was sent {sent:?}");
     resume(field, NODE)?;
-    let object = field.wait("the Mission to end, or to say why it does not", 300, || {
+    field.wait("the Mission to say for whom it waits", 60, || {
         let object = field.read(&format!("namespaces/default/missions/{NAME}"))?;
-        ensure!(is(&object, "Complete"), "{}", object["status"]);
-        Ok(object)
+        let said = condition(&object, "Progressing")["message"].to_string();
+        ensure!(said.contains(NODES[1]), "{said}");
+        Ok(())
     })?;
+    field.pass(20, Duration::from_secs(8));
+    let at = position(field, NODE)?;
+    ensure!(
+        (at[0] - behind[0]).hypot(at[1] - behind[1]) < 6.0,
+        "it does not hold, but is at {at:?}"
+    );
+    // Somebody makes room.
+    let station = json!({"spec": {"station": place(-60.0, 60.0, UP)}}).to_string();
+    field
+        .kubectl()
+        .run(["patch", "drone", "two", "--type=merge", "-p", &station])?;
+    let object = wait_for(field, NAME, "Complete", 240)?;
     figures.took("flown after the resume", carried, now());
     figures.note(format!("failures {}", object["status"]["failures"]));
     nearest(field, figures, began)

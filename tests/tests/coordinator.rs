@@ -461,6 +461,10 @@ async fn every_right_that_it_is_given_is_used_and_none_is_missing() {
     service_leads_to(&field, "10.11.12.2").await;
     somebody_looks(&field, &second).await;
     assert_eq!(second.process.stop(PATIENCE).unwrap().code(), Some(0));
+    // Pods have got addresses of the other family: the EndpointSlice is made anew.
+    let third = field.secured_coordinator(|launch| launch.env("POD_IP", "fd00::3"));
+    service_leads_to(&field, "fd00::3").await;
+    assert_eq!(third.process.stop(PATIENCE).unwrap().code(), Some(0));
     // It was not heard for longer than the inventory keeps a vehicle.
     let kubectl = field.cluster().kubectl();
     let forgotten = json!({
@@ -505,6 +509,15 @@ async fn every_right_that_it_is_given_is_used_and_none_is_missing() {
         });
         kubectl.apply(&mission.to_string()).unwrap();
     }
+    // One whose file moves a servo, which its namespace may not order.
+    let drops = "QGC WPL 110\n0\t1\t0\t16\t0\t0\t0\t0\t47.4\t8.5\t488\t1\n1\t0\t3\t16\t0\t0\t0\t0\t47.401\t8.5\t30\t1\n\
+                 2\t0\t3\t183\t9\t1900\t0\t0\t0\t0\t0\t1\n";
+    let name = json!({"name": "drops", "namespace": "north"});
+    let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": name, "data": {"plan": drops}});
+    kubectl.apply(&map.to_string()).unwrap();
+    let from = json!({"planFrom": {"configMapKeyRef": {"name": "drops", "key": "plan"}}});
+    let mission = json!({"apiVersion": "skein.dev/v1alpha1", "kind": "Mission", "metadata": name, "spec": from});
+    kubectl.apply(&mission.to_string()).unwrap();
     let ended = r#"{"status": {"completionTime": "2020-01-01T00:00:00Z"}}"#;
     let patch = [
         "patch",

@@ -5,7 +5,7 @@
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use crate::control_plane::cache_root;
+use crate::control_plane::{cache_root, workspace_root};
 use crate::prerequisites::{Missing, version_numbers};
 
 const PURPOSE: &str = "it is flown by the tests with real autopilots";
@@ -76,20 +76,14 @@ pub struct Found {
 }
 
 impl Firmware {
-    /// Searches the environment, then the newest version in `~/.cache/skein/autopilots`.
+    /// Searches the environment, then the folder beside the workspace.
     ///
     /// Errors: it is missing or incomplete; with the way to get it.
     pub fn find(stack: Stack) -> Result<Self, Missing> {
-        if let Some(place) = std::env::var_os(stack.variable()) {
-            return Self::at(stack, stack.variable(), Path::new(&place));
+        match std::env::var_os(stack.variable()) {
+            Some(place) => Self::at(stack, stack.variable(), Path::new(&place)),
+            None => Self::at(stack, "../shared/autopilots", &beside_the_workspace(stack)),
         }
-        let cache = cache_root().unwrap_or_default().join("autopilots");
-        let found = Self::in_folders_of(&cache, stack);
-        let newest = found
-            .programs
-            .into_iter()
-            .max_by_key(|program| version_of(program.name()));
-        newest.ok_or_else(|| missing(stack, &cache))
     }
 
     /// The version that the simulated autopilot can play and that is the nearest to this one, by the name of its folder; `None` for the one
@@ -221,6 +215,14 @@ fn command_names(source: &Path) -> anyhow::Result<Vec<String>> {
         }
     }
     Ok(names)
+}
+
+fn beside_the_workspace(stack: Stack) -> PathBuf {
+    let shared = workspace_root().join("../shared/autopilots");
+    match stack {
+        Stack::ArduPilot => shared.join("arducopter/arducopter"),
+        Stack::Px4 => shared.join("px4"),
+    }
 }
 
 /// The numbers behind the name: `px4-1.18` is 1 and 18.

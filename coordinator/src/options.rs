@@ -22,7 +22,7 @@ const NAMESPACE_FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/name
 #[derive(Clone, Debug, Parser)]
 #[command(name = "skein-coordinator", version = model::version::version())]
 pub struct Options {
-    /// Address for agents and tools (gRPC); `[::]` is every one, of IPv4, too. Port 0 takes any free port.
+    /// Address for agents and tools (gRPC); by default every one, of IPv6 and IPv4. Port 0 takes any free port.
     #[arg(long, env = "SKEIN_LISTEN", default_value = "[::]:50051", value_name = "HOST:PORT")]
     pub listen: SocketAddr,
 

@@ -18,7 +18,6 @@
 //! the spacing outside of the outer edge; ways from one to the next stay within that, too ([`way`]).
 
 pub mod area;
-mod boundary;
 mod cut;
 pub mod figures;
 pub mod progress;
@@ -28,7 +27,6 @@ mod spiral;
 pub mod stretch;
 mod strip;
 pub mod survey;
-mod timing;
 mod tour;
 pub mod track;
 pub mod way;

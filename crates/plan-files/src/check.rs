@@ -1,6 +1,6 @@
 //! Whether a mission says one thing only, and can be meant for a multicopter of this site.
 //!
-//! Owns: [`Problem`], in words for a pilot; [`contradictions`], for which nobody should arm; [`problems`], all that an import refuses.
+//! Owns: [`Problem`], in words for a pilot; [`contradictions`], for which nobody should arm.
 //! Must not: guess what was meant.
 
 use crate::{ItemName, Plan, at, mav_cmd, meters};

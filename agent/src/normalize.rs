@@ -78,7 +78,7 @@ pub struct Effects {
 }
 
 impl Normalizer {
-    /// Of a vehicle whose motors these batteries drive.
+    /// Normalizer of a vehicle whose motors these batteries drive.
     #[must_use]
     pub fn of(motors: MotorBatteries) -> Self {
         Self {

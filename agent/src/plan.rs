@@ -155,7 +155,7 @@ pub struct Keeper {
     failures: u32,
     not_before: Moment,
     others_at: Option<Moment>,
-    /// What a person reads of a home that was moved in flight, while altitudes of the plan that count from home are others for that.
+    /// Words for a person about a home that was moved in flight, while altitudes of the plan that count from home are others for that.
     moved_home: Option<String>,
     /// When the autopilot was ordered to fly it.
     started_at: Option<Moment>,

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::mem::discriminant;
 use std::time::Duration;
 
-/// What alternates does so several times within this.
+/// Time within which alternating values do so several times.
 const WITHIN: Duration = Duration::from_secs(10);
 /// Two values that come back this often are two vehicles'.
 const RETURNS: u32 = 3;

@@ -1,4 +1,4 @@
-//! Which of several ground stations with one system and component id asked for an answer.
+//! Questions of several ground stations with one system and component id, and to whom each answer goes.
 //!
 //! Owns: [`Askers`]. Must not: touch a frame, or decide about answers without a target (parameters, logs), which all receive.
 //!
@@ -30,7 +30,7 @@ const REMEMBERED: usize = 512;
 /// An answer comes within this; also the last of a command that takes its time. An upload that goes on is asked for anew by each item.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(60);
 
-/// What an answer answers.
+/// Subject of a question and its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Topic {
     Command(u16),
@@ -126,7 +126,7 @@ impl Askers {
     }
 }
 
-/// Which questions a frame may answer.
+/// Questions that a frame may answer.
 #[derive(Clone, Copy, Debug)]
 enum Wanted {
     Exactly(Topic),
@@ -144,7 +144,7 @@ impl Wanted {
     }
 }
 
-/// What a guest's frame asks for.
+/// Subject of a guest's frame, if it asks for something.
 fn asked(frame: &RawFrame) -> Option<Topic> {
     Some(match frame.message_id {
         COMMAND_LONG | COMMAND_INT => Topic::Command(fields::command(frame)?),
@@ -159,7 +159,7 @@ fn asked(frame: &RawFrame) -> Option<Topic> {
     })
 }
 
-/// What a vehicle's frame may answer, the most likely first.
+/// Questions that a vehicle's frame may answer, the most likely first.
 fn answered(frame: &RawFrame) -> Vec<Wanted> {
     use Wanted::{Download, Exactly};
     match frame.message_id {

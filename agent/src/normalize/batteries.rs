@@ -28,7 +28,7 @@ struct Known {
     others: Vec<(u8, Percent)>,
 }
 
-/// What one battery said last.
+/// Last statement of one battery.
 #[derive(Clone, Debug)]
 struct Slot {
     battery: MonitoredBattery,
@@ -125,7 +125,7 @@ impl Batteries {
         self.slots.get_mut(has.or(full)?)
     }
 
-    /// What the batteries that drive the motors say, where SYS_STATUS says this of the primary one; `None`: its message is of another, or
+    /// Reading of the batteries that drive the motors, where SYS_STATUS says this of the primary one; `None`: its message is of another, or
     /// BATTERY_STATUS has said more.
     #[must_use]
     pub fn or_primary(&self, primary: Battery, armed: bool, now: Moment) -> Option<Battery> {
@@ -150,7 +150,7 @@ impl Batteries {
         heard.chain(gone).reduce(worse)
     }
 
-    /// What counts for a battery that has fallen silent in flight, or does not know its charge any more, while others are heard.
+    /// Reading that counts for a battery that has fallen silent in flight, or does not know its charge any more, while others are heard.
     fn carried(&self, slot: &Slot, now: Moment) -> Option<Battery> {
         let reading = &slot.battery.reading;
         if slot.fresh(now).is_some_and(|heard| heard.remaining.is_some()) {

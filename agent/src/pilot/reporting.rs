@@ -114,7 +114,7 @@ impl Pilot {
         unreported(text, self.link_up.unwrap_or(now), now)
     }
 
-    /// What a person should mend, also where it prevents nothing.
+    /// Findings that a person should mend, also where it prevents nothing.
     fn warnings(&self, now: Moment) -> Vec<String> {
         let shared = self.shared_id_reason(now).map(|reason| reason.text);
         let found = match self.preflight_policy() {

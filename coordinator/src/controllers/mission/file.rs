@@ -60,10 +60,10 @@ pub async fn read(client: kube::Client, namespace: &str, from: &ConfigMapKey) ->
     }))
 }
 
-/// The text of a file, unless it moves actuators and `namespace` may not have that flown. Whoever may create a Mission may not order what
-/// drops something over people by that alone.
+/// The text of a file, unless it moves actuators and `namespace` may not have that flown. A right to create Missions is none to
+/// order what drops something over people.
 async fn may_fly(client: kube::Client, namespace: &str, text: String) -> Result<File, ApiError> {
-    // What cannot be read is said by whoever flies it.
+    // A file that cannot be read is named where it is planned.
     let items = plan_files::read(&text).map(|file| file.items).unwrap_or_default();
     let Some(item) = items.iter().find(|item| item.moves_actuator()) else {
         return Ok(Ok(text));
@@ -82,7 +82,7 @@ async fn may_fly(client: kube::Client, namespace: &str, text: String) -> Result<
         return Ok(Ok(text));
     }
     Ok(Err(format!(
-        "the file moves something on board ({}), and namespace {namespace} may not order that; whoever may edit the namespace allows it \
+        "the file moves something on board ({}), and namespace {namespace} may not order that; people who may edit the namespace allow it \
          with `kubectl label namespace {namespace} {}={}`; or import the file with `--leave-out`",
         item.name(),
         labels::ACTUATORS,

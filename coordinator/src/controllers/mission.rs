@@ -279,16 +279,12 @@ impl Controller {
             Some(Asked::Waits(before)) => return self.say_planning(mission, before, wall).await,
             None => None,
         };
-        let mut memory = match (self.memories.remove(&id), job) {
-            (Some(memory), None) => memory,
-            (memory, job) => {
-                let mut memory = memory.unwrap_or_else(|| Memory::of(mission));
-                memory.job = job.unwrap_or_else(|| Err("its work was not planned yet".to_owned()));
-                memory.generation = mission.metadata.generation;
-                memory.survey.clone_from(&mission.spec.survey);
-                memory
-            }
-        };
+        let mut memory = self.memories.remove(&id).unwrap_or_else(|| Memory::of(mission));
+        if let Some(job) = job {
+            memory.job = job;
+            memory.generation = mission.metadata.generation;
+            memory.survey.clone_from(&mission.spec.survey);
+        }
         memory.file = read.or(memory.file);
         let is_current = memory.generation == mission.metadata.generation;
         let result = self.bring_on(subject, &mut memory, may_create, (now, wall)).await;

@@ -6,7 +6,7 @@
 use super::beyond::{Heard, Traffic};
 use super::claim::{Claim, Doing, Known, NotFit, Observation, State, Unsteady};
 use super::index::{Index, Key};
-use super::{Route, Rules, Volume};
+use super::{Margin, Route, Rules, Volume};
 use model::geo::Local;
 use model::ids::{NodeName, Term};
 use model::route_order::OrderNumber;
@@ -203,6 +203,16 @@ impl Claims {
         self.traffic = kept;
     }
 
+    /// When time passed last.
+    pub(super) const fn clock(&self) -> Option<Moment> {
+        self.clock
+    }
+
+    /// How far a vehicle may be from where it should be.
+    pub(super) fn margin(&self, vehicle: &NodeName) -> Option<Margin> {
+        Some(self.vehicles.get(vehicle)?.margin(&self.rules))
+    }
+
     /// Those that do not keep to what was granted to them, or may not, since their places are known worse than usual; foreign traffic, too.
     /// One that is silent is none: most of them keep to their
     /// claims.
@@ -275,7 +285,7 @@ impl Claims {
 
     /// Whether a vehicle that flies its route can stop on it before `there`.
     pub(super) fn stops_clear_of(&self, vehicle: &NodeName, there: &Volume, now: Moment) -> bool {
-        let margin = self.vehicles.get(vehicle).map(|entry| entry.margin(&self.rules));
+        let margin = self.margin(vehicle);
         let stops = self.stop(vehicle, now).zip(margin);
         stops.is_some_and(|(route, margin)| route.volume(margin).clear_of(there, &self.rules))
     }

@@ -10,8 +10,12 @@ use model::ids::NodeName;
 use model::time::Moment;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// So many heights above itself are tried for one that steps aside.
-const STEPS: u8 = 8;
+/// Altitudes above its own are tried at this distance for one that steps aside, meters, and so many.
+const STEP: f64 = 3.0;
+const STEPS: u8 = 24;
+
+/// One that has stepped aside is clear by this much at least, meters: else it has to again when what it makes room for wavers.
+const CLEAR_BY: f64 = 2.0;
 
 /// Vehicles that hold at one height are reported up to this far apart, meters: one that seems to be a little above is not fled from
 /// downward.
@@ -86,9 +90,8 @@ impl Claims {
             // Its way leads it away; one that is not ours to move, or not heard, cannot be asked.
             return Avoidance::Stay;
         };
-        let step = self.rules().pitch().vertical.0;
         (1..=STEPS)
-            .map(|steps| at.up + f64::from(steps) * step)
+            .map(|steps| at.up + f64::from(steps) * STEP)
             .take_while(|height| *height <= ceiling)
             .filter_map(|height| Route::through([at, at.at_height(height)]).ok())
             .find(|route| allowed(vehicle, route).is_ok() && self.leads_away(vehicle, route))
@@ -112,12 +115,39 @@ impl Claims {
         upright
             && !near.is_empty()
             && near.iter().all(away)
-            && self.in_the_way(vehicle, &Route::hold(end)).is_empty()
+            && self.clear_as_foreseen(vehicle, end, CLEAR_BY)
             && self.in_the_way(vehicle, route).is_subset(&near)
     }
 }
 
 impl Claims {
+    /// Whether another has come too near to where `vehicle` holds: one that keeps to its claim, or one that does not and will be there soon as
+    /// observed.
+    #[must_use]
+    pub fn is_beset(&self, vehicle: &NodeName) -> bool {
+        match self.place(vehicle) {
+            Some((at, _)) => !self.clear_as_foreseen(vehicle, at, 0.0),
+            None => !self.near(&Owner::Vehicle(vehicle.clone())).is_empty(),
+        }
+    }
+
+    /// Whether `vehicle` may hold at `place`: clear of all claims and, by so many meters of altitude, of where those that do not keep to theirs
+    /// will be soon as observed. All that they could reach would send it far higher than it has to be.
+    fn clear_as_foreseen(&self, vehicle: &NodeName, place: Local, by: f64) -> bool {
+        let hold = Route::hold(place);
+        let (Some(now), Some(margin)) = (self.clock(), self.margin(vehicle)) else {
+            return false;
+        };
+        let below = Route::through([place, place.at_height(place.up - by)]);
+        let (strays, volume) = (self.strays(now), below.map(|below| below.volume(margin)));
+        let clear = |owner: &Owner| {
+            let there = strays.contains(owner).then(|| self.foreseen(owner, now)).flatten();
+            let both = there.zip(volume.as_ref().ok());
+            both.is_some_and(|(there, volume)| volume.clear_of(&there, self.rules()))
+        };
+        self.in_the_way(vehicle, &hold).iter().all(clear)
+    }
+
     /// Whether one that climbs from `start` is above another vehicle, which flies at its height, before that can be near over ground.
     fn climbs_before(&self, other: &Owner, start: Local) -> bool {
         let Some((at, [east, north, up])) = self.last_flight(other) else {

@@ -202,7 +202,7 @@ pub fn plan(
             outcome = try_ways(claims, one, ways::plain(one, layers), &|_, _| Ok(()), now);
         }
         // Where it holds another has come too near: upright away from there is better than to stay.
-        let beset = |claims: &Claims| !claims.near(&Owner::Vehicle(one.vehicle.clone())).is_empty();
+        let beset = |claims: &Claims| claims.is_beset(one.vehicle);
         if matches!(outcome, Err(Waiting::For(_))) && !one.on_ground && beset(claims) {
             outcome = try_ways(claims, one, ways::aside(one, layers), allowed, now).or(outcome);
         }

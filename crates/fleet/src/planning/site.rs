@@ -9,6 +9,8 @@
 mod accuracy;
 mod avoid;
 mod foreign;
+mod homes;
+mod observed;
 mod owned;
 mod plan_way;
 mod sites;
@@ -17,27 +19,26 @@ mod takeoff;
 
 pub use accuracy::badly_known;
 pub use avoid::{Action, Endangered};
+pub use observed::{observation, position_time, returns};
 pub use plan_way::{Corridor, flies_as_written};
 pub use sites::Sites;
 pub use sky::Sky;
 
-use crate::airspace::{
-    Claims, Doing, Known, Margin, Observation, Owner, Route, Rules, Volume, crossed_stations, shared_returns,
-};
+use crate::airspace::{Claims, Doing, Known, Owner, Route, Rules, Volume};
 
 use crate::planning::geofence::{Wanted, way_outside};
 use crate::planning::movement::{self, Goal, Layers, Waiting};
 use crate::safety::{LegPermit, may_stop};
+use homes::Returns;
 use model::geo::{Frame, Local, NoPlace};
 use model::ids::{NodeName, Term};
-use model::report::{Activity, Report};
-use model::reported_flight::SoFar;
+use model::report::Report;
 use model::route_order::{OrderNumber, RouteOrder, Waypoint};
 use model::station::{Arrival, Limits, Off, Station, Tolerance};
 use model::time::Moment;
 use model::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
-use model::vehicle::{Airborne, FlightTruth, WhyUnknown};
-use plan_way::PlanWay;
+use model::vehicle::FlightTruth;
+use observed::{never_flew, observation_on_plan, ordered_height, takes_off};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -157,17 +158,6 @@ pub struct Site {
     declared_down: BTreeSet<NodeName>,
     /// Vehicles of other sites that may come into this one, and whether each may move.
     guests: BTreeMap<NodeName, bool>,
-}
-
-/// Ways home.
-#[derive(Clone, Debug, Default)]
-struct Returns {
-    /// From where each returns, and over which home, at the height of its return.
-    ways: Vec<(NodeName, Local, Local)>,
-    /// Vehicles whose ways cross.
-    cross: BTreeMap<NodeName, BTreeSet<NodeName>>,
-    /// Vehicles whose ways lead through the stations of others.
-    through: BTreeMap<NodeName, BTreeSet<NodeName>>,
 }
 
 impl Site {
@@ -569,143 +559,6 @@ impl Site {
         self.routes.insert(permit.vehicle().clone(), order);
     }
 
-    /// Finds the vehicles whose ways home cross, when anything of that has changed.
-    fn compare_returns(&mut self, goals: &BTreeMap<NodeName, Goal>) {
-        let of = |(node, goal): (&NodeName, &Goal)| (!goal.lands).then(|| (node.clone(), goal.at));
-        let holds: Vec<(NodeName, Local)> = goals.iter().filter_map(of).collect();
-        let same = |(one, other): (&(NodeName, Local, Local), &(NodeName, Local, Local))| {
-            let near = |a: Local, b: Local| a.over_ground(b) <= WANDERS.0 && (a.up - b.up).abs() <= WANDERS.1;
-            one.0 == other.0 && near(one.1, other.1) && near(one.2, other.2)
-        };
-        let home = |node: &NodeName| self.claims.return_from(node).unwrap_or(NOWHERE);
-        let ways: Vec<_> = holds.iter().map(|(node, at)| (node.clone(), *at, home(node))).collect();
-        if ways.len() != self.returns.ways.len() || !ways.iter().zip(&self.returns.ways).all(same) {
-            let cross = shared_returns(&self.claims, &holds);
-            let through = crossed_stations(&self.claims, &holds);
-            self.returns = Returns { ways, cross, through };
-        }
-    }
-
-    /// Which vehicle that of `node` would meet if both returned home at once, in a sentence with what to do; `None`: it would meet none.
-    #[must_use]
-    pub fn shared_return(&self, node: &NodeName) -> Option<String> {
-        let others = self.returns.cross.get(node)?;
-        let (first, more) = first_and_more(others)?;
-        Some(format!(
-            "{SHARED_RETURN} would bring it together with the vehicle of node {first}{more}: their ways home cross at one \
-             height; give each autopilot a return height of its own (RTL_ALT, RTL_RETURN_ALT), {:.0} m apart",
-            self.claims.rules().pitch().vertical.0.ceil()
-        ))
-    }
-
-    /// Through whose stations the vehicle of `node` would return by itself, in a sentence with what to do; `None`: through none.
-    #[must_use]
-    pub fn crossed_station(&self, node: &NodeName) -> Option<String> {
-        let (first, more) = first_and_more(self.returns.through.get(node)?)?;
-        let altitude = self.claims.return_from(node)?.up - self.claims.home(node)?.up;
-        Some(format!(
-            "{CROSSED_STATION} at {altitude:.0} m above home leads through the station of the vehicle of node {first}{more}, which is moved out \
-             of the way when it begins; give its autopilot a return altitude at which no station lies (RTL_ALT, RTL_ALT_M, RTL_RETURN_ALT)"
-        ))
-    }
-
-    /// The least distance over ground between two places on the ground from which vehicles may take off and land beside each other, meters.
-    fn pads_apart(&self) -> f64 {
-        let rules = self.claims.rules();
-        let own = self.usual_margin().horizontal.0;
-        rules.pads.0 + own + (own - rules.off_by.horizontal.0)
-    }
-
-    /// The vehicle whose home, or whose place on the ground, is so near to `pad` that the vehicle of `node` could not land there again, and how
-    /// near that is, meters.
-    fn close_pad(&self, node: &NodeName, pad: Local) -> Option<(&NodeName, f64)> {
-        let apart = self.pads_apart();
-        let others = self.expected.iter().filter(|(other, heard)| *other != node && **heard);
-        let places = others.filter_map(|(other, _)| {
-            let on_ground = self.claims.place(other).filter(|(_, on_ground)| *on_ground);
-            Some((other, on_ground.map(|(at, _)| at).or_else(|| self.claims.home(other))?))
-        });
-        let mut distances = places.map(|(other, place)| (other, place.over_ground(pad)));
-        distances.find(|(_, distance)| *distance < apart)
-    }
-
-    /// Why the vehicle of `node`, on the ground at `pad`, does not take off beside another that is too near, in a clause.
-    fn no_room_to_land(&self, node: &NodeName, pad: Local) -> Option<String> {
-        let (other, distance) = self.close_pad(node, pad)?;
-        Some(format!(
-            "stays on the ground: the vehicle of node {other} has its place {distance:.1} m away, and it could not land beside that; put them \
-             {:.0} m apart",
-            self.pads_apart().ceil()
-        ))
-    }
-
-    fn keep_from_close_pads(&mut self, goals: &mut BTreeMap<NodeName, Goal>) {
-        let mut kept = Vec::new();
-        for (node, _) in goals.iter().filter(|(_, goal)| !goal.lands) {
-            let pad = self.claims.place(node).filter(|(_, on_ground)| *on_ground);
-            let why = pad.and_then(|(pad, _)| self.no_room_to_land(node, pad));
-            kept.extend(why.map(|why| (node.clone(), why)));
-        }
-        for (node, why) in kept {
-            goals.remove(&node);
-            self.waiting.insert(node, why);
-        }
-    }
-
-    /// Keeps those from their goals above or below which another holds, or is to hold, that would climb through them when its autopilot
-    /// returns, or through which they would climb.
-    fn keep_from_return_columns(&mut self, goals: &mut BTreeMap<NodeName, Goal>) {
-        let pitch = self.claims.rules().pitch();
-        let climbs_to = |node: &NodeName| self.claims.return_from(node).map_or(f64::INFINITY, |home| home.up);
-        let meets = |(one, at): (&NodeName, Local), (other, there): (&NodeName, Local)| {
-            let (lower, low, high) = if at.up <= there.up {
-                (one, at, there)
-            } else {
-                (other, there, at)
-            };
-            at.over_ground(there) < pitch.horizontal.0
-                && high.up - low.up >= pitch.vertical.0
-                && high.up - pitch.vertical.0 < climbs_to(lower)
-        };
-        let holds = |node: &NodeName| {
-            let end = self.claims.end(node)?;
-            let on_ground = self.claims.place(node).is_some_and(|(_, on_ground)| on_ground);
-            (!on_ground).then_some(end)
-        };
-        let mut taken: Vec<(NodeName, Local)> = Vec::new();
-        for node in self.expected.keys() {
-            taken.extend(holds(node).map(|at| (node.clone(), at)));
-        }
-        let mut kept = Vec::new();
-        for (node, goal) in goals.iter().filter(|(_, goal)| !goal.lands) {
-            let there = holds(node)
-                .is_some_and(|at| at.over_ground(goal.at) <= WANDERS.0 && (at.up - goal.at.up).abs() <= WANDERS.1);
-            if there {
-                continue;
-            }
-            let other = taken
-                .iter()
-                .find(|(other, at)| other != node && meets((node, goal.at), (other, *at)));
-            match other {
-                Some((other, at)) => kept.push((node.clone(), other.clone(), at.up > goal.at.up)),
-                None => taken.push((node.clone(), goal.at)),
-            }
-        }
-        for (node, other, is_below) in kept {
-            let (which, whose) = if is_below {
-                ("below", "its own")
-            } else {
-                ("above", "the other's")
-            };
-            let why = format!(
-                "has no route: its station lies {which} the place of the vehicle of node {other}, and {whose} autopilot would return through \
-                 both; move the station, or lower the return altitude of that autopilot (RTL_ALT, RTL_ALT_M, RTL_RETURN_ALT)"
-            );
-            self.waiting.insert(node.clone(), why);
-            goals.remove(&node);
-        }
-    }
-
     /// The route that the vehicle of `node` was granted last.
     #[must_use]
     pub fn route(&self, node: &NodeName) -> Option<&RouteOrder> {
@@ -791,158 +644,6 @@ fn sentence(waiting: &Waiting) -> String {
             "has no route: the rules of separation are not sound; correct the coordinator's flags".to_owned()
         }
     }
-}
-
-/// When the vehicle was where `report`, received at `received`, says.
-#[must_use]
-pub fn position_time(report: &Report, received: Moment) -> Moment {
-    let age = report
-        .position_at
-        .map_or(std::time::Duration::ZERO, |at| report.made.since(at));
-    Moment::at(received.since_epoch().saturating_sub(age))
-}
-
-/// The height above home at which the agent that made this `report` holds an order to fly, if it says.
-fn ordered_height(report: &Report) -> Option<AltitudeAboveHome> {
-    report.held.as_ref()?.height()
-}
-
-/// Whether the vehicle of an agent that receives nothing from its autopilot is not in the air by an order of ours: the agent remembers no flight,
-/// and holds no order to fly. Such a vehicle is switched off, where people have put it.
-fn never_flew(report: &Report) -> bool {
-    let unheard = report.truth == FlightTruth::Unknown(WhyUnknown::NeverHeard);
-    let ordered = report.held.as_ref().is_some_and(|held| !held.grounded);
-    unheard && !ordered && report.so_far != SoFar::Flown
-}
-
-/// Whether it climbs to the height of its takeoff.
-fn takes_off(report: &Report) -> bool {
-    report.activity == Activity::TakingOff || report.truth == FlightTruth::Airborne(Airborne::TakingOff)
-}
-
-/// Modes in which an autopilot flies straight home at its return altitude and lands, by their own names. SMART_RTL flies back along its track.
-const RETURN_MODES: [&str; 3] = ["RTL", "AUTO_RTL", "AUTO.RTL"];
-
-/// Whether the autopilot brings its vehicle home.
-pub(crate) fn returns(report: &Report) -> bool {
-    report.mode.as_deref().is_some_and(|mode| RETURN_MODES.contains(&mode))
-}
-
-/// What `report`, which was received at `received`, says of airspace; `None` when it does not say where the vehicle is or whether it
-/// flies. `desire` is what its Drone asks for: one that is to hold above its home climbs there by itself.
-#[must_use]
-pub fn observation(report: &Report, received: Moment, frame: &Frame, desire: Desire) -> Option<Observation> {
-    observation_on_plan(report, received, frame, desire, None)
-}
-
-/// The same of a vehicle that is to fly, or still flies, a plan along this way.
-fn observation_on_plan(
-    report: &Report,
-    received: Moment,
-    frame: &Frame,
-    desire: Desire,
-    plan: Option<PlanWay<'_>>,
-) -> Option<Observation> {
-    let position = report.position?;
-    let at = frame.local(position.at, position.amsl).ok()?;
-    let home_amsl = report
-        .home
-        .map_or(position.amsl.0 - position.above_home.0, |home| home.amsl.0);
-    let home = report.home.and_then(|home| frame.local(home.at, home.amsl).ok());
-    let upright = |to: f64| Route::through([at, at.at_height(to)]).ok();
-    let ordered = report.route.order.as_ref().and_then(|order| {
-        let places: Result<Vec<Local>, NoPlace> = order.places.iter().map(|p| frame.local(p.at, p.amsl)).collect();
-        let route = Route::through(places.ok()?).ok()?;
-        Some((route, report.route.next, order.places.len()))
-    });
-    let flies = report.held.as_ref().is_some_and(|held| !held.grounded);
-    let climbs_to = match desire {
-        // To another height it goes once its agent has the order.
-        Desire::AboveHome(height) if flies => Some(home_amsl + ordered_height(report).unwrap_or(height).0),
-        _ => None,
-    };
-    let in_other_hands = matches!(
-        report.activity,
-        Activity::HandsOff(_) | Activity::Failsafe | Activity::LowBattery
-    );
-    let on_plan = plan.filter(|plan| report.plan.held.as_ref() == Some(plan.digest));
-    let is_granted = plan.is_some_and(|plan| plan.is_granted);
-    let lands = report.activity == Activity::Landing;
-    let doing = match report.truth {
-        FlightTruth::Unknown(_) => return None,
-        // Its own way, wherever it is on it: from the order to take off until it holds at the end, or has let go of it.
-        FlightTruth::Disarmed | FlightTruth::ArmedOnGround
-            if flies && !in_other_hands && desire == Desire::Plan && on_plan.is_some() =>
-        {
-            let plan = on_plan?;
-            let route = match plan.is_granted {
-                true => plan.way.clone(),
-                false => plan_way::from_ground(plan.way, at),
-            };
-            Doing::Flying { route }
-        }
-        FlightTruth::Airborne(up)
-            if !in_other_hands
-                && !lands
-                && up != Airborne::Landing
-                && (report.plan.flying
-                    || (desire == Desire::Plan
-                        && !report.plan.ended
-                        && !report.plan.finished
-                        && (is_granted || takes_off(report) || plan_way::names_one(report)))) =>
-        {
-            match on_plan {
-                Some(plan) if report.plan.flying || plan.is_granted || takes_off(report) => Doing::Flying {
-                    route: plan.way.clone(),
-                },
-                // An unknown plan leads anywhere, and so does one that was not granted from where the vehicle is.
-                Some(_) | None => Doing::Other,
-            }
-        }
-        FlightTruth::ArmedOnGround if in_other_hands => Doing::Other,
-        FlightTruth::Disarmed | FlightTruth::ArmedOnGround => match (ordered, climbs_to.and_then(upright)) {
-            (Some((route, Some(_), _)), _) if flies => Doing::Flying { route },
-            (_, Some(way)) if flies => Doing::Upright { way },
-            _ => Doing::Grounded,
-        },
-        FlightTruth::Airborne(up) if in_other_hands => {
-            match home.is_some() && up != Airborne::Landing && returns(report) {
-                true => Doing::Returning,
-                false => Doing::Other,
-            }
-        }
-        FlightTruth::Airborne(up) if lands || up == Airborne::Landing => Doing::Upright {
-            way: upright(home_amsl)?,
-        },
-        FlightTruth::Airborne(_) => match (ordered, climbs_to) {
-            (Some((route, Some(next), places)), _) if next >= places => Doing::Holding { at: route.end() },
-            (Some((route, Some(_), _)), _) => Doing::Flying { route },
-            // Its agent drops the route in a moment.
-            (Some((_, None, _)), _) => Doing::Other,
-            (_, Some(up)) => {
-                let above_home = home
-                    .map(|home| home.at_height(up))
-                    .filter(|hold| hold.over_ground(at) <= ABOVE_HOME.0 && (hold.up - at.up).abs() <= ABOVE_HOME.1);
-                match above_home {
-                    Some(at) => Doing::Holding { at },
-                    None if (at.up - up).abs() <= ABOVE_HOME.1 => Doing::Holding { at },
-                    None => Doing::Upright { way: upright(up)? },
-                }
-            }
-            (_, None) => Doing::Holding { at },
-        },
-    };
-    Some(Observation {
-        heard: position_time(report, received),
-        at,
-        // A site knows more: the worst of the last seconds, and what homes say of each other.
-        accuracy: Margin {
-            horizontal: model::units::Meters(0.0),
-            vertical: model::units::Meters(0.0),
-        },
-        order: report.route.last,
-        doing,
-    })
 }
 
 #[cfg(test)]

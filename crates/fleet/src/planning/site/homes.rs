@@ -1,0 +1,160 @@
+//! Places on the ground, and the ways of autopilots home to them: who is kept from a goal for those.
+//!
+//! Owns: [`Returns`], pads that are too near to each other, stations that returns would climb through. Must not: grant anything.
+
+use super::{CROSSED_STATION, NOWHERE, SHARED_RETURN, Site, WANDERS, first_and_more};
+use crate::airspace::{crossed_stations, shared_returns};
+use crate::planning::movement::Goal;
+use model::geo::Local;
+use model::ids::NodeName;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Ways home.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Returns {
+    /// From where each returns, and over which home, at the height of its return.
+    ways: Vec<(NodeName, Local, Local)>,
+    /// Vehicles whose ways cross.
+    cross: BTreeMap<NodeName, BTreeSet<NodeName>>,
+    /// Vehicles whose ways lead through the stations of others.
+    through: BTreeMap<NodeName, BTreeSet<NodeName>>,
+}
+
+impl Site {
+    /// Finds the vehicles whose ways home cross, when anything of that has changed.
+    pub(super) fn compare_returns(&mut self, goals: &BTreeMap<NodeName, Goal>) {
+        let of = |(node, goal): (&NodeName, &Goal)| (!goal.lands).then(|| (node.clone(), goal.at));
+        let holds: Vec<(NodeName, Local)> = goals.iter().filter_map(of).collect();
+        let same = |(one, other): (&(NodeName, Local, Local), &(NodeName, Local, Local))| {
+            let near = |a: Local, b: Local| a.over_ground(b) <= WANDERS.0 && (a.up - b.up).abs() <= WANDERS.1;
+            one.0 == other.0 && near(one.1, other.1) && near(one.2, other.2)
+        };
+        let home = |node: &NodeName| self.claims.return_from(node).unwrap_or(NOWHERE);
+        let ways: Vec<_> = holds.iter().map(|(node, at)| (node.clone(), *at, home(node))).collect();
+        if ways.len() != self.returns.ways.len() || !ways.iter().zip(&self.returns.ways).all(same) {
+            let cross = shared_returns(&self.claims, &holds);
+            let through = crossed_stations(&self.claims, &holds);
+            self.returns = Returns { ways, cross, through };
+        }
+    }
+
+    /// Which vehicle that of `node` would meet if both returned home at once, in a sentence with what to do; `None`: it would meet none.
+    #[must_use]
+    pub fn shared_return(&self, node: &NodeName) -> Option<String> {
+        let others = self.returns.cross.get(node)?;
+        let (first, more) = first_and_more(others)?;
+        Some(format!(
+            "{SHARED_RETURN} would bring it together with the vehicle of node {first}{more}: their ways home cross at one \
+             height; give each autopilot a return height of its own (RTL_ALT, RTL_RETURN_ALT), {:.0} m apart",
+            self.claims.rules().pitch().vertical.0.ceil()
+        ))
+    }
+
+    /// Through whose stations the vehicle of `node` would return by itself, in a sentence with what to do; `None`: through none.
+    #[must_use]
+    pub fn crossed_station(&self, node: &NodeName) -> Option<String> {
+        let (first, more) = first_and_more(self.returns.through.get(node)?)?;
+        let altitude = self.claims.return_from(node)?.up - self.claims.home(node)?.up;
+        Some(format!(
+            "{CROSSED_STATION} at {altitude:.0} m above home leads through the station of the vehicle of node {first}{more}, which is moved out \
+             of the way when it begins; give its autopilot a return altitude at which no station lies (RTL_ALT, RTL_ALT_M, RTL_RETURN_ALT)"
+        ))
+    }
+
+    /// The least distance over ground between two places on the ground from which vehicles may take off and land beside each other, meters.
+    fn pads_apart(&self) -> f64 {
+        let rules = self.claims.rules();
+        let own = self.usual_margin().horizontal.0;
+        rules.pads.0 + own + (own - rules.off_by.horizontal.0)
+    }
+
+    /// The vehicle whose home, or whose place on the ground, is so near to `pad` that the vehicle of `node` could not land there again, and how
+    /// near that is, meters.
+    fn close_pad(&self, node: &NodeName, pad: Local) -> Option<(&NodeName, f64)> {
+        let apart = self.pads_apart();
+        let others = self.expected.iter().filter(|(other, heard)| *other != node && **heard);
+        let places = others.filter_map(|(other, _)| {
+            let on_ground = self.claims.place(other).filter(|(_, on_ground)| *on_ground);
+            Some((other, on_ground.map(|(at, _)| at).or_else(|| self.claims.home(other))?))
+        });
+        let mut distances = places.map(|(other, place)| (other, place.over_ground(pad)));
+        distances.find(|(_, distance)| *distance < apart)
+    }
+
+    /// Why the vehicle of `node`, on the ground at `pad`, does not take off beside another that is too near, in a clause.
+    pub(super) fn no_room_to_land(&self, node: &NodeName, pad: Local) -> Option<String> {
+        let (other, distance) = self.close_pad(node, pad)?;
+        Some(format!(
+            "stays on the ground: the vehicle of node {other} has its place {distance:.1} m away, and it could not land beside that; put them \
+             {:.0} m apart",
+            self.pads_apart().ceil()
+        ))
+    }
+
+    pub(super) fn keep_from_close_pads(&mut self, goals: &mut BTreeMap<NodeName, Goal>) {
+        let mut kept = Vec::new();
+        for (node, _) in goals.iter().filter(|(_, goal)| !goal.lands) {
+            let pad = self.claims.place(node).filter(|(_, on_ground)| *on_ground);
+            let why = pad.and_then(|(pad, _)| self.no_room_to_land(node, pad));
+            kept.extend(why.map(|why| (node.clone(), why)));
+        }
+        for (node, why) in kept {
+            goals.remove(&node);
+            self.waiting.insert(node, why);
+        }
+    }
+
+    /// Keeps those from their goals above or below which another holds, or is to hold, that would climb through them when its autopilot
+    /// returns, or through which they would climb.
+    pub(super) fn keep_from_return_columns(&mut self, goals: &mut BTreeMap<NodeName, Goal>) {
+        let pitch = self.claims.rules().pitch();
+        let climbs_to = |node: &NodeName| self.claims.return_from(node).map_or(f64::INFINITY, |home| home.up);
+        let meets = |(one, at): (&NodeName, Local), (other, there): (&NodeName, Local)| {
+            let (lower, low, high) = if at.up <= there.up {
+                (one, at, there)
+            } else {
+                (other, there, at)
+            };
+            at.over_ground(there) < pitch.horizontal.0
+                && high.up - low.up >= pitch.vertical.0
+                && high.up - pitch.vertical.0 < climbs_to(lower)
+        };
+        let holds = |node: &NodeName| {
+            let end = self.claims.end(node)?;
+            let on_ground = self.claims.place(node).is_some_and(|(_, on_ground)| on_ground);
+            (!on_ground).then_some(end)
+        };
+        let mut taken: Vec<(NodeName, Local)> = Vec::new();
+        for node in self.expected.keys() {
+            taken.extend(holds(node).map(|at| (node.clone(), at)));
+        }
+        let mut kept = Vec::new();
+        for (node, goal) in goals.iter().filter(|(_, goal)| !goal.lands) {
+            let there = holds(node)
+                .is_some_and(|at| at.over_ground(goal.at) <= WANDERS.0 && (at.up - goal.at.up).abs() <= WANDERS.1);
+            if there {
+                continue;
+            }
+            let other = taken
+                .iter()
+                .find(|(other, at)| other != node && meets((node, goal.at), (other, *at)));
+            match other {
+                Some((other, at)) => kept.push((node.clone(), other.clone(), at.up > goal.at.up)),
+                None => taken.push((node.clone(), goal.at)),
+            }
+        }
+        for (node, other, is_below) in kept {
+            let (which, whose) = if is_below {
+                ("below", "its own")
+            } else {
+                ("above", "the other's")
+            };
+            let why = format!(
+                "has no route: its station lies {which} the place of the vehicle of node {other}, and {whose} autopilot would return through \
+                 both; move the station, or lower the return altitude of that autopilot (RTL_ALT, RTL_ALT_M, RTL_RETURN_ALT)"
+            );
+            self.waiting.insert(node.clone(), why);
+            goals.remove(&node);
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! What a report says of airspace.
+//!
+//! Owns: [`observation`], and what it takes for granted of a vehicle. Must not: remember anything.
+
+use super::plan_way::{self, PlanWay};
+use super::{ABOVE_HOME, Desire};
+use crate::airspace::{Doing, Margin, Observation, Route};
+use model::geo::{Frame, Local, NoPlace};
+use model::report::{Activity, Report};
+use model::reported_flight::SoFar;
+use model::time::Moment;
+use model::units::AltitudeAboveHome;
+use model::vehicle::{Airborne, FlightTruth, WhyUnknown};
+
+/// When the vehicle was where `report`, received at `received`, says.
+#[must_use]
+pub fn position_time(report: &Report, received: Moment) -> Moment {
+    let age = report
+        .position_at
+        .map_or(std::time::Duration::ZERO, |at| report.made.since(at));
+    Moment::at(received.since_epoch().saturating_sub(age))
+}
+
+/// The height above home at which the agent that made this `report` holds an order to fly, if it says.
+pub(super) fn ordered_height(report: &Report) -> Option<AltitudeAboveHome> {
+    report.held.as_ref()?.height()
+}
+
+/// Whether the vehicle of an agent that receives nothing from its autopilot is not in the air by an order of ours: the agent remembers no flight,
+/// and holds no order to fly. Such a vehicle is switched off, where people have put it.
+pub(super) fn never_flew(report: &Report) -> bool {
+    let unheard = report.truth == FlightTruth::Unknown(WhyUnknown::NeverHeard);
+    let ordered = report.held.as_ref().is_some_and(|held| !held.grounded);
+    unheard && !ordered && report.so_far != SoFar::Flown
+}
+
+/// Whether it climbs to the height of its takeoff.
+pub(super) fn takes_off(report: &Report) -> bool {
+    report.activity == Activity::TakingOff || report.truth == FlightTruth::Airborne(Airborne::TakingOff)
+}
+
+/// Modes in which an autopilot flies straight home at its return altitude and lands, by their own names. SMART_RTL flies back along its track.
+const RETURN_MODES: [&str; 3] = ["RTL", "AUTO_RTL", "AUTO.RTL"];
+
+/// Whether the autopilot brings its vehicle home.
+pub fn returns(report: &Report) -> bool {
+    report.mode.as_deref().is_some_and(|mode| RETURN_MODES.contains(&mode))
+}
+
+/// What `report`, which was received at `received`, says of airspace; `None` when it does not say where the vehicle is or whether it
+/// flies. `desire` is what its Drone asks for: one that is to hold above its home climbs there by itself.
+#[must_use]
+pub fn observation(report: &Report, received: Moment, frame: &Frame, desire: Desire) -> Option<Observation> {
+    observation_on_plan(report, received, frame, desire, None)
+}
+
+/// The same of a vehicle that is to fly, or still flies, a plan along this way.
+pub(super) fn observation_on_plan(
+    report: &Report,
+    received: Moment,
+    frame: &Frame,
+    desire: Desire,
+    plan: Option<PlanWay<'_>>,
+) -> Option<Observation> {
+    let position = report.position?;
+    let at = frame.local(position.at, position.amsl).ok()?;
+    let home_amsl = report
+        .home
+        .map_or(position.amsl.0 - position.above_home.0, |home| home.amsl.0);
+    let home = report.home.and_then(|home| frame.local(home.at, home.amsl).ok());
+    let upright = |to: f64| Route::through([at, at.at_height(to)]).ok();
+    let ordered = report.route.order.as_ref().and_then(|order| {
+        let places: Result<Vec<Local>, NoPlace> = order.places.iter().map(|p| frame.local(p.at, p.amsl)).collect();
+        let route = Route::through(places.ok()?).ok()?;
+        Some((route, report.route.next, order.places.len()))
+    });
+    let flies = report.held.as_ref().is_some_and(|held| !held.grounded);
+    let climbs_to = match desire {
+        // To another height it goes once its agent has the order.
+        Desire::AboveHome(height) if flies => Some(home_amsl + ordered_height(report).unwrap_or(height).0),
+        _ => None,
+    };
+    let in_other_hands = matches!(
+        report.activity,
+        Activity::HandsOff(_) | Activity::Failsafe | Activity::LowBattery
+    );
+    let on_plan = plan.filter(|plan| report.plan.held.as_ref() == Some(plan.digest));
+    let is_granted = plan.is_some_and(|plan| plan.is_granted);
+    let lands = report.activity == Activity::Landing;
+    let doing = match report.truth {
+        FlightTruth::Unknown(_) => return None,
+        // Its own way, wherever it is on it: from the order to take off until it holds at the end, or has let go of it.
+        FlightTruth::Disarmed | FlightTruth::ArmedOnGround
+            if flies && !in_other_hands && desire == Desire::Plan && on_plan.is_some() =>
+        {
+            let plan = on_plan?;
+            let route = match plan.is_granted {
+                true => plan.way.clone(),
+                false => plan_way::from_ground(plan.way, at),
+            };
+            Doing::Flying { route }
+        }
+        FlightTruth::Airborne(up)
+            if !in_other_hands
+                && !lands
+                && up != Airborne::Landing
+                && (report.plan.flying
+                    || (desire == Desire::Plan
+                        && !report.plan.ended
+                        && !report.plan.finished
+                        && (is_granted || takes_off(report) || plan_way::names_one(report)))) =>
+        {
+            match on_plan {
+                Some(plan) if report.plan.flying || plan.is_granted || takes_off(report) => Doing::Flying {
+                    route: plan.way.clone(),
+                },
+                // An unknown plan leads anywhere, and so does one that was not granted from where the vehicle is.
+                Some(_) | None => Doing::Other,
+            }
+        }
+        FlightTruth::ArmedOnGround if in_other_hands => Doing::Other,
+        FlightTruth::Disarmed | FlightTruth::ArmedOnGround => match (ordered, climbs_to.and_then(upright)) {
+            (Some((route, Some(_), _)), _) if flies => Doing::Flying { route },
+            (_, Some(way)) if flies => Doing::Upright { way },
+            _ => Doing::Grounded,
+        },
+        FlightTruth::Airborne(up) if in_other_hands => {
+            match home.is_some() && up != Airborne::Landing && returns(report) {
+                true => Doing::Returning,
+                false => Doing::Other,
+            }
+        }
+        FlightTruth::Airborne(up) if lands || up == Airborne::Landing => Doing::Upright {
+            way: upright(home_amsl)?,
+        },
+        FlightTruth::Airborne(_) => match (ordered, climbs_to) {
+            (Some((route, Some(next), places)), _) if next >= places => Doing::Holding { at: route.end() },
+            (Some((route, Some(_), _)), _) => Doing::Flying { route },
+            // Its agent drops the route in a moment.
+            (Some((_, None, _)), _) => Doing::Other,
+            (_, Some(up)) => {
+                let above_home = home
+                    .map(|home| home.at_height(up))
+                    .filter(|hold| hold.over_ground(at) <= ABOVE_HOME.0 && (hold.up - at.up).abs() <= ABOVE_HOME.1);
+                match above_home {
+                    Some(at) => Doing::Holding { at },
+                    None if (at.up - up).abs() <= ABOVE_HOME.1 => Doing::Holding { at },
+                    None => Doing::Upright { way: upright(up)? },
+                }
+            }
+            (_, None) => Doing::Holding { at },
+        },
+    };
+    Some(Observation {
+        heard: position_time(report, received),
+        at,
+        // A site knows more: the worst of the last seconds, and what homes say of each other.
+        accuracy: Margin {
+            horizontal: model::units::Meters(0.0),
+            vertical: model::units::Meters(0.0),
+        },
+        order: report.route.last,
+        doing,
+    })
+}

@@ -119,8 +119,15 @@ fn update(observer: &Observer, metrics: &Metrics) {
             record(stray, text);
         }
     }
+    let is_due = |node: &NodeName| {
+        let site = airspace.lock();
+        let report = gathered.get(node).and_then(|one| one.report.as_ref());
+        site.as_ref()
+            .zip(report)
+            .is_some_and(|(site, (report, _))| site.plan_order_is_due(node, report))
+    };
     for (node, shown) in shown(airspace, &gathered, now) {
-        if before.get(&node) != Some(&shown) {
+        if before.get(&node) != Some(&shown) || is_due(&node) {
             observer.cluster.wakes.nodes.wake(node.clone());
             observer.world().wake_drones_on(&node);
         }

@@ -208,6 +208,15 @@ impl Site {
         self.takeoffs.barred.get(node).map(String::as_str)
     }
 
+    /// Whether the order that the agent of `node` holds by this `report` names its plan, or leaves it out, against what is right now: another is
+    /// due. An order is made from the newest report, which may be newer than the one that airspace was granted by.
+    #[must_use]
+    pub fn plan_order_is_due(&self, node: &NodeName, report: &Report) -> bool {
+        let airborne = matches!(report.truth, FlightTruth::Airborne(_));
+        let planned = self.plans.get(node).filter(|_| airborne);
+        planned.is_some_and(|planned| names_one(report) != self.may_fly_on(node, &planned.digest, report))
+    }
+
     fn is_on_way(&self, node: &NodeName, granted: &Granted, report: &Report) -> bool {
         let next = self
             .plans

@@ -362,6 +362,12 @@ impl Sites {
         }
     }
 
+    /// See [`Site::plan_order_is_due`].
+    #[must_use]
+    pub fn plan_order_is_due(&self, node: &NodeName, report: &Report) -> bool {
+        self.site(node).is_some_and(|site| site.plan_order_is_due(node, report))
+    }
+
     /// See [`Site::off`].
     #[must_use]
     pub fn off(&self, node: &NodeName, report: &Report, station: &Station) -> Option<Off> {

@@ -332,6 +332,32 @@ fn a_vehicle_that_a_pilot_gave_back_goes_on_only_along_a_leg_that_is_clear_from_
     );
 }
 
+/// Flown with a real ArduCopter that still moved when it was given back: its order left the plan out by a report that was newer than the grant,
+/// and nobody ordered it again.
+#[test]
+fn a_vehicle_that_owns_the_leg_back_to_its_plan_is_ordered_again_until_its_order_names_the_plan() {
+    let (mut site, plans, mut vehicles) = given_back_by_a_pilot((60.0, 50.0));
+    fly(&mut site, &vehicles, &plans, &[], 22);
+    let due = |site: &Site, vehicle: &Vehicle, named: Option<&str>| {
+        let mut report = vehicle.report(at(0));
+        report.plan.held = Some(digest("a"));
+        report.held.as_mut().unwrap().details = Some(model::assignment::HeldDetails {
+            plan: named.map(digest),
+            ..Default::default()
+        });
+        site.plan_order_is_due(&vehicle.node, &report)
+    };
+    assert!(due(&site, &vehicles[0], None) && !due(&site, &vehicles[0], Some("a")));
+    // It still moves, and is off the leg that it was granted: an order that is made now leaves the plan out.
+    vehicles[0].at = (52.0, 44.0);
+    assert!(due(&site, &vehicles[0], Some("a")) && !due(&site, &vehicles[0], None));
+    for second in 23..26 {
+        fly(&mut site, &vehicles, &plans, &[], second);
+    }
+    assert!(due(&site, &vehicles[0], None), "it owns the leg from where it is now");
+    assert!(!due(&site, &vehicles[1], None), "that has no plan");
+}
+
 #[test]
 fn a_vehicle_whose_way_back_to_its_plan_crosses_a_hole_or_a_geofence_says_so_and_does_not_go_on() {
     let (mut site, mut plans, vehicles) = given_back_by_a_pilot((60.0, 50.0));

@@ -527,9 +527,9 @@ impl Pilot {
             self.memory.ended(kind, &Outcome::NotSent, now, jitter);
             return None;
         }
-        // Once armed it disarms by itself within 10 s, so it is not armed before it could take off.
-        if matches!(step, Step::Arm(_)) && !recipe::can_take_off(identity.autopilot, self.vehicle.home) {
-            debug!("not arming yet: the altitude of home is not known");
+        // Where it would return to may be anywhere; and PX4 takes the altitude of a takeoff above mean sea level.
+        if matches!(step, Step::Arm(_)) && !self.knows_home() {
+            debug!("not arming yet: home is not known");
             return None;
         }
         let command = match recipe::command(&step, identity.autopilot, self.vehicle.home) {

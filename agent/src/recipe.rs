@@ -269,12 +269,6 @@ fn half_turns(heading: Heading) -> f64 {
     (heading.0 + 180.0).rem_euclid(360.0) - 180.0
 }
 
-/// Whether enough is known for a takeoff: PX4 takes its altitude above sea level, which needs home.
-#[must_use]
-pub fn can_take_off(autopilot: Autopilot, home: Option<AltitudeAmsl>) -> bool {
-    autopilot != Autopilot::Px4 || home.is_some()
-}
-
 /// Whether an autopilot may arm because of this message: MAV_CMD_COMPONENT_ARM_DISARM (400) that arms, MAV_CMD_MISSION_START
 /// (300), on which PX4 arms, and a change of mode with MAV_MODE_FLAG_SAFETY_ARMED (128) set.
 #[must_use]
@@ -460,7 +454,6 @@ mod tests {
             altitude: AltitudeAboveHome(10.0),
         };
         assert_eq!(command(&step, Autopilot::Px4, None), Err(NoRecipe::HomeUnknown));
-        assert!(!can_take_off(Autopilot::Px4, None) && can_take_off(Autopilot::ArduPilot, None));
         assert!(command(&step, Autopilot::ArduPilot, None).is_ok());
     }
 

@@ -16,6 +16,11 @@ use std::time::Duration;
 const ASKED_AGAIN_AFTER: Duration = Duration::from_secs(20);
 
 impl Pilot {
+    /// Whether home was heard, with its altitude.
+    pub(super) const fn knows_home(&self) -> bool {
+        self.vehicle.home.is_some() && self.vehicle.home_at.is_some()
+    }
+
     /// Where home is from the vehicle, which is on the ground, if that prevents arming.
     fn home_elsewhere(&self, now: Moment) -> Option<HomeShift> {
         let on_ground = self.vehicle.truth(now) == FlightTruth::Disarmed;
@@ -30,7 +35,7 @@ impl Pilot {
             MavMessage::GLOBAL_POSITION_INT(_) | MavMessage::HOME_POSITION(_)
         );
         let asked = self.home_asked.is_some_and(|at| now.since(at) < ASKED_AGAIN_AFTER);
-        if !of_place || asked || self.vehicle.home.is_none() || self.vehicle.home_at.is_none() {
+        if !of_place || asked || !self.knows_home() {
             return;
         }
         if self.home_elsewhere(now).is_some() {
@@ -43,6 +48,14 @@ impl Pilot {
 
     /// Why the vehicle is not armed where it is, in words.
     pub(super) fn home_reason(&self, now: Moment) -> Option<ArmingReason> {
+        let since = self.link_up.unwrap_or(now);
+        if self.vehicle.position.is_some() && !self.knows_home() {
+            let text = "its home position was not heard yet; it is asked for";
+            return Some(ArmingReason {
+                class: ReasonClass::WillHeal,
+                ..ArmingReason::reported(text.to_owned(), since)
+            });
+        }
         let off = self.home_elsewhere(now)?;
         let text = format!(
             "its home position is not where the vehicle is, but {off}: home was set by a wrong position at boot, before the vehicle was \
@@ -50,7 +63,7 @@ impl Pilot {
         );
         Some(ArmingReason {
             class: ReasonClass::NeedsHuman,
-            ..ArmingReason::reported(text, self.link_up.unwrap_or(now))
+            ..ArmingReason::reported(text, since)
         })
     }
 }

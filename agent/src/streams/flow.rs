@@ -86,7 +86,10 @@ impl Flow {
     pub(super) fn received(&mut self, every: Option<Duration>, now: Moment) {
         let asked_for = self.single.take().is_some_and(|at| now.since(at) <= SINGLE_WITHIN);
         self.heard = Some(now);
-        self.singles = 0;
+        // On a full line what is asked for makes what comes by itself later still: there the back-off goes on.
+        if !self.comes_late(every, now) {
+            self.singles = 0;
+        }
         if asked_for {
             return;
         }
@@ -115,6 +118,13 @@ impl Flow {
             Ok(us @ 1..) => Interval::Every(Duration::from_micros(us)),
             Ok(0) | Err(_) => Interval::Off,
         };
+    }
+
+    /// Whether it comes by itself, if less often than needed.
+    fn comes_late(&self, every: Option<Duration>, now: Moment) -> bool {
+        let comes = self.streamed.zip(self.gap);
+        let comes = comes.is_some_and(|(at, gap)| now.since(at) <= gap * 3 && gap < GAP_AT_MOST / 6);
+        comes && every.is_some_and(|every| self.gap.is_some_and(|gap| gap > every * 2))
     }
 
     /// Whether it comes less often than needed, or never.
@@ -152,7 +162,7 @@ impl Flow {
             return repair;
         }
         // The stream first: it may be all that is needed.
-        let wont = self.gap.map_or(Duration::ZERO, |gap| gap + gap / 4);
+        let wont = self.gap.map_or(Duration::ZERO, |gap| gap + gap / 2);
         let away = wont.clamp(terms.single_after, terms.single_by);
         let away_since = self.heard.map(|at| at.plus(away)).unwrap_or_default();
         let from = self.single_from.max(away_since);

@@ -37,6 +37,13 @@ pub const ALL: &[Scenario] = &[
     .with(|_| pair(20.0))
     .no_faster_than(2),
     Scenario::new(
+        "gate-neighbor",
+        "a pilot carries a Mission's vehicle past one that holds: that makes room and no more, and both go on",
+        passes_a_neighbor,
+    )
+    .with(|_| pair(20.0))
+    .no_faster_than(2),
+    Scenario::new(
         "gate-pilot-home",
         "a pilot brings a Mission's vehicle home: it is armed for nobody until `skein resume --vehicle`",
         pilot_home,
@@ -151,8 +158,9 @@ fn resume_elsewhere(field: &mut Field, figures: &mut Figures) -> anyhow::Result<
     wait_on_plan(field, NODE, 150)?;
     let flies = now();
     wait_near(field, NODE, [60.0, 60.0], 8.0, flies)?;
-    // The straight leg from here to the next place, east 60 and north 90, leads through the station.
+    // The straight leg from there to the next place, east 60 and north 90, leads through the station; the way there does not.
     let behind = [0.0, 30.0];
+    carry(field, NODE, [60.0, 30.0], UP)?;
     carry(field, NODE, behind, UP)?;
     let carried = now();
     let sent = field.record(NODE).orders_since(flies);
@@ -178,6 +186,37 @@ fn resume_elsewhere(field: &mut Field, figures: &mut Figures) -> anyhow::Result<
     let object = wait_for(field, NAME, "Complete", 240)?;
     figures.took("flown after the resume", carried, now());
     figures.note(format!("failures {}", object["status"]["failures"]));
+    nearest(field, figures, began)
+}
+
+fn passes_a_neighbor(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
+    let began = now();
+    let station = [30.0, 60.0, UP];
+    drone(field, "two", NODES[1], &place(station[0], station[1], station[2]))?;
+    wait_on_station(field, NODES[1], station)?;
+    let places = [[0.0, 30.0], [60.0, 30.0], [60.0, 90.0], [0.0, 90.0]];
+    let waypoints: Vec<Value> = places.iter().map(|[east, north]| place(*east, *north, UP)).collect();
+    let selector = json!({"kubernetes.io/hostname": NODE});
+    apply(
+        field,
+        NAME,
+        &json!({"nodeSelector": selector, "route": {"waypoints": waypoints}}),
+    )?;
+    wait_on_plan(field, NODE, 150)?;
+    let flies = now();
+    wait_near(field, NODE, [60.0, 60.0], 8.0, flies)?;
+    // 13 m beside the one that holds.
+    carry(field, NODE, [0.0, 30.0], UP)?;
+    let carried = now();
+    resume(field, NODE)?;
+    let object = wait_for(field, NAME, "Complete", 240)?;
+    figures.took("flown after the resume", carried, now());
+    figures.note(format!("failures {}", object["status"]["failures"]));
+    wait_on_station(field, NODES[1], station)?;
+    let record = field.record(NODES[1]);
+    let highest = record.heights_since(flies).map(|(_, up)| up).fold(0.0, f64::max);
+    figures.note(format!("the one beside it climbed to {highest:.1} m"));
+    ensure!(highest < UP + 13.0, "it climbed to {highest:.1} m");
     nearest(field, figures, began)
 }
 

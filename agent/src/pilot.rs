@@ -21,7 +21,7 @@ use crate::rules::Board;
 use crate::shared_id::SharedId;
 use crate::state_file::State;
 use crate::streams::{Needed, Request, Streams};
-use fleet::flight::battery::Gauge;
+use fleet::flight::battery::{Gauge, NearReserve};
 use fleet::flight::battery_doubt::Doubts;
 use fleet::flight::converge::{Situation, Step, called_off, converge};
 use fleet::flight::memory::{Following, Memory, Outcome, StepKind};
@@ -96,6 +96,7 @@ pub struct Pilot {
     memory: Memory,
     contact: Contact,
     gauge: Gauge,
+    near_reserve: NearReserve,
     doubts: Doubts,
     preflight: Reader,
     /// The rules that are to be in force, and what is done about them.
@@ -169,6 +170,7 @@ impl Pilot {
             memory,
             contact: Contact::none_since(now),
             gauge: Gauge::default(),
+            near_reserve: NearReserve::default(),
             doubts: Doubts::default(),
             preflight: Reader::default(),
             board,
@@ -796,6 +798,8 @@ impl Pilot {
         let reserve = self.failsafe().reserve;
         self.gauge.observe(self.vehicle.battery.as_ref(), reserve);
         let truth = self.vehicle.truth(now);
+        self.near_reserve
+            .observe(self.vehicle.battery.as_ref(), reserve, truth, now);
         self.doubts.observe(&self.vehicle.batteries, truth, now);
         if truth == FlightTruth::Disarmed {
             self.preflight.forget_old(now);

@@ -854,6 +854,10 @@ pub struct Report {
     /// Batteries that do not drive the motors and do not count for battery; at most 8.
     #[prost(message, repeated, tag = "39")]
     pub other_batteries: ::prost::alloc::vec::Vec<OtherBattery>,
+    /// Its charge was near the Drone's reserve in this flight: it is time to come home along a route. Unset also from an agent that is older
+    /// than this field.
+    #[prost(bool, tag = "40")]
+    pub near_reserve: bool,
 }
 /// A battery that does not drive the motors.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]

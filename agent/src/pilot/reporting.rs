@@ -178,6 +178,7 @@ impl Pilot {
             reasons: [own_reasons, words].concat(),
             battery: vehicle.battery.and_then(|b| b.fresh(now, REPORTED_FOR).copied()),
             battery_at: vehicle.battery.map(|b| b.at),
+            near_reserve: self.near_reserve.was(),
             other_batteries: other_batteries(vehicle, now),
             position,
             position_at: vehicle.position.map(|p| p.at),

@@ -52,6 +52,8 @@ pub struct Report {
     pub reasons: Vec<ArmingReason>,
     /// Battery; `None` until heard.
     pub battery: Option<Battery>,
+    /// Its charge was near the Drone's reserve in this flight: it is time to come home along a route.
+    pub near_reserve: bool,
     /// Batteries that do not drive the motors and do not count for `battery`, by their ids; at most eight.
     pub other_batteries: Vec<OtherBattery>,
     /// When `battery` was received, on the clock of `made`; `None` when not known.
@@ -156,6 +158,7 @@ impl Report {
             ready: None,
             reasons: Vec::new(),
             battery: None,
+            near_reserve: false,
             other_batteries: Vec::new(),
             battery_at: None,
             position: None,

@@ -77,6 +77,7 @@ impl From<&Report> for v1::Report {
                 horizontal_m: r.accuracy.horizontal.map(|meters| meters.0),
                 vertical_m: r.accuracy.vertical.map(|meters| meters.0),
             }),
+            near_reserve: r.near_reserve,
             home_shift: r.home_shift.map(|shift| v1::HomeShift {
                 east_m: shift.east_m,
                 north_m: shift.north_m,
@@ -158,6 +159,7 @@ pub fn report(node: NodeName, r: v1::Report) -> Result<Report, BadMessage> {
         link_fault: r.link_fault.filter(|_| !r.link_alive),
         route: r.route.map(TryInto::try_into).transpose()?.unwrap_or_default(),
         home: r.home.map(TryInto::try_into).transpose()?,
+        near_reserve: r.near_reserve,
         home_shift: r.home_shift.map(TryInto::try_into).transpose()?,
         return_height: (r.return_altitude_above_home_m)
             .map(|height| {

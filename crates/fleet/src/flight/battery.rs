@@ -9,7 +9,7 @@
 use model::battery_level::Level;
 use model::time::{Moment, Sighting};
 use model::units::{Percent, Volts};
-use model::vehicle::{ArmingReason, Battery, Charge, ReasonClass, Vehicle};
+use model::vehicle::{ArmingReason, Battery, Charge, FlightTruth, ReasonClass, Vehicle};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -204,6 +204,37 @@ impl Gauge {
             Level::Emergency | Level::Low => Level::Fine,
             Level::Fine | Level::Unknown => level,
         }
+    }
+}
+
+/// A vehicle with a station is to come home along a route when this much is left above its reserve, percent: so much a way home of some hundred
+/// meters takes, and a wait for others.
+const COMES_HOME_BEFORE: u8 = 3;
+
+/// Whether the charge of a vehicle was near the reserve in this flight. It stays so until the vehicle has landed: one that turns back to its
+/// station because of one better reading is flown down to the reserve there.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct NearReserve {
+    gauge: Gauge,
+    was: bool,
+}
+
+impl NearReserve {
+    /// Takes the last reading of a vehicle of which `truth` is known; the same one may be given again.
+    pub fn observe(&mut self, battery: Option<&Sighting<Battery>>, reserve: Percent, truth: FlightTruth, now: Moment) {
+        let near = Percent::new(reserve.get().saturating_add(COMES_HOME_BEFORE)).unwrap_or(reserve);
+        self.gauge.observe(battery, near);
+        self.was = match truth {
+            FlightTruth::Disarmed | FlightTruth::ArmedOnGround => false,
+            FlightTruth::Airborne(_) => self.was || self.gauge.levels(now).lasting >= Level::Low,
+            FlightTruth::Unknown(_) => self.was,
+        };
+    }
+
+    /// Whether it was.
+    #[must_use]
+    pub const fn was(&self) -> bool {
+        self.was
     }
 }
 
@@ -420,6 +451,20 @@ mod tests {
         ];
         let gauge = after(&drained);
         assert_eq!(gauge.levels(at(10)).latest, Level::Fine, "arming goes by what is there");
+    }
+
+    #[test]
+    fn a_charge_that_was_near_the_reserve_counts_until_the_vehicle_has_landed() {
+        let mut near = NearReserve::default();
+        let up = FlightTruth::Airborne(model::vehicle::Airborne::InAir);
+        let mut after = |s: u64, left: u8, truth: FlightTruth| {
+            let reading = Sighting::new(battery(Some(left), Charge::Fine), at(s));
+            near.observe(Some(&reading), percent(20), truth, at(s));
+            near.was()
+        };
+        assert!(!after(0, 24, up) && !after(10, 22, up), "one reading is none");
+        assert!(after(20, 22, up) && after(30, 26, up), "it rebounds");
+        assert!(!after(40, 22, FlightTruth::Disarmed));
     }
 
     #[test]

@@ -33,6 +33,9 @@ use std::time::Duration;
 /// After this many failures in a row to return home, a failsafe lands where it is.
 const RETURNS_TRIED: u32 = 3;
 
+/// A vehicle that is no farther from its home over ground than this lands at home where it is, meters: hovering ones drift by less.
+const OVER_HOME_M: f64 = 3.0;
+
 /// Everything the decision depends on.
 #[derive(Clone, Copy, Debug)]
 pub struct Situation<'a> {
@@ -410,6 +413,9 @@ fn low_battery(s: &Situation<'_>, held: &Assignment) -> Option<Step> {
     let exhausted = s.memory.failures(StepKind::FailsafeReturn) >= RETURNS_TRIED;
     match (s.battery.lasting, held.failsafe.on_low_battery) {
         (Level::Unknown | Level::Fine, _) | (_, OnLowBattery::Continue) => None,
+        // Over its home a return would first climb, into what others own.
+        (Level::Low, OnLowBattery::Return) if s.is_over_home() => Some(Step::FailsafeLand),
+        (Level::Low, OnLowBattery::Return) if s.led() && route::leads_home(s, held) => None,
         (Level::Low, OnLowBattery::Return) if !exhausted => Some(Step::FailsafeReturn),
         (Level::Low | Level::Emergency, OnLowBattery::Return | OnLowBattery::Land) => Some(Step::FailsafeLand),
     }
@@ -459,6 +465,12 @@ impl Situation<'_> {
             since: self.memory.failsafe_since(),
             now: self.now,
         })
+    }
+
+    /// Whether the vehicle is so near to its home over ground that a landing where it is ends there.
+    fn is_over_home(&self) -> bool {
+        let off = self.vehicle.home_off(self.now);
+        off.is_some_and(|off| off.over_ground_m() <= OVER_HOME_M)
     }
 
     /// The activity of an agent whose vehicle lands although it should fly.

@@ -233,6 +233,7 @@ fn reports() -> impl Strategy<Value = Report> {
             astray,
             owed,
             others_flew,
+            near_reserve: others_flew != terminating,
             stand_down: times.0.map(|number| Reported {
                 number,
                 why: stood_down(number),

@@ -42,6 +42,25 @@ pub const ALL: &[Scenario] = &[
     })
     .no_faster_than(2),
     Scenario::new(
+        "returns-reserve",
+        "a battery comes near its reserve, another holds in the straight way home: it comes home around that by its route, and lands",
+        for_its_reserve,
+    )
+    .with(|_| Setup {
+        ardupilot: vec![
+            ("SIM_BATT_CAP_AH", 2.2),
+            ("BATT_CAPACITY", 2200.0),
+            ("BATT_FS_LOW_ACT", 0.0),
+        ],
+        px4: vec![
+            ("SIM_BAT_DRAIN", 300.0),
+            ("SIM_BAT_MIN_PCT", 0.0),
+            ("COM_LOW_BAT_ACT", 0.0),
+        ],
+        ..pair(20.0)
+    })
+    .real_time(),
+    Scenario::new(
         "returns-formation",
         "twenty returns by a ground station, one vehicle after the other, through a formation of six",
         through_formation,
@@ -125,6 +144,42 @@ fn level(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     field.vehicle(NODES[0]).pilot.mode(RETURN.0, RETURN.1)?;
     field.wait_down(NODES[0])?;
     figures.took("home past it", since, now());
+    nearest(field, figures, began)
+}
+
+fn for_its_reserve(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
+    const RESERVE: i8 = 65;
+    let began = now();
+    let (far, between) = ([0.0, 100.0, 20.0], [0.0, 50.0, 20.0]);
+    drone(field, "two", NODES[1], &place(between[0], between[1], between[2]))?;
+    wait_on_station(field, NODES[1], between)?;
+    drone(field, "one", NODES[0], &place(far[0], far[1], far[2]))?;
+    let failsafe = json!({"spec": {"failsafe": {"reservePercent": RESERVE, "onLowBattery": "Return"}}}).to_string();
+    field
+        .kubectl()
+        .run(["patch", "drone", "one", "--type=merge", "-p", &failsafe])?;
+    wait_on_station(field, NODES[0], far)?;
+    let there = now();
+    field.wait("why it comes home", 180, || {
+        let drone = field.objects().of(NODES[0]).context("there is no Drone")?;
+        let ready = condition(&drone, "Ready");
+        let message = ready["message"].as_str().unwrap_or_default();
+        ensure!(message.contains("near its reserve"), "{ready}");
+        Ok(())
+    })?;
+    let told = now();
+    let charge = field.record(NODES[0]).charge().context("no charge")?;
+    figures.note(format!("told at {charge} %"));
+    field.wait_down(NODES[0])?;
+    figures.took("down after it was told", told, now());
+    let sent = field.record(NODES[0]).orders_since(there);
+    ensure!(
+        !sent.iter().any(|order| order.contains("RETURN_TO_LAUNCH")),
+        "it was sent {sent:?}"
+    );
+    let at = position(field, NODES[0])?;
+    figures.note(format!("landed {:.1} m from its home", at[0].hypot(at[1])));
+    wait_on_station(field, NODES[1], between)?;
     nearest(field, figures, began)
 }
 

@@ -2,8 +2,9 @@
 //!
 //! Owns: [`follow`]. Must not: move a vehicle off its route, by order of one that does not lead, or out of a mode of ours.
 
-use super::{Situation, Step, Verdict, paced, rest};
+use super::{OVER_HOME_M, Situation, Step, Verdict, paced, rest};
 use model::assignment::Assignment;
+use model::home_shift::HomeShift;
 use model::report::Activity;
 use model::route_order::Waypoint;
 use model::units::AltitudeAboveHome;
@@ -50,6 +51,18 @@ pub(super) fn follow(s: &Situation<'_>, held: &Assignment) -> Verdict {
 /// Whether it is on its way along the route of `held`, or has lost it.
 pub(super) fn is_under_way(s: &Situation<'_>, held: &Assignment) -> bool {
     held.routed && holds_at(s, held).is_none()
+}
+
+/// Whether it is on its way home along the route of `held`, which no other is in: its return would be no shorter, and through whoever holds in
+/// its way.
+pub(super) fn leads_home(s: &Situation<'_>, held: &Assignment) -> bool {
+    let ends_at_home = || {
+        let (end, home) = held.route.as_ref()?.end().zip(s.vehicle.home_at)?;
+        Some(HomeShift::between(end.at, home, 0.0).over_ground_m() <= OVER_HOME_M)
+    };
+    let progress = s.memory.progress().zip(held.route.as_ref());
+    let on_it = progress.is_some_and(|(at, route)| at.number == route.number && at.next < route.places.len());
+    held.routed && on_it && ends_at_home() == Some(true)
 }
 
 /// Where one holds that has arrived.
@@ -117,9 +130,12 @@ impl Situation<'_> {
 #[cfg(test)]
 mod tests {
     use super::super::tests::{FLY, World, world};
+    use crate::flight::battery::Levels;
     use crate::flight::converge::{Step, called_off};
     use crate::flight::memory::{Outcome, StepKind};
     use model::answer::Answer;
+    use model::assignment::OnLowBattery;
+    use model::battery_level::Level;
     use model::geo::shifted;
     use model::ids::Term;
     use model::report::Activity;
@@ -277,6 +293,47 @@ mod tests {
             foreign.memory.speed(),
             None,
             "it may have forgotten it by the time it is back"
+        );
+    }
+
+    #[test]
+    fn on_a_low_battery_it_flies_a_way_home_to_its_end_and_lands_there_and_returns_from_any_other_route() {
+        let low = |east, up, home: f64| {
+            let mut w = routed();
+            w.battery = Levels {
+                latest: Level::Low,
+                lasting: Level::Low,
+            };
+            w.fence.held.as_mut().unwrap().failsafe.on_low_battery = OnLowBattery::Return;
+            w.vehicle.home_at = Some(shifted(HOME, home, 0.0));
+            at(w.flying(Mode::Station), east, up)
+        };
+        assert_eq!(
+            low(20.0, 30.0, 0.0).kind(),
+            Some(StepKind::FailsafeReturn),
+            "its route leads away"
+        );
+        let homeward = low(20.0, 30.0, 50.0);
+        assert_eq!(
+            homeward.decide().step,
+            Step::FlyTo {
+                place: place(50.0, 30.0)
+            }
+        );
+        let mut unled = homeward.clone();
+        unled.confirmed = false;
+        assert_eq!(
+            unled.kind(),
+            Some(StepKind::FailsafeReturn),
+            "nobody keeps its way clear"
+        );
+        let mut empty = homeward;
+        empty.battery.lasting = Level::Emergency;
+        assert_eq!(empty.kind(), Some(StepKind::FailsafeLand));
+        assert_eq!(
+            low(50.0, 20.0, 50.0).kind(),
+            Some(StepKind::FailsafeLand),
+            "a return would climb first"
         );
     }
 

@@ -6,6 +6,7 @@
 use crate::planning::drone::{Facts, Ground, Movement};
 use crate::planning::node_use::{Lift, NoLift};
 use crate::planning::site::Desire;
+use model::assignment::OnLowBattery;
 use model::ids::DroneUid;
 use model::report::Report;
 use model::reported_flight::SoFar;
@@ -45,8 +46,16 @@ pub fn desire(drone: &Facts, asked: Asked, report: Option<&Report>) -> Desire {
         Asked::AboveHome => Desire::AboveHome(drone.altitude),
         Asked::Station(_) | Asked::Plan if lands => Desire::Home,
         Asked::Plan => Desire::Plan,
+        Asked::Station(_) if airborne && comes_home(drone, report) => Desire::Home,
         Asked::Station(station) => station.map_or(Desire::Nothing, Desire::At),
     }
+}
+
+/// Whether the vehicle of `drone`, which has a station, comes home along a route for its battery: above home its agent lands it at the reserve.
+#[must_use]
+pub fn comes_home(drone: &Facts, report: Option<&Report>) -> bool {
+    let returns = drone.failsafe.on_low_battery == OnLowBattery::Return;
+    returns && report.is_some_and(|report| report.near_reserve)
 }
 
 /// Whether the vehicle of a Drone may be in the air while its agent is not connected. That its status does not say so shows nothing: the
@@ -157,6 +166,39 @@ mod tests {
         assert_eq!(plan(&ordered, Some(&unknown)), Desire::Nothing);
         drone.reported_flight.so_far = SoFar::Over;
         assert_eq!(plan(&drone, None), Desire::Nothing);
+    }
+
+    #[test]
+    fn one_with_a_station_desires_its_home_once_its_battery_is_near_the_reserve_if_it_is_to_return_then() {
+        let mut drone = drone();
+        let place = model::station::Place {
+            at: model::units::Wgs84 {
+                latitude_deg: 47.4,
+                longitude_deg: 8.5,
+            },
+            altitude: model::station::Altitude::AboveHome(AltitudeAboveHome(20.0)),
+            manner: model::station::Manner::default(),
+        };
+        let station = Station::new(place, &model::station::Limits::default()).unwrap();
+        let at = Asked::Station(Some(station));
+        let report = |near_reserve| Report {
+            truth: FlightTruth::Airborne(Airborne::InAir),
+            near_reserve,
+            ..Report::of_nothing(NodeName::parse("n").unwrap())
+        };
+        drone.failsafe.on_low_battery = OnLowBattery::Return;
+        assert_eq!(desire(&drone, at, Some(&report(false))), Desire::At(station));
+        assert_eq!(desire(&drone, at, Some(&report(true))), Desire::Home);
+        let above = desire(&drone, Asked::AboveHome, Some(&report(true)));
+        assert_eq!(above, Desire::AboveHome(drone.altitude), "it is at home");
+        for policy in [OnLowBattery::Land, OnLowBattery::Continue] {
+            drone.failsafe.on_low_battery = policy;
+            assert_eq!(
+                desire(&drone, at, Some(&report(true))),
+                Desire::At(station),
+                "{policy:?}"
+            );
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@
 
 use super::deviations::{self, FELL};
 use super::{Condition, Phase, Question, armable, truth_message, truth_reason};
+use crate::planning::drone::desire::comes_home;
 use crate::planning::drone::height::Height;
 use crate::planning::drone::way_home::WayHome;
 use crate::planning::drone::{Facts, Ground};
@@ -35,6 +36,8 @@ pub(super) const NO_ROUTE: &str = "NoRoute";
 
 /// The reason of what is at the end of its route, and not on its station.
 const OFF_STATION: &str = "OffStation";
+const FLIES_HOME: &str = "in the air, flying home: its battery is near its reserve";
+const LANDS_SOON: &str = "in the air above its home: its battery is near its reserve, at which it lands";
 
 /// The reasons of what is on its way to its station, one after the other.
 pub const ON_ITS_WAY: [&str; 3] = [MOVING, NO_ROUTE, OFF_STATION];
@@ -276,6 +279,7 @@ fn as_ordered(q: &Question<'_>, report: &Report) -> (Phase, &'static str, String
                 }
                 _ => match &report.route.stalled {
                     Some(stalled) => (Phase::Flying, NO_WAY, deviations::stalled(stalled)),
+                    None if comes_home(q.drone, Some(report)) => with(Phase::Flying, MOVING, FLIES_HOME),
                     None => with(Phase::Flying, MOVING, "in the air, flying its route"),
                 },
             }
@@ -332,6 +336,9 @@ fn holding(q: &Question<'_>, report: &Report) -> (&'static str, String) {
         ),
         Height::There => match q.drone.movement.as_ref().map(|movement| &movement.off_station) {
             None => (HOLDING, "in the air and holding".to_owned()),
+            Some(Some(OffStation::Settling)) if comes_home(q.drone, Some(report)) => {
+                (OFF_STATION, LANDS_SOON.to_owned())
+            }
             Some(None) => (HOLDING, "in the air, on station".to_owned()),
             Some(Some(off)) => (
                 off_station_reason(off),

@@ -24,6 +24,7 @@ use link::dialect::{
 use mavlink::Message;
 use model::inventory::Board;
 use model::monitored_battery::MotorBatteries;
+use model::route_order::Waypoint;
 use model::time::{Moment, Sighting};
 use model::units::{AltitudeAboveHome, AltitudeAmsl, Heading, Volts, Wgs84};
 use model::vehicle::{
@@ -85,6 +86,19 @@ impl Normalizer {
             batteries: batteries::Batteries::of(motors),
             ..Self::default()
         }
+    }
+
+    /// One of a vehicle that an agent before observed to take off from `home`.
+    #[must_use]
+    pub fn flying_from(mut self, home: Option<Waypoint>) -> Self {
+        self.home_in_flight = home.map_or_else(HomeInFlight::default, HomeInFlight::of);
+        self
+    }
+
+    /// Home as it was before the flight.
+    #[must_use]
+    pub fn home_before_flight(&self) -> Option<Waypoint> {
+        self.home_in_flight.before()
     }
 
     /// Takes a message of our autopilot.

@@ -158,12 +158,13 @@ impl Pilot {
         let keeper = Keeper::new(state.plan.clone(), state.fence.held.as_ref());
         let remote_id = RemoteId::new(state.remote_id.clone());
         let traffic = Traffic::of(&node);
+        let home_before = state.home_before;
         Self {
             node,
             state,
             discovery: Discovery::staying_with(only),
             shared_id: SharedId::default(),
-            normalizer: Normalizer::default(),
+            normalizer: Normalizer::default().flying_from(home_before),
             streams: Streams::default(),
             home_asked: None,
             vehicle: Vehicle::default(),
@@ -227,7 +228,7 @@ impl Pilot {
     /// A pilot whose vehicle's motors are driven by these batteries.
     #[must_use]
     pub fn driven_by(mut self, batteries: MotorBatteries) -> Self {
-        self.normalizer = Normalizer::of(batteries);
+        self.normalizer = Normalizer::of(batteries).flying_from(self.state.home_before);
         self
     }
 
@@ -798,6 +799,11 @@ impl Pilot {
         let reserve = self.failsafe().reserve;
         self.gauge.observe(self.vehicle.battery.as_ref(), reserve);
         let truth = self.vehicle.truth(now);
+        self.state.home_before = match truth {
+            FlightTruth::Airborne(_) => self.state.home_before.or_else(|| self.normalizer.home_before_flight()),
+            FlightTruth::Disarmed | FlightTruth::ArmedOnGround => None,
+            FlightTruth::Unknown(_) => self.state.home_before,
+        };
         self.near_reserve
             .observe(self.vehicle.battery.as_ref(), reserve, truth, now);
         self.doubts.observe(&self.vehicle.batteries, truth, now);

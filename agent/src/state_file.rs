@@ -14,7 +14,7 @@ use fleet::flight::stand_down::StandDowns;
 use fleet::flight_record::FlightRecord;
 use model::assignment::Fence;
 use model::ids::NodeName;
-use model::route_order::Progress;
+use model::route_order::{Progress, Waypoint};
 use model::units::Address;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, TryLockError};
@@ -40,6 +40,9 @@ pub struct State {
     /// How far the vehicle has come on the route of the assignment.
     #[serde(default)]
     pub progress: Option<Progress>,
+    /// Where home was when the vehicle took off for the flight that it is on.
+    #[serde(default)]
+    pub home_before: Option<Waypoint>,
     /// The rules that are to be in force, and what was on the autopilot before them.
     #[serde(default)]
     pub rules: Remembered,

@@ -3,6 +3,7 @@
 //! Owns: [`HomeInFlight`]: home as it was on the ground, and how far it is from there now. Must not: decide what follows.
 
 use model::home_shift::HomeShift;
+use model::route_order::Waypoint;
 use model::time::Moment;
 use model::units::{AltitudeAmsl, Wgs84};
 use model::vehicle::{FlightTruth, Vehicle};
@@ -24,6 +25,22 @@ pub(super) struct HomeInFlight {
 }
 
 impl HomeInFlight {
+    /// That of a vehicle which an agent before observed to take off from there.
+    pub(super) fn of(home: Waypoint) -> Self {
+        Self {
+            at: Some(home.at),
+            amsl: Some(home.amsl),
+            up_since: Some(Moment::default()),
+            shift: None,
+        }
+    }
+
+    /// Home as it was before the flight, once it is known.
+    pub(super) fn before(&self) -> Option<Waypoint> {
+        let (at, amsl) = self.at.zip(self.amsl)?;
+        Some(Waypoint { at, amsl })
+    }
+
     /// Takes in where home is: at `amsl`, which was received twice, and at `vehicle.home_at`. Returns how far it was moved in flight.
     pub(super) fn observe(&mut self, vehicle: &Vehicle, amsl: AltitudeAmsl, now: Moment) -> Option<HomeShift> {
         match vehicle.truth(now) {

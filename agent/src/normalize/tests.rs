@@ -426,6 +426,30 @@ fn a_home_that_is_moved_in_flight_is_found_and_stays_found_until_it_is_set_back_
 }
 
 #[test]
+fn a_home_that_was_moved_in_flight_is_found_by_an_agent_that_has_started_since() {
+    let (mut n, mut v) = (Normalizer::default(), vehicle(Autopilot::ArduPilot));
+    for s in 1..10 {
+        assert_eq!(flies_at(&mut n, &mut v, false, 0, s), None);
+    }
+    v.home_at = Some(Wgs84 {
+        latitude_deg: 47.0,
+        longitude_deg: 8.0,
+    });
+    assert_eq!(flies_at(&mut n, &mut v, false, 0, 10), None);
+    assert_eq!(flies_at(&mut n, &mut v, true, 30_000, 11), None);
+    let before = n.home_before_flight();
+    assert!(before.is_some());
+    let (mut n, mut v) = (Normalizer::default().flying_from(before), vehicle(Autopilot::ArduPilot));
+    for s in 1..3 {
+        flies_at(&mut n, &mut v, true, 80_000, s);
+    }
+    assert_eq!(
+        v.home_shift.map(|shift| shift.to_string()).as_deref(),
+        Some("50 m lower")
+    );
+}
+
+#[test]
 fn a_home_that_was_set_at_arming_and_comes_in_the_air_is_none_that_was_moved() {
     let (mut n, mut v) = (Normalizer::default(), vehicle(Autopilot::ArduPilot));
     for s in 1..10 {

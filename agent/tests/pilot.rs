@@ -8,8 +8,9 @@ use agent::outgoing::{Outgoing, Written};
 use agent::pilot::Pilot;
 use agent::state_file::State;
 use link::dialect::{
-    AUTOPILOT_VERSION_DATA, COMMAND_ACK_DATA, EXTENDED_SYS_STATE_DATA, HEARTBEAT_DATA, MavAutopilot, MavCmd,
-    MavLandedState, MavMessage, MavModeFlag, MavResult, MavSysStatusSensor, MavType, PARAM_VALUE_DATA, SYS_STATUS_DATA,
+    AUTOPILOT_VERSION_DATA, COMMAND_ACK_DATA, EXTENDED_SYS_STATE_DATA, HEARTBEAT_DATA, HOME_POSITION_DATA,
+    MavAutopilot, MavCmd, MavLandedState, MavMessage, MavModeFlag, MavResult, MavSysStatusSensor, MavType,
+    PARAM_VALUE_DATA, SYS_STATUS_DATA,
 };
 use link::{Frame, LinkEvent};
 use mavlink::MavHeader;
@@ -90,6 +91,14 @@ fn reports(pilot: &mut Pilot, armed: bool, landed_state: MavLandedState, custom_
     receive(pilot, MavMessage::HEARTBEAT(beat), ms);
     receive(pilot, MavMessage::EXTENDED_SYS_STATE(landed), ms);
     receive(pilot, MavMessage::SYS_STATUS(health), ms);
+    // An altitude of home counts once it was received twice.
+    let home = HOME_POSITION_DATA {
+        altitude: 488_000,
+        ..HOME_POSITION_DATA::default()
+    };
+    for _ in 0..2 {
+        receive(pilot, MavMessage::HOME_POSITION(home.clone()), ms);
+    }
 }
 
 fn on_ground(pilot: &mut Pilot, ms: u64) {

@@ -120,11 +120,10 @@ impl Flow {
         };
     }
 
-    /// Whether it comes by itself, if less often than needed.
+    /// Whether it comes by itself, a little less often than needed.
     fn comes_late(&self, every: Option<Duration>, now: Moment) -> bool {
-        let comes = self.streamed.zip(self.gap);
-        let comes = comes.is_some_and(|(at, gap)| now.since(at) <= gap * 3 && gap < GAP_AT_MOST / 6);
-        comes && every.is_some_and(|every| self.gap.is_some_and(|gap| gap > every * 2))
+        let comes = self.streamed.zip(self.gap).zip(every);
+        comes.is_some_and(|((at, gap), every)| now.since(at) <= gap * 3 && gap > every * 2 && gap < every * 4)
     }
 
     /// Whether it comes less often than needed, or never.

@@ -183,7 +183,8 @@ fn items_that_no_route_has_are_named_and_kept_as_they_stand_on_request() {
         said.contains("item 1 cannot be part of a route: command 177 (DO_JUMP)"),
         "{said}"
     );
-    assert!(said.contains("--keep-items"), "{said}");
+    // Kept, it is not flown either.
+    assert!(said.contains("--leave-out") && !said.contains("--keep-items"), "{said}");
     let kept = folder.file("kept.yaml", &printed(&["import", &file, "--keep-items"]));
     assert!(printed(&["preview", &kept]).contains(": plan\n"));
     let again = printed(&["export", &kept, "--format", "wpl"]);

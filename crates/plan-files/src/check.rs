@@ -34,7 +34,8 @@ pub enum Problem {
     },
     /// Two altitudes.
     #[error(
-        "{item} shows an altitude of {shown} m and flies at {flown} m (\"Altitude\" against params[6]); set its altitude again in QGroundControl and save the plan"
+        "{item} shows an altitude of {} m and flies at {} m (\"Altitude\" against params[6]); set its altitude again in QGroundControl and save the plan",
+        short(*.shown), short(*.flown)
     )]
     Altitude {
         /// Which.
@@ -44,9 +45,10 @@ pub enum Problem {
         /// What an autopilot would fly.
         flown: f64,
     },
-    /// Underground.
+    /// Underground, or on the ground.
     #[error(
-        "{item} is flown at {altitude} m above mean sea level, {below:.0} m below home ({home} m in this file); if these are altitudes above home, save the file with relative altitudes (frame 3), or import it with --above-home"
+        "{item} is flown at {} m above mean sea level, {} ({} m in this file); if these are altitudes above home, save the file with relative altitudes (frame 3), or import it with --above-home",
+        short(*.altitude), below_words(*.below), short(*.home)
     )]
     BelowHome {
         /// Which.
@@ -57,6 +59,19 @@ pub enum Problem {
         home: f64,
         /// Meters between them.
         below: f64,
+    },
+    /// Home elsewhere.
+    #[error(
+        "home of the file is at {home}, {distance} from {item}: the file was made for another place, or its home was never set; set home where the vehicles take off",
+        distance = meters(*.distance)
+    )]
+    HomeFar {
+        /// The first that is flown to.
+        item: ItemName,
+        /// Where home is.
+        home: String,
+        /// Meters between them.
+        distance: f64,
     },
     /// Autopilots take 0, 0 or none for the place where the vehicle is.
     #[error("{item} has no place (latitude and longitude are open); give it a place, or remove it")]
@@ -104,7 +119,7 @@ pub enum Problem {
         first: String,
     },
     /// On the ground, or above what is allowed.
-    #[error("{item} is flown at {altitude} m above home, and a Mission flies from {low} to {high} m above home; change its altitude", low = ALTITUDES_M.0, high = ALTITUDES_M.1)]
+    #[error("{item} is flown at {altitude} m above home, and a Mission flies from {low} to {high} m above home; change its altitude", altitude = short(*.altitude), low = ALTITUDES_M.0, high = ALTITUDES_M.1)]
     Height {
         /// Which.
         item: ItemName,
@@ -126,7 +141,7 @@ pub enum Problem {
         why: &'static str,
     },
     /// An item that a route does not have, and that can be kept.
-    #[error("item {} cannot be part of a route: command {} ({}) {why}; keep the items unchanged with --keep-items, or leave it out with --leave-out", item.number, item.command, mav_cmd::words(item.command))]
+    #[error("item {} cannot be part of a route: command {} ({}) {why}; remove it, or leave it out with --leave-out", item.number, item.command, mav_cmd::words(item.command))]
     Unroutable {
         /// Which.
         item: ItemName,
@@ -163,6 +178,9 @@ impl Problem {
             Self::BelowHome { item, .. } => format!(
                 "{item} is flown below the home of this file; if its altitudes are above home, save the file with relative altitudes (frame 3)"
             ),
+            Self::HomeFar { item, .. } => {
+                format!("home of the file is far from {item}; set home where the vehicles take off")
+            }
             Self::NoPosition { item, .. } => format!("{item} is at no position on Earth; correct it"),
             Self::Polar { item, .. } => format!(
                 "{item} is too near to a pole, and Skein flies between {HIGHEST_LATITUDE}° south and {HIGHEST_LATITUDE}° north; choose a \
@@ -190,7 +208,7 @@ impl Problem {
 /// What a mission says against itself: nothing should be armed for it.
 #[must_use]
 pub fn contradictions(plan: &Plan) -> Vec<Problem> {
-    let mut found = Vec::new();
+    let (mut found, mut below) = (Vec::new(), Vec::new());
     if let Some(kind) = plan.vehicle_type.filter(|kind| !COPTERS.contains(kind)) {
         found.push(Problem::Vehicle {
             kind,
@@ -207,9 +225,29 @@ pub fn contradictions(plan: &Plan) -> Vec<Problem> {
             let item = plan.item(number);
             found.push(Problem::Altitude { item, shown, flown });
         }
-        found.extend(below_home(plan, number, item));
+        below.extend(below_home(plan, number, item));
     }
+    if !below.is_empty() {
+        found.extend(home_far(plan));
+    }
+    found.extend(below);
     found
+}
+
+/// Whether the home of a file is not at the site of its mission.
+#[must_use]
+pub fn home_far(plan: &Plan) -> Option<Problem> {
+    let (home, _) = plan.file.home?;
+    let is_first = |item: &Item| is_flown_to(item.command) && !is_open(item);
+    let number = plan.file.items.iter().position(is_first)?;
+    let (place, _) = plan.file.items.get(number)?.place()?.ok()?;
+    let (east, north) = offset(home, place);
+    let distance = east.hypot(north);
+    (distance > REACH).then(|| Problem::HomeFar {
+        item: plan.item(number),
+        home: at(home),
+        distance,
+    })
 }
 
 /// Home at 0 m is what programs write that do not know.
@@ -218,7 +256,7 @@ fn below_home(plan: &Plan, number: usize, item: &Item) -> Option<Problem> {
     let [.., Some(altitude)] = item.params else { return None };
     let above_sea = [FRAME_GLOBAL, FRAME_GLOBAL_INT].contains(&item.frame);
     let flown = is_flown_to(item.command) && item.command != item::NAV_LAND;
-    (flown && above_sea && altitude < home.0).then(|| Problem::BelowHome {
+    (flown && above_sea && altitude < home.0 + ALTITUDES_M.0).then(|| Problem::BelowHome {
         item: plan.item(number),
         altitude,
         home: home.0,
@@ -283,6 +321,19 @@ pub fn height(item: ItemName, altitude: Altitude) -> Option<Problem> {
             altitude: height.0,
         }),
         Altitude::AboveHome(_) | Altitude::Amsl(_) => None,
+    }
+}
+
+/// A number of a file, for words: files show more digits than anybody has entered.
+fn short(number: f64) -> String {
+    format!("{}", (number * 100.0).round() / 100.0)
+}
+
+fn below_words(below: f64) -> String {
+    if below >= 1.0 {
+        format!("{below:.0} m below home")
+    } else {
+        "at the altitude of home".to_owned()
     }
 }
 

@@ -81,8 +81,13 @@ pub enum BadParameters {
         name: String,
     },
     /// Only calibrations, ids and so on.
-    #[error("none of the {0} parameters may be set by a ParameterProfile; give a file with others")]
-    None(usize),
+    #[error("none of the {count} parameters may be set by a ParameterProfile: {why}; give a file with others")]
+    None {
+        /// How many.
+        count: usize,
+        /// Their names, and why.
+        why: String,
+    },
     /// A dump of a whole autopilot.
     #[error(
         "the file has {0} parameters that may be set, and a vehicle can be given {MOST_VALUES}; keep those that all vehicles should have in common, or take some of them with --only PREFIX"
@@ -249,10 +254,20 @@ const OF_ARDUPILOT: [&str; 30] = [
 ];
 
 /// Beginnings of names that only vehicles other than copters have, and what these are.
-const OTHERS: [(Autopilot, &str, &str); 8] = [
+const OTHERS: [(Autopilot, &str, &str); 18] = [
     (Autopilot::ArduPilot, "TECS_", "a plane"),
     (Autopilot::ArduPilot, "Q_ENABLE", "a plane"),
     (Autopilot::ArduPilot, "RLL2SRV_", "a plane"),
+    (Autopilot::ArduPilot, "PTCH2SRV_", "a plane"),
+    (Autopilot::ArduPilot, "RLL_RATE_", "a plane"),
+    (Autopilot::ArduPilot, "LIM_PITCH_", "a plane"),
+    (Autopilot::ArduPilot, "LIM_ROLL_CD", "a plane"),
+    (Autopilot::ArduPilot, "PTCH_LIM_", "a plane"),
+    (Autopilot::ArduPilot, "ROLL_LIMIT_DEG", "a plane"),
+    (Autopilot::ArduPilot, "NAVL1_", "a plane"),
+    (Autopilot::ArduPilot, "AIRSPEED_CRUISE", "a plane"),
+    (Autopilot::ArduPilot, "TRIM_ARSPD_CM", "a plane"),
+    (Autopilot::ArduPilot, "KFF_RDDRMIX", "a plane"),
     (Autopilot::ArduPilot, "CRUISE_SPEED", "a rover"),
     (Autopilot::ArduPilot, "ATC_STR_", "a rover"),
     (Autopilot::ArduPilot, "JS_GAIN_", "a submarine"),
@@ -260,7 +275,33 @@ const OTHERS: [(Autopilot, &str, &str); 8] = [
     (Autopilot::Px4, "VT_", "a VTOL plane"),
 ];
 
+/// Parts of the names of vehicles as QGroundControl writes them, in lower case, and what these are. The first that fits counts.
+const NAMED: [(&str, &str); 8] = [
+    ("vtol", "a VTOL plane"),
+    ("fixed wing", "a plane"),
+    ("plane", "a plane"),
+    ("rover", "a rover"),
+    ("boat", "a boat"),
+    ("vessel", "a boat"),
+    ("sub", "a submarine"),
+    ("airship", "an airship"),
+];
+
+/// Only VTOL planes have it, which have the parameters of copters, too.
+const VTOL_TYPE: &str = "VT_TYPE";
+
 impl ParameterFile {
+    /// The vehicle that the file names, if it is no copter.
+    fn names_other(&self) -> Option<BadParameters> {
+        let vehicle = self.vehicle.as_ref()?;
+        let lower = vehicle.to_ascii_lowercase();
+        let (_, what) = NAMED.iter().find(|(part, _)| lower.contains(part))?;
+        Some(BadParameters::Vehicle {
+            what,
+            name: format!("Vehicle: {vehicle}"),
+        })
+    }
+
     /// The autopilot that the values are for.
     ///
     /// # Errors
@@ -296,12 +337,23 @@ pub struct Profile {
     pub renamed: Vec<String>,
 }
 
+impl Profile {
+    /// The names that are left out, and why.
+    fn why(&self) -> String {
+        let words = |(why, names): (&&str, &Vec<String>)| format!("{} ({}): {why}", names.join(", "), names.len());
+        self.left_out.iter().map(words).collect::<Vec<_>>().join("; ")
+    }
+}
+
 /// The values of `file` that a profile may have; with `only`, those whose names begin so.
 ///
 /// # Errors
 /// [`BadParameters`].
 pub fn profile(file: &ParameterFile, autopilot: Option<Autopilot>, only: &[String]) -> Result<Profile, BadParameters> {
     let autopilot = autopilot.map_or_else(|| file.stack(), Ok)?;
+    if let Some(other) = file.names_other() {
+        return Err(other);
+    }
     let other = OTHERS.iter().find_map(|(of, beginning, what)| {
         let name = file
             .values
@@ -310,7 +362,9 @@ pub fn profile(file: &ParameterFile, autopilot: Option<Autopilot>, only: &[Strin
         Some((*what, name.clone()))
     });
     // PX4 lists parameters of planes on copters of some builds, and then those of copters too.
-    let is_copter = autopilot == Autopilot::Px4 && file.values.keys().any(|name| name.starts_with("MC_"));
+    let is_copter = autopilot == Autopilot::Px4
+        && file.values.keys().any(|name| name.starts_with("MC_"))
+        && !file.values.contains_key(VTOL_TYPE);
     if let Some((what, name)) = other.filter(|_| !is_copter) {
         return Err(BadParameters::Vehicle { what, name });
     }
@@ -334,7 +388,10 @@ pub fn profile(file: &ParameterFile, autopilot: Option<Autopilot>, only: &[Strin
         profile.values.insert((*name).clone(), written(*value));
     }
     match profile.values.len() {
-        0 => Err(BadParameters::None(all.len())),
+        0 => Err(BadParameters::None {
+            count: all.len(),
+            why: profile.why(),
+        }),
         count if count > MOST_VALUES => Err(BadParameters::TooMany(count)),
         _ => Ok(profile),
     }

@@ -44,6 +44,10 @@ const KEEPS_SPEED: &str = "it leaves the speed as it is";
 const ON_GROUND: &str = "it would take a photo before the first place";
 const NO_PLACE: &str =
     "no item of the mission has a place that is flown to, beside takeoff and landing; add a waypoint";
+const TERRAIN: &str =
+    "its altitude is one above terrain, and Skein knows no terrain; save the file with altitudes above home (frame 3)";
+const WAITS: &str =
+    "the vehicle would wait there for a person; let it go on by itself (autocontinue), or divide the mission there";
 const ASKED: &str = "a route does not have it, and --leave-out was given";
 
 /// Why a mission is no route.
@@ -105,12 +109,14 @@ pub fn route(plan: &Plan, leave_out: bool) -> Result<Routed, Refusal> {
         Ok((waypoints, _)) => routed.waypoints = waypoints,
         Err(error) => {
             let number = kept.get(error.number).map_or(0, |(number, _)| *number);
+            let advice = if unchanged(plan).is_empty() {
+                "change it, or keep the items unchanged with --keep-items"
+            } else {
+                "change it"
+            };
             problems.push(Problem::Other {
                 item: plan.item(number),
-                why: format!(
-                    "{}; change it, or keep the items unchanged with --keep-items",
-                    error.source
-                ),
+                why: format!("{}; {advice}", error.source),
             });
         }
     }
@@ -123,8 +129,9 @@ pub fn route(plan: &Plan, leave_out: bool) -> Result<Routed, Refusal> {
     for (waypoint, of) in routed.waypoints.iter().enumerate() {
         problems.extend(check::height(name(waypoint), of.altitude));
     }
+    let has_place = (0..plan.file.items.len()).any(|number| is_place(plan, number));
     match Route::new(routed.waypoints.clone()) {
-        Err(BadRoute::Empty) if !problems.is_empty() => {}
+        Err(BadRoute::Empty) if has_place && !problems.is_empty() => {}
         Err(BadRoute::Empty) => problems.push(Problem::Mission(NO_PLACE.to_owned())),
         Err(BadRoute::Waypoint { number, source }) => problems.push(Problem::Other {
             item: name(number),
@@ -133,7 +140,10 @@ pub fn route(plan: &Plan, leave_out: bool) -> Result<Routed, Refusal> {
         Err(error) => problems.push(Problem::Mission(error.to_string())),
         Ok(_) => {}
     }
-    routed.notes.extend(landing_elsewhere(plan));
+    match check::home_far(plan) {
+        Some(far) => routed.notes.push(far.to_string()),
+        None => routed.notes.extend(landing_elsewhere(plan)),
+    }
     routed.left_out = left
         .into_iter()
         .map(|((what, why), items)| LeftOut { what, why, items })
@@ -280,13 +290,19 @@ impl Walk<'_> {
     /// A place, or a hold where the vehicle is.
     fn place(&mut self, number: usize, item: &Item) -> Taken {
         let name = self.plan.item(number);
+        let unflyable = |why| Taken::Cannot(Problem::Unflyable { item: name, why });
+        if is_above_terrain(item) {
+            return unflyable(TERRAIN);
+        }
+        if !item.goes_on {
+            return unflyable(WAITS);
+        }
         let mut taken = *item;
         if item.command == LOITER_UNLIM {
             if self.last_place != Some(number) {
-                return Taken::Cannot(Problem::Unflyable {
-                    item: name,
-                    why: "it holds without end, so what follows would never be flown; give it a time (NAV_LOITER_TIME)",
-                });
+                return unflyable(
+                    "it holds without end, so what follows would never be flown; give it a time (NAV_LOITER_TIME)",
+                );
             }
             taken.command = item::NAV_WAYPOINT;
             taken.params = [
@@ -322,6 +338,13 @@ impl Walk<'_> {
         }
         Taken::As(taken)
     }
+}
+
+const fn is_above_terrain(item: &Item) -> bool {
+    matches!(
+        item.frame,
+        item::FRAME_GLOBAL_TERRAIN_ALT | item::FRAME_GLOBAL_TERRAIN_ALT_INT
+    )
 }
 
 /// One photo.
@@ -400,6 +423,11 @@ pub fn unchanged(plan: &Plan) -> Vec<Problem> {
         let name = plan.item(number);
         if [84, 85, 3000].contains(&item.command) {
             problems.push(Problem::Vtol { item: name });
+        } else if flown && is_above_terrain(item) {
+            problems.push(Problem::Unflyable {
+                item: name,
+                why: TERRAIN,
+            });
         } else if flown && check::is_open(item) {
             problems.push(Problem::Open { item: name });
         } else if flown && let Some(Ok((_, altitude))) = item.place() {

@@ -61,6 +61,16 @@ pub enum BadWpl {
         /// The one before.
         before: usize,
     },
+    /// Two lists, one after the other.
+    #[error(
+        "a second list of items begins in line {line} (number 0 after {before}); put each list into a file of its own, or number the lines on"
+    )]
+    Second {
+        /// From 1.
+        line: usize,
+        /// The number before.
+        before: usize,
+    },
     /// The first item is another one than home, and would be lost.
     #[error(
         "line {line}: item 0 is home, a waypoint above sea level (command {NAV_WAYPOINT}, frame {FRAME_GLOBAL}), and this is command {command} \
@@ -102,6 +112,9 @@ impl BadWpl {
             Self::Order { line, .. } => {
                 format!("line {line} has a number that is not above that of the line before; put the lines in order")
             }
+            Self::Second { line, .. } => format!(
+                "a second list of items begins in line {line}; put each list into a file of its own, or number the lines on"
+            ),
             Self::Home { line, .. } => format!(
                 "line {line}: item 0 is home, a waypoint above sea level (command {NAV_WAYPOINT}, frame {FRAME_GLOBAL}), and this is \
                  another item; put home before it"
@@ -121,7 +134,7 @@ pub fn is_one(text: &str) -> bool {
         .lines()
         .map(str::trim)
         .find(|line| !line.is_empty() && !line.starts_with('#'));
-    first.is_some_and(|line| words(line).starts_with("QGC WPL"))
+    first.is_some_and(|line| words(line).starts_with("QGC WP"))
 }
 
 fn words(line: &str) -> String {
@@ -151,6 +164,7 @@ pub fn read(text: &str) -> Result<Plan, BadWpl> {
     for (line, text) in lines {
         let (number, item) = item(line, text)?;
         match before {
+            Some(before) if number == 0 => return Err(BadWpl::Second { line, before }),
             Some(before) if number <= before => {
                 return Err(BadWpl::Order {
                     line,
@@ -187,6 +201,15 @@ pub fn read(text: &str) -> Result<Plan, BadWpl> {
         }
     }
     plan.fence = shapes(&fence)?;
+    if (!plan.fence.shapes.is_empty() || plan.rally > 0) && only_home_again(&plan.file) {
+        let lines: Vec<String> = plan.items.iter().filter_map(line_of).collect();
+        plan.notes.push(format!(
+            "home stands again in line {}, as ground stations write it before a fence; it is no mission",
+            lines.join(", ")
+        ));
+        plan.file.items.clear();
+        plan.items.clear();
+    }
     if let Some(line) = gaps.first() {
         let count = gaps.len();
         plan.notes.push(format!(
@@ -201,6 +224,27 @@ pub fn read(text: &str) -> Result<Plan, BadWpl> {
     plan.file.not_taken = fenced.into_iter().chain(rally).collect();
     let is_empty = plan.file.items.is_empty() && plan.file.not_taken.is_empty();
     if is_empty { Err(BadWpl::Empty) } else { Ok(plan) }
+}
+
+/// Whether all that is there to fly is home.
+fn only_home_again(file: &PlanFile) -> bool {
+    let Some((home, _)) = file.home else { return false };
+    let is_home = |item: &Item| {
+        let at = place(item);
+        let near = |one: f64, other: f64| (one - other).abs() < 0.000_001;
+        item.command == NAV_WAYPOINT
+            && item.frame == FRAME_GLOBAL
+            && near(at.latitude_deg, home.latitude_deg)
+            && near(at.longitude_deg, home.longitude_deg)
+    };
+    !file.items.is_empty() && file.items.iter().all(is_home)
+}
+
+fn line_of(origin: &Origin) -> Option<String> {
+    match origin.place {
+        Place::Line(line) => Some(line.to_string()),
+        Place::Unknown | Place::JumpId(_) => None,
+    }
 }
 
 /// Files for PX4 begin with the takeoff: home is never one.

@@ -28,8 +28,10 @@ pub enum BadKml {
 /// Whether a text is KML.
 #[must_use]
 pub fn is_one(text: &str) -> bool {
-    let start = text.trim_start();
-    start.starts_with('<') && start.chars().take(4000).collect::<String>().contains("<kml")
+    let start: String = text.trim_start().chars().take(4000).collect();
+    // Some files have a remark before the first tag.
+    let first = start.find('<').unwrap_or_default();
+    start.contains("<kml") && (first == 0 || start.contains("<?xml"))
 }
 
 /// Reads the polygons.

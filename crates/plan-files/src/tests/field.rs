@@ -735,10 +735,16 @@ fn parameter_files_of_three_programs_become_values_of_a_profile() {
         said.contains("line 1 includes another file (@include ../defaults.parm); import that file too"),
         "{said}"
     );
-    assert_eq!(
-        profile(&parameters("COMPASS_OFS_X 1\n"), None, &[]),
-        Err(BadParameters::None(1))
-    );
+    let none = profile(&parameters("COMPASS_OFS_X 1\nSERVO1_FUNCTION 33\n"), None, &[]).unwrap_err();
+    let said = none.to_string();
+    assert!(said.starts_with("none of the 2 parameters may be set"), "{said}");
+    for part in [
+        "COMPASS_OFS_X (1): it is measured",
+        "SERVO1_FUNCTION (1): it can start or stop motors",
+        "; give a file with others",
+    ] {
+        assert!(said.contains(part), "{said}");
+    }
     let many: String = (0..200).map(|number| format!("PSC_X{number} 1\n")).collect();
     assert!(
         profile(&parameters(&many), None, &[])
@@ -781,4 +787,196 @@ fn files_of_other_kinds_are_refused_by_name_with_what_to_do() {
         recognize::read(b"x", "show.SKYC", None),
         Err(Refused::Skybrush)
     ));
+}
+
+#[test]
+fn a_refusal_sends_nobody_to_what_is_not_flown_either() {
+    let jump = wpl(&[(3, 16, ZERO, NORTH, 20.0), (3, 177, [1.0, 3.0, 0.0, 0.0], OPEN, 0.0)]);
+    let said = wrong(&jump);
+    assert!(said.contains("--leave-out") && !said.contains("--keep-items"), "{said}");
+    let above_terrain = wpl(&[
+        (3, 22, ZERO, HOME, 20.0),
+        (10, 16, ZERO, NORTH, 20.0),
+        (11, 16, ZERO, EAST, 20.0),
+    ]);
+    let said = wrong(&above_terrain);
+    for item in ["item 1 (NAV_WAYPOINT, line 4)", "item 2 (NAV_WAYPOINT, line 5)"] {
+        assert!(
+            said.contains(&format!(
+                "{item} cannot be flown by a Mission: its altitude is one above terrain"
+            )),
+            "{said}"
+        );
+    }
+    assert!(!said.contains("--keep-items"), "{said}");
+    let kept: Vec<String> = route::unchanged(&plan(&above_terrain))
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert!(kept.len() == 2 && kept[0].contains("above terrain"), "{kept:?}");
+    let waits = wpl(&[(3, 16, ZERO, NORTH, 20.0), (3, 16, ZERO, EAST, 20.0)]).replace("\t20\t1\n", "\t20\t0\n");
+    let said = wrong(&waits);
+    assert!(
+        said.contains(
+            "item 1 (NAV_WAYPOINT, line 4) cannot be flown by a Mission: the vehicle would wait there for a person"
+        ),
+        "{said}"
+    );
+    assert!(!said.contains("--keep-items"), "{said}");
+}
+
+#[test]
+fn a_mission_without_a_place_is_told_so_at_once() {
+    let said = wrong(wpl(&[
+        (3, 22, ZERO, HOME, 20.0),
+        (3, 211, [1.0, 0.0, 0.0, 0.0], OPEN, 0.0),
+    ]));
+    assert!(
+        said.contains("DO_GRIPPER") && said.contains("no item of the mission has a place that is flown to"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_home_far_from_its_mission_is_said() {
+    let far = |altitude: &str| {
+        format!(
+            "QGC WPL 110\n0\t1\t0\t16\t0\t0\t0\t0\t34.05\t-84.09\t306.20695936\t1\n{altitude}\t0\t0\t0\t0\t47.3983\t8.545594\t30.48\t1\n"
+        )
+    };
+    let taken = routed(far("1\t0\t3\t16"));
+    let said = taken.notes.join("\n");
+    assert!(
+        said.contains("home of the file is at 34.050000, -84.090000, ")
+            && said.contains(" km from item 0 (NAV_WAYPOINT, line 3)"),
+        "{said}"
+    );
+    // Of two altitudes above mean sea level at two places nothing follows; both are said.
+    let said = wrong(far("1\t0\t0\t16"));
+    assert!(said.starts_with("home of the file is at 34.05"), "{said}");
+    assert!(
+        said.contains("is flown at 30.48 m above mean sea level, 276 m below home (306.21 m in this file)"),
+        "{said}"
+    );
+}
+
+#[test]
+fn an_altitude_above_sea_that_is_the_one_of_home_is_on_the_ground() {
+    let said = wrong(wpl(&[(0, 16, ZERO, NORTH, 488.0)]));
+    assert!(
+        said.contains("is flown at 488 m above mean sea level, at the altitude of home (488 m in this file)"),
+        "{said}"
+    );
+}
+
+#[test]
+fn home_that_stands_twice_before_a_fence_is_no_mission() {
+    let text = wpl(&[
+        (0, 16, ZERO, HOME, 490.1),
+        (3, 5001, [3.0, 0.0, 0.0, 0.0], HOME, 0.0),
+        (3, 5001, [3.0, 0.0, 0.0, 0.0], NORTH, 1.0),
+        (3, 5001, [3.0, 0.0, 0.0, 0.0], EAST, 2.0),
+    ]);
+    let read = plan(&text);
+    assert_eq!((read.file.items.len(), corners(&read)), (0, vec![(Side::Inside, 3)]));
+    assert!(
+        read.notes.join("\n").contains("home stands again in line 3"),
+        "{:?}",
+        read.notes
+    );
+    // A mission beside a fence stays one.
+    assert_eq!(
+        plan(
+            text.replace(
+                "\t490.1\t1\n",
+                "\t490.1\t1\n9\t0\t3\t16\t0\t0\t0\t0\t47.3983\t8.5456\t20\t1\n"
+            )
+            .replace("\n2\t", "\n12\t")
+            .replace("\n3\t", "\n13\t")
+            .replace("\n4\t", "\n14\t")
+        )
+        .file
+        .items
+        .len(),
+        2
+    );
+}
+
+#[test]
+fn two_lists_in_one_file_and_a_misspelled_header_are_named() {
+    let one = wpl(&[(3, 16, ZERO, NORTH, 20.0)]);
+    let (_, rows) = one.split_once('\n').unwrap();
+    let said = refused(format!("{one}{rows}"));
+    assert!(
+        said.contains("a second list of items begins in line 4 (number 0 after 1)"),
+        "{said}"
+    );
+    let said = refused(one.replace("WPL 110", "WP L110"));
+    assert!(
+        said.contains("the file begins with \"QGC WP L110\", and \"QGC WPL 110\" is read"),
+        "{said}"
+    );
+}
+
+#[test]
+fn parameters_of_other_vehicles_are_refused_however_the_file_says_so() {
+    use crate::parameters::profile;
+    let header = |vehicle: &str| {
+        format!(
+            "# Onboard parameters for Vehicle 1\n#\n# Stack: PX4 Pro\n# Vehicle: {vehicle}\n#\n1\t1\tMC_ROLL_P\t6.5\t9\n1\t1\tMPC_XY_CRUISE\t5\t9\n"
+        )
+    };
+    for (vehicle, what) in [
+        ("VTOL", "a VTOL plane"),
+        ("Fixed Wing", "a plane"),
+        ("Rover", "a rover"),
+        ("Sub", "a submarine"),
+    ] {
+        let said = profile(&parameters(&header(vehicle)), None, &[])
+            .unwrap_err()
+            .to_string();
+        assert!(
+            said.contains(&format!("those of {what} (Vehicle: {vehicle})")),
+            "{said}"
+        );
+    }
+    for vehicle in ["Multi-Rotor", "Quadrotor", "Hexarotor", "Generic"] {
+        assert!(profile(&parameters(&header(vehicle)), None, &[]).is_ok(), "{vehicle}");
+    }
+    let vtol = "MC_ROLL_P 6.5\nMPC_XY_CRUISE 5\nVT_TYPE 2\n";
+    let said = profile(&parameters(vtol), None, &[]).unwrap_err().to_string();
+    assert!(said.contains("those of a VTOL plane (VT_TYPE)"), "{said}");
+    // Copters of PX4 list some of these.
+    assert!(
+        profile(
+            &parameters("MC_ROLL_P 6.5\nFW_AIRSPD_MAX 20\nVT_B_DEC_MSS 2\n"),
+            None,
+            &[]
+        )
+        .is_ok()
+    );
+    for name in [
+        "NAVL1_PERIOD",
+        "LIM_PITCH_MAX",
+        "RLL_RATE_P",
+        "PTCH_LIM_MAX_DEG",
+        "AIRSPEED_CRUISE",
+    ] {
+        let said = profile(&parameters(&format!("BATT_MONITOR 4\n{name} 20\n")), None, &[])
+            .unwrap_err()
+            .to_string();
+        assert!(said.contains(&format!("those of a plane ({name})")), "{said}");
+    }
+}
+
+#[test]
+fn kml_with_a_remark_before_it_is_kml() {
+    let polygon = "<Placemark><Polygon><outerBoundaryIs><LinearRing><coordinates>8.5456,47.3977 8.5466,47.3977 8.5466,47.3987 8.5456,47.3977\
+                   </coordinates></LinearRing></outerBoundaryIs></Polygon></Placemark>";
+    let text = format!(
+        "exported by hand\n<?xml version=\"1.0\"?>\n<kml xmlns=\"http://www.opengis.net/kml/2.2\"><Document>{polygon}</Document></kml>\n"
+    );
+    assert_eq!(recognized(&text).kind, "KML");
+    let said = refused("see <kml> in the manual");
+    assert!(said.contains("of no kind that Skein reads"), "{said}");
 }

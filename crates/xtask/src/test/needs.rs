@@ -62,7 +62,7 @@ const KNOWN: &[Known] = &[
     known("tests", "differ", 1, 40, ALONE),
     known("tests", "gcs_peers", 1, 40, 30),
     known("tests", "connect", 1, 90, 20),
-    known("tests", "border_parts", 1, 90, 30),
+    known("tests", "border_parts", 1, 140, 20),
     known("tests", "logs", 1, 90, 40),
     known("tests", "upload", 3, 60, 30),
     known("tests", "traces", 1, 90, 20),

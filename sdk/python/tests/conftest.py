@@ -16,12 +16,18 @@ import yaml
 from skein.testing import SimulatedFleet, simulated_fleet
 
 
+NEEDING = ("test_tutorial.py", "test_lifetime.py")
+"""The files whose every test runs the programs."""
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Without the programs, only pure tests run; CI names them, so that nothing is left out there in silence."""
     if os.environ.get("SKEIN_BIN"):
         return
     for item in items:
-        if "station" in getattr(item, "fixturenames", ()) or item.path.name in ("test_tutorial.py", "test_lifetime.py"):
+        if "station" in getattr(item, "fixturenames", ()) or item.path.name in NEEDING or (
+            item.name.startswith("test_the_wheel_brings")
+        ):
             item.add_marker(pytest.mark.skip(reason="SKEIN_BIN does not name the program skein"))
 
 

@@ -115,7 +115,7 @@ def preview(mission: models.Mission, starts: Sequence[tuple[float, float]] = ())
         flights = planned_flights(text)
         if not flights:
             raise ProgramFailed(
-                f"`skein mission preview` prints no flights that this skein-sdk can read; update it:\n{text}"
+                f"`skein mission preview` prints no flights that this Python package can read; update it:\n{text}"
             )
         return Preview(text, flights, json.loads(out.read_text()))
 

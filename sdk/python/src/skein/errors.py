@@ -51,7 +51,7 @@ class UnknownShape(SkeinError):
     """An object has a value that this version of the SDK does not know."""
 
     def __init__(self, kind: str, name: str, why: str) -> None:
-        super().__init__(f"{kind} {name} cannot be read by this version of skein-sdk; update it. {why}")
+        super().__init__(f"{kind} {name} cannot be read by this version of the Python package; update it. {why}")
 
 
 class WaitTimeout(SkeinError, TimeoutError):

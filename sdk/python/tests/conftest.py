@@ -15,7 +15,6 @@ import yaml
 
 from skein.testing import SimulatedFleet, simulated_fleet
 
-
 NEEDING = ("test_tutorial.py", "test_lifetime.py")
 """The files whose every test runs the programs."""
 
@@ -25,9 +24,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if os.environ.get("SKEIN_BIN"):
         return
     for item in items:
-        if "station" in getattr(item, "fixturenames", ()) or item.path.name in NEEDING or (
-            item.name.startswith("test_the_wheel_brings")
-        ):
+        needs = {"station", "wheel"} & set(getattr(item, "fixturenames", ()))
+        if needs or item.path.name in NEEDING:
             item.add_marker(pytest.mark.skip(reason="SKEIN_BIN does not name the program skein"))
 
 

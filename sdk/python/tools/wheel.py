@@ -1,8 +1,8 @@
-"""Builds the wheel that carries the programs: the package `skein`, and `skein` and `skein-sitl` as its scripts.
+"""Builds the wheel of skein-fleet that carries the programs: the package, and `skein` and `skein-sitl` as its scripts.
 
     python tools/wheel.py PROGRAM... --arch amd64|arm64 --out DIR
 
-Needs the packages of requirements-wheel.txt. Of the same files it makes the same wheel, byte for byte: all times in it are
+Needs the packages of requirements-wheel.txt. The same files give the same wheel, byte for byte: all times in it are
 SOURCE_DATE_EPOCH, or without that the newest of the SDK's files.
 """
 
@@ -41,7 +41,7 @@ INTERPRETER = 3
 
 
 class Unfit(Exception):
-    """A program that a wheel can not carry."""
+    """A program that a wheel cannot carry."""
 
 
 def check(path: Path, arch: str, allow_dynamic: bool = False) -> None:
@@ -54,12 +54,12 @@ def check(path: Path, arch: str, allow_dynamic: bool = False) -> None:
             (machine,) = struct.unpack_from("<H", header, 18)
             (table,) = struct.unpack_from("<Q", header, 32)
             size, count = struct.unpack_from("<HH", header, 54)
-            kinds = []
+            kinds: list[int] = []
             for index in range(count):
                 file.seek(table + index * size)
                 kinds += struct.unpack("<I", file.read(4))
     except OSError as error:
-        raise Unfit(f"{path} can not be read: {error.strerror}") from error
+        raise Unfit(f"{path} cannot be read: {error.strerror}") from error
     except struct.error as error:
         raise Unfit(f"{path} is cut off: its ELF header is not whole") from error
     if machine != MACHINES[arch]:

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import sysconfig
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ LIMIT_S = 60.0
 
 
 def find(name: str = "skein", environment: Mapping[str, str] = os.environ) -> Path:
-    """The path of `skein` or `skein-sitl`: of SKEIN_BIN or SKEIN_SITL_BIN, beside SKEIN_BIN, or on PATH."""
+    """The path of `skein` or `skein-sitl`: of SKEIN_BIN or SKEIN_SITL_BIN, beside it, of the wheel, or on PATH."""
     variable = name.upper().replace("-", "_") + "_BIN"
     named = environment.get(variable)
     if named:
@@ -34,6 +35,10 @@ def find(name: str = "skein", environment: Mapping[str, str] = os.environ) -> Pa
     beside = Path(environment.get("SKEIN_BIN", "/nonexistent")).parent / name
     if os.access(beside, os.X_OK):
         return beside
+    # The wheel of a release brings the programs of its version; the folder is on PATH in an activated environment only.
+    installed = Path(sysconfig.get_path("scripts")) / name
+    if os.access(installed, os.X_OK):
+        return installed
     found = shutil.which(name, path=environment.get("PATH"))
     if found:
         return Path(found)

@@ -15,7 +15,7 @@ import yaml
 
 from skein.testing import SimulatedFleet, simulated_fleet
 
-NEEDING = ("test_tutorial.py", "test_lifetime.py")
+NEEDING = ("test_tutorial.py", "test_lifetime.py", "test_notebook.py")
 """The files whose every test runs the programs."""
 
 

@@ -35,7 +35,7 @@ def files(folder: Path) -> set[str]:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A wheel of the programs of this build, as `cargo xtask release` makes it of static ones."""
+    """A wheel of the programs of this build. They are dynamic, so it is for this machine only."""
     folder = tmp_path_factory.mktemp("wheel")
     programs = []
     for name in ("skein", "skein-sitl"):

@@ -1,4 +1,4 @@
-"""Tries the wheel of a release where nothing but Python is: no Rust, no compiler, no network.
+"""Tries the wheel that carries the programs where nothing but Python is: no Rust, no compiler, no network.
 
     debootstrap --variant=minbase --include=python3,python3-pip,python3-venv bookworm ROOT
     python tools/clean_root.py ROOT WHEEL

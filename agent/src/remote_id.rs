@@ -30,7 +30,7 @@ use tracing::{info, warn};
 const EPOCH_S: u64 = 1_546_300_800;
 
 /// A clock that shows an earlier time than 2025-01-01 was never set: companion computers without a network do not know the date.
-const CLOCK_IS_SET_S: u64 = 1_735_689_600;
+pub(crate) const CLOCK_IS_SET_S: u64 = 1_735_689_600;
 
 /// What is sent for a height that is not known, meters.
 const NO_HEIGHT_M: f32 = -1000.0;

@@ -7,6 +7,7 @@ use super::Pilot;
 use crate::command::{Outstanding, Patience};
 use crate::outgoing::{Outgoing, Purpose};
 use crate::recipe::Command;
+use crate::remote_id::CLOCK_IS_SET_S;
 use crate::rules::Situation;
 use fleet::safety::FRESH_FOR_ARMING;
 use link::dialect::{MavCmd, MavMessage};
@@ -39,6 +40,8 @@ impl Pilot {
         let Some((before, date)) = self.asked_at.replace((now, self.date)) else {
             return;
         };
+        // A clock that is set for the first time says nothing of the time that has passed.
+        let date = date.filter(|before| before.as_secs() >= CLOCK_IS_SET_S);
         let dates = self.date.zip(date).map(|(date, before)| date.saturating_sub(before));
         let stopped = now.since(before).max(dates.unwrap_or_default());
         if stopped >= STOPPED {

@@ -30,12 +30,19 @@ fn leads_up(message: &MavMessage) -> bool {
 #[test]
 fn an_order_to_fly_of_before_the_stop_lifts_nothing_off_before_it_is_known_to_be_of_now() {
     let long = Duration::from_secs(20);
-    let stops = [(long, long), (Duration::ZERO, long), (Duration::ZERO, Duration::ZERO)];
+    let (none, today) = (Duration::ZERO, Duration::from_secs(1_800_000_000));
+    let stops = [
+        (today, long, long),
+        (today, none, long),
+        (today, none, none),
+        // A clock that was never set is set.
+        (long, none, today),
+    ];
     for autopilot in [Autopilot::ArduPilot, Autopilot::Px4] {
-        for (moments, date) in stops {
+        for (day, moments, date) in stops {
             let pilot = Pilot::new(NodeName::parse("pine").unwrap(), State::default(), Moment::default());
             let mut line = Line::new(pilot, VehicleConfig::new(autopilot, 7, HOME));
-            let (altitude, day) = (AltitudeAboveHome(10.0), Duration::from_secs(1_800_000_000));
+            let altitude = AltitudeAboveHome(10.0);
             line.pilot.dated(Some(day));
             line.order(&Order::Assigned(assignment(1, Desired::Flying { altitude })));
             line.until("known to be down", 60, |line| line.truth() == FlightTruth::Disarmed);
@@ -45,8 +52,11 @@ fn an_order_to_fly_of_before_the_stop_lifts_nothing_off_before_it_is_known_to_be
             line.vehicle.step(long);
             line.pass(40);
             let lifts = line.wrote.iter().skip(wrote).filter(|(_, message)| leads_up(message));
-            let stopped = date > Duration::ZERO;
-            assert_eq!(lifts.count() == 0, stopped, "{autopilot:?} {moments:?} {date:?}");
+            assert_eq!(
+                lifts.count() == 0,
+                date == long,
+                "{autopilot:?} {day:?} {moments:?} {date:?}"
+            );
             assert!(line.pilot.report(line.now()).held.is_some());
             // The stream has lasted, so that the order is of now.
             line.until("up", 120, |line| matches!(line.truth(), FlightTruth::Airborne(_)));

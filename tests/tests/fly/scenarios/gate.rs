@@ -205,8 +205,9 @@ fn passes_a_neighbor(field: &mut Field, figures: &mut Figures) -> anyhow::Result
     wait_on_plan(field, NODE, 150)?;
     let flies = now();
     wait_near(field, NODE, [60.0, 60.0], 8.0, flies)?;
-    // 13 m beside the one that holds.
+    // 13 m beside the one that holds, and back to where the leg to the next place is clear of it.
     carry(field, NODE, [0.0, 30.0], UP)?;
+    carry(field, NODE, [60.0, 30.0], UP)?;
     let carried = now();
     resume(field, NODE)?;
     let object = wait_for(field, NAME, "Complete", 240)?;

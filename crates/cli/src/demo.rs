@@ -32,7 +32,7 @@ use tokio::time::{Instant, sleep, timeout};
 /// The name of the demo's Swarm, in namespace `default`.
 pub const SWARM: &str = "demo";
 
-/// From power-up to holding: an ArduPilot takes about 45 s to be ready and 15 s to climb; a busy machine takes longer.
+/// From power-up to holding: an ArduPilot takes about 45 s to be ready in real time and 15 s to climb; a busy machine takes longer.
 const UNTIL_HOLDING: Duration = Duration::from_secs(300);
 
 /// From the highest hold there is, 120 m, at the slowest landing speed.
@@ -88,6 +88,9 @@ async fn fly(args: &DemoArgs, parts: &mut Parts, interrupt: &Interrupt) -> Resul
     objects.apply_swarm(SWARM, args.drones, args.altitude).await?;
     let wanted = usize::from(args.drones);
     terminal::heading(&messages::boarding(wanted, args.altitude));
+    if let Some(boot) = set_up::boot_speedup(args) {
+        terminal::line(&messages::boots_faster(boot, args.speedup));
+    }
     let kubeconfig = Choice {
         kubeconfig: Some(parts.station().api.kubeconfig().to_owned()),
         ..Choice::default()
@@ -205,7 +208,24 @@ async fn land(parts: &mut Parts, objects: &Objects, follow: &mut Follow) -> Resu
 
 #[cfg(test)]
 mod tests {
-    use crate::demo::set_up::names;
+    use crate::args::{Cli, Command, DemoArgs};
+    use crate::demo::set_up::{boot_speedup, names};
+    use clap::Parser;
+
+    fn args(flags: &[&str]) -> DemoArgs {
+        let line = ["skein", "demo"].into_iter().chain(flags.iter().copied());
+        match Cli::parse_from(line).command {
+            Command::Demo(args) => args,
+            other => panic!("{other:?} is not the demo"),
+        }
+    }
+
+    #[test]
+    fn a_small_fleet_boots_faster_and_none_boots_slower_than_it_flies() {
+        assert_eq!(boot_speedup(&args(&[])), Some(4.0));
+        assert_eq!(boot_speedup(&args(&["--speedup", "10"])), None);
+        assert_eq!(boot_speedup(&args(&["--drones", "200"])), None);
+    }
 
     #[test]
     fn vehicles_are_numbered_so_that_they_sort_as_they_count() {

@@ -43,6 +43,9 @@ pub struct Args {
     /// Simulated seconds per real second
     #[arg(long, default_value_t = 1.0)]
     pub speedup: f64,
+    /// The same until a vehicle's estimator has a position for the first time, as it needs for a flight (default: as --speedup)
+    #[arg(long)]
+    pub boot_speedup: Option<f64>,
     /// Endpoints of the vehicles: pty:FOLDER, udp:HOST:PORT or tcp:HOST:PORT (PORT is the first vehicle's, then counted
     /// up); none: no endpoint
     #[arg(long)]
@@ -112,6 +115,7 @@ impl Args {
             autopilot: Fleet::Mixed,
             firmware: Vec::new(),
             speedup: 1.0,
+            boot_speedup: None,
             link,
             name_prefix: "vehicle".to_owned(),
             names: Vec::new(),
@@ -159,8 +163,10 @@ impl Args {
     /// The vehicles that these flags request. System ids count up from the base and wrap from 255 to 1: with more
     /// than 255 vehicles they repeat, which is harmless because every vehicle has a link of its own.
     pub fn vehicles(&self) -> Result<Vec<VehiclePlan>, ArgsError> {
-        if !(0.01..=100.0).contains(&self.speedup) {
-            return Err(ArgsError::Speedup(self.speedup.to_string()));
+        for (flag, factor) in [("--speedup", Some(self.speedup)), ("--boot-speedup", self.boot_speedup)] {
+            if let Some(factor) = factor.filter(|factor| !(0.01..=100.0).contains(factor)) {
+                return Err(ArgsError::Speedup(flag, factor.to_string()));
+            }
         }
         if !(1..=255).contains(&self.system_id_base) {
             return Err(ArgsError::SystemId(self.system_id_base));
@@ -208,7 +214,6 @@ impl Args {
             config.parameters.clone_from(&parameters);
             config.never_ready = self.never_ready.contains(name);
             config.port = self.port.into();
-            config.seconds_per_peer_second = self.speedup.max(1.0);
             VehiclePlan {
                 name: name.clone(),
                 config,
@@ -376,6 +381,14 @@ mod tests {
             * 111_319.5
             * 47.397742_f64.to_radians().cos();
         assert!((east_m - 15.0).abs() < 0.01, "{east_m}");
+    }
+
+    #[test]
+    fn a_speed_that_is_out_of_range_is_refused_by_the_name_of_its_flag() {
+        for flag in ["--speedup", "--boot-speedup"] {
+            let refused = vehicles(&[flag, "0"]).unwrap_err().to_string();
+            assert_eq!(refused, format!("{flag} 0 is out of range; use 0.01 to 100"));
+        }
     }
 
     #[test]

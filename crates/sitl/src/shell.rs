@@ -9,6 +9,7 @@ mod pace;
 mod pty;
 mod run;
 mod simulation;
+mod speedup;
 mod tcp;
 mod udp;
 mod vehicle_task;

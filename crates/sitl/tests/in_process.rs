@@ -3,7 +3,10 @@
 //! Owns: that they are there once they are reported, and leave nothing behind. What they do is tested elsewhere.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
-use sitl::cli::{Args, LinkSpec};
+use std::time::Duration;
+
+use sitl::cli::{Args, Fleet, LinkSpec};
+use sitl::faults::{Sudden, What};
 use sitl::shell::Simulation;
 
 #[tokio::test]
@@ -38,4 +41,33 @@ async fn vehicles_that_were_begun_are_off_again_when_one_cannot_be_listed() {
     while std::fs::read_dir(folder.path()).unwrap().count() > 0 {
         tokio::task::yield_now().await;
     }
+}
+
+/// An ArduCopter needs 41.4 simulated seconds for a position, and a PX4 four.
+#[tokio::test(start_paused = true)]
+async fn a_boot_is_faster_than_the_rest_and_a_later_one_is_not() {
+    let log = tempfile::tempdir().unwrap();
+    let args = Args {
+        autopilot: Fleet::Ardupilot,
+        boot_speedup: Some(4.0),
+        wire_log: Some(log.path().to_owned()),
+        ..Args::on(LinkSpec::None)
+    };
+    let simulation = Simulation::start(&args, |_| Ok(())).await.unwrap();
+    let times_said = |text: &str| {
+        let bytes = std::fs::read(log.path().join("vehicle-1.tlog")).unwrap();
+        let said = bytes.windows(text.len()).filter(|window| *window == text.as_bytes());
+        said.count()
+    };
+    let uses_gps = || times_said("EKF3 IMU0 is using GPS");
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    assert_eq!(uses_gps(), 0);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(uses_gps(), 1);
+    assert!(simulation.inject("vehicle-1", What::Sudden(Sudden::Reboot)));
+    tokio::time::sleep(Duration::from_secs(40)).await;
+    assert_eq!(uses_gps(), 1);
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    assert_eq!(uses_gps(), 2);
+    simulation.end().await;
 }

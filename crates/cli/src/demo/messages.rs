@@ -32,6 +32,17 @@ pub fn boarding(wanted: usize, altitude: f64) -> String {
     format!("{who}; to be armed, taken off and held at {altitude} m (Ctrl-C lands)")
 }
 
+/// Their boot is faster than the rest. A flight is never, unless the person asks.
+#[must_use]
+pub fn boots_faster(boot: f64, flight: f64) -> String {
+    let then = if (flight - 1.0).abs() < f64::EPSILON {
+        "in real time".to_owned()
+    } else {
+        format!("at {flight} times real time")
+    };
+    format!("    each boots at {boot} times real time until it knows its position; all after that is {then}")
+}
+
 /// All fly.
 #[must_use]
 pub fn all_hold(wanted: usize, after: Duration) -> String {
@@ -102,6 +113,14 @@ fn others(flights: &Flights, stage: Stage) -> String {
 mod tests {
     use super::*;
     use crate::vehicle::Vehicle;
+
+    #[test]
+    fn the_screen_says_how_fast_vehicles_boot_and_how_fast_they_fly() {
+        let said = boots_faster(4.0, 1.0);
+        assert!(said.contains("boots at 4 times real time"), "{said}");
+        assert!(said.ends_with("in real time"), "{said}");
+        assert!(boots_faster(4.0, 0.5).ends_with("at 0.5 times real time"));
+    }
 
     #[test]
     fn those_that_did_not_fly_are_named_with_the_reason() {

@@ -41,8 +41,8 @@ pub enum ArgsError {
     #[error("--param: `{0}` is not a parameter with its value; write NAME=NUMBER, such as COM_LOW_BAT_ACT=3")]
     BadParameter(String),
     /// Speed must be positive.
-    #[error("--speedup {0} is out of range; use 0.01 to 100")]
-    Speedup(String),
+    #[error("{0} {1} is out of range; use 0.01 to 100")]
+    Speedup(&'static str, String),
     /// No vehicle.
     #[error("--count 0 makes no vehicle; use 1 or more")]
     None,

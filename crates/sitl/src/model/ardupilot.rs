@@ -264,6 +264,10 @@ impl Pilot for ArduPilot {
         self.mode
     }
 
+    fn has_position(&self, core: &Core) -> bool {
+        self.position.is_known(core)
+    }
+
     fn fence(&self) -> Option<Vec<PlanItem>> {
         Some(self.plans.items(PlanKind::Fence).to_vec())
     }

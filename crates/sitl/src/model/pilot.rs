@@ -16,6 +16,8 @@ pub(super) trait Pilot: Send {
     fn armed(&self) -> bool;
     /// The mode number as in HEARTBEAT.
     fn custom_mode(&self) -> u32;
+    /// The estimator has a position that arming and flight can use.
+    fn has_position(&self, core: &Core) -> bool;
     /// MAV_LANDED_STATE number.
     fn landed_state(&self, core: &Core) -> u8;
     /// The items of the fence that counts; `None` while a part of the stored one does not, or is not judged yet.

@@ -307,6 +307,10 @@ impl Pilot for Px4 {
         self.mode.custom_mode()
     }
 
+    fn has_position(&self, core: &Core) -> bool {
+        self.estimator.has_position(core)
+    }
+
     fn landed_state(&self, core: &Core) -> u8 {
         self.landed_number(core)
     }

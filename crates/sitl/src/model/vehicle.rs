@@ -194,6 +194,16 @@ impl Vehicle {
         self.reboots
     }
 
+    /// The autopilot's estimator has a position that arming and flight can use. A boot takes until then.
+    pub fn has_position(&self) -> bool {
+        self.pilot.has_position(&self.core)
+    }
+
+    /// From now on so much simulated time passes in one second of the peers' time: see [`VehicleConfig::seconds_per_peer_second`].
+    pub fn set_seconds_per_peer_second(&mut self, seconds: f64) {
+        self.core.config.seconds_per_peer_second = seconds;
+    }
+
     /// The true state.
     pub fn truth(&self) -> Truth {
         Truth {

@@ -17,6 +17,7 @@ use super::fault_file;
 use super::link::Link;
 use super::pace::{Pace, PaceReading};
 use super::pty::PtyLink;
+use super::speedup::Speedup;
 use super::tcp::TcpLink;
 use super::udp::UdpLink;
 use super::vehicle_task::VehicleTask;
@@ -104,8 +105,10 @@ impl Simulation {
         args: &Args,
         script: &Script,
         index: usize,
-        plan: VehiclePlan,
+        mut plan: VehiclePlan,
     ) -> anyhow::Result<Listed> {
+        let speedup = Speedup::new(args.boot_speedup, args.speedup);
+        plan.config.seconds_per_peer_second = speedup.seconds_per_peer_second();
         let link = open(&args.link, index, &plan.name).await?;
         let log = WireLog::open(args.wire_log.as_deref(), &plan.name)?;
         let listed = Listed {
@@ -124,7 +127,7 @@ impl Simulation {
             name: plan.name,
             link,
             log,
-            speedup: args.speedup,
+            speedup,
             pace: Arc::clone(&self.pace),
         };
         let offset = Duration::from_millis((index % SPREAD_MS) as u64);

@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::link::Link;
 use super::pace::Pace;
+use super::speedup::Speedup;
 use super::wire_log::WireLog;
 use crate::faults::What;
 use crate::wired::{Event, WiredVehicle};
@@ -26,7 +27,7 @@ pub(super) struct VehicleTask {
     pub(super) vehicle: WiredVehicle,
     pub(super) link: Link,
     pub(super) log: WireLog,
-    pub(super) speedup: f64,
+    pub(super) speedup: Speedup,
     pub(super) pace: Arc<Pace>,
     pub(super) injected: mpsc::Receiver<What>,
 }
@@ -65,7 +66,11 @@ impl VehicleTask {
     fn step(&mut self, stepped: &mut Instant, now: Instant) -> anyhow::Result<()> {
         let passed = now.duration_since(*stepped).min(LONGEST_STEP);
         *stepped = now;
-        let events = self.vehicle.step(passed.mul_f64(self.speedup));
+        let events = self.vehicle.step(passed.mul_f64(self.speedup.factor()));
+        if self.vehicle.vehicle().has_position() && self.speedup.booted() {
+            let seconds = self.speedup.seconds_per_peer_second();
+            self.vehicle.vehicle_mut().set_seconds_per_peer_second(seconds);
+        }
         self.act(events)
     }
 

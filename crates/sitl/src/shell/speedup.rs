@@ -1,0 +1,49 @@
+//! How fast the time of one vehicle runs.
+//!
+//! Owns: when a faster boot ends. Must not: read a clock, or know how long a boot takes.
+
+/// Simulated seconds per real second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Speedup {
+    /// Until the boot has ended once; `None` from then on.
+    boot: Option<f64>,
+    flight: f64,
+}
+
+impl Speedup {
+    /// `boot` counts until the vehicle has booted for the first time, `flight` from then on.
+    pub(super) fn new(boot: Option<f64>, flight: f64) -> Self {
+        Self { boot, flight }
+    }
+
+    /// The factor for the next step.
+    pub(super) fn factor(self) -> f64 {
+        self.boot.unwrap_or(self.flight)
+    }
+
+    /// Simulated seconds in which a peer sends what it sends each second. Never less than one: a late peer is not a lost one.
+    pub(super) fn seconds_per_peer_second(self) -> f64 {
+        self.factor().max(1.0)
+    }
+
+    /// The vehicle has booted. `true`: its time runs at another speed from now on.
+    pub(super) fn booted(&mut self) -> bool {
+        self.boot.take().is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_first_boot_is_faster() {
+        let mut speedup = Speedup::new(Some(4.0), 0.5);
+        assert_eq!((speedup.factor(), speedup.seconds_per_peer_second()), (4.0, 4.0));
+        assert!(speedup.booted());
+        assert_eq!((speedup.factor(), speedup.seconds_per_peer_second()), (0.5, 1.0));
+        assert!(!speedup.booted());
+        let usual = Speedup::new(None, 2.0);
+        assert_eq!((usual.factor(), usual.seconds_per_peer_second()), (2.0, 2.0));
+    }
+}

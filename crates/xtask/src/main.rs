@@ -45,7 +45,7 @@ enum Command {
     Picture(picture::Args),
     /// Container images of the programs, as archives for any registry or container engine.
     Image(image::Args),
-    /// A release in one folder: programs, images, chart, plugin manifest, SBOMs, checksums, provenance.
+    /// A release in one folder: programs, images, wheels, chart, plugin manifest, SBOMs, checksums, provenance.
     Release(release::Args),
     /// A real Kubernetes control plane on this machine.
     #[command(subcommand)]

@@ -4,8 +4,10 @@
 //! file of its own.
 
 pub mod chart;
+mod deb;
 mod krew;
 mod provenance;
+mod wheel;
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -83,6 +85,14 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             programs.insert((program, *arch), made);
         }
     }
+    let python = wheel::set_up()?;
+    let mut wheels = BTreeMap::new();
+    for arch in &arches {
+        say::heading(&format!("wheel for {}", arch.name()));
+        let cli = programs.get(&(Program::Cli, *arch)).context("skein was not built")?;
+        let sitl = image::make(&tree, Program::Sitl, *arch, &revision, &compiler)?;
+        wheels.extend([wheel::build(&python, *arch, &[cli, &sitl], time)?]);
+    }
     anyhow::ensure!(
         Revision::of(workspace_root())? == revision,
         "the sources were changed while they were built: commit or stash the changes, and run this again"
@@ -91,7 +101,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         commit,
         lock: &std::fs::read(tree.root.join("Cargo.lock")).context("cannot read Cargo.lock")?,
         page_lock: &std::fs::read(tree.root.join(page::LOCK)).with_context(|| format!("cannot read {}", page::LOCK))?,
-        compilers: compilers(&compiler)?,
+        compilers: compilers(&compiler, &python)?,
         options: [
             url.as_ref().map(|url| format!("--url={url}")),
             args.trial.then(|| "--try".to_owned()),
@@ -101,15 +111,15 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         .collect(),
         time,
     };
-    let files = files(&programs, chart, url.as_deref(), &source)?;
+    let files = files(&programs, chart, wheels, url.as_deref(), &source)?;
     write(&args.out, &files)?;
     say::heading(&format!("{} files", files.len()));
     say::line(&args.out.display().to_string());
     Ok(())
 }
 
-/// The compilers, and Node.js, which runs those of the page.
-fn compilers(compiler: &Compiler) -> anyhow::Result<BTreeMap<String, String>> {
+/// The compilers, Node.js, which runs those of the page, and what packs the wheels.
+fn compilers(compiler: &Compiler, python: &Path) -> anyhow::Result<BTreeMap<String, String>> {
     let mut versions = compiler.versions()?;
     let mut node = Command::new("node");
     node.arg("--version");
@@ -117,6 +127,7 @@ fn compilers(compiler: &Compiler) -> anyhow::Result<BTreeMap<String, String>> {
         "node".to_owned(),
         output(node)?.trim().trim_start_matches('v').to_owned(),
     );
+    versions.extend(wheel::versions(python)?);
     Ok(versions)
 }
 
@@ -124,12 +135,14 @@ fn compilers(compiler: &Compiler) -> anyhow::Result<BTreeMap<String, String>> {
 fn files(
     programs: &BTreeMap<(Program, Arch), Made>,
     chart: Vec<u8>,
+    wheels: BTreeMap<String, Vec<u8>>,
     url: Option<&str>,
     source: &Source<'_>,
 ) -> anyhow::Result<BTreeMap<String, Vec<u8>>> {
     let (_, first) = programs.first_key_value().context("nothing was built")?;
     let version = first.version.as_str();
     let mut files = BTreeMap::from([(format!("skein-{version}.tgz"), chart)]);
+    files.extend(wheels);
     let mut plugins = Vec::new();
     for program in Program::ALL {
         let name = program.name();
@@ -143,6 +156,10 @@ fn files(
                 plugins.push(krew::platform(*arch, &uri, &packed));
             }
             files.insert(file, packed);
+            files.insert(
+                deb::name(program, version, *arch),
+                deb::package(program, made, *arch, source.time)?,
+            );
             files.insert(
                 format!("{name}-{version}-linux-{}.spdx.json", arch.name()),
                 made.sbom.clone(),

@@ -1,10 +1,10 @@
-//! The programs that have images, and their machines.
+//! The programs that have images or come in a wheel, and their machines.
 //!
 //! Owns: names, descriptions and the names of an architecture in Rust, zig, OCI and ELF. Must not: build.
 
 use clap::ValueEnum;
 
-/// A program that has an image.
+/// A program that is built for others to use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Program {
     /// `skein-coordinator`.
@@ -13,10 +13,12 @@ pub enum Program {
     Agent,
     /// `skein`.
     Cli,
+    /// `skein-sitl`, which comes in the wheel only.
+    Sitl,
 }
 
 impl Program {
-    /// All of them.
+    /// All that have an image.
     pub const ALL: [Self; 3] = [Self::Coordinator, Self::Agent, Self::Cli];
 
     /// The crate of the workspace.
@@ -25,6 +27,7 @@ impl Program {
             Self::Coordinator => "skein-coordinator",
             Self::Agent => "skein-agent",
             Self::Cli => "skein-cli",
+            Self::Sitl => "skein-sitl",
         }
     }
 
@@ -34,6 +37,7 @@ impl Program {
             Self::Coordinator => "skein-coordinator",
             Self::Agent => "skein-agent",
             Self::Cli => "skein",
+            Self::Sitl => "skein-sitl",
         }
     }
 
@@ -43,6 +47,7 @@ impl Program {
             Self::Coordinator => "Gives each Drone a vehicle and sends the agents their orders.",
             Self::Agent => "Flies the vehicle of one drone node over MAVLink as the coordinator orders.",
             Self::Cli => "Shows and grounds the drones of Skein.",
+            Self::Sitl => "Simulates autopilots for tests.",
         }
     }
 }

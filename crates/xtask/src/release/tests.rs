@@ -1,5 +1,6 @@
 //! Tests of a release, put together of placeholders for the programs.
 
+use std::io::Read;
 use std::process::Command;
 
 use serde_json::Value;
@@ -7,6 +8,12 @@ use serde_json::Value;
 use super::*;
 use crate::command::output;
 use crate::image::layout::Contents;
+
+/// What `wheel` would have built.
+const WHEELS: [&str; 2] = [
+    "skein_fleet-0.1.0-py3-none-manylinux_2_17_aarch64.manylinux2014_aarch64.whl",
+    "skein_fleet-0.1.0-py3-none-manylinux_2_17_x86_64.manylinux2014_x86_64.whl",
+];
 
 /// What `image` would have built.
 fn placeholder(program: Program, arch: Arch) -> Made {
@@ -53,7 +60,8 @@ fn release(url: Option<&str>) -> BTreeMap<String, Vec<u8>> {
         options: Vec::new(),
         time: 7,
     };
-    files(&programs.collect(), b"chart".to_vec(), url, &source).unwrap()
+    let wheels = WHEELS.map(|name| (name.to_owned(), b"wheel".to_vec())).into();
+    files(&programs.collect(), b"chart".to_vec(), wheels, url, &source).unwrap()
 }
 
 #[test]
@@ -68,12 +76,14 @@ fn a_release_has_programs_images_and_sboms_for_both_architectures_and_one_of_eve
     ]
     .map(str::to_owned)
     .to_vec();
+    wanted.extend(WHEELS.map(str::to_owned));
     for name in ["skein", "skein-agent", "skein-coordinator"] {
         wanted.push(format!("{name}-0.1.0.oci.tar"));
         for arch in ["amd64", "arm64"] {
             wanted.push(format!("{name}-0.1.0-{arch}.oci.tar"));
             wanted.push(format!("{name}-0.1.0-linux-{arch}.spdx.json"));
             wanted.push(format!("{name}-0.1.0-linux-{arch}.tar.gz"));
+            wanted.push(format!("{name}_0.1.0_{arch}.deb"));
         }
     }
     wanted.sort_unstable();
@@ -102,6 +112,52 @@ fn the_commands_of_the_page_accept_the_folder_and_the_packed_program_runs() {
     assert_eq!(left, release.len(), "the page leaves unpacked files behind");
     let error = ensure_empty(&out).unwrap_err().to_string();
     assert!(error.ends_with("delete it, or name another folder by --out"), "{error}");
+}
+
+#[test]
+fn a_package_for_debian_has_the_program_and_its_texts_in_places_of_its_own() {
+    let release = release(None);
+    let folder = tempfile::tempdir().unwrap();
+    let mut places = BTreeMap::new();
+    for name in ["skein", "skein-agent", "skein-coordinator"] {
+        let path = folder.path().join("package.deb");
+        std::fs::write(&path, &release[&format!("{name}_0.1.0_arm64.deb")]).unwrap();
+        let member = |member: &str| {
+            let mut ar = Command::new("ar");
+            ar.arg("p").arg(&path).arg(member);
+            ar.output().unwrap().stdout
+        };
+        assert_eq!(member("debian-binary"), b"2.0\n");
+        let entries = |member: &[u8]| {
+            let mut archive = tar::Archive::new(flate2::read::GzDecoder::new(member));
+            let mut entries = Vec::new();
+            for entry in archive.entries().unwrap() {
+                let mut entry = entry.unwrap();
+                let mut content = String::new();
+                entry.read_to_string(&mut content).unwrap();
+                let path = String::from_utf8(entry.path_bytes().into_owned()).unwrap();
+                entries.push((path, entry.header().mode().unwrap(), content));
+            }
+            entries
+        };
+        let controls = entries(&member("control.tar.gz"));
+        let [(control, _, text)] = &controls[..] else {
+            panic!("more than one control file");
+        };
+        assert_eq!(control, "control");
+        for line in [&*format!("Package: {name}"), "Version: 0.1.0", "Architecture: arm64"] {
+            assert!(text.lines().any(|found| found == line), "{text}");
+        }
+        let files = entries(&member("data.tar.gz"));
+        let files = files.into_iter().filter(|(path, ..)| !path.ends_with('/'));
+        for (path, mode, _) in files {
+            let other = places.insert(path.clone(), (name, mode));
+            assert_eq!(other, None, "{path} is in two packages");
+        }
+    }
+    assert_eq!(places["usr/bin/skein-agent"], ("skein-agent", 0o755));
+    assert_eq!(places["usr/share/doc/skein/copyright"], ("skein", 0o644));
+    assert_eq!(places.len(), 12);
 }
 
 #[test]

@@ -5,6 +5,7 @@
 use super::work::Job;
 use crds::MissionSpec;
 use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Areas with so few corners are planned at once: that takes less than to wait for another thread.
@@ -15,6 +16,9 @@ const AT_A_TIME: usize = 1;
 
 /// Surveys of one namespace that wait; of more, the rest is asked for again later.
 const MOST_WAITING: usize = 256;
+
+/// The reason of a Mission whose survey the planner fails at.
+const FAULT: &str = "spec.survey: planning it ended in a fault of this program, which its log has; change the area or the spacing, and report it";
 
 /// The work of a Mission in one of its generations.
 type Of = (String, Option<i64>);
@@ -58,7 +62,7 @@ impl Pool {
                 && let Some(first) = queue.take()
             {
                 let pool = self.clone();
-                tokio::task::spawn_blocking(move || pool.plan(first));
+                tokio::task::spawn_blocking(move || pool.plan(first, |spec| Job::of(spec, None)));
             }
         }
         Asked::Waits(queue.before(&of))
@@ -73,11 +77,11 @@ impl Pool {
         }
     }
 
-    /// Plans one after the other, until none waits.
-    fn plan(&self, first: (Of, MissionSpec)) {
+    /// Plans one after the other, until none waits. A planner that panics fails at one Mission only, which says so.
+    fn plan(&self, first: (Of, MissionSpec), planner: impl Fn(&MissionSpec) -> Result<Job, String>) {
         let mut next = Some(first);
         while let Some((of, spec)) = next {
-            let job = Job::of(&spec, None);
+            let job = catch_unwind(AssertUnwindSafe(|| planner(&spec))).unwrap_or_else(|_| Err(FAULT.to_owned()));
             let mut queue = self.lock();
             queue.planning.retain(|planning| *planning != of);
             queue.done.insert(of, job);
@@ -184,6 +188,28 @@ mod tests {
         let (of, taken) = queue.take().unwrap();
         assert_eq!((of.1, corners(&taken)), (Some(2), 30));
         assert_eq!(queue.waiting["a"].len(), 1);
+    }
+
+    #[test]
+    fn a_survey_at_which_the_planner_panics_is_refused_and_those_behind_it_are_planned() {
+        let pool = Pool::default();
+        let first = {
+            let mut queue = pool.lock();
+            queue.put("a", &of("one"), &spec(20));
+            queue.put("b", &of("two"), &spec(30));
+            queue.take().unwrap()
+        };
+        pool.plan(first, |spec| {
+            assert_ne!(corners(spec), 20, "a fault");
+            Job::of(spec, None)
+        });
+        let ask = |namespace, uid, corners| pool.job((namespace, uid), Some(1), &spec(corners));
+        assert!(matches!(ask("b", "two", 30), Asked::Job(Ok(_))));
+        match ask("a", "one", 20) {
+            Asked::Job(Err(why)) => assert_eq!(why, FAULT),
+            _ => panic!("it is planned for ever"),
+        }
+        assert!(pool.lock().planning.is_empty());
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]

@@ -21,6 +21,8 @@ pub(super) struct HomeInFlight {
     at: Option<Wgs84>,
     amsl: Option<AltitudeAmsl>,
     up_since: Option<Moment>,
+    /// It flew when the agent started: its home was set at arming long before.
+    is_settled: bool,
     shift: Option<HomeShift>,
 }
 
@@ -30,8 +32,8 @@ impl HomeInFlight {
         Self {
             at: Some(home.at),
             amsl: Some(home.amsl),
-            up_since: Some(Moment::default()),
-            shift: None,
+            is_settled: true,
+            ..Self::default()
         }
     }
 
@@ -60,7 +62,7 @@ impl HomeInFlight {
                     up_m: amsl.0 - from.0,
                     ..self.over_ground(vehicle)
                 };
-                if up_for <= SET_AT_ARMING_WITHIN && shift.is_one_in_flight() {
+                if !self.is_settled && up_for <= SET_AT_ARMING_WITHIN && shift.is_one_in_flight() {
                     (self.at, self.amsl) = (vehicle.home_at, Some(amsl));
                     return None;
                 }

@@ -2,8 +2,8 @@
 
 use link::dialect::{
     BATTERY_STATUS_DATA, COMMAND_ACK_DATA, EXTENDED_SYS_STATE_DATA, GLOBAL_POSITION_INT_DATA, HEARTBEAT_DATA,
-    MavAutopilot, MavBatteryChargeState, MavCmd, MavLandedState, MavMessage, MavModeFlag, MavResult,
-    MavSysStatusSensor, MavType, SYS_STATUS_DATA,
+    HOME_POSITION_DATA, MavAutopilot, MavBatteryChargeState, MavCmd, MavLandedState, MavMessage, MavModeFlag,
+    MavResult, MavSysStatusSensor, MavType, SYS_STATUS_DATA,
 };
 
 pub const SYSTEM: u8 = 7;
@@ -206,6 +206,12 @@ impl Vehicle {
                 alt: 488_000 + height,
                 relative_alt: height,
                 ..GLOBAL_POSITION_INT_DATA::default()
+            }),
+            MavMessage::HOME_POSITION(HOME_POSITION_DATA {
+                latitude: 473_977_420,
+                longitude: 85_455_940,
+                altitude: 488_000,
+                ..HOME_POSITION_DATA::default()
             }),
             MavMessage::BATTERY_STATUS(BATTERY_STATUS_DATA {
                 battery_remaining: self.remaining,

@@ -32,13 +32,13 @@ use crate::safety::{LegPermit, may_stop};
 use homes::Returns;
 use model::geo::{Frame, Local, NoPlace};
 use model::ids::{NodeName, Term};
-use model::report::Report;
+use model::report::{Activity, Report};
 use model::route_order::{OrderNumber, RouteOrder, Waypoint};
 use model::station::{Arrival, Limits, Off, Station, Tolerance};
 use model::time::Moment;
 use model::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
-use model::vehicle::FlightTruth;
-use observed::{never_flew, observation_on_plan, ordered_height, takes_off};
+use model::vehicle::{Airborne, FlightTruth};
+use observed::{never_flew, observation_on_plan, ordered_height};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -592,6 +592,11 @@ impl Site {
         };
         on_ground || at.over_ground(home) <= ABOVE_HOME.0
     }
+}
+
+/// Whether it climbs to the height of its takeoff.
+fn takes_off(report: &Report) -> bool {
+    report.activity == Activity::TakingOff || report.truth == FlightTruth::Airborne(Airborne::TakingOff)
 }
 
 /// The first of these, and how many more there are, in words.

@@ -3,7 +3,7 @@
 //! Owns: [`observation`], and what it takes for granted of a vehicle. Must not: remember anything.
 
 use super::plan_way::{self, PlanWay};
-use super::{ABOVE_HOME, Desire};
+use super::{ABOVE_HOME, Desire, takes_off};
 use crate::airspace::{Doing, Margin, Observation, Route};
 use model::geo::{Frame, Local, NoPlace};
 use model::report::{Activity, Report};
@@ -32,11 +32,6 @@ pub(super) fn never_flew(report: &Report) -> bool {
     let unheard = report.truth == FlightTruth::Unknown(WhyUnknown::NeverHeard);
     let ordered = report.held.as_ref().is_some_and(|held| !held.grounded);
     unheard && !ordered && report.so_far != SoFar::Flown
-}
-
-/// Whether it climbs to the height of its takeoff.
-pub(super) fn takes_off(report: &Report) -> bool {
-    report.activity == Activity::TakingOff || report.truth == FlightTruth::Airborne(Airborne::TakingOff)
 }
 
 /// Modes in which an autopilot flies straight home at its return altitude and lands, by their own names. SMART_RTL flies back along its track.

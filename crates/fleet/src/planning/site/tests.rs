@@ -11,13 +11,11 @@ use model::accuracy::Accuracy;
 use model::assignment::{Held, HeldDetails};
 use model::geo::shifted;
 use model::ids::DroneUid;
-use model::report::Activity;
 use model::report::RouteState;
 use model::reported_flight::SoFar;
 use model::route_order::OrderNumber;
 use model::station::{Altitude, Limits, Manner, Place};
 use model::traffic::{Aircraft, Altitude as Reported};
-use model::vehicle::Airborne;
 use model::vehicle::Position;
 use std::time::Duration;
 

@@ -48,12 +48,12 @@ pub const ALL: &[Scenario] = &[
     )
     .with(|_| Setup {
         ardupilot: vec![
-            ("SIM_BATT_CAP_AH", 2.2),
-            ("BATT_CAPACITY", 2200.0),
+            ("SIM_BATT_CAP_AH", 4.0),
+            ("BATT_CAPACITY", 4000.0),
             ("BATT_FS_LOW_ACT", 0.0),
         ],
         px4: vec![
-            ("SIM_BAT_DRAIN", 300.0),
+            ("SIM_BAT_DRAIN", 600.0),
             ("SIM_BAT_MIN_PCT", 0.0),
             ("COM_LOW_BAT_ACT", 0.0),
         ],
@@ -148,7 +148,8 @@ fn level(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
 }
 
 fn for_its_reserve(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
-    const RESERVE: i8 = 65;
+    // The other has its default.
+    const RESERVE: i8 = 80;
     let began = now();
     let (far, between) = ([0.0, 100.0, 20.0], [0.0, 50.0, 20.0]);
     drone(field, "two", NODES[1], &place(between[0], between[1], between[2]))?;

@@ -214,8 +214,11 @@ fn passes_a_neighbor(field: &mut Field, figures: &mut Figures) -> anyhow::Result
     figures.took("flown after the resume", carried, now());
     figures.note(format!("failures {}", object["status"]["failures"]));
     wait_on_station(field, NODES[1], station)?;
-    let record = field.record(NODES[1]);
-    let highest = record.heights_since(flies).map(|(_, up)| up).fold(0.0, f64::max);
+    let highest = field
+        .record(NODES[1])
+        .heights_since(flies)
+        .map(|(_, up)| up)
+        .fold(0.0, f64::max);
     figures.note(format!("the one beside it climbed to {highest:.1} m"));
     ensure!(highest < UP + 13.0, "it climbed to {highest:.1} m");
     nearest(field, figures, began)

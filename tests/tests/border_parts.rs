@@ -263,7 +263,6 @@ fn in_a_cluster_a_clock_that_was_never_set_is_named_and_its_jumps_disturb_no_fli
         let named = agent.wait_for_line(PATIENCE, |line| line.contains("check this computer's clock"))?;
         ensure!(named.starts_with("1970-01-"), "{named}");
         clock.set("+0")?;
-        // A date that goes ahead may be that of a computer that was suspended: the agent acts on no order of before for a minute.
         agent.wait_for_line(PATIENCE, |line| line.contains("commanding the vehicle step=Arm"))?;
         stage.wait_in_air(&["pine"], 1)?;
         clock.set("-1h")?;

@@ -142,9 +142,8 @@ fn plan(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     nearest(field, figures, began)
 }
 
-fn resume_elsewhere(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
-    let began = now();
-    let guest = [30.0, 60.0, UP];
+/// Has a Mission fly around `guest`, the station of another, until it is beside that; since when it flies.
+fn flies_around(field: &Field, guest: [f64; 3]) -> anyhow::Result<u64> {
     drone(field, "two", NODES[1], &place(guest[0], guest[1], guest[2]))?;
     wait_on_station(field, NODES[1], guest)?;
     let places = [[0.0, 30.0], [60.0, 30.0], [60.0, 90.0], [0.0, 90.0]];
@@ -158,6 +157,12 @@ fn resume_elsewhere(field: &mut Field, figures: &mut Figures) -> anyhow::Result<
     wait_on_plan(field, NODE, 150)?;
     let flies = now();
     wait_near(field, NODE, [60.0, 60.0], 8.0, flies)?;
+    Ok(flies)
+}
+
+fn resume_elsewhere(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
+    let began = now();
+    let flies = flies_around(field, [30.0, 60.0, UP])?;
     // The straight leg from there to the next place, east 60 and north 90, leads through the station; the way there does not.
     let behind = [0.0, 30.0];
     carry(field, NODE, [60.0, 30.0], UP)?;
@@ -192,19 +197,7 @@ fn resume_elsewhere(field: &mut Field, figures: &mut Figures) -> anyhow::Result<
 fn passes_a_neighbor(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     let began = now();
     let station = [30.0, 60.0, UP];
-    drone(field, "two", NODES[1], &place(station[0], station[1], station[2]))?;
-    wait_on_station(field, NODES[1], station)?;
-    let places = [[0.0, 30.0], [60.0, 30.0], [60.0, 90.0], [0.0, 90.0]];
-    let waypoints: Vec<Value> = places.iter().map(|[east, north]| place(*east, *north, UP)).collect();
-    let selector = json!({"kubernetes.io/hostname": NODE});
-    apply(
-        field,
-        NAME,
-        &json!({"nodeSelector": selector, "route": {"waypoints": waypoints}}),
-    )?;
-    wait_on_plan(field, NODE, 150)?;
-    let flies = now();
-    wait_near(field, NODE, [60.0, 60.0], 8.0, flies)?;
+    let flies = flies_around(field, station)?;
     // 13 m beside the one that holds, and back to where the leg to the next place is clear of it.
     carry(field, NODE, [0.0, 30.0], UP)?;
     carry(field, NODE, [60.0, 30.0], UP)?;

@@ -88,7 +88,7 @@ impl Normalizer {
         }
     }
 
-    /// One of a vehicle that an agent before observed to take off from `home`.
+    /// Takes `home` for the place from which the vehicle took off, as an agent before observed.
     #[must_use]
     pub fn flying_from(mut self, home: Option<Waypoint>) -> Self {
         self.home_in_flight = home.map_or_else(HomeInFlight::default, HomeInFlight::of);

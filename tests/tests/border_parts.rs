@@ -82,7 +82,7 @@ impl WithoutIpv4 {
             .arg(program)
     }
 
-    /// What `program` prints there.
+    /// Runs `program` there, and returns its output.
     fn run(&self, program: &Path, kubeconfig: &Path, args: &[&str], stdin: Option<&str>) -> anyhow::Result<String> {
         let mut command = Command::new("nsenter");
         command

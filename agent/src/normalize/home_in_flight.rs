@@ -27,7 +27,7 @@ pub(super) struct HomeInFlight {
 }
 
 impl HomeInFlight {
-    /// That of a vehicle which an agent before observed to take off from there.
+    /// Home of a vehicle in flight, which an agent before observed to take off from there.
     pub(super) fn of(home: Waypoint) -> Self {
         Self {
             at: Some(home.at),

@@ -43,7 +43,7 @@ WAYS = {
     "pipx": f"exec /tools/bin/pipx run --spec {NAME} skein demo",
     "uvx": f"exec /tools/bin/uvx --from {NAME} skein demo",
 }
-CLEAN = "rm -rf /venv /root/.cache /root/.local"
+CLEAN = "rm -rf /venv $HOME/.cache $HOME/.local"
 """Between two tries; the second of a way would find what the first has kept."""
 
 

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const STEP: f64 = 3.0;
 const STEPS: u8 = 24;
 
-/// One that has stepped aside is clear by this much at least, meters: else it has to again when what it makes room for wavers.
+/// Clearance of a vehicle that has stepped aside, meters: with less it has to again when what it makes room for wavers.
 const CLEAR_BY: f64 = 2.0;
 
 /// Vehicles that hold at one height are reported up to this far apart, meters: one that seems to be a little above is not fled from

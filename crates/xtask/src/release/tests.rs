@@ -9,7 +9,7 @@ use super::*;
 use crate::command::output;
 use crate::image::layout::Contents;
 
-/// What `wheel` would have built.
+/// Names of the wheels of a release.
 const WHEELS: [&str; 2] = [
     "skein_fleet-0.1.0-py3-none-manylinux_2_17_aarch64.manylinux2014_aarch64.whl",
     "skein_fleet-0.1.0-py3-none-manylinux_2_17_x86_64.manylinux2014_x86_64.whl",

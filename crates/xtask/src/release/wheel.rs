@@ -24,7 +24,7 @@ pub fn set_up() -> anyhow::Result<PathBuf> {
     VENV.set_up()
 }
 
-/// What the compressed bytes depend on besides the pinned packages.
+/// Versions on which the compressed bytes depend besides the pinned packages.
 pub fn versions(python: &Path) -> anyhow::Result<BTreeMap<String, String>> {
     let mut ask = Command::new(python);
     ask.args([

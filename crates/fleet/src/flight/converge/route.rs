@@ -53,8 +53,7 @@ pub(super) fn is_under_way(s: &Situation<'_>, held: &Assignment) -> bool {
     held.routed && holds_at(s, held).is_none()
 }
 
-/// Whether it is on its way home along the route of `held`, which no other is in: its return would be no shorter, and through whoever holds in
-/// its way.
+/// Whether it flies home along the route of `held`, which was granted: the return of its autopilot would cross the stations of others.
 pub(super) fn leads_home(s: &Situation<'_>, held: &Assignment) -> bool {
     let ends_at_home = || {
         let (end, home) = held.route.as_ref()?.end().zip(s.vehicle.home_at)?;

@@ -1,4 +1,4 @@
-//! What a report says of airspace.
+//! Airspace, as reports tell of it.
 //!
 //! Owns: [`observation`], and what it takes for granted of a vehicle. Must not: remember anything.
 

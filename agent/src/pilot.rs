@@ -158,7 +158,11 @@ impl Pilot {
         let keeper = Keeper::new(state.plan.clone(), state.fence.held.as_ref());
         let remote_id = RemoteId::new(state.remote_id.clone());
         let traffic = Traffic::of(&node);
-        let home_before = state.home_before;
+        let State {
+            home_before,
+            near_reserve,
+            ..
+        } = state;
         Self {
             node,
             state,
@@ -171,7 +175,7 @@ impl Pilot {
             memory,
             contact: Contact::none_since(now),
             gauge: Gauge::default(),
-            near_reserve: NearReserve::default(),
+            near_reserve: NearReserve::remembered(near_reserve),
             doubts: Doubts::default(),
             preflight: Reader::default(),
             board,
@@ -806,6 +810,7 @@ impl Pilot {
         };
         self.near_reserve
             .observe(self.vehicle.battery.as_ref(), reserve, truth, now);
+        self.state.near_reserve = self.near_reserve.was();
         self.doubts.observe(&self.vehicle.batteries, truth, now);
         if truth == FlightTruth::Disarmed {
             self.preflight.forget_old(now);

@@ -43,6 +43,9 @@ pub struct State {
     /// Where home was when the vehicle took off for the flight that it is on.
     #[serde(default)]
     pub home_before: Option<Waypoint>,
+    /// Whether its charge was near the reserve in that flight.
+    #[serde(default)]
+    pub near_reserve: bool,
     /// The rules that are to be in force, and what was on the autopilot before them.
     #[serde(default)]
     pub rules: Remembered,

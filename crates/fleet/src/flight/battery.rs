@@ -220,6 +220,12 @@ pub struct NearReserve {
 }
 
 impl NearReserve {
+    /// Of a vehicle of which that is remembered.
+    #[must_use]
+    pub fn remembered(was: bool) -> Self {
+        Self { was, ..Self::default() }
+    }
+
     /// Takes the last reading of a vehicle of which `truth` is known; the same one may be given again.
     pub fn observe(&mut self, battery: Option<&Sighting<Battery>>, reserve: Percent, truth: FlightTruth, now: Moment) {
         let near = Percent::new(reserve.get().saturating_add(COMES_HOME_BEFORE)).unwrap_or(reserve);
@@ -464,6 +470,14 @@ mod tests {
         };
         assert!(!after(0, 24, up) && !after(10, 22, up), "one reading is none");
         assert!(after(20, 22, up) && after(30, 26, up), "it rebounds");
+        let mut restarted = NearReserve::remembered(true);
+        let fine = Sighting::new(battery(Some(26), Charge::Fine), at(31));
+        let mut on_board = |truth| {
+            restarted.observe(Some(&fine), percent(20), truth, at(31));
+            restarted.was()
+        };
+        let unheard = FlightTruth::Unknown(model::vehicle::WhyUnknown::NeverHeard);
+        assert!(on_board(unheard) && on_board(up) && !on_board(FlightTruth::Disarmed));
         assert!(!after(40, 22, FlightTruth::Disarmed));
     }
 

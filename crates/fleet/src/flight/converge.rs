@@ -392,6 +392,7 @@ fn failsafe(s: &Situation<'_>, held: &Assignment) -> Option<Verdict> {
         OnCoordinatorLoss::Land => Step::FailsafeLand,
         // Without a position it cannot return; then it lands where it is rather than stay up for ever.
         OnCoordinatorLoss::Return if s.memory.failures(StepKind::FailsafeReturn) >= RETURNS_TRIED => Step::FailsafeLand,
+        OnCoordinatorLoss::Return if s.is_over_home() => Step::FailsafeLand,
         OnCoordinatorLoss::Return => Step::FailsafeReturn,
         OnCoordinatorLoss::Hold | OnCoordinatorLoss::Continue => return None,
     };
@@ -413,7 +414,6 @@ fn low_battery(s: &Situation<'_>, held: &Assignment) -> Option<Step> {
     let exhausted = s.memory.failures(StepKind::FailsafeReturn) >= RETURNS_TRIED;
     match (s.battery.lasting, held.failsafe.on_low_battery) {
         (Level::Unknown | Level::Fine, _) | (_, OnLowBattery::Continue) => None,
-        // Over its home a return would first climb, into what others own.
         (Level::Low, OnLowBattery::Return) if s.is_over_home() => Some(Step::FailsafeLand),
         (Level::Low, OnLowBattery::Return) if s.led() && route::leads_home(s, held) => None,
         (Level::Low, OnLowBattery::Return) if !exhausted => Some(Step::FailsafeReturn),
@@ -467,7 +467,8 @@ impl Situation<'_> {
         })
     }
 
-    /// Whether the vehicle is so near to its home over ground that a landing where it is ends there.
+    /// Whether the vehicle is so near to its home over ground that a landing where it is ends there, while a return would first climb, into
+    /// what others own.
     fn is_over_home(&self) -> bool {
         let off = self.vehicle.home_off(self.now);
         off.is_some_and(|off| off.over_ground_m() <= OVER_HOME_M)

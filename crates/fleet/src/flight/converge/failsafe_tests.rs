@@ -11,18 +11,18 @@ use model::vehicle::{LandedState, Position};
 
 const REFUSED: &str = "FAILED";
 
+const HOME: Wgs84 = Wgs84 {
+    latitude_deg: 47.4,
+    longitude_deg: 8.5,
+};
+
 fn returning(mut w: World, by: InCommand) -> World {
     w.record.in_command = by;
     w.flying(Mode::Return)
 }
 
-/// Returns, and is so far east of home and so high above it, `seconds` later.
-fn returns_at(mut w: World, seconds: u64, (east, up): (f64, f64)) -> World {
-    const HOME: Wgs84 = Wgs84 {
-        latitude_deg: 47.4,
-        longitude_deg: 8.5,
-    };
-    w.now = w.now.plus(Duration::from_secs(seconds));
+/// So far east of home and so high above it.
+fn seen_at(mut w: World, (east, up): (f64, f64)) -> World {
     let position = Position {
         at: shifted(HOME, east, 0.0),
         amsl: AltitudeAmsl(488.0 + up),
@@ -30,7 +30,13 @@ fn returns_at(mut w: World, seconds: u64, (east, up): (f64, f64)) -> World {
     };
     w.vehicle.home_at = Some(HOME);
     w.vehicle.position = Some(Sighting::new(position, w.now));
-    w.flying(Mode::Return)
+    w
+}
+
+/// Returns, and is there `seconds` later.
+fn returns_at(mut w: World, seconds: u64, at: (f64, f64)) -> World {
+    w.now = w.now.plus(Duration::from_secs(seconds));
+    seen_at(w, at).flying(Mode::Return)
 }
 
 /// The step after a return that has hovered at this place for half a minute, once a second from its first second on.
@@ -68,6 +74,18 @@ fn a_return_that_ends_in_a_hover_over_home_is_landed_after_half_a_minute_when_it
         returns_at(w, 1, (0.0, 30.0 - 0.4 * f64::from(second)))
     });
     assert_eq!(sinks.kind(), None, "it lands by itself");
+}
+
+#[test]
+fn a_failsafe_that_returns_lands_a_vehicle_that_is_over_its_home_without_a_climb() {
+    let lost = world(FLY).failsafe(OnCoordinatorLoss::Return, 60);
+    for w in [lost, low(Level::Low, OnLowBattery::Return)] {
+        let there = |at| seen_at(w.clone().flying(Mode::Station), at).kind();
+        assert_eq!(there((3.0, 12.0)), Some(StepKind::FailsafeLand));
+        assert_eq!(there((3.1, 12.0)), Some(StepKind::FailsafeReturn));
+        let unplaced = w.clone().flying(Mode::Station);
+        assert_eq!(unplaced.kind(), Some(StepKind::FailsafeReturn), "it may be anywhere");
+    }
 }
 
 #[test]

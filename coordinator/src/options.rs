@@ -245,8 +245,10 @@ impl Options {
                 anyhow::bail!("--tls-dir and --insecure-plaintext contradict one another; leave one out")
             }
             1 if !loopback => anyhow::bail!(
-                "--insecure-plaintext lets everybody who reaches {} fly and stop aircraft: use --listen 127.0.0.1:50051, or give the flag twice if that is what you want",
-                self.listen
+                "--insecure-plaintext lets everybody who reaches {} fly and stop aircraft: use --listen {}:{}, or give the flag twice if that is what you want",
+                self.listen,
+                if self.listen.is_ipv6() { "[::1]" } else { "127.0.0.1" },
+                self.listen.port()
             ),
             _ => Ok(Security::Plaintext),
         }
@@ -288,8 +290,11 @@ mod tests {
 
     #[test]
     fn plain_text_is_for_loopback_unless_it_is_said_twice() {
-        let refused = security(&["--insecure-plaintext"]).unwrap_err().to_string();
-        assert!(refused.contains("--listen 127.0.0.1:50051"), "{refused}");
+        for (listen, instead) in [("0.0.0.0:50051", "127.0.0.1:50051"), ("[::]:7", "[::1]:7")] {
+            let refused = security(&["--insecure-plaintext", "--listen", listen]).unwrap_err();
+            let refused = refused.to_string();
+            assert!(refused.contains(&format!("--listen {instead},")), "{refused}");
+        }
         for fine in [
             &["--insecure-plaintext", "--listen=127.0.0.1:0"][..],
             &["--insecure-plaintext", "--listen=[::1]:0"],

@@ -5,7 +5,7 @@
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use crate::control_plane::{cache_root, workspace_root};
+use crate::control_plane::cache_root;
 use crate::prerequisites::{Missing, version_numbers};
 
 const PURPOSE: &str = "it is flown by the tests with real autopilots";
@@ -75,15 +75,31 @@ pub struct Found {
     pub incomplete: Vec<Missing>,
 }
 
+impl Found {
+    fn newest(self) -> Option<Firmware> {
+        self.programs
+            .into_iter()
+            .max_by_key(|program| version_of(&program.name))
+    }
+}
+
 impl Firmware {
-    /// Searches the environment, then the folder beside the workspace.
+    /// The program that the environment names, else the newest in `~/.cache/skein/autopilots`.
     ///
     /// Errors: it is missing or incomplete; with the way to get it.
     pub fn find(stack: Stack) -> Result<Self, Missing> {
-        match std::env::var_os(stack.variable()) {
-            Some(place) => Self::at(stack, stack.variable(), Path::new(&place)),
-            None => Self::at(stack, "../shared/autopilots", &beside_the_workspace(stack)),
+        if let Some(place) = std::env::var_os(stack.variable()) {
+            return Self::at(stack, stack.variable(), Path::new(&place));
         }
+        let newest = Self::in_cache(stack).newest();
+        newest.ok_or_else(|| missing(stack, Path::new("~/.cache/skein/autopilots")))
+    }
+
+    fn in_cache(stack: Stack) -> Found {
+        cache_root().map_or_else(
+            |_| Found::default(),
+            |cache| Self::in_folders_of(&cache.join("autopilots"), stack),
+        )
     }
 
     /// The version that the simulated autopilot can play and that is the nearest to this one, by the name of its folder; `None` for the one
@@ -109,10 +125,7 @@ impl Firmware {
     /// Every program on this machine: that of [`Firmware::find`], and those in folders of `~/.cache/skein/autopilots`.
     #[must_use]
     pub fn all(stack: Stack) -> Found {
-        let mut found = cache_root().map_or_else(
-            |_| Found::default(),
-            |cache| Self::in_folders_of(&cache.join("autopilots"), stack),
-        );
+        let mut found = Self::in_cache(stack);
         if let Ok(usual) = Self::find(stack) {
             let same = |other: &Self| same_file(&other.program, &usual.program);
             if !found.programs.iter().any(same) {
@@ -217,14 +230,6 @@ fn command_names(source: &Path) -> anyhow::Result<Vec<String>> {
     Ok(names)
 }
 
-fn beside_the_workspace(stack: Stack) -> PathBuf {
-    let shared = workspace_root().join("../shared/autopilots");
-    match stack {
-        Stack::ArduPilot => shared.join("arducopter/arducopter"),
-        Stack::Px4 => shared.join("px4"),
-    }
-}
-
 /// The numbers behind the name: `px4-1.18` is 1 and 18.
 fn version_of(folder: &str) -> Vec<u32> {
     version_numbers(folder.split_once('-').map_or(folder, |(_, version)| version))
@@ -253,15 +258,15 @@ fn missing(stack: Stack, looked: &Path) -> Missing {
             &format!("{PURPOSE} (looked for {looked}, with copter.parm beside it)"),
             "download `arducopter` of a release from https://firmware.ardupilot.org/Copter (SITL_x86_64_linux_gnu) and copter.parm of \
              the same release from https://github.com/ArduPilot/ardupilot (Tools/autotest/default_params), or build both there \
-             (`./waf configure --board sitl && ./waf copter`); put them into ~/.cache/skein/autopilots/copter-VERSION for \
-             `cargo xtask fly`, or set SKEIN_ARDUCOPTER=.../arducopter for all tests",
+             (`./waf configure --board sitl && ./waf copter`); put them into ~/.cache/skein/autopilots/copter-VERSION, or \
+             set SKEIN_ARDUCOPTER=.../arducopter",
         ),
         Stack::Px4 => Missing::tool(
             "PX4",
             &format!("{PURPOSE} (looked for bin/px4 and etc in {looked})"),
             "take the simulation (px4_sitl) of a release from https://github.com/PX4/PX4-Autopilot/releases, or build it there (`make \
-             px4_sitl_default`); put its bin and etc into ~/.cache/skein/autopilots/px4-VERSION for `cargo xtask fly`, or set \
-             SKEIN_PX4=.../build/px4_sitl_default for all tests",
+             px4_sitl_default`); put its bin and etc into ~/.cache/skein/autopilots/px4-VERSION, or set \
+             SKEIN_PX4=.../build/px4_sitl_default",
         ),
     }
 }
@@ -300,6 +305,8 @@ mod tests {
             "copter-4.5.7/arducopter",
             "copter-4.5.7/copter.parm",
             "copter-4.6/arducopter",
+            "copter-4.10.1/arducopter",
+            "copter-4.10.1/copter.parm",
             "px4-1.18/bin/px4",
             "px4-1.18/etc/init.d-posix/rcS",
             "px4-1.16/bin/px4",
@@ -313,10 +320,11 @@ mod tests {
             (names.collect::<Vec<_>>(), incomplete.collect::<Vec<_>>())
         };
         let (copters, incomplete) = of(Stack::ArduPilot);
-        assert_eq!(copters, ["copter-4.5.7", "copter-4.8-dev"]);
-        let programs = Firmware::in_folders_of(scratch.path(), Stack::ArduPilot).programs;
-        let played: Vec<_> = programs.iter().map(Firmware::simulated_version).collect();
-        assert_eq!(played, [Some("copter-4.6"), Some("copter-4.8")]);
+        assert_eq!(copters, ["copter-4.10.1", "copter-4.5.7", "copter-4.8-dev"]);
+        let found = Firmware::in_folders_of(scratch.path(), Stack::ArduPilot);
+        let played: Vec<_> = found.programs.iter().map(Firmware::simulated_version).collect();
+        assert_eq!(played, [Some("copter-4.8"), Some("copter-4.6"), Some("copter-4.8")]);
+        assert_eq!(found.newest().unwrap().name(), "copter-4.10.1");
         assert!(
             incomplete.len() == 1 && incomplete[0].contains("copter-4.6/arducopter"),
             "{incomplete:?}"

@@ -394,10 +394,11 @@ impl Controller {
         if ended && wanted.halt.is_none() {
             wanted.halt = Some(fleet::planning::mission::progress::Halt::Finished);
         }
+        self.plan_written(subject, memory, (&job, &wanted), now);
         let drones = self.observe(subject, memory, now);
         wanted.gathering = gathering(memory, &drones, now);
         let mut next = step(&job.work, &wanted, &memory.progress, &drones);
-        self.judge(subject, memory, &job, &wanted, &mut next, now);
+        self.judge(subject, memory, (&job, &wanted), &mut next.progress, now);
         let unseen = self.unseen(subject, now);
         next.create = next.create.saturating_sub(unseen.len());
         if memory.rests(&drones, wanted.parallelism, now) {
@@ -583,10 +584,35 @@ impl Controller {
         all
     }
 
+    /// Plans the flights of parts that another leader gave: an agent's account of what its vehicle has flown is one of its plan, and a vehicle is
+    /// judged by that.
+    fn plan_written(&self, subject: &Subject, memory: &mut Memory, work: (&Job, &Wanted), now: Instant) {
+        let is_unplanned = |snapshot: &DroneSnapshot| {
+            let name = &snapshot.key.name;
+            let has_part = memory.progress.part(name).is_some();
+            has_part && snapshot.report.is_some() && !memory.flights.contains_key(name)
+        };
+        if subject.drones.iter().any(is_unplanned) {
+            let mut progress = memory.progress.clone();
+            self.judge(subject, memory, work, &mut progress, now);
+            let written = &memory.progress;
+            memory
+                .flights
+                .retain(|name, (part, _, _)| written.part(name) == Some(part));
+        }
+    }
+
     /// Plans the flights of all parts, and takes back those that the vehicle could not fly.
-    fn judge(&self, subject: &Subject, memory: &mut Memory, job: &Job, wanted: &Wanted, next: &mut Step, now: Instant) {
+    fn judge(
+        &self,
+        subject: &Subject,
+        memory: &mut Memory,
+        (job, wanted): (&Job, &Wanted),
+        next: &mut Progress,
+        now: Instant,
+    ) {
         let term = self.observer.leadership.term;
-        let progress = &next.progress;
+        let progress = &*next;
         let unchanged = |name: &String, of: &Part| {
             progress
                 .part(name)
@@ -595,7 +621,7 @@ impl Controller {
         memory.flights.retain(|name, (of, _, _)| unchanged(name, of));
         memory.judged.retain(|name, _| memory.flights.contains_key(name));
         let mut refused = Vec::new();
-        for part in &mut next.progress.parts {
+        for part in &mut next.parts {
             if memory.flights.contains_key(&part.drone) {
                 continue;
             }
@@ -631,7 +657,7 @@ impl Controller {
             }
         }
         for (drone, why) in refused {
-            next.progress.parts.retain(|part| part.drone != drone);
+            next.parts.retain(|part| part.drone != drone);
             memory.unfit.insert(drone, (why, now));
         }
     }
@@ -715,7 +741,8 @@ impl Controller {
                 _ => "the rest of its part goes to another",
             };
             let text = format!("Drone {drone} {}: {rest}", why.text());
-            tracing::warn!(mission = %Key::of(subject.mission.as_ref()), drone, why = why.text(), "a part of a Mission is given up");
+            let failures = next.progress.failures;
+            tracing::warn!(mission = %Key::of(subject.mission.as_ref()), drone, why = why.text(), failures, "a part of a Mission is given up");
             let quiet = matches!(
                 why,
                 Why::Relieved | Why::Tired | Why::Drained | Why::Grounded | Why::Gone

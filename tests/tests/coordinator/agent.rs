@@ -66,6 +66,8 @@ pub struct State {
     pub refuses: Option<String>,
     /// Ticks that it takes from item to item.
     pub leg: u64,
+    /// It goes no farther on its plan than so many items.
+    pub waits_at: usize,
     route: RouteState,
     ticks: u64,
 }
@@ -130,6 +132,7 @@ impl State {
             reached: Reached::none(),
             refuses: None,
             leg: 2,
+            waits_at: usize::MAX,
             route: RouteState::default(),
             ticks: 0,
         }
@@ -193,7 +196,7 @@ impl State {
             self.at = Some((end.at.latitude_deg, end.at.longitude_deg, end.amsl.0 - 490.0));
             let next = Some(route.places.len());
             (self.route.last, self.route.next, self.route.order) = (route.number, next, Some(route));
-        } else if self.is_on_plan() && self.ticks.is_multiple_of(self.leg) {
+        } else if self.is_on_plan() && self.reached.count() < self.waits_at && self.ticks.is_multiple_of(self.leg) {
             let plan = self.plans.last().unwrap();
             let next = usize::from(self.reached.first_left());
             let Some(item) = plan.items.get(next) else { return };

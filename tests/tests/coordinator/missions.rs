@@ -7,6 +7,7 @@ use crate::field::{Coordinator, Field, PATIENCE};
 use crate::kstatus::until_mission;
 use crate::{Agent, crew};
 use model::assignment::{Desired, Order};
+use model::plan::item::Item;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -49,6 +50,18 @@ pub async fn until(field: &Field, what: &str, is: impl Fn(&Value) -> bool) -> Va
         .await
 }
 
+/// What Events say.
+fn said(field: &Field) -> String {
+    let all = field
+        .cluster()
+        .kubectl()
+        .json(["get", "events", "-n", "north"])
+        .unwrap();
+    let line = |event: &Value| format!("{} {}", event["reason"], event["message"]);
+    let lines = all["items"].as_array().into_iter().flatten().map(line);
+    lines.collect::<Vec<_>>().join("\n")
+}
+
 /// In so many ticks from item to item a vehicle never comes to the next.
 pub const WAITS: u64 = u64::MAX;
 
@@ -72,8 +85,8 @@ fn all_down(vehicles: &[Vehicle]) -> bool {
 pub async fn a_mission_is_flown_by_several_relieved_and_complete_whoever_leads(mut field: Field) {
     let coordinator = field.coordinator();
     let (vehicles, agents) = fliers(&field, &coordinator, &["n1", "n2", "n3"]);
-    let go_on = |leg| vehicles.iter().for_each(|vehicle| vehicle.state().leg = leg);
-    go_on(8);
+    let to = |count| vehicles.iter().for_each(|vehicle| vehicle.state().waits_at = count);
+    to(3);
     apply(
         &field,
         &json!({"route": route(24), "parallelism": 2, "altitudeStepMeters": 12}),
@@ -96,17 +109,14 @@ pub async fn a_mission_is_flown_by_several_relieved_and_complete_whoever_leads(m
         .unwrap();
     assert_eq!(drones["items"].as_array().unwrap().len(), 2);
 
-    // Where it has reached so many items it waits for the test.
-    let one_has_reached = async |field: &Field, count: usize| {
+    let two_have_reached = async |field: &Field, count: usize| {
         field
-            .until("one to have come so far on its plan", async || {
+            .until("two to have come so far on their plans", async || {
                 let reached: Vec<usize> = vehicles.iter().map(|vehicle| vehicle.state().reached.count()).collect();
-                let far = vehicles.iter().zip(&reached).find(|(_, reached)| **reached >= count);
-                far.map(|(vehicle, _)| vehicle).ok_or(format!("{reached:?}"))
+                let there = reached.iter().filter(|reached| **reached == count).count();
+                (there == 2).then_some(()).ok_or(format!("{reached:?}"))
             })
-            .await
-            .state()
-            .leg = WAITS;
+            .await;
     };
     let plans = || {
         vehicles
@@ -116,7 +126,7 @@ pub async fn a_mission_is_flown_by_several_relieved_and_complete_whoever_leads(m
     };
 
     // No vehicle was ordered up before its plan was on board, and the order names it.
-    one_has_reached(&field, 3).await;
+    two_have_reached(&field, 3).await;
     for vehicle in &vehicles {
         let state = vehicle.state();
         for order in &state.orders {
@@ -127,35 +137,34 @@ pub async fn a_mission_is_flown_by_several_relieved_and_complete_whoever_leads(m
             }
         }
     }
-    field
-        .until("both to have their plans", async || {
-            (plans() == 2).then_some(()).ok_or(plans().to_string())
-        })
-        .await;
+    assert_eq!(plans(), 2);
 
     // Another leader makes the same plans: no vehicle gets a new one.
     drop(agents);
     drop(coordinator);
+    let connect = |coordinator: &Coordinator| -> Vec<Agent> {
+        let agent = |vehicle| Agent::start(vehicle, &coordinator.address);
+        vehicles.iter().map(agent).collect()
+    };
     let coordinator = field.coordinator();
-    let _agents: Vec<Agent> = vehicles
-        .iter()
-        .map(|vehicle| Agent::start(vehicle, &coordinator.address))
-        .collect();
-    go_on(8);
-    one_has_reached(&field, 6).await;
+    let agents = connect(&coordinator);
+    to(6);
+    two_have_reached(&field, 6).await;
     assert_eq!(plans(), 2, "one each, and the same under each leader");
 
-    // One is near its reserve: it comes home, and the rest of its part is flown by another.
-    let tired = vehicles
-        .iter()
-        .max_by_key(|vehicle| vehicle.state().reached.count())
-        .unwrap();
+    // When the next leader comes, one is near its reserve: it comes home, and the rest of its part, and no more, is flown by another.
+    let items = |vehicle: &Vehicle| vehicle.state().plans.last().map_or(0, |plan| plan.items.len());
+    let tired = vehicles.iter().max_by_key(|vehicle| items(vehicle)).unwrap();
     let node = tired.state().node.clone();
     let drones = field.read("namespaces/north/drones");
     let mut drones = drones["items"].as_array().unwrap().iter();
     let of_it = drones.find(|drone| drone["spec"]["nodeName"] == node.as_str()).unwrap();
     let first = of_it["metadata"]["name"].as_str().unwrap().to_owned();
+    drop(agents);
+    drop(coordinator);
     tired.state().battery = 24;
+    let coordinator = field.coordinator();
+    let _agents = connect(&coordinator);
     until(&field, "another to have the rest", |object| {
         let parts = object["status"]["parts"].as_array();
         let flown = object["status"]["flown"].as_array();
@@ -163,7 +172,7 @@ pub async fn a_mission_is_flown_by_several_relieved_and_complete_whoever_leads(m
             && flown.is_some_and(|flown| !flown.is_empty())
     })
     .await;
-    go_on(8);
+    to(usize::MAX);
     let timeout = format!("--timeout={}s", (2 * PATIENCE).as_secs());
     field
         .cluster()
@@ -182,7 +191,24 @@ pub async fn a_mission_is_flown_by_several_relieved_and_complete_whoever_leads(m
         (&object["status"]["done"], &object["status"]["completed"]),
         (&json!("100%"), &json!(1))
     );
-    assert_eq!(object["status"]["failures"], 0);
+    assert_eq!(
+        object["status"]["failures"],
+        0,
+        "{}\n{}",
+        object["status"],
+        said(&field)
+    );
+    let places = |items: &[Item]| -> Vec<(f64, f64)> {
+        let places = items.iter().filter_map(|item| item.params[4].zip(item.params[5]));
+        places.collect()
+    };
+    let flown = places(&tired.state().plans[0].items[2..5]);
+    for vehicle in vehicles.iter().filter(|vehicle| vehicle.state().node != node) {
+        for plan in &vehicle.state().plans {
+            let again = places(&plan.items).into_iter().find(|place| flown.contains(place));
+            assert_eq!(again, None, "{} of {flown:?}", vehicle.state().node);
+        }
+    }
     until_mission(&field, "Current").await;
 
     // All come home, and their Drones are gone.

@@ -5,7 +5,7 @@
 //! may be free. Must not: check a vehicle, or read a clock.
 
 use crate::cluster::key::Key;
-use crate::cluster::world::owner;
+use crate::cluster::world::{mission, owner};
 use crds::Drone;
 use fleet::planning::binding::NoVehicle;
 use model::ids::NodeName;
@@ -38,6 +38,8 @@ pub struct VehicleRequest {
     namespace: Option<String>,
     /// `metadata.uid` of the Swarm that controls it.
     swarm: Option<String>,
+    /// Whether a Mission controls it.
+    is_for_mission: bool,
     /// `spec.nodeSelector`.
     pub selector: BTreeMap<String, String>,
     /// `spec.failsafe.reservePercent`.
@@ -51,6 +53,7 @@ impl VehicleRequest {
         Self {
             namespace: drone.metadata.namespace.clone(),
             swarm: owner(drone).map(|(uid, _)| uid.to_owned()),
+            is_for_mission: mission(drone).is_some(),
             selector: drone.spec.node_selector.clone(),
             reserve: drone.spec.failsafe.as_ref().map(|failsafe| failsafe.reserve_percent),
         }

@@ -7,7 +7,7 @@ use crate::cluster::api::{self, ApiError};
 use crate::cluster::claims::{self, Outcome};
 use crate::cluster::confirm;
 use crate::cluster::events::Note;
-use crate::cluster::world::{Found, NodeFacts, Reservation, Shortlist, VehicleRequest, World, owner};
+use crate::cluster::world::{Found, NodeFacts, Reservation, Shortlist, VehicleRequest, World, mission, owner};
 use crate::controllers::facts::{DroneSnapshot, Observer};
 use crate::controllers::plans::Resting;
 use crate::controllers::takeoff_slots::policy;
@@ -15,6 +15,7 @@ use crate::ground;
 use crds::{Drone, labels};
 use fleet::planning::binding::{Candidate, NoVehicle, Requirements, choose, suits};
 use fleet::planning::drone::Claimed;
+use fleet::planning::drone::on_mission::NEAR_RESERVE;
 use fleet::planning::drone::status::Binding;
 use kube::ResourceExt;
 use kube::api::{Api, Patch};
@@ -331,16 +332,20 @@ fn where_others_fly(observer: &Observer, snapshot: &DroneSnapshot) -> Option<Wgs
 /// again.
 const ABOVE_RELIEF: u8 = 2;
 
-/// A vehicle that would have to be relieved as soon as it is up is of no use to a Swarm, and two such would replace each other
+/// A vehicle that would have to be relieved as soon as it is up is of no use to a Swarm or a Mission, and two such would replace each other
 /// for ever.
 fn least_battery(world: &World, snapshot: &DroneSnapshot) -> Percent {
     let reserve = snapshot.facts.failsafe.reserve;
+    let higher = |than: Percent, by: u8| {
+        Percent::new(than.get().saturating_add(by).min(99)).map_or(than, |above| above.max(than))
+    };
     let swarm = owner(&snapshot.drone).and_then(|(swarm, _)| world.swarm_of_uid(swarm));
-    swarm.map_or(reserve, |swarm| {
-        let relief = policy(&swarm).rotate_at.max(reserve);
-        let above = Percent::new(relief.get().saturating_add(ABOVE_RELIEF).min(99)).unwrap_or(relief);
-        relief.max(above)
-    })
+    let relief = match swarm {
+        Some(swarm) => policy(&swarm).rotate_at.max(reserve),
+        None if mission(&snapshot.drone).is_some() => higher(reserve, NEAR_RESERVE),
+        None => return reserve,
+    };
+    higher(relief, ABOVE_RELIEF)
 }
 
 fn check<'a>(

@@ -171,13 +171,18 @@ fn begun(step: f64, written: bool) -> (Mission, PlanDigest) {
 
 /// A field in which the vehicle of Drone `m` flies the plan `digest` for this Mission.
 fn in_the_air(mission: &Mission, digest: &PlanDigest) -> (Field, Arc<Drone>) {
+    in_the_air_with(mission, digest, |_| {})
+}
+
+/// The same, with another report of it.
+fn in_the_air_with(mission: &Mission, digest: &PlanDigest, change: impl FnOnce(&mut Report)) -> (Field, Arc<Drone>) {
     let field = Field::new(std::slice::from_ref(mission), Duration::ZERO);
     let observer = &field.controller.observer;
     node(observer, "m", false);
     let drone = bound(observer, "m", for_a_mission);
     let name = NodeName::parse("m").unwrap();
     let epoch = observer.sessions.open(&name, 1).unwrap().epoch;
-    let report = Report {
+    let mut report = Report {
         link_alive: true,
         truth: FlightTruth::Airborne(model::vehicle::Airborne::InAir),
         plan: model::plan::PlanReport {
@@ -188,6 +193,7 @@ fn in_the_air(mission: &Mission, digest: &PlanDigest) -> (Field, Arc<Drone>) {
         },
         ..Report::of_nothing(name.clone())
     };
+    change(&mut report);
     observer.sessions.report(&name, epoch, report);
     (field, drone)
 }
@@ -202,6 +208,36 @@ async fn a_new_leader_names_a_vehicle_in_the_air_the_plan_that_is_written_down_t
         other => panic!("{other:?}"),
     };
     assert_eq!(named, digest);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_leader_counts_what_a_vehicle_has_flown_before_it_judges_it() {
+    let (mission, digest) = begun(10.0, true);
+    let all = Job::of(&mission.spec, None).unwrap().work.whole();
+    for (reached, finished) in [(2, false), (u16::MAX, true)] {
+        let (mut field, _) = in_the_air_with(&mission, &digest, |report| {
+            report.held = Some(model::assignment::Held {
+                uid: model::ids::DroneUid("uid-m".to_owned()),
+                term: model::ids::Term(1),
+                generation: 1,
+                grounded: false,
+                settled: false,
+                details: None,
+            });
+            report.battery = Some(model::vehicle::Battery {
+                remaining: model::units::Percent::new(24),
+                voltage: None,
+                charge: model::vehicle::Charge::Fine,
+            });
+            report.plan.reached = model::plan::Reached::of([(0, reached)]);
+            report.plan.finished = finished;
+        });
+        field.calls_after(Duration::ZERO).await;
+        let progress = &field.controller.memories["uid-survey"].progress;
+        assert_eq!(progress.failures, 0, "near its reserve, but not in vain");
+        assert!(!progress.flown.is_empty(), "{progress:?}");
+        assert_eq!(progress.all_flown() == all, finished, "{progress:?}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

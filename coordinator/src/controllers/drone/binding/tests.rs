@@ -143,6 +143,23 @@ async fn a_vehicle_that_was_found_for_another_is_judged_anew() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_vehicle_that_a_mission_would_relieve_at_once_is_not_chosen_for_it() {
+    for (percent, fits) in [(27, false), (28, true)] {
+        let field = Field::new();
+        for node in NODES {
+            field.report(node, percent, FlightTruth::Disarmed);
+        }
+        let of_swarm = field.drone("a", None);
+        let mut drone = Drone::clone(&of_swarm.drone);
+        for owner in drone.metadata.owner_references.iter_mut().flatten() {
+            "Mission".clone_into(&mut owner.kind);
+        }
+        let snapshot = DroneSnapshot::of(&field.binder.observer, Arc::new(drone));
+        assert_eq!(field.find(&snapshot).is_ok(), fits, "{percent} %");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn each_gets_another_vehicle_and_who_gets_none_is_told_of_the_next_that_may_be_free() {
     let field = Field::new();
     let snapshots: Vec<DroneSnapshot> = ["a", "b", "c", "d"].map(|name| field.drone(name, None)).into();

@@ -58,7 +58,7 @@ pub struct Question<'a> {
 }
 
 /// A battery is near its reserve when no more than this is left above it, percent.
-const NEAR_RESERVE: u8 = 5;
+pub const NEAR_RESERVE: u8 = 5;
 
 /// Another is to be sent in time when no more than this is left above it, percent.
 const SOON_NEAR_RESERVE: u8 = 15;

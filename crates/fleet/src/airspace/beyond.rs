@@ -131,6 +131,18 @@ pub(super) fn returning(last: &Heard, home: Local, return_height: f64) -> Volume
     ])
 }
 
+/// Where a vehicle will be that comes down where it was last observed, to the ground at the altitude of its home.
+pub(super) fn descending(last: &Heard, home: Local) -> Volume {
+    let (over_ground, in_height) = (last.margin.horizontal.0, last.margin.vertical.0);
+    let ground = last.at.at_height(last.at.up.min(home.up));
+    Volume::Tubes(vec![Tube::around(
+        &[last.at, ground],
+        over_ground,
+        in_height,
+        in_height,
+    )])
+}
+
 /// Where the failsafes of a vehicle may take it that is anywhere on `way`: down to the ground where it is, and home in a straight line, no
 /// lower than now and no higher than `return_height` if it is below that (both stacks climb less near home: `RTL_CONE_SLOPE`,
 /// `RTL_CONE_ANG`), and down.

@@ -7,7 +7,7 @@
 //!   Ground, Air --granted--> Air, the whole route --reports--> Air, what is left of it --its agent holds--> Air, one place
 //!   any --its agent has taken the order and is down--> Ground;  any --its agent has let go of it--> Other
 
-use super::beyond::{FORESEEN, Heard, back_to, drift, failsafe, flies_on, returning};
+use super::beyond::{FORESEEN, Heard, back_to, descending, drift, failsafe, flies_on, returning};
 use super::index::Key;
 use super::{Margin, Route, Rules, Tube, Volume};
 use model::geo::Local;
@@ -59,6 +59,8 @@ pub enum Doing {
     },
     /// In the air, on the way home by its autopilot's own return (RTL), whoever ordered it.
     Returning,
+    /// In the air, and its autopilot lands it where it is (LAND), whoever ordered it; a pilot may steer it meanwhile.
+    Descending,
     /// In the air, and Skein does not fly it: a pilot or a failsafe does, or it is not known. The agent has dropped any route.
     Other,
 }
@@ -147,9 +149,16 @@ pub(super) enum State {
     /// With what it would fly if an order that is under way to it arrived.
     Other {
         way: Option<Route>,
-        /// Its autopilot brings it home.
-        returns: bool,
+        by_itself: ByItself,
     },
+}
+
+/// What the autopilot of a vehicle does that Skein does not fly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ByItself {
+    Anything,
+    Returns,
+    Lands,
 }
 
 /// What one vehicle owns, and why.
@@ -167,6 +176,8 @@ pub(super) struct Claim {
     also: Option<Route>,
     /// Where it may take off at any moment, by an order without a route.
     pub(super) takeoff: Option<Route>,
+    /// The way down to its home, over which it is to land: by an order without a route, or by itself.
+    pub(super) landing: Option<Route>,
 }
 
 impl Claim {
@@ -181,6 +192,7 @@ impl Claim {
             state: State::Unheard,
             also: None,
             takeoff: None,
+            landing: None,
         }
     }
 
@@ -260,14 +272,18 @@ impl Claim {
                     (self.granted, self.flown) = (observed.order, observed.order);
                 }
             },
-            Doing::Other | Doing::Returning => {
+            Doing::Other | Doing::Returning | Doing::Descending => {
                 let way = match &self.state {
                     State::Air { way, .. } if under_way => Some(way.clone()),
                     State::Other { way, .. } if under_way => way.clone(),
                     _ => None,
                 };
-                let returns = observed.doing == Doing::Returning;
-                self.state = State::Other { way, returns };
+                let by_itself = match observed.doing {
+                    Doing::Returning => ByItself::Returns,
+                    Doing::Descending => ByItself::Lands,
+                    _ => ByItself::Anything,
+                };
+                self.state = State::Other { way, by_itself };
             }
         }
         let before = self.last.as_ref().map(|last| (last.heard, last.at));
@@ -326,15 +342,22 @@ impl Claim {
         let last = self.last.as_ref()?;
         let turns = matches!(self.state, State::Other { .. });
         let ahead = Volume::Tubes(vec![flies_on(last, turns, rules, now)]);
-        Some(match self.state {
-            State::Other { returns: true, .. } => ahead.and(returning(last, self.known.home, self.known.return_height)),
-            _ => ahead,
+        let State::Other { by_itself, .. } = &self.state else {
+            return Some(ahead);
+        };
+        Some(match by_itself {
+            ByItself::Returns => ahead.and(returning(last, self.known.home, self.known.return_height)),
+            ByItself::Lands => ahead.and(descending(last, self.known.home)),
+            ByItself::Anything => ahead,
         })
     }
 
     /// Whether its autopilot brings it home.
     pub(super) const fn returns(&self) -> bool {
-        matches!(self.state, State::Other { returns: true, .. })
+        let State::Other { by_itself, .. } = &self.state else {
+            return false;
+        };
+        matches!(by_itself, ByItself::Returns)
     }
 
     /// The part of its route on which it can stop. Its agent must know no other order.
@@ -389,16 +412,17 @@ impl Claim {
                 Volume::Tubes(vec![column.on_the_ground()])
             }
             State::Air { way, .. } => way.volume(last.margin),
-            State::Other { way, returns } => {
+            State::Other { way, by_itself } => {
                 let heard = now.since(last.heard) <= rules.silent_after;
-                let there = match self.foreseen(now, rules).filter(|_| *returns && heard) {
-                    Some(home) => home,
-                    None => drifts(last.heard),
+                let there = match (by_itself, self.foreseen(now, rules)) {
+                    (ByItself::Returns, Some(home)) if heard => home,
+                    (ByItself::Lands, _) => drifts(last.heard).and(descending(last, self.known.home)),
+                    _ => drifts(last.heard),
                 };
                 way.iter().fold(there, |there, way| there.and(way.volume(last.margin)))
             }
         };
-        let besides = self.also.iter().chain(&self.takeoff);
+        let besides = self.also.iter().chain(&self.takeoff).chain(&self.landing);
         let claimed = besides.fold(claimed, |claimed, route| claimed.and(route.volume(last.margin)));
         match (self.unsteady(now, rules), &self.state) {
             (Some(Unsteady::Astray), State::Air { way, .. }) => {

@@ -105,6 +105,14 @@ impl Claims {
         }
     }
 
+    /// A vehicle over its home is to land along `route`; `None`: it is not any more.
+    pub fn claim_landing(&mut self, vehicle: &NodeName, route: Option<Route>, now: Moment) {
+        if let Some(entry) = self.vehicles.get_mut(vehicle).filter(|entry| entry.landing != route) {
+            entry.landing = route;
+            self.refresh(vehicle, now);
+        }
+    }
+
     /// A person has said that this vehicle is not in the air any more, or its node was found to be gone for good.
     pub fn forget(&mut self, vehicle: &NodeName) {
         if let Some(entry) = self.vehicles.remove(vehicle) {
@@ -117,8 +125,8 @@ impl Claims {
     pub fn observe(&mut self, vehicle: &NodeName, observed: Observation, now: Moment) {
         let rules = self.rules;
         // A route that no leader has granted is no claim: the vehicle may fly anywhere.
-        let granted_by_none =
-            observed.order > self.last_number() && !matches!(observed.doing, Doing::Grounded | Doing::Returning);
+        let by_itself = matches!(observed.doing, Doing::Grounded | Doing::Returning | Doing::Descending);
+        let granted_by_none = observed.order > self.last_number() && !by_itself;
         let Some(entry) = self.vehicles.get_mut(vehicle) else {
             return;
         };

@@ -19,7 +19,7 @@ mod takeoff;
 
 pub use accuracy::badly_known;
 pub use avoid::{Action, Endangered};
-pub use observed::{observation, position_time, returns};
+pub use observed::{descends, observation, position_time, returns};
 pub use plan_way::{Corridor, flies_as_written};
 pub use sites::Sites;
 pub use sky::Sky;
@@ -42,6 +42,7 @@ use observed::{never_flew, observation_on_plan, ordered_height};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Vehicles cross no higher than this above the lowest home, meters: as high as a Drone may be asked to hold.
 const CEILING: f64 = 120.0;
@@ -69,6 +70,9 @@ pub const CROSSED_STATION: &str = "its way home";
 
 /// Why a vehicle whose home is not known has no route.
 pub const NO_HOME: &str = "waits for its autopilot to report its home position (HOME_POSITION)";
+
+/// Reports that come so long after a person has declared a vehicle to be down were made after that word.
+const DECLARED_COUNTS_FOR: Duration = Duration::from_secs(5);
 
 /// A vehicle that holds above its home is there within this, meters over ground and in height.
 const ABOVE_HOME: (f64, f64) = (2.5, 2.0);
@@ -155,7 +159,7 @@ pub struct Site {
     /// The Geofences of each vehicle; `None`: not known yet.
     fences: Option<BTreeMap<NodeName, Vec<Arc<Wanted>>>>,
     /// Vehicles that a person has declared to be out of the air.
-    declared_down: BTreeSet<NodeName>,
+    declared_down: BTreeMap<NodeName, Option<Moment>>,
     /// Vehicles of other sites that may come into this one, and whether each may move.
     guests: BTreeMap<NodeName, bool>,
 }
@@ -184,7 +188,7 @@ impl Site {
             plans: BTreeMap::new(),
             granted_plans: BTreeMap::new(),
             fences: Some(BTreeMap::new()),
-            declared_down: BTreeSet::new(),
+            declared_down: BTreeMap::new(),
             guests: BTreeMap::new(),
         })
     }
@@ -202,14 +206,15 @@ impl Site {
     }
 
     /// A person has declared that the vehicle of `node` is not in the air any more: its Drone was released by force (invariant 19). It owns
-    /// nothing once its agent is disconnected and no Drone names its node.
+    /// nothing once its agent is disconnected and no Drone names its node, unless it was observed in the air since.
     pub fn declare_down(&mut self, node: &NodeName) {
-        self.declared_down.insert(node.clone());
+        self.declared_down.insert(node.clone(), None);
     }
 
     /// Takes in all vehicles as they are `now`, and grants the next routes.
     pub fn update(&mut self, vehicles: &BTreeMap<NodeName, Expected<'_>>, now: Moment) {
         self.forget(vehicles);
+        self.doubt_declared_down(vehicles, now);
         self.take_in_accuracies(vehicles);
         for (node, expected) in vehicles {
             self.take_in(node, expected, now);
@@ -295,7 +300,7 @@ impl Site {
             return;
         };
         let gone = match observed.doing {
-            Doing::Grounded | Doing::Other | Doing::Returning => true,
+            Doing::Grounded | Doing::Other | Doing::Returning | Doing::Descending => true,
             Doing::Holding { .. } | Doing::Flying { .. } | Doing::Upright { .. } => report.route.order.is_none(),
         };
         if gone
@@ -314,7 +319,12 @@ impl Site {
         if is_over || is_another {
             self.measured_from.remove(node);
         }
+        // Its order ends over its home: the way down is none of its route.
+        let is_to_land = expected.desire == Desire::Home && matches!(report.truth, FlightTruth::Airborne(_));
+        let home = home.filter(|home| is_to_land && home.over_ground(observed.at) <= ABOVE_HOME.0);
+        let way_down = home.and_then(|home| Route::through([observed.at, observed.at.at_height(home.up)]).ok());
         self.claims.observe(node, observed, now);
+        self.claims.claim_landing(node, way_down, now);
         if let Desire::At(station) = expected.desire
             && let Some(off) = self.off(node, report, &station)
         {
@@ -340,15 +350,27 @@ impl Site {
         let claims = &self.claims;
         let on_ground = |node: &NodeName| claims.place(node).is_some_and(|(_, on_ground)| on_ground);
         let gone = self.expected.iter().filter(|(node, heard)| {
-            let is_down = !**heard || on_ground(node) || self.declared_down.contains(*node);
+            let is_down = !**heard || on_ground(node) || self.declared_down.contains_key(*node);
             !vehicles.contains_key(*node) && is_down
         });
         let gone: Vec<NodeName> = gone.map(|(node, _)| node.clone()).collect();
         // A later flight is another matter.
-        self.declared_down.retain(|node| !on_ground(node));
+        self.declared_down.retain(|node, _| !on_ground(node));
         for node in gone {
             self.forget_vehicle(&node);
         }
+    }
+
+    /// What was observed after a person's word counts for more than that.
+    fn doubt_declared_down(&mut self, vehicles: &BTreeMap<NodeName, Expected<'_>>, now: Moment) {
+        self.declared_down.retain(|node, declared| {
+            let declared = *declared.get_or_insert(now);
+            let report = vehicles.get(node).and_then(|expected| expected.report);
+            report.is_none_or(|(report, received)| {
+                let is_later = received.since(declared) > DECLARED_COUNTS_FOR;
+                !(is_later && matches!(report.truth, FlightTruth::Airborne(_)))
+            })
+        });
     }
 
     fn forget_vehicle(&mut self, node: &NodeName) {

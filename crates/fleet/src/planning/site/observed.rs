@@ -42,6 +42,14 @@ pub fn returns(report: &Report) -> bool {
     report.mode.as_deref().is_some_and(|mode| RETURN_MODES.contains(&mode))
 }
 
+/// Modes in which an autopilot comes down where it is, by their own names.
+const LAND_MODES: [&str; 3] = ["LAND", "AUTO.LAND", "AUTO.PRECLAND"];
+
+/// Whether the autopilot brings its vehicle down where it is.
+pub fn descends(report: &Report) -> bool {
+    report.mode.as_deref().is_some_and(|mode| LAND_MODES.contains(&mode))
+}
+
 /// What `report`, which was received at `received`, says of airspace; `None` when it does not say where the vehicle is or whether it
 /// flies. `desire` is what its Drone asks for: one that is to hold above its home climbs there by itself.
 #[must_use]
@@ -75,13 +83,14 @@ pub(super) fn observation_on_plan(
         Desire::AboveHome(height) if flies => Some(home_amsl + ordered_height(report).unwrap_or(height).0),
         _ => None,
     };
-    let in_other_hands = matches!(
-        report.activity,
-        Activity::HandsOff(_) | Activity::Failsafe | Activity::LowBattery
-    );
+    let (lands, in_other_hands) = match report.activity {
+        Activity::Landing => (true, false),
+        Activity::Failsafe | Activity::LowBattery => (descends(report), !descends(report)),
+        Activity::HandsOff(_) => (false, true),
+        _ => (false, false),
+    };
     let on_plan = plan.filter(|plan| report.plan.held.as_ref() == Some(plan.digest));
     let is_granted = plan.is_some_and(|plan| plan.is_granted);
-    let lands = report.activity == Activity::Landing;
     let doing = match report.truth {
         FlightTruth::Unknown(_) => return None,
         // Its own way, wherever it is on it: from the order to take off until it holds at the end, or has let go of it.
@@ -120,9 +129,10 @@ pub(super) fn observation_on_plan(
             _ => Doing::Grounded,
         },
         FlightTruth::Airborne(up) if in_other_hands => {
-            match home.is_some() && up != Airborne::Landing && returns(report) {
-                true => Doing::Returning,
-                false => Doing::Other,
+            match home.map(|_| up == Airborne::Landing || descends(report)) {
+                Some(true) => Doing::Descending,
+                Some(false) if returns(report) => Doing::Returning,
+                Some(false) | None => Doing::Other,
             }
         }
         FlightTruth::Airborne(up) if lands || up == Airborne::Landing => Doing::Upright {

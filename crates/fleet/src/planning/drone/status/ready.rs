@@ -9,7 +9,7 @@ use crate::planning::drone::height::Height;
 use crate::planning::drone::way_home::WayHome;
 use crate::planning::drone::{Facts, Ground};
 use crate::planning::node_use::{Lift, NoLift};
-use crate::planning::site::{OffStation, badly_known, returns};
+use crate::planning::site::{OffStation, badly_known, descends, returns};
 use model::assignment::Held;
 use model::report::{Activity, HandsOff, Report};
 use model::units::AltitudeAboveHome;
@@ -207,10 +207,12 @@ fn as_ordered(q: &Question<'_>, report: &Report) -> (Phase, &'static str, String
             "the coordinator was lost and the vehicle flies its failsafe",
         ),
         (_, Activity::LowBattery) => {
-            let does = match report.mode.as_deref() {
-                _ if returns(report) => "returns home to land",
-                Some("LAND" | "AUTO.LAND") => "lands where it is",
-                Some(_) | None => "is brought down",
+            let does = if returns(report) {
+                "returns home to land"
+            } else if descends(report) {
+                "lands where it is"
+            } else {
+                "is brought down"
             };
             (
                 Phase::Interrupted,

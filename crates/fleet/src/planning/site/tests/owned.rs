@@ -2,6 +2,7 @@
 
 use super::*;
 use model::owned_airspace::{Owned, Piece};
+use model::report::HandsOff;
 
 fn pieces(site: &Site, name: &str) -> Vec<Piece> {
     match site.owned(&node(name)) {
@@ -51,4 +52,35 @@ fn it_is_where_a_vehicle_stands_and_all_of_its_way_as_soon_as_it_has_one() {
     );
     site.rest();
     assert_eq!(site.owned(&node("a")), None, "nothing looks after it any more");
+}
+
+#[test]
+fn one_that_lands_by_a_failsafe_or_by_itself_owns_the_way_down() {
+    for activity in [
+        Activity::LowBattery,
+        Activity::Failsafe,
+        Activity::HandsOff(HandsOff::AutopilotFailsafe),
+    ] {
+        let mut site = new();
+        let mut vehicles = [
+            vehicle("a", 0.0, Desire::AboveHome(AltitudeAboveHome(60.0))),
+            vehicle("b", 60.0, Desire::At(station(0.0, 0.0, 12.0))),
+        ];
+        (vehicles[0].up, vehicles[0].activity) = (59.0, activity);
+        for second in 0..3 {
+            vehicles[0].up -= 1.5;
+            let mut reports: Vec<Report> = vehicles.iter().map(|vehicle| vehicle.report(at(second))).collect();
+            reports[0].mode = Some("LAND".to_owned());
+            take_in(&mut site, &vehicles, &reports, second);
+        }
+        let owned = pieces(&site, "a");
+        assert!(has(&owned, (0.0, 0.0), SEA + 5.0), "{activity:?}: {owned:?}");
+        assert!(
+            site.route(&node("b")).is_none(),
+            "{activity:?}: sent below one that lands"
+        );
+        let is_ours = activity != Activity::HandsOff(HandsOff::AutopilotFailsafe);
+        let drifts = has(&owned, (25.0, 0.0), SEA + 55.0);
+        assert_eq!(drifts, !is_ours, "{activity:?}: {owned:?}");
+    }
 }

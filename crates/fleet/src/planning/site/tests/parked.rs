@@ -23,6 +23,23 @@ fn a_lost_vehicle_owns_nothing_once_a_person_has_declared_it_down_and_its_agent_
 }
 
 #[test]
+fn a_vehicle_that_is_observed_in_the_air_long_after_it_was_declared_down_is_not_forgotten_when_its_stream_breaks() {
+    let mut site = new();
+    let mut lost = vehicle("b", 0.0, Desire::Nothing);
+    (lost.up, lost.activity) = (20.0, Activity::Landing);
+    let mut vehicles = vec![vehicle("a", 40.0, Desire::At(station(0.0, 0.0, 20.0))), lost];
+    update(&mut site, &vehicles, 0);
+    site.declare_down(&node("b"));
+    for second in 1..10 {
+        update(&mut site, &vehicles, second);
+    }
+    vehicles.pop();
+    update(&mut site, &vehicles, 10);
+    update(&mut site, &vehicles, 11);
+    assert!(site.route(&node("a")).is_none(), "it was in the air a second ago");
+}
+
+#[test]
 fn nothing_new_is_granted_in_the_air_while_geofences_are_not_known_but_the_way_home() {
     let mut site = new();
     let mut vehicles = [vehicle("a", 0.0, Desire::At(station(0.0, 60.0, 20.0)))];

@@ -80,3 +80,33 @@ fn a_way_home_through_the_station_of_another_is_said_before_the_takeoff() {
     let (site, _) = one_on_the_way_home_of_the_other((20.0, 40.0), 60.0);
     assert_eq!(site.crossed_station(&node("a")), None);
 }
+
+#[test]
+fn nobody_comes_to_hold_below_one_that_waits_over_its_home_to_land() {
+    let mut site = new();
+    let mut vehicles = [
+        vehicle("a", 0.0, Desire::At(station(0.0, 120.0, 20.0))),
+        vehicle("b", 40.0, Desire::Nothing),
+    ];
+    let (ended, _) = run(&mut site, &mut vehicles, 0);
+    (vehicles[1].desire, vehicles[1].roams) = (Desire::At(station(0.0, 0.0, 20.0)), true);
+    let (ended, _) = run(&mut site, &mut vehicles, ended + 1);
+    assert!((vehicles[1].up - 20.0).abs() < 0.1, "b is over the home of a");
+    vehicles[0].desire = Desire::Home;
+    for second in ended + 1..ended + 60 {
+        update(&mut site, &vehicles, second);
+        for vehicle in &mut vehicles {
+            vehicle.step(&site);
+        }
+    }
+    let [a, b] = &vehicles;
+    assert!(a.at.1.abs() < 0.1 && a.up > 20.0, "{:?} {}", a.at, a.up);
+    let beside = (a.at.0 - b.at.0).hypot(a.at.1 - b.at.1) > 9.0;
+    assert!(
+        beside || b.up > a.up,
+        "{:?} at {} m, below one at {} m",
+        b.at,
+        b.up,
+        a.up
+    );
+}

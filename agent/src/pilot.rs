@@ -171,7 +171,11 @@ impl Pilot {
             normalizer: Normalizer::default().flying_from(home_before),
             streams: Streams::default(),
             home_asked: None,
-            vehicle: Vehicle::default(),
+            // Somebody may have moved home in flight.
+            vehicle: Vehicle {
+                home: home_before.map(|home| home.amsl),
+                ..Vehicle::default()
+            },
             memory,
             contact: Contact::none_since(now),
             gauge: Gauge::default(),
@@ -514,6 +518,7 @@ impl Pilot {
             stands_down: self.state.stand_downs.now.is_some(),
             memory: &self.memory,
             battery: self.gauge.levels(now),
+            near_reserve: self.near_reserve.was(),
             preflight: self.clearance(now),
             rules: self.rules_clearance(now),
             plan: self.keeper.stage(self.named_plan()),

@@ -200,21 +200,22 @@ pub fn command(step: &Step, autopilot: Autopilot, home: Option<AltitudeAmsl>) ->
         }
         Step::ChangeHeight { altitude, at } => {
             let command = MavCmd::MAV_CMD_DO_REPOSITION;
+            let z = narrow(home.ok_or(NoRecipe::HomeUnknown)?.up(*altitude).0);
             match autopilot {
-                // Only while it is in GUIDED: the mode is not changed.
+                // Only while it is in GUIDED: the mode is not changed. Above sea level, since somebody may have moved home in flight.
                 Autopilot::ArduPilot => Command {
                     command,
                     params: [-1.0, 0.0, 0.0, 0.0],
                     place: Place::At(*at),
-                    z: narrow(altitude.0),
-                    form: int,
+                    z,
+                    form: Form::Int(MavFrame::MAV_FRAME_GLOBAL),
                 },
                 // It holds the place that it holds. The flag for a change of mode has to be set, to the one that it is in.
                 Autopilot::Px4 => Command {
                     command,
                     params: [-1.0, 1.0, 0.0, NAN],
                     place: Place::NotUsed,
-                    z: narrow(home.ok_or(NoRecipe::HomeUnknown)?.up(*altitude).0),
+                    z,
                     form: int,
                 },
             }
@@ -371,23 +372,17 @@ mod tests {
             (m.frame, m.x, m.y, m.z, m.param2)
         };
         assert_eq!(
-            message(Autopilot::ArduPilot, None),
-            (
-                MavFrame::MAV_FRAME_GLOBAL_RELATIVE_ALT,
-                473_977_420,
-                85_455_940,
-                25.0,
-                0.0
-            )
+            message(Autopilot::ArduPilot, Some(AltitudeAmsl(488.5))),
+            (MavFrame::MAV_FRAME_GLOBAL, 473_977_420, 85_455_940, 513.5, 0.0)
         );
         assert_eq!(
             message(Autopilot::Px4, Some(AltitudeAmsl(488.5))),
             (MavFrame::MAV_FRAME_GLOBAL, i32::MAX, i32::MAX, 513.5, 1.0)
         );
-        assert_eq!(
-            command(&change_height(), Autopilot::Px4, None),
-            Err(NoRecipe::HomeUnknown)
-        );
+        for autopilot in [Autopilot::ArduPilot, Autopilot::Px4] {
+            let unknown = command(&change_height(), autopilot, None);
+            assert_eq!(unknown, Err(NoRecipe::HomeUnknown), "{autopilot:?}");
+        }
     }
 
     #[test]

@@ -8,9 +8,9 @@ use agent::outgoing::{Outgoing, Written};
 use agent::pilot::Pilot;
 use agent::state_file::State;
 use link::dialect::{
-    AUTOPILOT_VERSION_DATA, COMMAND_ACK_DATA, EXTENDED_SYS_STATE_DATA, HEARTBEAT_DATA, HOME_POSITION_DATA,
-    MavAutopilot, MavCmd, MavLandedState, MavMessage, MavModeFlag, MavResult, MavSysStatusSensor, MavType,
-    PARAM_VALUE_DATA, SYS_STATUS_DATA,
+    AUTOPILOT_VERSION_DATA, COMMAND_ACK_DATA, EXTENDED_SYS_STATE_DATA, GLOBAL_POSITION_INT_DATA, HEARTBEAT_DATA,
+    HOME_POSITION_DATA, MavAutopilot, MavCmd, MavLandedState, MavMessage, MavModeFlag, MavResult, MavSysStatusSensor,
+    MavType, PARAM_VALUE_DATA, SYS_STATUS_DATA,
 };
 use link::{Frame, LinkEvent};
 use mavlink::MavHeader;
@@ -22,7 +22,7 @@ use model::reported_flight::ReportedFlight;
 use model::route_order::OrderNumber;
 use model::stand_down::{StandUp, StoodDown};
 use model::time::Moment;
-use model::units::{Address, AltitudeAboveHome, SystemId};
+use model::units::{Address, AltitudeAboveHome, AltitudeAmsl, SystemId};
 use model::vehicle::{FlightTruth, HardwareUid, WhyUnknown};
 use orders::assignment;
 use std::time::Duration;
@@ -610,4 +610,65 @@ fn a_vehicle_stands_down_in_the_next_life_of_its_agent_too_until_a_person_says_t
     }
     pilot.stand_up(says(3, 1), at(91_000));
     assert!(armed_by(&rests(&mut pilot, FULL, 91_000..99_000)));
+}
+
+/// In the air, 10 m above where it took off at 488 m, by an autopilot whose home is at this altitude in millimeters.
+fn hovers(pilot: &mut Pilot, home: i32, ms: u64) {
+    let (latitude, longitude, altitude) = (473_977_420, 85_455_940, 498_000);
+    let position = GLOBAL_POSITION_INT_DATA {
+        time_boot_ms: u32::try_from(ms).unwrap(),
+        lat: latitude,
+        lon: longitude,
+        alt: altitude,
+        relative_alt: altitude - home,
+        ..GLOBAL_POSITION_INT_DATA::default()
+    };
+    let landed = EXTENDED_SYS_STATE_DATA {
+        landed_state: MavLandedState::MAV_LANDED_STATE_IN_AIR,
+        ..EXTENDED_SYS_STATE_DATA::default()
+    };
+    let home = HOME_POSITION_DATA {
+        latitude,
+        longitude,
+        altitude: home,
+        ..HOME_POSITION_DATA::default()
+    };
+    let armed = beat(GUIDED, MavModeFlag::MAV_MODE_FLAG_SAFETY_ARMED);
+    receive(pilot, MavMessage::HEARTBEAT(armed), ms);
+    receive(pilot, MavMessage::EXTENDED_SYS_STATE(landed), ms);
+    for _ in 0..2 {
+        receive(pilot, MavMessage::HOME_POSITION(home.clone()), ms);
+    }
+    receive(pilot, MavMessage::GLOBAL_POSITION_INT(position), ms);
+}
+
+#[test]
+fn an_agent_that_restarts_after_home_was_lowered_in_flight_sends_its_vehicle_nowhere() {
+    let (mut before, _) = serves();
+    for ms in (2000..12_000).step_by(500) {
+        hovers(&mut before, 488_000, ms);
+        written(&mut before, ms);
+    }
+    let text = serde_json::to_string(before.state()).unwrap();
+    let mut pilot = Pilot::new(
+        NodeName::parse("pine").unwrap(),
+        serde_json::from_str(&text).unwrap(),
+        at(12_000),
+    );
+    pilot.receive(&LinkEvent::Up, at(12_000), 0.0);
+    hovers(&mut pilot, 438_000, 12_500);
+    is_hardware(&mut pilot, 1, 12_600);
+    assigned(&mut pilot, 1, FLY, 12_700);
+    let mut sent = Vec::new();
+    for ms in (13_000..25_000).step_by(500) {
+        hovers(&mut pilot, 438_000, ms);
+        sent.extend(written(&mut pilot, ms));
+    }
+    assert_eq!(commands(&sent), [], "10 m above the new home lies 40 m below the field");
+    let home = pilot.report(at(24_500)).home.unwrap();
+    assert_eq!(
+        home.amsl,
+        AltitudeAmsl(488.0),
+        "stations are measured from the home of the takeoff"
+    );
 }

@@ -18,7 +18,7 @@ const ASKED_AGAIN_AFTER: Duration = Duration::from_secs(20);
 impl Pilot {
     /// Whether home was heard, with its altitude.
     pub(super) const fn knows_home(&self) -> bool {
-        self.vehicle.home.is_some() && self.vehicle.home_at.is_some()
+        self.vehicle.home_heard.is_some() && self.vehicle.home_at.is_some()
     }
 
     /// Where home is from the vehicle, which is on the ground, if that prevents arming.

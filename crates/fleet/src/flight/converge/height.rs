@@ -15,9 +15,11 @@ const HEIGHTS_DIFFER: f64 = 0.05;
 pub(super) fn another_height(s: &Situation<'_>, desired: AltitudeAboveHome) -> Option<Step> {
     let place = s.vehicle.position.as_ref()?.fresh(s.now, TRUTH_STALE_AFTER)?;
     let off = |height: AltitudeAboveHome, by: f64| (height.0 - desired.0).abs() > by;
+    // Home counts as it was before the flight: somebody may have moved it since.
+    let above_home = s.vehicle.home.map(|home| AltitudeAboveHome(place.amsl.0 - home.0));
     let elsewhere = match s.memory.height() {
         Some(height) => off(height, HEIGHTS_DIFFER),
-        None => off(place.above_home, DRIFTS),
+        None => off(above_home.unwrap_or(place.above_home), DRIFTS),
     };
     // A leader confirms it now, and the vehicle is where a command finds it.
     let may = s.led() && s.vehicle.mode(s.now) == Some(Mode::Station);
@@ -105,6 +107,12 @@ mod tests {
     fn an_agent_that_was_started_anew_goes_by_where_the_vehicle_is() {
         assert_eq!(step(&holding(12.0, 10.0, None)), Step::Nothing, "so far it drifts");
         assert_eq!(step(&holding(10.0, 25.0, None)), to(25.0));
+        let mut moved = holding(10.0, 10.0, None);
+        moved.vehicle.home = Some(AltitudeAmsl(488.0));
+        if let Some(position) = &mut moved.vehicle.position {
+            position.value.above_home = AltitudeAboveHome(60.0);
+        }
+        assert_eq!(step(&moved), Step::Nothing, "home was set lower, and it did not move");
     }
 
     #[test]

@@ -57,6 +57,8 @@ pub struct Situation<'a> {
     pub memory: &'a Memory,
     /// How full its battery is.
     pub battery: Levels,
+    /// Whether its charge was near the Drone's reserve in this flight; see [`crate::flight::battery::NearReserve`].
+    pub near_reserve: bool,
     /// Whether the autopilot's own failsafes prevent arming.
     pub preflight: Clearance,
     /// Whether rules that select the vehicle prevent it.
@@ -413,9 +415,12 @@ fn no_time_to_return(s: &Situation<'_>) -> bool {
 fn low_battery(s: &Situation<'_>, held: &Assignment) -> Option<Step> {
     let exhausted = s.memory.failures(StepKind::FailsafeReturn) >= RETURNS_TRIED;
     match (s.battery.lasting, held.failsafe.on_low_battery) {
-        (Level::Unknown | Level::Fine, _) | (_, OnLowBattery::Continue) => None,
+        (_, OnLowBattery::Continue) => None,
+        // It came home to land: the way down is its own only while nobody is granted one through it.
+        (_, OnLowBattery::Return) if s.near_reserve && route::has_come_home(s, held) => Some(Step::FailsafeLand),
+        (Level::Unknown | Level::Fine, _) => None,
         (Level::Low, OnLowBattery::Return) if s.is_over_home() => Some(Step::FailsafeLand),
-        (Level::Low, OnLowBattery::Return) if s.led() && route::leads_home(s, held) => None,
+        (Level::Low, OnLowBattery::Return) if route::comes_home(s, held) => None,
         (Level::Low, OnLowBattery::Return) if !exhausted => Some(Step::FailsafeReturn),
         (Level::Low | Level::Emergency, OnLowBattery::Return | OnLowBattery::Land) => Some(Step::FailsafeLand),
     }
@@ -530,7 +535,7 @@ pub fn called_off(kind: StepKind, s: &Situation<'_>) -> bool {
         StepKind::Hold => s.wants_ground(),
         // A descent that has not begun by now need not.
         StepKind::Land => !s.wants_ground(),
-        StepKind::FailsafeLand if s.memory.return_ends_in_hover(s.now) => false,
+        StepKind::FailsafeLand if s.memory.return_ends_in_hover(s.now) || s.near_reserve => false,
         StepKind::FailsafeLand | StepKind::FailsafeReturn => !s.alone() && s.battery.lasting < Level::Low,
     };
     unasked || let_go || (kind != StepKind::Arm && s.gives_way()) || overtaken(kind, s)

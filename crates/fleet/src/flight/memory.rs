@@ -7,7 +7,7 @@ use crate::safety::ARM_LIFE;
 use model::answer::{Answer, Owed, Stalled};
 use model::backoff::Backoff;
 use model::failsafe;
-use model::route_order::{Progress, RouteOrder, Waypoint};
+use model::route_order::{OrderNumber, Progress, RouteOrder, Waypoint};
 use model::takeover::Descent;
 use model::time::Moment;
 use model::units::{AltitudeAboveHome, MetersPerSecond};
@@ -127,6 +127,8 @@ pub struct Memory {
     from_disk: bool,
     /// How near it has come to its next place, meters, and when.
     nearest: Option<(Progress, f64, Moment)>,
+    /// Since when it has had its route.
+    route_since: Option<(OrderNumber, Moment)>,
     /// Orders to fly to its next place since it last came nearer to it.
     asked: Option<Asked>,
     /// Since when it holds a little off the end of its route.
@@ -366,8 +368,19 @@ impl Memory {
     /// Whether it has agreed to fly to `place`, and comes nearer.
     #[must_use]
     pub fn flies_to(&self, place: Waypoint, now: Moment) -> bool {
-        let stalled = self.nearest.is_some_and(|(_, _, at)| now.since(at) >= STALLED_AFTER);
-        self.place_agreed == Some(place) && !stalled
+        self.place_agreed == Some(place) && (self.nearest.is_none() || self.comes_nearer(now))
+    }
+
+    /// Whether it came nearer to the next place of its route lately.
+    #[must_use]
+    pub fn comes_nearer(&self, now: Moment) -> bool {
+        self.nearest.is_some_and(|(_, _, at)| now.since(at) < STALLED_AFTER)
+    }
+
+    /// How long it has had the route that it follows, as far as this life of the agent knows.
+    #[must_use]
+    pub fn has_had_route_for(&self, now: Moment) -> Option<Duration> {
+        self.route_since.map(|(_, since)| now.since(since))
     }
 
     /// The orders that do not move it, once there are enough of them that it is no accident.
@@ -416,9 +429,11 @@ impl Memory {
     /// Takes in how far the vehicle has come on `route`.
     pub fn follow(&mut self, route: Option<&RouteOrder>, vehicle: &Vehicle, now: Moment) -> Following {
         let Some(route) = route else {
-            self.progress = None;
+            (self.progress, self.route_since) = (None, None);
             return Following::Nothing;
         };
+        let since = self.route_since.filter(|(number, _)| *number == route.number);
+        self.route_since = Some(since.unwrap_or((route.number, now)));
         let position = vehicle.position.as_ref().and_then(|p| p.fresh(now, TRUTH_STALE_AFTER));
         let on_ground = match vehicle.truth(now) {
             FlightTruth::Disarmed | FlightTruth::ArmedOnGround => true,

@@ -224,6 +224,7 @@ fn verdict(assigned: &Assignment, record: &FlightRecord, beat: (bool, LandedStat
             last_route: model::route_order::OrderNumber::default(),
         },
         battery: Levels::default(),
+        near_reserve: false,
         preflight: Clearance::default(),
         rules: model::rules::RulesClearance::Clear,
         plan: crate::flight::converge::PlanStage::None,

@@ -202,6 +202,7 @@ fn no_combination_of_circumstances_makes_a_step_that_an_invariant_forbids() {
                         record,
                         stands_down: false,
                         memory,
+                        near_reserve: false,
                         battery: Levels {
                             latest: around.low,
                             lasting: around.low,
@@ -332,6 +333,7 @@ fn a_vehicle_that_is_up_and_must_land_is_ordered_to_land_at_once() {
                         stands_down: false,
                         memory: &memory,
                         battery: Levels::default(),
+                        near_reserve: false,
                         preflight: Clearance::Clear,
                         rules: model::rules::RulesClearance::Clear,
                         plan: PlanStage::Flying,

@@ -6,9 +6,9 @@ use super::{OVER_HOME_M, Situation, Step, Verdict, paced, rest};
 use model::assignment::Assignment;
 use model::home_shift::HomeShift;
 use model::report::Activity;
-use model::route_order::Waypoint;
+use model::route_order::{RouteOrder, Waypoint};
 use model::units::AltitudeAboveHome;
-use model::vehicle::{Autopilot, Mode, TRUTH_STALE_AFTER};
+use model::vehicle::{Autopilot, FlightTruth, Mode, TRUTH_STALE_AFTER};
 use std::time::Duration;
 
 /// A home that was heard after arming is awaited for this long: an armed ArduCopter disarms by itself after 10 s on the ground, by its factory
@@ -18,6 +18,13 @@ const HOME_AWAITED: Duration = Duration::from_secs(3);
 /// A home that was heard before arming still counts when the vehicle stands within this of its altitude, meters: as far as a station may be
 /// measured from another home.
 const HOME_MOVES_M: f64 = 2.0;
+
+/// A vehicle that comes home for its reserve is stopped for somebody in its way for no longer than this: the danger is over by then, and the
+/// rest of its way is granted.
+const STOPS_FOR: Duration = Duration::from_secs(15);
+
+/// Another coordinator leads after this long at the latest.
+const LEADER_CHANGES: Duration = Duration::from_secs(20);
 
 /// The step to the next place of the route of `held`, if there is one. Without a route, and off it, the vehicle stays where it is: the
 /// coordinator grants one from there.
@@ -53,15 +60,36 @@ pub(super) fn is_under_way(s: &Situation<'_>, held: &Assignment) -> bool {
     held.routed && holds_at(s, held).is_none()
 }
 
-/// Whether it flies home along the route of `held`, which was granted: the return of its autopilot would cross the stations of others.
-pub(super) fn leads_home(s: &Situation<'_>, held: &Assignment) -> bool {
-    let ends_at_home = || {
-        let (end, home) = held.route.as_ref()?.end().zip(s.vehicle.home_at)?;
-        Some(HomeShift::between(end.at, home, 0.0).over_ground_m() <= OVER_HOME_M)
+/// Whether it comes home along routes that are granted, or is stopped on its way for somebody: the return of its autopilot would cross the
+/// stations of others. A way that is its own stays so while another coordinator comes to lead, and it flies on to the next corner.
+pub(super) fn comes_home(s: &Situation<'_>, held: &Assignment) -> bool {
+    let airborne = matches!(s.vehicle.truth(s.now), FlightTruth::Airborne(_));
+    let Some(route) = held.route.as_ref().filter(|_| held.routed && airborne) else {
+        return false;
     };
-    let progress = s.memory.progress().zip(held.route.as_ref());
-    let on_it = progress.is_some_and(|(at, route)| at.number == route.number && at.next < route.places.len());
-    held.routed && on_it && ends_at_home() == Some(true)
+    let progress = s.memory.progress().filter(|progress| progress.number == route.number);
+    let is_on_it = progress.is_some_and(|progress| progress.next < route.places.len());
+    let leads_home = is_on_it && ends_at_home(s, held) && s.memory.stalled().is_none();
+    let is_stopped = s.near_reserve && s.memory.has_had_route_for(s.now).is_some_and(|long| long < STOPS_FOR);
+    let leader_changes = s.uplink_silent < held.failsafe.after.min(LEADER_CHANGES) && s.memory.comes_nearer(s.now);
+    if s.led() {
+        leads_home || is_stopped
+    } else {
+        leads_home && leader_changes
+    }
+}
+
+/// Whether it has come to the end of a route that ends at home.
+pub(super) fn has_come_home(s: &Situation<'_>, held: &Assignment) -> bool {
+    held.routed && holds_at(s, held).is_some() && ends_at_home(s, held)
+}
+
+fn ends_at_home(s: &Situation<'_>, held: &Assignment) -> bool {
+    let end = held.route.as_ref().and_then(RouteOrder::end);
+    let off = end
+        .zip(s.vehicle.home_at)
+        .map(|(end, home)| HomeShift::between(end.at, home, 0.0));
+    off.is_some_and(|off| off.over_ground_m() <= OVER_HOME_M)
 }
 
 /// Where one holds that has arrived.
@@ -295,23 +323,28 @@ mod tests {
         );
     }
 
+    /// One whose battery is at its reserve, there on its route, with its home so far east.
+    fn low(east: f64, up: f64, home: f64) -> World {
+        let mut w = routed();
+        w.battery = Levels {
+            latest: Level::Low,
+            lasting: Level::Low,
+        };
+        w.near_reserve = true;
+        w.fence.held.as_mut().unwrap().failsafe.on_low_battery = OnLowBattery::Return;
+        w.vehicle.home_at = Some(shifted(HOME, home, 0.0));
+        at(w.flying(Mode::Station), east, up)
+    }
+
+    fn later(w: World, seconds: u64, east: f64, up: f64) -> World {
+        let now = w.now.plus(Duration::from_secs(seconds));
+        at(World { now, ..w }.flying(Mode::Station), east, up)
+    }
+
     #[test]
     fn on_a_low_battery_it_flies_a_way_home_to_its_end_and_lands_there_and_returns_from_any_other_route() {
-        let low = |east, up, home: f64| {
-            let mut w = routed();
-            w.battery = Levels {
-                latest: Level::Low,
-                lasting: Level::Low,
-            };
-            w.fence.held.as_mut().unwrap().failsafe.on_low_battery = OnLowBattery::Return;
-            w.vehicle.home_at = Some(shifted(HOME, home, 0.0));
-            at(w.flying(Mode::Station), east, up)
-        };
-        assert_eq!(
-            low(20.0, 30.0, 0.0).kind(),
-            Some(StepKind::FailsafeReturn),
-            "its route leads away"
-        );
+        let leads_away = later(low(20.0, 30.0, 0.0), 15, 30.0, 30.0);
+        assert_eq!(leads_away.kind(), Some(StepKind::FailsafeReturn));
         let homeward = low(20.0, 30.0, 50.0);
         assert_eq!(
             homeward.decide().step,
@@ -319,21 +352,89 @@ mod tests {
                 place: place(50.0, 30.0)
             }
         );
-        let mut unled = homeward.clone();
-        unled.confirmed = false;
-        assert_eq!(
-            unled.kind(),
-            Some(StepKind::FailsafeReturn),
-            "nobody keeps its way clear"
-        );
         let mut empty = homeward;
         empty.battery.lasting = Level::Emergency;
         assert_eq!(empty.kind(), Some(StepKind::FailsafeLand));
+        let mut there = low(50.0, 20.0, 50.0);
+        for lasting in [Level::Low, Level::Fine, Level::Unknown] {
+            there.battery.lasting = lasting;
+            let lands = (there.kind(), there.decide().activity);
+            assert_eq!(
+                lands,
+                (Some(StepKind::FailsafeLand), Activity::LowBattery),
+                "{lasting:?}"
+            );
+            assert!(!called_off(StepKind::FailsafeLand, &there.situation()));
+        }
+        there.near_reserve = false;
+        assert_eq!(there.kind(), None, "it holds over its home for another reason");
+    }
+
+    #[test]
+    fn on_a_low_battery_a_way_home_that_is_not_flown_is_given_up_for_a_return() {
+        let mut w = low(20.0, 30.0, 50.0);
+        for _ in 0..2 {
+            assert_eq!(w.kind(), Some(StepKind::FlyTo));
+            w.memory.asks_for_place(place(50.0, 30.0));
+            w.memory.began(StepKind::FlyTo, w.now);
+            let result = "FAILED".to_owned();
+            w.memory
+                .ended(StepKind::FlyTo, &Outcome::Refused { result }, w.now, 0.0);
+            w = later(w, 30, 20.0, 30.0);
+        }
+        assert!(w.memory.stalled().is_some());
+        assert_eq!(w.kind(), Some(StepKind::FailsafeReturn), "it hovers until it falls");
+        let unsure =
+            low(20.0, 30.0, 50.0)
+                .stage(crate::flight_record::Stage::Flown)
+                .vehicle(true, None, Mode::Station, true);
         assert_eq!(
-            low(50.0, 20.0, 50.0).kind(),
-            Some(StepKind::FailsafeLand),
-            "a return would climb first"
+            unsure.kind(),
+            Some(StepKind::FailsafeReturn),
+            "nobody flies the rest of its way"
         );
+    }
+
+    #[test]
+    fn on_a_low_battery_a_change_of_leaders_makes_no_return_of_a_way_home() {
+        let unled = |silent| {
+            let mut w = low(20.0, 30.0, 50.0);
+            (w.confirmed, w.uplink_silent) = (false, Duration::from_secs(silent));
+            w
+        };
+        assert_eq!(unled(15).kind(), None, "its way is its own");
+        assert_eq!(
+            unled(20).kind(),
+            Some(StepKind::FailsafeReturn),
+            "the coordinator is lost"
+        );
+        let mut holds = later(low(-10.0, 30.0, 50.0), 1, 0.0, 30.0);
+        holds.confirmed = false;
+        assert_eq!(holds.kind(), None);
+        let holds = later(holds, 8, 0.0, 30.0);
+        assert_eq!(
+            holds.kind(),
+            Some(StepKind::FailsafeReturn),
+            "nobody orders it on from the corner"
+        );
+    }
+
+    #[test]
+    fn on_a_low_battery_it_waits_a_while_where_it_is_stopped_for_somebody_on_its_way_home() {
+        let mut w = low(20.0, 30.0, 50.0);
+        let number = OrderNumber {
+            term: Term(3),
+            count: 2,
+        };
+        let places = vec![place(20.0, 30.0), place(30.0, 30.0)];
+        w.fence.held.as_mut().unwrap().route = Some(RouteOrder { number, places });
+        let w = later(w, 1, 20.0, 30.0);
+        let stop = place(30.0, 30.0);
+        assert_eq!(w.decide().step, Step::FlyTo { place: stop });
+        let stopped = later(w, 14, 30.0, 30.0);
+        assert_eq!(stopped.kind(), None);
+        let long = later(stopped, 1, 30.0, 30.0);
+        assert_eq!(long.kind(), Some(StepKind::FailsafeReturn), "but not for long");
     }
 
     #[test]

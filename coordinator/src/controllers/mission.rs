@@ -540,6 +540,8 @@ impl Controller {
             if let Doing::Fit(at) = does {
                 does = match memory.unfit.get(name).filter(|(_, at)| now - *at < JUDGED_AGAIN) {
                     Some((why, _)) => Doing::Unfit(why.clone()),
+                    // Where it may fly is not known yet.
+                    None if !self.observer.rules.is_complete() => Doing::Waits,
                     None => Doing::Fit(work::rounded(at)),
                 };
             }

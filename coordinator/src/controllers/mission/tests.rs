@@ -241,6 +241,33 @@ async fn a_new_leader_counts_what_a_vehicle_has_flown_before_it_judges_it() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn no_part_is_given_before_it_is_known_where_the_vehicle_may_fly() {
+    let mission = mission("survey", &[labels::DRONES_FINALIZER]);
+    let (mut field, _) = in_the_air_with(&mission, &PlanDigest("none".to_owned()), |report| {
+        let at = model::units::Wgs84 {
+            latitude_deg: 47.4,
+            longitude_deg: 8.5,
+        };
+        let amsl = model::units::AltitudeAmsl(488.0);
+        report.truth = FlightTruth::Disarmed;
+        report.ready = Some(true);
+        report.plan = model::plan::PlanReport::default();
+        report.home = Some(model::route_order::Waypoint { at, amsl });
+        report.position = Some(model::vehicle::Position {
+            at,
+            amsl,
+            above_home: model::units::AltitudeAboveHome(0.0),
+        });
+    });
+    let parts = |field: &Field| field.controller.memories["uid-survey"].progress.parts.len();
+    field.calls_after(Duration::ZERO).await;
+    assert_eq!(parts(&field), 0);
+    field.controller.observer.rules.update(HashMap::new(), false);
+    field.calls_after(EVERY).await;
+    assert_eq!(parts(&field), 1);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_vehicle_in_the_air_whose_plan_cannot_be_made_again_comes_home_and_is_named_no_other() {
     let (mission, digest) = begun(0.0, false);
     let (mut field, drone) = in_the_air(&mission, &digest);

@@ -319,9 +319,10 @@ impl Site {
         if is_over || is_another {
             self.measured_from.remove(node);
         }
-        // Its order ends over its home: the way down is none of its route.
-        let is_to_land = expected.desire == Desire::Home && matches!(report.truth, FlightTruth::Airborne(_));
-        let home = home.filter(|home| is_to_land && home.over_ground(observed.at) <= ABOVE_HOME.0);
+        // Above its home it lands where it is, by order or by a failsafe: the way down is none of its route.
+        let lands_there = matches!(expected.desire, Desire::Home | Desire::AboveHome(_));
+        let airborne = matches!(report.truth, FlightTruth::Airborne(_));
+        let home = home.filter(|home| lands_there && airborne && home.over_ground(observed.at) <= ABOVE_HOME.0);
         let way_down = home.and_then(|home| Route::through([observed.at, observed.at.at_height(home.up)]).ok());
         self.claims.observe(node, observed, now);
         self.claims.claim_landing(node, way_down, now);

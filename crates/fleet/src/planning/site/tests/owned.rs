@@ -84,3 +84,20 @@ fn one_that_lands_by_a_failsafe_or_by_itself_owns_the_way_down() {
         assert_eq!(drifts, !is_ours, "{activity:?}: {owned:?}");
     }
 }
+
+#[test]
+fn nobody_comes_to_hold_below_one_that_holds_above_its_home() {
+    let mut site = new();
+    let mut vehicles = [
+        vehicle("a", 0.0, Desire::AboveHome(AltitudeAboveHome(60.0))),
+        vehicle("b", 60.0, Desire::At(station(0.0, 0.0, 12.0))),
+    ];
+    (vehicles[0].up, vehicles[0].activity) = (60.0, Activity::Holding);
+    for second in 0..5 {
+        update(&mut site, &vehicles, second);
+    }
+    assert!(site.route(&node("b")).is_none(), "its landing would end on the other");
+    vehicles[1].desire = Desire::At(station(20.0, 0.0, 12.0));
+    update(&mut site, &vehicles, 5);
+    assert!(site.route(&node("b")).is_some(), "beside it there is room");
+}

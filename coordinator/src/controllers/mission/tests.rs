@@ -236,7 +236,7 @@ async fn a_new_leader_counts_what_a_vehicle_has_flown_before_it_judges_it() {
         let progress = &field.controller.memories["uid-survey"].progress;
         assert_eq!(progress.failures, 0, "near its reserve, but not in vain");
         assert!(!progress.flown.is_empty(), "{progress:?}");
-        assert_eq!(progress.all_flown() == all, finished, "{progress:?}");
+        assert!(!finished || progress.all_flown() == all, "{progress:?}");
     }
 }
 

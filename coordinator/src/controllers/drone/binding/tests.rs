@@ -154,7 +154,9 @@ async fn a_vehicle_that_a_mission_would_relieve_at_once_is_not_chosen_for_it() {
         for owner in drone.metadata.owner_references.iter_mut().flatten() {
             "Mission".clone_into(&mut owner.kind);
         }
-        let snapshot = DroneSnapshot::of(&field.binder.observer, Arc::new(drone));
+        let drone = Arc::new(drone);
+        field.binder.observer.world().drone(Change::Is(Arc::clone(&drone)));
+        let snapshot = DroneSnapshot::of(&field.binder.observer, drone);
         assert_eq!(field.find(&snapshot).is_ok(), fits, "{percent} %");
     }
 }

@@ -78,6 +78,9 @@ test("what is old or unknown is named with its age", () => {
     ["owns airspace from 480 to 511 m AMSL", "owns airspace from 480 to 511 m AMSL (2 more pieces not drawn)", "owns all airspace, as nothing is known of where it is", undefined]);
   const old: Vehicle = { ...vehicle, link: "Lost", linkOldSinceAtMs: 1000, positionOldSinceAtMs: 1000, batteryOldSinceAtMs: 1000 };
   assert.equal(vehicleLine(old, 61_000), "Flying · battery 70%, 60 s old · position 60 s old · link lost for 60 s · Skein is in command");
+  const waits: Vehicle = { ...vehicle, phase: "Pending", flying: false, command: "Nobody", link: undefined, latitudeDegrees: undefined, batteryPercent: undefined, message: "no vehicle is free" };
+  assert.match(vehicleLine(waits, 0), /^Pending · position unknown · .*no vehicle is free$/);
+  assert.equal(needsEyes(waits), false);
   for (const worry of [old, { ...vehicle, flying: undefined }, { ...vehicle, command: "Other" as const }]) assert.equal(needsEyes(worry), true);
 });
 test("values read as people write them", () => {

@@ -11,7 +11,7 @@ export interface Vehicle {
   command: "Skein" | "Other" | "AutopilotFailsafe" | "Nobody" | "Unknown"; commandText?: string; autopilot?: string; systemId?: number;
   latitudeDegrees?: number; longitudeDegrees?: number; altitudeAmslMeters?: number; altitudeAboveHomeMeters?: number; positionOldSinceAtMs?: number;
   headingDegrees?: number; courseDegrees?: number; speedMetersPerSecond?: number; batteryPercent?: number; batteryOldSinceAtMs?: number;
-  link: "Live" | "Late" | "Lost"; linkOldSinceAtMs?: number; home?: Corner; route?: number[][]; airspace?: Airspace; station?: Place;
+  link?: "Live" | "Late" | "Lost"; linkOldSinceAtMs?: number; home?: Corner; route?: number[][]; airspace?: Airspace; station?: Place;
 }
 export interface Slot extends Place { slot: number; covered?: boolean; drone?: string; message?: string }
 export interface Formation { shape: string; movable: boolean; anchor?: Place; headingDegrees?: number; spacingMeters?: number; coveredSlots?: number; slots?: Slot[] }

@@ -31,7 +31,7 @@ export const vehicleLine = (v: Vehicle, now: number): string => joined(
   v.headingDegrees !== undefined && `heading ${v.headingDegrees}°`,
   v.flying === undefined && "flying: unknown",
   v.latitudeDegrees === undefined ? "position unknown" : !!v.positionOldSinceAtMs && `position ${span(now - v.positionOldSinceAtMs)} old`,
-  v.link === "Live" ? "link live" : `link ${v.link.toLowerCase()}${v.linkOldSinceAtMs ? ` for ${span(now - v.linkOldSinceAtMs)}` : ""}`,
+  v.link && `link ${v.link.toLowerCase()}${v.linkOldSinceAtMs ? ` for ${span(now - v.linkOldSinceAtMs)}` : ""}`,
   command(v), !!v.airspace && airspace(v.airspace), v.message);
 export const swarmLine = (s: Swarm): string => joined(`${s.flying} of ${s.replicas} flying`, s.grounded && "grounded",
   s.formation && `${s.formation.shape}, ${s.formation.coveredSlots ?? 0} of ${s.formation.slots?.length ?? 0} slots covered`, s.message);
@@ -39,7 +39,7 @@ export const missionLine = (m: Mission, now: number): string => joined(m.what, m
   m.estimatedCompletionAtMs !== undefined && m.estimatedCompletionAtMs > now && `about ${span(m.estimatedCompletionAtMs - now)} left`, !!m.failures && count(m.failures, "failure"), m.message);
 export const geofenceLine = (g: Geofence): string => joined(`in force on ${g.inForce ?? 0} of ${g.selected ?? 0}`, g.breach && `breach: ${g.breach}`,
   g.floorMeters !== undefined && `from ${meters(g.floorMeters)}`, g.ceilingMeters !== undefined && `up to ${meters(g.ceilingMeters)}`, g.message);
-export const needsEyes = (v: Vehicle): boolean => v.link !== "Live" || v.flying === undefined || !["Skein", "Nobody"].includes(v.command) || !!v.positionOldSinceAtMs;
+export const needsEyes = (v: Vehicle): boolean => (v.link ?? "Live") !== "Live" || v.flying === undefined || !["Skein", "Nobody"].includes(v.command) || !!v.positionOldSinceAtMs;
 /** The percentage in a Mission's progress, as a number. */
 export const percent = (done: string | undefined): number | undefined => {
   const value = Number.parseFloat(done ?? "");

@@ -123,9 +123,6 @@ const GIVE_WAY: [(&str, &str); 8] = [
     ("conformance", "replay"),
 ];
 
-/// Real autopilots fly beside the tests of a time: together they leave half of a small machine idle.
-const FLOWN: (&str, &str) = ("tests", "fly");
-
 /// So many tests of a time run one after the other.
 const TIMED_TOGETHER: usize = 2;
 
@@ -211,7 +208,7 @@ pub fn parts(program: &TestProgram, list: impl FnOnce() -> anyhow::Result<Vec<St
         },
         seconds,
         percent,
-        timed: named == FLOWN,
+        timed: false,
         gives_way,
     };
     let label = format!("{}/{}", program.package, program.target);

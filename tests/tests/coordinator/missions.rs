@@ -50,7 +50,7 @@ pub async fn until(field: &Field, what: &str, is: impl Fn(&Value) -> bool) -> Va
         .await
 }
 
-/// What Events say.
+/// The reasons and messages of all Events, one a line.
 fn said(field: &Field) -> String {
     let all = field
         .cluster()

@@ -234,7 +234,7 @@ async fn a_new_leader_counts_what_a_vehicle_has_flown_before_it_judges_it() {
         });
         field.calls_after(Duration::ZERO).await;
         let progress = &field.controller.memories["uid-survey"].progress;
-        assert_eq!(progress.failures, 0, "near its reserve, but not in vain");
+        assert_eq!(progress.failures, 0, "near its reserve, after it has flown");
         assert!(!progress.flown.is_empty(), "{progress:?}");
         assert!(!finished || progress.all_flown() == all, "{progress:?}");
     }

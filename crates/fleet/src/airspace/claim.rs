@@ -59,7 +59,7 @@ pub enum Doing {
     },
     /// In the air, on the way home by its autopilot's own return (RTL), whoever ordered it.
     Returning,
-    /// In the air, and its autopilot lands it where it is (LAND), whoever ordered it; a pilot may steer it meanwhile.
+    /// In the air, and its autopilot lands it where it is (LAND), by order or by itself; a pilot may steer it.
     Descending,
     /// In the air, and Skein does not fly it: a pilot or a failsafe does, or it is not known. The agent has dropped any route.
     Other,
@@ -153,7 +153,7 @@ pub(super) enum State {
     },
 }
 
-/// What the autopilot of a vehicle does that Skein does not fly.
+/// The action of the autopilot of a vehicle that Skein does not fly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ByItself {
     Anything,

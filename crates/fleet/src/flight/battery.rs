@@ -220,7 +220,7 @@ pub struct NearReserve {
 }
 
 impl NearReserve {
-    /// Of a vehicle of which that is remembered.
+    /// Takes up what an agent before remembered of the flight.
     #[must_use]
     pub fn remembered(was: bool) -> Self {
         Self { was, ..Self::default() }

@@ -362,7 +362,7 @@ impl Site {
         }
     }
 
-    /// What was observed after a person's word counts for more than that.
+    /// Ends a person's word that a vehicle is down once the vehicle was observed in the air after it.
     fn doubt_declared_down(&mut self, vehicles: &BTreeMap<NodeName, Expected<'_>>, now: Moment) {
         self.declared_down.retain(|node, declared| {
             let declared = *declared.get_or_insert(now);

@@ -18,6 +18,7 @@
 //! the spacing outside of the outer edge; ways from one to the next stay within that, too ([`way`]).
 
 pub mod area;
+mod boundary;
 mod cut;
 pub mod figures;
 pub mod progress;
@@ -27,6 +28,7 @@ mod spiral;
 pub mod stretch;
 mod strip;
 pub mod survey;
+mod timing;
 mod tour;
 pub mod track;
 pub mod way;

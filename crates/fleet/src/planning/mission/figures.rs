@@ -3,11 +3,11 @@
 //! Owns: [`Figures`]. Must not: plan.
 
 use super::area::Area;
-use super::share::length;
-use super::track::{Leg, Point, Work};
-use super::way::to_line;
+use super::boundary::Edge;
+use super::track::{Leg, Point, Work, length};
 use ::geo::coordinate_position::{CoordPos, CoordinatePosition};
 use ::geo::{BoundingRect, Coord};
+use rstar::RTree;
 
 /// How many places of an area are looked at to say how much of it is covered, about.
 const SAMPLES: f64 = 4000.0;
@@ -98,11 +98,16 @@ pub fn covered(area: &Area, path: &[Point], reach: f64) -> f64 {
         return 0.0;
     };
     let step = (bounds.width() * bounds.height() / SAMPLES).sqrt();
-    let worked: Vec<(Coord<f64>, Coord<f64>)> = path
+    let worked = path
         .windows(2)
         .filter(|pair| pair[1].leg == Leg::Work)
-        .map(|pair| (pair[0].at, pair[1].at))
-        .collect();
+        .map(|pair| Edge {
+            start: pair[0].at,
+            end: pair[1].at,
+        });
+    let worked = RTree::bulk_load(worked.collect());
+    // A millimeter for the arithmetic.
+    let reach = (reach + 0.001).powi(2);
     let (mut all, mut near) = (0_u32, 0_u32);
     let mut y = bounds.min().y + step / 2.0;
     while y < bounds.max().y {
@@ -111,9 +116,7 @@ pub fn covered(area: &Area, path: &[Point], reach: f64) -> f64 {
             let place = Coord { x, y };
             if area.polygon().coordinate_position(&place) == CoordPos::Inside {
                 all += 1;
-                // A millimeter for the arithmetic.
-                let is_near = |(a, b): &(Coord<f64>, Coord<f64>)| to_line(place, *a, *b) <= reach + 0.001;
-                near += u32::from(worked.iter().any(is_near));
+                near += u32::from(worked.locate_within_distance([x, y], reach).next().is_some());
             }
             x += step;
         }

@@ -5,28 +5,20 @@
 //! Must not: know which vehicles there are, or what they do now.
 //!
 //! The parts follow one another on the track, and may begin and end within a line. For the vehicles in some order, and a time that all may
-//! take, each takes as much of the track as it can; the least time in which the whole track is taken is searched for. With few vehicles all
-//! orders are tried, with more the one in which they lie along the track.
+//! take, each takes as much of the track as it can ([`super::timing`]); the least time in which the whole track is taken is searched for.
+//! With few vehicles all orders are tried, with more the one in which they lie along the track.
 
-use super::area::{apart, flat};
-use super::track::{Leg, Point, Track, Work, split};
+use super::area::flat;
+use super::timing::{Timing, brakes};
+use super::track::{Leg, Point, Track, Work, length};
+use super::way::from::WaysFrom;
 use ::geo::Coord;
 use model::geo::NoPlace;
 use model::units::{MetersPerSecond, Wgs84};
+use rstar::RTree;
+use rstar::primitives::GeomWithData;
 use std::collections::HashSet;
 use std::time::Duration;
-
-/// What a vehicle is reckoned to fly where no speed is given: what PX4 (`MPC_XY_CRUISE`) does by itself.
-pub const USUAL_SPEED: MetersPerSecond = MetersPerSecond(5.0);
-
-/// How fast a vehicle brakes for a turn and speeds up after it, meters per second squared: what both autopilots are set to at least.
-const ACCELERATION: f64 = 2.5;
-
-/// A turn of less than this is flown without braking, degrees.
-const GENTLE_TURN: f64 = 30.0;
-
-/// Work is not cut within so much of the end of a line, meters.
-const SHORTEST_PART: f64 = 1.0;
 
 /// All orders are tried of no more vehicles than this.
 const FEW: usize = 4;
@@ -34,8 +26,11 @@ const FEW: usize = 4;
 /// Work is shared among no more.
 pub const MOST_FLIERS: usize = 100;
 
-/// How often the time that all take is halved in on.
-const STEPS: usize = 32;
+/// The least time that all take is found to so much, seconds.
+const EXACT_S: f64 = 0.001;
+
+/// How often a time that is too short is doubled.
+const DOUBLINGS: usize = 64;
 
 /// A vehicle that takes part.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -103,19 +98,6 @@ pub struct Plan {
 /// Which vehicle flies from where to where on the track.
 type Parts = Vec<(usize, f64, f64)>;
 
-/// Times of one vehicle, seconds.
-struct Timing {
-    start: Coord<f64>,
-    speed: f64,
-    /// On the way to each point of the track.
-    travel: Vec<f64>,
-    /// From the first point until it leaves each point.
-    since_first: Vec<f64>,
-    /// From each point home.
-    home: Vec<f64>,
-    endurance: f64,
-}
-
 impl Work {
     /// Cuts the work into a share for each of `fliers`.
     ///
@@ -128,11 +110,12 @@ impl Work {
         if fliers.len() > MOST_FLIERS {
             return Err(CannotShare::TooMany(fliers.len()));
         }
+        let brakes = brakes(self.track.points());
         let timed = fliers
             .iter()
             .enumerate()
-            .map(|(number, flier)| self.timing(number, flier));
-        let timed = timed.collect::<Result<Vec<Timing>, _>>()?;
+            .map(|(number, flier)| self.timing(number, flier, &brakes));
+        let timed = timed.collect::<Result<Vec<Timing<'_>>, _>>()?;
         let mut best: Option<(f64, Parts)> = None;
         let mut most: Option<(f64, Parts)> = None;
         for order in self.orders(&timed) {
@@ -160,7 +143,7 @@ impl Work {
         })
     }
 
-    fn timing(&self, number: usize, flier: &Flier) -> Result<Timing, CannotShare> {
+    fn timing(&self, number: usize, flier: &Flier, brakes: &[bool]) -> Result<Timing<'_>, CannotShare> {
         let start = flat(&self.frame, flier.start).map_err(|source| CannotShare::Start { number, source })?;
         if !self.around.allows(start) {
             return Err(CannotShare::StartInHole(number));
@@ -169,87 +152,52 @@ impl Work {
         if most.is_nan() || most <= 0.0 {
             return Err(CannotShare::Speed(number));
         }
-        let points = self.track.points();
-        let (mut travel, mut since_first) = (vec![0.0], vec![0.0]);
-        let mut before_last: Option<&Point> = None;
-        for pair in points.windows(2) {
-            let [before, point] = pair else { continue };
-            let speed = speed_of(point).min(most);
-            // It brakes at the point before, where it turns or holds; at the last, that is part of the way home.
-            let brakes = match before_last {
-                Some(last) => !before.hold.is_zero() || turn(last.at, before.at, point.at) >= GENTLE_TURN,
-                None => false,
-            };
-            let leg = point.from(before) / speed + if brakes { speed / ACCELERATION } else { 0.0 };
-            let reached = since_first.last().copied().unwrap_or_default();
-            travel.push(leg);
-            since_first.push(reached + leg + point.hold.as_secs_f64());
-            before_last = Some(before);
-        }
-        let speed = points.first().map_or(USUAL_SPEED.0, speed_of).min(most);
-        let home = points.iter().map(|point| self.home(start, point.at, speed));
-        let home = home.collect::<Option<Vec<f64>>>().ok_or(CannotShare::NoWay(number))?;
-        Ok(Timing {
-            start,
-            speed,
-            travel,
-            since_first,
-            home,
-            endurance: flier
-                .endurance
-                .map_or(f64::INFINITY, |endurance| endurance.as_secs_f64()),
-        })
-    }
-
-    /// From a place home, or there, seconds; `None` when there is no way.
-    fn home(&self, start: Coord<f64>, at: Coord<f64>, speed: f64) -> Option<f64> {
-        let length = self.around.length(start, at)?;
-        Some(length / speed + speed / ACCELERATION)
-    }
-
-    fn home_from(&self, timing: &Timing, position: f64) -> f64 {
-        let (index, share) = split(position);
-        match timing.home.get(index) {
-            Some(home) if share <= 0.0 => *home,
-            _ => {
-                let point = self.track.at(position);
-                let home = point.and_then(|point| self.home(timing.start, point.at, timing.speed));
-                home.unwrap_or(f64::INFINITY)
-            }
+        let ways = WaysFrom::new(&self.around, start);
+        let timing = Timing::new(&self.track, ways, most, flier.endurance, brakes);
+        // No part of the track is shut off from another.
+        if timing.home(0).is_finite() {
+            Ok(timing)
+        } else {
+            Err(CannotShare::NoWay(number))
         }
     }
 
-    fn orders(&self, timed: &[Timing]) -> Vec<Vec<usize>> {
+    fn orders(&self, timed: &[Timing<'_>]) -> Vec<Vec<usize>> {
         let mut along: Vec<usize> = (0..timed.len()).collect();
         if timed.len() <= FEW {
             let mut all = Vec::new();
             permute(&mut along, 0, &mut all);
             return all;
         }
-        let nearest = |flier: &usize| {
-            let homes = timed.get(*flier).map_or(&[][..], |timing| &timing.home);
-            let nearest = homes.iter().enumerate().min_by(|(_, a), (_, b)| a.total_cmp(b));
-            nearest.map_or(0, |(index, _)| index)
-        };
-        along.sort_by_key(nearest);
+        let points = self.track.points().iter().enumerate();
+        let points = points.map(|(index, point)| GeomWithData::new([point.at.x, point.at.y], index));
+        let points = RTree::bulk_load(points.collect());
+        along.sort_by_cached_key(|flier| timed.get(*flier).map_or(0, |timing| timing.nearest(&points)));
         vec![along]
     }
 
     /// The least time in which the vehicles in this order take all, if it is less than `below`.
-    fn least_time(&self, timed: &[Timing], order: &[usize], below: f64) -> Option<(f64, Parts)> {
+    fn least_time(&self, timed: &[Timing<'_>], order: &[usize], below: f64) -> Option<(f64, Parts)> {
         let end = self.track.end();
         let whole = |time: f64| {
             let (parts, reached) = self.take(timed, order, time);
             (reached >= end).then_some(parts)
         };
-        let enough = if below.is_finite() {
-            below * 0.999
-        } else {
-            timed.iter().map(|timing| self.alone(timing)).fold(0.0, f64::max)
-        };
-        let mut parts = whole(enough)?;
-        let (mut short, mut long) = (0.0, enough);
-        for _ in 0..STEPS {
+        let (mut short, mut long) = (0.0, below * 0.999);
+        let mut found = None;
+        if !below.is_finite() {
+            long = timed.iter().map(Timing::alone).fold(0.0, f64::max)
+                / f64::from(u32::try_from(order.len()).unwrap_or(1));
+            for _ in 0..DOUBLINGS {
+                found = whole(long);
+                if found.is_some() {
+                    break;
+                }
+                (short, long) = (long, 2.0 * long);
+            }
+        }
+        let mut parts = found.or_else(|| whole(long))?;
+        while long - short > EXACT_S {
             let middle = f64::midpoint(short, long);
             match whole(middle) {
                 Some(found) => (long, parts) = (middle, found),
@@ -259,20 +207,14 @@ impl Work {
         Some((long, parts))
     }
 
-    /// How long a vehicle would need for all of it.
-    fn alone(&self, timing: &Timing) -> f64 {
-        let homes = timing.home.iter().copied().fold(0.0, f64::max);
-        timing.since_first.last().copied().unwrap_or_default() + 2.0 * homes + 1.0
-    }
-
     /// What each vehicle in this order takes when none is on its way longer than `time`: which, from where and to where on the track; and
     /// how far that is.
-    fn take(&self, timed: &[Timing], order: &[usize], time: f64) -> (Parts, f64) {
+    fn take(&self, timed: &[Timing<'_>], order: &[usize], time: f64) -> (Parts, f64) {
         let mut parts = Vec::new();
         let mut reached = self.track.work_from(0.0);
         for &flier in order {
             let Some(timing) = timed.get(flier) else { continue };
-            let to = self.farthest(timing, reached, time.min(timing.endurance));
+            let to = timing.farthest(reached, time.min(timing.endurance));
             if to > reached {
                 parts.push((flier, reached, to));
                 reached = self.track.work_from(to);
@@ -281,62 +223,12 @@ impl Work {
         (parts, reached)
     }
 
-    /// How far along the track a vehicle gets from `from` in `time` and is home again.
-    fn farthest(&self, timing: &Timing, from: f64, time: f64) -> f64 {
-        let there = self.home_from(timing, from);
-        let began = timing.reached(from);
-        let points = self.track.points();
-        let (first, _) = split(from);
-        let mut farthest = from;
-        let mut next = first + 1;
-        for index in first + 1..points.len() {
-            let (Some(point), Some(left), Some(home)) =
-                (points.get(index), timing.since_first.get(index), timing.home.get(index))
-            else {
-                break;
-            };
-            let so_far = there + left - began;
-            if so_far > time {
-                break;
-            }
-            if point.leg == Leg::Work && so_far + home <= time {
-                #[expect(clippy::cast_precision_loss, reason = "there are far fewer")]
-                let position = index as f64;
-                (farthest, next) = (position, index + 1);
-            }
-        }
-        // A part of the next line.
-        while points.get(next).is_some_and(|point| point.leg == Leg::Transit) {
-            next += 1;
-        }
-        let (Some(before), Some(point)) = (next.checked_sub(1).and_then(|i| points.get(i)), points.get(next)) else {
-            return farthest;
-        };
-        #[expect(clippy::cast_precision_loss, reason = "there are far fewer")]
-        let begin = (next as f64 - 1.0).max(from);
-        #[expect(clippy::cast_precision_loss, reason = "there are far fewer")]
-        let end = next as f64;
-        let fits = |position: f64| there + timing.reached(position) - began + self.home_from(timing, position) <= time;
-        let (mut near, mut far) = (begin, end - 1e-9);
-        for _ in 0..STEPS {
-            let middle = f64::midpoint(near, far);
-            if fits(middle) { near = middle } else { far = middle }
-        }
-        let length = apart(before.at, point.at).0;
-        let near = near.min(end - SHORTEST_PART / length);
-        if (near - begin) * length >= SHORTEST_PART {
-            near
-        } else {
-            farthest
-        }
-    }
-
-    fn path(&self, flier: usize, timed: &[Timing], from: f64, to: f64) -> Option<Share> {
+    fn path(&self, flier: usize, timed: &[Timing<'_>], from: f64, to: f64) -> Option<Share> {
         let timing = timed.get(flier)?;
         let part = self.track.part(from, to);
         let (first, last) = (&part.first()?.1, &part.last()?.1);
-        let out = self.around.shortest(timing.start, first.at)?;
-        let home = self.around.shortest(last.at, timing.start)?;
+        let out = self.around.shortest(timing.start(), first.at)?;
+        let home = self.around.shortest(last.at, timing.start())?;
         let passed = |at: &Coord<f64>, like: &Point| Point {
             at: *at,
             ..like.passed()
@@ -350,23 +242,13 @@ impl Work {
         }
         positions.extend(on_the_way.iter().map(|_| to));
         path.extend(on_the_way);
-        let seconds =
-            self.home_from(timing, from) + timing.reached(to) - timing.reached(from) + self.home_from(timing, to);
+        let seconds = timing.home_from(from) + timing.reached(to) - timing.reached(from) + timing.home_from(to);
         Some(Share {
             flier,
             path,
             time: Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX),
             positions,
         })
-    }
-}
-
-impl Timing {
-    /// From the first point to a position on the track, seconds.
-    fn reached(&self, position: f64) -> f64 {
-        let (index, share) = split(position);
-        let at = self.since_first.get(index).copied().unwrap_or_default();
-        at + self.travel.get(index + 1).map_or(0.0, |leg| leg * share)
     }
 }
 
@@ -393,12 +275,6 @@ impl Share {
     pub fn meters(&self) -> f64 {
         self.work_meters() + length(&self.path, Leg::Transit)
     }
-}
-
-/// The length of the legs of one kind, meters.
-pub(super) fn length(path: &[Point], leg: Leg) -> f64 {
-    let legs = path.windows(2).filter(|pair| pair[1].leg == leg);
-    legs.map(|pair| pair[1].from(&pair[0])).sum()
 }
 
 impl Plan {
@@ -434,17 +310,6 @@ impl Plan {
         let pieces: Vec<Vec<Point>> = pieces.collect();
         if pieces.is_empty() { None } else { work.with(pieces) }
     }
-}
-
-fn speed_of(point: &Point) -> f64 {
-    point.speed.unwrap_or(USUAL_SPEED).0
-}
-
-/// By how much the way turns, degrees.
-fn turn(a: Coord<f64>, b: Coord<f64>, c: Coord<f64>) -> f64 {
-    let (one, other) = (b - a, c - b);
-    let (cross, dot) = (one.x * other.y - one.y * other.x, one.x * other.x + one.y * other.y);
-    cross.atan2(dot).to_degrees().abs()
 }
 
 fn permute(order: &mut [usize], at: usize, all: &mut Vec<Vec<usize>>) {

@@ -5,8 +5,7 @@
 //! Positions are those of the track of the whole work. They are kept to a part in 1024 of the way between two points, so that what was
 //! written reads as the same.
 
-use super::share::{USUAL_SPEED, length};
-use super::track::{Leg, Point, Track, Work, split};
+use super::track::{Leg, Point, Track, USUAL_SPEED, Work, length, split};
 use model::units::Wgs84;
 
 /// So many positions are distinguished between two points.
@@ -258,7 +257,13 @@ impl Joined {
                 to: at(to)?,
             })
         };
-        Stretches::new(self.pieces.iter().filter_map(one))
+        #[expect(clippy::cast_precision_loss, reason = "there are far fewer")]
+        let ends_before = |(begin, old): &(usize, Vec<f64>)| ((begin + old.len()) as f64) < from;
+        #[expect(clippy::cast_precision_loss, reason = "there are far fewer")]
+        let begins_before = |(begin, _): &&(usize, Vec<f64>)| *begin as f64 <= to;
+        let first = self.pieces.partition_point(ends_before);
+        let met = self.pieces.get(first..).unwrap_or_default().iter();
+        Stretches::new(met.take_while(begins_before).filter_map(one))
     }
 }
 

@@ -8,11 +8,14 @@
 //! which is nearer to the point than the middle is. That edge is flown.
 
 use super::area::{Area, apart};
-use super::way::outside;
-use ::geo::{BooleanOps, BoundingRect, Coord, LineString, Polygon};
+use super::boundary::Boundary;
+use ::geo::{BoundingRect, Coord, LineString};
 
 /// What is shorter than this is not flown, meters.
 const SHORTEST: f64 = 0.01;
+
+/// An edge along the border of a strip is not in it, meters: it lies on the border but for the arithmetic.
+const BORDER: f64 = 1e-6;
 
 /// A rectangle of the plane.
 #[derive(Clone, Copy, Debug)]
@@ -62,29 +65,68 @@ impl Strip {
         )
     }
 
-    fn at(&self, u: f64, v: f64) -> Coord<f64> {
+    pub(super) fn at(&self, u: f64, v: f64) -> Coord<f64> {
         self.from + self.along * u + self.across() * v
     }
 
-    fn rectangle(&self) -> Polygon<f64> {
-        let corners = [(0.0, -1.0), (1.0, -1.0), (1.0, 1.0), (0.0, 1.0), (0.0, -1.0)];
-        let ring = corners.map(|(u, v)| self.at(u * self.length, v * self.half));
-        Polygon::new(LineString::new(ring.to_vec()), Vec::new())
+    /// How far along the strip a place is, meters.
+    #[cfg(test)]
+    pub fn far_along(&self, point: Coord<f64>) -> f64 {
+        self.inside(point).0
     }
 
-    /// The parts of its middle that are flown for `area`, in order.
-    pub fn runs(&self, area: &Area, holes: &[Polygon<f64>]) -> Vec<Run> {
-        let parts = area.polygon().intersection(&self.rectangle());
-        let mut spans: Vec<(f64, f64)> = parts
-            .iter()
-            .filter_map(|part| {
-                let along = part.exterior().coords().map(|corner| self.inside(*corner).0);
-                along.fold(None, |span: Option<(f64, f64)>, u| {
-                    let (from, to) = span.unwrap_or((u, u));
-                    Some((from.min(u), to.max(u)))
-                })
-            })
-            .collect();
+    /// Where an edge is in the strip, as shares of its way; `None` when it is not.
+    fn share_of(&self, (from, to): ((f64, f64), (f64, f64))) -> Option<(f64, f64)> {
+        let within_half = within(Some((0.0, 1.0)), from.1, to.1, BORDER - self.half, self.half - BORDER);
+        within(within_half, from.0, to.0, 0.0, self.length)
+    }
+
+    /// From where to where along the strip some of it is on the allowed side of `outline`.
+    ///
+    /// Where an edge lies in the strip, an allowed place lies beside it. Between these, a whole width of the strip is allowed or is not,
+    /// which changes where the middle passes through an edge.
+    fn spans(&self, outline: &Boundary) -> Vec<(f64, f64)> {
+        let (mut edges, mut turns) = (Vec::new(), Vec::new());
+        for edge in outline.along(self.from, self.at(self.length, 0.0), self.half) {
+            let (from, to) = (self.inside(edge.start), self.inside(edge.end));
+            if (from.1 > 0.0) != (to.1 > 0.0) {
+                turns.push(from.0 + (to.0 - from.0) * (from.1 / (from.1 - to.1)));
+            }
+            if let Some((s, t)) = self.share_of((from, to)) {
+                let ends = [s, t].map(|share| from.0 + (to.0 - from.0) * share);
+                edges.push((ends[0].min(ends[1]).max(0.0), ends[0].max(ends[1]).min(self.length)));
+            }
+        }
+        edges.sort_by(|a, b| a.0.total_cmp(&b.0));
+        turns.sort_by(f64::total_cmp);
+        let mut spans = Vec::with_capacity(2 * edges.len() + 1);
+        let mut reached = 0.0;
+        let mut known: Option<(usize, bool)> = None;
+        for (from, to) in edges.into_iter().chain([(self.length, self.length)]) {
+            // A smaller gap counts as none.
+            if from - reached > SHORTEST {
+                let middle = f64::midpoint(reached, from);
+                let passed = turns.partition_point(|turn| *turn <= middle);
+                let is_allowed = match known {
+                    Some((before, was)) => was != ((passed - before) % 2 == 1),
+                    None => !outline.is_forbidden(self.at(middle, 0.0)),
+                };
+                known = Some((passed, is_allowed));
+                if is_allowed {
+                    spans.push((reached, from));
+                }
+            }
+            if to > from {
+                spans.push((from, to));
+            }
+            reached = to.max(reached);
+        }
+        spans
+    }
+
+    /// The parts of its middle that are flown for the area within `outline`, in order.
+    pub fn runs(&self, outline: &Boundary, holes: &Boundary) -> Vec<Run> {
+        let mut spans = self.spans(outline);
         spans.sort_by(|a, b| a.0.total_cmp(&b.0));
         let mut joined: Vec<(f64, f64)> = Vec::new();
         for (from, to) in spans {
@@ -96,8 +138,8 @@ impl Strip {
         let lines = joined.into_iter().filter(|(from, to)| to - from > SHORTEST);
         let mut spans: Vec<(f64, f64)> = lines
             .flat_map(|(from, to)| {
-                let outside = outside(holes, self.at(from, 0.0), self.at(to, 0.0));
-                outside
+                let allowed = holes.allowed(self.at(from, 0.0), self.at(to, 0.0));
+                allowed
                     .into_iter()
                     .map(move |(s, t)| (from + s * (to - from), from + t * (to - from)))
             })

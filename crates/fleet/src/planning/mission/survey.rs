@@ -4,9 +4,10 @@
 //! Must not: know which vehicle flies what.
 
 use super::area::{Area, BadArea};
+use super::boundary::Boundary;
 use super::strip::{Edges, Run};
 use super::{rows, spiral};
-use ::geo::{Coord, InteriorPoint, LineString, Polygon};
+use ::geo::{Coord, InteriorPoint, Polygon};
 use model::geo::NoPlace;
 use model::plan::route::{FASTEST, height};
 use model::station::Altitude;
@@ -224,12 +225,11 @@ impl Survey {
                 spiral::strips(&self.area, spacing, center, along)
             }
         };
-        let hole = |ring: &LineString<f64>| Polygon::new(ring.clone(), Vec::new());
-        let holes: Vec<Polygon<f64>> = self.area.polygon().interiors().iter().map(hole).collect();
+        let (outline, holes) = (Boundary::of_area(&self.area), Boundary::of_holes(&self.area));
         let mut edges = Edges::of(&self.area);
         let mut runs = Vec::new();
         for strip in &strips {
-            runs.extend(strip.runs(&self.area, &holes));
+            runs.extend(strip.runs(&outline, &holes));
             for edge in &mut edges {
                 edge.need(strip);
             }

@@ -2,9 +2,11 @@
 
 mod areas;
 mod cuts;
+mod effort;
 mod items;
 mod refused;
 mod shares;
+mod ways;
 mod written;
 
 use super::*;

@@ -2,20 +2,32 @@
 //!
 //! Owns: that order, and from which end each is flown. Must not: know what a run is for.
 //!
-//! Parallel lines are flown nearest first, from one of the corners: there and back over each part of the area in turn. The legs of an
-//! expanding square keep their order; the edge of a hole is flown where the legs come nearest to it.
+//! Parallel lines are flown nearest first, from one of the corners: there and back over each part of the area in turn. What lies behind a
+//! wall may be near and far to fly to; so there is a second order, in which what is seen comes first. The legs of an expanding square keep
+//! their order; the edge of a hole is flown where the legs come nearest to it.
 
 use super::area::apart;
 use super::strip::Run;
 use ::geo::Coord;
+use rstar::RTree;
+use rstar::primitives::GeomWithData;
 
-/// Nearest first, from the end from which the whole way is the shortest of those tried.
-pub(super) fn nearest_first(runs: &[Run]) -> Vec<Run> {
-    let ends = |run: &Run| Some((*run.path.first()?, *run.path.last()?));
+/// Of the nearest places, so many are examined for one that is seen.
+const SEEN_OF: usize = 8;
+
+/// Nearest first, as far as it `sees` from the end of one run the begin of the next, from the end from which the whole way is the shortest
+/// of those tried.
+pub(super) fn nearest_first(runs: &[Run], sees: &dyn Fn(Coord<f64>, Coord<f64>) -> bool) -> Vec<Run> {
+    let both = |run: &Run| Some((*run.path.first()?, *run.path.last()?));
     let lines: Vec<(usize, &Run)> = runs.iter().enumerate().filter(|(_, run)| run.strip.is_some()).collect();
     let corners = [lines.first(), lines.last()].into_iter().flatten();
-    let begins = corners.filter_map(|(_, run)| ends(run)).flat_map(|(a, b)| [a, b]);
-    let tours = begins.map(|begin| from(begin, runs));
+    let all: Vec<Begin> = runs
+        .iter()
+        .enumerate()
+        .flat_map(|(number, run)| begins(run, number))
+        .collect();
+    let first = corners.filter_map(|(_, run)| both(run)).flat_map(|(a, b)| [a, b]);
+    let tours = first.map(|begin| from(begin, runs, &all, sees));
     let shortest = tours.min_by(|a, b| between(a).total_cmp(&between(b)));
     shortest.unwrap_or_else(|| runs.to_vec())
 }
@@ -24,54 +36,64 @@ pub(super) fn nearest_first(runs: &[Run]) -> Vec<Run> {
 pub(super) fn in_order(runs: &[Run]) -> Vec<Run> {
     let (mut tour, edges): (Vec<Run>, Vec<Run>) = runs.iter().cloned().partition(|run| run.strip.is_some());
     for edge in edges {
-        let mut best: Option<(f64, usize, Run)> = None;
+        let mut best: Option<(f64, usize, Option<Coord<f64>>, bool)> = None;
         for place in 0..=tour.len() {
             let before = place
                 .checked_sub(1)
                 .and_then(|i| tour.get(i))
                 .and_then(|run| run.path.last().copied());
             let after = tour.get(place).and_then(|run| run.path.first().copied());
-            for way in turned(&edge, before.or(after)) {
-                let (Some(first), Some(last)) = (way.path.first(), way.path.last()) else {
-                    continue;
-                };
-                let to = before.map_or(0.0, |before| apart(before, *first).0);
-                let on = after.map_or(0.0, |after| apart(*last, after).0);
+            for (first, last, is_back) in ends(&edge, before.or(after)) {
+                let to = before.map_or(0.0, |before| apart(before, first).0);
+                let on = after.map_or(0.0, |after| apart(last, after).0);
                 let saved = before.zip(after).map_or(0.0, |(before, after)| apart(before, after).0);
                 let cost = to + on - saved;
-                if best.as_ref().is_none_or(|(least, ..)| cost < *least) {
-                    best = Some((cost, place, way));
+                if best.is_none_or(|(least, ..)| cost < least) {
+                    best = Some((cost, place, before.or(after), is_back));
                 }
             }
         }
-        if let Some((_, place, way)) = best {
+        if let Some((_, place, near, is_back)) = best
+            && let Some(way) = turned(&edge, near).into_iter().nth(usize::from(is_back))
+        {
             tour.insert(place, way);
         }
     }
     tour
 }
 
-fn from(begin: Coord<f64>, runs: &[Run]) -> Vec<Run> {
-    let mut left: Vec<Run> = runs.to_vec();
+/// Where a run may begin: its ends, and each corner of a closed one; with its number.
+type Begin = GeomWithData<[f64; 2], usize>;
+
+fn begins(run: &Run, number: usize) -> impl Iterator<Item = Begin> {
+    let ends = [run.path.first(), run.path.last()].into_iter().flatten();
+    let all = if run.is_closed() {
+        run.path.get(1..run.path.len() - 1).unwrap_or_default()
+    } else {
+        &[]
+    };
+    ends.chain(all).map(move |at| Begin::new([at.x, at.y], number))
+}
+
+fn from(begin: Coord<f64>, runs: &[Run], all: &[Begin], sees: &dyn Fn(Coord<f64>, Coord<f64>) -> bool) -> Vec<Run> {
+    let mut left = RTree::bulk_load(all.to_vec());
     let mut at = begin;
     let mut tour = Vec::with_capacity(runs.len());
-    while !left.is_empty() {
-        let far = |run: &Run| {
-            let ends = [run.path.first(), run.path.last()].into_iter().flatten();
-            let all = if run.is_closed() { run.path.as_slice() } else { &[] };
-            ends.chain(all)
-                .map(|point| apart(at, *point).0)
-                .fold(f64::INFINITY, f64::min)
-        };
-        let nearest = left
-            .iter()
-            .enumerate()
-            .min_by(|(_, a), (_, b)| far(a).total_cmp(&far(b)));
-        let Some(index) = nearest.map(|(index, _)| index) else {
-            break;
-        };
-        let run = left.swap_remove(index);
-        let ways = turned(&run, Some(at));
+    // Of runs that are equally near, the first of these.
+    let mut order: Vec<usize> = (0..runs.len()).collect();
+    let mut places = order.clone();
+    for _ in runs {
+        let number = nearest(at, &left, &places, sees).or_else(|| nearest(at, &left, &places, &|_, _| true));
+        let next = number.and_then(|number| Some((number, runs.get(number)?, *places.get(number)?)));
+        let Some((number, run, place)) = next else { break };
+        order.swap_remove(place);
+        if let Some(moved) = order.get(place).and_then(|moved| places.get_mut(*moved)) {
+            *moved = place;
+        }
+        for gone in begins(run, number) {
+            left.remove(&gone);
+        }
+        let ways = turned(run, Some(at));
         let first = |way: &Run| way.path.first().map_or(f64::INFINITY, |point| apart(at, *point).0);
         if let Some(way) = ways.into_iter().min_by(|a, b| first(a).total_cmp(&first(b))) {
             at = way.path.last().copied().unwrap_or(at);
@@ -81,16 +103,67 @@ fn from(begin: Coord<f64>, runs: &[Run]) -> Vec<Run> {
     tour
 }
 
+/// The run that begins nearest to `at` where it is seen from there; of several, that with the least place. `None` when none of the nearest is
+/// seen.
+fn nearest(
+    at: Coord<f64>,
+    left: &RTree<Begin>,
+    places: &[usize],
+    sees: &dyn Fn(Coord<f64>, Coord<f64>) -> bool,
+) -> Option<usize> {
+    let mut best: Option<(f64, usize, usize)> = None;
+    let mut hidden = 0;
+    for (begin, squared) in left.nearest_neighbor_iter_with_distance_2([at.x, at.y]) {
+        // Squares are rounded in another way than distances are.
+        if hidden >= SEEN_OF || best.is_some_and(|(least, ..)| squared > least * least * (1.0 + 1e-9)) {
+            break;
+        }
+        let [x, y] = *begin.geom();
+        let here = Coord { x, y };
+        if !sees(at, here) {
+            hidden += 1;
+            continue;
+        }
+        let (far, place) = (apart(at, here).0, places.get(begin.data).copied().unwrap_or(usize::MAX));
+        if best.is_none_or(|(least, before, _)| (far, place) < (least, before)) {
+            best = Some((far, place, begin.data));
+        }
+    }
+    best.map(|(.., number)| number)
+}
+
+/// Where the ways of [`turned`] begin and end, and whether they run back.
+fn ends(run: &Run, near: Option<Coord<f64>>) -> impl Iterator<Item = (Coord<f64>, Coord<f64>, bool)> {
+    let both = run.path.first().copied().zip(run.path.last().copied());
+    let (there, back) = if run.is_closed() {
+        (
+            nearest_corner(run, near)
+                .and_then(|index| run.path.get(index + 1))
+                .map(|at| (*at, *at, false)),
+            None,
+        )
+    } else {
+        (
+            both.map(|(first, last)| (first, last, false)),
+            both.map(|(first, last)| (last, first, true)),
+        )
+    };
+    there.into_iter().chain(back)
+}
+
+/// The corner of a closed run that is nearest to `near`, counted from its second point.
+fn nearest_corner(run: &Run, near: Option<Coord<f64>>) -> Option<usize> {
+    let far = |point: &Coord<f64>| near.map_or(0.0, |near| apart(near, *point).0);
+    let ring = run.path.get(1..).unwrap_or_default().iter().enumerate();
+    let nearest = ring.min_by(|(_, a), (_, b)| far(a).total_cmp(&far(b)));
+    nearest.map(|(index, _)| index)
+}
+
 /// A run from both of its ends; a closed one from its corner that is nearest to `near`.
 fn turned(run: &Run, near: Option<Coord<f64>>) -> Vec<Run> {
     if run.is_closed() {
         let ring = run.path.get(1..).unwrap_or_default();
-        let far = |point: &Coord<f64>| near.map_or(0.0, |near| apart(near, *point).0);
-        let nearest = ring
-            .iter()
-            .enumerate()
-            .min_by(|(_, a), (_, b)| far(a).total_cmp(&far(b)));
-        let start = nearest.map_or(0, |(index, _)| index);
+        let start = nearest_corner(run, near).unwrap_or_default();
         let mut path: Vec<Coord<f64>> = ring.iter().cycle().skip(start).take(ring.len()).copied().collect();
         path.extend(path.first().copied());
         return vec![Run { path, strip: run.strip }];

@@ -17,6 +17,18 @@ use model::units::{Heading, Meters, MetersPerSecond, Wgs84};
 use std::sync::Arc;
 use std::time::Duration;
 
+/// What a vehicle is reckoned to fly where no speed is given: what PX4 (`MPC_XY_CRUISE`) does by itself.
+pub const USUAL_SPEED: MetersPerSecond = MetersPerSecond(5.0);
+
+/// Another order of the lines is flown when the ways between them are shorter by this factor.
+const WORTH: f64 = 0.97;
+
+/// The length of the legs of one kind, meters.
+pub(super) fn length(path: &[Point], leg: Leg) -> f64 {
+    let legs = path.windows(2).filter(|pair| pair[1].leg == leg);
+    legs.map(|pair| pair[1].from(&pair[0])).sum()
+}
+
 /// Why a point is flown to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Leg {
@@ -246,13 +258,8 @@ impl Work {
     /// [`BadSurvey`], what is wrong with it.
     pub fn of_survey(survey: &Survey) -> Result<Self, BadSurvey> {
         let (runs, distances) = survey.runs()?;
-        let runs = match survey.pattern {
-            Pattern::Lines { .. } => tour::nearest_first(&runs),
-            Pattern::ExpandingSquare { .. } => tour::in_order(&runs),
-        };
         // A little more room than the lines need, as their ends lie on its edge.
-        let inside = Ways::within(&survey.area, distances.spacing * 0.55);
-        let around = Ways::around_holes(&survey.area);
+        let (inside, around) = Ways::inside_and_around(&survey.area, distances.spacing * 0.55);
         let point = |at, leg| Point {
             at,
             altitude: survey.altitude,
@@ -267,8 +274,23 @@ impl Work {
             let legs = std::iter::once(Leg::Transit).chain(std::iter::repeat(Leg::Work));
             run.path.into_iter().zip(legs).map(|(at, leg)| point(at, leg)).collect()
         };
-        let pieces = runs.into_iter().map(piece).collect();
-        let (track, _) = joined(pieces, &[&inside, &around]).ok_or(BadSurvey::Apart)?;
+        let in_one_go = |tour: Vec<Run>| {
+            let (track, _) = joined(tour.into_iter().map(piece).collect(), &[&inside, &around])?;
+            Some((length(track.points(), Leg::Transit), track))
+        };
+        let (ways, mut track) = match survey.pattern {
+            Pattern::Lines { .. } => in_one_go(tour::nearest_first(&runs, &|_, _| true)),
+            Pattern::ExpandingSquare { .. } => in_one_go(tour::in_order(&runs)),
+        }
+        .ok_or(BadSurvey::Apart)?;
+        // Where something lies between the lines, their ends are farther apart than they seem.
+        let is_hidden = |pair: &[Point]| pair[0].leg == Leg::Transit && pair[1].leg == Leg::Transit;
+        if matches!(survey.pattern, Pattern::Lines { .. }) && track.points().windows(2).any(is_hidden) {
+            let seen = in_one_go(tour::nearest_first(&runs, &|a, b| inside.is_straight(a, b)));
+            if let Some((_, shorter)) = seen.filter(|(other, _)| *other < WORTH * ways) {
+                track = shorter;
+            }
+        }
         Ok(Self {
             frame: *survey.area.frame(),
             track,
@@ -290,7 +312,15 @@ impl Work {
     /// The same, and at which of its points each piece begins.
     pub(super) fn joined(&self, pieces: Vec<Vec<Point>>) -> Option<(Self, Vec<usize>)> {
         let (track, begins) = joined(pieces, &[&self.inside, &self.around])?;
-        Some((Self { track, ..self.clone() }, begins))
+        let work = Self {
+            frame: self.frame,
+            track,
+            inside: self.inside.clone(),
+            around: self.around.clone(),
+            survey: self.survey.clone(),
+            written: self.written.clone(),
+        };
+        Some((work, begins))
     }
 
     /// What is flown.

@@ -1,202 +1,192 @@
 //! The shortest way from one place to another that crosses no hole.
 //!
-//! Owns: [`Ways`]. Must not: know what is flown where.
+//! Owns: [`Ways`]; those of one place to all others ([`from`]). Must not: know what is flown where.
 //!
-//! A shortest way around polygons turns at their corners only. So it is searched for among those that see one another.
+//! A shortest way around polygons turns at their corners only, and passes each on the outside. Which corners see one another is found once;
+//! which of them the two ends see, only for those that may be on the shortest way.
+
+pub(super) mod from;
 
 use super::area::{Area, apart};
+use super::boundary::{Boundary, SLACK, cross, dot};
 use ::geo::algorithm::buffer::{Buffer, BufferStyle, LineJoin};
-use ::geo::coordinate_position::{CoordPos, CoordinatePosition};
-use ::geo::{BoundingRect, Coord, LineString, Orient, Polygon, Rect, orient::Direction};
-use pathfinding::directed::astar::astar;
-use std::sync::OnceLock;
-
-/// A way may be so far inside of what it must not cross, meters: less than is ever measured.
-const SLACK: f64 = 0.005;
+use ::geo::{Coord, LineString, Orient, orient::Direction};
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+use std::sync::{Arc, OnceLock};
 
 /// Where one may fly.
 #[derive(Clone, Debug)]
-pub struct Ways {
-    /// Not outside of these; nothing is outside where there are none.
-    outer: Vec<Fence>,
+pub struct Ways(Option<Arc<Obstacles>>);
+
+/// What is in the way.
+#[derive(Debug)]
+struct Obstacles {
+    /// Not outside of these.
+    outer: Vec<Boundary>,
     /// Not inside of these.
-    holes: Vec<Fence>,
-    corners: Vec<Coord<f64>>,
-    /// Which other corners one sees from a corner, and how far away they are, millimeters.
-    sees: Vec<OnceLock<Vec<(usize, u64)>>>,
+    holes: Arc<Boundary>,
+    /// Where a way may turn.
+    corners: Vec<Corner>,
+    /// Which other corners one sees from a corner and passes on the outside, and how far away they are, meters.
+    passes: OnceLock<Seen>,
+    /// Which other corners one sees from a corner.
+    sees: OnceLock<Seen>,
 }
 
-#[derive(Clone, Debug)]
-struct Fence {
-    polygon: Polygon<f64>,
-    bounds: Rect<f64>,
+/// Of each corner: others, and how far away they are, meters.
+type Seen = Vec<Vec<(usize, f64)>>;
+
+/// A corner around which a way may turn.
+#[derive(Clone, Copy, Debug)]
+struct Corner {
+    at: Coord<f64>,
+    /// From it to the corners before and after it.
+    sides: [Coord<f64>; 2],
 }
 
-impl Fence {
-    fn new(polygon: Polygon<f64>) -> Option<Self> {
-        let bounds = polygon.bounding_rect()?;
-        Some(Self { polygon, bounds })
+impl Corner {
+    /// The corners of a ring at which it turns right. The inside is on its left.
+    fn of(ring: &LineString<f64>) -> Vec<Self> {
+        let corners = ring.0.get(1..).unwrap_or_default();
+        let next = corners.iter().cycle();
+        let triples = corners.iter().zip(next.clone().skip(1)).zip(next.skip(2));
+        triples
+            .filter(|((before, at), after)| cross(**at - **before, **after - **at) < 0.0)
+            .map(|((before, at), after)| Self {
+                at: *at,
+                sides: [*before - *at, *after - *at],
+            })
+            .collect()
     }
 
-    fn rings(&self) -> impl Iterator<Item = &LineString<f64>> {
-        rings(&self.polygon)
+    /// On which sides of a line in `direction` through it, to or from the other end of that line, both edges are: left, right. On the line
+    /// counts as on both: where the corner before or after it is near to the line, and where the line's end is near to the edge, which lies
+    /// on it wherever the end of a way lies on an edge.
+    fn is_beside(&self, direction: Coord<f64>) -> (bool, bool) {
+        let length = dot(direction, direction).sqrt();
+        let [before, after] = self.sides.map(|side| {
+            let (turn, room) = (cross(direction, side), 2.0 * SLACK * length.max(dot(side, side).sqrt()));
+            (turn >= -room, turn <= room)
+        });
+        (before.0 && after.0, before.1 && after.1)
     }
 
-    fn may_meet(&self, a: Coord<f64>, b: Coord<f64>) -> bool {
-        let (least, most) = (self.bounds.min(), self.bounds.max());
-        a.x.min(b.x) <= most.x && a.x.max(b.x) >= least.x && a.y.min(b.y) <= most.y && a.y.max(b.y) >= least.y
+    /// Whether a way from `from` may turn here: a way that runs into the corner does not.
+    fn is_passed(&self, from: Coord<f64>) -> bool {
+        let (left, right) = self.is_beside(self.at - from);
+        left || right
     }
 
-    /// Whether some of the line from `a` to `b` is on the `forbidden` side of the edge.
-    fn is_crossed(&self, a: Coord<f64>, b: Coord<f64>, forbidden: CoordPos) -> bool {
-        pieces(&self.polygon, a, b, forbidden).any(|(_, _, is_there)| is_there)
+    /// Whether a way from `from` by this corner to `to` is pulled tight around it.
+    fn is_tight(&self, from: Coord<f64>, to: Coord<f64>) -> bool {
+        let (before, after) = (self.at - from, to - self.at);
+        let (came, goes) = (self.is_beside(before), self.is_beside(after));
+        let (room, turn) = (2.0 * SLACK * dot(before, before).sqrt(), cross(before, after));
+        (came.0 && goes.0 && turn >= -room) || (came.1 && goes.1 && turn <= room)
     }
 }
 
-fn rings(polygon: &Polygon<f64>) -> impl Iterator<Item = &LineString<f64>> {
-    std::iter::once(polygon.exterior()).chain(polygon.interiors())
+/// A corner to which a way leads, or its end.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    /// The whole way is no shorter, meters.
+    least: f64,
+    /// To here, meters.
+    length: f64,
+    /// `None`: the end.
+    corner: Option<usize>,
+    /// The corner before; `None`: the begin.
+    before: Option<usize>,
+    /// Whether this is known to be seen from the one before.
+    is_seen: bool,
 }
 
-/// The pieces of the line from `a` to `b` between the places where it meets the edge of `polygon` or passes one of its corners closely, as
-/// shares of its way, and whether each is on that `side` of it.
-///
-/// The middle of a piece decides. Beside a piece there is no corner that it passes closely, so it is nowhere twice as far from the edge as
-/// its middle is, where that is near the edge.
-fn pieces(
-    polygon: &Polygon<f64>,
-    a: Coord<f64>,
-    b: Coord<f64>,
-    side: CoordPos,
-) -> impl Iterator<Item = (f64, f64, bool)> {
-    let mut cuts = vec![0.0, 1.0];
-    for edge in rings(polygon).flat_map(LineString::lines) {
-        cuts.extend(meeting(a, b, edge.start, edge.end).into_iter().flatten());
-        cuts.extend(foot(edge.start, a, b).filter(|share| apart(edge.start, a + (b - a) * *share).0 <= 2.0 * SLACK));
+impl Ord for Step {
+    /// The least is the greatest, as a heap gives the greatest first.
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.least.total_cmp(&self.least)
     }
-    cuts.sort_by(f64::total_cmp);
-    let length = apart(a, b).0;
-    let ends = cuts.clone().into_iter().skip(1);
-    cuts.into_iter().zip(ends).map(move |(from, to)| {
-        let middle = a + (b - a) * from.midpoint(to);
-        let is_there = (to - from) * length > SLACK
-            && polygon.coordinate_position(&middle) == side
-            && distance(polygon, middle) > SLACK;
-        (from, to, is_there)
-    })
 }
 
-fn distance(polygon: &Polygon<f64>, point: Coord<f64>) -> f64 {
-    let edges = rings(polygon).flat_map(LineString::lines);
-    edges
-        .map(|edge| to_line(point, edge.start, edge.end))
-        .fold(f64::INFINITY, f64::min)
-}
-
-/// What of the line from `a` to `b` is in none of `holes`, as shares of its way, in order.
-pub(super) fn outside(holes: &[Polygon<f64>], a: Coord<f64>, b: Coord<f64>) -> Vec<(f64, f64)> {
-    let mut left = vec![(0.0, 1.0)];
-    for hole in holes {
-        for (from, to, _) in pieces(hole, a, b, CoordPos::Inside).filter(|(_, _, is_inside)| *is_inside) {
-            let without = |(s, t): (f64, f64)| [(s, t.min(from)), (s.max(to), t)];
-            left = left.into_iter().flat_map(without).filter(|(s, t)| t > s).collect();
-        }
+impl PartialOrd for Step {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
-    left
 }
+
+impl PartialEq for Step {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Step {}
 
 impl Ways {
     /// Anywhere.
     #[must_use]
     pub const fn free() -> Self {
-        Self {
-            outer: Vec::new(),
-            holes: Vec::new(),
-            corners: Vec::new(),
-            sees: Vec::new(),
-        }
+        Self(None)
     }
 
     /// Around the holes of `area`.
     #[must_use]
     pub fn around_holes(area: &Area) -> Self {
-        Self::new(area, Vec::new())
+        Self::around(area, Arc::new(Boundary::of_holes(area)))
     }
 
-    /// Around the holes of `area`, and no farther than `room` meters outside of its outer edge.
-    #[must_use]
-    pub fn within(area: &Area, room: f64) -> Self {
-        let outer = Polygon::new(area.polygon().exterior().clone(), Vec::new());
+    /// Around the holes of `area`: those that stay no farther than `room` meters outside of its outer edge, and all.
+    pub(super) fn inside_and_around(area: &Area, room: f64) -> (Self, Self) {
+        let outer = ::geo::Polygon::new(area.polygon().exterior().clone(), Vec::new());
         let style = BufferStyle::new(room).line_join(LineJoin::Round(0.5));
         let wider = outer.buffer_with_style(style).orient(Direction::Default);
-        Self::new(area, wider.0)
+        let around = Self::around(area, Arc::new(Boundary::of_holes(area)));
+        let Some(obstacles) = &around.0 else {
+            return (Self::free(), around);
+        };
+        let rings = wider
+            .iter()
+            .flat_map(|polygon| std::iter::once(polygon.exterior()).chain(polygon.interiors()));
+        let outward = rings.flat_map(Corner::of);
+        let inside = Obstacles {
+            outer: wider.iter().map(Boundary::around).collect(),
+            holes: Arc::clone(&obstacles.holes),
+            corners: outward.chain(obstacles.corners.iter().copied()).collect(),
+            passes: OnceLock::new(),
+            sees: OnceLock::new(),
+        };
+        (Self(Some(Arc::new(inside))), around)
     }
 
-    fn new(area: &Area, outer: Vec<Polygon<f64>>) -> Self {
-        let outer: Vec<Fence> = outer.into_iter().filter_map(Fence::new).collect();
-        let alone = |ring: &LineString<f64>| Fence::new(Polygon::new(ring.clone(), Vec::new()));
-        let holes: Vec<Fence> = area.polygon().interiors().iter().filter_map(alone).collect();
-        // The inside is on the left of each ring; at a corner to the right, a way may turn.
-        let outward = outer.iter().flat_map(Fence::rings).flat_map(right_turns);
-        let around = area.polygon().interiors().iter().flat_map(right_turns);
-        let corners: Vec<Coord<f64>> = outward.chain(around).collect();
-        let sees = corners.iter().map(|_| OnceLock::new()).collect();
-        Self {
-            outer,
+    fn around(area: &Area, holes: Arc<Boundary>) -> Self {
+        Self(Some(Arc::new(Obstacles {
+            outer: Vec::new(),
             holes,
-            corners,
-            sees,
-        }
+            corners: area.polygon().interiors().iter().flat_map(Corner::of).collect(),
+            passes: OnceLock::new(),
+            sees: OnceLock::new(),
+        })))
     }
 
     /// Whether `point` is where one may be: in no hole.
     #[must_use]
     pub fn allows(&self, point: Coord<f64>) -> bool {
-        !self.holes.iter().any(|hole| {
-            hole.polygon.coordinate_position(&point) == CoordPos::Inside && distance(&hole.polygon, point) > SLACK
-        })
+        !self.0.as_ref().is_some_and(|obstacles| obstacles.holes.forbids(point))
     }
 
     /// Whether the straight line from `a` to `b` is such a way.
     pub(super) fn is_straight(&self, a: Coord<f64>, b: Coord<f64>) -> bool {
-        let crosses_hole = |hole: &Fence| hole.may_meet(a, b) && hole.is_crossed(a, b, CoordPos::Inside);
-        !self.holes.iter().any(crosses_hole)
-            && !self.outer.iter().any(|outer| outer.is_crossed(a, b, CoordPos::Outside))
+        self.0.as_ref().is_none_or(|obstacles| obstacles.is_straight(a, b))
     }
 
     /// The shortest way from `from` to `to`, both included; `None` when there is none.
     #[must_use]
     pub fn shortest(&self, from: Coord<f64>, to: Coord<f64>) -> Option<Vec<Coord<f64>>> {
-        if self.is_straight(from, to) {
-            return Some(vec![from, to]);
+        match &self.0 {
+            Some(obstacles) if !obstacles.is_straight(from, to) => obstacles.shortest(from, to),
+            _ => Some(vec![from, to]),
         }
-        if self.corners.is_empty() {
-            return None;
-        }
-        // Corners by their number, then the two ends.
-        let (first, last) = (self.corners.len(), self.corners.len() + 1);
-        let at = |node: usize| match node {
-            _ if node == first => from,
-            _ if node == last => to,
-            _ => self.corners.get(node).copied().unwrap_or(to),
-        };
-        let near_end: Vec<Option<u64>> = self
-            .corners
-            .iter()
-            .map(|corner| self.is_straight(*corner, to).then(|| millimeters(*corner, to)))
-            .collect();
-        let next = |&node: &usize| -> Vec<(usize, u64)> {
-            if node == first {
-                return self.seen_from(from);
-            }
-            let mut next = self
-                .sees
-                .get(node)
-                .map_or_else(Vec::new, |seen| seen.get_or_init(|| self.seen_from(at(node))).clone());
-            next.extend(near_end.get(node).copied().flatten().map(|cost| (last, cost)));
-            next
-        };
-        let (path, _) = astar(&first, next, |node| millimeters(at(*node), to), |node| *node == last)?;
-        Some(path.into_iter().map(at).collect())
     }
 
     /// How long the shortest way is, meters.
@@ -205,76 +195,110 @@ impl Ways {
         let way = self.shortest(from, to)?;
         Some(way.windows(2).map(|pair| apart(pair[0], pair[1]).0).sum())
     }
+}
 
-    fn seen_from(&self, point: Coord<f64>) -> Vec<(usize, u64)> {
-        let others = self.corners.iter().enumerate().filter(|(_, corner)| **corner != point);
-        others
-            .filter(|(_, corner)| self.is_straight(point, **corner))
-            .map(|(index, corner)| (index, millimeters(point, *corner)))
-            .collect()
+impl Obstacles {
+    fn is_straight(&self, a: Coord<f64>, b: Coord<f64>) -> bool {
+        !self.holes.is_crossed(a, b) && !self.outer.iter().any(|outer| outer.is_crossed(a, b))
     }
-}
 
-/// Rounded down, so that no way is shorter than the straight one.
-fn millimeters(a: Coord<f64>, b: Coord<f64>) -> u64 {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a distance within one site"
-    )]
-    let whole = (apart(a, b).0 * 1000.0) as u64;
-    whole
-}
+    /// The corners that are seen from `corner`; with `is_tight`, only those that a way pulled tight may come by or go to.
+    fn next(&self, corner: usize, is_tight: bool) -> &[(usize, f64)] {
+        let seen = if is_tight { &self.passes } else { &self.sees };
+        let seen = seen.get_or_init(|| {
+            let mut seen = vec![Vec::new(); self.corners.len()];
+            for (one, a) in self.corners.iter().enumerate() {
+                for (other, b) in self.corners.iter().enumerate().skip(one + 1) {
+                    let may_be = !is_tight || (a.is_passed(b.at) && b.is_passed(a.at));
+                    if may_be && self.is_straight(a.at, b.at) {
+                        let length = apart(a.at, b.at).0;
+                        seen[one].push((other, length));
+                        seen[other].push((one, length));
+                    }
+                }
+            }
+            seen
+        });
+        seen.get(corner).map_or(&[], Vec::as_slice)
+    }
 
-fn right_turns(ring: &LineString<f64>) -> Vec<Coord<f64>> {
-    let corners = ring.0.get(1..).unwrap_or_default();
-    let count = corners.len();
-    let corner = |index: usize| corners.get(index % count.max(1)).copied().unwrap_or_default();
-    (0..count)
-        .filter(|&index| {
-            let (a, b, c) = (corner(index), corner(index + 1), corner(index + 2));
-            cross(b - a, c - b) < 0.0
-        })
-        .map(|index| corner(index + 1))
-        .collect()
-}
-
-fn cross(a: Coord<f64>, b: Coord<f64>) -> f64 {
-    a.x * b.y - a.y * b.x
-}
-
-/// Where the line from `a` to `b` meets that from `c` to `d`, as shares of the way from `a`. For parallel lines: both ends of the other.
-fn meeting(a: Coord<f64>, b: Coord<f64>, c: Coord<f64>, d: Coord<f64>) -> [Option<f64>; 2] {
-    let (way, edge, apart) = (b - a, d - c, c - a);
-    let turn = cross(way, edge);
-    let inside = |share: f64| (share > 0.0 && share < 1.0).then_some(share);
-    let length = way.x * way.x + way.y * way.y;
-    if turn.abs() <= 1e-12 * length.max(1e-12) {
-        let share = |to: Coord<f64>| (to.x * way.x + to.y * way.y) / length;
-        return if length > 0.0 {
-            [inside(share(apart)), inside(share(d - a))]
-        } else {
-            [None; 2]
+    /// The corners that may be seen from `from`, each with its least length to `to`; with `is_tight`, those that may be passed from there.
+    fn begin(&self, from: Coord<f64>, to: Option<Coord<f64>>, is_tight: bool) -> BinaryHeap<Step> {
+        let corners = self.corners.iter().enumerate();
+        let step = |(number, corner): (usize, &Corner)| {
+            let length = apart(from, corner.at).0;
+            Step {
+                least: length + to.map_or(0.0, |to| apart(corner.at, to).0),
+                length,
+                corner: Some(number),
+                before: None,
+                is_seen: false,
+            }
         };
+        let corners = corners.filter(|(_, corner)| !is_tight || corner.is_passed(from));
+        corners.map(step).collect()
     }
-    let (on_way, on_edge) = (cross(apart, edge) / turn, cross(apart, way) / turn);
-    [
-        (-1e-9..=1.0 + 1e-9)
-            .contains(&on_edge)
-            .then_some(on_way)
-            .and_then(inside),
-        None,
-    ]
-}
 
-/// How far `point` is from the line from `a` to `b`, meters.
-pub(super) fn to_line(point: Coord<f64>, a: Coord<f64>, b: Coord<f64>) -> f64 {
-    apart(point, a + (b - a) * foot(point, a, b).unwrap_or_default()).0
-}
+    /// The shortest way from `from` to `to`, which do not see one another.
+    ///
+    /// One that is pulled tight is searched for first. Where an end or a corner lies within the slack of an edge, a way may be found only
+    /// among all that are seen, which costs as much as there are pairs of corners, once.
+    fn shortest(&self, from: Coord<f64>, to: Coord<f64>) -> Option<Vec<Coord<f64>>> {
+        self.search(from, to, true).or_else(|| self.search(from, to, false))
+    }
 
-/// The place on the line from `a` to `b` that is nearest to `point`, as a share of its way; `None` when the line has no length.
-fn foot(point: Coord<f64>, a: Coord<f64>, b: Coord<f64>) -> Option<f64> {
-    let (way, to) = (b - a, point - a);
-    let length = way.x * way.x + way.y * way.y;
-    (length > 0.0).then(|| ((to.x * way.x + to.y * way.y) / length).clamp(0.0, 1.0))
+    /// The shortest way by corners from `from` to `to` (A*). Whether an end sees a corner is examined when nothing else is nearer.
+    fn search(&self, from: Coord<f64>, to: Coord<f64>, is_tight: bool) -> Option<Vec<Coord<f64>>> {
+        let mut open = self.begin(from, Some(to), is_tight);
+        let mut before: Vec<Option<Option<usize>>> = vec![None; self.corners.len()];
+        while let Some(step) = open.pop() {
+            let Some(number) = step.corner else {
+                let last = step.before.and_then(|last| self.corners.get(last))?;
+                if !self.is_straight(last.at, to) {
+                    continue;
+                }
+                let mut way = vec![to];
+                let mut corner = step.before;
+                while let Some(number) = corner {
+                    way.push(self.corners.get(number)?.at);
+                    corner = before.get(number).copied().flatten()?;
+                }
+                way.push(from);
+                way.reverse();
+                return Some(way);
+            };
+            let (Some(corner), Some(found)) = (self.corners.get(number), before.get_mut(number)) else {
+                continue;
+            };
+            if found.is_some() || !(step.is_seen || self.is_straight(from, corner.at)) {
+                continue;
+            }
+            *found = Some(step.before);
+            if !is_tight || corner.is_passed(to) {
+                let length = step.length + apart(corner.at, to).0;
+                open.push(Step {
+                    least: length,
+                    length,
+                    corner: None,
+                    before: Some(number),
+                    is_seen: false,
+                });
+            }
+            for (next, far) in self.next(number, is_tight) {
+                if before.get(*next).is_some_and(Option::is_none)
+                    && let Some(at) = self.corners.get(*next)
+                {
+                    let length = step.length + far;
+                    open.push(Step {
+                        least: length + apart(at.at, to).0,
+                        length,
+                        corner: Some(*next),
+                        before: Some(number),
+                        is_seen: true,
+                    });
+                }
+            }
+        }
+        None
+    }
 }

@@ -8,8 +8,8 @@
 //! followed by one that begins as it ends.
 
 use super::{Doing, Observed, Part, Progress, Relief, Step, Wanted, Why, fitting, free_layer};
-use crate::planning::mission::share::USUAL_SPEED;
 use crate::planning::mission::stretch::{Stretch, Stretches};
+use crate::planning::mission::track::USUAL_SPEED;
 use crate::planning::mission::track::Work;
 use model::geo::offset;
 use model::units::Wgs84;

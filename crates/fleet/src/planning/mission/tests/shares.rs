@@ -67,7 +67,7 @@ proptest! {
             .collect();
         let mut flown: Vec<Vec<Point>> =
             plan.shares.iter().zip(&reached).map(|(share, count)| share.path[..*count].to_vec()).collect();
-        let done: f64 = flown.iter().map(|path| super::super::share::length(path, Leg::Work)).sum();
+        let done: f64 = flown.iter().map(|path| super::super::track::length(path, Leg::Work)).sum();
         let Some(left) = plan.left(&work, &reached) else {
             prop_assert!((done - work.track().work_meters()).abs() < 0.01);
             return Ok(());

@@ -1,0 +1,367 @@
+//! The edge of what must not be crossed, by place.
+//!
+//! Owns: [`Boundary`]: on which side of it a place lies, and which parts of a straight line lie on the forbidden one.
+//! Must not: know what is flown.
+//!
+//! The edges lie in an R-tree, so that a question about a place or a line costs as much as there are edges near it, not in all.
+
+use super::area::{Area, apart};
+use ::geo::{Coord, LineString, Polygon};
+use rstar::{AABB, PointDistance, RTree, RTreeObject, SelectionFunction};
+
+/// A way may be so far inside of what it must not cross, meters: less than is ever measured.
+pub(super) const SLACK: f64 = 0.005;
+
+/// What is so far inside lies on the edge but for the arithmetic, meters.
+const EXACT: f64 = 1e-6;
+
+/// Where a line passes from the allowed to the forbidden side, the forbidden one is probed so far from the edge, meters.
+const PROBE: f64 = 4.0 * SLACK;
+
+/// After so many probes without an answer, a line is cut into its pieces.
+const PROBES: usize = 2;
+
+/// Rings with what is forbidden on the right of each of their edges.
+#[derive(Clone, Debug)]
+pub(super) struct Boundary {
+    edges: RTree<Edge>,
+    /// Whether the forbidden side is around the rings, not within.
+    is_around: bool,
+}
+
+/// From one corner to the next.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Edge {
+    pub start: Coord<f64>,
+    pub end: Coord<f64>,
+}
+
+/// A piece of a line, from and to as shares of its way.
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    from: f64,
+    to: f64,
+    /// `None`: it is short, or so near to the edge that it is a way.
+    is_forbidden: Option<bool>,
+}
+
+impl Edge {
+    /// The edges of a ring.
+    fn of(ring: &LineString<f64>) -> impl Iterator<Item = Self> {
+        ring.lines().map(|line| Self {
+            start: line.start,
+            end: line.end,
+        })
+    }
+
+    /// Where the line through `a` along `way` passes through it, as a share of `way`. Of two edges that meet on the line, it passes through
+    /// both or none when they lie on one side of it, and through one of them when they do not.
+    fn passed_by(&self, a: Coord<f64>, way: Coord<f64>) -> Option<f64> {
+        let (start, end) = (cross(way, self.start - a), cross(way, self.end - a));
+        if (start > 0.0) == (end > 0.0) {
+            return None;
+        }
+        let to = self.start + (self.end - self.start) * (start / (start - end)) - a;
+        Some(dot(to, way) / dot(way, way))
+    }
+}
+
+impl RTreeObject for Edge {
+    type Envelope = AABB<[f64; 2]>;
+
+    fn envelope(&self) -> Self::Envelope {
+        AABB::from_corners([self.start.x, self.start.y], [self.end.x, self.end.y])
+    }
+}
+
+impl PointDistance for Edge {
+    fn distance_2(&self, point: &[f64; 2]) -> f64 {
+        let point = Coord {
+            x: point[0],
+            y: point[1],
+        };
+        let share = foot(point, self.start, self.end).unwrap_or_default();
+        let to = self.start + (self.end - self.start) * share - point;
+        dot(to, to)
+    }
+}
+
+/// Chooses boxes that meet a line which is wider by `room` on all sides.
+struct Along {
+    middle: Coord<f64>,
+    /// From the middle to the end.
+    half: Coord<f64>,
+    room: f64,
+}
+
+impl Along {
+    fn meets(&self, bounds: &AABB<[f64; 2]>) -> bool {
+        let (least, most) = (bounds.lower(), bounds.upper());
+        let (wide, high) = (
+            0.5 * (most[0] - least[0]) + self.room,
+            0.5 * (most[1] - least[1]) + self.room,
+        );
+        let to = Coord {
+            x: 0.5 * (most[0] + least[0]) - self.middle.x,
+            y: 0.5 * (most[1] + least[1]) - self.middle.y,
+        };
+        to.x.abs() <= wide + self.half.x.abs()
+            && to.y.abs() <= high + self.half.y.abs()
+            && cross(self.half, to).abs() <= wide * self.half.y.abs() + high * self.half.x.abs()
+    }
+}
+
+impl SelectionFunction<Edge> for Along {
+    fn should_unpack_parent(&self, bounds: &AABB<[f64; 2]>) -> bool {
+        self.meets(bounds)
+    }
+
+    fn should_unpack_leaf(&self, edge: &Edge) -> bool {
+        #[cfg(test)]
+        steps::add();
+        self.meets(&edge.envelope())
+    }
+}
+
+/// Chooses boxes that lie to the east of a place.
+struct East(Coord<f64>);
+
+impl SelectionFunction<Edge> for East {
+    fn should_unpack_parent(&self, bounds: &AABB<[f64; 2]>) -> bool {
+        let (least, most) = (bounds.lower(), bounds.upper());
+        least[1] <= self.0.y && self.0.y <= most[1] && self.0.x <= most[0]
+    }
+
+    fn should_unpack_leaf(&self, edge: &Edge) -> bool {
+        #[cfg(test)]
+        steps::add();
+        self.should_unpack_parent(&edge.envelope())
+    }
+}
+
+impl Boundary {
+    /// Of all that is outside of `area`, its holes too.
+    pub fn of_area(area: &Area) -> Self {
+        Self::around(area.polygon())
+    }
+
+    /// Of all that is outside of `polygon`, which is oriented as usual.
+    pub fn around(polygon: &Polygon<f64>) -> Self {
+        let rings = std::iter::once(polygon.exterior()).chain(polygon.interiors());
+        Self {
+            edges: RTree::bulk_load(rings.flat_map(Edge::of).collect()),
+            is_around: true,
+        }
+    }
+
+    /// Of the holes of `area`.
+    pub fn of_holes(area: &Area) -> Self {
+        Self {
+            edges: RTree::bulk_load(area.polygon().interiors().iter().flat_map(Edge::of).collect()),
+            is_around: false,
+        }
+    }
+
+    /// The edges that may be no farther than `room` meters from the line from `a` to `b`; some more.
+    pub fn along(&self, a: Coord<f64>, b: Coord<f64>, room: f64) -> impl Iterator<Item = &Edge> {
+        self.edges.locate_with_selection_function(Along {
+            middle: (a + b) * 0.5,
+            half: (b - a) * 0.5,
+            room,
+        })
+    }
+
+    /// Whether `point` is on the forbidden side; on the edge itself, either.
+    pub fn is_forbidden(&self, point: Coord<f64>) -> bool {
+        let east = self.edges.locate_with_selection_function(East(point));
+        let passed = east.filter(|edge| {
+            let (start, end) = (edge.start - point, edge.end - point);
+            (start.y > 0.0) != (end.y > 0.0) && start.x + (end.x - start.x) * (start.y / (start.y - end.y)) > 0.0
+        });
+        (passed.count() % 2 == 0) == self.is_around
+    }
+
+    /// Whether `point` is no farther than `room` meters from the edge.
+    fn is_near(&self, point: Coord<f64>, room: f64) -> bool {
+        let mut near = self.edges.locate_within_distance([point.x, point.y], room * room);
+        near.next().is_some()
+    }
+
+    /// Whether `point` is on the forbidden side, and not only by arithmetic.
+    pub fn forbids(&self, point: Coord<f64>) -> bool {
+        self.is_forbidden(point) && !self.is_near(point, SLACK)
+    }
+
+    /// Whether some of the line from `a` to `b` is on the forbidden side.
+    pub fn is_crossed(&self, a: Coord<f64>, b: Coord<f64>) -> bool {
+        let length = apart(a, b).0;
+        if length <= SLACK {
+            return false;
+        }
+        let mut near = Vec::new();
+        let mut probes = PROBES;
+        for edge in self.along(a, b, 2.0 * SLACK) {
+            near.push(*edge);
+            // Most lines that cross the boundary do so far from its corners.
+            if probes > 0
+                && let Some(probe) = beyond(edge, a, b)
+            {
+                if !self.is_near(probe, 2.0 * SLACK) && self.is_forbidden(probe) {
+                    return true;
+                }
+                probes -= 1;
+            }
+        }
+        let mut pieces = self.pieces(a, b, &near);
+        pieces.any(|piece| piece.is_forbidden == Some(true))
+    }
+
+    /// What of the line from `a` to `b` is on the forbidden side, as shares of its way, in order. What is only a little inside counts at the
+    /// ends of the line and where more follows or was before, so that what is left ends at the edge.
+    pub fn forbidden(&self, a: Coord<f64>, b: Coord<f64>) -> Vec<(f64, f64)> {
+        let near: Vec<Edge> = self.along(a, b, 2.0 * SLACK).copied().collect();
+        let mut pieces: Vec<Piece> = self.pieces(a, b, &near).collect();
+        let goes_on = |piece: &mut Piece, after: bool| {
+            let middle = a + (b - a) * piece.from.midpoint(piece.to);
+            let is_inside = || self.is_forbidden(middle) && !self.is_near(middle, EXACT);
+            if after && piece.is_forbidden.is_none() && is_inside() {
+                piece.is_forbidden = Some(true);
+            }
+            piece.is_forbidden == Some(true)
+        };
+        let mut after = true;
+        for piece in &mut pieces {
+            after = goes_on(piece, after);
+        }
+        after = true;
+        for piece in pieces.iter_mut().rev() {
+            after = goes_on(piece, after);
+        }
+        let forbidden = pieces.iter().filter(|piece| piece.is_forbidden == Some(true));
+        forbidden.map(|piece| (piece.from, piece.to)).collect()
+    }
+
+    /// What of the line from `a` to `b` is on the allowed side, as shares of its way, in order.
+    pub fn allowed(&self, a: Coord<f64>, b: Coord<f64>) -> Vec<(f64, f64)> {
+        let mut allowed = Vec::new();
+        let mut from = 0.0;
+        for (begin, end) in self.forbidden(a, b) {
+            allowed.push((from, begin));
+            from = end;
+        }
+        allowed.push((from, 1.0));
+        allowed.retain(|(from, to)| to > from);
+        allowed
+    }
+
+    /// The pieces of the line from `a` to `b` between the places where it meets an edge or passes a corner closely, in order. All edges that
+    /// come near to it are `near`.
+    ///
+    /// The middle of a piece decides. Beside a piece there is no corner that it passes closely, so it is nowhere twice as far from the edge
+    /// as its middle is, where that is near the edge.
+    fn pieces(&self, a: Coord<f64>, b: Coord<f64>, near: &[Edge]) -> impl Iterator<Item = Piece> {
+        let (way, length) = (b - a, apart(a, b).0);
+        let mut cuts = vec![0.0, 1.0];
+        let mut turns = Vec::new();
+        for edge in near {
+            cuts.extend(meeting(a, b, edge.start, edge.end).into_iter().flatten());
+            cuts.extend(foot(edge.start, a, b).filter(|share| apart(edge.start, a + way * *share).0 <= 2.0 * SLACK));
+            turns.extend(edge.passed_by(a, way));
+        }
+        cuts.sort_unstable_by(f64::total_cmp);
+        turns.sort_unstable_by(f64::total_cmp);
+        // A place of the line, how often the line passes through an edge before it, and whether it is forbidden.
+        let mut known: Option<(usize, bool)> = None;
+        let ends: Vec<f64> = cuts.iter().copied().skip(1).collect();
+        cuts.into_iter().zip(ends).map(move |(from, to)| {
+            let share = from.midpoint(to);
+            let middle = a + way * share;
+            if (to - from) * length <= SLACK || self.is_near(middle, SLACK) {
+                return Piece {
+                    from,
+                    to,
+                    is_forbidden: None,
+                };
+            }
+            let passed = turns.partition_point(|turn| *turn <= share);
+            let is_forbidden = match known {
+                Some((before, was)) => was != ((passed - before) % 2 == 1),
+                None => self.is_forbidden(middle),
+            };
+            known = Some((passed, is_forbidden));
+            Piece {
+                from,
+                to,
+                is_forbidden: Some(is_forbidden),
+            }
+        })
+    }
+}
+
+/// A place on the line from `a` to `b` a little beyond `edge`, on its forbidden side, when the line passes through it.
+fn beyond(edge: &Edge, a: Coord<f64>, b: Coord<f64>) -> Option<Coord<f64>> {
+    let (way, along) = (b - a, edge.end - edge.start);
+    let passes = edge.passed_by(a, way)?;
+    let (turn, length) = (cross(along, way), dot(along, along).sqrt());
+    // To the right of the edge, it goes on when the line turns right there, and back when it turns left.
+    let share = passes - PROBE * length / turn;
+    (share > 0.0 && share < 1.0).then(|| a + way * share)
+}
+
+pub(super) fn cross(a: Coord<f64>, b: Coord<f64>) -> f64 {
+    a.x * b.y - a.y * b.x
+}
+
+pub(super) fn dot(a: Coord<f64>, b: Coord<f64>) -> f64 {
+    a.x * b.x + a.y * b.y
+}
+
+/// Where the line from `a` to `b` meets that from `c` to `d`, as shares of the way from `a`. For parallel lines: both ends of the other.
+fn meeting(a: Coord<f64>, b: Coord<f64>, c: Coord<f64>, d: Coord<f64>) -> [Option<f64>; 2] {
+    let (way, edge, apart) = (b - a, d - c, c - a);
+    let turn = cross(way, edge);
+    let inside = |share: f64| (share > 0.0 && share < 1.0).then_some(share);
+    let length = dot(way, way);
+    if turn.abs() <= 1e-12 * length.max(1e-12) {
+        let share = |to: Coord<f64>| dot(to, way) / length;
+        return if length > 0.0 {
+            [inside(share(apart)), inside(share(d - a))]
+        } else {
+            [None; 2]
+        };
+    }
+    let (on_way, on_edge) = (cross(apart, edge) / turn, cross(apart, way) / turn);
+    [
+        (-1e-9..=1.0 + 1e-9)
+            .contains(&on_edge)
+            .then_some(on_way)
+            .and_then(inside),
+        None,
+    ]
+}
+
+/// The place on the line from `a` to `b` that is nearest to `point`, as a share of its way; `None` when the line has no length.
+pub(super) fn foot(point: Coord<f64>, a: Coord<f64>, b: Coord<f64>) -> Option<f64> {
+    let (way, to) = (b - a, point - a);
+    let length = dot(way, way);
+    (length > 0.0).then(|| (dot(to, way) / length).clamp(0.0, 1.0))
+}
+
+/// How many edges were examined on this thread, so that tests can bound the work.
+#[cfg(test)]
+pub(super) mod steps {
+    use std::cell::Cell;
+
+    thread_local! {
+        static STEPS: Cell<u64> = const { Cell::new(0) };
+    }
+
+    pub fn add() {
+        STEPS.with(|steps| steps.set(steps.get() + 1));
+    }
+
+    /// So many since it was asked last.
+    pub fn take() -> u64 {
+        STEPS.with(Cell::take)
+    }
+}

@@ -1,0 +1,232 @@
+//! How long one vehicle needs for a part of the track, and how much of it it can fly in a time.
+//!
+//! Owns: [`Timing`]. Must not: know other vehicles.
+//!
+//! Times along the track are sums from its begin, so that those of a part are a difference. The way home from a place is reckoned when it is
+//! asked for.
+
+use super::area::apart;
+use super::track::{Leg, Point, Track, USUAL_SPEED, split};
+use super::way::from::WaysFrom;
+use ::geo::Coord;
+use rstar::RTree;
+use rstar::primitives::GeomWithData;
+use std::cell::OnceCell;
+use std::time::Duration;
+
+/// How fast a vehicle brakes for a turn and speeds up after it, meters per second squared: what both autopilots are set to at least.
+const ACCELERATION: f64 = 2.5;
+
+/// A turn of less than this is flown without braking, degrees.
+const GENTLE_TURN: f64 = 30.0;
+
+/// Work is not cut within so much of the end of a line, meters.
+const SHORTEST_PART: f64 = 1.0;
+
+/// Where a part ends within a line is found to so much, seconds.
+const EXACT_S: f64 = 1e-6;
+
+/// Where a part ends within a line is searched for in so many steps.
+const STEPS: usize = 32;
+
+/// Times of one vehicle, seconds.
+pub(super) struct Timing<'a> {
+    track: &'a Track,
+    ways: WaysFrom<'a>,
+    /// On the way home and to the work.
+    speed: f64,
+    /// On the way to each point of the track.
+    travel: Vec<f64>,
+    /// From the first point until it leaves each point.
+    since_first: Vec<f64>,
+    /// From each point home.
+    homes: Vec<OnceCell<f64>>,
+    /// Whether the track is nowhere flown faster than the way home: from a place farther along, it is never home earlier.
+    is_even: bool,
+    /// How long it can be on its way.
+    pub endurance: f64,
+}
+
+impl<'a> Timing<'a> {
+    /// Of a vehicle that flies no faster than `most` m/s, on `ways` from its start; it `brakes` at these points of the track.
+    pub fn new(track: &'a Track, ways: WaysFrom<'a>, most: f64, endurance: Option<Duration>, brakes: &[bool]) -> Self {
+        let points = track.points();
+        let speed = points.first().map_or(USUAL_SPEED.0, speed_of).min(most);
+        let (mut travel, mut since_first) = (vec![0.0], vec![0.0]);
+        let mut is_even = true;
+        let mut reached = 0.0;
+        for (pair, brakes) in points.windows(2).zip(brakes) {
+            let [before, point] = pair else { continue };
+            let pace = speed_of(point).min(most);
+            is_even &= pace <= speed;
+            // It brakes at the point before, where it turns or holds; at the last, that is part of the way home.
+            let leg = point.from(before) / pace + if *brakes { pace / ACCELERATION } else { 0.0 };
+            reached += leg + point.hold.as_secs_f64();
+            travel.push(leg);
+            since_first.push(reached);
+        }
+        Self {
+            track,
+            ways,
+            speed,
+            travel,
+            since_first,
+            homes: vec![OnceCell::new(); points.len()],
+            is_even,
+            endurance: endurance.map_or(f64::INFINITY, |endurance| endurance.as_secs_f64()),
+        }
+    }
+
+    /// Where it starts.
+    pub const fn start(&self) -> Coord<f64> {
+        self.ways.start()
+    }
+
+    /// How long it would need for all of it, about.
+    pub fn alone(&self) -> f64 {
+        self.since_first.last().copied().unwrap_or_default() + 2.0 * self.home(0) + 1.0
+    }
+
+    /// From the first point to a position on the track.
+    pub fn reached(&self, position: f64) -> f64 {
+        let (index, share) = split(position);
+        let at = self.since_first.get(index).copied().unwrap_or_default();
+        at + self.travel.get(index + 1).map_or(0.0, |leg| leg * share)
+    }
+
+    /// From a point home, or there; infinite when there is no way.
+    pub fn home(&self, index: usize) -> f64 {
+        let (Some(home), Some(point)) = (self.homes.get(index), self.track.points().get(index)) else {
+            return f64::INFINITY;
+        };
+        *home.get_or_init(|| self.home_of(point.at))
+    }
+
+    fn home_of(&self, at: Coord<f64>) -> f64 {
+        let length = self.ways.length(at);
+        length.map_or(f64::INFINITY, |length| length / self.speed + self.speed / ACCELERATION)
+    }
+
+    /// From a position home, or there.
+    pub fn home_from(&self, position: f64) -> f64 {
+        let (index, share) = split(position);
+        let points = self.track.points();
+        match (points.get(index), points.get(index + 1)) {
+            (Some(before), Some(next)) if share > 0.0 => self.home_of(before.at + (next.at - before.at) * share),
+            _ => self.home(index),
+        }
+    }
+
+    /// The point of the track from which it is home first; of several, the first.
+    pub fn nearest(&self, points: &RTree<GeomWithData<[f64; 2], usize>>) -> usize {
+        let start = self.start();
+        let mut best: Option<(f64, usize)> = None;
+        for (point, squared) in points.nearest_neighbor_iter_with_distance_2([start.x, start.y]) {
+            // No way is shorter than the straight one.
+            let least = squared.sqrt() * (1.0 - 1e-9) / self.speed + self.speed / ACCELERATION;
+            if best.is_some_and(|(home, _)| least > home) {
+                break;
+            }
+            let found = (self.home(point.data), point.data);
+            if best.is_none_or(|best| found < best) {
+                best = Some(found);
+            }
+        }
+        best.map_or(0, |(_, index)| index)
+    }
+
+    /// How far along the track it gets from `from` in `time` and is home again.
+    pub fn farthest(&self, from: f64, time: f64) -> f64 {
+        let points = self.track.points();
+        let is_work = |index: usize| points.get(index).is_some_and(|point| point.leg == Leg::Work);
+        // When it would be home from the work before is behind it.
+        let left = time - self.home_from(from) + self.reached(from);
+        let since = |index: usize| self.since_first.get(index).copied().unwrap_or(f64::INFINITY);
+        let fits = |index: usize| since(index) + self.home(index) <= left;
+        let first = split(from).0 + 1;
+        let end = self.since_first.partition_point(|since| *since <= left).max(first);
+        let end = if self.is_even { partition(first, end, fits) } else { end };
+        let last = (first..end)
+            .rev()
+            .find(|index| is_work(*index) && (self.is_even || fits(*index)));
+        #[expect(clippy::cast_precision_loss, reason = "there are far fewer")]
+        let farthest = last.map_or(from, |index| index as f64);
+        // A part of the next line.
+        let mut next = last.map_or(first, |index| index + 1);
+        while points.get(next).is_some_and(|point| point.leg == Leg::Transit) {
+            next += 1;
+        }
+        let (Some(before), Some(point)) = (next.checked_sub(1).and_then(|i| points.get(i)), points.get(next)) else {
+            return farthest;
+        };
+        #[expect(clippy::cast_precision_loss, reason = "there are far fewer")]
+        let (begin, end) = ((next as f64 - 1.0).max(from), next as f64);
+        let length = apart(before.at, point.at).0;
+        let late = |position: f64| self.reached(position) + self.home_from(position) - left;
+        let near = last_in_time(begin, end - 1e-9, late).min(end - SHORTEST_PART / length);
+        if (near - begin) * length >= SHORTEST_PART {
+            near
+        } else {
+            farthest
+        }
+    }
+}
+
+/// The first index from `first` up to `end` that does not fit, when all before one that fits do.
+fn partition(first: usize, end: usize, fits: impl Fn(usize) -> bool) -> usize {
+    let (mut from, mut to) = (first, end);
+    while from < to {
+        let middle = usize::midpoint(from, to);
+        if fits(middle) { from = middle + 1 } else { to = middle }
+    }
+    from
+}
+
+/// The last position from `near` to `far` that is not `late`, seconds, which grows from the one to the other; `near` when all are.
+fn last_in_time(near: f64, far: f64, late: impl Fn(f64) -> f64) -> f64 {
+    let (mut near, mut far) = (near, far);
+    let (mut early, mut over) = (late(near), late(far));
+    if over <= 0.0 {
+        return far;
+    }
+    for step in 0..STEPS {
+        if early > -EXACT_S {
+            break;
+        }
+        // In turn: where it would be if it grew evenly, a little before; and in the middle.
+        let middle = if step % 2 == 0 && over.is_finite() {
+            near + (far - near) * ((early + 0.5 * EXACT_S) / (early - over)).clamp(0.0, 1.0)
+        } else {
+            f64::midpoint(near, far)
+        };
+        let at = late(middle);
+        if at <= 0.0 {
+            (near, early) = (middle, at);
+        } else {
+            (far, over) = (middle, at);
+        }
+    }
+    near
+}
+
+/// Whether a vehicle brakes at the point before each but the first: where it turns or holds.
+pub(super) fn brakes(points: &[Point]) -> Vec<bool> {
+    let mut before_last: Option<&Point> = None;
+    let brakes = points.windows(2).map(|pair| {
+        let [before, point] = pair else { return false };
+        let last = before_last.replace(before);
+        last.is_some_and(|last| !before.hold.is_zero() || turn(last.at, before.at, point.at) >= GENTLE_TURN)
+    });
+    brakes.collect()
+}
+
+fn speed_of(point: &Point) -> f64 {
+    point.speed.unwrap_or(USUAL_SPEED).0
+}
+
+/// By how much the way turns, degrees.
+fn turn(a: Coord<f64>, b: Coord<f64>, c: Coord<f64>) -> f64 {
+    let (one, other) = (b - a, c - b);
+    let (cross, dot) = (one.x * other.y - one.y * other.x, one.x * other.x + one.y * other.y);
+    cross.atan2(dot).to_degrees().abs()
+}

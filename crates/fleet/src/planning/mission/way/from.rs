@@ -1,0 +1,126 @@
+//! The lengths of the shortest ways from one place to many others.
+//!
+//! Owns: [`WaysFrom`]. Must not: know what is at these places.
+//!
+//! How far each corner is from the place is found once (Dijkstra). The shortest way to any other place leads straight there, or by the
+//! corner that is the nearest in all of those that see it, and is pulled tight there.
+
+use super::{Step, Ways};
+use crate::planning::mission::area::apart;
+use ::geo::Coord;
+use std::cell::OnceCell;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// The ways from one place.
+#[derive(Debug)]
+pub(in crate::planning::mission) struct WaysFrom<'a> {
+    ways: &'a Ways,
+    from: Coord<f64>,
+    /// Of each corner.
+    reached: OnceCell<Vec<Reached>>,
+}
+
+/// How far a corner is, and from where a way comes to it; `None` when there is no way.
+type Reached = Option<(f64, Coord<f64>)>;
+
+/// A length that can be sorted, and the number of a corner.
+#[derive(PartialEq)]
+struct By(f64, usize);
+
+impl Eq for By {}
+
+impl PartialOrd for By {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for By {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.0.total_cmp(&other.0).then(self.1.cmp(&other.1))
+    }
+}
+
+impl<'a> WaysFrom<'a> {
+    pub const fn new(ways: &'a Ways, from: Coord<f64>) -> Self {
+        Self {
+            ways,
+            from,
+            reached: OnceCell::new(),
+        }
+    }
+
+    /// The one place.
+    pub const fn start(&self) -> Coord<f64> {
+        self.from
+    }
+
+    /// How long the shortest way to `to` is, meters; `None` when there is none.
+    pub fn length(&self, to: Coord<f64>) -> Option<f64> {
+        let straight = apart(self.from, to).0;
+        let Some(obstacles) = &self.ways.0 else {
+            return Some(straight);
+        };
+        if obstacles.is_straight(self.from, to) {
+            return Some(straight);
+        }
+        let corners = obstacles.corners.iter().zip(self.reached()).enumerate();
+        let by = |(number, (corner, reached)): (usize, (&super::Corner, &Reached))| {
+            let (length, before) = (*reached)?;
+            let is_tight = corner.is_tight(before, to);
+            is_tight.then(|| Reverse(By(length + apart(corner.at, to).0, number)))
+        };
+        let mut nearest: BinaryHeap<Reverse<By>> = corners.filter_map(by).collect();
+        while let Some(Reverse(By(length, number))) = nearest.pop() {
+            if obstacles
+                .corners
+                .get(number)
+                .is_some_and(|corner| obstacles.is_straight(corner.at, to))
+            {
+                return Some(length);
+            }
+        }
+        // Where corners lie within the slack of one another, no way may seem tight.
+        self.ways.length(self.from, to)
+    }
+
+    fn reached(&self) -> &[Reached] {
+        self.reached.get_or_init(|| {
+            let Some(obstacles) = &self.ways.0 else {
+                return Vec::new();
+            };
+            let mut reached = vec![None; obstacles.corners.len()];
+            let mut open = obstacles.begin(self.from, None, true);
+            while let Some(step) = open.pop() {
+                let Some((number, corner)) = step
+                    .corner
+                    .and_then(|number| Some((number, obstacles.corners.get(number)?)))
+                else {
+                    continue;
+                };
+                let Some(found) = reached.get_mut(number).filter(|found| found.is_none()) else {
+                    continue;
+                };
+                if !(step.is_seen || obstacles.is_straight(self.from, corner.at)) {
+                    continue;
+                }
+                let before = step.before.and_then(|before| obstacles.corners.get(before));
+                *found = Some((step.length, before.map_or(self.from, |before| before.at)));
+                for (next, far) in obstacles.next(number, true) {
+                    if reached.get(*next).is_some_and(Option::is_none) {
+                        let length = step.length + far;
+                        open.push(Step {
+                            least: length,
+                            length,
+                            corner: Some(*next),
+                            before: Some(number),
+                            is_seen: true,
+                        });
+                    }
+                }
+            }
+            reached
+        })
+    }
+}

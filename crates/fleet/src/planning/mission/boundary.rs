@@ -87,7 +87,7 @@ impl PointDistance for Edge {
 }
 
 /// Chooses boxes that meet a line which is wider by `room` on all sides.
-struct Along {
+pub(super) struct Along {
     middle: Coord<f64>,
     /// From the middle to the end.
     half: Coord<f64>,
@@ -95,6 +95,14 @@ struct Along {
 }
 
 impl Along {
+    pub fn new(a: Coord<f64>, b: Coord<f64>, room: f64) -> Self {
+        Self {
+            middle: (a + b) * 0.5,
+            half: (b - a) * 0.5,
+            room,
+        }
+    }
+
     fn meets(&self, bounds: &AABB<[f64; 2]>) -> bool {
         let (least, most) = (bounds.lower(), bounds.upper());
         let (wide, high) = (
@@ -111,12 +119,12 @@ impl Along {
     }
 }
 
-impl SelectionFunction<Edge> for Along {
+impl<T: RTreeObject<Envelope = AABB<[f64; 2]>>> SelectionFunction<T> for Along {
     fn should_unpack_parent(&self, bounds: &AABB<[f64; 2]>) -> bool {
         self.meets(bounds)
     }
 
-    fn should_unpack_leaf(&self, edge: &Edge) -> bool {
+    fn should_unpack_leaf(&self, edge: &T) -> bool {
         #[cfg(test)]
         steps::add();
         self.meets(&edge.envelope())
@@ -164,11 +172,7 @@ impl Boundary {
 
     /// The edges that may be no farther than `room` meters from the line from `a` to `b`; some more.
     pub fn along(&self, a: Coord<f64>, b: Coord<f64>, room: f64) -> impl Iterator<Item = &Edge> {
-        self.edges.locate_with_selection_function(Along {
-            middle: (a + b) * 0.5,
-            half: (b - a) * 0.5,
-            room,
-        })
+        self.edges.locate_with_selection_function(Along::new(a, b, room))
     }
 
     /// Whether `point` is on the forbidden side; on the edge itself, either.
@@ -345,6 +349,12 @@ pub(super) fn foot(point: Coord<f64>, a: Coord<f64>, b: Coord<f64>) -> Option<f6
     let (way, to) = (b - a, point - a);
     let length = dot(way, way);
     (length > 0.0).then(|| (dot(to, way) / length).clamp(0.0, 1.0))
+}
+
+/// Whether `point` is as good as on the line between `a` and `b`.
+pub(super) fn is_between(point: Coord<f64>, a: Coord<f64>, b: Coord<f64>) -> bool {
+    let inside = foot(point, a, b).filter(|share| *share > 0.0 && *share < 1.0);
+    inside.is_some_and(|share| apart(point, a + (b - a) * share).0 <= SLACK)
 }
 
 /// How many edges were examined on this thread, so that tests can bound the work.

@@ -14,6 +14,7 @@ use model::plan::item::Item;
 use model::plan::route::{Action, BadRoute, BadWaypoint, Route, Waypoint, height};
 use model::station::Altitude;
 use model::units::{Heading, Meters, MetersPerSecond, Wgs84};
+use sha2::{Digest, Sha256};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -101,6 +102,18 @@ impl Track {
     #[must_use]
     pub fn points(&self) -> &[Point] {
         &self.0
+    }
+
+    /// Names where it leads, to a centimeter: positions on tracks with one digest are the same ground.
+    #[must_use]
+    pub fn digest(&self) -> String {
+        let mut sum = Sha256::new();
+        for at in self.0.iter().flat_map(|point| [point.at.x, point.at.y]) {
+            // Nothing a little below zero is what is above.
+            sum.update(format!("{} ", (at * 100.0).round() + 0.0));
+        }
+        let digits = sum.finalize();
+        digits.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
     }
 
     /// The position of its last point.

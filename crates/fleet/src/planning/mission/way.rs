@@ -8,9 +8,11 @@
 pub(super) mod from;
 
 use super::area::{Area, apart};
-use super::boundary::{Boundary, SLACK, cross, dot};
+use super::boundary::{Along, Boundary, SLACK, cross, dot, is_between};
 use ::geo::algorithm::buffer::{Buffer, BufferStyle, LineJoin};
 use ::geo::{Coord, LineString, Orient, orient::Direction};
+use rstar::RTree;
+use rstar::primitives::GeomWithData;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::sync::{Arc, OnceLock};
@@ -205,21 +207,56 @@ impl Obstacles {
     /// The corners that are seen from `corner`; with `is_tight`, only those that a way pulled tight may come by or go to.
     fn next(&self, corner: usize, is_tight: bool) -> &[(usize, f64)] {
         let seen = if is_tight { &self.passes } else { &self.sees };
-        let seen = seen.get_or_init(|| {
-            let mut seen = vec![Vec::new(); self.corners.len()];
-            for (one, a) in self.corners.iter().enumerate() {
-                for (other, b) in self.corners.iter().enumerate().skip(one + 1) {
-                    let may_be = !is_tight || (a.is_passed(b.at) && b.is_passed(a.at));
-                    if may_be && self.is_straight(a.at, b.at) {
-                        let length = apart(a.at, b.at).0;
-                        seen[one].push((other, length));
-                        seen[other].push((one, length));
-                    }
+        let seen = seen.get_or_init(|| self.seen(is_tight));
+        seen.get(corner).map_or(&[], Vec::as_slice)
+    }
+
+    /// Of each corner those that are seen, but for those behind a third that is on the way: corners in a row are then few pairs and not many,
+    /// of which each would be examined along all of the row.
+    fn seen(&self, is_tight: bool) -> Seen {
+        let places = self.corners.iter().enumerate();
+        let places = places.map(|(number, corner)| GeomWithData::new([corner.at.x, corner.at.y], number));
+        let places = RTree::bulk_load(places.collect());
+        let mut pairs = Vec::new();
+        for (one, a) in self.corners.iter().enumerate() {
+            for (other, b) in self.corners.iter().enumerate().skip(one + 1) {
+                if !is_tight || (a.is_passed(b.at) && b.is_passed(a.at)) {
+                    pairs.push((apart(a.at, b.at).0, one, other));
                 }
             }
-            seen
-        });
-        seen.get(corner).map_or(&[], Vec::as_slice)
+        }
+        pairs.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        let mut seen = vec![Vec::new(); self.corners.len()];
+        let mut leads = vec![vec![false; self.corners.len()]; self.corners.len()];
+        for (length, one, other) in pairs {
+            let (a, b) = (self.corners[one].at, self.corners[other].at);
+            let mut near = places.locate_with_selection_function(Along::new(a, b, SLACK));
+            let is_by_third = near.any(|third| {
+                let leads = leads[one][third.data] && leads[third.data][other];
+                leads && is_between(self.corners[third.data].at, a, b)
+            });
+            if !is_by_third && self.is_straight(a, b) {
+                seen[one].push((other, length));
+                seen[other].push((one, length));
+            } else if !is_by_third {
+                continue;
+            }
+            (leads[one][other], leads[other][one]) = (true, true);
+        }
+        seen
+    }
+
+    /// Without the places that lie on the straight way between those before and after.
+    fn straightened(&self, way: &[Coord<f64>]) -> Vec<Coord<f64>> {
+        let mut left: Vec<Coord<f64>> = way.first().copied().into_iter().collect();
+        let mut at = 0;
+        while at + 1 < way.len() {
+            let is_row = |end: &usize| way[at + 1..*end].iter().all(|place| is_between(*place, way[at], way[*end]));
+            let end = (at + 2..way.len()).take_while(is_row).last();
+            at = end.filter(|end| self.is_straight(way[at], way[*end])).unwrap_or(at + 1);
+            left.push(way[at]);
+        }
+        left
     }
 
     /// The corners that may be seen from `from`, each with its least length to `to`; with `is_tight`, those that may be passed from there.
@@ -265,7 +302,7 @@ impl Obstacles {
                 }
                 way.push(from);
                 way.reverse();
-                return Some(way);
+                return Some(self.straightened(&way));
             };
             let (Some(corner), Some(found)) = (self.corners.get(number), before.get_mut(number)) else {
                 continue;

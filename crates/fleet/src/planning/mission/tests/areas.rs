@@ -168,3 +168,28 @@ fn a_way_through_a_hole_is_none_though_its_middle_passes_a_corner_of_the_hole() 
     let meters: f64 = outside.iter().map(|(from, to)| (to - from) * 60.0).sum();
     assert!((meters - 10.0).abs() < 0.1, "{outside:?}");
 }
+
+#[test]
+fn a_track_is_named_by_where_it_leads_to_a_centimeter_and_by_nothing_else() {
+    let track = |places: &[(f64, f64)]| {
+        let point = |(x, y): &(f64, f64)| super::ways::point(Coord { x: *x, y: *y });
+        Track(places.iter().map(point).collect())
+    };
+    let one = track(&[(0.0, -1e-9), (10.0, 20.0)]).digest();
+    assert_eq!(one.len(), 16);
+    assert_eq!(one, track(&[(-1e-9, 0.0), (10.001, 19.999)]).digest());
+    for other in [
+        &[(0.0, 0.0), (10.02, 20.0)][..],
+        &[(10.0, 20.0), (0.0, 0.0)],
+        &[(0.0, 0.0), (5.0, 10.0), (10.0, 20.0)],
+    ] {
+        assert_ne!(one, track(other).digest(), "{other:?}");
+    }
+    let survey = |altitude| {
+        let field = area(&[(0.0, 0.0), (100.0, 0.0), (100.0, 50.0), (0.0, 50.0)], &[]);
+        let mut survey = survey(field, 10.0, LINES);
+        survey.altitude = Altitude::AboveHome(AltitudeAboveHome(altitude));
+        Work::of_survey(&survey).unwrap().track().digest()
+    };
+    assert_eq!(survey(30.0), survey(40.0));
+}

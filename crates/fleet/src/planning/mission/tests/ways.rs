@@ -87,6 +87,23 @@ fn a_way_leads_out_of_the_side_of_a_hole_though_it_begins_a_little_inside() {
     }
 }
 
+#[test]
+fn a_way_along_a_row_of_corners_turns_at_the_first_and_the_last_only() {
+    // Walls 1 m apart, from the south edge up to one line.
+    let walls: Vec<Vec<(f64, f64)>> = (0..30)
+        .map(|number| 20.0 + 2.0 * f64::from(number))
+        .map(|east| vec![(east, 1.0), (east + 1.0, 1.0), (east + 1.0, 40.0), (east, 40.0)])
+        .collect();
+    let walls: Vec<&[(f64, f64)]> = walls.iter().map(Vec::as_slice).collect();
+    let field = area(&[(0.0, 0.0), (100.0, 0.0), (100.0, 100.0), (0.0, 100.0)], &walls);
+    let place = |east, north| field.place(at(east, north)).unwrap();
+    let (from, to) = (place(10.0, 38.0), place(90.0, 38.0));
+    let ways = way::Ways::around_holes(&field);
+    assert_eq!(ways.shortest(from, to).unwrap().len(), 4);
+    let (length, exact) = (ways.length(from, to).unwrap(), slow_length(&field, from, to).unwrap());
+    assert!((length - exact).abs() < SLACK, "{length} m, not {exact} m");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -166,7 +183,7 @@ proptest! {
     }
 }
 
-fn point(at: Coord<f64>) -> Point {
+pub(super) fn point(at: Coord<f64>) -> Point {
     Point {
         at,
         altitude: Altitude::AboveHome(AltitudeAboveHome(30.0)),

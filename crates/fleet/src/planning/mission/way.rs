@@ -251,7 +251,11 @@ impl Obstacles {
         let mut left: Vec<Coord<f64>> = way.first().copied().into_iter().collect();
         let mut at = 0;
         while at + 1 < way.len() {
-            let is_row = |end: &usize| way[at + 1..*end].iter().all(|place| is_between(*place, way[at], way[*end]));
+            let is_row = |end: &usize| {
+                way[at + 1..*end]
+                    .iter()
+                    .all(|place| is_between(*place, way[at], way[*end]))
+            };
             let end = (at + 2..way.len()).take_while(is_row).last();
             at = end.filter(|end| self.is_straight(way[at], way[*end])).unwrap_or(at + 1);
             left.push(way[at]);

@@ -56,11 +56,17 @@ fn which_of_the_corners_in_a_row_see_one_another_costs_no_more_than_their_pairs(
     let steps = |corners: usize| {
         let square = [(-200.0, -200.0), (1200.0, -200.0), (1200.0, 1200.0), (-200.0, 1200.0)];
         let field = area(&square, &[&comb(corners)]);
-        let (from, to) = (field.place(at(-50.0, 500.0)).unwrap(), field.place(at(1050.0, 500.0)).unwrap());
+        let (from, to) = (
+            field.place(at(-50.0, 500.0)).unwrap(),
+            field.place(at(1050.0, 500.0)).unwrap(),
+        );
         steps::take();
         way::Ways::around_holes(&field).length(from, to).unwrap();
         steps::take()
     };
     let (half, whole) = (steps(160), steps(320));
-    assert!(whole < 5 * half, "{half} edges are examined for 160 corners, {whole} for 320");
+    assert!(
+        whole < 5 * half,
+        "{half} edges are examined for 160 corners, {whole} for 320"
+    );
 }

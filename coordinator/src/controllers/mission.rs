@@ -376,14 +376,13 @@ impl Controller {
     ) -> Result<(), NotBroughtOn> {
         let mission = &subject.mission;
         let changed = match (&memory.job, &memory.written.work) {
-            (Ok(job), Some(begun)) if *begun != job.digest => Some(
-                "the work of a Mission that has begun cannot change; put spec.route, spec.survey or the file of spec.planFrom back, or create another Mission".to_owned(),
-            ),
+            (Ok(job), Some(begun)) => job.is_not(begun),
             _ => None,
         };
         let job = match (memory.job.clone(), changed) {
             (Ok(job), None) => job,
-            (Ok(_), Some(why)) | (Err(why), _) => return self.cannot(subject, memory, &why, wall).await,
+            (Ok(_), Some(why)) => return self.cannot(subject, memory, why, wall).await,
+            (Err(why), _) => return self.cannot(subject, memory, &why, wall).await,
         };
         let started = memory.written.start_time.as_ref().map(|at| at.0);
         let running = started.and_then(|at| Duration::try_from(wall.duration_since(at)).ok());
@@ -458,8 +457,10 @@ impl Controller {
             left: Duration::ZERO,
         };
         let status = status::next(&known, wall);
-        // Its file may be gone once it has ended, and it stays as it was written.
-        let ended = memory.written.completion_time.is_some() && subject.mission.spec.plan_from.is_some();
+        // Its file may be gone once it has ended, or its survey be planned otherwise, and it stays as it was written.
+        let of_now = subject.mission.spec.plan_from.is_some()
+            || memory.written.observed_generation == subject.mission.metadata.generation;
+        let ended = memory.written.completion_time.is_some() && of_now;
         if !ended && status::is_news(&memory.written, &status) {
             self.write(&subject.mission, &status).await?;
             memory.written = status;
@@ -879,7 +880,7 @@ impl Memory {
     /// Whether its work can be flown, and is the work that it has begun.
     fn can_go_on(&self) -> bool {
         let begun = self.written.work.as_ref();
-        let is_it = |job: &Job| begun.is_none_or(|begun| *begun == job.digest);
+        let is_it = |job: &Job| begun.is_none_or(|begun| job.is_not(begun).is_none());
         self.job.as_ref().is_ok_and(is_it)
     }
 

@@ -290,3 +290,47 @@ async fn a_drone_of_another_namespace_that_names_a_mission_as_its_owner_has_no_p
     field.calls_after(Duration::ZERO).await;
     assert_eq!(field.controller.observer.missions.plan(&foreign), PlanOf::None);
 }
+
+/// Mission `survey` with a triangle to be flown, whose lines an earlier version planned of which some are flown. Drone `m` has the rest.
+fn planned_otherwise() -> (Mission, PlanDigest) {
+    let (mut mission, digest) = begun(10.0, true);
+    let corner = |east: f64, north: f64| json!({"latitudeDegrees": 47.4 + north, "longitudeDegrees": 8.5 + east});
+    let polygon = [corner(0.0, 0.0), corner(0.001, 0.0), corner(0.001, 0.001)];
+    let survey = json!({"area": {"polygon": polygon}, "lineSpacingMeters": 20.0, "altitudeMeters": 30.0});
+    mission.spec.route = None;
+    mission.spec.survey = serde_json::from_value(survey).unwrap();
+    let work = Job::of(&mission.spec, None).unwrap().digest;
+    let (asked_for, _) = work.split_once('-').unwrap();
+    let status = mission.status.as_mut().unwrap();
+    status.work = Some(asked_for.to_owned());
+    status.flown = vec![crds::mission::TrackRange { from: 0.0, to: 0.5 }];
+    status.observed_generation = Some(1);
+    (mission, digest)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_survey_planned_otherwise_than_it_was_begun_flies_no_other_ground_and_says_what_to_do() {
+    let (mission, digest) = planned_otherwise();
+    let (mut field, drone) = in_the_air(&mission, &digest);
+    let calls = field.calls_after(Duration::ZERO).await;
+    assert_eq!(field.controller.observer.missions.plan(&drone), PlanOf::None);
+    assert!(calls.contains(&format!("DELETE {DRONES}/m")), "{calls:?}");
+    let written = &field.controller.memories["uid-survey"].written;
+    let before = mission.status.unwrap();
+    assert_eq!((&written.work, &written.flown), (&before.work, &before.flown));
+    let said = &written.conditions[0];
+    assert_eq!(said.reason, "BadWork");
+    assert!(said.message.contains("create another Mission"), "{}", said.message);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_survey_that_has_ended_stays_as_it_was_written_though_it_would_be_planned_otherwise_now() {
+    let (mut mission, _) = planned_otherwise();
+    let status = mission.status.as_mut().unwrap();
+    status.parts.clear();
+    status.completion_time = Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(
+        Timestamp::UNIX_EPOCH,
+    ));
+    let mut field = Field::new(&[mission], Duration::ZERO);
+    assert_eq!(field.calls_after(Duration::ZERO).await, Vec::<String>::new());
+}

@@ -21,7 +21,7 @@ use std::time::Duration;
 pub struct Job {
     /// The work.
     pub work: Arc<Work>,
-    /// Names it.
+    /// Names it: what is asked for, and of a survey after a `-` also where it leads, as other versions plan other lines.
     pub digest: String,
     /// How high vehicles take off for it, meters above their homes.
     pub takeoff: f64,
@@ -29,6 +29,14 @@ pub struct Job {
 
 /// Drones take off no higher and no lower, meters.
 const TAKEOFF: (f64, f64) = (2.0, 120.0);
+
+/// Why a Mission does not go on whose spec or file is another than that by which it has begun.
+const CHANGED: &str = "the work of a Mission that has begun cannot change; put spec.route, spec.survey or the file of spec.planFrom back, or \
+                       create another Mission";
+
+/// Why a survey does not go on whose lines are others than those of which some are flown.
+const PLANNED_OTHERWISE: &str = "the lines of the survey are planned otherwise by this version of the coordinator than by the one that began it, so \
+                                 which of them are flown is not known; create another Mission, or have the version before finish it";
 
 /// So many characters of what an autopilot says are written down.
 const MOST_WORDS: usize = 1024;
@@ -79,12 +87,26 @@ impl Job {
         };
         let said = serde_json::to_vec(&(&spec.route, &spec.survey)).map_err(|why| sentence("spec", &why))?;
         let digits = Sha256::digest(said);
-        let digest = items.unwrap_or_else(|| digits.iter().take(16).map(|byte| format!("{byte:02x}")).collect());
+        let mut digest = items.unwrap_or_else(|| digits.iter().take(16).map(|byte| format!("{byte:02x}")).collect());
+        if spec.survey.is_some() {
+            digest = format!("{digest}-{}", work.track().digest());
+        }
         Ok(Self {
             work: Arc::new(work),
             digest,
             takeoff,
         })
+    }
+
+    /// Why this is not the work that was `begun`; `None` when it is.
+    #[must_use]
+    pub fn is_not(&self, begun: &str) -> Option<&'static str> {
+        let asked_for = |digest: &str| digest.split('-').next().map(str::to_owned);
+        match () {
+            () if begun == self.digest => None,
+            () if asked_for(begun) == asked_for(&self.digest) => Some(PLANNED_OTHERWISE),
+            () => Some(CHANGED),
+        }
     }
 }
 
@@ -320,6 +342,27 @@ mod tests {
         );
         let why = Job::of(&mission(json!({"route": {"waypoints": []}})).spec, None).unwrap_err();
         assert_eq!(why, "spec.route: the route has no waypoint; give at least one");
+    }
+
+    #[test]
+    fn a_survey_is_named_by_its_lines_too_and_says_when_another_version_began_others() {
+        let of = |spacing: f64| {
+            let corner =
+                |east: f64, north: f64| json!({"latitudeDegrees": 47.4 + north, "longitudeDegrees": 8.5 + east});
+            let polygon = [corner(0.0, 0.0), corner(0.001, 0.0), corner(0.001, 0.001)];
+            let survey = json!({"area": {"polygon": polygon}, "lineSpacingMeters": spacing, "altitudeMeters": 30.0});
+            Job::of(&mission(json!({"survey": survey})).spec, None).unwrap()
+        };
+        let job = of(20.0);
+        assert_eq!(job.digest, of(20.0).digest);
+        assert!(job.digest.ends_with(&job.work.track().digest()) && job.digest.len() <= 64);
+        let (asked_for, _) = job.digest.split_once('-').unwrap();
+        assert_eq!(job.is_not(&job.digest), None);
+        // Those before named what was asked for alone.
+        for begun in [asked_for.to_owned(), format!("{asked_for}-0123456789abcdef")] {
+            assert_eq!(job.is_not(&begun), Some(PLANNED_OTHERWISE), "{begun}");
+        }
+        assert_eq!(job.is_not(&of(21.0).digest), Some(CHANGED));
     }
 
     #[test]

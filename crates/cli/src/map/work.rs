@@ -15,12 +15,20 @@ const LONGEST: usize = 50_000;
 /// Longitude, latitude, and height in meters.
 pub type Place = [f64; 3];
 
-/// All of the work of a Mission; `None` for a plan, and for what cannot be planned.
+/// All of the work of a Mission; `None` for a plan, for what cannot be planned, and for a survey that is planned otherwise here than by those
+/// who fly it, where positions are other ground.
 #[must_use]
 pub fn path(mission: &Mission) -> Option<Vec<Place>> {
     let work = match (&mission.spec.route, &mission.spec.survey) {
         (Some(route), _) => Work::of_route(&route.to_route().ok()?).ok()?,
-        (None, Some(survey)) => Work::of_survey(&survey.to_survey().ok()?).ok()?,
+        (None, Some(survey)) => {
+            let work = Work::of_survey(&survey.to_survey().ok()?).ok()?;
+            let begun = mission.status.as_ref().and_then(|status| status.work.as_deref());
+            if begun.is_some_and(|begun| !begun.ends_with(&work.track().digest())) {
+                return None;
+            }
+            work
+        }
         (None, None) => return None,
     };
     let points = work.track().points();
@@ -83,6 +91,27 @@ fn at(path: &[Place], position: f64) -> Option<Place> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_survey_that_others_have_planned_otherwise_has_no_path_here() {
+        let corner = |east: f64, north: f64| json!({"latitudeDegrees": 47.4 + north, "longitudeDegrees": 8.5 + east});
+        let polygon = [corner(0.0, 0.0), corner(0.001, 0.0), corner(0.001, 0.001)];
+        let survey = json!({"area": {"polygon": polygon}, "lineSpacingMeters": 20.0, "altitudeMeters": 30.0});
+        let mut mission = Mission::new("field", serde_json::from_value(json!({"survey": survey})).unwrap());
+        assert!(path(&mission).is_some());
+        let survey = mission.spec.survey.as_ref().unwrap().to_survey().unwrap();
+        let digest = Work::of_survey(&survey).unwrap().track().digest();
+        for (work, is_shown) in [
+            (format!("0f-{digest}"), true),
+            ("0f-0123456789abcdef".to_owned(), false),
+        ] {
+            mission.status = Some(crds::mission::MissionStatus {
+                work: Some(work.clone()),
+                ..Default::default()
+            });
+            assert_eq!(path(&mission).is_some(), is_shown, "{work}");
+        }
+    }
 
     #[test]
     fn ranges_are_cut_out_of_the_path_between_its_places_too() {

@@ -12,7 +12,7 @@ mod plan;
 mod route;
 
 use crate::flight::battery::Levels;
-use crate::flight::memory::{Memory, StepKind};
+use crate::flight::memory::{Memory, OVER_HOME_M, StepKind};
 use crate::flight_record::{FlightRecord, Stage};
 use crate::safety::{ArmPermit, ArmQuestion, FailsafeQuestion, NoArm, Rest, gives_way, may_arm};
 use height::another_height;
@@ -32,9 +32,6 @@ use std::time::Duration;
 
 /// After this many failures in a row to return home, a failsafe lands where it is.
 const RETURNS_TRIED: u32 = 3;
-
-/// A vehicle that is no farther from its home over ground than this lands at home where it is, meters: hovering ones drift by less.
-const OVER_HOME_M: f64 = 3.0;
 
 /// Everything the decision depends on.
 #[derive(Clone, Copy, Debug)]
@@ -525,7 +522,9 @@ impl Situation<'_> {
 /// over, or what the vehicle does has overtaken it.
 #[must_use]
 pub fn called_off(kind: StepKind, s: &Situation<'_>) -> bool {
-    let let_go = s.fence.held.as_ref().is_some_and(|a| s.record.let_go(a));
+    let held = s.fence.held.as_ref();
+    let let_go = held.is_some_and(|a| s.record.let_go(a));
+    let has_come_home = s.near_reserve && held.is_some_and(|a| route::has_come_home(s, a));
     let unasked = match kind {
         StepKind::Arm | StepKind::AskReasons => s.wants_ground(),
         StepKind::TakeOff | StepKind::SetStation => s.wants_ground() || !s.led() || s.behind,
@@ -535,7 +534,7 @@ pub fn called_off(kind: StepKind, s: &Situation<'_>) -> bool {
         StepKind::Hold => s.wants_ground(),
         // A descent that has not begun by now need not.
         StepKind::Land => !s.wants_ground(),
-        StepKind::FailsafeLand if s.memory.return_ends_in_hover(s.now) || s.near_reserve => false,
+        StepKind::FailsafeLand if s.memory.return_ends_in_hover(s.now) || has_come_home => false,
         StepKind::FailsafeLand | StepKind::FailsafeReturn => !s.alone() && s.battery.lasting < Level::Low,
     };
     unasked || let_go || (kind != StepKind::Arm && s.gives_way()) || overtaken(kind, s)

@@ -7,7 +7,8 @@ use crate::safety::ARM_LIFE;
 use model::answer::{Answer, Owed, Stalled};
 use model::backoff::Backoff;
 use model::failsafe;
-use model::route_order::{OrderNumber, Progress, RouteOrder, Waypoint};
+use model::home_shift::HomeShift;
+use model::route_order::{Progress, RouteOrder, Waypoint};
 use model::takeover::Descent;
 use model::time::Moment;
 use model::units::{AltitudeAboveHome, MetersPerSecond};
@@ -49,6 +50,9 @@ const KINDS: usize = 13;
 
 /// One that holds off the end of its route for this long is asked there again.
 const DRIFTS_FOR: Duration = Duration::from_secs(10);
+
+/// A vehicle that is no farther from its home over ground than this lands at home where it is, meters: hovering ones drift by less.
+pub(super) const OVER_HOME_M: f64 = 3.0;
 
 /// A vehicle that comes no nearer to the next place of its route for this long is ordered there again.
 const STALLED_AFTER: Duration = Duration::from_secs(8);
@@ -127,8 +131,8 @@ pub struct Memory {
     from_disk: bool,
     /// How near it has come to its next place, meters, and when.
     nearest: Option<(Progress, f64, Moment)>,
-    /// Since when it has had its route.
-    route_since: Option<(OrderNumber, Moment)>,
+    /// When it last had a route that ends at its home.
+    homeward_at: Option<Moment>,
     /// Orders to fly to its next place since it last came nearer to it.
     asked: Option<Asked>,
     /// Since when it holds a little off the end of its route.
@@ -147,6 +151,12 @@ pub struct Memory {
     armed_at: Option<Moment>,
     /// When it was last observed in the air in a flight that was not for us.
     others_flew_at: Option<Moment>,
+}
+
+/// Whether `route` ends at the home of `vehicle`.
+pub(super) fn ends_at_home(route: &RouteOrder, vehicle: &Vehicle) -> bool {
+    let ends = route.end().zip(vehicle.home_at);
+    ends.is_some_and(|(end, home)| HomeShift::between(end.at, home, 0.0).over_ground_m() <= OVER_HOME_M)
 }
 
 /// Orders to fly to one place.
@@ -377,10 +387,10 @@ impl Memory {
         self.nearest.is_some_and(|(_, _, at)| now.since(at) < STALLED_AFTER)
     }
 
-    /// How long it has had the route that it follows, as far as this life of the agent knows.
+    /// How long ago it last had a route that ends at its home, as far as this life of the agent knows.
     #[must_use]
-    pub fn has_had_route_for(&self, now: Moment) -> Option<Duration> {
-        self.route_since.map(|(_, since)| now.since(since))
+    pub fn since_homeward(&self, now: Moment) -> Option<Duration> {
+        self.homeward_at.map(|at| now.since(at))
     }
 
     /// The orders that do not move it, once there are enough of them that it is no accident.
@@ -429,11 +439,12 @@ impl Memory {
     /// Takes in how far the vehicle has come on `route`.
     pub fn follow(&mut self, route: Option<&RouteOrder>, vehicle: &Vehicle, now: Moment) -> Following {
         let Some(route) = route else {
-            (self.progress, self.route_since) = (None, None);
+            self.progress = None;
             return Following::Nothing;
         };
-        let since = self.route_since.filter(|(number, _)| *number == route.number);
-        self.route_since = Some(since.unwrap_or((route.number, now)));
+        if ends_at_home(route, vehicle) {
+            self.homeward_at = Some(now);
+        }
         let position = vehicle.position.as_ref().and_then(|p| p.fresh(now, TRUTH_STALE_AFTER));
         let on_ground = match vehicle.truth(now) {
             FlightTruth::Disarmed | FlightTruth::ArmedOnGround => true,

@@ -320,7 +320,7 @@ impl Site {
             self.measured_from.remove(node);
         }
         // Above its home it lands where it is, by order or by a failsafe: the way down is none of its route.
-        let lands_there = matches!(expected.desire, Desire::Home | Desire::AboveHome(_));
+        let lands_there = matches!(expected.desire, Desire::Home | Desire::AboveHome(_) | Desire::Nothing);
         let airborne = matches!(report.truth, FlightTruth::Airborne(_));
         let home = home.filter(|home| lands_there && airborne && home.over_ground(observed.at) <= ABOVE_HOME.0);
         let way_down = home.and_then(|home| Route::through([observed.at, observed.at.at_height(home.up)]).ok());

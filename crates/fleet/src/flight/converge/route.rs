@@ -2,11 +2,11 @@
 //!
 //! Owns: [`follow`]. Must not: move a vehicle off its route, by order of one that does not lead, or out of a mode of ours.
 
-use super::{OVER_HOME_M, Situation, Step, Verdict, paced, rest};
+use super::{Situation, Step, Verdict, paced, rest};
+use crate::flight::memory::ends_at_home;
 use model::assignment::Assignment;
-use model::home_shift::HomeShift;
 use model::report::Activity;
-use model::route_order::{RouteOrder, Waypoint};
+use model::route_order::Waypoint;
 use model::units::AltitudeAboveHome;
 use model::vehicle::{Autopilot, FlightTruth, Mode, TRUTH_STALE_AFTER};
 use std::time::Duration;
@@ -69,8 +69,8 @@ pub(super) fn comes_home(s: &Situation<'_>, held: &Assignment) -> bool {
     };
     let progress = s.memory.progress().filter(|progress| progress.number == route.number);
     let is_on_it = progress.is_some_and(|progress| progress.next < route.places.len());
-    let leads_home = is_on_it && ends_at_home(s, held) && s.memory.stalled().is_none();
-    let is_stopped = s.near_reserve && s.memory.has_had_route_for(s.now).is_some_and(|long| long < STOPS_FOR);
+    let leads_home = is_on_it && ends_at_home(route, s.vehicle) && s.memory.stalled().is_none();
+    let is_stopped = s.near_reserve && s.memory.since_homeward(s.now).is_some_and(|ago| ago < STOPS_FOR);
     let leader_changes = s.uplink_silent < held.failsafe.after.min(LEADER_CHANGES) && s.memory.comes_nearer(s.now);
     if s.led() {
         leads_home || is_stopped
@@ -81,15 +81,11 @@ pub(super) fn comes_home(s: &Situation<'_>, held: &Assignment) -> bool {
 
 /// Whether it has come to the end of a route that ends at home.
 pub(super) fn has_come_home(s: &Situation<'_>, held: &Assignment) -> bool {
-    held.routed && holds_at(s, held).is_some() && ends_at_home(s, held)
-}
-
-fn ends_at_home(s: &Situation<'_>, held: &Assignment) -> bool {
-    let end = held.route.as_ref().and_then(RouteOrder::end);
-    let off = end
-        .zip(s.vehicle.home_at)
-        .map(|(end, home)| HomeShift::between(end.at, home, 0.0));
-    off.is_some_and(|off| off.over_ground_m() <= OVER_HOME_M)
+    let route = held
+        .route
+        .as_ref()
+        .filter(|_| held.routed && holds_at(s, held).is_some());
+    route.is_some_and(|route| ends_at_home(route, s.vehicle))
 }
 
 /// Where one holds that has arrived.
@@ -368,6 +364,10 @@ mod tests {
         }
         there.near_reserve = false;
         assert_eq!(there.kind(), None, "it holds over its home for another reason");
+        let mut under_way = low(20.0, 30.0, 50.0);
+        under_way.battery.lasting = Level::Fine;
+        let landing_elsewhere = called_off(StepKind::FailsafeLand, &under_way.situation());
+        assert!(landing_elsewhere, "it comes home, and the coordinator is back");
     }
 
     #[test]
@@ -431,10 +431,17 @@ mod tests {
         let w = later(w, 1, 20.0, 30.0);
         let stop = place(30.0, 30.0);
         assert_eq!(w.decide().step, Step::FlyTo { place: stop });
-        let stopped = later(w, 14, 30.0, 30.0);
+        let mut stopped = later(w, 13, 30.0, 30.0);
         assert_eq!(stopped.kind(), None);
+        if let Some(route) = &mut stopped.fence.held.as_mut().unwrap().route {
+            route.number.count += 1;
+        }
         let long = later(stopped, 1, 30.0, 30.0);
-        assert_eq!(long.kind(), Some(StepKind::FailsafeReturn), "but not for long");
+        assert_eq!(
+            long.kind(),
+            Some(StepKind::FailsafeReturn),
+            "but not for long, though it is stopped again and again"
+        );
     }
 
     #[test]

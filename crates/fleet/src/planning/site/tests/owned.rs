@@ -97,7 +97,13 @@ fn nobody_comes_to_hold_below_one_that_holds_above_its_home() {
         update(&mut site, &vehicles, second);
     }
     assert!(site.route(&node("b")).is_none(), "its landing would end on the other");
-    vehicles[1].desire = Desire::At(station(20.0, 0.0, 12.0));
+    vehicles[0].desire = Desire::Nothing;
     update(&mut site, &vehicles, 5);
+    assert!(
+        site.route(&node("b")).is_none(),
+        "it is ordered to land, and did not begin yet"
+    );
+    vehicles[1].desire = Desire::At(station(20.0, 0.0, 12.0));
+    update(&mut site, &vehicles, 6);
     assert!(site.route(&node("b")).is_some(), "beside it there is room");
 }

@@ -93,6 +93,8 @@ pub enum Task<I = Item> {
 pub struct Transfer<I = Item> {
     task: Task<I>,
     stage: Stage<I>,
+    /// Transmissions of the item of an upload that was asked for last.
+    given: u8,
     /// What is to be sent next, if it is due.
     due: bool,
     tries: u8,
@@ -119,6 +121,7 @@ impl<I: Carried> Transfer<I> {
         Self {
             task,
             stage: Stage::Opening,
+            given: 0,
             due: true,
             tries: 0,
             again_at: now,
@@ -160,6 +163,7 @@ impl<I: Carried> Transfer<I> {
         }
         self.due = false;
         self.tries = self.tries.saturating_add(1);
+        self.given = self.given.saturating_add(u8::from(self.giving().is_some()));
         self.again_at = now.plus(AGAIN_AFTER);
         self.not_before = now.plus(PACE);
         Some(self.message(to))
@@ -201,7 +205,9 @@ impl<I: Carried> Transfer<I> {
             return;
         }
         self.heard_at = now;
-        self.stage = Stage::Giving(seq);
+        if self.stage != Stage::Giving(seq) {
+            (self.stage, self.given) = (Stage::Giving(seq), 0);
+        }
         self.due = true;
         self.tries = 0;
     }
@@ -259,6 +265,10 @@ impl<I: Carried> Transfer<I> {
             (Task::Download, Verdict::MAV_MISSION_ACCEPTED) => return,
             // An item that came twice; the autopilot goes on asking (recorded from ArduPilot).
             (Task::Upload(_), Verdict::MAV_MISSION_INVALID_SEQUENCE) if !opening => return,
+            // The last item came twice, and the ACK to the first is lost (recorded from ArduPilot). What is stored is read back.
+            (Task::Upload(items), Verdict::MAV_MISSION_ERROR) if self.gave(items.len()) && self.given > 1 => {
+                Some(Ended::Unconfirmed)
+            }
             // Recorded: an upload that begins during somebody else's is DENIED by ArduPilot, and an ERROR on PX4.
             (_, Verdict::MAV_MISSION_DENIED | Verdict::MAV_MISSION_ERROR) if opening => Some(Ended::Busy),
             (_, result) => Some(Ended::Refused(result)),
@@ -267,7 +277,7 @@ impl<I: Carried> Transfer<I> {
 
     /// Whether the last of so many items was handed over.
     fn gave(&self, count: usize) -> bool {
-        matches!(self.stage, Stage::Giving(seq) if usize::from(seq) + 1 == count && !self.due)
+        matches!(self.stage, Stage::Giving(seq) if usize::from(seq) + 1 == count && self.given > 0)
     }
 
     fn time_passes(&mut self, now: Moment) {
@@ -365,5 +375,61 @@ pub const fn name(result: MavMissionResult) -> &'static str {
         MavMissionResult::MAV_MISSION_INVALID_PARAM7 => "parameter 7, the height, is wrong for it",
         MavMissionResult::MAV_MISSION_INVALID => "a parameter is wrong for it",
         _ => "it says no more",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::items::ItemKind;
+
+    const TO: Address = Address::new(1, 1);
+
+    fn at(millis: u64) -> Moment {
+        Moment::at(Duration::from_millis(millis))
+    }
+
+    /// An upload whose only item the autopilot has asked for once more, before it had the first; at 100 ms.
+    fn asked_twice() -> Transfer {
+        let item = Item {
+            kind: ItemKind::ReturnPoint,
+            parameter: 0.0,
+            latitude_e7: 473_977_420,
+            longitude_e7: 85_455_940,
+        };
+        let mut upload = Transfer::new(Task::Upload(vec![item]), at(0));
+        assert!(matches!(upload.next(TO, at(0)), Some(MavMessage::MISSION_COUNT(_))));
+        let request = MavMessage::MISSION_REQUEST_INT(MISSION_REQUEST_INT_DATA::default());
+        upload.receive(&request, at(50));
+        assert!(matches!(upload.next(TO, at(50)), Some(MavMessage::MISSION_ITEM_INT(_))));
+        upload.receive(&request, at(60));
+        upload
+    }
+
+    fn ack(mavtype: MavMissionResult) -> MavMessage {
+        MavMessage::MISSION_ACK(MISSION_ACK_DATA {
+            mavtype,
+            ..Default::default()
+        })
+    }
+
+    #[test]
+    fn an_upload_is_accepted_though_its_last_item_was_asked_for_again() {
+        let mut upload = asked_twice();
+        upload.receive(&ack(MavMissionResult::MAV_MISSION_ACCEPTED), at(70));
+        assert_eq!(upload.ended(), Some(&Ended::Accepted(0)));
+        assert_eq!(upload.next(TO, at(100)), None);
+    }
+
+    #[test]
+    fn an_error_to_a_last_item_that_came_twice_is_no_refusal() {
+        let error = ack(MavMissionResult::MAV_MISSION_ERROR);
+        let mut once = asked_twice();
+        once.receive(&error, at(70));
+        assert_eq!(once.ended(), Some(&Ended::Refused(MavMissionResult::MAV_MISSION_ERROR)));
+        let mut twice = asked_twice();
+        assert!(twice.next(TO, at(100)).is_some());
+        twice.receive(&error, at(110));
+        assert_eq!(twice.ended(), Some(&Ended::Unconfirmed));
     }
 }

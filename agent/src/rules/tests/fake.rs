@@ -246,7 +246,12 @@ impl Fake {
 
     fn take(&mut self, m: &MISSION_ITEM_INT_DATA, now: Moment) -> Vec<MavMessage> {
         use MavMissionResult as Result;
-        let Some(upload) = &mut self.upload else { return vec![] };
+        let Some(upload) = &mut self.upload else {
+            return match self.autopilot {
+                Autopilot::ArduPilot => vec![self.ack(Result::MAV_MISSION_ERROR, US)],
+                Autopilot::Px4 => vec![],
+            };
+        };
         upload.heard_at = now;
         if usize::from(m.seq) != upload.items.len() {
             return match self.autopilot {

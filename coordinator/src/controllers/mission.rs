@@ -459,6 +459,7 @@ impl Controller {
         let status = status::next(&known, wall);
         // Its file may be gone once it has ended, or its survey be planned otherwise, and it stays as it was written.
         let of_now = subject.mission.spec.plan_from.is_some()
+            || why == work::PLANNED_OTHERWISE
             || memory.written.observed_generation == subject.mission.metadata.generation;
         let ended = memory.written.completion_time.is_some() && of_now;
         if !ended && status::is_news(&memory.written, &status) {

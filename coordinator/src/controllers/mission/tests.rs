@@ -331,6 +331,7 @@ async fn a_survey_that_has_ended_stays_as_it_was_written_though_it_would_be_plan
     status.completion_time = Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(
         Timestamp::UNIX_EPOCH,
     ));
+    mission.metadata.generation = Some(2);
     let mut field = Field::new(&[mission], Duration::ZERO);
     assert_eq!(field.calls_after(Duration::ZERO).await, Vec::<String>::new());
 }

@@ -35,7 +35,7 @@ const CHANGED: &str = "the work of a Mission that has begun cannot change; put s
                        create another Mission";
 
 /// Why a survey does not go on whose lines are others than those of which some are flown.
-const PLANNED_OTHERWISE: &str = "the lines of the survey are planned otherwise by this version of the coordinator than by the one that began it, so \
+pub const PLANNED_OTHERWISE: &str = "the lines of the survey are planned otherwise by this version of the coordinator than by the one that began it, so \
                                  which of them are flown is not known; create another Mission, or have the version before finish it";
 
 /// So many characters of what an autopilot says are written down.

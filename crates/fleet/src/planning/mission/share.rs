@@ -31,6 +31,8 @@ const EXACT_S: f64 = 0.001;
 
 /// How often a time that is too short is doubled.
 const DOUBLINGS: usize = 64;
+/// Times of any size are told apart to their last digit by so many.
+const HALVINGS: usize = 64;
 
 /// A vehicle that takes part.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -197,7 +199,10 @@ impl Work {
             }
         }
         let mut parts = found.or_else(|| whole(long))?;
-        while long - short > EXACT_S {
+        for _ in 0..HALVINGS {
+            if long - short <= EXACT_S {
+                break;
+            }
             let middle = f64::midpoint(short, long);
             match whole(middle) {
                 Some(found) => (long, parts) = (middle, found),

@@ -110,6 +110,18 @@ fn one_that_is_twice_as_fast_flies_about_twice_as_far() {
 }
 
 #[test]
+fn work_that_takes_longer_than_a_number_tells_to_a_millisecond_is_shared_all_the_same() {
+    for speed in [1e-11, 1e-200, 1e-310] {
+        let slow = Flier {
+            speed: Some(MetersPerSecond(speed)),
+            ..flier(-10.0, 0.0)
+        };
+        let shared = field().share(&[slow, slow]);
+        assert!(!shared.is_ok_and(|plan| plan.shares.len() > 2), "{speed}");
+    }
+}
+
+#[test]
 fn one_that_is_far_away_and_slow_is_left_out() {
     let far = Flier {
         speed: Some(MetersPerSecond(4.0)),

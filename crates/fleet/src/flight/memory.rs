@@ -54,6 +54,9 @@ const DRIFTS_FOR: Duration = Duration::from_secs(10);
 /// A vehicle that is no farther from its home over ground than this lands at home where it is, meters: hovering ones drift by less.
 pub(super) const OVER_HOME_M: f64 = 3.0;
 
+/// One that is so much farther from its home than it was on the way there, meters, has gone out again.
+const OUT_AGAIN_M: f64 = 20.0;
+
 /// A vehicle that comes no nearer to the next place of its route for this long is ordered there again.
 const STALLED_AFTER: Duration = Duration::from_secs(8);
 
@@ -131,8 +134,8 @@ pub struct Memory {
     from_disk: bool,
     /// How near it has come to its next place, meters, and when.
     nearest: Option<(Progress, f64, Moment)>,
-    /// When it last had a route that ends at its home.
-    homeward_at: Option<Moment>,
+    /// How near it has come to its home on a way there, meters, and when it last came nearer; from its first route in the air on.
+    homeward: Option<(f64, Moment)>,
     /// Orders to fly to its next place since it last came nearer to it.
     asked: Option<Asked>,
     /// Since when it holds a little off the end of its route.
@@ -387,10 +390,10 @@ impl Memory {
         self.nearest.is_some_and(|(_, _, at)| now.since(at) < STALLED_AFTER)
     }
 
-    /// How long ago it last had a route that ends at its home, as far as this life of the agent knows.
+    /// How long ago it last came nearer to its home on a way there, or else since it first had a route in this life of the agent.
     #[must_use]
     pub fn since_homeward(&self, now: Moment) -> Option<Duration> {
-        self.homeward_at.map(|at| now.since(at))
+        self.homeward.map(|(_, at)| now.since(at))
     }
 
     /// The orders that do not move it, once there are enough of them that it is no accident.
@@ -436,15 +439,31 @@ impl Memory {
         is_there.then(|| self.hovers_at_home.filter(stays).unwrap_or((position.above_home, now)))
     }
 
+    fn comes_homeward(
+        &self,
+        route: &RouteOrder,
+        vehicle: &Vehicle,
+        position: &Waypoint,
+        now: Moment,
+    ) -> Option<(f64, Moment)> {
+        let (Some((nearest, at)), Some(home)) = (self.homeward, vehicle.home_at) else {
+            return Some((f64::INFINITY, now));
+        };
+        let away = HomeShift::between(position.at, home, 0.0).over_ground_m();
+        Some(match () {
+            () if ends_at_home(route, vehicle) && away < nearest - NEARER => (away, now),
+            // It has flown out again.
+            () if away > nearest + OUT_AGAIN_M => (away, at),
+            () => (nearest, at),
+        })
+    }
+
     /// Takes in how far the vehicle has come on `route`.
     pub fn follow(&mut self, route: Option<&RouteOrder>, vehicle: &Vehicle, now: Moment) -> Following {
         let Some(route) = route else {
             self.progress = None;
             return Following::Nothing;
         };
-        if ends_at_home(route, vehicle) {
-            self.homeward_at = Some(now);
-        }
         let position = vehicle.position.as_ref().and_then(|p| p.fresh(now, TRUTH_STALE_AFTER));
         let on_ground = match vehicle.truth(now) {
             FlightTruth::Disarmed | FlightTruth::ArmedOnGround => true,
@@ -454,6 +473,9 @@ impl Memory {
         let Some(position) = position.map(|p| Waypoint { at: p.at, amsl: p.amsl }) else {
             return Following::Nothing;
         };
+        self.homeward = self
+            .comes_homeward(route, vehicle, &position, now)
+            .filter(|_| !on_ground);
         // Somebody may have flown it while no agent was there.
         if std::mem::take(&mut self.from_disk) {
             self.progress = self.progress.filter(|progress| route.is_on(*progress, &position));

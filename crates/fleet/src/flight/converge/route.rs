@@ -69,8 +69,10 @@ pub(super) fn comes_home(s: &Situation<'_>, held: &Assignment) -> bool {
     };
     let progress = s.memory.progress().filter(|progress| progress.number == route.number);
     let is_on_it = progress.is_some_and(|progress| progress.next < route.places.len());
-    let leads_home = is_on_it && ends_at_home(route, s.vehicle) && s.memory.stalled().is_none();
-    let is_stopped = s.near_reserve && s.memory.since_homeward(s.now).is_some_and(|ago| ago < STOPS_FOR);
+    let is_home = ends_at_home(route, s.vehicle);
+    let leads_home = is_on_it && is_home && s.memory.stalled().is_none();
+    let stops = s.near_reserve && !is_home;
+    let is_stopped = stops && s.memory.since_homeward(s.now).is_some_and(|ago| ago < STOPS_FOR);
     let leader_changes = s.uplink_silent < held.failsafe.after.min(LEADER_CHANGES) && s.memory.comes_nearer(s.now);
     if s.led() {
         leads_home || is_stopped
@@ -421,26 +423,42 @@ mod tests {
 
     #[test]
     fn on_a_low_battery_it_waits_a_while_where_it_is_stopped_for_somebody_on_its_way_home() {
-        let mut w = low(20.0, 30.0, 50.0);
-        let number = OrderNumber {
-            term: Term(3),
-            count: 2,
+        let given = |mut w: World, count: u64, places: Vec<Waypoint>| {
+            let number = OrderNumber { term: Term(3), count };
+            w.fence.held.as_mut().unwrap().route = Some(RouteOrder { number, places });
+            w
         };
-        let places = vec![place(20.0, 30.0), place(30.0, 30.0)];
-        w.fence.held.as_mut().unwrap().route = Some(RouteOrder { number, places });
-        let w = later(w, 1, 20.0, 30.0);
         let stop = place(30.0, 30.0);
+        let stops = || vec![place(20.0, 30.0), stop];
+        let w = later(low(15.0, 30.0, 50.0), 20, 20.0, 30.0);
+        let w = later(given(w, 2, stops()), 1, 20.0, 30.0);
         assert_eq!(w.decide().step, Step::FlyTo { place: stop });
-        let mut stopped = later(w, 13, 30.0, 30.0);
+        let stopped = later(w, 12, 30.0, 30.0);
         assert_eq!(stopped.kind(), None);
-        if let Some(route) = &mut stopped.fence.held.as_mut().unwrap().route {
-            route.number.count += 1;
-        }
-        let long = later(stopped, 1, 30.0, 30.0);
+        // A way home that is granted and taken back before it has come nearer.
+        let granted = later(given(stopped, 3, vec![stop, place(50.0, 30.0)]), 1, 30.0, 30.0);
+        assert_eq!(granted.kind(), Some(StepKind::FlyTo));
+        let waits = |seconds, east| {
+            let granted = later(
+                given(low(15.0, 30.0, 50.0), 3, vec![stop, place(50.0, 30.0)]),
+                1,
+                30.0,
+                30.0,
+            );
+            let nearer = later(granted, 14, east, 30.0);
+            later(given(nearer, 4, vec![stop, place(32.0, 30.0)]), seconds, 32.0, 30.0).kind()
+        };
+        assert_ne!(waits(14, 32.0), Some(StepKind::FailsafeReturn), "it has come nearer");
+        let again = later(given(granted, 4, stops()), 1, 30.0, 30.0);
         assert_eq!(
-            long.kind(),
+            again.kind(),
             Some(StepKind::FailsafeReturn),
             "but not for long, though it is stopped again and again"
+        );
+        assert_eq!(
+            waits(1, 30.0),
+            Some(StepKind::FailsafeReturn),
+            "nor where it is granted its way and does not fly it"
         );
     }
 

@@ -298,9 +298,14 @@ impl FenceKeeper {
         self.transfer = None;
         match ended {
             Ended::Read(items, id) => self.read_back = Some(ReadBack { items, id, at: now }),
-            Ended::Accepted(_) | Ended::Unconfirmed | Ended::Cleared => {
+            Ended::Accepted(_) | Ended::Cleared => {
                 self.uploaded_at = Some(now);
                 self.read_back = None;
+            }
+            // It may have been refused: what reads back as equal may be what was there before, which is not judged again.
+            Ended::Unconfirmed => {
+                self.read_back = None;
+                self.failed(None, now, jitter);
             }
             Ended::Refused(result) => {
                 self.refused_at = Some((now, result));

@@ -284,7 +284,7 @@ impl<I: Carried> Transfer<I> {
         match &self.task {
             Task::Upload(items) if matches!(self.stage, Stage::Giving(_)) => {
                 let silent = now.since(self.heard_at);
-                if self.gave(items.len()) && silent >= ACK_WITHIN {
+                if self.gave(items.len()) && !self.due && silent >= ACK_WITHIN {
                     self.ended = Some(Ended::Unconfirmed);
                 } else if silent >= SILENCE {
                     self.ended = Some(Ended::Silent);

@@ -82,6 +82,24 @@ fn what_px4_1_18_has_removed_is_unsupported_there_and_request_message_gives_it()
 }
 
 #[test]
+fn a_mode_is_acknowledged_before_it_is_judged_by_px4_1_16_and_only_once_it_is_by_1_18() {
+    for (firmware, verdicts) in [
+        (Firmware::Px4V116, &[Accepted, TemporarilyRejected][..]),
+        (Firmware::Px4V118, &[TemporarilyRejected]),
+    ] {
+        let mut config = VehicleConfig::new(Autopilot::Px4, 1, HOME);
+        config.firmware = firmware;
+        let mut bench = hover(ready_with(config), 10.0);
+        set_point(&mut bench, 8, PLACE_ONLY);
+        assert_eq!(
+            set_mode(&mut bench, 6.0, 0.0),
+            verdicts,
+            "a place in the body frame is no set-point; {firmware:?}"
+        );
+    }
+}
+
+#[test]
 fn a_reposition_without_the_bit_to_change_the_mode_is_unsupported() {
     let mut bench = hovering(10.0);
     let to = |bench: &mut Bench, change: f32| {

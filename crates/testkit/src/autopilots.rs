@@ -3,8 +3,8 @@
 //! Owns: finding the programs, instances that do not collide, the files, parameters and ports of each, power off and on.
 //! Must not: speak MAVLink, know of Skein.
 //!
-//! `SKEIN_ARDUCOPTER` names the program `arducopter`, `SKEIN_PX4` the folder with `bin/px4` and `etc/`. `cargo xtask fly` also flies all versions
-//! in `~/.cache/skein/autopilots`, each in a folder of its own.
+//! `SKEIN_ARDUCOPTER` names the program `arducopter`, `SKEIN_PX4` the folder with `bin/px4` and `etc/`; where they do not, the newest version
+//! in `~/.cache/skein/autopilots` is taken, each in a folder of its own. `cargo xtask fly` flies all of these.
 
 mod firmware;
 mod instance;

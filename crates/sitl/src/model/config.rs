@@ -59,6 +59,11 @@ impl Firmware {
     pub(super) fn names_missing_parameters(self) -> bool {
         matches!(self, Self::Copter48 | Self::Px4V118)
     }
+
+    /// Whether the link acknowledges DO_SET_MODE (176) as accepted before the commander has judged it (recorded: up to PX4 1.17-alpha).
+    pub(super) fn accepts_modes_unjudged(self) -> bool {
+        self != Self::Px4V118
+    }
 }
 
 impl Autopilot {

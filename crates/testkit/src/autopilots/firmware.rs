@@ -75,13 +75,24 @@ pub struct Found {
     pub incomplete: Vec<Missing>,
 }
 
+impl Found {
+    fn newest(self) -> Option<Firmware> {
+        self.programs
+            .into_iter()
+            .max_by_key(|program| version_of(&program.name))
+    }
+}
+
 impl Firmware {
-    /// The program that the environment names.
+    /// The program that the environment names, else the newest in `~/.cache/skein/autopilots`.
     ///
     /// Errors: it is missing or incomplete; with the way to get it.
     pub fn find(stack: Stack) -> Result<Self, Missing> {
-        let place = std::env::var_os(stack.variable()).ok_or_else(|| missing(stack, Path::new(stack.variable())))?;
-        Self::at(stack, stack.variable(), Path::new(&place))
+        if let Some(place) = std::env::var_os(stack.variable()) {
+            return Self::at(stack, stack.variable(), Path::new(&place));
+        }
+        let newest = Self::in_cache(stack).newest();
+        newest.ok_or_else(|| missing(stack, Path::new("~/.cache/skein/autopilots")))
     }
 
     fn in_cache(stack: Stack) -> Found {
@@ -247,15 +258,15 @@ fn missing(stack: Stack, looked: &Path) -> Missing {
             &format!("{PURPOSE} (looked for {looked}, with copter.parm beside it)"),
             "download `arducopter` of a release from https://firmware.ardupilot.org/Copter (SITL_x86_64_linux_gnu) and copter.parm of \
              the same release from https://github.com/ArduPilot/ardupilot (Tools/autotest/default_params), or build both there \
-             (`./waf configure --board sitl && ./waf copter`); put them into ~/.cache/skein/autopilots/copter-VERSION for \
-             `cargo xtask fly`, or set SKEIN_ARDUCOPTER=.../arducopter for all tests",
+             (`./waf configure --board sitl && ./waf copter`); put them into ~/.cache/skein/autopilots/copter-VERSION, or \
+             set SKEIN_ARDUCOPTER=.../arducopter",
         ),
         Stack::Px4 => Missing::tool(
             "PX4",
             &format!("{PURPOSE} (looked for bin/px4 and etc in {looked})"),
             "take the simulation (px4_sitl) of a release from https://github.com/PX4/PX4-Autopilot/releases, or build it there (`make \
-             px4_sitl_default`); put its bin and etc into ~/.cache/skein/autopilots/px4-VERSION for `cargo xtask fly`, or set \
-             SKEIN_PX4=.../build/px4_sitl_default for all tests",
+             px4_sitl_default`); put its bin and etc into ~/.cache/skein/autopilots/px4-VERSION, or set \
+             SKEIN_PX4=.../build/px4_sitl_default",
         ),
     }
 }
@@ -313,6 +324,7 @@ mod tests {
         let found = Firmware::in_folders_of(scratch.path(), Stack::ArduPilot);
         let played: Vec<_> = found.programs.iter().map(Firmware::simulated_version).collect();
         assert_eq!(played, [Some("copter-4.8"), Some("copter-4.6"), Some("copter-4.8")]);
+        assert_eq!(found.newest().unwrap().name(), "copter-4.10.1");
         assert!(
             incomplete.len() == 1 && incomplete[0].contains("copter-4.6/arducopter"),
             "{incomplete:?}"

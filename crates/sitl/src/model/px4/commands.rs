@@ -45,8 +45,9 @@ impl Px4 {
                 result::ACCEPTED
             }
             cmd::DO_SET_MODE => {
-                // The link acknowledges at once, whatever the result.
-                self.acks.push(from, command.id, result::ACCEPTED);
+                if core.config.firmware.accepts_modes_unjudged() {
+                    self.acks.push(from, command.id, result::ACCEPTED);
+                }
                 self.request_mode(core, p2 as u8, p3 as u8)
             }
             cmd::NAV_PRECISION_LAND => {

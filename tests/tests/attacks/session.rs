@@ -108,6 +108,8 @@ impl Bystander {
         let counted = Arc::clone(&reports);
         let task = tokio::spawn(async move {
             let mut ticks = tokio::time::interval(Duration::from_millis(200));
+            // After a pause there is no burst: its reports are not what is judged.
+            ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
             loop {
                 tokio::select! {
                     _ = ticks.tick() => {

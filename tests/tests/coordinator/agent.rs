@@ -413,6 +413,8 @@ async fn session(vehicle: &Vehicle, server: String) -> Result<(), Box<dyn std::e
     sender.try_send(vehicle.state().hello(0))?;
     let mut orders = client.session(receiver).await?.into_inner();
     let mut ticks = tokio::time::interval(vehicle.state().tick);
+    // After a pause there is no burst that its queue has no room for.
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
     loop {
         tokio::select! {
             _ = ticks.tick() => {

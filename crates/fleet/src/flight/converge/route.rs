@@ -430,13 +430,12 @@ mod tests {
         };
         let stop = place(30.0, 30.0);
         let stops = || vec![place(20.0, 30.0), stop];
-        let w = later(low(15.0, 30.0, 50.0), 20, 20.0, 30.0);
-        let w = later(given(w, 2, stops()), 1, 20.0, 30.0);
-        assert_eq!(w.decide().step, Step::FlyTo { place: stop });
-        let stopped = later(w, 12, 30.0, 30.0);
+        let homeward = || vec![stop, place(50.0, 30.0)];
+        let w = later(low(15.0, 30.0, 50.0), 20, 30.0, 30.0);
+        let stopped = later(given(w, 2, stops()), 13, 30.0, 30.0);
         assert_eq!(stopped.kind(), None);
         // A way home that is granted and taken back before it has come nearer.
-        let granted = later(given(stopped, 3, vec![stop, place(50.0, 30.0)]), 1, 30.0, 30.0);
+        let granted = later(given(stopped, 3, homeward()), 1, 30.0, 30.0);
         assert_eq!(granted.kind(), Some(StepKind::FlyTo));
         let waits = |seconds, east| {
             let granted = later(

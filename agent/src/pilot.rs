@@ -97,6 +97,8 @@ pub struct Pilot {
     contact: Contact,
     gauge: Gauge,
     near_reserve: NearReserve,
+    /// The route that it has lost.
+    lost: Option<RouteOrder>,
     doubts: Doubts,
     preflight: Reader,
     /// The rules that are to be in force, and what is done about them.
@@ -154,6 +156,7 @@ impl Pilot {
     pub fn new(node: NodeName, state: State, now: Moment) -> Self {
         let only = state.fence.held.as_ref().and(state.vehicle);
         let memory = Memory::default().having_come(state.progress);
+        let memory = memory.others_flew_before(state.others_flew, now);
         let board = Board::new(state.rules.clone());
         let keeper = Keeper::new(state.plan.clone(), state.fence.held.as_ref());
         let remote_id = RemoteId::new(state.remote_id.clone());
@@ -180,6 +183,7 @@ impl Pilot {
             contact: Contact::none_since(now),
             gauge: Gauge::default(),
             near_reserve: NearReserve::remembered(near_reserve),
+            lost: None,
             doubts: Doubts::default(),
             preflight: Reader::default(),
             board,
@@ -827,6 +831,12 @@ impl Pilot {
         let down = self.situation(now).wants_ground();
         let mode = self.vehicle.mode(now);
         let record = record.watched(held, truth, mode, self.descent_sent(), down);
+        // In whichever mode: who has armed it flies it.
+        let others = held.is_some() && self.memory.others_take_off(&self.vehicle, now);
+        let record = match others {
+            true => record.commanded_by(held, InCommand::SomebodyElse),
+            false => record,
+        };
         if held.is_some_and(|held| record.let_go(held) && !self.state.record.let_go(held)) {
             warn!(
                 ?mode,
@@ -843,6 +853,7 @@ impl Pilot {
         let route = held.and_then(|held| held.route.as_ref());
         if self.memory.follow(route, &self.vehicle, now) == Following::Lost {
             warn!("the vehicle is not on its route; it stays where it is until it is granted another");
+            self.lost = route.cloned();
             self.state.fence = self.state.fence.without_route();
         }
         let held = self.state.fence.held.as_ref();
@@ -856,6 +867,7 @@ impl Pilot {
             warn!(why = ?diversion.why, words = diversion.words, "the flight is not what was ordered");
         }
         self.memory.watch_others(held.is_some(), &self.vehicle, now);
+        self.state.others_flew = self.others_flew(now).is_some();
         let asked = self.asked(&record);
         let before = self.watch.astray();
         self.watch.observe(&self.vehicle, asked, now);

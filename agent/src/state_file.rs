@@ -46,6 +46,9 @@ pub struct State {
     /// Whether its charge was near the reserve in that flight.
     #[serde(default)]
     pub near_reserve: bool,
+    /// Whether somebody else flew it just now, while it served no Drone.
+    #[serde(default)]
+    pub others_flew: bool,
     /// The rules that are to be in force, and what was on the autopilot before them.
     #[serde(default)]
     pub rules: Remembered,

@@ -649,13 +649,7 @@ fn an_agent_that_restarts_after_home_was_lowered_in_flight_sends_its_vehicle_now
         hovers(&mut before, 488_000, ms);
         written(&mut before, ms);
     }
-    let text = serde_json::to_string(before.state()).unwrap();
-    let mut pilot = Pilot::new(
-        NodeName::parse("pine").unwrap(),
-        serde_json::from_str(&text).unwrap(),
-        at(12_000),
-    );
-    pilot.receive(&LinkEvent::Up, at(12_000), 0.0);
+    let mut pilot = next_life(&before, 12_000);
     hovers(&mut pilot, 438_000, 12_500);
     is_hardware(&mut pilot, 1, 12_600);
     assigned(&mut pilot, 1, FLY, 12_700);
@@ -670,5 +664,60 @@ fn an_agent_that_restarts_after_home_was_lowered_in_flight_sends_its_vehicle_now
         home.amsl,
         AltitudeAmsl(488.0),
         "stations are measured from the home of the takeoff"
+    );
+}
+
+fn next_life(before: &Pilot, ms: u64) -> Pilot {
+    let text = serde_json::to_string(before.state()).unwrap();
+    let node = NodeName::parse("pine").unwrap();
+    let mut pilot = Pilot::new(node, serde_json::from_str(&text).unwrap(), at(ms));
+    pilot.receive(&LinkEvent::Up, at(ms), 0.0);
+    pilot
+}
+
+#[test]
+fn who_has_armed_a_vehicle_flies_it_in_a_mode_of_ours_too() {
+    let waits = Desired::Grounded {
+        why: GroundedWhy::Waiting,
+    };
+    for desired in [FLY, waits] {
+        let mut pilot = pilot();
+        on_ground(&mut pilot, 100);
+        assigned(&mut pilot, 1, desired, 100);
+        let mut sent = Vec::new();
+        for ms in (200..20_000).step_by(500) {
+            let landed = match ms {
+                ..3000 => MavLandedState::MAV_LANDED_STATE_ON_GROUND,
+                _ => MavLandedState::MAV_LANDED_STATE_IN_AIR,
+            };
+            reports(&mut pilot, true, landed, GUIDED, ms);
+            sent.extend(written(&mut pilot, ms));
+        }
+        assert_eq!(commands(&sent), [], "{desired:?}");
+        assert_eq!(pilot.state().record.takeovers, 1, "{desired:?}");
+        let activity = pilot.report(at(19_700)).activity;
+        assert_eq!(activity, Activity::HandsOff(HandsOff::TakenOver), "{desired:?}");
+    }
+}
+
+#[test]
+fn a_vehicle_rests_after_the_flight_of_somebody_else_in_the_next_life_of_its_agent_too() {
+    let mut before = pilot();
+    on_ground(&mut before, 100);
+    reports(&mut before, true, MavLandedState::MAV_LANDED_STATE_IN_AIR, LOITER, 1000);
+    on_ground(&mut before, 3000);
+    let mut pilot = next_life(&before, 4000);
+    on_ground(&mut pilot, 4500);
+    is_hardware(&mut pilot, 1, 4600);
+    assigned(&mut pilot, 1, FLY, 4600);
+    let mut armed_at = None;
+    for ms in (5000..80_000).step_by(500) {
+        on_ground(&mut pilot, ms);
+        let armed = armed_by(&written(&mut pilot, ms));
+        armed_at = armed_at.or(armed.then_some(ms));
+    }
+    assert!(
+        armed_at.is_some_and(|ms| (64_000..66_000).contains(&ms)),
+        "{armed_at:?}"
     );
 }

@@ -94,7 +94,7 @@ impl Pilot {
     }
 
     /// How long ago somebody else flew the vehicle while it served no Drone, until it is offered again.
-    fn others_flew(&self, now: Moment) -> Option<Duration> {
+    pub(super) fn others_flew(&self, now: Moment) -> Option<Duration> {
         self.memory.since_others_flew(now).filter(|ago| *ago < self.rest.quiet)
     }
 
@@ -129,7 +129,10 @@ impl Pilot {
 
     fn route_state(&self) -> RouteState {
         let fence = &self.state.fence;
-        let order = fence.held.as_ref().and_then(|held| held.route.clone());
+        // What it has lost it still flies along until it has agreed to stay.
+        let lost = self.lost.as_ref().filter(|_| self.memory.is_adrift());
+        let held = fence.held.as_ref().and_then(|held| held.route.as_ref());
+        let order = held.or(lost).cloned();
         let progress = self.memory.progress();
         let progress = progress.filter(|progress| order.as_ref().is_some_and(|o| o.number == progress.number));
         RouteState {

@@ -26,9 +26,12 @@ use model::rules::RulesClearance;
 use model::takeover::{self, InCommand};
 use model::time::Moment;
 use model::units::{AltitudeAboveHome, Heading, MetersPerSecond, Wgs84};
-use model::vehicle::{Airborne, Airframe, FlightTruth, Mode, TRUTH_STALE_AFTER, Vehicle, WhyUnknown};
+use model::vehicle::{Airborne, Airframe, Autopilot, FlightTruth, Mode, TRUTH_STALE_AFTER, Vehicle, WhyUnknown};
 pub use plan::PlanStage;
 use std::time::Duration;
+
+/// An autopilot tells its mode once a second.
+const MODE_IS_OF_NOW: Duration = Duration::from_millis(1200);
 
 /// After this many failures in a row to return home, a failsafe lands where it is.
 const RETURNS_TRIED: u32 = 3;
@@ -215,11 +218,23 @@ fn decide(s: &Situation<'_>) -> Verdict {
 /// `step` if its time has come, else nothing; busy with `activity` either way.
 fn paced(s: &Situation<'_>, step: Step, activity: Activity) -> Verdict {
     let due = step.kind().is_some_and(|kind| s.memory.due(kind, s.now));
-    if due {
+    if due && !takes_back(s, &step) {
         Verdict { step, activity }
     } else {
         rest(activity)
     }
+}
+
+/// Whether `step` may take the vehicle from a pilot who has just changed its mode: a PX4 goes to Hold for it, out of any mode.
+fn takes_back(s: &Situation<'_>, step: &Step) -> bool {
+    let changes_mode = matches!(
+        step,
+        Step::FlyTo { .. } | Step::TurnTo { .. } | Step::ChangeHeight { .. }
+    );
+    let identity = s.vehicle.identity.as_ref();
+    let is_px4 = identity.is_some_and(|identity| identity.autopilot == Autopilot::Px4);
+    let beat = s.vehicle.heartbeat.as_ref();
+    changes_mode && is_px4 && beat.is_none_or(|beat| s.now.since(beat.at) > MODE_IS_OF_NOW)
 }
 
 /// Somebody else has taken over: whatever is desired, nothing is sent.
@@ -441,6 +456,9 @@ fn land(s: &Situation<'_>, truth: FlightTruth) -> Verdict {
         FlightTruth::ArmedOnGround | FlightTruth::Airborne(_) => match mode {
             Some(Mode::Return) if s.memory.return_ends_in_hover(s.now) => paced(s, Step::Land, Activity::Landing),
             Some(Mode::Land | Mode::Return) => rest(Activity::Landing),
+            Some(_) if truth == FlightTruth::ArmedOnGround && s.memory.armed_by_others() => {
+                rest(Activity::HandsOff(HandsOff::ArmedByOther))
+            }
             Some(Mode::Station | Mode::Takeoff | Mode::Mission) => paced(s, Step::Land, Activity::Landing),
             Some(Mode::Foreign) if truth == FlightTruth::ArmedOnGround => {
                 rest(Activity::HandsOff(HandsOff::ArmedByOther))

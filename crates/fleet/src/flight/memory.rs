@@ -113,6 +113,10 @@ pub struct Memory {
     tries: [Tries; KINDS],
     arm: Option<ArmSent>,
     armed_by_us: bool,
+    /// It was observed to arm on no command of ours, and has not disarmed since.
+    armed_by_others: bool,
+    /// That it took off so was told.
+    others_told: bool,
     land_sent: Option<Moment>,
     descent: Option<(Descent, Moment)>,
     /// The height that the command under way asks for.
@@ -280,6 +284,18 @@ impl Memory {
         self.armed_by_us
     }
 
+    /// Whether this life of the agent has observed it to arm on no command of ours, and not to disarm since.
+    #[must_use]
+    pub const fn armed_by_others(&self) -> bool {
+        self.armed_by_others
+    }
+
+    /// Whether it has taken off so; once for each such flight.
+    pub fn others_take_off(&mut self, vehicle: &Vehicle, now: Moment) -> bool {
+        let takes_off = self.armed_by_others && matches!(vehicle.truth(now), FlightTruth::Airborne(_));
+        takes_off && !std::mem::replace(&mut self.others_told, true)
+    }
+
     /// Whether the present or last landing was asked for by the assignment or by our own ending.
     #[must_use]
     pub const fn landing_ours(&self) -> bool {
@@ -320,6 +336,15 @@ impl Memory {
     #[must_use]
     pub fn since_others_flew(&self, now: Moment) -> Option<Duration> {
         self.others_flew_at.map(|at| now.since(at))
+    }
+
+    /// The same memory, of a vehicle that somebody else flew just before the agent was started again.
+    #[must_use]
+    pub fn others_flew_before(self, flew: bool, now: Moment) -> Self {
+        Self {
+            others_flew_at: flew.then_some(now),
+            ..self
+        }
     }
 
     /// Takes in a flight that is not ours: the vehicle serves no Drone and was not armed by us.
@@ -573,6 +598,10 @@ impl Memory {
                 }
                 tries.not_before = now.plus(kind.grace());
             }
+            // The autopilot does not know of it.
+            Outcome::NotSent if kind == StepKind::FailsafeReturn => {
+                tries.not_before = now.plus(kind.backoff().delay(1, jitter));
+            }
             Outcome::Refused { .. } | Outcome::NoAnswer | Outcome::NotSent => {
                 tries.failures = tries.failures.saturating_add(1);
                 tries.not_before = now.plus(kind.backoff().delay(tries.failures, jitter));
@@ -603,6 +632,7 @@ impl Memory {
         self.hovers_at_home = self.hover_at_home(vehicle, now);
         let Some(beat) = &vehicle.heartbeat else { return };
         let out_of_sight = self.beat.is_some_and(|last| beat.at.since(last) > LINK_LOST_AFTER);
+        let arms = beat.value.armed && self.armed_since.is_none() && self.beat.is_some();
         self.beat = Some(beat.at);
         let executing = failsafe::executing(vehicle, now);
         self.failsafe_since = executing.then(|| self.failsafe_since.unwrap_or(now));
@@ -625,6 +655,7 @@ impl Memory {
                 self.armed_by_us = true;
                 self.arm = None;
             }
+            self.armed_by_others |= arms && !self.armed_by_us;
             if matches!(vehicle.truth(now), FlightTruth::Airborne(_)) {
                 self.tries[StepKind::Arm as usize].failures = 0;
                 // A land command that led to no landing: the next landing is somebody else's.
@@ -644,6 +675,7 @@ impl Memory {
             }
             return;
         }
+        (self.armed_by_others, self.others_told) = (false, false);
         self.descent = None;
         self.height = None;
         self.place_agreed = None;

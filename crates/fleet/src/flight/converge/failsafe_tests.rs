@@ -190,6 +190,17 @@ fn a_return_that_is_accepted_and_never_begun_ends_in_a_landing() {
 }
 
 #[test]
+fn a_return_that_was_never_sent_has_not_failed() {
+    let mut w = world(FLY).failsafe(OnCoordinatorLoss::Return, 60).flying(Mode::Station);
+    for _ in 0..=RETURNS_TRIED {
+        w.memory.ended(StepKind::FailsafeReturn, &Outcome::NotSent, w.now, 0.0);
+        w.now = w.now.plus(Duration::from_secs(2));
+        w = w.flying(Mode::Station);
+    }
+    assert_eq!(w.kind(), Some(StepKind::FailsafeReturn));
+}
+
+#[test]
 fn an_arming_that_was_out_of_sight_is_not_ours_any_more() {
     let armed = |w: World| w.vehicle(true, Some(LandedState::OnGround), Mode::Station, true);
     let mut w = world(FLY).disarmed(Mode::Station);

@@ -521,6 +521,31 @@ mod tests {
     }
 
     #[test]
+    fn a_px4_is_moved_only_while_its_mode_is_of_now_as_it_leaves_that_of_a_pilot_for_it() {
+        for (autopilot, millis, moves) in [
+            (Autopilot::Px4, 1100, true),
+            (Autopilot::Px4, 1300, false),
+            (Autopilot::ArduPilot, 1300, true),
+        ] {
+            let mut w = at(routed().flying(Mode::Station), 20.0, 30.0);
+            w.vehicle.identity = Some(Identity {
+                autopilot,
+                system: SystemId(1),
+                component: ComponentId(1),
+                firmware: None,
+                hardware: None,
+            });
+            w.now = w.now.plus(Duration::from_millis(millis));
+            let expected = moves.then_some(StepKind::FlyTo);
+            assert_eq!(
+                (w.kind(), w.decide().activity),
+                (expected, Activity::Moving),
+                "{autopilot:?}"
+            );
+        }
+    }
+
+    #[test]
     fn arducopter_takes_off_on_a_route_by_a_home_that_was_heard_after_arming() {
         let armed = |seconds: u64, up: f64, autopilot| {
             let mut w = at(routed().disarmed(Mode::Station), 0.3, 0.0);

@@ -81,6 +81,10 @@ pub(super) fn observation_on_plan(
     let climbs_to = match desire {
         // To another height it goes once its agent has the order.
         Desire::AboveHome(height) if flies => Some(home_amsl + ordered_height(report).unwrap_or(height).0),
+        // Given a station while it climbs, it flies there from the height of its takeoff.
+        Desire::At(_) | Desire::Home if flies && takes_off(report) => {
+            ordered_height(report).map(|height| home_amsl + height.0)
+        }
         _ => None,
     };
     let (lands, in_other_hands) = match report.activity {

@@ -86,6 +86,34 @@ fn one_that_lands_by_a_failsafe_or_by_itself_owns_the_way_down() {
 }
 
 #[test]
+fn one_that_is_given_a_station_while_it_climbs_owns_the_rest_of_its_climb() {
+    let mut site = new();
+    let mut vehicles = [vehicle("a", 0.0, Desire::AboveHome(AltitudeAboveHome(50.0)))];
+    for second in 0..6_u32 {
+        if second == 3 {
+            vehicles[0].desire = Desire::At(station(40.0, 0.0, 50.0));
+            vehicles[0].roams = true;
+        }
+        (vehicles[0].up, vehicles[0].activity) = (2.0 + 3.0 * f64::from(second), Activity::TakingOff);
+        let mut report = vehicles[0].report(at(second.into()));
+        let held = report.held.as_mut().unwrap();
+        held.details = Some(HeldDetails {
+            routed: second > 3,
+            rules: None,
+            plan: None,
+            altitude: Some(AltitudeAboveHome(50.0)),
+        });
+        take_in(&mut site, &vehicles, &[report], second.into());
+        let owned = pieces(&site, "a");
+        assert!(has(&owned, (0.0, 0.0), SEA + 48.0), "{second} s: {owned:?}");
+        assert!(
+            site.route(&node("a")).is_none(),
+            "it would begin below where it climbs to"
+        );
+    }
+}
+
+#[test]
 fn nobody_comes_to_hold_below_one_that_holds_above_its_home() {
     let mut site = new();
     let mut vehicles = [

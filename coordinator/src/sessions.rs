@@ -347,6 +347,14 @@ impl Sessions {
         session.report.as_ref().map(|(report, _)| Arc::clone(report))
     }
 
+    /// The same, with when it came.
+    #[must_use]
+    pub fn received(&self, node: &NodeName) -> Option<(Arc<Report>, Instant)> {
+        let inner = self.lock();
+        let session = inner.get(node).filter(|s| s.connected && s.current)?;
+        session.report.as_ref().map(|(report, at)| (Arc::clone(report), *at))
+    }
+
     /// The agent of `node`, if it is connected.
     #[must_use]
     pub fn agent(&self, node: &NodeName) -> Option<Connected> {

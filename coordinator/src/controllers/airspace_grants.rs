@@ -66,7 +66,7 @@ fn update(observer: &Observer, metrics: &Metrics) {
         return;
     }
     let now = observer.leadership.state.now();
-    let (gathered, corridors, changes) = gather(observer, &drones, now);
+    let (gathered, corridors, changes) = gather(observer, &drones);
     let before = shown(airspace, &gathered, now);
     let conflicts = {
         let mut site = airspace.lock();
@@ -205,18 +205,16 @@ fn node_of(drone: &Drone) -> Option<NodeName> {
 fn gather(
     observer: &Observer,
     drones: &[Arc<Drone>],
-    now: Moment,
 ) -> (
     BTreeMap<NodeName, Gathered>,
     BTreeMap<NodeName, Corridor>,
     BTreeMap<NodeName, AltitudeAboveHome>,
 ) {
     let (mut all, mut corridors, mut changes) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-    for (node, snapshot) in observer.sessions.connected() {
-        let current = observer.sessions.current(&node);
-        let age = snapshot.report.map(|(_, age)| age);
-        let received = |age: Duration| Moment::at(now.since_epoch().saturating_sub(age));
-        let report = current.zip(age).map(|(report, age)| (report, received(age)));
+    for (node, _) in observer.sessions.connected() {
+        // One report that is taken in twice is to be of one moment: between two moments a vehicle stood still.
+        let received = observer.sessions.received(&node);
+        let report = received.map(|(report, at)| (report, observer.leadership.state.moment(at)));
         let one = Gathered {
             drone: None,
             report,

@@ -45,6 +45,12 @@ impl LeadershipState {
         Moment::at(self.began.elapsed())
     }
 
+    /// When `at` was: the same for the same, whenever it is asked.
+    #[must_use]
+    pub fn moment(&self, at: Instant) -> Moment {
+        Moment::at(at.saturating_duration_since(self.began))
+    }
+
     /// The Lease was taken or renewed by a write that was sent at `sent`.
     pub fn confirm(&self, sent: Moment) {
         *self.lock() = Some(Mandate::confirmed(sent));

@@ -631,7 +631,7 @@ impl Pilot {
         };
         let identity = self.vehicle.identity.as_ref()?;
         if !wanted {
-            let message = self.preflight.next_return_altitude(identity, now, jitter)?;
+            let message = self.preflight.next_return_altitude(identity, again, now, jitter)?;
             return Some(self.aside(message));
         }
         let ours = Ours {

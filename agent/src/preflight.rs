@@ -91,11 +91,14 @@ impl Reader {
         }
     }
 
-    /// Forgets what was read, but for the return altitude: anybody may have set it meanwhile.
+    /// Forgets what was read, as anybody may have set it meanwhile. A return altitude counts until it is read again, first of all.
     pub fn read_again(&mut self, now: Moment) {
         self.forget(|_| true, now);
         for reading in self.readings.values_mut() {
             reading.not_before = Moment::default();
+            if let Some((_, at)) = &mut reading.value {
+                *at = Moment::default();
+            }
         }
     }
 
@@ -124,9 +127,9 @@ impl Reader {
         self.ask(to, |_| true, again, now, jitter)
     }
 
-    /// The request for the altitude of a return alone, once: it says where the vehicle may be, whatever its Drone wants known.
-    pub fn next_return_altitude(&mut self, to: &Identity, now: Moment, jitter: f64) -> Option<MavMessage> {
-        self.ask(to, |meaning| OF_RETURN.contains(&meaning), false, now, jitter)
+    /// The request for the altitude of a return alone: it says where the vehicle may be, whatever its Drone wants known.
+    pub fn next_return_altitude(&mut self, to: &Identity, again: bool, now: Moment, jitter: f64) -> Option<MavMessage> {
+        self.ask(to, |meaning| OF_RETURN.contains(&meaning), again, now, jitter)
     }
 
     fn ask(

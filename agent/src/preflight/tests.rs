@@ -305,10 +305,13 @@ fn without_a_drone_an_autopilot_is_asked_for_the_altitude_of_its_return_and_for_
         (Autopilot::Px4, ["RTL_RETURN_ALT"].as_slice()),
     ] {
         let mut reader = Reader::default();
-        let ask = |reader: &mut Reader, ms| {
+        let asks = |reader: &mut Reader, again, ms| {
             let now = Moment::at(Duration::from_millis(ms));
-            reader.next_return_altitude(&identity(autopilot), now, 1.0).map(name_of)
+            reader
+                .next_return_altitude(&identity(autopilot), again, now, 1.0)
+                .map(name_of)
         };
+        let ask = |reader: &mut Reader, ms| asks(reader, false, ms);
         let asked: Vec<String> = (0..9).filter_map(|tenth| ask(&mut reader, tenth * 100)).collect();
         assert_eq!(asked, names);
         assert_eq!(ask(&mut reader, 1000).as_deref(), Some(names[0]), "again");
@@ -321,7 +324,11 @@ fn without_a_drone_an_autopilot_is_asked_for_the_altitude_of_its_return_and_for_
             reader.receive(autopilot, &param(name, value, REAL32), at(2));
         }
         assert_eq!(reader.return_altitude(autopilot), Some(AltitudeAboveHome(60.0)));
-        assert_eq!(ask(&mut reader, 2_000_000), None);
+        assert_eq!(ask(&mut reader, 2_000_000), None, "in the air");
+        assert_eq!(asks(&mut reader, true, 200_000), None);
+        reader.read_again(at(200));
+        assert!(asks(&mut reader, true, 201_000).is_some(), "it was silent");
+        assert_eq!(reader.return_altitude(autopilot), Some(AltitudeAboveHome(60.0)));
     }
 }
 

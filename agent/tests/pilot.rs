@@ -682,12 +682,14 @@ fn who_has_armed_a_vehicle_flies_it_in_a_mode_of_ours_too() {
     };
     for desired in [FLY, waits] {
         let mut pilot = pilot();
-        on_ground(&mut pilot, 100);
-        assigned(&mut pilot, 1, desired, 100);
+        for ms in (100..6000).step_by(500) {
+            on_ground(&mut pilot, ms);
+        }
+        assigned(&mut pilot, 1, desired, 6000);
         let mut sent = Vec::new();
-        for ms in (200..20_000).step_by(500) {
+        for ms in (6200..25_000).step_by(500) {
             let landed = match ms {
-                ..3000 => MavLandedState::MAV_LANDED_STATE_ON_GROUND,
+                ..9000 => MavLandedState::MAV_LANDED_STATE_ON_GROUND,
                 _ => MavLandedState::MAV_LANDED_STATE_IN_AIR,
             };
             reports(&mut pilot, true, landed, GUIDED, ms);
@@ -695,7 +697,7 @@ fn who_has_armed_a_vehicle_flies_it_in_a_mode_of_ours_too() {
         }
         assert_eq!(commands(&sent), [], "{desired:?}");
         assert_eq!(pilot.state().record.takeovers, 1, "{desired:?}");
-        let activity = pilot.report(at(19_700)).activity;
+        let activity = pilot.report(at(24_900)).activity;
         assert_eq!(activity, Activity::HandsOff(HandsOff::TakenOver), "{desired:?}");
     }
 }

@@ -144,7 +144,8 @@ pub struct Memory {
     asked: Option<Asked>,
     /// Since when it holds a little off the end of its route.
     drifts_since: Option<Moment>,
-    /// When the last HEARTBEAT that was taken note of came.
+    /// When the first and the last HEARTBEAT that were taken note of came.
+    first_beat: Option<Moment>,
     beat: Option<Moment>,
     /// A way down that was commanded and is not observed to be taken.
     owed: Option<Owed>,
@@ -632,7 +633,10 @@ impl Memory {
         self.hovers_at_home = self.hover_at_home(vehicle, now);
         let Some(beat) = &vehicle.heartbeat else { return };
         let out_of_sight = self.beat.is_some_and(|last| beat.at.since(last) > LINK_LOST_AFTER);
-        let arms = beat.value.armed && self.armed_since.is_none() && self.beat.is_some();
+        // Within this time of its life it may be an arming of the life before.
+        let began = *self.first_beat.get_or_insert(beat.at);
+        let seen = !out_of_sight && beat.at.since(began) > ARM_MAY_SHOW_FOR;
+        let arms = beat.value.armed && self.armed_since.is_none() && seen;
         self.beat = Some(beat.at);
         let executing = failsafe::executing(vehicle, now);
         self.failsafe_since = executing.then(|| self.failsafe_since.unwrap_or(now));

@@ -90,9 +90,13 @@ pub struct Field {
     metrics_port: u16,
 }
 
-/// All versions of both stacks, in turn.
+/// All versions of both stacks, in turn, the newest first.
 fn each_version() -> anyhow::Result<Vec<Firmware>> {
-    let [copters, px4] = Stack::ALL.map(|stack| Firmware::all(stack).programs);
+    let [copters, px4] = Stack::ALL.map(|stack| {
+        let mut all = Firmware::all(stack).programs;
+        all.reverse();
+        all
+    });
     ensure!(
         !copters.is_empty() && !px4.is_empty(),
         "it needs an ArduCopter and a PX4 in ~/.cache/skein/autopilots, best two versions of each"

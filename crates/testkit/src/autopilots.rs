@@ -225,7 +225,10 @@ impl Autopilot {
     }
 
     fn boot_px4(&self, as_delivered: bool) -> anyhow::Result<Process> {
-        let [latitude, longitude, height] = self.settings.home.map(|value| value.to_string());
+        let [latitude, longitude, height] = self.settings.home;
+        // Up to 1.15 its physics are told their place in 1e-7 degrees, and no height.
+        let in_degrees = self.firmware.data().join("init.d-posix/px4-rc.sihsim").exists();
+        let place = |degrees: f64| if in_degrees { degrees } else { (degrees * 1e7).round() }.to_string();
         self.firmware.link_commands(&self.scratch.path().join("bin"))?;
         if as_delivered {
             for kept in ["parameters.bson", "parameters_backup.bson", "dataman"] {
@@ -236,9 +239,9 @@ impl Autopilot {
         let mut launch = self
             .launch(&self.scratch.path().join("bin/px4"), "px4")
             .env("PX4_SIM_MODEL", "sihsim_quadx")
-            .env("PX4_HOME_LAT", latitude)
-            .env("PX4_HOME_LON", longitude)
-            .env("PX4_HOME_ALT", height)
+            .env("PX4_HOME_LAT", place(latitude))
+            .env("PX4_HOME_LON", place(longitude))
+            .env("PX4_HOME_ALT", height.to_string())
             .args(["-i", &self.instance.number().to_string(), "-d"])
             .arg(self.firmware.data());
         if self.settings.speedup > 1 {

@@ -181,25 +181,15 @@ impl Controller {
         let known: HashSet<&str> = subjects.iter().map(|subject| uid(subject.mission.as_ref())).collect();
         self.memories.retain(|mission, _| known.contains(mission.as_str()));
         self.pool.retain(|mission| known.contains(mission));
-        // The highest priority that waits for vehicles.
-        let waits = |subject: &&Subject| {
-            subject
-                .drones
-                .iter()
-                .any(|drone| !drone.facts.deleting && drone.node.is_none())
-        };
-        let urgent = subjects
-            .iter()
-            .filter(waits)
-            .map(|subject| subject.mission.spec.priority)
-            .max();
+        let urgent = self.urgent(&subjects);
         let mut plans = HashMap::new();
         for subject in &subjects {
             let key = Key::of(subject.mission.as_ref());
             let now = Instant::now();
             if self.acts() && self.failures.resting(&key, now).is_none() {
-                let may_create = urgent.is_none_or(|urgent| urgent <= subject.mission.spec.priority);
-                match Box::pin(self.reconcile(subject, may_create, now)).await {
+                let urgent = urgent.get(&key.namespace).copied();
+                let before = urgent.filter(|urgent| urgent.spec.priority > subject.mission.spec.priority);
+                match Box::pin(self.reconcile(subject, before, now)).await {
                     Ok(()) => self.failures.forget(&key),
                     Err(NotBroughtOn::MayNotAct) => {}
                     // The watch brings the news.
@@ -216,6 +206,24 @@ impl Controller {
         let memories = self.memories.iter();
         let acted_on = memories.filter_map(|(mission, memory)| Some((mission.clone(), memory.acted_on?)));
         self.observer.cluster.acted_on.put("missions", acted_on);
+    }
+
+    /// Of each namespace, the Mission of the highest priority that waits for vehicles. One whose nodeSelector selects no node waits for none
+    /// that another could take.
+    fn urgent<'a>(&self, subjects: &'a [Subject]) -> HashMap<String, &'a Mission> {
+        let mut urgent = HashMap::<String, &Mission>::new();
+        for subject in subjects {
+            let mission = subject.mission.as_ref();
+            let mut drones = subject.drones.iter();
+            let waits = drones.any(|drone| !drone.facts.deleting && drone.node.is_none());
+            if waits && self.observer.world().has_node_for(&mission.spec.node_selector) {
+                let highest = urgent.entry(Key::of(mission).namespace).or_insert(mission);
+                if mission.spec.priority > highest.spec.priority {
+                    *highest = mission;
+                }
+            }
+        }
+        urgent
     }
 
     fn subjects(&self) -> Vec<Subject> {
@@ -245,7 +253,13 @@ impl Controller {
         missions.into_iter().map(subject).collect()
     }
 
-    async fn reconcile(&mut self, subject: &Subject, may_create: bool, now: Instant) -> Result<(), NotBroughtOn> {
+    /// Reconciles one Mission; `before` is one of a higher priority that waits for vehicles.
+    async fn reconcile(
+        &mut self,
+        subject: &Subject,
+        before: Option<&Mission>,
+        now: Instant,
+    ) -> Result<(), NotBroughtOn> {
         let mission = &subject.mission;
         let id = uid(mission.as_ref()).to_owned();
         let guarded = mission.finalizers().iter().any(|f| f == labels::DRONES_FINALIZER);
@@ -287,7 +301,7 @@ impl Controller {
         }
         memory.file = read.or(memory.file);
         let is_current = memory.generation == mission.metadata.generation;
-        let result = self.bring_on(subject, &mut memory, may_create, (now, wall)).await;
+        let result = self.bring_on(subject, &mut memory, before, (now, wall)).await;
         if result.is_ok() && is_current {
             memory.acted_on = mission.metadata.generation;
         }
@@ -371,7 +385,7 @@ impl Controller {
         &self,
         subject: &Subject,
         memory: &mut Memory,
-        may_create: bool,
+        before: Option<&Mission>,
         (now, wall): (Instant, Timestamp),
     ) -> Result<(), NotBroughtOn> {
         let mission = &subject.mission;
@@ -387,7 +401,7 @@ impl Controller {
         let started = memory.written.start_time.as_ref().map(|at| at.0);
         let running = started.and_then(|at| Duration::try_from(wall.duration_since(at)).ok());
         let mut wanted = work::wanted(mission, running);
-        wanted.may_create = may_create;
+        wanted.may_create = before.is_none();
         wanted.grounded = ground::covering(&self.observer.ground, &build(mission, NEW, job.takeoff)).is_some();
         let ended = memory.written.completion_time.is_some();
         if ended && wanted.halt.is_none() {
@@ -405,7 +419,9 @@ impl Controller {
         }
         // What has ended stays as it was written.
         if !ended {
-            let waits = waits(memory, subject, self);
+            let before = before.filter(|_| subject.drones.is_empty());
+            let before = before.map(|before| status::Waits::priority(&before.name_any()));
+            let waits = waits(memory, subject, self).or(before);
             let left = time_left(memory, &job, &next.progress, &wanted);
             let known = status::Known {
                 mission,

@@ -53,7 +53,10 @@ impl Pool {
         }
         let of = (uid.to_owned(), generation);
         let mut queue = self.lock();
-        if let Some(job) = queue.done.remove(&of) {
+        let job = queue.done.remove(&of);
+        // Nobody asks for another generation of it again.
+        queue.done.retain(|(known, _), _| *known != of.0);
+        if let Some(job) = job {
             return Asked::Job(job);
         }
         if !queue.planning.contains(&of) {
@@ -84,7 +87,9 @@ impl Pool {
             let job = catch_unwind(AssertUnwindSafe(|| planner(&spec))).unwrap_or_else(|_| Err(FAULT.to_owned()));
             let mut queue = self.lock();
             queue.planning.retain(|planning| *planning != of);
-            queue.done.insert(of, job);
+            if !queue.is_overtaken(&of) {
+                queue.done.insert(of, job);
+            }
             next = queue.take();
         }
     }
@@ -118,6 +123,12 @@ impl Queue {
             self.planning.push(of.clone());
         }
         next
+    }
+
+    /// Whether a newer generation of it waits.
+    fn is_overtaken(&self, of: &Of) -> bool {
+        let mut waiting = self.waiting.values().flatten();
+        waiting.any(|((uid, generation), _)| *uid == of.0 && *generation > of.1)
     }
 
     /// How many are planned before it: those of its own row, and as many turns of each other namespace.
@@ -188,6 +199,26 @@ mod tests {
         let (of, taken) = queue.take().unwrap();
         assert_eq!((of.1, corners(&taken)), (Some(2), 30));
         assert_eq!(queue.waiting["a"].len(), 1);
+    }
+
+    #[test]
+    fn of_a_mission_that_is_edited_again_and_again_no_result_but_the_newest_is_kept() {
+        let pool = Pool::default();
+        let edited = |generation| ("one".to_owned(), Some(generation));
+        let first = {
+            let mut queue = pool.lock();
+            queue.put("a", &edited(1), &spec(20));
+            let first = queue.take().unwrap();
+            queue.put("a", &edited(2), &spec(20));
+            first
+        };
+        pool.plan(first, |spec| Job::of(spec, None));
+        let kept = || pool.lock().done.keys().cloned().collect::<Vec<Of>>();
+        assert_eq!(kept(), [edited(2)], "it was edited while the first was planned");
+        // Another is planned meanwhile.
+        pool.lock().planning.push(of("two"));
+        assert!(matches!(pool.job(("a", "one"), Some(3), &spec(20)), Asked::Waits(_)));
+        assert!(kept().is_empty());
     }
 
     #[test]

@@ -31,25 +31,32 @@ pub struct Known<'a> {
     pub step: Option<&'a Step>,
     /// Drones that it has.
     pub drones: usize,
-    /// Why those that are there do not fly.
+    /// Why those that are there do not fly, or none is made.
     pub waits: Option<&'a Waits>,
     /// How long what is left takes, if all goes well.
     pub left: Duration,
 }
 
-/// Why a Drone that has a vehicle does not fly, in a sentence.
+/// Why a Drone that has a vehicle does not fly, or none is made, in a sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Waits {
     /// Its vehicle may not fly any part from where it is on the ground.
     Unfit(String),
     /// The airspace that it needs is not free.
     Airspace(String),
+    /// A Mission of a higher priority waits for vehicles, and no Drone is made.
+    Priority(String),
 }
 
 impl Waits {
+    /// The Mission with this name is first.
+    pub(super) fn priority(mission: &str) -> Self {
+        Self::Priority(format!("it waits for Mission {mission}, whose priority is higher"))
+    }
+
     fn text(&self) -> &str {
         match self {
-            Self::Unfit(why) | Self::Airspace(why) => why,
+            Self::Unfit(why) | Self::Airspace(why) | Self::Priority(why) => why,
         }
     }
 }
@@ -204,7 +211,9 @@ fn going_on(known: &Known<'_>, step: &Step, percent: u8) -> (&'static str, Strin
             "OutOfReach",
             format!("{percent} percent is flown; {why}: {OUT_OF_REACH}"),
         ),
-        (0, Some(Waits::Airspace(why))) => ("Waiting", format!("{percent} percent is flown; {why}")),
+        (0, Some(Waits::Airspace(why) | Waits::Priority(why))) => {
+            ("Waiting", format!("{percent} percent is flown; {why}"))
+        }
         (0, None) if !step.progress.refused.is_empty() => {
             ("PlanRefused", format!("{percent} percent is flown; {}", refused(step)))
         }

@@ -335,3 +335,36 @@ async fn a_survey_that_has_ended_stays_as_it_was_written_though_it_would_be_plan
     let mut field = Field::new(&[mission], Duration::ZERO);
     assert_eq!(field.calls_after(Duration::ZERO).await, Vec::<String>::new());
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_mission_waits_for_one_of_a_higher_priority_only_if_that_is_in_its_namespace_and_could_have_a_vehicle() {
+    // A namespace, and a label that some node has, or none.
+    let all = [
+        ("north", labels::DRONE_NODE, true),
+        ("south", labels::DRONE_NODE, false),
+        ("north", "site", false),
+    ];
+    for (namespace, label, waits) in all {
+        let mut high = mission("high", &[labels::DRONES_FINALIZER]);
+        high.metadata.namespace = Some(namespace.to_owned());
+        high.spec.priority = 1;
+        high.spec.node_selector = BTreeMap::from([(label.to_owned(), String::new())]);
+        let mut drone = build(&high, "waiting", 20.0);
+        drone.metadata.uid = Some("uid-waiting".to_owned());
+        let low = mission("low", &[labels::DRONES_FINALIZER]);
+        let mut field = Field::new(&[high, low], Duration::ZERO);
+        let observer = &field.controller.observer;
+        node(observer, "m", false);
+        observer
+            .world()
+            .drone(crate::cluster::world::Change::Is(Arc::new(drone)));
+        let made = field
+            .calls_after(Duration::ZERO)
+            .await
+            .contains(&format!("POST {DRONES}"));
+        assert_eq!(made, !waits, "{namespace} {label}");
+        let said = &field.controller.memories["uid-low"].written.conditions[0].message;
+        let first = "0 percent is flown; it waits for Mission high, whose priority is higher";
+        assert_eq!(said == first, waits, "{said}");
+    }
+}

@@ -339,7 +339,7 @@ fn to_read(namespace: &str, selector: &str) -> Result<Selection, Status> {
 
 fn list(handles: &FleetHandles, selection: &Selection, airspace: bool) -> v1::ListResponse {
     let chosen = |drone: &Arc<Drone>| {
-        let swarm = owner(drone).and_then(|(swarm, _)| handles.observer.world().swarm_of_uid(swarm));
+        let swarm = handles.observer.world().swarm_of(drone);
         selection.has_drone(drone, swarm.as_deref())
     };
     let owned = |node: &NodeName| -> Option<v1::Airspace> {

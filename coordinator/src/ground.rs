@@ -23,7 +23,7 @@ use crate::metrics::Metrics;
 use crate::sessions::Sessions;
 use crds::ground_order::Scope as OfKind;
 use crds::{Drone, Swarm};
-use fleet::planning::ground_order::{Becomes, Name, Released};
+use fleet::planning::ground_order::{Becomes, Name, Released, Scope};
 use futures::{StreamExt, stream};
 use in_force::About;
 use kube::api::{Api, Patch};
@@ -463,9 +463,7 @@ fn objects(ground: &Ground, target: &Target) -> Result<Vec<Marked>, GroundError>
         }
         Target::Node(node) => Err(GroundError::NoSuchNode(node.clone())),
         Target::All => {
-            let known = |drone: &Drone| {
-                owner(drone).is_some_and(|(swarm, _)| ground.cluster.world.swarm_of_uid(swarm).is_some())
-            };
+            let known = |drone: &Drone| ground.cluster.world.swarm_of(drone).is_some();
             let single = ground
                 .cluster
                 .world
@@ -555,7 +553,8 @@ fn singly_grounded(ground: &Ground, marked: &[Marked], target: &Target) -> Vec<M
     let singly = |drone: &Drone| drone.spec.grounded && (*target == Target::All || by_order(drone));
     drones
         .iter()
-        .filter(|drone| owner(drone).is_some() && (singly(drone) || ground.latch.given(uid(drone.as_ref())).is_some()))
+        .filter(|drone| ground.cluster.world.swarm_of(drone).is_some())
+        .filter(|drone| singly(drone) || ground.latch.given(uid(drone.as_ref())).is_some())
         .map(|drone| Marked::drone(drone))
         .collect()
 }
@@ -568,8 +567,7 @@ pub fn grounded_by(ground: &Ground, object: &Marked) -> Option<String> {
         .world
         .get_drone(&object.key)
         .filter(|_| object.kind == Kind::Drone);
-    let swarm = drone.as_deref().and_then(owner);
-    let swarm = swarm.and_then(|(swarm, _)| ground.cluster.world.swarm_of_uid(swarm));
+    let swarm = drone.as_deref().and_then(|drone| ground.cluster.world.swarm_of(drone));
     let whole = |swarm: &Swarm| swarm.spec.grounded || ground.latch.given(uid(swarm)).is_some();
     if let Some(swarm) = swarm.filter(|swarm| whole(swarm)) {
         let swarm = Key::of(swarm.as_ref());
@@ -614,9 +612,28 @@ pub fn mark(ground: &Ground, drone: &Drone, report: Option<&Report>) -> Option<G
     if ground.latch.has_ended(kept) || recorded.iter().any(|order| order.id == Some(kept)) {
         return Some(GroundMark::Done(kept));
     }
-    let of_swarm = || Recorded::on(ground.cluster.world.swarm_of_uid(swarm?)?.as_ref());
+    let of_swarm = || Recorded::on(ground.cluster.world.swarm_of(drone)?.as_ref());
     let done = |order: Recorded| order.id == kept;
-    (Recorded::on(drone).is_some_and(done) || of_swarm().is_some_and(done)).then_some(GroundMark::Done(kept))
+    let is_known = Recorded::on(drone).is_some_and(done) || of_swarm().is_some_and(done);
+    (is_known || repeats_another(ground, drone, kept)).then_some(GroundMark::Done(kept))
+}
+
+/// Whether the order `id`, given again for what the agent of `drone` keeps it for, would only say what one in force says of that: the same
+/// releases end both. An agent that reports ever other numbers has no more than one recorded.
+fn repeats_another(ground: &Ground, drone: &Drone, id: GroundOrderId) -> bool {
+    let object = kept_for(ground, drone, id);
+    let name = Name::new(&object.key.namespace, &object.key.name);
+    let scope = match object.kind {
+        Kind::Swarm => Scope::Swarm(name),
+        Kind::Drone => Scope::Drone(name),
+    };
+    let world = &ground.cluster.world;
+    let node = drone.spec.node_name.as_deref();
+    let says_it = |order: &Arc<InForce>| {
+        let keeps_vehicle = node.is_none_or(|node| order.order.keeps(node));
+        order.order.scope == scope && keeps_vehicle && order.covers(world, drone)
+    };
+    world.ground_orders().iter().any(says_it)
 }
 
 /// The ground order that the agent of `report` keeps for `drone`.
@@ -626,11 +643,10 @@ fn latched_by(report: Option<&Report>, drone: &Drone) -> Option<GroundOrderId> {
     report.ground_latch.filter(|_| serves)
 }
 
-/// The agent that serves `drone` keeps a ground order that is not known here: a coordinator gave it, and was gone before
-/// it could be written. It is in force again, at once and for its Drone. It is the whole Swarm's when two agents report the
-/// same, or when its only Drone's does: one agent alone grounds no other vehicle.
-pub fn remembered(ground: &Ground, drone: &Drone, id: GroundOrderId) {
-    let swarm = owner(drone).and_then(|(swarm, _)| ground.cluster.world.swarm_of_uid(swarm));
+/// What the order `id` is for that the agent of `drone` keeps. It is the whole Swarm's when two agents report the same, or when its
+/// only Drone's does: one agent alone grounds no other vehicle.
+fn kept_for(ground: &Ground, drone: &Drone, id: GroundOrderId) -> Marked {
+    let swarm = ground.cluster.world.swarm_of(drone);
     let whole = swarm.filter(|swarm| {
         let drones = ground.cluster.world.drones_of_swarm(uid(swarm.as_ref()));
         let serves = |drone: &&Arc<Drone>| {
@@ -644,7 +660,13 @@ pub fn remembered(ground: &Ground, drone: &Drone, id: GroundOrderId) {
         };
         drones.len() == 1 || drones.iter().filter(serves).count() > 1
     });
-    let marked = [whole.map_or_else(|| Marked::drone(drone), |swarm| Marked::swarm(&swarm))];
+    whole.map_or_else(|| Marked::drone(drone), |swarm| Marked::swarm(&swarm))
+}
+
+/// The agent that serves `drone` keeps a ground order that is not known here: a coordinator gave it, and was gone before
+/// it could be written. It is in force again, at once and for its Drone, or for its whole Swarm.
+pub fn remembered(ground: &Ground, drone: &Drone, id: GroundOrderId) {
+    let marked = [kept_for(ground, drone, id)];
     tracing::warn!(whole = %marked[0].key, "an agent keeps a ground order that is not recorded; it is given again");
     let call = ground.latch.begin();
     let [object] = &marked;
@@ -722,5 +744,72 @@ async fn write(ground: &Ground, object: &Marked, change: Change) -> Result<(), A
         // It is gone, or another object has its name now; there is nothing left to mark.
         Err(error) if error.is_not_found() || error.is_conflict() => Ok(()),
         result => result,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::controllers::facts::tests::{bound, observer};
+    use crate::server::auth::tests::scripted::Scripted;
+    use model::assignment::Held;
+    use model::ids::{DroneUid, Term};
+
+    /// What was given is recorded, and `drone` is marked.
+    fn record(ground: &Ground, drone: &Drone) {
+        for (call, order) in ground.latch.unrecorded().iter() {
+            let mut object = order.object.clone();
+            object.metadata.resource_version = Some("1".to_owned());
+            let recorded = crate::cluster::world::Change::Is(Arc::new(object));
+            ground.cluster.world.ground_order(recorded);
+            ground.latch.remove_order(*call, order.name());
+        }
+        ground.latch.remove(uid(drone), ground.latch.begin());
+    }
+
+    #[tokio::test]
+    async fn an_agent_that_reports_ever_other_ground_orders_has_one_recorded_and_stays_on_the_ground() {
+        let observer = observer(Scripted::new().client());
+        let drone = bound(&observer, "d", |_| {});
+        let ground = &observer.ground;
+        let answer = |id| {
+            let held = Held {
+                uid: DroneUid("uid-d".into()),
+                term: Term(1),
+                generation: 0,
+                grounded: true,
+                settled: false,
+                details: None,
+            };
+            let report = Report {
+                held: Some(held),
+                ground_latch: Some(GroundOrderId(id)),
+                ..Report::of_nothing(NodeName::parse("d").unwrap())
+            };
+            mark(ground, &drone, Some(&report))
+        };
+        let everything = About {
+            scope: OfKind::All,
+            namespace: String::new(),
+            target: String::new(),
+            objects: vec![],
+            nodes: BTreeSet::new(),
+        };
+        let everything = in_force::order(GroundOrderId(1), None, everything, "a person");
+        ground.latch.put_order(ground.latch.begin(), everything);
+        record(ground, &drone);
+        assert_eq!(
+            answer(7),
+            None,
+            "another order, which the release of that one does not end"
+        );
+        remembered(ground, &drone, GroundOrderId(7));
+        assert_eq!(answer(7), Some(GroundMark::Given(GroundOrderId(7))));
+        record(ground, &drone);
+        for id in 7..20 {
+            assert_eq!(answer(id), Some(GroundMark::Done(GroundOrderId(id))));
+        }
+        let by_agent = orders(ground).find(|order| order.id == Some(GroundOrderId(7)));
+        assert!(by_agent.is_some_and(|order| order.covers(&ground.cluster.world, &drone)));
     }
 }

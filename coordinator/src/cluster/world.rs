@@ -212,9 +212,7 @@ impl World {
         let Some(call) = call else { return };
         call(drone);
         // It was woken when the Drone left, and may have been reconciled before that was taken in.
-        if let Some((swarm, _)) = owner(drone)
-            && let Some(swarm) = self.lock().swarm_of_uid.get(swarm)
-        {
+        if let Some(swarm) = self.lock().swarm_of(&Key::of(drone), drone) {
             self.wakes.swarms.wake(swarm.clone());
         }
     }
@@ -274,7 +272,8 @@ impl World {
     #[must_use]
     pub fn is_member(&self, swarm: &str, drone: &str) -> bool {
         let inner = self.lock();
-        let found = inner.drone_of_uid.get(drone).and_then(|key| inner.drones.get(key));
+        let found = inner.drone_of_uid.get(drone).filter(|key| inner.is_beside(swarm, key));
+        let found = found.and_then(|key| inner.drones.get(key));
         found.is_some_and(|found| of_swarm(found) == Some(swarm))
     }
 
@@ -299,7 +298,7 @@ impl World {
 
     fn wake_around(&self, inner: &Inner, key: &Key, drone: &Drone) {
         self.wakes.drones.wake(key.clone());
-        if let Some(swarm) = owner(drone).and_then(|(uid, _)| inner.swarm_of_uid.get(uid)) {
+        if let Some(swarm) = inner.swarm_of(key, drone) {
             self.wakes.swarms.wake(swarm.clone());
         }
         if let Some(node) = drone.spec.node_name.as_deref() {
@@ -401,7 +400,7 @@ impl World {
     }
 
     fn wake_swarm(&self, inner: &Inner, swarm: &str) {
-        for (key, drone) in inner.of_swarm.get(swarm).into_iter().flatten() {
+        for (key, drone) in inner.members(swarm) {
             self.wakes.drones.wake(key.clone());
             let node = drone
                 .spec
@@ -423,8 +422,8 @@ impl World {
     fn wake_use(&self, inner: &Inner, node: &NodeName) {
         self.wake_node(inner, node.as_str(), None);
         for key in inner.on_node.get(node.as_str()).into_iter().flatten() {
-            let swarm = inner.drones.get(key).and_then(|drone| owner(drone));
-            if let Some(swarm) = swarm.and_then(|(uid, _)| inner.swarm_of_uid.get(uid)) {
+            let swarm = inner.drones.get(key).and_then(|drone| inner.swarm_of(key, drone));
+            if let Some(swarm) = swarm {
                 self.wakes.swarms.wake(swarm.clone());
             }
         }
@@ -642,6 +641,13 @@ impl World {
         self.lock().on_node.contains_key(node.as_str())
     }
 
+    /// Whether `selector` selects a node with the drone label.
+    #[must_use]
+    pub fn has_node_for(&self, selector: &BTreeMap<String, String>) -> bool {
+        let inner = self.lock();
+        inner.nodes.values().any(|node| selects(selector, &node.labels))
+    }
+
     /// What is known of a node with the drone label.
     #[must_use]
     pub fn node_facts(&self, node: &NodeName) -> Option<Arc<NodeFacts>> {
@@ -679,10 +685,7 @@ impl World {
     #[must_use]
     pub fn drones_of_swarm(&self, swarm: &str) -> Vec<Arc<Drone>> {
         let inner = self.lock();
-        inner
-            .of_swarm
-            .get(swarm)
-            .map_or_else(Vec::new, |members| members.values().cloned().collect())
+        inner.members(swarm).map(|(_, drone)| Arc::clone(drone)).collect()
     }
 
     /// How many Drones a Swarm owns.
@@ -690,8 +693,7 @@ impl World {
     pub fn size_of_swarm(&self, key: &Key) -> usize {
         let inner = self.lock();
         let swarm = inner.swarms.get(key);
-        let members = swarm.and_then(|swarm| inner.of_swarm.get(uid(swarm.as_ref())));
-        members.map_or(0, BTreeMap::len)
+        swarm.map_or(0, |swarm| inner.members(uid(swarm.as_ref())).count())
     }
 
     /// Whether a Drone of that name exists.
@@ -715,6 +717,14 @@ impl World {
             .get(swarm)
             .and_then(|key| inner.swarms.get(key))
             .cloned()
+    }
+
+    /// The Swarm that controls `drone`: one of its own namespace.
+    #[must_use]
+    pub fn swarm_of(&self, drone: &Drone) -> Option<Arc<Swarm>> {
+        let inner = self.lock();
+        let swarm = inner.swarm_of(&Key::of(drone), drone)?;
+        inner.swarms.get(swarm).cloned()
     }
 
     /// All Swarms.

@@ -165,7 +165,7 @@ pub fn facts_with(observer: &Observer, drone: &Drone, report: Option<&Report>) -
         // The same of one whose Mission is gone; while that is there, it has no say in it.
         None if drone.labels().contains_key(labels::MISSION) && plans::owner(drone).is_none() => None,
         None => Some(false),
-        Some((swarm, _)) => observer.world().swarm_of_uid(swarm).map(|swarm| swarm.spec.grounded),
+        Some(_) => observer.world().swarm_of(drone).map(|swarm| swarm.spec.grounded),
     };
     let ground_mark = ground::mark(&observer.ground, drone, report);
     let ordered =
@@ -315,7 +315,7 @@ fn flight_is_over(drone: &Drone, report: Option<&Report>) -> bool {
 fn lift(observer: &Observer, drone: &Drone, report: Option<&Report>, over: bool, planned: &PlanOf) -> Lift {
     let node = drone.spec.node_name.as_deref().map(NodeName::parse);
     let Some(Ok(node)) = node else { return Lift::Free };
-    let swarm = owner(drone).filter(|(swarm, _)| observer.world().swarm_of_uid(swarm).is_some());
+    let swarm = owner(drone).filter(|_| observer.world().swarm_of(drone).is_some());
     let flies = report.is_some_and(|report| matches!(report.truth, FlightTruth::Airborne(_)));
     let altitude = Some(AltitudeAboveHome(drone.spec.takeoff_altitude_meters));
     // A Mission sees to it, too, that another comes.

@@ -7,7 +7,7 @@ use crate::cluster::Cluster;
 use crate::cluster::api::{self, ApiError};
 use crate::cluster::confirm;
 use crate::cluster::wake_set::WakeSet;
-use crate::cluster::world::{owner, uid};
+use crate::cluster::world::uid;
 use crate::controllers::facts::{Observer, facts_with};
 use crate::controllers::flight_traces;
 use crate::controllers::plans::PlanOf;
@@ -254,7 +254,7 @@ fn request_slot(
 ) -> (Facts, Option<Duration>) {
     let on_ground = known.truth == Some(FlightTruth::Disarmed);
     let may = known.claim == Claimed::Ours && known.guarded && !known.deleting && known.ground == Ground::No;
-    let swarm = owner(drone).and_then(|(swarm, _)| observer.world().swarm_of_uid(swarm));
+    let swarm = observer.world().swarm_of(drone);
     let Some(swarm) = swarm.filter(|_| on_ground && may) else {
         return (known, None);
     };
@@ -282,8 +282,8 @@ fn request_slot(
     }
 }
 
-/// An agent that keeps a ground order which is known neither as given nor as done is right, and not the coordinator: the order
-/// `latch` is in force again then. Whether it was taken up.
+/// An agent that keeps a ground order which is not known as given or done, and says what none in force says, is right, and not
+/// the coordinator: the order `latch` is in force again then. Whether it was taken up.
 fn take_up_ground_order(observer: &Observer, latch: Option<GroundOrderId>, drone: &Drone, known: &Facts) -> bool {
     let latch = latch.filter(|_| known.ground_mark.is_none() && !known.deleting);
     if let Some(id) = latch {

@@ -134,7 +134,7 @@ impl TakeoffSlots {
 
     /// The takeoff of `drone` is about to be ordered: how long it has to wait, because another of its Swarm was ordered just now.
     pub fn order(&self, world: &World, drone: &Drone, now: Moment) -> Option<Duration> {
-        let swarm = owner(drone).and_then(|(swarm, _)| world.swarm_of_uid(swarm))?;
+        let swarm = world.swarm_of(drone)?;
         let mut all = self.lock();
         let of_swarm = all.get_mut(uid(swarm.as_ref()))?;
         let pace = of_swarm.pace(&swarm);

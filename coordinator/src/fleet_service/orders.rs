@@ -7,7 +7,7 @@ use super::{FleetHandles, FleetService, who};
 use crate::cluster::api::ApiError;
 use crate::cluster::key::Key;
 use crate::cluster::selection::Selection;
-use crate::cluster::world::{World, owner};
+use crate::cluster::world::World;
 use crate::ground::{self, Ground, GroundError, Kind, Marked, Reach, Target};
 use crate::server::auth::right::{GROUND, RELEASE};
 use crate::server::auth::{Refusal, Right, Who};
@@ -227,8 +227,8 @@ fn needed(world: &World, verb: Verb, object: &Marked) -> Right {
     let swarm = match object.kind {
         Kind::Swarm => Some(object.key.clone()),
         Kind::Drone => drone().and_then(|drone| {
-            let swarm = owner(&drone).map(|(_, name)| name.to_owned());
-            swarm.map(|swarm| Key::new(&object.key.namespace, &swarm))
+            let swarm = world.swarm_of(&drone);
+            swarm.map(|swarm| Key::of(swarm.as_ref()))
         }),
     };
     swarm.map_or_else(

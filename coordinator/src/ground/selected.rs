@@ -5,7 +5,7 @@
 
 use super::object::Marked;
 use crate::cluster::selection::Selection;
-use crate::cluster::world::{World, owner};
+use crate::cluster::world::World;
 
 /// What an order to the objects of `selection` is about.
 #[must_use]
@@ -19,7 +19,7 @@ pub fn objects(selection: &Selection, world: &World) -> Vec<Marked> {
             .map(|s| Marked::swarm(s)),
     );
     for drone in world.all_drones(selection.namespace()) {
-        let swarm = owner(&drone).and_then(|(uid, _)| world.swarm_of_uid(uid));
+        let swarm = world.swarm_of(&drone);
         let swarm = swarm.as_deref();
         if !swarm.is_some_and(|swarm| selection.has_swarm(swarm)) && selection.has_drone(&drone, swarm) {
             chosen.push(Marked::drone(&drone));
@@ -147,7 +147,7 @@ mod tests {
             let selection = Selection::to_order("", text).unwrap();
             let meant = objects(&selection, &world);
             for drone in world.all_drones(None) {
-                let swarm = owner(&drone).and_then(|(uid, _)| world.swarm_of_uid(uid));
+                let swarm = world.swarm_of(&drone);
                 let shown = selection.has_drone(&drone, swarm.as_deref());
                 let covered = |key: &Key| meant.iter().any(|m| m.key == *key);
                 let by_swarm = swarm.is_some_and(|swarm| covered(&Key::of(swarm.as_ref())));

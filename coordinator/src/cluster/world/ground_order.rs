@@ -88,11 +88,15 @@ impl InForce {
             uid: uid(drone),
             namespace,
             name: drone.metadata.name.as_deref().unwrap_or_default(),
-            swarm: owner(drone),
+            swarm: owner(drone).map(|(_, name)| name),
+            swarm_uid: owner(drone).map(|(swarm, _)| swarm).filter(|swarm| {
+                // The world is asked only where it matters.
+                self.order.exceptions.contains(*swarm) && world.swarm_of(drone).is_some()
+            }),
             node: drone.spec.node_name.as_deref(),
         };
         self.order.covers(&subject, || {
-            let swarm = owner(drone).and_then(|(swarm, _)| world.swarm_of_uid(swarm));
+            let swarm = world.swarm_of(drone);
             let swarm = swarm.as_deref();
             let has = |selection: &Selection| {
                 swarm.is_some_and(|swarm| selection.has_swarm(swarm)) || selection.has_drone(drone, swarm)

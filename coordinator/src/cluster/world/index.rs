@@ -15,6 +15,7 @@ pub(super) struct Inner {
     pub(super) drones: BTreeMap<Key, Arc<Drone>>,
     pub(super) drone_of_uid: HashMap<String, Key>,
     pub(super) on_node: HashMap<String, BTreeSet<Key>>,
+    /// The Drones that name a Swarm as their owner, by its uid.
     pub(super) of_swarm: HashMap<String, BTreeMap<Key, Arc<Drone>>>,
     pub(super) pending: Pending,
     pub(super) swarms: BTreeMap<Key, Arc<Swarm>>,
@@ -69,6 +70,24 @@ impl Inner {
                 }
             }
         }
+    }
+
+    /// Whether what has this key is in the namespace of the Swarm with this uid: an owner reference counts in its own namespace only.
+    pub(super) fn is_beside(&self, swarm: &str, key: &Key) -> bool {
+        let swarm = self.swarm_of_uid.get(swarm);
+        swarm.is_none_or(|swarm| swarm.namespace == key.namespace)
+    }
+
+    /// The Swarm that controls `drone`, which has this key.
+    pub(super) fn swarm_of(&self, key: &Key, drone: &Drone) -> Option<&Key> {
+        let (swarm, _) = owner(drone)?;
+        self.swarm_of_uid.get(swarm).filter(|_| self.is_beside(swarm, key))
+    }
+
+    /// The Drones that the Swarm with this uid controls.
+    pub(super) fn members(&self, swarm: &str) -> impl Iterator<Item = (&Key, &Arc<Drone>)> {
+        let naming = self.of_swarm.get(swarm).into_iter().flatten();
+        naming.filter(move |(key, _)| self.is_beside(swarm, key))
     }
 
     pub(super) fn set_claim(&mut self, node: &str, claim: Option<Claim>) {

@@ -281,6 +281,33 @@ fn a_swarm_made_anew_under_a_name_is_not_the_one_that_the_drones_of_the_one_befo
 }
 
 #[test]
+fn a_drone_of_another_namespace_that_names_a_swarm_as_its_owner_is_none_of_its_drones() {
+    let world = World::new(Wakes::default());
+    world.swarm(swarm("s", 1, |_| {}));
+    let Change::Is(own) = drone_of("s", 2) else {
+        panic!("it is there")
+    };
+    let mut foreign = Drone::clone(&own);
+    foreign.metadata.namespace = Some("south".into());
+    foreign.metadata.uid = Some("uid-foreign".into());
+    world.drone(Change::Is(Arc::clone(&own)));
+    world.drone(Change::Is(Arc::new(foreign.clone())));
+    let drones = world.drones_of_swarm("s");
+    let keys: Vec<Key> = drones.iter().map(|drone| Key::of(drone.as_ref())).collect();
+    assert_eq!(keys, [Key::new("north", "a")]);
+    assert_eq!(world.size_of_swarm(&Key::new("north", "alpha")), 1);
+    assert!(world.is_member("s", "uid-a") && !world.is_member("s", "uid-foreign"));
+    assert!(world.swarm_of(&own).is_some() && world.swarm_of(&foreign).is_none());
+    let mut all = GroundOrder::clone(&ground_order("g", "one", 3));
+    all.status = Some(crds::ground_order::GroundOrderStatus {
+        exceptions: vec!["s".into()],
+    });
+    let all = InForce::of(all);
+    assert!(!all.covers(&world, &own), "its Swarm was released");
+    assert!(all.covers(&world, &foreign));
+}
+
+#[test]
 fn drones_and_agents_are_reconciled_when_their_swarm_wants_something_else_of_them() {
     let wakes = Wakes::default();
     let world = World::new(wakes.clone());

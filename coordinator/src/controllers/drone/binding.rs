@@ -339,7 +339,7 @@ fn least_battery(world: &World, snapshot: &DroneSnapshot) -> Percent {
     let higher = |than: Percent, by: u8| {
         Percent::new(than.get().saturating_add(by).min(99)).map_or(than, |above| above.max(than))
     };
-    let swarm = owner(&snapshot.drone).and_then(|(swarm, _)| world.swarm_of_uid(swarm));
+    let swarm = world.swarm_of(&snapshot.drone);
     let relief = match swarm {
         Some(swarm) => policy(&swarm).rotate_at.max(reserve),
         None if mission(&snapshot.drone).is_some() => higher(reserve, NEAR_RESERVE),

@@ -108,7 +108,7 @@ fn was_tired(assessments: &Assessments, swarm: &Swarm, snapshot: &DroneSnapshot)
 /// Takes in the snapshot of a Drone; wakes its Swarm if its plan may depend on it. Says when to check again at the latest.
 pub fn observe(cluster: &Cluster, assessments: &Assessments, snapshot: &DroneSnapshot) -> Option<Duration> {
     let world = &cluster.world;
-    let swarm = owner(&snapshot.drone).and_then(|(uid, _)| world.swarm_of_uid(uid))?;
+    let swarm = world.swarm_of(&snapshot.drone)?;
     let policy = policy(&swarm);
     let service = service(world, assessments, &swarm, snapshot);
     let assessment = assess(snapshot, &service, &policy);

@@ -70,8 +70,10 @@ pub struct Subject<'a> {
     pub namespace: &'a str,
     /// Its name.
     pub name: &'a str,
-    /// Uid and name of the Swarm that it is of.
-    pub swarm: Option<(&'a str, &'a str)>,
+    /// The name of the Swarm that it is of.
+    pub swarm: Option<&'a str>,
+    /// The uid of that Swarm, if it is one of the Drone's namespace: needed only where it was released.
+    pub swarm_uid: Option<&'a str>,
     /// The node that it is bound to.
     pub node: Option<&'a str>,
 }
@@ -94,20 +96,19 @@ impl Order {
         let by_name = |names: &BTreeSet<Name>, name: &str| names.contains(&Name::new(drone.namespace, name));
         match &self.scope {
             Scope::All => true,
-            Scope::Swarm(wanted) => drone.swarm.is_some_and(|(_, name)| is(name, wanted)),
+            Scope::Swarm(wanted) => drone.swarm.is_some_and(|name| is(name, wanted)),
             Scope::Drone(wanted) => is(drone.name, wanted),
             Scope::Node(_) => false,
             Scope::Selector => {
                 by_name(&self.drones, drone.name)
-                    || drone.swarm.is_some_and(|(_, name)| by_name(&self.swarms, name))
+                    || drone.swarm.is_some_and(|name| by_name(&self.swarms, name))
                     || selected()
             }
         }
     }
 
     fn excepts_object(&self, drone: &Subject<'_>) -> bool {
-        let swarm = drone.swarm.map(|(uid, _)| uid);
-        [Some(drone.uid), swarm]
+        [Some(drone.uid), drone.swarm_uid]
             .into_iter()
             .flatten()
             .any(|uid| self.exceptions.contains(uid))
@@ -204,7 +205,8 @@ mod tests {
         uid: "u-1",
         namespace: "north",
         name: "alpha-1",
-        swarm: Some(("s-1", "alpha")),
+        swarm: Some("alpha"),
+        swarm_uid: Some("s-1"),
         node: Some("n1"),
     };
 
@@ -212,7 +214,8 @@ mod tests {
         uid: "u-9",
         namespace: "north",
         name: "bravo-1",
-        swarm: Some(("s-9", "bravo")),
+        swarm: Some("bravo"),
+        swarm_uid: Some("s-9"),
         node: None,
     };
 
@@ -229,7 +232,7 @@ mod tests {
         assert!(covers(&order(Scope::All), &NEW));
         let again = Subject {
             uid: "u-2",
-            swarm: Some(("s-2", "alpha")),
+            swarm_uid: Some("s-2"),
             ..ALPHA
         };
         assert!(
@@ -287,7 +290,7 @@ mod tests {
         assert!(!covers(&all, &ALPHA) && covers(&all, &NEW));
         assert_eq!(all.released_for(&swarm(), true, true), Becomes::Stays, "said twice");
         let again = Subject {
-            swarm: Some(("s-2", "alpha")),
+            swarm_uid: Some("s-2"),
             uid: "u-2",
             ..ALPHA
         };

@@ -15,6 +15,11 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// Distances between vehicles, and from where they should be, are no greater, meters.
+const WIDEST: f64 = 1000.0;
+/// Stations are no farther from home than a site is wide, meters.
+const FARTHEST: f64 = 20_000.0;
+
 const NAMESPACE_FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
 
 /// Watches Swarms and Drones and sends the agents on drone nodes their orders. The Kubernetes API is found through
@@ -161,8 +166,8 @@ impl SiteArgs {
             ..Rules::default()
         };
         anyhow::ensure!(
-            rules.are_sound(),
-            "--separation {} and --separation-height {} have to be numbers of meters above 0",
+            rules.are_sound() && self.separation <= WIDEST && self.separation_height <= WIDEST,
+            "--separation {} and --separation-height {} have to be numbers of meters above 0, up to {WIDEST}",
             self.separation,
             self.separation_height
         );
@@ -177,13 +182,13 @@ impl SiteArgs {
             self.station_amsl.as_deref().unwrap_or_default()
         );
         anyhow::ensure!(
-            self.station_reach > 0.0,
-            "--station-reach {} has to be a number of meters above 0",
+            self.station_reach > 0.0 && self.station_reach <= FARTHEST,
+            "--station-reach {} has to be a number of meters above 0, up to {FARTHEST}",
             self.station_reach
         );
         anyhow::ensure!(
-            self.station_tolerance > 0.0 && self.station_tolerance.is_finite(),
-            "--station-tolerance {} has to be a number of meters above 0",
+            self.station_tolerance > 0.0 && self.station_tolerance <= WIDEST,
+            "--station-tolerance {} has to be a number of meters above 0, up to {WIDEST}",
             self.station_tolerance
         );
         let limits = Limits {
@@ -330,6 +335,8 @@ mod tests {
             ("--station-tolerance=inf", "--station-tolerance inf has to be"),
             ("--station-amsl=600:450", "--station-amsl 600:450 is no range"),
             ("--separation=0", "--separation 0 and"),
+            ("--separation=1e300", "--separation 1"),
+            ("--station-reach=inf", "--station-reach inf has to be"),
         ] {
             let why = rules(&[flag]).unwrap_err().to_string();
             assert!(why.starts_with(words), "{why}");

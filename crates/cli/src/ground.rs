@@ -172,6 +172,19 @@ async fn explained(
 }
 
 fn unknown(target: &Target, vehicles: &[v1::Vehicle]) -> String {
+    if let Target::Swarm(swarm) = target {
+        let drone = Target::Drone(v1::DroneTarget {
+            namespace: swarm.namespace.clone(),
+            name: swarm.name.clone(),
+        });
+        if vehicles.iter().any(|vehicle| covers(&drone, vehicle)) {
+            let (it, argument) = (name(&drone), argument(&drone));
+            return format!(
+                "there is no {}; nothing was done. {it} is given as {argument}",
+                name(target)
+            );
+        }
+    }
     let swarms: BTreeSet<String> = vehicles
         .iter()
         .filter(|v| !v.swarm.is_empty())
@@ -413,6 +426,14 @@ mod tests {
         assert_eq!(
             unknown(&target, &[holding("a"), holding("b")]),
             "there is no Swarm default/alhpa; nothing was done. Swarms with Drones: default/alpha"
+        );
+        let drone = Target::Swarm(v1::SwarmTarget {
+            namespace: "default".into(),
+            name: "a".into(),
+        });
+        assert_eq!(
+            unknown(&drone, &[holding("a")]),
+            "there is no Swarm default/a; nothing was done. Drone default/a is given as --drone default/a"
         );
         assert!(unknown(&target, &[]).ends_with("no Swarm has Drones; see `kubectl get swarms -A`"));
     }

@@ -108,7 +108,7 @@ fn warning(drone: &ObjectKey, vehicle: &Vehicle) -> String {
     let mode = vehicle.mode.as_deref().unwrap_or("unknown");
     format!(
         "This stops the motors of Drone {drone}, the vehicle of node {}, at once. It is {place} ({}, mode {mode}{height}).\n\
-         To land it instead: skein ground",
+         To land it instead: skein ground --drone {drone}",
         vehicle.node, vehicle.truth
     )
 }

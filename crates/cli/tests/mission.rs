@@ -156,6 +156,15 @@ fn plans_of_ground_stations_become_missions_and_plans_again() {
 }
 
 #[test]
+fn a_preview_does_not_write_its_map_over_the_mission() {
+    let folder = Folder::new();
+    let file = folder.file("field.yaml", &documented());
+    let (code, said) = refusal(&["preview", &file, "--geojson", &file]);
+    assert!(code == Some(2) && said.contains("of the Mission itself"), "{said}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), documented());
+}
+
+#[test]
 fn a_survey_is_exported_with_its_camera() {
     let folder = Folder::new();
     let file = folder.file("field.yaml", &documented());

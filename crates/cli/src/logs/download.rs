@@ -77,7 +77,12 @@ pub async fn copy(
     mut progress: impl FnMut(u64),
 ) -> Result<Copied, Failure> {
     let ListedLog { name, bytes } = log;
-    fs::create_dir_all(folder)?;
+    fs::create_dir_all(folder).map_err(|error| {
+        let folder = folder.display();
+        Failure::Failed(format!(
+            "cannot make folder {folder}: {error}; name another with --download=DIR"
+        ))
+    })?;
     let path = folder.join(name.as_str());
     if let Some(there) = about(&path)? {
         let (sha256, is_whole) = match there.len() {

@@ -28,6 +28,11 @@ pub(crate) struct Preview {
 
 pub(super) fn run(args: &PreviewArgs) -> Result<(), Failure> {
     let manifest = Manifest::of(&args.mission)?;
+    let is_itself = |out: &Path| Some(out.canonicalize().ok()? == args.mission.file.canonicalize().ok()?);
+    if args.geojson.as_deref().and_then(is_itself) == Some(true) {
+        let why = "--geojson names the file of the Mission itself; name another";
+        return Err(Failure::Usage(why.to_owned()));
+    }
     let parallelism = manifest.mission.spec.parallelism;
     let Preview { numbers, geojson } = of(&manifest, |work| fliers(args, work, parallelism))?;
     match &args.geojson {

@@ -57,11 +57,13 @@ struct Reading {
     not_before: Moment,
     /// The autopilot has no parameter of this name.
     missing: bool,
+    /// It may have been changed since.
+    doubted: bool,
 }
 
 impl Reading {
     fn is_due(&self, again: bool, now: Moment) -> bool {
-        let old = |(_, at): (f64, Moment)| again && now.since(at) >= READ_AGAIN_AFTER;
+        let old = |(_, at): (f64, Moment)| again && (self.doubted || now.since(at) >= READ_AGAIN_AFTER);
         !self.missing && self.value.is_none_or(old) && now >= self.not_before
     }
 }
@@ -96,9 +98,7 @@ impl Reader {
         self.forget(|_| true, now);
         for reading in self.readings.values_mut() {
             reading.not_before = Moment::default();
-            if let Some((_, at)) = &mut reading.value {
-                *at = Moment::default();
-            }
+            reading.doubted = true;
         }
     }
 

@@ -5,7 +5,7 @@
 //! Must not: know which vehicles there are, or what they do now.
 //!
 //! The parts follow one another on the track, and may begin and end within a line. For the vehicles in some order, and a time that all may
-//! take, each takes as much of the track as it can ([`super::timing`]); the least time in which the whole track is taken is searched for.
+//! take, each takes as much of the track as it can (`timing`); the least time in which the whole track is taken is searched for.
 //! With few vehicles all orders are tried, with more the one in which they lie along the track.
 
 use super::area::flat;

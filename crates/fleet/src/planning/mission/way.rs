@@ -1,6 +1,6 @@
 //! The shortest way from one place to another that crosses no hole.
 //!
-//! Owns: [`Ways`]; those of one place to all others ([`from`]). Must not: know what is flown where.
+//! Owns: [`Ways`]; those of one place to all others (`from`). Must not: know what is flown where.
 //!
 //! A shortest way around polygons turns at their corners only, and passes each on the outside. Which corners see one another is found once;
 //! which of them the two ends see, only for those that may be on the shortest way.

@@ -278,13 +278,23 @@ fn to_record(ground: &Ground, target: &Target, numbered: &[(Marked, GroundOrderI
     }
 }
 
-/// The nodes whose vehicles serve an object.
+/// The nodes whose vehicles serve an object. Anybody who makes a Drone may name a node in it: the claim says which Drone has the node, or the
+/// agent which one it holds.
 fn nodes_of(ground: &Ground, object: &Marked) -> BTreeSet<String> {
     let drones = match object.kind {
         Kind::Swarm => ground.cluster.world.drones_of_swarm(&object.uid),
         Kind::Drone => ground.cluster.world.get_drone(&object.key).into_iter().collect(),
     };
-    drones.iter().filter_map(|drone| drone.spec.node_name.clone()).collect()
+    let serves = |drone: &&Arc<Drone>| {
+        let node = drone.spec.node_name.as_deref();
+        let claim = node.and_then(|node| ground.cluster.world.claim(node));
+        let report = node.and_then(|node| ground.sessions.current(&NodeName::parse(node).ok()?));
+        let held = report.as_ref().and_then(|report| report.held.as_ref());
+        claim.is_some_and(|claim| claim.uid == uid(drone.as_ref()))
+            || held.is_some_and(|held| held.uid.0 == uid(drone.as_ref()))
+    };
+    let serving = drones.iter().filter(serves);
+    serving.filter_map(|drone| drone.spec.node_name.clone()).collect()
 }
 
 /// Records all orders that are not recorded yet. Tries all, returns the first failure.
@@ -765,6 +775,19 @@ mod tests {
             ground.latch.remove_order(*call, order.name());
         }
         ground.latch.remove(uid(drone), ground.latch.begin());
+    }
+
+    #[tokio::test]
+    async fn an_order_keeps_the_vehicle_that_serves_its_drone_and_none_that_the_drone_only_names() {
+        let observer = observer(Scripted::new().client());
+        let serves = bound(&observer, "d", |_| {});
+        let names = bound(&observer, "x", |drone| {
+            drone.metadata.namespace = Some("south".to_owned());
+            drone.spec.node_name = Some("d".to_owned());
+        });
+        let nodes = |drone: &Drone| nodes_of(&observer.ground, &Marked::drone(drone));
+        assert_eq!(nodes(&serves), BTreeSet::from(["d".to_owned()]));
+        assert_eq!(nodes(&names), BTreeSet::new());
     }
 
     #[tokio::test]

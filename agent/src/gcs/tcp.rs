@@ -24,6 +24,30 @@ const AT_ONCE: usize = 4096;
 /// After this long without a byte an unfinished frame is suspected to be none.
 const SILENCE: Duration = Duration::from_millis(250);
 
+/// What a web page of any site can have a browser send here, before bytes of its own: requests of HTTP, and a TLS record.
+const OF_BROWSERS: [&[u8]; 9] = [
+    b"GET ",
+    b"POST ",
+    b"PUT ",
+    b"HEAD ",
+    b"DELETE ",
+    b"OPTIONS ",
+    b"PATCH ",
+    b"CONNECT ",
+    b"\x16\x03",
+];
+/// The longest of them.
+const MOST_OF_BROWSERS: usize = 8;
+
+/// Whether a connection that begins so is a browser's; `None` while it may become one.
+fn is_browser(begin: &[u8]) -> Option<bool> {
+    if OF_BROWSERS.iter().any(|known| begin.starts_with(known)) {
+        return Some(true);
+    }
+    let may_be = begin.len() < MOST_OF_BROWSERS && OF_BROWSERS.iter().any(|known| known.starts_with(begin));
+    (!may_be).then_some(false)
+}
+
 /// Serves guests for ever.
 pub async fn serve(listener: TcpListener, admission: GuestAdmission) -> Infallible {
     let mut guests = JoinSet::new();
@@ -75,6 +99,8 @@ async fn receive(stream: TcpStream, peer: SocketAddr, admission: GuestAdmission)
 
 async fn listen(mut reader: OwnedReadHalf, guest: &mut Guest) -> &'static str {
     let mut buffer = vec![0; AT_ONCE];
+    // What has come while it is not known yet whether a browser speaks.
+    let mut begin = Some(Vec::new());
     loop {
         let read = tokio::select! {
             read = reader.read(&mut buffer) => read,
@@ -87,7 +113,20 @@ async fn listen(mut reader: OwnedReadHalf, guest: &mut Guest) -> &'static str {
         match read {
             Ok(0) => return "it hung up",
             Ok(n) => {
-                let wait = guest.receive(buffer.get(..n).unwrap_or_default()).await;
+                let came = buffer.get(..n).unwrap_or_default();
+                let all = begin.take().map(|mut all: Vec<u8>| {
+                    all.extend_from_slice(came);
+                    all
+                });
+                match all.as_deref().map(is_browser) {
+                    Some(Some(true)) => return "it speaks HTTP or TLS: a browser is no ground station",
+                    Some(None) => {
+                        begin = all;
+                        continue;
+                    }
+                    Some(Some(false)) | None => {}
+                }
+                let wait = guest.receive(all.as_deref().unwrap_or(came)).await;
                 if !wait.is_zero() {
                     sleep(wait).await;
                 }

@@ -90,6 +90,19 @@ impl Guest {
         }
     }
 
+    /// Waits until it is disconnected; what it is sent meanwhile is kept.
+    pub async fn is_hung_up_on(&mut self) {
+        let Socket::Tcp(stream) = &mut self.socket else {
+            panic!("not connected")
+        };
+        let read = stream.read_to_end(&mut self.heard);
+        let read = timeout_at(Instant::now() + DEADLINE, read)
+            .await
+            .expect("hung up on in time");
+        // A connection with unread bytes is reset.
+        drop(read);
+    }
+
     pub fn forgets(&mut self) {
         self.heard.clear();
     }

@@ -95,6 +95,29 @@ async fn every_kind_of_frame_passes_byte_for_byte_both_ways() {
 }
 
 #[tokio::test]
+async fn no_web_page_commands_the_vehicle_through_a_browser() {
+    let mut line = line(8192).await;
+    let gcs = agent::gcs::start(places(), line.handle.clone(), None);
+    for begin in [
+        &b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"[..],
+        b"GET /",
+        b"\x16\x03\x01\x02\x00",
+    ] {
+        let mut page = Guest::tcp(&gcs).await;
+        let (first, rest) = begin.split_at(2);
+        page.says(first).await;
+        sleep(Duration::from_millis(50)).await;
+        page.says(&[rest, &v2(QGC, 1, &arm())].concat()).await;
+        page.is_hung_up_on().await;
+    }
+    let mut station = Guest::tcp(&gcs).await;
+    station.says(&v2(QGC, 2, &gcs_beat())).await;
+    line.receives("a ground station", &v2(QGC, 2, &gcs_beat())).await;
+    assert!(!line.has_received(&v2(QGC, 1, &arm())));
+    gcs.close().await;
+}
+
+#[tokio::test]
 async fn an_answer_reaches_the_guest_that_asked_and_neither_the_other_nor_the_agent_takes_it() {
     let mut line = line(8192).await;
     let gcs = agent::gcs::start(places(), line.handle.clone(), None);

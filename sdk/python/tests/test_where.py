@@ -58,3 +58,13 @@ def test_a_server_needs_what_proves_both_ends(tmp_path: Path) -> None:
         choose(Given(server="http://h:1"), {"HOME": str(tmp_path)})
     with pytest.raises(FleetUnclear, match="skein enroll"):
         choose(Given(server="https://h:1"), {"HOME": str(tmp_path)})
+
+
+def test_a_server_of_the_environment_is_not_that_of_another_fleet_that_is_named(tmp_path: Path) -> None:
+    names = ("SKEIN_SERVER_CA", "SKEIN_CLIENT_CERT", "SKEIN_CLIENT_KEY")
+    server = {"HOME": str(tmp_path), "SKEIN_SERVER": "https://x:1", **dict.fromkeys(names, "/file")}
+    assert choose(Given(context="c"), server).coordinator is None
+    assert choose(Given(kubeconfig=tmp_path / "k"), server).coordinator is None
+    make_station(tmp_path / ".local/share/skein")
+    with pytest.raises(FleetUnclear, match="SKEIN_SERVER names another one"):
+        choose(Given(), server)

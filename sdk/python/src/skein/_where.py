@@ -101,7 +101,14 @@ def choose(given: Given, environment: Mapping[str, str] = os.environ) -> Route:
     record = _record(folder)
     if record and kubeconfig == Path(record["kubeconfig"]) and not given.server:
         return station_route(folder)
-    coordinator = _direct(given, environment)
+    # The environment's server is that of the fleet which the environment means, and of no other that is named here.
+    named_here = given.kubeconfig or given.context
+    coordinator = _direct(given, {} if named_here and not given.server else environment)
+    if record and coordinator and not given.server and not named_here:
+        raise FleetUnclear(
+            f"a ground station runs on this machine, and SKEIN_SERVER names another one ({coordinator.address}): "
+            "say which one with station=DIR, or with server=URL"
+        )
     if given.kubeconfig or given.context or given.server:
         return _cluster(given.kubeconfig or (Path(variable) if variable else None), given.context, coordinator)
     if named:

@@ -653,7 +653,7 @@ fn latched_by(report: Option<&Report>, drone: &Drone) -> Option<GroundOrderId> {
     report.ground_latch.filter(|_| serves)
 }
 
-/// What the order `id` is for that the agent of `drone` keeps. It is the whole Swarm's when two agents report the same, or when its
+/// The object of the order `id` that the agent of `drone` keeps. It is the whole Swarm's when two agents report the same, or when its
 /// only Drone's does: one agent alone grounds no other vehicle.
 fn kept_for(ground: &Ground, drone: &Drone, id: GroundOrderId) -> Marked {
     let swarm = ground.cluster.world.swarm_of(drone);
@@ -765,7 +765,7 @@ mod tests {
     use model::assignment::Held;
     use model::ids::{DroneUid, Term};
 
-    /// What was given is recorded, and `drone` is marked.
+    /// Records what was given, and marks `drone`.
     fn record(ground: &Ground, drone: &Drone) {
         for (call, order) in ground.latch.unrecorded().iter() {
             let mut object = order.object.clone();

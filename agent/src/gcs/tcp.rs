@@ -24,7 +24,7 @@ const AT_ONCE: usize = 4096;
 /// After this long without a byte an unfinished frame is suspected to be none.
 const SILENCE: Duration = Duration::from_millis(250);
 
-/// What a web page of any site can have a browser send here, before bytes of its own: requests of HTTP, and a TLS record.
+/// Beginnings of what a web page of any site can have a browser send here, before bytes of its own: requests of HTTP, and a TLS record.
 const OF_BROWSERS: [&[u8]; 9] = [
     b"GET ",
     b"POST ",
@@ -36,7 +36,7 @@ const OF_BROWSERS: [&[u8]; 9] = [
     b"CONNECT ",
     b"\x16\x03",
 ];
-/// The longest of them.
+/// Bytes of the longest of them.
 const MOST_OF_BROWSERS: usize = 8;
 
 /// Whether a connection that begins so is a browser's; `None` while it may become one.
@@ -132,6 +132,24 @@ async fn listen(mut reader: OwnedReadHalf, guest: &mut Guest) -> &'static str {
                 }
             }
             Err(_) => return "the connection broke",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_browser_is_known_by_its_first_bytes_however_they_are_cut_and_mavlink_by_its_first() {
+        for request in OF_BROWSERS {
+            for cut in 1..request.len() {
+                assert_eq!(is_browser(&request[..cut]), None, "{request:?} {cut}");
+            }
+            assert_eq!(is_browser(&[request, b"/"].concat()), Some(true), "{request:?}");
+        }
+        for frame in [&[0xFD][..], &[0xFE, 9], b"GETS", b"\x16\x04"] {
+            assert_eq!(is_browser(frame), Some(false), "{frame:?}");
         }
     }
 }

@@ -208,8 +208,8 @@ impl Controller {
         self.observer.cluster.acted_on.put("missions", acted_on);
     }
 
-    /// Of each namespace, the Mission of the highest priority that waits for vehicles. One whose nodeSelector selects no node waits for none
-    /// that another could take.
+    /// The Mission of the highest priority that waits for vehicles, in each namespace. A Mission whose nodeSelector selects no node waits for
+    /// none that another could take.
     fn urgent<'a>(&self, subjects: &'a [Subject]) -> HashMap<String, &'a Mission> {
         let mut urgent = HashMap::<String, &Mission>::new();
         for subject in subjects {

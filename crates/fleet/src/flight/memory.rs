@@ -54,7 +54,7 @@ const DRIFTS_FOR: Duration = Duration::from_secs(10);
 /// A vehicle that is no farther from its home over ground than this lands at home where it is, meters: hovering ones drift by less.
 pub(super) const OVER_HOME_M: f64 = 3.0;
 
-/// One that is so much farther from its home than it was on the way there, meters, has gone out again.
+/// A vehicle that is so much farther from its home than it was on the way there, meters, has gone out again.
 const OUT_AGAIN_M: f64 = 20.0;
 
 /// A vehicle that comes no nearer to the next place of its route for this long is ordered there again.
@@ -115,8 +115,8 @@ pub struct Memory {
     armed_by_us: bool,
     /// It was observed to arm on no command of ours, and has not disarmed since.
     armed_by_others: bool,
-    /// That it took off so was told.
-    others_told: bool,
+    /// Whether that takeoff was counted.
+    others_counted: bool,
     land_sent: Option<Moment>,
     descent: Option<(Descent, Moment)>,
     /// The height that the command under way asks for.
@@ -294,7 +294,7 @@ impl Memory {
     /// Whether it has taken off so; once for each such flight.
     pub fn others_take_off(&mut self, vehicle: &Vehicle, now: Moment) -> bool {
         let takes_off = self.armed_by_others && matches!(vehicle.truth(now), FlightTruth::Airborne(_));
-        takes_off && !std::mem::replace(&mut self.others_told, true)
+        takes_off && !std::mem::replace(&mut self.others_counted, true)
     }
 
     /// Whether the present or last landing was asked for by the assignment or by our own ending.
@@ -679,7 +679,7 @@ impl Memory {
             }
             return;
         }
-        (self.armed_by_others, self.others_told) = (false, false);
+        (self.armed_by_others, self.others_counted) = (false, false);
         self.descent = None;
         self.height = None;
         self.place_agreed = None;

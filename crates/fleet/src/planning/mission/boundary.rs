@@ -12,7 +12,7 @@ use rstar::{AABB, PointDistance, RTree, RTreeObject, SelectionFunction};
 /// A way may be so far inside of what it must not cross, meters: less than is ever measured.
 pub(super) const SLACK: f64 = 0.005;
 
-/// What is so far inside lies on the edge but for the arithmetic, meters.
+/// Depth inside, meters, up to which a place lies on the edge but for the arithmetic.
 const EXACT: f64 = 1e-6;
 
 /// Where a line passes from the allowed to the forbidden side, the forbidden one is probed so far from the edge, meters.
@@ -148,12 +148,12 @@ impl SelectionFunction<Edge> for East {
 }
 
 impl Boundary {
-    /// Of all that is outside of `area`, its holes too.
+    /// The boundary of all that is outside of `area`, its holes too.
     pub fn of_area(area: &Area) -> Self {
         Self::around(area.polygon())
     }
 
-    /// Of all that is outside of `polygon`, which is oriented as usual.
+    /// The boundary of all that is outside of `polygon`, which is oriented as usual.
     pub fn around(polygon: &Polygon<f64>) -> Self {
         let rings = std::iter::once(polygon.exterior()).chain(polygon.interiors());
         Self {
@@ -162,7 +162,7 @@ impl Boundary {
         }
     }
 
-    /// Of the holes of `area`.
+    /// The boundary of the holes of `area`.
     pub fn of_holes(area: &Area) -> Self {
         Self {
             edges: RTree::bulk_load(area.polygon().interiors().iter().flat_map(Edge::of).collect()),
@@ -220,7 +220,7 @@ impl Boundary {
         pieces.any(|piece| piece.is_forbidden == Some(true))
     }
 
-    /// What of the line from `a` to `b` is on the forbidden side, as shares of its way, in order. What is only a little inside counts at the
+    /// The pieces of the line from `a` to `b` on the forbidden side, as shares of its way, in order. What is only a little inside counts at the
     /// ends of the line and where more follows or was before, so that what is left ends at the edge.
     pub fn forbidden(&self, a: Coord<f64>, b: Coord<f64>) -> Vec<(f64, f64)> {
         let near: Vec<Edge> = self.along(a, b, 2.0 * SLACK).copied().collect();
@@ -245,7 +245,7 @@ impl Boundary {
         forbidden.map(|piece| (piece.from, piece.to)).collect()
     }
 
-    /// What of the line from `a` to `b` is on the allowed side, as shares of its way, in order.
+    /// The pieces of the line from `a` to `b` on the allowed side, as shares of its way, in order.
     pub fn allowed(&self, a: Coord<f64>, b: Coord<f64>) -> Vec<(f64, f64)> {
         let mut allowed = Vec::new();
         let mut from = 0.0;

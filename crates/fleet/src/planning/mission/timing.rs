@@ -48,7 +48,7 @@ pub(super) struct Timing<'a> {
 }
 
 impl<'a> Timing<'a> {
-    /// Of a vehicle that flies no faster than `most` m/s, on `ways` from its start; it `brakes` at these points of the track.
+    /// The times of a vehicle that flies no faster than `most` m/s, on `ways` from its start; it `brakes` at these points of the track.
     pub fn new(track: &'a Track, ways: WaysFrom<'a>, most: f64, endurance: Option<Duration>, brakes: &[bool]) -> Self {
         let points = track.points();
         let speed = points.first().map_or(USUAL_SPEED.0, speed_of).min(most);

@@ -36,7 +36,7 @@ struct Obstacles {
     sees: OnceLock<Seen>,
 }
 
-/// Of each corner: others, and how far away they are, meters.
+/// The others for each corner, and how far away they are, meters.
 type Seen = Vec<Vec<(usize, f64)>>;
 
 /// A corner around which a way may turn.
@@ -282,7 +282,7 @@ impl Obstacles {
 
     /// The shortest way from `from` to `to`, which do not see one another.
     ///
-    /// One that is pulled tight is searched for first. Where an end or a corner lies within the slack of an edge, a way may be found only
+    /// A way that is pulled tight is searched for first. Where an end or a corner lies within the slack of an edge, a way may be found only
     /// among all that are seen, which costs as much as there are pairs of corners, once.
     fn shortest(&self, from: Coord<f64>, to: Coord<f64>) -> Option<Vec<Coord<f64>>> {
         self.search(from, to, true).or_else(|| self.search(from, to, false))

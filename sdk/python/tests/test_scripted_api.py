@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from conftest import ScriptedApi
 
-from skein import AsyncFleet, Event, Fleet
+from skein import AsyncFleet, Event, Fleet, Snapshot
 from skein._backoff import Backoff
 from skein._coordinator import Target
 from skein._watching import Lines, Watching
@@ -184,3 +184,39 @@ def test_an_order_names_exactly_one_target() -> None:
     assert Target(all=True).request().WhichOneof("target") == "all"
     request = Target(vehicle="v").request()
     assert (request.WhichOneof("target"), request.node.name) == ("node", "v")
+
+
+def test_a_wait_outlives_the_moment_between_two_leaders_but_not_a_coordinator_that_is_gone(
+    api: ScriptedApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("skein._backoff.Backoff.delay_s", lambda self, failures: 0.0)
+    answers: list[Exception | Snapshot] = []
+
+    def answer(_: object) -> Snapshot:
+        answered = answers.pop(0)
+        if isinstance(answered, Exception):
+            raise answered
+        return answered
+
+    async def answer_later(fleet: object) -> Snapshot:
+        return answer(fleet)
+
+    monkeypatch.setattr(Fleet, "snapshot", answer)
+    monkeypatch.setattr(AsyncFleet, "snapshot", answer_later)
+    silent = [Unreachable("this coordinator does not lead")]
+
+    async def wait() -> None:
+        async with AsyncFleet(kubeconfig=api.kubeconfig) as fleet:
+            await fleet.wait_until(lambda snapshot: True, timeout_s=30)
+
+    with Fleet(kubeconfig=api.kubeconfig) as fleet:
+        answers[:] = silent * 9 + [Snapshot(())]
+        fleet.wait_until(lambda snapshot: True, timeout_s=30)
+        answers[:] = silent * 9 + [Snapshot(())]
+        asyncio.run(wait())
+        answers[:] = silent * 10
+        with pytest.raises(Unreachable, match=r"10 times in a row.*does not lead"):
+            fleet.wait_until(lambda snapshot: True, timeout_s=30)
+        answers[:] = silent * 10
+        with pytest.raises(Unreachable, match=r"10 times in a row.*does not lead"):
+            asyncio.run(wait())

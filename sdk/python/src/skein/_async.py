@@ -368,14 +368,24 @@ class AsyncFleet:
                 yield Snapshot(tuple(of_drone(drone) for drone in states.values()))
 
     async def wait_until(self, wanted: Callable[[Snapshot], bool], *, timeout_s: float = 60.0) -> Snapshot:
-        """Waits until telemetry is as wanted. Raises `WaitTimeout` with what each vehicle does instead."""
+        """Waits until telemetry is as wanted. Raises `WaitTimeout` with what each vehicle does instead.
+
+        A coordinator that does not answer, as between two leaders, is asked again: at most ten times in a row.
+        """
         deadline = _parts.Deadline(timeout_s)
+        watching: Watching[models.Drone] = Watching(models.Drone)
         snapshot = Snapshot(())
         while deadline.left_s > 0:
-            snapshot = await self.snapshot()
-            if wanted(snapshot):
-                return snapshot
-            await asyncio.sleep(min(0.1, deadline.left_s))
+            pause_s = 0.1
+            try:
+                snapshot = await self.snapshot()
+                watching.succeeded()
+            except SkeinError as error:
+                pause_s = watching.failed(error)
+            else:
+                if wanted(snapshot):
+                    return snapshot
+            await asyncio.sleep(min(pause_s, deadline.left_s))
         raise WaitTimeout(_parts.fleet_timeout(wanted, timeout_s, snapshot), snapshot)
 
 

@@ -226,10 +226,20 @@ impl Autopilot {
 
     fn boot_px4(&self, as_delivered: bool) -> anyhow::Result<Process> {
         let [latitude, longitude, height] = self.settings.home;
-        // Up to 1.15 its physics are told their place in 1e-7 degrees, and no height.
-        let in_degrees = self.firmware.data().join("init.d-posix/px4-rc.sihsim").exists();
-        let place = |degrees: f64| if in_degrees { degrees } else { (degrees * 1e7).round() }.to_string();
-        self.firmware.link_commands(&self.scratch.path().join("bin"))?;
+        // Up to 1.15 its physics are told their place in 1e-7 degrees, and its start-up script reads neither their altitude nor
+        // parameters from the environment, but runs a script of the user's.
+        let is_old = !self.firmware.data().join("init.d-posix/px4-rc.sihsim").exists();
+        let place = |degrees: f64| if is_old { (degrees * 1e7).round() } else { degrees }.to_string();
+        let commands = self.scratch.path().join("bin");
+        self.firmware.link_commands(&commands)?;
+        if is_old {
+            let own = self.settings.parameters.iter();
+            let script: String = std::iter::once(("SIH_LOC_H0", height))
+                .chain(own.map(|(name, value)| (name.as_str(), *value)))
+                .map(|(name, value)| format!("param set {name} {value}\n"))
+                .collect();
+            std::fs::write(commands.join("px4-rc.params"), script)?;
+        }
         if as_delivered {
             for kept in ["parameters.bson", "parameters_backup.bson", "dataman"] {
                 // Most often there is none.
@@ -237,7 +247,7 @@ impl Autopilot {
             }
         }
         let mut launch = self
-            .launch(&self.scratch.path().join("bin/px4"), "px4")
+            .launch(&commands.join("px4"), "px4")
             .env("PX4_SIM_MODEL", "sihsim_quadx")
             .env("PX4_HOME_LAT", place(latitude))
             .env("PX4_HOME_LON", place(longitude))

@@ -206,10 +206,8 @@ fn through_formation(field: &mut Field, figures: &mut Figures) -> anyhow::Result
         field.wait_down(node)?;
         let sent = field.record(node).orders_since(since);
         ensure!(sent.is_empty(), "on its return {node} was sent {sent:?}");
-        // A person has seen to it; the Swarm makes another Drone, which flies the vehicle again.
-        let drone = field.objects().of(node).context("there is no Drone")?;
-        let name = drone["metadata"]["name"].as_str().context("a Drone without a name")?;
-        field.kubectl().run(["delete", "drone", name])?;
+        // A person has seen to it.
+        super::formations::resume(field, node)?;
         covered(field, &format!("all back after return {}", turn + 1))?;
         super::formations::nearest(field, &mut Figures::default(), since)
             .with_context(|| format!("return {} of {node}", turn + 1))?;

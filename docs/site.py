@@ -4,7 +4,7 @@
     python3 docs/site.py
 
 Fails on a link or an anchor that leads nowhere, on a page that the navigation leaves out, and on a page of docs/ that llms.txt does not
-name. It needs Python 3.10 with `venv`; the packages of docs/requirements.txt are installed once, into target/site-venv.
+name. It needs Python 3.11 with `venv`; the packages of docs/requirements.txt are installed once, into target/site-venv.
 """
 
 import os

@@ -50,6 +50,10 @@ pub const TERM_EPOCH: &str = "skein.dev/term-epoch";
 /// Annotation on the coordinator's Lease: the term that it was raised to on the report of agents. For Skein only.
 pub const RAISED_TO: &str = "skein.dev/raised-to";
 
+/// Annotation on a Node: the time (RFC 3339) at which a person declares that its vehicle is not in the air. It ends what the vehicle owns once its
+/// agent is disconnected and no Drone names the node. For operators only; Skein never sets it, and counts it for ten minutes.
+pub const VEHICLE_IS_DOWN: &str = "skein.dev/vehicle-is-down";
+
 /// Label key on nodes that carry a vehicle; the value does not matter.
 pub const DRONE_NODE: &str = "node-role.kubernetes.io/drone";
 

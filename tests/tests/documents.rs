@@ -265,14 +265,37 @@ fn each_alarm_of_a_drone_is_in_the_reference() {
     }
 }
 
+#[test]
+fn modules_and_items_that_the_architecture_names_exist() {
+    let text = read(&workspace_root().join("ARCHITECTURE.md"));
+    let named = text.split('`').skip(1).step_by(2);
+    let named: BTreeSet<&str> = named
+        .filter(|name| name.starts_with("fleet::") || name.starts_with("model::"))
+        .collect();
+    assert!(named.len() > 8, "{named:?}");
+    let missing: Vec<&str> = named.into_iter().filter(|name| !exists_in_code(name)).collect();
+    assert!(missing.is_empty(), "ARCHITECTURE.md names {missing:?}");
+}
+
+/// Whether there is this module, or an item of this name in its module.
+fn exists_in_code(path: &str) -> bool {
+    let mut parts: Vec<&str> = path.split("::").collect();
+    let source = workspace_root().join("crates").join(parts[0]).join("src");
+    let file = |parts: &[&str]| source.join(parts[1..].join("/")).with_extension("rs");
+    if file(&parts).is_file() {
+        return true;
+    }
+    let item = parts.pop().unwrap();
+    let of_module = std::fs::read_to_string(file(&parts)).unwrap_or_default();
+    ["fn", "struct", "enum", "const"]
+        .iter()
+        .any(|kind| of_module.contains(&format!("pub {kind} {item}")))
+}
+
 /// All documents, by their path.
 fn documents() -> BTreeMap<PathBuf, String> {
     let mut found = Vec::new();
     collect(workspace_root(), "md", &mut found);
-    let own = workspace_root().join("sitl/tests/recordings/README.md");
-    if own.is_file() {
-        found.push(own);
-    }
     assert!(found.len() > 30, "too few documents found: {found:?}");
     found.into_iter().map(|path| (path.clone(), read(&path))).collect()
 }

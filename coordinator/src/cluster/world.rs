@@ -29,6 +29,7 @@ use fleet::planning::freshness::{WentBack, shows_restore};
 use fleet::planning::node_use::NodeUse;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::Node;
+use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 use model::ids::NodeName;
 use std::collections::BTreeMap;
@@ -652,6 +653,14 @@ impl World {
     #[must_use]
     pub fn node_facts(&self, node: &NodeName) -> Option<Arc<NodeFacts>> {
         self.lock().nodes.get(node).cloned()
+    }
+
+    /// Nodes whose vehicles a person has declared to be out of the air, each with the time of that.
+    #[must_use]
+    pub fn declared_down(&self) -> Vec<(NodeName, Timestamp)> {
+        let inner = self.lock();
+        let declared = |facts: &Arc<NodeFacts>| Some((facts.name.clone(), facts.declared_down?));
+        inner.nodes.values().filter_map(declared).collect()
     }
 
     /// How many nodes have the drone label.

@@ -12,6 +12,7 @@ use fleet::planning::drone::desire::{counts_as_down, held_height, holds_flight};
 use fleet::planning::drone::way_home::WayHome;
 use fleet::planning::node_use::NoLift;
 use fleet::planning::site::{NO_HOME, OffStation, Sites, Sky, flies_as_written};
+use k8s_openapi::jiff::Timestamp;
 use model::geo::Frame;
 use model::ids::{DroneUid, NodeName};
 use model::owned_airspace::Owned;
@@ -22,9 +23,10 @@ use model::station::{Altitude, BadStation, Limits, Manner, Off, Place, Station, 
 use model::time::Moment;
 use model::units::{AltitudeAboveHome, AltitudeAmsl, Heading, MetersPerSecond, Wgs84};
 use model::vehicle::FlightTruth;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// What the operator has set for each site.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -36,6 +38,9 @@ pub struct SiteRules {
     /// How far off a vehicle is on its station.
     pub tolerance: Tolerance,
 }
+
+/// A declaration on a Node counts for so long: a vehicle that flies again is another matter.
+const DECLARED_FOR: Duration = Duration::from_secs(600);
 
 /// The aircraft of others, and the nodes without a station whose vehicles they keep from taking off or climbing.
 #[derive(Debug, Default)]
@@ -52,6 +57,8 @@ pub struct Airspace {
     sky: Arc<Mutex<BelowSky>>,
     /// Drones were not looked over yet: one that has a station or flies for a Mission may be anywhere.
     pub(super) unplaced: Arc<AtomicBool>,
+    /// What people have declared by annotations of Nodes, as it was carried out last.
+    declared_down: Arc<Mutex<BTreeMap<NodeName, Timestamp>>>,
     fences: Arc<NodeRules>,
 }
 
@@ -64,6 +71,7 @@ impl Airspace {
             site: Arc::default(),
             sky: Arc::default(),
             unplaced: Arc::new(AtomicBool::new(true)),
+            declared_down: Arc::default(),
             fences: Arc::clone(fences),
         }
     }
@@ -216,6 +224,22 @@ impl Airspace {
     pub fn declare_down(&self, node: &NodeName) {
         if let Some(site) = self.lock().as_mut() {
             site.declare_down(node);
+        }
+    }
+
+    /// Carries out what people have `declared` by annotations of Nodes, each once, as long as it is not older than [`DECLARED_FOR`].
+    pub(super) fn declare_down_by_nodes(&self, declared: Vec<(NodeName, Timestamp)>, now: Timestamp) {
+        if self.lock().is_none() {
+            return;
+        }
+        let mut known = self.declared_down.lock().unwrap_or_else(PoisonError::into_inner);
+        known.retain(|node, _| declared.iter().any(|(declared, _)| declared == node));
+        for (node, at) in declared {
+            let is_lately = now.duration_since(at).unsigned_abs() <= DECLARED_FOR;
+            if is_lately && known.insert(node.clone(), at) != Some(at) {
+                tracing::warn!(%node, %at, "a person declares that its vehicle is not in the air");
+                self.declare_down(&node);
+            }
         }
     }
 

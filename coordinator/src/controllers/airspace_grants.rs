@@ -5,7 +5,7 @@
 
 use crate::cluster::events::Note;
 use crate::controllers::airspace::{Airspace, SiteRules};
-use crate::controllers::facts::{Observer, facts_with};
+use crate::controllers::facts::{Observer, facts_with, refuses};
 use crate::controllers::plans::PlanOf;
 use crate::metrics::Metrics;
 use crds::Drone;
@@ -13,6 +13,7 @@ use fleet::airspace::Owner;
 use fleet::planning::drone::Claimed;
 use fleet::planning::drone::desire::{Asked, desire, held_height, may_be_in_air};
 use fleet::planning::site::{Corridor, Desire, Expected, OffStation, Sites};
+use k8s_openapi::jiff::Timestamp;
 use model::ids::NodeName;
 use model::report::Report;
 use model::route_order::RouteOrder;
@@ -67,7 +68,11 @@ fn update(observer: &Observer, metrics: &Metrics) {
     }
     let now = observer.leadership.state.now();
     let (gathered, corridors, changes) = gather(observer, &drones);
+    let is_strict = |one: &&Gathered| one.drone.as_ref().is_some_and(|drone| refuses(drone));
+    let strict = gathered.iter().filter(|(_, one)| is_strict(one));
+    let strict = strict.map(|(node, _)| node.clone()).collect();
     let before = shown(airspace, &gathered, now);
+    airspace.declare_down_by_nodes(observer.world().declared_down(), Timestamp::now());
     let conflicts = {
         let mut site = airspace.lock();
         let site = site.get_or_insert_with(|| {
@@ -90,6 +95,7 @@ fn update(observer: &Observer, metrics: &Metrics) {
         let expected = expected.collect();
         site.plans(corridors);
         site.changes(changes);
+        site.keep_returns_clear(strict);
         site.keep_within(observer.rules.is_complete().then(|| observer.rules.fences()));
         let before = site.endangered();
         site.update(&expected, now);

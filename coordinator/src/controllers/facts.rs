@@ -150,6 +150,12 @@ fn report(observer: &Observer, drone: &Drone) -> Option<Arc<Report>> {
     observer.sessions.current(&node)
 }
 
+/// Whether what preflight finds keeps the vehicle of `drone` on the ground.
+pub(super) fn refuses(drone: &Drone) -> bool {
+    let failsafe = drone.spec.failsafe.as_ref();
+    failsafe.is_some_and(|failsafe| failsafe.preflight == PreflightPolicy::Refuse)
+}
+
 /// The facts of `drone`, of which its agent has made this `report`.
 #[must_use]
 pub fn facts_with(observer: &Observer, drone: &Drone, report: Option<&Report>) -> Facts {
@@ -209,8 +215,7 @@ pub fn facts_with(observer: &Observer, drone: &Drone, report: Option<&Report>) -
         || observer
             .airspace
             .keeps_down(drone, plan.as_ref(), node.as_ref(), report);
-    let refuses = drone.spec.failsafe.as_ref();
-    let refuses = refuses.is_some_and(|failsafe| failsafe.preflight == PreflightPolicy::Refuse);
+    let refuses = refuses(drone);
     let name = DroneName::from(&Key::of(drone));
     let rules = node
         .as_ref()

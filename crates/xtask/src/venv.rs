@@ -16,7 +16,7 @@ use crate::say;
 const MARKER: &str = "made-from.txt";
 
 /// The oldest Python that all packages support.
-const OLDEST: &str = "3.10";
+const OLDEST: &str = "3.11";
 
 /// One environment.
 pub struct Venv {

@@ -2,9 +2,11 @@
 //!
 //! Owns: reading it. Must not: decide ([`fleet::planning::binding`] does).
 
+use crds::labels;
 use fleet::planning::binding::taint_matters;
 use fleet::planning::node_use::{NodeUse, drains};
 use k8s_openapi::api::core::v1::Node;
+use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 use model::ids::NodeName;
 use std::collections::BTreeMap;
@@ -24,6 +26,8 @@ pub struct NodeFacts {
     pub tainted: bool,
     /// What may be done with its vehicle.
     pub usable: NodeUse,
+    /// When a person declared its vehicle to be out of the air.
+    pub declared_down: Option<Timestamp>,
 }
 
 impl NodeFacts {
@@ -44,6 +48,10 @@ impl NodeFacts {
             ready: conditions.iter().any(|c| c.type_ == "Ready" && c.status == "True"),
             cordoned,
             usable: NodeUse::of(cordoned, taints.iter().any(|t| drains(&t.key, &t.effect))),
+            declared_down: node
+                .annotations()
+                .get(labels::VEHICLE_IS_DOWN)
+                .and_then(|at| at.parse().ok()),
             tainted: node.metadata.deletion_timestamp.is_some()
                 || taints.iter().any(|t| taint_matters(&t.key, &t.effect)),
         })

@@ -1,7 +1,7 @@
 //! The airspace of a few vehicles, as sentences about which of them may take off.
 
 use super::*;
-use crate::controllers::facts::tests::{bound, for_a_mission, node, observer, plans};
+use crate::controllers::facts::tests::{bound, for_a_mission, node, node_declared_down, observer, plans};
 use crate::controllers::plans::Planned;
 use crate::server::auth::tests::scripted::Scripted;
 use crds::drone::Station as AskedStation;
@@ -434,4 +434,27 @@ async fn a_vehicle_without_a_station_does_not_take_off_or_climb_into_an_aircraft
     field.report("n", 50.0, 0.0, FlightTruth::Disarmed);
     field.update();
     assert!(!field.keeps_down(), "nobody has seen it for a minute");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_vehicle_without_a_drone_that_is_not_heard_in_the_air_owns_its_place_until_a_person_declares_it_down() {
+    let mut field = Field::with(station_at(shifted(HOME, 0.0, -100.0)));
+    node(&field.observer, "x", false);
+    field.report("m", 0.0, 0.0, FlightTruth::Disarmed);
+    field.connect("x");
+    field.report("x", 50.0, 15.0, FlightTruth::Airborne(Airborne::InAir));
+    field.update();
+    assert!(field.keeps_down(), "it is above the other");
+    field.observer.sessions.close(&name("x"), field.epochs["x"]);
+    let now = Timestamp::now();
+    for (ago, keeps) in [(1200, true), (0, false)] {
+        node_declared_down(&field.observer, "x", now - Duration::from_secs(ago));
+        for _ in 0..3 {
+            tokio::time::advance(Duration::from_secs(1)).await;
+            field.report("m", 0.0, 0.0, FlightTruth::Disarmed);
+            field.report("n", 50.0, 0.0, FlightTruth::Disarmed);
+            field.update();
+        }
+        assert_eq!(field.keeps_down(), keeps, "declared {ago} s ago");
+    }
 }

@@ -8,6 +8,7 @@ use crate::metrics::Metrics;
 use crate::server::auth::tests::scripted::Scripted;
 use crds::DroneSpec;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use k8s_openapi::jiff::Timestamp;
 use model::ids::Term;
 use model::plan::PlanDigest;
 use model::units::Wgs84;
@@ -66,6 +67,17 @@ pub fn node(observer: &Observer, name: &str, drained: bool) {
         "spec": {"taints": taints},
         "status": {"conditions": [{"type": "Ready", "status": "True"}]},
     });
+    let node = serde_json::from_value(node).unwrap();
+    observer.world().node(Change::Is(Arc::new(node)));
+}
+
+/// The same, where a person declares at this time that its vehicle is not in the air.
+pub fn node_declared_down(observer: &Observer, name: &str, at: Timestamp) {
+    let node = json!({"metadata": {
+        "name": name,
+        "labels": {labels::DRONE_NODE: ""},
+        "annotations": {labels::VEHICLE_IS_DOWN: at.to_string()},
+    }});
     let node = serde_json::from_value(node).unwrap();
     observer.world().node(Change::Is(Arc::new(node)));
 }

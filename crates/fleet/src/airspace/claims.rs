@@ -238,6 +238,13 @@ impl Claims {
             .collect()
     }
 
+    /// Whether a vehicle is in the air and not flown by our orders, as was last heard of it.
+    #[must_use]
+    pub fn is_in_other_hands(&self, vehicle: &NodeName) -> bool {
+        let state = self.vehicles.get(vehicle).map(|entry| &entry.state);
+        matches!(state, Some(State::Other { .. }))
+    }
+
     /// Whether a vehicle flies as it was granted, and knows its place worse than usual.
     pub(super) fn is_wide(&self, owner: &Owner) -> bool {
         match owner {

@@ -148,17 +148,21 @@ impl Claims {
         self.in_the_way(vehicle, &hold).iter().all(clear)
     }
 
-    /// Whether one that climbs from `start` is above another vehicle, which flies at its height, before that can be near over ground.
+    /// Whether one that climbs from `start` is above another vehicle, which flies at its altitude, before that can be near over ground: by the
+    /// whole separation, or where there is no time for that, by more than it is below now.
     fn climbs_before(&self, other: &Owner, start: Local) -> bool {
         let Some((at, [east, north, up])) = self.last_flight(other) else {
             return false;
         };
-        let gap = at.up - start.up;
-        let time = CLIMBS_AFTER + (gap + self.rules().separation.vertical.0) / CLIMBS_AT;
-        let comes = time * east.hypot(north).max(LEAST_SPEED);
+        let (gap, distance) = (at.up - start.up, at.over_ground(start));
+        let speed = east.hypot(north).max(LEAST_SPEED);
+        let comes = |climb: f64| (CLIMBS_AFTER + climb / CLIMBS_AT) * speed;
         // The way of a return is known, so that one some meters higher is climbed past in time or not at all.
         let level = (gap <= LEVEL || self.is_returning(other)) && up <= NOT_LEVEL;
-        level && at.over_ground(start) - comes >= self.rules().pitch().horizontal.0
+        let rules = self.rules();
+        let clears = distance - comes(gap + rules.separation.vertical.0) >= rules.pitch().horizontal.0;
+        let gains = gap <= LEVEL && distance >= comes(2.0 * gap.max(0.0));
+        level && (clears || gains)
     }
 }
 

@@ -158,6 +158,8 @@ pub struct Site {
     granted_plans: BTreeMap<NodeName, plan_way::Granted>,
     /// The Geofences of each vehicle; `None`: not known yet.
     fences: Option<BTreeMap<NodeName, Vec<Arc<Wanted>>>>,
+    /// Vehicles that go to no station while the return of an autopilot would cross a station.
+    strict: BTreeSet<NodeName>,
     /// Vehicles that a person has declared to be out of the air.
     declared_down: BTreeMap<NodeName, Option<Moment>>,
     /// Vehicles of other sites that may come into this one, and whether each may move.
@@ -188,6 +190,7 @@ impl Site {
             plans: BTreeMap::new(),
             granted_plans: BTreeMap::new(),
             fences: Some(BTreeMap::new()),
+            strict: BTreeSet::new(),
             declared_down: BTreeMap::new(),
             guests: BTreeMap::new(),
         })
@@ -203,6 +206,12 @@ impl Site {
     /// nothing is granted but the way home (invariant 18).
     pub fn keep_within(&mut self, fences: Option<BTreeMap<NodeName, Vec<Arc<Wanted>>>>) {
         self.fences = fences;
+    }
+
+    /// From now on these vehicles stay on the ground while their autopilots would return through the station of another, or another's through
+    /// theirs.
+    pub fn keep_returns_clear(&mut self, strict: BTreeSet<NodeName>) {
+        self.strict = strict;
     }
 
     /// A person has declared that the vehicle of `node` is not in the air any more: its Drone was released by force (invariant 19). It owns
@@ -522,6 +531,7 @@ impl Site {
             fits
         });
         self.keep_from_return_columns(&mut goals);
+        self.keep_from_crossed_returns(&mut goals);
         self.keep_from_close_pads(&mut goals);
         self.keep_from_bad_accuracy(&mut goals);
         let goals = &goals;

@@ -62,15 +62,14 @@ pub const ALL: &[Scenario] = &[
     .real_time(),
     Scenario::new(
         "returns-formation",
-        "twenty returns by a ground station, one vehicle after the other, through a formation of six",
+        "twenty returns by a ground station, one vehicle after the other, above a formation of six as its warnings advise",
         through_formation,
     )
     .with(|_| Setup {
         vehicles: 6,
         apart: 12.0,
-        // Each at the altitude of the formation, or by PX4 no lower.
-        ardupilot: vec![("RTL_ALT", 2000.0), ("RTL_ALT_M", 20.0)],
-        px4: vec![("RTL_RETURN_ALT", 20.0), ("RTL_CONE_ANG", 0.0)],
+        ardupilot: vec![("RTL_ALT", 4000.0), ("RTL_ALT_M", 40.0)],
+        px4: vec![("RTL_RETURN_ALT", 40.0), ("RTL_CONE_ANG", 0.0), ("RTL_DESCEND_ALT", 40.0)],
         ..Setup::default()
     })
     .no_faster_than(2),

@@ -61,6 +61,34 @@ impl Site {
         ))
     }
 
+    /// Keeps those on the ground whose preflight refuses: while their autopilots would return through the station of another, or that of another
+    /// in the air through theirs.
+    pub(super) fn keep_from_crossed_returns(&mut self, goals: &mut BTreeMap<NodeName, Goal>) {
+        let on_ground = |node: &NodeName| self.claims.place(node).is_some_and(|(_, on_ground)| on_ground);
+        let comes_through = |node: &NodeName| {
+            let mut ways = self.returns.through.iter();
+            let (other, _) = ways.find(|(other, stations)| stations.contains(node) && !on_ground(other))?;
+            Some(format!(
+                "the autopilot of the vehicle of node {other} would return through its station"
+            ))
+        };
+        let kept: Vec<(NodeName, String)> = goals
+            .iter()
+            .filter(|(node, goal)| !goal.lands && self.strict.contains(*node) && on_ground(node))
+            .filter_map(|(node, _)| {
+                Some((
+                    node.clone(),
+                    self.crossed_station(node).or_else(|| comes_through(node))?,
+                ))
+            })
+            .collect();
+        for (node, why) in kept {
+            goals.remove(&node);
+            self.waiting
+                .insert(node, format!("stays on the ground (preflight: Refuse): {why}"));
+        }
+    }
+
     /// The least distance over ground between two places on the ground from which vehicles may take off and land beside each other, meters.
     fn pads_apart(&self) -> f64 {
         let rules = self.claims.rules();

@@ -87,11 +87,13 @@ pub(super) fn observation_on_plan(
         }
         _ => None,
     };
+    // A vehicle in the air without an order of ours: a person flies it, or it goes on with an order that its agent has lost.
+    let is_unordered = report.held.is_none() && matches!(report.truth, FlightTruth::Airborne(_));
     let (lands, in_other_hands) = match report.activity {
         Activity::Landing => (true, false),
         Activity::Failsafe | Activity::LowBattery => (descends(report), !descends(report)),
         Activity::HandsOff(_) => (false, true),
-        _ => (false, false),
+        _ => (false, is_unordered),
     };
     let on_plan = plan.filter(|plan| report.plan.held.as_ref() == Some(plan.digest));
     let is_granted = plan.is_some_and(|plan| plan.is_granted);

@@ -326,19 +326,15 @@ impl Site {
         vehicles: &BTreeMap<NodeName, Expected<'_>>,
         now: Moment,
     ) {
-        let granted = self.granted_plans.entry(node.clone()).or_insert_with(|| Granted {
-            digest: planned.digest.clone(),
-            way: planned.way.clone(),
-            home_up: planned.way.start().up,
-            stopped: false,
-        });
-        if granted.digest != planned.digest {
-            // Its agent flies what is written down; the other was never begun.
-            granted.digest = planned.digest.clone();
-            granted.way = planned.way.clone();
-            granted.home_up = planned.way.start().up;
-        }
-        let granted = granted.clone();
+        let granted = match self.granted_plans.get(node) {
+            Some(granted) if granted.digest == planned.digest => granted.clone(),
+            // Its agent flies what is written down; another was never begun.
+            _ => {
+                let granted = self.granted_before(planned, report, at);
+                self.granted_plans.insert(node.clone(), granted.clone());
+                granted
+            }
+        };
         if granted.stopped || !self.home_moved(&granted, planned) {
             // The report carries the claim from now on.
             if !granted.stopped {
@@ -349,6 +345,23 @@ impl Site {
         self.grant_rest(node, planned, at, vehicles, now);
         if self.home_moved(&self.granted_plans[node], planned) {
             self.stop_plan(node, report);
+        }
+    }
+
+    /// The way of the plan that a vehicle in the air flies by an order of the leader before. That leader may have granted a leg back to the
+    /// plan, which is written nowhere: beside its plan, the vehicle stops and asks again.
+    fn granted_before(&self, planned: &Planned, report: &Report, at: Local) -> Granted {
+        let next = planned.next.as_ref().and_then(|rest| rest.places.first());
+        let keeps_to_it = next.is_none_or(|next| leads(&planned.way, at, *next, self.usual_margin()));
+        let climbs = takes_off(report);
+        Granted {
+            digest: planned.digest.clone(),
+            way: match climbs {
+                true => from_ground(&planned.way, at),
+                false => planned.way.clone(),
+            },
+            home_up: planned.way.start().up,
+            stopped: !climbs && !keeps_to_it,
         }
     }
 

@@ -61,6 +61,7 @@ pub struct Sites {
     corridors: BTreeMap<NodeName, Corridor>,
     changes: BTreeMap<NodeName, AltitudeAboveHome>,
     fences: Option<BTreeMap<NodeName, Vec<Arc<Wanted>>>>,
+    strict: BTreeSet<NodeName>,
     /// How many routes were numbered.
     count: u64,
     /// No vehicle has a station, or flies for a Mission.
@@ -140,6 +141,7 @@ impl Sites {
             corridors: BTreeMap::new(),
             changes: BTreeMap::new(),
             fences: Some(BTreeMap::new()),
+            strict: BTreeSet::new(),
             count: 0,
             asleep: false,
         }
@@ -158,6 +160,11 @@ impl Sites {
     /// See [`Site::keep_within`].
     pub fn keep_within(&mut self, fences: Option<BTreeMap<NodeName, Vec<Arc<Wanted>>>>) {
         self.fences = fences;
+    }
+
+    /// See [`Site::keep_returns_clear`].
+    pub fn keep_returns_clear(&mut self, strict: BTreeSet<NodeName>) {
+        self.strict = strict;
     }
 
     /// See [`Site::declare_down`].
@@ -206,6 +213,7 @@ impl Sites {
             site.plans(&corridors.remove(&cell).unwrap_or_default());
             site.changes(changes.remove(&cell).unwrap_or_default());
             site.keep_within(self.fences.clone());
+            site.keep_returns_clear(self.strict.clone());
             site.update(members, now);
             self.count = site.count();
         }

@@ -6,7 +6,7 @@
 //! its way has to be clear of all, and stay clear until it takes off.
 
 use super::plan_way::{self, Granted};
-use super::{Desire, Expected, Site, ordered_height, takes_off};
+use super::{Desire, Expected, FENCES_UNKNOWN, Site, ordered_height, takes_off};
 use crate::airspace::{Owner, Route, Unsteady, Volume};
 use crate::planning::movement::Waiting;
 use model::geo::Local;
@@ -160,7 +160,8 @@ impl Site {
             }
             let known = self.takeoffs.until.contains_key(node);
             let holds_above = matches!(expected.desire, Desire::AboveHome(_));
-            let waits = holds_above && self.wait_for_accuracy(node, "does not take off");
+            let waits =
+                holds_above && (self.wait_for_accuracy(node, "does not take off") || self.wait_for_fences(node));
             match self.way_up(at, expected).filter(|_| !waits) {
                 Some(way) if known || self.is_clear(node, &way, vehicles) => {
                     self.claims.claim_takeoff(node, Some(way), now);
@@ -187,7 +188,8 @@ impl Site {
             .and_then(|position| self.frame.local(position.at, position.amsl).ok());
         let way = at.and_then(|at| self.way_up(at, expected));
         let is_given = self.takeoffs.until.contains_key(node) && !self.takeoffs.plans.contains_key(node);
-        let Some(way) = way.filter(|way| is_given || self.is_clear(node, way, vehicles)) else {
+        let may_begin = |way: &Route| self.fences.is_some() && self.is_clear(node, way, vehicles);
+        let Some(way) = way.filter(|way| is_given || may_begin(way)) else {
             self.revoke_takeoff(node, now);
             return;
         };
@@ -306,6 +308,15 @@ impl Site {
         found
     }
 
+    /// Whether a vehicle on the ground waits since Geofences are not known yet.
+    fn wait_for_fences(&mut self, node: &NodeName) -> bool {
+        if self.fences.is_none() {
+            let why = format!("does not take off: {FENCES_UNKNOWN}");
+            self.waiting.insert(node.clone(), why);
+        }
+        self.fences.is_none()
+    }
+
     /// Claims the whole way of the plan of a vehicle on the ground at `at`, if it is clear of all others; and checks a way that it has already.
     fn let_fly_plan(
         &mut self,
@@ -361,7 +372,7 @@ impl Site {
                 self.waiting.insert(node.clone(), why);
                 return;
             }
-            if self.wait_for_accuracy(node, "does not take off") {
+            if self.wait_for_fences(node) || self.wait_for_accuracy(node, "does not take off") {
                 return;
             }
             let others = self.claims.in_the_way(node, &way);
@@ -426,13 +437,14 @@ impl Site {
         !self.claims.in_the_way(node, way).iter().any(may_come_near)
     }
 
-    /// Whether the vehicle of `node` is, or may be, elsewhere than above its home: people chose their homes.
+    /// Whether the vehicle of `node` is, or may be, elsewhere than above its home: people chose their homes. A vehicle in other hands may.
     pub(super) fn may_move(&self, node: &NodeName, vehicles: &BTreeMap<NodeName, Expected<'_>>) -> bool {
         let expected = vehicles.get(node);
         let is_down = || self.claims.place(node).is_some_and(|(_, on_ground)| on_ground);
         let moves = expected.is_none_or(|expected| {
             matches!(expected.desire, Desire::At(_) | Desire::Plan | Desire::Home) || (expected.roams && !is_down())
-        }) || self.routes.contains_key(node);
+        }) || self.routes.contains_key(node)
+            || self.claims.is_in_other_hands(node);
         let known = self.claims.volume(&Owner::Vehicle(node.clone())) != Some(&Volume::Everywhere);
         moves && (known || expected.is_none_or(may_have_flown))
     }

@@ -5,6 +5,7 @@ mod owned;
 mod parked;
 mod plans;
 mod returns;
+mod unordered;
 
 use super::*;
 use model::accuracy::Accuracy;
@@ -1035,7 +1036,13 @@ fn one_on_station_climbs_out_of_the_way_of_one_that_seems_to_be_a_little_higher(
 }
 
 #[test]
-fn one_on_station_does_not_climb_into_the_way_of_one_that_is_a_little_higher_and_near() {
+fn one_on_station_climbs_past_one_that_is_higher_and_near_only_if_that_ends_farther_from_it() {
+    for (gap, action) in [(0.3, Action::StepsAside), (1.6, Action::Stays)] {
+        assert_eq!(near_one_that_is_higher_by(gap), Some(action), "{gap} m");
+    }
+}
+
+fn near_one_that_is_higher_by(gap: f64) -> Option<Action> {
     let mut site = new();
     let mut vehicles = [
         vehicle("a", 0.0, Desire::At(station(0.0, 80.0, 20.0))),
@@ -1044,15 +1051,12 @@ fn one_on_station_does_not_climb_into_the_way_of_one_that_is_a_little_higher_and
     let (second, _) = run(&mut site, &mut vehicles, 0);
     vehicles[1].state.order = None;
     vehicles[1].activity = Activity::HandsOff(model::report::HandsOff::OtherMode);
-    (vehicles[1].at.0, vehicles[1].up) = (8.0, 20.8);
+    (vehicles[1].at.0, vehicles[1].up) = (8.0, 20.0 + gap);
     for step in 1..6 {
         update(&mut site, &vehicles, second + step);
     }
     let pair = (Owner::Vehicle(node("pilot")), node("a"));
-    assert_eq!(
-        site.endangered().get(&pair).map(|danger| danger.action),
-        Some(Action::Stays)
-    );
+    site.endangered().get(&pair).map(|danger| danger.action)
 }
 
 fn climbs_out_of_the_way_of_one(above: f64) {

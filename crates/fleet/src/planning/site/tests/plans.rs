@@ -544,3 +544,34 @@ fn a_new_leader_lets_a_vehicle_fly_on_with_the_plan_that_is_written_down_and_no_
         "what was not granted is no claim"
     );
 }
+
+/// The leader before had granted a leg back to the plan, which is written nowhere.
+#[test]
+fn a_new_leader_stops_a_vehicle_that_flies_beside_its_plan_and_lets_it_go_on_once_that_is_clear() {
+    let plans: BTreeMap<NodeName, Corridor> = [corridor("a", 0.0, 200.0)].into();
+    let mut vehicles = [vehicle("a", 0.0, Desire::Plan)];
+    let mut site = new();
+    (vehicles[0].up, vehicles[0].at, vehicles[0].activity) = (20.0, (60.0, 50.0), Activity::Moving);
+    fly(&mut site, &vehicles, &plans, &["a"], 1);
+    assert!(!flies_plan(&site, &vehicles[0]), "it is 60 m beside");
+    vehicles[0].activity = Activity::Holding;
+    for second in 2..5 {
+        fly(&mut site, &vehicles, &plans, &[], second);
+    }
+    let mut report = vehicles[0].report(at(5));
+    report.plan.held = Some(digest("a"));
+    assert!(
+        site.may_fly_on(&node("a"), &digest("a"), &report),
+        "nobody is in its way"
+    );
+}
+
+#[test]
+fn a_new_leader_lets_a_vehicle_climb_on_that_takes_off_beside_its_home() {
+    let plans: BTreeMap<NodeName, Corridor> = [corridor("a", 0.0, 200.0)].into();
+    let mut vehicles = [vehicle("a", 0.0, Desire::Plan)];
+    let mut site = new();
+    (vehicles[0].up, vehicles[0].at, vehicles[0].activity) = (9.0, (7.0, 0.0), Activity::TakingOff);
+    fly(&mut site, &vehicles, &plans, &["a"], 1);
+    assert!(flies_plan(&site, &vehicles[0]));
+}

@@ -110,3 +110,33 @@ fn nobody_comes_to_hold_below_one_that_waits_over_its_home_to_land() {
         a.up
     );
 }
+
+#[test]
+fn with_a_strict_preflight_nobody_flies_to_a_station_while_a_return_would_cross_one() {
+    let waits = |strict: &[&str], returns_at: f64| {
+        let mut site = new();
+        site.keep_returns_clear(strict.iter().map(|name| node(name)).collect());
+        let mut vehicles = [
+            vehicle("a", 0.0, Desire::At(station(0.0, 120.0, 20.0))),
+            vehicle("b", 40.0, Desire::At(station(0.0, 60.0, 20.0))),
+        ];
+        vehicles[0].returns_at = returns_at;
+        let (ended, _) = run(&mut site, &mut vehicles, 0);
+        ["a", "b"].map(|name| match site.off_station(&node(name), at(ended.min(99))) {
+            Some(OffStation::Waits(why)) => Some(why),
+            _ => None,
+        })
+    };
+    assert_eq!(waits(&[], 15.0), [None, None]);
+    assert_eq!(waits(&["a", "b"], 40.0), [None, None], "it returns above the other");
+    let [a, b] = waits(&["a"], 15.0);
+    let why = a.unwrap();
+    assert!(
+        why.contains("preflight: Refuse") && why.contains("the station of the vehicle of node b"),
+        "{why}"
+    );
+    assert_eq!(b, None);
+    let [a, b] = waits(&["b"], 15.0);
+    assert_eq!(a, None);
+    assert!(b.unwrap().contains("of node a would return through its station"));
+}

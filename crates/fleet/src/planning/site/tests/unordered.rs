@@ -1,0 +1,86 @@
+//! Vehicles in the air without an order of ours: somebody flies them, and nothing is known of where to.
+
+use super::*;
+
+/// As [`update`], where the agent of node `hand` holds no order.
+fn update_by_hand(site: &mut Site, vehicles: &[Vehicle], second: u64) {
+    let mut reports: Vec<Report> = vehicles.iter().map(|vehicle| vehicle.report(at(second))).collect();
+    for report in reports.iter_mut().filter(|report| report.node == node("hand")) {
+        report.held = None;
+    }
+    take_in(site, vehicles, &reports, second);
+}
+
+#[test]
+fn a_vehicle_without_a_drone_that_is_flown_by_hand_is_made_way_for() {
+    let mut site = new();
+    let mut vehicles = [
+        vehicle("a", 0.0, Desire::At(station(0.0, 80.0, 20.0))),
+        vehicle("hand", 60.0, Desire::Nothing),
+    ];
+    let (second, _) = run(&mut site, &mut vehicles, 0);
+    let mut least = f64::INFINITY;
+    for (step, second) in (0..15).zip(second + 1..) {
+        (vehicles[1].at, vehicles[1].up) = ((60.0 - 4.0 * f64::from(step), 80.0), 20.0);
+        update_by_hand(&mut site, &vehicles, second);
+        vehicles[0].step(&site);
+        let [a, hand] = &vehicles;
+        least = least.min((a.at.0 - hand.at.0).hypot(a.up - hand.up));
+    }
+    let pair = (Owner::Vehicle(node("hand")), node("a"));
+    let did = site.endangered().get(&pair).map(|danger| danger.action);
+    assert_eq!(did, Some(Action::StepsAside));
+    assert!(least > 5.0, "{least}");
+}
+
+#[test]
+fn nobody_takes_off_below_a_vehicle_without_a_drone_or_below_a_pilots() {
+    for other in [Desire::Nothing, Desire::AboveHome(AltitudeAboveHome(20.0))] {
+        let mut site = new();
+        let mut vehicles = [
+            vehicle("a", 200.0, Desire::At(station(200.0, 80.0, 20.0))),
+            vehicle("b", 0.0, Desire::AboveHome(AltitudeAboveHome(20.0))),
+            vehicle("hand", 40.0, other),
+        ];
+        (vehicles[2].at, vehicles[2].up) = ((1.0, 0.0), 15.0);
+        vehicles[2].activity = match other {
+            Desire::Nothing => Activity::Idle,
+            _ => Activity::HandsOff(model::report::HandsOff::OtherMode),
+        };
+        let update = |site: &mut Site, vehicles: &[Vehicle], second| {
+            let mut reports: Vec<Report> = vehicles.iter().map(|vehicle| vehicle.report(at(second))).collect();
+            if let Some(held) = &mut reports[1].held {
+                held.grounded = true;
+            }
+            if other == Desire::Nothing {
+                reports[2].held = None;
+            }
+            take_in(site, vehicles, &reports, second);
+        };
+        update(&mut site, &vehicles, 0);
+        update(&mut site, &vehicles, 1);
+        assert!(!site.may_take_off(&node("b")), "{other:?}");
+        (vehicles[2].at, vehicles[2].up) = ((40.0, 0.0), 0.0);
+        vehicles[2].activity = Activity::Idle;
+        update(&mut site, &vehicles, 2);
+        update(&mut site, &vehicles, 3);
+        assert!(site.may_take_off(&node("b")), "{other:?}: it is down at its home");
+    }
+}
+
+#[test]
+fn nobody_takes_off_while_geofences_are_not_known() {
+    let mut site = new();
+    site.keep_within(None);
+    let vehicles = [
+        vehicle("a", 60.0, Desire::At(station(60.0, 80.0, 20.0))),
+        vehicle("b", 0.0, Desire::AboveHome(AltitudeAboveHome(20.0))),
+    ];
+    for second in 0..3 {
+        update_while_b_waits(&mut site, &vehicles, second);
+    }
+    assert!(!site.may_take_off(&node("b")));
+    site.keep_within(Some(BTreeMap::new()));
+    update_while_b_waits(&mut site, &vehicles, 3);
+    assert!(site.may_take_off(&node("b")));
+}

@@ -526,6 +526,22 @@ pub const MUTATIONS: &[Mutation] = &[
         tests: NETWORK,
     },
     Mutation {
+        invariant: 11,
+        name: "takes a vehicle that somebody flies without a Drone for one that holds",
+        file: "crates/fleet/src/planning/site/observed.rs",
+        find: "report.held.is_none() && matches!(report.truth, FlightTruth::Airborne(_))",
+        replace: "false",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 17,
+        name: "lets a vehicle fly a leg on that only the leader before has granted",
+        file: "crates/fleet/src/planning/site/plan_way.rs",
+        find: "stopped: !climbs && !keeps_to_it,",
+        replace: "stopped: false,",
+        tests: FLEET,
+    },
+    Mutation {
         invariant: 17,
         name: "goes on with a plan from wherever the vehicle is",
         file: "crates/fleet/src/planning/site/plan_way.rs",

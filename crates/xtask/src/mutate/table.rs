@@ -905,8 +905,8 @@ pub const MUTATIONS: &[Mutation] = &[
         invariant: 11,
         name: "climbs past one that is near",
         file: "crates/fleet/src/airspace/danger.rs",
-        find: "level && at.over_ground(start) - comes >= self.rules().pitch().horizontal.0",
-        replace: "level && comes >= 0.0",
+        find: "level && (clears || gains)",
+        replace: "level || clears || gains",
         tests: FLEET,
     },
     Mutation {

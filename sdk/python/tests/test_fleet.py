@@ -47,6 +47,7 @@ def test_a_drone_flies_and_lands_by_calls_that_wait(fleet: SimulatedFleet) -> No
         lambda state: bool(state.position and state.position.altitude_above_home_m > 10)
     )
     assert (high.drone, high.source, high.autopilot) == ("one", "coordinator", "ArduPilot")
+    assert "bound to the vehicle of node a" in [event.message for event in fleet.drones.events("one")]
     fleet.drones.delete("one")
     fleet.drones.wait_gone("one")
     assert fleet.vehicle("a").state.flying is False

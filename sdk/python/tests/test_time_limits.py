@@ -65,6 +65,16 @@ def test_a_wait_ends_in_time_whichever_request_is_not_answered(
     assert len(api.asked) == answered + 1
 
 
+def test_a_wait_ends_in_time_also_where_a_server_falls_silent_after_an_event(api: ScriptedApi, drone: Make) -> None:
+    api.says(drone("one", 1))
+    api.says(listing(1, drone("one", 1)))
+    api.streams({"type": "MODIFIED", "object": drone("one", 2)}, after_s=1.5, stays=True)
+    api.is_silent()
+    with Fleet(kubeconfig=api.kubeconfig) as fleet, pytest.raises(WaitTimeout):
+        fleet.drones.wait_until("one", "Ready", timeout_s=3)
+    assert "resourceVersion=2&" in api.asked[3][1], "a new stream, whose reads end at the deadline"
+
+
 @pytest.mark.parametrize("wait", [wait_for_telemetry, wait_for_telemetry_later])
 def test_a_wait_for_telemetry_ends_in_time_and_says_that_nothing_answered(
     api: ScriptedApi, wait: Callable[[ScriptedApi], None]

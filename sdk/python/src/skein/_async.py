@@ -14,7 +14,7 @@ from typing import Any, Self, TypeVar
 import aiohttp
 from kubernetes_asyncio import client, config
 
-from skein import _parts, _program, models
+from skein import _events, _parts, _program, models
 from skein._coordinator import (
     ANSWER_S,
     AsyncCoordinator,
@@ -25,6 +25,7 @@ from skein._coordinator import (
     snapshot_of,
     watch_request,
 )
+from skein._events import ObjectEvent
 from skein._http import api_error
 from skein._parts import MANAGER, REQUEST_S, WATCH_S, Waiting, Wanted
 from skein._watching import Event, Lines, Watching
@@ -69,6 +70,12 @@ class AsyncCollection(_parts.Requests[R]):
         except NotFound:
             if not missing_ok:
                 raise
+
+    async def events(self, name: str, *, namespace: str | None = None) -> Sequence[ObjectEvent]:
+        """Kubernetes Events of one object, the oldest first: see `Collection.events`."""
+        where = self._in(namespace) or _events.NAMESPACE
+        body = await self._request("list", where, **_events.arguments(self._model.KIND, name))
+        return _events.read(body["items"])
 
     def watch(
         self,

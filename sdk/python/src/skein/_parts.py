@@ -31,6 +31,11 @@ REQUEST_S = 20.0
 WATCH_S = 60
 """One watch lasts this long, then it is taken up again; so a connection that is silently dead is noticed."""
 
+LATE_S = 1.0
+"""A silent server may delay the end of a wait by so much, in seconds: the limit of a read is set as a stream is opened,
+so after an event that comes later than this it is opened again.
+"""
+
 GATHER_S = 0.1
 """Changes that a slow reader has left in a watch are gathered for so long before the next snapshot, in seconds."""
 

@@ -13,7 +13,7 @@ from typing import Any, Self, TypeVar
 import urllib3
 from kubernetes import client, config
 
-from skein import _parts, _program, models
+from skein import _events, _parts, _program, models
 from skein._coordinator import (
     ANSWER_S,
     Coordinator,
@@ -24,6 +24,7 @@ from skein._coordinator import (
     snapshot_of,
     watch_request,
 )
+from skein._events import ObjectEvent
 from skein._http import api_error
 from skein._parts import MANAGER, REQUEST_S, WATCH_S, Waiting, Wanted
 from skein._watching import Event, Lines, Watching
@@ -76,6 +77,14 @@ class Collection(_parts.Requests[R]):
         except NotFound:
             if not missing_ok:
                 raise
+
+    def events(self, name: str, *, namespace: str | None = None) -> Sequence[ObjectEvent]:
+        """Kubernetes Events of one object, the oldest first, also those of an earlier object with this name. A server
+        keeps them for a limited time, an hour as a rule.
+        """
+        where = self._in(namespace) or _events.NAMESPACE
+        body = self._request("list", where, **_events.arguments(self._model.KIND, name))
+        return _events.read(body["items"])
 
     def watch(
         self,
@@ -159,10 +168,11 @@ class Collection(_parts.Requests[R]):
                     limit_s = _parts.limit_s(deadline)
                     yield from watching.listed(self._request("list", where, _request_timeout=limit_s, **which))
                 opened = time.monotonic()
-                for event in self._stream(watching, where, which, deadline):
-                    yield event
-                    if _parts.is_over(deadline):
-                        return
+                with closing(self._stream(watching, where, which, deadline)) as events:
+                    for event in events:
+                        yield event
+                        if _parts.is_over(deadline) or (deadline and time.monotonic() - opened > _parts.LATE_S):
+                            break
                 if not _parts.is_over(deadline):
                     watching.ended(time.monotonic() - opened)
             except SkeinError as error:

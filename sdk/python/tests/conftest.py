@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,7 @@ import yaml
 
 from skein.testing import SimulatedFleet, simulated_fleet
 
-NEEDING = ("test_tutorial.py", "test_lifetime.py", "test_notebook.py")
+NEEDING = ("test_tutorial.py", "test_lifetime.py", "test_notebook.py", "test_parallel.py")
 """The files whose every test runs the programs."""
 
 
@@ -36,25 +38,54 @@ def station() -> Iterator[SimulatedFleet]:
         yield fleet
 
 
+@dataclass
+class Answer:
+    """One answer of a scripted API server: pieces of its body, each after so many seconds."""
+
+    code: int = 200
+    pieces: list[tuple[float, bytes]] = field(default_factory=list)
+    stays: bool = False
+    """The connection stays open after the last piece."""
+    comes: bool = True
+    """False: the request gets no answer."""
+
+
 class ScriptedApi:
     """An API server on loopback: answers in the order of `answers`, and keeps what was asked."""
 
     def __init__(self, folder: Path) -> None:
-        self.answers: list[tuple[int, bytes]] = []
+        self.answers: list[Answer] = []
         self.asked: list[tuple[str, str, str, Any]] = []
+        self.over = threading.Event()
         api = self
 
         class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
             def do_GET(self) -> None:
                 length = int(self.headers.get("Content-Length") or 0)
                 body = json.loads(self.rfile.read(length)) if length else None
                 api.asked.append((self.command, self.path, self.headers.get("Content-Type") or "", body))
-                code, text = api.answers.pop(0) if api.answers else (503, b"{}")
-                self.send_response(code)
+                answer = api.answers.pop(0) if api.answers else Answer(503, [(0, b"{}")])
+                with contextlib.suppress(ConnectionError):
+                    self.give(answer)
+
+            def give(self, answer: Answer) -> None:
+                self.close_connection = answer.stays or not answer.comes
+                if not answer.comes:
+                    api.over.wait(30)
+                    return
+                self.send_response(answer.code)
                 self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(text)))
+                self.send_header("Transfer-Encoding", "chunked")
                 self.end_headers()
-                self.wfile.write(text)
+                for after_s, piece in answer.pieces:
+                    api.over.wait(after_s)
+                    self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+                if answer.stays:
+                    api.over.wait(30)
+                else:
+                    self.wfile.write(b"0\r\n\r\n")
 
             do_PATCH = do_GET
             do_DELETE = do_GET
@@ -80,11 +111,20 @@ class ScriptedApi:
 
     def says(self, body: Any, code: int = 200) -> None:
         """The next answer."""
-        self.answers.append((code, json.dumps(body).encode()))
+        self.answers.append(Answer(code, [(0, json.dumps(body).encode())]))
 
-    def streams(self, *events: Any) -> None:
-        """The next answer, of a watch."""
-        self.answers.append((200, b"".join(json.dumps(event).encode() + b"\n" for event in events)))
+    def streams(self, *events: Any, stays: bool = False, after_s: float = 0) -> None:
+        """The next answer, of a watch: events, each after so many seconds."""
+        self.answers.append(Answer(200, [(after_s, json.dumps(event).encode() + b"\n") for event in events], stays))
+
+    def is_silent(self) -> None:
+        """The next request gets no answer."""
+        self.answers.append(Answer(comes=False))
+
+
+def listing(version: int, *items: Any) -> dict[str, Any]:
+    """The answer to a list."""
+    return {"metadata": {"resourceVersion": str(version)}, "items": list(items)}
 
 
 @pytest.fixture
@@ -94,6 +134,7 @@ def api(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedApi
         monkeypatch.delenv(name, raising=False)
     api = ScriptedApi(tmp_path)
     yield api
+    api.over.set()
     api.server.shutdown()
     api.server.server_close()
 

@@ -47,6 +47,7 @@ def test_a_drone_flies_and_lands_by_calls_that_wait(fleet: SimulatedFleet) -> No
         lambda state: bool(state.position and state.position.altitude_above_home_m > 10)
     )
     assert (high.drone, high.source, high.autopilot) == ("one", "coordinator", "ArduPilot")
+    assert "bound to the vehicle of node a" in [event.message for event in fleet.drones.events("one")]
     fleet.drones.delete("one")
     fleet.drones.wait_gone("one")
     assert fleet.vehicle("a").state.flying is False
@@ -147,6 +148,11 @@ def test_a_mission_is_previewed_and_a_plan_imported(fleet: SimulatedFleet, tmp_p
     assert planned.flights[0].start == (47.3978, 8.5455)
     assert planned.flights[0].flies_m > planned.flights[0].work_m > 200
     assert planned.geojson["type"] == "FeatureCollection"
+    corners_far = [(47.3981, 8.5455), (47.3981, 8.5565), (47.4087, 8.5565)]
+    far = Area(polygon=[Place(latitude_degrees=lat, longitude_degrees=lon) for lat, lon in corners_far])
+    long = preview(Mission.named("m", MissionSpec(survey=Survey(area=far, altitude_meters=20, line_spacing_meters=50))))
+    assert long.flights[0].flies_m > 1000
+    assert long.flights[0].flies_m % 10, "to the meter, where the table says kilometers"
     broken = Mission.named("m", MissionSpec())
     with pytest.raises(ProgramFailed, match="mission preview"):
         preview(broken)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from conftest import ScriptedApi
+from conftest import ScriptedApi, listing
 
 from skein import AsyncFleet, Event, Fleet, Snapshot
 from skein._backoff import Backoff
@@ -16,10 +16,6 @@ from skein.errors import Conflict, Forbidden, Invalid, NotFound, Unreachable, Wa
 from skein.models import Drone, DroneSpec
 
 Make = Callable[..., dict[str, Any]]
-
-
-def listing(version: int, *items: Any) -> dict[str, Any]:
-    return {"metadata": {"resourceVersion": str(version)}, "items": list(items)}
 
 
 def told(events: list[Event[Drone]]) -> list[tuple[str, str]]:
@@ -192,13 +188,13 @@ def test_a_wait_outlives_the_moment_between_two_leaders_but_not_a_coordinator_th
     monkeypatch.setattr("skein._backoff.Backoff.delay_s", lambda self, failures: 0.0)
     answers: list[Exception | Snapshot] = []
 
-    def answer(_: object) -> Snapshot:
+    def answer(_: object, timeout_s: float = 0) -> Snapshot:
         answered = answers.pop(0)
         if isinstance(answered, Exception):
             raise answered
         return answered
 
-    async def answer_later(fleet: object) -> Snapshot:
+    async def answer_later(fleet: object, timeout_s: float = 0) -> Snapshot:
         return answer(fleet)
 
     monkeypatch.setattr(Fleet, "snapshot", answer)

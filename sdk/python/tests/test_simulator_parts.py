@@ -41,9 +41,17 @@ def test_a_program_that_is_missing_says_how_to_name_it() -> None:
         find("skein", {"SKEIN_BIN": "/nonexistent/skein"})
 
 
-def test_the_flights_of_a_preview_are_read() -> None:
-    head = "VEHICLE   START                  TIME      FLIES     WORK\n"
-    text = head + "1         47.39807,-8.54554       1:02:47      4.5 km     302 m\n"
-    (flight,) = planned_flights(text)
-    assert flight.start == (47.39807, -8.54554)
-    assert (flight.time_s, flight.flies_m, flight.work_m) == (3767, 4500, 302)
+def test_the_flights_of_a_preview_are_to_the_meter_and_leave_out_who_stays() -> None:
+    def feature(coordinates: list[float], **properties: object) -> dict[str, object]:
+        return {"properties": properties, "geometry": {"coordinates": coordinates}}
+
+    share = {"kind": "share", "seconds": 3767, "meters": 4517.0, "workMeters": 302.0}
+    features = [
+        feature([-8.545541, 47.398071], kind="start", vehicle=1),
+        feature([-8.5, 47.3], kind="start", vehicle=2),
+        feature([], vehicle=1, **share),
+        feature([], kind="work", vehicle=1),
+    ]
+    (flight,) = planned_flights({"features": features})
+    assert flight.start == (47.398071, -8.545541)
+    assert (flight.time_s, flight.flies_m, flight.work_m) == (3767, 4517, 302)

@@ -5,7 +5,8 @@
 
 In ROOT, with a network of its own that has loopback only, each way to begin is run from an index on loopback, as often
 as --times says, until five simulated vehicles hold; Ctrl-C lands them. It prints the seconds from the command to that,
-and fails if that takes longer than a minute, or if anything of Skein is left after uninstalling.
+and fails if that takes longer than a minute, if the wheel is larger than its budget, or if anything of Skein is left
+after uninstalling.
 It needs root, `ip` and `unshare`, and a Python of ROOT's version whose pip reaches an index with the dependencies.
 """
 
@@ -19,13 +20,18 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 NAME = "skein-fleet"
 TOOLS = ("pipx", "uv")
 LIMIT_S = 60.0
+FLIGHT_S = 300.0
+"""A demo that has not held and landed within this, in seconds, is killed."""
+MOST_MB = 40.0
+"""The budget of the wheel, in millions of bytes."""
 PORT = 8000
 INDEX = f"http://127.0.0.1:{PORT}"
 ENVIRONMENT = {
@@ -70,20 +76,32 @@ def run(root: Path, script: str) -> str:
     return subprocess.run(inside(root, script), check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
-def fly(root: Path, script: str) -> tuple[float, str]:
-    """The seconds until all hold, and the screen; lands them."""
+def fly(command: Sequence[str], most_s: float = FLIGHT_S) -> tuple[float, str]:
+    """The seconds until all hold, and the screen; lands them. After `most_s` it is killed, and has failed."""
     begun = time.monotonic()
-    with subprocess.Popen(inside(root, script), stdout=subprocess.PIPE, text=True, start_new_session=True) as demo:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as demo:
         assert demo.stdout is not None
         screen, held_s = "", None
+        watchdog = threading.Timer(most_s, os.killpg, (demo.pid, signal.SIGKILL))
+        watchdog.start()
         for line in demo.stdout:
             screen += line
             if held_s is None and re.search(r"all \d+ hold", line):
                 held_s = time.monotonic() - begun
                 os.killpg(demo.pid, signal.SIGINT)
+        watchdog.cancel()
     if demo.returncode or held_s is None or "touched down never" in screen:
-        sys.exit(f"error: this did not fly and land (exit code {demo.returncode}):\n{script}\n{screen}")
+        sys.exit(
+            f"error: this did not fly and land within {most_s:.0f} s (exit code {demo.returncode}):\n"
+            f"{command[-1]}\n{screen}"
+        )
     return held_s, screen
+
+
+def excess(wheel_bytes: int) -> str | None:
+    """What is wrong with the size of the wheel."""
+    size = wheel_bytes / 1e6
+    return f"the wheel has {size:.1f} MB, more than {MOST_MB:.0f}" if size > MOST_MB else None
 
 
 def left(root: Path) -> str:
@@ -113,7 +131,7 @@ def tried(root: Path, times: int) -> Mapping[str, list[float]]:
             for number in range(times):
                 run(root, CLEAN)
                 before = left(root)
-                seconds, screen = fly(root, script)
+                seconds, screen = fly(inside(root, script))
                 found.setdefault(way, []).append(seconds)
                 print(f"{way}: all hold {seconds:.1f} s after the command", flush=True)
                 if way == "pip" and number == 0:
@@ -136,6 +154,8 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=3, metavar="N", help="how often each way is tried")
     parser.add_argument("--in-own-network", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
+    if too_large := excess(given.wheel.stat().st_size):
+        sys.exit(f"error: {too_large}")
     root, wheel = given.root.resolve(), given.wheel.resolve()
     if not given.in_own_network:
         shutil.rmtree(root / "index", ignore_errors=True)

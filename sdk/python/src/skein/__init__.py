@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from skein import errors, models, testing
     from skein._async import AsyncCollection, AsyncFleet
     from skein._coordinator import GroundResult
+    from skein._events import ObjectEvent
     from skein._program import Imported, PlannedFlight, Preview, import_file, preview
     from skein._sync import Collection, Fleet
     from skein._watching import Event
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "skein._async": ("AsyncCollection", "AsyncFleet"),
     "skein._coordinator": ("GroundResult",),
+    "skein._events": ("ObjectEvent",),
     "skein._program": ("Imported", "PlannedFlight", "Preview", "import_file", "preview"),
     "skein._sync": ("Collection", "Fleet"),
     "skein._watching": ("Event",),
@@ -46,6 +48,7 @@ __all__ = [
     "Fleet",
     "GroundResult",
     "Imported",
+    "ObjectEvent",
     "PlannedFlight",
     "Preview",
     "SkeinError",

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import aiohttp
 from kubernetes_asyncio import client, config
 
-from skein import _parts, _program, models
+from skein import _events, _parts, _program, models
 from skein._coordinator import (
+    ANSWER_S,
     AsyncCoordinator,
     GroundResult,
     Target,
@@ -23,25 +25,20 @@ from skein._coordinator import (
     snapshot_of,
     watch_request,
 )
+from skein._events import ObjectEvent
 from skein._http import api_error
-from skein._parts import APPLY, MANAGER, MERGE, REQUEST_S, WATCH_S, Waiting, Wanted, body_of
+from skein._parts import MANAGER, REQUEST_S, WATCH_S, Waiting, Wanted
 from skein._watching import Event, Lines, Watching
 from skein._where import Given, Route, choose
 from skein.errors import FleetUnclear, NotFound, SkeinError, Unreachable, WaitTimeout
-from skein.resource import GROUP, VERSION, Resource
+from skein.resource import Resource
 from skein.telemetry import Snapshot, of_drone
 
 R = TypeVar("R", bound=Resource[Any, Any])
 
 
-class AsyncCollection(Generic[R]):
+class AsyncCollection(_parts.Requests[R]):
     """All objects of one kind: see `Collection`, whose calls these are."""
-
-    def __init__(self, api: client.CustomObjectsApi, model: type[R], namespace: str, manager: str) -> None:
-        self._api = api
-        self._model = model
-        self._manager = manager
-        self._namespace = namespace if model.NAMESPACED else None
 
     async def get(self, name: str, *, namespace: str | None = None) -> R:
         """One object. Raises `NotFound`."""
@@ -51,40 +48,20 @@ class AsyncCollection(Generic[R]):
         self, *, labels: str | None = None, namespace: str | None = None, all_namespaces: bool = False
     ) -> Sequence[R]:
         """All objects that match a label selector such as "site=north", of one namespace or of all."""
-        where = None if all_namespaces else self._in(namespace)
-        body = await self._request("list", where, **_selector(labels))
-        return [self._model.from_api(item) for item in body["items"]]
+        return await self._list(self._in(namespace, all_namespaces), REQUEST_S, _parts.which(labels=labels))
+
+    async def _list(self, where: str | None, limit_s: float, which: Mapping[str, str]) -> Sequence[R]:
+        body = await self._request("list", where, _request_timeout=limit_s, **which)
+        return [self._read(item) for item in body["items"]]
 
     async def apply(self, object: R | Mapping[str, Any], *, force: bool = False, dry_run: bool = False) -> R:
         """Creates or changes an object by server-side apply: see `Collection.apply`."""
-        body = body_of(object, self._namespace)
-        more = {"dry_run": "All"} if dry_run else {}
-        metadata = body["metadata"]
-        return self._read(
-            await self._request(
-                "patch",
-                metadata.get("namespace"),
-                name=metadata["name"],
-                body=body,
-                field_manager=self._manager,
-                force=force,
-                _content_type=APPLY,
-                **more,
-            )
-        )
+        where, arguments = self._applied(object, force, dry_run)
+        return self._read(await self._request("patch", where, **arguments))
 
     async def patch(self, name: str, change: Mapping[str, Any], *, namespace: str | None = None) -> R:
         """Changes some fields, named as in the API, and leaves all others."""
-        return self._read(
-            await self._request(
-                "patch",
-                self._in(namespace),
-                name=name,
-                body=dict(change),
-                field_manager=self._manager,
-                _content_type=MERGE,
-            )
-        )
+        return self._read(await self._request("patch", self._in(namespace), **self._patched(name, change)))
 
     async def delete(self, name: str, *, namespace: str | None = None, missing_ok: bool = True) -> None:
         """Asks for its end. Vehicles land first, and only then is the object gone: see `wait_gone`."""
@@ -94,11 +71,23 @@ class AsyncCollection(Generic[R]):
             if not missing_ok:
                 raise
 
+    async def events(self, name: str, *, namespace: str | None = None) -> Sequence[ObjectEvent]:
+        """Kubernetes Events of one object, the oldest first: see `Collection.events`."""
+        where = self._in(namespace) or _events.NAMESPACE
+        body = await self._request("list", where, **_events.arguments(self._model.KIND, name))
+        return _events.read(body["items"])
+
     def watch(
-        self, *, name: str | None = None, labels: str | None = None, namespace: str | None = None
+        self,
+        *,
+        name: str | None = None,
+        labels: str | None = None,
+        namespace: str | None = None,
+        all_namespaces: bool = False,
     ) -> AsyncIterator[Event[R]]:
         """Every object that is there as ADDED, then each change, for ever: see `Collection.watch`."""
-        return self._events(name, labels, namespace, None)
+        where = self._in(namespace, all_namespaces)
+        return self._events(Watching(self._model), where, _parts.which(name, labels))
 
     async def wait_until(
         self, name: str, wanted: Wanted[R], *, timeout_s: float = 60.0, namespace: str | None = None
@@ -116,45 +105,70 @@ class AsyncCollection(Generic[R]):
 
     async def _wait(self, waiting: Waiting, namespace: str | None) -> None:
         try:
-            found: R | None = await self.get(waiting.name, namespace=namespace)
+            async with asyncio.timeout(waiting.deadline.left_s):
+                await self._come_true(waiting, self._in(namespace))
+        except WaitTimeout:
+            raise
+        except TimeoutError:
+            raise waiting.timeout() from None
+
+    async def _come_true(self, waiting: Waiting, where: str | None) -> None:
+        try:
+            found: R | None = self._read(await self._request("get", where, name=waiting.name))
         except NotFound:
             found = None
         if waiting.is_done(found):
             return
         try:
-            async with aclosing(self._events(waiting.name, None, namespace, waiting.deadline)) as events:
-                async with asyncio.timeout(waiting.deadline.left_s):
-                    async for event in events:
-                        if waiting.is_done(None if event.type == "DELETED" else event.object):
-                            return
-        except TimeoutError:
-            pass
+            async with aclosing(self._events(Watching(self._model), where, _parts.which(waiting.name))) as events:
+                async for event in events:
+                    if waiting.is_done(None if event.type == "DELETED" else event.object):
+                        return
         except Unreachable as error:
             raise waiting.timeout(str(error)) from error
-        raise waiting.timeout()
+
+    async def _views(self, interval_s: float, where: str | None) -> AsyncGenerator[Sequence[R], None]:
+        watching = Watching(self._model)
+        while watching.version is None:
+            try:
+                watching.listed(await self._request("list", where))
+            except SkeinError as error:
+                await asyncio.sleep(watching.failed(error))
+        while True:
+            interval = _parts.Deadline(interval_s)
+            yield watching.objects
+            async with aclosing(self._events(watching, where, {})) as events:
+                await anext(events)
+            with suppress(TimeoutError):
+                async with (
+                    asyncio.timeout(max(_parts.GATHER_S, interval.left_s)),
+                    aclosing(self._events(watching, where, {})) as events,
+                ):
+                    async for _ in events:
+                        pass
 
     async def _events(
-        self, name: str | None, labels: str | None, namespace: str | None, deadline: _parts.Deadline | None
+        self, watching: Watching[R], where: str | None, which: Mapping[str, str]
     ) -> AsyncGenerator[Event[R], None]:
-        watching = Watching(self._model)
-        which = {**_selector(labels), **({"field_selector": f"metadata.name={name}"} if name else {})}
-        while deadline is None or deadline.left_s > 0:
+        while True:
             try:
                 if watching.version is None:
-                    for event in watching.listed(await self._request("list", self._in(namespace), **which)):
+                    for event in watching.listed(await self._request("list", where, **which)):
                         yield event
-                async with aclosing(self._stream(watching, self._in(namespace), which)) as events:
+                opened = time.monotonic()
+                async with aclosing(self._stream(watching, where, which)) as events:
                     async for event in events:
                         yield event
+                watching.ended(time.monotonic() - opened)
             except SkeinError as error:
                 await asyncio.sleep(watching.failed(error))
 
     async def _stream(
-        self, watching: Watching[R], namespace: str | None, which: Mapping[str, str]
+        self, watching: Watching[R], where: str | None, which: Mapping[str, str]
     ) -> AsyncGenerator[Event[R], None]:
         response = await self._open(
             "list",
-            namespace,
+            where,
             watch=True,
             resource_version=watching.version,
             allow_watch_bookmarks=True,
@@ -172,12 +186,6 @@ class AsyncCollection(Generic[R]):
         finally:
             response.close()
 
-    def _in(self, namespace: str | None) -> str | None:
-        return (namespace or self._namespace) if self._model.NAMESPACED else None
-
-    def _read(self, body: Any) -> R:
-        return self._model.from_api(body)
-
     async def _request(self, verb: str, namespace: str | None, **arguments: Any) -> Any:
         response = await self._open(verb, namespace, **arguments)
         try:
@@ -188,15 +196,8 @@ class AsyncCollection(Generic[R]):
             response.release()
 
     async def _open(self, verb: str, namespace: str | None, **arguments: Any) -> Any:
-        kind = "namespaced" if namespace is not None else "cluster"
-        call = getattr(self._api, f"{verb}_{kind}_custom_object")
-        if namespace is not None:
-            arguments["namespace"] = namespace
-        arguments.setdefault("_request_timeout", REQUEST_S)
-        # The client reads an answer 201 as nothing, so answers are read here.
-        arguments["_preload_content"] = False
         try:
-            response = await call(group=GROUP, version=VERSION, plural=self._model.PLURAL, **arguments)
+            response = await self._call(verb, namespace, arguments)()
             if response.status >= 300:
                 raise api_error(response.status, await response.read(), response.reason or "")
             return response
@@ -204,10 +205,6 @@ class AsyncCollection(Generic[R]):
             raise api_error(error.status or 0, error.body, str(error.reason)) from None
         except (aiohttp.ClientError, TimeoutError) as error:
             raise Unreachable(f"the API server does not answer: {error}; is this the right fleet?") from error
-
-
-def _selector(labels: str | None) -> dict[str, str]:
-    return {"label_selector": labels} if labels else {}
 
 
 async def _api_of(route: Route) -> tuple[client.ApiClient, str]:
@@ -225,7 +222,7 @@ async def _api_of(route: Route) -> tuple[client.ApiClient, str]:
         raise FleetUnclear(f"{route} cannot be used: {error}; see `kubectl config get-contexts`") from error
 
 
-class AsyncFleet:
+class AsyncFleet(_parts.Orders):
     """A fleet for asyncio; its arguments are those of `Fleet`. It is open inside `async with`.
 
     async with AsyncFleet() as fleet:
@@ -241,8 +238,6 @@ class AsyncFleet:
     parameter_profiles: AsyncCollection[models.ParameterProfile]
     operators: AsyncCollection[models.Operator]
     ground_orders: AsyncCollection[models.GroundOrder]
-    namespace: str
-    """Where objects are that do not say it."""
 
     def __init__(
         self,
@@ -300,7 +295,7 @@ class AsyncFleet:
         namespace: str | None = None,
     ) -> GroundResult:
         """Lands vehicles at once and keeps them on the ground until `release`: see `Fleet.ground`."""
-        target = Target(swarm, drone, vehicle, selector, all, self._of(swarm or drone, namespace))
+        target = self._target(swarm, drone, vehicle, selector, all, namespace)
         return await self._order("Ground", target)
 
     async def release(
@@ -314,58 +309,47 @@ class AsyncFleet:
         namespace: str | None = None,
     ) -> GroundResult:
         """Ends a ground order. Vehicles that should fly TAKE OFF AGAIN: see `Fleet.release`."""
-        target = Target(swarm, drone, vehicle, selector, all, self._of(swarm or drone, namespace))
+        target = self._target(swarm, drone, vehicle, selector, all, namespace)
         return await self._order("Release", target)
 
     async def resume(
         self, drone: str | None = None, *, vehicle: str | None = None, namespace: str | None = None
     ) -> None:
         """Lets Skein go on with a vehicle that somebody else has taken over: see `Fleet.resume`."""
-        if (drone is None) == (vehicle is None):
-            raise ValueError("say a Drone, or vehicle=NODE")
+        request = self._resume_request(drone, vehicle, namespace)
         if self._coordinator:
-            request = message("ResumeRequest")(
-                namespace=self._of(drone, namespace) or "", name=drone or "", node=vehicle or ""
-            )
             await self._coordinator.call("Resume", request)
-            return
-        whose = ["--vehicle", vehicle] if vehicle else [str(drone), "--namespace", str(self._of(drone, namespace))]
-        await asyncio.to_thread(_program.run, [*self._route.program_options, "resume", *whose])
+        else:
+            await asyncio.to_thread(_program.run, self._resume_words(request))
 
     async def _order(self, verb: str, target: Target) -> GroundResult:
         if self._coordinator:
             return ground_result(await self._coordinator.call(verb, target.request()))
-        words = [*self._route.program_options, verb.lower(), *target.arguments()]
-        await asyncio.to_thread(_program.run, words)
+        await asyncio.to_thread(_program.run, self._order_words(verb, target))
         return GroundResult(None, None)
 
-    def _of(self, named: str | None, namespace: str | None) -> str | None:
-        return namespace or (self.namespace if named else None)
-
-    async def snapshot(self) -> Snapshot:
-        """What every vehicle reports now."""
+    async def snapshot(self, *, timeout_s: float = ANSWER_S) -> Snapshot:
+        """What every vehicle reports now. Raises `Unreachable`, also when there is no answer in this time."""
         if self._coordinator:
-            return snapshot_of(await self._coordinator.call("List", message("ListRequest")()))
-        return Snapshot(tuple(of_drone(drone) for drone in await self.drones.list(all_namespaces=True)))
+            return snapshot_of(await self._coordinator.call("List", message("ListRequest")(), timeout_s))
+        return Snapshot(tuple(of_drone(drone) for drone in await self.drones._list(None, max(0.01, timeout_s), {})))
 
     async def telemetry(self, *, interval_s: float = 0.5, namespace: str | None = None) -> AsyncIterator[Snapshot]:
         """The whole fleet now, then at each change: see `Fleet.telemetry`."""
+        request = watch_request(namespace, None, interval_s)
+        if self._coordinator is None:
+            async with aclosing(self.drones._views(interval_s, namespace)) as views:
+                async for drones in views:
+                    yield Snapshot(tuple(of_drone(drone) for drone in drones))
         watching: Watching[models.Drone] = Watching(models.Drone)
         while self._coordinator:
             try:
-                async with aclosing(self._coordinator.watch(watch_request(namespace, None, interval_s))) as snapshots:
+                async with aclosing(self._coordinator.watch(request)) as snapshots:
                     async for snapshot in snapshots:
                         watching.succeeded()
                         yield snapshot
             except SkeinError as error:
                 await asyncio.sleep(watching.failed(error))
-        states: dict[str, models.Drone] = {}
-        async with aclosing(self.drones._events(None, None, namespace, None)) as events:
-            async for event in events:
-                states.pop(event.object.metadata.uid or "", None)
-                if event.type != "DELETED":
-                    states[event.object.metadata.uid or ""] = event.object
-                yield Snapshot(tuple(of_drone(drone) for drone in states.values()))
 
     async def wait_until(self, wanted: Callable[[Snapshot], bool], *, timeout_s: float = 60.0) -> Snapshot:
         """Waits until telemetry is as wanted. Raises `WaitTimeout` with what each vehicle does instead.
@@ -374,19 +358,19 @@ class AsyncFleet:
         """
         deadline = _parts.Deadline(timeout_s)
         watching: Watching[models.Drone] = Watching(models.Drone)
-        snapshot = Snapshot(())
+        snapshot, why = Snapshot(()), ""
         while deadline.left_s > 0:
             pause_s = 0.1
             try:
-                snapshot = await self.snapshot()
+                snapshot, why = await self.snapshot(timeout_s=deadline.left_s), ""
                 watching.succeeded()
             except SkeinError as error:
-                pause_s = watching.failed(error)
+                pause_s, why = watching.failed(error), str(error)
             else:
                 if wanted(snapshot):
                     return snapshot
             await asyncio.sleep(min(pause_s, deadline.left_s))
-        raise WaitTimeout(_parts.fleet_timeout(wanted, timeout_s, snapshot), snapshot)
+        raise WaitTimeout(_parts.fleet_timeout(wanted, timeout_s, snapshot, why), snapshot)
 
 
 __all__ = ["AsyncCollection", "AsyncFleet"]

@@ -191,10 +191,10 @@ class Coordinator:
         """Ends it."""
         self._channel.close()
 
-    def call(self, name: str, request: Any) -> Any:
-        """One call with a deadline. Raises `SkeinError`."""
+    def call(self, name: str, request: Any, limit_s: float = ANSWER_S) -> Any:
+        """One call, which may take so many seconds. Raises `SkeinError`."""
         try:
-            return self._calls[name](request, timeout=ANSWER_S)
+            return self._calls[name](request, timeout=min(limit_s, ANSWER_S))
         except grpc.RpcError as error:
             raise fault(error, self._where) from None
 
@@ -223,10 +223,10 @@ class AsyncCoordinator:
         """Ends it."""
         await self._channel.close(None)
 
-    async def call(self, name: str, request: Any) -> Any:
-        """One call with a deadline. Raises `SkeinError`."""
+    async def call(self, name: str, request: Any, limit_s: float = ANSWER_S) -> Any:
+        """One call, which may take so many seconds. Raises `SkeinError`."""
         try:
-            return await self._calls[name](request, timeout=ANSWER_S)
+            return await self._calls[name](request, timeout=min(limit_s, ANSWER_S))
         except grpc.RpcError as error:
             raise fault(error, self._where) from None
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sysconfig
@@ -68,9 +67,9 @@ class PlannedFlight:
     time_s: float
     """From takeoff to landing, in seconds, in calm air."""
     flies_m: float
-    """All of its way, in meters."""
+    """All of its way, to the meter."""
     work_m: float
-    """What of that is work."""
+    """What of that is work, to the meter."""
 
 
 @dataclass(frozen=True)
@@ -84,25 +83,23 @@ class Preview:
     """What would be flown, as a GeoJSON FeatureCollection in WGS 84."""
 
 
-_FLIGHT = re.compile(
-    r"^\d+ +(-?[\d.]+),(-?[\d.]+) +(?:(\d+):)?(\d+):(\d\d) +([\d.]+) (k?m) +([\d.]+) (k?m)\b", re.MULTILINE
-)
-
-
-def planned_flights(text: str) -> list[PlannedFlight]:
-    """The table of vehicles of a preview."""
-
-    def meters(number: str, unit: str) -> float:
-        return float(number) * (1000 if unit == "km" else 1)
-
+def planned_flights(geojson: Mapping[str, Any]) -> list[PlannedFlight]:
+    """The flights of a preview; vehicles that take no part are left out."""
+    features = geojson["features"]
+    starts = {
+        feature["properties"]["vehicle"]: feature["geometry"]["coordinates"]
+        for feature in features
+        if feature["properties"]["kind"] == "start"
+    }
+    shares = (feature["properties"] for feature in features if feature["properties"]["kind"] == "share")
     return [
         PlannedFlight(
-            (float(lat), float(lon)),
-            int(hours or 0) * 3600.0 + int(minutes) * 60 + int(seconds),
-            meters(flies, flies_unit),
-            meters(work, work_unit),
+            (starts[share["vehicle"]][1], starts[share["vehicle"]][0]),
+            float(share["seconds"]),
+            float(share["meters"]),
+            float(share["workMeters"]),
         )
-        for lat, lon, hours, minutes, seconds, flies, flies_unit, work, work_unit in _FLIGHT.findall(text)
+        for share in shares
     ]
 
 
@@ -117,12 +114,12 @@ def preview(mission: models.Mission, starts: Sequence[tuple[float, float]] = ())
         out = Path(folder) / "out.geojson"
         places = [word for lat, lon in starts for word in ("--start", f"{lat},{lon}")]
         text, _ = run(["mission", "preview", "-", "--geojson", str(out), *places], manifest)
-        flights = planned_flights(text)
-        if not flights:
-            raise ProgramFailed(
-                f"`skein mission preview` prints no flights that this Python package can read; update it:\n{text}"
-            )
-        return Preview(text, flights, json.loads(out.read_text()))
+        geojson = json.loads(out.read_text())
+    try:
+        return Preview(text, planned_flights(geojson), geojson)
+    except KeyError as error:
+        why = f"`skein mission preview` writes flights without {error}; update the program and this Python package"
+        raise ProgramFailed(why) from error
 
 
 @dataclass(frozen=True)

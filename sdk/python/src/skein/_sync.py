@@ -4,35 +4,40 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import urllib3
 from kubernetes import client, config
 
-from skein import _parts, _program, models
-from skein._coordinator import Coordinator, GroundResult, Target, ground_result, message, snapshot_of, watch_request
+from skein import _events, _parts, _program, models
+from skein._coordinator import (
+    ANSWER_S,
+    Coordinator,
+    GroundResult,
+    Target,
+    ground_result,
+    message,
+    snapshot_of,
+    watch_request,
+)
+from skein._events import ObjectEvent
 from skein._http import api_error
-from skein._parts import APPLY, MANAGER, MERGE, REQUEST_S, WATCH_S, Waiting, Wanted, body_of
+from skein._parts import MANAGER, REQUEST_S, WATCH_S, Waiting, Wanted
 from skein._watching import Event, Lines, Watching
 from skein._where import Given, Route, choose
 from skein.errors import FleetUnclear, NotFound, SkeinError, Unreachable, WaitTimeout
-from skein.resource import GROUP, VERSION, Resource
+from skein.resource import Resource
 from skein.telemetry import Snapshot, of_drone
 
 R = TypeVar("R", bound=Resource[Any, Any])
 
 
-class Collection(Generic[R]):
+class Collection(_parts.Requests[R]):
     """All objects of one kind. `namespace` is that of the fleet when left out."""
-
-    def __init__(self, api: client.CustomObjectsApi, model: type[R], namespace: str, manager: str) -> None:
-        self._api = api
-        self._model = model
-        self._manager = manager
-        self._namespace = namespace if model.NAMESPACED else None
 
     def get(self, name: str, *, namespace: str | None = None) -> R:
         """One object. Raises `NotFound`."""
@@ -42,9 +47,11 @@ class Collection(Generic[R]):
         self, *, labels: str | None = None, namespace: str | None = None, all_namespaces: bool = False
     ) -> Sequence[R]:
         """All objects that match a label selector such as "site=north", of one namespace or of all."""
-        where = None if all_namespaces else self._in(namespace)
-        body = self._request("list", where, **_selector(labels))
-        return [self._model.from_api(item) for item in body["items"]]
+        return self._list(self._in(namespace, all_namespaces), REQUEST_S, _parts.which(labels=labels))
+
+    def _list(self, where: str | None, limit_s: float, which: Mapping[str, str]) -> Sequence[R]:
+        body = self._request("list", where, _request_timeout=limit_s, **which)
+        return [self._read(item) for item in body["items"]]
 
     def apply(self, object: R | Mapping[str, Any], *, force: bool = False, dry_run: bool = False) -> R:
         """Creates or changes an object by server-side apply, and returns it as it is then.
@@ -53,36 +60,15 @@ class Collection(Generic[R]):
         `force`, fields of other owners are taken over, else that is a `Conflict`. With `dry_run` it is judged and not
         kept. Raises `Invalid` with the rule that it breaks.
         """
-        body = body_of(object, self._namespace)
-        more = {"dry_run": "All"} if dry_run else {}
-        return self._read(
-            self._request(
-                "patch",
-                body["metadata"].get("namespace"),
-                name=body["metadata"]["name"],
-                body=body,
-                field_manager=self._manager,
-                force=force,
-                _content_type=APPLY,
-                **more,
-            )
-        )
+        where, arguments = self._applied(object, force, dry_run)
+        return self._read(self._request("patch", where, **arguments))
 
     def patch(self, name: str, change: Mapping[str, Any], *, namespace: str | None = None) -> R:
         """Changes some fields, named as in the API, and leaves all others.
 
         `missions.patch("field", {"spec": {"suspend": True}})`
         """
-        return self._read(
-            self._request(
-                "patch",
-                self._in(namespace),
-                name=name,
-                body=dict(change),
-                field_manager=self._manager,
-                _content_type=MERGE,
-            )
-        )
+        return self._read(self._request("patch", self._in(namespace), **self._patched(name, change)))
 
     def delete(self, name: str, *, namespace: str | None = None, missing_ok: bool = True) -> None:
         """Asks for its end. Vehicles land first, and only then is the object gone: see `wait_gone`."""
@@ -92,14 +78,28 @@ class Collection(Generic[R]):
             if not missing_ok:
                 raise
 
+    def events(self, name: str, *, namespace: str | None = None) -> Sequence[ObjectEvent]:
+        """Kubernetes Events of one object, the oldest first, also those of an earlier object with this name. A server
+        keeps them for a limited time, an hour as a rule.
+        """
+        where = self._in(namespace) or _events.NAMESPACE
+        body = self._request("list", where, **_events.arguments(self._model.KIND, name))
+        return _events.read(body["items"])
+
     def watch(
-        self, *, name: str | None = None, labels: str | None = None, namespace: str | None = None
+        self,
+        *,
+        name: str | None = None,
+        labels: str | None = None,
+        namespace: str | None = None,
+        all_namespaces: bool = False,
     ) -> Iterator[Event[R]]:
         """Every object that is there as ADDED, then each change, for ever; it survives restarts of the API server.
 
         Raises `Unreachable` after ten failures in a row. Close the iterator, or leave its loop, to end it.
         """
-        return self._events(name, labels, namespace, None)
+        where = self._in(namespace, all_namespaces)
+        return self._events(Watching(self._model), where, _parts.which(name, labels), None)
 
     def wait_until(self, name: str, wanted: Wanted[R], *, timeout_s: float = 60.0, namespace: str | None = None) -> R:
         """Waits until a condition holds for the present spec ("Ready", "Ready=False"), or a function says so.
@@ -118,48 +118,80 @@ class Collection(Generic[R]):
         self._wait(Waiting(self._model, name, none, timeout_s), namespace)
 
     def _wait(self, waiting: Waiting, namespace: str | None) -> None:
+        where, deadline = self._in(namespace), waiting.deadline
         try:
-            found: R | None = self.get(waiting.name, namespace=namespace)
+            found: R | None = self._read(
+                self._request("get", where, name=waiting.name, _request_timeout=_parts.limit_s(deadline))
+            )
         except NotFound:
             found = None
+        except Unreachable as error:
+            if deadline.left_s > 0:
+                raise
+            raise waiting.timeout(str(error)) from error
         if waiting.is_done(found):
             return
         try:
-            for event in self._events(waiting.name, None, namespace, waiting.deadline):
+            for event in self._events(Watching(self._model), where, _parts.which(waiting.name), deadline):
                 if waiting.is_done(None if event.type == "DELETED" else event.object):
                     return
         except Unreachable as error:
             raise waiting.timeout(str(error)) from error
         raise waiting.timeout()
 
-    def _events(
-        self, name: str | None, labels: str | None, namespace: str | None, deadline: _parts.Deadline | None
-    ) -> Iterator[Event[R]]:
+    def _views(self, interval_s: float, where: str | None) -> Iterator[Sequence[R]]:
+        """All objects of a namespace, or of all, now; then at changes, at most once in `interval_s`; for ever."""
         watching = Watching(self._model)
-        fields = {"field_selector": f"metadata.name={name}"} if name else {}
-        which = {**_selector(labels), **fields}
-        while deadline is None or deadline.left_s > 0:
+        while watching.version is None:
+            try:
+                watching.listed(self._request("list", where))
+            except SkeinError as error:
+                time.sleep(watching.failed(error))
+        while True:
+            interval = _parts.Deadline(interval_s)
+            yield watching.objects
+            with closing(self._events(watching, where, {}, None)) as events:
+                next(events)
+            for _ in self._events(watching, where, {}, _parts.Deadline(max(_parts.GATHER_S, interval.left_s))):
+                pass
+
+    def _events(
+        self,
+        watching: Watching[R],
+        where: str | None,
+        which: Mapping[str, str],
+        deadline: _parts.Deadline | None,
+    ) -> Generator[Event[R], None, None]:
+        while not _parts.is_over(deadline):
             try:
                 if watching.version is None:
-                    yield from watching.listed(self._request("list", self._in(namespace), **which))
-                yield from self._stream(watching, self._in(namespace), which, deadline)
+                    limit_s = _parts.limit_s(deadline)
+                    yield from watching.listed(self._request("list", where, _request_timeout=limit_s, **which))
+                opened = time.monotonic()
+                with closing(self._stream(watching, where, which, deadline)) as events:
+                    for event in events:
+                        yield event
+                        if _parts.is_over(deadline) or (deadline and time.monotonic() - opened > _parts.LATE_S):
+                            break
+                if not _parts.is_over(deadline):
+                    watching.ended(time.monotonic() - opened)
             except SkeinError as error:
                 pause = watching.failed(error)
                 time.sleep(pause if deadline is None else min(pause, deadline.left_s))
 
     def _stream(
-        self, watching: Watching[R], namespace: str | None, which: Mapping[str, str], deadline: _parts.Deadline | None
-    ) -> Iterator[Event[R]]:
+        self, watching: Watching[R], where: str | None, which: Mapping[str, str], deadline: _parts.Deadline | None
+    ) -> Generator[Event[R], None, None]:
         lasts = WATCH_S if deadline is None else max(1, min(WATCH_S, int(deadline.left_s) + 1))
-        silence = lasts + 5.0 if deadline is None else max(0.1, min(lasts, deadline.left_s))
+        silence = lasts + 5.0 if deadline is None else max(0.01, min(lasts, deadline.left_s))
         response = self._open(
             "list",
-            namespace,
+            where,
             watch=True,
             resource_version=watching.version,
             allow_watch_bookmarks=True,
             timeout_seconds=lasts,
-            _request_timeout=(REQUEST_S, silence),
+            _request_timeout=(_parts.limit_s(deadline), silence),
             **which,
         )
         lines = Lines()
@@ -167,19 +199,13 @@ class Collection(Generic[R]):
             for piece in response.stream(amt=None, decode_content=True):
                 yield from watching.lines(lines.push(piece))
         except urllib3.exceptions.ReadTimeoutError as error:
-            if deadline is None or deadline.left_s > 0:
+            if not _parts.is_over(deadline):
                 raise Unreachable("the API server sent nothing for too long") from error
         except urllib3.exceptions.HTTPError as error:
             raise Unreachable(f"the connection to the API server ended: {error}") from error
         finally:
             response.close()
             response.release_conn()
-
-    def _in(self, namespace: str | None) -> str | None:
-        return (namespace or self._namespace) if self._model.NAMESPACED else None
-
-    def _read(self, body: Any) -> R:
-        return self._model.from_api(body)
 
     def _request(self, verb: str, namespace: str | None, **arguments: Any) -> Any:
         response = self._open(verb, namespace, **arguments)
@@ -189,42 +215,34 @@ class Collection(Generic[R]):
             response.release_conn()
 
     def _open(self, verb: str, namespace: str | None, **arguments: Any) -> Any:
-        kind = "namespaced" if namespace is not None else "cluster"
-        call = getattr(self._api, f"{verb}_{kind}_custom_object")
-        if namespace is not None:
-            arguments["namespace"] = namespace
-        arguments.setdefault("_request_timeout", REQUEST_S)
-        # The client reads an answer 201 as nothing, so answers are read here.
-        arguments["_preload_content"] = False
         try:
-            return call(group=GROUP, version=VERSION, plural=self._model.PLURAL, **arguments)
+            return self._call(verb, namespace, arguments)()
         except client.ApiException as error:
             raise api_error(error.status or 0, error.body, str(error.reason)) from None
         except urllib3.exceptions.HTTPError as error:
             raise Unreachable(f"the API server does not answer: {error}; is this the right fleet?") from error
 
 
-def _selector(labels: str | None) -> dict[str, str]:
-    return {"label_selector": labels} if labels else {}
-
-
 def api_of(route: Route) -> tuple[client.ApiClient, str]:
     """A client for a route, and the namespace that its context names."""
+    loaded = client.Configuration()
+    # Left out, a GET that is not answered is sent four times, and takes four times as long as its caller allows.
+    loaded.retries = urllib3.Retry(3, connect=0, read=0)
     try:
         if route.in_cluster:
-            loaded = client.Configuration()
             config.load_incluster_config(client_configuration=loaded)
             return client.ApiClient(loaded), _parts.namespace_of_pod()
         path = str(route.kubeconfig) if route.kubeconfig else None
         contexts, active = config.list_kube_config_contexts(config_file=path)
         chosen = next((one for one in contexts if one["name"] == route.context), active)
         namespace = chosen["context"].get("namespace") or "default"
-        return config.new_client_from_config(config_file=path, context=route.context), namespace
+        config.load_kube_config(config_file=path, context=route.context, client_configuration=loaded)
+        return client.ApiClient(loaded), namespace
     except config.ConfigException as error:
         raise FleetUnclear(f"{route} cannot be used: {error}; see `kubectl config get-contexts`") from error
 
 
-class Fleet:
+class Fleet(_parts.Orders):
     """A fleet, synchronous.
 
         with Fleet() as fleet:
@@ -308,7 +326,7 @@ class Fleet:
         Raises `OrderRefused` when a part of what was selected is not covered, `NotFound`, `Forbidden`, `Unreachable`.
         In a cluster without `server` it is given by the `skein` program, which proves who you are.
         """
-        return self._order("Ground", Target(swarm, drone, vehicle, selector, all, self._of(swarm or drone, namespace)))
+        return self._order("Ground", self._target(swarm, drone, vehicle, selector, all, namespace))
 
     def release(
         self,
@@ -324,59 +342,50 @@ class Fleet:
 
         Raises as `ground` does.
         """
-        return self._order("Release", Target(swarm, drone, vehicle, selector, all, self._of(swarm or drone, namespace)))
+        return self._order("Release", self._target(swarm, drone, vehicle, selector, all, namespace))
 
     def resume(self, drone: str | None = None, *, vehicle: str | None = None, namespace: str | None = None) -> None:
         """Lets Skein go on with a vehicle that somebody else has taken over: by its Drone, or by its node where it
         stands down and its Drone is gone. Raises `OrderRefused` when there is nothing to resume.
         """
-        if (drone is None) == (vehicle is None):
-            raise ValueError("say a Drone, or vehicle=NODE")
+        request = self._resume_request(drone, vehicle, namespace)
         if self._coordinator:
-            request = message("ResumeRequest")(
-                namespace=self._of(drone, namespace) or "", name=drone or "", node=vehicle or ""
-            )
             self._coordinator.call("Resume", request)
-            return
-        whose = ["--vehicle", vehicle] if vehicle else [str(drone), "--namespace", str(self._of(drone, namespace))]
-        _program.run([*self._route.program_options, "resume", *whose])
+        else:
+            _program.run(self._resume_words(request))
 
     def _order(self, verb: str, target: Target) -> GroundResult:
         if self._coordinator:
             return ground_result(self._coordinator.call(verb, target.request()))
-        _program.run([*self._route.program_options, verb.lower(), *target.arguments()])
+        _program.run(self._order_words(verb, target))
         return GroundResult(None, None)
 
-    def _of(self, named: str | None, namespace: str | None) -> str | None:
-        return namespace or (self.namespace if named else None)
-
-    def snapshot(self) -> Snapshot:
-        """What every vehicle reports now."""
+    def snapshot(self, *, timeout_s: float = ANSWER_S) -> Snapshot:
+        """What every vehicle reports now. Raises `Unreachable`, also when there is no answer in this time."""
         if self._coordinator:
-            return snapshot_of(self._coordinator.call("List", message("ListRequest")()))
-        return Snapshot(tuple(of_drone(drone) for drone in self.drones.list(all_namespaces=True)))
+            return snapshot_of(self._coordinator.call("List", message("ListRequest")(), timeout_s))
+        return Snapshot(tuple(of_drone(drone) for drone in self.drones._list(None, max(0.01, timeout_s), {})))
 
     def telemetry(self, *, interval_s: float = 0.5, namespace: str | None = None) -> Iterator[Snapshot]:
         """The whole fleet now, then at each change, at most once in `interval_s` (0.1 to 60 seconds), for ever.
 
-        From the coordinator where it is reached directly: a ground station, or with `server`. In a cluster without it,
-        from the status of Drones, whose positions are as of the last transition (`VehicleState.source` says which).
+        Of the Drones of all namespaces, unless one is named. From the coordinator where it is reached directly: a
+        ground station, or with `server`. In a cluster without it, from the status of Drones, whose positions are as of
+        the last transition (`VehicleState.source` says which).
         Taken up again when the stream breaks. Raises `Unreachable` after ten failures in a row.
         """
+        request = watch_request(namespace, None, interval_s)
+        if self._coordinator is None:
+            for drones in self.drones._views(interval_s, namespace):
+                yield Snapshot(tuple(of_drone(drone) for drone in drones))
         watching: Watching[models.Drone] = Watching(models.Drone)
         while self._coordinator:
             try:
-                for snapshot in self._coordinator.watch(watch_request(namespace, None, interval_s)):
+                for snapshot in self._coordinator.watch(request):
                     watching.succeeded()
                     yield snapshot
             except SkeinError as error:
                 time.sleep(watching.failed(error))
-        states: dict[str, models.Drone] = {}
-        for event in self.drones.watch(namespace=namespace):
-            states.pop(event.object.metadata.uid or "", None)
-            if event.type != "DELETED":
-                states[event.object.metadata.uid or ""] = event.object
-            yield Snapshot(tuple(of_drone(drone) for drone in states.values()))
 
     def wait_until(self, wanted: Callable[[Snapshot], bool], *, timeout_s: float = 60.0) -> Snapshot:
         """Waits until telemetry is as wanted. Raises `WaitTimeout` with what each vehicle does instead.
@@ -385,19 +394,19 @@ class Fleet:
         """
         deadline = _parts.Deadline(timeout_s)
         watching: Watching[models.Drone] = Watching(models.Drone)
-        snapshot = Snapshot(())
+        snapshot, why = Snapshot(()), ""
         while deadline.left_s > 0:
             pause_s = 0.1
             try:
-                snapshot = self.snapshot()
+                snapshot, why = self.snapshot(timeout_s=deadline.left_s), ""
                 watching.succeeded()
             except SkeinError as error:
-                pause_s = watching.failed(error)
+                pause_s, why = watching.failed(error), str(error)
             else:
                 if wanted(snapshot):
                     return snapshot
             time.sleep(min(pause_s, deadline.left_s))
-        raise WaitTimeout(_parts.fleet_timeout(wanted, timeout_s, snapshot), snapshot)
+        raise WaitTimeout(_parts.fleet_timeout(wanted, timeout_s, snapshot, why), snapshot)
 
 
 __all__ = ["Collection", "Fleet"]

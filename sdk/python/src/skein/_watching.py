@@ -1,19 +1,23 @@
 """A watch of one kind as a state machine without network, time or threads; the shells carry out what it says.
 
-A watch that ends is taken up at the last resourceVersion. One that has expired (410) is begun with a list, from which
-what was added, changed and deleted meanwhile is found, so that nothing is missed. Failures in a row are bounded.
+A watch that ends is taken up at the last resourceVersion; one that ends at once, without an event, has failed. One that
+has expired (410) is begun with a list, from which what was added, changed and deleted meanwhile is found, so that
+nothing is missed. Failures in a row are bounded.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
 from skein._backoff import Backoff
 from skein.errors import ApiError, Expired, Forbidden, Invalid, NotFound, Unreachable
 from skein.resource import Resource
+
+SHORT_S = 1.0
+"""A stream without an event that ends before this, in seconds, has failed: a server keeps it open for a minute."""
 
 R = TypeVar("R", bound=Resource[Any, Any])
 
@@ -48,8 +52,14 @@ class Watching(Generic[R]):
         self._backoff = backoff
         self._failures = 0
         self._known: dict[str, R] = {}
+        self._had_event = False
         self.version: str | None = None
         """Where to watch from; None: list first."""
+
+    @property
+    def objects(self) -> Sequence[R]:
+        """All objects that there are, by the last list and the changes since."""
+        return tuple(self._known.values())
 
     def succeeded(self) -> None:
         """An answer came: failures are counted from the next one on."""
@@ -93,7 +103,14 @@ class Watching(Generic[R]):
                 self._known.pop(uid, None)
             else:
                 self._known[uid] = found
+            self._had_event = True
             yield Event(type_, found)
+
+    def ended(self, lasted_s: float) -> None:
+        """The stream ended, after so many seconds. Raises `Unreachable` when that is a failure."""
+        had_event, self._had_event = self._had_event, False
+        if not had_event and lasted_s < SHORT_S:
+            raise Unreachable("the API server ended the watch at once")
 
     def failed(self, error: Exception) -> float:
         """The seconds to wait before the next try. Raises what no further try would mend."""

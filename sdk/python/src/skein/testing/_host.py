@@ -113,6 +113,7 @@ class Relay:
 
 
 def _die_with_parent() -> None:
+    """For children of this process, whose only thread starts them: it is the thread's end that counts."""
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
@@ -178,24 +179,34 @@ async def _requests(relays: dict[str, Relay]) -> None:
             _say(error=str(error))
 
 
-async def _keep(setup: dict[str, Any]) -> None:
+async def _run(setup: dict[str, Any], children: list[Process], relays: dict[str, Relay]) -> None:
     folder = Path(setup["folder"])
+    simulator, vehicles = await _simulator(setup, folder)
+    children.append(simulator)
+    relays.update((vehicle["name"], Relay(vehicle["system_id"], vehicle["endpoint"])) for vehicle in vehicles)
+    ports = {name: await relay.open() for name, relay in relays.items()}
+    station = await _station(setup, folder, ports)
+    children.append(station)
+    _say(ready=True, vehicles={vehicle["name"]: vehicle["autopilot"] for vehicle in vehicles})
+    ends = [asyncio.create_task(child.wait()) for child in children]
+    await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+
+
+async def _keep(setup: dict[str, Any]) -> None:
     children: list[Process] = []
+    relays: dict[str, Relay] = {}
+    # Standard input is read from the beginning, so that a test that is killed meanwhile leaves nothing behind either.
+    parts = [asyncio.create_task(part) for part in (_run(setup, children, relays), _requests(relays))]
     try:
-        simulator, vehicles = await _simulator(setup, folder)
-        children.append(simulator)
-        relays = {vehicle["name"]: Relay(vehicle["system_id"], vehicle["endpoint"]) for vehicle in vehicles}
-        ports = {name: await relay.open() for name, relay in relays.items()}
-        station = await _station(setup, folder, ports)
-        children.append(station)
-        _say(ready=True, vehicles={vehicle["name"]: vehicle["autopilot"] for vehicle in vehicles})
-        ends = [asyncio.create_task(part) for part in (simulator.wait(), station.wait(), _requests(relays))]
-        done, _ = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+        done, _ = await asyncio.wait(parts, return_when=asyncio.FIRST_COMPLETED)
         for end in done:
             end.result()
-    except RuntimeError as error:
-        _say(error=str(error))
+    except (RuntimeError, BrokenPipeError) as error:
+        with contextlib.suppress(BrokenPipeError):
+            _say(error=str(error))
     finally:
+        for part in parts:
+            part.cancel()
         for child in children:
             with contextlib.suppress(ProcessLookupError):
                 child.kill()
@@ -205,7 +216,6 @@ async def _keep(setup: dict[str, Any]) -> None:
 
 def main() -> None:
     """The process; its argument is the set-up, as JSON."""
-    _die_with_parent()
     asyncio.run(_keep(json.loads(sys.argv[1])))
 
 

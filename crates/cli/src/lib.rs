@@ -16,6 +16,7 @@ pub mod failure;
 pub mod fleet_api;
 pub mod ground;
 pub mod interrupt;
+pub mod labels;
 pub mod kill;
 pub mod live;
 pub mod log;

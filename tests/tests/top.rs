@@ -223,7 +223,7 @@ fn an_order_is_given_once_to_whom_the_question_named() -> anyhow::Result<()> {
     // One who confirms and quits at once has ordered.
     screen.press("yq")?;
     ensure!(screen.wait_for_end()?.success());
-    screen.wait_for(&["Ground order ended for Swarm field/bravo"])?;
+    screen.wait_for(&["No ground order holds Swarm field/bravo any more"])?;
     let orders = coordinator.script.orders.lock().unwrap().clone();
     let of: Vec<String> = orders
         .iter()

@@ -23,7 +23,7 @@ pub use swarm::GroundArgs;
 
 use crate::failure::Failure;
 use crate::node_link::NodeLink;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use fleet::planning::selector::Selector;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -79,10 +79,10 @@ pub enum Command {
     /// Lands the vehicles of a Swarm, a Drone, a node, a selector, or all, at once, and keeps them on the ground until `skein
     /// release`.
     ///
-    /// Say exactly one: a Swarm, --drone, --vehicle, --selector, or --all. The order is an object of its own (`kubectl get
-    /// groundorders`): what is made or edited later falls under it, and only `skein release` ends it. What you may not ground is
-    /// reported, and the rest is grounded all the same (exit code 1). A selector that selects nothing is an error. Asks nothing
-    /// back: it is meant for emergencies too. Motors are never stopped in the air.
+    /// Say exactly one: a Swarm, --drone, --vehicle, --selector, or --all; the Drones of a Mission are -l skein.dev/mission=NAME. The
+    /// order is an object of its own (`kubectl get groundorders`): what is made or edited later falls under it, and only `skein
+    /// release` ends it. What you may not ground is reported, and the rest is grounded all the same (exit code 1). A selector that
+    /// selects nothing is an error. Asks nothing back: it is meant for emergencies too. Motors are never stopped in the air.
     #[command(after_help = EXIT_CODES)]
     Ground(GroundArgs),
     /// Ends a ground order: vehicles that should fly take off again.
@@ -246,6 +246,27 @@ pub enum LogFormat {
     Text,
     /// One JSON object per line.
     Json,
+}
+
+/// The command line, where a value of an option may begin with a minus sign: whether it fits is said with the range of the option.
+#[must_use]
+pub fn command() -> clap::Command {
+    with_negative_numbers(Cli::command())
+}
+
+fn with_negative_numbers(command: clap::Command) -> clap::Command {
+    let names: Vec<String> = command.get_subcommands().map(|one| one.get_name().to_owned()).collect();
+    let command = command.mut_args(|arg| {
+        let takes_a_value = !arg.is_positional() && arg.get_action().takes_values();
+        if takes_a_value && !arg.is_allow_hyphen_values_set() {
+            arg.allow_negative_numbers(true)
+        } else {
+            arg
+        }
+    });
+    names.into_iter().fold(command, |command, name| {
+        command.mut_subcommand(name, with_negative_numbers)
+    })
 }
 
 fn speedup(text: &str) -> Result<f64, String> {

@@ -112,6 +112,22 @@ impl DataDir {
     }
 }
 
+/// Makes the folder of the flight logs if need be, and sees whether files can be written there: a flight without its log is not noticed
+/// before the log is wanted.
+///
+/// # Errors
+/// [`Failure::Usage`], with what to do.
+pub fn try_flight_logs(folder: Option<&Path>) -> Result<(), Failure> {
+    let Some(folder) = folder else { return Ok(()) };
+    let tried = std::fs::create_dir_all(folder).and_then(|()| tempfile::tempfile_in(folder));
+    tried.map(drop).map_err(|why| {
+        Failure::Usage(format!(
+            "--flight-log-dir {}: no flight log can be written there: {why}; name a folder that you may write, or leave it out",
+            folder.display()
+        ))
+    })
+}
+
 /// Writes a file that its owner alone may read, at once as a whole, in a folder that is made if need be.
 ///
 /// # Errors
@@ -180,6 +196,26 @@ mod tests {
 
     fn mode(path: &Path) -> u32 {
         fs::metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn flight_logs_need_a_folder_that_can_be_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        fs::write(&file, "").unwrap();
+        for bad in [Path::new("/proc/none"), &file, &file.join("logs")] {
+            let why = try_flight_logs(Some(bad)).unwrap_err();
+            assert!(matches!(why, Failure::Usage(_)));
+            let (why, bad) = (why.to_string(), bad.display().to_string());
+            assert!(
+                why.contains(&bad) && why.contains("name a folder that you may write"),
+                "{why}"
+            );
+        }
+        try_flight_logs(None).unwrap();
+        let logs = folder.path().join("a/logs");
+        try_flight_logs(Some(&logs)).unwrap();
+        assert_eq!(fs::read_dir(&logs).unwrap().count(), 0, "nothing is left there");
     }
 
     #[test]

@@ -13,6 +13,7 @@ pub mod view;
 
 use crate::args::DemoArgs;
 use crate::cluster::Choice;
+use crate::data_dir::try_flight_logs;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::map;
@@ -59,6 +60,7 @@ pub async fn run(args: DemoArgs) -> Result<(), Failure> {
 
 async fn narrate(args: &DemoArgs, interrupt: &Interrupt) -> Result<(), Failure> {
     let begun = Instant::now();
+    try_flight_logs(args.agents.flight_log_dir.as_deref())?;
     let mut parts = Parts::start(args).await?;
     let result = fly(args, &mut parts, interrupt).await;
     match result {
@@ -176,6 +178,11 @@ async fn all_hold(mut fleet: watch::Receiver<Vec<Vehicle>>, wanted: usize, objec
 async fn land(parts: &mut Parts, objects: &Objects, follow: &mut Follow) -> Result<(), String> {
     terminal::heading(messages::LANDING);
     let mut fleet = follow.fleet();
+    let with_pilots = keys::with_pilots(&fleet.borrow());
+    if !with_pilots.is_empty() {
+        terminal::line(&messages::landed_by_pilots(&with_pilots));
+    }
+    let pilots = tokio::spawn(keys::land_by_pilots(follow.fleet(), parts.simulation()));
     let gone = async {
         while let Err(why) = objects.delete_swarm(SWARM).await {
             tracing::warn!(%why, "the Swarm is not deleted yet; will be tried again");
@@ -199,6 +206,9 @@ async fn land(parts: &mut Parts, objects: &Objects, follow: &mut Follow) -> Resu
         not_down
     };
     let not_down = timeout(UNTIL_LANDED, follow.showing(ended)).await;
+    pilots.abort();
+    // It has a part of the simulation, which is ended whole.
+    let _ = pilots.await;
     follow.keep_shown();
     match (gone, not_down) {
         (Ok(()), Ok(not_down)) if not_down.is_empty() => Ok(()),

@@ -14,15 +14,14 @@ pub enum Failure {
     #[error("{0}")]
     Usage(String),
     /// Nothing answers.
-    #[error(
-        "cannot reach the coordinator at {server}: {why}; is it running? Say which one is meant with --server, --station or \
-         --context"
-    )]
+    #[error("cannot reach the coordinator at {server}: {why}; {advice}")]
     Unreachable {
         /// Where.
         server: String,
         /// What the system says.
         why: String,
+        /// What to do, by how the coordinator was named.
+        advice: &'static str,
     },
     /// There is none to be reached, or none yet, for a reason that is known.
     #[error("{0}")]
@@ -80,7 +79,8 @@ mod tests {
         assert_eq!(
             Failure::Unreachable {
                 server: of("s"),
-                why: of("w")
+                why: of("w"),
+                advice: "a"
             }
             .number(),
             3

@@ -2,13 +2,17 @@
 //!
 //! Owns: naming the target and saying what was done. Must not: ask back, or give an order twice.
 
+mod in_force;
 mod outstanding;
 
 use crate::args::{GroundArgs, ObjectKey, ObjectRef};
+use crate::cluster::Choice;
 use crate::failure::Failure;
 use crate::route::Route;
 use crate::server::{OrderFailure, Server, Which};
 use crate::vehicle::{Vehicle, printable};
+use crds::labels;
+use in_force::InForce;
 use proto::v1;
 use proto::v1::ground_request::Target;
 use std::collections::BTreeSet;
@@ -49,11 +53,7 @@ pub async fn ground(route: &Route, args: &GroundArgs) -> Result<(), Failure> {
 /// # Errors
 /// [`Failure`].
 pub async fn give(server: &mut Server, verb: Verb, target: &Target) -> Result<Outcome, Failure> {
-    let answer = match verb {
-        Verb::Ground => server.ground(target.clone()).await,
-        Verb::Release => server.release(target.clone()).await,
-    };
-    let done = explained(answer, target, server).await?;
+    let done = carried_out(server, verb, target).await?;
     let (text, word) = match verb {
         Verb::Ground => {
             // One who may ground may perhaps not see.
@@ -61,11 +61,23 @@ pub async fn give(server: &mut Server, verb: Verb, target: &Target) -> Result<Ou
             let covered = covered.map(|all| covered_by(target, all));
             (grounded(target, &done, covered.as_deref()), "grounded")
         }
-        Verb::Release => (released(target, &done), "released"),
+        Verb::Release => (released(target, &done, None), "released"),
     };
-    let left = not_done(&done, word);
+    Ok(outcome(&done, text, word))
+}
+
+async fn carried_out(server: &mut Server, verb: Verb, target: &Target) -> Result<v1::GroundResponse, Failure> {
+    let answer = match verb {
+        Verb::Ground => server.ground(target.clone()).await,
+        Verb::Release => server.release(target.clone()).await,
+    };
+    explained(answer, verb, target, server).await
+}
+
+fn outcome(done: &v1::GroundResponse, text: String, word: &str) -> Outcome {
+    let left = not_done(done, word);
     let text = (left.is_none() || !done.done.is_empty()).then_some(text);
-    Ok(Outcome { done: text, left })
+    Outcome { done: text, left }
 }
 
 /// What has to be asked for to see what `target` covers.
@@ -105,13 +117,23 @@ pub(crate) fn covers(target: &Target, vehicle: &v1::Vehicle) -> bool {
     }
 }
 
-/// Lets fly again.
+/// Lets fly again. `named`: the kubeconfig for a coordinator that was named by its address.
 ///
 /// # Errors
 /// [`Failure`].
-pub async fn release(route: &Route, args: &GroundArgs) -> Result<(), Failure> {
+pub async fn release(route: &Route, args: &GroundArgs, named: Option<Choice>) -> Result<(), Failure> {
     let target = target(args)?;
-    print(give(&mut Server::connect(route).await?, Verb::Release, &target).await?)
+    let (server, orders) = tokio::join!(Server::connect(route), in_force::Orders::of(route, named));
+    let mut server = server?;
+    let before = orders.read().await;
+    let done = carried_out(&mut server, Verb::Release, &target).await?;
+    // The coordinator answers once all that it ends is written.
+    let after = match before {
+        Some(_) => orders.read().await,
+        None => None,
+    };
+    let text = released(&target, &done, InForce::ended(before.as_ref(), after.as_ref()));
+    print(outcome(&done, text, "released"))
 }
 
 /// Says what was done, and fails if a part of it was not.
@@ -150,6 +172,7 @@ fn target(args: &GroundArgs) -> Result<Target, Failure> {
 
 async fn explained(
     answer: Result<v1::GroundResponse, OrderFailure>,
+    verb: Verb,
     target: &Target,
     server: &mut Server,
 ) -> Result<v1::GroundResponse, Failure> {
@@ -164,11 +187,43 @@ async fn explained(
             Err(Failure::Failed(format!("{}: {text}", argument(target))))
         }
         Err(OrderFailure::NotFound(_)) => {
+            if let Some(text) = of_mission(verb, target, server).await {
+                return Err(Failure::Failed(text));
+            }
             // What there is helps more than what there is not; the answer is complete without it.
             let known = server.list(&Which::default()).await.unwrap_or_default();
             Err(Failure::Failed(unknown(target, &known)))
         }
     }
+}
+
+/// How the Drones of a Mission are named, where `target` is the name of one that flies some.
+async fn of_mission(verb: Verb, target: &Target, server: &mut Server) -> Option<String> {
+    let Target::Swarm(named) = target else { return None };
+    let which = Which {
+        namespace: named.namespace.clone(),
+        selector: format!("{}={}", labels::MISSION, named.name),
+        ..Which::default()
+    };
+    let drones = server.list(&which).await.ok()?;
+    let chosen = Target::Selector(v1::SelectorTarget {
+        selector: which.selector,
+        namespace: which.namespace,
+    });
+    let command = match verb {
+        Verb::Ground => "ground",
+        Verb::Release => "release",
+    };
+    (!drones.is_empty()).then(|| {
+        format!(
+            "there is no {}; nothing was done. Mission {}/{} flies {}: give the order to its Drones with `skein {command} {}`",
+            name(target),
+            named.namespace,
+            named.name,
+            of(u32::try_from(drones.len()).unwrap_or(u32::MAX), "Drone", "Drones"),
+            argument(&chosen)
+        )
+    })
 }
 
 fn unknown(target: &Target, vehicles: &[v1::Vehicle]) -> String {
@@ -191,7 +246,7 @@ fn unknown(target: &Target, vehicles: &[v1::Vehicle]) -> String {
         .map(|v| format!("{}/{}", v.drone_namespace, v.swarm))
         .collect();
     let there = if swarms.is_empty() {
-        "no Swarm has Drones; see `kubectl get swarms -A`".to_owned()
+        "No Swarm has Drones; see `kubectl get swarms -A`".to_owned()
     } else {
         format!(
             "Swarms with Drones: {}",
@@ -268,14 +323,14 @@ fn not_done(done: &v1::GroundResponse, verb: &str) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
+fn of(n: u32, one: &str, many: &str) -> String {
+    match n {
+        1 => format!("1 {one}"),
+        n => format!("{n} {many}"),
+    }
+}
+
 fn counts(done: &v1::GroundResponse) -> String {
-    let of = |n: u32, one: &str, many: &str| {
-        if n == 1 {
-            format!("1 {one}")
-        } else {
-            format!("{n} {many}")
-        }
-    };
     let agents = of(
         done.agents_told,
         "connected agent notified",
@@ -295,9 +350,22 @@ fn grounded(target: &Target, done: &v1::GroundResponse, covered: Option<&[Vehicl
     )
 }
 
-fn released(target: &Target, done: &v1::GroundResponse) -> String {
+/// `ended`: whether an order was in force for it, where that is known.
+fn released(target: &Target, done: &v1::GroundResponse, ended: Option<bool>) -> String {
     let (whom, counts) = (whom(target, done), counts(done));
-    format!("Ground order ended for {whom}: {counts}. Vehicles that should fly take off (`skein watch`).")
+    match ended {
+        Some(true) => {
+            format!("Ground order ended for {whom}: {counts}. Vehicles that should fly take off (`skein watch`).")
+        }
+        Some(false) => {
+            format!("No ground order was in force for {whom}: nothing was changed (`kubectl get groundorders`).")
+        }
+        None => {
+            format!(
+                "No ground order holds {whom} any more: {counts}. Vehicles that should fly take off (`skein watch`)."
+            )
+        }
+    }
 }
 
 #[cfg(test)]
@@ -329,6 +397,21 @@ mod tests {
             all.contains("all Swarms and Drones: 0 Drones") && all.ends_with("`skein release --all`."),
             "{all}"
         );
+    }
+
+    #[test]
+    fn a_release_claims_no_more_than_is_known() {
+        let target = Target::Swarm(v1::SwarmTarget {
+            namespace: "field".into(),
+            name: "alpha".into(),
+        });
+        let text = |ended| released(&target, &v1::GroundResponse::default(), ended);
+        assert!(text(Some(true)).starts_with("Ground order ended for Swarm field/alpha: 0 Drones"));
+        assert_eq!(
+            text(Some(false)),
+            "No ground order was in force for Swarm field/alpha: nothing was changed (`kubectl get groundorders`)."
+        );
+        assert!(text(None).starts_with("No ground order holds Swarm field/alpha any more: 0 Drones"));
     }
 
     #[test]
@@ -435,6 +518,6 @@ mod tests {
             unknown(&drone, &[holding("a")]),
             "there is no Swarm default/a; nothing was done. Drone default/a is given as --drone default/a"
         );
-        assert!(unknown(&target, &[]).ends_with("no Swarm has Drones; see `kubectl get swarms -A`"));
+        assert!(unknown(&target, &[]).ends_with("No Swarm has Drones; see `kubectl get swarms -A`"));
     }
 }

@@ -17,6 +17,7 @@ pub mod fleet_api;
 pub mod ground;
 pub mod interrupt;
 pub mod kill;
+pub mod labels;
 pub mod live;
 pub mod log;
 pub mod logs;
@@ -42,7 +43,7 @@ pub mod vehicle;
 pub mod watch;
 
 use args::{Cli, Command, WhereArgs};
-use clap::{CommandFactory, FromArgMatches};
+use clap::FromArgMatches;
 use failure::Failure;
 use output::Output;
 use server_choice::Environment;
@@ -80,13 +81,11 @@ pub fn main() -> ExitCode {
 fn called() -> (bool, clap::Command) {
     let program = std::env::args_os().next().map(PathBuf::from);
     let stem = program.as_deref().and_then(Path::file_stem);
+    let command = args::command();
     if stem.is_some_and(|stem| stem == "kubectl-skein") {
-        (
-            true,
-            Cli::command().bin_name("kubectl skein").display_name("kubectl skein"),
-        )
+        (true, command.bin_name("kubectl skein").display_name("kubectl skein"))
     } else {
-        (false, Cli::command())
+        (false, command)
     }
 }
 
@@ -127,7 +126,8 @@ fn run(cli: Cli, is_plugin: bool) -> Result<(), Failure> {
         Command::Release(mut args) => {
             let route = chosen(&args.place)?;
             args.default_namespace(namespace, || route.default_namespace())?;
-            ask()?.block_on(ground::release(&route, &args))
+            let named = named_kubeconfig(args.place.clone().or(before.clone()), &environment());
+            ask()?.block_on(ground::release(&route, &args, named))
         }
         Command::Resume(mut args) => {
             let route = chosen(&args.place)?;
@@ -178,7 +178,7 @@ fn run(cli: Cli, is_plugin: bool) -> Result<(), Failure> {
         }
         Command::Completion { shell } => {
             let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Cli::command(), "skein", &mut script);
+            clap_complete::generate(shell, &mut args::command(), "skein", &mut script);
             Ok(std::io::stdout().write_all(&script)?)
         }
     }

@@ -19,6 +19,7 @@ pub mod guard;
 mod json_answer;
 pub mod orders;
 pub mod reading;
+mod redirect;
 pub mod serve;
 pub mod shapes;
 pub mod vehicles;
@@ -42,6 +43,7 @@ use confirmations::Confirmations;
 use document::About;
 use guard::Guard;
 use reading::ObjectsSnapshot;
+use redirect::Redirect;
 use serve::App;
 use std::io::IsTerminal;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -77,17 +79,24 @@ pub async fn run(route: Route, args: MapArgs, named: Option<Choice>) -> Result<(
          The address is good once; another tab or browser needs another `skein map`. Ctrl-C ends it, and touches nothing that flies.",
         map.address
     ));
-    if !args.no_browser
-        && let Err(why) = browser(&map.address)
-    {
-        terminal::line(&format!(
-            "No browser could be opened ({why}): open the address yourself."
-        ));
+    let mut redirect = None;
+    if !args.no_browser {
+        match browser(&map.guard) {
+            Ok(opened) => redirect = Some(opened),
+            Err(why) => terminal::line(&format!(
+                "No browser could be opened ({why}): open the address yourself."
+            )),
+        }
     }
-    tokio::select! {
-        () = interrupt.in_order.cancelled() => map.end().await,
-        _ = map.tasks.join_next() => {
-            Err(Failure::Failed("a part of skein map has failed; the fleet is not touched by that".to_owned()))
+    let used = map.guard.used();
+    loop {
+        tokio::select! {
+            () = interrupt.in_order.cancelled() => return map.end().await,
+            _ = map.tasks.join_next() => {
+                return Err(Failure::Failed("a part of skein map has failed; the fleet is not touched by that".to_owned()));
+            }
+            // The file with the token goes with the token.
+            () = used.cancelled(), if redirect.is_some() => redirect = None,
         }
     }
 }
@@ -130,6 +139,7 @@ pub async fn beside(route: Route, named: Option<Choice>) -> Option<ServedMap> {
 pub struct ServedMap {
     /// With the token that is good once.
     address: String,
+    guard: Arc<Guard>,
     tasks: JoinSet<()>,
     orders: TaskTracker,
     ending: CancellationToken,
@@ -203,9 +213,10 @@ impl ServedMap {
             given: orders.clone(),
             ending: ending.clone(),
         });
-        tasks.spawn(serve::serve(listener, guard, app));
+        tasks.spawn(serve::serve(listener, Arc::clone(&guard), app));
         Ok(Self {
             address,
+            guard,
             tasks,
             orders,
             ending,
@@ -233,10 +244,13 @@ async fn bind(port: u16) -> Result<TcpListener, Failure> {
     })
 }
 
-fn browser(address: &str) -> Result<(), String> {
+/// Opens a browser by a file that leads it here: every user of this machine can read the arguments of a process, and so the token in them.
+fn browser(guard: &Guard) -> Result<Redirect, String> {
     let shows = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     if cfg!(target_os = "linux") && !shows("DISPLAY") && !shows("WAYLAND_DISPLAY") {
         return Err("this session has no screen".to_owned());
     }
-    open::that_detached(address).map_err(|why| why.to_string())
+    let redirect = Redirect::to(&guard.address_from_a_file()).map_err(|why| why.to_string())?;
+    open::that_detached(redirect.path()).map_err(|why| why.to_string())?;
+    Ok(redirect)
 }

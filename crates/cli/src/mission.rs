@@ -6,6 +6,7 @@ mod geojson;
 pub mod import;
 pub(crate) mod manifest;
 pub(crate) mod preview;
+mod yaml;
 
 use crate::args::import::Kind;
 use crate::args::mission::{ExportArgs, FileFormat, ImportArgs, MissionArgs, MissionCommand};
@@ -37,10 +38,13 @@ pub fn run(args: &MissionArgs) -> Result<(), Failure> {
 /// How a Mission is, and the condition that says why.
 pub fn state(status: &MissionStatus) -> (&'static str, Option<&Condition>) {
     let of = |kind| status.conditions.iter().find(|condition| condition.type_ == kind);
-    let ended = ["Failed", "Complete", "Suspended"].into_iter().find_map(|kind| {
-        let found = of(kind).filter(|condition| condition.status == "True")?;
-        Some((kind, Some(found)))
-    });
+    // One that failed is stalled, too.
+    let ended = ["Failed", "Complete", "Suspended", "Stalled"]
+        .into_iter()
+        .find_map(|kind| {
+            let found = of(kind).filter(|condition| condition.status == "True")?;
+            Some((kind, Some(found)))
+        });
     ended.unwrap_or_else(|| ("Progressing", of("Progressing")))
 }
 
@@ -106,7 +110,12 @@ fn read(path: &Path) -> Result<String, Failure> {
             path.display()
         )));
     }
-    String::from_utf8(bytes).map_err(|_| Failure::Failed(format!("{} is no text; give a mission file", path.display())))
+    plan_files::text::unicode(&bytes).ok_or_else(|| {
+        let path = path.display();
+        Failure::Failed(format!(
+            "{path} is no text in UTF-8 or UTF-16; give a mission file, or convert it: iconv -f ENCODING -t UTF-8 {path}"
+        ))
+    })
 }
 
 /// The name of a file as the name of an object.

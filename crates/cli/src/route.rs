@@ -47,6 +47,24 @@ impl Route {
             Self::Plain(_) | Self::Files { .. } | Self::Station { .. } => None,
         }
     }
+
+    /// What a person can do where nothing answers at its end, which is not to name again what was named.
+    #[must_use]
+    pub const fn advice(&self) -> &'static str {
+        match self {
+            Self::Plain(_) | Self::Files { .. } | Self::Cluster { server: Some(_), .. } => {
+                "does a coordinator run there? Correct --server (or SKEIN_SERVER), or leave it out for the ground station of this machine or \
+                 the cluster of the kubeconfig"
+            }
+            Self::Station { .. } => {
+                "start the ground station again with `skein up`, or name another coordinator with --server, --station or --context"
+            }
+            Self::Cluster { server: None, .. } => {
+                "see whether its Pods run (`kubectl get pods -n skein-system`), or name another coordinator with --server, --station or \
+                 --context"
+            }
+        }
+    }
 }
 
 impl fmt::Display for Route {
@@ -59,5 +77,28 @@ impl fmt::Display for Route {
             } => server.fmt(f),
             Self::Cluster { choice, server: None } => choice.fmt(f),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_nothing_answers_a_person_is_not_told_to_name_what_was_named() {
+        let server: ServerUrl = "http://127.0.0.1:1".parse().unwrap();
+        let named = Route::Plain(server.clone()).advice();
+        assert!(
+            named.contains("Correct --server") && named.contains("leave it out"),
+            "{named}"
+        );
+        let choice = cluster::Choice::default();
+        let forwarded = Route::Cluster {
+            choice: choice.clone(),
+            server: Some(server),
+        };
+        assert_eq!(forwarded.advice(), named);
+        let cluster = Route::Cluster { choice, server: None };
+        assert!(cluster.advice().contains("name another coordinator with --server"));
     }
 }

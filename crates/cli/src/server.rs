@@ -203,7 +203,11 @@ impl Server {
             _ if status.source().is_some() => match root_cause(status) {
                 // A certificate is refused only once the handshake is over for us (RFC 8446, 4.4.2.4).
                 why if why.contains("received fatal alert") => Failure::Failed(dial::refused(&why)),
-                why => Failure::Unreachable { server, why },
+                why => Failure::Unreachable {
+                    server,
+                    why,
+                    advice: self.route.advice(),
+                },
             },
             Code::Unavailable => Failure::NotReady {
                 server,
@@ -212,6 +216,7 @@ impl Server {
             Code::DeadlineExceeded | Code::Cancelled => Failure::Unreachable {
                 server,
                 why: format!("no answer within {} s", ANSWER.as_secs()),
+                advice: self.route.advice(),
             },
             Code::Unauthenticated => Failure::Failed(format!(
                 "the coordinator does not know who you are: {}",

@@ -8,7 +8,7 @@ pub mod messages;
 pub mod no_pause;
 
 use crate::args::{LogFormat, UpArgs};
-use crate::data_dir::{DataDir, write_private};
+use crate::data_dir::{DataDir, try_flight_logs, write_private};
 use crate::failure::Failure;
 use crate::fleet_api::Source;
 use crate::interrupt::Interrupt;
@@ -40,6 +40,7 @@ pub async fn run(args: UpArgs) -> Result<(), Failure> {
     if !args.api_listen.ip().is_loopback() {
         return Err(Failure::Usage(messages::only_for_this_machine(args.api_listen)));
     }
+    try_flight_logs(args.agents.flight_log_dir.as_deref())?;
     let folder = match &args.data_dir {
         Some(folder) => folder.clone(),
         None => DataDir::usual()?,

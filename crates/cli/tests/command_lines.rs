@@ -49,6 +49,36 @@ fn a_flag_that_makes_no_sense_is_named_with_what_to_write_instead() {
         (vec!["demo", "--drones", "0"], ["--drones", "1..=200"]),
         (vec!["demo", "--drones", "201"], ["--drones", "1..=200"]),
         (vec!["demo", "--altitude", "500"], ["--altitude", "from 1 to 120"]),
+        (vec!["demo", "--altitude", "-40"], ["--altitude", "from 1 to 120"]),
+        (vec!["demo", "--drones", "-1"], ["--drones", "1..=200"]),
+        (
+            vec!["import", "a.kml", "--spacing", "-4"],
+            ["--spacing", "from 1 to 1000"],
+        ),
+        (
+            vec!["mission", "preview", "a.yaml", "--vehicles", "-3"],
+            ["--vehicles", "1..=100"],
+        ),
+        (
+            vec!["mission", "preview", "a.yaml", "--flying-time", "-2.5"],
+            ["--flying-time", "from 1 to 1440"],
+        ),
+        (
+            vec!["demo", "--flight-log-dir", "/proc/none"],
+            ["--flight-log-dir /proc/none", "name a folder that you may write"],
+        ),
+        (
+            vec!["up", "--data-dir", "/proc/none", "--flight-log-dir", "/proc/logs"],
+            ["--flight-log-dir /proc/logs", "name a folder that you may write"],
+        ),
+        (
+            vec!["import", "a.param", "--vehicles", "my team=red"],
+            ["no label can have the key \"my team\"", "63 letters"],
+        ),
+        (
+            vec!["--server", "https://127.0.0.1:1", "status"],
+            ["cannot use the kubeconfig", "--server-ca with --client-cert"],
+        ),
         (vec!["demo", "--speedup", "0"], ["--speedup", "from 0.5 to 20"]),
         // Its heartbeats would be 10 s apart, and it could never be flown.
         (vec!["demo", "--speedup", "0.1"], ["--speedup", "from 0.5 to 20"]),
@@ -145,6 +175,16 @@ fn without_a_station_and_a_kubeconfig_no_coordinator_is_guessed() {
         );
         assert_eq!(text.trim_end().lines().count(), 1, "{text}");
     }
+}
+
+#[test]
+fn where_nothing_answers_one_who_named_the_server_is_not_told_to_name_it() {
+    let (code, text) = refusal(&["--server", "http://127.0.0.1:1", "status"]);
+    assert_eq!(code, Some(3));
+    assert!(
+        text.contains("Correct --server") && !text.contains("Say which one"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -95,6 +95,9 @@ impl Fleet for Coordinator {
         self.0.record("list", &selector, &namespace);
         let mut vehicles = self.0.fleet.borrow().clone()?;
         vehicles.retain(|v| namespace.is_empty() || v.drone_namespace == namespace);
+        if let Some(mission) = selector.strip_prefix("skein.dev/mission=") {
+            vehicles.retain(|v| v.drone_name.starts_with(&format!("{mission}-")));
+        }
         Ok(Response::new(v1::ListResponse { vehicles }))
     }
 
@@ -357,7 +360,7 @@ fn ground_and_release_give_the_order_once_and_say_what_was_done() {
     assert_eq!(coordinator.skein(&["ground", "--all"]).status.code(), Some(0));
     let release = coordinator.skein(&["release", "alpha"]);
     assert!(
-        stdout(&release).starts_with("Ground order ended for Swarm default/alpha"),
+        stdout(&release).starts_with("No ground order holds Swarm default/alpha any more"),
         "{}",
         stdout(&release)
     );
@@ -421,7 +424,7 @@ fn a_selector_is_passed_on_unchanged_and_its_answer_is_printed() {
     );
     let partly = coordinator.skein(&["release", "-l", "team!=red"]);
     assert_eq!(partly.status.code(), Some(1));
-    assert!(stdout(&partly).starts_with("Ground order ended for Swarm field/alpha"));
+    assert!(stdout(&partly).starts_with("No ground order holds Swarm field/alpha any more"));
     assert_eq!(
         stderr(&partly),
         "skein: 1 of what is selected NOT released: Swarm field/bravo: you may not\n"
@@ -505,6 +508,26 @@ fn an_unknown_swarm_is_exit_code_1_and_those_that_exist_are_listed() {
         stderr(&output),
         "skein: there is no Swarm default/alhpa; nothing was done. Swarms with Drones: default/alpha, field/bravo\n"
     );
+    assert!(coordinator.orders().is_empty());
+}
+
+#[test]
+fn one_who_names_a_mission_is_told_how_its_drones_are_named() {
+    let mut fleet = two();
+    fleet[0].drone_namespace = "field".into();
+    fleet[0].drone_name = "survey-0".into();
+    let coordinator = coordinator(fleet);
+    for verb in ["ground", "release"] {
+        let output = coordinator.skein(&[verb, "field/survey"]);
+        assert_eq!(output.status.code(), Some(1));
+        assert_eq!(
+            stderr(&output),
+            format!(
+                "skein: there is no Swarm field/survey; nothing was done. Mission field/survey flies 1 Drone: give the order to its \
+                 Drones with `skein {verb} -l 'skein.dev/mission=survey' -n field`\n"
+            )
+        );
+    }
     assert!(coordinator.orders().is_empty());
 }
 
@@ -658,4 +681,62 @@ fn a_reader_that_closes_its_end_is_no_failure() {
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""));
     assert!(line.starts_with("NAMESPACE"));
+}
+
+/// Waits until there is something.
+fn soon<T>(what: &str, look: impl Fn() -> Option<T>) -> T {
+    let until = Instant::now() + Duration::from_secs(30);
+    loop {
+        match look() {
+            Some(found) => return found,
+            None => assert!(Instant::now() < until, "{what}"),
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn no_process_has_the_token_of_the_map_in_its_arguments_and_the_file_with_it_is_the_owners_and_ends() {
+    use std::os::unix::fs::PermissionsExt as _;
+    if map_page::missing().is_some() {
+        // Built without the page there is no map; releases are never built so.
+        return;
+    }
+    let coordinator = coordinator(two());
+    let folder = tempfile::tempdir().unwrap();
+    let (opener, opened) = (folder.path().join("xdg-open"), folder.path().join("opened"));
+    let script = format!(
+        "#!/bin/sh\nprintf '%s' \"$*\" > '{0}.new'\nmv '{0}.new' '{0}'\n",
+        opened.display()
+    );
+    std::fs::write(&opener, script).unwrap();
+    std::fs::set_permissions(&opener, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:/usr/bin:/bin", folder.path().display());
+    let mut map = command(&coordinator.url, &["map"])
+        .env("PATH", path)
+        .env("DISPLAY", ":99")
+        .env("TMPDIR", folder.path())
+        .env("HOME", folder.path())
+        .env_remove("KUBECONFIG")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let arguments = soon("the browser is opened", || std::fs::read_to_string(&opened).ok());
+    assert!(
+        !arguments.contains("token") && !arguments.contains("http"),
+        "{arguments}"
+    );
+    let file = std::path::Path::new(&arguments);
+    let mode = |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(file), mode(file.parent().unwrap())), (0o600, 0o700));
+    let page = std::fs::read_to_string(file).unwrap();
+    assert!(
+        page.contains("url=http://127.0.0.1:") && page.contains("#token="),
+        "{page}"
+    );
+    let pid = nix::unistd::Pid::from_raw(i32::try_from(map.id()).unwrap());
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGINT).unwrap();
+    assert!(map.wait().unwrap().success());
+    assert!(!file.exists(), "it is left behind");
 }

@@ -114,6 +114,79 @@ fn a_plan_becomes_a_mission_and_a_geofence_and_rally_points_are_said() {
 }
 
 #[test]
+fn files_are_written_all_or_none() {
+    let folder = Folder::new();
+    let file = folder.file("field.plan", whole_plan());
+    let out = folder.0.path().join("out");
+    std::fs::create_dir(&out).unwrap();
+    // The second of the two is in the way.
+    let other = out.join("geofence-field-fence.yaml");
+    std::fs::write(&other, "other").unwrap();
+    let refused = skein(&["import", &file, "--output", &out.to_string_lossy()]);
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(
+        said.contains("geofence-field-fence.yaml") && said.contains("no file was written"),
+        "{said}"
+    );
+    assert_eq!(refused.stdout, b"");
+    assert!(!out.join("mission-field.yaml").exists());
+    assert_eq!(std::fs::read_to_string(&other).unwrap(), "other");
+    std::fs::remove_file(&other).unwrap();
+    let bad = folder.file("bad.plan", "{");
+    let refused = skein(&["import", &file, &bad, "--output", &out.to_string_lossy()]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert_eq!(std::fs::read_dir(&out).unwrap().count(), 0);
+}
+
+#[test]
+fn an_option_that_fits_none_of_the_files_is_refused() {
+    let folder = Folder::new();
+    let plan = folder.file("field.plan", whole_plan());
+    let parameters = folder.file("a.param", "WPNAV_SPEED,500\n");
+    let (plan, parameters) = (plan.as_str(), parameters.as_str());
+    for (args, option) in [
+        (
+            vec![plan, "--altitude", "40"],
+            "--altitude is for areas of a map that become surveys",
+        ),
+        (vec![plan, "--as", "survey"], "--as is for areas of a map"),
+        (vec![plan, "--autopilot", "px4"], "--autopilot is for a parameter file"),
+        (vec![plan, "--only", "RTL"], "--only is for a parameter file"),
+        (
+            vec![plan, "--kind", "mission", "--vehicles", "a=b"],
+            "--vehicles is for what becomes a Geofence",
+        ),
+        (
+            vec![plan, "--kind", "geofence", "--keep-items"],
+            "--keep-items is for a mission",
+        ),
+        (
+            vec![parameters, "--autopilot", "ardupilot", "--leave-out"],
+            "--leave-out is for a mission",
+        ),
+        (
+            vec![parameters, "--autopilot", "ardupilot", "--spacing", "10"],
+            "--spacing is for areas",
+        ),
+    ] {
+        let (code, said) = refused(&args);
+        assert_eq!(code, Some(2), "{args:?}: {said}");
+        assert!(
+            said.contains(option) && said.contains("leave it out"),
+            "{args:?}: {said}"
+        );
+    }
+    let (code, said) = refused(&[plan, "--vehicles", "a=b", "--vehicles", "a=c"]);
+    assert!(code == Some(2) && said.contains("--vehicles names a twice"), "{said}");
+    let (documents, _) = imported(&[plan, parameters, "--autopilot", "ardupilot", "--leave-out"]);
+    assert_eq!(documents.len(), 3, "each option fits one of them");
+    let (code, said) = refused(&[parameters, "--kind", "geofence"]);
+    assert_eq!(code, Some(1));
+    assert!(said.contains("nothing was made"), "{said}");
+}
+
+#[test]
 fn items_of_a_gimbal_are_kept_and_camera_setup_is_left_out() {
     let folder = Folder::new();
     let items = [
@@ -308,4 +381,13 @@ fn an_object_that_is_too_large_for_an_annotation_is_said() {
         said.contains("ConfigMap long has ") && said.contains("kubectl apply --server-side"),
         "{said}"
     );
+}
+
+#[test]
+fn an_area_at_0_0_is_doubted() {
+    let folder = Folder::new();
+    let area = r#"{"type":"Polygon","coordinates":[[[0,0],[0,0.001],[0.001,0.001],[0,0]]]}"#;
+    let file = folder.file("z.geojson", area);
+    let (_, said) = imported(&[&file, "--as", "survey", "--altitude", "40", "--spacing", "10"]);
+    assert!(said.contains("of Mission z is at latitude 0, longitude 0"), "{said}");
 }

@@ -290,3 +290,88 @@ fn what_is_wrong_is_said_with_what_to_do() {
     let (_, said) = refusal(&["preview", &folder.file("from.yaml", from)]);
     assert!(said.contains("no ConfigMap b with key c"), "{said}");
 }
+
+const ROUTE: &str = "apiVersion: skein.dev/v1alpha1
+kind: Mission
+metadata: {name: field}
+spec:
+  route:
+    waypoints:
+    - {latitudeDegrees: 47.0, longitudeDegrees: 8.0, altitudeMeters: 20}
+    - {latitudeDegrees: 47.001, longitudeDegrees: 8.0, altitudeMeters: 20}
+";
+
+#[test]
+fn a_file_in_utf_16_is_read_and_one_in_neither_is_refused_with_how_to_convert_it() {
+    let folder = Folder::new();
+    let path = folder.0.path().join("field.yaml");
+    let bytes = "\u{feff}".to_owned() + ROUTE;
+    std::fs::write(
+        &path,
+        bytes.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>(),
+    )
+    .unwrap();
+    assert!(printed(&["preview", path.to_str().unwrap()]).contains("Mission field: route"));
+    std::fs::write(&path, b"name: \xe9\n").unwrap();
+    let (code, said) = refusal(&["preview", path.to_str().unwrap()]);
+    assert_eq!(code, Some(1));
+    assert!(
+        said.contains("no text in UTF-8 or UTF-16") && said.contains("iconv -f"),
+        "{said}"
+    );
+}
+
+#[test]
+fn what_is_wrong_with_a_file_is_one_line_in_its_own_words() {
+    let folder = Folder::new();
+    for (text, part) in [
+        (
+            ROUTE.replace("altitudeMeters: 20}", "altitudeMeters: 20, altitudeMeters: 30}"),
+            "cannot be read as YAML at line 7, column ",
+        ),
+        (
+            "apiVersion: skein.dev/v1alpha1\nkind: Mission\nmetadata: {name: a}\nspec: {}\n".to_owned(),
+            "skein: Mission a: a Mission needs exactly one of spec.route",
+        ),
+        (
+            "apiVersion: skein.dev/v1alpha1\nkind: Mission\nmetadata: {name: a}\n".to_owned(),
+            "skein: Mission a: spec: Required value\n",
+        ),
+        (
+            ROUTE.replace("spec:\n", "spec:\n  nodeSelector: {site: north field}\n"),
+            "Mission field: spec.nodeSelector: no label can have the value \"north field\"",
+        ),
+    ] {
+        let (code, said) = refusal(&["preview", &folder.file("a.yaml", &text)]);
+        assert_eq!(code, Some(1), "{said}");
+        assert!(said.contains(part), "{said}");
+        assert!(!said.contains("<nil>") && !said.contains("olicy"), "{said}");
+        assert_eq!(said.lines().count(), 1, "{said}");
+    }
+}
+
+#[test]
+fn a_place_at_0_0_is_doubted_whether_it_can_be_planned_or_not() {
+    let folder = Folder::new();
+    let doubt = "spec.route.waypoints[1] is at latitude 0, longitude 0";
+    let one = ROUTE.replace("47.001", "0");
+    let one = one.replace(
+        "latitudeDegrees: 0, longitudeDegrees: 8.0",
+        "latitudeDegrees: 0, longitudeDegrees: 0",
+    );
+    let (_, said) = refusal(&["preview", &folder.file("one.yaml", &one)]);
+    assert!(said.contains(doubt), "{said}");
+    let both = one.replace(
+        "latitudeDegrees: 47.0, longitudeDegrees: 8.0",
+        "latitudeDegrees: 0, longitudeDegrees: 0",
+    );
+    let said = printed(&["preview", &folder.file("both.yaml", &both)]);
+    assert!(
+        said.contains("spec.route.waypoints[0] is at latitude 0, longitude 0"),
+        "{said}"
+    );
+    let fine = folder.file("fine.yaml", ROUTE);
+    let (_, said) = refusal(&["preview", &fine, "--start", "0,0"]);
+    assert!(said.contains("--start is at latitude 0, longitude 0"), "{said}");
+    assert!(!printed(&["preview", &fine]).contains("NOTE"));
+}

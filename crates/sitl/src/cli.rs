@@ -13,6 +13,7 @@ pub use places::{Home, LinkSpec};
 pub use port::PortKind;
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use clap::{Parser, ValueEnum};
@@ -41,10 +42,10 @@ pub struct Args {
     #[arg(long, value_enum, value_delimiter = ',')]
     pub firmware: Vec<FirmwareKind>,
     /// Simulated seconds per real second
-    #[arg(long, default_value_t = 1.0)]
+    #[arg(long, allow_negative_numbers = true, default_value_t = 1.0)]
     pub speedup: f64,
     /// The same until a vehicle's estimator has a position for the first time, as it needs for a flight (default: as --speedup)
-    #[arg(long)]
+    #[arg(long, allow_negative_numbers = true)]
     pub boot_speedup: Option<f64>,
     /// Endpoints of the vehicles: pty:FOLDER, udp:HOST:PORT or tcp:HOST:PORT (PORT is the first vehicle's, then counted
     /// up); none: no endpoint
@@ -57,7 +58,7 @@ pub struct Args {
     #[arg(long, value_delimiter = ',')]
     pub names: Vec<String>,
     /// MAVLink system id of the first vehicle; the next ones count up
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, allow_negative_numbers = true, default_value_t = 1)]
     pub system_id_base: u16,
     /// All vehicles have the system id of the first, as autopilots have that nobody has set up
     #[arg(long)]
@@ -66,22 +67,22 @@ pub struct Args {
     #[arg(long)]
     pub wire_log: Option<PathBuf>,
     /// Battery drain while armed: PERCENT, or NAME=PERCENT for one vehicle
-    #[arg(long, value_delimiter = ',')]
+    #[arg(long, value_delimiter = ',', allow_negative_numbers = true)]
     pub battery_percent_per_minute: Vec<String>,
     /// Battery at boot: PERCENT, or NAME=PERCENT for one vehicle
-    #[arg(long, value_delimiter = ',')]
+    #[arg(long, value_delimiter = ',', allow_negative_numbers = true)]
     pub initial_battery: Vec<String>,
     /// How much too high a vehicle's receiver reports altitudes above mean sea level, at home as in flight: METERS, or NAME=METERS for one vehicle
     #[arg(long, value_delimiter = ',', allow_hyphen_values = true)]
     pub gps_altitude_offset: Vec<String>,
     /// How far the estimate of a vehicle's place wanders over ground in the air: METERS, or NAME=METERS for one vehicle
-    #[arg(long, value_delimiter = ',')]
+    #[arg(long, value_delimiter = ',', allow_negative_numbers = true)]
     pub gps_wander: Vec<String>,
     /// What a vehicle's receiver reports as its accuracy over ground (0: not known): METERS, or NAME=METERS for one vehicle
-    #[arg(long, value_delimiter = ',')]
+    #[arg(long, value_delimiter = ',', allow_negative_numbers = true)]
     pub gps_horizontal_accuracy: Vec<String>,
     /// The same in altitude: METERS, or NAME=METERS for one vehicle
-    #[arg(long, value_delimiter = ',')]
+    #[arg(long, value_delimiter = ',', allow_negative_numbers = true)]
     pub gps_vertical_accuracy: Vec<String>,
     /// Parameters of all vehicles: NAME=NUMBER
     #[arg(long, value_delimiter = ',', allow_hyphen_values = true)]
@@ -181,7 +182,8 @@ impl Args {
             });
         }
         let drain = PerVehicle::parse("--battery-percent-per-minute", &self.battery_percent_per_minute, &names)?;
-        let charge = PerVehicle::parse("--initial-battery", &self.initial_battery, &names)?;
+        let flag = "--initial-battery";
+        let charge = PerVehicle::parse_from(0.0..=100.0, flag, &self.initial_battery, &names)?;
         let receivers = self.receivers(&names)?;
         for name in &self.never_ready {
             known_name("--never-ready", name, &names)?;
@@ -226,7 +228,7 @@ impl Args {
         let parse = |flag, values| PerVehicle::parse(flag, values, names);
         let flag = "--gps-altitude-offset";
         Ok(Receivers {
-            altitude_offset: PerVehicle::parse_from(f64::MIN, flag, &self.gps_altitude_offset, names)?,
+            altitude_offset: PerVehicle::parse_from(f64::MIN..=f64::MAX, flag, &self.gps_altitude_offset, names)?,
             wander: parse("--gps-wander", &self.gps_wander)?,
             horizontal: parse("--gps-horizontal-accuracy", &self.gps_horizontal_accuracy)?,
             vertical: parse("--gps-vertical-accuracy", &self.gps_vertical_accuracy)?,
@@ -315,11 +317,16 @@ struct PerVehicle {
 
 impl PerVehicle {
     fn parse(flag: &'static str, values: &[String], names: &[String]) -> Result<Self, ArgsError> {
-        Self::parse_from(0.0, flag, values, names)
+        Self::parse_from(0.0..=f64::MAX, flag, values, names)
     }
 
-    /// The same where numbers may be as low as `least`.
-    fn parse_from(least: f64, flag: &'static str, values: &[String], names: &[String]) -> Result<Self, ArgsError> {
+    /// The same where numbers are within `range`.
+    fn parse_from(
+        range: RangeInclusive<f64>,
+        flag: &'static str,
+        values: &[String],
+        names: &[String],
+    ) -> Result<Self, ArgsError> {
         let mut parsed = Self {
             all: None,
             named: BTreeMap::new(),
@@ -328,13 +335,18 @@ impl PerVehicle {
             let wrong = || ArgsError::BadNumber {
                 flag,
                 value: value.clone(),
+                range: match (*range.start(), *range.end()) {
+                    (f64::MIN, f64::MAX) => "a number".to_owned(),
+                    (least, f64::MAX) => format!("a number from {least} up"),
+                    (least, most) => format!("a number from {least} to {most}"),
+                },
             };
             let (name, number) = match value.split_once('=') {
                 Some((name, number)) => (Some(name), number),
                 None => (None, value.as_str()),
             };
             let number: f64 = number.parse().map_err(|_| wrong())?;
-            if !number.is_finite() || number < least {
+            if !range.contains(&number) {
                 return Err(wrong());
             }
             match name {
@@ -411,6 +423,21 @@ mod tests {
             (plans[0].config.battery_percent, plans[1].config.battery_percent),
             (80.0, 20.0)
         );
+    }
+
+    #[test]
+    fn a_charge_that_no_battery_has_is_refused_with_the_range() {
+        for value in ["500", "-5", "b=100.5", "NaN"] {
+            let refused = vehicles(&["--names", "a,b", "--initial-battery", value])
+                .unwrap_err()
+                .to_string();
+            let said =
+                format!("--initial-battery: `{value}` is not a number from 0 to 100; write NUMBER or NAME=NUMBER");
+            assert_eq!(refused, said);
+        }
+        let refused = vehicles(&["--gps-wander", "-1"]).unwrap_err().to_string();
+        assert!(refused.contains("is not a number from 0 up"), "{refused}");
+        assert!(vehicles(&["--gps-altitude-offset", "-3"]).is_ok());
     }
 
     #[test]

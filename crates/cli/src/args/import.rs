@@ -99,6 +99,7 @@ fn spacing(text: &str) -> Result<f64, String> {
 
 fn label(text: &str) -> Result<(String, String), String> {
     let pair = text.split_once('=').filter(|(key, _)| !key.is_empty());
-    pair.map(|(key, value)| (key.to_owned(), value.to_owned()))
-        .ok_or_else(|| "give KEY=VALUE, such as team=red".to_owned())
+    let (key, value) = pair.ok_or_else(|| "give KEY=VALUE, such as team=red".to_owned())?;
+    crate::labels::possible(key, value)?;
+    Ok((key.to_owned(), value.to_owned()))
 }

@@ -1,7 +1,7 @@
 //! Keys by which a person lets something happen to the simulated vehicles of the demo, where standard input is a terminal.
 //!
-//! Owns: reading single keys, what each does to which vehicle, and charging the batteries of vehicles on the ground. Must not: say
-//! Skein anything: it finds out by its vehicles, as with real ones.
+//! Owns: reading single keys, what each does to which vehicle, charging the batteries of vehicles on the ground, and landing at the end what
+//! pilots have. Must not: say Skein anything: it finds out by its vehicles, as with real ones.
 
 use crate::output::Output;
 use crate::vehicle::Vehicle;
@@ -27,6 +27,12 @@ const TAKEN: ModeNumber = ModeNumber {
 const BACK: ModeNumber = ModeNumber {
     px4: Some((4 << 16) | (3 << 24)),
     ardupilot: Some(4),
+};
+
+/// How a pilot lands a vehicle: Land, which both autopilots have.
+const DOWN: ModeNumber = ModeNumber {
+    px4: Some((4 << 16) | (6 << 24)),
+    ardupilot: Some(9),
 };
 
 /// The charge after the key for a low battery: below the usual reserve of Skein, above the limits of the autopilots themselves.
@@ -224,6 +230,30 @@ pub async fn charge(fleet: watch::Receiver<Vec<Vehicle>>, simulation: Arc<Simula
     }
 }
 
+/// The vehicles in the air that a pilot has, or had without a word of a person since: Skein does not land those.
+pub fn with_pilots(fleet: &[Vehicle]) -> Vec<String> {
+    let flies = |vehicle: &&Vehicle| vehicle.flying == Some(true) || vehicle.truth == "InAir";
+    let is_left = |vehicle: &&Vehicle| {
+        let activity = vehicle.activity.as_deref().unwrap_or_default();
+        activity.starts_with("HandsOff") && activity != "HandsOffAutopilotFailsafe"
+    };
+    let with_pilots = fleet.iter().filter(flies).filter(is_left);
+    with_pilots.map(|vehicle| vehicle.node.clone()).collect()
+}
+
+/// Has the pilots of such vehicles land them, each once, for as long as this is awaited.
+pub async fn land_by_pilots(fleet: watch::Receiver<Vec<Vehicle>>, simulation: Arc<Simulation>) {
+    let mut told = BTreeSet::new();
+    loop {
+        for node in with_pilots(&fleet.borrow()) {
+            if !told.contains(&node) && simulation.inject(&node, What::Sudden(Sudden::Mode(DOWN))) {
+                told.insert(node);
+            }
+        }
+        sleep(Duration::from_secs(1)).await;
+    }
+}
+
 /// The next charge of a vehicle that can be charged.
 fn charged(vehicle: &Vehicle) -> Option<(String, u32)> {
     let percent = vehicle.battery_percent.filter(|percent| *percent < 100)?;
@@ -274,6 +304,18 @@ mod tests {
         assert_eq!(charged(&full).unwrap().1, 100);
         full.battery_percent = Some(100);
         assert_eq!(charged(&full), None);
+    }
+
+    #[test]
+    fn at_the_end_pilots_land_what_skein_does_not() {
+        let fleet = [
+            vehicle("a", "InAir", "HandsOffOtherMode"),
+            vehicle("b", "InAir", "HandsOffTakenOver"),
+            vehicle("c", "InAir", "HandsOffAutopilotFailsafe"),
+            vehicle("d", "InAir", "Holding"),
+            vehicle("e", "Disarmed", "HandsOffFlightOver"),
+        ];
+        assert_eq!(with_pilots(&fleet), ["a", "b"]);
     }
 
     #[test]

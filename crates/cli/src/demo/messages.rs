@@ -12,6 +12,22 @@ use std::time::Duration;
 /// The end in order begins.
 pub const LANDING: &str = "deleting the Swarm: all land (Ctrl-C again ends at once)";
 
+/// Vehicles that Skein does not land.
+#[must_use]
+pub fn landed_by_pilots(nodes: &[String]) -> String {
+    let named = nodes
+        .iter()
+        .take(NAMED)
+        .map(String::as_str)
+        .collect::<Vec<_>>()
+        .join(", ");
+    let more = match nodes.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("{named}{more}: in the hands of a pilot, whom Skein leaves in command; the pilot lands now")
+}
+
 /// The end at once.
 pub const AT_ONCE: &str = "ended at once; the simulated vehicles are gone with it, wherever they were";
 

@@ -12,6 +12,9 @@ use std::fmt::Write;
 const HEADINGS: [&str; 8] = [
     "LOG", "BEGUN", "LENGTH", "IN AIR", "HIGHEST", "SIZE", "UPLOADED", "NAME",
 ];
+/// So many logs are named to one who has named another.
+const NAMED: usize = 8;
+
 /// Shown only where logs are uploaded.
 const UPLOADED: usize = 6;
 
@@ -86,12 +89,24 @@ pub fn chosen(logs: &[LogFile], named: &[String], all: bool) -> Result<Vec<LogFi
         let short = |text: &str| text.trim_start_matches('0').to_owned();
         let is_it = |log: &&LogFile| log.name == *name || short(number(log)) == short(name);
         let found = logs.iter().find(is_it);
-        found.cloned().ok_or_else(|| {
-            let name = printable(name);
-            Failure::Failed(format!("there is no log {name}; list them with `skein logs`"))
-        })
+        found
+            .cloned()
+            .ok_or_else(|| Failure::Failed(format!("there is no log {}; {}", printable(name), there(logs))))
     };
     named.iter().map(find).collect()
+}
+
+/// Which logs there are.
+fn there(logs: &[LogFile]) -> String {
+    let names: Vec<String> = logs.iter().take(NAMED).map(|log| printable(number(log))).collect();
+    let names = names.join(", ");
+    match logs.len().checked_sub(NAMED) {
+        _ if logs.is_empty() => "there are no logs yet".to_owned(),
+        None | Some(0) => format!("there are: {names}"),
+        Some(more) => {
+            format!("there are: {names}, and {more} older (the same command without --log and --download lists them)")
+        }
+    }
 }
 
 fn begun(log: &LogFile, zone: &TimeZone) -> String {
@@ -178,7 +193,17 @@ LOG        BEGUN                 LENGTH   IN AIR   HIGHEST   SIZE       NAME
         assert_eq!(names(&[], false).unwrap(), ["2"]);
         assert_eq!(names(&["3", "skein-pine-1-1.tlog"], false).unwrap(), ["3", "1"]);
         assert_eq!(names(&[], true).unwrap().len(), 3);
-        assert!(names(&["4"], false).unwrap_err().contains("no log 4"));
+        assert_eq!(
+            names(&["4"], false).unwrap_err(),
+            "there is no log 4; there are: 3, 2, 1"
+        );
+        let many: Vec<_> = (0..20)
+            .map(|number| log(&format!("skein-pine-1-{number}.tlog"), 0))
+            .collect();
+        let why = chosen(&many, &["99".to_owned()], false).unwrap_err().to_string();
+        assert!(why.contains("6, 7, and 12 older"), "{why}");
+        let why = chosen(&[], &["99".to_owned()], false).unwrap_err().to_string();
+        assert_eq!(why, "there is no log 99; there are no logs yet");
         assert_eq!(
             chosen(&logs[..1], &[], false).unwrap().len(),
             1,

@@ -304,7 +304,9 @@ fn mission_entry(mission: &Mission) -> Value {
     if let Some(done) = &status.done {
         entry["done"] = json!(printable(done));
     }
-    if let Some(at) = &status.estimated_completion_time {
+    // What was written while it went on says nothing once it does not.
+    let over = matches!(state, "Complete" | "Failed" | "Stalled");
+    if let Some(at) = status.estimated_completion_time.as_ref().filter(|_| !over) {
         entry["estimatedCompletionAtMs"] = json!(at.0.as_millisecond());
     }
     if let Some(survey) = &spec.survey {

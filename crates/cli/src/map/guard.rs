@@ -7,16 +7,18 @@
 //! | another user of this machine, another program | token of 256 random bits in the fragment of the address, good once; then a session that the page sends in a header. No cookie: a browser sends those to all ports of a host |
 //! | a page elsewhere whose name leads here (DNS rebinding) | `Host` is the address that was printed |
 //! | a page elsewhere that sends requests here | `Origin` and `Sec-Fetch-Site` are this page's own; `POST` needs `Origin` |
+//! | a page elsewhere that leads a browser here | the page is given to a navigation from elsewhere with the door key only, which is in the file that a browser is opened with |
 //! | what gets into this page all the same | `Content-Security-Policy`: scripts, styles and requests of this server only |
 
 use super::json_answer::Json;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
+use tokio_util::sync::CancellationToken;
 
 /// What the page may do: run its own scripts and workers, and ask this server. MapLibre makes images and its worker from blobs.
 pub const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; \
@@ -40,6 +42,15 @@ const HEADERS: [(HeaderName, &str); 8] = [
 
 /// Where a browser says from which site a request comes.
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+/// Whether a browser goes to another page, or asks for something within one.
+const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
+
+/// For which place a browser asks: `document` is the whole of a tab.
+const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
+
+/// The name of the door key in the query of an address.
+const DOOR: &str = "door=";
 
 /// Why a request gets nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -84,13 +95,17 @@ pub struct Guard {
     token: Mutex<Option<String>>,
     /// For the address that is printed; says nothing once the token was used.
     printed: String,
+    /// The door key: admits a navigation from elsewhere, such as from a file, to the page that is the same for everybody.
+    door: String,
+    /// Cancelled once the token was used.
+    used: CancellationToken,
 }
 
 impl Guard {
     /// For a server on this port.
     #[must_use]
     pub fn new(port: u16) -> Self {
-        let (token, session) = (secret(), secret());
+        let (token, session, door) = (secret(), secret(), secret());
         Self {
             host: format!("127.0.0.1:{port}"),
             origin: format!("http://127.0.0.1:{port}"),
@@ -98,6 +113,8 @@ impl Guard {
             // A browser sends a fragment to nobody.
             printed: format!("http://127.0.0.1:{port}/#token={token}"),
             token: Mutex::new(Some(token)),
+            door,
+            used: CancellationToken::new(),
         }
     }
 
@@ -107,7 +124,20 @@ impl Guard {
         self.printed.clone()
     }
 
-    fn admit(&self, method: &Method, path: &str, headers: &HeaderMap) -> Result<(), Refusal> {
+    /// The address with the token and the door key, for a file that leads a browser here.
+    #[must_use]
+    pub fn address_from_a_file(&self) -> String {
+        self.printed.replacen("/#", &format!("/?{DOOR}{}#", self.door), 1)
+    }
+
+    /// Cancelled once the token was used.
+    #[must_use]
+    pub fn used(&self) -> CancellationToken {
+        self.used.clone()
+    }
+
+    fn admit(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
+        let path = uri.path();
         let one = |name: &HeaderName| {
             let mut values = headers.get_all(name).iter();
             match (values.next(), values.next()) {
@@ -125,8 +155,14 @@ impl Guard {
         if origin.is_some_and(|origin| origin != self.origin) || (origin.is_none() && !safe) {
             return Err(Refusal::Foreign);
         }
-        if one(&SEC_FETCH_SITE)?.is_some_and(|site| !matches!(site, "same-origin" | "none")) {
-            return Err(Refusal::Foreign);
+        let is_foreign = one(&SEC_FETCH_SITE)?.is_some_and(|site| !matches!(site, "same-origin" | "none"));
+        if is_foreign {
+            let navigates = one(&SEC_FETCH_MODE)? == Some("navigate") && one(&SEC_FETCH_DEST)? == Some("document");
+            let door = uri.query().and_then(|query| query.strip_prefix(DOOR));
+            let has_key = door.is_some_and(|given| same(given, &self.door));
+            if !(safe && path == "/" && navigates && has_key) {
+                return Err(Refusal::Foreign);
+            }
         }
         // The page itself is the same for everybody, and a browser asks for it without headers of ours.
         let is_page = safe && (path == "/" || path.starts_with("/assets/"));
@@ -148,6 +184,7 @@ impl Guard {
         let mut expected = self.token.lock().unwrap_or_else(PoisonError::into_inner);
         if expected.as_deref().is_some_and(|expected| same(token, expected)) {
             *expected = None;
+            self.used.cancel();
             return Ok(&self.session);
         }
         Err(Refusal::Token)
@@ -156,8 +193,7 @@ impl Guard {
 
 /// Lets a request through, or answers it.
 pub async fn check(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
-    let uri = request.uri();
-    let mut answer = match guard.admit(request.method(), uri.path(), request.headers()) {
+    let mut answer = match guard.admit(request.method(), request.uri(), request.headers()) {
         Ok(()) => next.run(request).await,
         Err(refusal) if request.uri().path().starts_with("/api/") => (
             refusal.status(),

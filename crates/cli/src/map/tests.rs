@@ -27,6 +27,7 @@ const ORIGIN: &str = "http://127.0.0.1:4242";
 
 struct Page {
     router: Router,
+    guard: Arc<Guard>,
     token: String,
     documents: watch::Sender<Arc<Value>>,
 }
@@ -55,7 +56,8 @@ fn page() -> Page {
     };
     let token = guard.address().split_once("token=").unwrap().1.to_owned();
     Page {
-        router: router(guard, Arc::new(app)),
+        router: router(Arc::clone(&guard), Arc::new(app)),
+        guard,
         token,
         documents,
     }
@@ -249,6 +251,56 @@ async fn requests_of_other_pages_get_nothing() {
         page.ask(form.body(Body::empty()).unwrap()).await.status(),
         StatusCode::FORBIDDEN
     );
+}
+
+/// The status of a request as a browser makes it.
+async fn of_browser(page: &Page, path: &str, site: &str, mode: &str, dest: &str) -> StatusCode {
+    let request = get(path)
+        .header("sec-fetch-site", site)
+        .header("sec-fetch-mode", mode)
+        .header("sec-fetch-dest", dest);
+    page.ask(request.body(Body::empty()).unwrap()).await.status()
+}
+
+#[tokio::test]
+async fn a_file_leads_a_browser_to_the_page_with_the_door_key_and_to_nothing_else() {
+    let page = page();
+    let address = page.guard.address_from_a_file();
+    let (path, token) = address.strip_prefix(ORIGIN).unwrap().split_once('#').unwrap();
+    assert_eq!(token, format!("token={}", page.token));
+    assert!(!path.contains(&page.token), "a browser sends the path to the server");
+    // The page itself may be missing in a build without it.
+    let given = |status: StatusCode| status == StatusCode::OK || status == StatusCode::NOT_FOUND;
+    assert!(given(
+        of_browser(&page, path, "cross-site", "navigate", "document").await
+    ));
+    assert!(given(of_browser(&page, "/", "none", "navigate", "document").await));
+    for (path, mode, dest) in [
+        ("/", "navigate", "document"),
+        ("/?door=0", "navigate", "document"),
+        ("/?door=", "navigate", "document"),
+        (path, "navigate", "iframe"),
+        (path, "no-cors", "image"),
+        (path, "cors", "empty"),
+    ] {
+        let status = of_browser(&page, path, "cross-site", mode, dest).await;
+        assert_eq!(status, StatusCode::FORBIDDEN, "{path} {mode} {dest}");
+    }
+    let door = path.trim_start_matches('/');
+    for other in ["/api/feed", "/assets/page.js", "/basemap.pmtiles"] {
+        let status = of_browser(&page, &format!("{other}{door}"), "cross-site", "navigate", "document").await;
+        assert_eq!(status, StatusCode::FORBIDDEN, "{other}");
+    }
+}
+
+#[tokio::test]
+async fn the_token_is_known_to_be_used_once_it_was() {
+    let page = page();
+    let used = page.guard.used();
+    let (status, _) = page.post("", "/api/session", json!({"token": "0"})).await;
+    assert_eq!((status, used.is_cancelled()), (StatusCode::FORBIDDEN, false));
+    page.enter().await;
+    assert!(used.is_cancelled());
 }
 
 #[tokio::test]

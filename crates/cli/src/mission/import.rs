@@ -3,18 +3,20 @@
 //! Owns: which objects a file becomes, and what is said about it. Must not: know a file format (`plan_files` does), judge an object
 //! (`fleet` and the schemas do), or invent what a file does not say.
 
+mod fits;
 mod objects;
 mod plan;
 
 use super::manifest::failed;
 use crate::args::import::{ImportArgs, Kind};
 use crate::failure::Failure;
+use fits::{Nature, Taken};
 use objects::Objects;
 use plan_files::recognize::{self, Contents, LONGEST_AREAS};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::io::{Read as _, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// kubectl apply stores a copy of an object in an annotation, and the API server takes no annotations above 256 KiB, bytes.
 const LARGEST_APPLIED: usize = 240 * 1024;
@@ -34,14 +36,17 @@ struct File<'a> {
 /// What is wrong with a file; nothing is printed then.
 pub fn run(args: &ImportArgs) -> Result<(), Failure> {
     let (mut objects, mut problems, mut reports) = (Objects::default(), Vec::new(), Vec::new());
-    let mut is_usage = true;
+    label_keys_once(args)?;
+    let (mut is_usage, mut taken) = (true, Vec::new());
     for path in &args.files {
         let begun = objects.documents.len();
         let said = objects.notes.len();
         let label = path.display().to_string();
         match one(path, args, &mut objects) {
-            Ok(kind) => {
-                let made: Vec<String> = objects.documents.iter().skip(begun).map(objects::title).collect();
+            Ok((kind, nature)) => {
+                let made = objects.documents.iter().skip(begun);
+                taken.push(Taken::of(nature, made.clone()));
+                let made: Vec<String> = made.map(objects::title).collect();
                 let made = if made.is_empty() {
                     "no object".to_owned()
                 } else {
@@ -73,6 +78,14 @@ pub fn run(args: &ImportArgs) -> Result<(), Failure> {
     let twice = twice(&objects.documents);
     is_usage &= twice.is_empty();
     problems.extend(twice);
+    if problems.is_empty() {
+        let misfits = fits::misfits(args, &taken);
+        problems.extend(misfits);
+    }
+    if problems.is_empty() && objects.documents.is_empty() && !args.check {
+        is_usage = false;
+        problems.push("nothing was made: --kind leaves out all that is in the files".to_owned());
+    }
     if !problems.is_empty() {
         for note in objects.notes.iter().filter(|_| !args.check) {
             writeln!(std::io::stderr(), "skein: {note}")?;
@@ -102,33 +115,80 @@ fn print(args: &ImportArgs, objects: &Objects) -> Result<(), Failure> {
     let cannot =
         |path: &Path, error: &std::io::Error| Failure::Failed(format!("cannot write {}: {error}", path.display()));
     std::fs::create_dir_all(folder).map_err(|error| cannot(folder, &error))?;
+    let mut files = Vec::new();
     for document in &objects.documents {
         let part = |value: &Value| value.as_str().unwrap_or_default().to_lowercase();
-        let path = folder.join(format!(
+        let name = format!(
             "{}-{}.yaml",
             part(&document["kind"]),
             part(&document["metadata"]["name"])
-        ));
-        let file = std::fs::File::create_new(&path);
-        let text = text(document)?;
-        file.and_then(|mut file| file.write_all(text.as_bytes()))
-            .map_err(|error| cannot(&path, &error))?;
+        );
+        files.push((folder.join(name), text(document)?));
+    }
+    if let Err((path, error)) = write_all(&files) {
+        let is_there = error.kind() == std::io::ErrorKind::AlreadyExists;
+        let away = if is_there { "move it away, or " } else { "" };
+        return Err(Failure::Failed(format!(
+            "cannot write {}: {error}; no file was written: {away}name another folder with --output",
+            path.display()
+        )));
+    }
+    for (path, _) in &files {
         writeln!(std::io::stdout(), "{}", path.display())?;
     }
     Ok(())
 }
 
+/// Writes new files: all of them, or none.
+fn write_all(files: &[(PathBuf, String)]) -> Result<(), (PathBuf, std::io::Error)> {
+    let mut made: Vec<&Path> = Vec::new();
+    for (path, text) in files {
+        let written = std::fs::File::create_new(path).and_then(|mut file| {
+            made.push(path);
+            file.write_all(text.as_bytes())
+        });
+        if let Err(error) = written {
+            for path in made {
+                // What is in the way of that is said by the error itself.
+                let _ = std::fs::remove_file(path);
+            }
+            return Err((path.clone(), error));
+        }
+    }
+    Ok(())
+}
+
 /// What a file is, once its objects are made.
-fn one(path: &Path, args: &ImportArgs, objects: &mut Objects) -> Result<&'static str, Failure> {
+fn one(path: &Path, args: &ImportArgs, objects: &mut Objects) -> Result<(&'static str, Nature), Failure> {
     let file = read(path, args.name.as_deref())?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let found = recognize::read(&file.bytes, &name, file.projection.as_deref()).map_err(|error| failed(&error))?;
-    match &found.contents {
-        Contents::Plan(of) => plan::import(&file, of, &found.text, args, objects)?,
-        Contents::Parameters(of) => objects.parameters(&file.name, of, args)?,
-        Contents::Areas(of) => objects.areas(&file.name, of, args)?,
+    let nature = match &found.contents {
+        Contents::Plan(of) => {
+            plan::import(&file, of, &found.text, args, objects)?;
+            Nature::Plan
+        }
+        Contents::Parameters(of) => {
+            objects.parameters(&file.name, of, args)?;
+            Nature::Parameters
+        }
+        Contents::Areas(of) => {
+            objects.areas(&file.name, of, args)?;
+            Nature::Areas
+        }
+    };
+    Ok((found.kind, nature))
+}
+
+/// A key with two values selects nothing.
+fn label_keys_once(args: &ImportArgs) -> Result<(), Failure> {
+    let mut seen = BTreeSet::new();
+    match args.vehicles.iter().find(|(key, _)| !seen.insert(key)) {
+        None => Ok(()),
+        Some((key, _)) => Err(Failure::Usage(format!(
+            "--vehicles names {key} twice, and no Vehicle has two values of one label; import the files once for each"
+        ))),
     }
-    Ok(found.kind)
 }
 
 /// Two objects of one kind and name would be one.

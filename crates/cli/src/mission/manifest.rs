@@ -4,11 +4,14 @@
 //! Must not: plan.
 
 use super::read as read_file;
+use super::yaml;
 use crate::args::mission::MissionFile;
 use crate::failure::Failure;
+use crate::labels;
 use crds::Mission;
 use embedded_api::checker::{Checker, Rejection, Subject};
 use embedded_api::kinds::custom;
+use embedded_api::schema::cause::ROOT;
 use fleet::planning::mission::Survey;
 use kube::{CustomResourceExt, ResourceExt as _};
 use model::plan::Route;
@@ -33,10 +36,7 @@ pub(crate) enum Content {
 impl Manifest {
     /// The Mission that is meant.
     pub fn of(args: &MissionFile) -> Result<Self, Failure> {
-        let text = read_file(&args.file)?;
-        let cannot =
-            |error: serde_saphyr::Error| Failure::Failed(format!("{} is not YAML: {error}", args.file.display()));
-        let documents: Vec<Value> = serde_saphyr::from_multiple(&text).map_err(cannot)?;
+        let documents = yaml::documents(&read_file(&args.file)?, &args.file)?;
         let mission = read(&documents, args.mission.as_deref())?;
         Ok(Self { mission, documents })
     }
@@ -126,7 +126,7 @@ pub(crate) fn judged<K: CustomResourceExt + DeserializeOwned>(document: &Value) 
     }
     let checker = Checker::new(kind).map_err(|error| failed(&error))?;
     let name = document["metadata"]["name"].as_str().unwrap_or_default().to_owned();
-    let refused = |rejection: Rejection| Failure::Failed(rejection.refusal(kind, &name).message);
+    let refused = |rejection| Failure::Failed(format!("{named} {name}: {}", words(rejection)));
     let read = checker.read(document).map_err(refused)?;
     if !read.unknown.is_empty() {
         return Err(Failure::Failed(format!(
@@ -135,7 +135,22 @@ pub(crate) fn judged<K: CustomResourceExt + DeserializeOwned>(document: &Value) 
         )));
     }
     checker.check(&read.value, None, Subject::Main).map_err(refused)?;
+    labels::possible_in(&read.value).map_err(|why| Failure::Failed(format!("{named} {name}: {why}; correct it")))?;
     serde_json::from_value(read.value).map_err(|error| failed(&error))
+}
+
+/// Why an object is refused, each fault with its field.
+fn words(rejection: Rejection) -> String {
+    let causes = match rejection {
+        Rejection::Malformed(why) => return why,
+        Rejection::Invalid(causes) => causes,
+    };
+    let (whole, fields): (Vec<_>, Vec<_>) = causes.into_iter().partition(|cause| cause.field == ROOT);
+    let of_fields = fields.iter().map(|cause| format!("{}: {}", cause.field, cause.message));
+    // Rules of the whole object are checked once its fields are right.
+    let of_whole = whole.iter().filter(|_| fields.is_empty());
+    let of_whole = of_whole.map(|cause| cause.message.trim_start_matches("Invalid value: ").to_owned());
+    of_fields.chain(of_whole).collect::<Vec<_>>().join("; ")
 }
 
 /// An error with what caused it.

@@ -26,6 +26,9 @@ pub(crate) struct Preview {
     pub geojson: Value,
 }
 
+/// A place that is nearer to 0,0 than this was written by a program that knew none, degrees.
+const NOWHERE: f64 = 1e-3;
+
 pub(super) fn run(args: &PreviewArgs) -> Result<(), Failure> {
     let manifest = Manifest::of(&args.mission)?;
     let is_itself = |out: &Path| Some(out.canonicalize().ok()? == args.mission.file.canonicalize().ok()?);
@@ -34,7 +37,12 @@ pub(super) fn run(args: &PreviewArgs) -> Result<(), Failure> {
         return Err(Failure::Usage(why.to_owned()));
     }
     let parallelism = manifest.mission.spec.parallelism;
-    let Preview { numbers, geojson } = of(&manifest, |work| fliers(args, work, parallelism))?;
+    let starts = args
+        .start
+        .iter()
+        .any(|Start(start)| is_nowhere(start.latitude_deg, start.longitude_deg));
+    let preview = of(&manifest, |work| fliers(args, work, parallelism));
+    let Preview { numbers, geojson } = with_doubts(preview, starts.then(|| doubt("--start")))?;
     match &args.geojson {
         None => std::io::stdout().write_all(numbers.as_bytes())?,
         Some(out) => {
@@ -54,6 +62,58 @@ pub(super) fn run(args: &PreviewArgs) -> Result<(), Failure> {
 
 /// What the Mission comes to for these vehicles.
 pub(crate) fn of(manifest: &Manifest, fliers: impl FnOnce(&Work) -> Vec<Flier>) -> Result<Preview, Failure> {
+    let spec = serde_json::to_value(&manifest.mission.spec).map_err(|error| failed(&error))?;
+    with_doubts(
+        planned(manifest, fliers),
+        nowhere(&spec, "spec").map(|field| doubt(&field)),
+    )
+}
+
+fn is_nowhere(latitude: f64, longitude: f64) -> bool {
+    latitude.abs() < NOWHERE && longitude.abs() < NOWHERE
+}
+
+/// A sentence on a place that is at 0,0.
+pub(super) fn doubt(what: &str) -> String {
+    format!(
+        "NOTE: {what} is at latitude 0, longitude 0, in the sea west of Africa, where programs put what has no position; it is probably not \
+         meant"
+    )
+}
+
+fn with_doubts(preview: Result<Preview, Failure>, doubt: Option<String>) -> Result<Preview, Failure> {
+    let Some(doubt) = doubt else { return preview };
+    match preview {
+        Ok(preview) => Ok(Preview {
+            numbers: format!("{}\n{doubt}\n", preview.numbers),
+            ..preview
+        }),
+        Err(Failure::Failed(why)) => Err(Failure::Failed(format!("{why}. {doubt}"))),
+        Err(failure) => Err(failure),
+    }
+}
+
+/// The field of the first place that is at 0,0.
+pub(super) fn nowhere(value: &Value, path: &str) -> Option<String> {
+    match value {
+        Value::Object(fields) => {
+            let degrees = |name: &str| fields.get(name).and_then(Value::as_f64);
+            match (degrees("latitudeDegrees"), degrees("longitudeDegrees")) {
+                (Some(latitude), Some(longitude)) if is_nowhere(latitude, longitude) => Some(path.to_owned()),
+                _ => fields
+                    .iter()
+                    .find_map(|(name, value)| nowhere(value, &format!("{path}.{name}"))),
+            }
+        }
+        Value::Array(items) => {
+            let mut items = items.iter().enumerate();
+            items.find_map(|(index, item)| nowhere(item, &format!("{path}[{index}]")))
+        }
+        _ => None,
+    }
+}
+
+fn planned(manifest: &Manifest, fliers: impl FnOnce(&Work) -> Vec<Flier>) -> Result<Preview, Failure> {
     let mut not_flown = String::new();
     let (what, work) = match manifest.content()? {
         Content::Route(route) => ("route", Work::of_route(&route).map_err(|error| failed(&error))?),

@@ -65,7 +65,13 @@ async fn opened(route: &Route, window: Option<u32>) -> Result<Opened, Failure> {
             Ok(with(over(route, connection, window).await?, bearer))
         }
         Route::Cluster { choice, server } => {
-            let cluster = Cluster::of(choice).await?;
+            let cluster = Cluster::of(choice).await.map_err(|why| match (server, why) {
+                (Some(server), Failure::Usage(why)) => Failure::Usage(format!(
+                    "{why}; or say what to believe and to show at {server} without a kubeconfig: --server-ca with --client-cert and \
+                     --client-key, or with --token-file"
+                )),
+                (_, why) => why,
+            })?;
             let (tls, stored) = shown(&cluster).await?;
             let connection = match server {
                 Some(server) => inside_tls(route, tls, tcp(route, server).await?).await?,
@@ -152,6 +158,7 @@ fn unreachable(route: &Route, why: String) -> Failure {
     Failure::Unreachable {
         server: route.to_string(),
         why,
+        advice: route.advice(),
     }
 }
 

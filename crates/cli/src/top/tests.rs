@@ -406,6 +406,11 @@ fn missions_have_their_state_what_is_done_and_an_order_on_one_is_for_its_drones(
             json!({"done": "100%", "completed": 1, "conditions": [
             condition("Progressing", "all is flown"), condition("Complete", "all of it was flown")]}),
         ),
+        mission(
+            "wrecked",
+            json!({"done": "40%", "vehicles": 3, "estimatedCompletionTime": "2026-11-24T12:07:00Z",
+                   "parts": [part("drone-10"), part("gone")], "conditions": [condition("Stalled", "its work is edited to nonsense")]}),
+        ),
     ];
     model.objects.missions.note(Ok(Arc::new(missions)), after(0.0).elapsed);
     let screen = screen(&mut model, after(0.0));
@@ -417,6 +422,13 @@ fn missions_have_their_state_what_is_done_and_an_order_on_one_is_for_its_drones(
         line(" over").contains("Complete") && line(" over").contains("all of it was flown"),
         "{screen}"
     );
+    let wrecked: Vec<String> = line(" wrecked").split_whitespace().map(str::to_owned).collect();
+    assert_eq!(
+        wrecked[..5],
+        ["default", "wrecked", "Stalled", "40%", "1"],
+        "as many as fly: {screen}"
+    );
+    assert_eq!(wrecked[5], "-", "no end is in sight: {screen}");
     press(&mut model, "g");
     let whom = ["drone-10", "drone-2"].map(|name| Whom::Drone("default".into(), name.into()));
     assert_eq!(

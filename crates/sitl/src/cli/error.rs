@@ -30,12 +30,14 @@ pub enum ArgsError {
         known: String,
     },
     /// Not a number in range.
-    #[error("{flag}: `{value}` is not a number from 0 up; write PERCENT or NAME=PERCENT")]
+    #[error("{flag}: `{value}` is not {range}; write NUMBER or NAME=NUMBER")]
     BadNumber {
         /// The flag.
         flag: &'static str,
         /// What was written.
         value: String,
+        /// What may be written.
+        range: String,
     },
     /// A parameter is not NAME=NUMBER.
     #[error("--param: `{0}` is not a parameter with its value; write NAME=NUMBER, such as COM_LOW_BAT_ACT=3")]

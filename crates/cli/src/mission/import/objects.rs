@@ -6,6 +6,7 @@ use super::{LARGEST_APPLIED, wants};
 use crate::args::import::{AreaPurpose, ImportArgs, Kind, Stack};
 use crate::failure::Failure;
 use crate::mission::manifest::{failed, judged};
+use crate::mission::preview;
 use crds::{Geofence, Mission, ParameterProfile};
 use fleet::planning::geofence::Wanted;
 use model::rules::{Outline, Side};
@@ -75,6 +76,10 @@ impl Objects {
                 title(&document),
                 size / 1024
             ));
+        }
+        if let Some(field) = preview::nowhere(&document["spec"], "spec") {
+            self.notes
+                .push(preview::doubt(&format!("{field} of {}", title(&document))));
         }
         self.documents.push(document);
     }

@@ -5,9 +5,10 @@
 use super::{Cell, Column, Row, RowKey, Source, age_of, column, count, number, plain, seconds_since, toned};
 use crate::mission::state;
 use crate::table::Tone;
-use crate::vehicle::printable;
+use crate::vehicle::{Vehicle, printable};
 use crds::Mission;
 use kube::ResourceExt;
+use proto::v1;
 
 pub(super) const COLUMNS: &[Column] = &[
     column("NAMESPACE", 'S', 3),
@@ -43,10 +44,11 @@ impl Source<'_> {
         let status = mission.status.clone().unwrap_or_default();
         let (namespace, name) = (mission.namespace().unwrap_or_default(), mission.name_any());
         let (state, condition) = state(&status);
-        let over = matches!(state, "Complete" | "Failed");
+        // What was written while it went on says nothing once it does not.
+        let over = matches!(state, "Complete" | "Failed" | "Stalled");
         let tone = match state {
             "Complete" => Tone::Good,
-            "Failed" => Tone::Bad,
+            "Failed" | "Stalled" => Tone::Bad,
             "Suspended" => Tone::Waiting,
             _ => Tone::Plain,
         };
@@ -56,7 +58,16 @@ impl Source<'_> {
         let left = end.map(|at| at.0.duration_since(self.now.utc).as_secs_f64().max(0.0));
         let created = mission.metadata.creation_timestamp.as_ref();
         let age = created.map(|at| seconds_since(self.now, at.0));
-        let parts = status.parts.iter();
+        let drones: Vec<(String, String)> = status
+            .parts
+            .iter()
+            .map(|part| (namespace.clone(), printable(&part.drone)))
+            .collect();
+        let vehicles = if over {
+            self.in_the_air(&drones)
+        } else {
+            status.vehicles.into()
+        };
         Row {
             cells: vec![
                 plain(namespace.clone()),
@@ -66,7 +77,7 @@ impl Source<'_> {
                     text: done.unwrap_or_else(|| "-".to_owned()),
                     ..number(percent, |_| String::new())
                 },
-                count(Some(status.vehicles.into())),
+                count(Some(vehicles)),
                 number(left, age_of),
                 Cell {
                     text: format!("{}/{}", status.completed, mission.spec.completions),
@@ -86,8 +97,19 @@ impl Source<'_> {
                 Some(condition) => printable(&condition.message),
                 None => "the coordinator has not said anything of it yet".to_owned(),
             },
-            drones: parts.map(|part| (namespace.clone(), printable(&part.drone))).collect(),
+            drones,
             key: RowKey::Mission(namespace, name),
         }
+    }
+
+    /// How many of these Drones' vehicles are in the air.
+    fn in_the_air(&self, drones: &[(String, String)]) -> i64 {
+        let flies = |vehicle: &&v1::Vehicle| {
+            let is_it = |(namespace, name): &(String, String)| {
+                vehicle.drone_namespace == *namespace && vehicle.drone_name == *name
+            };
+            drones.iter().any(is_it) && Vehicle::from((*vehicle).clone()).flying == Some(true)
+        };
+        i64::try_from(self.fleet.vehicles.iter().filter(flies).count()).unwrap_or(i64::MAX)
     }
 }

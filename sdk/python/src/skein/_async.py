@@ -338,7 +338,7 @@ class AsyncFleet(_parts.Orders):
         """The whole fleet now, then at each change: see `Fleet.telemetry`."""
         request = watch_request(namespace, None, interval_s)
         if self._coordinator is None:
-            async with aclosing(self.drones._views(interval_s, namespace)) as views:
+            async with aclosing(self.drones._views(interval_s, namespace or None)) as views:
                 async for drones in views:
                     yield Snapshot(tuple(of_drone(drone) for drone in drones))
         watching: Watching[models.Drone] = Watching(models.Drone)

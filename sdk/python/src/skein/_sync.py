@@ -376,7 +376,7 @@ class Fleet(_parts.Orders):
         """
         request = watch_request(namespace, None, interval_s)
         if self._coordinator is None:
-            for drones in self.drones._views(interval_s, namespace):
+            for drones in self.drones._views(interval_s, namespace or None):
                 yield Snapshot(tuple(of_drone(drone) for drone in drones))
         watching: Watching[models.Drone] = Watching(models.Drone)
         while self._coordinator:

@@ -88,6 +88,20 @@ fn helm_4_stops_at_what_was_changed_by_hand_and_is_told_who_wins() {
     }
     assert_eq!(replicas(), "2");
 
+    // What comes before the conflict has its new version although the upgrade has failed; the next one that is forced ends that.
+    let link = || {
+        let path = "jsonpath={.spec.template.spec.containers[0].env[?(@.name==\"SKEIN_LINK\")].value}";
+        kubectl(&["get", "daemonset/skein-agent", "-o", path])
+    };
+    let (first, second) = (link(), "serial:/host/dev/ttyACM1:57600");
+    kubectl(&["scale", "deployment/skein-coordinator", "--replicas=3"]);
+    let changed = ["--set", &format!("agent.link={second}")];
+    assert!(!upgrade(&changed).0);
+    assert_ne!(first, second);
+    assert_eq!(link(), second);
+    well(upgrade(&[&changed, ["--force-conflicts"].as_slice()].concat()));
+    assert_eq!((link().as_str(), replicas().as_str()), (second, "2"));
+
     // What was set by hand is kept by a value.
     kubectl(&["scale", "deployment/skein-coordinator", "--replicas=3"]);
     well(upgrade(&["--set", "coordinator.replicas=3"]));

@@ -12,8 +12,12 @@ mod chart;
 mod cron_job;
 #[path = "deploy/install.rs"]
 mod install;
+#[path = "deploy/late_device.rs"]
+mod late_device;
 #[path = "deploy/network.rs"]
 mod network;
+#[path = "deploy/older_crds.rs"]
+mod older_crds;
 #[path = "deploy/pods.rs"]
 mod pods;
 #[path = "deploy/programs.rs"]

@@ -108,7 +108,7 @@ const ELSEWHERE: [(&str, &str); 16] = [
     ),
     (
         "docs/how-to/use-gitops.md",
-        "it takes a controller of others, and tools of a person's choice",
+        "it takes a controller of others, and tools of a person's choice; gitops.rs does what it says",
     ),
     ("docs/operations/README.md", "no Pod runs here that has a log"),
     ("docs/tutorial/python.md", "sdk/python/tests/test_tutorial.py runs them"),

@@ -47,6 +47,7 @@ const KNOWN: &[Known] = &[
     known("tests", "coordinator", 4, 320, 10),
     known("tests", "attacks", 2, 250, 10),
     known("tests", "upgrades", 2, 200, 8),
+    known("tests", "gitops", 2, 130, 20),
     known("tests", "authorities", 1, 165, 13),
     known("tests", "api_faults", 2, 115, 12),
     known("tests", "e2e", 3, 130, 18),

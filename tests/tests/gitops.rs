@@ -1,0 +1,135 @@
+//! Tools that make the cluster what a manifest says, and autoscalers, while Skein's vehicles fly: what each of them does to a Swarm, as
+//! `docs/how-to/use-gitops.md` says it.
+//!
+//! Owns: kubectl, HorizontalPodAutoscaler, kstatus, the parts of Argo CD and Flux that judge and apply objects, and Helm, on a real API server
+//! with a coordinator and scripted agents. Must not: test what the coordinator does by itself; see `coordinator.rs`.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(dead_code, reason = "field and agent have more than is used here")]
+
+#[path = "coordinator/agent.rs"]
+mod agent;
+#[path = "gitops/argocd.rs"]
+mod argocd;
+#[path = "coordinator/field.rs"]
+mod field;
+#[path = "gitops/flux.rs"]
+mod flux;
+#[path = "gitops/health.rs"]
+mod health;
+#[path = "gitops/helm.rs"]
+mod helm;
+#[path = "gitops/kubectl.rs"]
+mod kubectl;
+#[path = "gitops/tools.rs"]
+mod tools;
+
+use std::path::PathBuf;
+
+use agent::{Agent, Vehicle};
+use field::{Coordinator, Field, phase};
+use proto::v1::FlightTruth as Truth;
+use serde_json::{Value, json};
+use testkit::ServedBy;
+
+/// A cluster with a coordinator and as many vehicles as have a name here.
+struct Fleet {
+    field: Field,
+    vehicles: Vec<Vehicle>,
+    _agents: Vec<Agent>,
+    _coordinator: Coordinator,
+}
+
+impl Fleet {
+    async fn of(nodes: &[&str]) -> Self {
+        let mut field = Field::clean(ServedBy::Kubernetes).await;
+        let coordinator = field.coordinator();
+        field.nodes(nodes);
+        let vehicles: Vec<_> = nodes.iter().map(|name| Vehicle::new(name)).collect();
+        for (number, vehicle) in vehicles.iter().enumerate() {
+            // Each further to the southeast, so that no way to a place leads over another home.
+            let aside = f64::from(u32::try_from(number).unwrap()) * 0.000_4;
+            let mut state = vehicle.state();
+            state.home = (47.0 - aside, 8.0 + aside);
+            state.at = Some((47.0 - aside, 8.0 + aside, 0.0));
+        }
+        let agents = vehicles
+            .iter()
+            .map(|vehicle| Agent::start(vehicle, &coordinator.address));
+        let agents = agents.collect();
+        Self {
+            field,
+            vehicles,
+            _agents: agents,
+            _coordinator: coordinator,
+        }
+    }
+
+    /// kubectl in namespace `north`.
+    fn kubectl<const N: usize>(&self, args: [&str; N]) -> String {
+        let all = [["-n", "north"].as_slice(), &args].concat();
+        self.field.cluster().kubectl().run(all).unwrap()
+    }
+
+    /// `spec.replicas` of Swarm `alpha`, as the API server has it.
+    fn replicas(&self) -> Value {
+        self.field.read("namespaces/north/swarms/alpha")["spec"]["replicas"].clone()
+    }
+
+    /// Waits until so many are in the air, as their agents have it, no other is on its way, and the Swarm says that it is Ready.
+    async fn until_fly(&self, wanted: usize) {
+        self.field
+            .until_drones(&format!("{wanted} to fly"), |drones| {
+                let up = drones.iter().filter(|drone| phase(drone) == "Flying").count();
+                drones.len() == wanted && up == wanted
+            })
+            .await;
+        assert_eq!(self.vehicles.iter().filter(|vehicle| vehicle.flies()).count(), wanted);
+        self.field
+            .until("the Swarm to be Ready", async || {
+                let swarm = self.field.read("namespaces/north/swarms/alpha");
+                let ready = swarm["status"]["conditions"].as_array().into_iter().flatten();
+                let observed = swarm["status"]["observedGeneration"] == swarm["metadata"]["generation"];
+                let mut ready = ready.filter(|c| c["type"] == "Ready" && c["status"] == "True");
+                if observed && ready.next().is_some() {
+                    Ok(())
+                } else {
+                    Err(swarm["status"].to_string())
+                }
+            })
+            .await;
+    }
+
+    /// Waits until none is in the air and none armed.
+    async fn until_landed(&self) {
+        self.field
+            .until("all to be down", async || {
+                let all: Vec<Truth> = self.vehicles.iter().map(|vehicle| vehicle.state().truth).collect();
+                if all.iter().all(|truth| *truth == Truth::Disarmed) {
+                    Ok(())
+                } else {
+                    Err(format!("{all:?}"))
+                }
+            })
+            .await;
+    }
+
+    /// A file with `text`, for a tool.
+    fn file(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.field.cluster().scratch().path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+}
+
+/// The manifest of Swarm `alpha`, with this number or with none.
+fn manifest(replicas: Option<u32>) -> Value {
+    let mut object = json!({
+        "apiVersion": "skein.dev/v1alpha1", "kind": "Swarm", "metadata": {"name": "alpha", "namespace": "north"},
+        "spec": {"template": {"spec": {"takeoffAltitudeMeters": 10}}},
+    });
+    if let Some(replicas) = replicas {
+        object["spec"]["replicas"] = json!(replicas);
+    }
+    object
+}

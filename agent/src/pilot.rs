@@ -406,6 +406,14 @@ impl Pilot {
         }
     }
 
+    /// Takes in what was reported of the flight before, from an order that cannot be taken now: the disk that cannot be written is the one on
+    /// which a takeover is missing, and to send nothing needs no disk.
+    pub fn remind(&mut self, order: &Order) {
+        if let Order::Assigned(ordered) = order {
+            self.state.record = self.state.record.reminded(ordered);
+        }
+    }
+
     /// What is remembered could not be written, because of `why`; or it is written, if there is none.
     pub fn unsaved(&mut self, why: Option<&str>, now: Moment) {
         let reason = |why: &str| ArmingReason {

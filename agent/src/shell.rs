@@ -349,6 +349,7 @@ impl Shell {
             self.pilot.adopt(fence, now);
         } else {
             self.pilot.not_taken(order.term());
+            self.pilot.remind(order);
         }
     }
 

@@ -402,6 +402,24 @@ fn after_a_restart_nothing_is_armed_before_its_hardware_is_known_to_be_the_same(
 }
 
 #[test]
+fn a_takeover_that_the_coordinator_knows_of_counts_also_where_its_order_cannot_be_written_down() {
+    let (mut pilot, _) = serves();
+    let order = Order::Assigned(Assignment {
+        reported_flight: ReportedFlight {
+            takeovers: 1,
+            ..ReportedFlight::default()
+        },
+        ..assignment(2, FLY)
+    });
+    assert_eq!(pilot.report(at(950)).takeovers, 0);
+    pilot.not_taken(order.term());
+    pilot.remind(&order);
+    on_ground(&mut pilot, 1000);
+    assert_eq!(pilot.report(at(1000)).takeovers, 1);
+    assert!(!armed_by(&written(&mut pilot, 1000)));
+}
+
+#[test]
 fn another_airframe_on_the_wire_is_sent_nothing_and_not_taken_for_the_first() {
     let (_, state) = serves();
     for desired in [FLY, GROUND] {

@@ -45,9 +45,6 @@ const CONCURRENCY: usize = 16;
 /// How often marks that could not be written are tried again.
 const RETRY: Duration = Duration::from_secs(2);
 
-/// So much of a uid distinguishes objects under one number.
-const PART: usize = 12;
-
 /// What ground orders are given and recorded with. A copy is the same.
 #[derive(Clone, Debug)]
 pub struct Ground {
@@ -278,23 +275,14 @@ fn to_record(ground: &Ground, target: &Target, numbered: &[(Marked, GroundOrderI
     }
 }
 
-/// The nodes whose vehicles serve an object. Anybody who makes a Drone may name a node in it: the claim says which Drone has the node, or the
-/// agent which one it holds.
+/// The nodes whose vehicles serve an object.
 fn nodes_of(ground: &Ground, object: &Marked) -> BTreeSet<String> {
     let drones = match object.kind {
         Kind::Swarm => ground.cluster.world.drones_of_swarm(&object.uid),
         Kind::Drone => ground.cluster.world.get_drone(&object.key).into_iter().collect(),
     };
-    let serves = |drone: &&Arc<Drone>| {
-        let node = drone.spec.node_name.as_deref();
-        let claim = node.and_then(|node| ground.cluster.world.claim(node));
-        let report = node.and_then(|node| ground.sessions.current(&NodeName::parse(node).ok()?));
-        let held = report.as_ref().and_then(|report| report.held.as_ref());
-        claim.is_some_and(|claim| claim.uid == uid(drone.as_ref()))
-            || held.is_some_and(|held| held.uid.0 == uid(drone.as_ref()))
-    };
-    let serving = drones.iter().filter(serves);
-    serving.filter_map(|drone| drone.spec.node_name.clone()).collect()
+    let nodes = drones.iter().filter_map(|drone| ground.sessions.node_of(drone));
+    nodes.map(|node| node.to_string()).collect()
 }
 
 /// Records all orders that are not recorded yet. Tries all, returns the first failure.
@@ -410,7 +398,7 @@ async fn end_orders(
         let becomes: Vec<Becomes> = becomes.collect();
         if same || becomes.contains(&Becomes::Ends) {
             // Before its object goes: an agent that reports its number meanwhile is not to have it given again.
-            ground.latch.end(order.id);
+            ground.latch.end(&order);
             in_force::end(&ground.cluster, &order).await?;
             ground.latch.remove_order(call, order.name());
             continue;
@@ -534,13 +522,11 @@ fn wake(ground: &Ground, marked: &[Marked]) -> Reach {
             }
             reach.drones += 1;
             ground.cluster.wakes.drones.wake(Key::of(drone.as_ref()));
-            if let Some(node) = drone
-                .spec
-                .node_name
-                .as_deref()
-                .and_then(|node| NodeName::parse(node).ok())
-            {
-                reach.agents += usize::from(ground.sessions.snapshot(&node).connected);
+            // The agent of a node that it merely names serves another, and is not reached for this one.
+            let node = ground.sessions.node_of(&drone);
+            reach.agents += usize::from(node.is_some_and(|node| ground.sessions.snapshot(&node).connected));
+            let named = drone.spec.node_name.as_deref();
+            if let Some(node) = named.and_then(|node| NodeName::parse(node).ok()) {
                 ground.cluster.wakes.nodes.wake(node);
             }
         }
@@ -617,15 +603,27 @@ pub fn mark(ground: &Ground, drone: &Drone, report: Option<&Report>) -> Option<G
         return Some(GroundMark::Given(id));
     }
     let kept = latched_by(report, drone)?;
-    let recorded = ground.cluster.world.ground_orders();
     // Whether it covers the Drone, or was released, is known here; the agent need not remember it.
-    if ground.latch.has_ended(kept) || recorded.iter().any(|order| order.id == Some(kept)) {
+    if is_known_for(ground, drone, kept) {
         return Some(GroundMark::Done(kept));
     }
     let of_swarm = || Recorded::on(ground.cluster.world.swarm_of(drone)?.as_ref());
     let done = |order: Recorded| order.id == kept;
     let is_known = Recorded::on(drone).is_some_and(done) || of_swarm().is_some_and(done);
     (is_known || repeats_another(ground, drone, kept)).then_some(GroundMark::Done(kept))
+}
+
+/// Whether the order `id` is recorded, or was released lately, as a whole or as the part that was given again for `drone` or its Swarm. A part
+/// that was given again for another object says nothing of this one: its agent may be all that remembers.
+fn is_known_for(ground: &Ground, drone: &Drone, id: GroundOrderId) -> bool {
+    let swarm = owner(drone).map(|(swarm, _)| swarm);
+    let parts = [None, Some(uid(drone)), swarm];
+    let names: BTreeSet<String> = parts.into_iter().map(|part| in_force::name(id, part)).collect();
+    let recorded = ground.cluster.world.ground_orders();
+    let is_it = |order: &Arc<InForce>| {
+        order.id == Some(id) && (names.contains(order.name()) || order.covers(&ground.cluster.world, drone))
+    };
+    names.iter().any(|name| ground.latch.has_ended(name)) || recorded.iter().any(is_it)
 }
 
 /// Whether the order `id`, given again for what the agent of `drone` keeps it for, would only say what one in force says of that: the same
@@ -691,17 +689,10 @@ pub fn remembered(ground: &Ground, drone: &Drone, id: GroundOrderId) {
         nodes: nodes_of(ground, object),
     };
     // It may be known of others under the same number already.
-    let part: String = object
-        .uid
-        .chars()
-        .filter(char::is_ascii_alphanumeric)
-        .take(PART)
-        .collect();
-    let part = part.to_ascii_lowercase();
-    ground.latch.put_order(
-        call,
-        in_force::order(id, Some(&part), about, "an agent, which remembered it"),
-    );
+    let part = Some(object.uid.as_str());
+    ground
+        .latch
+        .put_order(call, in_force::order(id, part, about, "an agent, which remembered it"));
     ground.latch.put(id, call, &marked);
     wake(ground, &marked);
 }
@@ -790,27 +781,61 @@ mod tests {
         assert_eq!(nodes(&names), BTreeSet::new());
     }
 
+    /// The mark that an agent is sent which serves `drone` and keeps the order `id`.
+    fn answer(ground: &Ground, drone: &Drone, id: u64) -> Option<GroundMark> {
+        let held = Held {
+            uid: DroneUid(uid(drone).to_owned()),
+            term: Term(1),
+            generation: 0,
+            grounded: true,
+            settled: false,
+            details: None,
+        };
+        let report = Report {
+            held: Some(held),
+            ground_latch: Some(GroundOrderId(id)),
+            ..Report::of_nothing(NodeName::parse("d").unwrap())
+        };
+        mark(ground, drone, Some(&report))
+    }
+
+    #[tokio::test]
+    async fn an_agent_keeps_a_ground_order_that_was_given_again_for_another_drone_only() {
+        let observer = observer(Scripted::new().client());
+        let ground = &observer.ground;
+        let (one, other) = (bound(&observer, "d", |_| {}), bound(&observer, "e", |_| {}));
+        let done = Some(GroundMark::Done(GroundOrderId(7)));
+        remembered(ground, &one, GroundOrderId(7));
+        record(ground, &one);
+        assert_eq!((answer(ground, &one, 7), answer(ground, &other, 7)), (done, None));
+        // A person releases the one; that says nothing of the other, whose agent was away.
+        let recorded = ground.cluster.world.ground_orders();
+        ground.latch.end(recorded.first().unwrap());
+        ground.cluster.world.ground_order_ended(recorded.first().unwrap());
+        assert_eq!((answer(ground, &one, 7), answer(ground, &other, 7)), (done, None));
+        remembered(ground, &other, GroundOrderId(7));
+        record(ground, &other);
+        assert_eq!((answer(ground, &one, 7), answer(ground, &other, 7)), (done, done));
+        assert!(covering(ground, &other).is_some() && covering(ground, &one).is_none());
+    }
+
+    #[tokio::test]
+    async fn an_order_reaches_the_agents_that_serve_its_drones_and_none_that_they_name() {
+        let observer = observer(Scripted::new().client());
+        let node = NodeName::parse("d").unwrap();
+        let _opened = observer.sessions.open(&node, 1).unwrap();
+        let serves = bound(&observer, "d", |_| {});
+        let names = bound(&observer, "x", |drone| drone.spec.node_name = Some("d".to_owned()));
+        let reached = |drone: &Drone| wake(&observer.ground, &[Marked::drone(drone)]).agents;
+        assert_eq!((reached(&serves), reached(&names)), (1, 0));
+    }
+
     #[tokio::test]
     async fn an_agent_that_reports_ever_other_ground_orders_has_one_recorded_and_stays_on_the_ground() {
         let observer = observer(Scripted::new().client());
         let drone = bound(&observer, "d", |_| {});
         let ground = &observer.ground;
-        let answer = |id| {
-            let held = Held {
-                uid: DroneUid("uid-d".into()),
-                term: Term(1),
-                generation: 0,
-                grounded: true,
-                settled: false,
-                details: None,
-            };
-            let report = Report {
-                held: Some(held),
-                ground_latch: Some(GroundOrderId(id)),
-                ..Report::of_nothing(NodeName::parse("d").unwrap())
-            };
-            mark(ground, &drone, Some(&report))
-        };
+        let answer = |id| answer(ground, &drone, id);
         let everything = About {
             scope: OfKind::All,
             namespace: String::new(),

@@ -9,6 +9,7 @@ pub mod uplink;
 use crate::cluster::wake_set::WakeSet;
 use crate::cluster::world::World;
 use crate::metrics::{self, Metrics};
+use crds::Drone;
 use log_calls::{LogCall, LogCalls};
 use model::accuracy::Accuracy;
 use model::assignment::Order;
@@ -353,6 +354,15 @@ impl Sessions {
         let inner = self.lock();
         let session = inner.get(node).filter(|s| s.connected && s.current)?;
         session.report.as_ref().map(|(report, at)| (Arc::clone(report), *at))
+    }
+
+    /// The node that `drone` has: its vehicle serves this Drone. None that it merely names.
+    #[must_use]
+    pub fn node_of(&self, drone: &Drone) -> Option<NodeName> {
+        let node = NodeName::parse(drone.spec.node_name.as_deref()?).ok()?;
+        let report = self.current(&node);
+        let held = report.as_deref().and_then(uid);
+        self.world.has_node(drone, held).then_some(node)
     }
 
     /// The agent of `node`, if it is connected.

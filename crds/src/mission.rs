@@ -140,7 +140,7 @@ pub struct MissionSpec {
     #[x_kube(validation = Rule::new("self >= 0 && self <= 31536000").message("ttlSecondsAfterFinished must be from 0 to 31536000 seconds; leave it out to keep the object"))]
     pub ttl_seconds_after_finished: Option<i32>,
 
-    /// Which Mission gets a vehicle first, -1000 to 1000; the higher one. 0 when left out.
+    /// Which Mission of a namespace gets a vehicle first, -1000 to 1000; the higher one. It orders nothing between namespaces. 0 when left out.
     #[serde(default, skip_serializing_if = "is_zero")]
     #[x_kube(validation = Rule::new("self >= -1000 && self <= 1000").message("priority must be from -1000 to 1000; choose a number in that range"))]
     pub priority: i32,

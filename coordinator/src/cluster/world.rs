@@ -8,6 +8,7 @@
 pub mod claim;
 mod ended_orders;
 pub mod ground_order;
+pub mod holding;
 mod index;
 mod nodes;
 mod pending;
@@ -31,7 +32,7 @@ use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::Node;
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
-use model::ids::NodeName;
+use model::ids::{DroneUid, NodeName};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -636,10 +637,18 @@ impl World {
         self.lock().nodes.get(node).map(|facts| facts.ready)
     }
 
-    /// Whether a Drone is bound to `node`.
+    /// Whether a Drone has `node`, as far as that is known without its agent: none that merely names it counts.
     #[must_use]
-    pub fn is_bound(&self, node: &NodeName) -> bool {
-        self.lock().on_node.contains_key(node.as_str())
+    pub fn is_in_service(&self, node: &NodeName) -> bool {
+        self.lock().is_in_service(node.as_str())
+    }
+
+    /// Whether `drone` has the node that it names; `held` is the Drone that the agent of that node reports to serve.
+    #[must_use]
+    pub fn has_node(&self, drone: &Drone, held: Option<&DroneUid>) -> bool {
+        let inner = self.lock();
+        let holder = drone.spec.node_name.as_deref().and_then(|node| inner.holder(node));
+        holding::has_node(drone, holder, held)
     }
 
     /// Whether `selector` selects a node with the drone label.
@@ -669,10 +678,11 @@ impl World {
         self.lock().nodes.len()
     }
 
-    /// How many nodes have a Drone.
+    /// How many nodes a Drone has, and does not merely name. It takes the longer the more there are.
     #[must_use]
     pub fn nodes_in_service(&self) -> usize {
-        self.lock().on_node.len()
+        let inner = self.lock();
+        inner.on_node.keys().filter(|node| inner.is_in_service(node)).count()
     }
 
     /// What may be done with the vehicle of `node`.
@@ -682,7 +692,8 @@ impl World {
         inner.nodes.get(node).map_or(NodeUse::Gone, |facts| facts.usable)
     }
 
-    /// The Drones bound to a node; more than one only if people set `spec.nodeName` themselves.
+    /// The Drones that name a node; more than one only if people set `spec.nodeName` themselves. At most one has it
+    /// ([`World::has_node`]).
     #[must_use]
     pub fn drones_on(&self, node: &NodeName) -> Vec<Arc<Drone>> {
         let inner = self.lock();

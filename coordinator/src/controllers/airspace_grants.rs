@@ -218,12 +218,9 @@ fn gather(
 ) {
     let (mut all, mut corridors, mut changes) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
     for (node, _) in observer.sessions.connected() {
-        // One report that is taken in twice is to be of one moment: between two moments a vehicle stood still.
-        let received = observer.sessions.received(&node);
-        let report = received.map(|(report, at)| (report, observer.leadership.state.moment(at)));
         let one = Gathered {
             drone: None,
-            report,
+            report: observer.reported(&node),
             may_fly: true,
             roams: false,
             desire: Desire::Nothing,

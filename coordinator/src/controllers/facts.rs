@@ -27,6 +27,7 @@ use model::ids::{DroneName, DroneUid, NodeName};
 use model::report::Report;
 use model::reported_flight::{ReportedFlight, SoFar};
 use model::rules::{RulesClearance, clearance};
+use model::time::Moment;
 use model::units::{AltitudeAboveHome, Percent};
 use model::vehicle::FlightTruth;
 use std::sync::Arc;
@@ -64,6 +65,14 @@ impl Observer {
     #[must_use]
     pub const fn world(&self) -> &Arc<World> {
         &self.cluster.world
+    }
+
+    /// The last report of `node` on its open session, and when it came. One report is of one moment, however often it is taken in: between two
+    /// moments its vehicle would seem to stand still.
+    #[must_use]
+    pub fn reported(&self, node: &NodeName) -> Option<(Arc<Report>, Moment)> {
+        let (report, at) = self.sessions.received(node)?;
+        Some((report, self.leadership.state.moment(at)))
     }
 }
 
@@ -275,6 +284,7 @@ pub fn facts_with(observer: &Observer, drone: &Drone, report: Option<&Report>) -
         resume_after: u32::try_from(drone.spec.resume_after_takeovers).unwrap_or(0),
         ground_mark,
         reported_flight: reported_flight(drone),
+        forgotten: has_forgotten(drone, report),
         lift,
         movement,
         truth: report.map(|report| report.truth),
@@ -296,6 +306,13 @@ fn reported_flight(drone: &Drone) -> ReportedFlight {
     }
 }
 
+/// Whether the agent that serves `drone` reports less of its flight than it did before.
+fn has_forgotten(drone: &Drone, report: Option<&Report>) -> bool {
+    let serves = |held: &Held| held.uid.0 == uid(drone);
+    let report = report.filter(|report| report.held.as_ref().is_some_and(serves));
+    report.is_some_and(|report| reported_flight(drone).exceeds(report.takeovers, report.so_far))
+}
+
 /// Whether the deletion of `drone` says nothing of its vehicle: a Mission deletes its own Drones, and a Swarm marks those whose vehicles stand
 /// down.
 fn is_recalled(drone: &Drone) -> bool {
@@ -308,7 +325,7 @@ fn flight_is_over(drone: &Drone, report: Option<&Report>) -> bool {
     let Some(report) = report else { return false };
     let serves = |held: &Held| held.uid.0 == uid(drone);
     match &report.held {
-        Some(held) if serves(held) => report.flight_is_over(),
+        Some(held) if serves(held) => report.flight_is_over() || reported_flight(drone).so_far == SoFar::Killed,
         Some(_) => false,
         None => {
             matches!(reported_flight(drone).so_far, SoFar::Over | SoFar::Killed)

@@ -3,6 +3,7 @@
 //! Owns: reading it, and the words of `status.flight`. Must not: decide what follows from it.
 
 use crds::DroneStatus;
+use model::report::Report;
 use model::reported_flight::{ReportedFlight, SoFar};
 use model::vehicle::HardwareUid;
 
@@ -39,5 +40,20 @@ pub fn reported_flight(status: &DroneStatus) -> ReportedFlight {
             .vehicle
             .as_ref()
             .and_then(|vehicle| HardwareUid::parse(vehicle.hardware_uid.as_deref()?)),
+    }
+}
+
+/// What is kept of the flight after `holder`, the report of the agent that serves the Drone. Takeovers are never fewer and a kill is never
+/// undone: an agent that reports less has started from a disk that is older, and is sent what is kept.
+#[must_use]
+pub fn later(before: ReportedFlight, holder: Option<&Report>) -> ReportedFlight {
+    let Some(report) = holder else { return before };
+    ReportedFlight {
+        takeovers: before.takeovers.max(report.takeovers),
+        so_far: match before.so_far {
+            SoFar::Killed => SoFar::Killed,
+            SoFar::Fresh | SoFar::Flown | SoFar::Over => report.so_far,
+        },
+        ..before
     }
 }

@@ -214,7 +214,7 @@ impl Controller {
             facts.as_deref().map(|facts| &facts.labels),
         );
         let (drones, claim) = (world.drones_on(node), world.claim(node.as_str()));
-        let drone = served(node, &drones, claim.as_ref().map(|claim| claim.uid.as_str()));
+        let drone = served(&drones, claim.as_ref().map(|claim| claim.uid.as_str()));
         let number = |text: Option<&String>| text.and_then(|text| text.parse().ok());
         let identity = report.as_ref().and_then(|report| report.identity.as_ref());
         let subject = Subject {

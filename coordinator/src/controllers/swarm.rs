@@ -28,7 +28,7 @@ use fleet::planning::names::drone_names;
 use fleet::planning::population::{Existing, creations};
 use fleet::planning::reception::{RECONNECT_TIME, Reception};
 use fleet::planning::swarm::replacement::Replace;
-use fleet::planning::swarm::{Member, Serving, mark_stuck, plan};
+use fleet::planning::swarm::{Member, Serving, mark_awaiting, mark_stuck, plan};
 use formation::{Coverages, Filled};
 use futures::StreamExt;
 use futures::stream;
@@ -37,7 +37,7 @@ use kube::api::{Api, Patch};
 use kube::runtime::reflector::Store;
 use kube::{Resource, ResourceExt};
 use members::{Assessments, member};
-use model::ids::{DroneUid, NodeName};
+use model::ids::DroneUid;
 use model::station::Station;
 use serde_json::json;
 use std::collections::HashSet;
@@ -224,7 +224,14 @@ async fn converge(
         replace: None,
         leaving: false,
         slot: None,
+        awaits: false,
     }));
+    if let Some(Ok(slots)) = slots {
+        let of = controller.observer.airspace.rules();
+        let asking = drones.iter().filter(|drone| formation::asks_for_slot(drone, slots, of));
+        let asking: HashSet<&str> = asking.map(|drone| uid(drone.as_ref())).collect();
+        mark_awaiting(&mut members, |drone| asking.contains(drone.0.as_str()));
+    }
     let full = takeoff_slots.are_full(swarm);
     mark_stuck(&mut members, full, |drone| {
         takeoff_slots.has(uid(swarm), &drone.0, false)
@@ -373,7 +380,7 @@ async fn delete(
 /// Whether the vehicle of the Drone `key` is left to a person.
 fn stands_down(observer: &Observer, key: &Key) -> bool {
     let drone = observer.world().get_drone(key);
-    let node = drone.and_then(|drone| NodeName::parse(drone.spec.node_name.as_deref()?).ok());
+    let node = drone.and_then(|drone| observer.sessions.node_of(&drone));
     let report = node.and_then(|node| observer.sessions.current(&node));
     report.is_some_and(|report| report.stand_down.is_some())
 }

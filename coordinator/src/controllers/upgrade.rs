@@ -255,7 +255,7 @@ impl Driver {
                 connected_for: agent.connected_for,
                 report: agent.report.as_ref().map(|(report, age)| (report.as_ref(), *age)),
             }),
-            bound: world.is_bound(node),
+            bound: world.is_in_service(node),
         }
     }
 

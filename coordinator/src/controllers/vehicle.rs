@@ -168,7 +168,7 @@ impl Inventory {
         let report = report.as_deref();
         let airframe = self.airframes.of(node, report, now);
         let (drones, claim) = (observer.world().drones_on(node), observer.world().claim(node.as_str()));
-        let drone = served(node, &drones, claim.as_ref().map(|claim| claim.uid.as_str()));
+        let drone = served(&drones, claim.as_ref().map(|claim| claim.uid.as_str()));
         let drone = drone.map(|drone| {
             let name = DroneName {
                 namespace: drone.namespace().unwrap_or_default(),

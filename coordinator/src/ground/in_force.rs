@@ -34,12 +34,22 @@ pub(super) struct About {
     pub(super) nodes: BTreeSet<String>,
 }
 
-/// The order `id`, as it will be written. One that is given again for a part of what it was about has a `part` in its name.
-pub(super) fn order(id: GroundOrderId, part: Option<&str>, about: About, by: &str) -> InForce {
-    let name = match part {
-        None => format!("ground-{:016x}", id.0),
-        Some(part) => format!("ground-{:016x}-{part}", id.0),
+/// So much of a uid distinguishes objects under one number.
+const PART: usize = 12;
+
+/// The name of the order `id`, or of the part of it that was given again for the object with the uid `part`.
+pub(super) fn name(id: GroundOrderId, part: Option<&str>) -> String {
+    let Some(part) = part else {
+        return format!("ground-{:016x}", id.0);
     };
+    let letters = part.chars().filter(char::is_ascii_alphanumeric).take(PART);
+    let part: String = letters.map(|letter| letter.to_ascii_lowercase()).collect();
+    format!("ground-{:016x}-{part}", id.0)
+}
+
+/// The order `id`, as it will be written, or the part of it that is given again for the object with the uid `part`.
+pub(super) fn order(id: GroundOrderId, part: Option<&str>, about: About, by: &str) -> InForce {
+    let name = name(id, part);
     let mut object = GroundOrder::new(
         &name,
         GroundOrderSpec {

@@ -27,8 +27,8 @@ pub struct Latch {
     unrecorded: Mutex<Arc<Unrecorded>>,
     /// Names of the orders that were given to this leader.
     here: Mutex<HashSet<String>>,
-    /// Numbers of orders that were released lately: agents may report them for a moment more.
-    ended: Mutex<VecDeque<GroundOrderId>>,
+    /// Names of orders that were released lately: agents may report their numbers for a moment more.
+    ended: Mutex<VecDeque<String>>,
     /// Held while objects are being marked: one call at a time.
     pub(super) writing: tokio::sync::Mutex<()>,
     calls: AtomicU64,
@@ -97,19 +97,19 @@ impl Latch {
         *all = Arc::new(all.iter().filter(keeps).cloned().collect());
     }
 
-    /// The order `id` was released as a whole.
-    pub(super) fn end(&self, id: Option<GroundOrderId>) {
+    /// `order` was released as a whole.
+    pub(super) fn end(&self, order: &InForce) {
         let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
-        ended.extend(id);
+        ended.extend(order.id.map(|_| order.name().to_owned()));
         if ended.len() > MOST_ENDED {
             ended.pop_front();
         }
     }
 
-    /// Whether the order `id` was released as a whole, lately and by this leader.
-    pub(super) fn has_ended(&self, id: GroundOrderId) -> bool {
+    /// Whether the order of this name was released as a whole, lately and by this leader.
+    pub(super) fn has_ended(&self, name: &str) -> bool {
         let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
-        ended.contains(&id)
+        ended.iter().any(|ended| ended == name)
     }
 
     /// The orders that are still to be recorded, oldest first, each with the call that gave it.
@@ -179,12 +179,20 @@ mod tests {
     #[test]
     fn the_orders_released_last_are_remembered() {
         let latch = Latch::default();
-        latch.end(None);
+        let ends = |name: &str, id: &str| {
+            let object = serde_json::json!({
+                "apiVersion": "skein.dev/v1alpha1", "kind": "GroundOrder", "metadata": {"name": name},
+                "spec": {"scope": "All", "id": id},
+            });
+            latch.end(&InForce::of(serde_json::from_value(object).unwrap()));
+        };
+        ends("of-a-person", "");
         for id in 0..=1_000 {
-            latch.end(Some(GroundOrderId(id)));
+            ends(&format!("ground-{id}"), &id.to_string());
         }
-        assert!(!latch.has_ended(GroundOrderId(0)), "too long ago");
-        assert!(latch.has_ended(GroundOrderId(1)) && latch.has_ended(GroundOrderId(1_000)));
+        assert!(!latch.has_ended("ground-0"), "too long ago");
+        assert!(latch.has_ended("ground-1") && latch.has_ended("ground-1000"));
+        assert!(!latch.has_ended("of-a-person"), "no agent reports it");
     }
 
     #[test]

@@ -182,3 +182,46 @@ async fn an_order_is_sent_once_until_it_changes() {
     assert!(!sessions.send(&node(), &order));
     assert!(sessions.send(&node(), &Order::unassigned(Term(2))));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_report_came_when_it_came_whenever_that_is_asked() {
+    let sessions = sessions();
+    let opened = sessions.open(&node(), 1).unwrap();
+    assert!(sessions.received(&node()).is_none());
+    let came = Instant::now();
+    sessions.report(&node(), opened.epoch, report());
+    for _ in 0..3 {
+        assert_eq!(sessions.received(&node()).map(|(_, at)| at), Some(came));
+        tokio::time::advance(Duration::from_millis(700)).await;
+    }
+    sessions.report(&node(), opened.epoch, report());
+    let next = sessions.received(&node()).map(|(_, at)| at.duration_since(came));
+    assert_eq!(next, Some(Duration::from_millis(2100)));
+}
+
+#[tokio::test]
+async fn a_drone_has_the_node_whose_agent_serves_it_and_none_that_it_merely_names() {
+    let sessions = sessions();
+    let named = |name: &str| {
+        let mut drone = Drone::new(name, crds::DroneSpec::default());
+        drone.spec.node_name = Some("n".to_owned());
+        drone.metadata.uid = Some(name.to_owned());
+        drone
+    };
+    let opened = sessions.open(&node(), 1).unwrap();
+    let held = model::assignment::Held {
+        uid: DroneUid("a".to_owned()),
+        term: Term(1),
+        generation: 0,
+        grounded: false,
+        settled: false,
+        details: None,
+    };
+    let holds = Report {
+        held: Some(held),
+        ..report()
+    };
+    sessions.report(&node(), opened.epoch, holds);
+    assert_eq!(sessions.node_of(&named("a")), Some(node()));
+    assert_eq!(sessions.node_of(&named("b")), None);
+}

@@ -209,24 +209,39 @@ impl FlightRecord {
         self.killed && self.uid.as_ref() == Some(&held.uid)
     }
 
-    /// This record, if it is about the Drone that is held, or else a new one from what was reported of it.
+    /// The record with what was reported of the flight under `ordered` before, if that is about the same Drone.
+    #[must_use]
+    pub fn reminded(&self, ordered: &Assignment) -> Self {
+        let reported = ordered.reported_flight;
+        if self.uid.as_ref() != Some(&ordered.uid) {
+            return self.clone();
+        }
+        Self {
+            takeovers: self.takeovers.max(reported.takeovers),
+            killed: self.killed || reported.so_far == SoFar::Killed,
+            ..self.clone()
+        }
+    }
+
+    /// This record, if it is about the Drone that is held, or else a new one from what was reported of it. This one, too, has no fewer takeovers
+    /// than were reported, and a kill that was: the disk that it was read from may be older.
     fn of(&self, held: &Assignment) -> Self {
+        let reported = held.reported_flight;
         let record = if self.uid.as_ref() == Some(&held.uid) {
             self.clone()
         } else {
             Self {
                 uid: Some(held.uid.clone()),
-                stage: match held.reported_flight.so_far {
+                stage: match reported.so_far {
                     SoFar::Fresh => Stage::Fresh,
                     SoFar::Flown => Stage::Flown,
                     SoFar::Over | SoFar::Killed => Stage::Over,
                 },
-                takeovers: held.reported_flight.takeovers,
-                killed: held.reported_flight.so_far == SoFar::Killed,
-                hardware: held.reported_flight.hardware,
+                hardware: reported.hardware,
                 ..Self::default()
             }
         };
+        let record = record.reminded(held);
         Self {
             takeovers: record.takeovers.max(held.resume_after),
             ..record

@@ -19,8 +19,8 @@ pub enum SoFar {
     Killed,
 }
 
-/// What an agent reported of the flight under a Drone before, for one that remembers nothing of it: it has lost its disk, and
-/// must neither take a vehicle back from a pilot nor make one take off that landed by itself.
+/// What an agent reported of the flight under a Drone before, for one that remembers less of it: it has lost its disk, or could not write to
+/// it, and must neither take a vehicle back from a pilot nor make one take off that landed by itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ReportedFlight {
     /// How often somebody else had taken over.
@@ -30,4 +30,14 @@ pub struct ReportedFlight {
     /// The hardware of the vehicle that served it.
     #[serde(default)]
     pub hardware: Option<HardwareUid>,
+}
+
+impl ReportedFlight {
+    /// Whether an agent that reports so many takeovers, and this of the flight, remembers less than was reported before: the disk that it has
+    /// started from is older than that. Both only grow under one Drone; how far the flight came may begin anew.
+    #[must_use]
+    pub fn exceeds(&self, takeovers: u32, so_far: SoFar) -> bool {
+        let forgot_kill = self.so_far == SoFar::Killed && so_far != SoFar::Killed;
+        self.takeovers > takeovers || forgot_kill
+    }
 }

@@ -2,10 +2,12 @@
 //!
 //! Owns: keeping the indexes true to the objects, and whether a node is taken. Must not: wake a reconcile or lock anything.
 
+use super::holding::{has_node, was_served};
 use super::pending::{Pending, VehicleRequest};
 use super::{Claim, NodeFacts, owner, uid};
 use crate::cluster::key::Key;
 use crds::{Drone, Swarm};
+use fleet::planning::binding::is_granted;
 use model::ids::NodeName;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -112,19 +114,37 @@ impl Inner {
         (!has).then(|| had.clone())
     }
 
-    /// Whether another Drone than `me` has `node`: is bound to it, has it reserved, or holds a valid claim. A claim
-    /// whose holder is not known here does not count; a Drone that wants it asks the API server.
+    /// The Drones that name `node`.
+    pub(super) fn naming<'a>(&'a self, node: &str) -> impl Iterator<Item = (&'a Key, &'a Arc<Drone>)> + use<'a> {
+        let keys = self.on_node.get(node).into_iter().flatten();
+        keys.filter_map(move |key| Some((key, self.drones.get(key)?)))
+    }
+
+    /// The uid of the Drone that holds the claim to `node`.
+    pub(super) fn holder(&self, node: &str) -> Option<&str> {
+        self.claims.get(node).map(|claim| claim.uid.as_str())
+    }
+
+    /// Whether a Drone has `node`, as far as that is known without its agent.
+    pub(super) fn is_in_service(&self, node: &str) -> bool {
+        let holder = self.holder(node);
+        self.naming(node).any(|(_, drone)| has_node(drone, holder, None))
+    }
+
+    /// Whether another Drone than `me` has `node` reserved, has it, or holds a valid claim; or names it, of a namespace that its vehicle is
+    /// granted to: that one is about to get it. One of another namespace never does, and takes nothing by naming it. (Where only what is granted
+    /// may be used, a vehicle without a grant is free for nobody anyway.) A claim whose holder is not known here does not count; a Drone that
+    /// wants it asks the API server.
     pub(super) fn taken(&self, node: &str, me: &str) -> bool {
         if self.reserved.get(node).is_some_and(|other| other != me) {
             return true;
         }
-        let bound = self
-            .on_node
-            .get(node)
-            .into_iter()
-            .flatten()
-            .filter_map(|key| self.drones.get(key));
-        if bound.into_iter().any(|drone| uid(drone.as_ref()) != me) {
+        let facts = NodeName::parse(node).ok().and_then(|node| self.nodes.get(&node));
+        let may_get = |key: &Key| facts.is_some_and(|facts| is_granted(&key.namespace, &facts.labels, false));
+        let holder = self.holder(node);
+        let takes = |key: &Key, drone: &Drone| has_node(drone, holder, None) || was_served(drone) || may_get(key);
+        let mut others = self.naming(node).filter(|(_, drone)| uid(drone.as_ref()) != me);
+        if others.any(|(key, drone)| takes(key, drone)) {
             return true;
         }
         let holder = self.claims.get(node).filter(|claim| claim.uid != me);

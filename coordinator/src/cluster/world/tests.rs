@@ -82,8 +82,49 @@ fn a_node_reserved_by_one_drone_is_taken_for_others_until_the_reservation_ends()
     assert!(world.reserve("b", &unheard_of, |_, _| true).is_none());
 }
 
+/// There is a node of this name, whose vehicle is granted to `namespace`.
+fn grant(world: &World, name: &str, namespace: &str) {
+    let mut node = Node::default();
+    node.metadata.name = Some(name.to_owned());
+    let label = (format!("use.skein.dev/{namespace}"), String::new());
+    node.metadata.labels = Some(BTreeMap::from([label]));
+    world.node(Change::Is(Arc::new(node)));
+}
+
 #[test]
-fn a_bound_node_is_taken_and_a_claim_counts_while_its_holder_can_use_it() {
+fn a_drone_takes_no_node_by_naming_it_that_is_not_granted_to_its_namespace() {
+    let world = world();
+    let n1 = NodeName::parse("n1").unwrap();
+    grant(&world, "n1", "south");
+    world.drone(Change::Is(Arc::new(drone("a", 1, Some("n1")))));
+    assert_eq!(taken(&world, "b"), [false, false]);
+    assert!(!world.is_in_service(&n1) && world.nodes_in_service() == 0);
+    // It served there before the label changed.
+    let mut served = drone("a", 2, Some("n1"));
+    served.status = Some(crds::DroneStatus {
+        node_name: Some("n1".to_owned()),
+        ..crds::DroneStatus::default()
+    });
+    world.drone(Change::Is(Arc::new(served)));
+    assert_eq!(taken(&world, "b"), [true, false]);
+    assert_eq!(taken(&world, "uid-a"), [false, false], "it is its own");
+    assert!(world.is_in_service(&n1) && world.nodes_in_service() == 1);
+    world.drone(Change::Gone(Key::new("north", "a")));
+    world.drone(Change::Is(Arc::new(drone("c", 3, Some("n1")))));
+    assert_eq!(taken(&world, "b"), [false, false]);
+    claim(&world, "n1", "c", 1);
+    assert_eq!(taken(&world, "b"), [true, false]);
+    assert!(world.is_in_service(&n1));
+    let c = world.get_drone(&Key::new("north", "c")).unwrap();
+    assert!(world.has_node(&c, None));
+    // Granted, it is about to get it.
+    grant(&world, "n2", "north");
+    world.drone(Change::Is(Arc::new(drone("d", 4, Some("n2")))));
+    assert_eq!(taken(&world, "b"), [true, true]);
+}
+
+#[test]
+fn a_granted_node_that_a_drone_names_is_taken_and_a_claim_counts_while_its_holder_can_use_it() {
     let world = world();
     world.drone(Change::Is(Arc::new(drone("a", 1, Some("n1")))));
     assert_eq!(taken(&world, "b"), [true, false]);

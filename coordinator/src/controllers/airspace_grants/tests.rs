@@ -458,3 +458,23 @@ async fn a_vehicle_without_a_drone_that_is_not_heard_in_the_air_owns_its_place_u
         assert_eq!(field.keeps_down(), keeps, "declared {ago} s ago");
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn one_report_is_of_one_moment_however_often_it_is_taken_in() {
+    let field = Field::new();
+    let taken_in = |field: &Field, node: &str| {
+        let drones = field.observer.world().all_drones(None);
+        let (all, ..) = gather(&field.observer, &drones);
+        all.get(&name(node))
+            .and_then(|one| one.report.as_ref().map(|(_, at)| *at))
+    };
+    let first = taken_in(&field, "n");
+    assert!(first.is_some());
+    // The airspace is gone through every half second or so; a report comes each second.
+    tokio::time::advance(std::time::Duration::from_millis(700)).await;
+    assert_eq!(taken_in(&field, "n"), first, "at 10 m/s it would seem to stand still");
+    tokio::time::advance(std::time::Duration::from_millis(300)).await;
+    field.report("n", 50.0, 0.0, FlightTruth::Disarmed);
+    let next = taken_in(&field, "n").zip(first).map(|(next, first)| next.since(first));
+    assert_eq!(next, Some(std::time::Duration::from_secs(1)));
+}

@@ -315,9 +315,7 @@ fn required<'a>(binder: &Binder, snapshot: &'a DroneSnapshot) -> Requirements<'a
 fn where_others_fly(observer: &Observer, snapshot: &DroneSnapshot) -> Option<Wgs84> {
     let (swarm, _) = owner(&snapshot.drone)?;
     let others = observer.world().drones_of_swarm(swarm);
-    let nodes = others
-        .iter()
-        .filter_map(|other| NodeName::parse(other.spec.node_name.as_deref()?).ok());
+    let nodes = others.iter().filter_map(|other| observer.sessions.node_of(other));
     let mut reports = nodes.filter_map(|node| observer.sessions.current(&node));
     reports.find_map(|report| {
         report

@@ -115,6 +115,7 @@ mod tests {
                 resume_after: 0,
                 ground_mark: None,
                 reported_flight: ReportedFlight::default(),
+                forgotten: false,
                 movement: None,
                 rules: None,
                 plan: None,

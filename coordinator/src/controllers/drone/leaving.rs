@@ -5,6 +5,7 @@
 use crate::cluster::api::{self, ApiError};
 use crate::cluster::events::Note;
 use crate::controllers::drone::DroneController;
+use crate::controllers::drone::status::serving_node;
 use crate::controllers::facts::DroneSnapshot;
 use crds::{Drone, labels};
 use fleet::safety::Release;
@@ -18,6 +19,8 @@ use serde_json::json;
 /// [`ApiError`].
 pub async fn release(controller: &DroneController, snapshot: &DroneSnapshot, release: Release) -> Result<(), ApiError> {
     let cluster = &controller.observer().cluster;
+    // Where another Drone has the node by now, its vehicle is not this one's to declare down.
+    let given_up = serving_node(controller.observer(), snapshot);
     let drones: Api<Drone> = Api::namespaced(cluster.client(), &snapshot.key.namespace);
     let rest: Vec<&String> = snapshot
         .drone
@@ -60,7 +63,7 @@ pub async fn release(controller: &DroneController, snapshot: &DroneSnapshot, rel
         Release::Forced => {
             tracing::warn!("released by force: its vehicle was not observed landed and disarmed");
             let text = "released by force: its vehicle was not observed landed and disarmed. It owns no airspace any more once its agent is off";
-            if let Some(node) = &snapshot.node {
+            if let Some(node) = given_up {
                 controller.observer().airspace.declare_down(node);
             }
             cluster

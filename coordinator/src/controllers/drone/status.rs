@@ -13,7 +13,7 @@ use crate::controllers::drone::notes::notes;
 use crate::controllers::drone::refusals;
 use crate::controllers::facts::{DroneSnapshot, Observer};
 use crate::controllers::pacing::{Due, Urgency};
-use crate::controllers::reported_flight::so_far;
+use crate::controllers::reported_flight::{later, reported_flight, so_far};
 use crds::drone::{BatteryStatus, PositionStatus, VehicleIdentity};
 use crds::{Drone, DroneStatus};
 use fleet::planning::drone::status::deviations::alarms;
@@ -32,14 +32,14 @@ use tokio::time::Instant;
 /// long flight keeps to its budget of eight. Live figures come with the fleet service.
 pub(crate) const BATTERY_STEP: i32 = 25;
 
-/// The node whose vehicle serves the Drone: the Drone has the claim to it now, or the agent holds the Drone. Anybody who may create a Drone
-/// may name any node in it; of the vehicle of a node that a Drone merely names, nothing is shown by way of that Drone.
+/// The node whose vehicle serves the Drone ([`World::has_node`](crate::cluster::world::World::has_node)): of the vehicle of a node that a
+/// Drone merely names, nothing is shown by way of that Drone.
 #[must_use]
 pub fn serving_node<'a>(observer: &Observer, snapshot: &'a DroneSnapshot) -> Option<&'a NodeName> {
     let node = snapshot.node.as_ref()?;
-    let claim = observer.world().claim(node.as_str());
-    let has_claim = claim.is_some_and(|claim| claim.uid == snapshot.uid());
-    (has_claim || snapshot.held_by_agent()).then_some(node)
+    let held = snapshot.report.as_deref().and_then(|report| report.held.as_ref());
+    let has_it = observer.world().has_node(&snapshot.drone, held.map(|held| &held.uid));
+    has_it.then_some(node)
 }
 
 /// Writes the status of a Drone for which was done what was decided, if it says something new, or says when to reconcile again.
@@ -191,6 +191,7 @@ fn assemble(
     // battery goes on draining meanwhile: an old charge is not shown.
     let same_node = old.node_name == node_name;
     let before = if same_node { old.clone() } else { DroneStatus::default() };
+    let flight = later(reported_flight(&before), holder);
     let vehicle = same_airframe(before.vehicle, report.and_then(identity));
     let battery = match report.and_then(|r| battery(r, now)) {
         Some(now) if transition || far_from(before.battery.as_ref(), &now) => Some(now),
@@ -209,10 +210,8 @@ fn assemble(
         mode: report.and_then(|r| r.mode.clone()),
         battery,
         position,
-        takeovers: holder.map_or(before.takeovers, |r| {
-            i32::try_from(r.takeovers).ok().filter(|&count| count > 0)
-        }),
-        flight: holder.map_or(before.flight, |r| so_far(r.so_far).map(str::to_owned)),
+        takeovers: Some(i32::try_from(flight.takeovers).unwrap_or(i32::MAX)).filter(|&count| count > 0),
+        flight: so_far(flight.so_far).map(str::to_owned),
         arming_refusals: report.map_or_else(Vec::new, |r| refusals::reported(&before.arming_refusals, r, now)),
         preflight_warnings: warnings(before.preflight_warnings, report),
         observed_generation: Some(generation),
@@ -318,7 +317,6 @@ mod tests {
     use crate::controllers::drone::decide::decide;
     use crate::controllers::facts::tests::{bound, observer};
     use crate::controllers::pacing::{BATCH_DELAY, Paces};
-    use crate::controllers::reported_flight::reported_flight;
     use crds::DroneSpec;
     use fleet::planning::drone::status::{Condition as Said, Kind};
     use http::{Request, Response};
@@ -408,10 +406,13 @@ mod tests {
             for later in [says(&kept, None, false), says(&kept, Some(&forgetful), false)] {
                 assert_eq!(reported_flight(&later), reported_flight(&kept));
             }
-            assert_eq!(
-                reported_flight(&says(&kept, Some(&forgetful), true)),
-                ReportedFlight::default()
-            );
+            // An agent whose disk is older does not take back a takeover or a kill: it gets them back itself.
+            let stale = reported_flight(&says(&kept, Some(&forgetful), true));
+            let expected = match so_far {
+                SoFar::Killed => SoFar::Killed,
+                SoFar::Fresh | SoFar::Flown | SoFar::Over => SoFar::Fresh,
+            };
+            assert_eq!((stale.takeovers, stale.so_far), (2, expected));
         }
     }
 
@@ -713,6 +714,26 @@ mod tests {
         assert_eq!((other.phase.as_deref(), other.node_name), (Some("Pending"), None));
         assert_eq!((other.vehicle, other.position, other.battery), (None, None, None));
         assert_eq!((other.mode, other.preflight_warnings), (None, vec![]));
+    }
+
+    #[tokio::test]
+    async fn a_node_that_has_gone_over_to_another_drone_serves_that_one_alone() {
+        let observer = observer(api(&Arc::default()));
+        let was_served = |drone: &mut Drone| {
+            drone.spec.node_name = Some("n".to_owned());
+            drone.status = Some(DroneStatus {
+                node_name: Some("n".to_owned()),
+                ..DroneStatus::default()
+            });
+        };
+        let serves = |drone: &Arc<Drone>| {
+            let snapshot = DroneSnapshot::of(&observer, Arc::clone(drone));
+            serving_node(&observer, &snapshot).map(ToString::to_string)
+        };
+        let before = bound(&observer, "x", was_served);
+        assert_eq!(serves(&before).as_deref(), Some("n"), "nobody holds the claim");
+        let now = bound(&observer, "n", |_| {});
+        assert_eq!((serves(&before), serves(&now).as_deref()), (None, Some("n")));
     }
 
     #[test]

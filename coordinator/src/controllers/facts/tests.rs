@@ -161,3 +161,46 @@ async fn a_drain_lands_a_vehicle_and_makes_none_forget_that_its_flight_is_over()
     );
     assert_eq!(lift(up, SoFar::Over), Lift::Land, "somebody flies it again");
 }
+
+#[tokio::test]
+async fn an_agent_with_an_older_disk_is_sent_the_takeovers_and_the_kill_that_were_reported_before() {
+    let observer = observer(Scripted::new().client());
+    let status = |takeovers: i32, flight: Option<&str>| crds::DroneStatus {
+        node_name: Some("d".to_owned()),
+        takeovers: Some(takeovers),
+        flight: flight.map(str::to_owned),
+        ..crds::DroneStatus::default()
+    };
+    let sent = |status: crds::DroneStatus, takeovers, so_far| {
+        let drone = bound(&observer, "d", |drone| drone.status = Some(status));
+        let held = Held {
+            uid: DroneUid("uid-d".into()),
+            term: Term(1),
+            generation: 0,
+            grounded: false,
+            settled: false,
+            details: None,
+        };
+        let report = Report {
+            truth: FlightTruth::Airborne(Airborne::InAir),
+            takeovers,
+            so_far,
+            held: Some(held.clone()),
+            ..Report::of_nothing(NodeName::parse("d").unwrap())
+        };
+        let facts = facts_with(&observer, &drone, Some(&report));
+        let order = fleet::planning::drone::order::order(Term(1), &facts, Some(&held));
+        let Some(model::assignment::Order::Assigned(order)) = order else {
+            panic!("it is sent nothing")
+        };
+        (order.reported_flight.takeovers, order.reported_flight.so_far)
+    };
+    let nothing = (0, SoFar::Fresh);
+    assert_eq!(sent(status(2, Some("Flown")), 1, SoFar::Flown), (2, SoFar::Flown));
+    assert_eq!(sent(status(2, Some("Flown")), 2, SoFar::Flown), nothing);
+    assert_eq!(sent(status(2, Some("Flown")), 3, SoFar::Flown), nothing);
+    assert_eq!(sent(status(0, Some("Killed")), 0, SoFar::Flown).1, SoFar::Killed);
+    assert_eq!(sent(status(0, Some("Killed")), 0, SoFar::Killed), nothing);
+    let begins_anew = sent(status(0, Some("Over")), 0, SoFar::Fresh);
+    assert_eq!(begins_anew, nothing, "it was grounded and released");
+}

@@ -184,6 +184,14 @@ fn station(drone: &Drone, of: &SiteRules) -> Option<Station> {
     Station::new(place(asked), &of.limits).ok()
 }
 
+/// Whether `drone` is asked to hold in the place of its slot, and not beside it.
+#[must_use]
+pub fn asks_for_slot(drone: &Drone, slots: &[Station], of: &SiteRules) -> bool {
+    let slot = slot(drone).and_then(|slot| slots.get(slot));
+    let asked = station(drone, of).zip(slot);
+    asked.is_some_and(|(asked, slot)| asked.is_where(slot, SAME))
+}
+
 fn candidate(observer: &Observer, drone: &Arc<Drone>, replace: bool, of: &SiteRules) -> Candidate {
     let snapshot = DroneSnapshot::of(observer, Arc::clone(drone));
     Candidate {
@@ -289,10 +297,7 @@ pub fn start(observer: &Observer, coverages: &Arc<Coverages>, metrics: &Metrics,
 
 fn observe_all(observer: &Observer, coverages: &Coverages, metrics: &Metrics, (last, now): (Moment, Moment)) {
     let world = observer.world();
-    let reported = |node: &NodeName| {
-        let (report, age) = observer.sessions.agent(node)?.report?;
-        Some((report, Moment::at(now.since_epoch().saturating_sub(age))))
-    };
+    let reported = |node: &NodeName| observer.reported(node);
     let mut all = coverages.lock();
     let mut before = std::mem::take(&mut *all);
     for swarm in world.all_swarms() {

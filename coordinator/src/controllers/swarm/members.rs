@@ -141,6 +141,7 @@ pub fn member(controller: &SwarmController, swarm: &Swarm, drone: &Arc<Drone>, n
         name: drone.name_any(),
         leaving,
         slot: slot(drone),
+        awaits: false,
     }
 }
 

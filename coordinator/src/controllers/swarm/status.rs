@@ -64,6 +64,9 @@ pub async fn write(
                 coverage: controller.coverages.of(uid(swarm)),
                 now: leadership.state.now(),
                 unsure: leadership.grace_left().is_some(),
+                waits: waits(&drones, |drone| {
+                    formation::asks_for_slot(drone, &slots, airspace.rules())
+                }),
             };
             add_slots(&mut next, (&old, swarm), &slots, &drones, &snapshot, Timestamp::now());
         }
@@ -181,6 +184,26 @@ struct SlotsSnapshot {
     now: Moment,
     /// Agents have not had time to find their way here: who was there may be there.
     unsure: bool,
+    /// Which relief waits on the ground for its slot, and for which Drone, in a sentence.
+    waits: Option<String>,
+}
+
+/// The first relief that waits on the ground for the very place of another, which leaves first as none beside is free.
+fn waits(drones: &[Arc<Drone>], asks_for_slot: impl Fn(&Drone) -> bool) -> Option<String> {
+    let flies = |drone: &Drone| drone.status.as_ref().and_then(|status| status.flying);
+    let on_ground = drones
+        .iter()
+        .filter(|drone| drone.metadata.deletion_timestamp.is_none() && flies(drone) == Some(false));
+    on_ground.filter(|drone| asks_for_slot(drone)).find_map(|relief| {
+        let slot = slot(relief)?;
+        let mut there = drones.iter().filter(|drone| self::slot(drone) == Some(slot));
+        let holder = there.find(|drone| flies(drone) == Some(true))?;
+        Some(format!(
+            "no place beside or below slot {slot} is free, so {} waits on the ground until {} has left",
+            relief.name_any(),
+            holder.name_any()
+        ))
+    })
 }
 
 /// Adds what is known of the slots of the formation. What is said of a slot stays as it is written while only numbers change in it.
@@ -245,6 +268,10 @@ fn add_slots(
             "NotAllCovered",
             format!("{covered} of {all} slots are covered; see status.slots"),
         ),
+    };
+    let message = match &snapshot.waits {
+        Some(waits) => format!("{message}; {waits}"),
+        None => message,
     };
     let generation = swarm.metadata.generation.unwrap_or_default();
     let value = Some(covered == all.len());
@@ -350,6 +377,31 @@ mod tests {
     }
 
     #[test]
+    fn a_relief_that_waits_on_the_ground_for_its_slot_is_named_with_the_one_that_it_waits_for() {
+        let drone = |name: &str, slot: &str, flying: bool| {
+            let mut drone = Drone::new(name, crds::DroneSpec::default());
+            drone.metadata.labels = Some([(labels::SLOT.to_owned(), slot.to_owned())].into());
+            drone.status = Some(crds::DroneStatus {
+                flying: Some(flying),
+                ..crds::DroneStatus::default()
+            });
+            Arc::new(drone)
+        };
+        let drones = [
+            drone("a", "0", true),
+            drone("b", "1", true),
+            drone("c", "1", false),
+            drone("d", "2", false),
+        ];
+        assert_eq!(
+            waits(&drones, |_| true).as_deref(),
+            Some("no place beside or below slot 1 is free, so c waits on the ground until b has left")
+        );
+        assert_eq!(waits(&drones, |_| false), None, "it takes off beside");
+        assert_eq!(waits(&drones[..2], |_| true), None);
+    }
+
+    #[test]
     fn each_slot_says_who_covers_it_or_why_nobody_does_and_is_written_when_that_changes() {
         let anchor = json!({"latitudeDegrees": 47.4, "longitudeDegrees": 8.5, "altitudeMeters": 20});
         let formation = json!({"shape": "Line", "anchor": anchor, "spacingMeters": 20});
@@ -407,6 +459,7 @@ mod tests {
                 coverage: seen(covered),
                 now: second(12),
                 unsure,
+                waits: None,
             };
             let drones = [drone("a", "0", meters)];
             add_slots(

@@ -3,7 +3,7 @@
 //! Owns: both answers, for the inventory and for the rules alike. Must not: read a clock, or know of objects but those it is given.
 
 use super::next::{Airframe, airframe};
-use crate::cluster::world::uid;
+use crate::cluster::world::holding::has_node;
 use crds::Drone;
 use model::ids::NodeName;
 use model::report::Report;
@@ -46,22 +46,16 @@ impl Airframes {
     }
 }
 
-/// Which of `drones`, all that name `node`, the vehicle of that node serves: the one that holds the claim, whose uid is `holder`. Any may
-/// name a node. Where no Drone holds the claim it is the one that was served when a person removed that.
+/// Which of `drones`, all that name one node, the vehicle of that node serves, where the Drone with the uid `holder` holds the claim.
 #[must_use]
-pub fn served<'a>(node: &NodeName, drones: &'a [Arc<Drone>], holder: Option<&str>) -> Option<&'a Arc<Drone>> {
-    drones.iter().find(|drone| match holder {
-        Some(holder) => uid(drone.as_ref()) == holder,
-        None => {
-            let status = drone.status.as_ref();
-            status.and_then(|status| status.node_name.as_deref()) == Some(node.as_str())
-        }
-    })
+pub fn served<'a>(drones: &'a [Arc<Drone>], holder: Option<&str>) -> Option<&'a Arc<Drone>> {
+    drones.iter().find(|drone| has_node(drone, holder, None))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cluster::world::uid;
     use crds::{DroneSpec, DroneStatus};
     use model::vehicle::{Autopilot, HardwareUid, Identity};
 
@@ -71,6 +65,7 @@ mod tests {
 
     fn drone(uid: &str, was_served: bool) -> Arc<Drone> {
         let mut drone = Drone::new(uid, DroneSpec::default());
+        drone.spec.node_name = Some("gate-1".to_owned());
         drone.metadata.uid = Some(uid.to_owned());
         drone.status = was_served.then(|| DroneStatus {
             node_name: Some("gate-1".to_owned()),
@@ -82,11 +77,11 @@ mod tests {
     #[test]
     fn a_vehicle_serves_the_holder_of_the_claim_and_none_that_merely_names_its_node() {
         let drones = [drone("a", false), drone("b", false), drone("c", true)];
-        let of = |holder| served(&node(), &drones, holder).map(|drone| uid(drone.as_ref()).to_owned());
+        let of = |holder| served(&drones, holder).map(|drone| uid(drone.as_ref()).to_owned());
         assert_eq!(of(Some("b")), Some("b".to_owned()), "not the first by name");
         assert_eq!(of(Some("gone")), None);
         assert_eq!(of(None), Some("c".to_owned()), "the claim was removed by hand");
-        assert_eq!(served(&node(), &drones[..2], None), None);
+        assert_eq!(served(&drones[..2], None), None);
     }
 
     #[test]

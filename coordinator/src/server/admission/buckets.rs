@@ -35,20 +35,28 @@ impl<K: Eq + Hash> Buckets<K> {
 
     /// Takes one from the bucket of `key`; false when it is empty.
     pub fn take(&self, key: K, now: Instant) -> bool {
+        self.reserve(key, Duration::ZERO, now).is_some()
+    }
+
+    /// Takes one from the bucket of `key`, or the next that comes into it within `patience`; when that is, or `None` where it takes longer.
+    pub fn reserve(&self, key: K, patience: Duration, now: Instant) -> Option<Instant> {
         let mut full_at = self.full_at.lock().unwrap_or_else(PoisonError::into_inner);
         if full_at.len() >= MOST && !full_at.contains_key(&key) {
             full_at.retain(|_, full| *full > now);
             if full_at.len() >= MOST {
-                return false;
+                return None;
             }
         }
         let full = full_at.entry(key).or_insert(now);
         let next = (*full).max(now) + self.every;
-        let fits = next.saturating_duration_since(now) <= self.every * self.burst;
+        let due = next
+            .checked_sub(self.every * self.burst)
+            .map_or(now, |due| due.max(now));
+        let fits = due.saturating_duration_since(now) <= patience;
         if fits {
             *full = next;
         }
-        fits
+        fits.then_some(due)
     }
 
     /// Puts one back into the bucket of `key`.
@@ -78,6 +86,21 @@ mod tests {
         let much_later = now + Duration::from_secs(60);
         assert!((0..3).all(|_| buckets.take("a", much_later)));
         assert!(!buckets.take("a", much_later));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_can_wait_gets_the_next_in_turn() {
+        let (buckets, now) = (Buckets::new(2, Duration::from_secs(1)), Instant::now());
+        let after = |patience| {
+            let due = buckets.reserve("a", Duration::from_secs(patience), now);
+            due.map(|due| due.duration_since(now).as_secs())
+        };
+        let patient = [2, 2, 2, 2, 2].map(after);
+        assert_eq!(patient, [Some(0), Some(0), Some(1), Some(2), None]);
+        assert!(!buckets.take("a", now));
+        buckets.give_back(&"a", now);
+        assert_eq!([after(1), after(2)], [None, Some(2)]);
+        assert_eq!(buckets.reserve("b", Duration::ZERO, now), Some(now));
     }
 
     #[tokio::test(start_paused = true)]

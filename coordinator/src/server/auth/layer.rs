@@ -20,17 +20,25 @@ use tower::{Layer, Service};
 const UPLINK: &str = "/skein.v1.Uplink/";
 const ANSWER: &str = "/skein.v1.Guests/Answer";
 const GROUND: &str = "/skein.v1.Fleet/Ground";
+const KILL: &str = "/skein.v1.Fleet/Kill";
 
 /// Credentials of one neighbor that are not known and are being checked or were bad, at once, and one more after each [`EVERY`]: each
 /// costs the API server a question.
 const BURST: u32 = 100;
 const EVERY: Duration = Duration::from_millis(100);
 
+/// The same of orders to stop: to ground and to kill. They wait for their turn instead of being refused, so that nobody's guesses keep a
+/// good one out of an address that many share, as behind a port-forward. Each connection waits with one at a time, and a neighbor has at most
+/// [`strangers_per_neighbor`](crate::server::admission::Limits) connections, 2048: the last of so many guesses is judged after 2 s.
+const STOP_EVERY: Duration = Duration::from_millis(1);
+const STOP_PATIENCE: Duration = Duration::from_secs(3);
+
 /// Judges the calls of a server.
 #[derive(Clone, Debug)]
 pub struct AuthLayer {
     auth: Auth,
     bad: Arc<Buckets<Neighbor>>,
+    bad_stops: Arc<Buckets<Neighbor>>,
 }
 
 /// A service behind the authentication.
@@ -47,14 +55,19 @@ impl AuthLayer {
         Self {
             auth,
             bad: Arc::new(Buckets::new(BURST, EVERY)),
+            bad_stops: Arc::new(Buckets::new(BURST, STOP_EVERY)),
         }
     }
 
     async fn check(&self, request: &mut Request<Body>) -> Result<(), Status> {
-        let kind = kind(request.uri().path());
+        let path = request.uri().path();
+        let (kind, stops) = (kind(path), matches!(path, GROUND | KILL));
         let ticket = request.extensions().get::<Ticket>().cloned();
         let who = match bearer(request) {
-            Ok(token) => self.authenticate(kind, token.as_deref(), ticket.as_ref()).await,
+            Ok(token) => {
+                self.authenticate((kind, stops), token.as_deref(), ticket.as_ref())
+                    .await
+            }
             Err(refusal) => Err(refusal),
         };
         match who {
@@ -80,9 +93,14 @@ impl AuthLayer {
     }
 
     /// Who calls. Credentials that nobody knows yet may be a guess, and cost the API server a question: of each connection one is
-    /// checked after the other, and of each neighbor so many. A known caller, or one with a certificate that an authority has signed,
-    /// does not wait for that.
-    async fn authenticate(&self, kind: CallKind, token: Option<&str>, ticket: Option<&Ticket>) -> Result<Who, Refusal> {
+    /// checked after the other, and of each neighbor so many; those of a call that `stops` vehicles apart. A known caller, or one with a
+    /// certificate that an authority has signed, does not wait for that.
+    async fn authenticate(
+        &self,
+        (kind, stops): (CallKind, bool),
+        token: Option<&str>,
+        ticket: Option<&Ticket>,
+    ) -> Result<Who, Refusal> {
         let caller = ticket.and_then(Ticket::caller);
         let Some(ticket) = ticket else {
             return self.auth.authenticate(kind, token, caller).await;
@@ -95,15 +113,55 @@ impl AuthLayer {
             return self.auth.authenticate(kind, token, caller).await;
         }
         let from = Neighbor::of(ticket.remote().ip());
+        let (bad, patience) = match stops {
+            true => (&self.bad_stops, STOP_PATIENCE),
+            false => (&self.bad, Duration::ZERO),
+        };
         // It is given back unless they were bad.
-        if !self.bad.take(from, Instant::now()) {
-            return Err(Refusal::TooMany);
-        }
+        let turn = Turn::after(bad, from, patience).await.ok_or(Refusal::TooMany)?;
         let who = self.auth.authenticate(kind, token, caller).await;
         if !who.as_ref().is_err_and(Refusal::is_final) {
-            self.bad.give_back(&from, Instant::now());
+            turn.give_back();
         }
         who
+    }
+}
+
+/// A turn to have credentials checked.
+struct Turn<'a> {
+    bucket: &'a Buckets<Neighbor>,
+    from: Neighbor,
+    /// Whether it is given back when this is dropped.
+    unused: bool,
+}
+
+impl<'a> Turn<'a> {
+    /// The next turn of `from`, within `patience`. A caller that hangs up meanwhile leaves it to others.
+    async fn after(bucket: &'a Buckets<Neighbor>, from: Neighbor, patience: Duration) -> Option<Self> {
+        let now = Instant::now();
+        let due = bucket.reserve(from, patience, now)?;
+        let mut turn = Self {
+            bucket,
+            from,
+            unused: true,
+        };
+        if due > now {
+            tokio::time::sleep_until(due).await;
+        }
+        turn.unused = false;
+        Some(turn)
+    }
+
+    fn give_back(mut self) {
+        self.unused = true;
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        if self.unused {
+            self.bucket.give_back(&self.from, Instant::now());
+        }
     }
 }
 

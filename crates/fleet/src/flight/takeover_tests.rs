@@ -416,9 +416,48 @@ fn an_agent_that_has_lost_its_disk_goes_by_what_was_told_before() {
         let record = lost(&held(so_far, 0), down);
         assert_eq!((record.stage, record.killed), (stage, killed), "{so_far:?}");
     }
-    // An agent that remembers the flight itself does not use it.
+    // An agent that remembers the flight itself knows better how far it has come.
     let own = lost(&held(SoFar::Fresh, 0), down);
-    assert_eq!(own.observed(Some(&held(SoFar::Killed, 9)), down, false), own);
+    assert_eq!(own.observed(Some(&held(SoFar::Over, 0)), down, false), own);
+}
+
+#[test]
+fn an_agent_that_could_not_write_a_takeover_or_a_kill_down_gets_it_back_from_what_was_reported() {
+    use model::reported_flight::{ReportedFlight, SoFar};
+    let held = |so_far, takeovers, resume_after| Assignment {
+        reported_flight: ReportedFlight {
+            takeovers,
+            so_far,
+            hardware: None,
+        },
+        ..assigned("u", FLY, resume_after)
+    };
+    // Its disk is that of a flight before the pilot took over and gave the vehicle back.
+    let old = recorded(0, Stage::Flown);
+    let watched = |held: &Assignment| old.watched(Some(held), IN_AIR, Some(Mode::Station), None, false);
+    let taken = held(SoFar::Flown, 1, 0);
+    let reminded = watched(&taken);
+    assert!(reminded.let_go(&taken), "the pilot keeps it");
+    assert_eq!((reminded.takeovers, reminded.stage), (1, Stage::Flown));
+    let holding = (true, LandedState::InAir, Mode::Station);
+    assert_eq!(
+        verdict(&assigned("u", FLY, 0), &reminded, holding).activity,
+        Activity::HandsOff(HandsOff::TakenOver)
+    );
+    let resumed = held(SoFar::Flown, 1, 1);
+    assert!(!watched(&resumed).let_go(&resumed), "it was ordered to go on");
+    let next = reminded.commanded_by(Some(&resumed), InCommand::SomebodyElse);
+    assert_eq!(next.takeovers, 2, "what is reported is no takeover of its own");
+    let killed = held(SoFar::Killed, 0, 0);
+    assert!(watched(&killed).was_killed(&killed));
+    // Its disk cannot be written still, and the order that says so is not taken.
+    let untaken = old.reminded(&taken);
+    assert!(untaken.let_go(&assigned("u", FLY, 0)) && old.reminded(&killed).was_killed(&killed));
+    let of_another = Assignment {
+        uid: DroneUid("v".into()),
+        ..held(SoFar::Killed, 9, 0)
+    };
+    assert_eq!(old.reminded(&of_another), old);
 }
 
 #[test]

@@ -64,6 +64,8 @@ pub struct Facts {
     pub ground_mark: Option<GroundMark>,
     /// What its agent reported of the flight so far, as its status has it.
     pub reported_flight: ReportedFlight,
+    /// Whether its agent, which holds it, reports less than that: it has started from a disk that is older.
+    pub forgotten: bool,
     /// How it moves, if it has a station.
     pub movement: Option<Movement>,
     /// The rules that have to be in force on its vehicle before that is armed; `None`: none select it.

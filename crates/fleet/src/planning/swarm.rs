@@ -16,6 +16,7 @@ pub use readiness::{Readiness, Tally, readiness};
 use model::ids::DroneUid;
 use model::units::Percent;
 use replacement::Replace;
+use std::collections::BTreeSet;
 
 /// What a Drone's vehicle does, as far as removing it matters. The order is the order of removal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -53,6 +54,8 @@ pub struct Member {
     pub leaving: bool,
     /// The slot of the Swarm's formation that it was given.
     pub slot: Option<usize>,
+    /// Whether it waits on the ground for the very place of another that it is to relieve ([`mark_awaiting`]).
+    pub awaits: bool,
 }
 
 /// How far a Swarm may go above and below what is desired while Drones are replaced.
@@ -90,7 +93,8 @@ pub struct Plan {
 ///
 /// Those leaving do not count: they are on their way, whatever they do. For each that should be replaced and flies, one more is
 /// made, within the surge; it goes once it is not missed, or, where no other can be had, within what may be missing. A low battery
-/// alone sends none home before another flies in its place: the agent sees to its reserve. One that is lost is neither
+/// alone sends none home before another flies in its place: the agent sees to its reserve. Where that other cannot take off before the place
+/// is free, one goes first, and one at a time. One that is lost is neither
 /// counted nor removed: when it comes back it is one too many, and the least of them goes. Where none is desired, all go.
 #[must_use]
 pub fn plan(bounds: Bounds, members: &[Member], settled: bool) -> Plan {
@@ -157,6 +161,21 @@ pub fn mark_stuck(members: &mut [Member], full: bool, has_slot: impl Fn(&DroneUi
     }
 }
 
+/// Marks those that wait on the ground for the very place of another that they are to relieve, as no place beside it is free: they do not fly
+/// before that one leaves, however long that one waits for them. `asks_for_slot` is whether a Drone is asked to hold just in its slot.
+pub fn mark_awaiting(members: &mut [Member], asks_for_slot: impl Fn(&DroneUid) -> bool) {
+    let is_relieved = |m: &&Member| {
+        !m.leaving && !matches!(m.replace, None | Some(Replace::Lost)) && matches!(m.serving, Serving::Flying { .. })
+    };
+    let relieved = members.iter().filter(is_relieved);
+    let held: BTreeSet<usize> = relieved.filter_map(|m| m.slot).collect();
+    for m in members.iter_mut() {
+        let waits = m.serving == Serving::OnGround && !m.stuck && !m.leaving && m.replace.is_none();
+        m.awaits = waits && m.slot.is_some_and(|slot| held.contains(&slot)) && asks_for_slot(&m.uid);
+        m.stuck |= m.awaits;
+    }
+}
+
 /// Which goes first: from the least to the greatest loss, and of those that fly, one that should be replaced anyway, then one whose slot
 /// is gone.
 fn order_of_removal(m: &Member, has_no_slot: bool) -> (u8, bool, bool, Serving, &str) {
@@ -182,14 +201,17 @@ fn not_missed<'a>(bounds: Bounds, staying: &[&'a Member], about_to_be_made: usiz
     let coming = about_to_be_made > 0 || staying.iter().filter(others).any(|m| !m.ready && !m.stuck);
     let mut available = staying.iter().filter(|m| m.ready).count();
     let mut chosen = vec![];
+    let is_awaited =
+        |m: &Member| m.slot.is_some() && staying.iter().any(|relief| relief.awaits && relief.slot == m.slot);
     for m in out {
-        let least = match m.replace {
+        let missing = match m.replace {
+            // To wait for the one that waits for it would be for ever.
+            Some(_) if is_awaited(m) => bounds.unavailable.max(1),
             // As long as another may still come, it is waited for.
-            Some(Replace::Drained | Replace::Misplaced) if !coming => {
-                bounds.replicas.saturating_sub(bounds.unavailable)
-            }
-            _ => bounds.replicas,
+            Some(Replace::Drained | Replace::Misplaced) if !coming => bounds.unavailable,
+            _ => 0,
         };
+        let least = bounds.replicas.saturating_sub(missing);
         let left = available.saturating_sub(usize::from(m.ready));
         if left >= least {
             available = left;

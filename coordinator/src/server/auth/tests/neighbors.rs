@@ -8,7 +8,8 @@ use crate::server::admission::Ticket;
 use http::{Request, Response};
 use std::convert::Infallible;
 use std::time::Duration;
-use tokio::time::timeout;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout};
 use tonic::Code;
 use tonic::body::Body;
 use tower::{Layer, Service, service_fn};
@@ -16,6 +17,8 @@ use tower::{Layer, Service, service_fn};
 const HERE: &str = "127.0.0.1:7";
 const SESSION: &str = "/skein.v1.Uplink/Session";
 const GROUND: &str = "/skein.v1.Fleet/Ground";
+const KILL: &str = "/skein.v1.Fleet/Kill";
+const LIST: &str = "/skein.v1.Fleet/List";
 
 /// How the call with `token`, or without one, on the connection of `ticket` is answered.
 pub(super) async fn call(layer: &AuthLayer, ticket: &Ticket, path: &str, token: &str) -> Code {
@@ -52,7 +55,7 @@ async fn a_known_caller_is_admitted_whatever_others_at_the_same_address_guess() 
     let layer = AuthLayer::new(auth_of(&api, Duration::from_secs(3600)));
     assert_eq!(call(&layer, &here(), GROUND, "t").await, Code::Ok);
     assert_eq!(call(&layer, &here(), SESSION, "a").await, Code::Ok);
-    guess(&layer, GROUND).await;
+    guess(&layer, LIST).await;
     assert_eq!(call(&layer, &here(), GROUND, "t").await, Code::Ok);
     assert_eq!(call(&layer, &here(), SESSION, "a").await, Code::Ok);
     // And also when the answer is not fresh any more.
@@ -88,7 +91,7 @@ async fn one_connection_has_one_question_asked_at_a_time() {
     let waited = timeout(Duration::from_millis(100), std::future::pending::<()>()).await;
     assert!(waited.is_err());
     assert_eq!(api.asked(), 1);
-    calls.iter().for_each(tokio::task::JoinHandle::abort);
+    calls.iter().for_each(JoinHandle::abort);
 }
 
 #[tokio::test(start_paused = true)]
@@ -106,5 +109,51 @@ async fn many_connections_of_one_address_have_so_many_questions_asked_at_a_time(
     assert!(waited.is_err());
     let refused = calls.iter().filter(|call| call.is_finished()).count();
     assert!(refused >= 900, "{} wait for an answer", 1000 - refused);
-    calls.iter().for_each(tokio::task::JoinHandle::abort);
+    calls.iter().for_each(JoinHandle::abort);
+}
+
+/// So many connections of one address, each with a guess at who may order `path`.
+fn guessers(layer: &AuthLayer, path: &'static str, connections: usize) -> Vec<JoinHandle<Code>> {
+    let guess = |number| {
+        let layer = layer.clone();
+        tokio::spawn(async move { call(&layer, &here(), path, &format!("{path}{number}")).await })
+    };
+    (0..connections).map(guess).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobodys_guesses_keep_a_ground_order_of_another_at_the_same_address_out_for_long() {
+    let api = Scripted::new();
+    let layer = AuthLayer::new(auth_of(&api, Duration::from_secs(3600)));
+    guess(&layer, LIST).await;
+    for (path, token) in [(GROUND, "t"), (KILL, "k")] {
+        api.knows(token, "ada");
+        // As many as one address may have, all of them before the good one.
+        let guessers = guessers(&layer, path, 2047);
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        let begun = Instant::now();
+        assert_eq!(call(&layer, &here(), path, token).await, Code::Ok, "{path}");
+        assert!(begun.elapsed() <= Duration::from_secs(2), "{:?}", begun.elapsed());
+        guessers.iter().for_each(JoinHandle::abort);
+        tokio::time::sleep(Duration::from_secs(5)).await;
+    }
+    // Other calls are refused as before.
+    guess(&layer, LIST).await;
+    api.knows("l", "eve");
+    assert_eq!(call(&layer, &here(), LIST, "l").await, Code::ResourceExhausted);
+}
+
+#[tokio::test(start_paused = true)]
+async fn guesses_at_orders_cost_the_api_server_so_many_questions_and_those_that_hang_up_take_no_turn() {
+    let api = Scripted::new();
+    let layer = AuthLayer::new(auth_of(&api, Duration::from_secs(3600)));
+    let first = guessers(&layer, GROUND, 2000);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert!(api.asked() <= 1101, "{} questions in a second", api.asked());
+    first.iter().for_each(JoinHandle::abort);
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    api.knows("t", "ada");
+    let begun = Instant::now();
+    assert_eq!(call(&layer, &here(), GROUND, "t").await, Code::Ok);
+    assert!(begun.elapsed() <= Duration::from_millis(150), "{:?}", begun.elapsed());
 }

@@ -66,8 +66,8 @@ pub fn order(term: Term, drone: &Facts, held: Option<&Held>) -> Option<Order> {
         failsafe: drone.failsafe,
         resume_after: drone.resume_after,
         ground_mark: drone.ground_mark,
-        // An agent that holds the Drone knows better.
-        reported_flight: if held.is_none() {
+        // An agent that holds the Drone knows better, unless its disk is older than what was reported.
+        reported_flight: if held.is_none() || drone.forgotten {
             drone.reported_flight
         } else {
             ReportedFlight::default()

@@ -13,6 +13,7 @@ fn member(name: &str, serving: Serving) -> Member {
         replace: None,
         leaving: false,
         slot: None,
+        awaits: false,
     }
 }
 
@@ -121,6 +122,60 @@ fn what_is_drained_is_replaced_first_and_lands_when_the_replacement_flies() {
     let after = [drained, member("b", flying(80)), member("c", flying(90))];
     let after = super::plan(bounds(2, 1, 1), &after, true);
     assert_eq!((after.create, deleted(&after)), (0, vec!["a"]));
+}
+
+#[test]
+fn one_whose_relief_waits_on_the_ground_for_its_place_leaves_first_and_one_at_a_time() {
+    let in_slot = |slot, member| Member {
+        slot: Some(slot),
+        ..member
+    };
+    let on_ground = |name, slot| {
+        in_slot(
+            slot,
+            Member {
+                ready: false,
+                ..member(name, Serving::OnGround)
+            },
+        )
+    };
+    let plan = |why, unavailable, asks: &[&str]| {
+        let mut members = vec![
+            in_slot(0, to_replace("a", why, 20)),
+            in_slot(1, to_replace("b", why, 25)),
+            in_slot(2, member("c", flying(90))),
+            on_ground("relief-a", 0),
+            on_ground("relief-b", 1),
+        ];
+        mark_awaiting(&mut members, |uid| asks.contains(&uid.0.as_str()));
+        super::plan(bounds(3, 2, unavailable), &members, true)
+    };
+    for why in [Replace::Drained, Replace::Tired, Replace::Misplaced] {
+        for unavailable in [0, 1] {
+            let both = plan(why, unavailable, &["relief-a", "relief-b"]);
+            assert_eq!((both.create, deleted(&both)), (0, vec!["a"]), "{why:?} {unavailable}");
+            let none = plan(why, unavailable, &[]);
+            assert_eq!(none, Plan::default(), "both reliefs take off beside");
+            let second = plan(why, unavailable, &["relief-b"]);
+            assert_eq!(deleted(&second), ["b"]);
+        }
+    }
+    // It is on its way down, and the relief is waited for as any other.
+    let mut members = vec![
+        Member {
+            leaving: true,
+            ..in_slot(0, to_replace("a", Replace::Drained, 20))
+        },
+        in_slot(1, member("b", flying(90))),
+        on_ground("relief-a", 0),
+    ];
+    mark_awaiting(&mut members, |_| true);
+    assert!(!members[2].awaits && !members[2].stuck);
+    // One that refuses to arm is no relief.
+    members[0].leaving = false;
+    members[2].stuck = true;
+    mark_awaiting(&mut members, |_| true);
+    assert!(!members[2].awaits);
 }
 
 #[test]

@@ -34,6 +34,7 @@ fn bound() -> Facts {
         resume_after: 0,
         ground_mark: None,
         reported_flight: model::reported_flight::ReportedFlight::default(),
+        forgotten: false,
         movement: None,
         rules: None,
         plan: None,
@@ -69,7 +70,7 @@ const ORDERED: Option<Desired> = Some(Desired::Grounded {
 });
 
 #[test]
-fn only_an_agent_that_does_not_hold_the_drone_is_told_of_its_flight() {
+fn only_an_agent_that_does_not_hold_the_drone_or_has_forgotten_is_sent_what_is_known_of_its_flight() {
     let reported_flight = ReportedFlight {
         takeovers: 2,
         so_far: model::reported_flight::SoFar::Over,
@@ -79,8 +80,16 @@ fn only_an_agent_that_does_not_hold_the_drone_is_told_of_its_flight() {
         reported_flight,
         ..bound()
     };
-    for (held, expected) in [(None, reported_flight), (Some(held(false)), ReportedFlight::default())] {
-        let Some(Order::Assigned(order)) = order(TERM, &drone, held.as_ref()) else {
+    let forgotten = Facts {
+        forgotten: true,
+        ..drone.clone()
+    };
+    for (drone, held, expected) in [
+        (&drone, None, reported_flight),
+        (&drone, Some(held(false)), ReportedFlight::default()),
+        (&forgotten, Some(held(false)), reported_flight),
+    ] {
+        let Some(Order::Assigned(order)) = order(TERM, drone, held.as_ref()) else {
             panic!("it is sent nothing")
         };
         assert_eq!(order.reported_flight, expected);

@@ -34,6 +34,7 @@ pub(crate) fn drone() -> Facts {
         resume_after: 0,
         ground_mark: None,
         reported_flight: model::reported_flight::ReportedFlight::default(),
+        forgotten: false,
         movement: None,
         rules: None,
         plan: None,

@@ -6,101 +6,53 @@
 //! down: another leader makes the same plans from the status.
 
 mod file;
+mod flights;
+mod memory;
+mod observe;
 mod pool;
 pub mod reach;
 pub mod status;
 pub mod work;
+mod writes;
 
-use crate::cluster::api::{self, ApiError, error_chain};
+use crate::cluster::api::{ApiError, error_chain};
 use crate::cluster::events::Note;
 use crate::cluster::key::Key;
 use crate::cluster::retry::Failures;
-use crate::cluster::status::write_while;
 use crate::cluster::watching;
 use crate::cluster::world::uid;
-use crate::controllers::facts::{DroneSnapshot, Observer};
-use crate::controllers::plans::{Known, Planned, Resting, owner};
+use crate::controllers::facts::Observer;
+use crate::controllers::plans::Resting;
 use crate::controllers::swarm::expectations::Expectations;
 use crate::ground;
-use crds::mission::{MissionStatus, Survey};
-use crds::{Drone, Mission, labels};
+use crds::{Mission, labels};
 use file::File;
-use fleet::planning::drone::on_mission::{Passing, Patience, Question, doing, passing};
-use fleet::planning::leadership::{ACT_FOR, LASTS};
-use fleet::planning::mission::progress::{
-    Carrier, Doing, NotGiven, Observed, Part, Progress, Step, Wanted, Why, rest, step,
-};
-use fleet::planning::mission::{PlannedFlight, Stretches};
-use fleet::planning::names::drone_names;
-use fleet::planning::population::{most_of_mission, pause};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use fleet::planning::mission::progress::{Halt, Part, Progress, Step, Wanted, Why, rest, step};
 use k8s_openapi::jiff::Timestamp;
-use kube::api::{Api, DeleteParams, Patch, PropagationPolicy};
+use kube::api::Api;
 use kube::runtime::reflector::Store;
 use kube::runtime::reflector::store::Writer;
 use kube::runtime::watcher;
 use kube::{Resource, ResourceExt};
-use model::ids::NodeName;
-use model::plan::FlightPlan;
-use model::report::Report;
-use model::vehicle::FlightTruth;
+use memory::Memory;
+use observe::{Subject, gathering, waits};
 use pool::{Asked, Pool};
-use reach::Judged;
-use serde_json::json;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 use work::Job;
+use writes::build;
 
 /// From one reconcile to the next.
 const EVERY: Duration = Duration::from_secs(1);
-
-/// Vehicles that become fit within so long of the first share the work from the beginning.
-const GATHERING: Duration = Duration::from_secs(5);
-
-/// A vehicle that could not fly a part from where it is on the ground is judged again after this long.
-const JUDGED_AGAIN: Duration = Duration::from_secs(10);
-
-/// Names tried beyond those needed.
-const SPARE_NAMES: usize = 1000;
-
-/// A call that changes something takes no longer than this: one that is begun by a leader that may act ends before another may lead.
-const CALL: Duration = LASTS.saturating_sub(ACT_FOR);
 
 /// The name of no Drone: whether an order covers one that is made now does not depend on its name.
 const NEW: &str = "new";
 
 /// Put on an object by the API server when it is deleted with `--cascade=orphan`.
 const ORPHAN: &str = "orphan";
-
-/// What is remembered of one Mission.
-struct Memory {
-    generation: Option<i64>,
-    /// The generation by which its Drones have their parts.
-    acted_on: Option<i64>,
-    /// The file that it names, and when that was read.
-    file: Option<(File, Instant)>,
-    job: Result<Job, String>,
-    /// The survey that it is, so that an edit of anything else plans nothing again.
-    survey: Option<Survey>,
-    progress: Progress,
-    /// Its status as it was written last.
-    written: MissionStatus,
-    flights: HashMap<String, (Part, Arc<PlannedFlight>, FlightPlan)>,
-    since: HashMap<String, (Passing, Instant)>,
-    unfit: HashMap<String, (String, Instant)>,
-    /// Drones in the air whose plan cannot be made again, and why.
-    replanned: HashMap<String, String>,
-    /// What was found of the rest of the flight of each.
-    judged: HashMap<String, Judged>,
-    fit_since: Option<Instant>,
-    /// Drones that were made since one last began its work, and when the last was.
-    made: (usize, Option<Instant>),
-    /// Vehicles that have refused a plan: how often, and until when they are left alone.
-    resting: HashMap<NodeName, (u32, Instant)>,
-}
 
 struct Controller {
     observer: Observer,
@@ -151,28 +103,9 @@ pub fn start(observer: &Observer, tasks: &mut JoinSet<()>) {
     });
 }
 
-/// A Mission and its Drones.
-struct Subject {
-    mission: Arc<Mission>,
-    drones: Vec<DroneSnapshot>,
-}
-
 impl Controller {
     fn acts(&self) -> bool {
         self.observer.leadership.state.acts()
-    }
-
-    /// Makes a call that changes something, if this leader may act now.
-    async fn change<T>(
-        &self,
-        what: &'static str,
-        call: impl Future<Output = Result<T, kube::Error>>,
-    ) -> Result<T, NotBroughtOn> {
-        if !self.acts() {
-            return Err(NotBroughtOn::MayNotAct);
-        }
-        let done = timeout(CALL, api::call(what, call)).await;
-        Ok(done.unwrap_or(Err(ApiError::TimedOut { what }))?)
     }
 
     /// Reconciles all Missions once.
@@ -224,33 +157,6 @@ impl Controller {
             }
         }
         urgent
-    }
-
-    fn subjects(&self) -> Vec<Subject> {
-        let mut drones: HashMap<String, Vec<Arc<Drone>>> = HashMap::new();
-        let mut missions = self.missions.state();
-        if !missions.is_empty() {
-            for drone in self.observer.world().all_drones(None) {
-                if let Some((mission, _)) = owner(&drone) {
-                    drones.entry(mission.to_owned()).or_default().push(Arc::clone(&drone));
-                }
-            }
-        }
-        missions.sort_by_key(|mission| (-mission.spec.priority, Key::of(mission.as_ref())));
-        let subject = |mission: Arc<Mission>| {
-            let own = drones.remove(uid(mission.as_ref())).unwrap_or_default();
-            // An owner is in the namespace of what it owns: a reference from elsewhere takes no part of the work.
-            let is_own = |drone: &Arc<Drone>| drone.namespace() == mission.namespace();
-            Subject {
-                drones: own
-                    .into_iter()
-                    .filter(is_own)
-                    .map(|drone| DroneSnapshot::of(&self.observer, drone))
-                    .collect(),
-                mission,
-            }
-        };
-        missions.into_iter().map(subject).collect()
     }
 
     /// Reconciles one Mission; `before` is one of a higher priority that waits for vehicles.
@@ -405,7 +311,7 @@ impl Controller {
         wanted.grounded = ground::covering(&self.observer.ground, &build(mission, NEW, job.takeoff)).is_some();
         let ended = memory.written.completion_time.is_some();
         if ended && wanted.halt.is_none() {
-            wanted.halt = Some(fleet::planning::mission::progress::Halt::Finished);
+            wanted.halt = Some(Halt::Finished);
         }
         self.plan_written(subject, memory, (&job, &wanted), now);
         let drones = self.observe(subject, memory, now);
@@ -515,240 +421,6 @@ impl Controller {
         }
     }
 
-    /// Its Drones as the plan wants to know them.
-    fn observe(&self, subject: &Subject, memory: &mut Memory, now: Instant) -> Vec<Observed> {
-        let mut all = Vec::new();
-        for snapshot in &subject.drones {
-            let name = &snapshot.key.name;
-            let flight = memory
-                .flights
-                .get(name)
-                .filter(|_| memory.progress.part(name).is_some());
-            let question = Question {
-                drone: &snapshot.facts,
-                served: snapshot.was_served(),
-                report: snapshot.report.as_deref(),
-                digest: flight.map(|(_, _, plan)| &plan.digest),
-            };
-            let passes = passing(&question).map(|what| {
-                let since = match memory.since.get(name) {
-                    Some((known, since)) if *known == what => *since,
-                    _ => now,
-                };
-                memory.since.insert(name.clone(), (what, since));
-                (what, now - since)
-            });
-            if passes.is_none() {
-                memory.since.remove(name);
-            }
-            let mut does = doing(&question, passes, &Patience::default());
-            // Until its part is planned here, it is flown as it was.
-            if memory.progress.part(name).is_some() && flight.is_none() && matches!(does, Doing::Fit(_) | Doing::Waits)
-            {
-                does = Doing::Busy;
-            }
-            let barred = snapshot
-                .node
-                .as_ref()
-                .and_then(|node| self.observer.airspace.plan_barred(node));
-            let ends = memory.replanned.get(name).cloned().or(barred);
-            if let Some(why) = ends.filter(|_| does == Doing::Busy) {
-                does = Doing::Unfit(why);
-            }
-            if let Doing::Fit(at) = does {
-                does = match memory.unfit.get(name).filter(|(_, at)| now - *at < JUDGED_AGAIN) {
-                    Some((why, _)) => Doing::Unfit(why.clone()),
-                    // Where it may fly is not known yet.
-                    None if !self.observer.rules.is_complete() => Doing::Waits,
-                    None => Doing::Fit(work::rounded(at)),
-                };
-            }
-            if let (Doing::Busy, Some((_, flight, plan)), Some(report)) = (&does, flight, &snapshot.report) {
-                let holds = report.has_plan(&snapshot.facts.uid, &plan.digest);
-                let reached = |item| holds && u16::try_from(item).is_ok_and(|item| report.plan.reached.has(item));
-                let judged = reach::goes_on(&self.observer, snapshot, flight, reached, memory.judged.remove(name));
-                if let Some(judged) = judged {
-                    if let Err(why) = &judged.verdict {
-                        does = Doing::Unfit(why.clone());
-                    }
-                    memory.judged.insert(name.clone(), judged);
-                }
-            }
-            let (flown, underway, begun) = match (flight, &snapshot.report) {
-                (Some((_, flight, plan)), Some(report)) if report.has_plan(&snapshot.facts.uid, &plan.digest) => {
-                    let reached = |item| u16::try_from(item).is_ok_and(|item| report.plan.reached.has(item));
-                    let on_leg = report.plan.current.zip(report.position);
-                    let underway = on_leg.map(|(item, position)| flight.underway(item.into(), position.at));
-                    (
-                        flight.flown(reached),
-                        underway.unwrap_or_default(),
-                        flight.has_begun(reached),
-                    )
-                }
-                _ => (Stretches::default(), Stretches::default(), false),
-            };
-            all.push(Observed {
-                drone: name.clone(),
-                node: snapshot.node.clone(),
-                leaving: snapshot.facts.deleting || self.expectations.expects_deletion(snapshot.uid(), now),
-                doing: does,
-                flown,
-                underway,
-                begun,
-            });
-        }
-        let there: HashSet<&String> = subject.drones.iter().map(|snapshot| &snapshot.key.name).collect();
-        memory.since.retain(|name, _| there.contains(name));
-        memory.unfit.retain(|name, _| there.contains(name));
-        memory.replanned.retain(|name, _| there.contains(name));
-        all
-    }
-
-    /// Plans the flights of parts that another leader gave: an agent's account of what its vehicle has flown is one of its plan, and a vehicle is
-    /// judged by that.
-    fn plan_written(&self, subject: &Subject, memory: &mut Memory, work: (&Job, &Wanted), now: Instant) {
-        let is_unplanned = |snapshot: &DroneSnapshot| {
-            let name = &snapshot.key.name;
-            let has_part = memory.progress.part(name).is_some();
-            has_part && snapshot.report.is_some() && !memory.flights.contains_key(name)
-        };
-        if subject.drones.iter().any(is_unplanned) {
-            let mut progress = memory.progress.clone();
-            self.judge(subject, memory, work, &mut progress, now);
-            let written = &memory.progress;
-            memory
-                .flights
-                .retain(|name, (part, _, _)| written.part(name) == Some(part));
-        }
-    }
-
-    /// Plans the flights of all parts, and takes back those that the vehicle could not fly.
-    fn judge(
-        &self,
-        subject: &Subject,
-        memory: &mut Memory,
-        (job, wanted): (&Job, &Wanted),
-        next: &mut Progress,
-        now: Instant,
-    ) {
-        let term = self.observer.leadership.term;
-        let progress = &*next;
-        let unchanged = |name: &String, of: &Part| {
-            progress
-                .part(name)
-                .is_some_and(|part| part.stretches == of.stretches && part.start == of.start)
-        };
-        memory.flights.retain(|name, (of, _, _)| unchanged(name, of));
-        memory.judged.retain(|name, _| memory.flights.contains_key(name));
-        let mut refused = Vec::new();
-        for part in &mut next.parts {
-            if memory.flights.contains_key(&part.drone) {
-                continue;
-            }
-            let raised = part.raised(wanted.layer_height);
-            let planned = job
-                .work
-                .flight(&part.stretches, part.start, raised)
-                .map_err(|why| why.to_string());
-            let snapshot = subject.drones.iter().find(|snapshot| snapshot.key.name == part.drone);
-            let planned = planned.and_then(|flight| {
-                let is_new = memory.progress.part(&part.drone).is_none();
-                if let Some(snapshot) = snapshot.filter(|_| is_new) {
-                    reach::allows(&self.observer, snapshot, &flight)?;
-                }
-                let plan = FlightPlan::new(term, flight.items.clone()).map_err(|why| why.to_string())?;
-                Ok((snapshot.and_then(|snapshot| snapshot.report.clone()), flight, plan))
-            });
-            let planned = planned.map(|(report, flight, plan)| {
-                let carrier = carrier(report.as_deref());
-                let given = part.give(plan.digest.clone(), raised, carrier);
-                given.map(|()| (part.clone(), Arc::new(flight), plan))
-            });
-            match planned {
-                Ok(Err(NotGiven::Unknown)) => {}
-                Ok(Err(why @ NotGiven::Otherwise)) => {
-                    memory.replanned.insert(part.drone.clone(), why.to_string());
-                }
-                Ok(Ok(planned)) => {
-                    memory.unfit.remove(&part.drone);
-                    memory.flights.insert(part.drone.clone(), planned);
-                }
-                Err(why) => refused.push((part.drone.clone(), why)),
-            }
-        }
-        for (drone, why) in refused {
-            next.parts.retain(|part| part.drone != drone);
-            memory.unfit.insert(drone, (why, now));
-        }
-    }
-
-    /// Adds the plans of a Mission, and has them sent.
-    fn plans(&self, subject: &Subject, plans: &mut HashMap<String, Arc<Planned>>) {
-        let Some(memory) = self.memories.get(uid(subject.mission.as_ref())) else {
-            return;
-        };
-        let Ok(job) = &memory.job else { return };
-        for snapshot in &subject.drones {
-            let Some((part, flight, plan)) = memory.flights.get(&snapshot.key.name) else {
-                continue;
-            };
-            // Only what is written down.
-            if memory.progress.part(&snapshot.key.name).is_none() {
-                continue;
-            }
-            if let Some(node) = &snapshot.node
-                && self.observer.sessions.send_plan(node, plan)
-            {
-                tracing::info!(drone = %snapshot.key, %node, digest = %plan.digest, items = plan.items.len(), "a plan is sent to the agent");
-            }
-            let planned = Planned {
-                digest: plan.digest.clone(),
-                start: part.start,
-                takeoff: job.takeoff,
-                places: flight.places.clone(),
-                numbers: flight.to_reach().collect(),
-                work: Some(Arc::clone(&job.work)),
-            };
-            plans.insert(snapshot.uid().to_owned(), Arc::new(planned));
-        }
-    }
-
-    /// Lets the other controllers know, and wakes those whom a change concerns.
-    fn show(&self, subjects: &[Subject], plans: HashMap<String, Arc<Planned>>) {
-        let looked = |subject: &&Subject| self.memories.contains_key(uid(subject.mission.as_ref()));
-        let missions: HashSet<String> = subjects
-            .iter()
-            .filter(looked)
-            .map(|subject| uid(subject.mission.as_ref()).to_owned())
-            .collect();
-        let old = {
-            let mut known = self.observer.missions.lock();
-            let mut old = std::mem::take(&mut *known);
-            let mut refused = std::mem::take(&mut old.refused);
-            refused.retain(|mission, _| missions.contains(mission));
-            *known = Known {
-                missions,
-                plans,
-                refused,
-            };
-            old
-        };
-        let known = self.observer.missions.lock();
-        for subject in subjects {
-            let mission = uid(subject.mission.as_ref());
-            let news = old.missions.contains(mission) != known.missions.contains(mission);
-            for snapshot in &subject.drones {
-                let digest = |known: &Known| known.plans.get(snapshot.uid()).map(|planned| planned.digest.clone());
-                if news || digest(&old) != digest(&known) {
-                    if let Some(node) = &snapshot.node {
-                        self.observer.cluster.wakes.nodes.wake(node.clone());
-                    }
-                    self.observer.cluster.wakes.drones.wake(snapshot.key.clone());
-                }
-            }
-        }
-    }
-
     /// Events about what has happened.
     fn publish(&self, subject: &Subject, next: &Step) {
         let record = |note: Note| {
@@ -774,194 +446,6 @@ impl Controller {
             });
         }
     }
-
-    /// Writes a status. That takes what time it takes: it is written on one version of the object, and fails where the next leader has
-    /// written another.
-    async fn write(&self, mission: &Mission, status: &MissionStatus) -> Result<(), NotBroughtOn> {
-        if !self.acts() {
-            return Err(NotBroughtOn::MayNotAct);
-        }
-        let key = Key::of(mission);
-        let api: Api<Mission> = Api::namespaced(self.observer.cluster.client(), &key.namespace);
-        let what = "write the status of a Mission";
-        write_while(|| self.acts(), what, &api, &mission.metadata, status).await?;
-        Ok(())
-    }
-
-    async fn remove(&self, mission: &Mission) -> Result<(), NotBroughtOn> {
-        let key = Key::of(mission);
-        let api: Api<Mission> = Api::namespaced(self.observer.cluster.client(), &key.namespace);
-        let params = DeleteParams {
-            propagation_policy: Some(PropagationPolicy::Background),
-            ..api::only(uid(mission))
-        };
-        self.change("delete a Mission that has ended", api.delete(&key.name, &params))
-            .await?;
-        tracing::info!(mission = %key, "deleted after spec.ttlSecondsAfterFinished");
-        Ok(())
-    }
-
-    async fn set_finalizers(
-        &self,
-        mission: &Mission,
-        change: impl FnOnce(&mut Vec<String>),
-    ) -> Result<(), NotBroughtOn> {
-        let key = Key::of(mission);
-        let api: Api<Mission> = Api::namespaced(self.observer.cluster.client(), &key.namespace);
-        let mut finalizers = mission.finalizers().to_vec();
-        change(&mut finalizers);
-        let patch = json!({"metadata": {
-            "uid": uid(mission),
-            "resourceVersion": mission.metadata.resource_version,
-            "finalizers": finalizers,
-        }});
-        let (params, patch) = (api::merging(), Patch::Merge(&patch));
-        let set = api.patch(&key.name, &params, &patch);
-        self.change("set the finalizer of a Mission", set).await?;
-        Ok(())
-    }
-
-    fn unseen(&self, subject: &Subject, now: Instant) -> Vec<(String, String)> {
-        let seen: Vec<Arc<Drone>> = subject
-            .drones
-            .iter()
-            .map(|snapshot| Arc::clone(&snapshot.drone))
-            .collect();
-        self.expectations
-            .unseen_creations(uid(subject.mission.as_ref()), &seen, now)
-    }
-
-    async fn create(
-        &self,
-        subject: &Subject,
-        (job, progress): (&Job, &Progress),
-        unseen: &[(String, String)],
-        count: usize,
-        now: Instant,
-    ) -> Result<(), NotBroughtOn> {
-        let mission = subject.mission.as_ref();
-        let key = Key::of(mission);
-        let mut taken: BTreeSet<String> = progress.parts.iter().map(|part| part.drone.clone()).collect();
-        taken.extend(unseen.iter().map(|(name, _)| name.clone()));
-        let api: Api<Drone> = Api::namespaced(self.observer.cluster.client(), &key.namespace);
-        let mut names = drone_names(&key.name, uid(mission)).take(count + SPARE_NAMES);
-        for _ in 0..count {
-            let free = |name: &String| {
-                !taken.contains(name) && !self.observer.world().drone_exists(&Key::new(&key.namespace, name))
-            };
-            let Some(name) = names.find(free) else { break };
-            let drone = build(mission, &name, job.takeoff);
-            let params = api::posting();
-            match self.change("create a Drone", api.create(&params, &drone)).await {
-                Ok(made) => {
-                    tracing::info!(mission = %key, drone = name, "made a Drone");
-                    self.expectations.created(uid(mission), &name, uid(&made), now);
-                }
-                Err(NotBroughtOn::Api(error)) if error.is_already_exists() => {}
-                Err(error) => return Err(error),
-            }
-            taken.insert(name);
-        }
-        Ok(())
-    }
-
-    async fn delete(&self, subject: &Subject, names: &BTreeSet<&str>, now: Instant) -> Result<(), NotBroughtOn> {
-        for snapshot in &subject.drones {
-            let leaving = snapshot.facts.deleting || self.expectations.expects_deletion(snapshot.uid(), now);
-            if leaving || !names.contains(snapshot.key.name.as_str()) {
-                continue;
-            }
-            let api: Api<Drone> = Api::namespaced(self.observer.cluster.client(), &snapshot.key.namespace);
-            let params = api::only(snapshot.uid());
-            let deleted = self.change("delete a Drone", api.delete(&snapshot.key.name, &params));
-            match deleted.await {
-                Ok(_) => self.expectations.deleted(snapshot.uid(), now),
-                Err(NotBroughtOn::Api(error)) if error.is_not_found() || error.is_conflict() => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(())
-    }
-}
-
-impl Memory {
-    /// Whether no Drone is made for now, as those before were made in vain.
-    fn rests(&mut self, drones: &[Observed], parallelism: usize, now: Instant) -> bool {
-        if drones.iter().any(|seen| seen.begun) {
-            self.made = (0, None);
-        }
-        let (made, last) = self.made;
-        last.is_some_and(|last| now - last < pause(made, most_of_mission(parallelism)))
-    }
-
-    /// Whether its work can be flown, and is the work that it has begun.
-    fn can_go_on(&self) -> bool {
-        let begun = self.written.work.as_ref();
-        let is_it = |job: &Job| begun.is_none_or(|begun| job.is_not(begun).is_none());
-        self.job.as_ref().is_ok_and(is_it)
-    }
-
-    /// Of a Mission that is reconciled for the first time in this leadership, without its work.
-    fn of(mission: &Mission) -> Self {
-        let written = mission.status.clone().unwrap_or_default();
-        Self {
-            generation: mission.metadata.generation,
-            acted_on: None,
-            file: None,
-            job: Err("its work was not planned yet".to_owned()),
-            survey: None,
-            progress: work::read(&written),
-            written,
-            flights: HashMap::new(),
-            since: HashMap::new(),
-            unfit: HashMap::new(),
-            replanned: HashMap::new(),
-            judged: HashMap::new(),
-            fit_since: None,
-            made: (0, None),
-            resting: HashMap::new(),
-        }
-    }
-}
-
-/// The vehicle of a part, by the last report of its agent.
-fn carrier(report: Option<&Report>) -> Carrier<'_> {
-    match report.map(|report| (report.truth, report)) {
-        None | Some((FlightTruth::Unknown(_), _)) => Carrier::Unknown,
-        Some((FlightTruth::Disarmed, _)) => Carrier::Down,
-        Some((FlightTruth::Airborne(_) | FlightTruth::ArmedOnGround, report)) => Carrier::Up(report.plan.held.as_ref()),
-    }
-}
-
-/// Whether others may become fit soon, with whom the work is shared.
-fn gathering(memory: &mut Memory, drones: &[Observed], now: Instant) -> bool {
-    let may = |seen: &&Observed| !seen.leaving && memory.progress.part(&seen.drone).is_none();
-    let fit = drones
-        .iter()
-        .filter(may)
-        .any(|seen| matches!(seen.doing, Doing::Fit(_)));
-    let waits = drones.iter().filter(may).any(|seen| seen.doing == Doing::Waits);
-    if !fit {
-        memory.fit_since = None;
-        return false;
-    }
-    let since = *memory.fit_since.get_or_insert(now);
-    waits && now - since < GATHERING
-}
-
-/// Why those that are there do not fly.
-fn waits(memory: &Memory, subject: &Subject, controller: &Controller) -> Option<status::Waits> {
-    for snapshot in &subject.drones {
-        let name = &snapshot.key.name;
-        if let Some((why, _)) = memory.unfit.get(name) {
-            return Some(status::Waits::Unfit(format!("Drone {name} has no part: {why}")));
-        }
-    }
-    subject.drones.iter().find_map(|snapshot| {
-        let node: &NodeName = snapshot.node.as_ref()?;
-        let why = controller.observer.airspace.plan_waits(node)?;
-        Some(status::Waits::Airspace(format!("Drone {} {why}", snapshot.key.name)))
-    })
 }
 
 /// How long the work that is left takes at best.
@@ -979,27 +463,6 @@ fn time_left(memory: &Memory, job: &Job, progress: &Progress, wanted: &Wanted) -
     let count = u32::try_from(wanted.parallelism).unwrap_or(u32::MAX);
     let later = job.work.seconds(&progress.left(&job.work)) / f64::from(count.max(1));
     Duration::try_from_secs_f64(longest + later).unwrap_or_default()
-}
-
-/// A new Drone of `mission`, which takes off to so many meters.
-fn build(mission: &Mission, name: &str, takeoff: f64) -> Drone {
-    let mut drone = Drone::new(name, mission.spec.drone_spec(takeoff));
-    let labels = BTreeMap::from([
-        (labels::MANAGED_BY.to_owned(), labels::COORDINATOR.to_owned()),
-        (labels::MISSION.to_owned(), mission.name_any()),
-    ]);
-    drone.metadata.namespace = mission.namespace();
-    drone.metadata.labels = Some(labels);
-    drone.metadata.finalizers = Some(vec![labels::LANDED_FINALIZER.to_owned()]);
-    drone.metadata.owner_references = Some(vec![OwnerReference {
-        api_version: Mission::api_version(&()).into_owned(),
-        kind: Mission::kind(&()).into_owned(),
-        name: mission.name_any(),
-        uid: uid(mission).to_owned(),
-        controller: Some(true),
-        block_owner_deletion: Some(true),
-    }]);
-    drone
 }
 
 #[cfg(test)]

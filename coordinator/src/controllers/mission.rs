@@ -9,9 +9,12 @@ mod file;
 mod flights;
 mod memory;
 mod observe;
+mod planning;
 mod pool;
 pub mod reach;
+mod sharing;
 pub mod status;
+mod turns;
 pub mod work;
 mod writes;
 
@@ -26,8 +29,10 @@ use crate::controllers::plans::Resting;
 use crate::controllers::swarm::expectations::Expectations;
 use crate::ground;
 use crds::{Mission, labels};
-use file::File;
-use fleet::planning::mission::progress::{Halt, Part, Progress, Step, Wanted, Why, rest, step};
+use file::Reader;
+use fleet::planning::mission::fairness::Rounds;
+use fleet::planning::mission::priority::{Claim, comes_before, room, urgent};
+use fleet::planning::mission::progress::{Halt, Part, Progress, Step, Wanted, Why, rest};
 use k8s_openapi::jiff::Timestamp;
 use kube::api::Api;
 use kube::runtime::reflector::Store;
@@ -35,13 +40,15 @@ use kube::runtime::reflector::store::Writer;
 use kube::runtime::watcher;
 use kube::{Resource, ResourceExt};
 use memory::Memory;
-use observe::{Subject, gathering, waits};
+use observe::{Subject, waits};
+use planning::running;
 use pool::{Asked, Pool};
+use sharing::{Followed, NotFollowed};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 use work::Job;
 use writes::build;
 
@@ -50,6 +57,9 @@ const EVERY: Duration = Duration::from_secs(1);
 
 /// The name of no Drone: whether an order covers one that is made now does not depend on its name.
 const NEW: &str = "new";
+
+/// From one reconcile to the next at least.
+const LEAST_PAUSE: Duration = Duration::from_millis(100);
 
 /// Put on an object by the API server when it is deleted with `--cascade=orphan`.
 const ORPHAN: &str = "orphan";
@@ -61,6 +71,10 @@ struct Controller {
     memories: HashMap<String, Memory>,
     failures: Failures<Key>,
     pool: Pool,
+    reader: Reader,
+    rounds: Rounds,
+    /// How many more Drones may be made in each namespace.
+    room: HashMap<String, usize>,
 }
 
 /// Why a Mission was not brought on.
@@ -85,6 +99,9 @@ pub fn start(observer: &Observer, tasks: &mut JoinSet<()>) {
         memories: HashMap::new(),
         failures: Failures::default(),
         pool: Pool::default(),
+        reader: Reader::default(),
+        rounds: Rounds::default(),
+        room: HashMap::new(),
     };
     let api = Api::<Mission>::all(observer.cluster.client());
     let config = watcher::Config::default().timeout(watching::WATCH_SECONDS);
@@ -95,7 +112,7 @@ pub fn start(observer: &Observer, tasks: &mut JoinSet<()>) {
         if filled.is_none_or(|filled| filled.is_err()) {
             return;
         }
-        while ending.run_until_cancelled(tokio::time::sleep(EVERY)).await.is_some() {
+        while ending.run_until_cancelled(controller.pause()).await.is_some() {
             if controller.acts() {
                 controller.reconcile_all().await;
             }
@@ -108,20 +125,37 @@ impl Controller {
         self.observer.leadership.state.acts()
     }
 
+    /// Until the next reconcile: earlier where some were put off, or where what they waited for is planned.
+    async fn pause(&self) {
+        tokio::time::sleep(LEAST_PAUSE).await;
+        if !self.rounds.has_put_off() {
+            let _planned = timeout(EVERY.saturating_sub(LEAST_PAUSE), self.pool.ready.notified()).await;
+        }
+    }
+
     /// Reconciles all Missions once.
     async fn reconcile_all(&mut self) {
         let subjects = self.subjects();
         let known: HashSet<&str> = subjects.iter().map(|subject| uid(subject.mission.as_ref())).collect();
         self.memories.retain(|mission, _| known.contains(mission.as_str()));
         self.pool.retain(|mission| known.contains(mission));
-        let urgent = self.urgent(&subjects);
+        self.reader.retain(|mission| known.contains(mission));
+        let claims: Vec<Claim<'_>> = subjects.iter().map(Subject::claim).collect();
+        let urgent = self.urgent(&subjects, &claims);
+        self.room = room(&claims)
+            .into_iter()
+            .map(|(name, room)| (name.to_owned(), room))
+            .collect();
+        let places: Vec<(&str, &str)> = subjects.iter().map(Subject::place).collect();
+        let order = self.rounds.begin(&places);
         let mut plans = HashMap::new();
-        for subject in &subjects {
+        for subject in order.into_iter().filter_map(|number| subjects.get(number)) {
+            let (namespace, mission) = subject.place();
             let key = Key::of(subject.mission.as_ref());
             let now = Instant::now();
-            if self.acts() && self.failures.resting(&key, now).is_none() {
-                let urgent = urgent.get(&key.namespace).copied();
-                let before = urgent.filter(|urgent| urgent.spec.priority > subject.mission.spec.priority);
+            if self.acts() && self.failures.resting(&key, now).is_none() && self.rounds.may(namespace, mission) {
+                let urgent = urgent.get(namespace).copied();
+                let before = urgent.filter(|urgent| comes_before(urgent.spec.priority, subject.mission.spec.priority));
                 match Box::pin(self.reconcile(subject, before, now)).await {
                     Ok(()) => self.failures.forget(&key),
                     Err(NotBroughtOn::MayNotAct) => {}
@@ -132,6 +166,7 @@ impl Controller {
                         tracing::warn!(mission = %key, error = error_chain(&error), "a Mission could not be brought on; will be tried again");
                     }
                 }
+                self.rounds.took(namespace, now.elapsed());
             }
             self.plans(subject, &mut plans);
         }
@@ -141,22 +176,17 @@ impl Controller {
         self.observer.cluster.acted_on.put("missions", acted_on);
     }
 
-    /// The Mission of the highest priority that waits for vehicles, in each namespace. A Mission whose nodeSelector selects no node waits for
-    /// none that another could take.
-    fn urgent<'a>(&self, subjects: &'a [Subject]) -> HashMap<String, &'a Mission> {
-        let mut urgent = HashMap::<String, &Mission>::new();
-        for subject in subjects {
-            let mission = subject.mission.as_ref();
-            let mut drones = subject.drones.iter();
-            let waits = drones.any(|drone| !drone.facts.deleting && drone.node.is_none());
-            if waits && self.observer.world().has_node_for(&mission.spec.node_selector) {
-                let highest = urgent.entry(Key::of(mission).namespace).or_insert(mission);
-                if mission.spec.priority > highest.spec.priority {
-                    *highest = mission;
-                }
-            }
-        }
+    /// The Mission that waits for vehicles before the others, in each namespace.
+    fn urgent<'a>(&self, subjects: &'a [Subject], claims: &[Claim<'a>]) -> HashMap<&'a str, &'a Mission> {
+        let mission = |number: usize| -> Option<&'a Mission> { Some(subjects.get(number)?.mission.as_ref()) };
+        let has_node = |number| {
+            let selector = mission(number).map(|mission| &mission.spec.node_selector);
+            selector.is_some_and(|selector| self.observer.world().has_node_for(selector))
+        };
+        let urgent = urgent(claims, has_node).into_iter();
         urgent
+            .filter_map(|(namespace, number)| Some((namespace, mission(number)?)))
+            .collect()
     }
 
     /// Reconciles one Mission; `before` is one of a higher priority that waits for vehicles.
@@ -190,86 +220,50 @@ impl Controller {
         if self.is_to_go(subject, wall) {
             return self.remove(mission).await;
         }
-        let read = self.read_file(mission, now).await?;
-        let known = self.memories.get(&id);
-        let job = match self.job(mission, known, read.as_ref()) {
-            Some(Asked::Job(job)) => Some(job),
+        let is_known = self.memories.contains_key(&id);
+        let read = match self.read_file(mission, now) {
+            Ok(None) => None,
+            Ok(Some(Asked::Done(file))) => Some((file, now)),
             // What it had begun by goes on meanwhile.
-            Some(Asked::Waits(_)) if known.is_some() => None,
-            Some(Asked::Waits(before)) => return self.say_planning(mission, before, wall).await,
+            Ok(Some(Asked::Waits(_))) if is_known => None,
+            Err(error) => {
+                self.let_come_home(subject, wall).await?;
+                return Err(error.into());
+            }
+            Ok(Some(Asked::Waits(place))) => {
+                let waits = place.text("its mission file");
+                return self.say_planning(subject, &waits, wall).await;
+            }
+        };
+        let known = self.memories.get(&id);
+        let job = match self.job(mission, known, read.as_ref(), now) {
+            Some(Asked::Done(job)) => Some(job),
+            Some(Asked::Waits(_)) if is_known => None,
+            Some(Asked::Waits(place)) => {
+                let waits = place.text("its survey");
+                return self.say_planning(subject, &waits, wall).await;
+            }
             None => None,
         };
         let mut memory = self.memories.remove(&id).unwrap_or_else(|| Memory::of(mission));
         if let Some(job) = job {
-            memory.job = job;
+            memory.set_job(job);
             memory.generation = mission.metadata.generation;
             memory.survey.clone_from(&mission.spec.survey);
+            memory.from.clone_from(&mission.spec.plan_from);
         }
         memory.file = read.or(memory.file);
         let is_current = memory.generation == mission.metadata.generation;
+        let made = memory.made.0;
         let result = self.bring_on(subject, &mut memory, before, (now, wall)).await;
+        if let Some(room) = self.room.get_mut(subject.namespace()) {
+            *room = room.saturating_sub(memory.made.0.saturating_sub(made));
+        }
         if result.is_ok() && is_current {
             memory.acted_on = mission.metadata.generation;
         }
         self.memories.insert(id, memory);
         result
-    }
-
-    /// Its work, if that is another than is `known`; `read` is its file, if that was read just now.
-    fn job(&self, mission: &Mission, known: Option<&Memory>, read: Option<&(File, Instant)>) -> Option<Asked> {
-        let generation = mission.metadata.generation;
-        let file = read
-            .or_else(|| known.and_then(|known| known.file.as_ref()))
-            .map(|(file, _)| file);
-        if let Some(known) = known {
-            let is_file = known.file.as_ref().map(|(file, _)| file) == file;
-            if known.generation == generation && is_file {
-                return None;
-            }
-            if mission.spec.survey.is_some() && known.survey == mission.spec.survey {
-                return Some(Asked::Job(known.job.clone()));
-            }
-        }
-        let namespace = mission.namespace().unwrap_or_default();
-        Some(match mission.spec.survey {
-            Some(_) => self.pool.job((&namespace, uid(mission)), generation, &mission.spec),
-            None => Asked::Job(Job::of(&mission.spec, file)),
-        })
-    }
-
-    /// A Mission that nothing was planned of yet says what it waits for.
-    async fn say_planning(&self, mission: &Mission, before: usize, wall: Timestamp) -> Result<(), NotBroughtOn> {
-        let written = mission.status.clone().unwrap_or_default();
-        let status = status::planning(mission, &written, before, wall);
-        if written.work.is_none() && status::is_news(&written, &status) {
-            self.write(mission, &status).await?;
-        }
-        Ok(())
-    }
-
-    /// The file that it names, if it is time to read it. One that flies goes on by what was read while the API does not answer.
-    async fn read_file(&self, mission: &Mission, now: Instant) -> Result<Option<(File, Instant)>, ApiError> {
-        let Some(from) = &mission.spec.plan_from else {
-            return Ok(None);
-        };
-        let known = self.memories.get(uid(mission));
-        let same = known.filter(|memory| memory.generation == mission.metadata.generation);
-        if let Some((memory, (_, at))) = same.and_then(|memory| Some((memory, memory.file.as_ref()?)))
-            && (memory.written.completion_time.is_some() || !file::is_due(now - *at, memory.can_go_on()))
-        {
-            return Ok(None);
-        }
-        let namespace = mission.namespace().unwrap_or_default();
-        match file::read(self.observer.cluster.client(), &namespace, &from.config_map_key_ref).await {
-            Ok(file) => Ok(Some((file, now))),
-            Err(error) => match same.and_then(|memory| memory.file.as_ref()) {
-                Some((file, _)) => {
-                    tracing::warn!(mission = %Key::of(mission), error = error_chain(&error), "the file of a Mission was not read again");
-                    Ok(Some((file.clone(), now)))
-                }
-                None => Err(error),
-            },
-        }
     }
 
     /// Whether it has ended for as long as it is to be kept.
@@ -304,30 +298,40 @@ impl Controller {
             (Ok(_), Some(why)) => return self.cannot(subject, memory, why, wall).await,
             (Err(why), _) => return self.cannot(subject, memory, &why, wall).await,
         };
-        let started = memory.written.start_time.as_ref().map(|at| at.0);
-        let running = started.and_then(|at| Duration::try_from(wall.duration_since(at)).ok());
-        let mut wanted = work::wanted(mission, running);
+        let mut wanted = work::wanted(mission, running(&memory.written, wall));
         wanted.may_create = before.is_none();
         wanted.grounded = ground::covering(&self.observer.ground, &build(mission, NEW, job.takeoff)).is_some();
         let ended = memory.written.completion_time.is_some();
         if ended && wanted.halt.is_none() {
             wanted.halt = Some(Halt::Finished);
         }
-        self.plan_written(subject, memory, (&job, &wanted), now);
-        let drones = self.observe(subject, memory, now);
-        wanted.gathering = gathering(memory, &drones, now);
-        let mut next = step(&job.work, &wanted, &memory.progress, &drones);
-        self.judge(subject, memory, (&job, &wanted), &mut next.progress, now);
+        let followed = match self.follow(subject, memory, (&job, &mut wanted), now) {
+            Ok(followed) => followed,
+            Err(NotFollowed::FlightsWait(place)) => {
+                let waits = place.text("what its Drones fly");
+                return self.say_planning(subject, &waits, wall).await;
+            }
+            Err(NotFollowed::Failed) => {
+                memory.job = Err(pool::FAULT.to_owned());
+                return Ok(());
+            }
+        };
+        let Followed { mut next, drones, rest } = followed;
         let unseen = self.unseen(subject, now);
         next.create = next.create.saturating_sub(unseen.len());
         if memory.rests(&drones, wanted.parallelism, now) {
             next.create = 0;
         }
+        let room = self.room.get(subject.namespace()).copied().unwrap_or_default();
+        let is_full = next.create > room;
+        next.create = next.create.min(room);
         // What has ended stays as it was written.
         if !ended {
             let before = before.filter(|_| subject.drones.is_empty());
             let before = before.map(|before| status::Waits::priority(&before.name_any()));
-            let waits = waits(memory, subject, self).or(before);
+            let before = before.or_else(|| is_full.then(status::Waits::full));
+            let planning = rest.map(|place| status::Waits::Planning(place.text("how its work is shared")));
+            let waits = planning.or_else(|| waits(memory, subject, self)).or(before);
             let left = time_left(memory, &job, &next.progress, &wanted);
             let known = status::Known {
                 mission,

@@ -4,27 +4,32 @@
 
 use super::memory::Memory;
 use super::observe::Subject;
-use super::work::Job;
 use super::{Controller, reach};
 use crate::cluster::world::uid;
 use crate::controllers::facts::DroneSnapshot;
 use crate::controllers::plans::{Known, Planned};
-use fleet::planning::mission::progress::{Carrier, NotGiven, Part, Progress, Wanted};
+use fleet::planning::mission::progress::{Carrier, NotGiven, Part, Progress, Sharer, Wanted};
 use model::plan::FlightPlan;
 use model::report::Report;
 use model::vehicle::FlightTruth;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use tokio::time::Instant;
 
 impl Controller {
     /// Plans the flights of parts that another leader gave: an agent's account of what its vehicle has flown is one of its plan, and a vehicle is
     /// judged by that.
-    pub(super) fn plan_written(&self, subject: &Subject, memory: &mut Memory, work: (&Job, &Wanted), now: Instant) {
+    pub(super) fn plan_written(
+        &self,
+        subject: &Subject,
+        memory: &mut Memory,
+        work: (&Sharer<'_>, &Wanted),
+        now: Instant,
+    ) {
         let is_unplanned = |snapshot: &DroneSnapshot| {
             let name = &snapshot.key.name;
             let has_part = memory.progress.part(name).is_some();
-            has_part && snapshot.report.is_some() && !memory.flights.contains_key(name)
+            has_part && snapshot.report.is_some() && !memory.has_judged(name)
         };
         if subject.drones.iter().any(is_unplanned) {
             let mut progress = memory.progress.clone();
@@ -41,7 +46,7 @@ impl Controller {
         &self,
         subject: &Subject,
         memory: &mut Memory,
-        (job, wanted): (&Job, &Wanted),
+        (sharer, wanted): (&Sharer<'_>, &Wanted),
         next: &mut Progress,
         now: Instant,
     ) {
@@ -54,16 +59,20 @@ impl Controller {
         };
         memory.flights.retain(|name, (of, _, _)| unchanged(name, of));
         memory.judged.retain(|name, _| memory.flights.contains_key(name));
-        let mut refused = Vec::new();
+        let (mut refused, mut unanswered) = (Vec::new(), BTreeSet::new());
         for part in &mut next.parts {
-            if memory.flights.contains_key(&part.drone) {
+            if memory.has_judged(&part.drone) {
                 continue;
             }
             let raised = part.raised(wanted.layer_height);
-            let planned = job
-                .work
-                .flight(&part.stretches, part.start, raised)
-                .map_err(|why| why.to_string());
+            let Ok(planned) = sharer.flight(&part.stretches, part.start, raised) else {
+                // What another leader gave is flown as it was until then.
+                if memory.progress.part(&part.drone).is_none() {
+                    unanswered.insert(part.drone.clone());
+                }
+                continue;
+            };
+            let planned = planned.map_err(|why| why.to_string());
             let snapshot = subject.drones.iter().find(|snapshot| snapshot.key.name == part.drone);
             let planned = planned.and_then(|flight| {
                 let is_new = memory.progress.part(&part.drone).is_none();
@@ -76,7 +85,7 @@ impl Controller {
             let planned = planned.map(|(report, flight, plan)| {
                 let carrier = carrier(report.as_deref());
                 let given = part.give(plan.digest.clone(), raised, carrier);
-                given.map(|()| (part.clone(), Arc::new(flight), plan))
+                given.map(|()| (part.clone(), flight, plan))
             });
             match planned {
                 Ok(Err(NotGiven::Unknown)) => {}
@@ -89,6 +98,10 @@ impl Controller {
                 }
                 Err(why) => refused.push((part.drone.clone(), why)),
             }
+        }
+        next.parts.retain(|part| !unanswered.contains(&part.drone));
+        for part in &mut next.parts {
+            part.relief = part.relief.take().filter(|relief| !unanswered.contains(&relief.drone));
         }
         for (drone, why) in refused {
             next.parts.retain(|part| part.drone != drone);

@@ -6,13 +6,15 @@ use super::file::File;
 use super::reach::Judged;
 use super::work::{self, Job};
 use crds::Mission;
-use crds::mission::{MissionStatus, Survey};
+use crds::mission::{MissionStatus, PlanFrom, Survey};
 use fleet::planning::drone::on_mission::Passing;
 use fleet::planning::mission::PlannedFlight;
-use fleet::planning::mission::progress::{Observed, Part, Progress};
+use fleet::planning::mission::progress::{Answers, Observed, Part, Progress};
 use fleet::planning::population::{most_of_mission, pause};
+use model::geo::offset;
 use model::ids::NodeName;
 use model::plan::FlightPlan;
+use model::units::Wgs84;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,9 +30,14 @@ pub(super) struct Memory {
     pub(super) job: Result<Job, String>,
     /// The survey that it is, so that an edit of anything else plans nothing again.
     pub(super) survey: Option<Survey>,
+    /// The file that it named then.
+    pub(super) from: Option<PlanFrom>,
     pub(super) progress: Progress,
     /// Its status as it was written last.
     pub(super) written: MissionStatus,
+    /// Answers that were found beside, and the places on the ground of the Drones for which more are being found.
+    pub(super) answers: Arc<Answers>,
+    pub(super) starts: HashMap<String, Wgs84>,
     pub(super) flights: HashMap<String, (Part, Arc<PlannedFlight>, FlightPlan)>,
     pub(super) since: HashMap<String, (Passing, Instant)>,
     pub(super) unfit: HashMap<String, (String, Instant)>,
@@ -45,7 +52,31 @@ pub(super) struct Memory {
     pub(super) resting: HashMap<NodeName, (u32, Instant)>,
 }
 
+/// A vehicle that has moved no farther than this on the ground is where it was, meters: positions of receivers waver.
+const SAME_START_M: f64 = 1.0;
+
 impl Memory {
+    /// Takes other work, about which nothing was found yet.
+    pub(super) fn set_job(&mut self, job: Result<Job, String>) {
+        self.job = job;
+        self.answers = Arc::default();
+        self.starts.clear();
+    }
+
+    /// Whether the flight of a Drone is planned, or cannot be planned as it was.
+    pub(super) fn has_judged(&self, drone: &str) -> bool {
+        self.flights.contains_key(drone) || self.replanned.contains_key(drone)
+    }
+
+    /// The place of a Drone that is on the ground at `at`; while answers are being found, the place for which they are.
+    pub(super) fn start(&self, drone: &str, at: Wgs84) -> Wgs84 {
+        let is_there = |start: &&Wgs84| {
+            let (east, north) = offset(**start, at);
+            east.hypot(north) <= SAME_START_M
+        };
+        self.starts.get(drone).filter(is_there).copied().unwrap_or(at)
+    }
+
     /// Whether no Drone is made for now, as those before were made in vain.
     pub(super) fn rests(&mut self, drones: &[Observed], parallelism: usize, now: Instant) -> bool {
         if drones.iter().any(|seen| seen.begun) {
@@ -71,8 +102,11 @@ impl Memory {
             file: None,
             job: Err("its work was not planned yet".to_owned()),
             survey: None,
+            from: None,
             progress: work::read(&written),
             written,
+            answers: Arc::default(),
+            starts: HashMap::new(),
             flights: HashMap::new(),
             since: HashMap::new(),
             unfit: HashMap::new(),

@@ -11,7 +11,9 @@ use crate::controllers::plans::owner;
 use crds::{Drone, Mission};
 use fleet::planning::drone::on_mission::{Patience, Question, doing, passing};
 use fleet::planning::mission::Stretches;
+use fleet::planning::mission::priority::Claim;
 use fleet::planning::mission::progress::{Doing, Observed};
+use fleet::planning::population::Existing;
 use kube::ResourceExt;
 use model::ids::NodeName;
 use std::collections::{HashMap, HashSet};
@@ -29,6 +31,30 @@ const JUDGED_AGAIN: Duration = Duration::from_secs(10);
 pub(super) struct Subject {
     pub(super) mission: Arc<Mission>,
     pub(super) drones: Vec<DroneSnapshot>,
+}
+
+impl Subject {
+    pub(super) fn namespace(&self) -> &str {
+        self.mission.metadata.namespace.as_deref().unwrap_or_default()
+    }
+
+    /// Its namespace, and its uid.
+    pub(super) fn place(&self) -> (&str, &str) {
+        (self.namespace(), uid(self.mission.as_ref()))
+    }
+
+    pub(super) fn claim(&self) -> Claim<'_> {
+        let drone = |snapshot: &DroneSnapshot| Existing {
+            has_vehicle: snapshot.node.is_some(),
+            leaving: snapshot.facts.deleting,
+            lost: false,
+        };
+        Claim {
+            namespace: self.namespace(),
+            priority: self.mission.spec.priority,
+            drones: self.drones.iter().map(drone).collect(),
+        }
+    }
 }
 
 impl Controller {
@@ -104,7 +130,7 @@ impl Controller {
                     Some((why, _)) => Doing::Unfit(why.clone()),
                     // Where it may fly is not known yet.
                     None if !self.observer.rules.is_complete() => Doing::Waits,
-                    None => Doing::Fit(work::rounded(at)),
+                    None => Doing::Fit(memory.start(name, work::rounded(at))),
                 };
             }
             if let (Doing::Busy, Some((_, flight, plan)), Some(report)) = (&does, flight, &snapshot.report) {

@@ -1,5 +1,7 @@
 //! What the Mission controller sends to an API server that takes its time.
 
+mod beside;
+
 use super::*;
 use crate::controllers::facts::tests::{bound, for_a_mission, node, observer};
 use crate::controllers::plans::PlanOf;
@@ -57,13 +59,15 @@ impl Field {
                 let path = parts.uri.path().to_owned();
                 made.lock().unwrap().push(format!("{} {path}", parts.method));
                 let body = body.collect_bytes().await.unwrap();
-                let written: Value = serde_json::from_slice(&body).unwrap();
+                let written: Value = serde_json::from_slice(&body).unwrap_or_default();
                 tokio::time::sleep(takes).await;
                 let kind = if path.starts_with(DRONES) { "Drone" } else { "Mission" };
                 let answer = json!({
                     "apiVersion": "skein.dev/v1alpha1", "kind": kind,
                     "metadata": {"name": "a", "uid": "uid-of-answer"}, "spec": {}, "status": written["status"],
                 });
+                let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "files"}});
+                let answer = if path.contains("/configmaps/") { map } else { answer };
                 Ok::<_, Infallible>(Response::new(Body::from(answer.to_string().into_bytes())))
             }
         });
@@ -82,6 +86,9 @@ impl Field {
             memories: HashMap::new(),
             failures: Failures::default(),
             pool: Pool::default(),
+            reader: Reader::default(),
+            rounds: Rounds::default(),
+            room: HashMap::new(),
         };
         Self { controller, calls }
     }
@@ -171,7 +178,7 @@ fn begun(step: f64, written: bool) -> (Mission, PlanDigest) {
         ..crds::mission::PartStatus::default()
     };
     mission.status = Some(MissionStatus {
-        work: Some(job.digest),
+        work: Some(job.digest.to_string()),
         parts: vec![part],
         ..MissionStatus::default()
     });
@@ -309,9 +316,8 @@ fn planned_otherwise() -> (Mission, PlanDigest) {
     mission.spec.route = None;
     mission.spec.survey = serde_json::from_value(survey).unwrap();
     let work = Job::of(&mission.spec, None).unwrap().digest;
-    let (asked_for, _) = work.split_once('-').unwrap();
     let status = mission.status.as_mut().unwrap();
-    status.work = Some(asked_for.to_owned());
+    status.work = Some(work.asked_for);
     status.flown = vec![crds::mission::TrackRange { from: 0.0, to: 0.5 }];
     status.observed_generation = Some(1);
     (mission, digest)

@@ -35,6 +35,8 @@ mod relief;
 mod rules;
 #[path = "coordinator/selectors.rs"]
 mod selectors;
+#[path = "coordinator/tenants.rs"]
+mod tenants;
 #[path = "attacks/way.rs"]
 mod way;
 
@@ -107,6 +109,7 @@ use selectors::{
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
+use tenants::while_one_namespace_has_its_worst_planned_another_is_suspended_deleted_and_grounded_at_once;
 use testkit::process::Signal;
 use testkit::{Launch, ServedBy};
 
@@ -186,6 +189,7 @@ on_both! {
     a_vehicle_that_refuses_a_plan_is_tried_after_all_others_and_after_a_rest,
     the_items_of_a_file_in_a_config_map_are_flown_as_they_stand_and_cannot_change,
     one_that_tires_flies_on_until_its_relief_has_come_and_a_patrol_is_flown_without_a_break,
+    while_one_namespace_has_its_worst_planned_another_is_suspended_deleted_and_grounded_at_once,
     a_lost_vehicle_is_replaced_only_by_policy_and_is_taken_up_when_it_comes_back,
     a_node_that_is_deleted_or_loses_its_label_in_flight_lands_nobody,
     a_tired_vehicle_comes_home_once_another_flies_in_its_place,

@@ -6,101 +6,63 @@
 //! down: another leader makes the same plans from the status.
 
 mod file;
+mod flights;
+mod memory;
+mod observe;
+mod planning;
 mod pool;
 pub mod reach;
+mod sharing;
 pub mod status;
+mod turns;
 pub mod work;
+mod writes;
 
-use crate::cluster::api::{self, ApiError, error_chain};
+use crate::cluster::api::{ApiError, error_chain};
 use crate::cluster::events::Note;
 use crate::cluster::key::Key;
 use crate::cluster::retry::Failures;
-use crate::cluster::status::write_while;
 use crate::cluster::watching;
 use crate::cluster::world::uid;
-use crate::controllers::facts::{DroneSnapshot, Observer};
-use crate::controllers::plans::{Known, Planned, Resting, owner};
+use crate::controllers::facts::Observer;
+use crate::controllers::plans::Resting;
 use crate::controllers::swarm::expectations::Expectations;
 use crate::ground;
-use crds::mission::{MissionStatus, Survey};
-use crds::{Drone, Mission, labels};
-use file::File;
-use fleet::planning::drone::on_mission::{Passing, Patience, Question, doing, passing};
-use fleet::planning::leadership::{ACT_FOR, LASTS};
-use fleet::planning::mission::progress::{
-    Carrier, Doing, NotGiven, Observed, Part, Progress, Step, Wanted, Why, rest, step,
-};
-use fleet::planning::mission::{PlannedFlight, Stretches};
-use fleet::planning::names::drone_names;
-use fleet::planning::population::{most_of_mission, pause};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use crds::{Mission, labels};
+use file::Reader;
+use fleet::planning::mission::fairness::Rounds;
+use fleet::planning::mission::priority::{Claim, comes_before, room, urgent};
+use fleet::planning::mission::progress::{Halt, Part, Progress, Step, Wanted, Why, rest};
 use k8s_openapi::jiff::Timestamp;
-use kube::api::{Api, DeleteParams, Patch, PropagationPolicy};
+use kube::api::Api;
 use kube::runtime::reflector::Store;
 use kube::runtime::reflector::store::Writer;
 use kube::runtime::watcher;
 use kube::{Resource, ResourceExt};
-use model::ids::NodeName;
-use model::plan::FlightPlan;
-use model::report::Report;
-use model::vehicle::FlightTruth;
+use memory::Memory;
+use observe::{Subject, waits};
+use planning::running;
 use pool::{Asked, Pool};
-use reach::Judged;
-use serde_json::json;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use sharing::{Followed, NotFollowed};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 use work::Job;
+use writes::build;
 
 /// From one reconcile to the next.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// Vehicles that become fit within so long of the first share the work from the beginning.
-const GATHERING: Duration = Duration::from_secs(5);
-
-/// A vehicle that could not fly a part from where it is on the ground is judged again after this long.
-const JUDGED_AGAIN: Duration = Duration::from_secs(10);
-
-/// Names tried beyond those needed.
-const SPARE_NAMES: usize = 1000;
-
-/// A call that changes something takes no longer than this: one that is begun by a leader that may act ends before another may lead.
-const CALL: Duration = LASTS.saturating_sub(ACT_FOR);
-
 /// The name of no Drone: whether an order covers one that is made now does not depend on its name.
 const NEW: &str = "new";
 
+/// From one reconcile to the next at least.
+const LEAST_PAUSE: Duration = Duration::from_millis(100);
+
 /// Put on an object by the API server when it is deleted with `--cascade=orphan`.
 const ORPHAN: &str = "orphan";
-
-/// What is remembered of one Mission.
-struct Memory {
-    generation: Option<i64>,
-    /// The generation by which its Drones have their parts.
-    acted_on: Option<i64>,
-    /// The file that it names, and when that was read.
-    file: Option<(File, Instant)>,
-    job: Result<Job, String>,
-    /// The survey that it is, so that an edit of anything else plans nothing again.
-    survey: Option<Survey>,
-    progress: Progress,
-    /// Its status as it was written last.
-    written: MissionStatus,
-    flights: HashMap<String, (Part, Arc<PlannedFlight>, FlightPlan)>,
-    since: HashMap<String, (Passing, Instant)>,
-    unfit: HashMap<String, (String, Instant)>,
-    /// Drones in the air whose plan cannot be made again, and why.
-    replanned: HashMap<String, String>,
-    /// What was found of the rest of the flight of each.
-    judged: HashMap<String, Judged>,
-    fit_since: Option<Instant>,
-    /// Drones that were made since one last began its work, and when the last was.
-    made: (usize, Option<Instant>),
-    /// Vehicles that have refused a plan: how often, and until when they are left alone.
-    resting: HashMap<NodeName, (u32, Instant)>,
-}
 
 struct Controller {
     observer: Observer,
@@ -109,6 +71,10 @@ struct Controller {
     memories: HashMap<String, Memory>,
     failures: Failures<Key>,
     pool: Pool,
+    reader: Reader,
+    rounds: Rounds,
+    /// How many more Drones may be made in each namespace.
+    room: HashMap<String, usize>,
 }
 
 /// Why a Mission was not brought on.
@@ -133,6 +99,9 @@ pub fn start(observer: &Observer, tasks: &mut JoinSet<()>) {
         memories: HashMap::new(),
         failures: Failures::default(),
         pool: Pool::default(),
+        reader: Reader::default(),
+        rounds: Rounds::default(),
+        room: HashMap::new(),
     };
     let api = Api::<Mission>::all(observer.cluster.client());
     let config = watcher::Config::default().timeout(watching::WATCH_SECONDS);
@@ -143,7 +112,7 @@ pub fn start(observer: &Observer, tasks: &mut JoinSet<()>) {
         if filled.is_none_or(|filled| filled.is_err()) {
             return;
         }
-        while ending.run_until_cancelled(tokio::time::sleep(EVERY)).await.is_some() {
+        while ending.run_until_cancelled(controller.pause()).await.is_some() {
             if controller.acts() {
                 controller.reconcile_all().await;
             }
@@ -151,28 +120,17 @@ pub fn start(observer: &Observer, tasks: &mut JoinSet<()>) {
     });
 }
 
-/// A Mission and its Drones.
-struct Subject {
-    mission: Arc<Mission>,
-    drones: Vec<DroneSnapshot>,
-}
-
 impl Controller {
     fn acts(&self) -> bool {
         self.observer.leadership.state.acts()
     }
 
-    /// Makes a call that changes something, if this leader may act now.
-    async fn change<T>(
-        &self,
-        what: &'static str,
-        call: impl Future<Output = Result<T, kube::Error>>,
-    ) -> Result<T, NotBroughtOn> {
-        if !self.acts() {
-            return Err(NotBroughtOn::MayNotAct);
+    /// Until the next reconcile: earlier where some were put off, or where what they waited for is planned.
+    async fn pause(&self) {
+        tokio::time::sleep(LEAST_PAUSE).await;
+        if !self.rounds.has_put_off() {
+            let _planned = timeout(EVERY.saturating_sub(LEAST_PAUSE), self.pool.ready.notified()).await;
         }
-        let done = timeout(CALL, api::call(what, call)).await;
-        Ok(done.unwrap_or(Err(ApiError::TimedOut { what }))?)
     }
 
     /// Reconciles all Missions once.
@@ -181,14 +139,23 @@ impl Controller {
         let known: HashSet<&str> = subjects.iter().map(|subject| uid(subject.mission.as_ref())).collect();
         self.memories.retain(|mission, _| known.contains(mission.as_str()));
         self.pool.retain(|mission| known.contains(mission));
-        let urgent = self.urgent(&subjects);
+        self.reader.retain(|mission| known.contains(mission));
+        let claims: Vec<Claim<'_>> = subjects.iter().map(Subject::claim).collect();
+        let urgent = self.urgent(&subjects, &claims);
+        self.room = room(&claims)
+            .into_iter()
+            .map(|(name, room)| (name.to_owned(), room))
+            .collect();
+        let places: Vec<(&str, &str)> = subjects.iter().map(Subject::place).collect();
+        let order = self.rounds.begin(&places);
         let mut plans = HashMap::new();
-        for subject in &subjects {
+        for subject in order.into_iter().filter_map(|number| subjects.get(number)) {
+            let (namespace, mission) = subject.place();
             let key = Key::of(subject.mission.as_ref());
             let now = Instant::now();
-            if self.acts() && self.failures.resting(&key, now).is_none() {
-                let urgent = urgent.get(&key.namespace).copied();
-                let before = urgent.filter(|urgent| urgent.spec.priority > subject.mission.spec.priority);
+            if self.acts() && self.failures.resting(&key, now).is_none() && self.rounds.may(namespace, mission) {
+                let urgent = urgent.get(namespace).copied();
+                let before = urgent.filter(|urgent| comes_before(urgent.spec.priority, subject.mission.spec.priority));
                 match Box::pin(self.reconcile(subject, before, now)).await {
                     Ok(()) => self.failures.forget(&key),
                     Err(NotBroughtOn::MayNotAct) => {}
@@ -199,6 +166,7 @@ impl Controller {
                         tracing::warn!(mission = %key, error = error_chain(&error), "a Mission could not be brought on; will be tried again");
                     }
                 }
+                self.rounds.took(namespace, now.elapsed());
             }
             self.plans(subject, &mut plans);
         }
@@ -208,49 +176,17 @@ impl Controller {
         self.observer.cluster.acted_on.put("missions", acted_on);
     }
 
-    /// The Mission of the highest priority that waits for vehicles, in each namespace. A Mission whose nodeSelector selects no node waits for
-    /// none that another could take.
-    fn urgent<'a>(&self, subjects: &'a [Subject]) -> HashMap<String, &'a Mission> {
-        let mut urgent = HashMap::<String, &Mission>::new();
-        for subject in subjects {
-            let mission = subject.mission.as_ref();
-            let mut drones = subject.drones.iter();
-            let waits = drones.any(|drone| !drone.facts.deleting && drone.node.is_none());
-            if waits && self.observer.world().has_node_for(&mission.spec.node_selector) {
-                let highest = urgent.entry(Key::of(mission).namespace).or_insert(mission);
-                if mission.spec.priority > highest.spec.priority {
-                    *highest = mission;
-                }
-            }
-        }
-        urgent
-    }
-
-    fn subjects(&self) -> Vec<Subject> {
-        let mut drones: HashMap<String, Vec<Arc<Drone>>> = HashMap::new();
-        let mut missions = self.missions.state();
-        if !missions.is_empty() {
-            for drone in self.observer.world().all_drones(None) {
-                if let Some((mission, _)) = owner(&drone) {
-                    drones.entry(mission.to_owned()).or_default().push(Arc::clone(&drone));
-                }
-            }
-        }
-        missions.sort_by_key(|mission| (-mission.spec.priority, Key::of(mission.as_ref())));
-        let subject = |mission: Arc<Mission>| {
-            let own = drones.remove(uid(mission.as_ref())).unwrap_or_default();
-            // An owner is in the namespace of what it owns: a reference from elsewhere takes no part of the work.
-            let is_own = |drone: &Arc<Drone>| drone.namespace() == mission.namespace();
-            Subject {
-                drones: own
-                    .into_iter()
-                    .filter(is_own)
-                    .map(|drone| DroneSnapshot::of(&self.observer, drone))
-                    .collect(),
-                mission,
-            }
+    /// The Mission that waits for vehicles before the others, in each namespace.
+    fn urgent<'a>(&self, subjects: &'a [Subject], claims: &[Claim<'a>]) -> HashMap<&'a str, &'a Mission> {
+        let mission = |number: usize| -> Option<&'a Mission> { Some(subjects.get(number)?.mission.as_ref()) };
+        let has_node = |number| {
+            let selector = mission(number).map(|mission| &mission.spec.node_selector);
+            selector.is_some_and(|selector| self.observer.world().has_node_for(selector))
         };
-        missions.into_iter().map(subject).collect()
+        let urgent = urgent(claims, has_node).into_iter();
+        urgent
+            .filter_map(|(namespace, number)| Some((namespace, mission(number)?)))
+            .collect()
     }
 
     /// Reconciles one Mission; `before` is one of a higher priority that waits for vehicles.
@@ -284,86 +220,50 @@ impl Controller {
         if self.is_to_go(subject, wall) {
             return self.remove(mission).await;
         }
-        let read = self.read_file(mission, now).await?;
-        let known = self.memories.get(&id);
-        let job = match self.job(mission, known, read.as_ref()) {
-            Some(Asked::Job(job)) => Some(job),
+        let is_known = self.memories.contains_key(&id);
+        let read = match self.read_file(mission, now) {
+            Ok(None) => None,
+            Ok(Some(Asked::Done(file))) => Some((file, now)),
             // What it had begun by goes on meanwhile.
-            Some(Asked::Waits(_)) if known.is_some() => None,
-            Some(Asked::Waits(before)) => return self.say_planning(mission, before, wall).await,
+            Ok(Some(Asked::Waits(_))) if is_known => None,
+            Err(error) => {
+                self.let_come_home(subject, wall).await?;
+                return Err(error.into());
+            }
+            Ok(Some(Asked::Waits(place))) => {
+                let waits = place.text("its mission file");
+                return self.say_planning(subject, &waits, wall).await;
+            }
+        };
+        let known = self.memories.get(&id);
+        let job = match self.job(mission, known, read.as_ref(), now) {
+            Some(Asked::Done(job)) => Some(job),
+            Some(Asked::Waits(_)) if is_known => None,
+            Some(Asked::Waits(place)) => {
+                let waits = place.text("its survey");
+                return self.say_planning(subject, &waits, wall).await;
+            }
             None => None,
         };
         let mut memory = self.memories.remove(&id).unwrap_or_else(|| Memory::of(mission));
         if let Some(job) = job {
-            memory.job = job;
+            memory.set_job(job);
             memory.generation = mission.metadata.generation;
             memory.survey.clone_from(&mission.spec.survey);
+            memory.from.clone_from(&mission.spec.plan_from);
         }
         memory.file = read.or(memory.file);
         let is_current = memory.generation == mission.metadata.generation;
+        let made = memory.made.0;
         let result = self.bring_on(subject, &mut memory, before, (now, wall)).await;
+        if let Some(room) = self.room.get_mut(subject.namespace()) {
+            *room = room.saturating_sub(memory.made.0.saturating_sub(made));
+        }
         if result.is_ok() && is_current {
             memory.acted_on = mission.metadata.generation;
         }
         self.memories.insert(id, memory);
         result
-    }
-
-    /// Its work, if that is another than is `known`; `read` is its file, if that was read just now.
-    fn job(&self, mission: &Mission, known: Option<&Memory>, read: Option<&(File, Instant)>) -> Option<Asked> {
-        let generation = mission.metadata.generation;
-        let file = read
-            .or_else(|| known.and_then(|known| known.file.as_ref()))
-            .map(|(file, _)| file);
-        if let Some(known) = known {
-            let is_file = known.file.as_ref().map(|(file, _)| file) == file;
-            if known.generation == generation && is_file {
-                return None;
-            }
-            if mission.spec.survey.is_some() && known.survey == mission.spec.survey {
-                return Some(Asked::Job(known.job.clone()));
-            }
-        }
-        let namespace = mission.namespace().unwrap_or_default();
-        Some(match mission.spec.survey {
-            Some(_) => self.pool.job((&namespace, uid(mission)), generation, &mission.spec),
-            None => Asked::Job(Job::of(&mission.spec, file)),
-        })
-    }
-
-    /// A Mission that nothing was planned of yet says what it waits for.
-    async fn say_planning(&self, mission: &Mission, before: usize, wall: Timestamp) -> Result<(), NotBroughtOn> {
-        let written = mission.status.clone().unwrap_or_default();
-        let status = status::planning(mission, &written, before, wall);
-        if written.work.is_none() && status::is_news(&written, &status) {
-            self.write(mission, &status).await?;
-        }
-        Ok(())
-    }
-
-    /// The file that it names, if it is time to read it. One that flies goes on by what was read while the API does not answer.
-    async fn read_file(&self, mission: &Mission, now: Instant) -> Result<Option<(File, Instant)>, ApiError> {
-        let Some(from) = &mission.spec.plan_from else {
-            return Ok(None);
-        };
-        let known = self.memories.get(uid(mission));
-        let same = known.filter(|memory| memory.generation == mission.metadata.generation);
-        if let Some((memory, (_, at))) = same.and_then(|memory| Some((memory, memory.file.as_ref()?)))
-            && (memory.written.completion_time.is_some() || !file::is_due(now - *at, memory.can_go_on()))
-        {
-            return Ok(None);
-        }
-        let namespace = mission.namespace().unwrap_or_default();
-        match file::read(self.observer.cluster.client(), &namespace, &from.config_map_key_ref).await {
-            Ok(file) => Ok(Some((file, now))),
-            Err(error) => match same.and_then(|memory| memory.file.as_ref()) {
-                Some((file, _)) => {
-                    tracing::warn!(mission = %Key::of(mission), error = error_chain(&error), "the file of a Mission was not read again");
-                    Ok(Some((file.clone(), now)))
-                }
-                None => Err(error),
-            },
-        }
     }
 
     /// Whether it has ended for as long as it is to be kept.
@@ -398,30 +298,40 @@ impl Controller {
             (Ok(_), Some(why)) => return self.cannot(subject, memory, why, wall).await,
             (Err(why), _) => return self.cannot(subject, memory, &why, wall).await,
         };
-        let started = memory.written.start_time.as_ref().map(|at| at.0);
-        let running = started.and_then(|at| Duration::try_from(wall.duration_since(at)).ok());
-        let mut wanted = work::wanted(mission, running);
+        let mut wanted = work::wanted(mission, running(&memory.written, wall));
         wanted.may_create = before.is_none();
         wanted.grounded = ground::covering(&self.observer.ground, &build(mission, NEW, job.takeoff)).is_some();
         let ended = memory.written.completion_time.is_some();
         if ended && wanted.halt.is_none() {
-            wanted.halt = Some(fleet::planning::mission::progress::Halt::Finished);
+            wanted.halt = Some(Halt::Finished);
         }
-        self.plan_written(subject, memory, (&job, &wanted), now);
-        let drones = self.observe(subject, memory, now);
-        wanted.gathering = gathering(memory, &drones, now);
-        let mut next = step(&job.work, &wanted, &memory.progress, &drones);
-        self.judge(subject, memory, (&job, &wanted), &mut next.progress, now);
+        let followed = match self.follow(subject, memory, (&job, &mut wanted), now) {
+            Ok(followed) => followed,
+            Err(NotFollowed::FlightsWait(place)) => {
+                let waits = place.text("what its Drones fly");
+                return self.say_planning(subject, &waits, wall).await;
+            }
+            Err(NotFollowed::Failed) => {
+                memory.job = Err(pool::FAULT.to_owned());
+                return Ok(());
+            }
+        };
+        let Followed { mut next, drones, rest } = followed;
         let unseen = self.unseen(subject, now);
         next.create = next.create.saturating_sub(unseen.len());
         if memory.rests(&drones, wanted.parallelism, now) {
             next.create = 0;
         }
+        let room = self.room.get(subject.namespace()).copied().unwrap_or_default();
+        let is_full = next.create > room;
+        next.create = next.create.min(room);
         // What has ended stays as it was written.
         if !ended {
             let before = before.filter(|_| subject.drones.is_empty());
             let before = before.map(|before| status::Waits::priority(&before.name_any()));
-            let waits = waits(memory, subject, self).or(before);
+            let before = before.or_else(|| is_full.then(status::Waits::full));
+            let planning = rest.map(|place| status::Waits::Planning(place.text("how its work is shared")));
+            let waits = planning.or_else(|| waits(memory, subject, self)).or(before);
             let left = time_left(memory, &job, &next.progress, &wanted);
             let known = status::Known {
                 mission,
@@ -515,240 +425,6 @@ impl Controller {
         }
     }
 
-    /// Its Drones as the plan wants to know them.
-    fn observe(&self, subject: &Subject, memory: &mut Memory, now: Instant) -> Vec<Observed> {
-        let mut all = Vec::new();
-        for snapshot in &subject.drones {
-            let name = &snapshot.key.name;
-            let flight = memory
-                .flights
-                .get(name)
-                .filter(|_| memory.progress.part(name).is_some());
-            let question = Question {
-                drone: &snapshot.facts,
-                served: snapshot.was_served(),
-                report: snapshot.report.as_deref(),
-                digest: flight.map(|(_, _, plan)| &plan.digest),
-            };
-            let passes = passing(&question).map(|what| {
-                let since = match memory.since.get(name) {
-                    Some((known, since)) if *known == what => *since,
-                    _ => now,
-                };
-                memory.since.insert(name.clone(), (what, since));
-                (what, now - since)
-            });
-            if passes.is_none() {
-                memory.since.remove(name);
-            }
-            let mut does = doing(&question, passes, &Patience::default());
-            // Until its part is planned here, it is flown as it was.
-            if memory.progress.part(name).is_some() && flight.is_none() && matches!(does, Doing::Fit(_) | Doing::Waits)
-            {
-                does = Doing::Busy;
-            }
-            let barred = snapshot
-                .node
-                .as_ref()
-                .and_then(|node| self.observer.airspace.plan_barred(node));
-            let ends = memory.replanned.get(name).cloned().or(barred);
-            if let Some(why) = ends.filter(|_| does == Doing::Busy) {
-                does = Doing::Unfit(why);
-            }
-            if let Doing::Fit(at) = does {
-                does = match memory.unfit.get(name).filter(|(_, at)| now - *at < JUDGED_AGAIN) {
-                    Some((why, _)) => Doing::Unfit(why.clone()),
-                    // Where it may fly is not known yet.
-                    None if !self.observer.rules.is_complete() => Doing::Waits,
-                    None => Doing::Fit(work::rounded(at)),
-                };
-            }
-            if let (Doing::Busy, Some((_, flight, plan)), Some(report)) = (&does, flight, &snapshot.report) {
-                let holds = report.has_plan(&snapshot.facts.uid, &plan.digest);
-                let reached = |item| holds && u16::try_from(item).is_ok_and(|item| report.plan.reached.has(item));
-                let judged = reach::goes_on(&self.observer, snapshot, flight, reached, memory.judged.remove(name));
-                if let Some(judged) = judged {
-                    if let Err(why) = &judged.verdict {
-                        does = Doing::Unfit(why.clone());
-                    }
-                    memory.judged.insert(name.clone(), judged);
-                }
-            }
-            let (flown, underway, begun) = match (flight, &snapshot.report) {
-                (Some((_, flight, plan)), Some(report)) if report.has_plan(&snapshot.facts.uid, &plan.digest) => {
-                    let reached = |item| u16::try_from(item).is_ok_and(|item| report.plan.reached.has(item));
-                    let on_leg = report.plan.current.zip(report.position);
-                    let underway = on_leg.map(|(item, position)| flight.underway(item.into(), position.at));
-                    (
-                        flight.flown(reached),
-                        underway.unwrap_or_default(),
-                        flight.has_begun(reached),
-                    )
-                }
-                _ => (Stretches::default(), Stretches::default(), false),
-            };
-            all.push(Observed {
-                drone: name.clone(),
-                node: snapshot.node.clone(),
-                leaving: snapshot.facts.deleting || self.expectations.expects_deletion(snapshot.uid(), now),
-                doing: does,
-                flown,
-                underway,
-                begun,
-            });
-        }
-        let there: HashSet<&String> = subject.drones.iter().map(|snapshot| &snapshot.key.name).collect();
-        memory.since.retain(|name, _| there.contains(name));
-        memory.unfit.retain(|name, _| there.contains(name));
-        memory.replanned.retain(|name, _| there.contains(name));
-        all
-    }
-
-    /// Plans the flights of parts that another leader gave: an agent's account of what its vehicle has flown is one of its plan, and a vehicle is
-    /// judged by that.
-    fn plan_written(&self, subject: &Subject, memory: &mut Memory, work: (&Job, &Wanted), now: Instant) {
-        let is_unplanned = |snapshot: &DroneSnapshot| {
-            let name = &snapshot.key.name;
-            let has_part = memory.progress.part(name).is_some();
-            has_part && snapshot.report.is_some() && !memory.flights.contains_key(name)
-        };
-        if subject.drones.iter().any(is_unplanned) {
-            let mut progress = memory.progress.clone();
-            self.judge(subject, memory, work, &mut progress, now);
-            let written = &memory.progress;
-            memory
-                .flights
-                .retain(|name, (part, _, _)| written.part(name) == Some(part));
-        }
-    }
-
-    /// Plans the flights of all parts, and takes back those that the vehicle could not fly.
-    fn judge(
-        &self,
-        subject: &Subject,
-        memory: &mut Memory,
-        (job, wanted): (&Job, &Wanted),
-        next: &mut Progress,
-        now: Instant,
-    ) {
-        let term = self.observer.leadership.term;
-        let progress = &*next;
-        let unchanged = |name: &String, of: &Part| {
-            progress
-                .part(name)
-                .is_some_and(|part| part.stretches == of.stretches && part.start == of.start)
-        };
-        memory.flights.retain(|name, (of, _, _)| unchanged(name, of));
-        memory.judged.retain(|name, _| memory.flights.contains_key(name));
-        let mut refused = Vec::new();
-        for part in &mut next.parts {
-            if memory.flights.contains_key(&part.drone) {
-                continue;
-            }
-            let raised = part.raised(wanted.layer_height);
-            let planned = job
-                .work
-                .flight(&part.stretches, part.start, raised)
-                .map_err(|why| why.to_string());
-            let snapshot = subject.drones.iter().find(|snapshot| snapshot.key.name == part.drone);
-            let planned = planned.and_then(|flight| {
-                let is_new = memory.progress.part(&part.drone).is_none();
-                if let Some(snapshot) = snapshot.filter(|_| is_new) {
-                    reach::allows(&self.observer, snapshot, &flight)?;
-                }
-                let plan = FlightPlan::new(term, flight.items.clone()).map_err(|why| why.to_string())?;
-                Ok((snapshot.and_then(|snapshot| snapshot.report.clone()), flight, plan))
-            });
-            let planned = planned.map(|(report, flight, plan)| {
-                let carrier = carrier(report.as_deref());
-                let given = part.give(plan.digest.clone(), raised, carrier);
-                given.map(|()| (part.clone(), Arc::new(flight), plan))
-            });
-            match planned {
-                Ok(Err(NotGiven::Unknown)) => {}
-                Ok(Err(why @ NotGiven::Otherwise)) => {
-                    memory.replanned.insert(part.drone.clone(), why.to_string());
-                }
-                Ok(Ok(planned)) => {
-                    memory.unfit.remove(&part.drone);
-                    memory.flights.insert(part.drone.clone(), planned);
-                }
-                Err(why) => refused.push((part.drone.clone(), why)),
-            }
-        }
-        for (drone, why) in refused {
-            next.parts.retain(|part| part.drone != drone);
-            memory.unfit.insert(drone, (why, now));
-        }
-    }
-
-    /// Adds the plans of a Mission, and has them sent.
-    fn plans(&self, subject: &Subject, plans: &mut HashMap<String, Arc<Planned>>) {
-        let Some(memory) = self.memories.get(uid(subject.mission.as_ref())) else {
-            return;
-        };
-        let Ok(job) = &memory.job else { return };
-        for snapshot in &subject.drones {
-            let Some((part, flight, plan)) = memory.flights.get(&snapshot.key.name) else {
-                continue;
-            };
-            // Only what is written down.
-            if memory.progress.part(&snapshot.key.name).is_none() {
-                continue;
-            }
-            if let Some(node) = &snapshot.node
-                && self.observer.sessions.send_plan(node, plan)
-            {
-                tracing::info!(drone = %snapshot.key, %node, digest = %plan.digest, items = plan.items.len(), "a plan is sent to the agent");
-            }
-            let planned = Planned {
-                digest: plan.digest.clone(),
-                start: part.start,
-                takeoff: job.takeoff,
-                places: flight.places.clone(),
-                numbers: flight.to_reach().collect(),
-                work: Some(Arc::clone(&job.work)),
-            };
-            plans.insert(snapshot.uid().to_owned(), Arc::new(planned));
-        }
-    }
-
-    /// Lets the other controllers know, and wakes those whom a change concerns.
-    fn show(&self, subjects: &[Subject], plans: HashMap<String, Arc<Planned>>) {
-        let looked = |subject: &&Subject| self.memories.contains_key(uid(subject.mission.as_ref()));
-        let missions: HashSet<String> = subjects
-            .iter()
-            .filter(looked)
-            .map(|subject| uid(subject.mission.as_ref()).to_owned())
-            .collect();
-        let old = {
-            let mut known = self.observer.missions.lock();
-            let mut old = std::mem::take(&mut *known);
-            let mut refused = std::mem::take(&mut old.refused);
-            refused.retain(|mission, _| missions.contains(mission));
-            *known = Known {
-                missions,
-                plans,
-                refused,
-            };
-            old
-        };
-        let known = self.observer.missions.lock();
-        for subject in subjects {
-            let mission = uid(subject.mission.as_ref());
-            let news = old.missions.contains(mission) != known.missions.contains(mission);
-            for snapshot in &subject.drones {
-                let digest = |known: &Known| known.plans.get(snapshot.uid()).map(|planned| planned.digest.clone());
-                if news || digest(&old) != digest(&known) {
-                    if let Some(node) = &snapshot.node {
-                        self.observer.cluster.wakes.nodes.wake(node.clone());
-                    }
-                    self.observer.cluster.wakes.drones.wake(snapshot.key.clone());
-                }
-            }
-        }
-    }
-
     /// Events about what has happened.
     fn publish(&self, subject: &Subject, next: &Step) {
         let record = |note: Note| {
@@ -774,194 +450,6 @@ impl Controller {
             });
         }
     }
-
-    /// Writes a status. That takes what time it takes: it is written on one version of the object, and fails where the next leader has
-    /// written another.
-    async fn write(&self, mission: &Mission, status: &MissionStatus) -> Result<(), NotBroughtOn> {
-        if !self.acts() {
-            return Err(NotBroughtOn::MayNotAct);
-        }
-        let key = Key::of(mission);
-        let api: Api<Mission> = Api::namespaced(self.observer.cluster.client(), &key.namespace);
-        let what = "write the status of a Mission";
-        write_while(|| self.acts(), what, &api, &mission.metadata, status).await?;
-        Ok(())
-    }
-
-    async fn remove(&self, mission: &Mission) -> Result<(), NotBroughtOn> {
-        let key = Key::of(mission);
-        let api: Api<Mission> = Api::namespaced(self.observer.cluster.client(), &key.namespace);
-        let params = DeleteParams {
-            propagation_policy: Some(PropagationPolicy::Background),
-            ..api::only(uid(mission))
-        };
-        self.change("delete a Mission that has ended", api.delete(&key.name, &params))
-            .await?;
-        tracing::info!(mission = %key, "deleted after spec.ttlSecondsAfterFinished");
-        Ok(())
-    }
-
-    async fn set_finalizers(
-        &self,
-        mission: &Mission,
-        change: impl FnOnce(&mut Vec<String>),
-    ) -> Result<(), NotBroughtOn> {
-        let key = Key::of(mission);
-        let api: Api<Mission> = Api::namespaced(self.observer.cluster.client(), &key.namespace);
-        let mut finalizers = mission.finalizers().to_vec();
-        change(&mut finalizers);
-        let patch = json!({"metadata": {
-            "uid": uid(mission),
-            "resourceVersion": mission.metadata.resource_version,
-            "finalizers": finalizers,
-        }});
-        let (params, patch) = (api::merging(), Patch::Merge(&patch));
-        let set = api.patch(&key.name, &params, &patch);
-        self.change("set the finalizer of a Mission", set).await?;
-        Ok(())
-    }
-
-    fn unseen(&self, subject: &Subject, now: Instant) -> Vec<(String, String)> {
-        let seen: Vec<Arc<Drone>> = subject
-            .drones
-            .iter()
-            .map(|snapshot| Arc::clone(&snapshot.drone))
-            .collect();
-        self.expectations
-            .unseen_creations(uid(subject.mission.as_ref()), &seen, now)
-    }
-
-    async fn create(
-        &self,
-        subject: &Subject,
-        (job, progress): (&Job, &Progress),
-        unseen: &[(String, String)],
-        count: usize,
-        now: Instant,
-    ) -> Result<(), NotBroughtOn> {
-        let mission = subject.mission.as_ref();
-        let key = Key::of(mission);
-        let mut taken: BTreeSet<String> = progress.parts.iter().map(|part| part.drone.clone()).collect();
-        taken.extend(unseen.iter().map(|(name, _)| name.clone()));
-        let api: Api<Drone> = Api::namespaced(self.observer.cluster.client(), &key.namespace);
-        let mut names = drone_names(&key.name, uid(mission)).take(count + SPARE_NAMES);
-        for _ in 0..count {
-            let free = |name: &String| {
-                !taken.contains(name) && !self.observer.world().drone_exists(&Key::new(&key.namespace, name))
-            };
-            let Some(name) = names.find(free) else { break };
-            let drone = build(mission, &name, job.takeoff);
-            let params = api::posting();
-            match self.change("create a Drone", api.create(&params, &drone)).await {
-                Ok(made) => {
-                    tracing::info!(mission = %key, drone = name, "made a Drone");
-                    self.expectations.created(uid(mission), &name, uid(&made), now);
-                }
-                Err(NotBroughtOn::Api(error)) if error.is_already_exists() => {}
-                Err(error) => return Err(error),
-            }
-            taken.insert(name);
-        }
-        Ok(())
-    }
-
-    async fn delete(&self, subject: &Subject, names: &BTreeSet<&str>, now: Instant) -> Result<(), NotBroughtOn> {
-        for snapshot in &subject.drones {
-            let leaving = snapshot.facts.deleting || self.expectations.expects_deletion(snapshot.uid(), now);
-            if leaving || !names.contains(snapshot.key.name.as_str()) {
-                continue;
-            }
-            let api: Api<Drone> = Api::namespaced(self.observer.cluster.client(), &snapshot.key.namespace);
-            let params = api::only(snapshot.uid());
-            let deleted = self.change("delete a Drone", api.delete(&snapshot.key.name, &params));
-            match deleted.await {
-                Ok(_) => self.expectations.deleted(snapshot.uid(), now),
-                Err(NotBroughtOn::Api(error)) if error.is_not_found() || error.is_conflict() => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(())
-    }
-}
-
-impl Memory {
-    /// Whether no Drone is made for now, as those before were made in vain.
-    fn rests(&mut self, drones: &[Observed], parallelism: usize, now: Instant) -> bool {
-        if drones.iter().any(|seen| seen.begun) {
-            self.made = (0, None);
-        }
-        let (made, last) = self.made;
-        last.is_some_and(|last| now - last < pause(made, most_of_mission(parallelism)))
-    }
-
-    /// Whether its work can be flown, and is the work that it has begun.
-    fn can_go_on(&self) -> bool {
-        let begun = self.written.work.as_ref();
-        let is_it = |job: &Job| begun.is_none_or(|begun| job.is_not(begun).is_none());
-        self.job.as_ref().is_ok_and(is_it)
-    }
-
-    /// Of a Mission that is reconciled for the first time in this leadership, without its work.
-    fn of(mission: &Mission) -> Self {
-        let written = mission.status.clone().unwrap_or_default();
-        Self {
-            generation: mission.metadata.generation,
-            acted_on: None,
-            file: None,
-            job: Err("its work was not planned yet".to_owned()),
-            survey: None,
-            progress: work::read(&written),
-            written,
-            flights: HashMap::new(),
-            since: HashMap::new(),
-            unfit: HashMap::new(),
-            replanned: HashMap::new(),
-            judged: HashMap::new(),
-            fit_since: None,
-            made: (0, None),
-            resting: HashMap::new(),
-        }
-    }
-}
-
-/// The vehicle of a part, by the last report of its agent.
-fn carrier(report: Option<&Report>) -> Carrier<'_> {
-    match report.map(|report| (report.truth, report)) {
-        None | Some((FlightTruth::Unknown(_), _)) => Carrier::Unknown,
-        Some((FlightTruth::Disarmed, _)) => Carrier::Down,
-        Some((FlightTruth::Airborne(_) | FlightTruth::ArmedOnGround, report)) => Carrier::Up(report.plan.held.as_ref()),
-    }
-}
-
-/// Whether others may become fit soon, with whom the work is shared.
-fn gathering(memory: &mut Memory, drones: &[Observed], now: Instant) -> bool {
-    let may = |seen: &&Observed| !seen.leaving && memory.progress.part(&seen.drone).is_none();
-    let fit = drones
-        .iter()
-        .filter(may)
-        .any(|seen| matches!(seen.doing, Doing::Fit(_)));
-    let waits = drones.iter().filter(may).any(|seen| seen.doing == Doing::Waits);
-    if !fit {
-        memory.fit_since = None;
-        return false;
-    }
-    let since = *memory.fit_since.get_or_insert(now);
-    waits && now - since < GATHERING
-}
-
-/// Why those that are there do not fly.
-fn waits(memory: &Memory, subject: &Subject, controller: &Controller) -> Option<status::Waits> {
-    for snapshot in &subject.drones {
-        let name = &snapshot.key.name;
-        if let Some((why, _)) = memory.unfit.get(name) {
-            return Some(status::Waits::Unfit(format!("Drone {name} has no part: {why}")));
-        }
-    }
-    subject.drones.iter().find_map(|snapshot| {
-        let node: &NodeName = snapshot.node.as_ref()?;
-        let why = controller.observer.airspace.plan_waits(node)?;
-        Some(status::Waits::Airspace(format!("Drone {} {why}", snapshot.key.name)))
-    })
 }
 
 /// How long the work that is left takes at best.
@@ -979,27 +467,6 @@ fn time_left(memory: &Memory, job: &Job, progress: &Progress, wanted: &Wanted) -
     let count = u32::try_from(wanted.parallelism).unwrap_or(u32::MAX);
     let later = job.work.seconds(&progress.left(&job.work)) / f64::from(count.max(1));
     Duration::try_from_secs_f64(longest + later).unwrap_or_default()
-}
-
-/// A new Drone of `mission`, which takes off to so many meters.
-fn build(mission: &Mission, name: &str, takeoff: f64) -> Drone {
-    let mut drone = Drone::new(name, mission.spec.drone_spec(takeoff));
-    let labels = BTreeMap::from([
-        (labels::MANAGED_BY.to_owned(), labels::COORDINATOR.to_owned()),
-        (labels::MISSION.to_owned(), mission.name_any()),
-    ]);
-    drone.metadata.namespace = mission.namespace();
-    drone.metadata.labels = Some(labels);
-    drone.metadata.finalizers = Some(vec![labels::LANDED_FINALIZER.to_owned()]);
-    drone.metadata.owner_references = Some(vec![OwnerReference {
-        api_version: Mission::api_version(&()).into_owned(),
-        kind: Mission::kind(&()).into_owned(),
-        name: mission.name_any(),
-        uid: uid(mission).to_owned(),
-        controller: Some(true),
-        block_owner_deletion: Some(true),
-    }]);
-    drone
 }
 
 #[cfg(test)]

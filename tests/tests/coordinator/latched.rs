@@ -16,7 +16,7 @@ type Fleet = v1::fleet_client::FleetClient<Channel>;
 /// A vehicle that may fly does so within this time; here none may.
 const LONG_ENOUGH: Duration = Duration::from_secs(3);
 
-async fn fleet(coordinator: &Coordinator) -> Fleet {
+pub async fn fleet(coordinator: &Coordinator) -> Fleet {
     Fleet::connect(format!("http://{}", coordinator.address)).await.unwrap()
 }
 

@@ -1,17 +1,27 @@
 //! The mission file that a Mission names, out of its ConfigMap.
 //!
-//! Owns: [`read`], whether its namespace may have it flown, and when it is read again ([`is_due`]). Must not: judge whether it can be flown.
+//! Owns: [`Reader`], which reads files beside the controllers, namespaces in turn; what a file comes to ([`FileWork`]); whether its namespace may
+//! have it flown, and when it is read again ([`is_due`]). Must not: hold up a controller for an answer of the API server or the size of a file.
 
+use super::pool::{Asked, Done, Place, Pool, Task};
+use super::turns::Turns;
+use super::work::Job;
 use crate::cluster::api::{self, ApiError};
 use crds::labels;
 use crds::mission::ConfigMapKey;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use kube::ResourceExt;
 use kube::api::Api;
+use model::plan::item::Item;
+use sha2::{Digest, Sha256};
+use std::collections::{HashMap, HashSet};
+use std::panic::catch_unwind;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use tokio::task::JoinSet;
 
-/// Its text, or why there is none, in a sentence.
-pub type File = Result<String, String>;
+/// The work of a file, or why there is none, in a sentence.
+pub type File = Result<Arc<FileWork>, String>;
 
 /// From one reading to the next: what has begun cannot change, and a new leader could not go on with another file.
 const AGAIN: Duration = Duration::from_secs(60);
@@ -19,75 +29,284 @@ const AGAIN: Duration = Duration::from_secs(60);
 /// The same, of one that was not there or cannot be flown.
 const AGAIN_IF_BAD: Duration = Duration::from_secs(10);
 
+/// Files that are read at the same time, each of another namespace.
+const READ_AT_A_TIME: usize = 8;
+
+/// A file with so few bytes is planned where it is read: that takes less than to wait for another thread.
+const BYTES_AT_ONCE: usize = 8192;
+
+/// The reason of a Mission at whose file the reader fails.
+const FAULT: &str = "reading it ended in a fault of this program, which its log has; change the file, and report it";
+
 /// Whether a file that was read so long ago is to be read again.
 #[must_use]
 pub fn is_due(ago: Duration, good: bool) -> bool {
     ago >= if good { AGAIN } else { AGAIN_IF_BAD }
 }
 
-/// Reads it.
-///
-/// # Errors
-/// [`ApiError`], when it is not known what there is.
-pub async fn read(client: kube::Client, namespace: &str, from: &ConfigMapKey) -> Result<File, ApiError> {
-    let ConfigMapKey { name, key } = from;
-    let api: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
-    let map = match api::call("read the ConfigMap of a Mission", api.get_opt(name)).await {
-        Ok(Some(map)) => map,
-        Ok(None) => {
-            return Ok(Err(format!(
-                "there is no ConfigMap {name} in namespace {namespace}; create it with the mission file under the key {key}"
-            )));
-        }
-        Err(error) if error.is_refusal() => {
-            return Ok(Err(format!(
-                "the coordinator may not read ConfigMap {name}; let its ServiceAccount get configmaps in namespace {namespace}"
-            )));
-        }
-        Err(error) => return Err(error),
-    };
-    if let Some(text) = map.data.unwrap_or_default().remove(key) {
-        return may_fly(client, namespace, text).await;
-    }
-    Ok(Err({
-        let binary = map.binary_data.is_some_and(|data| data.contains_key(key));
-        let what = if binary {
-            "under binaryData, and no text"
-        } else {
-            "not there"
-        };
-        format!("key {key} of ConfigMap {name} is {what}; put the text of the mission file under data.{key}")
-    }))
+/// The work that the text of a file comes to. Equal texts come to the same.
+#[derive(Debug)]
+pub struct FileWork {
+    /// Names the text.
+    digest: String,
+    /// An item that moves something on board.
+    moves: Option<&'static str>,
+    /// Whether its items are known.
+    pub is_readable: bool,
+    /// Its work, or what is wrong with it.
+    pub job: Result<Job, String>,
 }
 
-/// The text of a file, unless it moves actuators and `namespace` may not have that flown. A right to create Missions is none to
-/// order what drops something over people.
-async fn may_fly(client: kube::Client, namespace: &str, text: String) -> Result<File, ApiError> {
-    // A file that cannot be read is named where it is planned.
-    let items = plan_files::read(&text).map(|file| file.items).unwrap_or_default();
-    let Some(item) = items.iter().find(|item| item.moves_actuator()) else {
-        return Ok(Ok(text));
-    };
-    let api: Api<Namespace> = Api::all(client);
-    let read = api::call("read the namespace of a Mission", api.get_opt(namespace)).await;
-    let found = match read {
-        Err(error) if !error.is_refusal() => return Err(error),
-        found => found.ok().flatten(),
-    };
-    let is_allowed = |namespace: &Namespace| {
-        let label = namespace.labels().get(labels::ACTUATORS);
-        label.is_some_and(|value| value == labels::ALLOWED)
-    };
-    if found.as_ref().is_some_and(is_allowed) {
-        return Ok(Ok(text));
+impl PartialEq for FileWork {
+    fn eq(&self, other: &Self) -> bool {
+        self.digest == other.digest
     }
-    Ok(Err(format!(
-        "the file moves something on board ({}), and namespace {namespace} may not order that; people who may edit the namespace allow it \
-         with `kubectl label namespace {namespace} {}={}`; or import the file with `--leave-out`",
-        item.name(),
-        labels::ACTUATORS,
-        labels::ALLOWED
-    )))
+}
+
+impl FileWork {
+    /// Reads `text`: it takes time.
+    #[must_use]
+    pub fn of(text: &str) -> Self {
+        // More people read a Mission's status than the ConfigMap with its file.
+        let items = plan_files::read(text).map(|file| file.items);
+        let items = items.map_err(|why| format!("spec.planFrom: {}", why.without_content()));
+        let mover = |items: &Vec<Item>| items.iter().find(|item| item.moves_actuator()).map(Item::name);
+        Self {
+            digest: digest(text),
+            moves: items.as_ref().ok().and_then(mover),
+            is_readable: items.is_ok(),
+            job: items.and_then(|items| Job::of_items(&items)),
+        }
+    }
+
+    /// A `text` that comes to nothing, and `why`.
+    #[must_use]
+    pub fn bad(text: &str, why: &str) -> Self {
+        Self {
+            digest: digest(text),
+            moves: None,
+            is_readable: false,
+            job: Err(format!("spec.planFrom: {why}")),
+        }
+    }
+}
+
+fn digest(text: &str) -> String {
+    let digits = Sha256::digest(text.as_bytes());
+    digits.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A file that is to be read.
+#[derive(Clone, Debug)]
+pub struct Order {
+    /// The namespace of its Mission.
+    pub namespace: String,
+    /// The Mission.
+    pub uid: String,
+    /// Its ConfigMap and key.
+    pub from: ConfigMapKey,
+    /// The work of the text that was read before: the same text is not planned again.
+    known: Option<Arc<FileWork>>,
+}
+
+impl Order {
+    /// To read the file `from` for the Mission with this uid.
+    #[must_use]
+    pub const fn new(namespace: String, uid: String, from: ConfigMapKey) -> Self {
+        Self {
+            namespace,
+            uid,
+            from,
+            known: None,
+        }
+    }
+
+    /// Reads it.
+    ///
+    /// # Errors
+    /// [`ApiError`], when it is not known what there is.
+    async fn read(&mut self, client: kube::Client, pool: &Pool) -> Result<File, ApiError> {
+        let ConfigMapKey { name, key } = &self.from;
+        let namespace = &self.namespace;
+        let api: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
+        let map = match api::call("read the ConfigMap of a Mission", api.get_opt(name)).await {
+            Ok(Some(map)) => map,
+            Ok(None) => {
+                return Ok(Err(format!(
+                    "there is no ConfigMap {name} in namespace {namespace}; create it with the mission file under the key {key}"
+                )));
+            }
+            Err(error) if error.is_refusal() => {
+                return Ok(Err(format!(
+                    "the coordinator may not read ConfigMap {name}; let its ServiceAccount get configmaps in namespace {namespace}"
+                )));
+            }
+            Err(error) => return Err(error),
+        };
+        if let Some(text) = map.data.unwrap_or_default().remove(key) {
+            let work = self.work(text, pool).await;
+            self.known = Some(Arc::clone(&work));
+            return self.may_fly(client, work).await;
+        }
+        Ok(Err({
+            let binary = map.binary_data.is_some_and(|data| data.contains_key(key));
+            let what = if binary {
+                "under binaryData, and no text"
+            } else {
+                "not there"
+            };
+            format!("key {key} of ConfigMap {name} is {what}; put the text of the mission file under data.{key}")
+        }))
+    }
+
+    /// The work of `text`.
+    async fn work(&self, text: String, pool: &Pool) -> Arc<FileWork> {
+        let digest = digest(&text);
+        if let Some(known) = self.known.as_ref().filter(|known| known.digest == digest) {
+            return Arc::clone(known);
+        }
+        if text.len() <= BYTES_AT_ONCE {
+            let work = catch_unwind(|| FileWork::of(&text));
+            return Arc::new(work.unwrap_or_else(|_| FileWork::bad(&text, FAULT)));
+        }
+        let text: Arc<str> = text.into();
+        let of = (self.namespace.as_str(), self.uid.as_str());
+        match pool.result(of, &digest, || Task::File(Arc::clone(&text))).await {
+            Done::File(work) => work,
+            Done::Survey(_) | Done::Sharing(..) => Arc::new(FileWork::bad(&text, FAULT)),
+        }
+    }
+
+    /// The work of a file, unless it moves actuators and its namespace may not have that flown. A right to create Missions is none to
+    /// order what drops something over people.
+    async fn may_fly(&self, client: kube::Client, work: Arc<FileWork>) -> Result<File, ApiError> {
+        let Some(item) = work.moves else {
+            return Ok(Ok(work));
+        };
+        let namespace = &self.namespace;
+        let api: Api<Namespace> = Api::all(client);
+        let read = api::call("read the namespace of a Mission", api.get_opt(namespace)).await;
+        let found = match read {
+            Err(error) if !error.is_refusal() => return Err(error),
+            found => found.ok().flatten(),
+        };
+        let is_allowed = |namespace: &Namespace| {
+            let label = namespace.labels().get(labels::ACTUATORS);
+            label.is_some_and(|value| value == labels::ALLOWED)
+        };
+        if found.as_ref().is_some_and(is_allowed) {
+            return Ok(Ok(work));
+        }
+        Ok(Err(format!(
+            "the file moves something on board ({item}), and namespace {namespace} may not order that; people who may edit the namespace \
+             allow it with `kubectl label namespace {namespace} {}={}`; or import the file with `--leave-out`",
+            labels::ACTUATORS,
+            labels::ALLOWED
+        )))
+    }
+}
+
+/// Reads files, each for one Mission at a time.
+#[derive(Debug, Default)]
+pub struct Reader {
+    readings: Arc<Mutex<Readings>>,
+    /// The Missions that wait.
+    asked: HashSet<String>,
+    tasks: JoinSet<()>,
+}
+
+#[derive(Debug, Default)]
+struct Readings {
+    turns: Turns<String, Order>,
+    /// By the uid of the Mission.
+    underway: HashMap<String, Order>,
+    done: HashMap<String, (ConfigMapKey, Result<File, ApiError>)>,
+    /// The work of the text that was read last.
+    works: HashMap<String, Arc<FileWork>>,
+}
+
+impl Readings {
+    fn take(&mut self) -> Option<Order> {
+        if self.underway.len() >= READ_AT_A_TIME {
+            return None;
+        }
+        let underway = &self.underway;
+        let may = |name: &str| !underway.values().any(|order| order.namespace == name);
+        let (_, uid, order) = self.turns.take(may)?;
+        self.underway.insert(uid, order.clone());
+        Some(order)
+    }
+}
+
+impl Reader {
+    /// The result of this order; begins to read the file.
+    pub fn read(&mut self, mut order: Order, client: &kube::Client, pool: &Pool) -> Asked<Result<File, ApiError>> {
+        while self.tasks.try_join_next().is_some() {}
+        let uid = order.uid.clone();
+        let mut readings = lock(&self.readings);
+        if let Some((from, read)) = readings.done.remove(&uid)
+            && from == order.from
+        {
+            self.asked.remove(&uid);
+            return Asked::Done(read);
+        }
+        if readings
+            .underway
+            .get(&uid)
+            .is_none_or(|underway| underway.from != order.from)
+        {
+            let namespace = order.namespace.clone();
+            order.known = readings.works.get(&uid).cloned();
+            readings.turns.put(&namespace, uid.clone(), order);
+        }
+        while let Some(first) = readings.take() {
+            let (readings, client, pool) = (Arc::clone(&self.readings), client.clone(), pool.clone());
+            self.tasks.spawn(work_off(readings, first, client, pool));
+        }
+        self.asked.insert(uid.clone());
+        let place = match readings.turns.before(&uid) {
+            _ if readings.underway.contains_key(&uid) => Place::Now,
+            Some(before) => Place::After(before + 1),
+            None => Place::NoRoom,
+        };
+        Asked::Waits(place)
+    }
+
+    /// Whether the file of a Mission is being read, or was read and not fetched.
+    #[must_use]
+    pub fn is_asked(&self, uid: &str) -> bool {
+        self.asked.contains(uid)
+    }
+
+    /// Forgets the files of Missions that are not `known`.
+    pub fn retain(&mut self, known: impl Fn(&str) -> bool) {
+        let mut readings = lock(&self.readings);
+        readings.done.retain(|uid, _| known(uid));
+        readings.works.retain(|uid, _| known(uid));
+        readings.turns.retain(|uid| known(uid));
+        self.asked.retain(|uid| known(uid));
+    }
+}
+
+/// Reads one after the other, until none waits.
+async fn work_off(readings: Arc<Mutex<Readings>>, first: Order, client: kube::Client, pool: Pool) {
+    let mut next = Some(first);
+    while let Some(mut order) = next {
+        let read = order.read(client.clone(), &pool).await;
+        next = {
+            let mut readings = lock(&readings);
+            readings.underway.remove(&order.uid);
+            let works = order.known.map(|work| (order.uid.clone(), work));
+            readings.works.extend(works);
+            readings.done.insert(order.uid, (order.from, read));
+            readings.take()
+        };
+        pool.ready.notify_one();
+    }
+}
+
+fn lock(readings: &Mutex<Readings>) -> MutexGuard<'_, Readings> {
+    readings.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -128,7 +347,13 @@ mod tests {
             name: "files".to_owned(),
             key: "plan".to_owned(),
         };
-        read(kube::Client::new(service, "north"), "north", &from).await.unwrap()
+        let mut order = Order::new("north".to_owned(), "uid-a".to_owned(), from);
+        let client = kube::Client::new(service, "north");
+        order.read(client, &Pool::default()).await.unwrap()
+    }
+
+    fn work(text: &str) -> File {
+        Ok(FileWork::of(text).into())
     }
 
     #[tokio::test]
@@ -142,8 +367,26 @@ mod tests {
             );
         }
         let allowed = json!({"skein.dev/actuators": "allowed"});
-        assert_eq!(read_in(DROPS, Some(allowed)).await.as_deref(), Ok(DROPS));
+        assert_eq!(read_in(DROPS, Some(allowed)).await, work(DROPS));
         let plain = DROPS.replace("\t183\t", "\t16\t");
-        assert_eq!(read_in(&plain, None).await, Ok(plain), "no namespace is read for it");
+        assert_eq!(read_in(&plain, None).await, work(&plain), "no namespace is read for it");
+    }
+
+    #[tokio::test]
+    async fn a_text_that_was_read_before_is_not_planned_again_be_it_good_or_bad() {
+        let long = DROPS.replace("\t183\t", "\t16\t") + &" ".repeat(2 * BYTES_AT_ONCE);
+        for text in [DROPS.to_owned(), "hello".to_owned(), long] {
+            let from = ConfigMapKey {
+                name: "files".to_owned(),
+                key: "plan".to_owned(),
+            };
+            let mut order = Order::new("north".to_owned(), "uid-a".to_owned(), from);
+            let pool = Pool::default();
+            let first = order.work(text.clone(), &pool).await;
+            order.known = Some(Arc::clone(&first));
+            assert!(Arc::ptr_eq(&first, &order.work(text.clone(), &pool).await));
+            let edited = order.work(text + "\n", &pool).await;
+            assert!(!Arc::ptr_eq(&first, &edited));
+        }
     }
 }

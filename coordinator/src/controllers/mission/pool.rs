@@ -1,267 +1,323 @@
-//! Surveys that are planned beside the controllers: what one namespace's work costs delays nobody else's.
+//! Planning beside the controllers: surveys, the text of files, and how work is shared.
 //!
 //! Owns: [`Pool`]: the queue, in which namespaces take turns, and the results until they are fetched. Must not: decide what is planned when.
 
+use super::file::FileWork;
+use super::turns::{MOST_WAITING, Turns};
 use super::work::Job;
 use crds::MissionSpec;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use fleet::planning::mission::Work;
+use fleet::planning::mission::progress::Answers;
+use fleet::planning::mission::progress::sharing::{Request, answer};
+use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::sync::Notify;
+use tokio::time::Instant;
 
-/// Areas with so few corners are planned at once: that takes less than to wait for another thread.
-const CORNERS_AT_ONCE: usize = 16;
-
-/// Surveys that are planned at the same time: one core stays free for all else.
+/// Tasks at the same time: one core stays free for all else.
 const AT_A_TIME: usize = 1;
 
-/// Surveys of one namespace that wait; of more, the rest is asked for again later.
-const MOST_WAITING: usize = 256;
+/// A task that takes longer than this is waited for no more: others are begun beside it. A survey with all that the CRD allows takes a few
+/// seconds.
+const PLANNING_DEADLINE: Duration = Duration::from_secs(30);
+
+/// Tasks that take longer than that at the same time, each of another namespace.
+const MOST_LATE: usize = 2;
+
+/// Surveys of one namespace whose results are kept, so that one that is edited back, or created again, is not planned again.
+const KEPT_OF_NAMESPACE: usize = 4;
+
+/// Namespaces of which results are kept.
+const KEPT_NAMESPACES: usize = 64;
 
 /// The reason of a Mission whose survey the planner fails at.
-const FAULT: &str = "spec.survey: planning it ended in a fault of this program, which its log has; change the area or the spacing, and report it";
+pub const FAULT: &str =
+    "planning it ended in a fault of this program, which its log has; change the work, and report it";
 
-/// The work of a Mission in one of its generations.
-type Of = (String, Option<i64>);
-
-/// Cheap to clone; clones share state.
-#[derive(Clone, Default)]
-pub struct Pool(Arc<Mutex<Queue>>);
-
-#[derive(Default)]
-struct Queue {
-    waiting: BTreeMap<String, VecDeque<(Of, MissionSpec)>>,
-    /// The namespace whose turn was last.
-    last: Option<String>,
-    /// What is planned now.
-    planning: Vec<Of>,
-    done: HashMap<Of, Result<Job, String>>,
+/// A thing to be planned.
+#[derive(Clone, Debug)]
+pub enum Task {
+    /// The lines of a survey.
+    Survey(Box<MissionSpec>),
+    /// The text of a mission file.
+    File(Arc<str>),
+    /// Shares of work, and the flights of its parts.
+    Sharing(Arc<Work>, Box<Request>),
 }
 
-/// What became of a request.
-pub enum Asked {
+/// The result of a task.
+#[derive(Clone, Debug)]
+pub enum Done {
+    /// The work of a survey.
+    Survey(Result<Job, String>),
+    /// The work of a file.
+    File(Arc<FileWork>),
+    /// Answers about this work; `None`: the planner failed at it.
+    Sharing(Arc<Work>, Option<Arc<Answers>>),
+}
+
+impl Task {
+    const fn kind(&self) -> Kind {
+        match self {
+            Self::Survey(_) => Kind::Survey,
+            Self::File(_) => Kind::File,
+            Self::Sharing(..) => Kind::Sharing,
+        }
+    }
+
+    fn run(&self) -> Done {
+        match self {
+            Self::Survey(spec) => Done::Survey(Job::of(spec, None)),
+            Self::File(text) => Done::File(Arc::new(FileWork::of(text))),
+            Self::Sharing(work, request) => Done::Sharing(Arc::clone(work), Some(Arc::new(answer(work, request)))),
+        }
+    }
+
+    /// The result of a task at which the planner panics: it fails at that one only, and its Mission says so.
+    fn failed(&self) -> Done {
+        match self {
+            Self::Survey(_) => Done::Survey(Err(format!("spec.survey: {FAULT}"))),
+            Self::File(text) => Done::File(Arc::new(FileWork::bad(text, FAULT))),
+            Self::Sharing(work, _) => Done::Sharing(Arc::clone(work), None),
+        }
+    }
+}
+
+/// Which of the tasks of a Mission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// See [`Task::Survey`].
+    Survey,
+    /// See [`Task::File`].
+    File,
+    /// See [`Task::Sharing`].
+    Sharing,
+}
+
+/// A task of the Mission with this uid; of each there is one at a time.
+type Of = (String, Kind);
+
+/// The place of a request in the queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// It is planned now.
+    Now,
+    /// It is planned, for longer than is usual.
+    Late,
+    /// Behind so many others.
+    After(usize),
+    /// Its namespace has as many waiting as it may.
+    NoRoom,
+}
+
+impl Place {
+    /// In a clause about `what`, which "is being planned" or waits for that.
+    pub fn text(self, what: &str) -> String {
+        match self {
+            Self::Now | Self::After(0) => format!("{what} is being planned"),
+            Self::Late => format!(
+                "{what} is being planned, for longer than {} s; give it fewer corners, or divide it into several Missions",
+                PLANNING_DEADLINE.as_secs()
+            ),
+            Self::After(1) => format!("{what} is planned after another"),
+            Self::After(before) => format!("{what} is planned after {before} others"),
+            Self::NoRoom => format!(
+                "{what} is planned later: {MOST_WAITING} Missions of its namespace wait to be planned, as many as may; others are not \
+                 delayed by them"
+            ),
+        }
+    }
+}
+
+/// The answer to a request.
+#[derive(Debug)]
+pub enum Asked<T> {
     /// It is planned.
-    Job(Result<Job, String>),
-    /// It waits behind so many others, or is planned now.
-    Waits(usize),
+    Done(T),
+    /// It waits here.
+    Waits(Place),
+}
+
+/// Cheap to clone; clones share state.
+#[derive(Clone, Debug, Default)]
+pub struct Pool {
+    queue: Arc<Mutex<Queue>>,
+    /// A result is there that the controller may fetch.
+    pub ready: Arc<Notify>,
+    /// The same, for all others who wait for one.
+    changed: Arc<Notify>,
+}
+
+#[derive(Debug)]
+struct Running {
+    of: Of,
+    namespace: String,
+    digest: String,
+    since: Instant,
+}
+
+impl Running {
+    fn is_late(&self, now: Instant) -> bool {
+        now.saturating_duration_since(self.since) >= PLANNING_DEADLINE
+    }
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    /// With the digest of all that the result depends on.
+    turns: Turns<Of, (String, Task)>,
+    running: Vec<Running>,
+    done: HashMap<Of, (String, Done)>,
+    /// The last surveys of each namespace, by their digests, and which namespace had one planned longest ago.
+    kept: HashMap<String, VecDeque<(String, Result<Job, String>)>>,
+    kept_in_order: VecDeque<String>,
 }
 
 impl Pool {
-    /// The work of the Mission with this `uid` and `generation`, as `spec` describes it; begins to plan it.
-    pub fn job(&self, (namespace, uid): (&str, &str), generation: Option<i64>, spec: &MissionSpec) -> Asked {
-        if corners(spec) <= CORNERS_AT_ONCE {
-            return Asked::Job(Job::of(spec, None));
-        }
-        let of = (uid.to_owned(), generation);
+    /// The result of the `task` of a Mission, which depends on what `digest` names; begins it.
+    pub fn ask(
+        &self,
+        (namespace, uid): (&str, &str),
+        digest: &str,
+        task: impl FnOnce() -> Task,
+        now: Instant,
+    ) -> Asked<Done> {
+        let task = task();
+        let of = (uid.to_owned(), task.kind());
         let mut queue = self.lock();
-        let job = queue.done.remove(&of);
-        // Nobody asks for another generation of it again.
-        queue.done.retain(|(known, _), _| *known != of.0);
-        if let Some(job) = job {
-            return Asked::Job(job);
+        if of.1 == Kind::Survey
+            && let Some(job) = queue.kept(namespace, digest)
+        {
+            queue.done.remove(&of);
+            return Asked::Done(Done::Survey(job));
         }
-        if !queue.planning.contains(&of) {
-            queue.put(namespace, &of, spec);
-            if queue.planning.len() < AT_A_TIME
-                && let Some(first) = queue.take()
-            {
-                let pool = self.clone();
-                tokio::task::spawn_blocking(move || pool.plan(first, |spec| Job::of(spec, None)));
+        // Nobody asks for another version of it again; how work is shared is known by all that it depends on.
+        if let Some((known, done)) = queue.done.remove(&of)
+            && (known == digest || of.1 == Kind::Sharing)
+        {
+            return Asked::Done(done);
+        }
+        let running = queue
+            .running
+            .iter()
+            .find(|running| running.of == of && running.digest == digest);
+        let late = running.map(|running| running.is_late(now));
+        if late.is_none() {
+            queue.turns.put(namespace, of.clone(), (digest.to_owned(), task));
+        }
+        if let Some(first) = queue.take(now) {
+            let pool = self.clone();
+            tokio::task::spawn_blocking(move || pool.work_off(first, Task::run));
+        }
+        let is_running = queue
+            .running
+            .iter()
+            .any(|running| running.of == of && running.digest == digest);
+        Asked::Waits(match (late, queue.turns.before(&of)) {
+            (Some(true), _) => Place::Late,
+            _ if is_running => Place::Now,
+            (_, Some(before)) => Place::After(before + queue.running.len()),
+            (_, None) => Place::NoRoom,
+        })
+    }
+
+    /// The result of a task, once it is there.
+    pub async fn result(&self, of: (&str, &str), digest: &str, task: impl Fn() -> Task) -> Done {
+        loop {
+            let changed = self.changed.notified();
+            tokio::pin!(changed);
+            changed.as_mut().enable();
+            if let Asked::Done(done) = self.ask(of, digest, &task, Instant::now()) {
+                return done;
             }
+            changed.await;
         }
-        Asked::Waits(queue.before(&of))
     }
 
     /// Forgets what was asked for Missions that are not `known`.
     pub fn retain(&self, known: impl Fn(&str) -> bool) {
         let mut queue = self.lock();
         queue.done.retain(|(uid, _), _| known(uid));
-        for waiting in queue.waiting.values_mut() {
-            waiting.retain(|((uid, _), _)| known(uid));
-        }
+        queue.turns.retain(|(uid, _)| known(uid));
     }
 
-    /// Plans one after the other, until none waits. A planner that panics fails at one Mission only, which says so.
-    fn plan(&self, first: (Of, MissionSpec), planner: impl Fn(&MissionSpec) -> Result<Job, String>) {
+    /// Works off one after the other, until none waits.
+    fn work_off(&self, first: (Of, Task), run: impl Fn(&Task) -> Done) {
         let mut next = Some(first);
-        while let Some((of, spec)) = next {
-            let job = catch_unwind(AssertUnwindSafe(|| planner(&spec))).unwrap_or_else(|_| Err(FAULT.to_owned()));
+        while let Some((of, task)) = next {
+            let done = catch_unwind(AssertUnwindSafe(|| run(&task))).unwrap_or_else(|_| task.failed());
             let mut queue = self.lock();
-            queue.planning.retain(|planning| *planning != of);
-            if !queue.is_overtaken(&of) {
-                queue.done.insert(of, job);
-            }
-            next = queue.take();
+            queue.end(&of, done);
+            next = queue.take(Instant::now());
+            drop(queue);
+            self.ready.notify_one();
+            self.changed.notify_waiters();
         }
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Queue> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Queue {
-    /// Puts one at the end of its namespace's row, in the place of an older generation of it.
-    fn put(&mut self, namespace: &str, of: &Of, spec: &MissionSpec) {
-        let row = self.waiting.entry(namespace.to_owned()).or_default();
-        let is_full = row.len() >= MOST_WAITING;
-        match row.iter_mut().find(|((uid, _), _)| *uid == of.0) {
-            Some(known) => *known = (of.clone(), spec.clone()),
-            None if is_full => {}
-            None => row.push_back((of.clone(), spec.clone())),
+    /// The next task that may be begun now.
+    fn take(&mut self, now: Instant) -> Option<(Of, Task)> {
+        let (late, in_time): (Vec<&Running>, Vec<&Running>) =
+            self.running.iter().partition(|running| running.is_late(now));
+        if in_time.len() >= AT_A_TIME || late.len() > MOST_LATE {
+            return None;
+        }
+        // What one Mission asks for while that is planned waits for it.
+        let may = |name: &str| !late.iter().any(|running| running.namespace == name);
+        let (namespace, of, (digest, task)) = self.turns.take(may)?;
+        self.running.push(Running {
+            of: of.clone(),
+            namespace,
+            digest,
+            since: now,
+        });
+        Some((of, task))
+    }
+
+    /// Keeps what came of a task, unless another version of it waits.
+    fn end(&mut self, of: &Of, done: Done) {
+        let Some(number) = self.running.iter().position(|running| running.of == *of) else {
+            return;
+        };
+        let Running { namespace, digest, .. } = self.running.swap_remove(number);
+        if let Done::Survey(job) = &done {
+            self.keep(&namespace, &digest, job);
+        }
+        let is_overtaken = self.turns.get(of).is_some_and(|(waiting, _)| *waiting != digest);
+        if !is_overtaken || of.1 == Kind::Sharing {
+            self.done.insert(of.clone(), (digest, done));
         }
     }
 
-    /// The first of the namespace whose turn it is.
-    fn take(&mut self) -> Option<(Of, MissionSpec)> {
-        self.waiting.retain(|_, row| !row.is_empty());
-        let after = |name: &&String| self.last.as_ref().is_none_or(|last| *name > last);
-        let turn = self.waiting.keys().find(after).or_else(|| self.waiting.keys().next())?;
-        let turn = turn.clone();
-        let next = self.waiting.get_mut(&turn)?.pop_front();
-        self.last = Some(turn);
-        if let Some((of, _)) = &next {
-            self.planning.push(of.clone());
+    fn keep(&mut self, namespace: &str, digest: &str, job: &Result<Job, String>) {
+        self.kept_in_order.retain(|name| name != namespace);
+        self.kept_in_order.push_back(namespace.to_owned());
+        let kept = self.kept.entry(namespace.to_owned()).or_default();
+        kept.push_back((digest.to_owned(), job.clone()));
+        while kept.len() > KEPT_OF_NAMESPACE {
+            kept.pop_front();
         }
-        next
+        if self.kept_in_order.len() > KEPT_NAMESPACES
+            && let Some(oldest) = self.kept_in_order.pop_front()
+        {
+            self.kept.remove(&oldest);
+        }
     }
 
-    /// Whether a newer generation of it waits.
-    fn is_overtaken(&self, of: &Of) -> bool {
-        let mut waiting = self.waiting.values().flatten();
-        waiting.any(|((uid, generation), _)| *uid == of.0 && *generation > of.1)
+    fn kept(&self, namespace: &str, digest: &str) -> Option<Result<Job, String>> {
+        let kept = self.kept.get(namespace)?;
+        let found = kept.iter().find(|(known, _)| known == digest)?;
+        Some(found.1.clone())
     }
-
-    /// How many are planned before it: those of its own row, and as many turns of each other namespace.
-    fn before(&self, of: &Of) -> usize {
-        let place = |row: &VecDeque<(Of, MissionSpec)>| row.iter().position(|(waiting, _)| waiting == of);
-        let own = self.waiting.values().find_map(place);
-        own.map_or(0, |own| {
-            let turns = self.waiting.values().map(|row| row.len().min(own + 1)).sum::<usize>();
-            self.planning.len() + turns.saturating_sub(1)
-        })
-    }
-}
-
-/// The corners of the area of a survey, with those of its holes.
-fn corners(spec: &MissionSpec) -> usize {
-    let area = spec.survey.as_ref().map(|survey| &survey.area);
-    area.map_or(0, |area| {
-        let holes = area.holes.iter().map(|hole| hole.polygon.len());
-        area.polygon.len() + holes.sum::<usize>()
-    })
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    /// A round field with so many corners.
-    fn spec(corners: u32) -> MissionSpec {
-        let corner = |number: u32| {
-            let (east, north) = (f64::from(number) / f64::from(corners) * std::f64::consts::TAU).sin_cos();
-            json!({"latitudeDegrees": 47.4 + 0.002 * north, "longitudeDegrees": 8.5 + 0.002 * east})
-        };
-        let polygon: Vec<_> = (0..corners).map(corner).collect();
-        let survey = json!({"area": {"polygon": polygon}, "lineSpacingMeters": 20.0, "altitudeMeters": 30.0});
-        serde_json::from_value(json!({"survey": survey})).unwrap()
-    }
-
-    fn of(uid: &str) -> Of {
-        (uid.to_owned(), Some(1))
-    }
-
-    #[test]
-    fn namespaces_take_turns_however_much_one_of_them_asks_for() {
-        let mut queue = Queue::default();
-        for number in 0..100 {
-            queue.put("hostile", &of(&format!("h{number}")), &spec(20));
-        }
-        for name in ["a", "b", "z"] {
-            queue.put(name, &of(name), &spec(20));
-        }
-        assert_eq!(queue.before(&of("z")), 3);
-        assert_eq!(queue.before(&of("h99")), 102);
-        let turns: Vec<String> = (0..6).map(|_| queue.take().unwrap().0.0).collect();
-        assert_eq!(turns, ["a", "b", "h0", "z", "h1", "h2"]);
-        for number in 100..1000 {
-            queue.put("hostile", &of(&format!("h{number}")), &spec(20));
-        }
-        assert_eq!(queue.waiting["hostile"].len(), MOST_WAITING);
-    }
-
-    #[test]
-    fn an_edit_takes_the_place_of_what_waits() {
-        let mut queue = Queue::default();
-        queue.put("a", &of("one"), &spec(20));
-        queue.put("a", &of("two"), &spec(20));
-        queue.put("a", &("one".to_owned(), Some(2)), &spec(30));
-        let (of, taken) = queue.take().unwrap();
-        assert_eq!((of.1, corners(&taken)), (Some(2), 30));
-        assert_eq!(queue.waiting["a"].len(), 1);
-    }
-
-    #[test]
-    fn of_a_mission_that_is_edited_again_and_again_no_result_but_the_newest_is_kept() {
-        let pool = Pool::default();
-        let edited = |generation| ("one".to_owned(), Some(generation));
-        let first = {
-            let mut queue = pool.lock();
-            queue.put("a", &edited(1), &spec(20));
-            let first = queue.take().unwrap();
-            queue.put("a", &edited(2), &spec(20));
-            first
-        };
-        pool.plan(first, |spec| Job::of(spec, None));
-        let kept = || pool.lock().done.keys().cloned().collect::<Vec<Of>>();
-        assert_eq!(kept(), [edited(2)], "it was edited while the first was planned");
-        // Another is planned meanwhile.
-        pool.lock().planning.push(of("two"));
-        assert!(matches!(pool.job(("a", "one"), Some(3), &spec(20)), Asked::Waits(_)));
-        assert!(kept().is_empty());
-    }
-
-    #[test]
-    fn a_survey_at_which_the_planner_panics_is_refused_and_those_behind_it_are_planned() {
-        let pool = Pool::default();
-        let first = {
-            let mut queue = pool.lock();
-            queue.put("a", &of("one"), &spec(20));
-            queue.put("b", &of("two"), &spec(30));
-            queue.take().unwrap()
-        };
-        pool.plan(first, |spec| {
-            assert_ne!(corners(spec), 20, "a fault");
-            Job::of(spec, None)
-        });
-        let ask = |namespace, uid, corners| pool.job((namespace, uid), Some(1), &spec(corners));
-        assert!(matches!(ask("b", "two", 30), Asked::Job(Ok(_))));
-        match ask("a", "one", 20) {
-            Asked::Job(Err(why)) => assert_eq!(why, FAULT),
-            _ => panic!("it is planned for ever"),
-        }
-        assert!(pool.lock().planning.is_empty());
-    }
-
-    #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-    async fn a_large_survey_is_planned_beside_whoever_asks_and_a_small_one_at_once() {
-        let pool = Pool::default();
-        let ask = |corners| pool.job(("a", "one"), Some(1), &spec(corners));
-        assert!(matches!(ask(16), Asked::Job(Ok(_))));
-        assert!(matches!(ask(40), Asked::Waits(0)));
-        let planned = async {
-            loop {
-                tokio::task::yield_now().await;
-                if let Asked::Job(job) = ask(40) {
-                    return job;
-                }
-            }
-        };
-        let job = tokio::time::timeout(std::time::Duration::from_secs(30), planned)
-            .await
-            .unwrap();
-        assert!(job.is_ok());
-        assert!(matches!(ask(40), Asked::Waits(_)), "fetched once");
-        pool.retain(|_| false);
-    }
-}
+mod tests;

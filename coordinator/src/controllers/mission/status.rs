@@ -7,6 +7,7 @@ use crate::cluster::conditions::{exact_condition, shape};
 use crds::Mission;
 use crds::mission::{MissionStatus, NotFlown, TrackRange};
 use fleet::planning::mission::Stretch;
+use fleet::planning::mission::priority::MOST_WAITING_DRONES;
 use fleet::planning::mission::progress::{Failure, Outcome, Step};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use k8s_openapi::jiff::{SignedDuration, Timestamp, Unit};
@@ -44,8 +45,10 @@ pub enum Waits {
     Unfit(String),
     /// The airspace that it needs is not free.
     Airspace(String),
-    /// A Mission of a higher priority waits for vehicles, and no Drone is made.
+    /// A Mission of a higher priority waits for vehicles, or many Drones do, and no Drone is made.
     Priority(String),
+    /// The shares of the work are being planned.
+    Planning(String),
 }
 
 impl Waits {
@@ -54,9 +57,17 @@ impl Waits {
         Self::Priority(format!("it waits for Mission {mission}, whose priority is higher"))
     }
 
+    /// No Drone is made, as many of the namespace wait.
+    pub(super) fn full() -> Self {
+        Self::Priority(format!(
+            "{MOST_WAITING_DRONES} Drones of Missions of its namespace wait for vehicles, as many as may, and no more are made; suspend or \
+             delete other Missions, or add vehicles"
+        ))
+    }
+
     fn text(&self) -> &str {
         match self {
-            Self::Unfit(why) | Self::Airspace(why) | Self::Priority(why) => why,
+            Self::Unfit(why) | Self::Airspace(why) | Self::Priority(why) | Self::Planning(why) => why,
         }
     }
 }
@@ -83,7 +94,7 @@ pub fn next(known: &Known<'_>, now: Timestamp) -> MissionStatus {
         (Ok(_), None) => return status,
     };
     let now_in_seconds = || Time(now.round(Unit::Second).unwrap_or(now));
-    status.work = Some(job.digest.clone());
+    status.work = Some(job.digest.to_string());
     status.start_time = status.start_time.or_else(|| Some(now_in_seconds()));
     write(&step.progress, &mut status);
     let flown = step.progress.all_flown();
@@ -153,9 +164,9 @@ pub fn next(known: &Known<'_>, now: Timestamp) -> MissionStatus {
     status
 }
 
-/// The status of one that was planned never yet, and has so many before it.
+/// The status of one that was never planned yet, and `waits`: a clause.
 #[must_use]
-pub fn planning(mission: &Mission, old: &MissionStatus, before: usize, now: Timestamp) -> MissionStatus {
+pub fn planning(mission: &Mission, old: &MissionStatus, waits: &str, now: Timestamp) -> MissionStatus {
     let known = Known {
         mission,
         old,
@@ -165,15 +176,10 @@ pub fn planning(mission: &Mission, old: &MissionStatus, before: usize, now: Time
         waits: None,
         left: Duration::ZERO,
     };
-    let message = match before {
-        0 => "its survey is being planned".to_owned(),
-        1 => "its survey is planned after another".to_owned(),
-        _ => format!("its survey is planned after {before} others"),
-    };
     let of = [("Progressing", true), ("Reconciling", true)];
     MissionStatus {
         observed_generation: mission.metadata.generation,
-        conditions: conditions(&known, of, "Planning", &message, now),
+        conditions: conditions(&known, of, "Planning", waits, now),
         ..old.clone()
     }
 }
@@ -214,6 +220,7 @@ fn going_on(known: &Known<'_>, step: &Step, percent: u8) -> (&'static str, Strin
         (0, Some(Waits::Airspace(why) | Waits::Priority(why))) => {
             ("Waiting", format!("{percent} percent is flown; {why}"))
         }
+        (0, Some(Waits::Planning(why))) => ("Planning", format!("{percent} percent is flown; {why}")),
         (0, None) if !step.progress.refused.is_empty() => {
             ("PlanRefused", format!("{percent} percent is flown; {}", refused(step)))
         }
@@ -345,6 +352,7 @@ mod tests {
             gave_up: Vec::new(),
             outcome,
             cannot: None,
+            is_waiting: false,
         }
     }
 

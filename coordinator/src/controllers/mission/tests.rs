@@ -1,14 +1,25 @@
 //! What the Mission controller sends to an API server that takes its time.
 
+mod beside;
+
 use super::*;
 use crate::controllers::facts::tests::{bound, for_a_mission, node, observer};
 use crate::controllers::plans::PlanOf;
+use crds::Drone;
+use crds::mission::MissionStatus;
 use fleet::planning::freshness::Knowledge;
+use fleet::planning::leadership::{ACT_FOR, LASTS};
+use fleet::planning::mission::Stretches;
+use fleet::planning::mission::progress::{Doing, Observed};
 use http::{Request, Response};
 use kube::client::Body;
+use model::ids::NodeName;
 use model::plan::PlanDigest;
+use model::report::Report;
 use model::units::Meters;
-use serde_json::Value;
+use model::vehicle::FlightTruth;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::Mutex;
 use tower::service_fn;
@@ -48,13 +59,15 @@ impl Field {
                 let path = parts.uri.path().to_owned();
                 made.lock().unwrap().push(format!("{} {path}", parts.method));
                 let body = body.collect_bytes().await.unwrap();
-                let written: Value = serde_json::from_slice(&body).unwrap();
+                let written: Value = serde_json::from_slice(&body).unwrap_or_default();
                 tokio::time::sleep(takes).await;
                 let kind = if path.starts_with(DRONES) { "Drone" } else { "Mission" };
                 let answer = json!({
                     "apiVersion": "skein.dev/v1alpha1", "kind": kind,
                     "metadata": {"name": "a", "uid": "uid-of-answer"}, "spec": {}, "status": written["status"],
                 });
+                let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "files"}});
+                let answer = if path.contains("/configmaps/") { map } else { answer };
                 Ok::<_, Infallible>(Response::new(Body::from(answer.to_string().into_bytes())))
             }
         });
@@ -73,6 +86,9 @@ impl Field {
             memories: HashMap::new(),
             failures: Failures::default(),
             pool: Pool::default(),
+            reader: Reader::default(),
+            rounds: Rounds::default(),
+            room: HashMap::new(),
         };
         Self { controller, calls }
     }
@@ -162,7 +178,7 @@ fn begun(step: f64, written: bool) -> (Mission, PlanDigest) {
         ..crds::mission::PartStatus::default()
     };
     mission.status = Some(MissionStatus {
-        work: Some(job.digest),
+        work: Some(job.digest.to_string()),
         parts: vec![part],
         ..MissionStatus::default()
     });
@@ -300,9 +316,8 @@ fn planned_otherwise() -> (Mission, PlanDigest) {
     mission.spec.route = None;
     mission.spec.survey = serde_json::from_value(survey).unwrap();
     let work = Job::of(&mission.spec, None).unwrap().digest;
-    let (asked_for, _) = work.split_once('-').unwrap();
     let status = mission.status.as_mut().unwrap();
-    status.work = Some(asked_for.to_owned());
+    status.work = Some(work.asked_for);
     status.flown = vec![crds::mission::TrackRange { from: 0.0, to: 0.5 }];
     status.observed_generation = Some(1);
     (mission, digest)

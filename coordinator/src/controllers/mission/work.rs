@@ -1,6 +1,6 @@
 //! What a Mission is to fly, and how far its status says that it has come, as types of `fleet`.
 //!
-//! Owns: [`Job`], [`read`] and [`write()`]. Must not: call the API or decide.
+//! Owns: [`Job`], its [`WorkDigest`], [`read`] and [`write()`]. Must not: call the API or decide.
 
 use super::file::File;
 use crds::mission::{Corner, MissionStatus, PartStatus, PlanStatus, RefusedStatus, ReliefStatus, Repeat, TrackRange};
@@ -9,10 +9,12 @@ use fleet::planning::mission::progress::{Halt, Part, PartPlan, Progress, Refused
 use fleet::planning::mission::{Stretch, Stretches, Work};
 use model::ids::NodeName;
 use model::plan::PlanDigest;
+use model::plan::item::Item;
 use model::station::Altitude;
 use model::units::{Meters, Wgs84};
 use sha2::{Digest, Sha256};
 use std::error::Error;
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,8 +23,8 @@ use std::time::Duration;
 pub struct Job {
     /// The work.
     pub work: Arc<Work>,
-    /// Names it: what is asked for, and of a survey after a `-` also where it leads, as other versions plan other lines.
-    pub digest: String,
+    /// Names it.
+    pub digest: WorkDigest,
     /// How high vehicles take off for it, meters above their homes.
     pub takeoff: f64,
 }
@@ -48,13 +50,54 @@ const USUAL_TAKEOFF: f64 = 10.0;
 const ONE_AT_A_TIME: &str = "the items of a file are flown by one vehicle at a time; set spec.parallelism to 1, or make the file a route with \
                              `skein mission import`";
 
+/// Names work, as the status of its Mission does: both names, with a `-` between them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkDigest {
+    /// The route, the survey or the items that are asked for.
+    pub asked_for: String,
+    /// The lines of a survey, as other versions plan other ones.
+    pub lines: Option<String>,
+}
+
+impl WorkDigest {
+    /// As it is written down. Those before named what was asked for alone.
+    #[must_use]
+    pub fn parse(text: &str) -> Self {
+        let (asked_for, lines) = text
+            .split_once('-')
+            .map_or((text, None), |(one, other)| (one, Some(other)));
+        Self {
+            asked_for: asked_for.to_owned(),
+            lines: lines.map(str::to_owned),
+        }
+    }
+}
+
+impl fmt::Display for WorkDigest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.lines {
+            None => f.write_str(&self.asked_for),
+            Some(lines) => write!(f, "{}-{lines}", self.asked_for),
+        }
+    }
+}
+
+/// Names the route or the survey that `spec` asks for.
+///
+/// # Errors
+/// Why it cannot be written down, in a sentence.
+pub fn asked_for(spec: &MissionSpec) -> Result<String, String> {
+    let said = serde_json::to_vec(&(&spec.route, &spec.survey)).map_err(|why| sentence("spec", &why))?;
+    let digits = Sha256::digest(said);
+    Ok(digits.iter().take(16).map(|byte| format!("{byte:02x}")).collect())
+}
+
 impl Job {
     /// What `spec` asks for; with the `file` that it names, or why there is none.
     ///
     /// # Errors
     /// What is wrong with it, in a sentence.
     pub fn of(spec: &MissionSpec, file: Option<&File>) -> Result<Self, String> {
-        let mut items = None;
         let work = match (&spec.route, &spec.survey) {
             (Some(route), _) => {
                 let route = route.to_route().map_err(|why| sentence("spec.route", &why))?;
@@ -65,46 +108,53 @@ impl Job {
                 Work::of_survey(&survey).map_err(|why| sentence("spec.survey", &why))?
             }
             (None, None) => {
-                let of = |why: &dyn Error| sentence("spec.planFrom", why);
-                let none = || "the mission file was not read yet".to_owned();
-                let text = file
-                    .ok_or_else(none)?
-                    .as_deref()
-                    .map_err(|why| format!("spec.planFrom: {why}"))?;
-                // More people read a Mission's status than the ConfigMap with its file.
-                let file = plan_files::read(text).map_err(|why| format!("spec.planFrom: {}", why.without_content()))?;
-                if spec.parallelism > 1 {
+                let file = file.ok_or_else(|| "the mission file was not read yet".to_owned())?;
+                let file = file.as_ref().map_err(|why| format!("spec.planFrom: {why}"))?;
+                if file.is_readable && spec.parallelism > 1 {
                     return Err(ONE_AT_A_TIME.to_owned());
                 }
-                let work = Work::of_items(&file.items).map_err(|why| of(&why))?;
-                items = Some(PlanDigest::of(&file.items).0);
-                work
+                return file.job.clone();
             }
         };
+        let digest = WorkDigest {
+            asked_for: asked_for(spec)?,
+            lines: spec.survey.is_some().then(|| work.track().digest()),
+        };
+        Ok(Self::flown(work, digest))
+    }
+
+    /// The items of a mission file.
+    ///
+    /// # Errors
+    /// The fault in them, in a sentence.
+    pub fn of_items(items: &[Item]) -> Result<Self, String> {
+        let work = Work::of_items(items).map_err(|why| sentence("spec.planFrom", &why))?;
+        let digest = WorkDigest {
+            asked_for: PlanDigest::of(items).0,
+            lines: None,
+        };
+        Ok(Self::flown(work, digest))
+    }
+
+    fn flown(work: Work, digest: WorkDigest) -> Self {
         let takeoff = match work.track().points().first().map(|point| point.altitude) {
             Some(Altitude::AboveHome(height)) => height.0.clamp(TAKEOFF.0, TAKEOFF.1),
             Some(Altitude::Amsl(_)) | None => USUAL_TAKEOFF,
         };
-        let said = serde_json::to_vec(&(&spec.route, &spec.survey)).map_err(|why| sentence("spec", &why))?;
-        let digits = Sha256::digest(said);
-        let mut digest = items.unwrap_or_else(|| digits.iter().take(16).map(|byte| format!("{byte:02x}")).collect());
-        if spec.survey.is_some() {
-            digest = format!("{digest}-{}", work.track().digest());
-        }
-        Ok(Self {
+        Self {
             work: Arc::new(work),
             digest,
             takeoff,
-        })
+        }
     }
 
     /// Why this is not the work that was `begun`; `None` when it is.
     #[must_use]
     pub fn is_not(&self, begun: &str) -> Option<&'static str> {
-        let asked_for = |digest: &str| digest.split('-').next().map(str::to_owned);
+        let begun = WorkDigest::parse(begun);
         match () {
             () if begun == self.digest => None,
-            () if asked_for(begun) == asked_for(&self.digest) => Some(PLANNED_OTHERWISE),
+            () if begun.asked_for == self.digest.asked_for => Some(PLANNED_OTHERWISE),
             () => Some(CHANGED),
         }
     }
@@ -267,6 +317,7 @@ fn stretches(ranges: &[TrackRange]) -> Stretches {
 
 #[cfg(test)]
 mod tests {
+    use super::super::file::FileWork;
     use super::*;
     use serde_json::json;
 
@@ -332,7 +383,7 @@ mod tests {
             None,
         )
         .unwrap();
-        assert_eq!((one.digest.len(), &one.digest), (32, &other.digest));
+        assert_eq!((one.digest.to_string().len(), &one.digest), (32, &other.digest));
         assert!((one.takeoff - 20.5).abs() < f64::EPSILON);
         let mut longer = route();
         longer["waypoints"][2]["holdSeconds"] = json!(1);
@@ -355,14 +406,17 @@ mod tests {
         };
         let job = of(20.0);
         assert_eq!(job.digest, of(20.0).digest);
-        assert!(job.digest.ends_with(&job.work.track().digest()) && job.digest.len() <= 64);
-        let (asked_for, _) = job.digest.split_once('-').unwrap();
-        assert_eq!(job.is_not(&job.digest), None);
+        let written = job.digest.to_string();
+        assert_eq!(job.digest.lines, Some(job.work.track().digest()));
+        assert!(written.len() <= 64, "{written}");
+        assert_eq!(WorkDigest::parse(&written), job.digest);
+        let asked_for = &job.digest.asked_for;
+        assert_eq!(job.is_not(&written), None);
         // Those before named what was asked for alone.
-        for begun in [asked_for.to_owned(), format!("{asked_for}-0123456789abcdef")] {
+        for begun in [asked_for.clone(), format!("{asked_for}-0123456789abcdef")] {
             assert_eq!(job.is_not(&begun), Some(PLANNED_OTHERWISE), "{begun}");
         }
-        assert_eq!(job.is_not(&of(21.0).digest), Some(CHANGED));
+        assert_eq!(job.is_not(&of(21.0).digest.to_string()), Some(CHANGED));
     }
 
     #[test]
@@ -371,7 +425,7 @@ mod tests {
             let from = json!({"configMapKeyRef": {"name": "a", "key": "b"}});
             mission(json!({"planFrom": from, "parallelism": parallelism})).spec
         };
-        let of = |text: &str| Job::of(&spec(1), Some(&Ok(text.to_owned())));
+        let of = |text: &str| Job::of(&spec(1), Some(&Ok(FileWork::of(text).into())));
         let row = |number: u32, command: u16, north: f64| {
             let frame = if number == 0 { 0 } else { 3 };
             format!(
@@ -389,7 +443,7 @@ mod tests {
             format!("QGC WPL 110\n{}", rows.concat())
         };
         let job = of(&text(16)).unwrap();
-        assert_eq!((job.digest.len(), job.work.track().points().len()), (32, 3));
+        assert_eq!((job.digest.to_string().len(), job.work.track().points().len()), (32, 3));
         assert!((job.takeoff - 25.0).abs() < f64::EPSILON);
         assert_eq!(of(&text(16).replace('\n', "\r\n")).unwrap().digest, job.digest);
         assert_ne!(of(&text(19)).unwrap().digest, job.digest);
@@ -409,8 +463,10 @@ mod tests {
             why(&text(82))
         );
         assert!(why(&text(177)).contains("item 2 (DO_JUMP, command 177) cannot be part of a flight"));
-        let two = Job::of(&spec(2), Some(&Ok(text(16)))).unwrap_err();
+        let two = Job::of(&spec(2), Some(&Ok(FileWork::of(&text(16)).into()))).unwrap_err();
         assert!(two.contains("one vehicle at a time"), "{two}");
+        let unreadable = Job::of(&spec(2), Some(&Ok(FileWork::of("hello").into()))).unwrap_err();
+        assert!(unreadable.contains("neither a QGroundControl plan"), "{unreadable}");
         let gone = Job::of(&spec(1), Some(&Err("there is no ConfigMap a".to_owned()))).unwrap_err();
         assert_eq!(gone, "spec.planFrom: there is no ConfigMap a");
     }

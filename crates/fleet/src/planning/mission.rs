@@ -2,7 +2,7 @@
 //!
 //! Owns: what is to be flown (a [`Route`](model::plan::Route), a [`Survey`], items as they are [`written`]), as one [`Work`]; its cutting
 //! into shares of equal flying time ([`Work::share`]), and that of what is left ([`Plan::left`]); the numbers that a person is shown before
-//! ([`figures`]); which vehicle flies what, and what follows ([`progress`]). A share as one vehicle flies it is in [`model::plan`].
+//! ([`figures`]); which vehicle flies what, and what follows ([`progress`]); which Mission has vehicles first ([`priority`]). A share as one vehicle flies it is in [`model::plan`].
 //! Must not: fly, know a file format, or know which vehicle serves which Drone.
 //!
 //! ```text
@@ -20,7 +20,9 @@
 pub mod area;
 mod boundary;
 mod cut;
+pub mod fairness;
 pub mod figures;
+pub mod priority;
 pub mod progress;
 mod rows;
 pub mod share;

@@ -18,8 +18,10 @@
 mod joining;
 mod refused;
 mod relief;
+pub mod sharing;
 
 pub use refused::{Refused, rest};
+pub use sharing::{Answers, Sharer, Unanswered};
 
 use super::share::{CannotShare, Flier, MOST_FLIERS};
 use super::stretch::{Stretch, Stretches};
@@ -337,6 +339,8 @@ pub struct Step {
     pub outcome: Outcome,
     /// Why nothing was cut, where the reason is the places at which vehicles are on the ground.
     pub cannot: Option<CannotShare>,
+    /// Something is not given yet, as how it is shared or flown was not found yet.
+    pub is_waiting: bool,
 }
 
 impl Progress {
@@ -401,6 +405,13 @@ fn fate(part: &Part, seen: Option<&Observed>, layers: bool) -> Option<(Why, bool
 /// What follows for the Mission with this `work`, of which `before` is written down.
 #[must_use]
 pub fn step(work: &Work, wanted: &Wanted, before: &Progress, drones: &[Observed]) -> Step {
+    step_by(&Sharer::at_once(work), wanted, before, drones)
+}
+
+/// The same, as far as `sharer` knows how its work is shared and flown.
+#[must_use]
+pub fn step_by(sharer: &Sharer<'_>, wanted: &Wanted, before: &Progress, drones: &[Observed]) -> Step {
+    let work = sharer.work();
     let mut next = Step {
         progress: before.clone(),
         create: 0,
@@ -408,6 +419,7 @@ pub fn step(work: &Work, wanted: &Wanted, before: &Progress, drones: &[Observed]
         gave_up: Vec::new(),
         outcome: Outcome::Progressing,
         cannot: None,
+        is_waiting: false,
     };
     take_in(&mut next, wanted, drones);
     relief::let_go(&mut next, work, drones);
@@ -445,7 +457,8 @@ pub fn step(work: &Work, wanted: &Wanted, before: &Progress, drones: &[Observed]
         halt(&mut next, drones);
         return next;
     }
-    give(&mut next, work, wanted, drones);
+    give(&mut next, sharer, wanted, drones);
+    next.is_waiting = sharer.lacks().is_some();
     next
 }
 
@@ -489,7 +502,8 @@ fn halt(next: &mut Step, drones: &[Observed]) {
 }
 
 /// Gives what is left to those that are there, and asks for more Drones where there are too few.
-fn give(next: &mut Step, work: &Work, wanted: &Wanted, drones: &[Observed]) {
+fn give(next: &mut Step, sharer: &Sharer<'_>, wanted: &Wanted, drones: &[Observed]) {
+    let work = sharer.work();
     let has_part = |progress: &Progress, drone: &str| progress.part(drone).is_some();
     let deleted: BTreeSet<String> = next.delete.iter().map(|(drone, _)| drone.clone()).collect();
     let idle = drones
@@ -530,20 +544,15 @@ fn give(next: &mut Step, work: &Work, wanted: &Wanted, drones: &[Observed]) {
             .iter()
             .filter(|seen| seen.doing == Doing::Waits && seen.node.is_some());
         let count = (first.len() + soon.count()).min(free);
-        let again = wanted.flies_again(&next.progress);
-        let count = if again && gain(work, &left, first, (count, free)) >= LEAST_GAIN {
-            free
-        } else {
-            count
-        };
-        match cut(work, wanted, (&left, &next.progress.flown), first, count) {
-            Ok(parts) => {
+        match shares(sharer, wanted, (&next.progress, &left), first, (count, free)) {
+            Ok(Ok(parts)) => {
                 for (drone, start, stretches) in parts {
-                    let stretches = fitting(work, &stretches, start);
                     next.progress.take(drone, start, stretches, 0);
                 }
             }
-            Err(why) => next.cannot = Some(why),
+            Ok(Err(why)) => next.cannot = Some(why),
+            // Nothing is given: of what is left then, others would have other shares.
+            Err(Unanswered) => {}
         }
     }
     let free_fit = fit.iter().filter(|(drone, _)| !has_part(&next.progress, drone));
@@ -551,9 +560,9 @@ fn give(next: &mut Step, work: &Work, wanted: &Wanted, drones: &[Observed]) {
     let joiners = if wanted.gathering {
         0
     } else {
-        joining::join(&mut next.progress, work, wanted, drones, &mut free_fit)
+        joining::join(&mut next.progress, sharer, wanted, drones, &mut free_fit)
     };
-    let reliefs = joiners + relief::give(&mut next.progress, work, wanted, drones, free_fit);
+    let reliefs = joiners + relief::give(&mut next.progress, sharer, wanted, drones, free_fit);
     // Those that wait for a part, or for a vehicle.
     let candidates = idle.iter().filter(|seen| {
         let waits = match seen.doing {
@@ -618,26 +627,56 @@ fn fliers(fit: &[(&str, Wgs84)], count: usize) -> Vec<Flier> {
     all.map(|(_, start)| flier(start)).collect()
 }
 
-/// How much sooner `left` is flown by the second number of vehicles than by the first, seconds.
-fn gain(work: &Work, left: &Stretches, fit: &[(&str, Wgs84)], (few, many): (usize, usize)) -> f64 {
-    let longest = |count: usize| {
-        let parts = work.cut(left, &fliers(fit, count)).unwrap_or_default();
-        parts
-            .iter()
-            .fold(0.0_f64, |longest, (_, part)| longest.max(work.seconds(part)))
+/// The shares of `left` of those that are `fit`, cut among the first number of vehicles, or among the second where that is worth the flights.
+fn shares(
+    sharer: &Sharer<'_>,
+    wanted: &Wanted,
+    (progress, left): (&Progress, &Stretches),
+    fit: &[(&str, Wgs84)],
+    (count, free): (usize, usize),
+) -> Result<Result<Vec<Given>, CannotShare>, Unanswered> {
+    let again = wanted.flies_again(progress);
+    let count = if again && gain(sharer, left, fit, (count, free))? >= LEAST_GAIN {
+        free
+    } else {
+        count
     };
-    longest(few) - longest(many)
+    let parts = match cut(sharer, wanted, (left, &progress.flown), fit, count)? {
+        Ok(parts) => parts,
+        Err(why) => return Ok(Err(why)),
+    };
+    let mut given = Vec::with_capacity(parts.len());
+    for (drone, start, stretches) in parts {
+        given.push((drone, start, fitting(sharer, &stretches, start)?));
+    }
+    Ok(Ok(given))
+}
+
+/// How much sooner `left` is flown by the second number of vehicles than by the first, seconds.
+fn gain(
+    sharer: &Sharer<'_>,
+    left: &Stretches,
+    fit: &[(&str, Wgs84)],
+    (few, many): (usize, usize),
+) -> Result<f64, Unanswered> {
+    let longest = |count: usize| -> Result<f64, Unanswered> {
+        let parts = sharer.cut(left, &fliers(fit, count))?.unwrap_or_default();
+        let seconds = parts.iter().map(|(_, part)| sharer.work().seconds(part));
+        Ok(seconds.fold(0.0_f64, f64::max))
+    };
+    Ok(longest(few)? - longest(many)?)
 }
 
 /// Cuts `left` among `fit`, and as many that come later as make `count` of them. Where another has `flown` up to, the next begins a
 /// little earlier.
 fn cut(
-    work: &Work,
+    sharer: &Sharer<'_>,
     wanted: &Wanted,
     (left, flown): (&Stretches, &Stretches),
     fit: &[(&str, Wgs84)],
     count: usize,
-) -> Result<Vec<Given>, CannotShare> {
+) -> Result<Result<Vec<Given>, CannotShare>, Unanswered> {
+    let work = sharer.work();
     #[expect(clippy::float_cmp, reason = "positions are kept in steps that are exact")]
     let taken_over = |one: &Stretch| flown.all().iter().any(|before| before.to == one.from);
     let begun = |one: &Stretch| {
@@ -648,32 +687,32 @@ fn cut(
             one
         }
     };
-    let given = work
-        .cut(left, &fliers(fit, count))?
-        .into_iter()
-        .filter_map(|(number, part)| {
-            let (drone, start) = fit.get(number)?;
-            let part = part
-                .all()
-                .iter()
-                .fold(Stretches::default(), |all, one| all.and(&begun(one)));
-            Some(((*drone).to_owned(), *start, part))
-        });
-    Ok(given.collect())
+    let given = |(number, part): (usize, Stretches)| {
+        let (drone, start) = fit.get(number)?;
+        let part = part
+            .all()
+            .iter()
+            .fold(Stretches::default(), |all, one| all.and(&begun(one)));
+        Some(((*drone).to_owned(), *start, part))
+    };
+    let parts = sharer.cut(left, &fliers(fit, count))?;
+    Ok(parts.map(|parts| parts.into_iter().filter_map(given).collect()))
 }
 
 /// As much of `part`, from its beginning, as fits into one plan.
-fn fitting(work: &Work, part: &Stretches, start: Wgs84) -> Stretches {
+fn fitting(sharer: &Sharer<'_>, part: &Stretches, start: Wgs84) -> Result<Stretches, Unanswered> {
     let mut part = part.clone();
     for _ in 0..16 {
-        let items = work.flight(&part, start, Meters(0.0)).map(|flight| flight.items.len());
-        if items.is_ok_and(|items| items <= MOST_ITEMS) {
+        let flight = sharer.flight(&part, start, Meters(0.0))?;
+        if flight.is_ok_and(|flight| flight.items.len() <= MOST_ITEMS) {
             break;
         }
-        let Some(half) = first_half(work, &part) else { break };
+        let Some(half) = first_half(sharer.work(), &part) else {
+            break;
+        };
         part = half;
     }
-    part
+    Ok(part)
 }
 
 fn first_half(work: &Work, part: &Stretches) -> Option<Stretches> {

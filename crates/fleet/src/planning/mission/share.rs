@@ -29,6 +29,9 @@ pub const MOST_FLIERS: usize = 100;
 /// The least time that all take is found to so much, seconds.
 const EXACT_S: f64 = 0.001;
 
+/// Tries so much before and after where the least time seems to be, seconds.
+const BESIDE_S: f64 = 0.4 * EXACT_S;
+
 /// How often a time that is too short is doubled.
 const DOUBLINGS: usize = 64;
 /// Times of any size are told apart to their last digit by so many.
@@ -179,37 +182,63 @@ impl Work {
     }
 
     /// The least time in which the vehicles in this order take all, if it is less than `below`.
+    ///
+    /// Where a little more time is given to each, all of it is left to the last. So what the last has to spare, or what is left of the track, says
+    /// where the least time is; it is tried a little before and after that, and in the middle in turn.
     fn least_time(&self, timed: &[Timing<'_>], order: &[usize], below: f64) -> Option<(f64, Parts)> {
-        let end = self.track.end();
-        let whole = |time: f64| {
-            let (parts, reached) = self.take(timed, order, time);
-            (reached >= end).then_some(parts)
-        };
+        let count = f64::from(u32::try_from(order.len()).unwrap_or(1).max(1));
+        let tried = |time: f64| self.tried(timed, order, time);
         let (mut short, mut long) = (0.0, below * 0.999);
         let mut found = None;
         if !below.is_finite() {
-            long = timed.iter().map(Timing::alone).fold(0.0, f64::max)
-                / f64::from(u32::try_from(order.len()).unwrap_or(1));
+            long = timed.iter().map(Timing::alone).fold(0.0, f64::max) / count;
             for _ in 0..DOUBLINGS {
-                found = whole(long);
+                found = tried(long).ok();
                 if found.is_some() {
                     break;
                 }
                 (short, long) = (long, 2.0 * long);
             }
         }
-        let mut parts = found.or_else(|| whole(long))?;
-        for _ in 0..HALVINGS {
+        let (mut parts, spare) = found.or_else(|| tried(long).ok())?;
+        let mut least = long - spare / count;
+        for step in 0..2 * HALVINGS {
             if long - short <= EXACT_S {
                 break;
             }
-            let middle = f64::midpoint(short, long);
-            match whole(middle) {
-                Some(found) => (long, parts) = (middle, found),
-                None => short = middle,
+            let beside = [least - BESIDE_S, least + BESIDE_S].into_iter();
+            let near = beside
+                .filter(|_| step % 2 == 0)
+                .find(|time| short < *time && *time < long);
+            let time = near.unwrap_or_else(|| f64::midpoint(short, long));
+            match tried(time) {
+                Ok((found, spare)) => {
+                    (long, parts) = (time, found);
+                    least = time - spare / count;
+                }
+                Err(left) => {
+                    short = time;
+                    least = time + left / count;
+                }
             }
         }
         Some((long, parts))
+    }
+
+    /// The parts in `time` when they are all of the track, and how much the last that takes one has to spare; or how much of the track is left.
+    /// Both in seconds.
+    fn tried(&self, timed: &[Timing<'_>], order: &[usize], time: f64) -> Result<(Parts, f64), f64> {
+        let (parts, reached) = self.take(timed, order, time);
+        let end = self.track.end();
+        if reached < end {
+            let first = order.first().and_then(|first| timed.get(*first));
+            return Err(first.map_or(0.0, |timing| timing.reached(end) - timing.reached(reached)));
+        }
+        let last = parts
+            .last()
+            .and_then(|(flier, from, to)| Some((timed.get(*flier)?, from, to)));
+        let spare = last.map_or(0.0, |(timing, from, to)| time - timing.part(*from, *to));
+        Ok((parts, spare))
     }
 
     /// What each vehicle in this order takes when none is on its way longer than `time`: which, from where and to where on the track; and
@@ -247,7 +276,7 @@ impl Work {
         }
         positions.extend(on_the_way.iter().map(|_| to));
         path.extend(on_the_way);
-        let seconds = timing.home_from(from) + timing.reached(to) - timing.reached(from) + timing.home_from(to);
+        let seconds = timing.part(from, to);
         Some(Share {
             flier,
             path,

@@ -117,6 +117,11 @@ impl<'a> Timing<'a> {
         }
     }
 
+    /// On its way from its start to its start, to fly from one position on the track to another.
+    pub fn part(&self, from: f64, to: f64) -> f64 {
+        self.home_from(from) + self.reached(to) - self.reached(from) + self.home_from(to)
+    }
+
     /// The point of the track from which it is home first; of several, the first.
     pub fn nearest(&self, points: &RTree<GeomWithData<[f64; 2], usize>>) -> usize {
         let start = self.start();

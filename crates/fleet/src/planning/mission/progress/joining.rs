@@ -4,7 +4,7 @@
 //! on as it was planned until the joiner has come to its place, as with a relief, and no work is without a Drone.
 
 use super::relief::{in_place, lead, waypoint_after};
-use super::{Doing, LEAST_GAIN, Observed, Part, Progress, Relief, Wanted, fitting};
+use super::{Doing, LEAST_GAIN, Observed, Part, Progress, Relief, Sharer, Wanted, fitting};
 use crate::planning::mission::stretch::{Stretch, Stretches};
 use crate::planning::mission::track::Work;
 use model::units::Wgs84;
@@ -12,11 +12,12 @@ use model::units::Wgs84;
 /// Gives parts to joiners among those that are `fit`, which are taken from there; how many more are needed.
 pub(super) fn join(
     progress: &mut Progress,
-    work: &Work,
+    sharer: &Sharer<'_>,
     wanted: &Wanted,
     drones: &[Observed],
     fit: &mut Vec<(String, Wgs84)>,
 ) -> usize {
+    let work = sharer.work();
     // In one layer it would wait for the other. The next time that all is flown, all is cut again.
     if wanted.layer_height.0 <= 0.0 || wanted.flies_again(progress) || !progress.left(work).is_empty() {
         return 0;
@@ -32,21 +33,26 @@ pub(super) fn join(
             });
             all.max_by(|one, other| one.3.total_cmp(&other.3))
         };
-        let start = fit.first().map(|(_, start)| *start);
-        let Some((number, left, from, _)) = with(0.0, start) else {
+        let first = fit.first().cloned();
+        let Some((number, left, from, _)) = with(0.0, first.as_ref().map(|(_, start)| *start)) else {
             break;
         };
-        if start.is_none() {
+        let Some((drone, start)) = first else {
             needed += 1;
             break;
-        }
-        let (drone, start) = fit.remove(0);
+        };
         let later = Stretch {
             from,
             to: left.all().last().map_or(from, |last| last.to),
         };
         let stretches = work.from_earlier(&left.within(&Stretches::new([later])), wanted.overlap_seconds);
-        progress.take(drone.clone(), start, fitting(work, &stretches, start), 0);
+        let Ok(stretches) = fitting(sharer, &stretches, start) else {
+            // It is needed, and its part is not known yet.
+            needed += 1;
+            break;
+        };
+        fit.remove(0);
+        progress.take(drone.clone(), start, stretches, 0);
         if let Some(part) = progress.parts.get_mut(number) {
             part.relief = Some(Relief {
                 drone,

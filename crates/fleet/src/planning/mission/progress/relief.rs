@@ -7,7 +7,7 @@
 //! it flies on until both have come there. One that is at the end of its part, and is to be followed by the next time that all is flown, is
 //! followed by one that begins as it ends.
 
-use super::{Doing, Observed, Part, Progress, Relief, Step, Wanted, Why, fitting, free_layer};
+use super::{Doing, Observed, Part, Progress, Relief, Sharer, Step, Wanted, Why, fitting, free_layer};
 use crate::planning::mission::stretch::{Stretch, Stretches};
 use crate::planning::mission::track::USUAL_SPEED;
 use crate::planning::mission::track::Work;
@@ -81,11 +81,12 @@ pub(super) fn let_go(next: &mut Step, work: &Work, drones: &[Observed]) {
 /// Gives parts to reliefs among those that are `fit`; how many more are needed.
 pub(super) fn give(
     progress: &mut Progress,
-    work: &Work,
+    sharer: &Sharer<'_>,
     wanted: &Wanted,
     drones: &[Observed],
     fit: Vec<(String, Wgs84)>,
 ) -> usize {
+    let work = sharer.work();
     // In one layer it would wait for the one that it relieves.
     if wanted.layer_height.0 <= 0.0 {
         return 0;
@@ -122,12 +123,16 @@ pub(super) fn give(
         if of(there.unwrap_or(part.start), TO_BE_FIT).is_none() {
             continue;
         }
-        let now = there.and_then(|start| of(start, 0.0));
+        let now = there.and_then(|start| {
+            let (from, stretches, ahead) = of(start, 0.0)?;
+            // Until its part is known, it is needed.
+            Some((from, fitting(sharer, &stretches, start).ok()?, ahead))
+        });
         let Some(((from, stretches, ahead), (drone, start))) = now.and_then(|now| Some((now, fit.next()?))) else {
             needed += 1;
             continue;
         };
-        progress.take(drone.clone(), start, fitting(work, &stretches, start), ahead);
+        progress.take(drone.clone(), start, stretches, ahead);
         if let Some(part) = progress.parts.get_mut(number) {
             part.relief = Some(Relief {
                 drone,

@@ -3,6 +3,7 @@
 mod joiners;
 mod refusals;
 mod reliefs;
+mod sharing;
 
 use super::*;
 use crate::planning::mission::Stretch;

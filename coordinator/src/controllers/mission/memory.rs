@@ -1,0 +1,120 @@
+//! What is remembered of one Mission from one reconcile to the next.
+//!
+//! Owns: [`Memory`]. Must not: hold what another leader could not find out.
+
+use super::file::File;
+use super::reach::Judged;
+use super::work::{self, Job};
+use crds::Mission;
+use crds::mission::{MissionStatus, PlanFrom, Survey};
+use fleet::planning::drone::on_mission::Passing;
+use fleet::planning::mission::PlannedFlight;
+use fleet::planning::mission::progress::{Answers, Observed, Part, Progress};
+use fleet::planning::population::{most_of_mission, pause};
+use model::geo::offset;
+use model::ids::NodeName;
+use model::plan::FlightPlan;
+use model::units::Wgs84;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// What is remembered of one Mission.
+pub(super) struct Memory {
+    pub(super) generation: Option<i64>,
+    /// The generation by which its Drones have their parts.
+    pub(super) acted_on: Option<i64>,
+    /// The file that it names, and when that was read.
+    pub(super) file: Option<(File, Instant)>,
+    pub(super) job: Result<Job, String>,
+    /// The survey that it is, so that an edit of anything else plans nothing again.
+    pub(super) survey: Option<Survey>,
+    /// The file that it named then.
+    pub(super) from: Option<PlanFrom>,
+    pub(super) progress: Progress,
+    /// Its status as it was written last.
+    pub(super) written: MissionStatus,
+    /// Answers that were found beside, and the places on the ground of the Drones for which more are being found.
+    pub(super) answers: Arc<Answers>,
+    pub(super) starts: HashMap<String, Wgs84>,
+    pub(super) flights: HashMap<String, (Part, Arc<PlannedFlight>, FlightPlan)>,
+    pub(super) since: HashMap<String, (Passing, Instant)>,
+    pub(super) unfit: HashMap<String, (String, Instant)>,
+    /// Drones in the air whose plan cannot be made again, and why.
+    pub(super) replanned: HashMap<String, String>,
+    /// What was found of the rest of the flight of each.
+    pub(super) judged: HashMap<String, Judged>,
+    pub(super) fit_since: Option<Instant>,
+    /// Drones that were made since one last began its work, and when the last was.
+    pub(super) made: (usize, Option<Instant>),
+    /// Vehicles that have refused a plan: how often, and until when they are left alone.
+    pub(super) resting: HashMap<NodeName, (u32, Instant)>,
+}
+
+/// A vehicle that has moved no farther than this on the ground is where it was, meters: positions of receivers waver.
+const SAME_START_M: f64 = 1.0;
+
+impl Memory {
+    /// Takes other work, about which nothing was found yet.
+    pub(super) fn set_job(&mut self, job: Result<Job, String>) {
+        self.job = job;
+        self.answers = Arc::default();
+        self.starts.clear();
+    }
+
+    /// Whether the flight of a Drone is planned, or cannot be planned as it was.
+    pub(super) fn has_judged(&self, drone: &str) -> bool {
+        self.flights.contains_key(drone) || self.replanned.contains_key(drone)
+    }
+
+    /// The place of a Drone that is on the ground at `at`; while answers are being found, the place for which they are.
+    pub(super) fn start(&self, drone: &str, at: Wgs84) -> Wgs84 {
+        let is_there = |start: &&Wgs84| {
+            let (east, north) = offset(**start, at);
+            east.hypot(north) <= SAME_START_M
+        };
+        self.starts.get(drone).filter(is_there).copied().unwrap_or(at)
+    }
+
+    /// Whether no Drone is made for now, as those before were made in vain.
+    pub(super) fn rests(&mut self, drones: &[Observed], parallelism: usize, now: Instant) -> bool {
+        if drones.iter().any(|seen| seen.begun) {
+            self.made = (0, None);
+        }
+        let (made, last) = self.made;
+        last.is_some_and(|last| now - last < pause(made, most_of_mission(parallelism)))
+    }
+
+    /// Whether its work can be flown, and is the work that it has begun.
+    pub(super) fn can_go_on(&self) -> bool {
+        let begun = self.written.work.as_ref();
+        let is_it = |job: &Job| begun.is_none_or(|begun| job.is_not(begun).is_none());
+        self.job.as_ref().is_ok_and(is_it)
+    }
+
+    /// Of a Mission that is reconciled for the first time in this leadership, without its work.
+    pub(super) fn of(mission: &Mission) -> Self {
+        let written = mission.status.clone().unwrap_or_default();
+        Self {
+            generation: mission.metadata.generation,
+            acted_on: None,
+            file: None,
+            job: Err("its work was not planned yet".to_owned()),
+            survey: None,
+            from: None,
+            progress: work::read(&written),
+            written,
+            answers: Arc::default(),
+            starts: HashMap::new(),
+            flights: HashMap::new(),
+            since: HashMap::new(),
+            unfit: HashMap::new(),
+            replanned: HashMap::new(),
+            judged: HashMap::new(),
+            fit_since: None,
+            made: (0, None),
+            resting: HashMap::new(),
+        }
+    }
+}

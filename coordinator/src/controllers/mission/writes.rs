@@ -1,0 +1,179 @@
+//! The Mission controller's writes: statuses, finalizers, and its Drones.
+//!
+//! Owns: each call that changes something. Must not: decide which, or begin one when another may lead by then.
+
+use super::observe::Subject;
+use super::work::Job;
+use super::{Controller, NotBroughtOn};
+use crate::cluster::api::{self, ApiError};
+use crate::cluster::key::Key;
+use crate::cluster::status::write_while;
+use crate::cluster::world::uid;
+use crds::mission::MissionStatus;
+use crds::{Drone, Mission, labels};
+use fleet::planning::leadership::{ACT_FOR, LASTS};
+use fleet::planning::mission::progress::Progress;
+use fleet::planning::names::drone_names;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::api::{Api, DeleteParams, Patch, PropagationPolicy};
+use kube::{Resource, ResourceExt};
+use serde_json::json;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::{Instant, timeout};
+
+/// Names tried beyond those needed.
+const SPARE_NAMES: usize = 1000;
+
+/// A call that changes something takes no longer than this: one that is begun by a leader that may act ends before another may lead.
+const CALL: Duration = LASTS.saturating_sub(ACT_FOR);
+
+impl Controller {
+    /// Makes a call that changes something, if this leader may act now.
+    pub(super) async fn change<T>(
+        &self,
+        what: &'static str,
+        call: impl Future<Output = Result<T, kube::Error>>,
+    ) -> Result<T, NotBroughtOn> {
+        if !self.acts() {
+            return Err(NotBroughtOn::MayNotAct);
+        }
+        let done = timeout(CALL, api::call(what, call)).await;
+        Ok(done.unwrap_or(Err(ApiError::TimedOut { what }))?)
+    }
+
+    /// Writes a status. That takes what time it takes: it is written on one version of the object, and fails where the next leader has
+    /// written another.
+    pub(super) async fn write(&self, mission: &Mission, status: &MissionStatus) -> Result<(), NotBroughtOn> {
+        if !self.acts() {
+            return Err(NotBroughtOn::MayNotAct);
+        }
+        let key = Key::of(mission);
+        let api: Api<Mission> = Api::namespaced(self.observer.cluster.client(), &key.namespace);
+        let what = "write the status of a Mission";
+        write_while(|| self.acts(), what, &api, &mission.metadata, status).await?;
+        Ok(())
+    }
+
+    pub(super) async fn remove(&self, mission: &Mission) -> Result<(), NotBroughtOn> {
+        let key = Key::of(mission);
+        let api: Api<Mission> = Api::namespaced(self.observer.cluster.client(), &key.namespace);
+        let params = DeleteParams {
+            propagation_policy: Some(PropagationPolicy::Background),
+            ..api::only(uid(mission))
+        };
+        self.change("delete a Mission that has ended", api.delete(&key.name, &params))
+            .await?;
+        tracing::info!(mission = %key, "deleted after spec.ttlSecondsAfterFinished");
+        Ok(())
+    }
+
+    pub(super) async fn set_finalizers(
+        &self,
+        mission: &Mission,
+        change: impl FnOnce(&mut Vec<String>),
+    ) -> Result<(), NotBroughtOn> {
+        let key = Key::of(mission);
+        let api: Api<Mission> = Api::namespaced(self.observer.cluster.client(), &key.namespace);
+        let mut finalizers = mission.finalizers().to_vec();
+        change(&mut finalizers);
+        let patch = json!({"metadata": {
+            "uid": uid(mission),
+            "resourceVersion": mission.metadata.resource_version,
+            "finalizers": finalizers,
+        }});
+        let (params, patch) = (api::merging(), Patch::Merge(&patch));
+        let set = api.patch(&key.name, &params, &patch);
+        self.change("set the finalizer of a Mission", set).await?;
+        Ok(())
+    }
+
+    pub(super) fn unseen(&self, subject: &Subject, now: Instant) -> Vec<(String, String)> {
+        let seen: Vec<Arc<Drone>> = subject
+            .drones
+            .iter()
+            .map(|snapshot| Arc::clone(&snapshot.drone))
+            .collect();
+        self.expectations
+            .unseen_creations(uid(subject.mission.as_ref()), &seen, now)
+    }
+
+    pub(super) async fn create(
+        &self,
+        subject: &Subject,
+        (job, progress): (&Job, &Progress),
+        unseen: &[(String, String)],
+        count: usize,
+        now: Instant,
+    ) -> Result<(), NotBroughtOn> {
+        let mission = subject.mission.as_ref();
+        let key = Key::of(mission);
+        let mut taken: BTreeSet<String> = progress.parts.iter().map(|part| part.drone.clone()).collect();
+        taken.extend(unseen.iter().map(|(name, _)| name.clone()));
+        let api: Api<Drone> = Api::namespaced(self.observer.cluster.client(), &key.namespace);
+        let mut names = drone_names(&key.name, uid(mission)).take(count + SPARE_NAMES);
+        for _ in 0..count {
+            let free = |name: &String| {
+                !taken.contains(name) && !self.observer.world().drone_exists(&Key::new(&key.namespace, name))
+            };
+            let Some(name) = names.find(free) else { break };
+            let drone = build(mission, &name, job.takeoff);
+            let params = api::posting();
+            match self.change("create a Drone", api.create(&params, &drone)).await {
+                Ok(made) => {
+                    tracing::info!(mission = %key, drone = name, "made a Drone");
+                    self.expectations.created(uid(mission), &name, uid(&made), now);
+                }
+                Err(NotBroughtOn::Api(error)) if error.is_already_exists() => {}
+                Err(error) => return Err(error),
+            }
+            taken.insert(name);
+        }
+        Ok(())
+    }
+
+    pub(super) async fn delete(
+        &self,
+        subject: &Subject,
+        names: &BTreeSet<&str>,
+        now: Instant,
+    ) -> Result<(), NotBroughtOn> {
+        for snapshot in &subject.drones {
+            let leaving = snapshot.facts.deleting || self.expectations.expects_deletion(snapshot.uid(), now);
+            if leaving || !names.contains(snapshot.key.name.as_str()) {
+                continue;
+            }
+            let api: Api<Drone> = Api::namespaced(self.observer.cluster.client(), &snapshot.key.namespace);
+            let params = api::only(snapshot.uid());
+            let deleted = self.change("delete a Drone", api.delete(&snapshot.key.name, &params));
+            match deleted.await {
+                Ok(_) => self.expectations.deleted(snapshot.uid(), now),
+                Err(NotBroughtOn::Api(error)) if error.is_not_found() || error.is_conflict() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A new Drone of `mission`, which takes off to so many meters.
+pub(super) fn build(mission: &Mission, name: &str, takeoff: f64) -> Drone {
+    let mut drone = Drone::new(name, mission.spec.drone_spec(takeoff));
+    let labels = BTreeMap::from([
+        (labels::MANAGED_BY.to_owned(), labels::COORDINATOR.to_owned()),
+        (labels::MISSION.to_owned(), mission.name_any()),
+    ]);
+    drone.metadata.namespace = mission.namespace();
+    drone.metadata.labels = Some(labels);
+    drone.metadata.finalizers = Some(vec![labels::LANDED_FINALIZER.to_owned()]);
+    drone.metadata.owner_references = Some(vec![OwnerReference {
+        api_version: Mission::api_version(&()).into_owned(),
+        kind: Mission::kind(&()).into_owned(),
+        name: mission.name_any(),
+        uid: uid(mission).to_owned(),
+        controller: Some(true),
+        block_owner_deletion: Some(true),
+    }]);
+    drone
+}

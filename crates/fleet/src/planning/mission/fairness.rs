@@ -1,0 +1,140 @@
+//! Which Missions are reconciled in which order, so that what those of one namespace take delays nobody else's.
+//!
+//! Owns: [`Rounds`]. Must not: read a clock.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+/// One round takes about so long, shared by all namespaces that have Missions: an order to any of them is served in the next.
+const ROUND: Duration = Duration::from_millis(500);
+
+/// The least share of a namespace: about one call to the Kubernetes API.
+const LEAST_SHARE: Duration = Duration::from_millis(20);
+
+/// The time that each namespace takes of each round.
+#[derive(Clone, Debug, Default)]
+pub struct Rounds {
+    round: u64,
+    taken: BTreeMap<String, Duration>,
+    share: Duration,
+    /// In which round each Mission was reconciled last.
+    last: BTreeMap<String, u64>,
+    has_put_off: bool,
+}
+
+impl Rounds {
+    /// Begins a round for Missions, each with its namespace and its uid: their numbers in the order in which they are reconciled. First those of
+    /// namespaces that took the least of the round before; of one namespace first those whose last round is the longest ago, and then as they are
+    /// given.
+    pub fn begin(&mut self, missions: &[(&str, &str)]) -> Vec<usize> {
+        let taken_before = std::mem::take(&mut self.taken);
+        self.round += 1;
+        self.has_put_off = false;
+        let known: BTreeSet<&str> = missions.iter().map(|(_, uid)| *uid).collect();
+        self.last.retain(|uid, _| known.contains(uid.as_str()));
+        let namespaces: BTreeSet<&str> = missions.iter().map(|(namespace, _)| *namespace).collect();
+        let count = u32::try_from(namespaces.len()).unwrap_or(u32::MAX).max(1);
+        self.share = (ROUND / count).max(LEAST_SHARE);
+        let mut order: Vec<usize> = (0..missions.len()).collect();
+        order.sort_by_key(|number| {
+            let (namespace, uid) = missions.get(*number).copied().unwrap_or_default();
+            let taken = taken_before.get(namespace).copied().unwrap_or_default();
+            let last = self.last.get(uid).copied().unwrap_or_default();
+            (taken, namespace, last)
+        });
+        order
+    }
+
+    /// Whether a Mission of this namespace is reconciled in this round; if not, it is put off to the next.
+    pub fn may(&mut self, namespace: &str, uid: &str) -> bool {
+        let may = self.taken.get(namespace).is_none_or(|taken| *taken < self.share);
+        if may {
+            self.last.insert(uid.to_owned(), self.round);
+        } else {
+            self.has_put_off = true;
+        }
+        may
+    }
+
+    /// A Mission of this namespace took so long.
+    pub fn took(&mut self, namespace: &str, time: Duration) {
+        *self.taken.entry(namespace.to_owned()).or_default() += time;
+    }
+
+    /// Whether some Missions are put off, so that the next round is to begin at once.
+    #[must_use]
+    pub const fn has_put_off(&self) -> bool {
+        self.has_put_off
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rounds until Mission `one` of namespace `ordinary` was reconciled, each call taking so long, and when that is.
+    fn until_served(hostile: usize, call: Duration) -> Duration {
+        let names: Vec<String> = (0..hostile).map(|number| format!("h{number}")).collect();
+        let mut missions: Vec<(&str, &str)> = names.iter().map(|name| ("a-hostile", name.as_str())).collect();
+        missions.push(("ordinary", "one"));
+        let mut rounds = Rounds::default();
+        let mut longest = Duration::ZERO;
+        let mut since = Duration::ZERO;
+        for _ in 0..20 {
+            for number in rounds.begin(&missions) {
+                let (namespace, uid) = missions[number];
+                if !rounds.may(namespace, uid) {
+                    continue;
+                }
+                let time = if namespace == "ordinary" { Duration::ZERO } else { call };
+                rounds.took(namespace, time);
+                since += time;
+                if namespace == "ordinary" {
+                    (longest, since) = (longest.max(since), Duration::ZERO);
+                }
+            }
+        }
+        longest
+    }
+
+    #[test]
+    fn an_ordinary_namespace_is_served_within_a_second_however_many_missions_another_has() {
+        for hostile in [1, 10, 1000] {
+            let longest = until_served(hostile, Duration::from_millis(200));
+            assert!(longest < Duration::from_secs(1), "{hostile}: {longest:?}");
+        }
+    }
+
+    #[test]
+    fn each_mission_of_a_namespace_that_takes_more_than_its_share_has_its_turn() {
+        let names: Vec<String> = (0..20).map(|number| format!("m{number}")).collect();
+        let missions: Vec<(&str, &str)> = names.iter().map(|name| ("north", name.as_str())).collect();
+        let mut rounds = Rounds::default();
+        let mut served = BTreeSet::new();
+        for _ in 0..5 {
+            for number in rounds.begin(&missions) {
+                let (namespace, uid) = missions[number];
+                if rounds.may(namespace, uid) {
+                    served.insert(uid);
+                    rounds.took(namespace, Duration::from_millis(100));
+                }
+            }
+        }
+        assert_eq!(served.len(), 20);
+        assert!(rounds.has_put_off());
+    }
+
+    #[test]
+    fn nobody_is_put_off_while_all_take_little_and_the_order_is_kept() {
+        let missions = [("b", "1"), ("a", "2"), ("b", "3"), ("a", "4")];
+        let mut rounds = Rounds::default();
+        let order = rounds.begin(&missions);
+        assert_eq!(order, [1, 3, 0, 2]);
+        for number in order {
+            let (namespace, uid) = missions[number];
+            assert!(rounds.may(namespace, uid));
+            rounds.took(namespace, Duration::from_millis(5));
+        }
+        assert!(!rounds.has_put_off());
+    }
+}

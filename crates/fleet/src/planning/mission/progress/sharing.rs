@@ -1,0 +1,252 @@
+//! The costly questions of a step: how work is cut among vehicles, and how a part is flown.
+//!
+//! Owns: [`Sharer`], which answers them at once or from [`Answers`] that were found before; [`answer`], which finds all that a step asks. Must
+//! not: decide who has which part.
+//!
+//! A step that lacks an answer gives nothing that depends on it, and the step after it does. So the answers can be found beside: what a
+//! question costs depends on the size of the work. They are known by all that they depend on, and hold as long as that is asked.
+
+use super::{Observed, Part, Progress, Wanted, step_by};
+use crate::planning::mission::PlannedFlight;
+use crate::planning::mission::share::{CannotShare, Flier};
+use crate::planning::mission::stretch::Stretches;
+use crate::planning::mission::track::Work;
+use model::units::{Meters, Wgs84};
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+/// Work over an area with no more corners is shared in no time.
+const QUICK_CORNERS: usize = 16;
+
+/// Points of the track, times the vehicles, that are timed in no time.
+const QUICK_POINTS: usize = 4096;
+
+/// The parts of the fliers with these numbers.
+type Cut = Result<Vec<(usize, Stretches)>, CannotShare>;
+
+/// The flight of one vehicle.
+type Flight = Result<Arc<PlannedFlight>, CannotShare>;
+
+/// The answer was not found yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unanswered;
+
+/// All that an answer depends on, but for the work.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Question {
+    Cut(Vec<u64>),
+    Flight(Vec<u64>),
+}
+
+impl Question {
+    fn cut(left: &Stretches, fliers: &[Flier]) -> Self {
+        let seconds = |time: std::time::Duration| time.as_secs_f64().to_bits();
+        let flier = |one: &Flier| {
+            let speed = one.speed.map_or(u64::MAX, |speed| speed.0.to_bits());
+            let [latitude, longitude] = place(one.start);
+            [latitude, longitude, speed, one.endurance.map_or(u64::MAX, seconds)]
+        };
+        let fliers = fliers.iter().flat_map(flier);
+        Self::Cut(positions(left).chain([u64::MAX]).chain(fliers).collect())
+    }
+
+    fn flight(part: &Stretches, start: Wgs84, raised: Meters) -> Self {
+        let [latitude, longitude] = place(start);
+        let from = [latitude, longitude, raised.0.to_bits()];
+        Self::Flight(from.into_iter().chain(positions(part)).collect())
+    }
+}
+
+const fn place(at: Wgs84) -> [u64; 2] {
+    [at.latitude_deg.to_bits(), at.longitude_deg.to_bits()]
+}
+
+fn positions(stretches: &Stretches) -> impl Iterator<Item = u64> {
+    let all = stretches.all().iter();
+    all.flat_map(|one| [one.from.to_bits(), one.to.to_bits()])
+}
+
+/// Answers about one work.
+#[derive(Clone, Debug, Default)]
+pub struct Answers {
+    cuts: HashMap<Question, Cut>,
+    flights: HashMap<Question, Flight>,
+}
+
+/// Answers questions about one work.
+#[derive(Debug)]
+pub struct Sharer<'a> {
+    work: &'a Work,
+    by: By<'a>,
+}
+
+#[derive(Debug)]
+enum By<'a> {
+    /// Each is reckoned when it is asked.
+    Reckoning,
+    /// The same, and all answers are kept.
+    Keeping(RefCell<Answers>),
+    /// None is reckoned; the questions that have no answer here.
+    Known(&'a Answers, RefCell<BTreeSet<Question>>),
+}
+
+impl<'a> Sharer<'a> {
+    /// Reckons each answer when it is asked.
+    #[must_use]
+    pub const fn at_once(work: &'a Work) -> Self {
+        Self {
+            work,
+            by: By::Reckoning,
+        }
+    }
+
+    /// Knows these `answers` about `work`, and reckons none.
+    #[must_use]
+    pub const fn of_known(work: &'a Work, answers: &'a Answers) -> Self {
+        Self {
+            work,
+            by: By::Known(answers, RefCell::new(BTreeSet::new())),
+        }
+    }
+
+    fn keeping(work: &'a Work) -> Self {
+        Self {
+            work,
+            by: By::Keeping(RefCell::default()),
+        }
+    }
+
+    /// The work.
+    #[must_use]
+    pub const fn work(&self) -> &'a Work {
+        self.work
+    }
+
+    /// Names the questions that had no answer; `None` when all had one.
+    #[must_use]
+    pub fn lacks(&self) -> Option<String> {
+        let By::Known(_, lacks) = &self.by else { return None };
+        let lacks = lacks.borrow();
+        let mut hasher = DefaultHasher::new();
+        lacks.hash(&mut hasher);
+        (!lacks.is_empty()).then(|| format!("{:016x}", hasher.finish()))
+    }
+
+    /// See [`Work::cut`].
+    ///
+    /// # Errors
+    /// [`Unanswered`].
+    pub fn cut(&self, left: &Stretches, fliers: &[Flier]) -> Result<Cut, Unanswered> {
+        let reckon = || self.work.cut(left, fliers);
+        self.answer(
+            || Question::cut(left, fliers),
+            |answers| &mut answers.cuts,
+            |answers| &answers.cuts,
+            reckon,
+        )
+    }
+
+    /// See [`Work::flight`].
+    ///
+    /// # Errors
+    /// [`Unanswered`].
+    pub fn flight(&self, part: &Stretches, start: Wgs84, raised: Meters) -> Result<Flight, Unanswered> {
+        let question = || Question::flight(part, start, raised);
+        let reckon = || self.work.flight(part, start, raised).map(Arc::new);
+        self.answer(
+            question,
+            |answers| &mut answers.flights,
+            |answers| &answers.flights,
+            reckon,
+        )
+    }
+
+    fn answer<T: Clone>(
+        &self,
+        question: impl FnOnce() -> Question,
+        kept: impl FnOnce(&mut Answers) -> &mut HashMap<Question, T>,
+        known: impl FnOnce(&Answers) -> &HashMap<Question, T>,
+        reckon: impl FnOnce() -> T,
+    ) -> Result<T, Unanswered> {
+        match &self.by {
+            By::Reckoning => Ok(reckon()),
+            By::Keeping(answers) => {
+                let mut answers = answers.borrow_mut();
+                Ok(kept(&mut answers).entry(question()).or_insert_with(reckon).clone())
+            }
+            By::Known(answers, lacks) => {
+                let question = question();
+                let answer = known(answers).get(&question).cloned();
+                if answer.is_none() {
+                    lacks.borrow_mut().insert(question);
+                }
+                answer.ok_or(Unanswered)
+            }
+        }
+    }
+}
+
+/// Questions that are to be answered.
+#[derive(Clone, Debug)]
+pub enum Request {
+    /// How these parts are flown, each raised by so much.
+    Flights(Vec<(Part, Meters)>),
+    /// All that a step asks, and how the parts are flown that it gives.
+    Step {
+        /// The wants of the Mission.
+        wanted: Wanted,
+        /// How far it has come.
+        before: Progress,
+        /// Its Drones.
+        drones: Vec<Observed>,
+        /// The names of those whose parts have a flight.
+        planned: BTreeSet<String>,
+    },
+}
+
+/// Finds what is requested about `work`: it takes time.
+#[must_use]
+pub fn answer(work: &Work, request: &Request) -> Answers {
+    let sharer = Sharer::keeping(work);
+    match request {
+        Request::Flights(parts) => {
+            for (part, raised) in parts {
+                let _kept = sharer.flight(&part.stretches, part.start, *raised);
+            }
+        }
+        Request::Step {
+            wanted,
+            before,
+            drones,
+            planned,
+        } => {
+            let next = step_by(&sharer, wanted, before, drones);
+            let has_flight = |part: &Part| {
+                let same = before.part(&part.drone).filter(|_| planned.contains(&part.drone));
+                same.is_some_and(|before| before.stretches == part.stretches && before.start == part.start)
+            };
+            for part in next.progress.parts.iter().filter(|part| !has_flight(part)) {
+                let _kept = sharer.flight(&part.stretches, part.start, part.raised(wanted.layer_height));
+            }
+        }
+    }
+    match sharer.by {
+        By::Keeping(answers) => answers.into_inner(),
+        By::Reckoning | By::Known(..) => Answers::default(),
+    }
+}
+
+impl Work {
+    /// Whether it takes no time to share it among so many vehicles, whatever its shape.
+    #[must_use]
+    pub fn is_quick(&self, vehicles: usize) -> bool {
+        let corners = self.area().map_or(0, |area| {
+            let polygon = area.polygon();
+            let rings = std::iter::once(polygon.exterior()).chain(polygon.interiors());
+            rings.map(|ring| ring.0.len().saturating_sub(1)).sum()
+        });
+        corners <= QUICK_CORNERS && self.track().points().len().saturating_mul(vehicles.max(1)) <= QUICK_POINTS
+    }
+}

@@ -321,6 +321,12 @@ impl Board {
             return None;
         }
         let Situation { to, home, may_write } = situation;
+        let is_replaced = |goal: &Goal| self.fence.is_replaced(goal, &self.memory.before);
+        if self.goal.as_ref().is_some_and(is_replaced) {
+            info!("somebody else has put a fence in the place of ours, and it stays");
+            self.memory.before.forget_fence();
+            self.set_goal();
+        }
         if let Some(goal) = &self.goal {
             let ground = Ground { to, home, may_write };
             if let Some(send) = self.fence.next(goal, &mut self.memory.before, ground, now, jitter) {
@@ -351,8 +357,7 @@ impl Board {
         }
         for name in self.parameters.given_back() {
             info!(name, "a parameter has the value of before again");
-            self.memory.before.parameters.remove(&name);
-            self.memory.before.waits_for_reboot.remove(&name);
+            self.memory.before.forget_parameter(&name);
         }
         let rest = may_write && self.parameters.at_rest() && (self.goal.is_none() || self.fence.in_force());
         if rest
@@ -479,8 +484,8 @@ impl Board {
             }
             fence => fence,
         };
-        let mut deviations = self.parameters.deviations(&self.memory.before, self.may_write);
-        let named: Vec<_> = deviations.by_ref().take(MOST_DEVIATIONS).collect();
+        let mut named = self.parameters.deviations(&self.memory.before, self.may_write);
+        named.truncate(MOST_DEVIATIONS);
         let fence_done = matches!(fence, FenceState::None | FenceState::InForce);
         RulesReport {
             held: held.map(|rules| rules.digest.clone()),

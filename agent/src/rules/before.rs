@@ -23,6 +23,10 @@ pub struct Before {
     /// What parameters were before ours, once ours were sent.
     #[serde(default, rename = "parameters_before")]
     pub parameters: BTreeMap<String, f64>,
+    /// Numbers of parameters of ours as they were last read back as wanted, by the names under which the autopilot has them. A parameter that was
+    /// set since then is not among them.
+    #[serde(default, rename = "parameters_ours")]
+    pub ours_read: BTreeMap<String, f64>,
     /// The home with which our fence was uploaded and nothing of it was discarded.
     #[serde(default)]
     pub heard_out: Option<Wgs84>,
@@ -40,15 +44,23 @@ impl Before {
 
     /// `ours` is about to take the place of `read`, which was there before it unless it is a fence of ours too.
     pub fn replaces_fence(&mut self, read: &[Item], ours: &[Item]) {
-        let known = |fence: &[Item]| self.ours.iter().any(|known| alike(known, fence));
-        // With more begun than are remembered, or begun by an agent that did not remember, it is not known whose it is.
-        let foreign = !self.ours.is_empty() && self.ours.len() < MOST_OURS && !known(read) && !alike(read, ours);
+        let foreign = self.is_foreign(read) && !alike(read, ours);
         if self.fence.is_none() || foreign {
             self.fence = Some(read.to_vec());
         }
-        if !known(ours) && self.ours.len() < MOST_OURS {
+        if !self.is_ours(ours) && self.ours.len() < MOST_OURS {
             self.ours.push(ours.to_vec());
         }
+    }
+
+    fn is_ours(&self, fence: &[Item]) -> bool {
+        self.ours.iter().any(|known| alike(known, fence))
+    }
+
+    /// Whether somebody else has put the fence there that was `read`, in the place of ours.
+    pub fn is_foreign(&self, read: &[Item]) -> bool {
+        // With more begun than are remembered, or begun by an agent that did not remember, it is not known whose it is.
+        !self.ours.is_empty() && self.ours.len() < MOST_OURS && !self.is_ours(read)
     }
 
     /// `ours` was read back as it should be: nothing else of ours is there.
@@ -56,6 +68,22 @@ impl Before {
         if self.fence.is_some() && (self.ours.len() != 1 || !self.ours.iter().all(|known| alike(known, ours))) {
             self.ours = vec![ours.to_vec()];
         }
+    }
+
+    /// A parameter was read back as it should be: `number`.
+    pub fn parameter_is(&mut self, name: &str, number: f64) {
+        if let Some(known) = self.ours_read.get_mut(name) {
+            *known = number;
+            return;
+        }
+        self.ours_read.insert(name.to_owned(), number);
+    }
+
+    /// A parameter was given back.
+    pub fn forget_parameter(&mut self, name: &str) {
+        self.parameters.remove(name);
+        self.ours_read.remove(name);
+        self.waits_for_reboot.remove(name);
     }
 
     /// The fence was given back.

@@ -154,6 +154,13 @@ impl FenceKeeper {
         self.in_force
     }
 
+    /// Whether what is to be given back was replaced by somebody else's fence, by what was read since it is to be.
+    #[must_use]
+    pub fn is_replaced(&self, goal: &Goal, memory: &Before) -> bool {
+        let read = self.read_back.as_ref().filter(|_| goal.back && self.transfer.is_none());
+        read.is_some_and(|read| memory.is_foreign(&read.items) && !alike(&read.items, &goal.items))
+    }
+
     /// The next message, if one is due.
     pub fn next(
         &mut self,

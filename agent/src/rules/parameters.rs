@@ -396,10 +396,14 @@ impl Parameters {
             .count()
     }
 
-    /// Those that are not in force.
-    pub fn deviations<'a>(&'a self, memory: &'a Before, may_write: bool) -> impl Iterator<Item = Deviation> + use<'a> {
+    /// Those that are not in force, by their urgency; those that rules name before those that are given back.
+    pub fn deviations(&self, memory: &Before, may_write: bool) -> Vec<Deviation> {
         let entries = self.entries.iter();
-        entries.filter_map(move |(name, entry)| entry.deviation(name, memory, may_write))
+        let mut all: Vec<(bool, Deviation)> = entries
+            .filter_map(|(name, entry)| Some((entry.back, entry.deviation(name, memory, may_write)?)))
+            .collect();
+        all.sort_by_key(|(back, deviation)| (deviation.why.urgency(), *back));
+        all.into_iter().map(|(_, deviation)| deviation).collect()
     }
 }
 
@@ -446,7 +450,19 @@ impl Entry {
                 )));
             }
         };
-        let (name, number) = (self.own(name), self.number());
+        let own = self.own(name);
+        let foreign = self.foreign || memory.ours_read.get(own).is_some_and(|ours| !same(*ours, value, kind));
+        if self.back && foreign && value.is_finite() {
+            // Somebody else has set it since it was ours: that stays.
+            (self.given, self.wanted) = (self.at, value);
+        }
+        let (name, number) = (own, self.number());
+        let known = self.names;
+        let names = || known.iter().map(|known| known.name).chain([name]);
+        let kept = names().find(|name| memory.parameters.contains_key(*name));
+        if !self.back && kept.is_some() && same(number, value, kind) {
+            memory.parameter_is(name, value);
+        }
         if same(number, value, kind) || self.enforce == Enforce::Report || !may_write {
             return None;
         }
@@ -462,14 +478,15 @@ impl Entry {
         };
         // PX4 keeps what is no number, which nobody wants back.
         if !self.back && value.is_finite() {
-            let mut names = self.names.iter().map(|known| known.name).chain([name]);
-            let kept = names.find(|name| memory.parameters.contains_key(*name));
-            if self.foreign || kept.is_none() {
+            if foreign || kept.is_none() {
                 if let Some(kept) = kept {
                     memory.parameters.remove(kept);
                 }
                 memory.parameters.insert(name.to_owned(), value);
             }
+        }
+        for name in names() {
+            memory.ours_read.remove(name);
         }
         self.foreign = false;
         if counts_after_reboot(to.autopilot, name) {

@@ -817,6 +817,90 @@ fn what_somebody_else_has_uploaded_since_then_is_what_was_before() {
 }
 
 #[test]
+fn a_fence_that_somebody_else_has_uploaded_in_flight_stays_when_ours_goes_before_the_landing() {
+    for autopilot in BOTH {
+        let mut world = World::new(autopilot);
+        let old = |north: i32| {
+            items(&Fence {
+                shapes: vec![square(AROUND_HOME_E7 - north)],
+            })
+        };
+        world.fake.foreign_upload(old(500), world.now);
+        world.give(&rules("a", Some(AROUND_HOME_E7), &[]));
+        world.until_in_force();
+        world.on_ground = false;
+        for message in world.fake.foreign_upload(old(700), world.now) {
+            world.hear(message);
+        }
+        world.run(5);
+        world.give(&rules("none", None, &[]));
+        world.run(5);
+        world.on_ground = true;
+        world.until_in_force();
+        world.run(10);
+        assert_eq!(world.fake.stored, old(700), "{autopilot:?}");
+        assert!(world.board.is_idle());
+    }
+}
+
+#[test]
+fn a_value_that_a_person_has_set_since_then_is_what_was_before() {
+    let next = rules("b", None, &[("ATC_WHOLE", 4.0, APPLY)]);
+    let none = rules("none", None, &[]);
+    for autopilot in BOTH {
+        // While its agent was away; before other rules in the air, or none; and in the air before its agent was away.
+        for case in 0..4 {
+            let mut world = World::new(autopilot);
+            world.give(&rules("a", None, &[("ATC_WHOLE", 3.0, APPLY)]));
+            world.until_in_force();
+            world.run(1);
+            if case == 0 {
+                world.restart();
+            }
+            world.on_ground = case == 0;
+            world.fake.parameters.get_mut("ATC_WHOLE").unwrap().0 = 1.0;
+            let told = world.fake.value_of("ATC_WHOLE").unwrap();
+            world.board.receive(&told, &world.to, US, world.now, 0.5);
+            match case {
+                0 => {}
+                1 => world.give(&next),
+                2 => world.give(&none),
+                _ => world.restart(),
+            }
+            world.run(5);
+            world.on_ground = true;
+            if case != 2 {
+                world.until_in_force();
+                world.give(&none);
+            }
+            world.until_in_force();
+            assert_eq!(world.fake.parameters["ATC_WHOLE"].0, 1.0, "{autopilot:?} {case}");
+            assert!(world.board.is_idle() && world.disk.before.is_nothing());
+        }
+    }
+}
+
+#[test]
+fn what_is_open_or_refused_is_reported_before_what_nobody_sets() {
+    let mut world = World::new(Autopilot::ArduPilot);
+    let int = MavParamType::MAV_PARAM_TYPE_INT8;
+    let names: Vec<&'static str> = (0..40).map(|i| &*format!("A_{i:02}").leak()).collect();
+    for name in names.iter().copied().chain(["ZZ_DENIED"]) {
+        world.fake.parameters.insert(name, (1.0, int));
+    }
+    world.fake.read_only.push("ZZ_DENIED");
+    let reported = names.iter().map(|name| (*name, 2.0, Enforce::Report));
+    let all: Vec<_> = reported.chain([("ZZ_DENIED", 2.0, APPLY)]).collect();
+    world.give(&rules("a", None, &all));
+    world.run(60);
+    let deviations = world.board.report().deviations;
+    assert_eq!(deviations.len(), MOST_DEVIATIONS);
+    assert_eq!(deviations[0].name, "ZZ_DENIED");
+    assert!(matches!(deviations[0].why, DeviationWhy::Refused(_)), "{deviations:?}");
+    assert_eq!(deviations[1].why, DeviationWhy::ReportOnly);
+}
+
+#[test]
 fn a_fence_that_px4_has_to_judge_again_is_there_all_the_time() {
     let mut world = World::new(Autopilot::Px4);
     world.give(&rules("a", Some(AROUND_HOME_E7), &[]));

@@ -171,7 +171,7 @@ impl Airspace {
         let Some((node, held)) = node.zip(held_height(&own, report, asked)) else {
             return (asked, None);
         };
-        let allowed = |height| self.fences.allow(node, None, Some(height)).is_ok();
+        let allowed = |height| self.fences.allow_change(node, height).is_ok();
         if !allowed(asked) {
             return (held, Some(NoLift::Geofence));
         }

@@ -263,7 +263,7 @@ fn gather(
         one.desire = desire(&facts, asked, report.as_deref());
         let height = AltitudeAboveHome(drone.spec.takeoff_altitude_meters);
         let changes_height = asked == Asked::AboveHome && held_height(&facts.uid, report.as_deref(), height).is_some();
-        if changes_height && observer.rules.allow(&node, None, Some(height)).is_ok() {
+        if changes_height && observer.rules.allow_change(&node, height).is_ok() {
             changes.insert(node, height);
         }
     }

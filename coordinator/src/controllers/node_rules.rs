@@ -4,7 +4,7 @@
 //! have what. Must not: make rules, or count on anything that an agent did not report.
 
 use crds::vehicle::VehicleRules;
-use fleet::planning::geofence::{Outside, Wanted, WayOutside, outside, way_outside};
+use fleet::planning::geofence::{Origin, Outside, Wanted, WayOutside, outside, way_outside};
 use model::ids::{DroneName, NodeName};
 use model::rules::RulesDigest;
 use model::units::{AltitudeAboveHome, Wgs84};
@@ -36,7 +36,7 @@ pub struct OfNode {
     pub named: Option<RulesDigest>,
     /// The Drone that was on the node when that was found: values may depend on it.
     pub drone: Option<DroneName>,
-    /// The Geofences that hold for it.
+    /// The fences that hold for it: its Geofences, and those that its autopilot keeps besides.
     pub fences: Vec<Arc<Wanted>>,
     /// What its Vehicle shows; `None` while it is not heard here, and shows what it did.
     pub shown: Option<ShownRules>,
@@ -107,6 +107,17 @@ impl NodeRules {
         let Some(of) = known.nodes.get(node) else { return Ok(()) };
         let wanted: Vec<&Wanted> = of.fences.iter().map(AsRef::as_ref).collect();
         outside(&wanted, at, height)
+    }
+
+    /// Whether the Geofences of `node` allow its vehicle to change its altitude in the air.
+    ///
+    /// # Errors
+    /// Which does not, and what to do.
+    pub fn allow_change(&self, node: &NodeName, altitude: AltitudeAboveHome) -> Result<(), Outside> {
+        self.allow(node, None, Some(altitude))?;
+        let fences = self.fences_of(node);
+        let is_unknown = fences.iter().any(|wanted| wanted.origin == Origin::Unknown);
+        if is_unknown { Err(Outside::Unknown) } else { Ok(()) }
     }
 
     /// Whether the Geofences of `node` allow a way along `places`.
@@ -210,7 +221,7 @@ mod tests {
             floor: None,
             breach: Breach::Return,
             windows: Vec::new(),
-            is_held: false,
+            origin: Origin::Geofence,
         };
         let of = OfNode {
             named: unmade.clone(),

@@ -4,6 +4,7 @@
 //! ([`crate::controllers::node_rules`]), the statuses of the objects, Events, and a record of each flight. Must not: compile
 //! ([`fleet::planning::geofence`], [`fleet::planning::parameters`]) or count on anything that an agent did not report.
 
+mod aboard;
 pub mod flight;
 mod made;
 pub mod objects;

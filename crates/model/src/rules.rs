@@ -166,7 +166,8 @@ pub struct RulesReport {
     pub fence: FenceState,
     /// How many of the parameters were read back as wanted.
     pub parameters_in_force: u32,
-    /// The parameters that are not in force, at most [`MOST_DEVIATIONS`].
+    /// The parameters that are not in force, at most [`MOST_DEVIATIONS`], in the order of their [`DeviationWhy::urgency`]. Agents before this
+    /// one had them by name.
     pub deviations: Vec<Deviation>,
     /// Whether all of it is in force: the fence, every parameter, and what was before ours was given back where a rule is gone.
     pub in_force: bool,
@@ -228,6 +229,32 @@ pub enum DeviationWhy {
     Refused(String),
     /// The autopilot has no parameter of this name, so nothing was changed; in words that name the one of other versions, if it is known.
     Missing(String),
+}
+
+impl DeviationWhy {
+    /// Whether it is still to be set, or read, and is by itself.
+    #[must_use]
+    pub const fn is_open(&self) -> bool {
+        matches!(self, Self::Working | Self::WaitsForGround)
+    }
+
+    /// Rank among others: the lower, the sooner it is reported where there is no room for all.
+    #[must_use]
+    pub const fn urgency(&self) -> u8 {
+        match self {
+            Self::Refused(_) => 0,
+            Self::Working | Self::WaitsForGround => 1,
+            Self::NeedsReboot => 2,
+            Self::Missing(_) => 3,
+            Self::ReportOnly => 4,
+        }
+    }
+
+    /// Whether it keeps other vehicles from their values.
+    #[must_use]
+    pub const fn is_urgent(&self) -> bool {
+        self.urgency() <= Self::Working.urgency()
+    }
 }
 
 /// Whether rules prevent arming.

@@ -8,7 +8,7 @@ use fleet::planning::parameters::{NoParameters, Profile, Resolved, Variables, co
 use model::geo::offset;
 use model::ids::Term;
 use model::report::Report;
-use model::rules::{Rules, WantedParameter};
+use model::rules::{MOST_PARAMETERS, Rules, WantedParameter};
 use model::units::{AltitudeAboveHome, Wgs84};
 use model::vehicle::{Autopilot, Identity};
 use std::sync::Arc;
@@ -201,6 +201,12 @@ impl Made {
         rules
     }
 
+    /// The leadership in which they were made.
+    #[must_use]
+    pub const fn term(&self) -> Term {
+        self.of.term
+    }
+
     /// Whether the parameter may belong to the fence.
     #[must_use]
     pub fn is_own(&self, name: &str) -> bool {
@@ -243,6 +249,13 @@ fn values(of: &Ingredients, compiled: Option<&Compiled>) -> Result<Resolved, NoP
     let own = compiled.map_or(&[][..], |compiled| &compiled.parameters[..]);
     let profiles: Vec<&Profile> = of.profiles.iter().map(|values| &values.profile).collect();
     let resolved = resolve(&profiles, of.autopilot, &of.variables, own)?;
+    let limit = compiled.and_then(|compiled| compiled.returns.as_ref());
+    let by_profile = |limit: &ReturnLimit| resolved.parameters.iter().any(|wanted| wanted.name == limit.name);
+    let limited = usize::from(limit.is_some_and(|limit| !by_profile(limit)));
+    let all = resolved.parameters.len() + own.len() + limited;
+    if all > MOST_PARAMETERS {
+        return Err(NoParameters::TooMany(all));
+    }
     let faulty = of.profiles.iter().find(|values| values.is_unread);
     if let Some((values, fault)) = faulty.and_then(|values| Some((values, values.fault.as_ref()?))) {
         return Err(NoParameters::Faulty {
@@ -264,7 +277,9 @@ fn rules(of: &Ingredients, fence: &Result<Compiled, NoFence>, values: &[WantedPa
     let may = |value: &&WantedParameter| {
         compiled.parameters.iter().all(|own| own.name != value.name) && limit.is_none_or(|limit| limit.allows(value))
     };
-    let values = values.iter().filter(may).cloned();
-    let own = compiled.parameters.iter().cloned().chain(returns);
-    compose(of.term, compiled.fence.clone(), own.chain(values).collect())
+    let mut all: Vec<WantedParameter> = compiled.parameters.iter().cloned().chain(returns).collect();
+    // What was granted before there was a fence may leave no room for all, and the fence goes first.
+    let room = MOST_PARAMETERS.saturating_sub(all.len());
+    all.extend(values.iter().filter(may).take(room).cloned());
+    compose(of.term, compiled.fence.clone(), all)
 }

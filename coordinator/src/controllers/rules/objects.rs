@@ -7,7 +7,7 @@ use super::readable::{Readable, Unread};
 use crds::geofence::{Area, Breach as AskedBreach, Point};
 use crds::parameter_profile::{Enforce as AskedEnforce, Reboot, Settings};
 use crds::{Geofence, ParameterProfile};
-use fleet::planning::geofence::{Breach, Wanted, Window};
+use fleet::planning::geofence::{Breach, Origin, Wanted, Window};
 use fleet::planning::parameters::Profile;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use kube::core::{ObjectMeta, Selector, SelectorExt};
@@ -212,7 +212,7 @@ impl Fence {
                     floor: None,
                     breach: Breach::default(),
                     windows: Vec::new(),
-                    is_held: false,
+                    origin: Origin::Geofence,
                 }),
                 fault: Some(unreadable(unread)),
             },
@@ -244,7 +244,7 @@ impl Fence {
                     until: window.until.as_ref().map(|time| time.0.as_second()),
                 })
                 .collect(),
-            is_held: false,
+            origin: Origin::Geofence,
         };
         let selects = Selects::of(&spec.vehicle_selector);
         // The API server lets none in that is neither; an older one might.

@@ -6,6 +6,7 @@
 //! How far a rollout is follows from what agents report and what Vehicle objects say was sent last, so that another leader goes on where
 //! the one before was. What is remembered spares work, and holds what was granted until the Vehicle object says so.
 
+use super::aboard::{self, Aboard, Proof};
 use super::made::{Fences, Made};
 pub use super::objects::Objects;
 use super::objects::{Fence, Values};
@@ -17,7 +18,7 @@ use fleet::planning::parameters::rollout::{self, Candidate, Progress, State};
 use fleet::planning::parameters::{NoParameters, Resolved, Variables};
 use model::ids::{NodeName, Term};
 use model::report::Report;
-use model::rules::{Deviation, DeviationWhy, Enforce, Rules, RulesDigest, WantedParameter};
+use model::rules::{Deviation, DeviationWhy, Enforce, MOST_DEVIATIONS, Rules, RulesDigest, WantedParameter};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -73,15 +74,20 @@ pub struct Memory {
     refuses: Option<Refusal>,
     /// What its rules were made of, and they.
     made: Option<Made>,
+    /// The fences that its autopilot may keep.
+    aboard: Aboard,
 }
 
 /// Values that an autopilot refused.
 #[derive(Debug)]
 struct Refusal {
-    /// The profiles that select the vehicle, each with its generation.
-    profiles: Vec<(String, i64)>,
+    /// The profiles that select the vehicle.
+    profiles: Vec<Version>,
     deviations: Vec<Deviation>,
 }
+
+/// A profile: its name, its uid and its generation.
+type Version = (String, Option<String>, i64);
 
 /// What is remembered of all.
 #[derive(Debug, Default)]
@@ -128,6 +134,8 @@ pub struct Outcome {
     pub send: Option<Arc<Rules>>,
     /// What has to be in force before it is armed.
     pub named: Option<RulesDigest>,
+    /// The fences by which its places and ways are judged: those that hold for it, and those that its autopilot keeps besides.
+    pub judged_by: aboard::Fences,
 }
 
 impl Outcome {
@@ -170,8 +178,25 @@ pub fn plan(
     for (subject, outcome) in subjects.iter().zip(&mut outcomes) {
         let memory = memories.entry(subject.node.clone()).or_default();
         finish(objects, subject, memory, outcome);
+        outcome.judged_by = judged_by(objects, subject, memory, outcome);
     }
     outcomes
+}
+
+/// Lists the fences that hold for a vehicle now, and those that its autopilot keeps besides. One that is not heard keeps what it had.
+fn judged_by(objects: &Objects, subject: &Subject, memory: &mut Memory, outcome: &Outcome) -> aboard::Fences {
+    let mut wanted = aboard::wanted(objects, outcome);
+    let made = memory.made.as_mut().filter(|_| outcome.fence.is_some());
+    let besides = match (subject.report.as_deref(), made) {
+        (Some(report), Some(made)) => {
+            let proof = aboard::proof(made, memory.granted.as_deref(), report);
+            memory.aboard.follow(report, proof, &wanted)
+        }
+        (Some(report), None) => memory.aboard.follow(report, Proof::Neither, &wanted),
+        (None, _) => memory.aboard.besides(&wanted),
+    };
+    wanted.extend(besides);
+    wanted
 }
 
 fn select(
@@ -206,15 +231,14 @@ fn select(
         own: Vec::new(),
         send: None,
         named: None,
+        judged_by: aboard::Fences::new(),
     };
     // Of one that is silent, or whose rules cannot be made now, it is known what it was in the middle of; one that was parked before keeps
     // no other waiting.
     let last = || subject.last().is_some_and(|last| last.changing);
     outcome.changing = memory.changing.unwrap_or_else(last);
     let profiles = outcome.profiles.iter().filter_map(|&i| objects.profiles.get(i));
-    let profiles: Vec<(String, i64)> = profiles
-        .map(|values| (values.profile.name.clone(), values.author.generation))
-        .collect();
+    let profiles: Vec<Version> = profiles.map(|values| version(values)).collect();
     if profiles.is_empty()
         || memory
             .refuses
@@ -245,13 +269,19 @@ fn select(
     );
     let made = memory.made.insert(made);
     (outcome.fence, outcome.values) = (Some(Arc::clone(&made.fence)), Some(Arc::clone(&made.values)));
+    if let (Ok(_), Err(_), None) = (&*made.fence, &*made.values, &memory.granted) {
+        // A fence waits for no profile. What it was let set before may not be known exactly.
+        let last = || subject.last().and_then(sent_values);
+        let before = granted_before(made, None, subject.last(), report).or_else(last);
+        memory.granted = Some(before.unwrap_or_default());
+    }
     if let (Ok(_), Ok(values)) = (&*made.fence, &*made.values) {
         if outcome.profiles.is_empty() {
             // What no profile names any more is given back at once.
             memory.granted = Some(Vec::new());
         }
         if memory.granted.is_none() {
-            memory.granted = granted_before(made, values, subject.last(), report);
+            memory.granted = granted_before(made, Some(values), subject.last(), report);
         }
         let known = memory.refuses.take();
         (outcome.progress, memory.refuses) = match (progress(made, values, memory.granted.as_ref(), report), known) {
@@ -278,41 +308,46 @@ fn select(
     outcome
 }
 
+fn version(values: &Values) -> Version {
+    let author = &values.author;
+    (values.profile.name.clone(), author.uid.clone(), author.generation)
+}
+
 /// What a leader before us let the vehicle set, by the digest that its agent reports.
 fn granted_before(
     made: &Made,
-    values: &Resolved,
+    values: Option<&Resolved>,
     last: Option<&VehicleRules>,
     report: &Report,
 ) -> Option<Vec<WantedParameter>> {
-    match &report.rules.held {
-        None => Some(Vec::new()),
-        Some(held) if *held == made.all.digest => Some(values.parameters.clone()),
-        Some(held) if *held == made.none.digest => Some(Vec::new()),
-        Some(held) => last.filter(|last| last.sent == held.0).and_then(|last| {
-            let read = |value: &SentValue| {
-                Some(WantedParameter {
-                    name: value.name.clone(),
-                    value: value.value.parse().ok()?,
-                    enforce: if value.apply { Enforce::Apply } else { Enforce::Report },
-                    may_reboot: value.reboot,
-                    any_name: value.any_name,
-                })
-            };
-            last.values.iter().map(read).collect()
-        }),
+    let Some(held) = &report.rules.held else {
+        return Some(Vec::new());
+    };
+    match values {
+        Some(values) if *held == made.all.digest => Some(values.parameters.clone()),
+        _ if *held == made.none.digest => Some(Vec::new()),
+        _ => last.filter(|last| last.sent == held.0).and_then(sent_values),
     }
+}
+
+/// Reads the values of profiles that were sent last, by a Vehicle object.
+fn sent_values(last: &VehicleRules) -> Option<Vec<WantedParameter>> {
+    let read = |value: &SentValue| {
+        Some(WantedParameter {
+            name: value.name.clone(),
+            value: value.value.parse().ok()?,
+            enforce: if value.apply { Enforce::Apply } else { Enforce::Report },
+            may_reboot: value.reboot,
+            any_name: value.any_name,
+        })
+    };
+    last.values.iter().map(read).collect()
 }
 
 /// Whether the values that a vehicle was sent before are still being changed on it.
 fn changes_others(made: &Made, report: &Report) -> bool {
     let mut others = report.rules.deviations.iter().filter(|one| !made.is_own(&one.name));
-    others.any(|one| {
-        matches!(
-            one.why,
-            DeviationWhy::Working | DeviationWhy::WaitsForGround | DeviationWhy::Refused(_)
-        )
-    })
+    others.any(|one| one.why.is_urgent())
 }
 
 /// How far a vehicle is with `values`.
@@ -328,24 +363,32 @@ fn progress(made: &Made, values: &Resolved, granted: Option<&Vec<WantedParameter
             Progress::Underway
         };
     }
-    let ours = || {
-        let named = |name: &str| wanted.iter().any(|wanted| wanted.name == *name);
-        report
-            .rules
-            .deviations
-            .iter()
-            .filter(move |deviation| named(&deviation.name))
-    };
+    let is_wanted = |deviation: &&Deviation| wanted.iter().any(|wanted| wanted.name == deviation.name);
+    let ours = || report.rules.deviations.iter().filter(is_wanted);
     if ours().any(|deviation| matches!(deviation.why, DeviationWhy::Refused(_))) {
         return Progress::Refused;
     }
-    let open = ours().any(|deviation| matches!(deviation.why, DeviationWhy::Working | DeviationWhy::WaitsForGround));
-    let told = report.rules.deviations.len() + report.rules.parameters_in_force as usize;
-    if report.rules.in_force || (!open && told >= made.all.parameters.len()) {
+    if ours().any(|deviation| deviation.why.is_open()) {
+        return Progress::Underway;
+    }
+    let named = &report.rules.deviations;
+    // What is open is named first. Where there was room for others, all of it was; an agent of before names them in another order.
+    let had_room =
+        || named.is_sorted_by_key(|one| one.why.urgency()) && named.last().is_some_and(|last| !last.why.is_urgent());
+    let is_full = named.len() >= MOST_DEVIATIONS;
+    if report.rules.in_force || unnamed(&made.all, report) == 0 || (is_full && had_room()) {
         Progress::Done
     } else {
         Progress::Underway
     }
+}
+
+/// Counts the parameters of `rules`, which its agent holds, that are not in force and that the `report` does not name.
+pub(super) fn unnamed(rules: &Rules, report: &Report) -> usize {
+    let rules_name = |one: &&Deviation| rules.parameters.iter().any(|wanted| wanted.name == one.name);
+    let named = report.rules.deviations.iter().filter(rules_name).count();
+    let told = named.saturating_add(report.rules.parameters_in_force as usize);
+    rules.parameters.len().saturating_sub(told)
 }
 
 fn grant(

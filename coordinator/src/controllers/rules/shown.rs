@@ -7,21 +7,14 @@ use crate::controllers::node_rules::{OfNode, ShownRules};
 use crds::vehicle::{SentValue, VehicleRules};
 use model::ids::DroneName;
 use model::rules::{Enforce, FenceState, WantedParameter};
-use std::sync::Arc;
 
 /// What was found for `subject`, whose vehicle serves `drone`.
 #[must_use]
 pub fn of_node(objects: &Objects, (subject, outcome): (&Subject, &Outcome), drone: Option<&DroneName>) -> OfNode {
-    let fences = outcome.active.iter().filter_map(|&i| objects.fences.get(i));
-    let names = || fences.clone().map(|fence| &*fence.name).collect::<Vec<_>>().join(", ");
-    let compiled = outcome.fence.as_deref().and_then(|fence| fence.as_ref().ok());
-    let narrower = compiled.and_then(|compiled| compiled.narrower(names()));
     OfNode {
         named: outcome.named.clone(),
         drone: drone.cloned(),
-        fences: (fences.clone().map(|fence| Arc::clone(&fence.wanted)))
-            .chain(narrower.map(Arc::new))
-            .collect(),
+        fences: outcome.judged_by.clone(),
         shown: (subject.identified && subject.report.is_some()).then(|| ShownRules(shown(objects, subject, outcome))),
     }
 }

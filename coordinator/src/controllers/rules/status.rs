@@ -3,7 +3,7 @@
 //! Owns: [`of_fence`], [`of_profile`]. Must not: call the API, or count a vehicle that did not report its rules in force.
 
 use super::objects::{Fence, Values};
-use super::plan::{Outcome, Subject};
+use super::plan::{Outcome, Subject, unnamed};
 use crate::cluster::conditions::exact_condition;
 use crate::controllers::node_rules::Counts;
 use crds::rules::UnsettledVehicle;
@@ -60,16 +60,27 @@ pub fn fence_on(subject: &Subject, outcome: &Outcome) -> RuleState {
     let own = |deviation: &&Deviation| outcome.own.contains(&deviation.name);
     match report.rules.deviations.iter().find(own) {
         Some(deviation) => deviates(deviation),
-        // Not every deviation has a place in a report.
-        None if report.rules.in_force || all_told(report) => RuleState::InForce,
-        None => RuleState::NotYet("Working", "its parameters are being read".to_owned()),
+        None if report.rules.in_force => RuleState::InForce,
+        None => unsaid(outcome, report).unwrap_or(RuleState::InForce),
     }
 }
 
-/// Whether a report names every parameter that is not in force.
-fn all_told(report: &Report) -> bool {
-    let told = report.rules.deviations.len();
-    told > 0 && told < model::rules::MOST_DEVIATIONS
+/// Says that nothing is known of parameters that a report does not name, though not all rules are in force; `None`: these are.
+fn unsaid(outcome: &Outcome, report: &Report) -> Option<RuleState> {
+    let named = report.rules.deviations.len();
+    if named == 0 && matches!(report.rules.fence, FenceState::None | FenceState::InForce) {
+        let text = "its parameters are being read".to_owned();
+        return Some(RuleState::NotYet("Working", text));
+    }
+    let unnamed = outcome.send.as_ref().map_or(0, |rules| unnamed(rules, report));
+    // Not every deviation has a place in a report.
+    (unnamed > 0).then(|| {
+        let text = format!(
+            "{unnamed} more of its parameters are not in force than the {named} that its agent names; set those right that the conditions of \
+             its ParameterProfiles name, and the others are named"
+        );
+        RuleState::NotYet("NotNamed", text)
+    })
 }
 
 fn shapes(compiled: &Compiled, report: &Report) -> Option<RuleState> {
@@ -167,11 +178,8 @@ pub fn profile_on(profile: &str, subject: &Subject, outcome: &Outcome) -> RuleSt
     let own = |deviation: &&Deviation| values.owners.get(&deviation.name).is_some_and(|owner| owner == profile);
     match outcome.refused.iter().chain(&report.rules.deviations).find(own) {
         Some(deviation) => deviates(deviation),
-        None if report.rules.in_force || all_told(report) || values.owners.values().all(|owner| owner != profile) => {
-            RuleState::InForce
-        }
-        None if report.rules.fence != FenceState::InForce && report.rules.parameters_in_force > 0 => RuleState::InForce,
-        None => RuleState::NotYet("Working", "its parameters are being read".to_owned()),
+        None if report.rules.in_force || values.owners.values().all(|owner| owner != profile) => RuleState::InForce,
+        None => unsaid(outcome, report).unwrap_or(RuleState::InForce),
     }
 }
 

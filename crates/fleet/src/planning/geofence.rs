@@ -24,8 +24,8 @@ mod shape;
 mod simplify;
 mod way;
 
-use model::rules::{Enforce, Fence, Outline, Side, WantedParameter};
-use model::units::{AltitudeAboveHome, Wgs84};
+use model::rules::{Enforce, Fence, Outline, Shape, Side, WantedParameter};
+use model::units::{AltitudeAboveHome, Meters, Wgs84};
 use model::vehicle::Autopilot;
 pub use returning::ReturnLimit;
 pub use shape::BadShape;
@@ -55,8 +55,22 @@ pub struct Wanted {
     pub breach: Breach,
     /// When it holds; always if there are none.
     pub windows: Vec<Window>,
-    /// Whether it is not what a Geofence says but what an autopilot holds of it.
-    pub is_held: bool,
+    /// Its source.
+    pub origin: Origin,
+}
+
+/// Source of a wish about the places of a vehicle.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Origin {
+    /// A Geofence, as it is now.
+    #[default]
+    Geofence,
+    /// The autopilot, which holds a smaller shape of it.
+    Held,
+    /// The autopilot, which keeps what a Geofence was before until it has landed.
+    Former,
+    /// The autopilot, which keeps something that is not known: it allows no way that was not granted before.
+    Unknown,
 }
 
 /// What an autopilot does when the fence is breached, the mildest first. None of them stops motors in the air.
@@ -101,6 +115,30 @@ impl Wanted {
         region::check(&[self])
     }
 
+    /// The same, as an autopilot keeps it that has not landed since it was changed.
+    #[must_use]
+    pub fn former(&self) -> Self {
+        Self {
+            origin: Origin::Former,
+            ..self.clone()
+        }
+    }
+
+    /// Stands for a fence that the autopilot of a vehicle in the air keeps and nobody knows.
+    #[must_use]
+    pub fn unknown() -> Self {
+        Self {
+            name: String::new(),
+            include: Vec::new(),
+            exclude: Vec::new(),
+            ceiling: None,
+            floor: None,
+            breach: Breach::default(),
+            windows: Vec::new(),
+            origin: Origin::Unknown,
+        }
+    }
+
     fn shapes(&self) -> impl Iterator<Item = (Side, usize, &Outline)> {
         let include = self
             .include
@@ -121,6 +159,8 @@ impl Wanted {
 pub struct Compiled {
     /// Its shapes; `None`: only heights, or nothing, are wanted, and the shapes on the autopilot stay as they are.
     pub fence: Option<Fence>,
+    /// The same shapes with true circles, which are within those that the autopilot keeps, or around them where the vehicle has to be outside.
+    pub kept: Vec<Shape>,
     /// The parameters that belong to it, by name.
     pub parameters: Vec<WantedParameter>,
     /// How high its autopilot may climb to return, where it would climb through the ceiling.
@@ -130,16 +170,19 @@ pub struct Compiled {
 }
 
 impl Compiled {
-    /// Its shapes as if they were wanted, under this `name`, where they are smaller than what is: a vehicle that holds or flies between the
+    /// Its shapes as if they were wanted, under this `name`, where they may be smaller than what is: a vehicle that holds or flies between the
     /// two would be stopped by its autopilot.
     #[must_use]
     pub fn narrower(&self, name: String) -> Option<Wanted> {
-        let fence = self.fence.as_ref().filter(|_| !self.notes.is_empty())?;
+        let is_round = |shape: &Shape| matches!(shape.outline, Outline::Circle { .. });
+        if self.notes.is_empty() && !self.kept.iter().any(is_round) {
+            return None;
+        }
         let of = |side: Side| {
-            let shapes = fence.shapes.iter().filter(move |shape| shape.side == side);
+            let shapes = self.kept.iter().filter(move |shape| shape.side == side);
             shapes.map(|shape| shape.outline.clone()).collect()
         };
-        Some(Wanted {
+        (!self.kept.is_empty()).then(|| Wanted {
             name,
             include: of(Side::Inside),
             exclude: of(Side::Outside),
@@ -147,7 +190,7 @@ impl Compiled {
             floor: None,
             breach: Breach::default(),
             windows: Vec::new(),
-            is_held: true,
+            origin: Origin::Held,
         })
     }
 }
@@ -345,8 +388,8 @@ pub fn compile_around(
 /// Whether a fence that was compiled for a home near by is that for this one, too.
 #[must_use]
 pub fn suits_home(compiled: &Result<Compiled, NoFence>, wanted: &[&Wanted], home: Wgs84) -> bool {
-    let fence = compiled.as_ref().ok().and_then(|compiled| compiled.fence.as_ref());
-    region::home_is_allowed(wanted, home).is_ok() && fence.is_none_or(|fence| region::keeps_home(fence, home))
+    let kept = compiled.as_ref().map(|compiled| &compiled.kept[..]).unwrap_or_default();
+    region::home_is_allowed(wanted, home).is_ok() && region::keeps_home(kept, home)
 }
 
 fn compile_shapes(
@@ -359,13 +402,11 @@ fn compile_shapes(
     if let (Autopilot::Px4, Some((floor, _))) = (autopilot, heights.floor) {
         return Err(NoFence::NoFloor(floor.to_owned()));
     }
-    let (fence, notes) = region::compile(
-        wanted,
-        Limits::of(autopilot),
-        circle::Measure::of(autopilot),
-        home,
-        same,
-    )?;
+    let measure = circle::Measure::of(autopilot);
+    let (fence, mut notes) = region::compile(wanted, Limits::of(autopilot), measure, home, same)?;
+    let shapes = fence.iter().flat_map(|fence| &fence.shapes);
+    let kept: Vec<Shape> = shapes.map(|shape| for_sure(shape, measure)).collect();
+    notes.extend(rounder(wanted, &kept, autopilot));
     let breach = wanted.iter().map(|w| w.breach).max().unwrap_or_default();
     let parameters = match (fence.is_some(), &heights) {
         (
@@ -382,9 +423,51 @@ fn compile_shapes(
         .and_then(|(geofence, ceiling)| ReturnLimit::below(geofence, ceiling, autopilot));
     Ok(Compiled {
         fence,
+        kept,
         parameters,
         returns,
         notes,
+    })
+}
+
+/// Shape that an autopilot of this `measure` keeps for sure, by which places are judged.
+fn for_sure(shape: &Shape, measure: circle::Measure) -> Shape {
+    let outline = match &shape.outline {
+        Outline::Circle { center, radius } => Outline::Circle {
+            center: *center,
+            radius: Meters(measure.true_radius(*center, radius.0, shape.side)),
+        },
+        polygon @ Outline::Polygon(_) => polygon.clone(),
+    };
+    Shape {
+        side: shape.side,
+        outline,
+    }
+}
+
+/// Words about circles that the autopilot keeps smaller, or larger, than they are wanted.
+fn rounder(wanted: &[&Wanted], kept: &[Shape], autopilot: Autopilot) -> Option<String> {
+    let round = |shape: &Shape| match &shape.outline {
+        Outline::Circle { center, radius } => Some((shape.side, *center, radius.0)),
+        Outline::Polygon(_) => None,
+    };
+    let lost = kept.iter().filter_map(round).map(|(side, center, is)| {
+        // Of several around one center the one that counts is the nearest.
+        let all = wanted.iter().flat_map(|w| w.shapes());
+        let lost = all.filter_map(|(of, _, outline)| match outline {
+            Outline::Circle { center: at, radius } if of == side && shape::on_grid(*at) == center => {
+                Some((radius.0 - is).abs())
+            }
+            Outline::Circle { .. } | Outline::Polygon(_) => None,
+        });
+        lost.fold(f64::INFINITY, f64::min)
+    });
+    let most = lost.filter(|lost| lost.is_finite()).fold(0.0, f64::max);
+    (most >= 1.0).then(|| {
+        format!(
+            "{} measures circles on a sphere; the vehicle is kept up to {most:.1} m further from their edges",
+            Limits::of(autopilot).autopilot
+        )
     })
 }
 
@@ -492,6 +575,12 @@ fn parameters(autopilot: Autopilot, shapes: bool, heights: &Heights<'_>, breach:
     parameters
 }
 
+/// Whether a parameter of an autopilot belongs to its fence.
+#[must_use]
+pub fn is_of_fence(name: &str) -> bool {
+    name.starts_with("FENCE_") || name.starts_with("GF_")
+}
+
 /// Why a place is not where Geofences allow flight.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Outside {
@@ -513,10 +602,21 @@ pub enum Outside {
     },
     /// Not inside what an autopilot holds.
     #[error(
-        "it is not {STATION_MARGIN} m inside what its autopilot holds of Geofence {0}, which is smaller, as condition Compiled says; move it, or \
-         give the Geofence fewer vertices"
+        "it is not {STATION_MARGIN} m inside what its autopilot holds of Geofence {0}, which is smaller, as condition InForce says; move it, or \
+         give the Geofence more room"
     )]
     Held(String),
+    /// Not inside what an autopilot keeps until it has landed.
+    #[error(
+        "it is not {STATION_MARGIN} m inside Geofence {0} as it was before, which its autopilot keeps until it has landed; move it, or land \
+         the vehicle"
+    )]
+    Former(String),
+    /// An autopilot keeps something that nobody knows.
+    #[error(
+        "its Geofences were changed while it was in the air, and what its autopilot keeps until it has landed is not known; land the vehicle"
+    )]
+    Unknown,
     /// Above a ceiling.
     #[error(
         "it is {height:.1} m above home, and the ceiling of Geofence {geofence} is {ceiling} m; lower it to {STATION_MARGIN} m below"
@@ -550,49 +650,56 @@ pub enum Outside {
 /// The first that does not, and what to do.
 pub fn outside(wanted: &[&Wanted], at: Option<Wgs84>, height: Option<AltitudeAboveHome>) -> Result<(), Outside> {
     for w in wanted {
-        for (side, index, outline) in w.shapes() {
-            let Some(at) = at else { break };
-            let depth = shape::depth(outline, at);
-            let geofence = || w.name.clone();
-            match side {
-                Side::Inside if w.is_held && depth < STATION_MARGIN => return Err(Outside::Held(geofence())),
-                Side::Outside if w.is_held && depth > -STATION_MARGIN => return Err(Outside::Held(geofence())),
-                Side::Inside if depth < STATION_MARGIN => {
-                    return Err(Outside::Inclusion {
-                        geofence: geofence(),
-                        index,
-                    });
-                }
-                Side::Outside if depth > -STATION_MARGIN => {
-                    return Err(Outside::Exclusion {
-                        geofence: geofence(),
-                        index,
-                    });
-                }
-                Side::Inside | Side::Outside => {}
+        outside_one(w, at, height).map_err(|why| match w.origin {
+            Origin::Geofence | Origin::Unknown => why,
+            Origin::Held => Outside::Held(w.name.clone()),
+            Origin::Former => Outside::Former(w.name.clone()),
+        })?;
+    }
+    Ok(())
+}
+
+fn outside_one(w: &Wanted, at: Option<Wgs84>, height: Option<AltitudeAboveHome>) -> Result<(), Outside> {
+    let geofence = || w.name.clone();
+    for (side, index, outline) in w.shapes() {
+        let Some(at) = at else { break };
+        let depth = shape::depth(outline, at);
+        match side {
+            Side::Inside if depth < STATION_MARGIN => {
+                return Err(Outside::Inclusion {
+                    geofence: geofence(),
+                    index,
+                });
             }
+            Side::Outside if depth > -STATION_MARGIN => {
+                return Err(Outside::Exclusion {
+                    geofence: geofence(),
+                    index,
+                });
+            }
+            Side::Inside | Side::Outside => {}
         }
-        let Some(AltitudeAboveHome(height)) = height else {
-            continue;
-        };
-        if let Some(AltitudeAboveHome(ceiling)) = w.ceiling
-            && height > ceiling - STATION_MARGIN
-        {
-            return Err(Outside::Ceiling {
-                geofence: w.name.clone(),
-                height,
-                ceiling,
-            });
-        }
-        if let Some(AltitudeAboveHome(floor)) = w.floor
-            && height < floor + STATION_MARGIN
-        {
-            return Err(Outside::Floor {
-                geofence: w.name.clone(),
-                height,
-                floor,
-            });
-        }
+    }
+    let Some(AltitudeAboveHome(height)) = height else {
+        return Ok(());
+    };
+    if let Some(AltitudeAboveHome(ceiling)) = w.ceiling
+        && height > ceiling - STATION_MARGIN
+    {
+        return Err(Outside::Ceiling {
+            geofence: geofence(),
+            height,
+            ceiling,
+        });
+    }
+    if let Some(AltitudeAboveHome(floor)) = w.floor
+        && height < floor + STATION_MARGIN
+    {
+        return Err(Outside::Floor {
+            geofence: geofence(),
+            height,
+            floor,
+        });
     }
     Ok(())
 }

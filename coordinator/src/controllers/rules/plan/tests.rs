@@ -427,6 +427,115 @@ fn one_that_refuses_a_value_stops_the_others_and_is_named() {
     assert_eq!(fleet.look()[1].stopped_by, None);
 }
 
+/// Of as many parameters as a report names, all of them with names that begin so.
+fn named(prefix: &str, why: &DeviationWhy) -> Vec<Deviation> {
+    (0..model::rules::MOST_DEVIATIONS)
+        .map(|i| Deviation {
+            name: format!("{prefix}_{i:02}"),
+            wanted: 1.0,
+            actual: None,
+            why: why.clone(),
+        })
+        .collect()
+}
+
+/// A profile of as many values, with names that begin so.
+fn many(name: &str, prefix: &str, count: usize) -> Arc<Values> {
+    let names: Vec<String> = (0..count).map(|i| format!("{prefix}_{i:02}")).collect();
+    let values: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "1")).collect();
+    profile(name, "north", 1, &values)
+}
+
+#[test]
+fn a_rollout_goes_on_after_a_vehicle_that_lacks_more_parameters_than_its_report_names() {
+    let mut fleet = Fleet::of(&["a", "b"]);
+    fleet.objects.profiles = vec![many("p", "NEW", 40)];
+    fleet.settle();
+    fleet.change(0, |report| {
+        report.rules.in_force = false;
+        report.rules.parameters_in_force = 0;
+        report.rules.deviations = named("NEW", &DeviationWhy::Missing("there is none".into()));
+    });
+    let outcomes = fleet.look();
+    assert_eq!(outcomes[0].progress, Progress::Done, "nothing is left to set on it");
+    assert_eq!(names(&outcomes[1]).len(), 40, "b has its turn");
+    // What is open may be among those that are not named.
+    fleet.change(0, |report| {
+        report.rules.deviations = named("NEW", &DeviationWhy::Working);
+    });
+    fleet.memories = Memories::default();
+    assert_eq!(fleet.look()[0].progress, Progress::Underway);
+}
+
+#[test]
+fn what_is_given_back_is_no_value_of_those_that_a_vehicle_is_to_have() {
+    let mut fleet = Fleet::of(&["a", "b"]);
+    fleet.objects.profiles = vec![many("p", "NEW", 2)];
+    fleet.settle();
+    fleet.change(0, |report| {
+        report.rules.in_force = false;
+        report.rules.parameters_in_force = 0;
+        report.rules.deviations = named("OLD", &DeviationWhy::Working);
+    });
+    let outcomes = fleet.look();
+    assert_eq!(outcomes[0].progress, Progress::Underway);
+    assert_eq!(outcomes[1].progress, Progress::Waiting);
+    let state = profile_on("p", &fleet.subjects[0], &outcomes[0]);
+    assert!(matches!(state, RuleState::NotYet(..)), "{state:?}");
+}
+
+#[test]
+fn a_profile_of_which_a_report_has_no_room_to_say_is_not_in_force() {
+    let mut fleet = Fleet::of(&["a"]);
+    fleet.objects.fences = vec![geofence("site", "north", 200.0, 1)];
+    fleet.objects.profiles = vec![many("p", "NEW", 40), many("q", "Q", 3)];
+    fleet.settle();
+    for (fence, in_force) in [(FenceState::Working, 4), (FenceState::InForce, 12)] {
+        fleet.change(0, |report| {
+            report.rules.in_force = false;
+            report.rules.fence = fence;
+            report.rules.parameters_in_force = in_force;
+            report.rules.deviations = named("NEW", &DeviationWhy::Missing("there is none".into()));
+        });
+        let outcomes = fleet.look();
+        let q = profile_on("q", &fleet.subjects[0], &outcomes[0]);
+        assert_ne!(q, RuleState::InForce, "{in_force} are");
+        let site = fence_on(&fleet.subjects[0], &outcomes[0]);
+        assert_ne!(site, RuleState::InForce, "{in_force} are");
+    }
+    // 32 deviate, and the other 13 were read back.
+    fleet.change(0, |report| report.rules.parameters_in_force = 13);
+    let outcomes = fleet.look();
+    assert_eq!(profile_on("q", &fleet.subjects[0], &outcomes[0]), RuleState::InForce);
+    assert_eq!(fence_on(&fleet.subjects[0], &outcomes[0]), RuleState::InForce);
+}
+
+#[test]
+fn a_profile_that_was_made_anew_under_the_name_of_one_that_was_refused_is_tried() {
+    let mut fleet = Fleet::of(&["a", "b"]);
+    let with_uid = |uid: &str, value: &str| {
+        let mut made = profile("p", "north", 1, &[("RTL_RETURN_ALT", value)]);
+        Arc::get_mut(&mut made).unwrap().author.uid = Some(uid.to_owned());
+        made
+    };
+    fleet.objects.profiles = vec![with_uid("u1", "30")];
+    fleet.settle();
+    fleet.change(0, |report| {
+        report.rules.in_force = false;
+        report.rules.deviations = vec![Deviation {
+            name: "RTL_RETURN_ALT".into(),
+            wanted: 30.0,
+            actual: Some(60.0),
+            why: DeviationWhy::Refused("out of range".into()),
+        }];
+    });
+    assert_eq!(fleet.look()[1].stopped_by.as_deref(), Some("a"));
+    fleet.subjects[0].report = None;
+    assert_eq!(fleet.look()[1].stopped_by.as_deref(), Some("a"));
+    fleet.objects.profiles = vec![with_uid("u2", "40")];
+    assert_eq!(fleet.look()[1].stopped_by, None);
+}
+
 #[test]
 fn one_whose_autopilot_does_not_have_a_name_says_so_and_keeps_no_other_from_its_values() {
     let mut fleet = Fleet::of(&["a", "b"]);
@@ -694,6 +803,195 @@ fn after_a_change_of_leader_a_changed_fence_reaches_those_who_wait_in_a_stopped_
         Some("a"),
         "until that has taken the fence, too"
     );
+}
+
+#[test]
+fn after_a_change_of_leader_a_changed_fence_reaches_a_vehicle_whose_profiles_are_in_conflict() {
+    for written_down in [true, false] {
+        let mut fleet = Fleet::of(&["a"]);
+        fleet.objects.fences = vec![geofence("site", "north", 200.0, 1)];
+        fleet.objects.profiles = vec![profile("p", "north", 1, &[("MPC_XY_CRUISE", "1")])];
+        fleet.settle();
+        let outcome = fleet.look().remove(0);
+        if written_down {
+            write_down(&mut fleet, 0, &outcome);
+        }
+        fleet.objects.profiles = vec![
+            profile("p", "north", 1, &[("MPC_XY_CRUISE", "3")]),
+            profile("q", "north", 1, &[("MPC_XY_CRUISE", "2")]),
+        ];
+        fleet.memories = Memories::default();
+        fleet.objects.fences = vec![geofence("site", "north", 250.0, 2)];
+        let outcomes = fleet.look();
+        let sent = outcomes[0].send.as_ref().expect("the fence waits for nobody");
+        let shapes = format!("{:?}", sent.fence.as_ref().map(|fence| &fence.shapes));
+        assert!(shapes.contains("Meters(249"), "{shapes}");
+        let value = sent.parameters.iter().find(|p| p.name == "MPC_XY_CRUISE");
+        let value = value.map(|p| p.value);
+        assert_eq!(
+            value,
+            written_down.then_some(1.0),
+            "what it had, as far as that is known"
+        );
+        assert_eq!(outcomes[0].named, Some(RulesDigest(UNMADE.into())));
+    }
+}
+
+#[test]
+fn a_fence_leaves_no_room_to_values_that_an_agent_would_not_take_with_it() {
+    let mut fleet = Fleet::of(&["a"]);
+    fleet.objects.profiles = vec![many("p", "NEW", 126)];
+    fleet.settle();
+    let most = model::rules::MOST_PARAMETERS;
+    let mut low = geofence("site", "north", 200.0, 1);
+    Arc::make_mut(&mut Arc::make_mut(&mut low).wanted).ceiling = Some(model::units::AltitudeAboveHome(30.0));
+    fleet.objects.fences = vec![low];
+    fleet.change(0, |report| {
+        report.return_height = Some(model::units::AltitudeAboveHome(60.0));
+    });
+    let outcomes = fleet.look();
+    assert!(outcomes[0].values.as_deref().unwrap().is_err());
+    let sent = outcomes[0].send.as_ref().unwrap();
+    assert_eq!(sent.parameters.len(), most);
+    for own in ["GF_ACTION", "GF_MAX_HOR_DIST", "GF_MAX_VER_DIST", "RTL_RETURN_ALT"] {
+        assert!(sent.parameters.iter().any(|p| p.name == own), "{own}");
+    }
+    // The height of the return counts, too.
+    fleet.objects.profiles = vec![many("p", "NEW", 125)];
+    let outcomes = fleet.look();
+    assert!(outcomes[0].values.as_deref().unwrap().is_err());
+}
+
+/// What others may know of the rules of the first vehicle.
+fn others_know(fleet: &Fleet, outcomes: &[Outcome]) -> crate::controllers::node_rules::NodeRules {
+    let rules = crate::controllers::node_rules::NodeRules::default();
+    let of = super::super::shown::of_node(&fleet.objects, (&fleet.subjects[0], &outcomes[0]), None);
+    rules.update([(fleet.subjects[0].node.clone(), of)].into(), true);
+    rules
+}
+
+#[test]
+fn in_the_air_a_fence_counts_that_the_autopilot_keeps_until_it_has_landed() {
+    use crate::controllers::node_rules::NodeRules;
+    use model::units::AltitudeAboveHome;
+    let node = NodeName::parse("a").unwrap();
+    let place = |east: f64| (model::geo::shifted(HOME, east, 0.0), AltitudeAboveHome(20.0));
+    let goes = |rules: &NodeRules, east: f64| {
+        let way = rules.allow_way(&node, &[place(0.0), place(east)]);
+        let station = rules.allow(&node, Some(place(east).0), Some(place(east).1));
+        assert_eq!(way.is_ok(), station.is_ok(), "{east} m: {way:?} {station:?}");
+        way.map_err(|why| why.to_string())
+    };
+    let flies = |report: &mut Report| report.truth = FlightTruth::Airborne(Airborne::InAir);
+    // Another in its place, another beside it, and none.
+    for fences in [
+        vec![geofence("site", "north", 500.0, 2)],
+        vec![geofence("other", "north", 500.0, 1)],
+        vec![],
+    ] {
+        let mut fleet = Fleet::of(&["a"]);
+        fleet.objects.fences = vec![geofence("site", "north", 200.0, 1)];
+        fleet.settle();
+        fleet.look();
+        fleet.change(0, flies);
+        let outcomes = fleet.look();
+        assert_eq!(goes(&others_know(&fleet, &outcomes), 150.0), Ok(()));
+        let proved = fleet.subjects[0].report.clone().unwrap();
+        fleet.objects.fences.clone_from(&fences);
+        for _ in 0..2 {
+            let outcomes = fleet.look();
+            if let Some(rules) = &outcomes[0].send {
+                let taken = RulesReport {
+                    fence: FenceState::WaitsForGround,
+                    in_force: false,
+                    ..in_force(rules)
+                };
+                fleet.change(0, |report| report.rules = taken);
+            }
+            let rules = others_know(&fleet, &outcomes);
+            assert_eq!(goes(&rules, 150.0), Ok(()));
+            let why = goes(&rules, 300.0).unwrap_err();
+            assert!(why.contains("Geofence site as it was"), "{why}");
+        }
+        // Not heard for a moment.
+        let report = fleet.subjects[0].report.take();
+        fleet.look();
+        fleet.subjects[0].report = report;
+        let outcomes = fleet.look();
+        assert!(goes(&others_know(&fleet, &outcomes), 300.0).is_err());
+        fleet.change(0, |report| report.truth = FlightTruth::Disarmed);
+        fleet.settle();
+        if fences.is_empty() {
+            fleet.change(0, |report| {
+                (report.rules.fence, report.rules.in_force) = (FenceState::None, true);
+            });
+        }
+        let outcomes = fleet.look();
+        assert_eq!(
+            goes(&others_know(&fleet, &outcomes), 300.0),
+            Ok(()),
+            "it has the new one"
+        );
+        // Taken back in the air: it never had another.
+        fleet.subjects[0].report = Some(proved);
+        fleet.objects.fences = vec![geofence("site", "north", 200.0, 1)];
+        fleet.look();
+        let outcomes = fleet.look();
+        assert!(goes(&others_know(&fleet, &outcomes), 300.0).is_err());
+        assert_eq!(goes(&others_know(&fleet, &outcomes), 150.0), Ok(()));
+    }
+}
+
+#[test]
+fn a_leader_that_does_not_know_what_a_vehicle_in_the_air_has_grants_it_no_way() {
+    use model::units::AltitudeAboveHome;
+    let node = NodeName::parse("a").unwrap();
+    let place = |east: f64| (model::geo::shifted(HOME, east, 0.0), AltitudeAboveHome(20.0));
+    let way = [place(0.0), place(100.0)];
+    let mut fleet = Fleet::of(&["a"]);
+    fleet.objects.fences = vec![geofence("site", "north", 200.0, 1)];
+    fleet.objects.profiles = vec![profile("p", "north", 1, &[("MPC_XY_CRUISE", "1")])];
+    fleet.settle();
+    let outcomes = fleet.look();
+    write_down(&mut fleet, 0, &outcomes[0]);
+    fleet.change(0, |report| report.truth = FlightTruth::Airborne(Airborne::InAir));
+    fleet.memories = Memories::default();
+    let outcomes = fleet.look();
+    assert_eq!(
+        others_know(&fleet, &outcomes).allow_way(&node, &way),
+        Ok(()),
+        "it has those that are wanted"
+    );
+    // Only values have changed.
+    fleet.objects.profiles = vec![profile("p", "north", 1, &[("MPC_XY_CRUISE", "2")])];
+    fleet.memories = Memories::default();
+    let outcomes = fleet.look();
+    assert_eq!(others_know(&fleet, &outcomes).allow_way(&node, &way), Ok(()));
+    fleet.objects.fences = vec![geofence("site", "north", 500.0, 2)];
+    fleet.memories = Memories::default();
+    for _ in 0..2 {
+        let outcomes = fleet.look();
+        let rules = others_know(&fleet, &outcomes);
+        let why = rules.allow_way(&node, &way).unwrap_err().to_string();
+        assert!(why.contains("not known"), "{why}");
+        assert_eq!(
+            rules.allow(&node, Some(place(100.0).0), None),
+            Ok(()),
+            "it goes on holding where it was granted to be"
+        );
+        assert!(rules.fences().contains_key(&node), "and gets no route");
+    }
+    fleet.change(0, |report| report.truth = FlightTruth::Disarmed);
+    fleet.look();
+    fleet.settle();
+    let outcomes = fleet.look();
+    assert_eq!(others_know(&fleet, &outcomes).allow_way(&node, &way), Ok(()));
+    // One of which nobody ever wanted anything.
+    let mut fleet = Fleet::of(&["a"]);
+    fleet.change(0, |report| report.truth = FlightTruth::Airborne(Airborne::InAir));
+    fleet.objects.fences = vec![geofence("site", "north", 200.0, 1)];
+    let outcomes = fleet.look();
+    assert_eq!(others_know(&fleet, &outcomes).allow_way(&node, &way), Ok(()));
 }
 
 #[test]

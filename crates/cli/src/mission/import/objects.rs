@@ -167,7 +167,7 @@ impl Objects {
             floor: None,
             breach: fleet::planning::geofence::Breach::default(),
             windows: Vec::new(),
-            is_held: false,
+            origin: fleet::planning::geofence::Origin::Geofence,
         };
         wanted.check().map_err(|error| failed(&error))?;
         self.push(document);

@@ -1,7 +1,7 @@
 //! Circles, as each autopilot measures them.
 //!
-//! Owns: [`Measure`]: the sphere on which a stack measures distances, and the radius that keeps a circle true in it. Must not: know
-//! polygons, for which all stacks take latitude and longitude as a plane.
+//! Owns: [`Measure`]: the sphere on which a stack measures distances, the radius that keeps a circle true in it, and the true circle that
+//! such a radius is sure to be. Must not: know polygons, for which all stacks take latitude and longitude as a plane.
 //!
 //! On the ellipsoid a meter to the north is up to 0.7 % longer or shorter than on those spheres: 3 m at 500 m.
 
@@ -33,6 +33,26 @@ impl Measure {
     /// be outside.
     #[must_use]
     pub fn radius(self, center: Wgs84, radius: f64, side: Side) -> f64 {
+        let shares = self.shares(center);
+        match side {
+            Side::Inside => radius * (shares.0.min(shares.1) - SLACK),
+            Side::Outside => radius * (shares.0.max(shares.1) + SLACK),
+        }
+    }
+
+    /// The radius of a true circle that is within the one that an autopilot keeps with this `radius`, or around it where the vehicle has to
+    /// be outside.
+    #[must_use]
+    pub fn true_radius(self, center: Wgs84, radius: f64, side: Side) -> f64 {
+        let shares = self.shares(center);
+        match side {
+            Side::Inside => radius / (shares.0.max(shares.1) + SLACK),
+            Side::Outside => radius / (shares.0.min(shares.1) - SLACK),
+        }
+    }
+
+    /// What this sphere makes of a true meter to the east and to the north.
+    fn shares(self, center: Wgs84) -> (f64, f64) {
         let (east, north) = model::geo::offset(
             center,
             Wgs84 {
@@ -40,13 +60,8 @@ impl Measure {
                 longitude_deg: center.longitude_deg + 1e-3,
             },
         );
-        // What this sphere makes of a true meter to the east and to the north.
         let degree = self.meters_per_degree * 1e-3;
-        let shares = (degree * center.latitude_deg.to_radians().cos() / east, degree / north);
-        match side {
-            Side::Inside => radius * (shares.0.min(shares.1) - SLACK),
-            Side::Outside => radius * (shares.0.max(shares.1) + SLACK),
-        }
+        (degree * center.latitude_deg.to_radians().cos() / east, degree / north)
     }
 
     /// What it makes of a distance, meters, near enough to say how far home is from an edge.

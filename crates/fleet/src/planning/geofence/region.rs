@@ -181,9 +181,9 @@ pub fn compile(
     fence.finish(&plane, wanted, measure, home).map(|fence| (fence, notes))
 }
 
-/// Whether home is far enough on the right side of all shapes of a compiled fence, by some more than has to be.
-pub fn keeps_home(fence: &Fence, home: Wgs84) -> bool {
-    fence.shapes.iter().all(|shape| {
+/// Whether home is far enough on the right side of all shapes that an autopilot keeps, by some more than has to be.
+pub fn keeps_home(kept: &[Shape], home: Wgs84) -> bool {
+    kept.iter().all(|shape| {
         let depth = depth(&shape.outline, home);
         let left = match shape.side {
             Side::Inside => depth,

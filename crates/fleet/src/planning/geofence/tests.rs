@@ -46,7 +46,7 @@ fn wanted(name: &str) -> Wanted {
         floor: None,
         breach: Breach::Return,
         windows: Vec::new(),
-        is_held: false,
+        origin: Origin::Geofence,
     }
 }
 
@@ -309,6 +309,27 @@ fn the_rest_of_a_flight_is_refused_also_where_the_vehicle_is_outside_by_now() {
     assert_eq!(rest(&now, &[]), Ok(()));
 }
 
+#[test]
+fn what_an_autopilot_keeps_counts_whether_it_is_known_or_not() {
+    let home = zurich();
+    let at = |east: f64, up: f64| (shifted(home, east, 0.0), AltitudeAboveHome(up));
+    let mut site = including("north", vec![square(home, 50.0)]);
+    site.ceiling = Some(AltitudeAboveHome(40.0));
+    let former = site.former();
+    let kept = "north".to_owned();
+    for place in [at(80.0, 20.0), at(20.0, 45.0)] {
+        let way = way_outside(&[&former], &[at(0.0, 10.0), place]);
+        assert_eq!(way, Err(WayOutside::Former(kept.clone())));
+        let station = outside(&[&former], Some(place.0), Some(place.1));
+        assert_eq!(station, Err(Outside::Former(kept.clone())));
+    }
+    let unknown = Wanted::unknown();
+    let (near, far) = (at(1.0, 10.0), at(2.0, 10.0));
+    assert_eq!(way_outside(&[&unknown], &[near, far]), Err(WayOutside::Unknown));
+    assert_eq!(rest_outside(&[&unknown], home, &[near, far]), Ok(()), "it was granted");
+    assert_eq!(outside(&[&unknown], Some(near.0), Some(near.1)), Ok(()));
+}
+
 /// A fence of 534 vertices, far larger than an autopilot holds.
 fn large(home: Wgs84) -> [Wanted; 2] {
     let mut site = including("site", vec![star(home, 254, 2000.0, 1998.0)]);
@@ -343,6 +364,65 @@ fn a_place_that_the_autopilot_will_not_allow_is_refused_also_where_it_is_wanted(
     let small = including("small", vec![square(home, 50.0)]);
     let compiled = compile(&[&small], Autopilot::Px4, Some(home)).unwrap();
     assert_eq!(compiled.narrower("held".to_owned()), None, "it is held as it is wanted");
+}
+
+#[test]
+fn a_place_is_refused_where_a_circle_is_smaller_or_larger_on_board_than_it_is_wanted() {
+    let mut refused = 0;
+    for latitude_deg in [-65.0, 0.0, 20.0, 47.4, 69.0] {
+        let home = shape::on_grid(Wgs84 {
+            latitude_deg,
+            ..zurich()
+        });
+        for (autopilot, radius) in BOTH
+            .into_iter()
+            .flat_map(|of| [(of, 300.0), (of, 2000.0), (of, 8000.0)])
+        {
+            let mut round = including("round", vec![circle(home, 0.0, 0.0, radius)]);
+            round.exclude = vec![circle(home, radius / 2.0, 0.0, radius / 4.0)];
+            let compiled = compile(&[&round], autopilot, Some(home)).unwrap();
+            let held = compiled.narrower("held".to_owned());
+            let judges: Vec<&Wanted> = [Some(&round), held.as_ref()].into_iter().flatten().collect();
+            let fence = compiled.fence.unwrap();
+            for n in 0..360 {
+                let angle = std::f64::consts::TAU * f64::from(n) / 360.0;
+                for (center, radius) in [(0.0, radius), (radius / 2.0, radius / 4.0)] {
+                    for off in [-0.006, -0.003, 0.0, 0.003, 0.006].map(|share| radius * (1.0 + share)) {
+                        for off in [off - 3.5, off, off + 3.5] {
+                            let place = shifted(home, center + off * angle.cos(), off * angle.sin());
+                            let allowed = allows(autopilot, &fence, place);
+                            refused += usize::from(outside(&[&round], Some(place), None).is_ok() && !allowed);
+                            assert!(
+                                outside(&judges, Some(place), None).is_err() || allowed,
+                                "{autopilot:?} {latitude_deg} {radius} {off} {n}"
+                            );
+                        }
+                    }
+                }
+            }
+        }
+    }
+    assert!(refused > 0);
+}
+
+#[test]
+fn a_home_at_the_edge_of_a_circle_on_board_is_not_taken_for_one_in_its_middle() {
+    let home = shape::on_grid(Wgs84 {
+        latitude_deg: 0.0,
+        ..zurich()
+    });
+    let round = including("round", vec![circle(home, 0.0, 0.0, 2000.0)]);
+    for autopilot in BOTH {
+        let compiled = compile(&[&round], autopilot, Some(home));
+        for left in 5..40 {
+            let other = shifted(home, 0.0, 2000.0 - f64::from(left));
+            let own = compile(&[&round], autopilot, Some(other));
+            assert!(
+                !suits_home(&compiled, &[&round], other) || own == compiled,
+                "{autopilot:?} {left} m: {own:?}"
+            );
+        }
+    }
 }
 
 #[test]

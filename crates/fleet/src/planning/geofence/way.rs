@@ -3,7 +3,7 @@
 //! Owns: [`way_outside`]. Must not: choose another way, or judge where it ends ([`super::outside`] does, with more room).
 
 use super::shape::depth;
-use super::{Wanted, shape};
+use super::{Origin, Wanted, shape};
 use model::rules::{Outline, Side};
 use model::units::{AltitudeAboveHome, Wgs84};
 
@@ -38,10 +38,21 @@ pub enum WayOutside {
     },
     /// It leaves what an autopilot holds.
     #[error(
-        "the way there leads out of what its autopilot holds of Geofence {0}, which is smaller, as condition Compiled says; give a station on \
-         this side, or the Geofence fewer vertices"
+        "the way there leads out of what its autopilot holds of Geofence {0}, which is smaller, as condition InForce says; give a station on \
+         this side, or the Geofence more room"
     )]
     Held(String),
+    /// It leaves what an autopilot keeps until it has landed.
+    #[error(
+        "the way there leads out of Geofence {0} as it was before, which its autopilot keeps until it has landed; give a station on this side, \
+         or land the vehicle"
+    )]
+    Former(String),
+    /// An autopilot keeps something that nobody knows.
+    #[error(
+        "its Geofences were changed while it was in the air, and what its autopilot keeps until it has landed is not known; land the vehicle"
+    )]
+    Unknown,
     /// It climbs through a ceiling.
     #[error(
         "the way there is up to {height:.1} m above home, and the ceiling of Geofence {geofence} is {ceiling} m; lower the station, or raise spec.ceilingMeters"
@@ -58,14 +69,16 @@ pub enum WayOutside {
 
 /// Whether a vehicle that has reached the first of these places, the `rest` of its flight, may fly on to the last, which is above its `home`.
 /// It is judged from home on, where the flight ends: so a shape that came after the takeoff counts also where the vehicle is on its wrong
-/// side by now.
+/// side by now. What is not known of its autopilot was known to who had it begin the flight.
 ///
 /// # Errors
 /// The first that does not allow it, and what to do.
 pub fn rest_outside(wanted: &[&Wanted], home: Wgs84, rest: &[(Wgs84, AltitudeAboveHome)]) -> Result<(), WayOutside> {
+    let known = wanted.iter().copied().filter(|w| w.origin != Origin::Unknown);
+    let wanted: Vec<&Wanted> = known.collect();
     let back = rest.iter().rev().copied();
     let way: Vec<_> = std::iter::once((home, AltitudeAboveHome(0.0))).chain(back).collect();
-    way_outside(wanted, &way)
+    way_outside(&wanted, &way)
 }
 
 /// Whether a vehicle that flies straight from each of these `places` to the next, at these heights above home, keeps to what all that is
@@ -77,6 +90,9 @@ pub fn rest_outside(wanted: &[&Wanted], home: Wgs84, rest: &[(Wgs84, AltitudeAbo
 pub fn way_outside(wanted: &[&Wanted], places: &[(Wgs84, AltitudeAboveHome)]) -> Result<(), WayOutside> {
     for w in wanted {
         let geofence = || w.name.clone();
+        if w.origin == Origin::Unknown {
+            return Err(WayOutside::Unknown);
+        }
         for (side, index, outline) in w.shapes() {
             // A way that begins within the margin comes no nearer; on the wrong side, nothing is asked before it is on the right one.
             let mut nearest = f64::NEG_INFINITY;
@@ -86,10 +102,11 @@ pub fn way_outside(wanted: &[&Wanted], places: &[(Wgs84, AltitudeAboveHome)]) ->
             };
             if places.iter().zip(places.iter().skip(1)).any(&mut strays) {
                 let geofence = geofence();
-                return Err(match side {
-                    _ if w.is_held => WayOutside::Held(geofence),
-                    Side::Inside => WayOutside::Leaves { geofence, index },
-                    Side::Outside => WayOutside::Crosses { geofence, index },
+                return Err(match (w.origin, side) {
+                    (Origin::Held, _) => WayOutside::Held(geofence),
+                    (Origin::Former, _) => WayOutside::Former(geofence),
+                    (_, Side::Inside) => WayOutside::Leaves { geofence, index },
+                    (_, Side::Outside) => WayOutside::Crosses { geofence, index },
                 });
             }
         }
@@ -102,6 +119,9 @@ pub fn way_outside(wanted: &[&Wanted], places: &[(Wgs84, AltitudeAboveHome)]) ->
                 height.0 > highest + SAME
             };
             if let Some((_, AltitudeAboveHome(height))) = places.iter().find(climbs).copied() {
+                if w.origin == Origin::Former {
+                    return Err(WayOutside::Former(geofence()));
+                }
                 return Err(WayOutside::Climbs {
                     geofence: geofence(),
                     height,

@@ -6,11 +6,13 @@
 
 use super::{CEILING, Desire, Expected, Site, kept_within, plan_way};
 use crate::airspace::{Avoidance, Danger, Owner};
+use crate::planning::geofence::{Origin, Wanted};
 use crate::safety::{may_fly, may_stop};
 use model::ids::NodeName;
 use model::report::Activity;
 use model::time::Moment;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A danger that was not observed for this long is over: reports come once a second, and one that passes is near again and again.
@@ -80,9 +82,16 @@ impl Site {
         now: Moment,
     ) {
         self.endangered.retain(|_, what| now.since(what.last) <= OVER_AFTER);
+        // What is not known keeps no vehicle in a danger.
+        let known: Option<BTreeMap<NodeName, Vec<Arc<Wanted>>>> = self.fences.as_ref().map(|fences| {
+            let is_known = |wanted: &&Arc<Wanted>| wanted.origin != Origin::Unknown;
+            let all = fences.iter();
+            all.map(|(node, of)| (node.clone(), of.iter().filter(is_known).cloned().collect()))
+                .collect()
+        });
         let dangers = self.claims.dangers(
             lowest_home + CEILING,
-            &|node, route| match &self.fences {
+            &|node, route| match &known {
                 Some(fences) => kept_within(self.frame, Some(fences), homes)(node, route),
                 // Away from a danger is better than to stay, whatever Geofences there may be.
                 None => Ok(()),

@@ -236,7 +236,7 @@ fn fence(name: &str) -> Wanted {
         floor: None,
         breach: crate::planning::geofence::Breach::Return,
         windows: Vec::new(),
-        is_held: false,
+        origin: crate::planning::geofence::Origin::default(),
     }
 }
 
@@ -286,6 +286,30 @@ fn no_route_leads_through_an_exclusion_or_a_ceiling_and_the_vehicle_says_why() {
         }
         assert!(vehicles[0].at.1.abs() < 0.1, "{:?}", vehicles[0].at);
     }
+}
+
+#[test]
+fn while_nobody_knows_what_an_autopilot_keeps_its_vehicle_flies_home_and_nowhere_else() {
+    let mut site = new();
+    let mut vehicles = [vehicle("a", 0.0, Desire::At(station(0.0, 60.0, 20.0)))];
+    let (ended, _) = run(&mut site, &mut vehicles, 0);
+    site.keep_within(Some(BTreeMap::from([(node("a"), vec![Arc::new(Wanted::unknown())])])));
+    vehicles[0].desire = Desire::At(station(0.0, 30.0, 20.0));
+    let before = site.route(&node("a")).cloned();
+    for second in ended..ended + 5 {
+        update(&mut site, &vehicles, second);
+    }
+    assert_eq!(site.route(&node("a")).cloned(), before);
+    match site.off_station(&node("a"), at(ended + 5)) {
+        Some(OffStation::Waits(why)) => assert!(why.contains("is not known"), "{why}"),
+        other => panic!("{other:?}"),
+    }
+    vehicles[0].desire = Desire::Home;
+    for second in ended + 5..ended + 40 {
+        update(&mut site, &vehicles, second);
+        vehicles[0].step(&site);
+    }
+    assert!(vehicles[0].at.1.abs() < 0.1, "{:?}", vehicles[0].at);
 }
 
 #[test]

@@ -1,0 +1,129 @@
+//! Fences that the autopilot of a vehicle may keep of Geofences that were others before.
+//!
+//! Owns: [`Aboard`]: an autopilot is given a fence on the ground only, so one that changes while the vehicle flies stays what it was there
+//! until it has landed; and whether that is known at all, which a leader that came meanwhile may not find out. Must not: judge a way, or
+//! take a fence for one on board that an agent did not report so.
+
+use super::made::Made;
+use super::plan::{Objects, Outcome};
+use fleet::planning::geofence::{Wanted, is_of_fence};
+use fleet::planning::parameters::compose;
+use model::report::Report;
+use model::rules::{FenceState, MOST_DEVIATIONS, RulesReport, WantedParameter};
+use model::vehicle::{FlightTruth, HardwareUid};
+use std::sync::Arc;
+
+/// Wishes about the places of one vehicle.
+pub type Fences = Vec<Arc<Wanted>>;
+
+/// Fences that may be on one autopilot.
+#[derive(Debug, Default)]
+pub struct Aboard {
+    hardware: Option<HardwareUid>,
+    /// Those that held when a report showed last that all of them were in force.
+    proved: Option<Fences>,
+    /// Those that held when the vehicle was last on the ground, where its agent may have brought them about.
+    grounded: Option<Fences>,
+}
+
+/// Evidence of a report about the fence of an autopilot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Proof {
+    /// The one that is wanted now is there.
+    Wanted,
+    /// The one that is wanted now was tried on the ground, and refused.
+    Tried,
+    /// None of ours is there.
+    Nothing,
+    /// None of these.
+    Neither,
+}
+
+/// Lists the Geofences that hold for a vehicle, and the shapes that its autopilot holds of them where those are smaller.
+#[must_use]
+pub fn wanted(objects: &Objects, outcome: &Outcome) -> Fences {
+    let fences = outcome.active.iter().filter_map(|&i| objects.fences.get(i));
+    let names = || fences.clone().map(|fence| &*fence.name).collect::<Vec<_>>().join(", ");
+    let compiled = outcome.fence.as_deref().and_then(|fence| fence.as_ref().ok());
+    let narrower = compiled.and_then(|compiled| compiled.narrower(names()));
+    let all = fences.clone().map(|fence| Arc::clone(&fence.wanted));
+    all.chain(narrower.map(Arc::new)).collect()
+}
+
+/// Reads the evidence of a `report`, where the rules that are `made` are wanted with the `granted` values of profiles.
+pub fn proof(made: &mut Made, granted: Option<&[WantedParameter]>, report: &Report) -> Proof {
+    let Some(held) = &report.rules.held else {
+        return Proof::Nothing;
+    };
+    let Some(granted) = granted else { return Proof::Neither };
+    let rules = &report.rules;
+    if made.fence.is_ok() && *held == made.with(granted).digest {
+        return match &rules.fence {
+            FenceState::Refused(_) => Proof::Tried,
+            _ if is_over(rules) => Proof::Wanted,
+            _ => Proof::Neither,
+        };
+    }
+    let bare = compose(made.term(), None, granted.to_vec());
+    if *held == bare.digest && is_over(rules) {
+        Proof::Nothing
+    } else {
+        Proof::Neither
+    }
+}
+
+/// Whether the autopilot has the fence of the rules that are held, shapes and parameters.
+fn is_over(rules: &RulesReport) -> bool {
+    let deviations = &rules.deviations;
+    let is_open = deviations.iter().any(|deviation| is_of_fence(&deviation.name));
+    // What is open is named first.
+    let is_told = deviations.len() < MOST_DEVIATIONS || deviations.last().is_some_and(|last| !last.why.is_urgent());
+    let shapes = matches!(rules.fence, FenceState::None | FenceState::InForce);
+    rules.in_force || (shapes && !is_open && is_told)
+}
+
+impl Aboard {
+    /// Takes in a report of a vehicle of which all `wanted` holds now; returns what counts for it besides.
+    pub fn follow(&mut self, report: &Report, proof: Proof, wanted: &[Arc<Wanted>]) -> Fences {
+        let hardware = report.identity.as_ref().and_then(|identity| identity.hardware);
+        if let (Some(before), Some(now)) = (self.hardware, hardware)
+            && before != now
+        {
+            *self = Self::default();
+        }
+        self.hardware = hardware.or(self.hardware);
+        match proof {
+            Proof::Wanted => {
+                self.proved = Some(wanted.to_vec());
+                self.grounded = Some(wanted.to_vec());
+            }
+            Proof::Tried if self.proved.is_none() && self.grounded.is_none() => self.grounded = Some(wanted.to_vec()),
+            Proof::Nothing => self.proved = Some(Fences::new()),
+            Proof::Tried | Proof::Neither => {}
+        }
+        if report.truth == FlightTruth::Disarmed {
+            self.grounded = Some(wanted.to_vec());
+        }
+        self.besides(wanted)
+    }
+
+    /// What counts besides what is `wanted`, by what was last heard.
+    #[must_use]
+    pub fn besides(&self, wanted: &[Arc<Wanted>]) -> Fences {
+        if self.proved.is_none() && self.grounded.is_none() {
+            return vec![Arc::new(Wanted::unknown())];
+        }
+        let mut former = Fences::new();
+        for one in self.proved.iter().chain(&self.grounded).flatten() {
+            let is_wanted = wanted.iter().any(|other| Arc::ptr_eq(other, one) || other == one);
+            if !is_wanted && !former.iter().any(|other| is_same(other, one)) {
+                former.push(Arc::new(one.former()));
+            }
+        }
+        former
+    }
+}
+
+fn is_same(former: &Wanted, one: &Wanted) -> bool {
+    *former == one.former()
+}

@@ -477,13 +477,11 @@ impl Entry {
             }
         };
         // PX4 keeps what is no number, which nobody wants back.
-        if !self.back && value.is_finite() {
-            if foreign || kept.is_none() {
-                if let Some(kept) = kept {
-                    memory.parameters.remove(kept);
-                }
-                memory.parameters.insert(name.to_owned(), value);
+        if !self.back && value.is_finite() && (foreign || kept.is_none()) {
+            if let Some(kept) = kept {
+                memory.parameters.remove(kept);
             }
+            memory.parameters.insert(name.to_owned(), value);
         }
         for name in names() {
             memory.ours_read.remove(name);

@@ -17,7 +17,6 @@ use model::plan::FlightPlan;
 use model::units::Wgs84;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::time::Instant;
 
 /// What is remembered of one Mission.

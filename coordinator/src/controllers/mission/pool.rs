@@ -164,6 +164,9 @@ impl Running {
     }
 }
 
+/// A survey by the digest of all that it depends on.
+type Kept = (String, Result<Job, String>);
+
 #[derive(Debug, Default)]
 struct Queue {
     /// With the digest of all that the result depends on.
@@ -171,7 +174,7 @@ struct Queue {
     running: Vec<Running>,
     done: HashMap<Of, (String, Done)>,
     /// The last surveys of each namespace, by their digests, and which namespace had one planned longest ago.
-    kept: HashMap<String, VecDeque<(String, Result<Job, String>)>>,
+    kept: HashMap<String, VecDeque<Kept>>,
     kept_in_order: VecDeque<String>,
 }
 

@@ -74,7 +74,7 @@ mod tests {
         }
     }
 
-    fn claim(namespace: &str, priority: i32, drones: &[Existing]) -> Claim<'_> {
+    fn claim<'a>(namespace: &'a str, priority: i32, drones: &'a [Existing]) -> Claim<'a> {
         Claim {
             namespace,
             priority,

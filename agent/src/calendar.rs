@@ -1,7 +1,4 @@
 //! The dates of moments, for traces.
-//!
-//! Owns: that one moment has one date, although the two clocks are never read at the same instant. Must not: be used for anything that
-//! flies: a companion computer without a network often does not know the date.
 
 use model::time::Moment;
 use std::time::{Duration, SystemTime};
@@ -9,7 +6,6 @@ use std::time::{Duration, SystemTime};
 /// The date was set meanwhile, if both clocks differ by more than this.
 const SET: Duration = Duration::from_millis(50);
 
-/// Dates of the agent's moments.
 #[derive(Debug)]
 pub struct Calendar {
     /// The date of the clock's epoch.

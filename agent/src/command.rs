@@ -27,7 +27,6 @@ const AT_MOST: Duration = Duration::from_secs(30);
 /// How often a command is sent and how long an answer is awaited each time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
-    /// Transmissions in all.
     pub transmissions: u8,
     /// Wait after each.
     pub wait: Duration,
@@ -35,7 +34,6 @@ pub struct Patience {
 
 impl Patience {
     /// For a step of the vehicle.
-    #[must_use]
     pub const fn for_step(kind: StepKind) -> Self {
         let (transmissions, wait_ms) = match kind {
             StepKind::Arm => (1, 2000),
@@ -57,7 +55,6 @@ impl Patience {
     }
 
     /// For asking for a message or stream; the asking is repeated elsewhere while the message is missing.
-    #[must_use]
     pub const fn for_request() -> Self {
         Self {
             transmissions: 1,
@@ -66,10 +63,8 @@ impl Patience {
     }
 }
 
-/// A command on its way.
 #[derive(Clone, Debug)]
 pub struct Outstanding<P> {
-    /// What it is for.
     pub purpose: P,
     to: Identity,
     command: Command,
@@ -83,11 +78,8 @@ pub struct Outstanding<P> {
 /// What is to be done with a command on its way.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Progress {
-    /// Wait on.
     Waiting,
-    /// Send this now.
     Send(Box<MavMessage>),
-    /// It has ended.
     Ended(Outcome),
 }
 
@@ -133,7 +125,6 @@ impl<P> Outstanding<P> {
         }
     }
 
-    /// Time has passed.
     pub fn at(&mut self, now: Moment) -> Progress {
         if now < self.deadline {
             return Progress::Waiting;
@@ -148,7 +139,6 @@ impl<P> Outstanding<P> {
     }
 
     /// Whether an answer is to this command and for us.
-    #[must_use]
     pub fn is_about(&self, ack: &COMMAND_ACK_DATA) -> bool {
         ack.command == self.command.command && self.for_us(ack)
     }
@@ -178,7 +168,6 @@ impl<P> Outstanding<P> {
 }
 
 /// The name of a result without its prefix.
-#[must_use]
 pub const fn name(result: MavResult) -> &'static str {
     match result {
         MavResult::MAV_RESULT_ACCEPTED => "ACCEPTED",

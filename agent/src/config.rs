@@ -1,6 +1,4 @@
 //! The agent's settings, by flags and environment, checked.
-//!
-//! Owns: [`Config`]. Must not: touch the network or the disk. Each bad or missing value is one line that says what to do.
 
 use crate::coordinator::{Coordinator, CoordinatorFlags};
 use crate::flight_log::{self, FlightLogFlags};
@@ -131,7 +129,6 @@ pub struct Config {
 
 impl Config {
     /// An agent of `node` that shares its process with others: the usual settings, and no ready file.
-    #[must_use]
     pub fn new(node: NodeName, link: LinkUrl, coordinator: Coordinator, state_dir: PathBuf) -> Self {
         Self {
             node,

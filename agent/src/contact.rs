@@ -17,7 +17,6 @@ pub const GRACE_AT_MOST: Duration = Duration::from_secs(20);
 
 /// How long the heartbeat of the ground station goes on after contact was lost, `loss` being the time after which the agent
 /// itself counts the coordinator as lost; always less than that.
-#[must_use]
 pub fn grace(loss: Duration) -> Duration {
     GRACE_AT_MOST.min(loss * 3 / 4)
 }
@@ -38,7 +37,6 @@ pub struct Contact {
 
 impl Contact {
     /// No contact, counted from `now`.
-    #[must_use]
     pub const fn none_since(now: Moment) -> Self {
         Self {
             open: false,
@@ -56,7 +54,6 @@ impl Contact {
         self.open = true;
     }
 
-    /// The stream is gone.
     pub const fn closed(&mut self, now: Moment) {
         if self.order_received {
             self.last = now;
@@ -93,26 +90,22 @@ impl Contact {
     }
 
     /// Since when what is held has been confirmed on the stream that is open now.
-    #[must_use]
     pub const fn confirmed_since(&self) -> Option<Moment> {
         self.confirmed_since
     }
 
     /// Whether what is held was confirmed on the stream that is open now.
-    #[must_use]
     pub const fn confirmed(&self) -> bool {
         self.confirmed
     }
 
     /// Whether what is held is confirmed, or was until a stream was lost no longer than `grace` ago. Streams that open and say
     /// nothing prolong nothing.
-    #[must_use]
     pub fn confirmed_within(&self, grace: Duration, now: Moment) -> bool {
         self.confirmed || self.confirmed_until.is_some_and(|until| now.since(until) <= grace)
     }
 
     /// How long there has been no contact.
-    #[must_use]
     pub fn silent(&self, now: Moment) -> Duration {
         if self.order_received {
             Duration::ZERO

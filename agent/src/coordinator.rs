@@ -1,7 +1,4 @@
 //! The coordinator, by the agent's settings: where it is, and how both show each other who they are.
-//!
-//! Owns: the flags for it, and refusing what would be unsafe: TLS without an authority, secrets without TLS, plain text
-//! across a network. Must not: touch the network or the disk.
 
 use crate::credentials::{Credentials, Files, Proof};
 use crate::network::Network;
@@ -163,7 +160,6 @@ impl Coordinator {
     }
 
     /// One in this process, which listens at HOST:PORT.
-    #[must_use]
     pub fn held(dial: String, credentials: Credentials) -> Self {
         Self {
             address: format!("https://{dial}"),

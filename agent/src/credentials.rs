@@ -15,10 +15,8 @@ use tokio::time::timeout;
 use trust::files::{self, FileError};
 use trust::{ConfigError, client_config};
 
-/// The disk has this long.
 const READ_WITHIN: Duration = Duration::from_secs(5);
 
-/// Where the credentials are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Files {
     /// PEM of the authorities that may have signed the coordinator's certificate.
@@ -33,15 +31,9 @@ pub enum Proof {
     /// By the token of its Pod's ServiceAccount, in this file.
     Token(PathBuf),
     /// By the certificate that `skein enroll` made for its node.
-    Certificate {
-        /// PEM of the certificate.
-        certificate: PathBuf,
-        /// PEM of its key.
-        key: PathBuf,
-    },
+    Certificate { certificate: PathBuf, key: PathBuf },
 }
 
-/// Credentials for one connection.
 #[derive(Clone)]
 pub struct Credentials {
     /// TLS as it is to be spoken.
@@ -64,19 +56,12 @@ pub enum CredentialError {
     File(#[from] FileError),
     /// The token's file has none.
     #[error("{}: {why}; it must hold the token of the Pod's ServiceAccount", .path.display())]
-    Token {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        why: BadToken,
-    },
+    Token { path: PathBuf, why: BadToken },
     /// The disk does not answer.
     #[error("the disk does not answer")]
     Silent,
-    /// A fault of ours.
     #[error(transparent)]
     Tls(#[from] ConfigError),
-    /// A fault of ours.
     #[error("reading credentials has died, which is a fault of the agent")]
     Fault,
 }

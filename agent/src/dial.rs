@@ -1,6 +1,4 @@
 //! Opening one connection to the coordinator: TCP, then TLS where it is asked for.
-//!
-//! Owns: deadlines of each step, and why it failed in words for the log. Must not: try again; the uplink does.
 
 use crate::coordinator::{Coordinator, Security};
 use crate::credentials::{CredentialError, Credentials, Reader};
@@ -22,19 +20,14 @@ const PONG_WITHIN: Duration = Duration::from_secs(5);
 /// How the coordinator is named inside the connection; where it is says its address.
 const NAME: &str = "http://skein-coordinator";
 
-/// Why there is no connection.
 #[derive(Debug, thiserror::Error)]
 pub enum CannotDial {
-    /// There is nothing to show.
     #[error("no credentials: {0}")]
     Credentials(#[from] CredentialError),
-    /// Nothing answers.
     #[error("no answer to the connection")]
     Silent,
-    /// The network says no.
     #[error("{}", root_cause(.0))]
     Refused(io::Error),
-    /// TLS failed.
     #[error("{}", about_tls(.0))]
     Tls(io::Error),
     /// The other end answers TCP, but not TLS.
@@ -106,7 +99,6 @@ fn about_tls(error: &io::Error) -> String {
 }
 
 /// The coordinator ended the handshake, or the connection right after it.
-#[must_use]
 pub fn refused(why: &str) -> String {
     format!("the coordinator refuses what this agent shows ({why}); make a new certificate with `skein enroll`")
 }

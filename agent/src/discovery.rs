@@ -1,8 +1,5 @@
 //! Which of the senders on the wire is our autopilot (MAVLink guide, services/mavlink_id_assignment).
 //!
-//! Owns: [`Discovery`], which latches the one autopilot that it can fly and stays with it. Must not: forget it, answer
-//! others, or guess from component ids.
-//!
 //! Radios can carry two vehicles on one wire, and which speaks first after a restart is chance. So an autopilot is
 //! latched only when no other was heard for a while; and while a Drone is held, only the one that has served it (invariant
 //! 3: a Drone never moves to another vehicle).
@@ -32,7 +29,6 @@ pub struct Discovery {
 pub enum Sighted {
     /// Our autopilot, received for the first time.
     Found(Identity),
-    /// Our autopilot.
     Ours,
     /// Another autopilot on the same wire, or one that cannot be flown; reported once for each. The text says what.
     Stranger(String),
@@ -50,7 +46,6 @@ const MAX_REMEMBERED: usize = 32;
 
 impl Discovery {
     /// Latches none but `only`, if that is known.
-    #[must_use]
     pub fn staying_with(only: Option<Address>) -> Self {
         Self {
             only,
@@ -59,19 +54,16 @@ impl Discovery {
     }
 
     /// Our autopilot, once found.
-    #[must_use]
     pub const fn latched(&self) -> Option<&Identity> {
         self.latched.as_ref()
     }
 
     /// Whether autopilots are received of which none is latched yet.
-    #[must_use]
     pub fn has_candidates(&self) -> bool {
         self.latched.is_none() && !self.candidates.is_empty()
     }
 
     /// Whether a frame comes from our autopilot.
-    #[must_use]
     pub fn is_ours(&self, header: MavHeader) -> bool {
         self.latched
             .as_ref()

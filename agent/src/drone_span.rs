@@ -1,6 +1,4 @@
 //! The span of the Drone that an agent serves: each line of work for it carries its name.
-//!
-//! Owns: [`DroneSpan`]; a span is made when another Drone is served, not for each event. Must not: log.
 
 use model::assignment::Assignment;
 use model::ids::DroneUid;
@@ -29,7 +27,6 @@ impl DroneSpan {
 }
 
 /// A span for `assignment`. Of the highest level, so that lines have it whatever `RUST_LOG` leaves out.
-#[must_use]
 pub fn span_of(assignment: &Assignment) -> Span {
     let (name, uid) = (&assignment.name, &assignment.uid);
     error_span!("drone", namespace = name.namespace, drone = name.name, %uid)

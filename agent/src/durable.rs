@@ -1,7 +1,4 @@
 //! Files that are on the disk, whole, when the write returns.
-//!
-//! Owns: [`replace_file`]. Must not: decide what is written or when, or remove what a failed write leaves; the next one
-//! writes over it.
 
 use std::fs::{self, File};
 use std::io::{self, Write};

@@ -1,6 +1,4 @@
 //! The lines of the flight log about each flight: with which rules the vehicle took off, and that it landed.
-//!
-//! Owns: what they say ([`took_off`], [`LANDED`]), and their frames ([`chunks`]). Must not: send them to the autopilot.
 
 use link::dialect::{MavMessage, MavSeverity, STATUSTEXT_DATA};
 use model::ids::DroneName;
@@ -12,11 +10,9 @@ const CHUNK: usize = 50;
 /// More chunks are not joined by readers.
 const CHUNKS: usize = 7;
 
-/// At a landing.
 pub const LANDED: &str = "Skein: landed";
 
 /// At a takeoff; `observed`: the vehicle was observed on the ground before. What is on a vehicle in the air says nothing of its takeoff.
-#[must_use]
 pub fn took_off(observed: bool, rules: &RulesReport, of: Option<&Identity>, drone: Option<&DroneName>) -> String {
     let rules = if observed {
         format!("took off with {}", rules.words())

@@ -65,7 +65,6 @@ struct Running {
 
 /// Logs all that `link` receives and writes from now on, as `config` says, where logs that are `sent` make room first. Needs a tokio
 /// runtime.
-#[must_use]
 pub fn start(config: Config, node: NodeName, link: &LinkHandle, sent: Sent) -> FlightLog {
     let Some(path) = config.folder.clone() else {
         return FlightLog {
@@ -80,8 +79,6 @@ pub fn start(config: Config, node: NodeName, link: &LinkHandle, sent: Sent) -> F
     start_on(store, &config, node, link, sent)
 }
 
-/// The same on any store.
-#[must_use]
 pub fn start_on(store: impl LogStore, config: &Config, node: NodeName, link: &LinkHandle, sent: Sent) -> FlightLog {
     let counters = Arc::new(Counters::default());
     let ends_after_flight = sent.is_kept();
@@ -111,8 +108,6 @@ pub fn start_on(store: impl LogStore, config: &Config, node: NodeName, link: &Li
 }
 
 impl FlightLog {
-    /// The counters now.
-    #[must_use]
     pub fn counters(&self) -> Snapshot {
         self.counters.snapshot()
     }

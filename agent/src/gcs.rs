@@ -70,15 +70,12 @@ type Opened = Arc<Mutex<Vec<(Place, SocketAddr)>>>;
 /// Those whom the coordinator announces, and the coordinator.
 #[derive(Debug)]
 pub struct FromCoordinator {
-    /// The calls.
     pub calls: mpsc::Receiver<GuestCall>,
-    /// Where they are answered.
     pub coordinator: Coordinator,
 }
 
 /// Lets guests in as `config` says, and `remote` ones. Needs a tokio runtime. A place that cannot be opened is tried again and again:
 /// flying does not wait for it.
-#[must_use]
 pub fn start(config: Config, link: LinkHandle, remote: Option<FromCoordinator>) -> Gcs {
     let mut gcs = Gcs {
         tasks: JoinSet::new(),
@@ -147,19 +144,15 @@ fn open_hub(
 }
 
 impl Gcs {
-    /// The counters now.
-    #[must_use]
     pub fn counters(&self) -> Snapshot {
         self.counters.snapshot()
     }
 
     /// The places that are open, and our own address at each.
-    #[must_use]
     pub fn addresses(&self) -> Vec<(Place, SocketAddr)> {
         self.opened.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Parts with all guests.
     pub async fn close(mut self) {
         self.tasks.shutdown().await;
     }
@@ -213,7 +206,6 @@ async fn meet(place: &Place, admission: &GuestAdmission, opened: &Opened) -> io:
 }
 
 /// A local address with which `there` can be reached, and no more than that if it is on this computer.
-#[must_use]
 pub fn any_like(there: IpAddr) -> SocketAddr {
     let ip: IpAddr = match there {
         IpAddr::V4(ip) if ip.is_loopback() => Ipv4Addr::LOCALHOST.into(),

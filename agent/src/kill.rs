@@ -28,9 +28,7 @@ const ONCE: Patience = Patience {
 /// The command that stops the motors, to be written now or not at all.
 #[derive(Debug)]
 pub struct Shot {
-    /// Number of the order.
     pub nonce: u64,
-    /// Our system and component id.
     pub from: Address,
     /// The command: one COMMAND_LONG (76).
     pub message: MavMessage,
@@ -48,13 +46,11 @@ pub struct Kills {
 
 impl Kills {
     /// Orders that came before.
-    #[must_use]
     pub const fn used(&self) -> &UsedNonces {
         &self.used
     }
 
     /// What came of the last order; `None` while the autopilot may still answer.
-    #[must_use]
     pub const fn answer(&self) -> Option<&KillAnswer> {
         self.answer.as_ref()
     }
@@ -110,7 +106,6 @@ impl Kills {
         self.progress(progress);
     }
 
-    /// Time has passed.
     pub fn at(&mut self, now: Moment) {
         let progress = self.under_way.as_mut().map(|o| o.at(now));
         self.progress(progress);

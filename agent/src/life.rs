@@ -1,7 +1,4 @@
 //! One agent from its start to its end, in whatever process it lives.
-//!
-//! Owns: wiring the parts, and taking them apart in order. Several agents may live in one process, each with a state
-//! directory of its own. Must not: catch signals, end the process, decide anything about flight.
 
 use crate::clock::Clock;
 use crate::config::Config;
@@ -39,13 +36,11 @@ const GUEST_CALLS: usize = 8;
 /// Where the time stamp of signing is kept, in the state directory.
 const STAMP_FILE: &str = "signing-stamp";
 
-/// Why an agent cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum CannotStart {
     /// Its state directory cannot be used.
     #[error(transparent)]
     State(#[from] StoreError),
-    /// It cannot sign.
     #[error(transparent)]
     Signing(#[from] SigningError),
 }
@@ -81,7 +76,6 @@ impl Agent {
     }
 
     /// An agent that writes its part of traces there.
-    #[must_use]
     pub fn tracing(self, traces: Traces) -> Self {
         Self { traces, ..self }
     }

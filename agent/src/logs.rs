@@ -29,7 +29,6 @@ use proto::v1::log_question::What as Question;
 use tokio::sync::{mpsc, oneshot};
 use tracing::{Instrument, error};
 
-/// Most logs that are listed.
 const LISTED: usize = 100;
 
 /// Where questions about logs are asked; the default one answers none. It ends with its last copy.
@@ -45,7 +44,6 @@ struct Asked {
 impl LogDesk {
     /// Answers from the logs of `node` where `config` says, of which some are `sent`, and from those of its autopilot, which come by
     /// `wanted`. Needs a tokio runtime.
-    #[must_use]
     pub fn open(config: &flight_log::Config, node: NodeName, wanted: Wanted, sent: Sent) -> Self {
         let (desk, questions) = mpsc::channel(1);
         tokio::spawn(serve(Library::of(config, node, wanted, sent), questions).in_current_span());
@@ -53,7 +51,6 @@ impl LogDesk {
     }
 
     /// Asks; `None` when the desk is busy; ask again later.
-    #[must_use]
     pub fn ask(&self, question: v1::LogQuestion) -> Option<oneshot::Receiver<v1::LogAnswer>> {
         let (answer, pending) = oneshot::channel();
         self.0.as_ref()?.try_send(Asked { question, answer }).ok()?;

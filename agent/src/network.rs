@@ -1,6 +1,4 @@
 //! The network by which a coordinator is reached: TCP, unless a simulated one takes its place.
-//!
-//! Owns: opening a byte stream to HOST:PORT. Must not: secure it, limit its time, or try again; [`crate::dial`] does.
 
 use proto::channel::Connection;
 use std::fmt;
@@ -32,7 +30,6 @@ impl Network {
 }
 
 impl Default for Network {
-    /// TCP of this machine.
     fn default() -> Self {
         Self::by(|address| Box::pin(tcp(address)))
     }

@@ -43,7 +43,6 @@ const LANDED_GAP_AT_MOST: Duration = Duration::from_secs(10);
 /// An autopilot has run its arming checks by itself this long after a change of mode. ArduPilot does so once a second.
 const CHECKS_RUN_WITHIN: Duration = Duration::from_secs(3);
 
-/// Turns messages into facts.
 #[derive(Clone, Debug, Default)]
 pub struct Normalizer {
     texts: text::TextJoiner,
@@ -60,7 +59,6 @@ pub struct Normalizer {
 /// Of which mode the arming checks are that SYS_STATUS reports: it reports those that ran last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Checks {
-    /// Of the present one.
     #[default]
     Present,
     /// Perhaps of the one before, which was left at that moment.
@@ -74,13 +72,11 @@ enum Checks {
 pub struct Effects {
     /// The autopilot has rebooted: all that was known was forgotten before this message was taken.
     pub rebooted: bool,
-    /// Texts for the log.
     pub texts: Vec<String>,
 }
 
 impl Normalizer {
     /// Normalizer of a vehicle whose motors these batteries drive.
-    #[must_use]
     pub fn of(motors: MotorBatteries) -> Self {
         Self {
             batteries: batteries::Batteries::of(motors),
@@ -89,14 +85,12 @@ impl Normalizer {
     }
 
     /// Takes `home` for the place from which the vehicle took off, as an agent before observed.
-    #[must_use]
     pub fn flying_from(mut self, home: Option<Waypoint>) -> Self {
         self.home_in_flight = home.map_or_else(HomeInFlight::default, HomeInFlight::of);
         self
     }
 
     /// Home as it was before the flight.
-    #[must_use]
     pub fn home_before_flight(&self) -> Option<Waypoint> {
         self.home_in_flight.before()
     }
@@ -357,7 +351,6 @@ fn firmware(m: &AUTOPILOT_VERSION_DATA) -> String {
 }
 
 /// The name of an autopilot, for people.
-#[must_use]
 pub const fn name(autopilot: Autopilot) -> &'static str {
     match autopilot {
         Autopilot::ArduPilot => "ArduPilot",

@@ -1,6 +1,4 @@
 //! What the pilot hands to the shell to be written.
-//!
-//! Owns: [`Outgoing`], how writing went ([`Written`]), and our own heartbeat. Must not: write.
 
 use crate::recipe::could_arm;
 use crate::streams::Request;
@@ -14,9 +12,7 @@ use std::time::Duration;
 /// What a command on its way is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// A step of the vehicle.
     Step(StepKind),
-    /// A message that we need.
     Stream(Request),
     /// Where the autopilot's descriptions of its events are.
     Descriptions,
@@ -24,14 +20,11 @@ pub enum Purpose {
     Reboot,
 }
 
-/// A message to write now.
 #[derive(Debug)]
 pub struct Outgoing {
     /// The address that we send from.
     pub from: Address,
-    /// The message.
     pub message: MavMessage,
-    /// How long writing may take.
     pub within: Duration,
     /// For an arm command: to be spent at the moment of writing.
     pub permit: Option<ArmPermit>,
@@ -45,7 +38,6 @@ pub struct Outgoing {
 /// Why a message is not written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotAllowed {
-    /// The arm permit has expired.
     #[error(transparent)]
     Expired(#[from] ArmExpired),
     /// It could arm the vehicle, and no permit came with it.
@@ -74,14 +66,11 @@ impl Outgoing {
     }
 }
 
-/// How writing went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Written {
-    /// It was written.
     Yes,
     /// Not a byte was written.
     No,
-    /// Perhaps some of it was.
     Unsure,
 }
 
@@ -89,13 +78,11 @@ pub enum Written {
 pub const GROUND_STATION_COMPONENT: ComponentId = ComponentId(190);
 
 /// Our HEARTBEAT (0): an onboard computer of the vehicle, never a ground station; that would hide the loss of a real one.
-#[must_use]
 pub fn our_heartbeat() -> MavMessage {
     heartbeat(MavType::MAV_TYPE_ONBOARD_CONTROLLER)
 }
 
 /// The HEARTBEAT (0) of a ground station, which the coordinator is while it is in contact.
-#[must_use]
 pub fn ground_station_heartbeat() -> MavMessage {
     heartbeat(MavType::MAV_TYPE_GCS)
 }

@@ -81,7 +81,6 @@ const WRITE_ARM_WITHIN: Duration = Duration::from_millis(200);
 /// Longest reason of a link that is down: it goes into conditions, and names every port that was tried.
 const LINK_FAULT_CHARS: usize = 600;
 
-/// The agent's mind.
 #[derive(Debug)]
 pub struct Pilot {
     node: NodeName,
@@ -152,7 +151,6 @@ pub struct Pilot {
 
 impl Pilot {
     /// A pilot that remembers `state` and has received nothing yet.
-    #[must_use]
     pub fn new(node: NodeName, state: State, now: Moment) -> Self {
         let only = state.fence.held.as_ref().and(state.vehicle);
         let memory = Memory::default().having_come(state.progress);
@@ -224,28 +222,24 @@ impl Pilot {
     /// contact or was within [`contact::grace`]: the autopilot's own failsafe for the loss of its ground station then acts when the
     /// coordinator or the agent is gone (a deadman), and not for a fail-over. It is made in the pilot's own step, so that it
     /// stops when the pilot does.
-    #[must_use]
     pub const fn as_ground_station(mut self, system: Option<SystemId>) -> Self {
         self.ground_station = system;
         self
     }
 
     /// A pilot whose vehicle rests on the ground for as long as this before it is armed.
-    #[must_use]
     pub const fn resting(mut self, rest: Rest) -> Self {
         self.rest = rest;
         self
     }
 
     /// A pilot whose vehicle's motors are driven by these batteries.
-    #[must_use]
     pub fn driven_by(mut self, batteries: MotorBatteries) -> Self {
         self.normalizer = Normalizer::of(batteries).flying_from(self.state.home_before);
         self
     }
 
     /// What must be on the disk before anything more is done.
-    #[must_use]
     pub const fn state(&self) -> &State {
         &self.state
     }
@@ -376,7 +370,6 @@ impl Pilot {
         self.contact.opened(now);
     }
 
-    /// The coordinator's stream is gone.
     pub const fn uplink_closed(&mut self, now: Moment) {
         self.contact.closed(now);
     }
@@ -458,7 +451,6 @@ impl Pilot {
     }
 
     /// Whether an ending agent may go: its vehicle is certainly on the ground, or was never its to land.
-    #[must_use]
     pub fn may_exit(&self, now: Moment) -> bool {
         let truth = self.vehicle.truth(now);
         let under_way = self.memory.arm_under_way(now);
@@ -718,8 +710,6 @@ impl Pilot {
         }
     }
 
-    /// As whom it speaks.
-    #[must_use]
     pub fn from(&self) -> Address {
         let system = self.discovery.latched().map_or(SYSTEM_AT_FIRST, |id| id.system);
         Address {

@@ -61,12 +61,10 @@ impl PartialEq for Plan {
 /// What is kept on the disk.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Remembered {
-    /// The plan held.
     pub held: Option<Plan>,
     /// The Drone whose flight all of the following is; another may be given the same plan. Agents of older versions did not keep it.
     #[serde(default)]
     pub drone: Option<DroneUid>,
-    /// What of it was reached.
     #[serde(default)]
     pub reached: Reached,
     /// From which item on it was uploaded last, if it was.
@@ -99,7 +97,6 @@ const fn yes() -> bool {
 /// What is known of the vehicle.
 #[derive(Clone, Copy, Debug)]
 pub struct Situation<'a> {
-    /// Our autopilot.
     pub to: &'a Identity,
     /// The plan that it is to fly, if it is to fly at all.
     pub named: Option<&'a PlanDigest>,
@@ -116,7 +113,6 @@ struct Current {
     at: Moment,
 }
 
-/// What was read back.
 #[derive(Clone, Copy, Debug)]
 struct ReadBack {
     equal: bool,
@@ -176,7 +172,6 @@ pub struct Keeper {
 
 impl Keeper {
     /// One that remembers this from an earlier life, in which `held` was the assignment; nothing is ready until it was read back.
-    #[must_use]
     pub fn new(mut memory: Remembered, held: Option<&Assignment>) -> Self {
         if memory.drone.is_none() {
             let its = held.filter(|held| memory.held.as_ref().map(|plan| &plan.0.digest) == held.plan.as_ref());
@@ -197,7 +192,6 @@ impl Keeper {
     }
 
     /// What is to be on the disk.
-    #[must_use]
     pub const fn memory(&self) -> &Remembered {
         &self.memory
     }
@@ -265,19 +259,16 @@ impl Keeper {
     }
 
     /// Whether a mission is being transferred: PX4 takes part in one transfer at a time.
-    #[must_use]
     pub const fn is_transferring(&self) -> bool {
         self.transfer.is_some()
     }
 
     /// Whether the vehicle has landed by the last item of this plan, as far as was observed.
-    #[must_use]
     pub fn has_landed(&self, named: Option<&PlanDigest>) -> bool {
         self.holds(named) && self.memory.landed
     }
 
     /// How far the plan is that the assignment names.
-    #[must_use]
     pub fn stage(&self, named: Option<&PlanDigest>) -> PlanStage {
         match named {
             None => PlanStage::None,
@@ -292,7 +283,6 @@ impl Keeper {
     }
 
     /// Whether the vehicle is on a plan of ours.
-    #[must_use]
     pub const fn ours(&self) -> OurPlan {
         match (self.memory.flown, self.paused_by_other) {
             (true, true) => OurPlan::StoppedByOther,
@@ -302,7 +292,6 @@ impl Keeper {
     }
 
     /// The way down that it takes by the plan's last item.
-    #[must_use]
     pub fn descent(&self) -> Option<Descent> {
         self.following.descent().filter(|_| self.memory.flown)
     }
@@ -353,14 +342,12 @@ impl Keeper {
     }
 
     /// Why the plan that is named keeps the vehicle on the ground: the words of a refusal, or `None` while it is being prepared.
-    #[must_use]
     pub fn refusal(&self) -> Option<&str> {
         let ours = self.fault.as_deref().or(self.moved_home.as_deref());
         ours.or(self.refusal.as_deref())
     }
 
     /// What is reported of the plan that is held.
-    #[must_use]
     pub fn report(&self, named: Option<&PlanDigest>) -> PlanReport {
         let held = self.memory.held.as_ref().map(|plan| plan.0.digest.clone());
         let flying = self.memory.flown && self.on_it && !self.memory.ended;
@@ -396,7 +383,6 @@ fn fault(plan: &FlightPlan) -> Option<String> {
 }
 
 /// Whether a mission may be written to a vehicle that does this in this mode of ours.
-#[must_use]
 pub fn may_write(truth: FlightTruth, mode: Option<Mode>, arm_under_way: bool) -> bool {
     match truth {
         FlightTruth::Disarmed => !arm_under_way,

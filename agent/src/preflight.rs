@@ -25,7 +25,6 @@ use model::vehicle::{Autopilot, HardwareUid, Identity};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Between two requests.
 const PACE: Duration = Duration::from_millis(100);
 /// Before a parameter that did not come is asked for again.
 const AGAIN: Backoff = Backoff {
@@ -71,7 +70,6 @@ impl Reading {
 /// Reads the parameters of one autopilot. Make a new one when the autopilot has rebooted.
 #[derive(Clone, Debug, Default)]
 pub struct Reader {
-    /// By name.
     readings: BTreeMap<&'static str, Reading>,
     ours: Ours,
     /// The hardware of the autopilot that was read.
@@ -220,13 +218,11 @@ impl Reader {
     }
 
     /// What is known of the autopilot's failsafes and its return.
-    #[must_use]
     pub const fn findings(&self) -> &Findings {
         &self.findings
     }
 
     /// The altitude to which `autopilot` climbs to return; `None` where it is not known, and may be any.
-    #[must_use]
     pub fn return_altitude(&self, autopilot: Autopilot) -> Option<AltitudeAboveHome> {
         let is_zero = |meaning| match self.known(autopilot, meaning) {
             Known::Stored(stored) => stored.number == 0.0,
@@ -239,7 +235,6 @@ impl Reader {
     }
 
     /// Since when that has been known.
-    #[must_use]
     pub const fn known_since(&self) -> Moment {
         self.known_since
     }

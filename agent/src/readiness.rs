@@ -1,7 +1,4 @@
 //! Readiness for the node's kubelet: a file that is fresh while the agent's loop runs and receives from its autopilot.
-//!
-//! Owns: keeping the file fresh ([`keep`]) and checking it from a probe ([`check`]). Must not: touch the loop that
-//! flies; the file is written by a task of its own, and a disk that hangs only makes the agent appear not ready.
 
 use crate::uplink::Outward;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,5 @@
 //! What each step is on the wire, for each autopilot.
 //!
-//! Owns: [`Command`], a command whose parameters are fixed and whose form (COMMAND_LONG or COMMAND_INT with a frame)
-//! is not, and the recipes. Must not: decide when, or contain a command that disarms; there is none in the agent.
-//!
 //! The recipes are those that both stacks were observed to accept, old and new: unused parameters are NaN for PX4 (junk is
 //! refused by newer versions) and 0 for ArduPilot; PX4's takeoff altitude is above sea level, ArduPilot's above home. Places of a route are
 //! above sea level for both, as they are claimed: a ground station may change ArduPilot's home in flight.
@@ -28,14 +25,11 @@ pub enum Place {
     Zero,
     /// Marked as not used: NaN, or the greatest integer.
     NotUsed,
-    /// There.
     At(Wgs84),
 }
 
-/// A command to the autopilot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Command {
-    /// Which.
     pub command: MavCmd,
     /// Parameters 1 to 4.
     pub params: [f32; 4],
@@ -43,13 +37,11 @@ pub struct Command {
     pub place: Place,
     /// Parameter 7.
     pub z: f32,
-    /// How it is sent.
     pub form: Form,
 }
 
 impl Command {
     /// A COMMAND_LONG that needs no place.
-    #[must_use]
     pub const fn long(command: MavCmd, params: [f32; 4]) -> Self {
         Self {
             command,
@@ -61,7 +53,6 @@ impl Command {
     }
 
     /// The message, for its `confirmation`th repetition.
-    #[must_use]
     pub fn message(&self, to: &Identity, confirmation: u8) -> MavMessage {
         let (target_system, target_component) = (to.system.0, to.component.0);
         let [param1, param2, param3, param4] = self.params;
@@ -112,13 +103,11 @@ impl Command {
     }
 
     /// The same command in the form that the autopilot asks for by its result (MAV_RESULT 7, 8, 9).
-    #[must_use]
     pub fn in_form(&self, form: Form) -> Self {
         Self { form, ..self.clone() }
     }
 
     /// The other global frame, for an autopilot that does not know the one used.
-    #[must_use]
     #[allow(deprecated, reason = "old firmware may know only the ..._INT frames")]
     pub const fn other_frame(&self) -> Option<Form> {
         match self.form {
@@ -131,7 +120,6 @@ impl Command {
     }
 
     /// The frame in which the altitudes of most commands are meant, and of each in the long form, which names none.
-    #[must_use]
     pub const fn own_frame(autopilot: Autopilot) -> MavFrame {
         match autopilot {
             Autopilot::ArduPilot => MavFrame::MAV_FRAME_GLOBAL_RELATIVE_ALT,
@@ -143,7 +131,6 @@ impl Command {
 /// Why a step cannot be put into a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoRecipe {
-    /// Nothing is to be sent.
     #[error("there is nothing to send")]
     NothingToSend,
     /// PX4 takes altitudes above sea level only, and home is not known.
@@ -272,7 +259,6 @@ fn half_turns(heading: Heading) -> f64 {
 
 /// Whether an autopilot may arm because of this message: MAV_CMD_COMPONENT_ARM_DISARM (400) that arms, MAV_CMD_MISSION_START
 /// (300), on which PX4 arms, and a change of mode with MAV_MODE_FLAG_SAFETY_ARMED (128) set.
-#[must_use]
 pub fn could_arm(message: &MavMessage) -> bool {
     let (command, param1) = match message {
         MavMessage::COMMAND_LONG(m) => (m.command, m.param1),

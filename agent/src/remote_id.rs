@@ -38,7 +38,6 @@ const NO_HEIGHT_M: f32 = -1000.0;
 /// What is kept on the disk.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Remembered {
-    /// The Operator held.
     pub held: Option<Operator>,
     /// The coordinator has taken it away; it is sent until the vehicle is on the ground and disarmed.
     #[serde(default)]
@@ -52,7 +51,6 @@ pub struct Situation {
     pub to: Option<Address>,
     /// Its home, if known.
     pub home: Option<Wgs84>,
-    /// What the vehicle does.
     pub truth: FlightTruth,
     /// For how long there was no coordinator.
     pub silent: Duration,
@@ -84,7 +82,6 @@ struct ArmStatus(Result<(), String>);
 
 impl RemoteId {
     /// One that remembers this from an earlier life.
-    #[must_use]
     pub fn new(memory: Remembered) -> Self {
         Self {
             memory,
@@ -93,7 +90,6 @@ impl RemoteId {
     }
 
     /// What is to be on the disk.
-    #[must_use]
     pub const fn memory(&self) -> &Remembered {
         &self.memory
     }
@@ -176,8 +172,6 @@ impl RemoteId {
         }
     }
 
-    /// What is reported of it.
-    #[must_use]
     pub fn report(&self, situation: &Situation, now: Moment) -> RemoteIdReport {
         let fresh = |at: Moment| now.since(at) <= TRANSMITTER_COUNTS_FOR;
         RemoteIdReport {

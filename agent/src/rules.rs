@@ -37,7 +37,6 @@ use tracing::{info, warn};
 
 /// PX4's number of all its parameters.
 const HASH: &str = "_HASH_CHECK";
-/// Between two questions for it.
 const HASH_EVERY: Duration = Duration::from_secs(300);
 /// From one check of what is in force on ArduPilot to the next.
 const CHECK_AGAIN: Backoff = Backoff {
@@ -61,7 +60,6 @@ const MOST_OTHERS: usize = 8;
 /// What is kept on the disk.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Remembered {
-    /// The rules held.
     pub held: Option<Rules>,
     /// Of the airframe that all below is about, if it has one.
     #[serde(default)]
@@ -115,10 +113,8 @@ impl Remembered {
     }
 }
 
-/// A message to send.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Send {
-    /// The message.
     pub message: MavMessage,
     /// It changes something: what is remembered must be on the disk first.
     pub once_remembered: bool,
@@ -143,7 +139,6 @@ impl Send {
 /// What is known of the vehicle.
 #[derive(Clone, Copy, Debug)]
 pub struct Situation<'a> {
-    /// Our autopilot.
     pub to: &'a Identity,
     /// Its home, if known.
     pub home: Option<Wgs84>,
@@ -180,7 +175,6 @@ pub struct Board {
 
 impl Board {
     /// One that remembers this from an earlier life; nothing is in force until it was read back.
-    #[must_use]
     pub fn new(memory: Remembered) -> Self {
         let mut board = Self {
             memory,
@@ -192,13 +186,11 @@ impl Board {
     }
 
     /// Whether there is nothing to do or to watch.
-    #[must_use]
     pub fn is_idle(&self) -> bool {
         self.memory.is_idle()
     }
 
     /// What is to be on the disk.
-    #[must_use]
     pub const fn memory(&self) -> &Remembered {
         &self.memory
     }
@@ -239,7 +231,6 @@ impl Board {
         }
     }
 
-    /// The autopilot has rebooted.
     pub fn rebooted(&mut self) {
         self.memory.before.waits_for_reboot.clear();
         self.boot_ms = None;
@@ -441,7 +432,6 @@ impl Board {
 
     /// Whether the autopilot is to be rebooted now: a rule asks for it, all else is done, and the vehicle is on the ground. The caller
     /// sees to it that it is idle.
-    #[must_use]
     pub fn wants_reboot(&self, now: Moment) -> bool {
         self.may_write
             && !self.unread
@@ -451,26 +441,22 @@ impl Board {
             && self.rebooted_at.is_none_or(|at| now.since(at) >= REBOOT_AGAIN_AFTER)
     }
 
-    /// It is being rebooted.
     pub const fn reboot_ordered(&mut self, now: Moment) {
         self.rebooted_at = Some(now);
     }
 
     /// Whether a fence is being transferred: PX4 takes part in one transfer at a time.
-    #[must_use]
     pub const fn is_transferring(&self) -> bool {
         self.fence.is_transferring()
     }
 
     /// Whether fence or parameters are being changed just now, or the autopilot is being rebooted: the vehicle is not armed meanwhile.
-    #[must_use]
     pub fn is_changing(&self, now: Moment) -> bool {
         let lately = |at: Option<Moment>, span| at.is_some_and(|at| now.since(at) < span);
         lately(self.wrote_at, WRITE_SETTLES) || lately(self.rebooted_at, REBOOT_TAKES)
     }
 
     /// What is reported of the rules that are held.
-    #[must_use]
     pub fn report(&self) -> RulesReport {
         let held = self.memory.held.as_ref();
         let fence = match &self.goal {

@@ -1,7 +1,4 @@
 //! The program: reads its configuration, runs one agent, waits for signals, and ends with a code.
-//!
-//! Owns: start-up, signals and exit codes: 0 ended in order, 1 the vehicle was not observed on the ground in time, 2 cannot start.
-//! Must not: decide anything about flight.
 
 use crate::config::{Flags, LogFormat};
 use crate::life::Agent;
@@ -27,7 +24,6 @@ const LAST_LINES: Duration = Duration::from_secs(1);
 const MOST_SPANS: usize = 512;
 
 /// The program.
-#[must_use]
 pub fn main() -> ExitCode {
     let flags = match Flags::try_parse() {
         Ok(flags) => flags,

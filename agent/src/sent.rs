@@ -1,6 +1,4 @@
 //! Which logs are in the object store: what the uploader knows, for those who list logs and those who make room for new ones.
-//!
-//! Owns: [`Sent`], which all of them hold. Must not: touch a disk; [`crate::upload`] keeps it there.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,13 +17,11 @@ struct Inner {
 
 impl Sent {
     /// Of an agent that uploads its logs; none is there yet.
-    #[must_use]
     pub fn none_yet() -> Self {
         Self(Some(Arc::default()))
     }
 
     /// Whether logs are uploaded at all.
-    #[must_use]
     pub const fn is_kept(&self) -> bool {
         self.0.is_some()
     }
@@ -42,13 +38,11 @@ impl Sent {
     }
 
     /// The key of a log that is there.
-    #[must_use]
     pub fn key(&self, name: &str) -> Option<String> {
         Self::keys(self.0.as_deref()?).get(name).cloned()
     }
 
     /// Whether a log that is about to be removed should have been uploaded before; it is counted then.
-    #[must_use]
     pub fn is_lost_with(&self, name: &str) -> bool {
         let Some(inner) = &self.0 else { return false };
         let lost = !Self::keys(inner).contains_key(name);
@@ -59,7 +53,6 @@ impl Sent {
     }
 
     /// How many logs were removed before they were uploaded.
-    #[must_use]
     pub fn removed_before(&self) -> u64 {
         self.0
             .as_ref()

@@ -1,8 +1,5 @@
 //! Two vehicles that speak with one system id on one line: radios of one network id, or vehicles whose ids were never set.
 //!
-//! Owns: [`SharedId`], which notices them by what one vehicle cannot report: a clock that goes back and forth, places or kinds that
-//! alternate, two numbers of hardware at a time. Must not: decide what follows ([`fleet::safety::may_arm`] does).
-//!
 //! A reboot, an exchange of the vehicle, a jump of its position or a late frame change a value once. Only where what was left comes back,
 //! and again, two senders are heard. A clock that only grows is one vehicle's, however long frames were held up.
 
@@ -37,7 +34,6 @@ const SPEED_M_S: f64 = 30.0;
 pub enum Evidence {
     /// Their autopilots run since different moments.
     Clocks,
-    /// They are at two places.
     Places,
     /// Their autopilots or airframes are of two kinds.
     Kinds,
@@ -46,8 +42,6 @@ pub enum Evidence {
 }
 
 impl Evidence {
-    /// For people.
-    #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
             Self::Clocks => "their clocks differ",
@@ -166,7 +160,6 @@ impl SharedId {
     }
 
     /// By what two vehicles were noticed last, and when.
-    #[must_use]
     pub const fn noticed(&self) -> Option<(Evidence, Moment)> {
         self.noticed
     }

@@ -1,7 +1,4 @@
 //! The loop around the [`Pilot`]: it waits, writes to the wire and to the disk, and publishes reports.
-//!
-//! Owns: the order of things: what is remembered is on the disk before it is acted on, and an arm permit is spent at the
-//! moment of writing. Must not: decide, or send anything that the pilot did not ask for.
 
 use crate::calendar::Calendar;
 use crate::clock::Clock;
@@ -43,11 +40,8 @@ const EVENTS_AT_MOST: usize = 63;
 /// What the shell is connected to.
 #[derive(Debug)]
 pub struct Wiring {
-    /// Writes to the autopilot.
     pub link: LinkHandle,
-    /// What happens on the link.
     pub events: Events,
-    /// What the coordinator says.
     pub orders: mpsc::Receiver<FromUplink>,
     /// What is sent to the coordinator.
     pub reports: watch::Sender<Outward>,
@@ -59,7 +53,6 @@ pub struct Wiring {
     pub clock: Clock,
     /// How far the upload of logs is; `None` where there is none.
     pub uploads: Option<watch::Receiver<Uploads>>,
-    /// Where traces go.
     pub traces: Traces,
     /// Where work is done that blocks.
     pub blocking: Blocking,
@@ -83,7 +76,6 @@ impl Blocking {
     }
 }
 
-/// How the agent ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// The vehicle is on the ground, or was never ours to land.
@@ -92,7 +84,6 @@ pub enum Ending {
     NotLanded,
 }
 
-/// What wakes the loop.
 #[expect(clippy::large_enum_variant, reason = "there is one at a time")]
 enum Wake {
     Link(LinkEvent),
@@ -274,7 +265,6 @@ impl Shell {
         self.receive_waiting();
     }
 
-    /// Takes the events that wait.
     fn receive_waiting(&mut self) {
         for _ in 0..EVENTS_AT_MOST {
             let Some(event) = self.wiring.events.try_recv() else {

@@ -24,7 +24,6 @@ use std::path::{Path, PathBuf};
 /// Layout of the file; another number is another layout.
 const LAYOUT: u32 = 1;
 
-/// What is remembered.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct State {
     /// The assignment held and the highest term received.
@@ -55,7 +54,6 @@ pub struct State {
     /// The plan that the vehicle flies by itself, and how far it is.
     #[serde(default)]
     pub plan: plan::Remembered,
-    /// Who operates the vehicle.
     #[serde(default)]
     pub remote_id: remote_id::Remembered,
 }
@@ -82,35 +80,19 @@ pub struct Store {
 pub enum StoreError {
     /// It cannot be made, locked or read, or holds no state yet and cannot be written.
     #[error("cannot use state directory {dir}: {why}; check --state-dir, its volume and permissions")]
-    Unusable {
-        /// The directory.
-        dir: String,
-        /// What the system says.
-        why: io::Error,
-    },
-    /// Another agent holds it.
+    Unusable { dir: String, why: io::Error },
     #[error("another skein-agent is using state directory {0}; stop it, or give this one its own --state-dir")]
     InUse(String),
-    /// The file makes no sense.
     #[error(
         "state file {file} cannot be understood ({why}); the agent does not guess what its vehicle is doing: make sure that the vehicle is on the ground and fit to fly, since it is forgotten whether it stands down, then remove the file"
     )]
-    Corrupt {
-        /// The file.
-        file: String,
-        /// What is wrong.
-        why: String,
-    },
-    /// It belongs to another node.
+    Corrupt { file: String, why: String },
     #[error(
         "state directory {dir} belongs to node {theirs}, but NODE is {ours}; correct NODE, or use another --state-dir"
     )]
     OtherNode {
-        /// The directory.
         dir: String,
-        /// Whose it is.
         theirs: String,
-        /// Who we are.
         ours: NodeName,
     },
 }
@@ -156,7 +138,6 @@ impl Store {
 
     /// Why the state could be read but not written when the directory was taken; `None` when it was written. The vehicle
     /// is served then, and nothing is done that needs the state on the disk before [`Self::save`] succeeds.
-    #[must_use]
     pub const fn unwritten(&self) -> Option<&io::Error> {
         self.unwritten.as_ref()
     }

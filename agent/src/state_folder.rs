@@ -1,7 +1,4 @@
 //! The state folder of a Pod: the kubelet makes it for root, and the agent is not root.
-//!
-//! Owns: giving that folder to the agent's user (`--give-state-dir-to`), which an init container does and ends.
-//! Must not: touch what lies in it.
 
 use std::os::unix::fs::{MetadataExt, lchown};
 use std::path::Path;

@@ -20,7 +20,6 @@ use model::time::Moment;
 use needed::{AT_ONCE, IN_ORDER, KINDS};
 use std::time::Duration;
 
-/// Between two requests.
 const PACE: Duration = Duration::from_millis(60);
 /// After so many questions for intervals without an answer, streams that never came are set without asking.
 const MUTE_AFTER: u32 = 1;
@@ -69,7 +68,6 @@ impl Streams {
     }
 
     /// What to request now, if anything. Call it when no command is outstanding and the autopilot is being heard.
-    #[must_use]
     pub fn next(&self, now: Moment) -> Option<Request> {
         if let Some((_, needed)) = self.at_once.iter().zip(AT_ONCE).find(|(asked, _)| **asked) {
             return Some(Request {

@@ -1,7 +1,4 @@
 //! The uplink: one long-lived gRPC stream to the coordinator, opened again for ever.
-//!
-//! Owns: Hello, sending reports and passing on orders; noticing a dead coordinator by HTTP/2 keepalive.
-//! Must not: check orders, or make reports up; reports stop when the pilot's loop stops, which is as it should be.
 
 use crate::coordinator::Coordinator;
 use crate::credentials::Reader;
@@ -40,9 +37,7 @@ const STEADY: Duration = Duration::from_secs(10);
 /// What the coordinator's end of the agent says to the pilot.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FromUplink {
-    /// The stream is open.
     Opened,
-    /// The stream is gone.
     Closed,
     /// An order came on the open stream.
     Order(Order),
@@ -63,24 +58,19 @@ pub enum FromUplink {
 pub struct Outward {
     /// The latest report; `None` before the first.
     pub report: Option<Report>,
-    /// Highest term received.
     pub highest_term: Term,
     /// What came of the last kill order; it is sent once.
     pub kill_answer: Option<KillAnswer>,
 }
 
-/// The uplink of one agent.
 #[derive(Clone, Debug)]
 pub struct Uplink {
     /// Where the coordinator is, and how both show who they are.
     pub coordinator: Coordinator,
-    /// Who we are.
     pub node: NodeName,
     /// A random number of this life of the agent.
     pub life: u64,
-    /// What to report.
     pub outward: watch::Receiver<Outward>,
-    /// Where answers are sent.
     pub pilot: mpsc::Sender<FromUplink>,
     /// Where guests are announced; one that is not taken at once is let go.
     pub guests: mpsc::Sender<GuestCall>,
@@ -90,7 +80,6 @@ pub struct Uplink {
     pub farewell: CancellationToken,
 }
 
-/// Why a stream ended.
 enum End {
     Lost(String),
     Farewell,
@@ -295,10 +284,8 @@ async fn answered_about_logs(owed: &mut Option<oneshot::Receiver<v1::LogAnswer>>
     }
 }
 
-/// What a message is.
 #[expect(clippy::large_enum_variant, reason = "there is one at a time")]
 enum Received {
-    /// For the pilot.
     Word(FromUplink),
     /// A guest, of whom the pilot need not know.
     Guest(GuestCall),

@@ -34,13 +34,10 @@ use world::{Wakes, World};
 #[derive(Clone, Debug)]
 pub struct Cluster {
     client: Client,
-    /// Namespace of our own objects.
     pub namespace: Arc<str>,
     /// What was observed of the cluster.
     pub world: Arc<World>,
-    /// What has to be reconciled.
     pub wakes: Wakes,
-    /// Events for people.
     pub events: Arc<events::Outbox>,
     /// Which rules and Missions the controllers act on.
     pub acted_on: Arc<acted_on::ActedOn>,
@@ -50,7 +47,6 @@ pub struct Cluster {
 
 impl Cluster {
     /// The cluster behind `client`, and the Events about it that are to be published.
-    #[must_use]
     pub fn new(
         client: kube::Client,
         namespace: &str,
@@ -70,8 +66,6 @@ impl Cluster {
         (cluster, messages)
     }
 
-    /// The Kubernetes client.
-    #[must_use]
     pub fn client(&self) -> kube::Client {
         kube::Client::clone(&self.client)
     }

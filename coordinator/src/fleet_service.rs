@@ -58,13 +58,10 @@ pub struct FleetHandles {
     pub heights: Arc<Heights>,
     /// Codes to stop motors that were offered and not used yet.
     pub kills: Kills,
-    /// How many read logs.
     pub log_askers: LogAskers,
-    /// What is counted.
     pub metrics: Metrics,
 }
 
-/// The fleet service.
 #[derive(Clone, Debug)]
 pub struct FleetService {
     gate: ServiceGate<FleetHandles>,
@@ -73,7 +70,6 @@ pub struct FleetService {
 
 impl FleetService {
     /// The service behind `gate`, for those that `auth` admits.
-    #[must_use]
     pub const fn new(gate: ServiceGate<FleetHandles>, auth: Auth) -> Self {
         Self { gate, auth }
     }

@@ -57,7 +57,6 @@ pub struct Ground {
 
 impl Ground {
     /// No orders but those that `cluster` has.
-    #[must_use]
     pub fn new(cluster: Cluster, sessions: Arc<Sessions>, metrics: Metrics) -> Self {
         Self {
             cluster,
@@ -68,16 +67,11 @@ impl Ground {
     }
 }
 
-/// What an order is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// One Swarm.
     Swarm(Key),
-    /// Every Swarm and every Drone.
     All,
-    /// One Drone.
     Drone(Key),
-    /// The vehicle of a node.
     Node(NodeName),
     /// Whatever a selector selects, now and later; these are the objects now.
     Selector(Selection, Vec<Marked>),
@@ -107,10 +101,8 @@ impl fmt::Display for Target {
     }
 }
 
-/// How far an order reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reach {
-    /// Drones that it covers.
     pub drones: usize,
     /// Of these, how many had their agent connected.
     pub agents: usize,
@@ -119,13 +111,10 @@ pub struct Reach {
 /// Why an order was not carried out in full.
 #[derive(Debug, thiserror::Error)]
 pub enum GroundError {
-    /// There is no such Swarm.
     #[error("there is no Swarm {0}; see `kubectl get swarms -A`")]
     NoSuchSwarm(Key),
-    /// There is no such Drone.
     #[error("there is no Drone {0}; see `kubectl get drones -A`")]
     NoSuchDrone(Key),
-    /// There is no such node.
     #[error("there is no drone node {0}; see `kubectl get nodes -l node-role.kubernetes.io/drone`")]
     NoSuchNode(NodeName),
     /// The objects could not be marked.
@@ -133,7 +122,6 @@ pub enum GroundError {
         "{reached} agents were notified, but the order could not be written to Kubernetes and is being tried again: {source}"
     )]
     NotWritten {
-        /// Agents notified.
         reached: usize,
         /// Why not.
         source: ApiError,
@@ -174,19 +162,16 @@ pub fn orders(ground: &Ground) -> impl Iterator<Item = Arc<InForce>> {
 }
 
 /// Whether a ground order keeps the vehicle of `node` from other Drones.
-#[must_use]
 pub fn keep_vehicle(ground: &Ground, node: &str) -> bool {
     orders(ground).any(|order| order.order.keeps(node))
 }
 
 /// The order that keeps `drone` on the ground, if one does.
-#[must_use]
 pub fn covering(ground: &Ground, drone: &Drone) -> Option<Arc<InForce>> {
     orders(ground).find(|order| order.covers(&ground.cluster.world, drone))
 }
 
 /// Whether an order that was given to this leader keeps `drone` on the ground.
-#[must_use]
 pub fn ordered_here(ground: &Ground, drone: &Drone) -> bool {
     orders(ground).any(|order| ground.latch.was_given_here(order.name()) && order.covers(&ground.cluster.world, drone))
 }
@@ -556,7 +541,6 @@ fn singly_grounded(ground: &Ground, marked: &[Marked], target: &Target) -> Vec<M
 }
 
 /// What keeps an object down that was released itself, with what to do.
-#[must_use]
 pub fn grounded_by(ground: &Ground, object: &Marked) -> Option<String> {
     let drone = ground
         .cluster
@@ -587,7 +571,6 @@ fn recorded(ground: &Ground, object: &Marked) -> Option<GroundOrderId> {
 }
 
 /// What is sent to the agent that serves `drone` of the ground order that covers it, or of the one that it keeps.
-#[must_use]
 pub fn mark(ground: &Ground, drone: &Drone, report: Option<&Report>) -> Option<GroundMark> {
     let swarm = owner(drone).map(|(swarm, _)| swarm);
     let given = ground.latch.given(uid(drone));

@@ -59,18 +59,15 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(15);
 /// What a person may is asked again after this, by answers that are no older. One whose right ends is cut off within twice this.
 const RECHECK: Duration = Duration::from_secs(4);
 
-/// What the service works on.
 #[derive(Debug)]
 pub struct GuestHandles {
     /// What is known of each Drone.
     pub observer: Observer,
     /// Persons who wait for an agent.
     pub waiting: Waiting,
-    /// What is counted.
     pub metrics: Metrics,
 }
 
-/// The service.
 #[derive(Clone, Debug)]
 pub struct Guests {
     gate: ServiceGate<GuestHandles>,
@@ -109,7 +106,6 @@ impl From<Unreachable> for Status {
 
 impl Guests {
     /// The service behind `gate`, for those that `auth` admits.
-    #[must_use]
     pub fn new(gate: ServiceGate<GuestHandles>, auth: Auth) -> Self {
         Self {
             gate,

@@ -1,6 +1,4 @@
 //! A leading coordinator, put together from its parts.
-//!
-//! Owns: which part gets which handles, and the order in which they start. Must not: be used by a part.
 
 use crate::Setup;
 use crate::cluster::Cluster;
@@ -57,13 +55,9 @@ use tonic::service::Routes;
 /// The gates of all services: closed until this coordinator leads. A copy is the same.
 #[derive(Clone, Debug)]
 pub struct Gates {
-    /// What they have in common.
     pub all: Gate,
-    /// That of agents.
     pub uplink: ServiceGate<UplinkHandles>,
-    /// That of people's tools.
     pub fleet: ServiceGate<FleetHandles>,
-    /// That of ground stations.
     pub guests: ServiceGate<GuestHandles>,
 }
 
@@ -80,7 +74,6 @@ impl Default for Gates {
 }
 
 /// The services behind `gates`, for those whom `auth` admits.
-#[must_use]
 pub fn services(gates: &Gates, auth: &Auth) -> Routes {
     let uplink = Uplink::new(gates.uplink.clone(), auth.clone());
     let uplink = UplinkServer::new(uplink).max_decoding_message_size(LARGEST_MESSAGE);

@@ -26,7 +26,6 @@ use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Name of the Lease.
 pub const LEASE: &str = "skein-coordinator";
 
 /// One call about the Lease takes at most this long: a renewal that hangs leaves time for another.
@@ -51,7 +50,6 @@ pub struct LeaderLease {
 /// How often it is tried to note on the Lease that the store went back.
 const NOTE_TRIES: usize = 5;
 
-/// A leadership that was taken.
 #[derive(Clone, Debug)]
 pub struct Led {
     /// Its term: higher than all before.
@@ -60,19 +58,16 @@ pub struct Led {
     pub went_back: bool,
     /// Whether its term was raised on the report of agents just before.
     pub raised: bool,
-    /// Whether there was no Lease.
     made: bool,
     lease: Lease,
 }
 
-/// Somebody else leads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Successor(pub String);
 
 /// Why a leadership, or the wait for one, is over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Lost {
-    /// Somebody else leads.
     To(Successor),
     /// The store went back in time.
     WentBack(WentBack),
@@ -83,11 +78,9 @@ pub enum Lost {
 pub struct Raise {
     /// The term that they have received.
     pub to: Term,
-    /// Most of the fleet has.
     pub most: bool,
 }
 
-/// What came of a try.
 enum Tried<T> {
     Done(T),
     Not(Successor),
@@ -97,7 +90,6 @@ enum Tried<T> {
 impl LeaderLease {
     /// The Lease in `namespace`. `alone` is whether there is no other coordinator: then it is taken at once, whichever holds it,
     /// and not renewed.
-    #[must_use]
     pub fn new(client: kube::Client, namespace: &str, identity: &str, alone: bool) -> Self {
         Self {
             leases: Api::namespaced(client, namespace),
@@ -337,7 +329,6 @@ fn term(lease: &Lease) -> Term {
     )
 }
 
-/// The Lease with this term.
 fn with_term(mut lease: Lease, term: Term) -> Lease {
     lease.spec.get_or_insert_default().lease_transitions = i32::try_from(term.count()).ok();
     if term.epoch() > 0 {

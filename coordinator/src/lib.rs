@@ -53,10 +53,8 @@ const MOST_SPANS: usize = 4096;
 /// How long the last spans have.
 const LAST_SPANS: Duration = Duration::from_secs(2);
 
-/// What a coordinator needs.
 #[derive(Clone)]
 pub struct Setup {
-    /// The Kubernetes API.
     pub client: kube::Client,
     /// Namespace of the coordinator's own objects, which exists.
     pub namespace: String,
@@ -74,11 +72,9 @@ pub struct Setup {
     pub granted_vehicles_only: bool,
     /// How far vehicles with stations keep apart, and where stations may be.
     pub site: SiteRules,
-    /// What is counted.
     pub metrics: Metrics,
     /// How the links of agents and people are secured.
     pub security: Security,
-    /// Where traces go.
     pub traces: Traces,
 }
 
@@ -326,7 +322,6 @@ async fn end(leader_lease: &LeaderLease, led: Option<&Led>, over: Option<Over>) 
 enum Over {
     /// An agent has received this higher term.
     Deposed(Higher),
-    /// Another has taken the Lease.
     Succeeded(Successor),
     /// The store of the API server went back in time.
     WentBack(WentBack),

@@ -1,6 +1,4 @@
 //! A TCP port on all addresses, of a computer that has IPv4, IPv6 or both.
-//!
-//! Owns: [`bind`]. Must not: say which option to change; callers do.
 
 use nix::errno::Errno;
 use std::io;

@@ -1,6 +1,4 @@
 //! Where logs go: standard error, as text or JSON lines, or a file.
-//!
-//! Owns: the format and the default level; `RUST_LOG` overrides it.
 
 use clap::ValueEnum;
 use tracing_subscriber::EnvFilter;

@@ -30,7 +30,6 @@ use std::time::Duration;
 /// One label with one of a few values.
 type Label = [(&'static str, &'static str); 1];
 
-/// Two of them.
 type Labels = [(&'static str, &'static str); 2];
 
 /// Durations, by labels.
@@ -42,7 +41,6 @@ pub struct Metrics {
     registry: Arc<Registry>,
     now: Now,
     ready: Arc<AtomicBool>,
-    /// Calls to the Kubernetes API.
     pub api_calls: ApiCalls,
     leader: Gauge,
     term: Gauge,
@@ -291,7 +289,6 @@ impl Metrics {
     }
 
     /// Whether this process leads, or could at any moment.
-    #[must_use]
     pub fn ready(&self) -> bool {
         self.ready.load(Ordering::Relaxed)
     }
@@ -301,7 +298,6 @@ impl Metrics {
         self.sessions.get_or_create(&[("result", result)]).inc();
     }
 
-    /// A report came.
     pub fn report(&self) {
         self.reports.inc();
     }
@@ -410,7 +406,6 @@ impl Metrics {
     }
 
     /// Counts reconciles of objects of `kind`.
-    #[must_use]
     pub fn reconciles_of(&self, kind: &'static str) -> Reconciles {
         Reconciles {
             kind,
@@ -420,7 +415,6 @@ impl Metrics {
     }
 
     /// All of it, in the `OpenMetrics` text format.
-    #[must_use]
     pub fn text(&self) -> String {
         let mut text = String::new();
         // Writing to a String does not fail.
@@ -429,10 +423,8 @@ impl Metrics {
     }
 }
 
-/// What came of a reconcile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reconciled {
-    /// It went well.
     Done,
     /// The API server will not do what was asked, until somebody changes something.
     Refused,

@@ -1,7 +1,4 @@
 //! The flags of `skein-coordinator`.
-//!
-//! Owns: names, environment variables, defaults. The Kubernetes API is found as every tool finds it: KUBECONFIG, or the
-//! ServiceAccount when running in a cluster.
 
 use crate::controllers::airspace::SiteRules;
 use crate::logging::Format;
@@ -210,7 +207,6 @@ impl SiteArgs {
 
 impl Options {
     /// The namespace of the coordinator's own objects.
-    #[must_use]
     pub fn namespace(&self) -> String {
         let own = || {
             std::fs::read_to_string(NAMESPACE_FILE)
@@ -222,7 +218,6 @@ impl Options {
     }
 
     /// How agents are replaced by a newer version.
-    #[must_use]
     pub fn upgrades(&self) -> Pace {
         Pace {
             most: self.agent_upgrades_at_a_time,
@@ -261,7 +256,6 @@ impl Options {
 
     /// Who this process is, as holder of the Lease. A Pod's name is had by one process at a time; elsewhere a random number
     /// sees to that.
-    #[must_use]
     pub fn identity(&self) -> String {
         if let Some(name) = self.pod_name.clone().filter(|name| !name.is_empty()) {
             return name;

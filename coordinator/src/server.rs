@@ -76,10 +76,8 @@ pub fn write_address(listener: &TcpListener, path: &Path) -> anyhow::Result<()> 
     written.with_context(|| format!("cannot write the listen file {}", path.display()))
 }
 
-/// The ports of a coordinator.
 #[derive(Debug)]
 pub struct Listeners {
-    /// Agents and tools.
     pub grpc: TcpListener,
     /// Health alone, in plain text.
     pub health: Option<TcpListener>,
@@ -98,7 +96,6 @@ pub struct Links {
     pub client: kube::Client,
     /// Namespace of the coordinator's own objects.
     pub namespace: String,
-    /// How they are secured.
     pub security: Security,
 }
 

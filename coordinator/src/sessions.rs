@@ -39,7 +39,6 @@ pub const MOST_SESSIONS: usize = 50_000;
 /// Guests that wait to be announced to one agent.
 const GUEST_CALLS: usize = 4;
 
-/// All sessions.
 #[derive(Debug)]
 pub struct Sessions {
     inner: Mutex<HashMap<NodeName, Session>>,
@@ -83,7 +82,6 @@ const HEARD_LATELY: Duration = Duration::from_millis(2500);
 /// Why a session was not opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotOpened {
-    /// Too many nodes are remembered.
     #[error("too many agents for this coordinator")]
     TooMany,
     /// Another agent of the same node is connected and heard.
@@ -91,7 +89,6 @@ pub enum NotOpened {
     Taken,
 }
 
-/// A session just opened.
 #[derive(Debug)]
 pub struct Opened {
     /// Distinguishes it from other sessions of the same node.
@@ -125,11 +122,9 @@ pub struct KillShot {
     pub uid: DroneUid,
     /// It is not sent after this.
     pub until: Instant,
-    /// Where the outcome is sent.
     pub answer: oneshot::Sender<KillAnswer>,
 }
 
-/// A connected agent.
 #[derive(Clone, Debug)]
 pub struct Connected {
     /// How long this life of it has been connected without a break.
@@ -141,15 +136,12 @@ pub struct Connected {
 /// A node with what its agent said last.
 #[derive(Clone, Debug)]
 pub struct SessionSnapshot {
-    /// Whether its stream is open.
     pub connected: bool,
     /// The last report and its age, if there was one.
     pub report: Option<(Arc<Report>, Duration)>,
 }
 
 impl Sessions {
-    /// No sessions.
-    #[must_use]
     pub fn new(world: Arc<World>, wake_order: Arc<WakeSet<NodeName>>, metrics: Metrics) -> Self {
         Self {
             inner: Mutex::default(),
@@ -341,7 +333,6 @@ impl Sessions {
     }
 
     /// The last report of `node`, if it came on the session that is open now: what may be concluded from.
-    #[must_use]
     pub fn current(&self, node: &NodeName) -> Option<Arc<Report>> {
         let inner = self.lock();
         let session = inner.get(node).filter(|s| s.connected && s.current)?;
@@ -349,7 +340,6 @@ impl Sessions {
     }
 
     /// The same, with when it came.
-    #[must_use]
     pub fn received(&self, node: &NodeName) -> Option<(Arc<Report>, Instant)> {
         let inner = self.lock();
         let session = inner.get(node).filter(|s| s.connected && s.current)?;
@@ -357,7 +347,6 @@ impl Sessions {
     }
 
     /// The node that `drone` has: its vehicle serves this Drone. None that it merely names.
-    #[must_use]
     pub fn node_of(&self, drone: &Drone) -> Option<NodeName> {
         let node = NodeName::parse(drone.spec.node_name.as_deref()?).ok()?;
         let report = self.current(&node);
@@ -366,7 +355,6 @@ impl Sessions {
     }
 
     /// The agent of `node`, if it is connected.
-    #[must_use]
     pub fn agent(&self, node: &NodeName) -> Option<Connected> {
         let inner = self.lock();
         let session = inner.get(node).filter(|s| s.connected)?;
@@ -377,7 +365,6 @@ impl Sessions {
     }
 
     /// What was observed of `node`, for people.
-    #[must_use]
     pub fn snapshot(&self, node: &NodeName) -> SessionSnapshot {
         let inner = self.lock();
         inner.get(node).map_or(
@@ -390,13 +377,11 @@ impl Sessions {
     }
 
     /// How many nodes have an open session.
-    #[must_use]
     pub fn how_many(&self) -> usize {
         self.connected.load(Ordering::Relaxed)
     }
 
     /// All nodes with an open session.
-    #[must_use]
     pub fn connected(&self) -> Vec<(NodeName, SessionSnapshot)> {
         let inner = self.lock();
         inner
@@ -407,7 +392,6 @@ impl Sessions {
     }
 
     /// The last reports on open sessions that name aircraft of others, and their age.
-    #[must_use]
     pub fn with_traffic(&self) -> Vec<(NodeName, Arc<Report>, Duration)> {
         let inner = self.lock();
         let open = inner.iter().filter(|(_, s)| s.connected && s.current);
@@ -419,7 +403,6 @@ impl Sessions {
     }
 
     /// Where the vehicles of open sessions are, by their last reports.
-    #[must_use]
     pub fn positions(&self) -> Vec<Wgs84> {
         let inner = self.lock();
         let reports = inner.values().filter(|s| s.connected).filter_map(|s| s.report.as_ref());
@@ -429,7 +412,6 @@ impl Sessions {
 
     /// Hands an order to stop the motors to the open session of `node`; whether it could: the agent is connected and has
     /// reported, and no such order waits for it.
-    #[must_use]
     pub fn kill(&self, node: &NodeName, shot: KillShot) -> bool {
         let inner = self.lock();
         let session = inner.get(node).filter(|s| s.connected && s.current);
@@ -437,7 +419,6 @@ impl Sessions {
     }
 
     /// Hands a question about logs to the open session of `node`; whether it could: the agent is connected, and not too many ask.
-    #[must_use]
     pub fn ask_about_logs(&self, node: &NodeName, call: LogCall) -> bool {
         let inner = self.lock();
         let session = inner.get(node).filter(|s| s.connected);
@@ -445,7 +426,6 @@ impl Sessions {
     }
 
     /// Has a guest announced on the open session of `node`; whether it could: the agent is connected, and not too many wait for it.
-    #[must_use]
     pub fn announce(&self, node: &NodeName, call: GuestCall) -> bool {
         let inner = self.lock();
         let session = inner.get(node).filter(|s| s.connected);
@@ -453,7 +433,6 @@ impl Sessions {
     }
 
     /// Has the agent of `node` sent a person's word that its vehicle may fly again; whether it could: it is connected.
-    #[must_use]
     pub fn stand_up(&self, node: &NodeName, order: StandUp) -> bool {
         let inner = self.lock();
         let session = inner.get(node).filter(|s| s.connected);
@@ -464,7 +443,6 @@ impl Sessions {
     }
 
     /// Whether `order` would be new to the agent of `node`.
-    #[must_use]
     pub fn would_send(&self, node: &NodeName, order: &Order) -> bool {
         let inner = self.lock();
         let session = inner.get(node).filter(|s| s.connected);

@@ -1,6 +1,4 @@
 //! When this process is asked to end.
-//!
-//! Owns: SIGTERM and SIGINT. Must not: land a vehicle.
 
 use tokio::signal::unix::{SignalKind, signal};
 

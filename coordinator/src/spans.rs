@@ -1,7 +1,5 @@
 //! What log lines are about: each line of work on a Drone is in its span, and so with Swarms and agents.
 //!
-//! Owns: the names of spans and of their fields, which are the same in text and in JSON. Must not: log.
-//!
 //! ```text
 //! drone{namespace drone uid node}   work on one Drone; node once it has one
 //! swarm{namespace swarm uid}        work on one Swarm
@@ -18,15 +16,12 @@ use model::assignment::Assignment;
 use model::ids::NodeName;
 use tracing::{Span, error_span};
 
-/// Work on a Drone.
-#[must_use]
 pub fn drone(drone: &Drone) -> Span {
     let (Key { namespace, name }, node) = (Key::of(drone), drone.spec.node_name.as_deref());
     error_span!("drone", namespace, drone = name, uid = uid(drone), node)
 }
 
 /// Work on the Drone `key`, as far as it is known.
-#[must_use]
 pub fn drone_of(world: &World, key: &Key) -> Span {
     let known = world.get_drone(key);
     known.map_or_else(
@@ -36,14 +31,12 @@ pub fn drone_of(world: &World, key: &Key) -> Span {
 }
 
 /// Work on an assignment for `node`.
-#[must_use]
 pub fn assignment(node: &NodeName, assignment: &Assignment) -> Span {
     let (name, uid) = (&assignment.name, &assignment.uid);
     error_span!("drone", namespace = name.namespace, drone = name.name, %uid, %node)
 }
 
 /// Work on a Swarm or Drone of which nothing but the object's metadata matters.
-#[must_use]
 pub fn object<K: Resource<DynamicType = ()>>(object: &K) -> Span {
     let Key { namespace, name } = Key::of(object);
     let uid = object.uid();
@@ -55,7 +48,6 @@ pub fn object<K: Resource<DynamicType = ()>>(object: &K) -> Span {
 }
 
 /// What goes on with the agent of `node`.
-#[must_use]
 pub fn agent(node: &NodeName) -> Span {
     error_span!("agent", %node)
 }

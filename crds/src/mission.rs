@@ -170,7 +170,6 @@ impl Default for MissionSpec {
 
 impl MissionSpec {
     /// The spec of a new Drone of this Mission, which takes off to so many meters above its home.
-    #[must_use]
     pub fn drone_spec(&self, takeoff_altitude_meters: f64) -> DroneSpec {
         DroneSpec {
             node_selector: self.node_selector.clone(),

@@ -1,6 +1,4 @@
 //! The CRDs as YAML files, generated from the types.
-//!
-//! Owns: which files there are and what they contain. `crdgen` writes or checks them.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::CustomResourceExt;

@@ -1,13 +1,10 @@
 //! The bearer token that a caller shows with each call, as gRPC metadata `authorization: Bearer TOKEN`.
-//!
-//! Owns: what a token may look like, and that it is printed nowhere. Must not: read tokens from anywhere.
 
 use std::fmt;
 use tonic::metadata::{Ascii, MetadataValue};
 use tonic::service::Interceptor;
 use tonic::{Request, Status};
 
-/// The header that carries it.
 pub const HEADER: &str = "authorization";
 
 /// The largest token taken, in bytes; those of Kubernetes have one or two thousand.
@@ -20,7 +17,6 @@ pub struct Bearer(Option<MetadataValue<Ascii>>);
 /// Why a text is no token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadToken {
-    /// There is nothing in it.
     #[error("it is empty")]
     Empty,
     /// It is longer than any token.
@@ -52,8 +48,6 @@ impl Bearer {
         Ok(Self(Some(value)))
     }
 
-    /// Whether there is one.
-    #[must_use]
     pub const fn is_some(&self) -> bool {
         self.0.is_some()
     }

@@ -1,7 +1,4 @@
 //! A gRPC channel over a connection that the caller has made: through TLS, or through a port-forward.
-//!
-//! Owns: handing the connection to tonic once. Must not: connect anywhere; a channel whose connection has ended is not
-//! connected again by itself, since what opens it again has to read the credentials again, too.
 
 use hyper_util::rt::TokioIo;
 use std::future::{Ready, ready};
@@ -10,7 +7,6 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tonic::transport::{Channel, Endpoint, Uri};
 use tower::service_fn;
 
-/// What a channel runs over.
 pub trait Connection: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<C: AsyncRead + AsyncWrite + Send + Unpin> Connection for C {}

@@ -25,30 +25,17 @@ pub use report::report;
 pub enum BadMessage {
     /// A field that must be set is not.
     #[error("{field} is not set")]
-    Missing {
-        /// Path of the field.
-        field: &'static str,
-    },
+    Missing { field: &'static str },
     /// A text that must not be empty is.
     #[error("{field} is empty")]
-    Empty {
-        /// Path of the field.
-        field: &'static str,
-    },
+    Empty { field: &'static str },
     /// An enum value that this program does not know; the sender may be newer.
     #[error("{field} is {got}, which this program does not know; is the sender a newer version?")]
-    UnknownValue {
-        /// Path of the field.
-        field: &'static str,
-        /// The number on the wire.
-        got: i32,
-    },
+    UnknownValue { field: &'static str, got: i32 },
     /// A number outside what it can mean.
     #[error("{field} is {got}; it must be {must}")]
     OutOfRange {
-        /// Path of the field.
         field: &'static str,
-        /// The value on the wire.
         got: f64,
         /// What is allowed, as the end of a sentence.
         must: &'static str,

@@ -1,6 +1,4 @@
 //! Each number of the contract stays what it is: programs of other versions read and write it.
-//!
-//! Owns: comparing the contract with `proto/numbers.txt`. Must not: ask that a number be used.
 
 use crate::DESCRIPTORS;
 use prost::Message as _;

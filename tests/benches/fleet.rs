@@ -39,7 +39,6 @@ use serde_json::json;
 use std::time::{Duration, Instant, SystemTime};
 use testkit::ServedBy;
 
-/// The size of everything.
 struct Size {
     /// Agents with a connection each: both ends need a descriptor, and a process has 20,000 of them at most.
     own: usize,
@@ -47,7 +46,6 @@ struct Size {
     shared: usize,
     /// Steps of `scale` by one that are timed.
     steps: usize,
-    /// Vehicles that fly afterwards.
     flying: i32,
     /// How long memory, CPU and writes are measured while nothing changes.
     watch: Duration,

@@ -45,7 +45,6 @@ impl Namespace {
         self.get(kind, name)["spec"].clone()
     }
 
-    /// The message of its refusal.
     fn refusal(&self, kind: &str, spec: &Value) -> String {
         self.kubectl()
             .apply_refused(&self.object(kind, "refused", spec))

@@ -77,7 +77,6 @@ impl Flight {
         })
     }
 
-    /// Waits for a report.
     fn wait(&self, what: &str, holds: impl Fn(&Report) -> bool) -> anyhow::Result<Report> {
         self.agent.wait_until(what, PATIENCE, || {
             let report = self.coordinator.report().context("no report yet")?;

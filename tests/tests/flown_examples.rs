@@ -41,7 +41,6 @@ const RULES: &str = "geofence.yaml";
 /// The example of an operator, which flies no vehicle either.
 const OPERATOR: &str = "operator.yaml";
 
-/// All of them.
 const STAY_DOWN: [StaysDown; 2] = [
     // It is grounded.
     StaysDown {
@@ -203,7 +202,6 @@ fn examples() -> anyhow::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// The objects of the example.
 fn resources(example: &Path) -> anyhow::Result<Vec<Value>> {
     let text = std::fs::read_to_string(example)?;
     let parts = text.split("\n---\n");

@@ -34,7 +34,6 @@ use testkit::wait_for;
 /// The deadline of a wait on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(180);
 
-/// The label of drone nodes.
 const DRONE: &str = "node-role.kubernetes.io/drone";
 
 /// One cluster at a time: two cores can run one.

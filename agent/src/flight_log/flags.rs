@@ -1,6 +1,4 @@
 //! Settings of the flight log, by flags and environment.
-//!
-//! Owns: [`FlightLogFlags`] and [`Config`]. Must not: touch the disk.
 
 use clap::Args;
 use std::ffi::OsString;
@@ -32,7 +30,6 @@ impl Config {
     pub const USUAL_MIB: u64 = 512;
 
     /// The longest file, in bytes: half an hour of the busiest autopilot, or an eighth of the limit.
-    #[must_use]
     pub const fn longest(&self) -> u64 {
         const USUAL: u64 = 32 << 20;
         if self.limit / 8 < USUAL { self.limit / 8 } else { USUAL }

@@ -1,6 +1,4 @@
 //! Where log files are kept: a folder, or in tests something that breaks on purpose.
-//!
-//! Owns: [`LogStore`] and [`Folder`]. Must not: know what is in a file.
 
 use super::file_name;
 use model::ids::NodeName;
@@ -8,18 +6,14 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-/// A log file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredLog {
     /// Which of the node's files it is.
     pub number: u64,
-    /// Its name.
     pub name: String,
-    /// How long it is.
     pub bytes: u64,
 }
 
-/// Where log files are kept.
 pub trait LogStore: Send + 'static {
     /// The log files of this node, in any order.
     ///
@@ -72,7 +66,6 @@ pub trait LogFile: Send {
 pub struct Folder {
     /// The folder. It is made when it is missing.
     pub path: PathBuf,
-    /// Whose logs are ours.
     pub node: NodeName,
 }
 

@@ -1,7 +1,5 @@
 //! One record of a `.tlog`: when, and the frame. The format that MAVProxy, pymavlink and QGroundControl read.
 //!
-//! Owns: what is written of a frame, and its time. Must not: write it.
-//!
 //! A record is 8 bytes, microseconds since 1970 in big-endian order, and the frame as it was on the wire. SETUP_SIGNING
 //! (256) carries a key and is left out. Of a signed frame the six bytes that the key made are zeros here; link
 //! id and timestamp stay. The checksum does not cover the signature, so the frame reads as before.
@@ -23,13 +21,11 @@ pub struct Anchor {
 
 impl Anchor {
     /// `instant` was at `wall`.
-    #[must_use]
     pub const fn new(instant: Instant, wall: SystemTime) -> Self {
         Self { instant, wall }
     }
 
     /// Microseconds since 1970 at `at`.
-    #[must_use]
     pub fn micros(&self, at: Instant) -> u64 {
         let wall = match at.checked_duration_since(self.instant) {
             Some(after) => self.wall.checked_add(after),
@@ -40,7 +36,6 @@ impl Anchor {
     }
 
     /// The wall-clock time that it was made with.
-    #[must_use]
     pub const fn wall(&self) -> SystemTime {
         self.wall
     }

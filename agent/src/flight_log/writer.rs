@@ -21,7 +21,6 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant, SystemTime};
 use tracing::{info, warn};
 
-/// Left free on the disk.
 pub const LEFT_FREE: u64 = 64 << 20;
 /// Before the disk is tried again.
 const AGAIN_AFTER: Duration = Duration::from_secs(5);
@@ -34,9 +33,7 @@ const SYNC_EVERY: Duration = Duration::from_secs(5);
 pub struct Chunk {
     /// They belong into a new file, begun at this time.
     pub new_file: Option<SystemTime>,
-    /// The records.
     pub bytes: Vec<u8>,
-    /// How many.
     pub frames: u64,
 }
 
@@ -47,13 +44,10 @@ struct Current {
     synced: Instant,
 }
 
-/// Writes records to files.
 pub struct Writer<S> {
     store: S,
     node: NodeName,
-    /// All files together.
     limit: u64,
-    /// One file.
     longest: u64,
     counters: Arc<Counters>,
     sent: Sent,
@@ -80,7 +74,6 @@ impl<S: LogStore> Writer<S> {
     }
 
     /// The same, where logs that are `sent` go first.
-    #[must_use]
     pub fn removing_first(mut self, sent: Sent) -> Self {
         self.sent = sent;
         self

@@ -23,7 +23,6 @@ pub(crate) const LARGEST: usize = 4 * 1024 * 1024;
 const REST: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(2));
 /// Answers are fast that take no longer.
 const FAST: Duration = Duration::from_millis(30);
-/// The server's general refusal.
 const FAIL: u8 = 1;
 /// How often the file is opened again because the server has forgotten the session.
 const REOPENED_AT_MOST: u32 = 5;
@@ -45,12 +44,9 @@ pub(crate) enum Failed {
     Changed,
 }
 
-/// How far a download is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
-    /// It goes on.
     Going,
-    /// This is the file.
     Done(Vec<u8>),
     /// It ended; this is what has come so far.
     Failed(Failed, Vec<u8>),
@@ -72,7 +68,6 @@ enum Stage {
     Over(Result<(), Failed>),
 }
 
-/// One download.
 #[derive(Clone, Debug)]
 pub(crate) struct Download {
     path: String,

@@ -1,6 +1,4 @@
 //! One request on its way at a time: repeating it, and giving up.
-//!
-//! Owns: [`Exchange`]. Must not: know what is asked. Moments and jitter come in.
 
 use super::packet::{Answer, Request};
 use model::backoff::Backoff;
@@ -18,9 +16,7 @@ const TRANSMISSIONS: u32 = 6;
 /// What is to be done about the request on its way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Due {
-    /// Nothing yet.
     Wait,
-    /// It is sent again.
     Again(Request),
     /// It was sent often enough and is given up.
     Unanswered,

@@ -1,7 +1,5 @@
 //! The packet inside a FILE_TRANSFER_PROTOCOL message (110), from the side that asks (MAVLink guide, services/ftp).
 //!
-//! Owns: its layout, the operations that only read, and why a server refuses. Must not: know files or time.
-//!
 //!   seq u16 | session u8 | opcode u8 | size u8 | req_opcode u8 | burst_complete u8 | padding | offset u32 | data 239
 
 /// Bytes of a whole packet.
@@ -39,7 +37,6 @@ impl Operation {
     }
 }
 
-/// Why a server refuses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
     InvalidSession,
@@ -50,7 +47,6 @@ pub(crate) enum Refusal {
     Other(u8),
 }
 
-/// A request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Request {
     pub(crate) seq: u16,
@@ -80,7 +76,6 @@ impl Request {
     }
 }
 
-/// An answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) seq: u16,

@@ -1,7 +1,5 @@
 //! Questions of several ground stations with one system and component id, and to whom each answer goes.
 //!
-//! Owns: [`Askers`]. Must not: touch a frame, or decide about answers without a target (parameters, logs), which all receive.
-//!
 //! Most ground stations call themselves 255/190. By its address alone an answer would reach all of them, and one that transfers a mission
 //! would take an item, a request or a verdict that is another's. So what was asked is remembered: a command by its number, an item by its
 //! place, a file operation by its sequence number, an upload by its beginning.
@@ -37,7 +35,6 @@ enum Topic {
     /// How many items there are, by MAV_MISSION_TYPE.
     Count(u8),
     Item(u8, u16),
-    /// Items that the guest sends.
     Upload(u8),
     /// An operation on files, by the sequence number of its answer.
     File(u16),
@@ -54,7 +51,6 @@ struct Question {
     answered: bool,
 }
 
-/// Questions of ground stations.
 #[derive(Debug, Default)]
 pub struct Askers(VecDeque<Question>);
 
@@ -120,7 +116,6 @@ impl Askers {
         Vec::new()
     }
 
-    /// A guest has gone.
     pub fn leave(&mut self, guest: GuestId) {
         self.0.retain(|question| question.guest != guest);
     }

@@ -1,7 +1,4 @@
 //! Which autopilots speak on the line, and whether one of them is armed.
-//!
-//! Owns: [`Autopilots`]. Must not: say which of them is ours; [`crate::discovery`] does, which is in no hurry and needs to be
-//! sure, whereas here it is safe to take any autopilot for one that flies.
 
 use super::fields;
 use super::routes::Address;
@@ -12,16 +9,13 @@ use std::collections::BTreeMap;
 /// Most autopilots that are distinguished; a line has one or two.
 const AT_MOST: usize = 16;
 
-/// The autopilots on the line.
 #[derive(Debug, Default)]
 pub struct Autopilots(BTreeMap<Address, bool>);
 
-/// What an autopilot's heartbeat changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArmingChange {
     /// It was not armed, or not known to be, and is now.
     Arms,
-    /// Nothing new in that.
     Nothing,
 }
 
@@ -42,19 +36,16 @@ impl Autopilots {
     }
 
     /// Whether one of them is armed. Before one was heard, it is not known.
-    #[must_use]
     pub fn armed(&self) -> bool {
         self.0.values().any(|armed| *armed)
     }
 
     /// Whether an autopilot of this system was heard.
-    #[must_use]
     pub fn has_system(&self, system: SystemId) -> bool {
         self.0.keys().any(|who| who.system == system)
     }
 
     /// The system of one of them.
-    #[must_use]
     pub fn system(&self) -> Option<SystemId> {
         self.0.keys().next().map(|who| who.system)
     }

@@ -1,7 +1,5 @@
 //! Which ground station's heartbeats reach the autopilot, so that its failsafe fires when that station is lost.
 //!
-//! Owns: [`Charge`]. Must not: send a heartbeat, or read a clock. A heartbeat is passed on when it comes, or never.
-//!
 //! An autopilot cannot distinguish ground stations. PX4 counts every heartbeat of type GCS; ArduPilot counts
 //! every heartbeat, of any type, whose system is its MAV_GCS_SYSID, which nearly all programs call 255. If the
 //! heartbeats of two stations reached it, the loss of the one with the pilot at it would go unnoticed. Therefore:
@@ -44,7 +42,6 @@ struct Holder {
     gone: bool,
 }
 
-/// Which guest is in charge.
 #[derive(Debug, Default)]
 pub struct Charge {
     holder: Option<Holder>,
@@ -95,7 +92,6 @@ impl Charge {
     }
 
     /// The guest that is in charge, if one is.
-    #[must_use]
     pub fn guest(&self) -> Option<GuestId> {
         match self.holder?.station {
             Station::Elsewhere => None,

@@ -1,19 +1,14 @@
 //! What guests do and what they lose, in numbers, for summaries and metrics.
-//!
-//! Owns: [`Counters`] and their [`Snapshot`]. Must not: log.
 
 link::counters!(
     /// Counters of the pass-through. All only grow.
     Counters, Snapshot:
-    /// Guests that came.
     joined,
-    /// Guests that went.
     left,
     /// Guests that were turned away because there were too many.
     turned_away,
     /// TCP guests that were disconnected because they did not read.
     too_slow,
-    /// Frames received from guests.
     heard,
     /// Bytes from guests that belonged to no frame.
     skipped,

@@ -1,8 +1,5 @@
 //! The few fields of a frame that routing and logging use, read from the bytes as they are.
 //!
-//! Owns: where these fields lie in the payload. Must not: decode whole messages, or change a byte: what passes through
-//! the agent may be of a dialect that it does not know.
-//!
 //! MAVLink 2 cuts zeros off the end of a payload, so what lies behind the end is 0.
 
 use link::heartbeat::is_autopilot;
@@ -13,7 +10,6 @@ const TYPE_GCS: u8 = 6;
 /// MAV_MODE_FLAG_SAFETY_ARMED.
 const ARMED: u8 = 0x80;
 
-/// HEARTBEAT.
 pub const HEARTBEAT: u32 = 0;
 /// MISSION_ACK.
 pub const MISSION_ACK: u32 = 47;
@@ -29,14 +25,12 @@ pub const FILE_TRANSFER: u32 = 110;
 pub struct Beat {
     /// The sender is a ground control station.
     pub gcs: bool,
-    /// The sender is an autopilot.
     pub autopilot: bool,
     /// The sender says that it is armed.
     pub armed: bool,
 }
 
 /// The heartbeat in a frame, if it is one.
-#[must_use]
 pub fn beat(frame: &RawFrame) -> Option<Beat> {
     let gcs = byte(frame, 4) == TYPE_GCS;
     (frame.message_id == HEARTBEAT).then(|| Beat {
@@ -47,20 +41,17 @@ pub fn beat(frame: &RawFrame) -> Option<Beat> {
 }
 
 /// The command (MAV_CMD) in a COMMAND_LONG or COMMAND_INT.
-#[must_use]
 pub fn command(frame: &RawFrame) -> Option<u16> {
     matches!(frame.message_id, COMMAND_LONG | COMMAND_INT)
         .then(|| u16::from_le_bytes([byte(frame, 28), byte(frame, 29)]))
 }
 
 /// The verdict (MAV_MISSION_RESULT) in a MISSION_ACK.
-#[must_use]
 pub fn mission_result(frame: &RawFrame) -> Option<u8> {
     (frame.message_id == MISSION_ACK).then(|| byte(frame, 2))
 }
 
 /// The operation in a FILE_TRANSFER_PROTOCOL.
-#[must_use]
 pub fn file_operation(frame: &RawFrame) -> Option<u8> {
     (frame.message_id == FILE_TRANSFER).then(|| byte(frame, 6))
 }

@@ -1,6 +1,4 @@
 //! Settings of guests, by flags and environment, checked.
-//!
-//! Owns: [`GcsFlags`] and [`Config`]. Must not: touch the network.
 
 use super::switch::Policy;
 use clap::{Args, ValueEnum};
@@ -114,7 +112,6 @@ impl Default for Config {
 impl Config {
     /// The same for an autopilot on `link`: guests get half of a serial line. When the agent itself beats as a ground station,
     /// for the coordinator, no guest does: the autopilot could not notice that the coordinator is lost.
-    #[must_use]
     pub fn beside(self, link: &LinkUrl, agent_is_ground_station: bool) -> Self {
         let bytes_per_second = match link.line() {
             Line::Network => ON_NETWORK,

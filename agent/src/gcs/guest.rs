@@ -1,6 +1,4 @@
 //! A guest's way in: a place at the table, frames cut from its bytes, and no more of them than the agent can bear.
-//!
-//! Owns: [`GuestAdmission`] and [`Guest`]. Must not: know sockets, or decide where a frame goes.
 
 use super::counters::Counters;
 use super::guest_queue::GuestQueue;
@@ -26,14 +24,11 @@ const EACH_FRAME: usize = 64;
 /// So does what seemed to be a frame until its checksum was known.
 const EACH_BAD_CHECKSUM: usize = link::raw::LONGEST;
 
-/// What the hub is sent.
 #[derive(Debug)]
 pub enum FromGuest {
     /// A guest is there; frames for it go into the queue.
     Joined(GuestId, Rights, GuestQueue),
-    /// A guest said this.
     Received(GuestId, Arc<RawFrame>),
-    /// A guest has gone.
     Left(GuestId),
 }
 
@@ -65,7 +60,6 @@ pub struct Guest {
 
 impl GuestAdmission {
     /// Admission to the hub behind `hub`.
-    #[must_use]
     pub fn new(hub: mpsc::Sender<FromGuest>, counters: Arc<Counters>) -> Self {
         Self {
             next: Arc::default(),
@@ -78,7 +72,6 @@ impl GuestAdmission {
     }
 
     /// Admission to the same hub with `most` places of its own and other rights: who fills these takes none of the others.
-    #[must_use]
     pub fn apart(&self, most: usize, rights: Rights) -> Self {
         Self {
             full: Arc::default(),
@@ -116,14 +109,10 @@ impl GuestAdmission {
         })
     }
 
-    /// Whether another guest may come.
-    #[must_use]
     pub fn has_room(&self) -> bool {
         self.places.available_permits() > 0
     }
 
-    /// The counters of all guests.
-    #[must_use]
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
@@ -138,7 +127,6 @@ impl Guest {
     }
 
     /// Whether an unfinished frame of it waits, which may be none: see [`Guest::falls_silent`].
-    #[must_use]
     pub fn is_unfinished(&self) -> bool {
         self.framer.unfinished()
     }
@@ -171,7 +159,6 @@ impl Guest {
         self.pace.spend(work, Instant::now())
     }
 
-    /// It has gone.
     pub async fn leave(self, why: &str) {
         let lost = self.queue.lost();
         self.counters.left(1);
@@ -188,8 +175,6 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Nothing was taken yet.
-    #[must_use]
     pub const fn new(now: Instant) -> Self {
         Self {
             credit: BURST,

@@ -1,6 +1,4 @@
 //! What waits to be sent to one guest: bounded, the oldest goes first when it is full, and nothing waits for the guest.
-//!
-//! Owns: [`GuestQueue`]. Must not: send.
 
 use link::raw::RawFrame;
 use std::collections::VecDeque;
@@ -25,7 +23,6 @@ pub struct GuestQueue {
 
 impl GuestQueue {
     /// An empty queue that rings `wake`.
-    #[must_use]
     pub fn new(wake: Arc<Notify>) -> Self {
         Self {
             waiting: Arc::default(),
@@ -73,8 +70,6 @@ impl GuestQueue {
         }
     }
 
-    /// Frames lost so far.
-    #[must_use]
     pub fn lost(&self) -> u64 {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner).lost
     }

@@ -1,7 +1,4 @@
 //! Between the line and the guests: every frame goes through here, and nothing here waits for a guest.
-//!
-//! Owns: the loop that hands frames on ([`Hub`]), and the one that writes those of guests to the line ([`write_out`]).
-//! Must not: decide; [`super::switch`] does.
 
 use super::counters::Counters;
 use super::guest::FromGuest;
@@ -33,8 +30,6 @@ pub struct Out {
 }
 
 impl Out {
-    /// Nothing waits.
-    #[must_use]
     pub fn new(bytes_per_second: u32) -> Self {
         Self {
             outbox: Mutex::new(Outbox::new(bytes_per_second, Instant::now())),
@@ -56,7 +51,6 @@ impl Out {
 /// The work of a hub, to be done for as long as guests may come.
 pub type HubWork = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// Hands frames on.
 #[derive(Debug)]
 pub struct Hub {
     switch: Switch,
@@ -68,8 +62,6 @@ pub struct Hub {
 }
 
 impl Hub {
-    /// No guest is there.
-    #[must_use]
     pub fn new(policy: Policy, out: Arc<Out>, counters: Arc<Counters>) -> Self {
         Self {
             switch: Switch::new(policy),

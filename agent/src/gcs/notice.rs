@@ -1,6 +1,4 @@
 //! The notice to a guest that is refused: a STATUSTEXT (253) of the agent. No answer is ever made up in the autopilot's name.
-//!
-//! Owns: the words and how often they are said. Must not: send them.
 
 use super::routes::{Address, GuestId};
 use link::dialect::{MavMessage, MavSeverity, STATUSTEXT_DATA};
@@ -46,7 +44,6 @@ impl Notices {
         RawFrame::parse(raw.raw_bytes()).ok()
     }
 
-    /// A guest has gone.
     pub fn leave(&mut self, guest: GuestId) {
         self.noticed.remove(&guest);
     }

@@ -1,8 +1,5 @@
 //! What guests want written to the autopilot's line: fair, slow enough, and never late.
 //!
-//! Owns: [`Outbox`], the bounded queues of all guests and the share of the line that they get. Must not: write, wait, or
-//! read a clock.
-//!
 //! * The agent's commands come first. Guests together get half of what the line carries, and at once no more than one
 //!   long frame. So before a command of the agent there are, in the system's buffer and in the writer's hand, at most two
 //!   frames of guests: 560 bytes, which is 97 ms at 57600 baud and 6 ms at 921600.
@@ -38,11 +35,9 @@ struct Queue {
 /// What is to be done now.
 #[derive(Clone, Debug)]
 pub enum Next {
-    /// Write this.
     Write(Arc<RawFrame>),
     /// The share is used up; ask again after this.
     Wait(Duration),
-    /// Nothing waits.
     Nothing,
 }
 
@@ -51,7 +46,6 @@ pub enum Next {
 pub struct Lost {
     /// The guest sent more than its share.
     pub crowded: u64,
-    /// They waited too long.
     pub stale: u64,
 }
 
@@ -68,7 +62,6 @@ pub struct Outbox {
 
 impl Outbox {
     /// Nothing waits. Guests together may write `bytes_per_second`.
-    #[must_use]
     pub fn new(bytes_per_second: u32, now: Instant) -> Self {
         Self {
             queues: BTreeMap::new(),
@@ -132,7 +125,6 @@ impl Outbox {
     }
 
     /// What was not written.
-    #[must_use]
     pub const fn lost(&self) -> Lost {
         self.lost
     }

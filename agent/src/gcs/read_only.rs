@@ -1,7 +1,5 @@
 //! What a guest may still send to the autopilot in read-only mode: what only asks.
 //!
-//! Owns: the list. Must not: answer for the autopilot.
-//!
 //! What is not on the list does not pass, also what this file does not know. Passed are:
 //!
 //! | message | why it changes nothing |
@@ -29,7 +27,6 @@ const READING_OPERATIONS: [u8; 6] = [1, 3, 4, 5, 14, 15];
 const ACCEPTED: u8 = 0;
 
 /// Whether the frame only asks.
-#[must_use]
 pub fn only_asks(frame: &RawFrame) -> bool {
     ASKING.contains(&frame.message_id)
         || fields::command(frame).is_some_and(|command| ASKING_COMMANDS.contains(&command))

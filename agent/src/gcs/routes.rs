@@ -1,8 +1,5 @@
 //! Where a frame goes (MAVLink guide, guide/routing).
 //!
-//! Owns: [`Routes`]: which address was observed where, and where a frame must go for it. Must not: read what a frame says; what is
-//! not let through is decided by [`super::switch`].
-//!
 //! * A frame without a target, or to system 0, goes everywhere but back. So does a frame of unknown id.
 //! * A frame to one component goes only where that component was observed; to component 0, where its system was observed.
 //! * Nothing goes back to where it came from, and nothing that the autopilot's line or the agent said goes back there.
@@ -21,21 +18,16 @@ const REMEMBERED: usize = 32;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GuestId(pub u64);
 
-/// Where a frame came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// The autopilot's line: the autopilot, or what is behind it.
     Autopilot,
-    /// The agent itself.
     Us,
-    /// A guest.
     Guest(GuestId),
 }
 
-/// Where a frame goes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Destinations {
-    /// To the autopilot's line.
     pub autopilot: bool,
     /// To these guests, in ascending order.
     pub guests: Vec<GuestId>,
@@ -62,7 +54,6 @@ impl KnownAddresses {
     }
 }
 
-/// Which address was observed where.
 #[derive(Debug, Default)]
 pub struct Routes {
     autopilot: KnownAddresses,
@@ -70,7 +61,6 @@ pub struct Routes {
 }
 
 impl Routes {
-    /// A guest is there.
     pub fn join(&mut self, guest: GuestId) {
         self.guests.entry(guest).or_default();
     }
@@ -101,13 +91,10 @@ impl Routes {
     }
 
     /// Whether exactly `who` was observed on the autopilot's line.
-    #[must_use]
     pub fn is_on_line(&self, who: Address) -> bool {
         self.autopilot.0.contains(&who)
     }
 
-    /// Where a frame goes.
-    #[must_use]
     pub fn destinations(&self, origin: Origin, target: Option<Address>) -> Destinations {
         let target = target.filter(|to| to.system != EVERY_SYSTEM);
         let leads = |seen: &KnownAddresses| target.is_none_or(|to| seen.has(to));

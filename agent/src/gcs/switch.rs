@@ -28,7 +28,6 @@ const SETUP_SIGNING: u32 = 256;
 const RADIO_STATUS: u32 = 109;
 const RADIO: u32 = 166;
 
-/// What guests may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Policy {
     /// Guests only watch.
@@ -40,7 +39,6 @@ pub struct Policy {
 /// What one guest may do, of what the policy lets guests do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rights {
-    /// All of it.
     Command,
     /// It receives, and nothing that it sends is forwarded.
     Watch,
@@ -55,9 +53,7 @@ struct Joined {
 /// Why a guest's frame is not let through, or not to all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// It carries a signing key.
     SetupSigning,
-    /// It speaks as somebody else.
     Impostor,
     /// It reports a radio that is not ours.
     Radio,
@@ -70,7 +66,6 @@ pub enum Refusal {
 /// What becomes of a guest's frame.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verdict {
-    /// Where it goes.
     pub to: Destinations,
     /// Why not further.
     pub refusal: Option<Refusal>,
@@ -89,8 +84,6 @@ pub struct Switch {
 }
 
 impl Switch {
-    /// Nobody is there yet.
-    #[must_use]
     pub fn new(policy: Policy) -> Self {
         Self {
             policy,
@@ -103,13 +96,11 @@ impl Switch {
         }
     }
 
-    /// A guest has come.
     pub fn join(&mut self, guest: GuestId, rights: Rights, now: Instant) {
         self.routes.join(guest);
         self.joined.insert(guest, Joined { at: now, rights });
     }
 
-    /// A guest has gone.
     pub fn leave(&mut self, guest: GuestId) {
         self.routes.leave(guest);
         self.askers.leave(guest);
@@ -187,7 +178,6 @@ impl Switch {
     }
 
     /// The address as which the agent speaks.
-    #[must_use]
     pub fn ours(&self) -> Address {
         let system = self.autopilots.system().unwrap_or(SYSTEM_AT_FIRST);
         self.ours.unwrap_or(Address {
@@ -197,7 +187,6 @@ impl Switch {
     }
 
     /// The guest that is the ground station in charge, if one is.
-    #[must_use]
     pub fn in_charge(&self) -> Option<GuestId> {
         self.charge.guest()
     }

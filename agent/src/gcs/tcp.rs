@@ -1,7 +1,5 @@
 //! Guests by TCP: they connect to us.
 //!
-//! Owns: the connections of one listener. Must not: wait for one guest because of another.
-//!
 //! A guest that does not take what is sent to it is disconnected: on TCP it would otherwise see an ever older past.
 
 use super::guest::{Guest, GuestAdmission};
@@ -48,7 +46,6 @@ fn is_browser(begin: &[u8]) -> Option<bool> {
     (!may_be).then_some(false)
 }
 
-/// Serves guests for ever.
 pub async fn serve(listener: TcpListener, admission: GuestAdmission) -> Infallible {
     let mut guests = JoinSet::new();
     loop {

@@ -1,7 +1,4 @@
 //! Guests by UDP: those that speak to our socket, or one that is known and is spoken to first.
-//!
-//! Owns: the guests of one socket. Must not: answer others than the guests, or leave one guest unheard because of
-//! another: what a guest says beyond what it may is thrown away. Only a flood of what is thrown away slows all of them.
 
 use super::guest::{Guest, GuestAdmission, Pace};
 use link::framing::Framer;

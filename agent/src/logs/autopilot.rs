@@ -32,10 +32,8 @@ pub(super) struct AutopilotLogs {
     room: u64,
 }
 
-/// The logs on the autopilot.
 #[derive(Debug)]
 pub(super) enum Listing {
-    /// All of them.
     There(Vec<v1::LogFile>),
     /// The autopilot is being asked, or it is not now, and why.
     NotYet(Option<Wait>),

@@ -1,7 +1,4 @@
 //! Checksums of logs, for people who check their copies.
-//!
-//! Owns: [`Digests`]: a checksum takes a share of the processor, answers after some seconds, and goes on when it is asked for again. Must
-//! not: choose the file.
 
 use model::logs::digest_pace::{AfterPiece, DIGEST_PIECE_BYTES, DigestPace};
 use proto::v1;
@@ -23,11 +20,8 @@ pub enum Digest {
     Open(u64),
 }
 
-/// Time for work that rests.
 pub trait WorkClock {
-    /// Since any fixed time.
     fn now(&mut self) -> Duration;
-    /// Waits.
     fn rest(&mut self, time: Duration);
 }
 

@@ -34,7 +34,6 @@ const SENT: u32 = 32 * 1024;
 /// About as many bytes of text are in one answer at most.
 const TEXT: usize = 32 * 1024;
 
-/// The logs of one node.
 #[derive(Debug)]
 pub struct Library {
     folder: Option<PathBuf>,
@@ -55,7 +54,6 @@ struct Log {
 impl Library {
     /// The logs of `node` where `config` says, of which some are `sent`, and those of its autopilot, which come by `wanted`. Nothing is
     /// read yet.
-    #[must_use]
     pub fn of(config: &Config, node: NodeName, wanted: Wanted, sent: Sent) -> Self {
         let shelf = config
             .folder

@@ -1,8 +1,5 @@
 //! What a flight log says, in lines for people: arming, modes, taking off and landing, the autopilot's words, commands and what came
 //! of them.
-//!
-//! Owns: [`Teller`]: the lines of record after record, and the context with which another one goes on where it stopped. Must not: read
-//! files.
 
 use super::records::Record;
 use super::summary::is_in_air;
@@ -20,16 +17,13 @@ use std::fmt::Debug;
 /// HEARTBEAT, STATUSTEXT, EXTENDED_SYS_STATE, COMMAND_LONG, COMMAND_INT, COMMAND_ACK.
 const SHOWN: [u32; 6] = [0, 253, 245, 76, 75, 77];
 
-/// One line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
     /// When, in milliseconds since 1970.
     pub at_ms: u64,
-    /// What happened.
     pub text: String,
 }
 
-/// Makes lines of records.
 #[derive(Debug, Default)]
 pub struct Teller {
     armed: Option<bool>,
@@ -42,7 +36,6 @@ pub struct Teller {
 
 impl Teller {
     /// One that goes on where another one stopped; 0: from the beginning.
-    #[must_use]
     pub fn going_on(context: u64) -> Self {
         let bit = |known: u32, value: u32| (context >> known & 1 == 1).then_some(context >> value & 1 == 1);
         Self {
@@ -54,14 +47,12 @@ impl Teller {
     }
 
     /// What is so now, for [`Self::going_on`].
-    #[must_use]
     pub fn context(&self) -> u64 {
         let bit =
             |value: Option<bool>, known: u32| value.map_or(0, |value| 1 << known | u64::from(value) << (known + 1));
         bit(self.armed, 32) | bit(self.in_air, 34) | self.mode.map_or(0, |mode| 1 << 36 | u64::from(mode))
     }
 
-    /// Takes in the next record.
     pub fn take(&mut self, record: &Record) {
         let frame = &record.frame;
         self.at_ms = record.at_us / 1000;

@@ -1,19 +1,14 @@
 //! Why a question about logs has no answer.
-//!
-//! Owns: [`NoAnswer`], in words for the one that asked. Must not: decide when.
 
 use std::io;
 
 /// Why a question has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum NoAnswer {
-    /// Nothing is logged.
     #[error("the agent keeps no flight logs; start it, or its ground station, with --flight-log-dir FOLDER")]
     NotKept,
-    /// There is no such log.
     #[error("there is no log {0} on the agent's disk; it may have been removed to make room: see `skein logs`")]
     NoSuchLog(String),
-    /// Nothing was logged yet.
     #[error("there are no flight logs yet: the agent has received nothing from its autopilot")]
     NoneYet,
     /// It is of a newer coordinator.
@@ -30,10 +25,8 @@ pub enum NoAnswer {
         "what came is not equal to the autopilot's log, again and again; is it still being written? Try again later"
     )]
     Differs,
-    /// It has no place.
     #[error("the log has no room on the agent's disk; raise --flight-log-max-mib, or free space there")]
     NoRoom,
-    /// The disk.
     #[error("the agent cannot read its flight logs: {0}; check its disk")]
     Disk(#[from] io::Error),
 }

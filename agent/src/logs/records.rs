@@ -1,12 +1,9 @@
 //! The records of a flight log, from bytes that may end in the middle of one.
-//!
-//! Owns: [`Records`]. Must not: read files, or know what a message means.
 
 use link::raw::RawFrame;
 
 /// Bytes before each frame: microseconds since 1970, big-endian.
 const STAMP: usize = 8;
-/// The longest record.
 pub const LONGEST: usize = STAMP + link::raw::LONGEST;
 
 /// Whole records, one after the other.
@@ -16,24 +13,20 @@ pub struct Records<'a> {
     used: usize,
 }
 
-/// One record.
 #[derive(Debug)]
 pub struct Record {
     /// When, in microseconds since 1970.
     pub at_us: u64,
-    /// What.
     pub frame: RawFrame,
 }
 
 impl<'a> Records<'a> {
     /// The records that `bytes` begin with.
-    #[must_use]
     pub const fn of(bytes: &'a [u8]) -> Self {
         Self { bytes, used: 0 }
     }
 
     /// How many bytes the records took that were whole.
-    #[must_use]
     pub const fn used(&self) -> usize {
         self.used
     }

@@ -1,7 +1,4 @@
 //! The autopilot's logs on the agent's disk: a folder beside the flight logs.
-//!
-//! Owns: their names, the room that they take, and `NAME.part`, which grows until its length and checksum are the autopilot's, but never
-//! beyond the limit, and is renamed then. Must not: know how they come.
 
 use super::no_answer::NoAnswer;
 use super::wanted::RemoteLog;
@@ -35,7 +32,6 @@ impl Shelf {
         }
     }
 
-    /// Its folder.
     pub(crate) fn folder(flight_logs: &Path, node: &NodeName) -> PathBuf {
         flight_logs.join(format!("autopilot-{node}"))
     }

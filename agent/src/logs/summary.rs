@@ -1,6 +1,4 @@
 //! What a flight log has in it: how long it is, how long the vehicle was armed and in the air, and how high.
-//!
-//! Owns: [`Summary`], which takes in record after record. Must not: read files.
 
 use super::records::Record;
 use crate::gcs::autopilots::Autopilots;
@@ -27,7 +25,6 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Takes in the next record.
     pub fn take(&mut self, record: &Record) {
         let before = *self.first.get_or_insert(record.at_us);
         let since = record.at_us.saturating_sub(self.last.max(before));
@@ -53,31 +50,25 @@ impl Summary {
     }
 
     /// When it was begun, in milliseconds since 1970; 0 while it is empty.
-    #[must_use]
     pub fn begun_ms(&self) -> u64 {
         self.first.unwrap_or(0) / 1000
     }
 
-    /// How long it is.
-    #[must_use]
     pub fn length(&self) -> Duration {
         Duration::from_micros(self.last.saturating_sub(self.first.unwrap_or(self.last)))
     }
 
     /// How long the vehicle was armed in it.
-    #[must_use]
     pub const fn armed(&self) -> Duration {
         Duration::from_micros(self.armed_us)
     }
 
     /// How long the vehicle was in the air in it.
-    #[must_use]
     pub const fn in_air(&self) -> Duration {
         Duration::from_micros(self.in_air_us)
     }
 
     /// Its greatest height above home, in meters.
-    #[must_use]
     pub fn highest_m(&self) -> f64 {
         f64::from(self.highest_mm) / 1000.0
     }

@@ -1,7 +1,5 @@
 //! What people want of the autopilot's own logs, and what has come: between the pilot, which speaks with the autopilot, and those who
 //! write to the disk.
-//!
-//! Owns: [`Wanted`], which both sides hold for a moment at a time. Must not: wait, or grow beyond a bound.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -9,37 +7,35 @@ use std::time::Duration;
 /// Most bytes that wait for the disk; the download rests then.
 pub(crate) const WAITING_AT_MOST: usize = 256 * 1024;
 
-/// A log on the autopilot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RemoteLog {
-    /// Where it is there.
     pub(crate) path: String,
     /// Its path below the folder of logs, as the name of a file.
     pub(crate) name: String,
-    /// How long it is.
     pub(crate) bytes: u64,
 }
 
-/// What is to be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Errand {
-    /// List the logs.
     List,
     /// Bring this one, of which so many bytes are there.
-    Fetch { path: String, before: u64 },
+    Fetch {
+        path: String,
+        before: u64,
+    },
 }
 
-/// What has become of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Outcome {
     /// It goes on, or waits.
     #[default]
     Open,
-    /// These are the logs.
     Listed(Vec<RemoteLog>),
     /// All bytes have come; the autopilot gives this length and checksum.
-    Fetched { bytes: u64, crc: u32 },
-    /// It has failed.
+    Fetched {
+        bytes: u64,
+        crc: u32,
+    },
     Failed(String),
 }
 
@@ -53,7 +49,6 @@ pub(crate) enum Wait {
 }
 
 impl Wait {
-    /// In words.
     pub(crate) const fn why(self) -> &'static str {
         match self {
             Self::Soon(why) | Self::Long(why) => why,
@@ -61,14 +56,12 @@ impl Wait {
     }
 }
 
-/// Both sides' view.
 #[derive(Debug, Default)]
 pub(crate) struct Board {
     /// What is to be done, if anything is, with a number that no other errand has.
     pub(crate) errand: Option<(u64, Errand)>,
     /// Grows each time that somebody asks: an errand that nobody asks about any more is dropped.
     pub(crate) asked: u64,
-    /// What has become of it.
     pub(crate) outcome: Outcome,
     /// Bytes that have come and where in the file they begin.
     pub(crate) come: Vec<u8>,
@@ -117,7 +110,6 @@ impl Board {
 pub struct Wanted(Arc<Mutex<Board>>);
 
 impl Wanted {
-    /// Held for a moment.
     pub(crate) fn board(&self) -> MutexGuard<'_, Board> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

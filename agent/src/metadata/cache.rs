@@ -16,7 +16,6 @@ use std::time::SystemTime;
 /// Most files that are kept: two for each firmware.
 const FILES_AT_MOST: usize = 8;
 
-/// A folder of metadata files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MetadataCache {
     folder: PathBuf,
@@ -24,7 +23,6 @@ pub struct MetadataCache {
 
 impl MetadataCache {
     /// The cache in a state directory. Nothing is read or written yet.
-    #[must_use]
     pub fn in_state(dir: &Path) -> Self {
         Self {
             folder: dir.join("metadata"),

@@ -78,7 +78,6 @@ enum Stage {
 
 impl Fetch {
     /// One that keeps its files on `cache`; without one it never does anything.
-    #[must_use]
     pub const fn new(cache: Option<MetadataCache>) -> Self {
         Self {
             cache,
@@ -105,7 +104,6 @@ impl Fetch {
     }
 
     /// The message to ask for now by MAV_CMD_REQUEST_MESSAGE, if any.
-    #[must_use]
     pub fn wanted(&self, now: Moment) -> Option<u16> {
         match self.stage {
             Stage::Waiting(until) if self.cache.is_some() && now >= until => MESSAGES.get(self.message).copied(),
@@ -113,13 +111,11 @@ impl Fetch {
         }
     }
 
-    /// It is being asked for.
     pub fn asked(&mut self, now: Moment) {
         let until = now.plus(MESSAGE_WITHIN);
         self.stage = Stage::Asked { until };
     }
 
-    /// The asking has ended so.
     pub fn answered(&mut self, outcome: &Outcome, now: Moment, jitter: f64) {
         if !matches!(self.stage, Stage::Asked { .. }) {
             return;
@@ -136,7 +132,6 @@ impl Fetch {
     }
 
     /// Whether it uses the autopilot's file server now, or is about to.
-    #[must_use]
     pub const fn is_downloading(&self) -> bool {
         matches!(self.stage, Stage::Downloading { .. })
     }

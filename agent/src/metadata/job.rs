@@ -1,7 +1,4 @@
 //! What takes time: reading the cache, unpacking and reading. Done on a thread of its own, one job at a time.
-//!
-//! Owns: [`Job`] and what it finds ([`Found`]): the checksum decides whether a file is the right one. Must not: touch the
-//! link or the pilot.
 
 use super::cache::MetadataCache;
 use super::events;
@@ -16,19 +13,14 @@ const TYPE_EVENTS: u32 = 4;
 /// Most entries of the index that are read.
 const ENTRIES_AT_MOST: usize = 64;
 
-/// Which file it is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Which {
-    /// The index of all metadata.
     Index,
-    /// The descriptions of events.
     Events,
 }
 
-/// A piece of work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Job {
-    /// Reported with its end.
     pub(super) number: u64,
     pub(super) cache: MetadataCache,
     pub(super) which: Which,
@@ -38,7 +30,6 @@ pub struct Job {
     pub(super) bytes: Option<Vec<u8>>,
 }
 
-/// A job that has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Done {
     pub(super) number: u64,
@@ -52,12 +43,10 @@ pub enum Found {
     Nothing,
     /// The events file is named in the index: its URI and checksum.
     Index {
-        /// Where it is.
         uri: String,
         /// Its checksum, if the index gives one.
         crc: Option<u32>,
     },
-    /// The descriptions of events.
     Events(Arc<Table>),
     /// The file is of no use; the line says why.
     Unusable(String),
@@ -83,7 +72,6 @@ struct Entry {
 
 impl Job {
     /// Does it. Blocks while it does, for some tens of milliseconds.
-    #[must_use]
     pub fn run(self) -> Done {
         Done {
             number: self.number,

@@ -1,6 +1,4 @@
 //! What the autopilot says about where its metadata is: COMPONENT_METADATA (397), or the older COMPONENT_INFORMATION (395).
-//!
-//! Owns: reading both. Must not: fetch anything.
 #![allow(deprecated, reason = "autopilots of some years ago know only the older message")]
 
 use link::dialect::MavMessage;

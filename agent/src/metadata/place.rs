@@ -1,23 +1,20 @@
 //! Where a piece of metadata is: the URIs that an autopilot names.
-//!
-//! Owns: distinguishing a file on the vehicle (`mftp://[;comp=ID]PATH`, MAVLink guide, services/ftp) from one on the Internet.
-//! Must not: fetch anything.
 
 /// Longest path: what fits into one packet.
 const LONGEST: usize = crate::ftp::packet::DATA;
 
-/// Where a file is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// On the vehicle, with the component that serves it if it is not the autopilot.
-    Vehicle { component: Option<u8>, path: String },
+    Vehicle {
+        component: Option<u8>,
+        path: String,
+    },
     /// On the Internet, which a companion computer need not have: it is never fetched.
     Internet,
-    /// Nothing that can be fetched.
     Unknown,
 }
 
-/// Reads a URI.
 pub(super) fn place(uri: &str) -> Place {
     let uri = uri.trim_end_matches('\0').trim();
     if ["http://", "https://"].iter().any(|scheme| uri.starts_with(scheme)) {

@@ -19,10 +19,8 @@ const ASK_AFTER: Duration = Duration::from_millis(100);
 /// A gap that is not filled by then stays.
 const GIVE_UP_AFTER: Duration = Duration::from_millis(1200);
 
-/// Puts events in order.
 #[derive(Clone, Debug, Default)]
 pub struct Sequence {
-    /// The number that comes next.
     next: Option<u16>,
     /// Those behind a gap, by their distance from `next`; at most [`REMEMBERED`].
     waiting: Vec<EVENT_DATA>,

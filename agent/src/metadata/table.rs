@@ -1,12 +1,9 @@
 //! The descriptions of an autopilot's events, and what an event says by them.
-//!
-//! Owns: [`Table`]: the texts, argument layouts and enums of all events, by number. Must not: read JSON, or decide what follows from an event.
 
 use super::template::fill;
 use super::value::{Base, Value};
 use std::collections::{BTreeMap, HashMap};
 
-/// Descriptions of events.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Table {
     pub(super) events: HashMap<u32, Event>,
@@ -15,33 +12,27 @@ pub struct Table {
     pub(super) hold: Option<u64>,
 }
 
-/// What an event is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
     /// A report of the arming checks begins; chunk 0 is the first of a report in several.
     ReportBegins {
-        /// Which part of the report.
         chunk: u64,
         /// Whether the vehicle may arm in the mode in which it holds its place; `None` when the report does not say.
         can_arm: Option<bool>,
     },
     /// A report of the arming checks ends.
     ReportEnds,
-    /// One check that fails.
     Check {
         /// Whether it prevents arming in the mode in which the vehicle holds its place.
         in_hold: bool,
     },
-    /// Anything else.
     Other,
 }
 
-/// What an event says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventText<'a> {
     /// The event's name, without the namespace.
     pub name: &'a str,
-    /// What it is about.
     pub subject: Subject,
     /// One line, with the arguments put in.
     pub message: String,
@@ -86,20 +77,16 @@ pub(super) struct Enum {
 const BITS_AT_MOST: u32 = 16;
 
 impl Table {
-    /// How many events it describes.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.events.len()
     }
 
     /// Whether it describes none.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.events.is_empty()
     }
 
     /// What event `id` says with these arguments; `None` when it is not in the table.
-    #[must_use]
     pub fn describe(&self, id: u32, arguments: &[u8]) -> Option<EventText<'_>> {
         let event = self.events.get(&id)?;
         let values = event.values(arguments);

@@ -1,13 +1,8 @@
 //! The message of an event with its arguments put in (libevents: message and description of an event).
 //!
-//! Owns: `{N[:.DECIMALS][UNIT]}`, the tags `param`, `a` and `profile`, and escapes by a backslash. Must not: know what an
-//! argument means, or fail: what is malformed stays as it is written.
-//!
 //! What is marked for developers only (`<profile name="dev">`) is left out; tags that are not known go with their content.
 
-/// Most characters of a text.
 const LONGEST: usize = 400;
-/// Most decimals.
 const DECIMALS_AT_MOST: usize = 6;
 /// For which group of readers we show.
 const PROFILE: &str = "normal";

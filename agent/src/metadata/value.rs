@@ -1,8 +1,5 @@
 //! The arguments of an event: bytes laid end to end, little-endian, without padding.
-//!
-//! Owns: the basic types and reading them. Must not: know what an argument means.
 
-/// A basic type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Base {
     Unsigned(usize),
@@ -50,7 +47,6 @@ impl Base {
     }
 }
 
-/// A value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Value {
     Unsigned(u64),

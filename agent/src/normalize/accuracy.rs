@@ -1,7 +1,4 @@
 //! Accuracy of the vehicle's place, as receivers and filters report it.
-//!
-//! Owns: reading GPS_RAW_INT (24), ESTIMATOR_STATUS (230) and EKF_STATUS_REPORT (193) as [`Accuracy`]. Must not: choose between them
-//! ([`Vehicle::accuracy`](model::vehicle::Vehicle::accuracy) does).
 
 use link::dialect::{EKF_STATUS_REPORT_DATA, ESTIMATOR_STATUS_DATA, EkfStatusFlags, GPS_RAW_INT_DATA, GpsFixType};
 use model::accuracy::Accuracy;

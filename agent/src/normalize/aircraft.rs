@@ -1,6 +1,4 @@
 //! Aircraft of others, as the receiver of our vehicle reports them: ADSB_VEHICLE (246).
-//!
-//! Owns: what the message says, and what of it counts. Must not: remember.
 
 use link::dialect::{ADSB_VEHICLE_DATA, AdsbAltitudeType, AdsbEmitterType, AdsbFlags};
 use model::time::Moment;
@@ -9,7 +7,6 @@ use model::units::{AltitudeAmsl, Wgs84};
 use std::time::Duration;
 
 /// What `message` says, received `now`; `None` when it does not say where the aircraft is.
-#[must_use]
 pub fn aircraft(message: &ADSB_VEHICLE_DATA, now: Moment) -> Option<Aircraft> {
     let has = |flag| message.flags.contains(flag);
     if !has(AdsbFlags::ADSB_FLAGS_VALID_COORDS) {

@@ -1,8 +1,5 @@
 //! Failsafes that the autopilot announces, and why, from its own words.
 //!
-//! Owns: which texts announce a failsafe, which only say why one may come, and the cause in a text. Must not: decide; the state
-//! in HEARTBEAT has the last word ([`model::failsafe::executing`]).
-//!
 //! ArduPilot names the cause in the announcement ("Battery Failsafe", "Max Alt fence breached"), with figures in the text before.
 //! PX4 announces with "Failsafe activated", and gives the cause in the texts and events before, or in the event's arguments.
 
@@ -76,7 +73,6 @@ fn announces(text: &str) -> bool {
 }
 
 impl Alarms {
-    /// Takes a text.
     pub fn text(&mut self, vehicle: &mut Vehicle, text: &str, now: Moment) {
         if announces(text) {
             self.begins(vehicle, text, now);

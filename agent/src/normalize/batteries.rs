@@ -1,8 +1,5 @@
 //! BATTERY_STATUS (147) of one or several batteries: which of them drive the motors, and those as one.
 //!
-//! Owns: [`Batteries`]: what each battery said last, and what those say together that drive the motors: the worst of each figure, for a vehicle
-//! is as empty as its emptiest battery, and its autopilot reports no capacities by which charges could be added. Must not: decide what is low.
-//!
 //! A battery that falls silent in flight, or does not know its charge any more, while others are heard goes on counting: with what it had last,
 //! less what the others have lost since. Its charge is not known, and that of the others is not that of the vehicle.
 
@@ -54,8 +51,6 @@ pub struct Batteries {
 }
 
 impl Batteries {
-    /// Where these drive the motors.
-    #[must_use]
     pub fn of(motors: MotorBatteries) -> Self {
         Self {
             motors,
@@ -64,7 +59,6 @@ impl Batteries {
     }
 
     /// The same after a reboot of the autopilot.
-    #[must_use]
     pub fn forgotten(&self) -> Self {
         Self::of(self.motors.clone())
     }
@@ -127,7 +121,6 @@ impl Batteries {
 
     /// Reading of the batteries that drive the motors, where SYS_STATUS says this of the primary one; `None`: its message is of another, or
     /// BATTERY_STATUS has said more.
-    #[must_use]
     pub fn or_primary(&self, primary: Battery, armed: bool, now: Moment) -> Option<Battery> {
         let slot = self.slots.iter().find(|slot| slot.battery.id == PRIMARY);
         let drives = slot.map_or_else(
@@ -140,7 +133,6 @@ impl Batteries {
         self.speaks(Some(primary), armed, now)
     }
 
-    /// The worst of all figures.
     fn speaks(&self, primary: Option<Battery>, armed: bool, now: Moment) -> Option<Battery> {
         let motors = || self.slots.iter().filter(|slot| slot.drives_motors());
         let gone = motors().filter(|_| armed);
@@ -171,7 +163,6 @@ impl Batteries {
     }
 
     /// Each battery by itself, by their ids.
-    #[must_use]
     pub fn each(&self) -> Vec<MonitoredBattery> {
         let mut all: Vec<_> = self.slots.iter().map(|slot| slot.battery).collect();
         all.sort_by_key(|battery| battery.id);
@@ -179,13 +170,11 @@ impl Batteries {
     }
 
     /// Whether more than one that drives the motors was ever heard.
-    #[must_use]
     pub fn are_several(&self) -> bool {
         self.slots.iter().filter(|slot| slot.drives_motors()).count() > 1
     }
 
     /// Whether any battery that drives the motors was heard lately.
-    #[must_use]
     pub fn heard_lately(&self, now: Moment) -> bool {
         let counts = |slot: &Slot| slot.drives_motors() && slot.fresh(now).is_some();
         self.slots.iter().any(counts)
@@ -224,7 +213,6 @@ fn worse(one: Battery, other: Battery) -> Battery {
 
 /// The share left, from battery_remaining; -1 is unknown, as is all below it and above 100, and so is 0 of a battery without a voltage: there
 /// is none.
-#[must_use]
 pub fn remaining(percent: i8, voltage: Option<Volts>) -> Option<Percent> {
     let left = u8::try_from(percent).ok().and_then(Percent::new);
     left.filter(|left| left.get() > 0 || voltage.is_some())

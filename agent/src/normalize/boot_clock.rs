@@ -1,7 +1,5 @@
 //! Whether the autopilot has rebooted, from its own clock: `time_boot_ms`, which began again.
 //!
-//! Owns: [`BootClocks`]. Must not: use events, whose times are old when they are repeated; the caller sees to that.
-//!
 //! Each kind of message is compared only with those of its own kind. In some firmware two kinds go by different clocks, or one
 //! never gives the time; one after the other they would seem to be reboots without end.
 

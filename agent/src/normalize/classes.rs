@@ -1,7 +1,4 @@
 //! Which refusals to arm go away by themselves, and which want a person.
-//!
-//! Owns: the table, from the texts of ArduPilot and PX4. Must not: be sure: a text that is not in the table is unclear,
-//! and everything that could be a fault of the vehicle is for a person.
 
 use model::vehicle::ReasonClass::{self, NeedsHuman, Unclear, WillHeal};
 use std::time::Duration;
@@ -75,7 +72,6 @@ const SETTLING: [&str; 2] = ["accels inconsistent", "gyros inconsistent"];
 const STARTUP_TIME: Duration = Duration::from_secs(90);
 
 /// The class of a reason, by its text without prefix, that has lasted for `lasted`.
-#[must_use]
 pub fn class_after(text: &str, lasted: Duration) -> ReasonClass {
     let lower = text.to_lowercase();
     if lasted < STARTUP_TIME && SETTLING.iter().any(|part| lower.contains(part)) {
@@ -85,7 +81,6 @@ pub fn class_after(text: &str, lasted: Duration) -> ReasonClass {
 }
 
 /// The class of a reason that has lasted for long, by its text without prefix.
-#[must_use]
 pub fn class(text: &str) -> ReasonClass {
     let text = text.to_lowercase();
     // A vehicle whose sensors disagree or are gone does not heal, whatever it is that they measure.

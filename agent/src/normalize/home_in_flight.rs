@@ -1,6 +1,4 @@
 //! A home that somebody moves while the vehicle flies.
-//!
-//! Owns: [`HomeInFlight`]: home as it was on the ground, and how far it is from there now. Must not: decide what follows.
 
 use model::home_shift::HomeShift;
 use model::route_order::Waypoint;

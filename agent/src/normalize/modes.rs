@@ -1,12 +1,8 @@
 //! Flight modes: HEARTBEAT.custom_mode to what it means for us, and the autopilot's own name for it.
-//!
-//! Owns: the mode tables of ArduCopter and PX4. Must not: decide what to do in a mode. A mode that is not known is
-//! [`Mode::Foreign`]: somebody else is in command.
 
 use model::vehicle::{Autopilot, Mode, ModeReport};
 
 /// `custom_mode` of an `autopilot`, decoded.
-#[must_use]
 pub fn mode(autopilot: Autopilot, custom_mode: u32) -> ModeReport {
     match autopilot {
         Autopilot::ArduPilot => arducopter(custom_mode),

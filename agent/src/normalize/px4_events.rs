@@ -83,18 +83,12 @@ const CHECKS: [(u32, &str); 15] = [
 /// `check_mag_sys_has_mag_missing`: "Found {3} compass (required: {4})".
 const MAGNETOMETERS: u32 = 22_720_449;
 
-/// What an event says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EventMeaning {
     /// A new report of the checks begins; earlier reasons are out of date.
     ChecksBegin,
     /// This check fails and blocks arming in our mode.
-    Blocks {
-        /// Id of the event.
-        code: u32,
-        /// What it says.
-        text: String,
-    },
+    Blocks { code: u32, text: String },
     /// Arming was denied, for reasons reported elsewhere or for this one.
     Denied(String),
     /// Nothing about arming; a line for the log.
@@ -103,7 +97,6 @@ pub enum EventMeaning {
     Failsafe(String),
 }
 
-/// Reads events in their order.
 #[derive(Clone, Debug, Default)]
 pub struct Events {
     report: Report,

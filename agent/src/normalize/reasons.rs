@@ -1,7 +1,4 @@
 //! Why the autopilot does not arm: collecting its own words.
-//!
-//! Owns: [`Reasons`]: which texts are reasons, each once, bounded, and when they are out of date.
-//! Must not: interpret them, or take their absence for readiness.
 
 use super::classes::class_after;
 use model::time::Moment;

@@ -1,7 +1,5 @@
 //! STATUSTEXT (253): joining long texts that come in chunks.
 //!
-//! Owns: [`TextJoiner`]. Must not: understand the text.
-//!
 //! A chunk without a NUL is not the last one. PX4 counts ids from 0, so a chunked text of id 0 seems unchunked: the id
 //! is not used for that, only whether the 50 bytes are full. What stays unfinished is said after a while.
 

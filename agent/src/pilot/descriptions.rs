@@ -1,7 +1,4 @@
 //! The pilot's part in getting the autopilot's descriptions of its events, and events that were missed.
-//!
-//! Owns: when there is time for it: descriptions only while the vehicle is disarmed, and both only when no command is on its
-//! way and nothing else is to be sent. Must not: decide what is fetched ([`crate::metadata::Fetch`] does).
 
 use super::Pilot;
 use crate::command::{Outstanding, Patience};
@@ -15,7 +12,6 @@ use model::vehicle::{Autopilot, FlightTruth};
 impl Pilot {
     /// A pilot that reads PX4's own descriptions of its events and keeps them in `cache`. Without them it knows the arming
     /// checks that are built in.
-    #[must_use]
     pub fn keeping_descriptions(mut self, cache: MetadataCache) -> Self {
         self.descriptions = Fetch::new(Some(cache));
         self

@@ -1,6 +1,4 @@
 //! The pilot's part in the lines about flights that the flight log has.
-//!
-//! Owns: when there is one. Must not: decide what it says ([`crate::flight_line`] does).
 
 use super::Pilot;
 use crate::flight_line;

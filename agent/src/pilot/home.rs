@@ -1,7 +1,4 @@
 //! A home that is not where the vehicle is, while it is on the ground.
-//!
-//! Owns: asking for home again, and the reason that people read. Must not: decide whether that prevents arming
-//! ([`fleet::safety::home_elsewhere`] does), or set home: where a vehicle returns to is for people to choose.
 
 use super::Pilot;
 use crate::streams::Needed;

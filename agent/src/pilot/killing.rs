@@ -1,7 +1,4 @@
 //! The pilot's part in a kill: it knows which Drone the vehicle serves, and remembers that its motors were stopped.
-//!
-//! Owns: putting the question together. Must not: be reached from anything but a kill order on the open stream; the
-//! command itself is made in [`crate::kill`].
 
 use super::Pilot;
 use crate::kill::Shot;
@@ -43,7 +40,6 @@ impl Pilot {
     }
 
     /// What came of the last kill order.
-    #[must_use]
     pub const fn kill_answer(&self) -> Option<&KillAnswer> {
         self.kills.answer()
     }

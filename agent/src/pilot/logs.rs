@@ -1,7 +1,4 @@
 //! The pilot's part in bringing the autopilot's own logs: when there is time for it.
-//!
-//! Owns: only on the ground and disarmed, while no flight is ordered, and when nothing else is to be sent. Must not: decide what is
-//! brought ([`crate::logs`] does).
 
 use super::Pilot;
 use crate::logs::fetch::LogFetch;
@@ -13,7 +10,6 @@ use model::vehicle::FlightTruth;
 
 impl Pilot {
     /// A pilot that brings what is `wanted` of the autopilot's logs.
-    #[must_use]
     pub fn bringing_logs(mut self, wanted: Wanted) -> Self {
         self.logs = LogFetch::of(wanted);
         self

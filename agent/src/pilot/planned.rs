@@ -1,8 +1,5 @@
 //! The pilot's part in the plan that the vehicle flies by itself: which one it holds, when there is time for it, and what keeps the vehicle
 //! on the ground for it.
-//!
-//! Owns: that a plan is brought about only when nothing else is to be sent, and written only to a vehicle that is on the ground and disarmed,
-//! or holds by our command. Must not: decide what is sent ([`crate::plan`] does), or which mode is flown ([`fleet::flight::converge`] does).
 
 use super::Pilot;
 use crate::outgoing::Outgoing;
@@ -98,7 +95,6 @@ impl Pilot {
         })
     }
 
-    /// This step is being written.
     pub(super) fn commands_plan(&mut self, step: &Step, now: Moment) {
         match step {
             Step::FlyPlan => self.keeper.fly_sent(now),

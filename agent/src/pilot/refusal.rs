@@ -1,8 +1,5 @@
 //! Why the autopilot refused to arm although its arming checks pass.
 //!
-//! Owns: [`Refusal`]: how long a refused arm command is reported, and which of the autopilot's words belong to it. Must not: decide
-//! when to try again ([`fleet::flight::memory`] does).
-//!
 //! The answer comes first and the text after it: "Arm: Throttle (RC3) is not neutral", "Arming denied: …".
 
 use fleet::flight::memory::Outcome;

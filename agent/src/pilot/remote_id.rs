@@ -1,7 +1,4 @@
 //! The pilot's part in Remote ID: which Operator it holds, and when it is sent.
-//!
-//! Owns: that it is sent on the line of the vehicle alone, and what of it is kept on the disk. Must not: decide what is sent
-//! ([`crate::remote_id`] does).
 
 use super::Pilot;
 use crate::outgoing::Outgoing;

@@ -1,7 +1,4 @@
 //! What the pilot reports to the coordinator.
-//!
-//! Owns: the report, and the reasons of ours why a vehicle on the ground is not armed. Must not: report what is old as if it were
-//! fresh, or decide ([`fleet::safety::may_arm`] does).
 
 use super::Pilot;
 use fleet::safety;
@@ -152,7 +149,6 @@ impl Pilot {
     }
 
     /// A full picture, for the coordinator.
-    #[must_use]
     pub fn report(&self, now: Moment) -> Report {
         // Nothing of another airframe is taken for the Drone's.
         let (unheard, another) = (Vehicle::default(), self.airframe() == Airframe::Another);

@@ -1,7 +1,4 @@
 //! The pilot's part in the rules on board: which rules it holds, when there is time for them, and whether they prevent arming.
-//!
-//! Owns: that rules are brought about only when nothing else is to be sent, and changed only on a vehicle that is on the ground and
-//! disarmed and is not about to be armed, at the moment of writing too. Must not: decide what is sent ([`crate::rules`] does).
 
 use super::Pilot;
 use crate::command::{Outstanding, Patience};
@@ -136,7 +133,6 @@ impl Pilot {
 
     /// Whether fence and parameters may be changed now: the vehicle is on the ground and disarmed, as its latest heartbeat says, is not
     /// about to be armed, and what it says is of now.
-    #[must_use]
     pub fn may_change_rules(&self, now: Moment) -> bool {
         // Armed is known only with the next heartbeat.
         let beat = self.vehicle.heartbeat.as_ref();

@@ -1,6 +1,4 @@
 //! A second vehicle with the system id of ours on the line.
-//!
-//! Owns: noticing it, and the reason that people read. Must not: decide whether that prevents arming ([`fleet::safety::may_arm`] does).
 
 use super::Pilot;
 use link::Frame;

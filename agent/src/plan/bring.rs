@@ -1,7 +1,4 @@
 //! The plan brought onto the autopilot: uploaded, read back, judged, and set to begin.
-//!
-//! Owns: what is sent for that, and what the autopilot's answers mean. Must not: write while the vehicle flies the plan, or in a mode of
-//! somebody else.
 
 use super::items::{WireItem, alike};
 use super::{Keeper, ReadBack, Situation};
@@ -43,7 +40,6 @@ const AFTER_OTHERS: Duration = Duration::from_secs(3);
 const SILENT_TOO_OFTEN: u32 = 3;
 /// What is said of a mission that was accepted and is not flown, before the autopilot's words.
 const NOT_FLOWN: &str = "the autopilot accepted it and will not fly it";
-/// And without any.
 const WORDLESS: &str = ", and does not say why; check it against its geofence, home and limits";
 /// MISSION_CURRENT (42).
 const MISSION_CURRENT_ID: f32 = 42.0;

@@ -1,6 +1,4 @@
 //! The plan followed on its way, and distinguished from everything that is not ours.
-//!
-//! Owns: what the vehicle's modes, and what its autopilot says of its mission, mean for the plan. Must not: send.
 
 use super::{Current, Keeper, counts_from_home};
 use crate::rules::transfer::addressee;
@@ -211,7 +209,6 @@ impl Keeper {
         }
     }
 
-    /// These were reached.
     fn advance(&mut self, reached: &[u16]) {
         let ranges = self.memory.reached.ranges().iter().copied();
         if !reached.is_empty() {

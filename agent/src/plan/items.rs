@@ -1,7 +1,5 @@
 //! The items of a plan on the wire: what is uploaded, what is read back, and when the two are the same.
 //!
-//! Owns: [`WireItem`], and the way from [`Item`] to it. Must not: upload, or know what an item does.
-//!
 //! What autopilots change in an item they store is left out of the comparison: ArduCopter holds whole seconds and centimeters, ignores the
 //! heading and the radius of a waypoint, and drops what a command does not use; PX4 turns headings into -180 to 180 degrees. Each may use another name
 //! for the same frame.
@@ -105,7 +103,6 @@ impl Carried for WireItem {
 
 impl WireItem {
     /// `item` on the wire; `None` for a command or frame that no plan has.
-    #[must_use]
     #[allow(deprecated, reason = "autopilots know the ..._INT frames by these numbers")]
     pub fn of(item: &Item) -> Option<Self> {
         let (_, command) = COMMANDS.iter().find(|(number, _)| *number == item.command)?;
@@ -137,7 +134,6 @@ impl WireItem {
 
     /// As an `autopilot` takes it: ArduPilot refuses what is left open, but for the heading of a waypoint or a landing, and means that by 0. PX4
     /// is told the radius of a waypoint that gives none, as its own default may be wider than the ways that are kept clear of others.
-    #[must_use]
     pub fn taken_by(mut self, autopilot: Option<Autopilot>) -> Self {
         if autopilot == Some(Autopilot::Px4) && self.command == MavCmd::MAV_CMD_NAV_WAYPOINT {
             let [_, radius, ..] = &mut self.params;
@@ -158,7 +154,6 @@ impl WireItem {
     }
 
     /// Item 0 of ArduPilot, which it takes for home and sets by itself.
-    #[must_use]
     pub const fn home() -> Self {
         Self {
             command: MavCmd::MAV_CMD_NAV_WAYPOINT,
@@ -171,7 +166,6 @@ impl WireItem {
     }
 
     /// Whether `read`, read back from an `autopilot`, is this item.
-    #[must_use]
     pub fn is_like(&self, read: &Self, autopilot: Autopilot) -> bool {
         if self.command != read.command {
             return false;
@@ -250,7 +244,6 @@ const fn narrow(number: f64) -> f32 {
 
 /// Whether what was read back from an `autopilot` is what was to be uploaded; item 0 of ArduPilot is its own. What is `flown` may have been
 /// uploaded by an older agent, which gave no acceptance radius.
-#[must_use]
 pub fn alike(wanted: &[WireItem], read: &[WireItem], autopilot: Autopilot, flown: bool) -> bool {
     let own = usize::from(autopilot == Autopilot::ArduPilot);
     let pairs = wanted.iter().zip(read).skip(own);

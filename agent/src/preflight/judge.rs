@@ -1,6 +1,4 @@
 //! Findings about the failsafes and the return of an autopilot, by the parameters that were read.
-//!
-//! Owns: which of them are read ([`READ`]), and the findings, in words with the name that this autopilot has. Must not: ask for them.
 
 use crate::contact::{FAIL_OVER_TAKES, grace};
 use fleet::flight::preflight::Findings;
@@ -83,9 +81,7 @@ impl Stored {
 /// State of the knowledge about a parameter.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Known {
-    /// It was read.
     Stored(Stored),
-    /// The answer is awaited.
     Asked,
     /// No answer came, or the autopilot has none under any name, though every version that is known has.
     Unknown,

@@ -1,7 +1,4 @@
 //! What was on an autopilot before ours, and is given back to it.
-//!
-//! Owns: [`Before`], which is kept on the disk for each airframe, and which fence that is read back is somebody else's. Must not: give
-//! anything back (fence and parameters do).
 
 use super::items::{Item, alike};
 use model::units::Wgs84;
@@ -37,7 +34,6 @@ pub struct Before {
 
 impl Before {
     /// Whether there is nothing to give back.
-    #[must_use]
     pub fn is_nothing(&self) -> bool {
         self.fence.is_none() && self.parameters.is_empty()
     }
@@ -79,14 +75,12 @@ impl Before {
         self.ours_read.insert(name.to_owned(), number);
     }
 
-    /// A parameter was given back.
     pub fn forget_parameter(&mut self, name: &str) {
         self.parameters.remove(name);
         self.ours_read.remove(name);
         self.waits_for_reboot.remove(name);
     }
 
-    /// The fence was given back.
     pub fn forget_fence(&mut self) {
         self.fence = None;
         self.ours.clear();

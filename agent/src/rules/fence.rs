@@ -1,8 +1,5 @@
 //! The fence on the autopilot: read, uploaded on the ground, read back, and listened to for what it discards.
 //!
-//! Owns: [`FenceKeeper`], a plain state machine: what is on the autopilot as far as was read, when that may have changed, and
-//! whether it is the wanted one and in force. Must not: send, or upload while the vehicle is armed or not known to be on the ground.
-//!
 //!   unread --download--> as wanted, heard out --> in force
 //!                    --> as wanted, not heard out --> upload in other words
 //!                    --> another, on the ground --> upload --ACK--> unread, and texts are listened to for two seconds
@@ -66,7 +63,6 @@ pub struct Goal {
 /// What the vehicle is like, as far as it matters for the fence.
 #[derive(Clone, Copy, Debug)]
 pub struct Ground<'a> {
-    /// Our autopilot.
     pub to: &'a Identity,
     /// Its home, if known.
     pub home: Option<Wgs84>,
@@ -111,7 +107,6 @@ pub struct FenceKeeper {
     others_at: Option<Moment>,
 }
 
-/// What was read back.
 #[derive(Clone, Debug)]
 struct ReadBack {
     items: Vec<Item>,
@@ -148,14 +143,11 @@ impl FenceKeeper {
         }
     }
 
-    /// Whether the goal is reached.
-    #[must_use]
     pub const fn in_force(&self) -> bool {
         self.in_force
     }
 
     /// Whether what is to be given back was replaced by somebody else's fence, by what was read since it is to be.
-    #[must_use]
     pub fn is_replaced(&self, goal: &Goal, memory: &Before) -> bool {
         let read = self.read_back.as_ref().filter(|_| goal.back && self.transfer.is_none());
         read.is_some_and(|read| memory.is_foreign(&read.items) && !alike(&read.items, &goal.items))
@@ -446,7 +438,6 @@ impl FenceKeeper {
     }
 
     /// Whether the autopilot has given no number to the fence that was read.
-    #[must_use]
     pub fn is_unnumbered(&self) -> bool {
         self.read_back
             .as_ref()
@@ -454,20 +445,17 @@ impl FenceKeeper {
     }
 
     /// Whether a fence is being read, written or cleared.
-    #[must_use]
     pub const fn is_transferring(&self) -> bool {
         self.transfer.is_some()
     }
 
     /// Whether a fence is being written or cleared.
-    #[must_use]
     pub fn is_writing(&self) -> bool {
         let writes = |transfer: &Transfer| matches!(transfer.task(), Task::Upload(_) | Task::Clear);
         self.transfer.as_ref().is_some_and(writes)
     }
 
     /// Whether the autopilot has said that it leaves out a part of its fence.
-    #[must_use]
     pub const fn is_discarded(&self) -> bool {
         self.discarded.is_some()
     }
@@ -509,8 +497,6 @@ impl FenceKeeper {
         }
     }
 
-    /// How far it is.
-    #[must_use]
     pub fn state(&self, may_write: bool) -> FenceState {
         if self.in_force {
             return FenceState::InForce;

@@ -1,7 +1,5 @@
 //! A fence as mission items: what is uploaded, what is read back, and when the two are the same.
 //!
-//! Owns: [`Item`] and the way from [`Fence`] to items. Must not: upload.
-//!
 //! What autopilots change in an item they store is left out of the comparison: ArduCopter returns frame and height as 0, PX4
 //! the frame as MAV_FRAME_GLOBAL_INT (both recorded).
 
@@ -15,10 +13,8 @@ const RADIUS_M: f32 = 0.01;
 /// By so much the radius of a circle differs in its other form: enough for PX4 to judge it again, and the same for us.
 const OTHER_RADIUS_M: f32 = 0.005;
 
-/// One item of a fence.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Item {
-    /// What it is.
     pub kind: ItemKind,
     /// Of a vertex: how many its polygon has. Of a circle: its radius in meters.
     pub parameter: f32,
@@ -28,7 +24,6 @@ pub struct Item {
     pub longitude_e7: i32,
 }
 
-/// The kinds of fence items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ItemKind {
     /// MAV_CMD_NAV_FENCE_RETURN_POINT (5000).
@@ -70,7 +65,6 @@ impl ItemKind {
 
 impl Item {
     /// The item in a MISSION_ITEM_INT (73); `None` if it is no item of a fence, or its number is none.
-    #[must_use]
     pub fn read(m: &MISSION_ITEM_INT_DATA) -> Option<Self> {
         let (kind, _) = KINDS.iter().find(|(_, command)| *command == m.command)?;
         if !m.param1.is_finite() {
@@ -85,7 +79,6 @@ impl Item {
     }
 
     /// The MISSION_ITEM_INT (73) that uploads it as number `seq`, without its target. Both take it in MAV_FRAME_GLOBAL.
-    #[must_use]
     pub fn message(&self, seq: u16) -> MISSION_ITEM_INT_DATA {
         MISSION_ITEM_INT_DATA {
             param1: self.parameter,
@@ -116,7 +109,6 @@ impl Item {
 }
 
 /// Whether two fences are the same, to 10⁻⁷ degrees and a centimeter of radius, wherever their polygons begin.
-#[must_use]
 pub fn alike(a: &[Item], b: &[Item]) -> bool {
     let (mut a, mut b) = (a, b);
     while !a.is_empty() && a.len() == b.len() {
@@ -133,7 +125,6 @@ pub fn alike(a: &[Item], b: &[Item]) -> bool {
 
 /// The same fence in other words than those in which it was read: PX4 does not judge the same words twice, and others it does
 /// (recorded). A polygon begins at its next vertex; where there is none, a circle is half a centimeter narrower for the vehicle.
-#[must_use]
 pub fn in_other_words(fence: &[Item], than: &[Item]) -> Vec<Item> {
     let mut other = fence.to_vec();
     let mut begin = 0;
@@ -178,7 +169,6 @@ fn first_shape(items: &[Item]) -> usize {
 }
 
 /// The items of a fence, in the order of its shapes: each vertex has the number of vertices of its polygon.
-#[must_use]
 pub fn items(fence: &Fence) -> Vec<Item> {
     let mut items = Vec::with_capacity(fence.items());
     for shape in &fence.shapes {

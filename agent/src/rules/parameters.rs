@@ -1,8 +1,5 @@
 //! The parameters that are to be in force: read, set with the type that the autopilot reported, and read again.
 //!
-//! Owns: [`Parameters`], a plain state machine over all of them, one message at a time and paced, with a capped back-off each.
-//! Must not: send, or take an answer to PARAM_SET for a proof: a parameter is in force once it was asked for and came back so.
-//!
 //!   Read --PARAM_VALUE, as wanted--> Settled
 //!        --PARAM_VALUE, another--> Settled, and on the ground --PARAM_SET--> Confirm --PARAM_REQUEST_READ, PARAM_VALUE--> Settled
 //!   Settled --PARAM_VALUE heard, no matter who asked--> Settled
@@ -32,7 +29,6 @@ use model::vehicle::{Autopilot, Identity};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Between two messages.
 const PACE: Duration = Duration::from_millis(100);
 /// ArduCopter's fence goes by the kinds that it had when it was switched on: it is switched on once they are as wanted. Of others SYS_STATUS
 /// would go on to say that they are on.
@@ -55,16 +51,13 @@ const CONFIRM_AFTER: Duration = Duration::from_millis(500);
 /// A value that stays for this long has stayed.
 const STAYED: Duration = Duration::from_secs(60);
 
-/// What a step goes by.
 #[derive(Clone, Copy, Debug)]
 pub struct StepInput<'a> {
-    /// Our autopilot.
     pub to: &'a Identity,
     /// Whether anything may be changed on it: it is on the ground and disarmed.
     pub may_write: bool,
     /// Its time since boot, as last heard, milliseconds.
     pub boot_ms: u32,
-    /// The moment.
     pub now: Moment,
     /// 0.0 to 1.0.
     pub jitter: f64,
@@ -97,7 +90,6 @@ struct Entry {
     back: bool,
     known: Option<(f64, MavParamType)>,
     stage: Stage,
-    /// Requests without an answer.
     asked: u32,
     /// Times that it was set, since it last stayed.
     sets: u32,
@@ -117,7 +109,6 @@ enum Stage {
     Check,
 }
 
-/// Names differ between the stacks.
 const STACKS: [Autopilot; 2] = [Autopilot::ArduPilot, Autopilot::Px4];
 
 impl Entry {
@@ -361,7 +352,6 @@ impl Parameters {
     }
 
     /// Whether nothing is under way or about to be.
-    #[must_use]
     pub fn at_rest(&self) -> bool {
         self.entries.values().all(Entry::rests)
     }
@@ -379,7 +369,6 @@ impl Parameters {
     }
 
     /// Whether a reboot is asked for, and brings one in force.
-    #[must_use]
     pub fn wants_reboot(&self, memory: &Before) -> bool {
         let waits = |(name, entry): (&String, &Entry)| {
             entry.may_reboot && entry.has_value() && memory.waits_for_reboot.contains_key(entry.own(name))
@@ -388,7 +377,6 @@ impl Parameters {
     }
 
     /// How many that rules name are in force.
-    #[must_use]
     pub fn in_force(&self, memory: &Before) -> usize {
         let of_rules = self.entries.iter().filter(|(_, entry)| !entry.back);
         of_rules

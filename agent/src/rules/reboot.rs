@@ -1,7 +1,4 @@
 //! Which parameters count only after a reboot of the autopilot.
-//!
-//! Owns: the list. Must not: reboot. A parameter that the list does not have counts at once, as far as we know: the autopilots
-//! do not report it by MAVLink, and their own descriptions are files apart.
 
 use model::vehicle::Autopilot;
 
@@ -127,7 +124,6 @@ const ARDUPILOT: &[&str] = &[
 ];
 
 /// Whether a parameter of this name counts only after a reboot.
-#[must_use]
 pub fn counts_after_reboot(autopilot: Autopilot, name: &str) -> bool {
     let list = match autopilot {
         Autopilot::Px4 => PX4,

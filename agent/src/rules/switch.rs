@@ -1,7 +1,5 @@
 //! ArduPilot's switch of its fence: observed, and switched on again on the ground.
 //!
-//! Owns: [`FenceSwitch`], whether the autopilot says that its fence is off. Must not: judge items or parameters, or decide when it may send.
-//!
 //! Recorded from ArduCopter: MAV_CMD_DO_FENCE_ENABLE (207) takes the fence out of effect while its items and FENCE_ENABLE stay as they are;
 //! FENCE_ENABLE set once more to the same value does not bring it back. SYS_STATUS alone says so. (A switch of the remote control is documented
 //! to do the same.) With FENCE_ACTION 0 it always says "off", and of the kinds of FENCE_TYPE one alone may be off unnoticed; so may all of them

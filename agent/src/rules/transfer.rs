@@ -1,9 +1,6 @@
 //! The ground station's side of the mission protocol (MAVLink guide, services/mission): one upload, download or clearing, of fences and
 //! missions alike.
 //!
-//! Owns: [`Transfer`], a plain state machine: which message is next, what an answer means, and when to give up. Must not: send,
-//! or judge what the autopilot has stored; an ACK is no proof of a fence in force, nor of a mission that is flown.
-//!
 //!   upload    COUNT --REQUEST(_INT) n--> ITEM_INT n … --ACK--> ended; the autopilot asks, we answer each request
 //!   download  REQUEST_LIST --COUNT--> REQUEST_INT n --ITEM_INT n--> … --> ACK, ended; we ask
 //!   clear     CLEAR_ALL --ACK--> ended
@@ -32,7 +29,6 @@ const PACE: Duration = Duration::from_millis(40);
 /// Most items that are read; no autopilot has so many.
 const MOST_ITEMS: u16 = 1000;
 
-/// What a transfer carries.
 pub trait Carried: Clone + PartialEq {
     /// MAV_MISSION_TYPE.
     const KIND: MavMissionType;
@@ -56,16 +52,13 @@ impl Carried for Item {
     }
 }
 
-/// How a transfer ended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ended<I = Item> {
     /// The autopilot has accepted the upload, which says nothing of what it does with it; the id that it gave it, or 0.
     Accepted(u32),
     /// It was read; with the id that the autopilot gives it, or 0.
     Read(Vec<I>, u32),
-    /// It was cleared.
     Cleared,
-    /// The autopilot refused it.
     Refused(MavMissionResult),
     /// What it has is nothing that we understand.
     Strange,
@@ -77,14 +70,11 @@ pub enum Ended<I = Item> {
     Silent,
 }
 
-/// What is transferred.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Task<I = Item> {
     /// These items, at least one.
     Upload(Vec<I>),
-    /// Read what is there.
     Download,
-    /// Remove what is there.
     Clear,
 }
 
@@ -115,8 +105,6 @@ enum Stage<I> {
 }
 
 impl<I: Carried> Transfer<I> {
-    /// One that begins now.
-    #[must_use]
     pub fn new(task: Task<I>, now: Moment) -> Self {
         Self {
             task,
@@ -131,20 +119,16 @@ impl<I: Carried> Transfer<I> {
         }
     }
 
-    /// What it is about.
-    #[must_use]
     pub const fn task(&self) -> &Task<I> {
         &self.task
     }
 
     /// How it has ended, if it has; then it is to be dropped.
-    #[must_use]
     pub const fn ended(&self) -> Option<&Ended<I>> {
         self.ended.as_ref()
     }
 
     /// The item of an upload that was asked for last.
-    #[must_use]
     pub const fn giving(&self) -> Option<u16> {
         match self.stage {
             Stage::Giving(seq) => Some(seq),
@@ -170,7 +154,6 @@ impl<I: Carried> Transfer<I> {
     }
 
     /// The ACK that ends a download, once.
-    #[must_use]
     pub fn farewell(&self, to: Address) -> Option<MavMessage> {
         let read = matches!(self.ended, Some(Ended::Read(..) | Ended::Strange)) && self.task == Task::Download;
         read.then_some(MavMessage::MISSION_ACK(MISSION_ACK_DATA {
@@ -342,7 +325,6 @@ impl<I: Carried> Transfer<I> {
 }
 
 /// A message of the mission protocol: to whom it is, and which kind of plan it is about.
-#[must_use]
 pub fn addressee(message: &MavMessage) -> Option<(Address, MavMissionType)> {
     let (system, component, kind) = match message {
         MavMessage::MISSION_REQUEST_INT(m) => (m.target_system, m.target_component, m.mission_type),
@@ -357,7 +339,6 @@ pub fn addressee(message: &MavMessage) -> Option<(Address, MavMissionType)> {
 }
 
 /// What a refusal says, for a person.
-#[must_use]
 pub const fn name(result: MavMissionResult) -> &'static str {
     match result {
         MavMissionResult::MAV_MISSION_NO_SPACE => "it has no room for so many items",

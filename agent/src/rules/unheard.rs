@@ -1,7 +1,5 @@
 //! Whether an event of the autopilot may have been lost on the link since a moment.
 //!
-//! Owns: [`EventCount`]. Must not: ask for what is missing (the pilot does), or know what an event says.
-//!
 //! PX4 numbers its events and reports the last number in CURRENT_EVENT_SEQUENCE (411) every three seconds (recorded). So that
 //! nothing was said is known only once such a number has come and all events up to it.
 
@@ -18,7 +16,6 @@ pub struct EventCount {
     latest: Option<(u16, Moment)>,
     /// The next one that has not come, of those that matter.
     next: Option<u16>,
-    /// Those behind a gap.
     beyond: Vec<u16>,
 }
 
@@ -75,13 +72,11 @@ impl EventCount {
     }
 
     /// Whether the autopilot's count has come.
-    #[must_use]
     pub const fn is_known(&self) -> bool {
         self.latest.is_some()
     }
 
     /// Whether all events are known that there were until `moment`.
-    #[must_use]
     pub fn complete_at(&self, moment: Moment) -> bool {
         let (Some((latest, at)), Some(next)) = (self.latest, self.next) else {
             return false;

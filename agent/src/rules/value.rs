@@ -1,9 +1,6 @@
 //! How a parameter's number travels: PX4 puts the bits of an integer into the float field, ArduPilot its value (MAVLink guide,
 //! services/parameter).
 //!
-//! Owns: encoding and decoding by the type that the autopilot gives a parameter, and refusing a number that the type or the
-//! autopilot's way of carrying it would change. Must not: know names.
-//!
 //! Recorded: neither checks a range. ArduCopter 4.7 cuts 2.6 to 2 and takes 300 as 127; PX4 1.17 stores whatever has the right
 //! type, and says nothing to a wrong one.
 
@@ -11,7 +8,6 @@ use link::dialect::MavParamType;
 use model::vehicle::Autopilot;
 
 /// The number in a PARAM_VALUE (22); `None` for a type of 64 bits, which does not fit its field.
-#[must_use]
 pub fn decode(autopilot: Autopilot, field: f32, kind: MavParamType) -> Option<f64> {
     use MavParamType as Kind;
     let bits = field.to_bits();
@@ -73,7 +69,6 @@ pub fn encode(autopilot: Autopilot, wanted: f64, kind: MavParamType) -> Result<f
 }
 
 /// Whether a parameter that was read as `actual` has the value `wanted`: exactly, as far as its type can.
-#[must_use]
 pub fn same(wanted: f64, actual: f64, kind: MavParamType) -> bool {
     match kind {
         MavParamType::MAV_PARAM_TYPE_REAL32 => f64::from(narrow(wanted)) == actual,

@@ -1,8 +1,5 @@
 //! One message that we need: how it comes, and what was asked about it.
 //!
-//! Owns: [`Flow`]: the rate at which a message comes by itself, what the autopilot says of its interval, and when the next
-//! request about it is due. Must not: know of other messages, or send.
-//!
 //! Two things are asked for, each with a back-off of its own that no ACCEPTED resets: that it is sent often enough, and, while
 //! it stays away longer than we can do without, a single one.
 
@@ -35,7 +32,6 @@ enum Interval {
     Untold,
     /// Not sent by itself.
     Off,
-    /// Set to this.
     Every(Duration),
 }
 
@@ -82,7 +78,6 @@ fn late(gap: Duration, every: Duration) -> bool {
 }
 
 impl Flow {
-    /// One has come.
     pub(super) fn received(&mut self, every: Option<Duration>, now: Moment) {
         let asked_for = self.single.take().is_some_and(|at| now.since(at) <= SINGLE_WITHIN);
         self.heard = Some(now);
@@ -179,7 +174,6 @@ impl Flow {
         }
     }
 
-    /// It is being asked for.
     pub(super) fn requested(&mut self, terms: &Terms, how: How, now: Moment, jitter: f64) {
         if how == How::Single {
             self.singles = self.singles.saturating_add(1);

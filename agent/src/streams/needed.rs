@@ -1,12 +1,9 @@
 //! Which messages we need, how often, and the commands that request them.
-//!
-//! Owns: [`Needed`], [`Request`] and the table of terms. Must not: decide when anything is asked for ([`super::Streams`] does).
 
 use crate::recipe::Command;
 use link::dialect::{MavCmd, MavMessage};
 use std::time::Duration;
 
-/// A message that we need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Needed {
     /// EXTENDED_SYS_STATE (245): landed_state.
@@ -42,16 +39,12 @@ pub enum How {
     Single,
 }
 
-/// One request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Request {
-    /// Which message.
     pub needed: Needed,
-    /// What about it.
     pub how: How,
 }
 
-/// In order of need.
 pub(super) const IN_ORDER: [Needed; 8] = [
     Needed::Landed,
     Needed::SysStatus,
@@ -69,7 +62,6 @@ pub(super) const KINDS: usize = IN_ORDER.len() + AT_ONCE.len();
 
 /// When a message is asked for.
 pub(super) struct Terms {
-    /// MAVLink message id.
     pub(super) id: u16,
     /// Interval that we need; `None` for a message that is wanted once.
     pub(super) every: Option<Duration>,
@@ -127,7 +119,6 @@ impl Needed {
     }
 
     /// The want that a message fulfils.
-    #[must_use]
     pub const fn fulfilled_by(message: &MavMessage) -> Option<Self> {
         Some(match message {
             MavMessage::EXTENDED_SYS_STATE(_) => Self::Landed,
@@ -144,7 +135,6 @@ impl Needed {
 }
 
 impl Request {
-    /// The command that asks.
     #[must_use]
     #[allow(
         deprecated,

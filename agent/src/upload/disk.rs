@@ -1,6 +1,4 @@
 //! The logs on the disk that can be uploaded, and what a log is, read once: its checksums, and its place in the store.
-//!
-//! Owns: which logs are whole ([`whole_logs`]), [`Sums`], keys. Must not: be called by anything that flies: it blocks.
 
 use crate::flight_log::file_name;
 use crate::logs::shelf::Shelf;
@@ -17,14 +15,11 @@ pub(super) const PART: u64 = if cfg!(test) { 64 * 1024 } else { 5 * 1024 * 1024 
 /// So much is read at once.
 const PIECE: usize = 64 * 1024;
 
-/// A log that is whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct WholeLog {
     /// Its name, which no other log of the node has.
     pub(super) name: String,
-    /// Where it is.
     pub(super) path: PathBuf,
-    /// How long it is.
     pub(super) bytes: u64,
     /// Whether it is one that the autopilot has written.
     pub(super) autopilot: bool,
@@ -113,7 +108,6 @@ impl WholeLog {
 /// The checksums of a log, in hexadecimal digits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Sums {
-    /// By which it is known.
     pub(super) sha256: String,
     /// What most stores call their ETag: the MD5 of what came in one piece.
     pub(super) md5: String,
@@ -163,7 +157,6 @@ impl Sums {
     }
 }
 
-/// As hexadecimal digits.
 pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

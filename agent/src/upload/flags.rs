@@ -1,6 +1,4 @@
 //! Settings of the upload of logs, by flags and environment.
-//!
-//! Owns: [`UploadFlags`] and [`Config`], and refusing what is bad or unsafe. Must not: touch the network or the disk, or hold a secret.
 
 use crate::coordinator::is_loopback;
 use clap::Args;

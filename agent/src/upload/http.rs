@@ -1,7 +1,5 @@
 //! HTTP for the object store: a connection for each request, paced, and last in line for everybody else on the way.
 //!
-//! Owns: [`Line`], what is sent and how fast. Must not: try again, or know what is uploaded.
-//!
 //! The line stays free for reports and orders: a few KiB at a time, as fast as was set; little waits in the system's send buffer; packets
 //! carry the mark of lower effort (CS1), which routers that know it serve last. What moves no byte for half a minute is given up, and so is
 //! an answer that is too long: the memory is that of the program that flies.
@@ -45,12 +43,10 @@ const SEND_BUFFER: usize = 64 * 1024;
 /// DSCP CS1, lower effort.
 const LOWER_EFFORT: u32 = 8 << 2;
 
-/// A way to the store.
 #[derive(Clone, Debug)]
 pub(super) struct Line {
     /// Which certificates count; `None` for plain text.
     pub(super) tls: Option<Arc<ClientConfig>>,
-    /// How fast.
     pub(super) pace: Pace,
 }
 
@@ -89,7 +85,6 @@ impl HttpConnector for Line {
 /// Why a request was not answered.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum NoExchange {
-    /// Nothing answers.
     #[error("no answer to the connection")]
     Silent,
     /// It went, and nothing more came or went.
@@ -98,13 +93,11 @@ pub(super) enum NoExchange {
     /// More came than an answer may have.
     #[error("the answer is longer than one of a store may be; check SKEIN_UPLOAD_ENDPOINT")]
     TooLong,
-    /// It makes no sense.
     #[error("the address has no host")]
     NoHost,
     /// The network, or TLS.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// HTTP.
     #[error(transparent)]
     Http(#[from] hyper::Error),
 }

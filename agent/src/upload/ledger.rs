@@ -1,6 +1,4 @@
 //! What was uploaded, on the disk beside the logs: `uploads-NODE.json`, written whole and renamed.
-//!
-//! Owns: [`Ledger`]. Must not: upload, or trust the file: what it says to be under way is checked with the store before it counts.
 
 use crate::durable;
 use model::ids::NodeName;
@@ -10,7 +8,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use tracing::warn;
 
-/// What is remembered.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Uploaded {
@@ -20,23 +17,19 @@ pub struct Uploaded {
     pub under_way: Option<UnderWay>,
 }
 
-/// A log in the store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SentLog {
     /// Its name on the agent's disk.
     pub name: String,
-    /// How long it is.
     pub bytes: u64,
     /// Its SHA-256, in hexadecimal digits.
     pub sha256: String,
-    /// Its key in the store.
     pub key: String,
 }
 
 /// A log of which parts are in the store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnderWay {
-    /// What it will be.
     pub log: SentLog,
     /// The store's id of this upload.
     pub id: String,
@@ -49,7 +42,6 @@ pub struct UnderWay {
 
 impl UnderWay {
     /// Nothing of it was sent yet.
-    #[must_use]
     pub const fn of(log: SentLog, id: String) -> Self {
         Self {
             log,
@@ -64,7 +56,6 @@ impl UnderWay {
 #[derive(Debug)]
 pub struct Ledger {
     file: PathBuf,
-    /// What is in it.
     pub now: Uploaded,
 }
 
@@ -93,7 +84,6 @@ impl Ledger {
     }
 
     /// Whether this log is in the store; a new log under an old name is not.
-    #[must_use]
     pub fn has(&self, name: &str, bytes: u64) -> bool {
         self.now.sent.iter().any(|log| log.name == name && log.bytes == bytes)
     }

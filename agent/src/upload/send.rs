@@ -33,7 +33,6 @@ const ID_AT_MOST: usize = 4096;
 /// Why a log was not sent.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum NotSent {
-    /// The agent's disk.
     #[error("the agent's disk: {0}")]
     Disk(#[from] io::Error),
     /// The store, or the way to it.
@@ -50,7 +49,6 @@ pub(super) enum NotSent {
     Forgotten(String),
 }
 
-/// Where logs go.
 #[derive(Debug)]
 pub(super) struct Sender<'a, S> {
     pub(super) store: &'a S,

@@ -1,6 +1,4 @@
 //! The object store, by the agent's settings: its address, whom to believe, what to show it.
-//!
-//! Owns: [`open`], which reads credentials and authorities again each time. Must not: keep or print a secret.
 
 use super::flags::Config;
 use super::http::{Line, Pace};
@@ -16,19 +14,14 @@ use trust::files::{self, FileError};
 /// Why there is no store to speak to.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum NoStore {
-    /// A file.
     #[error(transparent)]
     File(#[from] FileError),
-    /// Nothing to show.
     #[error("no {0} in the environment; set it, or SKEIN_UPLOAD_CREDENTIALS to the folder of a mounted Secret")]
     NoCredential(&'static str),
-    /// Nobody to believe.
     #[error("this system has no certificate authorities; set SKEIN_UPLOAD_CA to a file with that of the store")]
     NoAuthorities,
-    /// A fault of ours.
     #[error("no TLS: {0}")]
     Tls(#[from] rustls::Error),
-    /// A setting.
     #[error("{0}")]
     Setting(object_store::Error),
 }

@@ -1,7 +1,4 @@
 //! The thread that uploads: which log is next, when there is time for it, and what comes after a failure.
-//!
-//! Owns: [`start`], the thread and its own runtime, so that no checksum and no disk holds up the one that flies. Must not: send while the vehicle
-//! is not known to be on the ground and disarmed.
 
 use super::disk::{WholeLog, whole_logs};
 use super::flags::Config;
@@ -35,9 +32,7 @@ const RETRY: Backoff = Backoff {
 /// Where the logs are, and where they go.
 #[derive(Debug)]
 pub(crate) struct Task {
-    /// The store.
     pub(crate) config: Config,
-    /// Whose logs.
     pub(crate) node: NodeName,
     /// The folder of the flight logs.
     pub(crate) folder: PathBuf,
@@ -45,7 +40,6 @@ pub(crate) struct Task {
     pub(crate) sent: Sent,
     /// What is known of the vehicle.
     pub(crate) outward: watch::Receiver<Outward>,
-    /// Cancelled when the agent ends.
     pub(crate) stop: CancellationToken,
 }
 

@@ -1,6 +1,4 @@
 //! A coordinator that speaks TLS and notes who comes.
-//!
-//! Owns: the listener, and what is shown to it. Must not: judge; the tests do.
 
 use proto::v1;
 use std::io;
@@ -115,7 +113,6 @@ impl v1::uplink_server::Uplink for Noting {
     }
 }
 
-/// A connection inside TLS.
 pub struct Caller(TlsStream<TcpStream>);
 
 #[derive(Clone)]

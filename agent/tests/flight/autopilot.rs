@@ -27,7 +27,6 @@ pub enum Kind {
     Px4,
 }
 
-/// A command as it arrived.
 #[derive(Clone, Debug)]
 pub struct Received {
     pub at: Instant,
@@ -56,17 +55,13 @@ pub struct World {
     pub received: Vec<Received>,
     pub beats_from_us: u32,
     pub strange_senders: u32,
-    /// Refuse this many arm commands.
     pub refuse_arm: u32,
     /// Carry out this many takeoffs without answering.
     pub lose_takeoff_acks: u32,
-    /// Answer nothing at all.
     pub mute_acks: bool,
-    /// Reboot at the next tick.
     pub reboot: bool,
     /// A test that ends in a kill has begun.
     pub may_be_killed: bool,
-    /// Refuse to be killed.
     pub refuse_kill: bool,
     /// HEARTBEAT.system_status while armed.
     pub state: MavState,

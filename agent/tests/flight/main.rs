@@ -158,7 +158,6 @@ impl Vehicle {
     }
 }
 
-/// One life of the agent.
 struct Agent {
     orders: mpsc::Sender<FromUplink>,
     reports: watch::Receiver<Outward>,

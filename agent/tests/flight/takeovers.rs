@@ -17,7 +17,6 @@ const fn pilots(kind: Kind) -> u32 {
     }
 }
 
-/// RTL.
 const fn home(kind: Kind) -> u32 {
     match kind {
         Kind::ArduCopter => 6,

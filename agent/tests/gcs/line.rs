@@ -1,6 +1,4 @@
 //! The autopilot's line of these tests: in memory, with a script at its far end.
-//!
-//! Owns: the line, and frames of all kinds as bytes. Must not: use what is tested to make them.
 
 use futures::future::BoxFuture;
 use link::dialect::{COMMAND_ACK_DATA, HEARTBEAT_DATA, MavAutopilot, MavCmd, MavMessage, MavModeFlag, MavType};

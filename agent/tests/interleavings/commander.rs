@@ -9,7 +9,6 @@ use rand::rngs::StdRng;
 use rand::{Rng, RngExt};
 use std::time::Duration;
 
-/// What is desired now.
 #[derive(Clone, Debug)]
 pub struct Commander {
     pub term: u64,
@@ -80,7 +79,6 @@ impl Commander {
         })
     }
 
-    /// Something else is desired.
     pub fn change(&mut self, rng: &mut StdRng, takeovers: u32) {
         self.generation += 1;
         match rng.random_range(0..12) {

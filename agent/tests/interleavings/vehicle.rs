@@ -14,7 +14,6 @@ pub enum Kind {
     Px4,
 }
 
-/// Modes that the runs use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// STABILIZE or POSCTL: a pilot's.
@@ -25,7 +24,6 @@ pub enum Mode {
     Return,
 }
 
-/// The vehicle.
 #[derive(Debug)]
 pub struct Vehicle {
     pub kind: Kind,
@@ -71,7 +69,6 @@ impl Vehicle {
         }
     }
 
-    /// Time passes.
     pub fn fly(&mut self, now: u64, ms: u64) {
         #[allow(clippy::cast_precision_loss, reason = "some hundred milliseconds")]
         let seconds = ms as f64 / 1000.0;

@@ -17,7 +17,6 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use std::time::Duration;
 
-/// What happened in all runs.
 #[derive(Debug, Default)]
 pub struct Tally {
     pub arms: u32,
@@ -39,7 +38,6 @@ impl Tally {
     }
 }
 
-/// One run.
 pub struct World {
     seed: u64,
     rng: StdRng,

@@ -1,6 +1,4 @@
 //! A pilot and a simulated vehicle on a line that may lose frames, 20 ms after 20 ms.
-//!
-//! Owns: what passes between the two, and when. Must not: give orders, or judge.
 
 use agent::outgoing::{Outgoing, Written};
 use agent::pilot::Pilot;
@@ -29,7 +27,6 @@ pub struct Line {
     pub loses: Option<u64>,
     /// The next event with this number is lost.
     pub loses_event: Option<u32>,
-    /// Answers to commands are lost.
     pub loses_acks: bool,
     /// The agent takes and sends nothing any more.
     pub dead: bool,
@@ -43,7 +40,6 @@ pub struct Line {
     pub held_back: usize,
     /// What the pilot wrote, and when.
     pub wrote: Vec<(u64, MavMessage)>,
-    /// When which message came.
     pub received: Vec<(u64, u32)>,
     sender: Sender,
     frames: u64,
@@ -177,7 +173,6 @@ impl Line {
         }
     }
 
-    /// As the shell does it.
     fn write(&mut self, mut out: Outgoing) {
         let on_ground = out.on_ground_until.is_some();
         if let Some(ms) = self.freezes.take_if(|_| on_ground) {

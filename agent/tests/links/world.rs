@@ -72,7 +72,6 @@ impl World {
         self.pilot.uplink_closed(now);
     }
 
-    /// Flies and holds.
     pub fn fly(&mut self) {
         self.pass(5);
         self.order_again();

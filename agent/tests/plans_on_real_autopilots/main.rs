@@ -118,7 +118,6 @@ fn plan() -> FlightPlan {
     FlightPlan::new(model::ids::Term(3), items).unwrap()
 }
 
-/// The autopilots of this machine.
 fn autopilots() -> impl Iterator<Item = Autopilot> {
     Stack::ALL.into_iter().filter_map(|stack| match Firmware::find(stack) {
         Err(missing) => {

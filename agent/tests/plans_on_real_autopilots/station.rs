@@ -1,6 +1,4 @@
 //! A ground station on another link of the autopilot, which changes things by itself.
-//!
-//! Owns: uploading a mission, changing the mode. Must not: share code with the agent.
 
 use super::on_real_autopilots::Station;
 use link::dialect::*;

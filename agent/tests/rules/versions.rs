@@ -1,6 +1,4 @@
 //! The pilot against versions of autopilots that have one parameter under different names and units.
-//!
-//! Owns: what is read before a flight, and reported; what is set by meaning. Must not: fly.
 
 use super::orders::assignment;
 use super::{FLY, HOME, Line, is_up, pilot, report, rules};

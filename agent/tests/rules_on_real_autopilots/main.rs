@@ -130,7 +130,6 @@ fn parameters(stack: Stack) -> &'static [(&'static str, f64)] {
     }
 }
 
-/// The autopilots of this machine.
 fn autopilots() -> impl Iterator<Item = Autopilot> {
     Stack::ALL.into_iter().filter_map(|stack| match Firmware::find(stack) {
         Err(missing) => {

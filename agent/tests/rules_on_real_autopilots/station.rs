@@ -1,6 +1,4 @@
 //! A ground station on another link of the autopilot, which reads and changes things by itself.
-//!
-//! Owns: reading and uploading a fence, setting a parameter. Must not: share code with the agent.
 
 use super::on_real_autopilots::{Station, heartbeat};
 use link::dialect::*;
@@ -53,7 +51,6 @@ impl Station {
         }
     }
 
-    /// What is on the autopilot.
     pub async fn fence(&mut self) -> Vec<MISSION_ITEM_INT_DATA> {
         let (target_system, target_component) = (self.to.system.0, self.to.component.0);
         let list = MavMessage::MISSION_REQUEST_LIST(MISSION_REQUEST_LIST_DATA {

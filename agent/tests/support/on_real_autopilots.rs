@@ -1,6 +1,4 @@
 //! What tests on real autopilots share: an agent with a life, and a ground station on another link of the same autopilot.
-//!
-//! Owns: starting both, and messages there and back. Must not: judge; the station shares no code with the agent.
 
 use agent::clock::Clock;
 use agent::pilot::Pilot;
@@ -39,7 +37,6 @@ pub fn url(stack: Stack, at: std::net::SocketAddr) -> LinkUrl {
     format!("{scheme}:{at}").parse().unwrap()
 }
 
-/// One life of an agent.
 pub struct Agent {
     pub orders: mpsc::Sender<FromUplink>,
     pub reports: watch::Receiver<Outward>,
@@ -138,7 +135,6 @@ impl Station {
         }
     }
 
-    /// Asks until it is answered.
     pub async fn ask<T>(&mut self, message: MavMessage, wanted: impl Fn(&MavMessage) -> Option<T>) -> T {
         for _ in 0..8 {
             self.send(&message).await;

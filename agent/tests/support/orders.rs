@@ -1,6 +1,4 @@
 //! What the coordinator says of this node's Drone, in the agent's tests.
-//!
-//! Owns: an assignment in which only its age and what is desired matter. Must not: decide when it is given.
 
 use model::assignment::{Assignment, Desired, Failsafe};
 use model::ids::{DroneName, DroneUid, Term};

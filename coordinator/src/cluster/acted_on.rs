@@ -1,7 +1,4 @@
 //! Which Geofences, ParameterProfiles and Missions the controllers act on, and in which generation.
-//!
-//! Owns: [`ActedOn`]. Must not: list or watch. A controller writes down what it has reconciled; [`super::confirm`] compares that with what
-//! the API server says.
 
 use kube::ResourceExt;
 use std::collections::HashMap;
@@ -21,7 +18,6 @@ impl ActedOn {
     }
 
     /// Whether the object is acted on as it is there, or in a newer generation.
-    #[must_use]
     pub fn has(&self, object: &impl ResourceExt) -> bool {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let uid = object.meta().uid.as_deref().unwrap_or_default();

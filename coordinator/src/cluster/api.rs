@@ -1,6 +1,4 @@
 //! Calls to the Kubernetes API, each under a deadline.
-//!
-//! Owns: the client, the deadline, the error. Must not: retry; the caller does.
 
 use super::proxy;
 use crate::metrics::api_calls::ApiCalls;
@@ -24,17 +22,13 @@ pub enum ApiError {
     /// The API server refused it, or could not be reached.
     #[error("cannot {what}: {}", error_chain(refusal.as_ref()))]
     Refused {
-        /// What was to be done.
         what: &'static str,
         /// Why not. All of it is in the text, so it is no source to be printed once more.
         refusal: Box<kube::Error>,
     },
     /// No answer came within [`DEADLINE`], or what less the caller had to spare.
     #[error("cannot {what}: no answer of the API server in time")]
-    TimedOut {
-        /// What was to be done.
-        what: &'static str,
-    },
+    TimedOut { what: &'static str },
 }
 
 impl ApiError {
@@ -49,25 +43,21 @@ impl ApiError {
     }
 
     /// The object does not exist.
-    #[must_use]
     pub fn is_not_found(&self) -> bool {
         self.status().is_some_and(kube::core::Status::is_not_found)
     }
 
     /// Somebody else was first: the object changed since it was read, or its uid is another.
-    #[must_use]
     pub fn is_conflict(&self) -> bool {
         self.status().is_some_and(kube::core::Status::is_conflict)
     }
 
     /// An object of that name exists.
-    #[must_use]
     pub fn is_already_exists(&self) -> bool {
         self.status().is_some_and(kube::core::Status::is_already_exists)
     }
 
     /// The API server will not do it, now or later, until somebody changes something.
-    #[must_use]
     pub fn is_refusal(&self) -> bool {
         // An admission webhook that names no code of its own denies with 400.
         self.status()
@@ -75,7 +65,6 @@ impl ApiError {
     }
 
     /// The world is another than was thought: it exists, has changed, or is gone.
-    #[must_use]
     pub fn is_overtaken(&self) -> bool {
         self.is_already_exists() || self.is_conflict() || self.is_not_found()
     }
@@ -83,7 +72,6 @@ impl ApiError {
 
 /// An error with its sources, each said once: the reason for "client error" is at the very end. An answer of the API server is
 /// given in the server's words, where kube prints the fields of its own structure.
-#[must_use]
 pub fn error_chain(error: &(dyn std::error::Error + 'static)) -> String {
     let mut chain = error.to_string();
     let mut next = Some(error);
@@ -146,7 +134,6 @@ pub async fn call<T>(what: &'static str, call: impl Future<Output = Result<T, ku
 }
 
 /// How the coordinator creates an object.
-#[must_use]
 pub fn posting() -> PostParams {
     PostParams {
         field_manager: Some(labels::COORDINATOR.into()),
@@ -155,7 +142,6 @@ pub fn posting() -> PostParams {
 }
 
 /// How the coordinator patches an object.
-#[must_use]
 pub fn merging() -> PatchParams {
     PatchParams {
         field_manager: Some(labels::COORDINATOR.into()),
@@ -164,7 +150,6 @@ pub fn merging() -> PatchParams {
 }
 
 /// To delete the object with this `metadata.uid`, and no later one of its name.
-#[must_use]
 pub fn only(uid: &str) -> DeleteParams {
     DeleteParams::default().preconditions(Preconditions {
         uid: Some(uid.to_owned()),
@@ -193,7 +178,6 @@ pub async fn client(calls: &ApiCalls) -> anyhow::Result<kube::Client> {
 
 /// `resourceVersion` as a number, for comparing two of the same resource (Kubernetes 1.35 and later promise that order;
 /// etcd's revisions have always had it). `None` where it is no number.
-#[must_use]
 pub fn version(metadata: &kube::core::ObjectMeta) -> Option<u64> {
     metadata.resource_version.as_deref()?.parse().ok()
 }

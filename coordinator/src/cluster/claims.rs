@@ -26,9 +26,7 @@ const ROUNDS: usize = 5;
 /// What became of the request for a claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It is ours.
     Ours,
-    /// Another Drone holds it.
     Taken(Key),
 }
 

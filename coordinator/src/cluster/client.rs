@@ -1,6 +1,4 @@
 //! The client of the Kubernetes API, as a field of types that have `Debug`.
-//!
-//! Owns: [`Client`]. Must not: call.
 
 /// `kube::Client`, which has no `Debug` of its own.
 #[derive(Clone)]
@@ -13,8 +11,6 @@ impl std::fmt::Debug for Client {
 }
 
 impl Client {
-    /// Wraps it.
-    #[must_use]
     pub const fn new(client: kube::Client) -> Self {
         Self(client)
     }

@@ -1,6 +1,4 @@
 //! Conditions in a status, and which changes of their messages are no news.
-//!
-//! Owns: the time of a condition's last transition, and when two texts are the same but for their numbers. Must not: decide what is the case.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use k8s_openapi::jiff::Timestamp;
@@ -52,13 +50,11 @@ pub(crate) fn exact_condition(
 }
 
 /// Whether two texts differ in nothing but the digits of their numbers.
-#[must_use]
 pub fn same_but_for_numbers(one: &str, other: &str) -> bool {
     one == other || shape(one) == shape(other)
 }
 
 /// A text without the digits of its numbers.
-#[must_use]
 pub fn shape(text: &str) -> String {
     let mut shape = String::with_capacity(text.len());
     for c in text.chars() {

@@ -45,7 +45,6 @@ impl Confirmed {
 }
 
 /// Whether all that a takeoff of `drone` from `node` rests on has been asked for just now.
-#[must_use]
 pub fn holds(cluster: &Cluster, drone: &Drone, node: &NodeName) -> bool {
     let swarm = owner(drone).map(|(_, name)| Key::new(&Key::of(drone).namespace, name));
     let known = |what: &str| cluster.confirmed.holds(what);

@@ -1,7 +1,4 @@
 //! Kubernetes Events on Drones, and on the agents' DaemonSet, for `kubectl describe` and `kubectl events`.
-//!
-//! Owns: a bounded outbox and the one task that empties it. Must not: hold up anything: when the outbox is full, Events are
-//! dropped and counted; status says the same.
 
 use crate::cluster::api;
 use crate::metrics::Metrics;
@@ -20,20 +17,16 @@ const OUTBOX: usize = 1024;
 /// The reason of the record of a flight: no two are the same, whatever their text.
 pub const FLIGHT: &str = "Flight";
 
-/// What an Event says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
     /// Whether a person should check it.
     pub warning: bool,
     /// One word: what happened.
     pub reason: &'static str,
-    /// A sentence.
     pub text: String,
 }
 
 impl Note {
-    /// Something ordinary.
-    #[must_use]
     pub fn normal(reason: &'static str, text: impl Into<String>) -> Self {
         Self {
             warning: false,
@@ -43,7 +36,6 @@ impl Note {
     }
 
     /// Something that a person should check.
-    #[must_use]
     pub fn warning(reason: &'static str, text: impl Into<String>) -> Self {
         Self {
             warning: true,
@@ -53,7 +45,6 @@ impl Note {
     }
 }
 
-/// An Event about an object.
 #[derive(Debug)]
 pub struct Message {
     about: ObjectReference,
@@ -61,7 +52,6 @@ pub struct Message {
     note: Note,
 }
 
-/// Where Events are put.
 #[derive(Debug)]
 pub struct Outbox {
     sender: mpsc::Sender<Message>,
@@ -70,7 +60,6 @@ pub struct Outbox {
 }
 
 /// An outbox and its other end.
-#[must_use]
 pub fn channel(metrics: Metrics) -> (Outbox, mpsc::Receiver<Message>) {
     let (sender, receiver) = mpsc::channel(OUTBOX);
     (

@@ -1,6 +1,4 @@
 //! Namespace and name of an object.
-//!
-//! Owns: [`Key`]. A key may come to mean another object; decisions use uids.
 
 use kube::ResourceExt;
 use model::ids::DroneName;
@@ -25,7 +23,6 @@ impl Key {
     }
 
     /// `namespace/name`.
-    #[must_use]
     pub fn new(namespace: &str, name: &str) -> Self {
         Self {
             namespace: namespace.to_owned(),

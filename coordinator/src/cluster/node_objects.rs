@@ -1,6 +1,4 @@
 //! Where agents become Nodes: nodes whose objects may have to be made or marked.
-//!
-//! Owns: [`NodeObjects`]. Must not: make or mark them ([`crate::controllers::node`] does).
 
 use crate::cluster::wake_set::WakeSet;
 use model::ids::NodeName;
@@ -12,19 +10,16 @@ pub struct NodeObjects(Option<Arc<WakeSet<NodeName>>>);
 
 impl NodeObjects {
     /// A Node object is kept for each agent, if `kept`.
-    #[must_use]
     pub fn new(kept: bool) -> Self {
         Self(kept.then(Arc::default))
     }
 
     /// Whether a Node object is kept for each agent.
-    #[must_use]
     pub const fn are_managed(&self) -> bool {
         self.0.is_some()
     }
 
     /// The nodes to be reconciled; `None` where Nodes belong to kubelets.
-    #[must_use]
     pub fn wakes(&self) -> Option<Arc<WakeSet<NodeName>>> {
         self.0.clone()
     }

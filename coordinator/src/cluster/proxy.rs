@@ -1,8 +1,5 @@
 //! Whether an API server is reached through a proxy, as a company's network asks for.
 //!
-//! Owns: that decision ([`apply`]), by the rules of kubectl: `proxy-url` of the kubeconfig counts always; else HTTPS_PROXY, but never for
-//! loopback and not for what NO_PROXY names. Must not: touch connections of agents and tools to a coordinator: they go directly.
-//!
 //! The client's own reading of NO_PROXY asks it of the proxy's address instead of the cluster's, so that its answer is not used.
 
 use http::Uri;
@@ -23,8 +20,6 @@ pub struct Variables {
 pub struct BadProxy(String);
 
 impl Variables {
-    /// Those of this process.
-    #[must_use]
     pub fn of_process() -> Self {
         let first = |names: [&str; 2]| {
             names
@@ -48,7 +43,6 @@ pub fn apply(config: &mut kube::Config) -> Result<(), BadProxy> {
 }
 
 /// What to do about a kubeconfig that was refused, where that is because of these variables.
-#[must_use]
 pub fn advice(error: &kube::config::KubeconfigError) -> Option<&'static str> {
     match error {
         kube::config::KubeconfigError::ParseNoProxy(_) => {

@@ -1,6 +1,4 @@
 //! How failed work is tried again.
-//!
-//! Owns: the schedule, how often each key has failed in a row, and logging it. Must not: sleep or work.
 
 use model::backoff::Backoff;
 use std::collections::HashMap;

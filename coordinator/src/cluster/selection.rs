@@ -9,7 +9,6 @@ use crds::{Drone, Swarm, labels};
 use fleet::planning::selector::{NoSelector, Selector};
 use kube::ResourceExt;
 
-/// Longest value of a label.
 const LONGEST_LABEL: usize = 63;
 
 /// Objects with certain labels, in one namespace or all.
@@ -48,31 +47,26 @@ impl Selection {
     }
 
     /// The one namespace; `None`: all.
-    #[must_use]
     pub fn namespace(&self) -> Option<&str> {
         self.namespace.as_deref()
     }
 
     /// Whether the other selects the same, however it is written.
-    #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         (&self.selector, &self.namespace) == (&other.selector, &other.namespace)
     }
 
     /// Namespace and selector, as they were given.
-    #[must_use]
     pub fn texts(&self) -> (String, String) {
         (self.namespace.clone().unwrap_or_default(), self.text.clone())
     }
 
     /// Whether vehicles without a Drone are meant, too.
-    #[must_use]
     pub const fn is_everything(&self) -> bool {
         self.selector.is_none() && self.namespace.is_none()
     }
 
     /// Whether labels of a Swarm match.
-    #[must_use]
     pub fn has_swarm(&self, swarm: &Swarm) -> bool {
         let here = self.namespace().is_none_or(|n| swarm.namespace().as_deref() == Some(n));
         let name = swarm_label(swarm);
@@ -80,7 +74,6 @@ impl Selection {
     }
 
     /// Whether labels of a Drone match, which is of `swarm`, if it is of one.
-    #[must_use]
     pub fn has_drone(&self, drone: &Drone, swarm: Option<&Swarm>) -> bool {
         let here = self.namespace().is_none_or(|n| drone.namespace().as_deref() == Some(n));
         let name = swarm.and_then(swarm_label);
@@ -94,7 +87,6 @@ impl Selection {
 }
 
 /// The label that all Drones of `swarm` carry.
-#[must_use]
 pub fn swarm_label(swarm: &Swarm) -> Option<(String, String)> {
     let name = swarm.name_any();
     // A longer name is no label value; the owner reference is what counts.

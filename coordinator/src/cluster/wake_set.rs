@@ -70,14 +70,11 @@ impl<K: Clone + Eq + Hash> WakeSet<K> {
         })
     }
 
-    /// How many keys wait.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.lock().order.len()
     }
 
     /// Whether none waits.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -96,7 +93,6 @@ impl<K: Clone + Eq + Hash> WakeSet<K> {
 
 #[cfg(test)]
 impl<K: Clone + Eq + Hash> WakeSet<K> {
-    /// All keys that wait now.
     pub(crate) fn drain(&self) -> Vec<K> {
         std::iter::from_fn(|| self.take()).collect()
     }

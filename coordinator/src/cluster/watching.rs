@@ -38,9 +38,7 @@ const CALM: Duration = Duration::from_secs(60);
 /// The Drones and Swarms that exist, as kube's controllers want to see them.
 #[derive(Clone, Debug)]
 pub struct Stores {
-    /// All Drones.
     pub drones: Store<Drone>,
-    /// All Swarms.
     pub swarms: Store<Swarm>,
 }
 
@@ -62,7 +60,6 @@ impl Relist {
         let _ = done.wait_for(|done| done.iter().all(|count| *count >= now)).await;
     }
 
-    /// For one more watch.
     fn another(&self) -> RelistPart {
         let mut kind = 0;
         self.done.send_modify(|done| {

@@ -40,7 +40,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// What has to be reconciled.
 #[derive(Clone, Debug, Default)]
 pub struct Wakes {
     /// Drones, for the Drone controller.
@@ -51,14 +50,12 @@ pub struct Wakes {
     pub nodes: Arc<WakeSet<NodeName>>,
 }
 
-/// A change of one object.
 #[derive(Debug)]
 pub enum Change<K> {
     /// It is there, as a watch says.
     Is(Arc<K>),
     /// It is there, as the answer to a request of our own says, which may have been under way for long.
     Answered(Arc<K>),
-    /// It is gone.
     Gone(Key),
     /// All that exist are about to be asked for: nothing that comes from now on is older than what is known.
     Asked,
@@ -66,7 +63,6 @@ pub enum Change<K> {
     Filled,
 }
 
-/// The caches.
 pub struct World {
     inner: Mutex<Inner>,
     wakes: Wakes,
@@ -78,7 +74,6 @@ pub struct World {
     went_back: watch::Sender<Option<WentBack>>,
 }
 
-/// The ground orders.
 #[derive(Default)]
 struct Orders {
     in_force: Arc<Vec<Arc<InForce>>>,
@@ -110,13 +105,11 @@ const CLAIMS: usize = 3;
 const GROUND_ORDERS: usize = 4;
 
 /// The Swarm that controls a Drone: uid and name.
-#[must_use]
 pub fn owner(drone: &Drone) -> Option<(&str, &str)> {
     controller(drone, "Swarm")
 }
 
 /// The Mission that controls a Drone: uid and name.
-#[must_use]
 pub fn mission(drone: &Drone) -> Option<(&str, &str)> {
     controller(drone, "Mission")
 }
@@ -141,7 +134,6 @@ pub fn uid(object: &impl ResourceExt) -> &str {
 
 impl World {
     /// Empty caches.
-    #[must_use]
     pub fn new(wakes: Wakes) -> Self {
         Self {
             inner: Mutex::default(),
@@ -154,8 +146,6 @@ impl World {
         }
     }
 
-    /// What has to be reconciled.
-    #[must_use]
     pub fn wakes(&self) -> Wakes {
         self.wakes.clone()
     }
@@ -219,7 +209,6 @@ impl World {
         }
     }
 
-    /// A Drone changed.
     pub fn drone(&self, change: Change<Drone>) {
         match change {
             Change::Is(drone) => self.put_drone(drone, false),
@@ -271,7 +260,6 @@ impl World {
     }
 
     /// Whether the Drone with the uid `drone` exists and belongs to the Swarm with the uid `swarm`.
-    #[must_use]
     pub fn is_member(&self, swarm: &str, drone: &str) -> bool {
         let inner = self.lock();
         let found = inner.drone_of_uid.get(drone).filter(|key| inner.is_beside(swarm, key));
@@ -351,7 +339,6 @@ impl World {
         }
     }
 
-    /// A Swarm changed.
     pub fn swarm(&self, change: Change<Swarm>) {
         let mut inner = self.lock();
         // Of a Swarm that is not known, or is known no more, no answer is taken in.
@@ -464,7 +451,6 @@ impl World {
         }
     }
 
-    /// A claim changed.
     pub fn lease(&self, change: Change<Lease>) {
         let mut inner = self.lock();
         let watched = matches!(change, Change::Is(_));
@@ -578,12 +564,10 @@ impl World {
     }
 
     /// The ground orders that are recorded: those in force.
-    #[must_use]
     pub fn ground_orders(&self) -> Arc<Vec<Arc<InForce>>> {
         Arc::clone(&self.lock_orders().in_force)
     }
 
-    /// Has everything reconciled.
     pub fn wake_all(&self) {
         let inner = self.lock();
         for key in inner.swarms.keys() {
@@ -602,19 +586,15 @@ impl World {
     }
 
     /// The claim to `node`, as far as is known.
-    #[must_use]
     pub fn claim(&self, node: &str) -> Option<Claim> {
         self.lock().claims.get(node).cloned()
     }
 
-    /// One Drone.
-    #[must_use]
     pub fn get_drone(&self, key: &Key) -> Option<Arc<Drone>> {
         self.lock().drones.get(key).cloned()
     }
 
     /// All Drones of a namespace, or of all, by namespace and name.
-    #[must_use]
     pub fn all_drones(&self, namespace: Option<&str>) -> Vec<Arc<Drone>> {
         let inner = self.lock();
         inner
@@ -626,25 +606,21 @@ impl World {
     }
 
     /// Whether there is a node of this name with the drone label.
-    #[must_use]
     pub fn knows_node(&self, node: &NodeName) -> bool {
         self.lock().nodes.contains_key(node)
     }
 
     /// Whether there is a node of this name with the drone label, and whether Kubernetes sees it as Ready.
-    #[must_use]
     pub fn node_ready(&self, node: &NodeName) -> Option<bool> {
         self.lock().nodes.get(node).map(|facts| facts.ready)
     }
 
     /// Whether a Drone has `node`, as far as that is known without its agent: none that merely names it counts.
-    #[must_use]
     pub fn is_in_service(&self, node: &NodeName) -> bool {
         self.lock().is_in_service(node.as_str())
     }
 
     /// Whether `drone` has the node that it names; `held` is the Drone that the agent of that node reports to serve.
-    #[must_use]
     pub fn has_node(&self, drone: &Drone, held: Option<&DroneUid>) -> bool {
         let inner = self.lock();
         let holder = drone.spec.node_name.as_deref().and_then(|node| inner.holder(node));
@@ -652,20 +628,17 @@ impl World {
     }
 
     /// Whether `selector` selects a node with the drone label.
-    #[must_use]
     pub fn has_node_for(&self, selector: &BTreeMap<String, String>) -> bool {
         let inner = self.lock();
         inner.nodes.values().any(|node| selects(selector, &node.labels))
     }
 
     /// What is known of a node with the drone label.
-    #[must_use]
     pub fn node_facts(&self, node: &NodeName) -> Option<Arc<NodeFacts>> {
         self.lock().nodes.get(node).cloned()
     }
 
     /// Nodes whose vehicles a person has declared to be out of the air, each with the time of that.
-    #[must_use]
     pub fn declared_down(&self) -> Vec<(NodeName, Timestamp)> {
         let inner = self.lock();
         let declared = |facts: &Arc<NodeFacts>| Some((facts.name.clone(), facts.declared_down?));
@@ -673,20 +646,17 @@ impl World {
     }
 
     /// How many nodes have the drone label.
-    #[must_use]
     pub fn drone_nodes(&self) -> usize {
         self.lock().nodes.len()
     }
 
     /// How many nodes a Drone has, and does not merely name. It takes the longer the more there are.
-    #[must_use]
     pub fn nodes_in_service(&self) -> usize {
         let inner = self.lock();
         inner.on_node.keys().filter(|node| inner.is_in_service(node)).count()
     }
 
     /// What may be done with the vehicle of `node`.
-    #[must_use]
     pub fn node_use(&self, node: &NodeName) -> NodeUse {
         let inner = self.lock();
         inner.nodes.get(node).map_or(NodeUse::Gone, |facts| facts.usable)
@@ -694,7 +664,6 @@ impl World {
 
     /// The Drones that name a node; more than one only if people set `spec.nodeName` themselves. At most one has it
     /// ([`World::has_node`]).
-    #[must_use]
     pub fn drones_on(&self, node: &NodeName) -> Vec<Arc<Drone>> {
         let inner = self.lock();
         let keys = inner.on_node.get(node.as_str()).into_iter().flatten();
@@ -702,14 +671,12 @@ impl World {
     }
 
     /// The Drones that the Swarm with this uid owns, by namespace and name.
-    #[must_use]
     pub fn drones_of_swarm(&self, swarm: &str) -> Vec<Arc<Drone>> {
         let inner = self.lock();
         inner.members(swarm).map(|(_, drone)| Arc::clone(drone)).collect()
     }
 
     /// How many Drones a Swarm owns.
-    #[must_use]
     pub fn size_of_swarm(&self, key: &Key) -> usize {
         let inner = self.lock();
         let swarm = inner.swarms.get(key);
@@ -717,19 +684,14 @@ impl World {
     }
 
     /// Whether a Drone of that name exists.
-    #[must_use]
     pub fn drone_exists(&self, key: &Key) -> bool {
         self.lock().drones.contains_key(key)
     }
 
-    /// One Swarm.
-    #[must_use]
     pub fn get_swarm(&self, key: &Key) -> Option<Arc<Swarm>> {
         self.lock().swarms.get(key).cloned()
     }
 
-    /// The Swarm with this uid.
-    #[must_use]
     pub fn swarm_of_uid(&self, swarm: &str) -> Option<Arc<Swarm>> {
         let inner = self.lock();
         inner
@@ -740,22 +702,18 @@ impl World {
     }
 
     /// The Swarm that controls `drone`: one of its own namespace.
-    #[must_use]
     pub fn swarm_of(&self, drone: &Drone) -> Option<Arc<Swarm>> {
         let inner = self.lock();
         let swarm = inner.swarm_of(&Key::of(drone), drone)?;
         inner.swarms.get(swarm).cloned()
     }
 
-    /// All Swarms.
-    #[must_use]
     pub fn all_swarms(&self) -> Vec<Arc<Swarm>> {
         self.lock().swarms.values().cloned().collect()
     }
 
     /// All drone nodes, each with whether a Drone has it; and how many changes had been observed by then. It takes the longer the more
     /// there are: what is found among them is kept for others ([`World::keep`]).
-    #[must_use]
     pub fn candidates(&self) -> (Vec<(Arc<NodeFacts>, bool)>, u64) {
         let inner = self.lock();
         let nodes = inner.nodes.values();
@@ -764,7 +722,6 @@ impl World {
     }
 
     /// What is known of the vehicles that do for those with this request.
-    #[must_use]
     pub fn find(&self, request: &VehicleRequest, now: Instant) -> Found {
         self.lock().pending.find(request, now)
     }
@@ -775,7 +732,6 @@ impl World {
     }
 
     /// The node that the Drone `me` has a claim to.
-    #[must_use]
     pub fn claimed_by(&self, me: &str) -> Option<NodeName> {
         let inner = self.lock();
         inner.claimed_by.get(me).and_then(|node| NodeName::parse(node).ok())
@@ -807,7 +763,6 @@ impl World {
 pub struct Reservation {
     world: Arc<World>,
     me: String,
-    /// The node.
     pub node: NodeName,
 }
 
@@ -832,7 +787,6 @@ fn same_for_drones(one: &Swarm, other: &Swarm) -> bool {
 }
 
 /// Whether `drone` carries the finalizer that waits for its landing.
-#[must_use]
 pub fn is_guarded(drone: &Drone) -> bool {
     drone.finalizers().iter().any(|f| f == labels::LANDED_FINALIZER)
 }

@@ -1,6 +1,4 @@
 //! The airspace of all sites: which vehicle may fly where, kept by the leader.
-//!
-//! Owns: the [`Sites`], and what is read of it. Must not: have anything granted ([`crate::controllers::airspace_grants`] does).
 
 use crate::cluster::world::uid;
 use crate::controllers::node_rules::NodeRules;
@@ -31,9 +29,7 @@ use std::time::Duration;
 /// What the operator has set for each site.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SiteRules {
-    /// How far vehicles keep apart.
     pub rules: Rules,
-    /// Where stations may be.
     pub limits: Limits,
     /// How far off a vehicle is on its station.
     pub tolerance: Tolerance,
@@ -64,7 +60,6 @@ pub struct Airspace {
 
 impl Airspace {
     /// That of a site for which the operator has set `of`, where Geofences are known to `fences`.
-    #[must_use]
     pub fn new(of: SiteRules, fences: &Arc<NodeRules>) -> Self {
         Self {
             of,
@@ -102,8 +97,6 @@ impl Airspace {
         }
     }
 
-    /// What the operator has set.
-    #[must_use]
     pub const fn rules(&self) -> &SiteRules {
         &self.of
     }
@@ -128,7 +121,6 @@ impl Airspace {
 
     /// Whether a Drone without a station has to wait on the ground of `node` for others: for those with a station or of a Mission, or, when
     /// it flies a `plan`, until all of its way is clear. One that may be in the air by an order to fly does not.
-    #[must_use]
     pub fn keeps_down(
         &self,
         drone: &Drone,
@@ -159,7 +151,6 @@ impl Airspace {
 
     /// The height above home at which the vehicle of `node` is to hold for `drone`, which is `asked` for another, and why it is not that one:
     /// while the way there is not clear, or a Geofence does not allow it, it is the one that its agent holds an order for.
-    #[must_use]
     pub fn height(
         &self,
         drone: &Drone,
@@ -192,7 +183,6 @@ impl Airspace {
     }
 
     /// How far the vehicle of `node` is off a `station`.
-    #[must_use]
     pub fn off(&self, node: &NodeName, report: &Report, station: &Station) -> Option<Off> {
         match self.lock().as_ref() {
             Some(site) => site.off(node, report, station),
@@ -201,14 +191,12 @@ impl Airspace {
     }
 
     /// The airspace that the vehicle of `node` owns, for people to see.
-    #[must_use]
     pub fn owned(&self, node: &NodeName) -> Option<Owned> {
         self.lock().as_ref()?.owned(node)
     }
 
     /// Whether the order for a vehicle may name the plan `digest`: on the ground [`Self::keeps_down`] says so, in the air what was granted from
     /// where it is.
-    #[must_use]
     pub fn may_name_plan(&self, node: Option<&NodeName>, digest: &PlanDigest, report: Option<&Report>) -> bool {
         let airborne = report.filter(|report| matches!(report.truth, FlightTruth::Airborne(_)));
         let Some((report, node)) = airborne.zip(node) else {
@@ -244,25 +232,21 @@ impl Airspace {
     }
 
     /// Why the vehicle of `node` cannot go on with its plan from where it is in the air, in a clause.
-    #[must_use]
     pub fn plan_barred(&self, node: &NodeName) -> Option<String> {
         self.lock().as_ref()?.plan_barred(node).map(str::to_owned)
     }
 
     /// Why the vehicle of `node` has no airspace for its plan, in a clause.
-    #[must_use]
     pub fn plan_waits(&self, node: &NodeName) -> Option<String> {
         self.lock().as_ref()?.plan_waits(node).map(str::to_owned)
     }
 
     /// The number of the route that the vehicle of `node` was granted last, for whatever Drone, and may have yet to take, or to let go of.
-    #[must_use]
     pub fn last_granted(&self, node: &NodeName) -> Option<OrderNumber> {
         self.lock().as_ref()?.last_granted(node)
     }
 
     /// How one moves that flies for a Mission and has no plan: it holds where it is, or flies home along a route before it lands.
-    #[must_use]
     pub fn way_back(&self, node: Option<&NodeName>, report: Option<&Report>, now: Moment) -> Option<Movement> {
         let site = self.lock();
         let place = site.as_ref().zip(node);
@@ -283,7 +267,6 @@ impl Airspace {
     }
 
     /// How `drone`, which is bound to `node`, moves; `None` for one without a station.
-    #[must_use]
     pub fn movement(
         &self,
         drone: &Drone,
@@ -346,7 +329,6 @@ fn station(asked: &AskedStation, report: Option<&Report>, limits: &Limits) -> Re
 }
 
 /// A place as it is asked for.
-#[must_use]
 pub fn place(asked: &AskedStation) -> Place {
     let altitude = match asked.altitude_reference {
         AltitudeReference::AboveHome => Altitude::AboveHome(AltitudeAboveHome(asked.altitude_meters)),

@@ -28,7 +28,6 @@ use tokio::task::JoinSet;
 /// Reports come once a second; a vehicle that waits for another's airspace gets it this long after that was reported free.
 const EVERY: Duration = Duration::from_millis(500);
 
-/// Starts keeping the airspace.
 pub fn start(observer: &Observer, metrics: &Metrics, tasks: &mut JoinSet<()>) {
     let (observer, metrics) = (observer.clone(), metrics.clone());
     tasks.spawn(async move {

@@ -36,7 +36,6 @@ use tracing::Instrument;
 /// Drones worked on at a time.
 const AT_A_TIME: u16 = 16;
 
-/// The Drone controller.
 #[derive(Debug)]
 pub struct DroneController {
     /// What is known of each, and what gives it its vehicle.
@@ -51,13 +50,11 @@ pub struct DroneController {
 
 impl DroneController {
     /// What is known of each Drone.
-    #[must_use]
     pub const fn observer(&self) -> &Observer {
         &self.binder.observer
     }
 }
 
-/// Starts the controller.
 pub fn start(controller: DroneController, drones: Store<Drone>, reconciles: Reconciles, tasks: &mut JoinSet<()>) {
     let shared = Arc::new(controller);
     let Observer {

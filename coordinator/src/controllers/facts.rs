@@ -38,7 +38,6 @@ use std::time::Duration;
 pub struct Observer {
     /// Its object, its Swarm, its node, its claim.
     pub cluster: Cluster,
-    /// What its agent reports.
     pub sessions: Arc<Sessions>,
     /// Whether we may act just now.
     pub leadership: Leadership,
@@ -46,15 +45,11 @@ pub struct Observer {
     pub ground: GroundOrders,
     /// Which agents are being replaced by a newer version.
     pub upgrades: Arc<Upgrades>,
-    /// Which Drones may take off.
     pub takeoff_slots: Arc<TakeoffSlots>,
-    /// Which vehicles may fly where.
     pub airspace: Airspace,
     /// Which rules have to be in force on vehicles.
     pub rules: Arc<NodeRules>,
-    /// What Drones of Missions fly.
     pub missions: Arc<Missions>,
-    /// Who operates vehicles.
     pub operators: Arc<NodeOperators>,
     /// What is written of their takeoffs.
     pub traces: FlightTraces,
@@ -62,14 +57,12 @@ pub struct Observer {
 
 impl Observer {
     /// What was observed of the cluster.
-    #[must_use]
     pub const fn world(&self) -> &Arc<World> {
         &self.cluster.world
     }
 
     /// The last report of `node` on its open session, and when it came. One report is of one moment, however often it is taken in: between two
     /// moments its vehicle would seem to stand still.
-    #[must_use]
     pub fn reported(&self, node: &NodeName) -> Option<(Arc<Report>, Moment)> {
         let (report, at) = self.sessions.received(node)?;
         Some((report, self.leadership.state.moment(at)))
@@ -79,11 +72,8 @@ impl Observer {
 /// One Drone as it is observed now.
 #[derive(Clone, Debug)]
 pub struct DroneSnapshot {
-    /// Namespace and name.
     pub key: Key,
-    /// The object.
     pub drone: Arc<Drone>,
-    /// What decisions are made from.
     pub facts: Facts,
     /// The node it is bound to, if that is a name a node can have.
     pub node: Option<NodeName>,
@@ -95,7 +85,6 @@ pub struct DroneSnapshot {
 
 impl DroneSnapshot {
     /// Gathers what is known of `drone`.
-    #[must_use]
     pub fn of(observer: &Observer, drone: Arc<Drone>) -> Self {
         let node = drone
             .spec
@@ -115,13 +104,11 @@ impl DroneSnapshot {
     }
 
     /// `metadata.uid`.
-    #[must_use]
     pub fn uid(&self) -> &str {
         uid(self.drone.as_ref())
     }
 
     /// Whether the agent of its node says that it serves this Drone.
-    #[must_use]
     pub fn held_by_agent(&self) -> bool {
         self.report
             .as_ref()
@@ -130,7 +117,6 @@ impl DroneSnapshot {
     }
 
     /// Whether it wants flight: its vehicle takes off as soon as it may, or stays up.
-    #[must_use]
     pub fn wants_flight(&self) -> bool {
         let may_fly = matches!(
             self.facts.lift,
@@ -142,7 +128,6 @@ impl DroneSnapshot {
 
     /// Whether a vehicle serves it or may have served it: it has the claim, its status says so, or the agent says so. A
     /// Drone that merely names a node has never had a vehicle.
-    #[must_use]
     pub fn was_served(&self) -> bool {
         let in_status = self
             .drone
@@ -166,7 +151,6 @@ pub(super) fn refuses(drone: &Drone) -> bool {
 }
 
 /// The facts of `drone`, of which its agent has made this `report`.
-#[must_use]
 pub fn facts_with(observer: &Observer, drone: &Drone, report: Option<&Report>) -> Facts {
     let me = uid(drone);
     let claim = drone

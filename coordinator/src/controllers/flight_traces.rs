@@ -1,7 +1,4 @@
 //! The coordinator's part of traces: a Drone was bound, was ordered to fly, and is in the air.
-//!
-//! Owns: how far each Drone has come while traces are written, and the dates of that. Must not: decide which spans end
-//! ([`fleet::planning::trace`] does), or be waited for.
 
 use crate::cluster::key::Key;
 use crate::cluster::world::uid;
@@ -27,7 +24,6 @@ pub struct FlightTraces {
 }
 
 /// The date, as a moment since 1970.
-#[must_use]
 pub fn now() -> Moment {
     Moment::at(
         SystemTime::now()
@@ -51,7 +47,6 @@ fn subject(drone: &Drone) -> Subject {
 
 impl FlightTraces {
     /// What goes to `to`.
-    #[must_use]
     pub fn to(to: Traces) -> Self {
         Self {
             to,

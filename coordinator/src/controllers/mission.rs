@@ -80,7 +80,6 @@ struct Controller {
 /// Why a Mission was not brought on.
 #[derive(Debug, thiserror::Error)]
 enum NotBroughtOn {
-    /// Another may lead by now.
     #[error("another coordinator may lead, so nothing is written until the Lease is renewed")]
     MayNotAct,
     /// A call to the Kubernetes API brought no result.
@@ -88,7 +87,6 @@ enum NotBroughtOn {
     Api(#[from] ApiError),
 }
 
-/// Starts flying Missions.
 pub fn start(observer: &Observer, tasks: &mut JoinSet<()>) {
     let writer = Writer::<Mission>::default();
     let ending = observer.leadership.ending.clone();
@@ -425,7 +423,6 @@ impl Controller {
         }
     }
 
-    /// Events about what has happened.
     fn publish(&self, subject: &Subject, next: &Step) {
         let record = |note: Note| {
             let about = subject.mission.object_ref(&());

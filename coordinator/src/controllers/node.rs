@@ -43,7 +43,6 @@ const AFTER_CONFLICT: Duration = Duration::from_millis(100);
 struct Keeper {
     cluster: Cluster,
     sessions: Arc<Sessions>,
-    /// All Nodes there are.
     nodes: Store<Node>,
     /// Since when the agents of Nodes of ours are gone, or receive nothing from their autopilots.
     silent: Mutex<HashMap<NodeName, (Silence, Instant)>>,

@@ -1,7 +1,4 @@
 //! What others may know of the rules of each node.
-//!
-//! Owns: [`NodeRules`]: what has to be in force before a vehicle is armed, where it may be, what its Vehicle shows, and how many vehicles
-//! have what. Must not: make rules, or count on anything that an agent did not report.
 
 use crds::vehicle::VehicleRules;
 use fleet::planning::geofence::{Origin, Outside, Wanted, WayOutside, outside, way_outside};
@@ -21,15 +18,12 @@ pub struct NodeRules(Mutex<Known>);
 
 #[derive(Debug, Default)]
 struct Known {
-    /// Whether all objects are known.
     complete: bool,
-    /// Whether there are any.
     any: bool,
     nodes: HashMap<NodeName, OfNode>,
     counts: BTreeMap<&'static str, Counts>,
 }
 
-/// The rules of one node.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OfNode {
     /// What has to be in force before its vehicle is armed.
@@ -49,11 +43,9 @@ pub struct ShownRules(pub Option<VehicleRules>);
 /// On how many vehicles rules are in force.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// They are.
     pub in_force: usize,
     /// They are not yet: time helps.
     pub not_yet: usize,
-    /// Somebody has to do something.
     pub stuck: usize,
 }
 
@@ -79,14 +71,12 @@ impl NodeRules {
     }
 
     /// Whether all objects are known, and all Vehicles.
-    #[must_use]
     pub fn is_complete(&self) -> bool {
         self.lock().complete
     }
 
     /// What has to be in force on `node` before its vehicle is armed. While that is not known, it is for one that refuses to arm without
     /// (`strict`) something that cannot be in force.
-    #[must_use]
     pub fn named(&self, node: &NodeName, drone: &DroneName, strict: bool) -> Option<RulesDigest> {
         let known = self.lock();
         match known.nodes.get(node) {
@@ -132,14 +122,12 @@ impl NodeRules {
     }
 
     /// The Geofences that hold for `node`.
-    #[must_use]
     pub fn fences_of(&self, node: &NodeName) -> Vec<Arc<Wanted>> {
         let known = self.lock();
         known.nodes.get(node).map(|of| of.fences.clone()).unwrap_or_default()
     }
 
     /// The Geofences that hold for each node, where there are any: no route leads out of them.
-    #[must_use]
     pub fn fences(&self) -> BTreeMap<NodeName, Vec<Arc<Wanted>>> {
         let known = self.lock();
         let fenced = known.nodes.iter().filter(|(_, of)| !of.fences.is_empty());
@@ -147,7 +135,6 @@ impl NodeRules {
     }
 
     /// On how many vehicles the objects of each kind are in what state.
-    #[must_use]
     pub fn states(&self) -> Vec<(&'static str, &'static str, usize)> {
         let known = self.lock();
         let kinds = ["Geofence", "ParameterProfile"].into_iter();
@@ -182,7 +169,6 @@ impl NodeRules {
     }
 
     /// What the Vehicle of `node` shows of them; `None`: what it did.
-    #[must_use]
     pub fn shown(&self, node: &NodeName) -> Option<ShownRules> {
         self.lock().nodes.get(node)?.shown.clone()
     }

@@ -113,7 +113,6 @@ impl Controller {
         self.write_statuses(&wanted, &subjects, &outcomes, now, wall);
     }
 
-    /// Events about transmitters.
     fn publish(&mut self, subjects: &[Subject]) {
         for subject in subjects {
             let Some(report) = &subject.report else { continue };

@@ -1,7 +1,4 @@
 //! Keeps every connected agent informed of what should be true on its node.
-//!
-//! Owns: from a node to its order. Must not: order an agent that holds a Drone that there is none, or begin a flight, before the
-//! API server itself, and not a cache, has said so: an old cache must neither land a vehicle nor make one take off (invariant 16).
 
 use crate::cluster::Cluster;
 use crate::cluster::api::{self, ApiError};
@@ -38,7 +35,6 @@ const AT_A_TIME: usize = 8;
 /// When the API server knows of a Drone that the cache does not show yet.
 const AFTER_OLD_CACHE: Duration = Duration::from_secs(1);
 
-/// Starts sending orders to agents.
 pub fn start(observer: &Observer, tasks: &mut JoinSet<()>) {
     let shared = observer.clone();
     tasks.spawn(async move { reconcile_in_doubt(&shared).await });

@@ -1,31 +1,23 @@
 //! When a changed status is written: at once if it matters, otherwise a little later together with what else changes.
-//!
-//! Owns: the delays. Must not: know what a status says.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// How much a change matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Urgency {
     /// Nothing changed that is worth a write.
     None,
     /// What follows from it will say more.
     Later,
-    /// It can wait for company.
     Soon,
-    /// Somebody waits for it.
     Now,
 }
 
-/// Whether to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Due {
-    /// There is nothing to write.
     Never,
-    /// Write.
     Now,
     /// Check again after this time.
     In(Duration),

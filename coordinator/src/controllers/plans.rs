@@ -1,6 +1,4 @@
 //! What Drones of Missions fly, for the other controllers.
-//!
-//! Owns: [`Missions`], which plan each Drone has, and the airspace of a plan ([`Planned::corridor`]). Must not: make plans.
 
 pub use crate::cluster::world::mission as owner;
 use crate::cluster::world::uid;
@@ -19,13 +17,11 @@ use tokio::time::Instant;
 /// What is to be flown by one Drone.
 #[derive(Clone, Debug)]
 pub struct Planned {
-    /// Its plan.
     pub digest: PlanDigest,
     /// Where its vehicle is on the ground.
     pub start: Wgs84,
     /// To which height it takes off, meters above home.
     pub takeoff: f64,
-    /// The places of its plan.
     pub places: Vec<Waypoint>,
     /// The numbers of the items that lead to these places.
     pub numbers: Vec<usize>,
@@ -51,7 +47,6 @@ impl Planned {
     }
 
     /// The airspace of the whole plan, from the ground to the ground, for a vehicle that has made this `report` and has this `home`.
-    #[must_use]
     pub fn corridor(&self, home: AltitudeAmsl, report: &Report) -> Corridor {
         let at = |at: Wgs84, amsl: f64| model::route_order::Waypoint {
             at,
@@ -96,7 +91,6 @@ pub struct Known {
 /// A vehicle that has refused a plan of a Mission: it is left alone for a while, and then taken where no other will do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resting {
-    /// Its node.
     pub node: NodeName,
     /// Until when it is left alone.
     pub until: Instant,
@@ -107,24 +101,19 @@ pub struct Resting {
 /// What is known of the plan of a Drone.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PlanOf {
-    /// It flies for no Mission.
     NoMission,
     /// Its Mission was not reconciled yet, or is gone.
     Unknown,
-    /// It has no part.
     None,
-    /// This is its part.
     Some(Arc<Planned>),
 }
 
 impl Missions {
-    /// What is known now.
     pub fn lock(&self) -> MutexGuard<'_, Known> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The vehicles that have refused a plan of the Mission of `drone`.
-    #[must_use]
     pub fn refused(&self, drone: &Drone) -> Arc<[Resting]> {
         let mission = owner(drone).map(|(mission, _)| mission);
         let known = self.lock();
@@ -133,7 +122,6 @@ impl Missions {
     }
 
     /// The plan of `drone`.
-    #[must_use]
     pub fn plan(&self, drone: &Drone) -> PlanOf {
         let Some((mission, _)) = owner(drone) else {
             // One that its Mission has left behind flies no plan, and does not take off to hold somewhere.
@@ -152,7 +140,6 @@ impl Missions {
 }
 
 /// Whether the autopilot has taken the plan of `planned`, so that it can be flown.
-#[must_use]
 pub fn is_ready(planned: &Planned, report: &Report) -> bool {
     report.plan.held.as_ref() == Some(&planned.digest) && report.plan.state == PlanState::Ready
 }

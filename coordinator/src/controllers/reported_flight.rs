@@ -1,6 +1,4 @@
 //! What agents reported of a Drone's flight, as the Drone's status keeps it.
-//!
-//! Owns: reading it, and the words of `status.flight`. Must not: decide what follows from it.
 
 use crds::DroneStatus;
 use model::report::Report;
@@ -11,8 +9,6 @@ const FLOWN: &str = "Flown";
 const OVER: &str = "Over";
 const KILLED: &str = "Killed";
 
-/// The word for it.
-#[must_use]
 pub const fn so_far(reported: SoFar) -> Option<&'static str> {
     match reported {
         SoFar::Fresh => None,
@@ -23,7 +19,6 @@ pub const fn so_far(reported: SoFar) -> Option<&'static str> {
 }
 
 /// What agents reported of the flight, as `status` has kept it.
-#[must_use]
 pub fn reported_flight(status: &DroneStatus) -> ReportedFlight {
     ReportedFlight {
         takeovers: status
@@ -45,7 +40,6 @@ pub fn reported_flight(status: &DroneStatus) -> ReportedFlight {
 
 /// What is kept of the flight after `holder`, the report of the agent that serves the Drone. Takeovers are never fewer and a kill is never
 /// undone: an agent that reports less has started from a disk that is older, and is sent what is kept.
-#[must_use]
 pub fn later(before: ReportedFlight, holder: Option<&Report>) -> ReportedFlight {
     let Some(report) = holder else { return before };
     ReportedFlight {

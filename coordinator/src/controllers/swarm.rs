@@ -67,7 +67,6 @@ const SPARE_NAMES: usize = 20_000;
 /// Put on an object by the API server when it is deleted with `--cascade=orphan`.
 const ORPHAN: &str = "orphan";
 
-/// The Swarm controller.
 #[derive(Debug)]
 pub struct SwarmController {
     /// What is known of each Drone.
@@ -80,7 +79,6 @@ pub struct SwarmController {
     pub paces: Paces,
     /// Which slots of formations are covered.
     pub coverages: Arc<Coverages>,
-    /// How well agents are heard.
     pub reception: Mutex<Reception>,
 }
 
@@ -99,7 +97,6 @@ impl SwarmController {
     }
 }
 
-/// Starts the controller.
 pub fn start(controller: SwarmController, swarms: Store<Swarm>, reconciles: Reconciles, tasks: &mut JoinSet<()>) {
     let shared = Arc::new(controller);
     let Observer {

@@ -1,6 +1,4 @@
 //! Which Drones of each Swarm may take off.
-//!
-//! Owns: the takeoff slots ([`fleet::planning::swarm::takeoff_slots`]) of all Swarms, and what a Swarm's spec says of them. Must not: decide.
 
 use crate::cluster::world::{World, owner, uid};
 use crds::{Drone, Swarm};
@@ -82,7 +80,6 @@ impl TakeoffSlots {
         }
     }
 
-    /// A Swarm is gone.
     pub fn forget_swarm(&self, swarm: &str) {
         self.lock().remove(swarm);
     }
@@ -99,7 +96,6 @@ impl TakeoffSlots {
 
     /// Whether a Drone of the Swarm `swarm` need not wait for a slot: it has one, or is in the air (`flies`). One of which nothing
     /// is known has to wait: it may be on the ground.
-    #[must_use]
     pub fn has(&self, swarm: &str, drone: &str, flies: bool) -> bool {
         let all = self.lock();
         let me = DroneUid(drone.to_owned());
@@ -108,7 +104,6 @@ impl TakeoffSlots {
     }
 
     /// Whether as many of `swarm` are up as may be.
-    #[must_use]
     pub fn are_full(&self, swarm: &Swarm) -> bool {
         let all = self.lock();
         let most = |lost: usize| bounds(swarm).most() + lost;
@@ -152,7 +147,6 @@ impl TakeoffSlots {
 }
 
 /// How far `swarm` may go above and below what is desired. One that is being deleted replaces no Drone.
-#[must_use]
 pub fn bounds(swarm: &Swarm) -> Bounds {
     let number = |n: i32| usize::try_from(n).unwrap_or_default();
     if swarm.metadata.deletion_timestamp.is_some() {
@@ -170,7 +164,6 @@ pub fn bounds(swarm: &Swarm) -> Bounds {
 }
 
 /// When a Drone of `swarm` should be replaced.
-#[must_use]
 pub fn policy(swarm: &Swarm) -> Policy {
     let percent = |n: i32| u8::try_from(n).ok().and_then(Percent::new);
     let failsafe = swarm.spec.template.spec.failsafe.as_ref();

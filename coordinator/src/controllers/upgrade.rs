@@ -54,7 +54,6 @@ pub struct Upgrades {
 
 impl Upgrades {
     /// None are, yet.
-    #[must_use]
     pub fn new(pace: Option<Pace>) -> Self {
         Self {
             pace,
@@ -68,13 +67,11 @@ impl Upgrades {
     }
 
     /// Whether the vehicle of `node` must not take off, because its agent is being replaced.
-    #[must_use]
     pub fn holds(&self, node: &NodeName) -> bool {
         self.lock().holds(node)
     }
 
     /// The plan of the last reconcile.
-    #[must_use]
     pub fn plan(&self) -> Plan {
         self.plan.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -85,18 +82,14 @@ impl Upgrades {
     }
 }
 
-/// What agents are replaced with.
 #[derive(Debug)]
 pub struct UpgradeController {
     /// Drone nodes, and the API server, which deletes Pods.
     pub cluster: Cluster,
-    /// What the agents report.
     pub sessions: Arc<Sessions>,
     /// Whether we may act just now.
     pub leadership: Leadership,
-    /// Which agents are being replaced.
     pub upgrades: Arc<Upgrades>,
-    /// What is counted.
     pub metrics: Metrics,
 }
 

@@ -1,7 +1,4 @@
 //! Stopping the motors of one vehicle, by a person's order given twice.
-//!
-//! Owns: the codes that are offered ([`Kills`]), and handing the order to the agent's open stream. Must not: store an order,
-//! repeat one, or give one by itself: nothing but the fleet service calls this.
 
 use crate::cluster::events::Note;
 use crate::cluster::key::Key;
@@ -27,7 +24,6 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(6);
 /// Why nothing was done, or nothing is known of what was.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KillError {
-    /// There is no such Drone.
     #[error("there is no Drone {0}; see `kubectl get drones -A`")]
     NoSuchDrone(Key),
     /// It has no vehicle that could be reached.
@@ -38,12 +34,7 @@ pub enum KillError {
     AgentSilent(NodeName),
     /// The node's vehicle serves another Drone.
     #[error("the vehicle of node {node} does not serve Drone {drone}; nothing was done")]
-    OtherDrone {
-        /// The node.
-        node: NodeName,
-        /// The Drone asked for.
-        drone: Key,
-    },
+    OtherDrone { node: NodeName, drone: Key },
     /// The code is not the one that was offered, or too old, or was used.
     #[error(
         "the code is not valid: it lives {} s, for one Drone, and once; nothing was done, begin again",

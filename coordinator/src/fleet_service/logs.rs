@@ -1,6 +1,4 @@
 //! Logs of one vehicle, for people: the question goes to the vehicle's agent, and its answer back.
-//!
-//! Owns: whose agent is asked, and how many ask at once. Must not: keep a log, or know what is in one.
 
 use super::FleetService;
 use crate::cluster::key::Key;
@@ -38,7 +36,6 @@ enum Vehicle {
     OfNode(NodeName),
 }
 
-/// Asks the agent.
 pub(super) async fn ask(service: &FleetService, request: Request<v1::LogsRequest>) -> Result<v1::LogAnswer, Status> {
     let handles = service.gate.handles()?;
     let vehicle = match &request.get_ref().whose {

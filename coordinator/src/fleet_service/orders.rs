@@ -1,7 +1,4 @@
 //! Ground and Release: for a Swarm, a Drone, a vehicle, for all, or for what a label selector selects.
-//!
-//! Owns: what is meant, who may order which part of it, and the answer to the caller. Of a selection, what the caller may order is
-//! ordered at once, and the rest is reported. Must not: let an order that covers nothing pass for one that was carried out.
 
 use super::{FleetHandles, FleetService, who};
 use crate::cluster::api::ApiError;

@@ -1,8 +1,5 @@
 //! A person's word that Skein goes on: with a Drone after somebody else has taken over in flight, which is written into the Drone; or with a
 //! vehicle that stands down and does not serve the Drone any more that it flew for, which is sent to its agent.
-//!
-//! Owns: writing `spec.resumeAfterTakeovers`, the number of takeovers that its agent reports, and naming the stand-down that it reports. Must
-//! not: agree to what is still to come.
 
 use crate::cluster::api::{self, ApiError};
 use crate::cluster::key::Key;
@@ -17,27 +14,19 @@ use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Why nothing goes on.
 #[derive(Debug, thiserror::Error)]
 pub enum ResumeError {
-    /// There is no such Drone.
     #[error(
         "there is no Drone {0}; see `kubectl get drones -A`, and for a vehicle whose Drone is gone `skein resume --vehicle`"
     )]
     NoSuchDrone(Key),
-    /// Nobody has taken over.
     #[error("there is nothing to resume: nobody has taken over the vehicle of Drone {0} as far as is known")]
     NeverTakenOver(Key),
     /// It was said before.
     #[error(
         "there is nothing to resume: Drone {drone} was ordered to go on after takeover {count}, and there was none since"
     )]
-    AlreadyOrdered {
-        /// The Drone.
-        drone: Key,
-        /// Takeovers in all.
-        count: u32,
-    },
+    AlreadyOrdered { drone: Key, count: u32 },
     /// It was not written.
     #[error("it could not be written to Kubernetes, so nothing goes on; try again: {0}")]
     NotWritten(#[from] ApiError),
@@ -91,19 +80,13 @@ pub enum StandUpError {
     /// Its agent is not connected.
     #[error("the agent on node {0} is not connected, so its vehicle cannot be reached from here; nothing was changed")]
     NotConnected(NodeName),
-    /// Nothing keeps it down.
     #[error("there is nothing to resume: the vehicle of node {0} does not stand down; see `kubectl get vehicles`")]
     NoStandDown(NodeName),
     /// The Drone that it flew for has it.
     #[error(
         "the vehicle of node {node} serves Drone {drone} still, whose flight has ended: ground and release that Drone, or delete it, to fly again"
     )]
-    ServesItsDrone {
-        /// The node.
-        node: NodeName,
-        /// The Drone.
-        drone: DroneName,
-    },
+    ServesItsDrone { node: NodeName, drone: DroneName },
     /// Its agent did not confirm it.
     #[error(
         "the agent on node {0} has not confirmed that its vehicle may fly again; see `kubectl get vehicles`, and try again"

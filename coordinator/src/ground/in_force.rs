@@ -1,7 +1,4 @@
 //! Ground orders as objects of their own: writing, changing and ending one.
-//!
-//! Owns: the object that an order becomes. Must not: decide what is covered or what a release does ([`fleet::planning::ground_order`] does),
-//! or keep what is not written yet ([`super::latch`] does).
 
 use crate::cluster::Cluster;
 use crate::cluster::api::{self, ApiError};
@@ -21,7 +18,6 @@ use std::sync::Arc;
 /// So many selected objects and so many nodes are in an order, as the CRD has it; a selector covers the rest by what it selects.
 const MOST_OBJECTS: usize = 2000;
 const MOST_NODES: usize = 10_000;
-/// Lengths that the CRD allows.
 const LONGEST_NAME: usize = 512;
 
 /// What an order is to be about.
@@ -113,7 +109,6 @@ pub(super) async fn except(cluster: &Cluster, order: &InForce, more: &BTreeSet<S
     Ok(())
 }
 
-/// Ends an order.
 pub(super) async fn end(cluster: &Cluster, order: &InForce) -> Result<(), ApiError> {
     let finalizers = order.object.finalizers().iter();
     let rest: Vec<&String> = finalizers.filter(|f| *f != labels::RELEASED_FINALIZER).collect();

@@ -1,7 +1,4 @@
 //! Ground orders in memory: given, in force, and not in the caches yet.
-//!
-//! Owns: [`Latch`]: which objects they cover, by which number, and in which order calls came; which orders are still to be
-//! recorded. Must not: write to the API.
 
 use super::object::Marked;
 use crate::cluster::world::ground_order::InForce;
@@ -57,7 +54,6 @@ impl Latch {
         self.orders.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A call begins.
     pub(super) fn begin(&self) -> Call {
         Call(self.calls.fetch_add(1, Ordering::SeqCst))
     }
@@ -134,14 +130,12 @@ impl Latch {
             .map(|latched| latched.id)
     }
 
-    /// All that is in force.
     pub(super) fn all(&self) -> Vec<(Marked, GroundOrderId)> {
         let orders = self.lock();
         orders.values().map(|l| (l.marked.clone(), l.id)).collect()
     }
 
     /// The order that was given to the Swarm or Drone with this uid and is not in the caches yet.
-    #[must_use]
     pub fn given(&self, uid: &str) -> Option<GroundOrderId> {
         self.lock().get(uid).map(|latched| latched.id)
     }

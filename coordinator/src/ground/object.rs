@@ -15,14 +15,11 @@ use serde_json::{Value, json};
 /// After the number, once the order was released.
 const RELEASED: &str = "released";
 
-/// An object to be marked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Marked {
     /// `metadata.uid`.
     pub uid: String,
-    /// Namespace and name.
     pub key: Key,
-    /// Of which kind.
     pub kind: Kind,
 }
 
@@ -31,13 +28,10 @@ pub struct Marked {
 pub enum Kind {
     /// A Swarm, and with it all its Drones.
     Swarm,
-    /// One Drone.
     Drone,
 }
 
 impl Marked {
-    /// A Drone.
-    #[must_use]
     pub fn drone(drone: &Drone) -> Self {
         Self {
             uid: uid(drone).to_owned(),
@@ -47,7 +41,6 @@ impl Marked {
     }
 
     /// Kind, namespace and name.
-    #[must_use]
     pub(super) fn path(&self) -> String {
         let kind = match self.kind {
             Kind::Swarm => "Swarm",
@@ -56,8 +49,6 @@ impl Marked {
         format!("{kind}/{}/{}", self.key.namespace, self.key.name)
     }
 
-    /// A Swarm.
-    #[must_use]
     pub fn swarm(swarm: &Swarm) -> Self {
         Self {
             uid: uid(swarm).to_owned(),
@@ -70,15 +61,12 @@ impl Marked {
 /// The last ground order that is recorded on an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recorded {
-    /// Its number.
     pub id: GroundOrderId,
-    /// Whether it was released since.
     pub released: bool,
 }
 
 impl Recorded {
     /// What is recorded on `object`; `None` when nothing does, or nothing that can be understood.
-    #[must_use]
     pub fn on(object: &impl ResourceExt) -> Option<Self> {
         let mut words = object.annotations().get(labels::GROUND_ORDER)?.split(' ');
         let id = GroundOrderId(words.next()?.parse().ok()?);

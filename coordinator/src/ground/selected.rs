@@ -1,14 +1,10 @@
 //! The Swarms and Drones that an order by a label selector marks.
-//!
-//! Owns: [`objects`]: a Swarm that matches is marked as a whole; of any other, each Drone that matches. Must not: say whose labels
-//! count ([`crate::cluster::selection`] does), call the API, or decide who may.
 
 use super::object::Marked;
 use crate::cluster::selection::Selection;
 use crate::cluster::world::World;
 
 /// What an order to the objects of `selection` is about.
-#[must_use]
 pub fn objects(selection: &Selection, world: &World) -> Vec<Marked> {
     let mut chosen: Vec<Marked> = Vec::new();
     let swarms = world.all_swarms();

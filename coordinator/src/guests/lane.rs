@@ -1,6 +1,4 @@
 //! What waits to be sent on to one who may be slow: bounded, the oldest goes first, and no sender waits for it.
-//!
-//! Owns: [`Lane`]. Must not: send.
 
 use proto::v1::GuestFrames;
 use std::collections::VecDeque;
@@ -22,11 +20,9 @@ struct Waiting {
     bytes: usize,
     /// Lost before they came here, as the sender says.
     before: u64,
-    /// Lost here.
     here: u64,
 }
 
-/// One direction of one guest.
 #[derive(Debug, Default)]
 pub struct Lane {
     waiting: Mutex<Waiting>,
@@ -68,7 +64,6 @@ impl Lane {
     }
 
     /// How many were lost on the way, here and before.
-    #[must_use]
     pub fn lost(&self) -> u64 {
         let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.before.saturating_add(waiting.here)

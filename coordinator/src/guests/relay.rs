@@ -1,7 +1,4 @@
 //! One guest: frames go between a person's stream and an agent's, for as long as the person may and the vehicle is the Drone's.
-//!
-//! Owns: the life of both streams. Must not: wait for one side on account of the other: both are read all the time, and what is not taken
-//! in time is lost.
 
 use super::lane::Lane;
 use super::waiting::AgentEnd;
@@ -20,7 +17,6 @@ use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 use tonic::{Status, Streaming};
 
-/// Largest message of frames.
 const LARGEST: usize = 8192;
 
 /// A person who takes nothing for this long has gone.
@@ -30,7 +26,6 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const FROM_PERSON: f64 = 262_144.0;
 const FROM_VEHICLE: f64 = 1_048_576.0;
 
-/// One guest.
 pub(super) struct Relay {
     pub(super) handles: Arc<GuestHandles>,
     pub(super) drone: Key,
@@ -42,7 +37,6 @@ pub(super) struct Relay {
 type ToPerson = mpsc::Sender<Result<v1::ConnectResponse, Status>>;
 
 impl Relay {
-    /// Serves it to its end.
     pub(super) async fn run(self, agent: AgentEnd, inbound: Streaming<v1::ConnectRequest>, person: ToPerson) {
         let (who, access) = (self.stream_right.who.name(), word(self.access));
         tracing::info!(by = who, access, "a ground station is connected to the vehicle");

@@ -1,6 +1,4 @@
 //! Persons who wait for an agent's answer.
-//!
-//! Owns: whose answer is whose, by a number that nobody can guess and by the node that was called. Must not: keep one that nobody waits for.
 
 use model::guest::{GuestAccess, GuestCallId};
 use model::ids::NodeName;
@@ -19,9 +17,7 @@ use tonic::{Status, Streaming};
 pub struct AgentEnd {
     /// What the guest may do there.
     pub access: GuestAccess,
-    /// What the vehicle says.
     pub inbound: Streaming<v1::FromVehicle>,
-    /// What is said to it.
     pub outbound: mpsc::Sender<Result<v1::GuestFrames, Status>>,
 }
 
@@ -36,7 +32,6 @@ struct Call {
 
 type Calls = Arc<Mutex<HashMap<GuestCallId, Call>>>;
 
-/// Those who wait.
 #[derive(Debug, Default)]
 pub struct Waiting(Calls);
 
@@ -50,7 +45,6 @@ pub struct Answered {
 
 impl Waiting {
     /// The number of a new call to the agent of `node`, and its answer.
-    #[must_use]
     pub fn wait_for(&self, node: &NodeName) -> (GuestCallId, Answered) {
         let id = GuestCallId(rand::random());
         let (sender, answer) = oneshot::channel();

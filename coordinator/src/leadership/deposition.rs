@@ -1,6 +1,4 @@
 //! The news that a higher term was led: agents report it.
-//!
-//! Owns: collecting the reports, and saying when this coordinator is deposed. Must not: decide by them ([`fleet::planning::deposition`] does).
 
 use crate::cluster::world::World;
 use fleet::planning::deposition::TermReports;
@@ -17,7 +15,6 @@ const OTHERS: Duration = Duration::from_secs(3);
 /// A term higher than ours that agents have received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Higher {
-    /// The term that is believed.
     pub term: Term,
     /// Whether most of the fleet reports one.
     pub most: bool,
@@ -29,9 +26,7 @@ pub struct Deposition {
     term: Term,
     /// Whether our term was raised on the report of agents just before.
     raised: bool,
-    /// Since when we lead.
     since: Instant,
-    /// Whether agents are authenticated.
     secured: bool,
     world: Arc<World>,
     higher: watch::Sender<Option<Term>>,
@@ -41,7 +36,6 @@ pub struct Deposition {
 impl Deposition {
     /// Nothing is reported yet. `raised` is whether our `term` was raised on the report of agents just before, `secured` whether
     /// agents are authenticated.
-    #[must_use]
     pub fn new((term, raised): (Term, bool), since: Instant, secured: bool, world: Arc<World>) -> Self {
         Self {
             term,

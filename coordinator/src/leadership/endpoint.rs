@@ -1,8 +1,5 @@
 //! Where the leader is found: the EndpointSlice of the Service `skein-coordinator`, which selects no Pods by itself. So a
 //! standby can be Ready, and agents and tools still come to the leader.
-//!
-//! Owns: that one object. Must not: be written by one that may have been succeeded. A slice written too late is put right by
-//! the leader, which checks now and then; agents that come to the wrong one are asked to come back.
 
 use crate::cluster::Cluster;
 use crate::cluster::api::{self, ApiError};

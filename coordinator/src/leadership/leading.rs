@@ -1,6 +1,4 @@
 //! The leadership that this coordinator has, for all that act under it.
-//!
-//! Owns: [`Leadership`]. Must not: take or renew the Lease ([`crate::leadership`] does), or act.
 
 use crate::cluster::world::World;
 use crate::leadership::deposition::Deposition;
@@ -17,11 +15,9 @@ const GRACE: Duration = Duration::from_secs(10);
 /// A leadership that was taken. A copy is the same.
 #[derive(Clone, Debug)]
 pub struct Leadership {
-    /// Its term.
     pub term: Term,
     /// Whether we may act just now.
     pub state: Arc<LeadershipState>,
-    /// Cancelled when this coordinator ends.
     pub ending: CancellationToken,
     /// What agents report of higher terms.
     pub deposition: Arc<Deposition>,
@@ -32,7 +28,6 @@ pub struct Leadership {
 impl Leadership {
     /// It begins now, with `term`, which was `raised` on the report of agents just before, or not. `secured` is whether agents are
     /// authenticated.
-    #[must_use]
     pub fn new(
         (term, raised): (Term, bool),
         state: Arc<LeadershipState>,
@@ -52,7 +47,6 @@ impl Leadership {
 
     /// While agents find their way to a coordinator that has just started, their silence is no news; how long that still
     /// holds.
-    #[must_use]
     pub fn grace_left(&self) -> Option<Duration> {
         GRACE.checked_sub(self.since.elapsed()).filter(|left| !left.is_zero())
     }

@@ -40,13 +40,11 @@ impl LeadershipState {
     }
 
     /// Now, on the clock of this process.
-    #[must_use]
     pub fn now(&self) -> Moment {
         Moment::at(self.began.elapsed())
     }
 
     /// When `at` was: the same for the same, whenever it is asked.
-    #[must_use]
     pub fn moment(&self, at: Instant) -> Moment {
         Moment::at(at.saturating_duration_since(self.began))
     }
@@ -57,21 +55,18 @@ impl LeadershipState {
     }
 
     /// Whether the leader may act. If not, it goes on serving its agents, but begins no flight and writes nothing.
-    #[must_use]
     pub fn acts(&self) -> bool {
         let mandate = *self.lock();
         self.knowledge().acts() && mandate.is_none_or(|mandate| mandate.acts(self.now()))
     }
 
     /// Whether it holds the Lease for sure, whatever it knows.
-    #[must_use]
     pub fn leads(&self) -> bool {
         let mandate = *self.lock();
         mandate.is_none_or(|mandate| mandate.acts(self.now()))
     }
 
     /// What it knows of the fleet.
-    #[must_use]
     pub fn knowledge(&self) -> Knowledge {
         *self.knowledge.borrow()
     }

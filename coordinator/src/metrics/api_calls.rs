@@ -1,6 +1,4 @@
 //! Calls to the Kubernetes API, counted on the wire under the names that other Kubernetes programs use for them.
-//!
-//! Owns: the layer around the client. Must not: change a call.
 
 use futures::future::BoxFuture;
 use prometheus_client::encoding::EncodeLabelSet;
@@ -11,7 +9,6 @@ use std::task::{Context, Poll};
 use tokio::time::Instant;
 use tower::{Layer, Service};
 
-/// What is distinguished.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Kind {
     method: String,

@@ -1,6 +1,4 @@
 //! The fleet as it is at the moment of being asked: gauges that nobody has to keep up to date.
-//!
-//! Owns: their names, and asking for the fleet once for each scrape. Must not: know of the caches that [`FleetNow`] is read from.
 
 use crds::{Drone, Swarm};
 use fleet::planning::freshness::Knowledge;
@@ -27,9 +25,7 @@ pub struct FleetNow {
     pub knowledge: Knowledge,
     /// How many objects wait to be reconciled, by kind.
     pub waiting: [(&'static str, usize); 3],
-    /// All Drones.
     pub drones: Vec<Arc<Drone>>,
-    /// All Swarms.
     pub swarms: Vec<Arc<Swarm>>,
     /// Which agents are to be replaced.
     pub upgrades: Plan,

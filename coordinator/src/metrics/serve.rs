@@ -1,6 +1,4 @@
 //! `/metrics`, `/healthz` and `/readyz` over HTTP, for Prometheus and for probes.
-//!
-//! Owns: the port and its limits. Must not: serve anything that can change something, or anything of people.
 
 use super::Metrics;
 use anyhow::Context as _;

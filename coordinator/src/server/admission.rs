@@ -40,7 +40,6 @@ use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// What admission allows.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Connections that have not proven anything.
@@ -57,7 +56,6 @@ pub struct Limits {
     pub burst: u32,
     /// See `burst`.
     pub every: Duration,
-    /// A TLS handshake.
     pub handshake: Duration,
     /// From the handshake to the first call with good credentials.
     pub proof: Duration,
@@ -100,7 +98,6 @@ struct Inner {
 
 impl Admission {
     /// Admission that speaks TLS as `tls` says, or plain text.
-    #[must_use]
     pub fn new(tls: Option<trust::Server>, limits: Limits, refusal_log: Arc<RefusalLog>) -> Self {
         Self(Arc::new(Inner {
             limits,
@@ -113,7 +110,6 @@ impl Admission {
     }
 
     /// Connections of `listener` that have shaken hands, until `ending`.
-    #[must_use]
     pub fn open(&self, listener: TcpListener, ending: CancellationToken) -> ReceiverStream<io::Result<Connection>> {
         let (sender, receiver) = mpsc::channel(WAITING);
         let admission = self.clone();
@@ -216,7 +212,6 @@ impl Admission {
     }
 }
 
-/// Why a connection was refused.
 #[derive(Debug)]
 struct Refused(String);
 

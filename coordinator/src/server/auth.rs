@@ -42,36 +42,29 @@ use tokio::sync::watch;
 use tonic::Status;
 use trust::{Caller, Enrolled, Peer, PeerCertificate};
 
-/// Who calls.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Who {
     /// Links are not secured: it may be anybody, and may do everything.
     Unauthenticated,
-    /// The agent of this node.
     Agent {
-        /// The node.
         node: NodeName,
         /// The certificate that says so; `None`: a token did.
         certificate: Option<PeerCertificate>,
     },
     /// A person with a certificate of ours.
     Operator {
-        /// The person's name.
         name: String,
     },
-    /// A user of Kubernetes.
     User(User),
 }
 
 impl Who {
     /// The answer to a call that was not authenticated: a fault of ours.
-    #[must_use]
     pub fn missing() -> Status {
         Status::internal("the call's credentials were not checked, which is a fault of the coordinator")
     }
 
     /// A name that no other caller has.
-    #[must_use]
     pub fn name(&self) -> String {
         match self {
             Self::Unauthenticated => "anybody".to_owned(),
@@ -106,17 +99,14 @@ pub struct Auth(Arc<Inner>);
 struct Inner {
     kind: Kind,
     session_life: Option<Duration>,
-    /// Which refusals are logged.
     refusals: Arc<RefusalLog>,
 }
 
 #[derive(Debug)]
 enum Kind {
-    /// Nobody is asked anything.
     Open,
     /// Certificates of ours only.
     Certificates(watch::Receiver<Enrolled>),
-    /// The API server is asked.
     Cluster {
         enrolled: watch::Receiver<Enrolled>,
         tokens: Box<Tokens>,
@@ -127,7 +117,6 @@ enum Kind {
 
 impl Auth {
     /// For these links; `enrolled` are the certificates that count.
-    #[must_use]
     pub fn new(
         security: &Security,
         client: &kube::Client,
@@ -151,8 +140,6 @@ impl Auth {
         }))
     }
 
-    /// Lets everybody do everything.
-    #[must_use]
     pub fn open() -> Self {
         Self(Arc::new(Inner {
             kind: Kind::Open,
@@ -162,19 +149,15 @@ impl Auth {
     }
 
     /// Whether links are not secured.
-    #[must_use]
     pub fn is_open(&self) -> bool {
         matches!(self.0.kind, Kind::Open)
     }
 
-    /// The log of refusals.
-    #[must_use]
     pub fn refusals(&self) -> &RefusalLog {
         &self.0.refusals
     }
 
     /// Whether judging these credentials asks nobody anything, or they were good within the last hour.
-    #[must_use]
     pub fn knows(&self, kind: CallKind, token: Option<&str>, caller: Option<&Caller>) -> bool {
         match (&self.0.kind, token, caller) {
             (Kind::Cluster { tokens, .. }, Some(token), _) => tokens.knows(token, kind == CallKind::Uplink),
@@ -310,12 +293,10 @@ impl Auth {
     }
 }
 
-/// Why a session is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Over {
     /// Its credentials have to be shown again; until then nothing changes.
     Aged,
-    /// Its certificate was revoked.
     Revoked,
 }
 

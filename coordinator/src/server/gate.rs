@@ -1,6 +1,4 @@
 //! The gate: until this coordinator leads and knows the fleet, callers are asked to come back.
-//!
-//! Owns: what is open, what health is reported, the tasks of open streams, how many watch. Must not: know what the services work on.
 
 use crate::server::auth::Who;
 use crate::server::places::{Places, Words};
@@ -13,7 +11,6 @@ use tonic::Status;
 use tonic_health::ServingStatus;
 use tonic_health::server::HealthReporter;
 
-/// Those behind the gate.
 const SERVICES: [&str; 3] = [
     uplink_server::SERVICE_NAME,
     fleet_server::SERVICE_NAME,
@@ -128,7 +125,6 @@ impl<H> Clone for ServiceGate<H> {
 
 impl<H> ServiceGate<H> {
     /// A closed one, which is a part of `gate`.
-    #[must_use]
     pub fn new(gate: &Gate) -> Self {
         Self {
             gate: gate.clone(),

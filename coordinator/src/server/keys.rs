@@ -41,7 +41,6 @@ const REREAD_SOON: Duration = Duration::from_secs(10);
 pub struct Keys {
     /// What is shown, and which authorities are trusted.
     pub server: Server,
-    /// The client certificates that count.
     pub enrolled: watch::Receiver<Enrolled>,
 }
 
@@ -51,24 +50,19 @@ pub enum KeysError {
     /// The API server did not help.
     #[error(transparent)]
     Api(#[from] ApiError),
-    /// The files cannot be used.
     #[error(transparent)]
     File(#[from] FileError),
-    /// The Secret is damaged.
     #[error("Secret skein-ca: {0}")]
     Secret(#[from] trust::authorities::AuthoritiesError),
     /// The list of certificates is damaged.
     #[error("ConfigMap skein-enrolled: {0}")]
     List(#[from] trust::enrolled::BadList),
-    /// No certificate could be made.
     #[error(transparent)]
     Authority(#[from] trust::AuthorityError),
-    /// No configuration could be made.
     #[error(transparent)]
     Config(#[from] trust::server::ConfigError),
 }
 
-/// Keeps the keys.
 #[derive(Debug)]
 pub struct Keeper {
     client: crate::cluster::client::Client,

@@ -1,13 +1,10 @@
 //! Places for streams of people: so many in all, and so many of one person, so that one keeps no other from having any.
-//!
-//! Owns: how many are taken. Must not: know what they are for.
 
 use crate::server::auth::Who;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use tonic::Status;
 
-/// How a refusal is said.
 #[derive(Clone, Copy, Debug)]
 pub struct Words {
     /// There are too many in all, with what to do.
@@ -36,7 +33,6 @@ pub struct Place {
 
 impl Places {
     /// `most` of them, and of one person `most_of_one`.
-    #[must_use]
     pub fn new(most: usize, most_of_one: usize, words: Words) -> Self {
         Self {
             taken: Arc::default(),

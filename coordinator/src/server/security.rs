@@ -1,6 +1,4 @@
 //! How the links of a coordinator are secured.
-//!
-//! Owns: the choice. Must not: make certificates or send requests.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -13,7 +11,6 @@ pub const AUDIENCE: &str = "skein-coordinator";
 /// How long a session counts as authenticated before the agent has to show its credentials again.
 pub const SESSION_LIFE: Duration = Duration::from_secs(24 * 3600);
 
-/// How the links are secured.
 #[derive(Clone, Debug)]
 pub enum Security {
     /// Not secured: everybody may do everything: for tests and demonstrations on one machine.
@@ -22,7 +19,6 @@ pub enum Security {
     Certificates {
         /// What is shown and who is believed.
         server: trust::Server,
-        /// The certificates that count.
         enrolled: watch::Receiver<Enrolled>,
     },
     /// TLS; agents show their ServiceAccount's token or a certificate of ours, people what they show to Kubernetes
@@ -43,7 +39,6 @@ pub struct ClusterSecurity {
 
 impl Security {
     /// How long a session counts as authenticated; `None`: for ever.
-    #[must_use]
     pub const fn session_life(&self) -> Option<Duration> {
         match self {
             Self::Plaintext => None,

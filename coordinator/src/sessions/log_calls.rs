@@ -1,7 +1,4 @@
 //! Questions about logs on the stream of one agent: one at a time, paced, and given up when no answer comes.
-//!
-//! Owns: [`LogCalls`]. Must not: hold up orders and reports, or know what is in an answer. A question only reads, so one that is given up
-//! may be asked again.
 
 use model::logs::ReadPace;
 use proto::v1;
@@ -25,7 +22,6 @@ pub struct LogCall {
     pub answer: oneshot::Sender<v1::LogAnswer>,
 }
 
-/// The questions for one agent.
 #[derive(Debug)]
 pub struct LogCalls {
     calls: mpsc::Receiver<LogCall>,

@@ -52,19 +52,13 @@ const LONGEST_VERSION: usize = 64;
 /// What the uplink service works on.
 #[derive(Clone, Debug)]
 pub struct UplinkHandles {
-    /// All sessions.
     pub sessions: Arc<Sessions>,
-    /// Our leadership.
     pub leadership: Leadership,
-    /// Which nodes there are.
     pub world: Arc<World>,
-    /// Whether agents become Nodes.
     pub node_objects: NodeObjects,
-    /// What is counted.
     pub metrics: Metrics,
 }
 
-/// The uplink service.
 #[derive(Clone, Debug)]
 pub struct Uplink {
     gate: ServiceGate<UplinkHandles>,
@@ -74,14 +68,12 @@ pub struct Uplink {
 
 impl Uplink {
     /// The service behind `gate`; `auth` says when a session is over.
-    #[must_use]
     pub fn new(gate: ServiceGate<UplinkHandles>, auth: Auth) -> Self {
         let openings = Arc::new(Buckets::new(REOPENED, REOPENED_EVERY));
         Self { gate, auth, openings }
     }
 }
 
-/// A stream as it begins.
 #[derive(Debug)]
 struct Call {
     who: Who,

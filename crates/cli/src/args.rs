@@ -249,7 +249,6 @@ pub enum LogFormat {
 }
 
 /// The command line, where a value of an option may begin with a minus sign: whether it fits is said with the range of the option.
-#[must_use]
 pub fn command() -> clap::Command {
     with_negative_numbers(Cli::command())
 }

@@ -1,13 +1,9 @@
 //! What happened between two pictures of the fleet, a line for each vehicle.
-//!
-//! Owns: what counts as a change. Height, position and the last percent of a battery do not; they change all the time.
-//! Must not: write anywhere, or know the time.
 
 use crate::vehicle::Vehicle;
 use std::collections::BTreeMap;
 
 /// The lines from `before` to `after`, in the order of `after`, those that are gone last.
-#[must_use]
 pub fn lines(before: &[Vehicle], after: &[Vehicle]) -> Vec<String> {
     let old: BTreeMap<String, &Vehicle> = before.iter().map(|v| (key(v), v)).collect();
     let new: BTreeMap<String, &Vehicle> = after.iter().map(|v| (key(v), v)).collect();

@@ -57,7 +57,6 @@ impl fmt::Display for Choice {
 impl Choice {
     /// The namespace that the context names, for objects; `None` where it names none, or cannot be read: the one that connects
     /// reports it.
-    #[must_use]
     pub fn default_namespace(&self) -> Option<String> {
         let kubeconfig = match &self.kubeconfig {
             Some(path) => Kubeconfig::read_from(path),

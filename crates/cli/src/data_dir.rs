@@ -1,6 +1,4 @@
 //! The folder in which `skein up` keeps everything: the API's objects, what agents remember, the kubeconfig.
-//!
-//! Owns: where it is, what lies where in it, and that one process has it at a time. Must not: know what is in the parts.
 
 use crate::failure::Failure;
 use embedded_api::serve::private_file;
@@ -64,31 +62,26 @@ impl DataDir {
     }
 
     /// The folder itself.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// Where the API keeps its objects and credentials.
-    #[must_use]
     pub fn api(&self) -> PathBuf {
         self.path.join("api")
     }
 
     /// Where the kubeconfig is, unless the person wants it elsewhere.
-    #[must_use]
     pub fn kubeconfig(&self) -> PathBuf {
         self.path.join("kubeconfig")
     }
 
     /// The authority of this station, and the list of certificates that count.
-    #[must_use]
     pub fn trust(&self) -> PathBuf {
         self.path.join("trust")
     }
 
     /// The log of a station that shows the state of its fleet on the terminal.
-    #[must_use]
     pub fn log_path(&self) -> PathBuf {
         self.path.join("skein.log")
     }
@@ -106,7 +99,6 @@ impl DataDir {
     }
 
     /// What the agent of `node` remembers.
-    #[must_use]
     pub fn agent(&self, node: &NodeName) -> PathBuf {
         self.path.join("agents").join(node.as_str())
     }

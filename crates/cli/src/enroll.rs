@@ -96,7 +96,6 @@ pub struct Files {
 
 impl Files {
     /// In the folder `out`.
-    #[must_use]
     pub fn of(peer: &Peer, out: &Path) -> Self {
         let kind = match peer {
             Peer::Agent { .. } => "agent",

@@ -1,6 +1,4 @@
 //! What went wrong, in words that say what to do, and the exit code for it.
-//!
-//! Owns: the exit codes. Must not: print.
 
 use std::process::ExitCode;
 
@@ -44,7 +42,6 @@ pub enum Failure {
 
 impl Failure {
     /// The exit code, as documented in `skein --help`.
-    #[must_use]
     pub fn exit_code(&self) -> ExitCode {
         ExitCode::from(self.number())
     }
@@ -60,7 +57,6 @@ impl Failure {
     }
 
     /// Whether the reader of our output has gone, as in `skein status | head -1`; that is no failure.
-    #[must_use]
     pub fn is_closed_pipe(&self) -> bool {
         matches!(self, Self::Output(e) if e.kind() == std::io::ErrorKind::BrokenPipe)
     }

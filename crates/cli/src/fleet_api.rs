@@ -1,6 +1,4 @@
 //! The Kubernetes API that this process uses.
-//!
-//! Owns: starting it and ending it, and the one Namespace that the coordinator needs. Must not: know what is kept in it.
 
 use crate::failure::Failure;
 use coordinator::cluster::api::error_chain;
@@ -90,13 +88,11 @@ impl FleetApi {
     }
 
     /// A client of it.
-    #[must_use]
     pub fn client(&self) -> Client {
         self.client.clone()
     }
 
     /// The kubeconfig for other programs.
-    #[must_use]
     pub fn kubeconfig(&self) -> &Path {
         &self.kubeconfig
     }

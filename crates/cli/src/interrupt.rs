@@ -1,7 +1,5 @@
 //! Ctrl-C and kill, as something to wait for: once to end in order, twice to end at once.
 //!
-//! Owns: which signals count, and as what. Must not: end the process, decide what ending in order means.
-//!
 //!   SIGINT, SIGTERM, SIGHUP -> asked;   SIGINT or SIGTERM again, at least a second later -> at once
 
 use crate::failure::Failure;

@@ -1,7 +1,4 @@
 //! `skein kill`: stops the motors of one vehicle, in the air too.
-//!
-//! Owns: asking the person twice, and saying what the autopilot answered and what the vehicle is observed to do.
-//! Must not: be called by any other command, or give the order twice.
 
 use crate::args::{KillArgs, ObjectKey};
 use crate::failure::Failure;

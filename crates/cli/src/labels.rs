@@ -1,6 +1,4 @@
 //! Labels that a person asks for: what no object can have is a mistake, and would select nothing for ever.
-//!
-//! Owns: the sentences. Must not: know the rules (`embedded_api` does).
 
 use embedded_api::schema::metadata::names;
 use serde_json::Value;

@@ -55,7 +55,6 @@ use std::time::Duration;
 const STOP_WITHIN: Duration = Duration::from_secs(2);
 
 /// Reads the command line, does what it says, and says how it went.
-#[must_use]
 pub fn main() -> ExitCode {
     let (is_plugin, command) = called();
     let parsed = command

@@ -1,7 +1,4 @@
 //! The log of the commands that run for a while.
-//!
-//! Owns: its format and where it goes. Must not: decide what is worth a line, or wait for its reader ([`agent::lines`]
-//! sees to that).
 
 use crate::args::LogFormat;
 use crate::failure::Failure;

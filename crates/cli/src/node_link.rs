@@ -1,6 +1,4 @@
 //! `--node NAME=LINK`: a vehicle that is reached from this machine.
-//!
-//! Owns: reading it, and that no two of them are the same. Must not: open a link.
 
 use agent::LinkUrl;
 use model::ids::NodeName;

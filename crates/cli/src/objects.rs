@@ -1,6 +1,4 @@
 //! The few objects that `up` and `demo` read and write themselves.
-//!
-//! Owns: asking the API for them, each call under a deadline. Must not: do what the coordinator does.
 
 use crate::failure::Failure;
 use coordinator::cluster::api::error_chain;
@@ -35,7 +33,6 @@ pub struct Objects(Client);
 
 impl Objects {
     /// Those of the API behind `client`.
-    #[must_use]
     pub const fn new(client: Client) -> Self {
         Self(client)
     }

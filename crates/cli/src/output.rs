@@ -1,6 +1,4 @@
 //! What standard output is, and so how to write to it.
-//!
-//! Owns: when there are colors. Must not: format.
 
 use std::io::IsTerminal;
 
@@ -15,7 +13,6 @@ pub struct Output {
 
 impl Output {
     /// Reads standard output and the environment.
-    #[must_use]
     pub fn of_this_process() -> Self {
         let var = |name| std::env::var_os(name).map(|v| v.to_string_lossy().into_owned());
         Self::of(
@@ -36,7 +33,6 @@ impl Output {
     }
 
     /// Columns and rows of the terminal, as of now; `None` when there is none or it does not say.
-    #[must_use]
     pub fn size(self) -> Option<(usize, usize)> {
         if !self.terminal {
             return None;

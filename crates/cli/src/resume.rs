@@ -1,6 +1,4 @@
 //! `skein resume`.
-//!
-//! Owns: saying what was done, and what else has to happen before the vehicle moves. Must not: ask back.
 
 use crate::args::{ObjectKey, ResumeArgs, Resumed};
 use crate::failure::Failure;

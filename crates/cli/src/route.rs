@@ -1,6 +1,4 @@
 //! A way to a coordinator.
-//!
-//! Owns: the kinds there are. Must not: choose one ([`crate::server_choice`]) or go there ([`crate::server`]).
 
 use crate::cluster;
 use crate::server_url::ServerUrl;
@@ -40,7 +38,6 @@ pub enum Route {
 
 impl Route {
     /// The namespace of objects that are named without one, where the way there names one.
-    #[must_use]
     pub fn default_namespace(&self) -> Option<String> {
         match self {
             Self::Cluster { choice, .. } => choice.default_namespace(),
@@ -49,7 +46,6 @@ impl Route {
     }
 
     /// What a person can do where nothing answers at its end, which is not to name again what was named.
-    #[must_use]
     pub const fn advice(&self) -> &'static str {
         match self {
             Self::Plain(_) | Self::Files { .. } | Self::Cluster { server: Some(_), .. } => {

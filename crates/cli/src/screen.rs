@@ -1,6 +1,4 @@
 //! A terminal that shows one picture after another.
-//!
-//! Owns: the escape sequences, and that the terminal is given back as it was. Must not: know what it shows.
 
 use std::io::Write;
 

@@ -196,7 +196,6 @@ impl Server {
     }
 
     /// What an error of a read means for a person.
-    #[must_use]
     pub fn failure(&self, status: &Status) -> Failure {
         let server = self.route.to_string();
         match status.code() {

@@ -41,7 +41,6 @@ pub struct Environment {
 
 impl Environment {
     /// Reads the environment. `is_plugin`: the program was called as `kubectl skein`.
-    #[must_use]
     pub fn read(is_plugin: bool) -> Self {
         let path = |name: &str| {
             std::env::var_os(name)

@@ -1,6 +1,4 @@
 //! The address of a coordinator.
-//!
-//! Owns: how a person writes it. Must not: resolve a name.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -13,20 +11,17 @@ pub struct ServerUrl(String);
 
 impl ServerUrl {
     /// Whether it is spoken to in TLS.
-    #[must_use]
     pub fn is_tls(&self) -> bool {
         self.0.starts_with("https://")
     }
 
     /// HOST:PORT, to dial.
-    #[must_use]
     pub fn dial(&self) -> &str {
         let rest = self.0.split_once("://").map_or(self.0.as_str(), |(_, rest)| rest);
         rest.trim_end_matches('/')
     }
 
     /// Whether it is on this machine, whatever name servers say.
-    #[must_use]
     pub fn is_loopback(&self) -> bool {
         let host = self.dial().rsplit_once(':').map_or("", |(host, _)| host);
         let bare = host.trim_start_matches('[').trim_end_matches(']');

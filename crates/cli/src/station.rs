@@ -172,14 +172,12 @@ impl Station {
     }
 
     /// Where the coordinator is, for agents and tools on this machine: https://HOST:PORT, or http where nothing is secured.
-    #[must_use]
     pub fn server(&self) -> String {
         let scheme = if self.guard.is_some() { "https" } else { "http" };
         format!("{scheme}://{}", reached(self.uplink))
     }
 
     /// Where it listens.
-    #[must_use]
     pub const fn listen(&self) -> SocketAddr {
         self.uplink
     }

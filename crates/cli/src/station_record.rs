@@ -1,7 +1,4 @@
 //! How tools on this machine reach a ground station: a record in its data folder, and the operator's certificate beside it.
-//!
-//! Owns: what lies there, readable by its owner alone. Must not: say whether the station still runs; one that was killed
-//! leaves its record, and one who connects learns it.
 
 use crate::data_dir::write_private;
 use agent::credentials::{Files, Proof};
@@ -30,7 +27,6 @@ pub struct StationRecord {
 
 impl StationRecord {
     /// That of the data folder `data`; `None` where no station runs by its own account.
-    #[must_use]
     pub fn read(data: &Path) -> Option<Self> {
         let text = std::fs::read(data.join(FOLDER).join(RECORD)).ok()?;
         serde_json::from_slice(&text).ok()
@@ -49,7 +45,6 @@ impl StationRecord {
     }
 
     /// That of the station that ran last with the data folder `data` and has ended.
-    #[must_use]
     pub fn ended(data: &Path) -> Option<Self> {
         let text = std::fs::read(data.join(FOLDER).join(ENDED)).ok()?;
         serde_json::from_slice(&text).ok()
@@ -65,7 +60,6 @@ impl StationRecord {
 }
 
 /// What a tool believes and shows at the station of the data folder `data`.
-#[must_use]
 pub fn files(data: &Path) -> Files {
     let folder = data.join(FOLDER);
     Files {

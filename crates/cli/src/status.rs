@@ -1,6 +1,4 @@
 //! `skein status`: the fleet as it is now.
-//!
-//! Owns: the output formats. Must not: hold on to anything.
 
 use crate::args::{Filter, Format, StatusArgs};
 use crate::failure::Failure;
@@ -33,7 +31,6 @@ pub async fn run(route: &Route, args: &StatusArgs, out: &Output) -> Result<(), F
 }
 
 /// What is printed for no vehicles, on standard error so that programs read an empty answer.
-#[must_use]
 pub fn nothing(filter: &Filter) -> &'static str {
     if filter.namespace.is_some() || filter.swarm.is_some() || filter.selector.is_some() {
         "No such Drones."

@@ -1,6 +1,4 @@
 //! Vehicles as a table, in the manner of kubectl: no lines, three spaces between columns.
-//!
-//! Owns: columns, their order, and colors by meaning. Must not: write anywhere.
 
 use crate::vehicle::{Vehicle, age_text, aged};
 use std::fmt::Write;
@@ -48,7 +46,6 @@ impl Tone {
 type Cell = (String, Tone);
 
 /// The table with a heading, each line ended by a newline; nothing for no vehicles.
-#[must_use]
 pub fn render(vehicles: &[Vehicle], layout: Layout) -> String {
     if vehicles.is_empty() {
         return String::new();
@@ -99,7 +96,6 @@ fn write_line(text: &mut String, line: &[Cell], widths: &[usize], layout: Layout
 }
 
 /// The text, cut to `width` characters with an ellipsis.
-#[must_use]
 pub fn clip(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();

@@ -1,6 +1,4 @@
 //! Words for the person at the terminal, from the commands that run for a while.
-//!
-//! Owns: the form of headings, lines and durations; they go to standard output. Must not: decide what is said.
 
 use crate::output::Output;
 use std::io::Write;
@@ -24,7 +22,6 @@ pub fn heading(text: &str) {
 }
 
 /// A path as a word of a shell's command line, to be copied from the terminal.
-#[must_use]
 pub fn shell_word(path: &Path) -> String {
     let text = path.display().to_string();
     let plain = |c: char| c.is_alphanumeric() || "/._-+,:@%".contains(c);
@@ -35,7 +32,6 @@ pub fn shell_word(path: &Path) -> String {
 }
 
 /// A duration as a person says it: `4.2 s`, `3 min 07 s`.
-#[must_use]
 pub fn duration(span: Duration) -> String {
     let seconds = span.as_secs();
     if seconds < 60 {

@@ -174,7 +174,6 @@ impl From<v1::Vehicle> for Vehicle {
 
 impl Vehicle {
     /// How a person names it: the Drone with its namespace, or the node.
-    #[must_use]
     pub fn title(&self) -> String {
         if self.drone.is_empty() {
             format!("node {}", self.node)
@@ -184,7 +183,6 @@ impl Vehicle {
     }
 
     /// What a table says about flying.
-    #[must_use]
     pub const fn flying_text(&self) -> &'static str {
         match self.flying {
             Some(true) => "yes",
@@ -196,7 +194,6 @@ impl Vehicle {
 
 /// A figure of a table that was received `age` ago (milliseconds): with its age when it is old, and not shown when
 /// its age is not known.
-#[must_use]
 pub fn aged(figure: &str, age: Option<u64>) -> String {
     match age {
         None => "-".to_owned(),
@@ -206,7 +203,6 @@ pub fn aged(figure: &str, age: Option<u64>) -> String {
 }
 
 /// A span as a table has it.
-#[must_use]
 pub fn age_text(ms: u64) -> String {
     match ms / 1000 {
         0 => format!("{ms}ms"),
@@ -217,7 +213,6 @@ pub fn age_text(ms: u64) -> String {
 }
 
 /// The vehicles that a person wants to see, in the coordinator's order.
-#[must_use]
 pub fn shown(vehicles: Vec<v1::Vehicle>, filter: &Filter) -> Vec<Vehicle> {
     let wanted = |v: &Vehicle| {
         filter.namespace.as_ref().is_none_or(|n| *n == v.namespace)
@@ -256,7 +251,6 @@ fn enum_text(name: &str, prefix: &str, known: bool, number: i32) -> String {
 }
 
 /// The text without control characters: some of it was said by an autopilot, over a radio.
-#[must_use]
 pub fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }

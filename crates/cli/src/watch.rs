@@ -1,7 +1,4 @@
 //! `skein watch`: the fleet, live.
-//!
-//! Owns: following the stream, coming back when the coordinator was away, and saying so meanwhile.
-//! Must not: show old figures as if they were new.
 
 use crate::args::WatchArgs;
 use crate::changes;

@@ -46,7 +46,6 @@ use std::path::Path;
 /// One recording, replayed.
 #[derive(Debug)]
 pub struct Outcome {
-    /// NAME.
     pub name: String,
     /// The comparison, or why it could not be read.
     pub result: Result<Comparison, RecordingError>,
@@ -54,7 +53,6 @@ pub struct Outcome {
 
 impl Outcome {
     /// It was read, and nothing differs.
-    #[must_use]
     pub fn is_same(&self) -> bool {
         self.result.as_ref().is_ok_and(Comparison::is_same)
     }
@@ -63,11 +61,9 @@ impl Outcome {
 /// The result of a folder, worst last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Judgment {
-    /// No difference except explained ones.
     Same,
     /// A difference, or an explanation without one.
     Deviates,
-    /// A recording cannot be read.
     Unreadable,
 }
 
@@ -92,7 +88,6 @@ pub fn folder(folder: &Path) -> Result<Vec<Outcome>, RecordingError> {
 }
 
 /// Explanations that match no difference in `outcomes`.
-#[must_use]
 pub fn idle<'a>(outcomes: &[Outcome], explained: &'a Explained) -> Vec<&'a Explanation> {
     let read = outcomes.iter().filter_map(|outcome| {
         let comparison = outcome.result.as_ref().ok()?;
@@ -101,8 +96,6 @@ pub fn idle<'a>(outcomes: &[Outcome], explained: &'a Explained) -> Vec<&'a Expla
     explained.idle(&read.collect::<Vec<_>>())
 }
 
-/// The result of a folder.
-#[must_use]
 pub fn judge(outcomes: &[Outcome], explained: &Explained) -> Judgment {
     let one = |outcome: &Outcome| {
         let Ok(comparison) = &outcome.result else {

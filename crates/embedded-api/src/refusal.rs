@@ -1,6 +1,4 @@
 //! A refused request in Kubernetes form: a `Status` document with code, reason, message and details.
-//!
-//! Owns: the messages and the codes. Must not: know HTTP beyond the code.
 
 use serde_json::{Value, json};
 

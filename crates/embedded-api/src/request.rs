@@ -1,6 +1,4 @@
 //! A request and its answer, between the HTTP side ([`crate::serve`]) and the side that knows Kubernetes ([`crate::verbs`]).
-//!
-//! Owns: the two types. Must not: know sockets or objects.
 
 use bytes::Bytes;
 use http::{Method, StatusCode};

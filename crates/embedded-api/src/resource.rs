@@ -1,6 +1,4 @@
 //! What is served: one descriptor per kind of object, built in or read from a CustomResourceDefinition.
-//!
-//! Owns: names, scope, subresources, printer columns and schema of a kind. Must not: hold objects.
 
 use crate::schema::Schema;
 use serde_json::Value;

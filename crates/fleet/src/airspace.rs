@@ -42,18 +42,14 @@ pub type Allows<'a> = &'a dyn Fn(&NodeName, &Route) -> Result<(), String>;
 /// The least distance between two vehicles: they are separate when they are this far apart over ground, or in height.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Separation {
-    /// Over ground.
     pub horizontal: Meters,
-    /// In height.
     pub vertical: Meters,
 }
 
 /// How far off something may be.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Margin {
-    /// Over ground.
     pub horizontal: Meters,
-    /// In height.
     pub vertical: Meters,
 }
 
@@ -112,7 +108,6 @@ const ROUNDING: f64 = 0.01;
 
 impl Rules {
     /// Whether each number is one that means something.
-    #[must_use]
     pub fn are_sound(&self) -> bool {
         let margins = [self.off_by, self.accuracy];
         let positive = [self.separation.horizontal, self.separation.vertical, self.pads];
@@ -142,7 +137,6 @@ impl Rules {
     }
 
     /// So far from one another two vehicles of ordinary accuracy can hold side by side, over ground and in height.
-    #[must_use]
     pub fn pitch(&self) -> Margin {
         let own = self.margin(self.accuracy);
         Margin {

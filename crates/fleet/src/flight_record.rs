@@ -36,7 +36,6 @@ pub enum Stage {
 pub struct FlightRecord {
     /// Drone that the record is about.
     pub uid: Option<DroneUid>,
-    /// How far it has come.
     pub stage: Stage,
     /// How often somebody else has taken over in flight. Never below what the Drone was ordered to go on after, so that
     /// nobody can agree to takeovers that are still to come.
@@ -56,7 +55,6 @@ pub struct FlightRecord {
 impl FlightRecord {
     /// The record after the vehicle was observed in `truth` while `held` is the assignment. `landing_ours` is whether this
     /// agent is bringing it down itself (it is ending); such a landing does not end the Drone's flight for good.
-    #[must_use]
     pub fn observed(&self, held: Option<&Assignment>, truth: FlightTruth, landing_ours: bool) -> Self {
         let Some(held) = held else { return Self::default() };
         let before = self.of(held);
@@ -86,7 +84,6 @@ impl FlightRecord {
 
     /// The record after the vehicle was observed in `truth` and `mode`. `sent` is the descent that this life of the agent
     /// commanded lately, and `wants_ground` whether the vehicle should be on the ground.
-    #[must_use]
     pub fn watched(
         &self,
         held: Option<&Assignment>,
@@ -115,7 +112,6 @@ impl FlightRecord {
 
     /// Whether the airframe on the wire is the one that serves `held`. A Drone never moves to another vehicle (invariant 3), also
     /// where that answers by the same system id.
-    #[must_use]
     pub fn airframe(&self, held: &Assignment, vehicle: &Vehicle) -> Airframe {
         let read = vehicle.identity.as_ref().and_then(|identity| identity.hardware);
         match (self.of(held).hardware, read) {
@@ -129,7 +125,6 @@ impl FlightRecord {
     }
 
     /// The record after seeing the hardware of the vehicle that serves `held`.
-    #[must_use]
     pub fn identified(&self, held: Option<&Assignment>, vehicle: &Vehicle) -> Self {
         let Some(held) = held else { return Self::default() };
         let before = self.of(held);
@@ -141,7 +136,6 @@ impl FlightRecord {
     }
 
     /// The record after a descent of ours that no order asked for was commanded, because of `why`.
-    #[must_use]
     pub fn diverted(&self, why: Diverted) -> Self {
         let diversion = Some(Diversion {
             why,
@@ -154,7 +148,6 @@ impl FlightRecord {
     }
 
     /// The record after it was observed why the flight is not what was ordered. Call it after [`Self::watched`].
-    #[must_use]
     pub fn explained(&self, vehicle: &Vehicle, now: Moment) -> Self {
         let ours = self.descent.is_some() || matches!(self.in_command, InCommand::OurLanding | InCommand::OurReturn);
         let before = self.diversion.clone();
@@ -165,7 +158,6 @@ impl FlightRecord {
     }
 
     /// The record after it was observed who is in command: a takeover is counted when command goes over to somebody else.
-    #[must_use]
     pub fn commanded_by(&self, held: Option<&Assignment>, now: InCommand) -> Self {
         let Some(held) = held else { return Self::default() };
         let before = self.of(held);
@@ -178,7 +170,6 @@ impl FlightRecord {
     }
 
     /// The record after a command to stop the motors was sent.
-    #[must_use]
     pub fn killed(&self) -> Self {
         Self {
             killed: true,
@@ -187,7 +178,6 @@ impl FlightRecord {
     }
 
     /// How far the flight has come, for the coordinator to keep.
-    #[must_use]
     pub const fn so_far(&self) -> SoFar {
         match (self.killed, self.stage) {
             (true, _) => SoFar::Killed,
@@ -198,19 +188,16 @@ impl FlightRecord {
     }
 
     /// Whether the agent has let go of the vehicle that serves `held`, because somebody else has taken over.
-    #[must_use]
     pub fn let_go(&self, held: &Assignment) -> bool {
         self.uid.as_ref() == Some(&held.uid) && let_go(self.takeovers, held.resume_after)
     }
 
     /// Whether a command to stop the motors was sent under `held`.
-    #[must_use]
     pub fn was_killed(&self, held: &Assignment) -> bool {
         self.killed && self.uid.as_ref() == Some(&held.uid)
     }
 
     /// The record with what was reported of the flight under `ordered` before, if that is about the same Drone.
-    #[must_use]
     pub fn reminded(&self, ordered: &Assignment) -> Self {
         let reported = ordered.reported_flight;
         if self.uid.as_ref() != Some(&ordered.uid) {

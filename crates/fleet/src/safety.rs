@@ -63,7 +63,6 @@ impl Default for Rest {
 pub struct ArmQuestion<'a> {
     /// What is known of the vehicle.
     pub vehicle: &'a Vehicle,
-    /// The assignment held.
     pub held: Option<&'a Assignment>,
     /// The highest term that the agent has received.
     pub highest_term: Term,
@@ -85,7 +84,6 @@ pub struct ArmQuestion<'a> {
     pub record: &'a FlightRecord,
     /// Whether the vehicle stands down, whatever Drone it flew for.
     pub stands_down: bool,
-    /// Whether the agent is ending.
     pub terminating: bool,
     /// How long ago it was observed armed.
     pub since_armed: Option<Duration>,
@@ -93,7 +91,6 @@ pub struct ArmQuestion<'a> {
     pub since_others_flew: Option<Duration>,
     /// How long it rests after that.
     pub rest: Rest,
-    /// Now.
     pub now: Moment,
 }
 
@@ -105,12 +102,7 @@ pub enum NoArm {
     NoAssignment,
     /// The assignment is of a leadership that has been superseded.
     #[error("the assignment is of term {held}, but term {highest} was received")]
-    StaleTerm {
-        /// Term of the assignment held.
-        held: Term,
-        /// Highest term received.
-        highest: Term,
-    },
+    StaleTerm { held: Term, highest: Term },
     /// The coordinator has not confirmed the assignment on the present stream.
     #[error("the coordinator has not confirmed the assignment since the agent connected")]
     Unconfirmed,
@@ -123,7 +115,6 @@ pub enum NoArm {
     /// A ground order is kept that is not confirmed as done.
     #[error("a ground order is in force; end it with `skein release`")]
     GroundOrder,
-    /// The agent is ending.
     #[error("the agent is ending")]
     Terminating,
     /// A kill was sent under this Drone.
@@ -141,7 +132,6 @@ pub enum NoArm {
     /// The vehicle is not known to be on the ground and disarmed.
     #[error("the vehicle is not known to be on the ground and disarmed")]
     NotOnGround,
-    /// It has just landed.
     #[error("the vehicle has just landed")]
     Settling,
     /// Somebody else has just flown it.
@@ -279,7 +269,6 @@ pub fn may_arm(q: &ArmQuestion<'_>) -> Result<ArmPermit, NoArm> {
 /// Where home is from a vehicle on the ground, if that prevents arming it. Of one that has not flown since its autopilot booted, home was set
 /// by a position that was wrong, or the vehicle was carried since: a return would lead there. One that has flown may have landed elsewhere, but
 /// no home is far above or below the place where the vehicle stands.
-#[must_use]
 pub fn home_elsewhere(
     vehicle: &Vehicle,
     record: &FlightRecord,
@@ -308,11 +297,9 @@ pub const DELETION_WAITS: Duration = Duration::from_secs(30);
 pub struct FailsafeQuestion<'a> {
     /// What is known of the vehicle.
     pub vehicle: &'a Vehicle,
-    /// The assignment held.
     pub held: Option<&'a Assignment>,
     /// Since when the autopilot executes it, as far as this life of the agent has observed.
     pub since: Option<Moment>,
-    /// Now.
     pub now: Moment,
 }
 
@@ -320,7 +307,6 @@ pub struct FailsafeQuestion<'a> {
 /// the same: a ground order at once, a deletion after [`DELETION_WAITS`]. What follows from levels or from our own failsafes
 /// is not: a low battery, a lost coordinator, a changed height, a drained node, an agent that ends. A kill is a person's too,
 /// and is not asked here.
-#[must_use]
 pub fn gives_way(q: &FailsafeQuestion<'_>) -> bool {
     if !executing(q.vehicle, q.now) {
         return false;
@@ -344,7 +330,6 @@ pub fn gives_way(q: &FailsafeQuestion<'_>) -> bool {
 
 /// Whether the vehicle is down for certain: landed and disarmed by its own account, and no arm command of ours can
 /// still reach it.
-#[must_use]
 pub fn settled(truth: FlightTruth, arm_under_way: bool) -> bool {
     truth == FlightTruth::Disarmed && !arm_under_way
 }
@@ -356,7 +341,6 @@ pub enum Release {
     NeverBound,
     /// Its vehicle was observed landed and disarmed, and its agent acts on the assignment to stay down.
     Landed,
-    /// An operator forced it.
     Forced,
 }
 
@@ -380,7 +364,6 @@ pub enum NoRelease {
 pub struct LastDesired<'a> {
     /// `metadata.uid` of the Drone.
     pub uid: &'a DroneUid,
-    /// Leadership that sent it.
     pub term: Term,
     /// `metadata.generation`, which the deletion has raised.
     pub generation: i64,
@@ -427,19 +410,15 @@ pub struct LegPermit {
 
 impl LegPermit {
     /// The vehicle that may fly it.
-    #[must_use]
     pub const fn vehicle(&self) -> &NodeName {
         &self.vehicle
     }
 
-    /// The number of the order.
-    #[must_use]
     pub const fn number(&self) -> OrderNumber {
         self.number
     }
 
     /// What it may fly: these legs, one after the other, and nothing between.
-    #[must_use]
     pub const fn route(&self) -> &Route {
         &self.route
     }

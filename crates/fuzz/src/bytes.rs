@@ -1,6 +1,4 @@
 //! An input, read piece by piece; what is not there reads as 0.
-//!
-//! Owns: [`Bytes`]. Must not: fail. Any byte string is an input, and a small change of it a small change of the run.
 
 /// What is left of an input.
 #[derive(Clone, Copy, Debug)]
@@ -8,13 +6,10 @@ pub struct Bytes<'a>(&'a [u8]);
 
 impl<'a> Bytes<'a> {
     /// All of `input`.
-    #[must_use]
     pub const fn new(input: &'a [u8]) -> Self {
         Self(input)
     }
 
-    /// Whether nothing is left.
-    #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

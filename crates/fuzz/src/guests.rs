@@ -24,14 +24,11 @@ const MESSAGES: [u32; 12] = [0, 76, 75, 77, 256, 109, 166, 110, 23, 21, 47, 33];
 /// The share of a line at 57600 baud, in bytes per second.
 pub(crate) const SHARE: u32 = 2880;
 
-/// What a run met.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Frames that guests said.
     pub from_guests: u64,
     /// Of them, those that were to reach the autopilot.
     pub passed: u64,
-    /// Heartbeats among these.
     pub beats: u64,
     /// Frames that were written in the end.
     pub written: u64,

@@ -23,16 +23,12 @@ const XZ: [u8; 6] = [0xFD, b'7', b'z', b'X', b'Z', 0];
 /// Rounds of asking and answering; a file of some kilobytes takes a few dozen.
 const ROUNDS: u32 = 400;
 
-/// What a run met.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Requests to the server.
     pub requests: u64,
-    /// Files that came whole.
     pub files: u64,
     /// Tables that were read from them.
     pub tables: u64,
-    /// Events described by a table.
     pub described: u64,
 }
 

@@ -11,16 +11,13 @@ use crate::bytes::Bytes;
 use line::Line;
 use signed::Signatures;
 
-/// What a run met.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Bytes given to the framer.
     pub bytes: u64,
-    /// Frames cut from them.
     pub frames: u64,
     /// Frames of which the message could be read.
     pub read: u64,
-    /// Signed frames that were believed.
     pub believed: u64,
 }
 

@@ -63,7 +63,6 @@ const FLY: [u8; 2] = [ORDER, 0];
 const COME_DOWN: [u8; 2] = [ORDER, 3];
 
 /// Inputs for the target `agent`.
-#[must_use]
 pub fn flight() -> Vec<Vec<u8>> {
     let found = [CALM; 2];
     let up = [&found[..], &FLY, &[CALM; 6]].concat();
@@ -117,7 +116,6 @@ pub fn flight() -> Vec<Vec<u8>> {
 }
 
 /// Inputs for the target `guests`: two stations and a vehicle that is armed, with each policy.
-#[must_use]
 pub fn guests() -> Vec<Vec<u8>> {
     let beat = |guest: u8, name: u8| [7, guest, name, 0, 9, 0, 0, 0, 0, 6, 8, 0, 0, 3];
     let asks = |guest: u8, message: u8| [&[7, guest, 3, message, 34][..], &[7; 34]].concat();
@@ -142,7 +140,6 @@ pub fn guests() -> Vec<Vec<u8>> {
 }
 
 /// Inputs for the target `metadata`: files that are good, one of them packed, and one that is none.
-#[must_use]
 pub fn metadata() -> Vec<Vec<u8>> {
     const EVENTS: &[u8] = br#"{"components":{"1":{"namespace":"a","enums":{"m_t":{"type":"uint8_t","is_bitfield":true,
         "separator":"/","entries":{"1":{"name":"x","description":"one"},"2":{"name":"y"}}}},"event_groups":{"arming_check":{"events":{

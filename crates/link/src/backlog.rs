@@ -1,7 +1,5 @@
 //! The backlog filter: what waited in some buffer from before the link was opened is not news.
 //!
-//! Owns: [`Backlog`], which says whether a frame may be believed. Must not: read a clock; time since the open comes in.
-//!
 //! A serial adapter or bridge that was not read hands over packets that are many seconds old, even after a flush.
 //! They come faster than time passes: between two of them the vehicle's clock (`time_boot_ms`) advances more than ours.
 //! So nothing is taken for a short while after an open, and that while is prolonged as long as catching up is observed.

@@ -1,8 +1,6 @@
 //! Counters that many tasks add to and every task reads, and those of one link: for summaries and metrics instead of a log line
 //! per noisy byte.
 //!
-//! Owns: the macro [`counters!`](crate::counters!), [`Counters`] and their [`CounterSnapshot`]. Must not: log.
-//!
 //! Every byte and every frame that is lost is counted under one name at least: bytes that came are those of whole
 //! frames, those in `skipped`, and those that still wait for the rest of their frame.
 

@@ -1,6 +1,4 @@
 //! From a whole frame to the message that the agent reads.
-//!
-//! Owns: [`decode`]. Must not: interpret what a message says.
 
 use crate::layout::layout_of;
 use crate::raw::{RawFrame, Version};

@@ -1,7 +1,4 @@
 //! The bounded queue from the link to its listener.
-//!
-//! Owns: [`LinkEvent`], and [`Events`], which drops the oldest frame when the listener is slow: the newest frame of a
-//! vehicle is the one that counts. `Up` and `Down` are never dropped. Must not: block the reader.
 
 use crate::counters::Counters;
 use mavlink::MavHeader;

@@ -1,7 +1,4 @@
 //! Writing to a link, and observing it.
-//!
-//! Owns: [`LinkHandle`], and what it shares with the link's task. Must not: queue what is to be written, or decide what
-//! it is.
 
 use crate::counters::{CounterSnapshot, Counters};
 use crate::raw::{Direction, RawFrame};

@@ -1,7 +1,5 @@
 //! Whether a HEARTBEAT (0) is an autopilot's.
 //!
-//! Owns: [`is_autopilot`]. Must not: say whether that autopilot can be flown.
-//!
 //! Everything on a wire may beat: telemetry radios (SiK calls itself system 51, component 68), companion computers, cameras, and ground
 //! stations, some of which fill in no type. A vehicle whose airframe is not set up yet has no type either, but the name of its autopilot.
 

@@ -1,7 +1,5 @@
 //! What the dialect says of each message, as far as a frame can be checked and routed without reading its payload.
 //!
-//! Owns: [`Layout`] and [`layout_of`]. Must not: read a frame.
-//!
 //! The table is measured once from the dialect's own code: a message is written with two different targets, and the
 //! byte that differs is where the target is.
 

@@ -11,6 +11,8 @@
 //! Reading never blocks (the oldest frame is dropped when none is taken); writing is never queued (a frame is written
 //! now, within a deadline, or never).
 
+#![warn(missing_docs)]
+
 pub mod auto;
 pub mod backlog;
 pub mod counters;

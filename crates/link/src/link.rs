@@ -1,7 +1,4 @@
 //! One link to one autopilot, kept open for ever.
-//!
-//! Owns: [`Link`], which starts and ends the task that keeps it open (`supervisor`), and its [`Options`]. Must not:
-//! read or write.
 
 use crate::counters::Counters;
 use crate::events::{Events, queue};

@@ -1,7 +1,4 @@
 //! The serial port that a link names. A board that is unplugged while its port is open comes back as the next number (ttyACM1).
-//!
-//! Owns: [`NamedPort`], which finds it again by the socket that it is plugged into, or says which ports there are instead. Must not: open
-//! another port for one that a person named by its board (`serial/by-id`) or by its socket (`serial/by-path`).
 
 use crate::auto::ports;
 use crate::transport::OpenError;

@@ -1,6 +1,4 @@
 //! Opening what a link's URL names.
-//!
-//! Owns: [`UrlOpener`], which knows the transport of each form of URL. Must not: frame, or retry.
 
 use crate::auto::Search;
 use crate::counters::Counters;

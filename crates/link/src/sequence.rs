@@ -1,7 +1,5 @@
 //! Frames lost on the way, from the gaps in each sender's sequence numbers.
 //!
-//! Owns: `Senders`, a bounded table. Must not: count what this program itself dropped.
-//!
 //! Every component counts its frames by itself, modulo 256. More than half a round ahead is taken for a late or
 //! repeated frame, or a sender that began again; none of these is a loss.
 

@@ -1,7 +1,5 @@
 //! The task that opens a link, reads it, notices its loss, and opens it again with a capped, jittered back-off.
 //!
-//! Owns: [`Supervisor`]. Must not: write, or read what a message means.
-//!
 //!   Closed --opened--> Up --end of file, error, stuck write, long silence--> Down --back-off--> Closed
 
 use crate::backlog::{self, Backlog};

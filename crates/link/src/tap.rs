@@ -1,7 +1,4 @@
 //! Taps: bounded, lossy copies of all frames of a link, for all that record or pass them on.
-//!
-//! Owns: [`Tap`] and the list of those that a link has. Must not: slow the link; a tap that is not emptied loses its
-//! oldest frames and says how many.
 
 use crate::counters::Counters;
 use crate::raw::RawFrame;

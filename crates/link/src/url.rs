@@ -1,6 +1,4 @@
 //! Link URLs: where the autopilot is reached.
-//!
-//! Owns: parsing and printing [`LinkUrl`]. Must not: open anything.
 
 use std::fmt;
 use std::path::PathBuf;

@@ -3,30 +3,24 @@
 //! Owns: the page (TypeScript, built by npm from its lockfile when this crate is built), and the reason if it is not there.
 //! Must not: serve it.
 
-/// A file of the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct File {
     /// Its path below the root, such as `assets/page.js`.
     pub path: &'static str,
-    /// Its media type.
     pub media_type: &'static str,
-    /// What is in it.
     pub bytes: &'static [u8],
 }
 
 include!(concat!(env!("OUT_DIR"), "/files.rs"));
 
-/// The page itself.
 pub const INDEX: &str = "index.html";
 
 /// The file at `path`, below the root and without a slash before it.
-#[must_use]
 pub fn file(path: &str) -> Option<&'static File> {
     FILES.iter().find(|file| file.path == path)
 }
 
 /// Why there is no page in this binary, and how to get it; `None`: it is there.
-#[must_use]
 pub fn missing() -> Option<String> {
     MISSING.map(|why| {
         format!(

@@ -1,6 +1,4 @@
 //! How well a vehicle knows where it is, by the account of its own autopilot.
-//!
-//! Owns: [`Accuracy`], and the worse of two accounts. Must not: say what follows for airspace (`fleet::planning::site` does).
 
 use crate::units::Meters;
 
@@ -19,7 +17,6 @@ const STEP_M: f64 = 0.1;
 ///   and agrees with its receiver; where it does not, the account is [`Self::UNTRUSTED`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Accuracy {
-    /// Over ground.
     pub horizontal: Option<Meters>,
     /// In altitude above mean sea level.
     pub vertical: Option<Meters>,
@@ -30,7 +27,6 @@ impl Accuracy {
     pub const UNTRUSTED: Meters = Meters(50.0);
 
     /// The account in two numbers of meters; one that is not above 0, or no number, is not known.
-    #[must_use]
     pub fn of_meters(horizontal: f64, vertical: f64) -> Self {
         let known = |meters: f64| {
             let rounded = (meters.min(MOST_M) / STEP_M - 1e-6).ceil() * STEP_M;
@@ -43,7 +39,6 @@ impl Accuracy {
     }
 
     /// The worse of both, each part by itself; one that is not known adds nothing.
-    #[must_use]
     pub fn or_worse(self, other: Self) -> Self {
         let worse = |one: Option<Meters>, other: Option<Meters>| match (one, other) {
             (Some(one), Some(other)) => Some(Meters(one.0.max(other.0))),

@@ -1,6 +1,4 @@
 //! What an agent is busy with.
-//!
-//! Owns: [`Activity`] and [`HandsOff`]. Must not: say what the vehicle does; that is [`crate::vehicle::FlightTruth`].
 
 /// What an agent is busy with. Says nothing about flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -15,11 +13,9 @@ pub enum Activity {
     Arming,
     /// Takeoff commanded, climbing.
     TakingOff,
-    /// In the air as desired.
     Holding,
     /// In the air, flying its route.
     Moving,
-    /// Landing commanded or under way.
     Landing,
     /// The coordinator is lost and the Drone's failsafe is being flown.
     Failsafe,
@@ -38,7 +34,6 @@ pub enum HandsOff {
     TakenOver,
     /// The airframe on the wire is not the one that serves the Drone.
     AnotherAirframe,
-    /// Somebody else armed it.
     ArmedByOther,
     /// It flew for this Drone and landed without our asking; it does not take off again by itself.
     FlightOver,

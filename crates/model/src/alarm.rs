@@ -1,28 +1,21 @@
 //! A failsafe that an autopilot announces, and what made it act.
-//!
-//! Owns: [`Cause`] with its names, and [`Alarm`]. Must not: say whether a failsafe is under way; [`crate::failsafe`] does.
 
 use serde::{Deserialize, Serialize};
 
 /// A failsafe that the autopilot has announced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Alarm {
-    /// Why.
     pub cause: Cause,
-    /// The autopilot's own text.
     pub words: String,
 }
 
-/// What made the autopilot act.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Cause {
-    /// Its battery.
     Battery,
     /// The loss of its ground station.
     GroundStation,
     /// The loss of its remote control.
     RemoteControl,
-    /// A geofence.
     Fence,
     /// Its position: satellites, estimator.
     Position,
@@ -34,7 +27,6 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// All of them.
     pub const ALL: [Self; Self::Other as usize + 1] = [
         Self::Battery,
         Self::GroundStation,
@@ -46,7 +38,6 @@ impl Cause {
     ];
 
     /// The reason of Ready of a Drone whose autopilot acts on it, and of its Event.
-    #[must_use]
     pub const fn reason(self) -> &'static str {
         match self {
             Self::Battery => "BatteryFailsafe",
@@ -60,7 +51,6 @@ impl Cause {
     }
 
     /// The cause as part of a sentence.
-    #[must_use]
     pub const fn text(self) -> &'static str {
         match self {
             Self::Battery => "battery",

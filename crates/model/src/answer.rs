@@ -1,6 +1,4 @@
 //! What an autopilot has answered to commands whose effect does not show.
-//!
-//! Owns: [`Answer`], [`Owed`] and [`Stalled`]. Must not: count or repeat commands; `fleet::flight::memory` does.
 
 use crate::takeover::Descent;
 use crate::time::Moment;
@@ -8,12 +6,10 @@ use crate::time::Moment;
 /// What an autopilot has answered to a command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Answer {
-    /// It may still answer.
     #[default]
     Awaited,
     /// Nothing, in the time that it has.
     Missing,
-    /// ACCEPTED.
     Accepted,
     /// Another final result, by its name.
     Refused(String),
@@ -22,9 +18,7 @@ pub enum Answer {
 /// A way down that was commanded, and that the vehicle is not observed to take.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Owed {
-    /// Which.
     pub descent: Descent,
-    /// How often it was commanded.
     pub times: u32,
     /// When it was first commanded.
     pub since: Moment,

@@ -20,15 +20,9 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Desired {
     /// In the air, holding at this height.
-    Flying {
-        /// Takeoff altitude.
-        altitude: AltitudeAboveHome,
-    },
+    Flying { altitude: AltitudeAboveHome },
     /// On the ground, motors off.
-    Grounded {
-        /// Why.
-        why: GroundedWhy,
-    },
+    Grounded { why: GroundedWhy },
 }
 
 impl Desired {
@@ -72,14 +66,11 @@ pub enum GroundedWhy {
 /// What the agent does by itself when it has lost the coordinator (invariant 6).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum OnCoordinatorLoss {
-    /// Go on as assigned.
     #[default]
     Continue,
     /// Hold position; as the vehicle holds anyway once it is up, this keeps it where it is.
     Hold,
-    /// Return to home and land.
     Return,
-    /// Land where it is.
     Land,
 }
 
@@ -88,10 +79,8 @@ pub enum OnCoordinatorLoss {
 pub enum OnLowBattery {
     /// Nothing; the autopilot's own battery failsafe acts alone.
     Continue,
-    /// Return to home and land.
     #[default]
     Return,
-    /// Land where it is.
     Land,
 }
 
@@ -137,7 +126,6 @@ pub struct Assignment {
     pub name: DroneName,
     /// `metadata.generation` of the Drone when this was computed.
     pub generation: i64,
-    /// What should be true.
     pub desired: Desired,
     /// What to do when something goes wrong.
     pub failsafe: Failsafe,
@@ -197,7 +185,6 @@ pub enum Order {
 
 impl Order {
     /// The leadership it was sent under.
-    #[must_use]
     pub const fn term(&self) -> Term {
         match self {
             Self::Assigned(a) => a.term,
@@ -206,7 +193,6 @@ impl Order {
     }
 
     /// No Drone is bound to the node, and no route is void.
-    #[must_use]
     pub fn unassigned(term: Term) -> Self {
         Self::Unassigned {
             term,
@@ -215,7 +201,6 @@ impl Order {
     }
 
     /// The order under which no route up to `number` is to be flown, but for the one that it orders.
-    #[must_use]
     pub fn without_routes_to(self, number: OrderNumber) -> Self {
         match self {
             Self::Assigned(assignment) if assignment.route.is_none() => Self::Assigned(Assignment {
@@ -237,38 +222,21 @@ impl Order {
 /// Why an agent does not take an order.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
-    /// Sent by a deposed coordinator.
     #[error("order of term {got} refused: this agent has received term {highest}; the sender no longer leads")]
-    StaleTerm {
-        /// Term of the order.
-        got: Term,
-        /// Highest term received.
-        highest: Term,
-    },
+    StaleTerm { got: Term, highest: Term },
     /// Older than what is held of the same Drone in the same term.
     #[error("order of generation {got} refused: generation {held} of the same Drone is held")]
-    StaleGeneration {
-        /// Generation of the order.
-        got: i64,
-        /// Generation held.
-        held: i64,
-    },
+    StaleGeneration { got: i64, held: i64 },
     /// For another Drone while the vehicle is not known to be landed and disarmed.
     #[error(
         "order for Drone {got} refused: the vehicle still serves Drone {held} and is not known to be landed and disarmed"
     )]
-    Busy {
-        /// Drone of the order.
-        got: DroneUid,
-        /// Drone served.
-        held: DroneUid,
-    },
+    Busy { got: DroneUid, held: DroneUid },
 }
 
 /// What an agent remembers of its orders, on disk: the fence against old leaders, and the assignment itself.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Fence {
-    /// Highest term ever received.
     pub highest_term: Term,
     /// The assignment held, if any. While a ground order is kept, it keeps the vehicle on the ground whatever was sent.
     pub held: Option<Assignment>,
@@ -359,7 +327,6 @@ impl Fence {
     }
 
     /// The fence once the vehicle has left its route: somebody else flies it, or a failsafe does. It is not taken up again.
-    #[must_use]
     pub fn without_route(&self) -> Self {
         let held = self.held.clone().map(|held| Assignment { route: None, ..held });
         Self { held, ..self.clone() }
@@ -367,7 +334,6 @@ impl Fence {
 
     /// The fence after an order of `term` was refused: what is held stays, but no sender of a lower term makes the vehicle
     /// take off any more, nor does an assignment of one.
-    #[must_use]
     pub fn raised_to(&self, term: Term) -> Self {
         Self {
             highest_term: self.highest_term.max(term),
@@ -399,7 +365,6 @@ pub struct HeldDetails {
     pub routed: bool,
     /// The rules that select the vehicle.
     pub rules: Option<RulesDigest>,
-    /// The plan that it flies.
     pub plan: Option<PlanDigest>,
     /// The height at which it wants the vehicle, if it wants it in the air; `None` also from an agent of an older version.
     #[serde(default)]
@@ -408,7 +373,6 @@ pub struct HeldDetails {
 
 impl HeldDetails {
     /// Those of `assignment`.
-    #[must_use]
     pub fn of(assignment: &Assignment) -> Self {
         Self {
             routed: assignment.routed,
@@ -422,7 +386,6 @@ impl HeldDetails {
     }
 
     /// Whether an agent that reports these acts on `others`, as far as it says.
-    #[must_use]
     pub fn act_on(&self, others: &Self) -> bool {
         let altitude = self.altitude.or(others.altitude);
         Self {
@@ -435,11 +398,8 @@ impl HeldDetails {
 /// The part of an assignment that an agent reports back: which assignment it acts on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Held {
-    /// Drone served.
     pub uid: DroneUid,
-    /// Term of the assignment.
     pub term: Term,
-    /// Generation of the assignment.
     pub generation: i64,
     /// Whether it wants the vehicle on the ground.
     pub grounded: bool,
@@ -452,14 +412,12 @@ pub struct Held {
 
 impl Held {
     /// The height above home at which it wants the vehicle in the air; `None` also when its agent is of an older version.
-    #[must_use]
     pub fn height(&self) -> Option<AltitudeAboveHome> {
         let details = self.details.as_ref().filter(|_| !self.grounded)?;
         details.altitude
     }
 
     /// What an agent reports of `assignment`; `settled` as for [`Fence::take`].
-    #[must_use]
     pub fn of(assignment: &Assignment, settled: bool) -> Self {
         Self {
             uid: assignment.uid.clone(),

@@ -1,6 +1,4 @@
 //! Capped exponential back-off with jitter.
-//!
-//! Owns: how long to wait before attempt n. Must not: sleep or make randomness; the jitter comes in as a parameter.
 
 use std::time::Duration;
 
@@ -9,14 +7,12 @@ use std::time::Duration;
 pub struct Backoff {
     /// Delay before the first retry.
     pub first: Duration,
-    /// Longest delay.
     pub cap: Duration,
 }
 
 impl Backoff {
     /// The delay after `failures` failures in a row (1 for the first), with `jitter` in 0.0..=1.0: between half of
     /// the nominal delay and the whole of it.
-    #[must_use]
     pub fn delay(self, failures: u32, jitter: f64) -> Duration {
         let doublings = failures.saturating_sub(1).min(20);
         let nominal = self.first.saturating_mul(1 << doublings).min(self.cap);

@@ -1,11 +1,8 @@
 //! How full a battery is, as far as flight goes.
-//!
-//! Owns: [`Level`]. Must not: judge a reading; `fleet::flight::battery` does.
 
 /// How full a battery is, as far as flight goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
-    /// Nothing is known.
     #[default]
     Unknown,
     /// Above the reserve, and the autopilot does not complain.

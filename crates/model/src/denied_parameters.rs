@@ -228,7 +228,6 @@ const BEGINNINGS: &[(&str, &str)] = &[
 ];
 
 /// Why no profile may set the parameter; `None`: it may.
-#[must_use]
 pub fn name(autopilot: Autopilot, name: &str) -> Option<&'static str> {
     let begins = BEGINNINGS.iter().find(|(beginning, _)| name.starts_with(beginning));
     if let Some((_, why)) = begins {
@@ -276,7 +275,6 @@ pub fn name(autopilot: Autopilot, name: &str) -> Option<&'static str> {
 }
 
 /// Why an agent does not give the parameter this value, whatever wants it; `None`: it does. What a Geofence sees to is switched on only.
-#[must_use]
 pub fn aboard(autopilot: Autopilot, parameter: &str, wanted: f64) -> Option<&'static str> {
     #[allow(clippy::float_cmp, reason = "the number that a Geofence gives")]
     let fenced = parameter == "FENCE_ENABLE" && wanted == 1.0;
@@ -351,7 +349,6 @@ fn kept_running(autopilot: Autopilot, name: &str) -> Option<&'static [f64]> {
 }
 
 /// Why no profile may give the parameter this value; `None`: it may.
-#[must_use]
 pub fn value(autopilot: Autopilot, name: &str, value: f64) -> Option<&'static str> {
     // ArduCopter cuts what is not whole.
     let value = value.trunc();

@@ -29,7 +29,6 @@ pub enum Diverted {
     LowBattery,
     /// We did: the coordinator was lost.
     CoordinatorLoss,
-    /// The autopilot did.
     Autopilot(Cause),
 }
 
@@ -43,7 +42,6 @@ pub struct Diversion {
 }
 
 /// Whether the autopilot executes a failsafe of its own, as far as is known. On the ground with motors off there is none.
-#[must_use]
 pub fn executing(vehicle: &Vehicle, now: Moment) -> bool {
     let beat = vehicle.heartbeat.as_ref();
     let armed = beat
@@ -66,7 +64,6 @@ pub fn executing(vehicle: &Vehicle, now: Moment) -> bool {
 
 /// Why the flight is not what was ordered, after another observation; `before` is what was known, `in_command` who commands
 /// now and `ours` whether a descent of ours is under way.
-#[must_use]
 pub fn diversion(
     before: Option<Diversion>,
     vehicle: &Vehicle,

@@ -1,7 +1,5 @@
 //! A vehicle followed through its flights by one observer, by the autopilot's account: when it took off, and when it landed.
 //!
-//! Owns: [`Followed`]. Must not: claim a takeoff that the observer did not see, or say what is remembered of a flight.
-//!
 //!   Unseen --on the ground--> Down --in the air--> Flying (seen) --disarmed--> Down
 //!   Unseen --in the air--> Flying (not seen)       Down --not heard--> Unseen, since it may take off meanwhile
 
@@ -15,14 +13,12 @@ pub enum Followed<F> {
     Unseen,
     /// On the ground, and heard since.
     Down,
-    /// In the air.
     Flying(F),
 }
 
 impl<F> Followed<F> {
     /// The same after `truth` was reported (`None`: nothing was), and the flight that has ended with it. `took_off` is asked at a takeoff, with
     /// whether the vehicle was seen on the ground before it.
-    #[must_use]
     pub fn after(self, truth: Option<FlightTruth>, took_off: impl FnOnce(bool) -> F) -> (Self, Option<F>) {
         match (truth, self) {
             (Some(FlightTruth::Airborne(_)), Self::Down) => (Self::Flying(took_off(true)), None),

@@ -33,19 +33,16 @@ pub struct Local {
     pub east: f64,
     /// North of the origin.
     pub north: f64,
-    /// Above mean sea level.
     pub up: f64,
 }
 
 impl Local {
     /// The same place over ground at another height above mean sea level.
-    #[must_use]
     pub const fn at_height(self, up: f64) -> Self {
         Self { up, ..self }
     }
 
     /// This far to the east and to the north, at the same height.
-    #[must_use]
     pub const fn shifted(self, east: f64, north: f64) -> Self {
         Self {
             east: self.east + east,
@@ -55,13 +52,11 @@ impl Local {
     }
 
     /// Distance over ground, meters.
-    #[must_use]
     pub fn over_ground(self, other: Self) -> f64 {
         (self.east - other.east).hypot(self.north - other.north)
     }
 
     /// Whether each part is a number.
-    #[must_use]
     pub const fn is_finite(self) -> bool {
         self.east.is_finite() && self.north.is_finite() && self.up.is_finite()
     }
@@ -143,7 +138,6 @@ impl Frame {
     }
 
     /// The position of a point of this frame.
-    #[must_use]
     pub fn position(&self, point: Local) -> (Wgs84, AltitudeAmsl) {
         let longitude = self.origin.longitude_deg + point.east / self.east_per_degree;
         let at = Wgs84 {
@@ -172,13 +166,11 @@ pub fn position(at: Wgs84) -> Result<Wgs84, NoPlace> {
 
 /// How far `to` lies east and north of `from`, meters, in the plane that touches the Earth at `from`: true to a part in a thousand
 /// within 2 km at mid latitudes, and to 1 % within [`REACH`].
-#[must_use]
 pub fn offset(from: Wgs84, to: Wgs84) -> (f64, f64) {
     Frame::touching(from).offset(to)
 }
 
 /// The position `east` and `north` of `from`, meters.
-#[must_use]
 pub fn shifted(from: Wgs84, east: f64, north: f64) -> Wgs84 {
     let point = Local { east, north, up: 0.0 };
     Frame::touching(from).position(point).0

@@ -4,9 +4,6 @@
 //! the Kubernetes API is away. Until then it lives in the memory of the coordinator, and on the disk of every agent that
 //! was notified: an agent keeps the order's id until it is notified that the order is recorded or released. A coordinator that
 //! receives an id it does not know has been restarted since, and gives the order again.
-//!
-//! Owns: [`GroundOrderId`], [`GroundMark`], and when an agent keeps or drops an order ([`kept`]).
-//! Must not: decide what a grounded vehicle does (`fleet::flight::converge`).
 
 use serde::{Deserialize, Serialize};
 
@@ -25,7 +22,6 @@ pub enum GroundMark {
 
 /// The order that an agent keeps after taking an assignment with `mark`, if it kept `before`. `ordered`: the assignment grounds the
 /// vehicle because of a ground order.
-#[must_use]
 pub fn kept(before: Option<GroundOrderId>, ordered: bool, mark: Option<GroundMark>) -> Option<GroundOrderId> {
     match mark {
         Some(GroundMark::Given(id)) if ordered => Some(id),

@@ -1,7 +1,4 @@
 //! A person's ground station that reaches a vehicle through coordinator and agent, as both speak of it.
-//!
-//! Owns: what such a guest may do ([`GuestAccess`]), how it is announced ([`GuestCall`]), and what comes too late ([`Transit`]). Must not:
-//! carry frames.
 
 use std::time::Duration;
 

@@ -1,7 +1,4 @@
 //! How far a home position is from another place, for people: meters and the direction.
-//!
-//! Owns: [`HomeShift`], its words, and which shift of home in flight is one ([`HomeShift::is_one_in_flight`]). Must not: say what follows from
-//! it; `fleet::safety` and the agent's plan do.
 
 use crate::geo::offset;
 use crate::units::Wgs84;
@@ -26,26 +23,22 @@ pub struct HomeShift {
 
 impl HomeShift {
     /// Of a home at `to`, which is `up_m` above `from`.
-    #[must_use]
     pub fn between(from: Wgs84, to: Wgs84, up_m: f64) -> Self {
         let (east_m, north_m) = offset(from, to);
         Self { east_m, north_m, up_m }
     }
 
     /// Over ground, meters.
-    #[must_use]
     pub fn over_ground_m(&self) -> f64 {
         self.east_m.hypot(self.north_m)
     }
 
     /// Whether somebody moved home in flight, rather than an autopilot that corrects it.
-    #[must_use]
     pub fn is_one_in_flight(&self) -> bool {
         self.moves_altitudes() || self.over_ground_m() > MOVED_OVER_GROUND_AT_LEAST_M
     }
 
     /// Whether altitudes above home are others since.
-    #[must_use]
     pub fn moves_altitudes(&self) -> bool {
         self.up_m.abs() > MOVED_UP_AT_LEAST_M
     }

@@ -1,6 +1,4 @@
 //! Identities: which Drone, which node, which leadership.
-//!
-//! Owns: the newtypes. There is no default identity: a command without a Drone does not compile.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -59,8 +57,6 @@ impl NodeName {
         }
     }
 
-    /// The name as text.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -85,32 +81,27 @@ const LAST_EPOCH: u64 = u16::MAX as u64;
 impl Term {
     /// The term `count` of `epoch`. Any term of a later epoch is higher, so that an epoch is a way out of terms that are too high:
     /// a person begins one (`fleet::planning::deposition`).
-    #[must_use]
     pub const fn of(epoch: u32, count: u32) -> Self {
         Self(((epoch as u64) << 32) | count as u64)
     }
 
     /// Its epoch.
-    #[must_use]
     pub const fn epoch(self) -> u32 {
         // It is 32 bits wide.
         (self.0 >> 32) as u32
     }
 
     /// Its number within the epoch.
-    #[must_use]
     pub const fn count(self) -> u32 {
         (self.0 & 0xffff_ffff) as u32
     }
 
     /// Whether a coordinator can lead it, with another left above it.
-    #[must_use]
     pub const fn can_be(self) -> bool {
         (self.0 & 0xffff_ffff) < LAST_COUNT && (self.0 >> 32) <= LAST_EPOCH
     }
 
     /// The term after this: of the next epoch, when this one has no more.
-    #[must_use]
     pub const fn next(self) -> Self {
         let next = Self(self.0 + 1);
         if next.can_be() {

@@ -1,6 +1,4 @@
 //! What an autopilot reports of the aircraft itself, for the inventory. Nothing is decided by it.
-//!
-//! Owns: [`Inventory`]. Must not: count as identity; the number of the hardware does ([`crate::vehicle::HardwareUid`]).
 
 use crate::units::Percent;
 
@@ -18,15 +16,12 @@ pub struct Inventory {
 pub struct Board {
     /// The upper 16 bits of board_version: a number that ArduPilot and PX4 give to each board.
     pub number: u16,
-    /// USB vendor.
     pub vendor: u16,
-    /// USB product.
     pub product: u16,
 }
 
 impl Board {
     /// The one of these fields; `None` where none of them says anything.
-    #[must_use]
     pub fn of(board_version: u32, vendor: u16, product: u16) -> Option<Self> {
         let board = Self {
             number: u16::try_from(board_version >> 16).unwrap_or_default(),
@@ -48,7 +43,6 @@ pub struct BatteryWear {
 
 impl BatteryWear {
     /// The worse of both, of each.
-    #[must_use]
     pub fn or_worse(self, other: Self) -> Self {
         let least = |one: Option<Percent>, other: Option<Percent>| match (one, other) {
             (Some(one), Some(other)) => Some(one.min(other)),

@@ -27,7 +27,6 @@ const REMEMBERED: usize = 64;
 pub struct KillOrder {
     /// A number that no other order has.
     pub nonce: u64,
-    /// Drone whose vehicle is meant.
     pub uid: DroneUid,
     /// Leadership of the coordinator that sent it.
     pub term: Term,
@@ -38,11 +37,8 @@ pub struct KillOrder {
 /// What must be known to decide on a kill.
 #[derive(Clone, Copy, Debug)]
 pub struct KillQuestion<'a> {
-    /// The order.
     pub order: &'a KillOrder,
-    /// When it arrived.
     pub arrived: Moment,
-    /// The assignment held.
     pub held: Option<&'a Assignment>,
     /// The highest term that the agent has received.
     pub highest_term: Term,
@@ -50,7 +46,6 @@ pub struct KillQuestion<'a> {
     pub confirmed: bool,
     /// Orders carried out or refused before.
     pub used: &'a UsedNonces,
-    /// Now.
     pub now: Moment,
 }
 
@@ -65,12 +60,7 @@ pub enum NoKill {
     OtherDrone(DroneUid),
     /// The sender does not lead.
     #[error("the order is of term {got}, but term {highest} was received; ask the coordinator that leads")]
-    OtherTerm {
-        /// Term of the order.
-        got: Term,
-        /// Highest term received.
-        highest: Term,
-    },
+    OtherTerm { got: Term, highest: Term },
     /// The stream is new, and no report on it says which Drone the vehicle serves.
     #[error("the coordinator has only just connected to the agent; try again")]
     Unconfirmed,
@@ -112,7 +102,6 @@ pub struct UsedNonces(Vec<u64>);
 
 impl UsedNonces {
     /// Whether an order of this number came before.
-    #[must_use]
     pub fn has(&self, nonce: u64) -> bool {
         self.0.contains(&nonce)
     }
@@ -158,7 +147,6 @@ pub fn may_kill(q: &KillQuestion<'_>) -> Result<KillPermit, NoKill> {
 pub enum KillOutcome {
     /// The agent did not send the command; the text says why.
     NotSent(String),
-    /// The autopilot accepted it.
     Accepted,
     /// The autopilot refused it, with this MAV_RESULT.
     Refused(String),
@@ -169,9 +157,7 @@ pub enum KillOutcome {
 /// An agent's answer to a kill order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KillAnswer {
-    /// The order's number.
     pub nonce: u64,
-    /// What came of it.
     pub outcome: KillOutcome,
 }
 

@@ -37,7 +37,6 @@ impl Default for ReadPace {
 
 impl ReadPace {
     /// Bytes to ask for, where `wanted` are wanted.
-    #[must_use]
     pub fn size(self, wanted: u32) -> u32 {
         wanted.min(self.size)
     }
@@ -52,7 +51,6 @@ impl ReadPace {
         took.min(LONGEST_REST)
     }
 
-    /// No answer came.
     pub const fn lost(&mut self) {
         self.size = LEAST;
     }

@@ -1,7 +1,4 @@
 //! Which of the batteries that an autopilot monitors drive the motors.
-//!
-//! Owns: [`Drives`], [`OtherBattery`], and the person's choice of ids ([`MotorBatteries`]). Must not: judge a charge
-//! (`fleet::flight::battery` does).
 
 use crate::units::Percent;
 use std::collections::BTreeSet;
@@ -26,7 +23,6 @@ pub enum Drives {
 pub struct OtherBattery {
     /// BATTERY_STATUS.id, from 0.
     pub id: u8,
-    /// What it drives instead.
     pub drives: Drives,
     /// What is left in it; `None` when not known.
     pub remaining: Option<Percent>,
@@ -39,7 +35,6 @@ pub struct MotorBatteries(BTreeSet<u8>);
 
 impl MotorBatteries {
     /// What the battery with this id drives, of which the autopilot says that it `drives` this.
-    #[must_use]
     pub fn judge(&self, id: u8, drives: Drives) -> Drives {
         match drives {
             _ if self.0.contains(&id) => Drives::Motors,

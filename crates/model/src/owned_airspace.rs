@@ -1,13 +1,10 @@
 //! The airspace that a vehicle owns, as people see it.
-//!
-//! Owns: [`Owned`] and its places on the Earth. Must not: be what anything is decided by; that is `fleet::airspace`.
 
 use crate::units::{AltitudeAmsl, Meters, Wgs84};
 
 /// No vehicle is shown with more pieces: the corridor of a long Mission has a leg for each line.
 pub const MOST_PIECES: usize = 256;
 
-/// The airspace of one vehicle.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Owned {
     /// Nothing is known of it, so no other vehicle has any.
@@ -21,11 +18,8 @@ pub enum Owned {
 pub struct Piece {
     /// One place, the two ends of a line, or the three corners of a triangle.
     pub core: Vec<Wgs84>,
-    /// How far it reaches beyond.
     pub radius: Meters,
-    /// Its lowest height.
     pub floor: AltitudeAmsl,
-    /// Its highest.
     pub ceiling: AltitudeAmsl,
     /// Whether its vehicle is on the ground in it.
     pub on_ground: bool,

@@ -1,7 +1,5 @@
 //! Parameters by meaning: the names, units and encodings under which versions of autopilots have them.
 //!
-//! Owns: the one table ([`names`]), both ways ([`find`]). Must not: ask an autopilot, or judge whether a value is wise.
-//!
 //! ArduCopter renamed and rescaled many parameters between 4.6 and 4.7, and development builds are on either side for each of them. So which
 //! name an autopilot has is found by asking for each; versions here are words for people. Read in the sources of ArduCopter 4.5.7, 4.6.2 and
 //! 4.8-dev (April 2026), and of PX4 1.15, 1.16, 1.18 and main (August 2026).
@@ -63,13 +61,11 @@ pub enum Meaning {
     GroundStationLossTime,
     /// Cases in which the loss of the ground station, or of other links on ArduPilot, changes nothing.
     GroundStationLossExceptions,
-    /// Action at a low battery.
     LowBatteryAction,
     /// Voltage of a low battery, volts; 0 for none.
     LowBatteryVoltage,
     /// Charge of a low battery, mAh; 0 for none.
     LowBatteryCharge,
-    /// Action at a critical battery.
     CriticalBatteryAction,
     /// Part of a full charge at which PX4's battery is critical.
     CriticalBatteryPart,
@@ -77,11 +73,9 @@ pub enum Meaning {
     RemoteControlLossAction,
     /// Checks before arming.
     ArmingChecks,
-    /// Switch of the fence.
     FenceSwitch,
     /// Kinds of fence that are in effect.
     FenceKinds,
-    /// Action at the fence.
     FenceAction,
     /// Highest altitude in the fence, meters above home.
     FenceCeiling,
@@ -111,9 +105,7 @@ pub enum Encoding {
 /// A name under which some versions have a parameter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Name {
-    /// The name on the wire.
     pub name: &'static str,
-    /// What its number says.
     pub encoding: Encoding,
     /// The unit of its number; empty for codes and bits.
     pub unit: &'static str,
@@ -123,7 +115,6 @@ pub struct Name {
 
 impl Name {
     /// The number that an autopilot has stored, in the unit of the meaning.
-    #[must_use]
     pub fn read(&self, stored: f64) -> f64 {
         match self.encoding {
             Scaled(unit) => stored * unit,
@@ -132,7 +123,6 @@ impl Name {
     }
 
     /// The number to store for one in the unit of the meaning.
-    #[must_use]
     pub fn write(&self, value: f64) -> f64 {
         match self.encoding {
             // Rounded to a whole number: some are stored as integers.
@@ -143,7 +133,6 @@ impl Name {
     }
 
     /// Whether numbers of this name and of `other`, which has the same meaning, can be converted into one another.
-    #[must_use]
     pub fn converts_to(&self, other: &Self) -> bool {
         match (self.encoding, other.encoding) {
             (Scaled(_), Scaled(_)) => true,
@@ -152,7 +141,6 @@ impl Name {
     }
 
     /// Its name, with its unit where it has one.
-    #[must_use]
     pub fn words(&self) -> String {
         match self.unit {
             "" => self.name.to_owned(),
@@ -161,7 +149,6 @@ impl Name {
     }
 
     /// `stored` as a person reads it: also in the unit of the meaning where that is another.
-    #[must_use]
     pub fn value_words(&self, stored: f64) -> String {
         let meant = self.read(stored);
         match (self.encoding, self.unit) {
@@ -414,7 +401,6 @@ const TABLE: &[Row] = &[
 ];
 
 /// The names of a parameter on a stack, the newest first. An autopilot has one of them, or none; it is asked for each.
-#[must_use]
 pub fn names(autopilot: Autopilot, meaning: Meaning) -> &'static [Name] {
     let row = TABLE
         .iter()
@@ -423,14 +409,12 @@ pub fn names(autopilot: Autopilot, meaning: Meaning) -> &'static [Name] {
 }
 
 /// Whether every version has the parameter, under one of its names.
-#[must_use]
 pub fn is_in_every_version(autopilot: Autopilot, meaning: Meaning) -> bool {
     let names = names(autopilot, meaning);
     names.len() > 1 || names.iter().any(|name| name.versions == ALL)
 }
 
 /// The meaning of a name, with its row.
-#[must_use]
 pub fn find(autopilot: Autopilot, parameter: &str) -> Option<(Meaning, &'static Name)> {
     let rows = TABLE.iter().filter(|(of, ..)| *of == autopilot);
     let mut rows = rows.flat_map(|(_, meaning, names)| names.iter().map(|name| (*meaning, name)));
@@ -445,7 +429,6 @@ pub fn others(autopilot: Autopilot, parameter: &str) -> impl Iterator<Item = &'s
 }
 
 /// The name under which the newest versions have the parameter `parameter`, or itself.
-#[must_use]
 pub fn newest(autopilot: Autopilot, parameter: &str) -> &str {
     let known = find(autopilot, parameter).and_then(|(meaning, _)| names(autopilot, meaning).first());
     known.map_or(parameter, |name| name.name)
@@ -453,7 +436,6 @@ pub fn newest(autopilot: Autopilot, parameter: &str) -> &str {
 
 /// The names under which an autopilot may have the parameter `parameter`, the newest first, if its number can be converted into that of each
 /// of them. Empty where nothing is known of it.
-#[must_use]
 pub fn convertible(autopilot: Autopilot, parameter: &str) -> &'static [Name] {
     let names = find(autopilot, parameter).map_or(&[][..], |(meaning, _)| names(autopilot, meaning));
     match names.split_first() {
@@ -463,7 +445,6 @@ pub fn convertible(autopilot: Autopilot, parameter: &str) -> &'static [Name] {
 }
 
 /// The other names of the parameter `parameter`, as a sentence has them: `ArduCopter from 4.7 has it as RTL_ALT_M (m)`. Empty: none is known.
-#[must_use]
 pub fn elsewhere(autopilot: Autopilot, parameter: &str) -> String {
     let each = others(autopilot, parameter).map(|name| format!("{} has it as {}", name.versions, name.words()));
     each.collect::<Vec<_>>().join(", ")
@@ -486,7 +467,6 @@ const fn plausible(meaning: Meaning) -> Option<(f64, f64, bool)> {
 }
 
 /// Why `stored` is no plausible value of `parameter`: it is one of another unit. `None`: it is plausible, or nothing is known of it.
-#[must_use]
 pub fn implausible(autopilot: Autopilot, parameter: &str, stored: f64) -> Option<String> {
     let (meaning, name) = find(autopilot, parameter)?;
     let (low, high, zero) = plausible(meaning)?;

@@ -1,6 +1,4 @@
 //! How much a vehicle has to be set up before it is armed.
-//!
-//! Owns: [`Preflight`], the choice of a Drone. Must not: check a vehicle by it; `fleet::flight::preflight` and [`crate::rules`] do.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +7,6 @@ use serde::{Deserialize, Serialize};
 pub enum Preflight {
     /// Nothing; they are not read.
     Ignore,
-    /// It says so and flies.
     #[default]
     Warn,
     /// It does not arm.

@@ -32,16 +32,13 @@ pub const TRANSMITTER_COUNTS_FOR: Duration = Duration::from_secs(3);
 /// sends to the end.
 pub const SENDS_ALONE_FOR: Duration = Duration::from_mins(10);
 
-/// Who operates a vehicle.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Operator {
-    /// Name of its object.
     pub name: String,
     /// The operator's registration with the authority, 1 to [`LONGEST_ID`] printable characters of ASCII.
     pub id: String,
     /// What the flight is for, up to [`LONGEST_DESCRIPTION`] printable characters of ASCII; empty: none.
     pub description: String,
-    /// Where the operator is.
     pub location: Location,
     /// How the flight is classified in the European Union; `None`: not declared.
     pub eu: Option<European>,
@@ -49,14 +46,12 @@ pub struct Operator {
     pub aircraft: Option<AircraftId>,
 }
 
-/// Where the operator is.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Location {
     /// Where the vehicle takes off: its home position.
     Takeoff,
     /// A place that does not move.
     Fixed {
-        /// The place.
         at: Wgs84,
         /// Meters above the WGS 84 ellipsoid; `None`: not known.
         altitude_m: Option<f64>,
@@ -66,7 +61,6 @@ pub enum Location {
 /// The classification of the European Union.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct European {
-    /// The category of the flight.
     pub category: Category,
     /// The class of the aircraft, 0 to 6; `None`: not declared.
     pub class: Option<u8>,
@@ -78,15 +72,11 @@ pub enum Category {
     /// Not declared.
     #[default]
     Undeclared,
-    /// Open.
     Open,
-    /// Specific.
     Specific,
-    /// Certified.
     Certified,
 }
 
-/// The id of an aircraft.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AircraftId {
     /// What kind of id it is.
@@ -101,7 +91,6 @@ pub enum AircraftIdKind {
     /// Its maker's serial number (ANSI/CTA-2063-A).
     #[default]
     SerialNumber,
-    /// Its registration with the authority.
     Registration,
 }
 
@@ -114,14 +103,12 @@ pub struct RemoteIdOrder {
     pub operator: Option<Operator>,
 }
 
-/// What an agent reports.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RemoteIdReport {
     /// Name of the Operator that it holds; `None`: none.
     pub held: Option<String>,
     /// Whether it sends that to the autopilot.
     pub sending: Sending,
-    /// What the transmitter reports.
     pub transmitter: Transmitter,
 }
 
@@ -147,7 +134,6 @@ pub enum Transmitter {
     /// None was ever heard.
     #[default]
     Unheard,
-    /// It is good to arm.
     Good,
     /// It is not; its words.
     Fails(String),
@@ -157,7 +143,6 @@ pub enum Transmitter {
 
 impl Location {
     /// The place, if it is known; `home` is the vehicle's.
-    #[must_use]
     pub const fn place(&self, home: Option<Wgs84>) -> Option<Wgs84> {
         match self {
             Self::Takeoff => home,
@@ -167,15 +152,12 @@ impl Location {
 }
 
 /// Whether a text can be an id or a description: 1 to `longest` printable characters of ASCII.
-#[must_use]
 pub fn can_be_broadcast(text: &str, longest: usize) -> bool {
     (1..=longest).contains(&text.len()) && text.bytes().all(|byte| (b' '..=b'~').contains(&byte))
 }
 
-/// The Operator of a vehicle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Choice<'a> {
-    /// No object selects it.
     None,
     /// One does: its place among the objects.
     One(usize),
@@ -184,7 +166,6 @@ pub enum Choice<'a> {
 }
 
 /// Which of the Operators that select a vehicle counts, each given by its place and its name.
-#[must_use]
 pub fn choose<'a>(selecting: &[(usize, &'a str)]) -> Choice<'a> {
     match selecting {
         [] => Choice::None,
@@ -194,14 +175,12 @@ pub fn choose<'a>(selecting: &[(usize, &'a str)]) -> Choice<'a> {
 }
 
 /// Whether an agent whose coordinator has been gone for `silent` sends the operator to its autopilot, which does `truth`.
-#[must_use]
 pub fn may_send(truth: FlightTruth, silent: Duration) -> bool {
     truth != FlightTruth::Disarmed || silent <= SENDS_ALONE_FOR
 }
 
 /// What remains of the Operator held when the coordinator wants `next`: one that is taken away from a vehicle that is not on the ground and
 /// disarmed is sent on until it is, as a flight must not lose its operator. The flag: it ends then.
-#[must_use]
 pub fn take(held: Option<Operator>, next: Option<Operator>, truth: FlightTruth) -> (Option<Operator>, bool) {
     match (held, next) {
         (_, Some(next)) => (Some(next), false),
@@ -211,7 +190,6 @@ pub fn take(held: Option<Operator>, next: Option<Operator>, truth: FlightTruth) 
 }
 
 /// Whether a message of the transmitter of the vehicle `system`: MAV_COMP_ID_ODID_TXRX_1 to _3.
-#[must_use]
 pub fn is_transmitter(from: Address, system: crate::units::SystemId) -> bool {
     from.system == system && (236..=238).contains(&from.component.0)
 }
@@ -221,14 +199,11 @@ pub fn is_transmitter(from: Address, system: crate::units::SystemId) -> bool {
 pub struct Assessment {
     /// Whether all is sent and the transmitter is good; `None`: the vehicle has none that reports, and its autopilot judges alone.
     pub ready: Option<bool>,
-    /// One word.
     pub reason: &'static str,
-    /// A sentence.
     pub message: String,
 }
 
 /// What people read of the Remote ID of a vehicle; `wanted` is the name of the Operator that selects it.
-#[must_use]
 pub fn assess(wanted: Option<&str>, report: &RemoteIdReport) -> Assessment {
     let of = |ready, reason, message: &str| Assessment {
         ready,
@@ -288,7 +263,6 @@ pub fn assess(wanted: Option<&str>, report: &RemoteIdReport) -> Assessment {
 const OURS: &str = "OpenDroneID: ";
 
 /// What to do about a reason of ArduPilot that is about Remote ID; `None` for one that is not, or that says it itself.
-#[must_use]
 pub fn advice(reason: &str, report: &RemoteIdReport) -> Option<&'static str> {
     let reason = reason.strip_prefix(OURS)?;
     Some(match reason {

@@ -1,7 +1,4 @@
 //! What an agent reports up: what its vehicle does, by the vehicle's own account, and what the agent makes of it.
-//!
-//! Owns: [`Report`]. Must not: carry intent as fact; [`Activity`] is what the agent is busy with, [`FlightTruth`] is
-//! what the vehicle does.
 
 use crate::accuracy::Accuracy;
 pub use crate::activity::{Activity, HandsOff};
@@ -42,7 +39,6 @@ pub struct Report {
     pub identity: Option<Identity>,
     /// What the vehicle's autopilot reports of the aircraft itself.
     pub inventory: Inventory,
-    /// Is it flying?
     pub truth: FlightTruth,
     /// The autopilot's own name of the flight mode; `None` when not heard lately.
     pub mode: Option<String>,
@@ -128,17 +124,14 @@ pub struct RouteState {
 /// What came over the link to the autopilot and what did not, since the agent started. All only grow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkQuality {
-    /// Whole frames that came.
     pub frames: u64,
     /// Frames that did not, by the gaps in their senders' sequence numbers.
     pub lost: u64,
-    /// Frames with a wrong checksum.
     pub damaged: u64,
 }
 
 impl Report {
     /// The report of an agent that has heard nothing yet.
-    #[must_use]
     pub const fn of_nothing(node: NodeName) -> Self {
         Self {
             node,
@@ -221,14 +214,12 @@ impl Report {
 
     /// Whether the flight under the held assignment came to its end by itself, and the vehicle stays down. What the agent is busy
     /// with may lag behind that by a command on its way.
-    #[must_use]
     pub fn flight_is_over(&self) -> bool {
         self.so_far == SoFar::Over || self.activity == Activity::HandsOff(HandsOff::FlightOver)
     }
 
     /// How far the vehicle is off `station`; `None` while it does not say where it is. Above home counts from `home`, as its route did: PX4 moves
     /// its own up and down by more than a meter in flight.
-    #[must_use]
     pub fn off(&self, station: &Station, home: Option<AltitudeAmsl>) -> Option<Off> {
         let position = self.position?;
         let above = home.map(|home| AltitudeAboveHome(position.amsl.0 - home.0));
@@ -237,7 +228,6 @@ impl Report {
 
     /// Whether a new Drone may be bound to this vehicle as far as the vehicle goes: heard, landed and disarmed, and
     /// its agent is not ending, nobody else has just flown it, and no person has to act first.
-    #[must_use]
     pub fn vehicle_free(&self) -> bool {
         let offered = !self.terminating && !self.others_flew && self.stand_down.is_none();
         self.link_alive && self.truth == FlightTruth::Disarmed && offered
@@ -245,7 +235,6 @@ impl Report {
 
     /// Whether what it says of its plan is about the one with this digest and of this Drone. A Drone before may have flown an equal one, and
     /// until its agent takes the new assignment it speaks of that (invariant 13).
-    #[must_use]
     pub fn has_plan(&self, of: &DroneUid, digest: &PlanDigest) -> bool {
         self.held.as_ref().is_some_and(|held| held.uid == *of) && self.plan.held.as_ref() == Some(digest)
     }

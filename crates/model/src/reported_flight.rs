@@ -1,6 +1,4 @@
 //! What an agent reports of the flight under a Drone, and what the coordinator keeps of it for an agent that has lost its disk.
-//!
-//! Owns: [`SoFar`] and [`ReportedFlight`]. Must not: decide; the agent's own account is `fleet::flight_record`.
 
 use crate::vehicle::HardwareUid;
 use serde::{Deserialize, Serialize};
@@ -25,7 +23,6 @@ pub enum SoFar {
 pub struct ReportedFlight {
     /// How often somebody else had taken over.
     pub takeovers: u32,
-    /// How far it had come.
     pub so_far: SoFar,
     /// The hardware of the vehicle that served it.
     #[serde(default)]
@@ -35,7 +32,6 @@ pub struct ReportedFlight {
 impl ReportedFlight {
     /// Whether an agent that reports so many takeovers, and this of the flight, remembers less than was reported before: the disk that it has
     /// started from is older than that. Both only grow under one Drone; how far the flight came may begin anew.
-    #[must_use]
     pub fn exceeds(&self, takeovers: u32, so_far: SoFar) -> bool {
         let forgot_kill = self.so_far == SoFar::Killed && so_far != SoFar::Killed;
         self.takeovers > takeovers || forgot_kill

@@ -1,8 +1,5 @@
 //! The route that an agent is ordered to fly, and how far along it its vehicle is.
 //!
-//! Owns: [`RouteOrder`], its places over the Earth, and which of them comes next. Must not: grant a route; the coordinator owns its
-//! airspace before it is sent (`fleet::safety::may_fly`, invariant 11).
-//!
 //! A level like all orders: the same route again changes nothing, and an agent that was restarted finds its place on it by where
 //! the vehicle is. An older one than the last that was taken is not flown, from any sender: its airspace may be another's by now.
 
@@ -12,7 +9,6 @@ use crate::station::{Off, Tolerance};
 use crate::units::{AltitudeAboveHome, AltitudeAmsl, Meters, Wgs84};
 use serde::{Deserialize, Serialize};
 
-/// No route has more places.
 pub const MOST_PLACES: usize = 16;
 
 /// A place counts as reached within this, meters over ground: less than a vehicle may stray from its leg.
@@ -32,18 +28,14 @@ const MOVED: f64 = 4.0;
 /// is not higher than the last that it took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct OrderNumber {
-    /// The leadership that granted it.
     pub term: Term,
     /// Its number among the grants of that leadership, from 1.
     pub count: u64,
 }
 
-/// A place over the Earth.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Waypoint {
-    /// Latitude and longitude.
     pub at: Wgs84,
-    /// Height.
     pub amsl: AltitudeAmsl,
 }
 
@@ -55,14 +47,12 @@ impl Waypoint {
     }
 
     /// Its distance from `position`, meters.
-    #[must_use]
     pub fn distance(&self, position: &Self) -> f64 {
         let (over_ground, above) = self.off(position);
         over_ground.hypot(above)
     }
 
     /// Whether a vehicle at `position` that holds here has drifted off station, by no more than its autopilot may have mistaken where it is.
-    #[must_use]
     pub fn is_drifted_from(&self, position: &Self) -> bool {
         let (over_ground, above) = self.off(position);
         let off = Off {
@@ -73,7 +63,6 @@ impl Waypoint {
     }
 
     /// Whether a vehicle at `position` that holds here was not moved by a person, as far as its own estimate of where it is may shift.
-    #[must_use]
     pub fn is_about(&self, position: &Self) -> bool {
         let (over_ground, above) = self.off(position);
         over_ground <= MOVED && above.abs() <= MOVED
@@ -97,21 +86,17 @@ pub struct RouteOrder {
 /// Where on a route a vehicle is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Progress {
-    /// Of which route.
     pub number: OrderNumber,
     /// The place that comes next; the number of places when it has arrived.
     pub next: usize,
 }
 
 impl RouteOrder {
-    /// Where the vehicle will hold.
-    #[must_use]
     pub fn end(&self) -> Option<Waypoint> {
         self.places.last().copied()
     }
 
     /// The progress of a vehicle at `position`, which has come as far as `before`. `None` when it is nowhere on the route.
-    #[must_use]
     pub fn progress(&self, before: Option<Progress>, position: &Waypoint, on_ground: bool) -> Option<Progress> {
         let known = before.filter(|before| before.number == self.number && !on_ground);
         let mut next = match known {
@@ -128,7 +113,6 @@ impl RouteOrder {
     }
 
     /// Whether a vehicle that had come as far as `progress` is still on that leg, or where the route ends.
-    #[must_use]
     pub fn is_on(&self, progress: Progress, position: &Waypoint) -> bool {
         let last = self.places.len().saturating_sub(1);
         let (from, to) = (progress.next.saturating_sub(1).min(last), progress.next.min(last));
@@ -157,7 +141,6 @@ impl RouteOrder {
     }
 
     /// The height above home to take off to, for a vehicle whose home lies at `home`: that of the first corner.
-    #[must_use]
     pub fn takeoff_height(&self, home: AltitudeAmsl) -> Option<AltitudeAboveHome> {
         let corner = self.places.get(1)?;
         Some(AltitudeAboveHome(corner.amsl.0 - home.0)).filter(|height| height.0 > 0.0)

@@ -31,11 +31,9 @@ impl fmt::Display for RulesDigest {
 }
 
 impl RulesDigest {
-    /// Hexadecimal digits of either part.
     pub const PART: usize = 32;
 
     /// Both parts, in words. Coordinators before this one made one digest of both.
-    #[must_use]
     pub fn words(&self) -> String {
         let part = |what: &str, digest: &str| {
             if digest.bytes().all(|digit| digit == b'0') {
@@ -58,7 +56,6 @@ impl RulesDigest {
 pub struct Rules {
     /// Leadership of the coordinator that sent it.
     pub term: Term,
-    /// Of all below.
     pub digest: RulesDigest,
     /// The fence; `None`: none of ours, and what was on the autopilot before ours is given back.
     pub fence: Option<Fence>,
@@ -67,8 +64,6 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// Whether nothing is wanted.
-    #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.fence.is_none() && self.parameters.is_empty()
     }
@@ -83,7 +78,6 @@ pub struct Fence {
 
 impl Fence {
     /// Mission items that it takes: one for each vertex and circle.
-    #[must_use]
     pub fn items(&self) -> usize {
         let items = |shape: &Shape| match &shape.outline {
             Outline::Polygon(vertices) => vertices.len(),
@@ -93,12 +87,10 @@ impl Fence {
     }
 }
 
-/// One shape of a fence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Shape {
     /// On which side of it the vehicle has to be.
     pub side: Side,
-    /// Its outline.
     pub outline: Outline,
 }
 
@@ -111,16 +103,12 @@ pub enum Side {
     Outside,
 }
 
-/// The outline of a shape.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Outline {
     /// A polygon of 3 vertices or more, not closed by a copy of the first.
     Polygon(Vec<Wgs84>),
-    /// A circle.
     Circle {
-        /// Its center.
         center: Wgs84,
-        /// Its radius.
         radius: Meters,
     },
 }
@@ -162,7 +150,6 @@ pub enum Enforce {
 pub struct RulesReport {
     /// The rules that it holds; `None`: it never took any.
     pub held: Option<RulesDigest>,
-    /// How far the fence is.
     pub fence: FenceState,
     /// How many of the parameters were read back as wanted.
     pub parameters_in_force: u32,
@@ -175,7 +162,6 @@ pub struct RulesReport {
 
 impl RulesReport {
     /// Which rules the vehicle has, and whether all of them are in force.
-    #[must_use]
     pub fn words(&self) -> String {
         let how = if self.in_force { "in force" } else { "not all in force" };
         let held = self.held.as_ref();
@@ -204,13 +190,10 @@ pub enum FenceState {
 /// A parameter that has not the wanted value, as far as is known.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Deviation {
-    /// Its name.
     pub name: String,
-    /// The wanted value.
     pub wanted: f64,
     /// The value read last; `None` while it could not be read.
     pub actual: Option<f64>,
-    /// Why.
     pub why: DeviationWhy,
 }
 
@@ -233,13 +216,11 @@ pub enum DeviationWhy {
 
 impl DeviationWhy {
     /// Whether it is still to be set, or read, and is by itself.
-    #[must_use]
     pub const fn is_open(&self) -> bool {
         matches!(self, Self::Working | Self::WaitsForGround)
     }
 
     /// Rank among others: the lower, the sooner it is reported where there is no room for all.
-    #[must_use]
     pub const fn urgency(&self) -> u8 {
         match self {
             Self::Refused(_) => 0,
@@ -251,13 +232,11 @@ impl DeviationWhy {
     }
 
     /// Whether it keeps other vehicles from their values.
-    #[must_use]
     pub const fn is_urgent(&self) -> bool {
         self.urgency() <= Self::Working.urgency()
     }
 }
 
-/// Whether rules prevent arming.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum RulesClearance {
     /// They do not.
@@ -271,7 +250,6 @@ pub enum RulesClearance {
 
 /// Invariant 12: whether the rules that an assignment names prevent arming under `policy`. `named` are those that the coordinator had
 /// selected for the vehicle when it made the assignment, `None` when there are none.
-#[must_use]
 pub fn clearance(policy: Preflight, named: Option<&RulesDigest>, report: &RulesReport) -> RulesClearance {
     match (policy, named) {
         (Preflight::Ignore | Preflight::Warn, _) => RulesClearance::Clear,

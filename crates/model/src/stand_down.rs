@@ -1,23 +1,17 @@
 //! A vehicle that stands down: a flight of it ended without an order of Skein's, and it is armed for nobody before a person acts.
-//!
-//! Owns: [`Reported`], what agents say of it, and [`StandUp`], a person's word that it is over. Must not: decide when one begins or ends;
-//! `fleet` does.
 
 use crate::ids::{DroneName, DroneUid, NodeName, Term};
 use serde::{Deserialize, Serialize};
 
-/// Why a vehicle stands down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum StoodDown {
     /// Its motors were stopped by a kill.
     Killed,
     /// Its battery had reached the reserve, or its autopilot's own threshold.
     LowBattery,
-    /// The coordinator was lost.
     CoordinatorLoss,
     /// A failsafe of its autopilot brought it down.
     AutopilotFailsafe,
-    /// Somebody took over in flight.
     TakenOver,
     /// It landed, and no cause was observed.
     Landed,
@@ -25,7 +19,6 @@ pub enum StoodDown {
 
 impl StoodDown {
     /// In a clause whose subject is the vehicle.
-    #[must_use]
     pub const fn text(self) -> &'static str {
         match self {
             Self::Killed => "its motors were stopped by a kill",
@@ -43,11 +36,9 @@ impl StoodDown {
 pub struct Reported {
     /// Its number: each vehicle counts its own.
     pub number: u32,
-    /// Why.
     pub why: StoodDown,
     /// The Drone that it flew for.
     pub uid: DroneUid,
-    /// Its namespace and name.
     pub name: DroneName,
 }
 
@@ -61,7 +52,6 @@ pub struct StandUp {
 }
 
 /// What a person reads of a vehicle that stands down on `node`.
-#[must_use]
 pub fn advice(node: &NodeName, why: StoodDown, name: &DroneName) -> String {
     let battery = if why == StoodDown::LowBattery {
         ", or once it has another battery"

@@ -18,7 +18,6 @@ use std::time::Duration;
 pub enum Altitude {
     /// Above the home position of the vehicle that holds the station.
     AboveHome(AltitudeAboveHome),
-    /// Above mean sea level.
     Amsl(AltitudeAmsl),
 }
 
@@ -32,7 +31,6 @@ impl Altitude {
     }
 
     /// This much higher, from the same reference.
-    #[must_use]
     pub fn raised(self, by: Meters) -> Self {
         match self {
             Self::AboveHome(height) => Self::AboveHome(AltitudeAboveHome(height.0 + by.0)),
@@ -41,7 +39,6 @@ impl Altitude {
     }
 
     /// Above mean sea level, for a vehicle whose home lies at `home`.
-    #[must_use]
     pub fn amsl(self, home: AltitudeAmsl) -> AltitudeAmsl {
         match self {
             Self::AboveHome(height) => home.up(height),
@@ -53,9 +50,7 @@ impl Altitude {
 /// A place as somebody asks for it: not checked.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Place {
-    /// Latitude and longitude.
     pub at: Wgs84,
-    /// Height.
     pub altitude: Altitude,
     /// How it is flown to and held.
     pub manner: Manner,
@@ -72,7 +67,6 @@ pub struct Manner {
 
 impl Manner {
     /// The direction to turn to, for a vehicle with heading `now`; `None` when that is within 10 degrees of it.
-    #[must_use]
     pub fn turn(&self, now: Heading) -> Option<Heading> {
         let off = |to: Heading| (to.0 - now.0 + 180.0).rem_euclid(360.0) - 180.0;
         self.heading.filter(|to| off(*to).abs() > LOOKS_WITHIN)
@@ -82,16 +76,13 @@ impl Manner {
 /// A vehicle has a heading within this, degrees: a compass is no better.
 const LOOKS_WITHIN: f64 = 10.0;
 
-/// Where the operator allows stations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
-    /// Lowest and highest above home.
     pub above_home: (AltitudeAboveHome, AltitudeAboveHome),
     /// Lowest and highest above mean sea level, where they are set. The lowest keeps clear of terrain, which Skein does not know.
     pub amsl: Option<(AltitudeAmsl, AltitudeAmsl)>,
     /// No farther over ground than that from the home of the vehicle.
     pub reach: Meters,
-    /// No vehicle flies faster.
     pub speed: MetersPerSecond,
 }
 
@@ -110,16 +101,12 @@ impl Default for Limits {
 /// Why a place cannot be a station.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum BadStation {
-    /// No latitude.
     #[error("latitude {0} is not from -90 to 90; give degrees, north positive")]
     Latitude(f64),
-    /// No longitude.
     #[error("longitude {0} is not from -180 to 180; give degrees, east positive")]
     Longitude(f64),
-    /// No height.
     #[error("the altitude is not a finite number; give meters")]
     Altitude,
-    /// No heading.
     #[error("heading {0} is not from 0 up to 360; give degrees clockwise from north")]
     Heading(f64),
     /// Too low by the operator's limits.
@@ -166,12 +153,7 @@ pub enum BadStation {
     },
     /// Not a speed, or above the limit.
     #[error("speed {got} m/s is not above 0 and up to {fastest} m/s; choose one in that range")]
-    Speed {
-        /// Asked for.
-        got: f64,
-        /// The most.
-        fastest: f64,
-    },
+    Speed { got: f64, fastest: f64 },
 }
 
 /// A place in the sky where a vehicle may be asked to hold.
@@ -235,20 +217,16 @@ impl Station {
         Ok(())
     }
 
-    /// The place.
-    #[must_use]
     pub const fn place(&self) -> &Place {
         &self.0
     }
 
     /// Whether `other` is this place, within `tolerance` over ground and in height, and asks for the same besides.
-    #[must_use]
     pub fn is_as(&self, other: &Self, tolerance: Meters) -> bool {
         self.0.manner == other.0.manner && self.is_where(other, tolerance)
     }
 
     /// Whether `other` is this place, within `tolerance` over ground and in height.
-    #[must_use]
     pub fn is_where(&self, other: &Self, tolerance: Meters) -> bool {
         let (one, other) = (&self.0, &other.0);
         let (east, north) = offset(one.at, other.at);
@@ -261,7 +239,6 @@ impl Station {
     }
 
     /// How far off a vehicle is that is at this place. Its height is compared by the station's own reference.
-    #[must_use]
     pub fn off(&self, at: Wgs84, amsl: AltitudeAmsl, above_home: AltitudeAboveHome) -> Off {
         let (east, north) = offset(self.0.at, at);
         let above = match self.0.altitude {
@@ -278,7 +255,6 @@ impl Station {
 /// How far a vehicle is from its station.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Off {
-    /// Over ground.
     pub horizontal: Meters,
     /// Above the station; negative below it.
     pub above: Meters,
@@ -287,9 +263,7 @@ pub struct Off {
 /// How far off counts as on station.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tolerance {
-    /// Over ground.
     pub horizontal: Meters,
-    /// Up or down.
     pub vertical: Meters,
 }
 
@@ -312,7 +286,6 @@ impl Tolerance {
     }
 
     /// Whether `off` is within it. What is no number is not.
-    #[must_use]
     pub fn covers(&self, off: Off) -> bool {
         off.horizontal.0 <= self.horizontal.0 && off.above.0.abs() <= self.vertical.0
     }
@@ -341,7 +314,6 @@ struct Within {
 impl Arrival {
     /// After a report that was received `at` and shows the vehicle this far off. A report that is no newer than the last changes
     /// nothing.
-    #[must_use]
     pub fn observe(self, off: Off, at: Moment, tolerance: Tolerance) -> Self {
         if self.0.is_some_and(|within| at <= within.last) {
             return self;
@@ -360,13 +332,11 @@ impl Arrival {
     }
 
     /// When it was first and last observed there, without a break.
-    #[must_use]
     pub fn within(self) -> Option<(Moment, Moment)> {
         self.0.map(|within| (within.since, within.last))
     }
 
     /// Whether the vehicle is on station `now`: observed so for [`HOLDS_FOR`], and lately.
-    #[must_use]
     pub fn on_station(self, now: Moment) -> bool {
         self.0
             .is_some_and(|w| w.last.since(w.since) >= HOLDS_FOR && now.since(w.last) <= GAP)

@@ -33,9 +33,7 @@ pub enum InCommand {
 /// A way down on which an agent sends its vehicle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Descent {
-    /// Landing where it is.
     Land,
-    /// Returning home to land.
     Return,
 }
 
@@ -45,7 +43,6 @@ impl InCommand {
     /// was restarted in the middle of one does not know that it was its own.
     ///
     /// What is not known changes nothing, and on the ground nobody takes over.
-    #[must_use]
     pub const fn after(
         self,
         truth: FlightTruth,
@@ -77,13 +74,11 @@ impl InCommand {
 }
 
 /// Whether the agent has let go of its vehicle: somebody has taken over more often than it was ordered to go on after.
-#[must_use]
 pub const fn let_go(takeovers: u32, resume_after: u32) -> bool {
     takeovers > resume_after
 }
 
 /// What an agent that has let go reports as its activity.
-#[must_use]
 pub const fn activity(truth: FlightTruth, mode: Option<Mode>, wants_ground: bool) -> Activity {
     match (truth, mode) {
         (FlightTruth::Unknown(_), _) | (FlightTruth::Airborne(_), None) => Activity::Waiting,

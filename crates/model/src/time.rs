@@ -1,7 +1,4 @@
 //! Points in time, as one process counts them.
-//!
-//! Owns: [`Moment`], a monotonic instant that decisions take as a parameter, and [`Sighting`], a value with the
-//! moment it was heard. Must not: read a clock; the shell makes moments from its own monotonic clock.
 
 use std::time::Duration;
 
@@ -13,25 +10,21 @@ pub struct Moment(Duration);
 
 impl Moment {
     /// The moment `since_epoch` after the caller's epoch.
-    #[must_use]
     pub const fn at(since_epoch: Duration) -> Self {
         Self(since_epoch)
     }
 
     /// Time since the caller's epoch.
-    #[must_use]
     pub const fn since_epoch(self) -> Duration {
         self.0
     }
 
     /// How long before `self` the moment `earlier` was; zero if it was not before.
-    #[must_use]
     pub fn since(self, earlier: Self) -> Duration {
         self.0.saturating_sub(earlier.0)
     }
 
     /// The moment `by` later.
-    #[must_use]
     pub fn plus(self, by: Duration) -> Self {
         Self(self.0.saturating_add(by))
     }
@@ -40,7 +33,6 @@ impl Moment {
 /// A value heard from a vehicle, and when it was heard.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sighting<T> {
-    /// What was heard.
     pub value: T,
     /// When it arrived here (the vehicle's own clock is never trusted).
     pub at: Moment,

@@ -19,31 +19,24 @@ use crate::ids::{DroneName, DroneUid};
 use crate::time::Moment;
 use sha2::{Digest, Sha256};
 
-/// A part of a takeoff.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Part {
-    /// All of it.
     Flight {
         /// The Drone has flown before: it is no root then.
         again: bool,
     },
-    /// Until a vehicle was found.
     Bind,
     /// Until the coordinator lets it take off.
     Order,
     /// Until the autopilot can be armed.
     Prepare,
-    /// The arm command.
     Arm,
-    /// The takeoff command.
     Takeoff,
     /// Until it is in the air.
     Liftoff,
 }
 
 impl Part {
-    /// The name of the span.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Flight { .. } => "flight",
@@ -64,34 +57,26 @@ pub struct Subject {
     pub uid: DroneUid,
     /// Its name, for people.
     pub name: DroneName,
-    /// Its generation then.
     pub generation: i64,
 }
 
-/// A span that has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Span {
     /// The Drone that it is about.
     pub of: Subject,
     /// Which part of the takeoff it is.
     pub part: Part,
-    /// When that began.
     pub start: Moment,
-    /// When that ended.
     pub end: Moment,
     /// Why it has failed, if it has.
     pub fault: Option<String>,
 }
 
 impl Span {
-    /// The id of its trace.
-    #[must_use]
     pub fn trace(&self) -> [u8; 16] {
         id(&["trace", &self.of.uid.0])
     }
 
-    /// Its own id.
-    #[must_use]
     pub fn id(&self) -> [u8; 8] {
         if self.part == (Part::Flight { again: false }) {
             return root(&self.of.uid);
@@ -101,7 +86,6 @@ impl Span {
     }
 
     /// The id of the span above it; `None` for the root.
-    #[must_use]
     pub fn parent(&self) -> Option<[u8; 8]> {
         (self.part != Part::Flight { again: false }).then(|| root(&self.of.uid))
     }

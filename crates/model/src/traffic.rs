@@ -1,7 +1,4 @@
 //! Aircraft of others, as the receivers of our vehicles observe them.
-//!
-//! Owns: [`Aircraft`], what one sighting says, and [`Traffic`], those that one vehicle has observed lately. Must not: say where they may be
-//! by now (`fleet::airspace` does), or read a clock.
 
 use crate::geo::{REACH, offset};
 use crate::ids::NodeName;
@@ -14,7 +11,6 @@ use std::time::Duration;
 /// One report has at most so many, the nearest.
 pub const MOST_REPORTED: usize = 16;
 
-/// So many are remembered.
 const MOST_KEPT: usize = 128;
 
 /// ICAO addresses are below this; what has none gets a number above it from the vehicle that observes it.
@@ -38,7 +34,6 @@ const KEPT: Duration = Duration::from_secs(30);
 pub struct Aircraft {
     /// Its ICAO address, 24 bits. Above them: a number that its observer gave to one without an address; see [`has_address`].
     pub icao: u32,
-    /// Where it was.
     pub at: Wgs84,
     /// How high it was; `None` when it is not reported.
     pub altitude: Option<Altitude>,
@@ -65,7 +60,6 @@ impl Aircraft {
 }
 
 /// Whether `icao` is an address, and not a number that an observer gave. Receivers say 0 for aircraft without one.
-#[must_use]
 pub const fn has_address(icao: u32) -> bool {
     icao != 0 && icao < FIRST_WITHOUT_ADDRESS
 }
@@ -73,7 +67,6 @@ pub const fn has_address(icao: u32) -> bool {
 /// The height that an aircraft reports.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Altitude {
-    /// By its satellite receiver.
     Satellite(AltitudeAmsl),
     /// By its barometer, whatever pressure that is set to.
     Pressure(AltitudeAmsl),
@@ -89,7 +82,6 @@ pub struct Traffic {
 
 impl Traffic {
     /// Of the vehicle of `node`.
-    #[must_use]
     pub fn of(node: &NodeName) -> Self {
         let mut hasher = DefaultHasher::new();
         node.hash(&mut hasher);
@@ -137,7 +129,6 @@ impl Traffic {
     }
 
     /// Those that are reported, the nearest to `from` first.
-    #[must_use]
     pub fn near(&self, from: (Wgs84, AltitudeAmsl), now: Moment) -> Vec<Aircraft> {
         let lately = self.observed.values().filter(|known| now.since(known.seen) <= KEPT);
         let mut near: Vec<Aircraft> = lately.copied().collect();

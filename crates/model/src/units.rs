@@ -1,6 +1,4 @@
 //! Units of measurement, one type each, so that a height is never taken for another number.
-//!
-//! Owns: the newtypes and their bounds. Must not: convert between references (that needs a home position).
 
 use serde::{Deserialize, Serialize};
 
@@ -10,13 +8,11 @@ pub struct Percent(u8);
 
 impl Percent {
     /// `value` percent; `None` above 100.
-    #[must_use]
     pub const fn new(value: u8) -> Option<Self> {
         if value <= 100 { Some(Self(value)) } else { None }
     }
 
     /// The number, 0..=100.
-    #[must_use]
     pub const fn get(self) -> u8 {
         self.0
     }
@@ -28,7 +24,6 @@ pub struct Volts(pub f64);
 
 impl Volts {
     /// From millivolts, as BATTERY_STATUS (147) and SYS_STATUS (1) have them.
-    #[must_use]
     pub fn of_millivolts(millivolts: u32) -> Self {
         Self(f64::from(millivolts) / 1000.0)
     }
@@ -56,7 +51,6 @@ pub struct AltitudeAmsl(pub f64);
 
 impl AltitudeAmsl {
     /// The height `above` a home that lies at `self`.
-    #[must_use]
     pub fn up(self, above: AltitudeAboveHome) -> Self {
         Self(self.0 + above.0)
     }
@@ -73,7 +67,6 @@ pub struct Wgs84 {
 
 impl Wgs84 {
     /// Distance over ground, in meters, on a sphere: good to half a percent.
-    #[must_use]
     pub fn meters_to(self, other: Self) -> f64 {
         const EARTH_RADIUS_METERS: f64 = 6_371_000.0;
         let (from, to) = (self.latitude_deg.to_radians(), other.latitude_deg.to_radians());
@@ -100,13 +93,11 @@ pub struct ComponentId(pub u8);
 pub struct Address {
     /// The vehicle, ground station or companion.
     pub system: SystemId,
-    /// Its part.
     pub component: ComponentId,
 }
 
 impl Address {
     /// From the two bytes of a frame.
-    #[must_use]
     pub const fn new(system: u8, component: u8) -> Self {
         Self {
             system: SystemId(system),

@@ -1,7 +1,4 @@
 //! What has been heard from one vehicle, normalized over autopilots, and what may be concluded from it.
-//!
-//! Owns: [`Vehicle`] (every fact with the moment it was heard) and [`FlightTruth`], the only answer to "is it
-//! flying?". Must not: guess. What is stale, undefined or contradictory is `Unknown`.
 
 use crate::accuracy::Accuracy;
 use crate::alarm::Alarm;
@@ -39,14 +36,10 @@ pub enum Autopilot {
     Px4,
 }
 
-/// The vehicle's identity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// Autopilot stack.
     pub autopilot: Autopilot,
-    /// System id of its frames.
     pub system: SystemId,
-    /// Component id of its frames.
     pub component: ComponentId,
     /// Firmware version such as `4.7.0-dev`, from AUTOPILOT_VERSION (148); `None` until it answered.
     pub firmware: Option<String>,
@@ -67,7 +60,6 @@ pub enum HardwareUid {
 
 impl HardwareUid {
     /// The number in these fields of AUTOPILOT_VERSION; zeros are no number.
-    #[must_use]
     pub fn of(uid: u64, uid2: [u8; 18]) -> Option<Self> {
         match (uid2 == [0; 18], uid) {
             (false, _) => Some(Self::Long(uid2)),
@@ -77,7 +69,6 @@ impl HardwareUid {
     }
 
     /// Reads what [`fmt::Display`] writes; `None` for anything else.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         if !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return None;
@@ -127,13 +118,10 @@ pub enum Airframe {
     Same,
     /// Not known: it has not reported the number that is known of it. In the air that changes nothing; on the ground it is sent nothing.
     Unread,
-    /// It is another one.
     Another,
 }
 
 impl Identity {
-    /// The address of the autopilot.
-    #[must_use]
     pub const fn address(&self) -> Address {
         Address {
             system: self.system,
@@ -175,7 +163,6 @@ pub enum Mode {
 /// A flight mode as the autopilot names it, and what it means for us.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModeReport {
-    /// What it means for us.
     pub mode: Mode,
     /// The autopilot's own name for it, such as `GUIDED` or `AUTO.LOITER`.
     pub label: String,
@@ -193,7 +180,6 @@ pub struct Heartbeat {
 /// HEARTBEAT (0).system_status, as far as it reports failsafes; see [`crate::failsafe`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum SystemState {
-    /// Any other.
     #[default]
     Normal,
     /// MAV_STATE_CRITICAL (5).
@@ -240,7 +226,6 @@ pub struct Battery {
 pub struct MonitoredBattery {
     /// BATTERY_STATUS.id, from 0: ArduPilot's BATT is 0 and its BATT2 is 1, PX4's BAT1 is 0.
     pub id: u8,
-    /// What it drives.
     pub drives: Drives,
     /// The last reading.
     pub reading: Sighting<Battery>,
@@ -249,11 +234,8 @@ pub struct MonitoredBattery {
 /// Position from GLOBAL_POSITION_INT (33).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Position {
-    /// Latitude and longitude.
     pub at: Wgs84,
-    /// Altitude above mean sea level.
     pub amsl: AltitudeAmsl,
-    /// Altitude above home.
     pub above_home: AltitudeAboveHome,
 }
 
@@ -286,7 +268,6 @@ pub struct ArmingReason {
 
 impl ArmingReason {
     /// A reason of which only the text is known, reported at `now`.
-    #[must_use]
     pub const fn reported(text: String, now: Moment) -> Self {
         Self {
             text,
@@ -396,17 +377,13 @@ pub enum WhyUnknown {
 /// The part of a flight, from EXTENDED_SYS_STATE.landed_state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Airborne {
-    /// Climbing to the takeoff altitude.
     TakingOff,
-    /// In the air.
     InAir,
-    /// Coming down to land.
     Landing,
 }
 
 impl FlightTruth {
     /// `Some(true)` flying, `Some(false)` not flying, `None` unknown.
-    #[must_use]
     pub const fn flying(self) -> Option<bool> {
         match self {
             Self::Unknown(_) => None,
@@ -418,7 +395,6 @@ impl FlightTruth {
 
 impl Vehicle {
     /// Whether the autopilot is being heard.
-    #[must_use]
     pub fn link_alive(&self, now: Moment) -> bool {
         self.heartbeat
             .as_ref()
@@ -426,13 +402,11 @@ impl Vehicle {
     }
 
     /// Whether another vehicle speaks with its system id on its line: what is known of the two cannot be told apart, and orders reach both.
-    #[must_use]
     pub fn shares_id(&self, now: Moment) -> bool {
         self.id_shared_at.is_some_and(|at| now.since(at) <= ID_SHARED_FOR)
     }
 
     /// Is it flying? The rule: `armed && landed_state in {in air, taking off, landing}`, both heard lately.
-    #[must_use]
     pub fn truth(&self, now: Moment) -> FlightTruth {
         let Some(heartbeat) = &self.heartbeat else {
             return FlightTruth::Unknown(WhyUnknown::NeverHeard);
@@ -466,7 +440,6 @@ impl Vehicle {
     }
 
     /// The mode, if heard lately. A mission that is not ours is somebody else's, and so is a hold in the middle of ours that we did not ask for.
-    #[must_use]
     pub fn mode(&self, now: Moment) -> Option<Mode> {
         let beat = self.heartbeat.as_ref()?.fresh(now, TRUTH_STALE_AFTER)?;
         Some(match (beat.mode.mode, self.our_plan) {
@@ -476,7 +449,6 @@ impl Vehicle {
     }
 
     /// How well it knows where it is: the worse of what its receiver and its filter reported lately.
-    #[must_use]
     pub fn accuracy(&self, now: Moment) -> Accuracy {
         let fresh = |of: &Option<Sighting<Accuracy>>| {
             let account = of.as_ref().and_then(|of| of.fresh(now, ACCURACY_STALE_AFTER));
@@ -486,7 +458,6 @@ impl Vehicle {
     }
 
     /// Where its home is from where it is; `None` while either is not known, or its place is stale.
-    #[must_use]
     pub fn home_off(&self, now: Moment) -> Option<HomeShift> {
         let here = self.position.as_ref()?.fresh(now, ACCURACY_STALE_AFTER)?;
         let up = self.home.map_or(0.0, |home| home.0 - here.amsl.0);
@@ -494,7 +465,6 @@ impl Vehicle {
     }
 
     /// Whether the autopilot's arming checks pass, if heard lately.
-    #[must_use]
     pub fn ready(&self, now: Moment) -> Option<bool> {
         self.ready.as_ref()?.fresh(now, TRUTH_STALE_AFTER).copied()
     }

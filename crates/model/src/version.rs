@@ -1,6 +1,4 @@
 //! Which Skein this is, as `--version` says it.
-//!
-//! Owns: the words. Must not: ask git; the build of a release says from which commit, in `SKEIN_COMMIT`.
 
 use std::sync::LazyLock;
 

@@ -31,7 +31,6 @@ const SINKS_WHILE_HOLDING: f64 = 3.0;
 const SINKS_WHILE_DESCENDING: f64 = 6.0;
 
 /// How far a vehicle may be from its height, meters: six, and less where that would be the ground.
-#[must_use]
 pub fn height_tolerance(asked: AltitudeAboveHome) -> f64 {
     (asked.0 * 0.4).clamp(2.0, 6.0)
 }
@@ -44,12 +43,10 @@ pub enum Astray {
         /// Height at which that was found.
         from: AltitudeAboveHome,
     },
-    /// It has left its height.
     Height {
         /// Where it was when that was found.
         at: AltitudeAboveHome,
     },
-    /// It has left its place.
     Place {
         /// How far it was from it when that was found, meters.
         off: f64,
@@ -74,7 +71,6 @@ pub struct Asked {
 pub struct Watch {
     /// The height that it has reached.
     height: Option<AltitudeAboveHome>,
-    /// Where it was then.
     place: Option<Wgs84>,
     /// Its altitude then. Home may be set again in flight (DO_SET_HOME), which moves no vehicle that holds.
     amsl: Option<AltitudeAmsl>,
@@ -86,13 +82,11 @@ pub struct Watch {
 
 impl Watch {
     /// What it does instead of holding, if it does.
-    #[must_use]
     pub const fn astray(&self) -> Option<Astray> {
         self.astray
     }
 
     /// Whether it has been at its height since it was asked for it.
-    #[must_use]
     pub fn arrived(&self, asked: AltitudeAboveHome) -> bool {
         self.height.is_some_and(|height| same(height, asked))
     }

@@ -1,7 +1,4 @@
 //! Whether a mission says one thing only, and can be meant for a multicopter of this site.
-//!
-//! Owns: [`Problem`], in words for a pilot; [`contradictions`], for which nobody should arm.
-//! Must not: guess what was meant.
 
 use crate::{ItemName, Plan, at, mav_cmd, meters};
 use model::geo::{HIGHEST_LATITUDE, REACH, offset};

@@ -1,7 +1,4 @@
 //! A fence as a file has it, and the plain lists in which Mission Planner and MAVProxy keep fences and rally points.
-//!
-//! Owns: [`FenceFile`]; the list of a fence (`latitude longitude` in each line, the first the place to return to) and of rally points
-//! (`RALLY latitude longitude …`). Must not: judge a fence; [`crate::area`] and `fleet::planning::geofence` do.
 
 use crate::text::number;
 use crate::{NotTaken, Plan};

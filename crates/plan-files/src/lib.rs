@@ -7,6 +7,8 @@
 //! The items of a file are taken unchanged: of QGroundControl's surveys and corridors the items that it has expanded them to, not the
 //! shapes that it made them of.
 
+#![warn(missing_docs)]
+
 pub mod area;
 pub mod check;
 pub mod fence;

@@ -1,6 +1,4 @@
 //! Names of MAV_CMD (MAVLink common and ardupilotmega), for words.
-//!
-//! Owns: the table; a test holds it against the definitions. Must not: know what a command does.
 
 /// MAV_CMD and its name without the prefix, sorted by number.
 const NAMES: &[(u16, &str)] = &[

@@ -1,6 +1,4 @@
 //! QGroundControl's files: `.plan` as its developer guide has it (Plan File Format), `.mission` before it, fences and rally points.
-//!
-//! Owns: which parts are read and what is refused. Must not: work out a survey or a corridor again: `Items` has what is flown.
 
 use crate::fence::{FenceFile, FenceShape};
 use crate::{MOST_ITEMS, NotTaken, Origin, Place, Plan, PlanFile, home};

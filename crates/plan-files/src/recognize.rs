@@ -1,6 +1,4 @@
 //! What kind a file is, by its content.
-//!
-//! Owns: [`read`]. Must not: know more of a format than how it begins.
 
 use crate::area::{AreaFile, geojson, kml, shapes};
 use crate::parameters::{self, BadParameters, ParameterFile};

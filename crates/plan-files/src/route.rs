@@ -1,6 +1,4 @@
 //! A mission as a route: which items become waypoints, which are left out and what Skein does instead, which it cannot say.
-//!
-//! Owns: [`route`]. Must not: judge what `fleet` judges (`item::to_waypoints` makes the waypoints, `Route` checks them), or know a format.
 
 use crate::check::{self, Problem};
 use crate::{Plan, at, mav_cmd, meters};

@@ -1,6 +1,4 @@
 //! Bytes of a file as text, whatever program has written them.
-//!
-//! Owns: byte order marks, UTF-16 with and without one, old Windows text. Must not: know a format.
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 

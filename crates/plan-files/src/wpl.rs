@@ -5,9 +5,6 @@
 //! seq  current  frame  command  param1  param2  param3  param4  latitude  longitude  altitude  autocontinue
 //! ```
 //!
-//! Owns: reading and writing it. Line 0 is home, not an item. Fences and rally points of Mission Planner and MAVProxy, which come in the same
-//! format. Must not: know what an item does.
-//!
 //! The format knows no NaN: what an item leaves to the autopilot is written as 0.
 
 use crate::fence::{FenceFile, FenceShape};

@@ -1,6 +1,4 @@
 //! A vehicle with its wire: bytes in, bytes out, and faults of both, with explicit time.
-//!
-//! Owns: the order of the steps. Must not: read a clock, open a port, write a log: events report to the caller.
 
 use std::time::Duration;
 

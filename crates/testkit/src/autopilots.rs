@@ -26,7 +26,6 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Latitude and longitude in degrees, height above mean sea level in meters.
 pub const HOME: [f64; 3] = [47.397742, 8.545594, 488.0];
 
-/// How an autopilot is started.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// How much faster than in life its time runs.
@@ -55,7 +54,6 @@ impl Default for Settings {
 
 impl Settings {
     /// The same, with one parameter set.
-    #[must_use]
     pub fn parameter(mut self, name: &str, value: f64) -> Self {
         self.parameters.push((name.to_owned(), value));
         self
@@ -89,7 +87,6 @@ impl Autopilot {
         Ok(autopilot)
     }
 
-    /// Which firmware it runs.
     pub fn stack(&self) -> Stack {
         self.firmware.stack()
     }
@@ -112,7 +109,6 @@ impl Autopilot {
         Self::start(self.firmware.clone(), Instance::claim()?, settings)
     }
 
-    /// Its MAVLink system id.
     pub fn system(&self) -> u8 {
         self.settings.system.unwrap_or(self.instance.number() + 1)
     }

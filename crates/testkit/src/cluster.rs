@@ -1,28 +1,20 @@
 //! A Kubernetes API to run programs against: that of a real control plane, or the embedded one.
-//!
-//! Owns: what both offer in the same way. Must not: know what runs on it, or hide which one it is: a test that needs
-//! a feature of only a real one (RBAC, audit, Pods) says so.
 
 use std::path::{Path, PathBuf};
 
 use crate::control_plane::{apply_files, nodes};
 use crate::{ControlPlane, Embedded, Kubectl, Process, Scratch};
 
-/// Which of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServedBy {
-    /// A real control plane.
     Kubernetes,
-    /// The embedded API.
     Embedded,
 }
 
 /// A running API. Dropping it ends it and removes its data.
 #[derive(Debug)]
 pub enum Cluster {
-    /// A real control plane.
     Kubernetes(Box<ControlPlane>),
-    /// The embedded API.
     Embedded(Box<Embedded>),
 }
 
@@ -60,7 +52,6 @@ impl Cluster {
         }
     }
 
-    /// The administrator's kubeconfig file.
     pub fn kubeconfig(&self) -> &Path {
         self.kubectl().kubeconfig()
     }

@@ -140,7 +140,6 @@ impl ControlPlane {
         Ok(plane)
     }
 
-    /// Starts one with other settings.
     pub fn builder() -> Builder {
         Builder::default()
     }
@@ -158,12 +157,10 @@ impl ControlPlane {
         Kubectl::new(self.binaries.path("kubectl"), kubeconfig, cache)
     }
 
-    /// The administrator's kubeconfig file.
     pub fn kubeconfig(&self) -> &Path {
         self.admin.kubeconfig()
     }
 
-    /// The API server's URL.
     pub fn server(&self) -> &str {
         &self.server
     }

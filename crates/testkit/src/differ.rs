@@ -1,6 +1,4 @@
 //! `skein-differ` on real autopilots of its own: starts them, and starts them again when a script has spoilt one.
-//!
-//! Owns: the autopilots' lives and the count of what was found. Must not: speak MAVLink, or judge.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -10,10 +8,8 @@ use anyhow::Context;
 
 use crate::autopilots::{Autopilot, Firmware, Instance, Settings, Stack};
 
-/// What to run.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// How many scripts.
     pub scripts: u64,
     /// The first script's seed.
     pub seed: u64,
@@ -27,16 +23,13 @@ pub struct Plan {
     pub keep: Option<PathBuf>,
 }
 
-/// What was found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
-    /// Scripts without a difference.
     pub same: u64,
     /// Of those, within what may differ in time.
     pub warped: u64,
     /// Scripts that differed once and not again.
     pub once: u64,
-    /// Scripts that differ.
     pub differ: u64,
     /// Scripts that spoilt the autopilot, so that it was started again.
     pub spoilt: u64,

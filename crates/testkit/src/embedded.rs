@@ -1,7 +1,4 @@
 //! The embedded API as a process of its own: `skein-api` in a folder that is removed afterwards.
-//!
-//! Owns: starting it with the CRDs of this workspace, its end.
-//! Must not: know the objects in it.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -63,12 +60,10 @@ impl Embedded {
         nodes::create(&self.admin, &[name], labels)
     }
 
-    /// The owner's kubeconfig file.
     pub fn kubeconfig(&self) -> &Path {
         self.admin.kubeconfig()
     }
 
-    /// The API server's URL.
     pub fn server(&self) -> &str {
         &self.server
     }

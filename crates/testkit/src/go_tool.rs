@@ -1,6 +1,4 @@
 //! Tools of the tests that are written in Go, in the per-user cache.
-//!
-//! Owns: building each once, keyed by its sources. Must not: know what a tool does.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -16,7 +14,6 @@ use crate::{prerequisites, run};
 /// A build from scratch takes two minutes on two idle cores.
 const BUILD_WITHIN: Duration = Duration::from_secs(1800);
 
-/// A tool and its sources.
 #[derive(Clone, Copy, Debug)]
 pub struct GoTool {
     /// Its name, and that of the folder of its Go module in `tests/`.

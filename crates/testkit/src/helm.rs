@@ -1,6 +1,4 @@
 //! Helm, of the version that `tests/helm/go.mod` states, in the per-user cache.
-//!
-//! Owns: building it once and running it without the person's own configuration. Must not: know the content of a chart.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;

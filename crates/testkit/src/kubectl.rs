@@ -48,12 +48,10 @@ impl Kubectl {
         self
     }
 
-    /// The kubeconfig that it uses.
     pub fn kubeconfig(&self) -> &Path {
         &self.kubeconfig
     }
 
-    /// The binary that it runs.
     pub fn binary(&self) -> &Path {
         &self.binary
     }

@@ -1,7 +1,4 @@
 //! Starting a program: its arguments, its environment, where its output goes.
-//!
-//! Owns: finding the workspace's own programs and opening log files. Must not: watch over what it started
-//! (see [`crate::process`]).
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -59,25 +56,21 @@ impl Launch {
         self
     }
 
-    /// Adds one argument.
     pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
         self.args.push(arg.as_ref().to_owned());
         self
     }
 
-    /// Adds arguments.
     pub fn args(mut self, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Self {
         self.args.extend(args.into_iter().map(|arg| arg.as_ref().to_owned()));
         self
     }
 
-    /// Sets one environment variable.
     pub fn env(mut self, key: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
         self.env.push((key.as_ref().to_owned(), value.as_ref().to_owned()));
         self
     }
 
-    /// Sets several environment variables.
     pub fn envs<'a>(self, envs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         envs.into_iter()
             .fold(self, |launch, (key, value)| launch.env(key, value))

@@ -1,6 +1,4 @@
 //! The plain manifests in `deploy/`, as the chart in `deploy/chart` renders them with its default values.
-//!
-//! Owns: which files there are and their expected content. Must not: write them (`cargo xtask generate` does) or apply them.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,7 +8,6 @@ use anyhow::Context;
 use crate::Helm;
 use crate::control_plane::workspace_root;
 
-/// Namespace of the plain manifests.
 pub const NAMESPACE: &str = "skein-system";
 
 /// Each plain manifest is rendered from the chart's template of the same name.
@@ -41,7 +38,6 @@ const COPIED: [&str; 10] = [
 /// Precedes each document that Helm prints.
 const SOURCE: &str = "# Source: skein/templates/";
 
-/// The chart's folder.
 pub fn chart() -> PathBuf {
     workspace_root().join("deploy/chart")
 }

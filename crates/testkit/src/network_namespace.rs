@@ -1,6 +1,4 @@
 //! Programs and connections inside a network namespace of this machine.
-//!
-//! Owns: starting a program there, and reaching an address there from this machine. Must not: make or remove a namespace.
 
 use std::io;
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};

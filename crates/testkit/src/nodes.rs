@@ -54,7 +54,6 @@ pub struct RealCluster {
     scratch: Scratch,
 }
 
-/// The settings of a cluster.
 #[derive(Debug, Default)]
 pub struct Builder {
     nodes: Vec<Spec>,
@@ -63,7 +62,6 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// Adds a node.
     pub fn node(mut self, spec: Spec) -> Self {
         self.nodes.push(spec);
         self
@@ -155,23 +153,19 @@ impl Builder {
 }
 
 impl RealCluster {
-    /// Starts one with these settings.
     pub fn builder() -> Builder {
         Builder::default()
     }
 
-    /// Its control plane.
     pub fn plane(&self) -> &ControlPlane {
         &self.plane
     }
 
-    /// A node by name.
     pub fn node(&mut self, name: &str) -> anyhow::Result<&mut Node> {
         let found = self.nodes.iter_mut().find(|node| node.name() == name);
         found.with_context(|| format!("there is no node {name}"))
     }
 
-    /// Its nodes.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
     }

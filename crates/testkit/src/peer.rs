@@ -1,6 +1,4 @@
 //! Other people's MAVLink programs: the Python scripts in `tests/peers`, with pymavlink, MAVProxy and MAVSDK.
-//!
-//! Owns: which Python, and where it runs. Must not: speak MAVLink, or know what a script shows.
 
 use crate::control_plane::workspace_root;
 use anyhow::{Context, ensure};

@@ -1,8 +1,5 @@
 //! Free loopback ports.
 //!
-//! Owns: picking them, so that no other test program on this machine picks the same. Must not: promise that they stay free: a
-//! program that does not use these locks may take one, so a caller that starts a server on one retries when the bind fails.
-//!
 //! The ports are below those that the kernel gives to clients, so that no connection takes one between the pick and its use.
 //! While a process that has picked a port lives, it holds the lock of a file named after the port.
 

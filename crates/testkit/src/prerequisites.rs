@@ -1,6 +1,4 @@
 //! The tools that Skein needs from the machine, and where to get a missing one.
-//!
-//! Owns: searching for them and the message for a missing one. Must not: install anything.
 
 use std::path::Path;
 use std::process::Command;

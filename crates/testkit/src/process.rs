@@ -1,7 +1,4 @@
 //! One long-running process: its log, its signals, its end.
-//!
-//! Owns: waiting for what it prints, and ending it: at the latest when the [`Process`] is dropped, and by the kernel
-//! when we die without dropping it. Must not: start it (see [`crate::launch`]), know what the program does.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus};
@@ -75,12 +72,10 @@ impl Process {
         }
     }
 
-    /// Its name in messages.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its process id.
     pub fn pid(&self) -> u32 {
         self.pid
     }
@@ -100,7 +95,6 @@ impl Process {
         Ok(self.child().try_wait()?)
     }
 
-    /// Whether it still runs.
     pub fn is_running(&self) -> bool {
         matches!(self.exit_status(), Ok(None))
     }

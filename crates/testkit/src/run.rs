@@ -1,6 +1,4 @@
 //! Running a program to its end, with a deadline.
-//!
-//! Owns: its input, its output, ending it when it takes too long. Must not: interpret the result.
 
 use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;

@@ -1,7 +1,5 @@
 //! A temporary folder that is gone afterwards, even when its owner was killed.
 //!
-//! Owns: the folder and its removal. Must not: end the processes that write to it; end them first.
-//!
 //! `Drop` removes the folder. For the case that no `Drop` runs, a shell waits on a pipe that only we hold open:
 //! when we die, by whatever signal, the pipe closes and the shell removes the folder.
 //! Set `SKEIN_TEST_KEEP=1` to keep the folders and read the logs in them.
@@ -52,7 +50,6 @@ impl Scratch {
         Ok(Self { path, sweeper })
     }
 
-    /// Where the folder is.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -1,7 +1,5 @@
 //! Children that die with this process, however it ends.
 //!
-//! Owns: tying a child's life to this process. Must not: know what the child is.
-//!
 //! A test may be killed with SIGKILL, and then no `Drop` runs. So each child is started through
 //! `setpriv --pdeathsig KILL` (util-linux), which asks the kernel to kill it when its parent dies and then becomes
 //! the program itself: the process id stays the same. The kernel takes "parent" to be the *thread* that started

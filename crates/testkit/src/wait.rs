@@ -1,6 +1,4 @@
 //! Waiting for a condition of the world, with a deadline and an account of what was seen last.
-//!
-//! Owns: the polling loop. Must not: know what is waited for.
 
 use std::fmt::Display;
 use std::time::{Duration, Instant};

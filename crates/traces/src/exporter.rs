@@ -24,7 +24,6 @@ use tokio::runtime::Handle;
 use tokio::time::timeout;
 use tracing::warn;
 
-/// Why spans cannot be sent.
 #[derive(Debug, thiserror::Error)]
 pub enum CannotSend {
     /// A file of the environment cannot be read.
@@ -32,12 +31,10 @@ pub enum CannotSend {
         "{0}: {1}; mount the file, or name another in OTEL_EXPORTER_OTLP_CERTIFICATE, _CLIENT_CERTIFICATE and _CLIENT_KEY"
     )]
     File(PathBuf, std::io::Error),
-    /// The library refuses it.
     #[error(transparent)]
     Exporter(#[from] ExporterBuildError),
 }
 
-/// Where spans go.
 #[derive(Debug)]
 pub struct Exporter {
     processor: BatchSpanProcessor,

@@ -29,7 +29,6 @@ pub type DateOf<'a> = &'a dyn Fn(model::time::Moment) -> SystemTime;
 impl Traces {
     /// Where the environment says that traces of `program` go. It has to be called in a tokio runtime, which carries the connection.
     /// What cannot be used is logged, and there are no traces then: that must keep no vehicle on the ground.
-    #[must_use]
     pub fn from_environment(program: &Program) -> Self {
         Self::open(program, |name| std::env::var(name).ok())
     }
@@ -64,8 +63,6 @@ impl Traces {
         }
     }
 
-    /// Whether spans go anywhere.
-    #[must_use]
     pub const fn are_written(&self) -> bool {
         #[cfg(feature = "otlp")]
         return self.to.is_some();

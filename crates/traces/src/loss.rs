@@ -1,6 +1,4 @@
 //! Spans that were lost: how many, and when a person is notified.
-//!
-//! Owns: one line a minute at most, however many are lost. Must not: log or read a clock.
 
 use std::time::{Duration, Instant};
 

@@ -6,7 +6,6 @@
 
 use std::path::PathBuf;
 
-/// A program that writes traces.
 #[derive(Clone, Debug)]
 pub struct Program {
     /// `service.name`, unless the environment names another.
@@ -19,10 +18,8 @@ pub struct Program {
     pub queue: usize,
 }
 
-/// Where traces go.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// The collector.
     pub endpoint: String,
     /// The file with the authorities that its certificate may be of; `None`: those of the system.
     pub authorities: Option<PathBuf>,
@@ -38,10 +35,8 @@ pub enum BadSettings {
         "OTEL_EXPORTER_OTLP_PROTOCOL: {0:?} is not supported; use grpc, and the port of the collector for it, usually 4317"
     )]
     Protocol(String),
-    /// It is no URL.
     #[error("OTEL_EXPORTER_OTLP_ENDPOINT: {0:?} is not a collector; use http://HOST:4317 or https://HOST:4317")]
     Endpoint(String),
-    /// One without the other.
     #[error("set OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE and OTEL_EXPORTER_OTLP_CLIENT_KEY both, or neither")]
     HalfIdentity,
 }

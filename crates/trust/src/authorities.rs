@@ -18,7 +18,6 @@ use crate::bundle::Bundle;
 use crate::validity::Validity;
 use std::time::{Duration, SystemTime};
 
-/// How long an authority lives.
 pub const LIFE: Duration = Duration::from_secs(5 * 365 * 86_400);
 
 /// The next one is made so long before the newest one ends.
@@ -45,7 +44,6 @@ pub enum AuthoritiesError {
         "there is no authority in it; put back the copy that was saved, or remove it: a new one is made, and every agent outside the cluster has to be enrolled again"
     )]
     Empty,
-    /// One is damaged.
     #[error("authority {0}: {1}")]
     Damaged(usize, AuthorityError),
 }
@@ -96,7 +94,6 @@ impl Authorities {
     }
 
     /// Certificates and keys alternating: the secret that all else hangs on.
-    #[must_use]
     pub fn to_pem(&self) -> String {
         self.0
             .iter()
@@ -105,7 +102,6 @@ impl Authorities {
     }
 
     /// The one that signs at `now`: the newest that all had time to read.
-    #[must_use]
     pub fn signer(&self, now: SystemTime) -> &Authority {
         let lives: Vec<Validity> = self.lives();
         self.0
@@ -114,7 +110,6 @@ impl Authorities {
     }
 
     /// Those to believe: all that have not ended at `now`, and the newest in any case.
-    #[must_use]
     pub fn bundle(&self, now: SystemTime) -> Bundle {
         let good = self.0.iter().filter(|one| now <= one.validity().not_after);
         let bundles = good.map(Authority::bundle).reduce(|all, one| all.with(&one));

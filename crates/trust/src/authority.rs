@@ -1,6 +1,4 @@
 //! One certificate authority of ours: a certificate and its key.
-//!
-//! Owns: what the certificates that it signs say. Must not: keep anything anywhere, or decide when it is replaced.
 
 use crate::SERVER_NAME;
 use crate::bundle::{Bundle, BundleError};
@@ -30,7 +28,6 @@ pub struct Authority {
 /// Why there is no authority, or no certificate of it.
 #[derive(Debug, thiserror::Error)]
 pub enum AuthorityError {
-    /// The key is damaged.
     #[error("the authority's key is damaged: {0}; put back the copy that was saved")]
     Key(rcgen::Error),
     /// The certificate is damaged, or is none of an authority.
@@ -39,7 +36,6 @@ pub enum AuthorityError {
     /// Key and certificate do not belong together.
     #[error("the authority's key does not belong to its certificate; put back the copies that were saved together")]
     Strangers,
-    /// The certificate is damaged.
     #[error(transparent)]
     Certificate(#[from] CertificateError),
     /// It is a time at which the authority is not good.
@@ -49,16 +45,9 @@ pub enum AuthorityError {
     Clock,
     /// A name is none.
     #[error("no certificate for the names {names}: {source}; name hosts and addresses")]
-    Names {
-        /// The names asked for.
-        names: String,
-        /// Why.
-        source: rcgen::Error,
-    },
-    /// A fault of ours.
+    Names { names: String, source: rcgen::Error },
     #[error("no certificate could be made: {0}; this is a fault of the program")]
     Making(#[from] rcgen::Error),
-    /// A fault of ours.
     #[error("the certificate made cannot be used: {0}; this is a fault of the program")]
     Using(#[from] IdentityError),
 }
@@ -116,25 +105,20 @@ impl Authority {
     }
 
     /// Its certificate, for those that are to trust it.
-    #[must_use]
     pub fn certificate_pem(&self) -> &str {
         &self.certificate_pem
     }
 
     /// Its key: the secret that all else hangs on.
-    #[must_use]
     pub fn key_pem(&self) -> String {
         self.issuer.key().serialize_pem()
     }
 
-    /// It alone.
-    #[must_use]
     pub fn bundle(&self) -> Bundle {
         self.bundle.clone()
     }
 
     /// Whether it has signed the first of `chain`.
-    #[must_use]
     pub fn has_signed(&self, chain: &[CertificateDer<'_>]) -> bool {
         let signed = || {
             let (_, certificate) = X509Certificate::from_der(chain.first()?).ok()?;
@@ -146,7 +130,6 @@ impl Authority {
     }
 
     /// From when to when it is good.
-    #[must_use]
     pub const fn validity(&self) -> Validity {
         self.validity
     }

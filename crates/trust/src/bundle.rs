@@ -1,6 +1,4 @@
 //! The certificates of authorities that one end believes.
-//!
-//! Owns: their PEM form. Must not: hold a key.
 
 use pem::{EncodeConfig, LineEnding, Pem};
 use rustls::RootCertStore;
@@ -17,12 +15,10 @@ pub struct Bundle {
 /// A text that is no bundle.
 #[derive(Debug, thiserror::Error)]
 pub enum BundleError {
-    /// Nothing in it.
     #[error(
         "there is no certificate in it; give the PEM text of the authority, `-----BEGIN CERTIFICATE-----` and so on"
     )]
     Empty,
-    /// A part is damaged.
     #[error("certificate {0} of it is damaged ({1}); copy the authority's file again")]
     Damaged(usize, String),
 }
@@ -60,7 +56,6 @@ impl Bundle {
     }
 
     /// Both, each certificate once.
-    #[must_use]
     pub fn with(&self, other: &Self) -> Self {
         let more = other.certificates.iter().filter(|one| !self.certificates.contains(one));
         let certificates = self.certificates.iter().chain(more).cloned().collect();
@@ -68,20 +63,14 @@ impl Bundle {
         Self::of(certificates).unwrap_or_else(|| self.clone())
     }
 
-    /// The PEM text.
-    #[must_use]
     pub fn to_pem(&self) -> &str {
         &self.pem
     }
 
-    /// The certificates.
-    #[must_use]
     pub fn certificates(&self) -> &[CertificateDer<'static>] {
         &self.certificates
     }
 
-    /// As rustls has them.
-    #[must_use]
     pub fn roots(&self) -> RootCertStore {
         let mut roots = RootCertStore::empty();
         // Each was taken by such a store before.

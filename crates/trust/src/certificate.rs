@@ -1,6 +1,4 @@
 //! What a certificate says: whose it is, its serial number, its life.
-//!
-//! Owns: reading it. Must not: decide whether it is trusted; the caller has verified it against an authority first.
 
 use crate::peer::{BadPeer, Peer};
 use crate::proof::{BadProof, PublicKey, RequestName};
@@ -26,7 +24,6 @@ pub enum Caller {
     /// Nobody signed it but its holder, who has this key, and says that a request to the API server names it
     /// ([`crate::proof`]). Whose key it is, if a person's, only that request says.
     Requester {
-        /// The request.
         request: RequestName,
         /// The key, proved by the handshake.
         key: PublicKey,
@@ -35,7 +32,6 @@ pub enum Caller {
 
 impl Caller {
     /// From when to when the certificate is good that was shown; `None` when what it says of that counts for nothing.
-    #[must_use]
     pub const fn validity(&self) -> Option<Validity> {
         match self {
             Self::Peer(PeerCertificate { validity, .. }) | Self::KubernetesUser { validity, .. } => Some(*validity),
@@ -44,10 +40,8 @@ impl Caller {
     }
 }
 
-/// A client certificate of ours.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PeerCertificate {
-    /// Whose it is.
     pub peer: Peer,
     /// Its serial number, in lower-case hexadecimal.
     pub serial: String,
@@ -58,13 +52,11 @@ pub struct PeerCertificate {
 /// A certificate that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum CertificateError {
-    /// It cannot be read.
     #[error("the certificate is damaged: {0}; have a new one made")]
     Damaged(String),
     /// It names neither an agent nor an operator.
     #[error("the certificate names neither an agent nor an operator; have one made with `skein enroll`")]
     Nobody,
-    /// It names more than one.
     #[error("the certificate names more than one holder; have one made with `skein enroll`")]
     Several,
     /// It names something that is no holder.

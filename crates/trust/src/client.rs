@@ -1,6 +1,4 @@
 //! The end of agents and tools.
-//!
-//! Owns: its TLS configuration and the name that it checks. Must not: dial.
 
 use crate::bundle::Bundle;
 use crate::identity::Identity;
@@ -32,7 +30,6 @@ pub fn client_config(bundle: &Bundle, identity: Option<&Identity>) -> Result<Cli
 }
 
 /// The name to check: always [`SERVER_NAME`].
-#[must_use]
 pub fn server_name() -> ServerName<'static> {
     ServerName::try_from(SERVER_NAME).expect("it is a host name")
 }

@@ -1,7 +1,5 @@
 //! The client certificates that count: those that were made and not revoked.
 //!
-//! Owns: the list and its text. Must not: keep it anywhere.
-//!
 //! A certificate of ours that is not on the list is refused, so that revoking is taking it off, and a list that is lost lets
 //! nobody in. The list is a map from text to text, as a Kubernetes ConfigMap is: the key names the holder (`agent.NODE`,
 //! `operator.NAME`), each line of the value is a serial number and the last second of its life since 1970.
@@ -19,7 +17,6 @@ use std::time::SystemTime;
 /// Of one holder the newest ones count: it may have the old one and the new one on its disk, and some to spare.
 const MOST: usize = 8;
 
-/// The list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Enrolled(BTreeMap<String, Vec<Entry>>);
 
@@ -67,8 +64,6 @@ impl Enrolled {
         Ok(Self(holders.collect::<Result<_, BadList>>()?))
     }
 
-    /// As it is kept.
-    #[must_use]
     pub fn to_map(&self) -> BTreeMap<String, String> {
         let text = |entries: &Vec<Entry>| {
             let mut text = String::new();
@@ -127,8 +122,6 @@ impl Enrolled {
         self.0.remove(&key(peer)).map_or(0, |entries| entries.len())
     }
 
-    /// Whether this certificate counts.
-    #[must_use]
     pub fn admits(&self, certificate: &PeerCertificate) -> bool {
         let entries = self.0.get(&key(&certificate.peer));
         entries.is_some_and(|entries| entries.iter().any(|entry| entry.serial == certificate.serial))

@@ -1,6 +1,4 @@
 //! Certificates that lie in files, as a mounted Kubernetes Secret or `skein enroll` leaves them.
-//!
-//! Owns: reading them, and errors that name the file. Must not: write, or keep what it has read: they may change at any time.
 
 use crate::bundle::{Bundle, BundleError};
 use crate::identity::{Identity, IdentityError};
@@ -18,30 +16,14 @@ const LARGEST: u64 = 1024 * 1024;
 /// A file that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// It cannot be read.
     #[error("{} cannot be read: {source}; check that it is there and that this program may read it", .path.display())]
-    Unread {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// It is no bundle.
+    Unread { path: PathBuf, source: io::Error },
     #[error("{}: {source}", .path.display())]
-    Bundle {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: BundleError,
-    },
-    /// They are no pair.
+    Bundle { path: PathBuf, source: BundleError },
     #[error("{} and {}: {source}", .certificate.display(), .key.display())]
     Identity {
-        /// The certificate's file.
         certificate: PathBuf,
-        /// The key's file.
         key: PathBuf,
-        /// Why.
         source: IdentityError,
     },
 }

@@ -1,6 +1,4 @@
 //! What one end shows of itself: a certificate, those between it and its authority, and the key.
-//!
-//! Owns: their PEM form, and that key and certificate belong together. Must not: show the key in a log.
 
 use crate::certificate::{self, CertificateError};
 use crate::provider;
@@ -11,7 +9,6 @@ use rustls::sign::CertifiedKey;
 use std::fmt;
 use std::sync::Arc;
 
-/// A certificate with its key.
 #[derive(Clone)]
 pub struct Identity {
     certificate_pem: String,
@@ -23,16 +20,13 @@ pub struct Identity {
 /// A text that is no identity.
 #[derive(Debug, thiserror::Error)]
 pub enum IdentityError {
-    /// No certificate in the text.
     #[error("there is no certificate in it ({0}); give the PEM text, `-----BEGIN CERTIFICATE-----` and so on")]
     NoCertificate(String),
-    /// No key in the text.
     #[error("there is no private key in it ({0}); give the PEM text, `-----BEGIN PRIVATE KEY-----` and so on")]
     NoKey(String),
     /// They do not belong together.
     #[error("the key does not belong to the certificate ({0}); give the pair that was made together")]
     Strangers(rustls::Error),
-    /// The certificate is damaged.
     #[error(transparent)]
     Certificate(#[from] CertificateError),
 }
@@ -61,31 +55,25 @@ impl Identity {
     }
 
     /// The certificate, with those between it and its authority after it.
-    #[must_use]
     pub fn certificate_pem(&self) -> &str {
         &self.certificate_pem
     }
 
     /// The key: a secret.
-    #[must_use]
     pub fn key_pem(&self) -> &str {
         &self.key_pem
     }
 
     /// From when to when it is good.
-    #[must_use]
     pub const fn validity(&self) -> Validity {
         self.validity
     }
 
     /// The certificates, the holder's first.
-    #[must_use]
     pub fn chain(&self) -> &[CertificateDer<'static>] {
         &self.certified.cert
     }
 
-    /// As rustls has it.
-    #[must_use]
     pub fn certified(&self) -> Arc<CertifiedKey> {
         Arc::clone(&self.certified)
     }

@@ -1,6 +1,4 @@
 //! Who the holder of a client certificate of ours is.
-//!
-//! Owns: the two kinds, and their text, a URI in the certificate's subject alternative name. Must not: read certificates.
 
 use model::ids::{BadNodeName, NodeName};
 use std::fmt;
@@ -12,21 +10,14 @@ const OPERATOR: &str = "skein://operator/";
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Peer {
     /// The agent of one node: `skein://agent/NODE`. It may speak for that node and nothing else.
-    Agent {
-        /// The node.
-        node: NodeName,
-    },
+    Agent { node: NodeName },
     /// A person's tool: `skein://operator/NAME`. It may do whatever a person may do.
-    Operator {
-        /// The person.
-        name: String,
-    },
+    Operator { name: String },
 }
 
 /// A text that names no peer.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum BadPeer {
-    /// Neither kind.
     #[error("{0:?} names no agent and no operator: it must be {AGENT}NODE or {OPERATOR}NAME")]
     Kind(String),
     /// The node's name is none.
@@ -38,8 +29,6 @@ pub enum BadPeer {
 }
 
 impl Peer {
-    /// The agent of a node.
-    #[must_use]
     pub const fn agent(node: NodeName) -> Self {
         Self::Agent { node }
     }
@@ -71,7 +60,6 @@ impl Peer {
     }
 }
 
-/// The URI.
 impl fmt::Display for Peer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

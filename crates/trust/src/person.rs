@@ -1,6 +1,4 @@
 //! A person's end of the proof by request ([`crate::proof`]): the key, the request for it, and the certificate that is shown.
-//!
-//! Owns: making them. Must not: ask the API server, or keep anything anywhere.
 
 use crate::identity::{Identity, IdentityError};
 use crate::proof::{REQUEST_LIFE, RequestName};
@@ -17,13 +15,10 @@ const SUBJECT: &str = "skein person";
 /// A key for which a request is still to be made.
 pub struct PersonKey(KeyPair);
 
-/// A fault of ours.
 #[derive(Debug, thiserror::Error)]
 pub enum PersonError {
-    /// rcgen refused it.
     #[error("no key or certificate could be made: {0}; this is a fault of the program")]
     Making(#[from] rcgen::Error),
-    /// It cannot be used.
     #[error("the certificate made cannot be used: {0}; this is a fault of the program")]
     Using(#[from] IdentityError),
 }
@@ -76,7 +71,6 @@ fn params() -> CertificateParams {
 }
 
 /// Whether what [`PersonKey::identity`] gave some time ago may still be shown at `now`. One of a time to come is not: a clock was set.
-#[must_use]
 pub fn may_be_shown(validity: Validity, now: SystemTime) -> bool {
     let made = validity.not_after.checked_sub(REQUEST_LIFE);
     let until = validity.not_after.checked_sub(MARGIN);
@@ -85,7 +79,6 @@ pub fn may_be_shown(validity: Validity, now: SystemTime) -> bool {
 }
 
 /// Whether it is time for the next one: in the second half, so that one is at hand when the API server takes no new requests.
-#[must_use]
 pub fn is_due(validity: Validity, now: SystemTime) -> bool {
     let half = validity.not_after.checked_sub(REQUEST_LIFE / 2);
     half.is_none_or(|half| now >= half)

@@ -4,9 +4,6 @@
 //! The person has the API server record a CertificateSigningRequest with the key's public half. The API server itself writes into it
 //! who asked, so the request says "this key is this person". The TLS handshake proves that the caller holds the key. Nothing is
 //! ever signed, and what the other end learns of the proof is of no use to it.
-//!
-//! Owns: the names that both ends share, and reading the key of such a request. Must not: read Kubernetes objects, or decide whether a
-//! request counts.
 
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, CertificateSigningRequestDer};
@@ -31,16 +28,12 @@ const LONGEST_KEY: usize = 2048;
 /// A request that is longer, in PEM, is none of ours.
 const LONGEST_REQUEST: usize = 16 * 1024;
 
-/// A text that proves nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadProof {
-    /// It names no request.
     #[error("{0:?} names no request: it must be {REQUEST}NAME")]
     Name(String),
-    /// The request cannot be read.
     #[error("it holds no certificate request that can be read")]
     Request,
-    /// The key cannot be used.
     #[error("its key is longer than {LONGEST_KEY} bytes, or cannot be read")]
     Key,
 }
@@ -69,14 +62,10 @@ impl RequestName {
         uri.strip_prefix(REQUEST).map(Self::parse)
     }
 
-    /// The URI for a certificate.
-    #[must_use]
     pub fn uri(&self) -> String {
         format!("{REQUEST}{self}")
     }
 
-    /// The name.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -124,8 +113,6 @@ impl PublicKey {
         }
     }
 
-    /// Its DER.
-    #[must_use]
     pub fn as_der(&self) -> &[u8] {
         &self.0
     }

@@ -1,7 +1,4 @@
 //! The coordinator's end: its certificate, whom it trusts, and who has called.
-//!
-//! Owns: TLS configurations that can be changed at any time; what is open goes on under the one that it began with.
-//! Must not: accept connections, or decide what a caller may do.
 
 use crate::bundle::Bundle;
 use crate::certificate::{self, Caller, CertificateError, PeerCertificate};
@@ -19,10 +16,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 /// Why a TLS configuration could not be made: a fault of ours.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// rustls refused it.
     #[error("no TLS configuration could be made: {0}; this is a fault of the program")]
     Tls(#[from] rustls::Error),
-    /// The authorities cannot be used.
     #[error("the authorities cannot be used to check clients: {0}; give them again")]
     Clients(#[from] VerifierBuilderError),
 }
@@ -66,13 +61,10 @@ impl Server {
     }
 
     /// The configuration for the next connection.
-    #[must_use]
     pub fn config(&self) -> Arc<ServerConfig> {
         Arc::clone(&self.read().config)
     }
 
-    /// What is shown now.
-    #[must_use]
     pub fn identity(&self) -> Identity {
         self.read().identity.clone()
     }

@@ -1,6 +1,4 @@
 //! From when to when a certificate is good.
-//!
-//! Owns: margins for clocks that differ, when to renew, and the span of machines whose clock says nothing. Must not: read a clock.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -21,7 +19,6 @@ pub struct Validity {
 
 impl Validity {
     /// Good for `life` from `now`, and for [`SKEW`] before.
-    #[must_use]
     pub fn of(now: SystemTime, life: Duration) -> Self {
         let now = seconds(now);
         Self {
@@ -32,7 +29,6 @@ impl Validity {
 
     /// Good at any time: for a laptop in the field, whose clock may say 1970. What keeps its clients safe is that they trust
     /// this one authority and nothing else.
-    #[must_use]
     pub fn any_time() -> Self {
         Self {
             not_before: UNIX_EPOCH,
@@ -41,7 +37,6 @@ impl Validity {
     }
 
     /// The part of it that lies within `other`: nothing outlives the authority that signed it.
-    #[must_use]
     pub fn within(self, other: Self) -> Self {
         Self {
             not_before: self.not_before.max(other.not_before),
@@ -50,13 +45,11 @@ impl Validity {
     }
 
     /// Whether it is good at `now`.
-    #[must_use]
     pub fn holds(&self, now: SystemTime) -> bool {
         self.not_before <= now && now <= self.not_after
     }
 
     /// How long after `now` it is time for the next one: at two thirds of the span.
-    #[must_use]
     pub fn renewal_in(&self, now: SystemTime) -> Duration {
         let span = seconds(self.not_after).saturating_sub(seconds(self.not_before));
         let due = seconds(self.not_before).saturating_add(span / 3 * 2);
@@ -65,13 +58,11 @@ impl Validity {
 }
 
 /// Seconds since 1970; 0 for times before.
-#[must_use]
 pub fn seconds(at: SystemTime) -> u64 {
     at.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
 /// The moment so many seconds after 1970, at most the last one that a certificate can name.
-#[must_use]
 pub fn at(seconds: u64) -> SystemTime {
     UNIX_EPOCH + Duration::from_secs(seconds.min(LAST))
 }

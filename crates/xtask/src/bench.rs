@@ -1,6 +1,4 @@
 //! `cargo xtask bench`: figures, measured beside a peer in one run. They take minutes and are not tests.
-//!
-//! Owns: which benchmarks there are, and building them for speed. Must not: measure; the programs in `tests/benches` do.
 
 use anyhow::Context;
 use clap::ValueEnum;

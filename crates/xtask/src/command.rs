@@ -1,6 +1,4 @@
 //! Other programs that must succeed.
-//!
-//! Owns: running one, and the error when it fails. Must not: know what is run.
 
 use std::path::PathBuf;
 use std::process::Command;

@@ -1,6 +1,4 @@
 //! `cargo xtask demo`: `skein demo` on a real Kubernetes control plane instead of the API that Skein contains.
-//!
-//! Owns: the control plane, and passing on the person's arguments. Must not: fly; `skein demo` does.
 
 use std::ffi::OsString;
 use std::process::Command;

@@ -1,6 +1,4 @@
 //! `cargo xtask differ`: random scripts on real autopilots and on the simulated ones.
-//!
-//! Owns: building the program, and which autopilots. Must not: compare.
 
 use std::path::PathBuf;
 

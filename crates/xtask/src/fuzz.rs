@@ -1,8 +1,5 @@
 //! `cargo xtask fuzz`: coverage-guided fuzzing of the link's reader, and of the agent's pilot, pass-through and metadata, on
 //! stable Rust.
-//!
-//! Owns: building the package `fuzz` with coverage counters, its first inputs, running it, the report.
-//! Must not: judge; the targets do. It leaves the inputs that it found in target/fuzz/inputs for the next run.
 
 #[path = "../../fuzz/src/seeds.rs"]
 mod seeds;

@@ -1,6 +1,4 @@
 //! Ctrl-C and SIGTERM as a flag to check, so that a command can finish in order.
-//!
-//! Owns: catching them. Must not: decide what finishing means. The second one ends the process at once.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,7 +25,6 @@ impl Interrupt {
         Ok(Self(asked))
     }
 
-    /// Whether the flag is set.
     pub fn asked(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }

@@ -1,6 +1,4 @@
 //! JavaScript packages from a lockfile.
-//!
-//! Owns: installing them in `target/`, and again when the lists change. Must not: know what the packages are for.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,10 +8,8 @@ use testkit::control_plane::workspace_root;
 
 use crate::{command, say};
 
-/// The lists.
 const LISTS: [&str; 2] = ["package.json", "package-lock.json"];
 
-/// One set of packages.
 pub struct NodePackages {
     /// Its folder below `target/`.
     pub folder: &'static str,
@@ -22,7 +18,6 @@ pub struct NodePackages {
 }
 
 impl NodePackages {
-    /// The folder with the packages.
     pub fn place(&self) -> PathBuf {
         workspace_root().join("target").join(self.folder)
     }

@@ -1,6 +1,4 @@
 //! `cargo xtask replay`: recordings of real autopilots against the simulator.
-//!
-//! Owns: starting the replayer. Must not: compare.
 
 use std::path::PathBuf;
 

@@ -1,6 +1,4 @@
 //! Output for the person at the terminal.
-//!
-//! Owns: the form of headings, lines and durations. Must not: decide what is printed.
 
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
@@ -21,7 +19,6 @@ pub fn heading(text: &str) {
     let _ = writeln!(std::io::stderr(), "{bold}==> {text}{plain}");
 }
 
-/// A remark below a heading.
 pub fn note(text: &str) {
     let _ = writeln!(std::io::stderr(), "    {text}");
 }

@@ -1,6 +1,4 @@
 //! `cargo xtask simulate`: coordinators, agents and the network between them, under thousands of seeds.
-//!
-//! Owns: starting the long run. Must not: judge; `tests/tests/network` does, and prints how to run a failing seed alone.
 
 use anyhow::Context;
 

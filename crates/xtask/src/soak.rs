@@ -1,6 +1,4 @@
 //! `cargo xtask soak`: the end-to-end tests, repeatedly, beside a busy core.
-//!
-//! Owns: the repetition, the load, the report. Must not: ignore a failure. One failure in any run fails the soak.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

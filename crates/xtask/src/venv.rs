@@ -1,6 +1,4 @@
 //! A Python virtual environment created from a list of pinned packages.
-//!
-//! Owns: creating it in `target/`, and again when the list changes. Must not: know what the packages are for.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,7 +16,6 @@ const MARKER: &str = "made-from.txt";
 /// The oldest Python that all packages support.
 const OLDEST: &str = "3.11";
 
-/// One environment.
 pub struct Venv {
     /// Its folder below `target/`.
     pub folder: &'static str,
@@ -27,7 +24,6 @@ pub struct Venv {
 }
 
 impl Venv {
-    /// The Python of the environment.
     pub fn python(&self) -> PathBuf {
         self.place().join("bin/python")
     }

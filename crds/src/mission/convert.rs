@@ -1,6 +1,4 @@
 //! What a Mission says, as types of `fleet`, and waypoints as a Mission.
-//!
-//! Owns: these conversions. Must not: judge; `fleet::planning::mission` does.
 
 use super::{Action, ActionType, Corner, Route, Survey, SurveyPattern, Waypoint};
 use crate::drone::AltitudeReference;
@@ -20,7 +18,6 @@ impl Route {
     }
 
     /// The same waypoints, written down.
-    #[must_use]
     pub fn of_waypoints(waypoints: &[plan::Waypoint]) -> Self {
         Self {
             waypoints: waypoints.iter().map(written).collect(),

@@ -1,6 +1,4 @@
 //! `spec.settings` of a ParameterProfile: values by meaning.
-//!
-//! Owns: the fields, their units, and the meaning of each. Must not: know names of parameters.
 
 use fleet::planning::parameters::{Action, Setting, SettingValue};
 use kube::KubeSchema;
@@ -73,7 +71,6 @@ pub enum SettingAction {
 
 impl Settings {
     /// The meaning and the value of each field that is given.
-    #[must_use]
     pub fn wanted(&self) -> Vec<Setting> {
         let numbers = [
             (

@@ -1,6 +1,4 @@
 //! The airspace of a vehicle, for people's tools.
-//!
-//! Owns: how it is said. Must not: be read by anything that flies.
 
 use crate::v1;
 use model::owned_airspace::{Owned, Piece};

@@ -1,6 +1,4 @@
 //! `GuestCall` and what a guest may do, to and from `model::guest`.
-//!
-//! Owns: which of them can be read. Must not: take an access that is not known for any.
 
 use super::BadMessage;
 use crate::v1;
@@ -18,7 +16,6 @@ impl From<GuestAccess> for v1::GuestAccess {
 
 impl v1::GuestAccess {
     /// What it allows; `None` when that is nothing.
-    #[must_use]
     pub const fn allowed(self) -> Option<GuestAccess> {
         match self {
             Self::Unspecified => None,
@@ -30,7 +27,6 @@ impl v1::GuestAccess {
 }
 
 /// A call's id as the wire has it.
-#[must_use]
 pub fn guest_call_id(id: GuestCallId) -> Vec<u8> {
     id.0.to_be_bytes().to_vec()
 }

@@ -1,6 +1,4 @@
 //! `Kill` and `KillAnswer`: the order to stop a vehicle's motors and what came of it, to and from `model::kill`.
-//!
-//! Owns: which of them can be read. Must not: read one out of anything else, or fill in what is missing.
 
 use super::{BadMessage, filled};
 use crate::v1;

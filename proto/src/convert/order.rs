@@ -1,7 +1,5 @@
 //! `ToAgent`: what the coordinator says about a node, to and from [`Order`].
 //!
-//! Owns: which orders an agent can read. Must not: check terms or generations; `model::assignment::Fence` does.
-//!
 //! An order to land is read whatever else of it cannot be: refusing it would keep a vehicle up.
 
 use super::{BadMessage, filled, known};

@@ -1,7 +1,4 @@
 //! `Plan` and `PlanState`: what a vehicle flies by itself and how far it is, to and from `model::plan::flight`.
-//!
-//! Owns: which plan an agent can read, and which state a coordinator. Must not: judge a term or an item
-//! ([`FlightPlan::check`] does), or take an item for reached that was not reported to be.
 
 use super::rules::{LONGEST_DIGEST, LONGEST_WORDS, at_most};
 use super::{BadMessage, filled, within};
@@ -180,7 +177,6 @@ pub(super) mod tests {
         prop::collection::vec(item, 0..12)
     }
 
-    /// Any state.
     pub fn state() -> impl Strategy<Value = PlanReport> {
         let state = prop_oneof![
             Just(PlanState::Idle),

@@ -1,6 +1,4 @@
 //! `RemoteId` and `RemoteIdState`: who operates a vehicle and what its transmitter reports, to and from `model::remote_id`.
-//!
-//! Owns: which operators an agent can read, and which states a coordinator. Must not: judge a term.
 
 use super::{BadMessage, filled, within};
 use crate::v1;
@@ -255,7 +253,6 @@ pub(super) mod tests {
         }
     }
 
-    /// Any state.
     pub fn state() -> impl Strategy<Value = RemoteIdReport> {
         let transmitter = prop_oneof![
             Just(Transmitter::Unheard),

@@ -1,6 +1,4 @@
 //! Routes and places over the Earth, in orders and in reports.
-//!
-//! Owns: which routes can be read. Must not: decide whether one may be flown.
 
 use super::{BadMessage, within};
 use crate::v1;

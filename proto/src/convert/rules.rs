@@ -1,7 +1,4 @@
 //! `Rules` and `RulesState`: the fence and parameters of a vehicle and what is in force of them, to and from `model::rules`.
-//!
-//! Owns: which rules an agent can read, and which state a coordinator. Must not: judge a term, or take anything for in force that was
-//! not reported to be.
 
 use super::{BadMessage, filled, within};
 use crate::v1;
@@ -334,7 +331,6 @@ pub(super) mod tests {
         })
     }
 
-    /// Any state.
     pub fn state() -> impl Strategy<Value = RulesReport> {
         let fence = prop_oneof![
             Just(FenceState::None),

@@ -1,14 +1,10 @@
 //! Figures of a benchmark and the table in which they are printed.
-//!
-//! Owns: units, percentiles, ratios. Must not: measure.
 
 use std::fmt;
 use std::time::Duration;
 
-/// The result of a step.
 #[derive(Clone, Debug)]
 pub enum Figure {
-    /// One time for each request.
     Latency(Vec<Duration>),
     /// This many requests in this time.
     Rate(usize, Duration),
@@ -53,12 +49,10 @@ pub fn percentile(times: &[Duration], percent: usize) -> Duration {
     sorted.get(place).copied().unwrap_or_default()
 }
 
-/// With two decimals.
 pub fn milliseconds(time: Duration) -> String {
     format!("{:.2}", time.as_secs_f64() * 1000.0)
 }
 
-/// Rows of two figures.
 pub struct Table {
     notes: Vec<String>,
     rows: Vec<[String; 4]>,
@@ -74,7 +68,6 @@ impl Table {
         }
     }
 
-    /// A note above the table.
     pub fn note(&mut self, text: &str) {
         self.notes.push(text.to_owned());
     }

@@ -1,6 +1,4 @@
 //! One of the two measured servers, as processes of their own, with a client over HTTPS.
-//!
-//! Owns: starting it and reading its memory. Must not: measure times.
 
 use super::figures::Figure;
 use anyhow::Context;
@@ -10,7 +8,6 @@ use kube::{Api, Client, Config};
 use std::path::Path;
 use testkit::{ControlPlane, Embedded};
 
-/// A server and its client.
 pub struct Side {
     drones: Api<Drone>,
     pids: Vec<u32>,
@@ -38,7 +35,6 @@ impl Side {
         })
     }
 
-    /// The embedded API alone.
     pub async fn embedded() -> anyhow::Result<Self> {
         let api = Embedded::start()?;
         Ok(Self {

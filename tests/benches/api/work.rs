@@ -1,6 +1,4 @@
 //! The requests of the benchmark, the same for both sides.
-//!
-//! Owns: the requests and their times. Must not: know which server answers.
 
 use super::figures::Figure;
 use super::side::Side;

@@ -1,6 +1,4 @@
 //! One measured fleet: an API, a coordinator, agents and simulated vehicles as processes of their own.
-//!
-//! Owns: starting it and taking one sample. Must not: compare.
 
 use crate::wire::{Wire, now};
 use anyhow::{Context, ensure};
@@ -147,7 +145,6 @@ impl Side {
         })
     }
 
-    /// Its name in the table.
     pub fn name(&self) -> &'static str {
         self.name
     }

@@ -1,7 +1,4 @@
 //! Agents in a process of their own: many sessions, each with a fake vehicle that reports once a second.
-//!
-//! Owns: the other end of the uplink, on a given number of connections, and reporting when it received what.
-//! Must not: be part of what is measured: it runs beside the coordinator, and both share the machine.
 
 use anyhow::Context;
 use futures::StreamExt;
@@ -18,7 +15,6 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use crate::agent::{State, from};
 use crate::way::{self, Way};
 
-/// The back-off of real agents.
 const RETRY: Backoff = Backoff {
     first: Duration::from_millis(200),
     cap: Duration::from_secs(5),
@@ -78,7 +74,6 @@ fn shared(server: &str, count: usize, per_connection: usize) -> anyhow::Result<V
     Ok(ways)
 }
 
-/// A connection needs a descriptor.
 fn raise_limit() {
     use nix::sys::resource::{Resource, getrlimit, setrlimit};
     if let Ok((_, hard)) = getrlimit(Resource::RLIMIT_NOFILE) {

@@ -1,6 +1,4 @@
 //! The process of the agents, and its output.
-//!
-//! Owns: starting it, and the times of its messages. Must not: be slower than it: a thread reads the lines.
 
 use anyhow::Context;
 use std::collections::HashMap;
@@ -16,7 +14,6 @@ pub struct Herd {
     reports: Arc<(Mutex<AgentReports>, Condvar)>,
 }
 
-/// Their messages.
 #[derive(Default)]
 struct AgentReports {
     /// When all were connected last; none while one is not.

@@ -1,6 +1,4 @@
 //! The surroundings of a measured fleet: an API with a Node object for each vehicle, and a coordinator as a process.
-//!
-//! Owns: starting, and restarting, and the coordinator's own metrics. Must not: judge.
 
 use anyhow::{Context, ensure};
 use futures::{StreamExt, TryStreamExt, stream};
@@ -37,13 +35,11 @@ pub struct Place {
 /// The connection between agents and coordinator.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Security {
-    /// In plain text.
     Plain,
     /// By TLS, agents with a token each that is bound to their node.
     Tokens,
 }
 
-/// A running coordinator.
 pub struct Coordinator {
     pub process: Process,
     pub address: String,
@@ -135,7 +131,6 @@ impl Place {
     }
 }
 
-/// Requested as a kubelet does.
 async fn token(accounts: Api<ServiceAccount>, node: String) -> anyhow::Result<String> {
     let request: TokenRequest = serde_json::from_value(json!({
         "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",

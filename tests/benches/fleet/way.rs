@@ -1,7 +1,5 @@
 //! How a fake agent connects to the coordinator: in plain text on a connection that several may share, or as real ones do
 //! in a cluster, by TLS on a connection of its own with a token.
-//!
-//! Owns: channels, and their credentials. Must not: measure.
 
 use agent::coordinator::Coordinator;
 use agent::credentials::{Credentials, Reader};
@@ -25,7 +23,6 @@ pub const TOKENS: &str = "tokens";
 /// This many agents connect from one address: the coordinator limits the connection rate of each.
 const BEHIND_ONE_ADDRESS: usize = 50;
 
-/// One agent's connection settings.
 #[derive(Clone)]
 pub enum Way {
     /// A channel that connects by itself.

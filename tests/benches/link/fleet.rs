@@ -1,6 +1,4 @@
 //! Many vehicles in one process on one core, flown by another process.
-//!
-//! Owns: starting them, and whether they kept real time. Must not: fly them (see `flown`).
 
 use crate::flown::Flown;
 use crate::machine;
@@ -19,7 +17,6 @@ const FIRST_PORT: u16 = 14_000;
 /// A PX4 can be armed this long after it was switched on.
 const WARM: Duration = Duration::from_secs(10);
 
-/// How the vehicles are reached.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Wire {
     Nowhere,
@@ -37,7 +34,6 @@ impl Wire {
     }
 }
 
-/// The result of a fleet.
 pub struct FleetTiming {
     /// Worst second of the span: p50, p99, p99.9, maximum.
     pub late_ms: [u64; 4],

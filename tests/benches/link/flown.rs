@@ -1,6 +1,4 @@
 //! The other end of many wires: reads all messages of vehicles, and makes each take off.
-//!
-//! Owns: sockets and terminals, and each vehicle's last reported state. Must not: measure.
 
 use anyhow::Context;
 use mavlink::MAVLinkV2MessageRaw;
@@ -66,7 +64,6 @@ impl Flown {
         Ok(Self { shared, thread })
     }
 
-    /// Opens terminals.
     pub fn open(&self, paths: impl Iterator<Item = PathBuf>) -> anyhow::Result<()> {
         for path in paths {
             let port = OpenOptions::new().read(true).write(true).open(&path)?;
@@ -89,7 +86,6 @@ impl Flown {
         self.shared.in_air.load(Relaxed)
     }
 
-    /// Frames read so far.
     pub fn frames(&self) -> u64 {
         self.shared.frames.load(Relaxed)
     }

@@ -1,6 +1,4 @@
 //! The machine and the versions, and the resources that a process uses.
-//!
-//! Owns: reading /proc. Must not: measure anything else.
 
 use anyhow::{Context, ensure};
 use std::fs;

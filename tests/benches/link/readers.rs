@@ -1,6 +1,4 @@
 //! The agent and MAVProxy, each on a pseudo-terminal of the same simulator, at the same time.
-//!
-//! Owns: starting both, the traffic, and the resources that each used. Must not: judge.
 
 use crate::coordinator::Coordinator;
 use crate::machine;

@@ -1,6 +1,4 @@
 //! A reader's log: frames of the vehicle, and the gaps between their sequence numbers.
-//!
-//! Owns: reading .tlog files (8 bytes of big-endian Unix microseconds before each frame). Must not: decode messages.
 
 use std::path::Path;
 

@@ -1,6 +1,4 @@
 //! Server-side apply and managedFields: which manager set a field, and which may change it.
-//!
-//! Owns: conflicts, force, shared and removed fields. Must not: use kubectl (see `kubectl_write`).
 
 use serde_json::{Value, json};
 

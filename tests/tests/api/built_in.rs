@@ -1,6 +1,4 @@
 //! Rules of built-in kinds that a real server has in its code rather than in a schema, as far as users meet them here.
-//!
-//! Owns: Events, Leases, nodes and namespaces that break them. Must not: repeat what `validation` does for custom kinds.
 
 use serde_json::{Value, json};
 

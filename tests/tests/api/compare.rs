@@ -1,6 +1,4 @@
 //! Comparing two transcripts.
-//!
-//! Owns: finding and describing the differences, and matching them with the intended ones. Must not: run anything.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -10,7 +8,6 @@ use serde_json::{Value, json};
 
 use crate::session::Step;
 
-/// Something that differs on purpose.
 pub struct Difference {
     /// The cases, each by the name of its test.
     pub cases: &'static [&'static str],
@@ -18,7 +15,6 @@ pub struct Difference {
     pub step: &'static str,
     /// The place in the answer: a regular expression for the whole JSON pointer.
     pub at: &'static str,
-    /// The reason.
     pub why: &'static str,
 }
 

@@ -1,6 +1,4 @@
 //! Creating, reading, replacing and deleting one object of each kind.
-//!
-//! Owns: the successful path of each verb. Must not: test refusals.
 
 use serde_json::json;
 

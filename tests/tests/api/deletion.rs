@@ -1,6 +1,4 @@
 //! The end of objects: finalizers, owners, collections and namespaces.
-//!
-//! Owns: what is deleted, what stays, and in which order. Must not: race: changes in the background are awaited.
 
 use std::time::{Duration, Instant};
 

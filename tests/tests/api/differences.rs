@@ -1,6 +1,4 @@
 //! Intended differences from a real API server.
-//!
-//! Owns: the list, with reasons. Must not: contain an entry without a difference: the test of its case then fails.
 
 use crate::compare::Difference;
 

@@ -1,6 +1,4 @@
 //! How a client discovers the API.
-//!
-//! Owns: discovery documents, OpenAPI, versions and health. Must not: compare kinds that only one side has.
 
 use std::collections::BTreeSet;
 

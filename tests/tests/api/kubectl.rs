@@ -1,6 +1,4 @@
 //! kubectl as a step of a case: its exit status, its output, and its errors.
-//!
-//! Owns: running it in the namespace of the case. Must not: judge it.
 
 use std::process::Command;
 use std::time::Duration;
@@ -18,7 +16,6 @@ impl Session {
         self.run(args, None, &[])
     }
 
-    /// The same with an input.
     pub fn kubectl_with(&mut self, args: &[&str], stdin: &Value) -> String {
         self.run(args, Some(&stdin.to_string()), &[])
     }

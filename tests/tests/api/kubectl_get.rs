@@ -1,6 +1,4 @@
 //! What a person sees with `kubectl get`, `describe` and `events`.
-//!
-//! Owns: reading. Must not: change what it reads, except to create it.
 
 use serde_json::json;
 

@@ -1,6 +1,4 @@
 //! What a person does with kubectl to nodes.
-//!
-//! Owns: cordon, drain, taint, label, edit and delete of a node. Must not: use a node of another case.
 
 use serde_json::json;
 

@@ -1,6 +1,4 @@
 //! Questions of a person to kubectl about the API itself.
-//!
-//! Owns: explain, auth, api-resources, api-versions, version, raw requests. Must not: change anything.
 
 use serde_json::{Value, json};
 

@@ -1,6 +1,4 @@
 //! kubectl while it runs: a case can wait for its output so far.
-//!
-//! Owns: the process, and its end at the latest at the deadline. Must not: judge its output.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
@@ -13,23 +11,19 @@ const PATIENCE: Duration = Duration::from_secs(90);
 /// How many lines are read ahead; then kubectl waits.
 const LINES: usize = 1024;
 
-/// One of its output streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
-    /// Standard output.
     Output,
     /// Standard error.
     Errors,
 }
 
-/// Its result.
 pub struct Ended {
     pub exit: Option<i32>,
     pub output: String,
     pub errors: String,
 }
 
-/// A running call.
 pub struct Running {
     child: Child,
     lines: Receiver<(Stream, String)>,
@@ -68,7 +62,6 @@ impl Running {
         }
     }
 
-    /// Waits until it has ended.
     pub fn end(mut self) -> Ended {
         while self.take() {}
         for reader in self.readers.drain(..) {

@@ -1,6 +1,4 @@
 //! What a person does with kubectl to Swarms and Drones.
-//!
-//! Owns: apply, edit, scale, wait, label, patch, replace, delete. Must not: change nodes (see `kubectl_nodes`).
 
 use serde_json::json;
 

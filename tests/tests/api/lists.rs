@@ -1,6 +1,4 @@
 //! Lists: selectors, pages, and which revision they show.
-//!
-//! Owns: the content of a list. Must not: test tables (see `tables`).
 
 use serde_json::json;
 

@@ -1,6 +1,4 @@
 //! Metadata of every kind: names, labels, finalizers, owners.
-//!
-//! Owns: the rules for metadata. Must not: test spec or status.
 
 use serde_json::{Value, json};
 

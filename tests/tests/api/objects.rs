@@ -1,6 +1,4 @@
 //! Objects for the cases to send.
-//!
-//! Owns: the shortest well-formed object of each kind. Must not: send them.
 
 use serde_json::{Value, json};
 

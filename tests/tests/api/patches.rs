@@ -1,6 +1,4 @@
 //! JSON, merge and strategic merge patches, good and bad.
-//!
-//! Owns: the effect of a patch on an object. Must not: test server-side apply.
 
 use serde_json::json;
 

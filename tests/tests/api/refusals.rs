@@ -1,6 +1,4 @@
 //! Requests for what does not exist, is not allowed, or needs a credential.
-//!
-//! Owns: paths, methods and credentials. Must not: send a well-formed request.
 
 use serde_json::json;
 

@@ -1,6 +1,4 @@
 //! One case on one server: it sends requests, and the answers are recorded.
-//!
-//! Owns: requests, watches and kubectl calls as steps of a transcript. Must not: judge an answer.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +8,6 @@ use serde_json::{Map, Value, json};
 
 use crate::side::{PATIENCE, Side};
 
-/// Media types of patches.
 pub const JSON_PATCH: &str = "application/json-patch+json";
 pub const MERGE: &str = "application/merge-patch+json";
 pub const STRATEGIC: &str = "application/strategic-merge-patch+json";
@@ -249,7 +246,6 @@ impl RequestBuilder<'_> {
         self.header("accept", value)
     }
 
-    /// Without a credential.
     pub fn anonymous(mut self) -> Self {
         self.known = false;
         self.description += " [no credential]";
@@ -299,7 +295,6 @@ impl RequestBuilder<'_> {
     }
 }
 
-/// A running watch.
 pub struct Watch {
     side: &'static Side,
     path: String,

@@ -1,6 +1,4 @@
 //! The two servers that are compared, each started once for all tests of this file.
-//!
-//! Owns: starting them and their clients. Must not: record anything.
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -19,7 +17,6 @@ pub const PATIENCE: Duration = Duration::from_secs(40);
 /// The runtime of the clients' connections.
 pub static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
 
-/// One server and its clients.
 pub struct Side {
     kubectl: Kubectl,
     server: String,
@@ -28,7 +25,6 @@ pub struct Side {
 }
 
 impl Side {
-    /// The real server.
     pub fn kubernetes() -> &'static Self {
         static SIDE: LazyLock<(ControlPlane, Side)> = LazyLock::new(|| {
             let plane = ControlPlane::builder().manifests(["crds"]).start().unwrap();
@@ -38,7 +34,6 @@ impl Side {
         &SIDE.1
     }
 
-    /// The embedded server.
     pub fn embedded() -> &'static Self {
         static SIDE: LazyLock<(Embedded, Side)> = LazyLock::new(|| {
             let api = Embedded::start().unwrap();
@@ -75,7 +70,6 @@ impl Side {
         &self.kubectl
     }
 
-    /// Its URL.
     pub fn server(&self) -> &str {
         &self.server
     }

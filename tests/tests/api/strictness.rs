@@ -1,6 +1,4 @@
 //! Malformed bodies, and how strictly they are checked.
-//!
-//! Owns: fieldValidation, duplicate fields, wrong kinds, broken text. Must not: test values (see `validation`).
 
 use serde_json::json;
 

@@ -1,6 +1,4 @@
 //! `/status` and `/scale`: parts of an object with a path of their own.
-//!
-//! Owns: what can be changed through which path. Must not: test field owners (see `apply`).
 
 use serde_json::json;
 

@@ -1,6 +1,4 @@
 //! Tables, as `kubectl get` requests them, and metadata alone, as garbage collectors request it.
-//!
-//! Owns: the representations of objects. Must not: test kubectl's own output.
 
 use serde_json::{Value, json};
 

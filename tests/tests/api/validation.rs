@@ -1,6 +1,4 @@
 //! The CRDs' rules, and objects that break them.
-//!
-//! Owns: one broken field at a time, and several at once. Must not: test metadata.
 
 use serde_json::{Value, json};
 

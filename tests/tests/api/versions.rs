@@ -1,6 +1,4 @@
 //! resourceVersion, generation and preconditions: which writes may replace which.
-//!
-//! Owns: conflicts. Must not: test watches.
 
 use serde_json::{Value, json};
 

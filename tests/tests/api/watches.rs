@@ -1,6 +1,4 @@
 //! Watches: where they begin, their events, and how they end.
-//!
-//! Owns: sequences of events. Must not: test the form of single objects.
 
 use serde_json::{Value, json};
 

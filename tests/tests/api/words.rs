@@ -1,7 +1,4 @@
 //! Transcripts without the words of refusals and warnings, which each server chooses for itself.
-//!
-//! Owns: what of a refusal programs read, and is compared: code, reason, object, and reason and field of each cause. Must
-//! not: hide anything else.
 
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;

@@ -1,6 +1,4 @@
 //! Faults between the coordinator and the API server.
-//!
-//! Owns: the faults, and the effect of each on a request and on the bytes of an answer. Must not: use sockets.
 
 use bytes::Bytes;
 use futures::Stream;
@@ -19,7 +17,6 @@ pub type Body = http_body_util::combinators::UnsyncBoxBody<Bytes, AnyError>;
 pub enum Fault {
     /// None.
     No,
-    /// Connections are closed and refused.
     Away,
     /// Connections stay open, and no data comes any more. A connection that hangs stays so, also when the fault is over.
     Silent,

@@ -1,7 +1,5 @@
 //! Two vehicles in the air, whose coordinator reaches the API server over a connection that can fail.
 //!
-//! Owns: what must hold under every fault and after it. Must not: define the faults.
-//!
 //! In each fault the Swarm is changed at the API server itself: the failsafe of its Drones, which moves no vehicle. Once the
 //! fault is over, that has to reach the Drones and their status. Until then and after it no vehicle may get a command.
 
@@ -88,7 +86,6 @@ impl Flight {
         }
     }
 
-    /// The present state.
     pub fn before(&self) -> anyhow::Result<Before> {
         Ok(Before {
             since: wire::now(),
@@ -97,7 +94,6 @@ impl Flight {
         })
     }
 
-    /// Changes the Swarm.
     pub fn change(&mut self) -> anyhow::Result<()> {
         self.asked += 1;
         let asked = self.asked;

@@ -1,6 +1,4 @@
 //! A proxy to the API server that can be made to fail: HTTPS in, HTTPS out, with the API server's own certificate.
-//!
-//! Owns: the sockets, and a kubeconfig with its address. Must not: know what a fault does ([`crate::fault`]).
 
 use crate::fault::{AnyError, Body, Fault, is_watch, through};
 use anyhow::Context;
@@ -34,7 +32,6 @@ pub struct Proxy {
     address: SocketAddr,
 }
 
-/// What each connection needs.
 #[derive(Clone)]
 struct Shared {
     upstream: SocketAddr,

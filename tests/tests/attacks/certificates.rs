@@ -32,7 +32,6 @@ pub fn authorities(place: &Place) -> Authorities {
     Authorities::from_pem(&String::from_utf8(text).unwrap()).unwrap()
 }
 
-/// Writes this into the list.
 pub fn write_list(place: &Place, data: &BTreeMap<String, String>) {
     let map = serde_json::json!({
         "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "skein-enrolled", "namespace": SYSTEM}, "data": data,

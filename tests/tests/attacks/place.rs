@@ -1,7 +1,5 @@
 //! The surroundings of the attacks: one real control plane, and for each test a coordinator with the rights of deploy/rbac.yaml, a
 //! bystander that is connected all the time, and nodes.
-//!
-//! Owns: starting them, one test at a time, and reading the coordinator's log. Must not: judge credentials.
 
 use crate::certificates_of_people::ClusterAuthority;
 use crate::session::Bystander;

@@ -12,7 +12,6 @@ use tonic::{Code, Status};
 use trust::proof::SIGNER;
 use trust::{Identity, PersonKey, RequestName};
 
-/// Everybody may make requests.
 fn everybody_may_ask(place: &Place) {
     let of = "--resource=certificatesigningrequests.certificates.k8s.io";
     place.kubectl(["create", "clusterrole", "may-ask", "--verb=create", of]);

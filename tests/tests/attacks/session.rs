@@ -1,6 +1,4 @@
 //! One stream of an agent, as the attacks open it, and the bystander, which must not be affected.
-//!
-//! Owns: Hello, reports, and how a stream ended. Must not: be the real agent: it would not do such things.
 
 use crate::place::until;
 use crate::way::Way;
@@ -35,7 +33,6 @@ pub fn report(made_ms: u64) -> v1::FromAgent {
     }))
 }
 
-/// An open stream.
 pub struct Stream {
     pub to: mpsc::Sender<v1::FromAgent>,
     pub from: tonic::Streaming<v1::ToAgent>,

@@ -1,6 +1,4 @@
 //! Tokens, valid and invalid.
-//!
-//! Owns: getting them from the API server, and forging them with its own signing key. Must not: send them.
 
 use crate::place::SYSTEM;
 use base64::Engine as _;

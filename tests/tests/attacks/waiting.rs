@@ -1,6 +1,4 @@
 //! Waiting for something to become true.
-//!
-//! Owns: how long. Must not: hide what was seen last.
 
 use std::time::Duration;
 

@@ -1,6 +1,4 @@
 //! Connections to a coordinator over TLS.
-//!
-//! Owns: dialling it with credentials or without, from any loopback address. Must not: create credentials.
 
 #![allow(dead_code, reason = "not every test goes every way")]
 

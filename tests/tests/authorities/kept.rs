@@ -1,6 +1,4 @@
 //! What coordinators keep in the cluster of their authority, as the tests write and read it.
-//!
-//! Owns: Secret and ConfigMap `skein-ca`, the list of certificates, and authorities with a past. Must not: start coordinators.
 
 use crate::place::SYSTEM;
 use base64::Engine as _;
@@ -21,7 +19,6 @@ fn read(plane: &ControlPlane, what: &str) -> Option<Value> {
         .ok()
 }
 
-/// As the Secret says it.
 pub fn secret(plane: &ControlPlane) -> Option<Vec<u8>> {
     let secret = read(plane, "secrets/skein-ca")?;
     STANDARD.decode(secret["data"]["authorities.pem"].as_str()?).ok()
@@ -31,7 +28,6 @@ pub fn authorities(plane: &ControlPlane) -> Authorities {
     Authorities::from_pem(&String::from_utf8(secret(plane).unwrap()).unwrap()).unwrap()
 }
 
-/// Has the Secret say this.
 pub fn write_secret(plane: &ControlPlane, text: impl AsRef<[u8]>) {
     let data = BTreeMap::from([("authorities.pem".to_owned(), STANDARD.encode(text))]);
     write(plane, "Secret", "skein-ca", &data);

@@ -1,7 +1,5 @@
 //! The surroundings of these tests: one real control plane, and coordinators with the rights of deploy/rbac.yaml, as many as
 //! a test starts.
-//!
-//! Owns: starting them, one test at a time, and reading their logs. Must not: create authorities.
 
 use crate::kept;
 use kube::config::{KubeConfigOptions, Kubeconfig};
@@ -85,7 +83,6 @@ impl Coordinator {
         self.process.wait_for_line(PATIENCE, logged).unwrap()
     }
 
-    /// Whether its log has this.
     pub fn has_logged(&self, words: &str) -> bool {
         self.process.stderr().contains(words)
     }

@@ -1,6 +1,4 @@
 //! A ground station of ours by TCP, for what those of others do not show: how much comes, and whether anything is missing.
-//!
-//! Owns: its connection. Must not: judge.
 
 use anyhow::{Context, bail};
 use link::framing::Framer;
@@ -14,7 +12,6 @@ use std::time::{Duration, Instant};
 
 const GLOBAL_POSITION_INT: u32 = 33;
 
-/// Between two heartbeats.
 const BEAT: Duration = Duration::from_secs(1);
 
 pub struct Station {

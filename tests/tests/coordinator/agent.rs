@@ -1,7 +1,4 @@
 //! A scripted agent: speaks the uplink protocol and moves a fake vehicle as ordered.
-//!
-//! Owns: the other end of the uplink, and the record of every received order. Must not: use the real agent's code; only
-//! `model`'s rule for accepting orders is shared.
 
 use futures::StreamExt;
 use futures::channel::mpsc;
@@ -24,14 +21,11 @@ pub struct State {
     pub truth: Truth,
     pub ready: bool,
     pub reasons: Vec<String>,
-    /// What these reasons are.
     pub class: v1::ReasonClass,
     /// The height that it does not leave, whatever is ordered.
     pub stuck_at: Option<f64>,
     pub battery: u32,
-    /// Whether it accepts orders.
     pub obeys: bool,
-    /// Between two reports.
     pub tick: Duration,
     /// Ticks from one stage of its flight to the next.
     pub pace: u64,
@@ -42,7 +36,6 @@ pub struct State {
     pub takeovers: u32,
     /// The number of the stand-down that it reports.
     pub stand_down: Option<u32>,
-    /// Every received kill.
     pub kills: Vec<v1::Kill>,
     /// Every received order, in this order.
     pub orders: Vec<Order>,

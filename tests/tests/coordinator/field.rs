@@ -1,6 +1,4 @@
 //! Where these tests take place: one real control plane and one embedded API for all of them, one test at a time.
-//!
-//! Owns: starting coordinators as the ServiceAccount that deploy/rbac.yaml makes, and cleaning up between tests.
 
 use anyhow::Context as _;
 use crds::{Drone, GroundOrder, Mission, Swarm};
@@ -68,7 +66,6 @@ pub struct Field {
     _one: MutexGuard<'static, Places>,
 }
 
-/// A running coordinator.
 pub struct Coordinator {
     pub process: Process,
     pub address: String,
@@ -324,7 +321,6 @@ fn named(name: &str) -> kube::core::ObjectMeta {
     }
 }
 
-/// A Drone in one line.
 pub fn described(drone: &Drone) -> String {
     let status = drone.status.clone().unwrap_or_default();
     let ready = status.conditions.iter().find(|c| c.type_ == "Ready");

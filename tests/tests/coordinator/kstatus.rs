@@ -12,7 +12,6 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use testkit::GoTool;
 
-/// kstatus itself.
 const KSTATUS: GoTool = GoTool {
     name: "kstatus",
     package: ".",

@@ -1,6 +1,4 @@
 //! The Drone that each line of a coordinator's log is about.
-//!
-//! Owns: that each line about a Drone is in its span and in no other's, through the lives of two Drones.
 
 use crate::field::Field;
 use crate::{crew, flying};

@@ -11,7 +11,6 @@ use std::time::Duration;
 use testkit::GoTool;
 use testkit::control_plane::workspace_root;
 
-/// Prometheus's own parser and engine.
 const PROMQL: GoTool = GoTool {
     name: "promql",
     package: ".",

@@ -1,6 +1,4 @@
 //! Missions: from the object to plans on agents, and what came of them.
-//!
-//! Owns: what a Mission's status says of its vehicles' flights, and what these cost. Must not: need a simulator.
 
 use crate::agent::Vehicle;
 use crate::field::{Coordinator, Field, PATIENCE};

@@ -1,6 +1,4 @@
 //! Who operates vehicles: from objects to agents, and what came of it.
-//!
-//! Owns: which agent is sent which Operator, two that select one vehicle, change and deletion; what Operators and Vehicles say.
 
 use crate::agent::Vehicle;
 use crate::crew;

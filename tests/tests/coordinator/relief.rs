@@ -1,6 +1,4 @@
 //! Vehicles that are replaced by others: on cordoned and drained nodes, with tired batteries, lost ones.
-//!
-//! Owns: which vehicles fly during replacements, sampled all the time: never fewer than promised, never more than allowed.
 
 use crate::agent::Vehicle;
 use crate::field::{Field, PATIENCE, condition, phase};

@@ -1,7 +1,4 @@
 //! Rules on board: from objects to agents, and what came of it.
-//!
-//! Owns: selection, precedence, change and deletion of Geofences and ParameterProfiles; what the statuses, the orders and the Events say; what
-//! a Geofence that comes during a flight means for that.
 
 use crate::agent::Vehicle;
 use crate::field::{Field, PATIENCE};

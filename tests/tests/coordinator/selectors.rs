@@ -1,6 +1,4 @@
 //! Orders to what a label selector selects.
-//!
-//! Owns: which vehicles land and which fly on, what the objects contain afterwards, and the answer to the caller.
 
 use crate::agent::Vehicle;
 use crate::field::{Coordinator, Field, PATIENCE, phase};

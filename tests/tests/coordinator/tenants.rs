@@ -1,6 +1,4 @@
 //! Requests of one namespace delay nobody in another.
-//!
-//! Owns: how soon a namespace is served while another has its worst planned. Must not: need a simulator.
 
 use crate::agent::Vehicle;
 use crate::field::Field;

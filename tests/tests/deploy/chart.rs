@@ -1,6 +1,4 @@
 //! The chart: that the plain manifests are what it renders, that everything it can render is accepted, and what it refuses.
-//!
-//! Owns: equivalence, settings and their messages. Must not: install it (`install.rs`).
 
 use serde_json::{Value, json};
 use testkit::control_plane::workspace_root;

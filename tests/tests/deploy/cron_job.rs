@@ -1,6 +1,4 @@
 //! The CronJob of docs/concepts/mission.md, on a real API server.
-//!
-//! Owns: that its manifests are accepted, and that what its Job runs makes Missions by the rights that they give. Must not: run the Job.
 
 use super::{PLANE, folder, object, objects};
 use std::time::Duration;

@@ -1,6 +1,4 @@
 //! The life of a release: installed, upgraded and removed by Helm on a control plane of its own.
-//!
-//! Owns: what Helm does with the CRDs and with the vehicles that fly by them. Must not: wait for Pods, which do not run here.
 
 use std::time::Duration;
 

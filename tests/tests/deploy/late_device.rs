@@ -1,7 +1,4 @@
 //! An agent whose device plugin is late, as after a reboot of its node.
-//!
-//! Owns: that its Pod comes back by itself, with the DaemonSet's controller and the scheduler. Must not: run a kubelet; the test says what one
-//! would.
 
 use std::time::Duration;
 

@@ -1,7 +1,4 @@
 //! Network policies: which connections are allowed.
-//!
-//! Owns: that the policies select our Pods and open the ports that are used. Must not: send anything: there is no network of
-//! Pods here.
 
 use serde_json::{Value, json};
 

@@ -1,6 +1,4 @@
 //! CRDs of an older release than the one whose objects are there.
-//!
-//! Owns: what becomes of fields that the older one does not know. Must not: test Helm; see `install.rs`.
 
 use std::time::Duration;
 

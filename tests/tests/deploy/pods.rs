@@ -1,7 +1,4 @@
 //! The permissions and settings of the Pods.
-//!
-//! Owns: PodSecurity at the level that each workload declares, what ends an agent, its volumes, whose images run.
-//! Must not: test rights in the API (`rights.rs`).
 
 use serde_json::{Value, json};
 

@@ -1,6 +1,4 @@
 //! That the programs accept what the manifests pass to them.
-//!
-//! Owns: flags and environment variables, for all settings. Must not: run the programs beyond their help.
 
 use serde_json::Value;
 use testkit::launch::workspace_binary;

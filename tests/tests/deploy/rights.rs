@@ -1,7 +1,4 @@
 //! Rights in the Kubernetes API: those of our programs, and those for people.
-//!
-//! Owns: that each role has what its holders need and no more. Must not: check whether the coordinator uses its rights:
-//! its own tests do, by the audit log.
 
 use super::{PLANE, SYSTEM, kubectl, kubectl_line, object, objects, rendered};
 use std::time::Duration;

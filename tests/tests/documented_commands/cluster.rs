@@ -1,6 +1,4 @@
 //! A cluster: a real control plane with Helm, a real coordinator in the place of its Pods, and a fake kubelet of their node.
-//!
-//! Owns: which pages are run on it, and the state before. Must not: run Pods: there is no kubelet that could.
 
 use std::time::Duration;
 

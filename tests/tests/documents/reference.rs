@@ -1,6 +1,4 @@
 //! The generated pages of `docs/reference`: the fields of the CRDs, and each program's own help.
-//!
-//! Owns: the expected content of each page. Must not: write one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;

@@ -1,7 +1,5 @@
 //! The stage of the end-to-end tests: an API server, real or embedded, and coordinator, agents and simulated vehicles as
 //! processes of their own, over pseudo-terminals.
-//!
-//! Owns: starting, killing and restarting them. Must not: judge; the tests do, by the wire and by kubectl.
 
 use crate::wire::Wire;
 use anyhow::{Context, ensure};
@@ -301,7 +299,6 @@ impl Stage {
         Ok(())
     }
 
-    /// The agent of a node.
     pub fn agent(&self, node: &str) -> anyhow::Result<&Process> {
         self.agents.get(node).with_context(|| format!("{node} has no agent"))
     }
@@ -321,7 +318,6 @@ impl Stage {
         Ok(())
     }
 
-    /// The coordinator.
     #[allow(dead_code, reason = "the tests of API faults read its log")]
     pub fn coordinator(&self) -> anyhow::Result<&Process> {
         self.coordinator.as_ref().context("there is no coordinator")
@@ -386,7 +382,6 @@ impl Stage {
         self.cluster.kubectl().run(args)
     }
 
-    /// All Drones of a namespace.
     pub fn drones(&self, namespace: &str) -> anyhow::Result<Vec<Value>> {
         let list = self.read(&format!("namespaces/{namespace}/drones"))?;
         Ok(list["items"].as_array().cloned().unwrap_or_default())
@@ -416,7 +411,6 @@ impl Stage {
     }
 }
 
-/// A Swarm to apply.
 pub fn swarm(namespace: &str, name: &str, replicas: u32, selector: &[(&str, &str)]) -> String {
     let selector: BTreeMap<_, _> = selector.iter().copied().collect();
     serde_json::json!({
@@ -427,7 +421,6 @@ pub fn swarm(namespace: &str, name: &str, replicas: u32, selector: &[(&str, &str
     .to_string()
 }
 
-/// The condition of one kind.
 pub fn condition<'a>(object: &'a Value, kind: &str) -> &'a Value {
     let all = object["status"]["conditions"].as_array();
     all.into_iter()

@@ -1,7 +1,4 @@
 //! What a vehicle did and which messages it got, from the simulator's side of the wire.
-//!
-//! Owns: reading the simulator's wire log (a `.tlog`: 8 bytes of big-endian Unix microseconds before each frame).
-//! Must not: use anything that Skein reports; this is the reference for Skein.
 
 use mavlink::MavlinkReader;
 use mavlink::dialects::ardupilotmega::{MavCmd, MavLandedState, MavMessage, MavModeFlag, MavResult};
@@ -12,7 +9,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// The autopilot's component id; the agent's is another.
 const AUTOPILOT: u8 = 1;
 
-/// The wire of one vehicle.
 pub struct Wire(pub PathBuf);
 
 /// A command that moves something, as the vehicle received it.
@@ -20,7 +16,6 @@ pub struct Wire(pub PathBuf);
 pub struct Command {
     /// When it crossed the wire, in Unix microseconds.
     pub at: u64,
-    /// The command.
     pub command: MavCmd,
     /// Its first parameters.
     pub param1: f32,
@@ -141,7 +136,6 @@ impl Wire {
         self.messages().into_iter().filter_map(height).collect()
     }
 
-    /// All places that it reported.
     #[allow(dead_code, reason = "only the map is asked where vehicles are")]
     pub fn places(&self) -> Vec<Place> {
         let place = |(_, autopilot, message)| match message {

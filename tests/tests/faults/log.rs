@@ -1,6 +1,4 @@
 //! The simulator's wire log as evidence: what the agent sent to the vehicle, and whether it was safe.
-//!
-//! Owns: reading the log (8 bytes of Unix microseconds before each frame) and the rules. Must not: use any report.
 
 use mavlink::dialects::ardupilotmega::{MavCmd, MavLandedState, MavMessage, MavModeFlag};
 use mavlink::{MavHeader, MavlinkReader};
@@ -14,7 +12,6 @@ const FORBIDDEN: [MavCmd; 2] = [
     MavCmd::MAV_CMD_DO_FLIGHTTERMINATION,
     MavCmd::MAV_CMD_PREFLIGHT_REBOOT_SHUTDOWN,
 ];
-/// Requests that move nothing.
 #[allow(deprecated, reason = "older firmware knows no other way, and newer still knows it")]
 const ASKING: [MavCmd; 4] = [
     MavCmd::MAV_CMD_GET_MESSAGE_INTERVAL,
@@ -23,7 +20,6 @@ const ASKING: [MavCmd; 4] = [
     MavCmd::MAV_CMD_RUN_PREARM_CHECKS,
 ];
 
-/// A command that moves something.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Command {
     pub at_us: u64,

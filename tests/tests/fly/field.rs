@@ -1,6 +1,4 @@
 //! A field: real autopilots, each on a wire of ours; an API, a coordinator and agents as processes.
-//!
-//! Owns: starting, killing and restarting them, and waiting. Must not: judge; the scenarios do.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -23,7 +21,6 @@ use crate::pilot::Pilot;
 use crate::record::Record;
 use crate::relay::{Fault, Relay, Way};
 
-/// The Swarm of all scenarios.
 pub const SWARM: &str = "alpha";
 
 const SYSTEM: &str = "skein-system";
@@ -49,7 +46,6 @@ pub struct Setup {
     pub px4: Vec<(&'static str, f64)>,
     /// What the line carries, baud, in the vehicle's time. PX4 fills half of it with what was not requested.
     pub baud: Option<u32>,
-    /// More arguments for every agent.
     pub agent: Vec<String>,
 }
 
@@ -226,7 +222,6 @@ impl Field {
             .context("no number")
     }
 
-    /// Ends the coordinator without warning.
     pub fn kill_coordinator(&mut self) {
         if let Some(process) = self.coordinator.take() {
             process.kill();
@@ -275,7 +270,6 @@ impl Field {
         }
     }
 
-    /// The agent of a vehicle.
     pub fn agent(&self, node: &str) -> anyhow::Result<&Process> {
         self.agents.get(node).with_context(|| format!("{node} has no agent"))
     }
@@ -316,7 +310,6 @@ impl Field {
         }
     }
 
-    /// The history of the objects.
     pub fn objects(&self) -> &Objects {
         &self.objects
     }

@@ -1,6 +1,4 @@
 //! What a scenario measured, for its row of the table.
-//!
-//! Owns: how figures are stored, printed, and compared with the promised values. Must not: measure.
 
 use anyhow::ensure;
 
@@ -9,7 +7,6 @@ use anyhow::ensure;
 pub struct Figures(Vec<String>);
 
 impl Figures {
-    /// A figure in words.
     pub fn note(&mut self, text: impl Into<String>) {
         self.0.push(text.into());
     }

@@ -37,7 +37,6 @@ use testkit::autopilots::{Firmware, Stack};
 /// A speed that two cores can run beside other work.
 const SHORT_SPEEDUP: u32 = 5;
 
-/// The arguments.
 #[derive(Debug, Default)]
 struct Asked {
     /// Names, or the beginnings of names.
@@ -204,7 +203,6 @@ fn append(path: &Path, line: &str) -> std::io::Result<()> {
     file.write_all(format!("{line}\n").as_bytes())
 }
 
-/// The results so far.
 #[derive(Default)]
 struct Ended {
     rows: Vec<String>,

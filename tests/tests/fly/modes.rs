@@ -1,6 +1,4 @@
 //! Flight modes, as the numbers in heartbeats and as commands.
-//!
-//! Owns: the few that the scenarios use. Must not: be taken from the agent's own table.
 
 use testkit::autopilots::Stack;
 

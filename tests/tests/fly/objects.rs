@@ -1,6 +1,4 @@
 //! The state of the objects, each change with its time: what a person with `kubectl get drones --watch` would read.
-//!
-//! Owns: the history of all Drones. Must not: be used to judge what a vehicle did; the wire shows that.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -97,7 +95,6 @@ fn take(text: &str, into: &History) -> usize {
     taken
 }
 
-/// The condition of one kind.
 pub fn condition<'a>(object: &'a Value, kind: &str) -> &'a Value {
     let all = object["status"]["conditions"].as_array();
     all.into_iter()
@@ -106,7 +103,6 @@ pub fn condition<'a>(object: &'a Value, kind: &str) -> &'a Value {
         .unwrap_or(&Value::Null)
 }
 
-/// Whether a condition is True.
 pub fn is(object: &Value, kind: &str) -> bool {
     condition(object, kind)["status"] == "True"
 }

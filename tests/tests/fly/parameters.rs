@@ -1,6 +1,4 @@
 //! All parameters of a vehicle, as a ground station downloads them by TCP.
-//!
-//! Owns: asking again for what is missing. Must not: judge.
 
 use anyhow::{Context, ensure};
 use link::framing::Framer;
@@ -18,9 +16,7 @@ const QUIET: Duration = Duration::from_secs(2);
 /// So many at once.
 const AGAIN: usize = 32;
 
-/// What came of it.
 pub struct Download {
-    /// Value by name.
     pub values: BTreeMap<String, f32>,
     /// From the first question to the last answer.
     pub took: Duration,

@@ -185,7 +185,6 @@ impl Pilot {
         self.command(MavCmd::MAV_CMD_DO_SET_MODE, params)
     }
 
-    /// Asks until the autopilot answers.
     fn ask<T>(&self, message: &MavMessage, wanted: impl Fn(&MavMessage) -> Option<T>) -> anyhow::Result<T> {
         self.line.answers().clear();
         for _ in 0..8 {

@@ -1,7 +1,4 @@
 //! What went over one wire, each frame with its time: what the vehicle said, and what it was sent.
-//!
-//! Owns: the verdicts' only source for what a vehicle did. Frames of the autopilot count when it has sent them, also when
-//! they were lost on the way; frames of the agent count when they got through. Must not: believe anything that Skein reports.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -16,13 +13,11 @@ use mavlink::dialects::ardupilotmega::{
 use crate::relay::Way;
 use crate::wire::{Command, Said, now};
 
-/// The autopilot's component id.
 const AUTOPILOT: u8 = 1;
 
 /// The version of an autopilot, and the beginning of its commit.
 pub type Build = (String, String);
 
-/// One message that counts.
 pub struct Heard {
     /// Unix microseconds.
     pub at: u64,
@@ -219,7 +214,6 @@ impl Record {
         })
     }
 
-    /// Its texts since then.
     pub fn texts_since(&self, since: u64) -> Vec<String> {
         let text = |(_, message): (u64, &MavMessage)| match message {
             MavMessage::STATUSTEXT(text) => text.text.to_str().ok().map(|text| text.trim().to_owned()),

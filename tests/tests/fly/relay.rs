@@ -1,7 +1,4 @@
 //! The wire between an agent and its autopilot, under our control: two pseudo-terminals and the frames between them.
-//!
-//! Owns: passing complete frames on, losing, delaying and slowing them in either direction, and the record of all of them.
-//! Must not: change a frame, create one, or know what it means (see [`crate::record`]).
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -30,17 +27,14 @@ const BUFFER: usize = 4096;
 /// The relay checks at least this often whether it has to end.
 const TICK: Duration = Duration::from_millis(10);
 
-/// A direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     ToAgent,
     ToAutopilot,
 }
 
-/// The faults in one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Fault {
-    /// Nothing gets through.
     pub cut: bool,
     /// The share of frames that is lost.
     pub loss: f64,
@@ -124,7 +118,6 @@ impl Relay {
         *lock(&self.faults) = [fault; 2];
     }
 
-    /// Everything that was passed.
     pub fn record(&self) -> MutexGuard<'_, Record> {
         lock(&self.record)
     }
@@ -210,7 +203,6 @@ impl Line {
         true
     }
 
-    /// Writes frames that are due.
     fn write(&mut self, now: Instant) {
         while let Some((due, frame)) = self.outgoing.front_mut() {
             if *due > now {
@@ -261,7 +253,6 @@ fn frame_length(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// The thread.
 struct Run {
     lines: [Line; 2],
     faults: Arc<Mutex<[Fault; 2]>>,

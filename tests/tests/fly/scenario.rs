@@ -1,6 +1,4 @@
 //! One scenario: what it shows, what it needs, and its run.
-//!
-//! Owns: setting the field up and tearing it down around the run. Must not: know what runs.
 
 use testkit::autopilots::{Firmware, Stack};
 
@@ -12,13 +10,11 @@ use crate::record::Build;
 pub struct Scenario {
     /// Its name on the command line.
     pub name: &'static str,
-    /// In one sentence.
     pub shows: &'static str,
     /// What is special in the field.
     pub setup: fn(Stack) -> Setup,
     /// The run; an error says what failed.
     pub run: fn(&mut Field, &mut Figures) -> anyhow::Result<()>,
-    /// For these autopilots.
     pub stacks: &'static [Stack],
     /// Whether it is in the short set.
     pub short: bool,

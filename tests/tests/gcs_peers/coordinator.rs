@@ -1,6 +1,4 @@
 //! A coordinator in a page: it orders one vehicle to fly, and keeps what the agent reports.
-//!
-//! Owns: the agent's stream. Must not: need a cluster.
 
 use futures::channel::mpsc;
 use futures::stream::StreamExt;
@@ -73,7 +71,6 @@ fn flying() -> v1::ToAgent {
 }
 
 impl Coordinator {
-    /// Serves at a loopback port.
     pub fn serve(port: u16) -> anyhow::Result<Self> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)

@@ -1,6 +1,4 @@
 //! Argo CD: what its comparison and its sync do, by its own packages.
-//!
-//! Owns: the statements of the document on `ignoreDifferences`, `prune`, `Replace` and `Force`. Must not: run its servers.
 
 use serde_json::{Value, json};
 

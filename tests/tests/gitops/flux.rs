@@ -1,6 +1,4 @@
 //! Flux: what its apply, its wait and its deletions do, by the packages of kustomize-controller.
-//!
-//! Owns: the statements of the document on Flux. Must not: run the controllers around them, which fetch files and hold a schedule.
 
 use serde_json::{Value, json};
 

@@ -1,6 +1,4 @@
 //! kstatus and Argo CD's health: what both say of one object.
-//!
-//! Owns: that the Lua of the document says the same as kstatus, for each kind and each state. Must not: apply anything with these tools.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,4 @@
 //! Helm 4: what was changed by hand, and the upgrade after it.
-//!
-//! Owns: which edits stop an upgrade, and how each goes on. Must not: test the chart; see `deploy.rs`.
 
 use std::time::Duration;
 

@@ -1,6 +1,4 @@
 //! kubectl and autoscalers.
-//!
-//! Owns: who owns `spec.replicas`. Must not: know other tools.
 
 use std::process::Output;
 use std::time::Duration;

@@ -1,6 +1,4 @@
 //! The programs of `tests/kstatus`, `tests/argocd` and `tests/flux`, and the blocks of the document that says what they do.
-//!
-//! Owns: building and running them. Must not: judge what they say.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -63,7 +61,6 @@ pub fn documented(beginning: &str) -> String {
     block.to_owned()
 }
 
-/// The path as an argument.
 pub fn text(path: &Path) -> String {
     path.display().to_string()
 }

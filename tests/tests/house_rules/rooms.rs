@@ -2,8 +2,6 @@
 //!
 //! A room is a folder with the file of the same name, or a file of its own. What is in the module above (`lib.rs`, `main.rs`, the file of the
 //! folder) puts rooms together and is none of them; what it imports or re-exports belongs to the room where it is defined. Tests are left out.
-//!
-//! Owns: reading which room uses which. Must not: say what belongs in a room.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::Path;
@@ -105,7 +103,6 @@ struct Modules(BTreeMap<ModulePath, Module>);
 #[derive(Default)]
 struct Module {
     file: String,
-    /// All paths that it names.
     named: Vec<Vec<String>>,
     /// The paths that it imports, by the names that it has for them.
     imports: BTreeMap<String, Vec<String>>,

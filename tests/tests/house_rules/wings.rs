@@ -1,6 +1,4 @@
 //! The wings of `fleet`: what is decided on the vehicle, and what is decided for the fleet. No program uses both.
-//!
-//! Owns: which crate uses which wing, tests of that crate too. Must not: say what belongs in a wing.
 
 use super::rooms::{paths, without_comments_and_literals};
 use super::{collect, crate_folder, read};

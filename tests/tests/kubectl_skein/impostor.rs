@@ -1,6 +1,4 @@
 //! One that answers in the coordinator's place, with an authority of its own, and notes all that it is shown.
-//!
-//! Owns: that end, and what it has learned. Must not: refuse anything in the handshake: it wants to be shown all there is.
 
 use http::{HeaderMap, Request, Response};
 use http_body_util::Empty;

@@ -1,7 +1,5 @@
 //! The surroundings of these tests: a real control plane, a real coordinator that counts as a Pod, and a fake kubelet
 //! of its node.
-//!
-//! Owns: starting them, and people with rights. Must not: judge.
 
 use crate::certificates::ClusterAuthority;
 use crate::kubelet::Kubelet;
@@ -87,7 +85,6 @@ impl Place {
         })
     }
 
-    /// Where the coordinator listens.
     pub fn address(&self) -> String {
         format!("127.0.0.1:{}", self.port)
     }

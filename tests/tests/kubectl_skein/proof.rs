@@ -51,7 +51,6 @@ impl Place {
         })
     }
 
-    /// The authority that is published.
     fn published(&self) -> anyhow::Result<String> {
         let map = self
             .plane

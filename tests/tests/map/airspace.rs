@@ -1,6 +1,4 @@
 //! The airspace that the page shows as a vehicle's own.
-//!
-//! Owns: whether it is drawn, and whether a vehicle kept to it. Must not: believe anybody but the vehicle about where it was.
 
 use crate::apart;
 use crate::browser::Page;

@@ -1,6 +1,4 @@
 //! A base map: a PMTiles file (version 3) with one vector tile, which is water.
-//!
-//! Owns: its bytes. Must not: be more than the page needs in order to draw something.
 
 /// Header of PMTiles, bytes.
 const HEADER: u64 = 127;

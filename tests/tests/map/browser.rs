@@ -1,6 +1,4 @@
 //! A page in Chromium, driven by `tests/map/page.mjs`.
-//!
-//! Owns: starting it, its steps, a deadline for each. Must not: judge.
 
 use anyhow::{Context, bail, ensure};
 use serde_json::{Value, json};
@@ -18,13 +16,10 @@ const STEP: Duration = Duration::from_secs(150);
 /// The deadline of a state of the fleet, such as a Mission that is complete.
 const PATIENCE: Duration = Duration::from_secs(240);
 
-/// The deadline of its end.
 const END: Duration = Duration::from_secs(15);
 
-/// Where its pictures are.
 pub const PICTURES: &str = "target/map-pictures";
 
-/// One page.
 pub struct Page {
     driver: Child,
     /// `None` at the end.

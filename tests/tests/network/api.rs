@@ -1,7 +1,4 @@
 //! The Kubernetes API of the simulation: the embedded one, called as a function, so that an answer takes no real time.
-//!
-//! Owns: the path from each caller to it, with the delays and failures of a network and of a busy API server; which coordinator
-//! holds the Lease; the Lease's times, since the real clock does not advance here. Must not: replace the API's answers.
 
 use bytes::Bytes;
 use embedded_api::request::{Answer, ApiRequest, Body};
@@ -30,7 +27,6 @@ const LEASE: &str = "/leases/skein-coordinator";
 const LEASES: &str = "/namespaces/skein-system/leases";
 const LEASE_PATH: &str = "/apis/coordination.k8s.io/v1/namespaces/skein-system/leases/skein-coordinator";
 
-/// Longer than any run.
 const YEARS: Duration = Duration::from_secs(1 << 30);
 
 /// How often a delayed frame checks whether it may continue.
@@ -40,7 +36,6 @@ const LATE: Duration = Duration::from_millis(100);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     Open,
-    /// Nothing answers.
     Silent,
     /// Refused at once.
     Refused,
@@ -69,7 +64,6 @@ pub struct Cluster {
     astray: Mutex<Vec<String>>,
 }
 
-/// A request that writes.
 pub struct Write {
     pub path: String,
     pub body: String,
@@ -120,7 +114,6 @@ impl Cluster {
         *self.writes.lock().unwrap() = Some(Vec::new());
     }
 
-    /// Those since then.
     pub fn writes(&self) -> Vec<Write> {
         self.writes.lock().unwrap().take().unwrap_or_default()
     }
@@ -290,7 +283,6 @@ type Bodied = UnsyncBoxBody<Bytes, io::Error>;
 type Answered = Result<Response<Bodied>, io::Error>;
 
 impl Line {
-    /// One trip through the network.
     async fn travel(&self) -> io::Result<Way> {
         let ms = self.cluster.dice(|rng| {
             if rng.random_bool(0.03) {

@@ -1,8 +1,5 @@
 //! A coordinator of the simulation: the real one, from leadership to uplink service, behind a listener of the simulated
 //! network. When it ends, because it was deposed, it is started again, as in a cluster.
-//!
-//! Owns: the listener and the gRPC server, which `coordinator::server` otherwise owns together with TLS and admission.
-//! Must not: decide anything.
 
 use crate::api::Cluster;
 use coordinator::fleet_service::FleetService;

@@ -1,7 +1,4 @@
 //! The messages that one agent received, recorded before it gets them, with their times.
-//!
-//! Owns: the notes. Written from the safety invariants, independently: it shares no rule with `fleet`, and uses nothing
-//! that the agent reports of itself. Must not: judge; the oracle does.
 
 use agent::uplink::FromUplink;
 use model::assignment::{Assignment, Desired, GroundedWhy, Order};
@@ -38,7 +35,6 @@ pub struct Ledger {
     pub repeated: u32,
     /// Ground orders that were received and kept.
     pub ordered_down: u32,
-    /// All rules that were received.
     pub rules: BTreeMap<RulesDigest, Rules>,
     /// Which were received last, and when first.
     pub last_rules: Vec<(Duration, RulesDigest)>,

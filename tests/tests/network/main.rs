@@ -62,12 +62,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use world::{Size, Theme};
 
 const SEEDS: u64 = 20;
-/// Runs through formations are longer.
 const FORMATION_SEEDS: u64 = 2;
 /// Runs with rules, each with so many uploads.
 const RULES_SEEDS: u64 = 4;
 const UPLOADS: u32 = 50;
-/// Vehicles of a rollout.
 const FLEET: usize = 40;
 /// Worlds of Missions, pilots and edits.
 const GATE_SEEDS: u64 = 2;

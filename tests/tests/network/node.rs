@@ -89,7 +89,6 @@ impl Node {
         })
     }
 
-    /// One life of the agent.
     pub async fn live(self) -> turmoil::Result {
         let name = NodeName::parse(&self.name())?;
         let (store, state) = Store::open(&self.dir, &name)?;

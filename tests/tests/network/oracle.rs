@@ -45,7 +45,6 @@ const OLD_WISH: Duration = Duration::from_secs(30);
 /// delay of an order is added.
 const OLD_KNOWLEDGE: Duration = Duration::from_secs(22);
 
-/// What happened in a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     pub arms: u32,
@@ -56,7 +55,6 @@ pub struct Tally {
     pub cuts: u32,
     /// Spans in which watches were late.
     pub late: u32,
-    /// Ordered flights.
     pub lifts: u32,
     pub terms: u64,
     pub streams: u32,
@@ -100,7 +98,6 @@ pub struct Tally {
 pub struct Oracle {
     pub tally: Tally,
     pub traffic: Traffic,
-    /// In runs that have rules.
     pub rules: Option<RulesOracle>,
     seen: Vec<usize>,
     revision: u64,
@@ -407,7 +404,6 @@ impl Oracle {
         Ok(())
     }
 
-    /// The summary at the end.
     pub fn account(mut self, nodes: &[Node]) -> Tally {
         for node in nodes {
             let ledger = node.ledger.lock().unwrap();

@@ -1,7 +1,5 @@
 //! The ground station of the simulation: a person who grounds everything, releases it again, and has Skein go on after a
 //! takeover, by the fleet service.
-//!
-//! Owns: the calls. Must not: retry; the person does.
 
 use crate::api::Cluster;
 use crate::coordinator::PORT;
@@ -19,7 +17,6 @@ use turmoil::net::TcpStream;
 
 const ANSWER: Duration = Duration::from_secs(5);
 
-/// The person's commands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PersonOrder {
     Ground,

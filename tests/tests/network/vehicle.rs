@@ -1,6 +1,4 @@
 //! The vehicle of a node: a scripted autopilot, which stays above its home, or one of the simulator, which flies.
-//!
-//! Owns: what the simulation does to both and observes of both, and the line to one of the simulator. Must not: judge.
 
 use crate::autopilot;
 use crate::wire::RulesWire;
@@ -21,7 +19,6 @@ use tokio::time::interval;
 const STEP: Duration = Duration::from_millis(20);
 /// So long before the run it was switched on: it is ready.
 const BOOT: Duration = Duration::from_secs(60);
-/// Where the runs take place.
 const CENTER: Wgs84 = Wgs84 {
     lat_deg: 47.397_742,
     lon_deg: 8.545_594,
@@ -177,7 +174,6 @@ impl Vehicle {
         }
     }
 
-    /// A pilot changes its mode.
     pub fn change_mode(&self, mode: ModeNumber) {
         if let Self::Simulated(one) = self {
             one.lock().unwrap().wired.inject(What::Sudden(Sudden::Mode(mode)));

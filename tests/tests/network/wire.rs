@@ -1,17 +1,13 @@
 //! What an autopilot is sent about its rules: messages of fence transfers and about parameters.
-//!
-//! Owns: counting them where they arrive. Must not: judge.
 
 use link::dialect::{MavMessage, MavMissionType};
 use std::time::Duration;
 
-/// What arrived so far.
 #[derive(Clone, Debug, Default)]
 pub struct RulesWire {
     /// All messages: those that change something, and those that read.
     pub changes: u32,
     pub reads: u32,
-    /// Transfers that change the fence.
     pub uploads: u32,
     /// Parameters that were set, and when.
     pub sets: Vec<(Duration, String)>,

@@ -53,9 +53,7 @@ const TICK: Duration = Duration::from_millis(10);
 const LARGE_TICK: Duration = Duration::from_millis(20);
 /// A person looks after what is on the ground this often.
 const LOOKED_AFTER: Duration = Duration::from_secs(5);
-/// Faults are drawn this often.
 const DRAW: Duration = Duration::from_millis(100);
-/// How long there are faults.
 const DISORDER: Duration = Duration::from_secs(60);
 /// The deadline after that until the desired number flies.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -69,10 +67,8 @@ const OBJECTS_JUDGED: Duration = Duration::from_millis(500);
 const HOLDING: f64 = 9.0;
 const SWARM: &str = "/apis/skein.dev/v1alpha1/namespaces/default/swarms/alpha";
 
-/// What a run is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Theme {
-    /// All possible faults.
     Disorder,
     /// A Swarm that goes through formations.
     Formations(Size),
@@ -610,7 +606,6 @@ impl Run<'_> {
         }
     }
 
-    /// The faults end.
     fn quiet(&mut self) {
         self.end_what_is_over(Duration::MAX);
         (0..COORDINATORS).for_each(|coordinator| self.cluster.hold_back(coordinator, Duration::ZERO));

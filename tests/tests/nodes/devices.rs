@@ -1,7 +1,5 @@
 //! Which devices of its host a Pod may open: what containerd and the kernel allow, as measured on a real node.
 //!
-//! Owns: these facts, on which deploy/agent.yaml and its components depend. Must not: know of vehicles.
-//!
 //! The Pods have the agent's security context and see the host's /dev. A device that they may open but that is not
 //! plugged in answers "No such device"; one that they may not open answers "Operation not permitted".
 
@@ -17,7 +15,6 @@ const IMAGE: &str = "skein.dev/probe:1";
 /// Numbers that no plugged-in device has.
 const MINOR: u16 = 200;
 
-/// The kernel's message.
 const REFUSED: &str = "Operation not permitted";
 const ABSENT: &str = "No such device or address";
 

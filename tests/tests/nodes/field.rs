@@ -1,6 +1,4 @@
 //! Skein on real nodes, for the tests.
-//!
-//! Owns: requests and waiting. Must not: start anything itself; the library does.
 
 use anyhow::ensure;
 use serde_json::Value;

@@ -1,7 +1,5 @@
 //! What people do to an installation while it flies: they inspect it with `kubectl skein`, upgrade the release, drain a node by its
 //! taint, and cordon one.
-//!
-//! Owns: these steps. Must not: judge only by Skein's reports; which vehicle flies is read from the wire.
 
 use std::process::Command;
 

@@ -1,7 +1,4 @@
 //! A changed DaemonSet on real nodes: one vehicle flies, one is on the ground.
-//!
-//! Owns: that the agent on the ground is replaced, and the flying one's not before it has landed. Must not: judge by anything
-//! but the Pods and the vehicles' own messages.
 
 use crate::field::Field;
 use crate::{PATIENCE, wire};

@@ -1,6 +1,4 @@
 //! Client certificates of people: signed by the authority of a cluster's user certificates.
-//!
-//! Owns: that authority, and certificates of every kind that it may sign, valid and invalid. Must not: present them to a server.
 
 #![allow(dead_code, reason = "not every test needs every kind")]
 
@@ -13,7 +11,6 @@ use trust::{Authority, Identity, Validity};
 
 const DAY: Duration = Duration::from_secs(86_400);
 
-/// The content of a certificate.
 pub struct Person {
     subject: DistinguishedName,
     life: Validity,
@@ -40,13 +37,11 @@ pub fn person(name: &str, groups: &[&str]) -> Person {
 }
 
 impl Person {
-    /// With another validity.
     pub fn life(mut self, life: Validity) -> Self {
         self.life = life;
         self
     }
 
-    /// Made for servers.
     pub fn for_servers(mut self) -> Self {
         self.purpose = ExtendedKeyUsagePurpose::ServerAuth;
         self

@@ -1,6 +1,4 @@
 //! A coordinator that shows a fleet as the test orders.
-//!
-//! Owns: its fleet service, and the fleet. Must not: be taken for one that flies: orders are recorded only.
 
 use proto::v1;
 use proto::v1::fleet_server::{Fleet, FleetServer};
@@ -16,7 +14,6 @@ use tonic::{Request, Response, Status};
 /// From one message to the next.
 const EVERY: Duration = Duration::from_millis(200);
 
-/// What it does.
 #[derive(Default)]
 pub struct Script {
     fleet: Mutex<Vec<v1::Vehicle>>,
@@ -24,7 +21,6 @@ pub struct Script {
     pub sent: AtomicU64,
     /// It says nothing more, though it is connected.
     pub silent: AtomicBool,
-    /// Orders that came.
     pub orders: Mutex<Vec<(&'static str, Target)>>,
 }
 
@@ -41,7 +37,6 @@ impl Coordinator {
         Self::at(SocketAddr::from(([127, 0, 0, 1], 0)), fleet)
     }
 
-    /// Starts one there.
     pub fn at(address: SocketAddr, fleet: Vec<v1::Vehicle>) -> anyhow::Result<Self> {
         let runtime = tokio::runtime::Runtime::new()?;
         let listener = runtime.block_on(tokio::net::TcpListener::bind(address))?;

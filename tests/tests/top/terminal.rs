@@ -1,6 +1,4 @@
 //! A terminal with a person at it, on which `skein top` runs.
-//!
-//! Owns: the pseudo-terminal, what is on its screen as a terminal would show it, its size, and its mode. Must not: judge.
 
 use anyhow::{Context, ensure};
 use avt::{ScreenKind, Terminal};
@@ -17,7 +15,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use testkit::wait_for;
 
-/// A busy machine draws late.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A terminal. Dropping it kills what runs on it.
@@ -110,7 +107,6 @@ impl Screen {
         })
     }
 
-    /// Presses keys.
     pub fn press(&self, keys: &str) -> anyhow::Result<()> {
         Ok((&self.master).write_all(keys.as_bytes())?)
     }
@@ -145,7 +141,6 @@ impl Screen {
             && now.output_flags == self.before.output_flags)
     }
 
-    /// Waits until it has ended.
     pub fn wait_for_end(&mut self) -> anyhow::Result<ExitStatus> {
         let (child, shown) = (&mut self.child, &self.shown);
         wait_for("its end", PATIENCE, || {

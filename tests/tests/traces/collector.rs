@@ -1,6 +1,4 @@
 //! An OpenTelemetry collector in the test's process: a real OTLP server over gRPC, which keeps what comes.
-//!
-//! Owns: the server and what it has received. Must not: judge.
 
 use opentelemetry_proto::tonic::collector::trace::v1::trace_service_server::{TraceService, TraceServiceServer};
 use opentelemetry_proto::tonic::collector::trace::v1::{ExportTraceServiceRequest, ExportTraceServiceResponse};
@@ -13,7 +11,6 @@ use tokio_stream::wrappers::TcpListenerStream;
 use tonic::transport::{Identity, Server, ServerTlsConfig};
 use tonic::{Request, Response, Status};
 
-/// How it is spoken to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheme {
     Http,
@@ -145,7 +142,6 @@ impl Collector {
             .collect()
     }
 
-    /// All that has come.
     pub fn spans(&self) -> Vec<Received> {
         self.received.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

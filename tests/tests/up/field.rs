@@ -1,6 +1,4 @@
 //! A field: simulated vehicles in a process of their own, and a laptop with `skein up`.
-//!
-//! Owns: starting, killing and starting again. Must not: judge; the tests do, by the wire and by kubectl.
 
 use crate::wire::Wire;
 use anyhow::{Context, ensure};
@@ -125,7 +123,6 @@ impl Field {
         testkit::run::output(command, None, Duration::from_secs(15))
     }
 
-    /// The laptop's data folder.
     pub fn data(&self) -> PathBuf {
         self.scratch.path().join("data")
     }

@@ -1,6 +1,4 @@
 //! Fake kubelets of some drone nodes: the Pods of the DaemonSet `skein-agent` run scripted agents.
-//!
-//! Owns: the nodes, the DaemonSet, and what happens to its Pods on the nodes. Must not: delete a Pod without a deletion request.
 
 use crate::agent::{Agent, Vehicle};
 use crate::field::{Field, SYSTEM};
@@ -130,7 +128,6 @@ impl Kubelet {
         stay.filter_map(|pod| Some((node(pod)?, pod.uid()?))).collect()
     }
 
-    /// Those whose agent runs.
     pub async fn running(&self) -> BTreeMap<String, String> {
         let mut pods = self.pods().await;
         pods.retain(|_, uid| self.lock().agents.contains_key(uid));

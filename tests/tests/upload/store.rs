@@ -1,6 +1,4 @@
 //! A real S3-compatible server, s3rver, as a process with its objects on disk.
-//!
-//! Owns: starting, killing and starting it again, and what lies on its disk. Must not: judge.
 
 use anyhow::Context;
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
@@ -14,7 +12,6 @@ use crate::field::PATIENCE;
 
 const BUCKET: &str = "flight-logs";
 
-/// How it is spoken to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheme {
     Http,

@@ -12,7 +12,6 @@ use std::path::Path;
 const PATH: &str = "/APM/LOGS/00000007.BIN";
 const NAME: &str = "00000007.BIN";
 
-/// One life of an agent.
 struct Life {
     fetch: LogFetch,
     logs: AutopilotLogs,

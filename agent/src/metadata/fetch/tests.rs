@@ -32,15 +32,12 @@ fn refused() -> Outcome {
     }
 }
 
-/// An autopilot with files.
 struct Autopilot4 {
     files: BTreeMap<String, Vec<u8>>,
     uri: String,
     crc: u32,
     open: Option<String>,
-    /// Whether packets reach it.
     link: bool,
-    /// Packets that reached it.
     packets: usize,
     asked_for: Vec<u16>,
 }

@@ -3,7 +3,6 @@
 use super::*;
 use proptest::prelude::*;
 
-/// No number at all.
 const NONE: [u16; 0] = [];
 
 fn at(ms: u64) -> Moment {

@@ -20,7 +20,6 @@ pub const NORTH_OF_HOME_E7: i32 = 474_000_000;
 pub struct Fake {
     pub autopilot: Autopilot,
     pub stored: Vec<Item>,
-    /// What it really keeps to.
     pub in_effect: Vec<Item>,
     judged: Option<Vec<Item>>,
     judge_at: Option<Moment>,
@@ -32,7 +31,6 @@ pub struct Fake {
     counted_at: Moment,
     beat_at: Moment,
     pub received: Vec<MavMessage>,
-    /// It answers nothing.
     pub mute: bool,
     /// Its fence is out of effect, whatever its items and parameters say.
     pub switched_off: bool,

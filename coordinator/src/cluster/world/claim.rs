@@ -1,6 +1,4 @@
 //! A claim, as its Lease says it.
-//!
-//! Owns: the name of the Lease, its label and annotations, and reading it. Must not: make one ([`crate::cluster::claims`] does).
 
 use crate::cluster::key::Key;
 use k8s_openapi::api::coordination::v1::Lease;
@@ -20,14 +18,11 @@ pub const DRONE_NAME: &str = "skein.dev/drone-name";
 
 const LONGEST_NAME: usize = 253;
 
-/// The claim to a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
     /// `metadata.uid` of the Drone that holds it.
     pub uid: String,
-    /// Its namespace and name.
     pub holder: Key,
-    /// The claim object's resourceVersion.
     pub version: Option<String>,
 }
 
@@ -39,7 +34,6 @@ impl Claim {
 
 /// Name of the claim to `node`. Two node names that agree in their first 248 characters share a claim, which can make a
 /// node seem taken but never gives one to two.
-#[must_use]
 pub fn name(node: &str) -> String {
     let mut name = format!("node-{node}");
     name.truncate(LONGEST_NAME);
@@ -47,7 +41,6 @@ pub fn name(node: &str) -> String {
 }
 
 /// Node and claim of a Lease; `None` for a Lease that is no claim.
-#[must_use]
 pub fn parse(lease: &Lease) -> Option<(String, Claim)> {
     let notes = lease.annotations();
     let holder = Key::new(notes.get(DRONE_NAMESPACE)?, notes.get(DRONE_NAME)?);

@@ -1,6 +1,4 @@
 //! Ground orders that have ended of late, by their uid: an answer that was under way meanwhile may still show one in force.
-//!
-//! Owns: [`EndedOrders`]: for how long an answer is not believed. Must not: doubt a watch: it reports in order, and what it shows is there.
 
 use crate::cluster::api::DEADLINE;
 use std::collections::VecDeque;

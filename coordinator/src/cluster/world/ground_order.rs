@@ -1,6 +1,4 @@
 //! A `GroundOrder` as decisions read it, and what it covers.
-//!
-//! Owns: [`InForce`]. Must not: decide what is covered or what a release does ([`fleet::planning::ground_order`] does), or write.
 
 use super::{World, owner, uid};
 use crate::cluster::selection::Selection;
@@ -11,27 +9,22 @@ use model::ground::GroundOrderId;
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// A ground order in force.
 #[derive(Clone, Debug)]
 pub struct InForce {
-    /// The object.
     pub object: GroundOrder,
     /// Its number, unless somebody else has made it.
     pub id: Option<GroundOrderId>,
-    /// What it covers.
     pub order: Order,
     selection: Option<Selection>,
 }
 
 impl InForce {
     /// Whether it was read from the API server; else it has yet to be written.
-    #[must_use]
     pub const fn is_recorded(&self) -> bool {
         self.object.metadata.resource_version.is_some()
     }
 
     /// Reads `object`.
-    #[must_use]
     pub fn of(object: GroundOrder) -> Self {
         let spec = &object.spec;
         let name = || Name::new(&spec.namespace, &spec.target);
@@ -74,14 +67,11 @@ impl InForce {
         }
     }
 
-    /// The object's name.
-    #[must_use]
     pub fn name(&self) -> &str {
         self.object.metadata.name.as_deref().unwrap_or_default()
     }
 
     /// Whether it keeps the vehicle of `drone` on the ground.
-    #[must_use]
     pub fn covers(&self, world: &World, drone: &Drone) -> bool {
         let namespace = drone.metadata.namespace.as_deref().unwrap_or_default();
         let subject = Subject {
@@ -106,7 +96,6 @@ impl InForce {
     }
 
     /// Whether it is by the same selector.
-    #[must_use]
     pub fn is_by(&self, selection: &Selection) -> bool {
         self.selection.as_ref().is_some_and(|own| own.is_same(selection))
     }

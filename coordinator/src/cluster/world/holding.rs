@@ -1,7 +1,5 @@
 //! Which Drone has a node. Anybody who may create a Drone may name any node in it, in its own namespace or against another's; the vehicle
 //! there serves it only by more than that.
-//!
-//! Owns: [`has_node`]. Must not: know sessions; what an agent reports is a parameter.
 
 use super::uid;
 use crds::Drone;
@@ -9,7 +7,6 @@ use model::ids::DroneUid;
 
 /// Whether `drone` has the node that it names, the claim to which has this `holder`: it is the holder, the agent of the node reports to
 /// serve it (`held`), or it was served when a person removed the claim.
-#[must_use]
 pub fn has_node(drone: &Drone, holder: Option<&str>, held: Option<&DroneUid>) -> bool {
     let me = uid(drone);
     let by_agent = held.is_some_and(|held| held.0 == me);
@@ -18,7 +15,6 @@ pub fn has_node(drone: &Drone, holder: Option<&str>, held: Option<&DroneUid>) ->
 }
 
 /// Whether the status of `drone` names the node that its spec names: the coordinator, which alone writes it, has seen the vehicle serve it.
-#[must_use]
 pub fn was_served(drone: &Drone) -> bool {
     let status = drone.status.as_ref();
     let served = status.and_then(|status| status.node_name.as_deref());

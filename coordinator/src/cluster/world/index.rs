@@ -1,6 +1,4 @@
 //! The caches themselves, with their indexes.
-//!
-//! Owns: keeping the indexes true to the objects, and whether a node is taken. Must not: wake a reconcile or lock anything.
 
 use super::holding::{has_node, was_served};
 use super::pending::{Pending, VehicleRequest};

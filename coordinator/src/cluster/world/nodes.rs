@@ -1,6 +1,4 @@
 //! What matters of a Node object for choosing a vehicle.
-//!
-//! Owns: reading it. Must not: decide ([`fleet::planning::binding`] does).
 
 use crds::labels;
 use fleet::planning::binding::taint_matters;
@@ -14,11 +12,8 @@ use std::collections::BTreeMap;
 /// A node with the drone label.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeFacts {
-    /// Its name.
     pub name: NodeName,
-    /// Its labels.
     pub labels: BTreeMap<String, String>,
-    /// Condition Ready is True.
     pub ready: bool,
     /// `spec.unschedulable`.
     pub cordoned: bool,
@@ -32,7 +27,6 @@ pub struct NodeFacts {
 
 impl NodeFacts {
     /// Reads `node`; `None` if its name is none that an agent could have.
-    #[must_use]
     pub fn of(node: &Node) -> Option<Self> {
         let spec = node.spec.as_ref();
         let conditions = node

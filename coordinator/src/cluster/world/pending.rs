@@ -38,7 +38,6 @@ pub struct VehicleRequest {
     namespace: Option<String>,
     /// `metadata.uid` of the Swarm that controls it.
     swarm: Option<String>,
-    /// Whether a Mission controls it.
     is_for_mission: bool,
     /// `spec.nodeSelector`.
     pub selector: BTreeMap<String, String>,
@@ -48,7 +47,6 @@ pub struct VehicleRequest {
 
 impl VehicleRequest {
     /// That of `drone`.
-    #[must_use]
     pub fn of(drone: &Drone) -> Self {
         Self {
             namespace: drone.metadata.namespace.clone(),
@@ -86,7 +84,6 @@ pub struct Shortlist {
     pub nodes: VecDeque<NodeName>,
     /// Why there was none, if so.
     pub none: Option<NoVehicle>,
-    /// Whether there were more.
     pub cut: bool,
     /// When all nodes were gone through.
     pub at: Instant,
@@ -110,7 +107,6 @@ impl Shortlist {
     }
 }
 
-/// Drones that request the same.
 #[derive(Debug, Default)]
 struct Group {
     drones: BTreeSet<Key>,
@@ -133,7 +129,6 @@ impl Group {
     }
 }
 
-/// All Drones without a vehicle.
 #[derive(Debug, Default)]
 pub struct Pending {
     groups: BTreeMap<VehicleRequest, Group>,

@@ -1,6 +1,4 @@
 //! Does what was decided for a Drone, at the API server.
-//!
-//! Owns: [`Applied`], which nothing else can make: a status is computed from what was sent and answered. Must not: decide.
 
 use crate::cluster::api::ApiError;
 use crate::cluster::claims;
@@ -23,19 +21,16 @@ pub struct Applied {
 
 impl Applied {
     /// The Drone as it is since.
-    #[must_use]
     pub const fn snapshot(&self) -> &DroneSnapshot {
         &self.snapshot
     }
 
     /// What its binding has come to.
-    #[must_use]
     pub const fn binding(&self) -> &Binding {
         &self.binding
     }
 
     /// Why it stays although it is being deleted.
-    #[must_use]
     pub const fn no_release(&self) -> Option<NoRelease> {
         self.no_release
     }

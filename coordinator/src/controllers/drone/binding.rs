@@ -38,7 +38,6 @@ pub(super) const RECHECK: Duration = Duration::from_secs(60);
 /// When all tries were lost to others.
 const AFTER_LOSING: Duration = Duration::from_secs(1);
 
-/// The message then.
 const OTHERS_WERE_FASTER: &str = "other Drones were faster; trying again";
 
 /// So many of the best nodes are kept for those that request the same.
@@ -279,7 +278,6 @@ fn find_among(
     Err((OTHERS_WERE_FASTER.to_owned(), AFTER_LOSING))
 }
 
-/// Goes through all nodes.
 fn shortlist(binder: &Binder, snapshot: &DroneSnapshot, required: Requirements<'_>) -> Shortlist {
     let at = Instant::now();
     let near = where_others_fly(&binder.observer, snapshot);
@@ -361,7 +359,6 @@ fn check<'a>(
     choose(required, candidates, most).map(|best| best.into_iter().cloned().collect())
 }
 
-/// What binding goes by.
 pub fn candidate<'a>(
     observer: &Observer,
     facts: &'a NodeFacts,

@@ -1,7 +1,4 @@
 //! What a reconcile of a Drone is to do, by what was observed of it.
-//!
-//! Owns: [`decide`]: the same snapshot, the same step. Must not: call the API, read a clock, or decide whether a vehicle is landed
-//! ([`fleet::safety::may_release`] does, invariant 4).
 
 use crate::controllers::facts::DroneSnapshot;
 use crds::labels;
@@ -15,7 +12,6 @@ use model::ids::{NodeName, Term};
 pub enum Step {
     /// Nothing: it is being deleted, and no finalizer of ours holds it.
     Nothing,
-    /// It is being deleted.
     Leave {
         /// The node to which it gets its claim back first, if no other Drone has that.
         claim: Option<NodeName>,
@@ -31,7 +27,6 @@ pub enum Step {
 }
 
 /// The step for `snapshot`, by a leader of `term`.
-#[must_use]
 pub fn decide(snapshot: &DroneSnapshot, term: Term) -> Step {
     if snapshot.facts.deleting {
         return leave(snapshot, term);

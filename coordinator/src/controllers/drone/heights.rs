@@ -1,6 +1,4 @@
 //! Which vehicles are on their way to the height that they were asked for, and since when.
-//!
-//! Owns: keeping that, by the Drone's uid, for as long as the Drone exists. Must not: decide ([`fleet::planning::drone::height`] does).
 
 use crate::controllers::facts::DroneSnapshot;
 use fleet::planning::drone::Ground;
@@ -44,7 +42,6 @@ impl Heights {
         height
     }
 
-    /// A Drone is gone.
     pub fn forget(&self, uid: &str) {
         self.lock().remove(uid);
     }
@@ -65,7 +62,6 @@ fn is_to_be_there(snapshot: &DroneSnapshot, report: &Report) -> bool {
 }
 
 /// After which time a vehicle is checked again although nothing reports it.
-#[must_use]
 pub const fn check_again(height: Height) -> Option<Duration> {
     match height {
         Height::There => None,

@@ -1,6 +1,4 @@
 //! Letting go of a Drone that is being deleted, once its vehicle is down.
-//!
-//! Owns: the finalizer's removal. Must not: decide; [`fleet::safety::may_release`] does (invariant 4).
 
 use crate::cluster::api::{self, ApiError};
 use crate::cluster::events::Note;

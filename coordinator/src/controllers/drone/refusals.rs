@@ -12,7 +12,6 @@ use model::report::Report;
 use model::vehicle::ReasonClass;
 
 /// The refusals in `report`, `old` being those in the status now.
-#[must_use]
 pub fn reported(old: &[ArmingRefusal], report: &Report, now: Timestamp) -> Vec<ArmingRefusal> {
     if report.ready != Some(false) {
         return Vec::new();

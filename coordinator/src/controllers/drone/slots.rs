@@ -1,7 +1,4 @@
 //! Which Drones have a takeoff slot of their Swarm, by what is observed of them.
-//!
-//! Owns: taking that in ([`crate::controllers::takeoff_slots`]). Must not: give one to a Drone that asks for it;
-//! [`crate::controllers::orders`] does.
 
 use crate::controllers::facts::{DroneSnapshot, Observer};
 use fleet::planning::swarm::takeoff_slots::TakeoffSlots as SlotsOfSwarm;

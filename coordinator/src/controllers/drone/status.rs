@@ -1,7 +1,4 @@
 //! The Drone's status object: put together from what is known, and written when it says something new.
-//!
-//! Owns: the mapping to the CRD's types, whose report it is made from ([`serving_node`]), what is kept from the status before, and which
-//! change is worth a write. Must not: decide what is the case; [`fleet::planning::drone::status`] does.
 
 use crate::cluster::api::ApiError;
 use crate::cluster::conditions::condition;
@@ -34,7 +31,6 @@ pub(crate) const BATTERY_STEP: i32 = 25;
 
 /// The node whose vehicle serves the Drone ([`World::has_node`](crate::cluster::world::World::has_node)): of the vehicle of a node that a
 /// Drone merely names, nothing is shown by way of that Drone.
-#[must_use]
 pub fn serving_node<'a>(observer: &Observer, snapshot: &'a DroneSnapshot) -> Option<&'a NodeName> {
     let node = snapshot.node.as_ref()?;
     let held = snapshot.report.as_deref().and_then(|report| report.held.as_ref());

@@ -1,7 +1,4 @@
 //! The mission file that a Mission names, out of its ConfigMap.
-//!
-//! Owns: [`Reader`], which reads files beside the controllers, namespaces in turn; what a file comes to ([`FileWork`]); whether its namespace may
-//! have it flown, and when it is read again ([`is_due`]). Must not: hold up a controller for an answer of the API server or the size of a file.
 
 use super::pool::{Asked, Done, Place, Pool, Task};
 use super::turns::Turns;
@@ -39,7 +36,6 @@ const BYTES_AT_ONCE: usize = 8192;
 const FAULT: &str = "reading it ended in a fault of this program, which its log has; change the file, and report it";
 
 /// Whether a file that was read so long ago is to be read again.
-#[must_use]
 pub fn is_due(ago: Duration, good: bool) -> bool {
     ago >= if good { AGAIN } else { AGAIN_IF_BAD }
 }
@@ -47,11 +43,9 @@ pub fn is_due(ago: Duration, good: bool) -> bool {
 /// The work that the text of a file comes to. Equal texts come to the same.
 #[derive(Debug)]
 pub struct FileWork {
-    /// Names the text.
     digest: String,
     /// An item that moves something on board.
     moves: Option<&'static str>,
-    /// Whether its items are known.
     pub is_readable: bool,
     /// Its work, or what is wrong with it.
     pub job: Result<Job, String>,
@@ -65,7 +59,6 @@ impl PartialEq for FileWork {
 
 impl FileWork {
     /// Reads `text`: it takes time.
-    #[must_use]
     pub fn of(text: &str) -> Self {
         // More people read a Mission's status than the ConfigMap with its file.
         let items = plan_files::read(text).map(|file| file.items);
@@ -80,7 +73,6 @@ impl FileWork {
     }
 
     /// A `text` that comes to nothing, and `why`.
-    #[must_use]
     pub fn bad(text: &str, why: &str) -> Self {
         Self {
             digest: digest(text),
@@ -99,11 +91,8 @@ fn digest(text: &str) -> String {
 /// A file that is to be read.
 #[derive(Clone, Debug)]
 pub struct Order {
-    /// The namespace of its Mission.
     pub namespace: String,
-    /// The Mission.
     pub uid: String,
-    /// Its ConfigMap and key.
     pub from: ConfigMapKey,
     /// The work of the text that was read before: the same text is not planned again.
     known: Option<Arc<FileWork>>,
@@ -111,7 +100,6 @@ pub struct Order {
 
 impl Order {
     /// To read the file `from` for the Mission with this uid.
-    #[must_use]
     pub const fn new(namespace: String, uid: String, from: ConfigMapKey) -> Self {
         Self {
             namespace,
@@ -210,7 +198,6 @@ impl Order {
 #[derive(Debug, Default)]
 pub struct Reader {
     readings: Arc<Mutex<Readings>>,
-    /// The Missions that wait.
     asked: HashSet<String>,
     tasks: JoinSet<()>,
 }
@@ -273,7 +260,6 @@ impl Reader {
     }
 
     /// Whether the file of a Mission is being read, or was read and not fetched.
-    #[must_use]
     pub fn is_asked(&self, uid: &str) -> bool {
         self.asked.contains(uid)
     }

@@ -1,6 +1,4 @@
 //! What the vehicles of a Mission fly: the plan of each part, judged, kept, and shown to agents and to the other controllers.
-//!
-//! Owns: [`Controller::judge`], and which plans are sent. Must not: cut the work, or name a plan whose part is not written down.
 
 use super::memory::Memory;
 use super::observe::Subject;

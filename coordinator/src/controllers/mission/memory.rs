@@ -1,6 +1,4 @@
 //! What is remembered of one Mission from one reconcile to the next.
-//!
-//! Owns: [`Memory`]. Must not: hold what another leader could not find out.
 
 use super::file::File;
 use super::reach::Judged;

@@ -1,6 +1,4 @@
 //! Missions and their Drones, as the plan wants to know them.
-//!
-//! Owns: [`Subject`], and what each Drone does by the last report of its agent. Must not: write, or give a part.
 
 use super::memory::Memory;
 use super::{Controller, reach, status, work};
@@ -27,7 +25,6 @@ const GATHERING: Duration = Duration::from_secs(5);
 /// A vehicle that could not fly a part from where it is on the ground is judged again after this long.
 const JUDGED_AGAIN: Duration = Duration::from_secs(10);
 
-/// A Mission and its Drones.
 pub(super) struct Subject {
     pub(super) mission: Arc<Mission>,
     pub(super) drones: Vec<DroneSnapshot>,

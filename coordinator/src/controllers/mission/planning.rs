@@ -1,6 +1,4 @@
 //! The work of a Mission, from its spec or its file, planned beside the controllers where that takes time.
-//!
-//! Owns: when it is planned and its file read again, and what a Mission says that was never planned yet. Must not: wait for either.
 
 use super::file::{self, File, Order};
 use super::memory::Memory;

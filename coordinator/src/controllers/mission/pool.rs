@@ -36,10 +36,8 @@ const KEPT_NAMESPACES: usize = 64;
 pub const FAULT: &str =
     "planning it ended in a fault of this program, which its log has; change the work, and report it";
 
-/// A thing to be planned.
 #[derive(Clone, Debug)]
 pub enum Task {
-    /// The lines of a survey.
     Survey(Box<MissionSpec>),
     /// The text of a mission file.
     File(Arc<str>),
@@ -47,12 +45,9 @@ pub enum Task {
     Sharing(Arc<Work>, Box<Request>),
 }
 
-/// The result of a task.
 #[derive(Clone, Debug)]
 pub enum Done {
-    /// The work of a survey.
     Survey(Result<Job, String>),
-    /// The work of a file.
     File(Arc<FileWork>),
     /// Answers about this work; `None`: the planner failed at it.
     Sharing(Arc<Work>, Option<Arc<Answers>>),
@@ -102,11 +97,9 @@ type Of = (String, Kind);
 /// The place of a request in the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// It is planned now.
     Now,
     /// It is planned, for longer than is usual.
     Late,
-    /// Behind so many others.
     After(usize),
     /// Its namespace has as many waiting as it may.
     NoRoom,
@@ -131,12 +124,9 @@ impl Place {
     }
 }
 
-/// The answer to a request.
 #[derive(Debug)]
 pub enum Asked<T> {
-    /// It is planned.
     Done(T),
-    /// It waits here.
     Waits(Place),
 }
 

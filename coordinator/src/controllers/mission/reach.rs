@@ -1,6 +1,4 @@
 //! Whether a vehicle may fly all of a flight, and whether it still may fly the rest.
-//!
-//! Owns: [`allows`], [`goes_on`]. Must not: know parts or plans.
 
 use crate::controllers::facts::{DroneSnapshot, Observer};
 use fleet::planning::geofence::{Wanted, rest_outside};

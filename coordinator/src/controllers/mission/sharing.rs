@@ -1,6 +1,4 @@
 //! How the work of a Mission is shared: at once where that takes no time, else beside the controllers.
-//!
-//! Owns: [`Controller::follow`]: what follows for one Mission, as far as it is known how its work is shared. Must not: write.
 
 use super::Controller;
 use super::memory::Memory;
@@ -17,18 +15,14 @@ use tokio::time::Instant;
 pub(super) struct Followed {
     /// As far as it is known.
     pub(super) next: Step,
-    /// For these Drones.
     pub(super) drones: Vec<Observed>,
-    /// Where the rest waits.
     pub(super) rest: Option<Place>,
 }
 
-/// Why nothing follows yet.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum NotFollowed {
     /// Flights that another leader gave its Drones are not known yet, so nothing that these report can be judged.
     FlightsWait(Place),
-    /// The planner fails at it.
     Failed,
 }
 

@@ -1,6 +1,4 @@
 //! What a Mission says of itself.
-//!
-//! Owns: [`next`], its status from what follows. Must not: call the API, or say that something is flown that no vehicle reported.
 
 use super::work::{Job, corner, ranges, write};
 use crate::cluster::conditions::{exact_condition, shape};
@@ -22,7 +20,6 @@ const COARSE: u8 = 25;
 /// What the status is made from.
 #[derive(Clone, Copy, Debug)]
 pub struct Known<'a> {
-    /// The object.
     pub mission: &'a Mission,
     /// Its status, as it was written last.
     pub old: &'a MissionStatus,
@@ -30,7 +27,6 @@ pub struct Known<'a> {
     pub job: Result<&'a Job, &'a str>,
     /// What follows; `None` for work that cannot be flown.
     pub step: Option<&'a Step>,
-    /// Drones that it has.
     pub drones: usize,
     /// Why those that are there do not fly, or none is made.
     pub waits: Option<&'a Waits>,
@@ -80,7 +76,6 @@ const OUT_OF_REACH: &str =
 const SEE: &str = "see `kubectl get drones`";
 
 /// The status that follows `now`.
-#[must_use]
 pub fn next(known: &Known<'_>, now: Timestamp) -> MissionStatus {
     let generation = known.mission.metadata.generation.unwrap_or_default();
     let mut status = known.old.clone();
@@ -165,7 +160,6 @@ pub fn next(known: &Known<'_>, now: Timestamp) -> MissionStatus {
 }
 
 /// The status of one that was never planned yet, and `waits`: a clause.
-#[must_use]
 pub fn planning(mission: &Mission, old: &MissionStatus, waits: &str, now: Timestamp) -> MissionStatus {
     let known = Known {
         mission,
@@ -280,7 +274,6 @@ fn conditions(
 }
 
 /// Whether `new` is worth a write over `old`: positions, times and numbers in messages alone are not, before they have come far.
-#[must_use]
 pub fn is_news(old: &MissionStatus, new: &MissionStatus) -> bool {
     let percent = |status: &MissionStatus| -> u8 {
         let text = status.done.as_deref().unwrap_or_default();

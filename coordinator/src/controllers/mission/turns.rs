@@ -1,6 +1,4 @@
 //! A queue in which namespaces take turns: how much one of them asks for delays nobody else's.
-//!
-//! Owns: [`Turns`]. Must not: know what waits.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -56,7 +54,6 @@ impl<K: PartialEq, T> Turns<K, T> {
         Some(turns.saturating_sub(1))
     }
 
-    /// The request with this key.
     pub fn get(&self, key: &K) -> Option<&T> {
         let mut all = self.waiting.values().flatten();
         all.find_map(|(known, request)| (known == key).then_some(request))

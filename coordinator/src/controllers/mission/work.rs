@@ -1,6 +1,4 @@
 //! What a Mission is to fly, and how far its status says that it has come, as types of `fleet`.
-//!
-//! Owns: [`Job`], its [`WorkDigest`], [`read`] and [`write()`]. Must not: call the API or decide.
 
 use super::file::File;
 use crds::mission::{Corner, MissionStatus, PartStatus, PlanStatus, RefusedStatus, ReliefStatus, Repeat, TrackRange};
@@ -18,12 +16,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Work that can be flown.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// The work.
     pub work: Arc<Work>,
-    /// Names it.
     pub digest: WorkDigest,
     /// How high vehicles take off for it, meters above their homes.
     pub takeoff: f64,
@@ -61,7 +56,6 @@ pub struct WorkDigest {
 
 impl WorkDigest {
     /// As it is written down. Those before named what was asked for alone.
-    #[must_use]
     pub fn parse(text: &str) -> Self {
         let (asked_for, lines) = text
             .split_once('-')
@@ -149,7 +143,6 @@ impl Job {
     }
 
     /// Why this is not the work that was `begun`; `None` when it is.
-    #[must_use]
     pub fn is_not(&self, begun: &str) -> Option<&'static str> {
         let begun = WorkDigest::parse(begun);
         match () {
@@ -172,7 +165,6 @@ fn sentence(what: &str, why: &dyn Error) -> String {
 }
 
 /// What a Mission asks for, which has run for `running`.
-#[must_use]
 pub fn wanted(mission: &Mission, running: Option<Duration>) -> Wanted {
     let spec = &mission.spec;
     let count = |n: i32| u32::try_from(n).unwrap_or_default();
@@ -206,7 +198,6 @@ fn rounds_ahead(part: &PartStatus) -> u8 {
 }
 
 /// How far `status` says that it has come.
-#[must_use]
 pub fn read(status: &MissionStatus) -> Progress {
     let count = |n: i32| u32::try_from(n).unwrap_or_default();
     let part = |part: &PartStatus| Part {
@@ -280,7 +271,6 @@ pub fn write(progress: &Progress, status: &mut MissionStatus) {
 }
 
 /// A place as it is written down.
-#[must_use]
 pub const fn corner(at: Wgs84) -> Corner {
     Corner {
         latitude_degrees: at.latitude_deg,
@@ -289,7 +279,6 @@ pub const fn corner(at: Wgs84) -> Corner {
 }
 
 /// A place to a ten-millionth of a degree, so that what is written reads as the same.
-#[must_use]
 pub fn rounded(at: Wgs84) -> Wgs84 {
     let to = |degrees: f64| (degrees * 1e7).round() / 1e7;
     Wgs84 {
@@ -299,7 +288,6 @@ pub fn rounded(at: Wgs84) -> Wgs84 {
 }
 
 /// Positions as they are written down.
-#[must_use]
 pub fn ranges(stretches: &Stretches) -> Vec<TrackRange> {
     let range = |one: &Stretch| TrackRange {
         from: one.from,

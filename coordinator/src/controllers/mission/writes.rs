@@ -1,6 +1,4 @@
 //! The Mission controller's writes: statuses, finalizers, and its Drones.
-//!
-//! Owns: each call that changes something. Must not: decide which, or begin one when another may lead by then.
 
 use super::observe::Subject;
 use super::work::Job;
@@ -23,7 +21,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, timeout};
 
-/// Names tried beyond those needed.
 const SPARE_NAMES: usize = 1000;
 
 /// A call that changes something takes no longer than this: one that is begun by a leader that may act ends before another may lead.

@@ -1,6 +1,4 @@
 //! What to do next about one Node object, where agents become Nodes.
-//!
-//! Owns: the decision, and the form of such an object. Must not: call the API, read a clock.
 
 use crds::labels;
 use k8s_openapi::api::core::v1::{Node, NodeCondition};
@@ -15,42 +13,29 @@ use std::time::Duration;
 /// is started again within a few more. The same for an autopilot that is not heard, which reboots within this time.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// Longest value of a label.
 const LONGEST_LABEL: usize = 63;
 
 const READY: &str = "Ready";
 
-/// The agent of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Agent {
     /// Its stream is open, and it receives from its autopilot.
     Connected,
     /// Its stream is open, and it receives nothing from its autopilot, as far as is known for this long.
-    NoAutopilot {
-        /// How long.
-        since: Duration,
-    },
+    NoAutopilot { since: Duration },
     /// It is not, as far as is known for this long.
-    Gone {
-        /// How long.
-        since: Duration,
-    },
+    Gone { since: Duration },
 }
 
-/// What to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Nothing until something changes.
     Rest,
     /// Nothing yet; check again after this time.
     CheckAgain(Duration),
-    /// Make the object.
     Register,
-    /// Write the Ready condition.
     Write(ReadyState),
 }
 
-/// What the Ready condition says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadyState {
     /// The agent is connected and receives from its autopilot.
@@ -62,7 +47,6 @@ pub enum ReadyState {
 }
 
 /// The next step for the Node `object`, if there is one, of an agent.
-#[must_use]
 pub fn step(object: Option<&Node>, agent: Agent) -> Step {
     let Some(node) = object else {
         return match agent {
@@ -90,7 +74,6 @@ pub fn step(object: Option<&Node>, agent: Agent) -> Step {
 }
 
 /// Whether we made it, by its label; a person who removes that keeps the Node for themselves.
-#[must_use]
 pub fn is_ours(node: &Node) -> bool {
     node.labels()
         .get(labels::MANAGED_BY)
@@ -98,7 +81,6 @@ pub fn is_ours(node: &Node) -> bool {
 }
 
 /// The object for an agent that has none.
-#[must_use]
 pub fn object(node: &NodeName) -> Node {
     // A longer name is no label value.
     let hostname = Some(("kubernetes.io/hostname", node.as_str())).filter(|(_, name)| name.len() <= LONGEST_LABEL);
@@ -139,7 +121,6 @@ impl ReadyState {
     }
 
     /// The Ready condition of `node` as it is to be. The time of its last transition is kept while its status is the same.
-    #[must_use]
     pub fn condition(self, node: &Node, now: Timestamp) -> NodeCondition {
         let (status, reason, message) = self.text();
         let since = ready(node).filter(|c| c.status == status);

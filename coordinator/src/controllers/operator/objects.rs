@@ -1,6 +1,4 @@
 //! Operators as the domain has them, and which vehicles they select.
-//!
-//! Owns: reading the objects, and the id of an aircraft from its labels. Must not: decide which of several counts.
 
 use crate::controllers::rules::objects::Selects;
 use crds::labels::UAS_ID;
@@ -13,14 +11,11 @@ use model::remote_id::{
 use model::units::Wgs84;
 use std::collections::BTreeMap;
 
-/// An Operator.
 #[derive(Clone, Debug)]
 pub struct Wanted {
-    /// Its name.
     pub name: String,
     /// `metadata.generation`.
     pub generation: i64,
-    /// Which vehicles it is for.
     pub selects: Selects,
     /// What kind of id their labels carry.
     uas_id: AircraftIdKind,
@@ -29,8 +24,6 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// Reads an Operator.
-    #[must_use]
     pub fn of(object: &crds::Operator) -> Self {
         let spec = &object.spec;
         let selects = Selects::of(&spec.vehicle_selector);

@@ -14,10 +14,8 @@ use k8s_openapi::jiff::Timestamp;
 use model::remote_id::{Choice, Operator, RemoteIdReport, Sending, Transmitter, assess, choose};
 use std::collections::BTreeMap;
 
-/// Vehicles that a status names.
 const MOST_NAMED: usize = 32;
 
-/// Who operates one vehicle.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
     /// The Operators that select it, by their place.
@@ -29,7 +27,6 @@ pub struct Outcome {
 }
 
 /// Who operates the vehicle with these labels.
-#[must_use]
 pub fn outcome(wanted: &[Wanted], labels: &BTreeMap<String, String>) -> Outcome {
     let matching = wanted.iter().enumerate().filter(|(_, of)| of.selects.matches(labels));
     let selecting: Vec<(usize, &str)> = matching.map(|(place, of)| (place, of.name.as_str())).collect();
@@ -64,7 +61,6 @@ pub fn outcome(wanted: &[Wanted], labels: &BTreeMap<String, String>) -> Outcome 
 }
 
 /// What the Vehicle shows; `None` where no Operator selects it and it has no transmitter.
-#[must_use]
 pub fn shown(wanted: &[Wanted], outcome: &Outcome, report: &RemoteIdReport) -> Option<Shown> {
     let concerned =
         !outcome.selecting.is_empty() || report.held.is_some() || report.transmitter != Transmitter::Unheard;
@@ -92,7 +88,6 @@ pub fn shown(wanted: &[Wanted], outcome: &Outcome, report: &RemoteIdReport) -> O
     })
 }
 
-/// How far one vehicle is.
 struct Progress<'a> {
     name: &'a str,
     sent: bool,
@@ -126,7 +121,6 @@ fn progress<'a>(
 }
 
 /// The status of an Operator, the one at `place`.
-#[must_use]
 pub fn of_operator(
     (place, operator): (usize, &Wanted),
     wanted: &[Wanted],

@@ -1,6 +1,4 @@
 //! What a person should know of Remote ID transmitters, as Events about their Vehicles.
-//!
-//! Owns: which change is news. Must not: record it.
 
 use crate::cluster::events::Note;
 use model::remote_id::Transmitter;

@@ -40,7 +40,6 @@ pub enum Proof {
 }
 
 /// Lists the Geofences that hold for a vehicle, and the shapes that its autopilot holds of them where those are smaller.
-#[must_use]
 pub fn wanted(objects: &Objects, outcome: &Outcome) -> Fences {
     let fences = outcome.active.iter().filter_map(|&i| objects.fences.get(i));
     let names = || fences.clone().map(|fence| &*fence.name).collect::<Vec<_>>().join(", ");
@@ -108,7 +107,6 @@ impl Aboard {
     }
 
     /// What counts besides what is `wanted`, by what was last heard.
-    #[must_use]
     pub fn besides(&self, wanted: &[Arc<Wanted>]) -> Fences {
         if self.proved.is_none() && self.grounded.is_none() {
             return vec![Arc::new(Wanted::unknown())];

@@ -1,6 +1,4 @@
 //! One record for each flight: which rules were on the vehicle when it took off.
-//!
-//! Owns: when a flight began and ended, by the autopilot's account, and the record. Must not: write it.
 
 use super::plan::{Objects, Outcome, Subject};
 use k8s_openapi::jiff::Timestamp;
@@ -18,7 +16,6 @@ pub struct Flight {
     pub drone: Option<DroneName>,
     /// The number of its autopilot's hardware.
     pub hardware: Option<String>,
-    /// Its firmware.
     pub firmware: Option<String>,
     /// The digests of the fence and of the parameters that its agent held.
     pub digest: Option<RulesDigest>,
@@ -32,7 +29,6 @@ pub struct Flight {
 pub type Followed = model::followed::Followed<Flight>;
 
 /// The flight of a vehicle after what was reported, and the one that has ended with it.
-#[must_use]
 pub fn follow(
     before: Followed,
     objects: &Objects,
@@ -85,7 +81,6 @@ fn taken_off(
 
 impl Flight {
     /// The record, as a sentence.
-    #[must_use]
     pub fn words(&self, landed: Timestamp) -> String {
         let known = |text: &Option<String>| text.clone().unwrap_or_else(|| "unknown".to_owned());
         let seconds = |time: Timestamp| Timestamp::from_second(time.as_second()).unwrap_or(time);

@@ -1,6 +1,4 @@
 //! The rules of one vehicle as they were made last, so that they are made again only when something has changed.
-//!
-//! Owns: [`Made`], and what it is made of. Must not: choose, or send.
 
 use super::objects::{Fence, Values};
 use fleet::planning::geofence::{Compiled, NoFence, ReturnLimit, Wanted, compile_around, suits_home};
@@ -77,11 +75,9 @@ fn distance(one: Wgs84, other: Wgs84) -> f64 {
     east.hypot(north)
 }
 
-/// The rules of one vehicle.
 #[derive(Debug)]
 pub struct Made {
     of: Ingredients,
-    /// Its fence.
     pub fence: Arc<Result<Compiled, NoFence>>,
     /// The values that its profiles want.
     pub values: Arc<Result<Resolved, NoParameters>>,
@@ -89,11 +85,9 @@ pub struct Made {
     pub all: Arc<Rules>,
     /// With none.
     pub none: Arc<Rules>,
-    /// With others.
     other: Option<(Vec<WantedParameter>, Arc<Rules>)>,
 }
 
-/// What it is made of.
 #[derive(Debug)]
 struct Ingredients {
     term: Term,
@@ -181,7 +175,6 @@ impl Made {
         }
     }
 
-    /// With these values of profiles.
     pub fn with(&mut self, granted: &[WantedParameter]) -> Arc<Rules> {
         if let Ok(values) = &*self.values
             && values.parameters == granted
@@ -202,19 +195,16 @@ impl Made {
     }
 
     /// The leadership in which they were made.
-    #[must_use]
     pub const fn term(&self) -> Term {
         self.of.term
     }
 
     /// Whether the parameter may belong to the fence.
-    #[must_use]
     pub fn is_own(&self, name: &str) -> bool {
         self.is_own_beside(name, &[])
     }
 
     /// Whether the parameter belongs to the fence, beside these values of profiles.
-    #[must_use]
     pub fn is_own_beside(&self, name: &str, granted: &[WantedParameter]) -> bool {
         let Ok(compiled) = &*self.fence else { return false };
         let limits = compiled.returns.as_ref().is_some_and(|limit| {

@@ -1,7 +1,4 @@
 //! Geofences and ParameterProfiles as the domain has them, and which vehicles they select.
-//!
-//! Owns: reading the objects, and whose labels count: those of the Vehicle, and those of its Node where the Vehicle has none of that
-//! key; and who made them, as far as an object says it ([`Author`]). Must not: compile or decide.
 
 use super::readable::{Readable, Unread};
 use crds::geofence::{Area, Breach as AskedBreach, Point};
@@ -18,7 +15,6 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::Arc;
 
-/// What is wanted.
 #[derive(Clone, Debug, Default)]
 pub struct Objects {
     /// The Geofences, by name.
@@ -29,12 +25,10 @@ pub struct Objects {
 
 impl Objects {
     /// Whether there are none.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.fences.is_empty() && self.profiles.is_empty()
     }
 
-    /// Uid and generation of each.
     pub fn versions(&self) -> impl Iterator<Item = (String, i64)> {
         let fences = self.fences.iter().map(|fence| &fence.author);
         let profiles = self.profiles.iter().map(|values| &values.author);
@@ -43,7 +37,6 @@ impl Objects {
     }
 
     /// Whether it is not known of one of them which vehicles it selects.
-    #[must_use]
     pub fn has_unreadable_selector(&self) -> bool {
         let fences = self.fences.iter().map(|fence| &fence.selects);
         let profiles = self.profiles.iter().map(|values| &values.selects);
@@ -95,7 +88,6 @@ pub struct Author {
 
 impl Author {
     /// What the metadata of an object says.
-    #[must_use]
     pub fn of(object: &ObjectMeta) -> Self {
         let writes = object.managed_fields.iter().flatten().filter(|write| {
             let fields = write.fields_v1.as_ref();
@@ -119,20 +111,16 @@ impl fmt::Display for Author {
     }
 }
 
-/// Which vehicles are meant.
 #[derive(Clone, Debug)]
 pub struct Selects(Result<Selector, String>);
 
 impl Selects {
-    /// Reads a selector.
-    #[must_use]
     pub fn of(selector: &LabelSelector) -> Self {
         let parsed = Selector::try_from(selector.clone());
         Self(parsed.map_err(|why| format!("spec.vehicleSelector: {why}; use In, NotIn, Exists or DoesNotExist")))
     }
 
     /// Why it cannot be read, if it cannot.
-    #[must_use]
     pub fn fault(&self) -> Option<&str> {
         self.0.as_ref().err().map(String::as_str)
     }
@@ -143,39 +131,29 @@ impl Selects {
     }
 
     /// Whether it cannot be read, so that it may mean any.
-    #[must_use]
     pub const fn is_unreadable(&self) -> bool {
         self.0.is_err()
     }
 
     /// Whether a vehicle with these labels is meant.
-    #[must_use]
     pub fn matches(&self, labels: &BTreeMap<String, String>) -> bool {
         self.0.as_ref().is_ok_and(|selector| selector.matches(labels))
     }
 }
 
-/// A Geofence.
 #[derive(Clone, Debug)]
 pub struct Fence {
-    /// Its name.
     pub name: String,
-    /// Who made it.
     pub author: Author,
-    /// Which vehicles it is for.
     pub selects: Selects,
-    /// What it wants of them.
     pub wanted: Arc<Wanted>,
     /// What is wrong with it, whichever vehicle it selects.
     pub fault: Option<String>,
 }
 
-/// A ParameterProfile.
 #[derive(Clone, Debug)]
 pub struct Values {
-    /// Who made it.
     pub author: Author,
-    /// Which vehicles it is for.
     pub selects: Selects,
     /// What it wants of them, and its name.
     pub profile: Profile,
@@ -196,7 +174,6 @@ fn unreadable(unread: &Unread) -> String {
 
 impl Fence {
     /// What can be read of a Geofence.
-    #[must_use]
     pub fn read(object: &Readable<Geofence>) -> Self {
         match object {
             Readable::Read(geofence) => Self::of(geofence),
@@ -219,8 +196,6 @@ impl Fence {
         }
     }
 
-    /// Reads a Geofence.
-    #[must_use]
     pub fn of(geofence: &Geofence) -> Self {
         let spec = &geofence.spec;
         let outlines = |areas: &[Area]| areas.iter().filter_map(outline).collect();
@@ -279,7 +254,6 @@ fn outline(area: &Area) -> Option<Outline> {
 
 impl Values {
     /// What can be read of a ParameterProfile.
-    #[must_use]
     pub fn read(object: &Readable<ParameterProfile>) -> Self {
         match object {
             Readable::Read(profile) => Self::of(profile),
@@ -297,8 +271,6 @@ impl Values {
         }
     }
 
-    /// Reads a ParameterProfile.
-    #[must_use]
     pub fn of(object: &ParameterProfile) -> Self {
         let spec = &object.spec;
         let profile = Profile {
@@ -328,7 +300,6 @@ impl Values {
 }
 
 /// The labels that count for a vehicle.
-#[must_use]
 pub fn labels(
     vehicle: Option<&BTreeMap<String, String>>,
     node: Option<&BTreeMap<String, String>>,

@@ -25,9 +25,7 @@ use std::sync::Arc;
 /// A vehicle, as far as its rules go.
 #[derive(Clone, Debug)]
 pub struct Subject {
-    /// Its node.
     pub node: NodeName,
-    /// The name of its Vehicle.
     pub name: String,
     /// The labels that count for it.
     pub labels: BTreeMap<String, String>,
@@ -35,9 +33,7 @@ pub struct Subject {
     pub report: Option<Arc<Report>>,
     /// Whether it is known which airframe it is.
     pub identified: bool,
-    /// The values of variables.
     pub variables: Variables,
-    /// Whether it serves a Drone.
     pub serves: bool,
     /// Its Vehicle object, if there is one.
     pub object: Option<Arc<Vehicle>>,
@@ -50,7 +46,6 @@ impl Subject {
     }
 
     /// Whether it was heard when its Vehicle object was written last, and is not yet.
-    #[must_use]
     pub fn is_awaited(&self) -> bool {
         let status = self.object.as_ref().and_then(|object| object.status.as_ref());
         let was_heard = status.is_some_and(|status| {
@@ -78,7 +73,6 @@ pub struct Memory {
     aboard: Aboard,
 }
 
-/// Values that an autopilot refused.
 #[derive(Debug)]
 struct Refusal {
     /// The profiles that select the vehicle.
@@ -89,7 +83,6 @@ struct Refusal {
 /// A profile: its name, its uid and its generation.
 type Version = (String, Option<String>, i64);
 
-/// What is remembered of all.
 #[derive(Debug, Default)]
 pub struct Memories {
     nodes: HashMap<NodeName, Memory>,
@@ -110,7 +103,6 @@ pub struct Outcome {
     pub fences: Vec<usize>,
     /// Those of them that hold now.
     pub active: Vec<usize>,
-    /// The ParameterProfiles that select it.
     pub profiles: Vec<usize>,
     /// Their fence, once its autopilot is known.
     pub fence: Option<Arc<Result<Compiled, NoFence>>>,
@@ -140,14 +132,11 @@ pub struct Outcome {
 
 impl Outcome {
     /// Whether its agent holds what was sent last.
-    #[must_use]
     pub fn is_held(&self, report: &Report) -> bool {
         let sent = self.send.as_ref().map(|rules| &rules.digest);
         sent.is_some() && report.rules.held.as_ref() == sent
     }
 
-    /// Whether anything selects it.
-    #[must_use]
     pub fn is_selected(&self) -> bool {
         !self.fences.is_empty() || !self.profiles.is_empty()
     }

@@ -1,6 +1,4 @@
 //! Objects of which one that cannot be read does not hide the others.
-//!
-//! Owns: [`Readable`]: an object, or as much of it as can be read. Must not: say what follows.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, LabelSelector};
 use kube::Resource;
@@ -14,7 +12,6 @@ use std::fmt::Debug;
 /// An object of the kind `K`.
 #[derive(Clone, Debug)]
 pub enum Readable<K> {
-    /// All of it.
     Read(K),
     /// One that an API server has let in and that is none: of another version, or made before a check.
     Unread(Box<Unread>),
@@ -23,13 +20,10 @@ pub enum Readable<K> {
 /// What can be read of an object that cannot be read.
 #[derive(Clone, Debug)]
 pub struct Unread {
-    /// Its metadata.
     pub metadata: ObjectMeta,
     /// Which vehicles it means, where that can be read: `spec.vehicleSelector`.
     pub selector: Option<LabelSelector>,
-    /// Its conditions.
     pub conditions: Vec<Condition>,
-    /// Why it cannot be read.
     pub why: String,
 }
 

@@ -1,6 +1,4 @@
 //! What others may know of the rules of one vehicle, by what was decided for it.
-//!
-//! Owns: [`of_node`] and [`shown`]. Must not: decide, or count on anything that an agent did not report.
 
 use super::plan::{Objects, Outcome, Subject};
 use crate::controllers::node_rules::{OfNode, ShownRules};
@@ -9,7 +7,6 @@ use model::ids::DroneName;
 use model::rules::{Enforce, FenceState, WantedParameter};
 
 /// What was found for `subject`, whose vehicle serves `drone`.
-#[must_use]
 pub fn of_node(objects: &Objects, (subject, outcome): (&Subject, &Outcome), drone: Option<&DroneName>) -> OfNode {
     OfNode {
         named: outcome.named.clone(),

@@ -1,6 +1,4 @@
 //! What Geofences and ParameterProfiles say of themselves: on how many vehicles they are in force, and why not on the others.
-//!
-//! Owns: [`of_fence`], [`of_profile`]. Must not: call the API, or count a vehicle that did not report its rules in force.
 
 use super::objects::{Fence, Values};
 use super::plan::{Outcome, Subject, unnamed};
@@ -15,16 +13,13 @@ use k8s_openapi::jiff::Timestamp;
 use model::report::Report;
 use model::rules::{Deviation, DeviationWhy, FenceState};
 
-/// Vehicles that a status names.
 const MOST_NAMED: usize = 32;
 
-/// Longest message about one vehicle.
 const LONGEST: usize = 1024;
 
 /// Whether rules are in force on one vehicle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RuleState {
-    /// They are.
     InForce,
     /// They are not: one word and a sentence. Time helps.
     NotYet(&'static str, String),
@@ -37,7 +32,6 @@ const SILENT: &str =
 const NOT_TAKEN: &str = "its agent has not taken the rules over yet";
 
 /// Whether a Geofence that selects the vehicle is in force on it.
-#[must_use]
 pub fn fence_on(subject: &Subject, outcome: &Outcome) -> RuleState {
     let (Some(report), Some(fence)) = (&subject.report, &outcome.fence) else {
         return RuleState::NotYet("AgentSilent", SILENT.to_owned());
@@ -137,7 +131,6 @@ fn deviates(deviation: &Deviation) -> RuleState {
 }
 
 /// Whether a vehicle that the profile selects has all its values.
-#[must_use]
 pub fn profile_on(profile: &str, subject: &Subject, outcome: &Outcome) -> RuleState {
     let (Some(report), Some(values)) = (&subject.report, &outcome.values) else {
         return RuleState::NotYet("AgentSilent", SILENT.to_owned());
@@ -183,7 +176,6 @@ pub fn profile_on(profile: &str, subject: &Subject, outcome: &Outcome) -> RuleSt
     }
 }
 
-/// What both kinds say.
 struct Said {
     counts: Counts,
     selected: i32,
@@ -305,7 +297,6 @@ fn clipped(text: &str) -> String {
 }
 
 /// The status of a Geofence, the one at `place` among the objects.
-#[must_use]
 pub fn of_fence(
     (place, fence): (usize, &Fence),
     vehicles: &[(&Subject, &Outcome)],
@@ -336,7 +327,6 @@ pub fn of_fence(
 }
 
 /// The status of a ParameterProfile, the one at `place` among the objects.
-#[must_use]
 pub fn of_profile(
     (place, values): (usize, &Values),
     vehicles: &[(&Subject, &Outcome)],

@@ -1,7 +1,4 @@
 //! What a person should know of the rules on one vehicle, as Events.
-//!
-//! Owns: which change is news ([`Troubles`]): one Event for each vehicle and kind of trouble, however many parameters have it, and none
-//! while nothing but the values changes. Must not: record them.
 
 use crate::cluster::conditions::shape;
 use model::rules::{DeviationWhy, FenceState, RulesReport};

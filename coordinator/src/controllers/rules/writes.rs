@@ -1,7 +1,4 @@
 //! The statuses of Geofences, ParameterProfiles and Operators on their way to the API server.
-//!
-//! Owns: [`Writes`]: a few at a time, the newest status of each object, paced, and tried again with a capped back-off. Must not: keep
-//! anybody waiting who looks after vehicles.
 
 use super::readable::Readable;
 use crate::cluster::api::{ApiError, error_chain};
@@ -33,7 +30,6 @@ pub struct Writes {
     failures: Failures<String>,
 }
 
-/// A status to be written.
 struct Write {
     kind: &'static str,
     about: ObjectMeta,

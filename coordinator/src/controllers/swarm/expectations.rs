@@ -1,7 +1,4 @@
 //! What was asked of the API server and is not in the cache yet, so that an old cache does not make it be asked twice.
-//!
-//! Owns: creations by Swarm and deletions by Drone uid. Each is forgotten once observed, or after a while: then the cache is
-//! believed again.
 
 use crate::cluster::world::uid;
 use crds::Drone;
@@ -13,7 +10,6 @@ use tokio::time::Instant;
 /// A watch that has not shown a write after this time is broken, and will be listed again.
 pub(super) const EXPECTATION_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// All expectations.
 #[derive(Debug, Default)]
 pub struct Expectations(Mutex<Inner>);
 
@@ -79,7 +75,6 @@ impl Expectations {
             .is_some_and(|at| now - *at < EXPECTATION_TIMEOUT)
     }
 
-    /// A Swarm is gone.
     pub fn forget(&self, swarm: &str) {
         self.lock().made.remove(swarm);
     }

@@ -1,7 +1,4 @@
 //! The formation of a Swarm: which of its Drones has which slot, written to the Drones, and whether the slots are covered.
-//!
-//! Owns: reading `spec.formation`, gathering for [`fleet::planning::formation`] what is known of the Drones, and writing each Drone's slot and
-//! station. Must not: choose which Drone goes where, or move one ([`crate::controllers::airspace_grants`] does).
 
 use crate::cluster::api::{self, ApiError};
 use crate::cluster::key::Key;
@@ -185,7 +182,6 @@ fn station(drone: &Drone, of: &SiteRules) -> Option<Station> {
 }
 
 /// Whether `drone` is asked to hold in the place of its slot, and not beside it.
-#[must_use]
 pub fn asks_for_slot(drone: &Drone, slots: &[Station], of: &SiteRules) -> bool {
     let slot = slot(drone).and_then(|slot| slots.get(slot));
     let asked = station(drone, of).zip(slot);
@@ -275,7 +271,6 @@ impl Coverages {
     }
 
     /// Of the Swarm with this uid; nothing is covered before the first observation.
-    #[must_use]
     pub fn of(&self, swarm: &str) -> Coverage {
         self.lock().get(swarm).cloned().unwrap_or_default()
     }

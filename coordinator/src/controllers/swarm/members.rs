@@ -1,7 +1,4 @@
 //! A Swarm's Drones as its plan wants to know them.
-//!
-//! Owns: gathering it for [`fleet::planning::swarm::assessment`], [`member`], and [`Assessments`]: which of them should be replaced, so
-//! that it is reconciled when that changes and not at every report. Must not: decide.
 
 use crate::cluster::Cluster;
 use crate::cluster::key::Key;
@@ -69,7 +66,6 @@ impl Assessments {
     }
 
     /// Whether there is none that should be replaced.
-    #[must_use]
     pub fn calm(&self, swarm: &str) -> bool {
         self.lock()
             .get(swarm)
@@ -83,7 +79,6 @@ impl Assessments {
         is_there() && all.entry(swarm.to_owned()).or_default().put(drone, assessment) != assessment
     }
 
-    /// A Drone is gone.
     pub fn forget(&self, drone: &Drone) {
         let Some((swarm, _)) = owner(drone) else { return };
         let mut all = self.lock();
@@ -123,7 +118,6 @@ pub fn observe(cluster: &Cluster, assessments: &Assessments, snapshot: &DroneSna
 }
 
 /// A Drone of `swarm`, as its plan wants to know it.
-#[must_use]
 pub fn member(controller: &SwarmController, swarm: &Swarm, drone: &Arc<Drone>, now: Instant) -> Member {
     let SwarmController {
         observer, assessments, ..
@@ -146,13 +140,11 @@ pub fn member(controller: &SwarmController, swarm: &Swarm, drone: &Arc<Drone>, n
 }
 
 /// The slot that a Drone was given.
-#[must_use]
 pub fn slot(drone: &Drone) -> Option<usize> {
     drone.labels().get(labels::SLOT)?.parse().ok()
 }
 
 /// What the vehicle of a Drone does, as far as its Swarm's plan goes.
-#[must_use]
 pub fn serving(snapshot: &DroneSnapshot) -> Serving {
     match snapshot.report.as_deref().and_then(|report| report.truth.flying()) {
         _ if !snapshot.was_served() => Serving::NoVehicle,
@@ -184,7 +176,6 @@ fn service(world: &World, assessments: &Assessments, swarm: &Swarm, snapshot: &D
 }
 
 /// What the node selector of `swarm` means for a Drone that it has.
-#[must_use]
 pub fn placed(world: &World, swarm: &Swarm, drone: &Drone) -> Placement {
     let wanted = swarm.spec.drone_node_selector();
     let node = drone.spec.node_name.as_deref();
@@ -212,7 +203,6 @@ fn assess(snapshot: &DroneSnapshot, service: &Service, policy: &Policy) -> Asses
 }
 
 /// Whether the agent of a Drone acts on its present spec.
-#[must_use]
 pub fn acts_on_spec(snapshot: &DroneSnapshot) -> bool {
     assessment::acts_on(
         snapshot.report.as_deref(),

@@ -63,7 +63,6 @@ fn selector_applies(world: &World, swarm: &Swarm, drone: &Drone) -> bool {
 }
 
 /// Whether the template of `swarm` has yet to be brought to `drone`, or to another in its place.
-#[must_use]
 pub fn is_outdated(swarm: &Swarm, drone: &Drone) -> bool {
     differs_in_flight(swarm, drone) || *swarm.spec.drone_node_selector() != drone.spec.node_selector
 }

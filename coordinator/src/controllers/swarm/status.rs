@@ -1,6 +1,4 @@
 //! The Swarm's status, from the status of its Drones.
-//!
-//! Owns: counting, and writing when a number changed. Must not: count what a Drone's own autopilot has not said.
 
 use crate::cluster::api::ApiError;
 use crate::cluster::conditions::{condition, exact_condition};
@@ -308,7 +306,6 @@ fn why(holder: Option<&Arc<Drone>>) -> String {
     }
 }
 
-/// Counts one Drone.
 fn count(swarm: &Swarm, drone: &Drone, tally: &mut Tally, flying: &mut usize) {
     let status = drone.status.as_ref();
     *flying += usize::from(status.is_some_and(|status| status.flying == Some(true)));

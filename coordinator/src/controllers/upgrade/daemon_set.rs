@@ -1,7 +1,5 @@
 //! The DaemonSet of the agents, and which of its revisions is the newest.
 //!
-//! Owns: asking for both. Must not: conclude anything while the DaemonSet's controller has not taken in the latest change.
-//!
 //! That controller keeps a ControllerRevision for each template that there was. Before it says in `status.observedGeneration`
 //! that it has observed a change, it has made one for it, or given the one that there was for it the highest number.
 
@@ -17,15 +15,12 @@ use kube::{Resource, ResourceExt};
 /// Name of the DaemonSet, and value of the label `app.kubernetes.io/name` on all that belongs to it.
 pub const NAME: &str = "skein-agent";
 
-/// Selects its Pods and revisions.
 pub const LABEL: &str = "app.kubernetes.io/name=skein-agent";
 
-/// The DaemonSet as it is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Agents {
     /// `metadata.uid`.
     pub uid: String,
-    /// For Events about it.
     pub reference: ObjectReference,
     /// Whether Pods are only made again after they were deleted: else its controller replaces them, flying or not.
     pub on_delete: bool,

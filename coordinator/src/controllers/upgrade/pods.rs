@@ -1,6 +1,4 @@
 //! The agents' Pods, as far as their replacement goes.
-//!
-//! Owns: [`Pods`], a few facts of each, by namespace and name. Must not: decide, or call the API.
 
 use crate::cluster::key::Key;
 use crate::cluster::world::{Change, uid};
@@ -14,19 +12,15 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// The DaemonSet's controller puts the name of a Pod's ControllerRevision on it by this label.
 pub const REVISION: &str = "controller-revision-hash";
 
-/// The agent's container.
 const CONTAINER: &str = "agent";
 
-/// One Pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentPod {
-    /// Its name.
     pub name: String,
     /// `metadata.uid`.
     pub uid: String,
     /// As it was observed last: its deletion fails when it has changed since.
     pub resource_version: Option<String>,
-    /// Its revision's hash.
     pub revision: Option<String>,
     node: NodeName,
     owner: Option<String>,
@@ -61,7 +55,6 @@ impl AgentPod {
     }
 
     /// What matters of it, when `revision` is the hash of the newest one.
-    #[must_use]
     pub fn snapshot(&self, revision: Option<&str>) -> PodSnapshot {
         let outdated = revision.is_some_and(|newest| self.revision.as_deref() != Some(newest));
         PodSnapshot {
@@ -76,7 +69,6 @@ impl AgentPod {
     }
 }
 
-/// All of them.
 #[derive(Debug, Default)]
 pub struct Pods(Mutex<HashMap<Key, AgentPod>>);
 
@@ -85,7 +77,6 @@ impl Pods {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A Pod changed.
     pub fn take(&self, change: &Change<Pod>) {
         match change {
             Change::Is(pod) | Change::Answered(pod) => {
@@ -103,7 +94,6 @@ impl Pods {
     }
 
     /// Those of the DaemonSet with this uid, by node. Of two on a node, the one that goes counts.
-    #[must_use]
     pub fn of(&self, daemon_set: &str) -> BTreeMap<NodeName, AgentPod> {
         let pods = self.lock();
         let mut of_node: BTreeMap<NodeName, AgentPod> = BTreeMap::new();

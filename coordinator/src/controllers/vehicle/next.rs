@@ -31,7 +31,6 @@ pub const FORGOTTEN_AFTER: SignedDuration = SignedDuration::from_hours(90 * 24);
 /// A home that has moved by less is the same one, meters over ground and in height: autopilots correct theirs.
 const SAME_HOME: (f64, f64) = (10.0, 5.0);
 
-/// Longest name of an object.
 const LONGEST_NAME: usize = 253;
 
 /// That of their specs, which never change.
@@ -46,7 +45,6 @@ const REMOTE_ID: &str = "RemoteId";
 /// A node, as far as its vehicle goes.
 #[derive(Clone, Copy, Debug)]
 pub struct NodeSnapshot<'a> {
-    /// Its name.
     pub node: &'a NodeName,
     /// The Drone that is bound to it, and the airframe that serves that, as far as is known.
     pub drone: Option<(&'a DroneName, Option<HardwareUid>)>,
@@ -78,20 +76,15 @@ impl NodeSnapshot<'_> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Airframe(pub Option<HardwareUid>);
 
-/// A write.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "a hundred at a time at most")]
 pub enum Step {
-    /// Make the object.
     Create(VehicleSpec),
-    /// Write its status.
     Write(VehicleStatus),
-    /// Delete it.
     Delete,
 }
 
 /// Which airframe a report is about. Until its autopilot has answered with its version, that is known only when it has been `waited` for.
-#[must_use]
 pub fn airframe(report: &Report, waited: bool) -> Option<Airframe> {
     let identity = report.identity.as_ref()?;
     let answered = identity.firmware.is_some() || identity.hardware.is_some();
@@ -99,7 +92,6 @@ pub fn airframe(report: &Report, waited: bool) -> Option<Airframe> {
 }
 
 /// The name of the Vehicle of `node` with this hardware: that of the node, and a short hash of its number.
-#[must_use]
 pub fn name(node: &str, airframe: Airframe) -> String {
     let Some(uid) = airframe.0 else { return node.to_owned() };
     let hash = Sha256::digest(format!("{node}/{uid}"));
@@ -143,14 +135,12 @@ impl Counted {
         }
     }
 
-    /// Forgets those of deleted objects.
     pub fn retain(&mut self, exists: impl Fn(&str) -> bool) {
         self.0.retain(|uid, _| exists(uid));
     }
 }
 
 /// What to do about the objects of a node, `known` being those there are, by their names.
-#[must_use]
 pub fn steps(
     snapshot: &NodeSnapshot<'_>,
     known: &[Arc<Vehicle>],

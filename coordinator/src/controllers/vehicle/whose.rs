@@ -1,6 +1,4 @@
 //! Which airframe each agent observes, and which Drone its vehicle serves.
-//!
-//! Owns: both answers, for the inventory and for the rules alike. Must not: read a clock, or know of objects but those it is given.
 
 use super::next::{Airframe, airframe};
 use crate::cluster::world::holding::has_node;
@@ -22,7 +20,6 @@ pub struct Airframes(Arc<Mutex<HashMap<NodeName, Instant>>>);
 impl Airframes {
     /// Which airframe the agent of `node` observes by this `report`; `None` while that is not known. Again after each reboot of the autopilot:
     /// until it has reported its version it may be another.
-    #[must_use]
     pub fn of(&self, node: &NodeName, report: Option<&Report>, now: Instant) -> Option<Airframe> {
         let mut unnamed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let observed = report.filter(|report| report.identity.is_some());
@@ -47,7 +44,6 @@ impl Airframes {
 }
 
 /// Which of `drones`, all that name one node, the vehicle of that node serves, where the Drone with the uid `holder` holds the claim.
-#[must_use]
 pub fn served<'a>(drones: &'a [Arc<Drone>], holder: Option<&str>) -> Option<&'a Arc<Drone>> {
     drones.iter().find(|drone| has_node(drone, holder, None))
 }

@@ -1,6 +1,4 @@
 //! Which neighbor a connection is counted for.
-//!
-//! Owns: which addresses are one neighbor. Must not: count.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -10,8 +8,6 @@ use std::net::IpAddr;
 pub struct Neighbor(IpAddr);
 
 impl Neighbor {
-    /// The neighbor at this address.
-    #[must_use]
     pub fn of(address: IpAddr) -> Self {
         match address.to_canonical() {
             IpAddr::V4(four) => Self(IpAddr::V4(four)),

@@ -1,6 +1,4 @@
 //! How often something may happen, per key: token buckets, and not more of them than fit.
-//!
-//! Owns: the counting. Must not: read a clock; time is a parameter.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -11,7 +9,6 @@ use tokio::time::Instant;
 /// At most this many keys are remembered; with more, those that are full again go.
 const MOST: usize = 10_000;
 
-/// Buckets of one size.
 #[derive(Debug)]
 pub struct Buckets<K> {
     /// This often at once.
@@ -24,7 +21,6 @@ pub struct Buckets<K> {
 
 impl<K: Eq + Hash> Buckets<K> {
     /// Buckets of `burst`, of which one is filled up again after each `every`.
-    #[must_use]
     pub fn new(burst: u32, every: Duration) -> Self {
         Self {
             burst,

@@ -1,6 +1,4 @@
 //! One connection, as the gRPC server sees it: bytes, until it is cut.
-//!
-//! Owns: the end of its bytes when it is cut. Must not: know why.
 
 use super::ticket::Ticket;
 use std::io;
@@ -19,7 +17,6 @@ enum Bytes {
     Tls(Box<TlsStream<TcpStream>>),
 }
 
-/// A connection.
 #[derive(Debug)]
 pub struct Connection {
     bytes: Bytes,
@@ -29,7 +26,6 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// A connection in plain text.
     pub(super) fn plain(stream: TcpStream, ticket: Ticket, cut: CancellationToken, gone: DropGuard) -> Self {
         Self::new(Bytes::Plain(stream), ticket, cut, gone)
     }

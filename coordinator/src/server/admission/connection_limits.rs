@@ -1,8 +1,5 @@
 //! Permits for connections: so many in all, and so many for each key. When all are taken, a new connection gets the permit of the
 //! oldest one, if that one has had its time. Were it cut sooner, a crowd would push its own out before any of them is done.
-//!
-//! Owns: which connection has a permit. Must not: know what a connection is: when a permit is withdrawn, its token is cancelled.
-//! Must not: read a clock; time is a parameter.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
@@ -24,9 +21,7 @@ pub struct ConnectionLimits<K> {
 #[derive(Debug)]
 struct Permits<K> {
     count: u64,
-    /// By age.
     admitted: BTreeMap<u64, Admitted<K>>,
-    /// How many each key has.
     per_key: HashMap<K, usize>,
     /// How many keys have so many: with a whole fleet coming, nothing may search all keys for each connection.
     keys_with: BTreeMap<usize, usize>,
@@ -48,7 +43,6 @@ pub struct ConnectionPermit<K: Clone + Eq + Hash> {
 
 impl<K: Clone + Eq + Hash> ConnectionLimits<K> {
     /// `most` permits, and at most `most_per_key` for one key; each for `time`, unless a key that has fewer needs it.
-    #[must_use]
     pub fn new(most: usize, most_per_key: usize, time: Duration) -> Self {
         let taken = Permits {
             count: 0,
@@ -108,8 +102,6 @@ impl<K: Clone + Eq + Hash> ConnectionLimits<K> {
         })
     }
 
-    /// How many permits are taken.
-    #[must_use]
     pub fn taken(&self) -> usize {
         lock(&self.all).admitted.len()
     }

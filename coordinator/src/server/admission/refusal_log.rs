@@ -1,6 +1,4 @@
 //! Log lines on refused connections and calls, limited so that nobody can fill the disk with them.
-//!
-//! Owns: how many lines a neighbor, and all of them together, get. Must not: refuse.
 
 use super::address::Neighbor;
 use super::buckets::Buckets;
@@ -18,7 +16,6 @@ const EVERY: Duration = Duration::from_secs(10);
 const BURST_OF_ALL: u32 = 100;
 const EVERY_OF_ALL: Duration = Duration::from_millis(500);
 
-/// The log of refusals.
 #[derive(Debug)]
 pub struct RefusalLog {
     neighbors: Buckets<(Neighbor, &'static str)>,

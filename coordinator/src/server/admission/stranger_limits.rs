@@ -18,7 +18,6 @@ pub struct StrangerLimits {
 
 impl StrangerLimits {
     /// None yet, within these limits.
-    #[must_use]
     pub fn new(limits: &Limits) -> Self {
         Self {
             arrivals: Buckets::new(limits.burst, limits.every),
@@ -44,7 +43,6 @@ impl StrangerLimits {
     }
 
     /// How many are admitted and have proven nothing yet.
-    #[must_use]
     pub fn strangers(&self) -> usize {
         self.strangers.taken()
     }

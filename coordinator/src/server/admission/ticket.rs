@@ -1,6 +1,4 @@
 //! What is known of one connection: where it comes from, the certificate shown, and whether it has proven anything.
-//!
-//! Owns: the permit of a stranger, and later that of a name. Must not: check credentials.
 
 use super::address::Neighbor;
 use super::connection_limits::{ConnectionLimits, ConnectionPermit};
@@ -74,14 +72,11 @@ impl Ticket {
         )
     }
 
-    /// Where it comes from.
-    #[must_use]
     pub fn remote(&self) -> SocketAddr {
         self.0.remote
     }
 
     /// The holder of the certificate that was shown and verified.
-    #[must_use]
     pub fn caller(&self) -> Option<&Caller> {
         self.0.caller.as_ref()
     }

@@ -18,7 +18,6 @@ use tokio::time::{Instant, timeout};
 const FORESIGHT: Duration = Duration::from_secs(300);
 const FORESIGHT_PATIENCE: Duration = Duration::from_secs(1);
 
-/// Judges rights.
 #[derive(Debug)]
 pub struct Access {
     reviews: Questions<SubjectAccessReview>,
@@ -31,7 +30,6 @@ pub struct Access {
 
 impl Access {
     /// Asks `client`.
-    #[must_use]
     pub fn new(client: kube::Client) -> Self {
         Self {
             reviews: Questions::new(client),

@@ -1,6 +1,4 @@
 //! Which node an agent's token speaks for.
-//!
-//! Owns: reading the API server's review. Must not: ask for it.
 
 use super::refusal::Refusal;
 use crate::server::security::AUDIENCE;
@@ -37,7 +35,6 @@ pub fn node(review: TokenReviewStatus, account: &(String, String)) -> Result<Nod
 }
 
 /// Why a token is not accepted, in the API server's words.
-#[must_use]
 pub fn why(error: Option<String>) -> String {
     error
         .filter(|text| !text.is_empty())

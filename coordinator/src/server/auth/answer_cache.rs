@@ -1,6 +1,4 @@
 //! A cache of answers of the API server, bounded in age and number.
-//!
-//! Owns: how old an answer may be. Must not: read a clock; time is a parameter.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -36,7 +34,6 @@ impl<K, V> Default for AnswerCache<K, V> {
 
 impl<K, V> AnswerCache<K, V> {
     /// Keeps at most so many.
-    #[must_use]
     pub fn of_at_most(most: usize) -> Self {
         Self {
             answers: Mutex::default(),

@@ -1,6 +1,4 @@
 //! Each call's credentials are checked before anything else happens to it, whatever its path.
-//!
-//! Owns: reading them off the call, and putting [`super::Who`] with it. Must not: know what the calls do.
 
 use super::{Auth, CallKind, Refusal, Who};
 use crate::server::admission::Ticket;
@@ -41,7 +39,6 @@ pub struct AuthLayer {
     bad_stops: Arc<Buckets<Neighbor>>,
 }
 
-/// A service behind the authentication.
 #[derive(Clone, Debug)]
 pub struct Authenticated<S> {
     layer: AuthLayer,
@@ -50,7 +47,6 @@ pub struct Authenticated<S> {
 
 impl AuthLayer {
     /// Judges by `auth`.
-    #[must_use]
     pub fn new(auth: Auth) -> Self {
         Self {
             auth,

@@ -3,8 +3,6 @@
 //! The API server itself writes into a CertificateSigningRequest who made it, and lets nobody change that. So one for our signer
 //! says "this key is this person"; the TLS handshake has proved that the caller holds the key. It needs no approval, and nothing is
 //! signed. Denying or deleting it ends what it says.
-//!
-//! Owns: whether a request counts, and for how long, as a pure function. Must not: ask for it, or read a clock.
 
 use super::user::User;
 use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
@@ -13,10 +11,8 @@ use trust::PublicKey;
 use trust::proof::{REQUEST_LIFE, SIGNER};
 use trust::validity::SKEW;
 
-/// Conditions that end a request.
 const ENDING: [&str; 2] = ["Denied", "Failed"];
 
-/// Why a request shows nobody.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadRequest {
     /// It is not there.
@@ -28,7 +24,6 @@ pub enum BadRequest {
     /// It names another key, or none.
     #[error("it names another key than the one that was shown")]
     Key,
-    /// It is too old.
     #[error("it has ended; run the command again, which makes a new one")]
     Ended,
     /// It is of a time to come.
@@ -36,7 +31,6 @@ pub enum BadRequest {
         "by the coordinator's clock it is of a time to come, so a clock is wrong: set those of coordinator and API server"
     )]
     NotYet,
-    /// Somebody has ended it.
     #[error("it was denied; ask who did that")]
     Denied,
     /// It says nothing of who made it, or when.

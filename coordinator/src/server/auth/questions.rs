@@ -1,6 +1,4 @@
 //! Questions to the API server, so many at a time, each with a deadline.
-//!
-//! Owns: both bounds. Must not: keep answers ([`super::answer_cache`] does), or know what they mean.
 
 use super::refusal::Refusal;
 use crate::cluster::api::{self, ApiError};
@@ -10,7 +8,6 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-/// Questions at a time.
 const AT_A_TIME: usize = 32;
 
 /// A question waits so long to be asked, and then so long for its answer, unless the caller has less time.
@@ -25,7 +22,6 @@ pub struct Questions<K> {
 
 impl<K: Resource<DynamicType = ()>> Questions<K> {
     /// Asks `client`.
-    #[must_use]
     pub fn new(client: kube::Client) -> Self {
         Self {
             objects: Api::all(client),

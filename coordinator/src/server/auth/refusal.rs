@@ -1,6 +1,4 @@
 //! Why a call was refused for its credentials or its rights.
-//!
-//! Owns: the answer to the caller. Must not: say more than helps a caller who may.
 
 use super::person_request::BadRequest;
 use super::right::Right;
@@ -10,15 +8,12 @@ use model::ids::NodeName;
 use tonic::{Code, Status};
 use trust::{Peer, RequestName};
 
-/// Why a call was refused.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
-    /// An agent has shown nothing.
     #[error(
         "no credentials: an agent in the cluster needs its ServiceAccount's token with audience {AUDIENCE} (--token-file), any other a certificate made by `skein enroll`"
     )]
     NoAgentCredentials,
-    /// A person has shown nothing.
     #[error(
         "no credentials: use `kubectl skein`, or a kubeconfig with a user that has a token or a client certificate"
     )]
@@ -32,14 +27,8 @@ pub enum Refusal {
     /// The token is good, but not for us.
     #[error("the token is not for audience {AUDIENCE}; its audiences are: {}", .0.join(", "))]
     OtherAudience(Vec<String>),
-    /// The token is another account's.
     #[error("the token is that of {user}, and agents are {wanted}; see --agent-service-account")]
-    OtherAccount {
-        /// Whose it is.
-        user: String,
-        /// Whose it should be.
-        wanted: String,
-    },
+    OtherAccount { user: String, wanted: String },
     /// The token is bound to no node.
     #[error(
         "the token names no node: it must be bound to the agent's pod or node, and Kubernetes must be 1.33 or later"
@@ -57,7 +46,6 @@ pub enum Refusal {
     /// The certificate has ended since it was shown.
     #[error("the certificate that was shown when the connection began has ended; connect with a new one")]
     Ended,
-    /// It is no agent.
     #[error("{0} is no agent: only an agent's own credentials open the uplink")]
     NoAgent(String),
     /// An agent asks for what is for people.
@@ -65,13 +53,7 @@ pub enum Refusal {
     AgentIsNoPerson(NodeName),
     /// RBAC does not allow it.
     #[error("{user} may not {right}; what is missing is a rule with {} bound {}", .right.rule(), .right.place())]
-    Forbidden {
-        /// Who.
-        user: String,
-        /// What.
-        right: Box<Right>,
-    },
-    /// Nothing can be called so.
+    Forbidden { user: String, right: Box<Right> },
     #[error("that is no name of a namespace or an object in Kubernetes: use lower-case letters, digits, '-' and '.'")]
     NoName,
     /// Too many bad credentials from there.
@@ -108,7 +90,6 @@ impl Refusal {
     }
 
     /// Whether it says something about the credentials: they will be refused again.
-    #[must_use]
     pub fn is_final(&self) -> bool {
         matches!(self.code(), Code::Unauthenticated | Code::PermissionDenied)
     }

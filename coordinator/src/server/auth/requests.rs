@@ -1,6 +1,4 @@
 //! Persons by their requests to the API server, each read when its key is shown.
-//!
-//! Owns: asking, and keeping answers for seconds. Must not: decide what a request says ([`super::person_request`]).
 
 use super::answer_cache::{HASTE, Verdicts};
 use super::person_request::{self, BadRequest};
@@ -13,7 +11,6 @@ use std::time::SystemTime;
 use tokio::time::Instant;
 use trust::{PublicKey, RequestName};
 
-/// Judges keys by requests.
 #[derive(Debug)]
 pub struct Requests {
     objects: Questions<CertificateSigningRequest>,
@@ -25,7 +22,6 @@ type Print = [u8; 32];
 
 impl Requests {
     /// Asks `client`.
-    #[must_use]
     pub fn new(client: kube::Client) -> Self {
         Self {
             objects: Questions::new(client),
@@ -66,7 +62,6 @@ impl Requests {
     }
 
     /// Whether this showed a person within the last hour, or is known to show none just now: what it costs to check it is bounded.
-    #[must_use]
     pub fn knows(&self, request: &RequestName, key: &PublicKey) -> bool {
         self.people.knows(&print(request, key), Instant::now())
     }

@@ -1,7 +1,5 @@
 //! What a person's call needs to be allowed, in the words of Kubernetes RBAC.
 //!
-//! Owns: verbs and resources. Must not: ask whether they are granted.
-//!
 //! | call | verb | resource |
 //! |---|---|---|
 //! | List, Get, Watch | `get` | `drones` |
@@ -17,13 +15,10 @@
 use crate::cluster::key::Key;
 use std::fmt;
 
-/// The API group.
 pub const GROUP: &str = "skein.dev";
 
-/// A verb on a resource.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Right {
-    /// Verb.
     pub verb: &'static str,
     /// Resource, with its subresource behind a slash.
     pub resource: &'static str,
@@ -33,16 +28,13 @@ pub struct Right {
     pub name: Option<String>,
 }
 
-/// The verb that grounds.
 pub const GROUND: &str = "ground";
 
-/// The verb that releases.
 pub const RELEASE: &str = "release";
 
 /// The verb of a ground station that may command.
 pub const CONNECT: &str = "connect";
 
-/// The verb of reading.
 pub const SEE: &str = "get";
 
 /// No name in Kubernetes is longer (RFC 1123, a host's name).
@@ -50,69 +42,58 @@ const LONGEST_NAME: usize = 253;
 
 impl Right {
     /// To see Drones of a namespace, or of all when it is empty.
-    #[must_use]
     pub fn to_see(namespace: &str) -> Self {
         Self::new(SEE, "drones", Some(namespace), None)
     }
 
     /// To see one Drone.
-    #[must_use]
     pub fn to_see_one(drone: &Key) -> Self {
         Self::of(SEE, "drones", drone)
     }
 
     /// To ground or release a Swarm; `verb` is [`GROUND`] or [`RELEASE`].
-    #[must_use]
     pub fn to_order(verb: &'static str, swarm: &Key) -> Self {
         Self::of(verb, "swarms", swarm)
     }
 
     /// To ground or release whatever there is in a namespace, or in all.
-    #[must_use]
     pub fn to_order_all(verb: &'static str, namespace: Option<&str>) -> Self {
         Self::new(verb, "swarms", namespace, None)
     }
 
     /// To go on commanding a Drone that somebody had taken over.
-    #[must_use]
     pub fn to_resume(drone: &Key) -> Self {
         Self::of("resume", "drones", drone)
     }
 
     /// To let the vehicle of a node fly again that stands down; `flew_for` is the Drone that it flew for.
-    #[must_use]
     pub fn to_stand_up(flew_for: Option<&Key>) -> Self {
         flew_for.map_or_else(|| Self::new("resume", "drones", None, None), Self::to_resume)
     }
 
     /// To reach the vehicle of a Drone with a ground station: of this one, or of all in its namespace, which is asked first since one
     /// answer does for all of them.
-    #[must_use]
     pub fn to_connect(drone: &Key) -> [Self; 2] {
         let all = Self::new(CONNECT, "drones", Some(&drone.namespace), None);
         [all, Self::of(CONNECT, "drones", drone)]
     }
 
     /// To stop the motors of a Drone.
-    #[must_use]
     pub fn to_kill(drone: &Key) -> Self {
         Self::of("kill", "drones", drone)
     }
 
     /// To stop the motors of any Drone of a Swarm.
-    #[must_use]
     pub fn to_kill_of(swarm: &Key) -> Self {
         Self::of("kill", "swarms", swarm)
     }
 
     /// To read the logs of the vehicle that serves a Drone.
-    #[must_use]
     pub fn to_read_logs(drone: &Key) -> Self {
         Self::of(SEE, "drones/log", drone)
     }
 
     /// To read the logs of any vehicle.
-    #[must_use]
     pub fn to_read_all_logs() -> Self {
         Self::new(SEE, "vehicles/log", None, None)
     }
@@ -132,7 +113,6 @@ impl Right {
     }
 
     /// The resource and its subresource, if it is one.
-    #[must_use]
     pub fn parts(&self) -> (&'static str, Option<&'static str>) {
         match self.resource.split_once('/') {
             Some((resource, subresource)) => (resource, Some(subresource)),
@@ -141,13 +121,11 @@ impl Right {
     }
 
     /// Whether it is more than reading.
-    #[must_use]
     pub fn changes(&self) -> bool {
         self.verb != SEE
     }
 
     /// Whether there can be anything of that name. What cannot be is neither asked about, nor cached, nor logged.
-    #[must_use]
     pub fn can_be(&self) -> bool {
         let edge = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
         let label = |part: &str| {
@@ -161,7 +139,6 @@ impl Right {
     }
 
     /// This right, and those that contain it: to all in its namespace, and to all.
-    #[must_use]
     pub fn wider(&self) -> [Self; 3] {
         let in_namespace = Self {
             name: None,
@@ -175,14 +152,11 @@ impl Right {
     }
 
     /// To ground all where this right is, and all there is.
-    #[must_use]
     pub fn grounding(&self) -> [Self; 2] {
         let there = self.namespace.as_deref();
         [there, None].map(|namespace| Self::new(GROUND, "swarms", namespace, None))
     }
 
-    /// The rule that grants it.
-    #[must_use]
     pub fn rule(&self) -> String {
         format!(
             "apiGroups: [{GROUP}], resources: [{}], verbs: [{}]",
@@ -191,7 +165,6 @@ impl Right {
     }
 
     /// Where the rule has to be bound.
-    #[must_use]
     pub fn place(&self) -> String {
         self.namespace.as_ref().map_or_else(
             || "by a ClusterRoleBinding".to_owned(),

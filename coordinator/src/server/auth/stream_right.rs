@@ -1,6 +1,4 @@
 //! One person on a stream that goes on, and for how long they may.
-//!
-//! Owns: asking for their right again. Must not: send them anything.
 
 use super::{Auth, CallKind, Refusal, Right, Who};
 use crate::server::admission::Ticket;
@@ -14,13 +12,9 @@ const LONGEST: Duration = Duration::from_secs(3600);
 /// The right of one person to one stream.
 #[derive(Debug)]
 pub struct StreamRight {
-    /// Who it is.
     pub who: Who,
-    /// What the stream needs.
     pub right: Right,
-    /// Who is asked.
     pub auth: Auth,
-    /// Their connection.
     pub ticket: Option<Ticket>,
     /// What they may is asked again after this, and answers of before are no older.
     pub recheck: Duration,

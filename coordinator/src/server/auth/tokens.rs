@@ -1,6 +1,4 @@
 //! Bearer tokens, as the API server's TokenReview checks them.
-//!
-//! Owns: asking, and keeping answers for seconds. Must not: keep a token: answers are kept under its SHA-256.
 
 use super::agent_token;
 use super::answer_cache::{AnswerCache, FRESH, HASTE, Verdicts};
@@ -27,7 +25,6 @@ const LONGEST: usize = 16 * 1024;
 /// What is asked, as failures name it.
 const ASK: &str = "ask the API server whose token it is";
 
-/// Judges tokens.
 #[derive(Debug)]
 pub struct Tokens {
     agent_account: (String, String),
@@ -43,7 +40,6 @@ type Print = [u8; 32];
 
 impl Tokens {
     /// Asks `client`; agents are `agent_account`, namespace and name.
-    #[must_use]
     pub fn new(client: kube::Client, agent_account: (String, String)) -> Self {
         Self {
             agent_account,
@@ -111,7 +107,6 @@ impl Tokens {
 
     /// Whether a token was good within the last hour (an agent's: as long as a session lives), or is known for a bad one just now:
     /// what it costs to check it is bounded.
-    #[must_use]
     pub fn knows(&self, token: &str, is_agent: bool) -> bool {
         let (Ok(print), now) = (print(token), Instant::now()) else {
             return true;

@@ -1,6 +1,4 @@
 //! A user of Kubernetes, as the API server knows them.
-//!
-//! Owns: what makes up a user. Must not: say what they may.
 
 use k8s_openapi::api::authentication::v1::UserInfo;
 use std::collections::BTreeMap;
@@ -8,22 +6,17 @@ use std::collections::BTreeMap;
 /// The group of all who have shown who they are.
 const AUTHENTICATED: &str = "system:authenticated";
 
-/// A user.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct User {
-    /// Name.
     pub name: String,
     /// Unique id; empty when there is none.
     pub uid: String,
-    /// Groups.
     pub groups: Vec<String>,
-    /// What else their authenticator said.
     pub extra: BTreeMap<String, Vec<String>>,
 }
 
 impl User {
     /// The user of a client certificate, as the API server would have it.
-    #[must_use]
     pub fn of_certificate(name: &str, groups: &[String]) -> Self {
         let mut groups = groups.to_vec();
         groups.push(AUTHENTICATED.to_owned());

@@ -1,7 +1,4 @@
 //! Our authorities in Secret `skein-ca`.
-//!
-//! Owns: reading it, making it, and adding the next authority; of several coordinators that do so at once, one is first and the
-//! others take what it wrote. Must not: replace what it cannot read.
 
 use super::KeysError;
 use crate::cluster::api;
@@ -13,10 +10,8 @@ use std::collections::BTreeMap;
 use std::time::SystemTime;
 use trust::Authorities;
 
-/// Name of the Secret.
 const NAME: &str = "skein-ca";
 
-/// Its key.
 const KEY: &str = "authorities.pem";
 
 /// The authorities as they should be at `now`.

@@ -1,6 +1,4 @@
 //! The cluster's authorities for client certificates, where every API server publishes them for others to use.
-//!
-//! Owns: reading them. Must not: take any of theirs for ours.
 
 use crate::cluster::api::{self, ApiError};
 use k8s_openapi::api::core::v1::ConfigMap;

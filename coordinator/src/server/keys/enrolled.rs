@@ -1,6 +1,4 @@
 //! The client certificates that count, in ConfigMap `skein-enrolled`; `skein enroll` writes it.
-//!
-//! Owns: reading it. Must not: write it.
 
 use super::KeysError;
 use crate::cluster::api;
@@ -8,7 +6,6 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::Api;
 use trust::Enrolled;
 
-/// Name of the ConfigMap.
 const NAME: &str = "skein-enrolled";
 
 /// The list; `None` when there is none.

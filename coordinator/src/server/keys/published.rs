@@ -1,6 +1,4 @@
 //! Authorities to trust for coordinators, in ConfigMap `skein-ca`: agents mount it, tools read it.
-//!
-//! Owns: writing it when it differs. Must not: publish a key.
 
 use crate::cluster::api::{self, ApiError};
 use crds::labels;
@@ -10,10 +8,8 @@ use kube::core::ObjectMeta;
 use std::collections::BTreeMap;
 use trust::Bundle;
 
-/// Name of the ConfigMap.
 const NAME: &str = "skein-ca";
 
-/// Its key.
 const KEY: &str = "ca.crt";
 
 /// Labels of what a coordinator makes for itself.

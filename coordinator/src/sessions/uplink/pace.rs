@@ -1,7 +1,5 @@
 //! How fast one agent is read: faster than any that means well reports, and no faster.
 //!
-//! Owns: when the next message may be read. Must not: read it, or read a clock; time is a parameter.
-//!
 //! One that sends more waits, by HTTP/2's flow control, and no other does: each report may cost others a reconcile.
 
 use std::time::Duration;
@@ -13,7 +11,6 @@ const BURST: u32 = 100;
 /// One more after each such span.
 const EVERY: Duration = Duration::from_millis(20);
 
-/// The pace of one stream.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
     /// When all of the burst may be had again.
@@ -22,13 +19,11 @@ pub struct Pace {
 
 impl Pace {
     /// The pace of a stream that begins.
-    #[must_use]
     pub const fn new(now: Instant) -> Self {
         Self { whole_at: now }
     }
 
     /// When the next message may be read.
-    #[must_use]
     pub fn next(&self) -> Instant {
         let spared = EVERY * (BURST - 1);
         self.whole_at.checked_sub(spared).unwrap_or(self.whole_at)

@@ -1,6 +1,4 @@
 //! Settings of the agents in this process besides their links: the same as those of `skein-agent`.
-//!
-//! Owns: the flags, and giving each node its share of them. Must not: start anything.
 
 use agent::gcs::GcsFlags;
 use agent::{flight_log, gcs};

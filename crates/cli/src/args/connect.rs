@@ -1,6 +1,4 @@
 //! The command line of `skein connect`.
-//!
-//! Owns: which Drones, and where their ground stations are met ([`Port`]). Must not: do anything.
 
 use super::WhereArgs;
 use super::drone::{ObjectKey, ObjectRef};
@@ -99,14 +97,12 @@ impl ConnectArgs {
     }
 
     /// All ports at which ground stations are met.
-    #[must_use]
     pub fn ports(&self) -> Vec<Port> {
         let named: Vec<Port> = self.to.iter().chain(&self.listen).cloned().collect();
         if named.is_empty() { vec![Port::usual()] } else { named }
     }
 
     /// A line for a person who uses a form that will be removed.
-    #[must_use]
     pub fn hint(&self) -> Option<String> {
         let old = self.listen.iter().find(|port| matches!(port, Port::Udp { .. }))?;
         Some(format!(
@@ -148,7 +144,6 @@ impl Port {
     }
 
     /// The option that names it.
-    #[must_use]
     pub const fn option(&self) -> &'static str {
         match self {
             Self::Udp { .. } => "--to",

@@ -1,6 +1,4 @@
 //! The command lines about one Drone or its vehicle: `skein resume` and `skein kill`.
-//!
-//! Owns: how a person names a Drone or a Swarm. Must not: do anything.
 
 use super::WhereArgs;
 use clap::Args;

@@ -1,6 +1,4 @@
 //! The command line of `skein enroll`.
-//!
-//! Owns: names and help. Must not: do anything.
 
 use super::WhereArgs;
 use clap::{ArgGroup, Args};
@@ -46,7 +44,6 @@ pub struct EnrollArgs {
 
 impl EnrollArgs {
     /// Whose authority signs, as it was said with the command.
-    #[must_use]
     pub fn place(&self) -> WhereArgs {
         WhereArgs {
             station: self.station.clone(),

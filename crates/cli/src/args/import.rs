@@ -1,6 +1,4 @@
 //! The command line of `skein import`.
-//!
-//! Owns: names, help texts and defaults. Must not: do anything.
 
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;

@@ -1,6 +1,4 @@
 //! The command line of `skein logs`.
-//!
-//! Owns: how a person names a vehicle and the logs of it. Must not: do anything.
 
 use super::WhereArgs;
 use super::drone::{ObjectKey, ObjectRef};

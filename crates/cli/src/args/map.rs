@@ -1,6 +1,4 @@
 //! The command line of `skein map`.
-//!
-//! Owns: names, help texts and defaults. Must not: do anything.
 
 use super::{Filter, WhereArgs};
 use clap::Args;

@@ -1,6 +1,4 @@
 //! The command lines about Missions: `skein mission preview`, `import` and `export`.
-//!
-//! Owns: names, help texts and defaults. Must not: do anything.
 
 use super::import::MissionChoices;
 use clap::{Args, Subcommand, ValueEnum};

@@ -1,6 +1,4 @@
 //! The flags that say which coordinator is asked, and as whom.
-//!
-//! Owns: their names and help. Must not: choose ([`crate::server_choice`] does).
 
 use crate::server_url::ServerUrl;
 use clap::Args;
@@ -49,7 +47,6 @@ pub struct WhereArgs {
 
 impl WhereArgs {
     /// These, and where they say nothing, `others`.
-    #[must_use]
     pub fn or(self, others: Self) -> Self {
         Self {
             server: self.server.or(others.server),

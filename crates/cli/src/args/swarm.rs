@@ -1,6 +1,4 @@
 //! The command lines about a Swarm: `skein ground` and `skein release`.
-//!
-//! Owns: how a person says which ones. Must not: do anything.
 
 use super::WhereArgs;
 use super::drone::ObjectRef;

@@ -1,7 +1,4 @@
 //! The certificate authority that the coordinator of a cluster is known by.
-//!
-//! Owns: reading it from where the coordinator publishes it: ConfigMap `skein-ca`, key `ca.crt`, in its namespace. Everybody who
-//! can write there can write the coordinator's Deployment too. Must not: accept any other.
 
 use super::refusal::Refusal;
 use super::{Cluster, answer_of};

@@ -1,6 +1,4 @@
 //! A connection to a port of the coordinator's Pod, through the API server (`pods/portforward`), as `kubectl port-forward` does.
-//!
-//! Owns: finding the Pod and opening the connection. Must not: send anything over it.
 
 use super::pod::{self, Chosen};
 use super::refusal::Refusal;

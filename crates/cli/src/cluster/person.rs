@@ -2,8 +2,6 @@
 //!
 //! The request is a CertificateSigningRequest that nobody need approve: the API server notes in it who made it, and the coordinator
 //! reads that. So a program that answers in the coordinator's place gets no token, and nothing else that would be of use elsewhere.
-//!
-//! Owns: making the request. Must not: send the token to any other than the API server.
 
 use super::refusal::Refusal;
 use super::stored_proof::StoredProof;

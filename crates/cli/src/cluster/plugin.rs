@@ -1,8 +1,5 @@
 //! The exec plugin of a kubeconfig: a program that logs the person in, and answers with a token or a client certificate
 //! (client.authentication.k8s.io).
-//!
-//! Owns: running it, once for each connection, and putting its answer where the plugin was: what needs the credential next
-//! does not ask the person for another touch of a key. Must not: keep or print what it answers.
 
 use super::credential::{PLUGIN, cannot};
 use crate::failure::Failure;

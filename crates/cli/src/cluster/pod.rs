@@ -1,6 +1,4 @@
 //! Which Pod of the coordinator is asked.
-//!
-//! Owns: the choice, as a pure function. Must not: read anything.
 
 use k8s_openapi::api::core::v1::Pod;
 

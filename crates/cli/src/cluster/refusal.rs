@@ -1,6 +1,4 @@
 //! Why the way through the API server is closed.
-//!
-//! Owns: the words, each with what to do. Must not: decide what is tried next.
 
 use crate::failure::Failure;
 use coordinator::cluster::api::error_chain;
@@ -61,7 +59,6 @@ pub enum Refusal {
 
 impl Refusal {
     /// What `error` of the API means, which came when `what` was to be done.
-    #[must_use]
     pub fn of(what: &str, error: kube::Error) -> Self {
         let what = what.to_owned();
         match error {

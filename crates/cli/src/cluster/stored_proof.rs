@@ -3,8 +3,6 @@
 //!
 //! It is kept for one API server and one token: after another login, or as somebody else, a person has another proof. The token itself
 //! is not in it, only a digest as the name of the file.
-//!
-//! Owns: where it is, and that nobody else may read it. Must not: fail: what cannot be read or written is made again.
 
 use kube::Config;
 use sha2::{Digest, Sha256};
@@ -30,7 +28,6 @@ pub struct StoredProof {
 
 impl StoredProof {
     /// In the person's cache folder: `$XDG_CACHE_HOME/skein/persons`, or `~/.cache/skein/persons`; `None` where there is neither.
-    #[must_use]
     pub fn of(config: &Config, token: &str) -> Option<Self> {
         let folder = folder(|name| std::env::var_os(name).map(PathBuf::from))?;
         Some(Self::within(folder, config, token))

@@ -1,6 +1,4 @@
 //! Which vehicle has which number on which port.
-//!
-//! Owns: [`Desk`], and opening a further port when one is full. Must not: hand frames on; [`super::port`] does.
 
 use super::port::{self, Group, ToGroup};
 use crate::args::{ObjectKey, Port};

@@ -1,7 +1,4 @@
 //! The ports at which up to 250 vehicles are met, and the frames between them and the ground stations there.
-//!
-//! Owns: the sockets, which are served as those of an agent are ([`agent::gcs`]), and the loop that hands frames on. Must not: wait for a
-//! ground station or for a vehicle's way.
 
 use crate::args::Port;
 use crate::failure::Failure;

@@ -1,6 +1,4 @@
 //! Connections to the coordinator that ways to vehicles share: it takes 64 streams on one.
-//!
-//! Owns: making each again when it has ended. Must not: open a way.
 
 use crate::failure::Failure;
 use crate::route::Route;

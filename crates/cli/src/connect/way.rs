@@ -1,6 +1,4 @@
 //! The way to one vehicle: opened again and again, until it is refused for good.
-//!
-//! Owns: one Drone's stream, and what is said of it. Must not: hold a frame back for later: a command that comes late is worse than none.
 
 use super::desk::{Desk, Seat};
 use super::port::ToGroup;

@@ -1,7 +1,4 @@
 //! What each vehicle of the demo has done, and when.
-//!
-//! Owns: the present stage of each vehicle, when it first came to each, and the summary of that. Times are those at which
-//! it was observed from here, from the start of following. Must not: decide, draw.
 
 use super::stage::Stage;
 use crate::vehicle::Vehicle;
@@ -61,7 +58,6 @@ impl Flights {
     }
 
     /// The flight of a node.
-    #[must_use]
     pub fn get(&self, node: &str) -> Option<&Flight> {
         self.0.get(node)
     }
@@ -72,7 +68,6 @@ impl Flights {
     }
 
     /// How many vehicles are at each stage that any is at.
-    #[must_use]
     pub fn counts(&self) -> Vec<(Stage, usize)> {
         let count = |stage: Stage| self.0.values().filter(|flight| flight.stage == stage).count();
         Stage::ALL
@@ -83,7 +78,6 @@ impl Flights {
     }
 
     /// A line per vehicle.
-    #[must_use]
     pub fn summary(&self) -> String {
         let mut lines = vec!["Summary, in seconds since the Swarm was applied:".to_owned()];
         let width = self.0.keys().map(String::len).max().unwrap_or_default();
@@ -117,7 +111,6 @@ impl Flights {
 
 impl Flight {
     /// When it was first observed at `stage`, or past it where it went through faster than it was followed.
-    #[must_use]
     pub fn reached(&self, stage: Stage) -> Option<Duration> {
         let past = self.firsts.range(stage..=Stage::Landed);
         past.filter(|(at, _)| stage < Stage::Flying || **at == stage)

@@ -1,7 +1,4 @@
 //! Following the fleet, while something is waited for.
-//!
-//! Owns: hearing from the coordinator what its vehicles do, again and again, and showing it. Must not: decide what is waited
-//! for.
 
 use super::flights::Flights;
 use super::view::View;
@@ -32,7 +29,6 @@ pub struct Follow {
 
 impl Follow {
     /// Starts the clock of the flights and listens to the coordinator at `server`.
-    #[must_use]
     pub fn start(server: Route, out: Output) -> Self {
         let (sender, fleet) = watch::channel(Vec::new());
         Self {
@@ -45,19 +41,16 @@ impl Follow {
     }
 
     /// What the vehicles have done so far.
-    #[must_use]
     pub const fn flights(&self) -> &Flights {
         &self.flights
     }
 
     /// Since when it follows.
-    #[must_use]
     pub fn elapsed(&self) -> Duration {
         self.begun.elapsed()
     }
 
     /// The fleet as it is reported, for waiting on it.
-    #[must_use]
     pub fn fleet(&self) -> watch::Receiver<Vec<Vehicle>> {
         self.fleet.clone()
     }

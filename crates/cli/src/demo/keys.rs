@@ -1,7 +1,4 @@
 //! Keys by which a person lets something happen to the simulated vehicles of the demo, where standard input is a terminal.
-//!
-//! Owns: reading single keys, what each does to which vehicle, charging the batteries of vehicles on the ground, and landing at the end what
-//! pilots have. Must not: say Skein anything: it finds out by its vehicles, as with real ones.
 
 use crate::output::Output;
 use crate::vehicle::Vehicle;
@@ -89,7 +86,6 @@ pub struct Keys {
 
 impl Keys {
     /// Reads keys from now on; `None` where nobody can press any, or the picture is not drawn on a terminal.
-    #[must_use]
     pub fn listen(out: Output) -> Option<Self> {
         let input = std::io::stdin();
         // What runs in the background must not read, or it is stopped.

@@ -1,6 +1,4 @@
 //! What the demo says between its pictures.
-//!
-//! Owns: the sentences. Must not: print them.
 
 use super::SWARM;
 use super::flights::Flights;
@@ -13,7 +11,6 @@ use std::time::Duration;
 pub const LANDING: &str = "deleting the Swarm: all land (Ctrl-C again ends at once)";
 
 /// Vehicles that Skein does not land.
-#[must_use]
 pub fn landed_by_pilots(nodes: &[String]) -> String {
     let named = nodes
         .iter()
@@ -38,7 +35,6 @@ pub const INTERRUPTED: &str = "interrupted; all that flew has landed";
 const NAMED: usize = 8;
 
 /// It begins.
-#[must_use]
 pub fn boarding(wanted: usize, altitude: f64) -> String {
     let who = if wanted == 1 {
         "1 vehicle boots".to_owned()
@@ -49,7 +45,6 @@ pub fn boarding(wanted: usize, altitude: f64) -> String {
 }
 
 /// Their boot is faster than the rest. A flight is never, unless the person asks.
-#[must_use]
 pub fn boots_faster(boot: f64, flight: f64) -> String {
     let then = if (flight - 1.0).abs() < f64::EPSILON {
         "in real time".to_owned()
@@ -60,7 +55,6 @@ pub fn boots_faster(boot: f64, flight: f64) -> String {
 }
 
 /// All fly.
-#[must_use]
 pub fn all_hold(wanted: usize, after: Duration) -> String {
     format!(
         "all {wanted} hold, {} after the Swarm was applied",
@@ -69,7 +63,6 @@ pub fn all_hold(wanted: usize, after: Duration) -> String {
 }
 
 /// What a person may do from another terminal while the vehicles hold.
-#[must_use]
 pub fn things_to_try(station: &Station, drones: u16, altitude: f64) -> String {
     let skein = std::env::current_exe().map_or_else(|_| "skein".to_owned(), |path| terminal::shell_word(&path));
     format!(
@@ -97,13 +90,11 @@ fn swarm(drones: u16, altitude: f64) -> String {
 }
 
 /// Not all flew in time.
-#[must_use]
 pub fn not_flown(flights: &Flights) -> String {
     format!("not all vehicles came to hold: {}", others(flights, Stage::Flying))
 }
 
 /// Not all landed in time.
-#[must_use]
 pub fn not_landed(flights: &Flights) -> String {
     format!("not all vehicles landed: {}", others(flights, Stage::Landed))
 }

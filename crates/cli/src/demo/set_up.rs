@@ -1,6 +1,4 @@
 //! The parts of the demo: simulated vehicles on pseudo-terminals, and a ground station for them, in a temporary folder.
-//!
-//! Owns: starting them with each other's addresses, the log file, their end. Must not: watch what they achieve.
 
 use crate::args::{Autopilots, DemoArgs, SigningArgs};
 use crate::failure::Failure;
@@ -131,7 +129,6 @@ impl Parts {
     }
 
     /// The ground station.
-    #[must_use]
     pub const fn station(&self) -> &Station {
         &self.station
     }
@@ -142,13 +139,11 @@ impl Parts {
     }
 
     /// The vehicles.
-    #[must_use]
     pub fn simulation(&self) -> Arc<Simulation> {
         Arc::clone(&self.simulation)
     }
 
     /// The file with what the parts have to say.
-    #[must_use]
     pub fn log(&self) -> &Path {
         &self.log
     }

@@ -1,7 +1,5 @@
 //! How far one vehicle of the demo has come.
 //!
-//! Owns: the stages, and reading them from what the coordinator reports of a vehicle. Must not: ask, draw, keep time.
-//!
 //!   Booting -> Ready -> Arming -> Climbing -> Flying -> (TakenOver) -> Landing -> Landed;   Silent: it was heard, and is not now
 
 use crate::vehicle::Vehicle;
@@ -45,7 +43,6 @@ impl Stage {
     ];
 
     /// One word.
-    #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
             Self::Booting => "booting",
@@ -69,7 +66,6 @@ impl Stage {
     }
 
     /// The stage of `vehicle`, which was at `before` when it was heard last.
-    #[must_use]
     pub fn of(vehicle: &Vehicle, before: Self) -> Self {
         let activity = vehicle.activity.as_deref().unwrap_or_default();
         match (vehicle.truth.as_str(), activity) {
@@ -90,7 +86,6 @@ impl Stage {
 }
 
 /// Whether it holds at its height, by its autopilot's and its agent's account.
-#[must_use]
 pub fn holds(vehicle: &Vehicle) -> bool {
     Stage::of(vehicle, Stage::default()) == Stage::Flying
 }

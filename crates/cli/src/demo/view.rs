@@ -1,7 +1,4 @@
 //! How the demo is shown: drawn again in its place on a terminal, lines of what has changed elsewhere.
-//!
-//! Owns: the drawing. A small fleet is shown whole; of a large one, the counts and what has changed last.
-//! Must not: know where the flights come from.
 
 use super::flights::{Flight, Flights};
 use crate::output::Output;
@@ -36,7 +33,6 @@ pub struct View {
 
 impl View {
     /// One that suits standard output.
-    #[must_use]
     pub fn new(out: Output) -> Self {
         Self {
             out,

@@ -1,7 +1,4 @@
 //! The authority of a cluster's coordinator: Secret `skein-ca`, and ConfigMap `skein-enrolled` with the certificates that count.
-//!
-//! Owns: signing with it from a person's computer, by the rights of their kubeconfig: everybody who may read that Secret may
-//! enroll. Writes are compare-and-swap: nobody's enrolment is lost to another's. Must not: make an authority; the coordinator does.
 
 use super::Signed;
 use crate::cluster::authority::NAME as AUTHORITY;

@@ -1,6 +1,4 @@
 //! What `skein enroll` says.
-//!
-//! Owns: the sentences, and the agent's command line. Must not: print them.
 
 use super::Files;
 use crate::terminal::shell_word;
@@ -11,7 +9,6 @@ use trust::{Peer, Validity};
 const WITHOUT_END: i16 = 9999;
 
 /// The name of a holder.
-#[must_use]
 pub fn name(peer: &Peer) -> String {
     match peer {
         Peer::Agent { node } => node.to_string(),
@@ -32,7 +29,6 @@ pub enum Address {
 
 impl Address {
     /// By which another computer reaches what listens on `listen`, a socket address.
-    #[must_use]
     pub fn from_elsewhere(listen: &str) -> Self {
         let Ok(address) = listen.parse::<SocketAddr>() else {
             return Self::At(listen.to_owned());
@@ -76,7 +72,6 @@ impl Address {
 }
 
 /// A certificate was made. `address`: where the coordinator is reached by its holder.
-#[must_use]
 pub fn enrolled(peer: &Peer, files: &Files, address: &Address, life: Validity) -> String {
     let end = end(life);
     let hint = address.hint();
@@ -113,7 +108,6 @@ fn end(life: Validity) -> String {
 }
 
 /// Certificates count no more.
-#[must_use]
 pub fn revoked(peer: &Peer, count: usize) -> String {
     let name = name(peer);
     match count {

@@ -1,8 +1,5 @@
 //! The authority of a ground station, in its data folder: `trust/authorities.pem` and the list of certificates that count,
 //! `trust/enrolled.json`.
-//!
-//! Owns: making it once, signing, the list. One program writes at a time; a station that runs reads the list again. Must not:
-//! make a second authority where the first was lost in silence: no enrolled client would be admitted.
 
 use super::Signed;
 use crate::data_dir::write_private;
@@ -75,13 +72,11 @@ impl Keys {
     }
 
     /// The authorities.
-    #[must_use]
     pub const fn authorities(&self) -> &Authorities {
         &self.authorities
     }
 
     /// Authorities to trust for this station.
-    #[must_use]
     pub fn bundle(&self) -> Bundle {
         self.authorities.bundle(SystemTime::now())
     }

@@ -1,6 +1,4 @@
 //! What keeps vehicles on the ground, as the API has it: whether a release has ended anything.
-//!
-//! Owns: [`InForce`], and reading it. Must not: be needed for an order: who may not read it, or has no API, orders all the same.
 
 use crate::cluster::Choice;
 use crate::live::objects::{Objects, objects};

@@ -1,6 +1,4 @@
 //! What a ground order has still to bring about, and by whom.
-//!
-//! Owns: the sentences. Must not: say of a vehicle that it lands when nothing but an order says so.
 
 use crate::vehicle::Vehicle;
 
@@ -8,7 +6,6 @@ use crate::vehicle::Vehicle;
 const NAMED: usize = 8;
 
 /// What is owed for `vehicles`, those that a ground order covers, as they were last reported.
-#[must_use]
 pub fn outstanding(vehicles: &[Vehicle]) -> String {
     let (mut ordered, mut others, mut unknown, mut down) = (Vec::new(), Vec::new(), Vec::new(), 0_usize);
     for vehicle in vehicles.iter().filter(|vehicle| !vehicle.node.is_empty()) {

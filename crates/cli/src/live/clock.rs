@@ -1,7 +1,4 @@
 //! The time, as the view needs it.
-//!
-//! Owns: a clock that goes on while the machine sleeps: after a lid was closed for an hour, what was received before is an hour old.
-//! Must not: be read by the model; it is given a [`Now`].
 
 use jiff::Timestamp;
 use nix::time::{ClockId, clock_gettime};
@@ -28,7 +25,6 @@ pub struct Now {
 
 impl Now {
     /// The moment, by this machine's clocks.
-    #[must_use]
     pub fn read() -> Self {
         Self {
             elapsed: clock_gettime(SINCE_BOOT).map_or_else(|_| START.elapsed(), Duration::from),
@@ -37,7 +33,6 @@ impl Now {
     }
 
     /// How long ago `then` was.
-    #[must_use]
     pub const fn since(&self, then: Duration) -> Duration {
         self.elapsed.saturating_sub(then)
     }

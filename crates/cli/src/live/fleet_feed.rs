@@ -1,7 +1,4 @@
 //! The fleet, from the coordinator's fleet service.
-//!
-//! Owns: following the stream, and coming back with back-off when the coordinator was away. What is read is kept with the time at
-//! which it came. Must not: wait for the terminal: only the newest picture is kept.
 
 use super::clock::Now;
 use crate::failure::Failure;

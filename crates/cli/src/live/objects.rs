@@ -1,7 +1,4 @@
 //! The Kubernetes API that belongs to a coordinator, with the rights of the person's kubeconfig.
-//!
-//! Owns: which API that is, reading and changing objects there, each call with a deadline, and a new login where one has run out. Must not:
-//! decide what is read or changed.
 
 use crate::cluster::{Choice, Cluster};
 use crate::failure::Failure;

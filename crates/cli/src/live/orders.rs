@@ -1,7 +1,4 @@
 //! Orders that a person gives from the view.
-//!
-//! Owns: whom an order concerns, in words that are confirmed before it is given, and giving it. Must not: give an order twice, later than
-//! it was confirmed, or to vehicles that were not named.
 
 use crate::args::ObjectKey;
 use crate::failure::Failure;
@@ -31,7 +28,6 @@ pub enum Verb {
 
 impl Verb {
     /// As a person says it.
-    #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
             Self::Ground => "ground",
@@ -41,7 +37,6 @@ impl Verb {
     }
 
     /// What it does to those whom it concerns.
-    #[must_use]
     pub const fn does(self) -> &'static str {
         match self {
             Self::Ground => "They land where they are, at once, and stay on the ground until they are released.",
@@ -100,7 +95,6 @@ pub struct Order {
 
 impl Order {
     /// Whether the order concerns this vehicle, as things are now.
-    #[must_use]
     pub fn concerns(&self, vehicle: &v1::Vehicle) -> bool {
         self.whom.iter().any(|whom| ground::covers(&whom.target(), vehicle))
     }

@@ -1,6 +1,4 @@
 //! What a flight log says, line by line.
-//!
-//! Owns: the form of a line, and going on where the one before ended, into the next log as well. Must not: read a log itself.
 
 use super::source::Source;
 use crate::failure::Failure;

@@ -1,6 +1,4 @@
 //! The list of a vehicle's logs, as a table, and which of them a person means.
-//!
-//! Owns: columns and words. Must not: ask anybody.
 
 use crate::failure::Failure;
 use crate::vehicle::{age_text, printable};
@@ -19,7 +17,6 @@ const NAMED: usize = 8;
 const UPLOADED: usize = 6;
 
 /// The table, each line ended by a newline; times in `zone`.
-#[must_use]
 pub fn table(logs: &[LogFile], zone: &TimeZone) -> String {
     let rows = logs.iter().map(|log| {
         [
@@ -62,7 +59,6 @@ pub fn table(logs: &[LogFile], zone: &TimeZone) -> String {
 }
 
 /// What a log is called on the command line: its number, the last part of its name.
-#[must_use]
 pub fn number(log: &LogFile) -> &str {
     let stem = log.name.rsplit_once('.').map_or(log.name.as_str(), |(stem, _)| stem);
     let number = stem.rsplit_once('-').map_or(stem, |(_, number)| number);
@@ -123,7 +119,6 @@ fn span(ms: u64) -> String {
 }
 
 /// Bytes, for people.
-#[must_use]
 pub fn size(bytes: u64) -> String {
     match bytes {
         0..1024 => format!("{bytes} B"),

@@ -1,6 +1,4 @@
 //! Has the agent bring a log of its autopilot to its disk.
-//!
-//! Owns: asking until it is there. Must not: copy it from there.
 
 use super::download::ListedLog;
 use super::source::Source;

@@ -1,6 +1,4 @@
 //! How much a download may bring: an agent says how long its logs are, and may say anything.
-//!
-//! Owns: [`SizeCaps`]. Must not: touch the disk.
 
 use super::list::size;
 use crate::failure::Failure;
@@ -19,7 +17,6 @@ pub struct SizeCaps {
 
 impl SizeCaps {
     /// This many MiB for one log, and for all of them together.
-    #[must_use]
     pub const fn of_mib(log: u64, total: u64) -> Self {
         Self {
             log: log.saturating_mul(MIB),

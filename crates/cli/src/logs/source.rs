@@ -1,6 +1,4 @@
 //! Where answers about logs come from, over connections that break.
-//!
-//! Owns: asking again, with a back-off and an end. Must not: know what is asked; every question only reads.
 
 use crate::args::LogsOf;
 use crate::failure::Failure;
@@ -47,7 +45,6 @@ pub struct Remote {
 
 impl Remote {
     /// Nothing is dialled yet. One answer is waited for as long as `patience`.
-    #[must_use]
     pub fn new(route: Route, whose: LogsOf, patience: Duration) -> Self {
         let node = match &whose {
             LogsOf::Node(node) => NodeName::parse(node).ok(),

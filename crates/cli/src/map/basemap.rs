@@ -1,6 +1,4 @@
 //! The base map: a PMTiles file that the person has, served in ranges.
-//!
-//! Owns: reading it, piece by piece. Must not: know tiles; the page does.
 
 use crate::failure::Failure;
 use axum::body::{Body, Bytes};

@@ -1,6 +1,4 @@
 //! What was shown to a person and waits for their word.
-//!
-//! Owns: codes, each good once, for a while, and for exactly what it was made for. Must not: know what that is.
 
 use super::guard::{same, secret};
 use std::collections::VecDeque;

@@ -1,6 +1,4 @@
 //! All that the map shows, as one document ([FEED.md](../../../map-page/FEED.md)).
-//!
-//! Owns: its parts, of what was received and read last. Must not: send requests.
 
 use super::reading::ObjectsSnapshot;
 use super::vehicles::{Vehicles, id};
@@ -48,7 +46,6 @@ pub struct Documents {
 
 impl Documents {
     /// Before the first.
-    #[must_use]
     pub fn new(about: About) -> Self {
         Self {
             about,

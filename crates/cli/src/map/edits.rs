@@ -1,7 +1,4 @@
 //! Objects that are made or moved from the page: a Mission, a Geofence, the anchor of a Swarm's formation.
-//!
-//! Owns: what the API server says to them beforehand (`dryRun=All`), what they would come to, and applying exactly what was confirmed, with
-//! the person's own rights. Must not: make any other object, or repeat a write.
 
 use super::document::slot_places;
 use super::shapes;

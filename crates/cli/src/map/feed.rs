@@ -1,7 +1,4 @@
 //! The page's feed: one document, and then what changed in it.
-//!
-//! Owns: making the document once a second for all pages, and what a page is sent: a JSON Merge Patch (RFC 7396) from the document that it has.
-//! A page that is slow gets the next one later; nothing waits for it. Must not: know what is in the document ([`super::document`]).
 
 use super::document::{About, Documents};
 use super::reading::ObjectsSnapshot;
@@ -78,7 +75,6 @@ pub fn events(
 }
 
 /// What makes `now` of `before`; `None` if they are the same. Neither may have a null outside of arrays, which a merge patch cannot say.
-#[must_use]
 pub fn patch(before: &Value, now: &Value) -> Option<Value> {
     if before == now {
         return None;

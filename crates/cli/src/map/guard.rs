@@ -1,7 +1,5 @@
 //! Who gets in: the one browser that was given the address, and no other page in it.
 //!
-//! Owns: the token, the session, and what is checked of each request before anything else. Must not: serve anything.
-//!
 //! | against | check |
 //! |---|---|
 //! | another user of this machine, another program | token of 256 random bits in the fragment of the address, good once; then a session that the page sends in a header. No cookie: a browser sends those to all ports of a host |
@@ -73,7 +71,6 @@ pub enum Refusal {
 
 impl Refusal {
     /// The status of the answer.
-    #[must_use]
     pub const fn status(self) -> StatusCode {
         match self {
             Self::Host => StatusCode::MISDIRECTED_REQUEST,
@@ -103,7 +100,6 @@ pub struct Guard {
 
 impl Guard {
     /// For a server on this port.
-    #[must_use]
     pub fn new(port: u16) -> Self {
         let (token, session, door) = (secret(), secret(), secret());
         Self {
@@ -119,19 +115,16 @@ impl Guard {
     }
 
     /// The address with the token.
-    #[must_use]
     pub fn address(&self) -> String {
         self.printed.clone()
     }
 
     /// The address with the token and the door key, for a file that leads a browser here.
-    #[must_use]
     pub fn address_from_a_file(&self) -> String {
         self.printed.replacen("/#", &format!("/?{DOOR}{}#", self.door), 1)
     }
 
     /// Cancelled once the token was used.
-    #[must_use]
     pub fn used(&self) -> CancellationToken {
         self.used.clone()
     }

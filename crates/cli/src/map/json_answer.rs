@@ -1,6 +1,4 @@
 //! An answer that scripts read.
-//!
-//! Owns: its media type. Must not: know what it says.
 
 use axum::http::header;
 use axum::response::{IntoResponse, Response};

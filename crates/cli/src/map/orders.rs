@@ -1,6 +1,4 @@
 //! Ground, release and resume from the page.
-//!
-//! Owns: reading what the page asks for, and whom it concerns, before a person confirms it. Must not: give an order that was not shown.
 
 use super::vehicles;
 use crate::live::orders::{Order, Outcome, Verb, Whom};
@@ -87,7 +85,6 @@ impl AskedWhom {
 }
 
 /// What a person is shown before they confirm.
-#[must_use]
 pub fn preview(order: &Order, fleet: &[v1::Vehicle]) -> Value {
     let concerns: Vec<Value> = fleet
         .iter()
@@ -110,7 +107,6 @@ pub fn preview(order: &Order, fleet: &[v1::Vehicle]) -> Value {
 }
 
 /// What came of it.
-#[must_use]
 pub fn answers(outcome: &Outcome) -> Value {
     let answers: Vec<Value> = outcome
         .answers

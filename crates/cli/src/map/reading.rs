@@ -1,6 +1,4 @@
 //! The objects that the map shows, with the person's own rights.
-//!
-//! Owns: reading them again and again while somebody looks, never more often than the API server bears. Must not: write.
 
 use crate::live::clock::Now;
 use crate::live::objects::{Objects, Reading};

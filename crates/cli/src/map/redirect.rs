@@ -1,6 +1,4 @@
 //! The file by which a browser is opened: it leads to the map, and its owner alone may read it.
-//!
-//! Owns: [`Redirect`], from its making to its end. Must not: open anything.
 
 use std::fs::{File, Permissions};
 use std::io::{self, Write as _};

@@ -1,6 +1,4 @@
 //! The requests of the page.
-//!
-//! Owns: which there are, how large and how long they may be. Must not: let anybody in ([`super::guard`] does, before all of this).
 
 use super::basemap::Basemap;
 use super::confirmations::Confirmations;

@@ -1,6 +1,4 @@
 //! Areas of objects as GeoJSON.
-//!
-//! Owns: closing rings, and circles as polygons. Must not: know what they are for.
 
 use super::vehicles::fine;
 use crds::{geofence, mission};
@@ -13,7 +11,6 @@ use std::f64::consts::TAU;
 const CORNERS: u32 = 64;
 
 /// The area of a survey.
-#[must_use]
 pub fn survey(area: &mission::Area) -> Value {
     let outer = std::iter::once(&area.polygon);
     let rings: Vec<Value> = outer
@@ -30,7 +27,6 @@ pub fn survey(area: &mission::Area) -> Value {
 }
 
 /// A part of a Geofence.
-#[must_use]
 pub fn fence(area: &geofence::Area) -> Value {
     let ring = match (&area.polygon, &area.circle) {
         (Some(corners), _) => ring(

@@ -44,7 +44,6 @@ pub struct Vehicles {
 }
 
 /// Its key: the Drone, or the node of a vehicle without one.
-#[must_use]
 pub fn id(vehicle: &v1::Vehicle) -> String {
     if vehicle.drone_name.is_empty() {
         format!("node/{}", vehicle.node)

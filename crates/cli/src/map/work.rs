@@ -1,6 +1,4 @@
 //! The path of a Mission on the map.
-//!
-//! Owns: what of it is where, from the ranges of positions in a status. Must not: plan ([`fleet::planning::mission`] does).
 
 use super::vehicles::{fine, tenths};
 use crds::Mission;
@@ -17,7 +15,6 @@ pub type Place = [f64; 3];
 
 /// All of the work of a Mission; `None` for a plan, for what cannot be planned, and for a survey that is planned otherwise here than by those
 /// who fly it, where positions are other ground.
-#[must_use]
 pub fn path(mission: &Mission) -> Option<Vec<Place>> {
     let work = match (&mission.spec.route, &mission.spec.survey) {
         (Some(route), _) => Work::of_route(&route.to_route().ok()?).ok()?,
@@ -46,7 +43,6 @@ pub fn path(mission: &Mission) -> Option<Vec<Place>> {
 }
 
 /// The parts of a path that the ranges name, as a `MultiLineString`.
-#[must_use]
 pub fn lines(path: &[Place], ranges: impl IntoIterator<Item = TrackRange>) -> Value {
     let stretches = ranges.into_iter().map(|range| Stretch {
         from: range.from,

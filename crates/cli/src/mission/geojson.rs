@@ -1,7 +1,5 @@
 //! What would be flown, as GeoJSON (RFC 7946).
 //!
-//! Owns: its features. Must not: plan.
-//!
 //! | `properties.kind` | geometry | is |
 //! |---|---|---|
 //! | `area` | Polygon | the area of a survey, with its holes |

@@ -1,7 +1,4 @@
 //! A Mission out of a YAML file, judged as an API server would judge it.
-//!
-//! Owns: finding it among the documents of a file; its ConfigMap; what it says, as types of `fleet`.
-//! Must not: plan.
 
 use super::read as read_file;
 use super::yaml;

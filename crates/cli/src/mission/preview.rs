@@ -1,6 +1,4 @@
 //! `skein mission preview`: the numbers of what would be flown.
-//!
-//! Owns: how they are said. Must not: reckon them.
 
 use super::geojson;
 use super::manifest::{Content, Manifest, failed};

@@ -1,6 +1,4 @@
 //! A file of YAML documents as values.
-//!
-//! Owns: what is said of a file that is none: the place, and what to do, in words of YAML. Must not: know what the documents are.
 
 use crate::failure::Failure;
 use crate::vehicle::printable;

@@ -1,7 +1,4 @@
 //! Opening a connection to the coordinator, whichever way it is reached.
-//!
-//! Owns: deadlines, TLS, and what is shown. Must not: show a credential before the other end has shown a certificate of the
-//! authority that the credential belongs to.
 
 use super::{CONNECT, PROBE, root_cause};
 use crate::cluster::credential::Credential;

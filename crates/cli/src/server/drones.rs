@@ -1,6 +1,4 @@
 //! The coordinator's answers about one Drone.
-//!
-//! Owns: Get, Resume and Kill, each with a deadline. Must not: call one of them again that may have been obeyed.
 
 use super::{ANSWER, Server, within};
 use crate::args::ObjectKey;

@@ -1,6 +1,4 @@
 //! Ground stations at vehicles, through the coordinator.
-//!
-//! Owns: what is called for that. Must not: call.
 
 use super::Server;
 use crate::failure::Failure;
@@ -26,13 +24,11 @@ impl Server {
     }
 
     /// What opens ways to vehicles on this connection.
-    #[must_use]
     pub fn guests(&self) -> GuestClient {
         GuestsClient::new(self.channel.clone())
     }
 
     /// Forgets what was shown, where it is of an earlier command and may count no more. Whether there was such a thing.
-    #[must_use]
     pub fn forget_stored(&mut self) -> bool {
         self.stored.take().map(|stored| stored.forget()).is_some()
     }

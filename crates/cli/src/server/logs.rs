@@ -1,6 +1,4 @@
 //! What an agent answers about its logs, through the coordinator.
-//!
-//! Owns: one question with its deadline, and which failures are worth asking again. Must not: ask again.
 
 use super::{Server, within};
 use crate::args::LogsOf;
@@ -76,7 +74,6 @@ impl Server {
 }
 
 /// An answer to another question, or to none.
-#[must_use]
 pub fn no_sense() -> Failure {
     Failure::Failed("the agent's answer makes no sense; is it of another version? See `skein status`".to_owned())
 }

@@ -81,7 +81,6 @@ impl Agents {
     }
 
     /// Their nodes, in the order in which they were given.
-    #[must_use]
     pub fn nodes(&self) -> Vec<NodeName> {
         self.lives.iter().map(|(_, node)| node.clone()).collect()
     }

@@ -1,7 +1,4 @@
 //! The coordinator in this process.
-//!
-//! Owns: its port, and starting it again when it had to end: when an agent from elsewhere has received a higher term than ours, or
-//! by a fault of its own. Must not: know what it does.
 
 use crate::failure::Failure;
 use model::backoff::Backoff;
@@ -42,7 +39,6 @@ impl Commander {
     }
 
     /// Runs it on `listener`, whose address is `address`.
-    #[must_use]
     pub fn start(setup: coordinator::Setup, listener: TcpListener, address: SocketAddr) -> Self {
         let stop = CancellationToken::new();
         let task = tokio::spawn(keep(setup, listener, address, stop.clone()));

@@ -1,7 +1,5 @@
 //! How a station's links are secured: by an authority of its own, with certificates for its own agents and for the person who
 //! runs it, which live as long as this process, beside those that `skein enroll` has made.
-//!
-//! Owns: these certificates, and reading the list of the others again while the station runs. Must not: write that list.
 
 use crate::enroll::station::Keys;
 use crate::failure::Failure;
@@ -86,7 +84,6 @@ impl Guard {
     }
 
     /// For the coordinator.
-    #[must_use]
     pub fn security(&self) -> Security {
         Security::Certificates {
             server: self.server.clone(),
@@ -95,19 +92,16 @@ impl Guard {
     }
 
     /// For the agent of `node`, if it is one of those in this process.
-    #[must_use]
     pub fn agent(&self, node: &NodeName) -> Option<Credentials> {
         self.agents.get(node).cloned()
     }
 
     /// For the person's tools.
-    #[must_use]
     pub const fn operator(&self) -> &Identity {
         &self.operator
     }
 
     /// Authorities to trust for this station.
-    #[must_use]
     pub fn bundle(&self) -> Bundle {
         self.keys.bundle()
     }

@@ -1,6 +1,4 @@
 //! Keys, as the view distinguishes them.
-//!
-//! Owns: which key of the terminal is which. Must not: know what a key does.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
@@ -37,7 +35,6 @@ pub enum Key {
 
 impl Key {
     /// The key of an event of the terminal; `None` for one that means nothing here.
-    #[must_use]
     pub fn of(event: &KeyEvent) -> Option<Self> {
         if event.kind == KeyEventKind::Release {
             return None;

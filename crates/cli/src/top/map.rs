@@ -1,7 +1,4 @@
 //! The map: places on a plane around the fleet.
-//!
-//! Owns: the projection, what is shown of whom, and a scale of a round length. Must not: draw, or place a vehicle where it was not
-//! reported.
 
 use super::model::Viewport;
 use proto::v1;
@@ -29,7 +26,6 @@ pub struct Plane {
 
 impl Plane {
     /// A plane in the middle of places; `None` for none.
-    #[must_use]
     pub fn around(places: &[Degrees]) -> Option<Self> {
         let &(latitude, longitude) = places.first()?;
         let first = Self {
@@ -50,7 +46,6 @@ impl Plane {
     }
 
     /// A place on it.
-    #[must_use]
     pub fn meters(&self, (latitude, longitude): Degrees) -> Meters {
         // The short way round, on both sides of the 180th meridian.
         let east = (longitude - self.middle.1 + 540.0).rem_euclid(360.0) - 180.0;
@@ -67,7 +62,6 @@ fn shrink(latitude: f64) -> f64 {
 }
 
 /// A place that exists on the Earth.
-#[must_use]
 pub fn place(latitude: f64, longitude: f64) -> Option<Degrees> {
     let real = latitude.is_finite() && longitude.is_finite() && latitude.abs() <= 90.0 && longitude.abs() <= 360.0;
     real.then_some((latitude, longitude))
@@ -86,7 +80,6 @@ pub struct Places {
 
 impl Places {
     /// Of a vehicle.
-    #[must_use]
     pub fn of(vehicle: &v1::Vehicle) -> Self {
         let Some(report) = &vehicle.report else {
             return Self::default();
@@ -121,7 +114,6 @@ pub struct Frame {
 
 impl Frame {
     /// What shows all of `places` on `width` by `height` dots, and from there where the person looks.
-    #[must_use]
     pub fn showing(places: &[Meters], (width, height): (f64, f64), viewport: Viewport) -> Self {
         let far = places.iter().fold((LEAST / 2.0, LEAST / 2.0), |far: Meters, (x, y)| {
             (far.0.max(x.abs()), far.1.max(y.abs()))
@@ -142,13 +134,11 @@ impl Frame {
     }
 
     /// Whether a place is on it.
-    #[must_use]
     pub fn has(&self, (x, y): Meters) -> bool {
         (self.east[0]..=self.east[1]).contains(&x) && (self.north[0]..=self.north[1]).contains(&y)
     }
 
     /// A round length that takes at most `dots` dots, and how many.
-    #[must_use]
     pub fn scale(&self, dots: f64) -> (f64, f64) {
         let most = self.dot * dots;
         let power = 10_f64.powf(most.log10().floor());
@@ -163,7 +153,6 @@ impl Frame {
 }
 
 /// A length as a scale has it.
-#[must_use]
 pub fn length_text(meters: f64) -> String {
     if meters >= 1000.0 {
         format!("{} km", meters / 1000.0)

@@ -1,7 +1,4 @@
 //! What the view is, and what each key does to it.
-//!
-//! Owns: the state: which list, which row, what is typed, what waits to be confirmed. Must not: read a clock, send requests, or draw; what
-//! it wants done is an [`Effect`].
 
 use super::keys::Key;
 use super::objects::{Listed, ObjectsSnapshot, Wanted};
@@ -117,7 +114,6 @@ pub struct Model {
 
 impl Model {
     /// Before anything is known.
-    #[must_use]
     pub fn new(route: String, filter: Filter) -> Self {
         Self {
             route,
@@ -141,7 +137,6 @@ impl Model {
     }
 
     /// All that rows are made of, as of now.
-    #[must_use]
     pub const fn source(&self, now: Now) -> Source<'_> {
         Source {
             fleet: &self.fleet,
@@ -152,7 +147,6 @@ impl Model {
     }
 
     /// The list whose rows are selected: on the map, the vehicles.
-    #[must_use]
     pub const fn list(&self) -> List {
         match self.view {
             View::List(list) => list,
@@ -161,7 +155,6 @@ impl Model {
     }
 
     /// Its rows, filtered and in order.
-    #[must_use]
     pub fn rows(&self, now: Now) -> Vec<Row> {
         let mut rows = self.source(now).rows(self.list());
         rows::keep(&mut rows, &self.find);
@@ -172,13 +165,11 @@ impl Model {
     }
 
     /// How the list is ordered; `None`: in its own order.
-    #[must_use]
     pub fn order(&self) -> Option<rows::Order> {
         self.orders.get(&number(self.list())).copied()
     }
 
     /// Which of the rows is selected.
-    #[must_use]
     pub fn selected(&self, rows: &[Row]) -> Option<usize> {
         let cursor = self.cursors.get(&number(self.list())).cloned().unwrap_or_default();
         let by_key = cursor.key.and_then(|key| rows.iter().position(|row| row.key == key));
@@ -187,7 +178,6 @@ impl Model {
     }
 
     /// What of the objects is looked at, and so worth reading.
-    #[must_use]
     pub fn wanted(&self) -> Wanted {
         Wanted {
             list: match self.view {

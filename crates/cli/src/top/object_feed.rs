@@ -1,6 +1,4 @@
 //! Objects, conditions and Events from the Kubernetes API, with the rights of the person's kubeconfig.
-//!
-//! Owns: reading again and again what is looked at, never more often than the API server bears. Must not: write.
 
 use super::objects::{Details, EventLine, Listed, ObjectRef, ObjectsSnapshot, Wanted};
 use crate::live::clock::Now;

@@ -1,6 +1,4 @@
 //! What the Kubernetes API has to say, as the view shows it.
-//!
-//! Owns: the plain values, each with when it was read and what went wrong since. Must not: send requests.
 
 use crate::live::objects::Reading;
 use crate::vehicle::printable;
@@ -81,7 +79,6 @@ pub struct EventLine {
 
 impl EventLine {
     /// The line of an Event.
-    #[must_use]
     pub fn of(event: &Event) -> Self {
         let series = event.series.as_ref();
         let times = [

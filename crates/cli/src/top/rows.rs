@@ -89,7 +89,6 @@ const VEHICLES: &[Column] = &[
 
 impl List {
     /// Its columns, without the message.
-    #[must_use]
     pub const fn columns(self) -> &'static [Column] {
         match self {
             Self::Drones => DRONES,
@@ -115,7 +114,6 @@ pub enum RowKey {
 
 impl RowKey {
     /// Its object, where it has one.
-    #[must_use]
     pub fn object(&self) -> Option<ObjectRef> {
         let of = |kind, namespace: &str, name: &str| ObjectRef {
             kind,
@@ -132,7 +130,6 @@ impl RowKey {
     }
 
     /// Whom an order names that is given on it; `None`: its Drones, one by one.
-    #[must_use]
     pub fn whom(&self) -> Option<Whom> {
         Some(match self.clone() {
             Self::Drone(namespace, name) => Whom::Drone(namespace, name),
@@ -143,7 +140,6 @@ impl RowKey {
     }
 
     /// As a person names it.
-    #[must_use]
     pub fn title(&self) -> String {
         match self {
             Self::Drone(namespace, name) | Self::Swarm(namespace, name) | Self::Mission(namespace, name) => {
@@ -202,7 +198,6 @@ pub struct Row {
 
 impl Row {
     /// Whether the vehicle serves one of its Drones.
-    #[must_use]
     pub fn has(&self, vehicle: &Vehicle) -> bool {
         let is = |(namespace, name): &(String, String)| *namespace == vehicle.namespace && *name == vehicle.drone;
         self.drones.iter().any(is)
@@ -234,7 +229,6 @@ pub struct Source<'a> {
 impl Source<'_> {
     /// How old the last message of the coordinator is, where it should not be: the coordinator is away, or silent though agents are
     /// connected to it. `None` while it is fresh, and before the first one.
-    #[must_use]
     pub fn stale(&self) -> Option<Duration> {
         let age = self.now.since(self.fleet.received?);
         let connected = || self.fleet.vehicles.iter().any(|vehicle| vehicle.agent_connected);
@@ -242,7 +236,6 @@ impl Source<'_> {
     }
 
     /// The vehicles as of now: what has become old since it was received is old.
-    #[must_use]
     pub fn vehicles(&self) -> Vec<Vehicle> {
         let (stale, mut shown) = (self.stale().is_some(), Vec::new());
         for vehicle in self.raw() {
@@ -262,7 +255,6 @@ impl Source<'_> {
     }
 
     /// One of them as of now.
-    #[must_use]
     pub fn aged(&self, vehicle: &proto::v1::Vehicle, stale: bool) -> Vehicle {
         let since = self.fleet.received.map_or(Duration::MAX, |at| self.now.since(at));
         let since = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
@@ -276,7 +268,6 @@ impl Source<'_> {
     }
 
     /// The rows of a list, in its own order.
-    #[must_use]
     pub fn rows(&self, list: List) -> Vec<Row> {
         match list {
             List::Drones => self
@@ -496,13 +487,11 @@ fn condition_cell(condition: Option<&Condition>) -> Cell {
 }
 
 /// Seconds from `then` to now.
-#[must_use]
 pub fn seconds_since(now: Now, then: jiff::Timestamp) -> f64 {
     now.utc.duration_since(then).as_secs_f64().max(0.0)
 }
 
 /// A span as a table has it, from seconds.
-#[must_use]
 pub fn age_of(seconds: f64) -> String {
     #[allow(
         clippy::cast_possible_truncation,

@@ -1,6 +1,4 @@
 //! The terminal: taken, given back, and given back whatever happens.
-//!
-//! Owns: raw mode, the second screen, and that both end with the program, by a panic too. Must not: draw, or know what a key means.
 
 use crate::failure::Failure;
 use crossterm::cursor::{Hide, Show};

@@ -1,7 +1,4 @@
 //! The state of the fleet on standard output, a line for each change, while a station runs.
-//!
-//! Owns: following the coordinator of this station and writing what changed. Must not: wait for the reader: lines that are not
-//! read are lost.
 
 use crate::changes;
 use crate::failure::Failure;

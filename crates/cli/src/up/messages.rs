@@ -1,6 +1,4 @@
 //! What `skein up` says to the person who started it.
-//!
-//! Owns: the sentences. Must not: print them.
 
 use crate::data_dir::DataDir;
 use crate::station::Station;
@@ -19,7 +17,6 @@ pub const NOT_PAUSED: &str = "Not paused: nothing would take care of the vehicle
      the vehicles that are reached from here, and end";
 
 /// The station can be used.
-#[must_use]
 pub fn how_to_use(station: &Station, folder: &Path, example: &Path) -> String {
     let option = if DataDir::usual().is_ok_and(|usual| usual.canonicalize().is_ok_and(|usual| usual == folder)) {
         String::new()
@@ -48,7 +45,6 @@ pub fn how_to_use(station: &Station, folder: &Path, example: &Path) -> String {
 }
 
 /// Where the log is while the terminal shows the state of the fleet.
-#[must_use]
 pub fn log_is_in(path: &Path) -> String {
     format!(
         "Below, a line for each change of the fleet (UTC). The log: {}",
@@ -57,7 +53,6 @@ pub fn log_is_in(path: &Path) -> String {
 }
 
 /// A Swarm to begin with, for so many vehicles that are reached from here.
-#[must_use]
 pub fn example_swarm(vehicles: usize) -> String {
     format!(
         "# An example, written again at each start of `skein up`: copy it before you change it. Apply it with `kubectl apply -f`.\n\
@@ -80,7 +75,6 @@ pub fn example_swarm(vehicles: usize) -> String {
 }
 
 /// The API was to be opened to others.
-#[must_use]
 pub fn only_for_this_machine(listen: SocketAddr) -> String {
     format!(
         "--api-listen {listen}: the API is for its owner on this machine only; use an address such as 127.0.0.1:6443"
@@ -96,7 +90,6 @@ fn elsewhere(listen: SocketAddr, option: &str) -> String {
 }
 
 /// Objects of an earlier run want vehicles in the air.
-#[must_use]
 pub fn flight_wanted_from_before(drones: usize) -> String {
     format!(
         "NOTE: {} kept here from before: vehicles that are ready take off for {}. Keep them down with `skein ground --all` now, or `skein up --grounded` next time.",
@@ -106,7 +99,6 @@ pub fn flight_wanted_from_before(drones: usize) -> String {
 }
 
 /// The same, at the end.
-#[must_use]
 pub fn flight_still_wanted(drones: usize) -> String {
     format!(
         "{} kept: started again with this folder, vehicles take off for {} (not with --grounded).",
@@ -131,7 +123,6 @@ const ELSEWHERE: &str = "Vehicles of agents elsewhere go on as assigned, until t
      their failsafe for a lost coordinator says (`kubectl explain swarm.spec.template.spec.failsafe`).";
 
 /// The end in order begins.
-#[must_use]
 pub fn landing(nodes: usize) -> String {
     if nodes == 0 {
         return format!("Asked to end. {ELSEWHERE}");
@@ -143,7 +134,6 @@ pub fn landing(nodes: usize) -> String {
 }
 
 /// An agent has ended.
-#[must_use]
 pub fn ended(node: &NodeName, ending: Ending) -> String {
     match ending {
         Ending::Landed => format!("{node}: down, or never up"),
@@ -152,7 +142,6 @@ pub fn ended(node: &NodeName, ending: Ending) -> String {
 }
 
 /// Not all landed.
-#[must_use]
 pub fn not_down(nodes: &[NodeName]) -> String {
     format!(
         "not observed landed and disarmed in time: {}; search for them, their autopilots go on by themselves",

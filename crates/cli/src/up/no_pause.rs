@@ -1,6 +1,4 @@
 //! Ctrl-Z must not pause a ground station: its agents would stop, and its vehicles be left to themselves without a word.
-//!
-//! Owns: catching that signal, and saying what to do instead. Must not: end anything.
 
 use super::messages;
 use crate::failure::Failure;

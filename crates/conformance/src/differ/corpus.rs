@@ -1,6 +1,4 @@
 //! What a real autopilot did with a script, saved in a file, so that it can be judged again without the autopilot.
-//!
-//! Owns: the form of the file (JSON). Must not: judge.
 
 use std::fs;
 use std::io;

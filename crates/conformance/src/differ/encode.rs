@@ -1,6 +1,4 @@
 //! Acts as frames of a ground station.
-//!
-//! Owns: payload layouts of the messages of a script (MAVLink common.xml). Must not: choose values.
 
 use mavlink::Message;
 use mavlink::dialects::ardupilotmega::MavMessage;
@@ -13,12 +11,10 @@ const BOOT_MS: [u8; 4] = [0; 4];
 const PARAM_INT32: u8 = 6;
 const PARAM_REAL32: u8 = 9;
 
-/// Where a script takes place.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scene {
     /// The vehicle's place when the script began; its altitude is the ground's.
     pub(super) place: Wgs84,
-    /// The vehicle's system id.
     pub(super) system: u8,
     pub(super) autopilot: Autopilot,
     pub(super) firmware: Firmware,
@@ -51,13 +47,11 @@ pub(super) fn frame(scene: &Scene, sender: &mut Sender, act: &Act) -> Option<Vec
     Some(framed(sender, id, &payload))
 }
 
-/// The frame of a set-point.
 pub(super) fn point_frame(scene: &Scene, sender: &mut Sender, point: &Setpoint) -> Vec<u8> {
     let (id, payload) = setpoint(scene, point);
     framed(sender, id, &payload)
 }
 
-/// HEARTBEAT of a ground station.
 pub(super) fn heartbeat(sender: &mut Sender) -> Vec<u8> {
     const GROUND_STATION: u8 = 6;
     const NO_AUTOPILOT: u8 = 8;

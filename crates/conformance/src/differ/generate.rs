@@ -1,6 +1,4 @@
 //! Scripts from seeds.
-//!
-//! Owns: how often each step is drawn. Must not: hold the lists that it draws from, or depend on anything but the seed.
 
 use super::pools;
 use super::script::{Act, At, Form, Script, Setpoint, Step};
@@ -15,7 +13,6 @@ const NOTHING: u16 = 0b1111_1111_1111;
 const FORCE: f32 = 21196.0;
 
 /// The script of this seed. The same for each version but for the names and units of parameters.
-#[must_use]
 pub fn generate(autopilot: Autopilot, firmware: Firmware, seed: u64) -> Script {
     let mut draw = Draw {
         chance: Chance::new(seed, autopilot.name()),

@@ -1,6 +1,4 @@
 //! The verdict on a script from both sides.
-//!
-//! Owns: which statements are dropped, and how many variants of the simulated side are tried. Must not: shrink.
 
 use super::run::Run;
 use super::simulated::{Warp, simulated};
@@ -29,7 +27,6 @@ const LONGEST_RETURN_S: f64 = 18.0;
 /// See the module text.
 #[derive(Debug)]
 pub enum Outcome {
-    /// Equal.
     Same,
     /// Equal when messages near a transition reach the simulated vehicle a little earlier or later.
     SameWarped,
@@ -38,15 +35,12 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// No difference.
-    #[must_use]
     pub fn is_same(&self) -> bool {
         !matches!(self, Self::Differs(_))
     }
 }
 
 /// Compares a run of the real autopilot with the simulator.
-#[must_use]
 pub fn judge(run: &Run) -> Outcome {
     let plain = against(run, &Warp::default());
     if plain.is_same() {

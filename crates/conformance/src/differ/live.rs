@@ -1,6 +1,4 @@
 //! The real side of a script: an autopilot on a stream of bytes, by its own clock.
-//!
-//! Owns: pace, what is recorded, and bringing the vehicle to a known state. Must not: judge, or start the autopilot.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -36,7 +34,6 @@ const SETTLES_S: f64 = 150.0;
 /// Why the autopilot cannot be used any more.
 #[derive(Debug, Error)]
 pub enum LiveError {
-    /// The link broke.
     #[error("the link to the autopilot failed; start it again")]
     Link(#[from] io::Error),
     /// Its clock does not advance.
@@ -44,10 +41,7 @@ pub enum LiveError {
     Silent,
     /// It cannot be brought back to a known state.
     #[error("the vehicle is not ready on the ground {SETTLES_S} s after a script ({what}); start the autopilot again")]
-    Unsettled {
-        /// Its state.
-        what: String,
-    },
+    Unsettled { what: String },
     /// Its program reported a fault of its own (STATUSTEXT of ArduPilot's AP_InternalError): what it does then says nothing, and it
     /// does not arm any more.
     #[error("the autopilot reported a fault of its own program; start it again")]
@@ -56,7 +50,6 @@ pub enum LiveError {
 
 /// A stream to an autopilot. A read times out after about a millisecond.
 pub enum Wire {
-    /// As of ArduPilot.
     Tcp(TcpStream),
     /// As of PX4: a socket that is connected to it.
     Udp(UdpSocket),
@@ -116,7 +109,6 @@ pub struct Live {
     recording: Option<Recording>,
     /// By name: bits and type.
     values: BTreeMap<String, (u32, u8)>,
-    /// The values at the beginning.
     originals: BTreeMap<String, (u32, u8)>,
     written: BTreeSet<&'static str>,
 }
@@ -227,7 +219,6 @@ impl Live {
     }
 
     /// Parameters that the simulated vehicle has and the real one lacks.
-    #[must_use]
     pub fn unknown_parameters(&self) -> Vec<String> {
         let names = super::simulated::parameter_names(&self.scene);
         names

@@ -1,7 +1,5 @@
 //! The lists for random scripts: commands, modes and parameters of each stack.
 //!
-//! Owns: the lists, and what is left out of them and why. Must not: draw.
-//!
 //! Left out, because the autopilot's state changes permanently, or it ends: PREFLIGHT_REBOOT (246), PREFLIGHT_STORAGE (245),
 //! calibrations with a parameter set (241, 42006, 42424 to 42426), motor tests (209, 310), termination while armed (185),
 //! PX4's external position and wind estimates (43003, 43004), and its failure injection that cannot be undone (420).

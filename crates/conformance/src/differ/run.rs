@@ -1,6 +1,4 @@
 //! One run of a script on the real autopilot, which the simulated vehicle repeats.
-//!
-//! Owns: its record, and what holds for both sides: streams, the mode in which scripts begin, how long is recorded. Must not: run anything.
 
 use super::encode::Scene;
 use crate::replay::Statement;
@@ -23,13 +21,10 @@ pub(super) const STREAMS: [(u32, f32); 8] = [
 
 /// The record of a script on the real autopilot.
 pub struct Run {
-    /// The place and the ids.
     pub(super) scene: Scene,
     /// What was sent to the vehicle, in seconds since the script began.
     pub(super) inputs: Vec<(f64, Vec<u8>)>,
-    /// When each step was executed.
     pub(super) steps_s: Vec<f64>,
-    /// What it reported.
     pub statements: Vec<Statement>,
     /// When the last step was executed.
     pub end_s: f64,

@@ -1,6 +1,4 @@
 //! A script: the messages to a vehicle, and their times.
-//!
-//! Owns: the steps and how they are printed. Must not: know a frame's bytes, or draw anything.
 
 use std::fmt;
 
@@ -9,11 +7,9 @@ use sitl::model::Autopilot;
 /// See the module text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Script {
-    /// The stack.
     pub autopilot: Autopilot,
     /// The seed that it was drawn from.
     pub seed: u64,
-    /// In order.
     pub steps: Vec<Step>,
 }
 
@@ -24,7 +20,6 @@ pub struct Step {
     pub place: usize,
     /// Seconds of the vehicle's time since the step before.
     pub after_s: f64,
-    /// The act.
     pub act: Act,
 }
 
@@ -39,41 +34,33 @@ pub enum Act {
         params: [f32; 4],
         /// Parameters 5 to 7.
         at: At,
-        /// Which of the two messages.
         form: Form,
         /// Target system, relative to the vehicle's: 0 is the vehicle, 1 the next system; `None` is all.
         system: Option<u8>,
-        /// Target component.
         component: u8,
     },
     /// SET_MODE (11).
     SetMode {
         /// MAV_MODE_FLAG bits.
         base_mode: u8,
-        /// The autopilot's number.
         custom_mode: u32,
     },
     /// PARAM_SET (23).
     ParamSet {
-        /// Name.
         name: &'static str,
-        /// Value.
         value: f32,
         /// An integer of PX4, whose bits are sent.
         integer: bool,
     },
     /// PARAM_REQUEST_READ (20) by name.
     ParamRead {
-        /// Name.
         name: &'static str,
     },
-    /// One set-point.
     Point(Setpoint),
     /// A set-point five times a second from now on, or none.
     Stream(Option<Setpoint>),
     /// A ground station's heartbeats once a second: on or off.
     Heartbeats(bool),
-    /// Nothing.
     Wait,
 }
 
@@ -95,7 +82,6 @@ pub enum At {
     Here {
         /// Meters above the ground.
         up_m: f32,
-        /// Sent above mean sea level.
         amsl: bool,
     },
     /// Meters from where the script began.
@@ -106,12 +92,10 @@ pub enum At {
         east_m: f32,
         /// Meters above the ground.
         up_m: f32,
-        /// Sent above mean sea level.
         amsl: bool,
     },
 }
 
-/// A set-point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Setpoint {
     /// SET_POSITION_TARGET_GLOBAL_INT (86).
@@ -140,14 +124,12 @@ pub enum Setpoint {
 
 impl Script {
     /// The duration from its beginning to its last step, in seconds.
-    #[must_use]
     pub fn length_s(&self) -> f64 {
         self.steps.iter().map(|step| step.after_s).sum()
     }
 
     /// The same without the steps at `left_out` (present indices, not places as drawn). Pauses stay, so that the remaining
     /// steps keep their times.
-    #[must_use]
     pub fn without(&self, left_out: &[usize]) -> Self {
         let mut steps = Vec::new();
         let mut carried_s = 0.0;

@@ -1,6 +1,4 @@
 //! Many scripts on one autopilot.
-//!
-//! Owns: the count, and when a difference is checked again. Must not: print.
 
 use std::path::PathBuf;
 
@@ -13,12 +11,9 @@ use super::shrink::shrink;
 use crate::replay::Comparison;
 use sitl::model::{Autopilot, Firmware};
 
-/// What to run.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Which stack.
     pub autopilot: Autopilot,
-    /// Which version of it.
     pub firmware: Firmware,
     /// The first script's seed; the others follow.
     pub seed: u64,
@@ -28,19 +23,16 @@ pub struct Settings {
     pub tries: usize,
 }
 
-/// The result of one script.
 #[derive(Debug)]
 pub struct Report {
     /// The script as it was drawn.
     pub script: Script,
-    /// The comparison's result.
     pub found: Found,
 }
 
 /// See [`Report`].
 #[derive(Debug)]
 pub enum Found {
-    /// No difference.
     Same,
     /// No difference within the tolerance of time.
     SameWarped,
@@ -61,8 +53,6 @@ pub struct Session {
 }
 
 impl Session {
-    /// A session with these settings.
-    #[must_use]
     pub fn new(settings: Settings) -> Self {
         Self { settings }
     }
@@ -157,7 +147,6 @@ impl Session {
 
 impl Script {
     /// The same with only the steps at these places as drawn.
-    #[must_use]
     pub fn only(&self, places: &[usize]) -> Self {
         let others = self.steps.iter().enumerate();
         let left_out: Vec<usize> = others

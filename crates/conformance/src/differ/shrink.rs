@@ -1,6 +1,4 @@
 //! Fewer steps that still differ.
-//!
-//! Owns: which step is left out next. Must not: know why a script differs.
 
 use super::script::{Act, Script};
 

@@ -1,6 +1,4 @@
 //! The simulated side of a script: a vehicle that booted before gets the same bytes at the same seconds.
-//!
-//! Owns: its state before the script, and warped times. Must not: judge.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -18,9 +16,7 @@ const WARM_UP_S: f64 = 60.0;
 const STEP_S: f64 = 0.02;
 /// It runs this much longer than the real one, so that it may be late.
 const LATER_S: f64 = 6.0;
-/// Times are shifted by these.
 const SHIFTS_S: [f64; 6] = [-1.5, -0.8, -0.3, 0.3, 0.8, 1.5];
-/// Pauses are stretched by these.
 const SHARES: [f64; 4] = [0.9, 0.95, 1.05, 1.1];
 /// And each message is moved at random, in this many variants.
 const JITTERED: u64 = 16;
@@ -77,7 +73,6 @@ impl Warp {
 }
 
 /// The simulated vehicle's answers to the inputs of `run`, in seconds of the real one.
-#[must_use]
 pub fn simulated(run: &Run, warp: &Warp) -> Vec<Statement> {
     let mut bench = Bench::new(&run.scene, &run.parameters);
     bench.warm_up(&run.scene);

@@ -1,7 +1,5 @@
 //! The autopilot's own clock in a recording: the time since boot in its messages.
 //!
-//! Owns: converting the recorder's time into the autopilot's. Must not: read a clock.
-//!
 //! A recorded simulation may have run a little slower than real time, and its process some time before it
 //! booted. `time_boot_ms` in its messages is the autopilot's own time.
 
@@ -44,13 +42,11 @@ impl BootClock {
     }
 
     /// Reboots that were detected: when the autopilot stopped sending, and when it booted again, on its own clock.
-    #[must_use]
     pub fn restarts(&self) -> &[(f64, f64)] {
         &self.restarts
     }
 
     /// The autopilot's time at the recorder's `at_s`; `None` if it never sent it.
-    #[must_use]
     pub fn at(&self, at_s: f64) -> Option<f64> {
         let (first, last) = (self.readings.first()?, self.readings.last()?);
         let after = self.readings.partition_point(|(reading, _)| *reading <= at_s);

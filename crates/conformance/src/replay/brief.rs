@@ -1,7 +1,5 @@
 //! States so short that only one side of a comparison reported them.
 //!
-//! Owns: which states are that short, and where both accounts continue after one. Must not: judge.
-//!
 //! States are reported once a second, by HEARTBEAT and similar messages, each side with its own phase. A shorter one may
 //! fall between two reports of one side and not of the other: a disarm and the next arming half a second later, say.
 

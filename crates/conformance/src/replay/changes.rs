@@ -1,6 +1,4 @@
 //! Which statements of a vehicle count: all answers, and only the changes of a state.
-//!
-//! Owns: leaving repetitions out. Must not: compare.
 
 use super::channel::Channel;
 use super::fact::{Fact, Statement, facts};
@@ -25,7 +23,6 @@ enum Kind {
 
 impl<'a> Changes<'a> {
     /// Nothing was sent so far. Parameters count only if they were requested (`param_requests`).
-    #[must_use]
     pub fn new(param_requests: &'a ParamRequests) -> Self {
         Self {
             param_requests,
@@ -56,7 +53,6 @@ impl<'a> Changes<'a> {
     }
 
     /// All kept statements, in order.
-    #[must_use]
     pub fn done(self) -> Vec<Statement> {
         self.changes
     }

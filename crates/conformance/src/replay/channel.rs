@@ -1,6 +1,4 @@
 //! Statements that are compared separately, so that a difference in one kind does not hide the others.
-//!
-//! Owns: which statements belong together. Must not: compare.
 
 use super::fact::Fact;
 
@@ -11,23 +9,19 @@ pub enum Channel {
     Acks,
     /// Armed or not.
     Armed,
-    /// Flight mode.
     Mode,
     /// MAV_LANDED_STATE.
     Landed,
     /// MAV_STATE.
     Status,
-    /// The prearm bit.
     Ready,
     /// MAV_BATTERY_CHARGE_STATE.
     Charge,
     /// The current item of the mission, and items reached.
     Mission,
-    /// The mission protocol.
     Plans,
     /// PARAM_VALUE.
     Params,
-    /// STATUSTEXT.
     Texts,
 }
 
@@ -48,7 +42,6 @@ impl Channel {
     ];
 
     /// Where `fact` belongs.
-    #[must_use]
     pub fn of(fact: Fact) -> Self {
         match fact {
             Fact::Ack { .. } => Self::Acks,
@@ -66,19 +59,15 @@ impl Channel {
     }
 
     /// Each statement is an answer that is not repeated by itself: a lost one stays unknown.
-    #[must_use]
     pub fn is_sent_once(self) -> bool {
         matches!(self, Self::Acks | Self::Plans | Self::Params | Self::Texts)
     }
 
-    /// A difference in it counts.
-    #[must_use]
     pub fn is_judged(self) -> bool {
         self != Self::Texts
     }
 
     /// Its name in tables and lists of explanations.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Acks => "acks",

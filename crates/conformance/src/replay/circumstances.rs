@@ -1,8 +1,5 @@
 //! The conditions under which a recording was made, so that the simulated vehicle starts under the same ones.
 //!
-//! Owns: parameters that were set before the start, power cycles, and times in which nothing reached the autopilot.
-//! Must not: know a recording by name, or use the autopilot's answers to commands.
-//!
 //! Sources, strongest first: the value of a parameter that the autopilot itself sends before a peer set it; a failing
 //! check of its first reports, which names the parameter's effect; the notes of the transcript; the notes of the set.
 
@@ -80,7 +77,6 @@ pub struct Wire<'a> {
 
 impl Wire<'_> {
     /// The autopilot sent `frame`.
-    #[must_use]
     pub fn is_vehicle(&self, frame: &Frame) -> bool {
         (frame.system, frame.component) == self.vehicle
     }
@@ -88,7 +84,6 @@ impl Wire<'_> {
 
 impl Circumstances {
     /// Reads them. `clock` converts the transcript's seconds into the autopilot's.
-    #[must_use]
     pub fn read(autopilot: Autopilot, wire: &Wire<'_>, transcript: &[Value], clock: &BootClock) -> Self {
         let notes = Notes { transcript, clock };
         let mut found = Self {

@@ -47,12 +47,10 @@ impl Default for Tolerance {
 /// the rest is for reading the autopilot's clock between two of its messages.
 const GAP_S: f64 = 0.1;
 
-/// The result for one channel.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
     /// All `count` statements are equal, in order and in time; `worst_s` is the largest difference in time.
     Same {
-        /// How many.
         count: usize,
         /// Acks of the simulated vehicle that the recorder may have lost.
         lost: usize,
@@ -63,7 +61,6 @@ pub enum Verdict {
     },
     /// Not judged: how many of the recorded texts the simulated one sent too, and how many it sent besides.
     Texts {
-        /// Recorded.
         recorded: usize,
         /// Of those, also simulated.
         common: usize,
@@ -72,18 +69,13 @@ pub enum Verdict {
     },
     /// The statement at `place` differs, or is missing on one side.
     Differs {
-        /// Index.
         place: usize,
-        /// What the real autopilot reported.
         recorded: Option<Statement>,
-        /// What the simulated one reported.
         simulated: Option<Statement>,
     },
     /// The statement at `place` is equal but came too early or too late.
     OutOfTime {
-        /// Index.
         place: usize,
-        /// What the real autopilot reported.
         recorded: Statement,
         /// How much later the simulated one was, in seconds.
         late_s: f64,
@@ -91,14 +83,11 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Whether nothing differs.
-    #[must_use]
     pub fn is_same(&self) -> bool {
         matches!(self, Self::Same { .. } | Self::Texts { .. })
     }
 
     /// The first statement that differs, from 1.
-    #[must_use]
     pub fn place(&self) -> Option<usize> {
         match self {
             Self::Same { .. } | Self::Texts { .. } => None,
@@ -159,13 +148,10 @@ impl fmt::Display for Verdict {
 pub struct Comparison(pub Vec<(Channel, Verdict)>);
 
 impl Comparison {
-    /// Whether nothing differs.
-    #[must_use]
     pub fn is_same(&self) -> bool {
         self.differences().next().is_none()
     }
 
-    /// The judged channels that differ.
     pub fn differences(&self) -> impl Iterator<Item = &(Channel, Verdict)> {
         self.0
             .iter()
@@ -175,7 +161,6 @@ impl Comparison {
 
 /// Compares the statements of a real and a simulated vehicle. `gaps`: where the recorder lost frames of the real one; `end_s`: when
 /// the recording ends, after which the simulated vehicle went on for a while.
-#[must_use]
 pub fn compare(recorded: &[Statement], simulated: &[Statement], gaps: &[Gap], end_s: f64) -> Comparison {
     let only = |statements: &[Statement], channel: Channel| -> Vec<Statement> {
         let belongs = |statements: &&Statement| Channel::of(statements.fact) == channel;
@@ -195,7 +180,6 @@ pub fn compare(recorded: &[Statement], simulated: &[Statement], gaps: &[Gap], en
     Comparison(Channel::ALL.into_iter().map(verdict).collect())
 }
 
-/// How many texts both sent.
 fn count_texts(recorded: &[Statement], simulated: &[Statement]) -> Verdict {
     let mut left: Vec<Option<[u8; 50]>> = simulated
         .iter()

@@ -1,8 +1,5 @@
 //! Deviations that are known, each with its reason: `explained.json` beside the recordings.
 //!
-//! Owns: reading the list, and finding entries that match no deviation any more. Must not: hide a deviation
-//! from the table.
-//!
 //! ```json
 //! [{"recording": "11_lossy", "channel": "acks", "place": 10, "reason": "why the simulated vehicle is right, or cannot know"}]
 //! ```
@@ -16,50 +13,29 @@ use super::compare::Comparison;
 /// The name of the list in a folder of recordings.
 pub const FILE: &str = "explained.json";
 
-/// One known deviation.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Explanation {
-    /// NAME of the recording.
     pub recording: String,
-    /// Name of the channel.
     pub channel: String,
     /// Which statement of the channel differs first, from 1, as the table shows it.
     pub place: usize,
-    /// The reason.
     pub reason: String,
 }
 
 /// Why a list cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ExplainedError {
-    /// The file cannot be read.
     #[error("cannot read {}: {source}", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: std::io::Error,
-    },
+    Unreadable { path: PathBuf, source: std::io::Error },
     /// It is not a list of explanations.
     #[error("{}: {source}; it must be a list of {{recording, channel, place, reason}}", path.display())]
-    Strange {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: serde_json::Error,
-    },
+    Strange { path: PathBuf, source: serde_json::Error },
     /// A reason is empty.
     #[error("{}: the entry for {recording} has no reason; say why the deviation is right", path.display())]
-    NoReason {
-        /// The file.
-        path: PathBuf,
-        /// The recording.
-        recording: String,
-    },
+    NoReason { path: PathBuf, recording: String },
 }
 
-/// The explanations of one folder.
 #[derive(Clone, Debug, Default)]
 pub struct Explained(Vec<Explanation>);
 
@@ -100,7 +76,6 @@ impl Explained {
     }
 
     /// The reason why `recording` differs first at `place` (from 1) of the channel with this name.
-    #[must_use]
     pub fn reason(&self, recording: &str, channel: &str, place: usize) -> Option<&str> {
         let fits =
             |entry: &&Explanation| entry.recording == recording && entry.channel == channel && entry.place == place;
@@ -108,7 +83,6 @@ impl Explained {
     }
 
     /// Entries that match nothing in `comparisons`: the deviation is gone, or has changed.
-    #[must_use]
     pub fn idle<'a>(&'a self, comparisons: &[(&str, &Comparison)]) -> Vec<&'a Explanation> {
         let explains = |entry: &&Explanation| {
             let fits = |(channel, verdict): &(super::Channel, super::Verdict)| {

@@ -1,21 +1,13 @@
 //! The statements of a vehicle that a replay compares: answers, its state, its plans, its parameters and its texts.
-//!
-//! Owns: reading these from frames, the same way for a recording and for the simulator. Must not: judge them.
 
 use std::fmt;
 
 use sitl::wire::{Fields, Frame};
 
-/// One statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fact {
     /// COMMAND_ACK (77): MAV_CMD and MAV_RESULT.
-    Ack {
-        /// The command.
-        command: u16,
-        /// The result.
-        result: u8,
-    },
+    Ack { command: u16, result: u8 },
     /// HEARTBEAT (0): the safety-armed bit of `base_mode`.
     Armed(bool),
     /// HEARTBEAT (0): `custom_mode`.
@@ -30,9 +22,7 @@ pub enum Fact {
     Charge(u8),
     /// MISSION_CURRENT (42).
     Mission {
-        /// The current item.
         seq: u16,
-        /// The number of items.
         total: u16,
         /// MISSION_STATE.
         state: u8,
@@ -41,7 +31,6 @@ pub enum Fact {
     Reached(u16),
     /// An answer of the mission protocol: MISSION_REQUEST (40 or 51), MISSION_COUNT (44), MISSION_ACK (47).
     Plan {
-        /// Message id.
         message: u32,
         /// MAV_MISSION_TYPE.
         kind: u8,
@@ -52,7 +41,6 @@ pub enum Fact {
     Item {
         /// MAV_MISSION_TYPE.
         kind: u8,
-        /// Index in the plan.
         seq: u16,
         /// MAV_CMD.
         command: u16,
@@ -84,7 +72,6 @@ pub enum Fact {
 pub struct Statement {
     /// Seconds.
     pub at_s: f64,
-    /// The statement.
     pub fact: Fact,
 }
 
@@ -92,7 +79,6 @@ const ARMED_BIT: u8 = 128;
 const PREARM_BIT: u32 = 0x1000_0000;
 
 /// The statements in `frame` that are compared.
-#[must_use]
 pub fn facts(frame: &Frame) -> Vec<Fact> {
     let p = Fields(&frame.payload);
     let plan = |kind: usize, number: u16| Fact::Plan {

@@ -1,21 +1,17 @@
 //! Frames of the autopilot that the recorder missed, detected by the sequence numbers.
 //!
-//! Owns: counting them, and where. Must not: know their content.
-//!
 //! Each frame of a sender has the number of the one before plus one (MAVLink guide, packet loss). A number that is
 //! missing between two frames was sent and lost: its content is not known, but that it was sent is.
 
 /// A frame may arrive this many numbers late and still count as late.
 const LATE: u8 = 16;
 
-/// Numbers missing between two frames.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gap {
     /// When the frame before it arrived, in seconds.
     pub from_s: f64,
     /// When the frame after it arrived.
     pub to_s: f64,
-    /// How many are missing.
     pub missing: u8,
 }
 
@@ -53,7 +49,6 @@ impl Gaps {
     }
 
     /// All gaps, in order.
-    #[must_use]
     pub fn done(self) -> Vec<Gap> {
         self.found.into_iter().filter(|gap| gap.missing > 0).collect()
     }

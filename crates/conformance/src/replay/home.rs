@@ -1,6 +1,4 @@
 //! The place of a recorded vehicle at the start.
-//!
-//! Owns: reading it from the reported positions. Must not: follow the flight.
 
 use super::circumstances::Wire;
 use sitl::model::Wgs84;
@@ -21,7 +19,6 @@ const NOISE_M: f64 = 10.0;
 const GLOBAL_POSITION_INT: u32 = 33;
 
 /// See the module text.
-#[must_use]
 pub fn home(wire: &Wire<'_>) -> Wgs84 {
     let reported = wire
         .frames

@@ -1,7 +1,4 @@
 //! Which parameters the peers of a recording requested.
-//!
-//! Owns: distinguishing an answer from an unrequested PARAM_VALUE (parameters that an autopilot stores on its own, such as
-//! its hours of flight, are sent to all peers and are not part of the protocol). Must not: compare.
 
 use super::fact::Fact;
 use sitl::wire::{Incoming, Request};
@@ -17,7 +14,6 @@ pub struct ParamRequests {
 
 impl ParamRequests {
     /// The requests in `inputs`.
-    #[must_use]
     pub fn of(inputs: &[(f64, Incoming)]) -> Self {
         let mut requests = Self::default();
         for (at_s, incoming) in inputs {
@@ -36,7 +32,6 @@ impl ParamRequests {
     }
 
     /// Whether a value sent at `at_s` was requested before.
-    #[must_use]
     pub fn is_answer(&self, at_s: f64, fact: &Fact) -> bool {
         match fact {
             Fact::Param { name, .. } => {

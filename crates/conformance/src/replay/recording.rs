@@ -1,7 +1,5 @@
 //! A recorded flight: `NAME.tlog` with both directions, and `NAME.jsonl`, which has the time at which it began.
 //!
-//! Owns: reading the two files, and separating the autopilot's frames from its peers'. Must not: compare.
-//!
 //! A tlog has Unix time. The autopilot's own clock is used where its messages contain it; elsewhere the transcript's seconds
 //! since the link opened, which is about the boot: the same message in both files, an input or the first heartbeat, gives
 //! the difference.
@@ -25,31 +23,17 @@ const MAV_AUTOPILOT_PX4: u8 = 12;
 /// Why a recording cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordingError {
-    /// A file cannot be read.
     #[error("cannot read {}: {source}", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: std::io::Error,
-    },
-    /// There is nothing to replay.
+    Unreadable { path: PathBuf, source: std::io::Error },
     #[error("{} has no recordings; give a folder with NAME.tlog and NAME.jsonl files", .0.display())]
     Empty(PathBuf),
     /// The files do not have the expected content.
     #[error("{}: {why}", path.display())]
-    Strange {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        why: String,
-    },
+    Strange { path: PathBuf, why: String },
 }
 
-/// One flight.
 #[derive(Clone, Debug)]
 pub struct Recording {
-    /// The stack that flew it.
     pub autopilot: Autopilot,
     /// System and component id of the autopilot.
     pub vehicle: (u8, u8),
@@ -57,15 +41,12 @@ pub struct Recording {
     pub home: Wgs84,
     /// What its peers sent, with seconds since boot.
     pub inputs: Vec<(f64, Incoming)>,
-    /// The autopilot's statements.
     pub statements: Vec<Statement>,
-    /// Which parameters its peers requested.
     pub param_requests: ParamRequests,
     /// When it ends, in seconds.
     pub end_s: f64,
     /// Where frames of the autopilot were lost.
     pub gaps: Vec<Gap>,
-    /// The other conditions.
     pub circumstances: Circumstances,
 }
 

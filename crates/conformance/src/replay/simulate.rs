@@ -1,6 +1,4 @@
 //! The simulated side: a fresh vehicle receives the same messages at the same seconds after its boot.
-//!
-//! Owns: the pace. Must not: shift an input in time, or omit one that reached the real autopilot.
 
 use super::changes::Changes;
 use super::fact::Statement;
@@ -10,7 +8,6 @@ use sitl::wire::{FrameReader, Outgoing, Sender};
 use std::time::Duration;
 
 /// The answers of a simulated vehicle of the same stack to the inputs of `recording`.
-#[must_use]
 pub fn simulate(recording: &Recording) -> Vec<Statement> {
     let circumstances = &recording.circumstances;
     let (system, component) = recording.vehicle;

@@ -1,6 +1,4 @@
 //! The conformance table.
-//!
-//! Owns: its layout. Must not: compare.
 
 use std::fmt::Write;
 
@@ -25,7 +23,6 @@ texts (STATUSTEXT; counted without regard to order and numbers, never judged).
 A statement may be 2 s and a tenth of the time since the last one early or late; answers must be equal and in order.";
 
 /// The table of one folder, and the count.
-#[must_use]
 pub fn table(outcomes: &[Outcome], explained: &Explained) -> String {
     let mut text = String::new();
     let width = outcomes.iter().map(|outcome| outcome.name.len()).max().unwrap_or(0);

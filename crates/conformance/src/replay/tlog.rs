@@ -1,10 +1,7 @@
 //! The binary half of a recording: each packet is Unix time in microseconds (8 bytes, big-endian) and the MAVLink frame.
-//!
-//! Owns: cutting a tlog into frames. Must not: know their senders.
 
 use sitl::wire::{Frame, FrameReader};
 
-/// The content of a tlog.
 #[derive(Clone, Debug, Default)]
 pub struct Tlog {
     /// Frames of the dialect with a valid checksum, with Unix seconds.

@@ -1,7 +1,5 @@
 //! Merging an applied configuration into an object.
 //!
-//! Owns: the merged value and the order of list items. Must not: remove fields, know owners.
-//!
 //! Nothing is lost: what only the object has stays, what both have takes the configuration's value. Items of a list come in the
 //! configuration's order; those that only the object has stay before the items that they preceded.
 

@@ -1,6 +1,4 @@
 //! What changed between two objects.
-//!
-//! Owns: added, changed and removed paths. Must not: know owners.
 
 use super::field_set::{FieldSet, Node, Step};
 use super::view::{Shape, View, same};

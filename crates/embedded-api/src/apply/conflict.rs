@@ -1,6 +1,4 @@
 //! Conflicts between the manager that applies a field and the manager that owns it.
-//!
-//! Owns: their wording. Must not: decide what is a conflict.
 
 use super::field_set::{FieldSet, Step, shown};
 use super::managed::{Operation, Owner};

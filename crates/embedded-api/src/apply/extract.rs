@@ -1,6 +1,4 @@
 //! The set of the fields of an object.
-//!
-//! Owns: which paths an applied configuration claims. Must not: compare objects.
 
 use super::field_set::{FieldSet, Node, Step};
 use super::view::{Shape, View};

@@ -1,7 +1,4 @@
 //! Taking over from client-side apply: the annotation in which kubectl keeps what it last applied.
-//!
-//! Owns: which conflicts it resolves, and keeping it up to date. Only for the manager `kubectl`, the name that
-//! `kubectl apply --server-side` uses. Must not: merge.
 
 use super::Writer;
 use super::compare::Change;

@@ -1,7 +1,4 @@
 //! The entries of `metadata.managedFields`.
-//!
-//! Owns: reading and writing them, their order, when two entries have the same manager, and how many there may be.
-//! Must not: decide ownership.
 
 use super::field_set::{FieldSet, FieldsError};
 use serde_json::{Map, Value, json};

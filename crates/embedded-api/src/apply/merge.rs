@@ -1,8 +1,5 @@
 //! Server-side apply: one manager's configuration is merged into an object.
 //!
-//! Owns: the merged object and the owners of its fields. Must not: set defaults, validate, or restore what the writer cannot
-//! change (`status` of the object itself, `spec` through `/status`); the caller does that.
-//!
 //! Fields that the manager names get its values, and it owns them, alone or with others that set the same value. What it
 //! named the last time and does not now is removed, unless another manager owns it. A field of another manager that would
 //! get another value is a conflict; with `force` it is taken.

@@ -1,6 +1,4 @@
 //! Which fields of `metadata` have no owner.
-//!
-//! Owns: that list. Must not: know their types (see [`crate::schema::object_meta`]).
 
 use super::field_set::FieldSet;
 use std::sync::LazyLock;

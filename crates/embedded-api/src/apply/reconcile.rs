@@ -1,6 +1,4 @@
 //! Owned fields after the schema changed.
-//!
-//! Owns: sets that were owned item by item and are now atomic. Must not: read objects.
 
 use super::field_set::{FieldSet, Node, Step};
 use super::view::{Shape, View};

@@ -1,6 +1,4 @@
 //! Removing fields from an object.
-//!
-//! Owns: the object without a set of fields, and which objects a set of fields implies. Must not: decide what is removed.
 
 use super::field_set::{FieldSet, Node, Step};
 use super::view::{Shape, View};

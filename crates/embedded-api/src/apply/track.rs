@@ -1,7 +1,5 @@
 //! Ownership after a plain write: create, update, or a patch that is not an apply.
 //!
-//! Owns: the owner of each field after the write. Must not: change anything else in it.
-//!
 //! Fields that a write adds or changes go to the writer and are taken from all others; fields that it removes have no
 //! owner. A write that changes nothing changes no entry, not even its time.
 

@@ -1,7 +1,4 @@
 //! Whether an applied configuration has the types of its schema, so that it can be merged.
-//!
-//! Owns: unknown fields, wrong types and items that occur twice.
-//! Must not: check values; validation of the merged object does that.
 
 use super::field_set::Step;
 use super::view::{Shape, View};

@@ -1,7 +1,5 @@
 //! A schema as ownership uses it: what has fields of its own, what is one whole, and what identifies an item of a list.
 //!
-//! Owns: walking a schema along an object. Must not: compare, merge or check values.
-//!
 //! Where a schema has no rule, an object is granular, field by field, and a list is one whole.
 
 use super::field_set::{Scalar, Step};

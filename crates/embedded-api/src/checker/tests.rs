@@ -1,7 +1,4 @@
 //! The checker on the kinds that the project itself defines.
-//!
-//! Owns: the order of the steps. Must not: test single rules; their own files do, and `tests/tests/api` compares the
-//! answers with those of an API server.
 
 use super::*;
 use crate::kinds::custom;

@@ -1,6 +1,4 @@
 //! Tests of the discovery documents.
-//!
-//! Owns: the expected documents. Must not: need a server.
 
 use super::*;
 use crate::kinds::custom;

@@ -1,6 +1,4 @@
 //! The time since an instant, in the few characters of a table cell: `45s`, `9m17s`, `3h5m`, `2d4h`, `8y`.
-//!
-//! Owns: the precision of an age. Must not: read a clock.
 
 use jiff::Timestamp;
 

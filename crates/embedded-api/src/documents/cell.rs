@@ -1,6 +1,4 @@
 //! The value of one cell of a custom column: what a path found, converted to the column's type.
-//!
-//! Owns: the conversion, as Kubernetes does it. Must not: find values.
 
 use super::age;
 use jiff::Timestamp;

@@ -1,6 +1,4 @@
 //! A short hash of a document's content, for ETags and for links that change with their target.
-//!
-//! Owns: the digits. Must not: be used where an attacker may want two documents with the same hash.
 
 use std::hash::{DefaultHasher, Hasher};
 

@@ -1,7 +1,5 @@
 //! The JSONPath of printer columns, read as RFC 9535.
 //!
-//! Owns: the value that a path yields. Must not: write paths of its own.
-//!
 //! Kubernetes' dialect differs in names with dashes or escaped dots: such a path is refused; in RFC 9535 it is written
 //! `.metadata.labels['a.b/c-d']`. If a path finds several values, the first is used.
 

@@ -1,6 +1,4 @@
 //! Lists of objects: `{"kind":"DroneList","apiVersion":…,"metadata":{…},"items":[…]}`.
-//!
-//! Owns: assembling a list from objects that are already JSON. Must not: parse them.
 
 use crate::resource::Resource;
 use bytes::Bytes;

@@ -1,6 +1,4 @@
 //! Objects reduced to their metadata: `PartialObjectMetadata`.
-//!
-//! Owns: the reduction. Must not: change metadata.
 
 use super::list::{ListMeta, join};
 use bytes::Bytes;

@@ -1,7 +1,4 @@
 //! The built-in kinds: names, scope, verbs and selectable fields, as in Kubernetes for those that are served.
-//!
-//! Owns: the table. Must not: know how objects are stored. Verbs that are not here are refused on purpose: nothing runs
-//! Pods, and the definitions of custom kinds are fixed while the program runs.
 
 use super::builtin_schema::{self, Trust};
 use crate::resource::{Column, Resource, Verb};

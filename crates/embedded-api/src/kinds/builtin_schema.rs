@@ -1,7 +1,5 @@
 //! The schemas of the built-in kinds: those of `k8s-openapi`, with what they lack.
 //!
-//! Owns: the definitions and the table of list types and merge keys. Must not: know verbs, hold objects.
-//!
 //! `k8s-openapi` gives types and descriptions but not how lists and maps merge. That comes from the table [`MERGING`],
 //! which has every type of which objects can be made here; other lists are replaced as a whole.
 

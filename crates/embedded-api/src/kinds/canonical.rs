@@ -1,7 +1,5 @@
 //! The complete form of built-in objects: fields that are present even if no client set them.
 //!
-//! Owns: those fields, per kind. Must not: validate an object, set what the server sets for all kinds.
-//!
 //! Clients in typed languages rely on it: some refuse a Node whose `nodeInfo` lacks a field.
 
 use serde_json::{Value, json};

@@ -1,6 +1,4 @@
 //! An Event in its two forms: `v1`, in which Events are stored, and `events.k8s.io/v1`.
-//!
-//! Owns: the names of the fields in each form. Must not: validate Events.
 
 use serde_json::{Map, Value, json};
 

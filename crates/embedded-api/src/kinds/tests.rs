@@ -1,6 +1,4 @@
 //! Tests of the registry and of the two forms of an object.
-//!
-//! Owns: the expected results. Must not: need a server.
 
 use super::*;
 use serde_json::json;

@@ -1,6 +1,4 @@
 //! What is wrong with an object: one constructor for each reason.
-//!
-//! Owns: the wording of reasons. Must not: detect faults.
 
 use crate::refusal::Cause;
 use serde_json::Value;

@@ -1,7 +1,5 @@
 //! Rules in CEL: `x-kubernetes-validations`, evaluated by `kube-cel`.
 //!
-//! Owns: what is given to it, and which of its refusals count. Must not: validate by anything else.
-//!
 //! A rule gets its value as `self` and, on an update, the previous value as `oldSelf`. A refusal for something that was
 //! refused before and is unchanged is only a warning: an object that was stored under weaker rules can still be updated.
 //! Rules do not see nulls, and are not evaluated on them. Costs are not counted: the definitions come from the person who

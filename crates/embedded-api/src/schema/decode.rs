@@ -1,6 +1,4 @@
 //! Reading a value of a built-in type: a wrong type ends it, unknown fields and nulls are removed.
-//!
-//! Owns: types, times and quantities. Must not: validate values of the right type.
 
 use super::path::Path;
 use super::{Schema, Type, time};

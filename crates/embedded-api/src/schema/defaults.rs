@@ -1,7 +1,5 @@
 //! Defaults: the values of a schema for fields that are not set.
 //!
-//! Owns: filling in, dropping nulls without meaning, and one form for a number. Must not: validate values.
-//!
 //! A null where the schema allows none counts as not set: it becomes the default, or is removed. A default is filled in
 //! before its content is processed, so defaults inside defaults apply too.
 

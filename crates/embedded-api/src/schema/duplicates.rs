@@ -1,6 +1,4 @@
 //! Fields that occur twice in a JSON document: a parsed document has only the last one.
-//!
-//! Owns: finding them. Must not: keep the values.
 
 use super::path::Path;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};

@@ -1,6 +1,4 @@
 //! Lists that are sets or maps: no item may occur twice.
-//!
-//! Owns: finding duplicates. Must not: read lists without keys.
 
 use super::ListType;
 use super::cause;

@@ -1,6 +1,4 @@
 //! A schema prepared for validation: limits read from [`Schema::rules`].
-//!
-//! Owns: the tree, and the refusal of keywords that are not checked here. Must not: read objects.
 
 use super::{ListType, Schema, SchemaError, Type};
 use serde_json::Value;

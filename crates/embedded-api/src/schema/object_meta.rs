@@ -1,6 +1,4 @@
 //! `metadata`: the same for all kinds, read as the API's own type.
-//!
-//! Owns: its fields, how they are read, and how their lists merge. Must not: validate names and labels (see [`super::metadata`]).
 
 use super::Schema;
 use super::decode::{DecodeError, decode};

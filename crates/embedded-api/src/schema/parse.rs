@@ -1,7 +1,5 @@
 //! Reading a [`Schema`] from its document: a CustomResourceDefinition's `openAPIV3Schema`, or a JSON schema with
 //! references.
-//!
-//! Owns: the reading, and the errors for a schema that cannot be used. Must not: compile rules (see [`super::cel`]).
 
 use super::{ListType, Schema, Type};
 use serde_json::{Map, Value};

@@ -1,7 +1,5 @@
 //! The path from an object's root to a value in it, and how messages write it.
 //!
-//! Owns: the notation. Must not: read objects.
-//!
 //! A path is a chain on the stack: nothing is allocated until there is a fault.
 
 /// The place of a value.

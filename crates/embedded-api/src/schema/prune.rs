@@ -1,6 +1,4 @@
 //! Removing the fields that are not in a schema.
-//!
-//! Owns: what is removed, and its paths. Must not: validate values, read `metadata` (see [`super::object_meta`]).
 
 use super::Schema;
 use super::path::Path;

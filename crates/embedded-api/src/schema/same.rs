@@ -1,6 +1,4 @@
 //! Whether a value is unchanged, and which item of the old list corresponds to an item.
-//!
-//! Owns: both comparisons, for the validation of updates. Must not: validate.
 
 use crate::schema::ListType;
 use crate::schema::node::Node;

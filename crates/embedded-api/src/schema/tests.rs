@@ -1,7 +1,4 @@
 //! Objects made to be as expensive as possible.
-//!
-//! Owns: that reading and validating one takes no longer than its size explains. Each object has the maximum size of a
-//! request; each of them once took minutes, or more memory than there is. Must not: check the messages.
 
 use super::duplicates::duplicates;
 use super::node::Node;

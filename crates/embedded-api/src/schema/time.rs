@@ -1,6 +1,4 @@
 //! Times in RFC 3339, as the API takes them.
-//!
-//! Owns: their form. Must not: know fields.
 
 use jiff::Timestamp;
 use regex::Regex;

@@ -1,7 +1,5 @@
 //! Validating a value by its schema.
 //!
-//! Owns: types, limits, and the messages of faults. Must not: know rules in CEL, lists with keys, metadata.
-//!
 //! Validation of an update is ratcheting: faults of an unchanged value are ignored.
 
 use super::node::Node;

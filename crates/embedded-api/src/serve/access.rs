@@ -1,6 +1,4 @@
 //! The credential: a random bearer token, kept in the data folder and readable by its owner only.
-//!
-//! Owns: creating, keeping and comparing it. Must not: reveal anything to a caller without it.
 
 use crate::refusal::Refusal;
 use crate::serve::folder::Folder;

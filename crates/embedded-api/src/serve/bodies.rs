@@ -1,7 +1,5 @@
 //! Memory for the bodies of requests and of answers: each of the two has a limit for all bodies together.
 //!
-//! Owns: those limits, and the refusal of a request that waits too long. Must not: read bodies.
-//!
 //! A body is in memory before its request is processed, and one connection can carry a thousand of them. Memory for
 //! the whole body is reserved before any of it is read, so that bodies that have begun never wait for each other. An answer
 //! keeps its memory until its last byte is sent, or its connection ends.

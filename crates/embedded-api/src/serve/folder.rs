@@ -1,6 +1,4 @@
 //! The data folder: it belongs to one user, and no other user can enter it.
-//!
-//! Owns: creating it, and refusing one that other users can enter. Must not: know its content.
 
 use std::fs::{DirBuilder, File};
 use std::io::{self, ErrorKind};

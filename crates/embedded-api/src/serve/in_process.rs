@@ -1,7 +1,5 @@
 //! A `kube::Client` that calls the handler in this process: no socket, no TLS, no credential. The caller already has
 //! the objects.
-//!
-//! Owns: the tower service. Must not: fail in another way than with a Status document.
 
 use crate::serve::bodies::Bodies;
 use crate::serve::convert::{self, AnswerBody};

@@ -1,7 +1,4 @@
 //! The kubeconfig: the address of the API, the certificate to trust, and the credential.
-//!
-//! Owns: its text, and which file may be overwritten. Must not: change a kubeconfig of another program, in particular
-//! `~/.kube/config`.
 
 use crate::serve::private_file::{self, PrivateFileError};
 use base64::Engine;

@@ -1,8 +1,5 @@
 //! HTTPS on a socket: HTTP/2 or HTTP/1.1, as the client chooses.
 //!
-//! Owns: connections, their number and their deadlines, and their shutdown order.
-//! Must not: let a caller without the credential reach the handler, or hold a connection.
-//!
 //!   accepted --handshake--> unproven --request with the token--> proven --stop--> last answers --> closed
 //!                  \ late: cut        \ late: cut
 

@@ -1,6 +1,4 @@
 //! The port: the one of the last run if it is free, so that a kubeconfig stays valid after a restart.
-//!
-//! Owns: choosing and keeping it. Must not: use the socket.
 
 use crate::serve::folder::Folder;
 use crate::serve::private_file::{self, PrivateFileError};

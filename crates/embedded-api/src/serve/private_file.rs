@@ -1,6 +1,4 @@
 //! Files that only their owner may read: written completely or not, and refused when others can read them.
-//!
-//! Owns: modes and the atomic write. Must not: know their content.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Write};

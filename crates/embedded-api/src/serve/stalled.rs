@@ -1,6 +1,4 @@
 //! A connection whose other end accepts no data: it is closed, which frees the answers that wait in it.
-//!
-//! Owns: the deadline of a write that makes no progress. Must not: close a client that is slow but reads.
 
 use std::io;
 use std::pin::Pin;

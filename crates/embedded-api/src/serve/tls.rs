@@ -1,7 +1,5 @@
 //! The certificates: an authority of its own, kept in the data folder, and a serving certificate created at every start.
 //!
-//! Owns: the content of the certificates. Must not: read a clock.
-//!
 //! A field laptop may have no network and a clock that shows 1970. The certificates are therefore valid at any time: a
 //! client is safe because it trusts this one authority and nothing else, and because its key never leaves the folder.
 //! A serving certificate that is new at each start cannot expire unnoticed, and always contains the names in use.

@@ -1,7 +1,4 @@
 //! Connections on which the credential was not shown yet.
-//!
-//! Owns: which is the oldest, which gives way when all places are taken: a client that only opens connections blocks no other.
-//! Must not: end a connection on which the credential was shown.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,7 +1,4 @@
 //! The writes of one commit: checked one after the other, each against the state after the ones before it.
-//!
-//! Owns: which writes are done, with which revisions, and the answers once it is known whether the disk took them.
-//! Must not: write to the disk or the visible state.
 
 use super::depth;
 use super::error::WriteError;

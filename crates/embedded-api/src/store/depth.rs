@@ -1,7 +1,5 @@
 //! How deep an object may be nested.
 //!
-//! Owns: the limit. Must not: know the object's content.
-//!
 //! JSON parsers limit the depth to protect their stack: the parser used here, and the same one in
 //! clients, stop below 128. A stored object has to stay readable, also as an item of a list or a table; one that
 //! is not would make the whole log unreadable at the next start.

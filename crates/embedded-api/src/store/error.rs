@@ -1,6 +1,4 @@
 //! The errors of the store, and what to do then.
-//!
-//! Owns: the messages. Must not: hide a cause.
 
 use super::Object;
 use std::io;

@@ -1,8 +1,5 @@
 //! The folder of the store: accessible to its owner only, and used by one process at a time.
 //!
-//! Owns: the lock, the names of the files, and distinguishing a fresh folder from one that lost its objects. Must not:
-//! read or write objects.
-//!
 //! The lock file stays when the process ends. It names the process that has the lock; if it is not empty, there
 //! were objects once.
 

@@ -1,6 +1,4 @@
 //! The store, as the rest of the program uses it.
-//!
-//! Owns: opening, closing, and the public methods. Must not: do the work itself.
 
 use super::error::{Compacted, OpenError, WriteError};
 use super::history::Limits;

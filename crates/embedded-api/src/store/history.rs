@@ -1,6 +1,4 @@
 //! The recent changes, in order: what a watch reads, and from which revision one can start.
-//!
-//! Owns: how long a change is kept. Must not: know the current objects or the disk.
 
 use super::object::{Event, Object};
 use std::collections::{HashMap, VecDeque};

@@ -1,7 +1,5 @@
 //! The log on disk: one file of the redb engine, one transaction per commit.
 //!
-//! Owns: the file and its format. Must not: know what records mean.
-//!
 //! Two tables: `log`, revision to record; `about`, data on the log as a whole. Every commit is in two
 //! phases: the engine writes the new pages and syncs, then points to them and syncs. It costs a second sync. With it
 //! the last commit can always be distinguished from a torn one: damage to it is an error instead of a silent rollback.

@@ -1,7 +1,5 @@
 //! Lists: complete or in pages, of the present or of an older revision.
 //!
-//! Owns: the content of a page. Must not: change anything.
-//!
 //! The state at an older revision is the present one with the newer changes undone: the state that the first newer
 //! change of an object replaced.
 

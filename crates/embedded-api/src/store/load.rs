@@ -1,7 +1,4 @@
 //! From disk to memory: opens the folder, reads the log once, and builds the state.
-//!
-//! Owns: detecting that the log is not what was written. Must not: change it, except to create an empty one in a folder
-//! that never had any.
 
 use super::error::OpenError;
 use super::folder::Folder;

@@ -1,6 +1,4 @@
 //! One copy of each short text that many objects share: label keys, phases, namespaces.
-//!
-//! Owns: the copies. Must not: keep unused texts for long.
 
 use super::object::{Facts, Key};
 use std::collections::HashSet;

@@ -1,6 +1,4 @@
 //! One object in the store: its key, its bytes, and the facts that are read most.
-//!
-//! Owns: these types. Must not: know how they are stored.
 
 use bytes::Bytes;
 use serde_json::Value;

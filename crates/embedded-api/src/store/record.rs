@@ -1,7 +1,5 @@
 //! One record of the log, as bytes: key, time, content, and a checksum over all of it and its revision.
 //!
-//! Owns: the layout. Must not: know where records are stored.
-//!
 //! ```text
 //! checksum u32 │ kind u8 │ time u64 │ three lengths u16 │ resource │ namespace │ name │ object as JSON
 //! ```

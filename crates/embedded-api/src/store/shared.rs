@@ -1,6 +1,4 @@
 //! What readers, watches and the writer share: the state, and a notification channel per kind.
-//!
-//! Owns: the locks; no thread holds two. Must not: wait for the disk.
 
 use super::object::Object;
 use super::state::{Change, State};

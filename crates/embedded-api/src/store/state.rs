@@ -1,6 +1,4 @@
 //! All present objects, with indexes, and their history.
-//!
-//! Owns: how a change alters them. Must not: know the disk; changes are applied when they are on it.
 
 use super::history::{History, superseded};
 use super::object::{Event, Key, Object};

@@ -1,7 +1,4 @@
 //! A watch: a position in the history of one kind, moved forward by reading.
-//!
-//! Owns: that no change is left out, repeated or out of order. Must not: queue changes; a watch that is not read costs
-//! only its position.
 
 use super::error::Ended;
 use super::object::Event;

@@ -1,6 +1,4 @@
 //! What can be written, and which state of the object it requires.
-//!
-//! Owns: the check of a write against the present state. Must not: change memory or disk.
 
 use super::error::WriteError;
 use super::object::{Key, Object};

@@ -1,7 +1,5 @@
 //! The only thread that writes: takes queued writes, commits them together, makes them visible, and cleans up.
 //!
-//! Owns: the order disk, state, answer; recovery after the disk failed. Must not: make readers wait.
-//!
 //! ```text
 //! write or idle ─► forget old changes ─► journal open? ─► check, give revisions ─► commit ─► visible ─► answers
 //!                                          │ no: open again, undo what was not acknowledged   │

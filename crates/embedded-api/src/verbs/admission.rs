@@ -1,6 +1,4 @@
 //! What the server sets on objects, and what a writer cannot change.
-//!
-//! Owns: uid, times, generation, generated names, which part of an object a write may change. Must not: validate, store.
 
 use super::meta::{self, map_mut, metadata_mut, put};
 use crate::refusal::Refusal;

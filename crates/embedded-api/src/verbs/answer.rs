@@ -1,6 +1,4 @@
 //! Answers: documents, refusals and warnings as they are sent.
-//!
-//! Owns: codes, content types and headers. Must not: know objects.
 
 use crate::documents::accept::{Format, Representation};
 use crate::refusal::Refusal;

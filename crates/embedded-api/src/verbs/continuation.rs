@@ -1,7 +1,4 @@
 //! The token with which a client asks for the next page of a list.
-//!
-//! Owns: its form, which is that of Kubernetes: base64 of `{"v":"meta.k8s.io/v1","rv":7,"start":"field/a\u0000"}`.
-//! Must not: list.
 
 use crate::refusal::Refusal;
 use crate::store::Place;

@@ -1,6 +1,4 @@
 //! Data that every verb uses: the kinds that are served, and the objects.
-//!
-//! Owns: finding a kind, reading an object. Must not: decide anything.
 
 use super::route::Target;
 use crate::checker::Checker;

@@ -1,6 +1,4 @@
 //! Creating an object.
-//!
-//! Owns: its name, its identity, the refusal of names in use. Must not: change existing objects.
 
 use super::body::{self, Document};
 use super::core::{Core, Kind, rfc3339};

@@ -1,7 +1,4 @@
 //! Deleting objects.
-//!
-//! Owns: doing what [`super::deletion`] decides, and the answer. Must not: handle dependents; the garbage collector
-//! does.
 
 use super::body::{self, Format};
 use super::core::{Core, Kind, parsed, rfc3339};

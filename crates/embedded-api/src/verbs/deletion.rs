@@ -1,6 +1,4 @@
 //! The effect of a deletion on an object: it is removed at once, or it waits for its finalizers.
-//!
-//! Owns: that decision. Must not: store, read other objects.
 
 use super::admission::is_namespace;
 use super::meta::{self, FOREGROUND, ORPHAN, map_mut, metadata_mut};

@@ -1,6 +1,4 @@
 //! Which verb a request is, and whether its kind has it.
-//!
-//! Owns: the table of methods and paths, and the refusal of all others. Must not: execute the verbs.
 
 use super::answer;
 use super::core::{Core, Kind};

@@ -1,6 +1,4 @@
 //! Documents that are not objects: discovery, OpenAPI, the version, health.
-//!
-//! Owns: which document is at which path. Must not: create it; that is [`crate::documents`].
 
 use super::answer;
 use super::core::Core;

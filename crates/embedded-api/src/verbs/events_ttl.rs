@@ -1,6 +1,4 @@
 //! How long Events are kept: an hour, as in Kubernetes, and never more than a number of them.
-//!
-//! Owns: which Events are deleted. Must not: change anything else.
 
 use super::core::{Core, Kind, parsed};
 use super::delete::remove;

@@ -1,6 +1,4 @@
 //! What the store keeps of an object beside its bytes: labels, owners, the fields for selectors.
-//!
-//! Owns: reading them from an object. Must not: decide by them.
 
 use super::meta;
 use crate::resource::Resource;

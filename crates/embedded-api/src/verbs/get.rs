@@ -1,6 +1,4 @@
 //! Reading one object.
-//!
-//! Owns: that. Must not: change anything.
 
 use super::answer::too_new;
 use super::core::{Core, Kind};

@@ -1,6 +1,4 @@
 //! Changing an object from its present state to another one, with retries when other writers change it meanwhile.
-//!
-//! Owns: reading, writing and retrying. Must not: know the other state.
 
 use super::core::{Core, Kind, parsed};
 use super::deletion::is_finished;

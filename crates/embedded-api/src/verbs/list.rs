@@ -1,6 +1,4 @@
 //! Reading many objects.
-//!
-//! Owns: pages, and which revision they show. Must not: change anything.
 
 use super::continuation::Continuation;
 use super::core::{Core, Kind};

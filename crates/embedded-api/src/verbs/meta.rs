@@ -1,6 +1,4 @@
 //! The parts of `metadata` that verbs read and set.
-//!
-//! Owns: reading and writing them. Must not: validate them.
 
 use serde_json::{Map, Value};
 

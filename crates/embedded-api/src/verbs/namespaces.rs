@@ -1,6 +1,4 @@
 //! Whether a new object can be created in its namespace.
-//!
-//! Owns: the refusal of objects in namespaces that are missing or being deleted. Must not: delete anything.
 
 use super::core::{Core, Kind};
 use crate::refusal::Refusal;

@@ -1,6 +1,4 @@
 //! Objects in the representation that a client wants: whole, as a table, metadata only.
-//!
-//! Owns: choosing the representation. Must not: parse what can be sent as it is stored.
 
 use super::answer;
 use super::core::{Core, Kind, parsed};

@@ -1,6 +1,4 @@
 //! Changing an object by a patch, including server-side apply.
-//!
-//! Owns: reading the patch, and what it may not change. Must not: merge; that is [`crate::patch`] and [`crate::apply`].
 
 use super::body::{self, Format};
 use super::core::{Core, Kind, rfc3339};

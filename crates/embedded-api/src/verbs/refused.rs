@@ -1,6 +1,4 @@
 //! What an API server supports and this one does not, on purpose.
-//!
-//! Owns: the list, and the answers. Must not: refuse anything that is not in the list.
 
 use crate::refusal::Refusal;
 

@@ -1,6 +1,4 @@
 //! One request's access to an object: the object itself, its status or its scale.
-//!
-//! Owns: the state that results from a write. Must not: store it.
 
 use super::admission::{ServerFields, normalize_new, restore_fixed_fields, set_server_fields, update_generation};
 use super::body::is_of_kind;

@@ -1,6 +1,4 @@
 //! Work that continues as long as the server runs, also after a panic in it.
-//!
-//! Owns: detecting a panic, reporting it, and restarting. Must not: know the work; it must be able to start at any point.
 
 use futures::FutureExt;
 use std::panic::AssertUnwindSafe;

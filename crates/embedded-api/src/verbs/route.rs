@@ -1,6 +1,4 @@
 //! What a path names.
-//!
-//! Owns: the forms of paths. Must not: know which kinds are served.
 
 /// What a path names.
 #[derive(Clone, Debug, PartialEq, Eq)]

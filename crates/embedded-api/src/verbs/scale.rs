@@ -1,6 +1,4 @@
 //! The scale of an object: the present and the desired number.
-//!
-//! Owns: the `Scale` document of `autoscaling/v1`, and writing its number into the object. Must not: know what is scaled.
 
 use super::answer;
 use super::body::{self, Format};

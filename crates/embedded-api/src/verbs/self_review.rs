@@ -1,6 +1,4 @@
 //! Reviews about the caller: its identity, and its permissions.
-//!
-//! Owns: the answers. Must not: store anything. A caller that reaches this has the credential, and may do everything.
 
 use super::answer;
 use super::body;

@@ -1,7 +1,4 @@
 //! Opening: the kinds from their definitions, the store, and the objects that always exist.
-//!
-//! Owns: the content of a fresh folder, and storing the CustomResourceDefinition documents as they were given.
-//! Must not: change objects that users have created.
 
 use super::admission::{ServerFields, normalize_new, set_server_fields};
 use super::core::{Core, Kind, parsed, rfc3339};

@@ -1,6 +1,4 @@
 //! Replacing an object, or its status, by the client's version of it.
-//!
-//! Owns: whether it is the object that the client has read. Must not: merge.
 
 use super::body::{self, Document};
 use super::core::{Core, Kind, rfc3339};

@@ -1,6 +1,4 @@
 //! Whether an object is well formed: its types, its rules, and unknown fields.
-//!
-//! Owns: calling the checker, and how a fault is reported for each kind of request. Must not: know rules.
 
 use super::core::Kind;
 use super::meta;

@@ -1,6 +1,4 @@
 //! Writing an object to the store, and the error when that fails.
-//!
-//! Owns: size and depth of an object, and the refusal for a failed write. Must not: decide what is written.
 
 use super::core::Core;
 use crate::refusal::Refusal;

@@ -1,6 +1,4 @@
 //! What a vehicle may do beyond its claim: fly where Skein does not send it, or act by its failsafes.
-//!
-//! Owns: these volumes, and that of foreign [`Traffic`]. Must not: remember anything.
 
 use super::{Margin, Route, Rules, Tube, Volume};
 use model::geo::Local;
@@ -36,13 +34,11 @@ const TURNS: f64 = 5.0;
 pub struct Traffic {
     /// ICAO_address.
     pub icao: u32,
-    /// Where it was.
     pub at: Local,
     /// How it moved over ground, meters per second east and north; `None` when that is not known.
     pub velocity: Option<[f64; 2]>,
     /// How fast it climbed, meters per second; `None` when that is not known.
     pub climb: Option<f64>,
-    /// How well that is known.
     pub accuracy: Margin,
     /// When it was there: when it was received, less `tslc`.
     pub heard: Moment,

@@ -1,8 +1,5 @@
 //! What is known of one vehicle, and the volume that follows.
 //!
-//! Owns: what an agent reports ([`Observation`]), and how the claim of its vehicle follows from grants and reports ([`Claim`]).
-//! Must not: know of other vehicles.
-//!
 //!   Unheard --heard--> Ground, Air or Other
 //!   Ground, Air --granted--> Air, the whole route --reports--> Air, what is left of it --its agent holds--> Air, one place
 //!   any --its agent has taken the order and is down--> Ground;  any --its agent has let go of it--> Other
@@ -43,20 +40,11 @@ pub enum Doing {
     /// On the ground, disarmed, and not ordered to take off.
     Grounded,
     /// In the air, holding at this place by our order, and nothing else to fly.
-    Holding {
-        /// The place.
-        at: Local,
-    },
+    Holding { at: Local },
     /// In the air or about to be, flying this route by our order.
-    Flying {
-        /// All of it.
-        route: Route,
-    },
+    Flying { route: Route },
     /// In the air or about to be, climbing or sinking along this way by an order without a route.
-    Upright {
-        /// From where it is.
-        way: Route,
-    },
+    Upright { way: Route },
     /// In the air, on the way home by its autopilot's own return (RTL), whoever ordered it.
     Returning,
     /// In the air, and its autopilot lands it where it is (LAND), by order or by itself; a pilot may steer it.
@@ -70,13 +58,10 @@ pub enum Doing {
 pub struct Observation {
     /// When the vehicle was there, by the latest that it can have been: when the report arrived, less the age of the position in it.
     pub heard: Moment,
-    /// Where it was.
     pub at: Local,
-    /// How well that is known.
     pub accuracy: Margin,
     /// The last order that the agent took.
     pub order: OrderNumber,
-    /// What it does.
     pub doing: Doing,
 }
 
@@ -95,13 +80,11 @@ pub enum NotFit {
     /// It is outside what it owns.
     #[error("the vehicle is not where it should be")]
     Astray,
-    /// It has a route already.
     #[error("the vehicle is on its way")]
     UnderWay,
     /// It has nothing to fly that it could stop on.
     #[error("the vehicle flies no route on which it could stop")]
     Unstoppable,
-    /// The route begins elsewhere.
     #[error("the route does not begin where the vehicle is")]
     StartsElsewhere,
 }
@@ -398,7 +381,6 @@ impl Claim {
         }
     }
 
-    /// Where it may be.
     pub(super) fn volume(&self, now: Moment, rules: &Rules) -> Volume {
         let Some(last) = &self.last else {
             return self.known.last.clone().unwrap_or(Volume::Everywhere);

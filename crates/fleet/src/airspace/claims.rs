@@ -17,7 +17,6 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A route that leads nearer to a danger leads by more than this nearer, meters.
 const NEARER: f64 = 1.0;
 
-/// The owner of a volume.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Owner {
     /// A vehicle of ours, by its node.
@@ -36,7 +35,6 @@ impl std::fmt::Display for Owner {
     }
 }
 
-/// Which owner has which airspace.
 #[derive(Clone, Debug)]
 pub struct Claims {
     rules: Rules,
@@ -47,14 +45,12 @@ pub struct Claims {
     /// By address and by the vehicle that reports it: no report takes away what another vehicle receives.
     traffic: BTreeMap<(u32, NodeName), (Key, Traffic)>,
     owners: BTreeMap<Key, Owner>,
-    /// Until when time has passed.
     clock: Option<Moment>,
     index: Index,
 }
 
 impl Claims {
     /// No claims, at the beginning of a leadership. Add all vehicles that are known before anything is granted.
-    #[must_use]
     pub fn new(term: Term, rules: Rules) -> Self {
         Self {
             rules,
@@ -69,8 +65,6 @@ impl Claims {
         }
     }
 
-    /// The rules.
-    #[must_use]
     pub const fn rules(&self) -> &Rules {
         &self.rules
     }
@@ -239,7 +233,6 @@ impl Claims {
     }
 
     /// Whether a vehicle is in the air and not flown by our orders, as was last heard of it.
-    #[must_use]
     pub fn is_in_other_hands(&self, vehicle: &NodeName) -> bool {
         let state = self.vehicles.get(vehicle).map(|entry| &entry.state);
         matches!(state, Some(State::Other { .. }))
@@ -317,7 +310,6 @@ impl Claims {
 
     /// The part of its route on which a vehicle can come to a stop; `None` for one that flies no route in full knowledge of its agent, and
     /// for one that arrives as soon as it could stop.
-    #[must_use]
     pub fn stop(&self, vehicle: &NodeName, now: Moment) -> Option<Route> {
         let entry = self.vehicles.get(vehicle)?;
         let late = |last: &Heard| now.since(last.heard) > self.rules.silent_after;
@@ -328,7 +320,6 @@ impl Claims {
     }
 
     /// The owners whose volumes are not clear of where `vehicle` may be on `route`.
-    #[must_use]
     pub fn in_the_way(&self, vehicle: &NodeName, route: &Route) -> BTreeSet<Owner> {
         let Some(entry) = self.vehicles.get(vehicle) else {
             return BTreeSet::new();
@@ -338,7 +329,6 @@ impl Claims {
     }
 
     /// The owners whose volumes are not clear of the one that `owner` has now.
-    #[must_use]
     pub fn near(&self, owner: &Owner) -> BTreeSet<Owner> {
         let Some(key) = self.key(owner) else {
             return BTreeSet::new();
@@ -367,13 +357,11 @@ impl Claims {
 
     /// Where a vehicle is on the ground or holds by what was last heard, and whether it is on the ground; `None` for one that is not heard,
     /// has a route to fly, or is not ours to fly.
-    #[must_use]
     pub fn place(&self, vehicle: &NodeName) -> Option<(Local, bool)> {
         self.vehicles.get(vehicle)?.place()
     }
 
     /// Where a vehicle will hold or land in the end, by what it owns; `None` for one that is not heard or not ours to fly.
-    #[must_use]
     pub fn end(&self, vehicle: &NodeName) -> Option<Local> {
         self.vehicles.get(vehicle)?.end()
     }
@@ -408,7 +396,6 @@ impl Claims {
     }
 
     /// The volume that an owner has.
-    #[must_use]
     pub fn volume(&self, owner: &Owner) -> Option<&Volume> {
         self.index.volume(self.key(owner)?)
     }
@@ -434,7 +421,6 @@ impl Claims {
     }
 
     /// The height at which an owner was last observed, meters above mean sea level.
-    #[must_use]
     pub fn height(&self, owner: &Owner) -> Option<f64> {
         match owner {
             Owner::Vehicle(name) => Some(self.vehicles.get(name)?.last.as_ref()?.at.up),
@@ -462,7 +448,6 @@ impl Claims {
     }
 
     /// Whether one that does not keep to its claim has come into the route of `vehicle` since that was granted.
-    #[must_use]
     pub fn is_crossed(&self, vehicle: &NodeName, now: Moment) -> bool {
         let way = match self.vehicles.get(vehicle).map(|entry| &entry.state) {
             Some(State::Air { way, flying: true }) => way,
@@ -473,20 +458,16 @@ impl Claims {
     }
 
     /// Whether the vehicle has a route that it has not flown to its end yet.
-    #[must_use]
     pub fn under_way(&self, vehicle: &NodeName) -> bool {
         let state = self.vehicles.get(vehicle).map(|entry| &entry.state);
         matches!(state, Some(State::Air { flying: true, .. }))
     }
 
-    /// The home of a vehicle.
-    #[must_use]
     pub fn home(&self, vehicle: &NodeName) -> Option<Local> {
         Some(self.vehicles.get(vehicle)?.known.home)
     }
 
     /// The home of a vehicle, at the height to which its failsafes return.
-    #[must_use]
     pub fn return_from(&self, vehicle: &NodeName) -> Option<Local> {
         let known = &self.vehicles.get(vehicle)?.known;
         Some(known.home.at_height(known.return_height))

@@ -1,6 +1,4 @@
 //! Which vehicle is in danger from one that does not keep to its claim, and what to do about it.
-//!
-//! Owns: [`Claims::dangers`], and [`shared_returns`], a hazard that can be seen on the ground. Must not: order anything.
 
 use super::claims::Claims;
 use super::index::{Index, Key};
@@ -43,12 +41,10 @@ pub enum Avoidance {
     Stay,
 }
 
-/// A vehicle in danger.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Danger {
     /// What does not keep to its claim: a vehicle that is astray or in other hands, or foreign traffic.
     pub from: Owner,
-    /// The vehicle in its way.
     pub vehicle: NodeName,
     /// What the vehicle in its way is to do.
     pub avoidance: Avoidance,
@@ -60,7 +56,6 @@ impl Claims {
     /// or along a route that is not `allowed`: beyond a Geofence the autopilot takes over, and flies its breach action.
     ///
     /// This is less than what no vehicle is sent through, [`Self::in_the_way`]: that is all that a vehicle could reach.
-    #[must_use]
     pub fn dangers(&self, ceiling: f64, allowed: Allows<'_>, now: Moment) -> Vec<Danger> {
         let mut found = Vec::new();
         for from in self.strays(now) {
@@ -100,7 +95,6 @@ impl Claims {
 
     /// Whether `route` leads `vehicle` upright away from all whose volumes overlap its own now, to where it is clear of all others, and
     /// through the volume of no other. To stay would not be safer. Away from a vehicle at its own height is up, if there is time for it.
-    #[must_use]
     pub fn leads_away(&self, vehicle: &NodeName, route: &Route) -> bool {
         let (start, end) = (route.start(), route.end());
         let upright = route.places().len() == 2 && start.over_ground(end) < 0.01;
@@ -123,7 +117,6 @@ impl Claims {
 impl Claims {
     /// Whether another has come too near to where `vehicle` holds: one that keeps to its claim, or one that does not and will be there soon as
     /// observed.
-    #[must_use]
     pub fn is_beset(&self, vehicle: &NodeName) -> bool {
         match self.place(vehicle) {
             Some((at, _)) => !self.clear_as_foreseen(vehicle, at, 0.0),
@@ -169,7 +162,6 @@ impl Claims {
 /// Vehicles whose ways home cross, each with those that it would meet. The way home leads from where it is to hold, at its return height, to
 /// its home. A failsafe of all at once, such as the loss of the ground station, would bring them together. A hazard to be named at preflight:
 /// each vehicle needs a return height of its own.
-#[must_use]
 pub fn shared_returns(claims: &Claims, holds: &[(NodeName, Local)]) -> BTreeMap<NodeName, BTreeSet<NodeName>> {
     let rules = claims.rules();
     let margin = rules.margin(rules.accuracy);
@@ -199,7 +191,6 @@ pub fn shared_returns(claims: &Claims, holds: &[(NodeName, Local)]) -> BTreeMap<
 
 /// Vehicles whose autopilots would return through the places where others hold, each with those: up where it holds, level to its home at its
 /// return altitude, and down. A hazard to be named before the takeoff.
-#[must_use]
 pub fn crossed_stations(claims: &Claims, holds: &[(NodeName, Local)]) -> BTreeMap<NodeName, BTreeSet<NodeName>> {
     let rules = claims.rules();
     let margin = rules.margin(rules.accuracy);

@@ -1,7 +1,4 @@
 //! Tubes by where they are, so that one claim is checked against its neighbors and not against the whole fleet.
-//!
-//! Owns: [`Index`]: an R*-tree of the boxes around tubes (`rstar`; legs differ in length by a thousand times, which a grid of equal
-//! cells serves badly). Must not: decide whether two tubes are clear of each other.
 
 use super::{Rules, Tube, Volume};
 use rstar::primitives::{GeomWithData, Rectangle};
@@ -13,12 +10,10 @@ pub(super) type Key = u32;
 
 type Boxed = GeomWithData<Rectangle<[f64; 3]>, (Key, u16)>;
 
-/// The volumes of all owners.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Index {
     tree: RTree<Boxed>,
     volumes: BTreeMap<Key, Volume>,
-    /// Those that may be anywhere.
     everywhere: BTreeSet<Key>,
 }
 
@@ -42,7 +37,6 @@ impl Index {
         self.volumes.insert(key, volume);
     }
 
-    /// Forgets an owner.
     pub(super) fn remove(&mut self, key: Key) {
         if let Some(Volume::Tubes(tubes)) = self.volumes.remove(&key)
             && !self.everywhere.remove(&key)

@@ -20,7 +20,6 @@ pub struct Route {
 /// Why these places are no route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadRoute {
-    /// No place to hold at.
     #[error("a route needs a place at least")]
     Empty,
     /// A place that is no number.
@@ -82,31 +81,25 @@ impl Route {
     }
 
     /// Holding at `place`.
-    #[must_use]
     pub fn hold(place: Local) -> Self {
         Self { places: vec![place] }
     }
 
     /// The places, in order: where it begins, each corner, where it ends.
-    #[must_use]
     pub fn places(&self) -> &[Local] {
         &self.places
     }
 
-    /// Where it begins.
-    #[must_use]
     pub fn start(&self) -> Local {
         self.places[0]
     }
 
     /// Where the vehicle will hold or land.
-    #[must_use]
     pub fn end(&self) -> Local {
         self.places[self.places.len() - 1]
     }
 
     /// Whether it is upright and ends at the height of `end`, but for what a home wanders.
-    #[must_use]
     pub fn is_upright_to(&self, end: Local) -> bool {
         let last = self.end();
         let upright = self.places.iter().all(|place| place.over_ground(last) < SAME);
@@ -114,7 +107,6 @@ impl Route {
     }
 
     /// The first `meters` of it; all of it when it is not longer.
-    #[must_use]
     pub fn first(&self, meters: f64) -> Self {
         let (mut places, mut left) = (vec![self.start()], meters);
         for leg in self.legs() {
@@ -131,13 +123,11 @@ impl Route {
     }
 
     /// Whether there is nothing to fly.
-    #[must_use]
     pub fn is_hold(&self) -> bool {
         self.places.len() == 1
     }
 
     /// Where a vehicle on this route may be that strays by `margin` from it.
-    #[must_use]
     pub fn volume(&self, margin: Margin) -> Volume {
         let tube = |leg: &[Local]| Tube::around(leg, margin.horizontal.0, margin.vertical.0, margin.vertical.0);
         if self.is_hold() {
@@ -147,20 +137,17 @@ impl Route {
     }
 
     /// Whether a vehicle that is reported at `at` is on it, within `margin`.
-    #[must_use]
     pub fn has(&self, at: Local, margin: Margin) -> bool {
         self.legs().any(|leg| leg.has(at, margin))
     }
 
     /// Whether a vehicle that is reported at `at` is on a leg that ends at a place which `is_end`, within `margin`.
-    #[must_use]
     pub fn leg_to(&self, is_end: impl Fn(&Local) -> bool, at: Local, margin: Margin) -> bool {
         self.legs().any(|leg| is_end(&leg.to) && leg.has(at, margin))
     }
 
     /// What is left of the route when its vehicle is reported at `at`: all from the nearest point of the first leg that it may be on. A
     /// leg counts as flown only when the vehicle is too far from it to be on it; near a corner it may be on either.
-    #[must_use]
     pub fn from(&self, at: Local, margin: Margin) -> Self {
         let legs: Vec<Leg> = self.legs().collect();
         let Some(now) = legs.iter().position(|leg| leg.has(at, margin)) else {
@@ -188,7 +175,6 @@ impl Route {
     }
 }
 
-/// One straight leg.
 #[derive(Clone, Copy, Debug)]
 struct Leg {
     from: Local,

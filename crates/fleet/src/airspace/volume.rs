@@ -12,7 +12,6 @@ use model::geo::Local;
 /// East and north, meters.
 type Point = [f64; 2];
 
-/// A piece of airspace.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tube {
     core: [Point; 3],
@@ -25,19 +24,15 @@ pub struct Tube {
     ground: bool,
 }
 
-/// Where a vehicle may be.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Volume {
-    /// Nothing is known of it.
     Everywhere,
-    /// In one of these.
     Tubes(Vec<Tube>),
 }
 
 impl Tube {
     /// All points within `radius`, meters over ground, of the straight lines between these places, from the lowest of them less `below`
     /// to the highest plus `above`. What is no number makes a tube that is clear of nothing.
-    #[must_use]
     pub fn around(places: &[Local], radius: f64, below: f64, above: f64) -> Self {
         let place = |i: usize| places.get(i).or(places.last());
         let point = |i: usize| place(i).map_or([f64::NAN; 2], |p| [p.east, p.north]);
@@ -54,7 +49,6 @@ impl Tube {
     }
 
     /// The same, with its core in another frame.
-    #[must_use]
     pub(crate) fn placed(self, place: impl Fn([f64; 2]) -> [f64; 2]) -> Self {
         Self {
             core: self.core.map(place),
@@ -63,13 +57,11 @@ impl Tube {
     }
 
     /// The same, of a vehicle on the ground.
-    #[must_use]
     pub const fn on_the_ground(self) -> Self {
         Self { ground: true, ..self }
     }
 
     /// The same, down to `floor` and up to `ceiling` at least, meters above mean sea level.
-    #[must_use]
     pub fn spanning(self, floor: f64, ceiling: f64) -> Self {
         Self {
             floor: self.floor.min(floor),
@@ -79,7 +71,6 @@ impl Tube {
     }
 
     /// Whether two vehicles, one anywhere in each, keep the separation.
-    #[must_use]
     pub fn clear_of(&self, other: &Self, rules: &Rules) -> bool {
         if !self.is_finite() || !other.is_finite() {
             return false;
@@ -139,7 +130,6 @@ impl Tube {
 
 impl Volume {
     /// Whether two vehicles, one anywhere in each, keep the separation.
-    #[must_use]
     pub fn clear_of(&self, other: &Self, rules: &Rules) -> bool {
         match (self, other) {
             (Self::Tubes(own), Self::Tubes(others)) => own
@@ -159,8 +149,6 @@ impl Volume {
         off.fold(f64::INFINITY, f64::min)
     }
 
-    /// This and the other.
-    #[must_use]
     pub fn and(self, other: Self) -> Self {
         match (self, other) {
             (Self::Tubes(mut own), Self::Tubes(others)) => {

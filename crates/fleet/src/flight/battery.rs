@@ -35,7 +35,6 @@ const DRAIN_AHEAD: Duration = Duration::from_secs(LOW_CONFIRMED_AFTER.as_secs() 
 const DRAIN_AT_MOST: f64 = 15.0;
 
 /// What one reading means, `reserve` being the Drone's.
-#[must_use]
 pub fn level_of(battery: &Battery, reserve: Percent) -> Level {
     let stated = match battery.charge {
         Charge::Unknown => Level::Unknown,
@@ -124,9 +123,7 @@ pub struct Gauge {
 struct Reading {
     battery: Battery,
     at: Moment,
-    /// As it is.
     level: Level,
-    /// With the drain counted in.
     ahead: Level,
 }
 
@@ -153,8 +150,6 @@ impl Gauge {
         });
     }
 
-    /// How full the battery is.
-    #[must_use]
     pub fn levels(&self, now: Moment) -> Levels {
         let Some(last) = self.last.filter(|last| now.since(last.at) <= READING_COUNTS_FOR) else {
             return Levels::default();
@@ -166,7 +161,6 @@ impl Gauge {
     }
 
     /// Why the vehicle is not armed, if the battery is the reason.
-    #[must_use]
     pub fn refusal(&self, reserve: Percent, now: Moment) -> Option<ArmingReason> {
         if self.levels(now).latest < Level::Low {
             return None;
@@ -221,7 +215,6 @@ pub struct NearReserve {
 
 impl NearReserve {
     /// Takes up what an agent before remembered of the flight.
-    #[must_use]
     pub fn remembered(was: bool) -> Self {
         Self { was, ..Self::default() }
     }
@@ -237,8 +230,6 @@ impl NearReserve {
         };
     }
 
-    /// Whether it was.
-    #[must_use]
     pub const fn was(&self) -> bool {
         self.was
     }
@@ -267,13 +258,11 @@ pub struct SpentPack {
     millivolts: Option<u32>,
     /// How long the autopilot had run at the landing, milliseconds.
     running_ms: Option<u64>,
-    /// Whether it was gone since.
     gone: bool,
 }
 
 impl SpentPack {
     /// That of `vehicle`, which has just landed. Of several batteries nothing is kept: the next reading may be another one's.
-    #[must_use]
     pub fn of(vehicle: &Vehicle) -> Self {
         let battery = vehicle.battery.filter(|_| !vehicle.several_batteries);
         let battery = battery.map(|battery| battery.value);
@@ -285,7 +274,6 @@ impl SpentPack {
     }
 
     /// After `vehicle` was observed again.
-    #[must_use]
     pub fn after(&self, vehicle: &Vehicle, now: Moment) -> Self {
         let running = vehicle.running_for.map(milliseconds);
         let restarted = running
@@ -307,7 +295,6 @@ impl SpentPack {
     }
 
     /// Whether `vehicle` has another battery.
-    #[must_use]
     pub fn is_replaced(&self, vehicle: &Vehicle, now: Moment) -> bool {
         let battery = vehicle.battery.as_ref().and_then(|b| b.fresh(now, READING_COUNTS_FOR));
         let voltage = battery.and_then(|battery| battery.voltage).map(millivolts);

@@ -1,8 +1,5 @@
 //! A charge that the voltage contradicts, and a battery that falls silent in flight: findings for people.
 //!
-//! Owns: [`Doubts`]. Must not: correct a charge, or decide what follows: a voltage says little of a charge, and a vehicle is not grounded by a
-//! guess. With `preflight: Refuse` these findings count as those of the autopilot's failsafes do.
-//!
 //! An autopilot that counts what was taken from a pack (ArduPilot's does) takes any pack for full when it starts. A pack that rests shows by its
 //! voltage how full it can be at most. How many cells it has is rarely reported, so the fewest that its voltage allows count, which is the
 //! highest voltage of a cell; and of lithium polymer and lithium ion, that which has more charge at that voltage counts. So a healthy pack of
@@ -111,8 +108,6 @@ impl Doubts {
             .flat_map(|doubt| doubt.too_much.iter().chain(&doubt.silent))
     }
 
-    /// Whether anything was found.
-    #[must_use]
     pub fn any(&self) -> bool {
         self.findings().next().is_some()
     }

@@ -36,7 +36,6 @@ const MODE_IS_OF_NOW: Duration = Duration::from_millis(1200);
 /// After this many failures in a row to return home, a failsafe lands where it is.
 const RETURNS_TRIED: u32 = 3;
 
-/// Everything the decision depends on.
 #[derive(Clone, Copy, Debug)]
 pub struct Situation<'a> {
     /// What is known of the vehicle.
@@ -53,9 +52,7 @@ pub struct Situation<'a> {
     pub record: &'a FlightRecord,
     /// Whether the vehicle stands down, whatever Drone it flew for.
     pub stands_down: bool,
-    /// What was sent lately.
     pub memory: &'a Memory,
-    /// How full its battery is.
     pub battery: Levels,
     /// Whether its charge was near the Drone's reserve in this flight; see [`crate::flight::battery::NearReserve`].
     pub near_reserve: bool,
@@ -69,14 +66,12 @@ pub struct Situation<'a> {
     pub terminating: bool,
     /// How long the vehicle rests on the ground before it is armed.
     pub rest: Rest,
-    /// Now.
     pub now: Moment,
 }
 
 /// One command to the vehicle, or none.
 #[derive(Debug, PartialEq)]
 pub enum Step {
-    /// Send nothing.
     Nothing,
     /// Ask the autopilot why it does not arm (MAV_CMD_RUN_PREARM_CHECKS, 401).
     AskReasons,
@@ -86,31 +81,24 @@ pub enum Step {
     Arm(ArmPermit),
     /// Take off (MAV_CMD_NAV_TAKEOFF, 22).
     TakeOff {
-        /// Height to hold at.
         altitude: AltitudeAboveHome,
     },
     /// Hold at another height, where it is (MAV_CMD_DO_REPOSITION, 192).
     ChangeHeight {
-        /// The height.
         altitude: AltitudeAboveHome,
-        /// Where it is.
         at: Wgs84,
     },
     /// Fly straight to the next place of its route (MAV_CMD_DO_REPOSITION, 192).
     FlyTo {
-        /// The place.
         place: Waypoint,
     },
     /// Fly routes this fast over ground (MAV_CMD_DO_CHANGE_SPEED, 178).
     SetSpeed {
-        /// The speed.
         speed: MetersPerSecond,
     },
     /// Turn to this heading, where it holds (MAV_CMD_CONDITION_YAW, 115; of PX4, MAV_CMD_DO_REPOSITION, 192).
     TurnTo {
-        /// The direction.
         heading: Heading,
-        /// Where it holds.
         at: Waypoint,
     },
     /// Fly the plan that its autopilot has, from where that is set to begin: AUTO or AUTO.MISSION (MAV_CMD_DO_SET_MODE, 176), in the air only.
@@ -127,7 +115,6 @@ pub enum Step {
 
 impl Step {
     /// Its kind, for [`Memory`]; `None` for [`Step::Nothing`].
-    #[must_use]
     pub const fn kind(&self) -> Option<StepKind> {
         Some(match self {
             Self::Nothing => return None,
@@ -151,7 +138,6 @@ impl Step {
 /// What to send, and what the agent is busy with.
 #[derive(Debug, PartialEq)]
 pub struct Verdict {
-    /// The command to send now.
     pub step: Step,
     /// What to report as the agent's activity.
     pub activity: Activity,
@@ -165,7 +151,6 @@ const fn rest(activity: Activity) -> Verdict {
 }
 
 /// What to do now. Call it when no command is outstanding.
-#[must_use]
 pub fn converge(s: &Situation<'_>) -> Verdict {
     let verdict = decide(s);
     if !s.gives_way() {
@@ -471,7 +456,6 @@ fn land(s: &Situation<'_>, truth: FlightTruth) -> Verdict {
 
 impl Situation<'_> {
     /// Whether the vehicle should land: its Drone wants it, or the agent is ending.
-    #[must_use]
     pub fn wants_ground(&self) -> bool {
         let held = self.fence.held.as_ref();
         self.terminating || held.is_some_and(|a| matches!(a.desired, Desired::Grounded { .. }))
@@ -538,7 +522,6 @@ impl Situation<'_> {
 
 /// Whether a command on its way is not waited for and not sent again: nothing asks for it any more, somebody has taken
 /// over, or what the vehicle does has overtaken it.
-#[must_use]
 pub fn called_off(kind: StepKind, s: &Situation<'_>) -> bool {
     let held = s.fence.held.as_ref();
     let let_go = held.is_some_and(|a| s.record.let_go(a));

@@ -1,7 +1,5 @@
 //! Which items of a plan a vehicle has reached, from what its autopilot says and where the vehicle was.
 //!
-//! Owns: [`Following`]. Must not: take an item for reached by one of the two alone, or know MAVLink.
-//!
 //! An autopilot says which item it is busy with (MISSION_CURRENT, again and again) and which it has reached (MISSION_ITEM_REACHED, on
 //! ArduPilot once). Either may be lost on the way. So an item that is flown to is reached when the autopilot has said so, or has gone on
 //! to a later one, and the vehicle was observed at its place just before. One that is done where the vehicle is counts with the place before
@@ -28,7 +26,6 @@ const TRAIL: Duration = Duration::from_secs(8);
 /// Between two positions that are no further apart than this, a vehicle is taken to have flown straight: a fast one passes its place
 /// between two reports.
 const BETWEEN: Duration = Duration::from_secs(2);
-/// Most positions that are kept.
 const MOST_POSITIONS: usize = 80;
 
 /// One vehicle on what is left of a plan.
@@ -44,7 +41,6 @@ pub struct Following {
 
 impl Following {
     /// One that begins with the first of `list`.
-    #[must_use]
     pub const fn new(list: Vec<Uploaded>) -> Self {
         Self {
             list,
@@ -54,32 +50,26 @@ impl Following {
         }
     }
 
-    /// What it flies.
-    #[must_use]
     pub fn list(&self) -> &[Uploaded] {
         &self.list
     }
 
     /// The item of the plan that it is busy with; `None` for a state of before that is given again, and at the end.
-    #[must_use]
     pub fn current(&self) -> Option<u16> {
         self.list.get(self.at).and_then(|(_, number)| *number)
     }
 
     /// With which item of the list it is busy; their number at the end.
-    #[must_use]
     pub const fn at(&self) -> usize {
         self.at
     }
 
     /// Whether it has come to the end.
-    #[must_use]
     pub fn is_at_end(&self) -> bool {
         self.at >= self.list.len()
     }
 
     /// The way down that it takes by its last item, if it is busy with that.
-    #[must_use]
     pub fn descent(&self) -> Option<Descent> {
         let last = self.at + 1 == self.list.len();
         let (item, _) = self.list.get(self.at).filter(|_| last)?;
@@ -91,7 +81,6 @@ impl Following {
     }
 
     /// Whether a vehicle at `position` is where its last item lands it.
-    #[must_use]
     pub fn is_where_it_lands(&self, position: Wgs84, home: Option<Wgs84>) -> bool {
         let place = match self.descent() {
             Some(Descent::Return) => home,
@@ -107,7 +96,6 @@ impl Following {
         })
     }
 
-    /// It was seen there.
     pub fn seen(&mut self, position: Sighting<Position>) {
         if self.trail.back().is_some_and(|last| last.at >= position.at) {
             return;

@@ -1,7 +1,4 @@
 //! What the agent has sent lately, so that it neither floods its vehicle nor forgets an arm command under way.
-//!
-//! Owns: pacing per kind of step (a grace time after an answer, a capped back-off after a refusal or silence), and
-//! whether the present arming is ours. In memory only: after a restart nothing is under way.
 
 use crate::safety::ARM_LIFE;
 use model::answer::{Answer, Owed, Stalled};
@@ -85,7 +82,6 @@ const RETURN_HOVERS_FOR: Duration = Duration::from_secs(30);
 /// autopilots land at, leaves it within 7 s.
 const HOVER_M: (f64, f64) = (5.0, 2.0);
 
-/// How a command ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// COMMAND_ACK with ACCEPTED.
@@ -107,7 +103,6 @@ struct Tries {
     not_before: Moment,
 }
 
-/// What was sent lately.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Memory {
     tries: [Tries; KINDS],
@@ -115,7 +110,6 @@ pub struct Memory {
     armed_by_us: bool,
     /// It was observed to arm on no command of ours, and has not disarmed since.
     armed_by_others: bool,
-    /// Whether that takeoff was counted.
     others_counted: bool,
     land_sent: Option<Moment>,
     descent: Option<(Descent, Moment)>,
@@ -262,31 +256,26 @@ impl StepKind {
 
 impl Memory {
     /// Whether a step of this kind may be sent now.
-    #[must_use]
     pub fn due(&self, kind: StepKind, now: Moment) -> bool {
         now >= self.tries[kind as usize].not_before
     }
 
     /// How often in a row a step of this kind has failed, on this flight if it is one that ends a flight.
-    #[must_use]
     pub fn failures(&self, kind: StepKind) -> u32 {
         self.tries[kind as usize].failures
     }
 
     /// Whether an arm command of ours may still have armed the vehicle.
-    #[must_use]
     pub fn arm_under_way(&self, now: Moment) -> bool {
         self.arm.is_some_and(|arm| now <= arm.may_show_until)
     }
 
     /// Whether the vehicle was observed to arm on a command of ours, and has not disarmed since.
-    #[must_use]
     pub const fn armed_by_us(&self) -> bool {
         self.armed_by_us
     }
 
     /// Whether this life of the agent has observed it to arm on no command of ours, and not to disarm since.
-    #[must_use]
     pub const fn armed_by_others(&self) -> bool {
         self.armed_by_others
     }
@@ -298,49 +287,41 @@ impl Memory {
     }
 
     /// Whether the present or last landing was asked for by the assignment or by our own ending.
-    #[must_use]
     pub const fn landing_ours(&self) -> bool {
         self.land_sent.is_some()
     }
 
     /// The way down that we commanded, while the vehicle may be observed to take it.
-    #[must_use]
     pub fn descent_sent(&self) -> Option<Descent> {
         self.descent.map(|(descent, _)| descent)
     }
 
     /// The way down that the vehicle was commanded to take and does not take.
-    #[must_use]
     pub const fn owed(&self) -> Option<&Owed> {
         self.owed.as_ref()
     }
 
     /// Since when the autopilot executes a failsafe of its own.
-    #[must_use]
     pub const fn failsafe_since(&self) -> Option<Moment> {
         self.failsafe_since
     }
 
     /// Since when the vehicle has been observed armed; `None` while it is disarmed.
-    #[must_use]
     pub const fn armed_since(&self) -> Option<Moment> {
         self.armed_since
     }
 
     /// How long ago the vehicle was last observed armed; `None` when this life of the agent has not observed it armed.
-    #[must_use]
     pub fn since_armed(&self, now: Moment) -> Option<Duration> {
         self.armed_at.map(|at| now.since(at))
     }
 
     /// How long ago somebody else was last observed to fly it while it served no Drone.
-    #[must_use]
     pub fn since_others_flew(&self, now: Moment) -> Option<Duration> {
         self.others_flew_at.map(|at| now.since(at))
     }
 
     /// The same memory, of a vehicle that somebody else flew just before the agent was started again.
-    #[must_use]
     pub fn others_flew_before(self, flew: bool, now: Moment) -> Self {
         Self {
             others_flew_at: flew.then_some(now),
@@ -356,7 +337,6 @@ impl Memory {
     }
 
     /// The height that the vehicle has agreed to hold on this flight; `None` when this life of the agent has not asked for one.
-    #[must_use]
     pub const fn height(&self) -> Option<AltitudeAboveHome> {
         self.height
     }
@@ -377,19 +357,16 @@ impl Memory {
     }
 
     /// How fast the vehicle has agreed to fly on this flight; `None` when this life of the agent has not asked.
-    #[must_use]
     pub const fn speed(&self) -> Option<MetersPerSecond> {
         self.speed
     }
 
     /// How far the vehicle has come on the route that it was last observed to follow.
-    #[must_use]
     pub const fn progress(&self) -> Option<Progress> {
         self.progress
     }
 
     /// How far the vehicle had come when the agent ended.
-    #[must_use]
     pub fn having_come(self, progress: Option<Progress>) -> Self {
         Self {
             progress,
@@ -399,31 +376,26 @@ impl Memory {
     }
 
     /// Whether it has lost its route in the air, and was not asked to stay since.
-    #[must_use]
     pub const fn is_adrift(&self) -> bool {
         self.adrift
     }
 
     /// Whether it has agreed to fly to `place`, and comes nearer.
-    #[must_use]
     pub fn flies_to(&self, place: Waypoint, now: Moment) -> bool {
         self.place_agreed == Some(place) && (self.nearest.is_none() || self.comes_nearer(now))
     }
 
     /// Whether it came nearer to the next place of its route lately.
-    #[must_use]
     pub fn comes_nearer(&self, now: Moment) -> bool {
         self.nearest.is_some_and(|(_, _, at)| now.since(at) < STALLED_AFTER)
     }
 
     /// How long ago it last came nearer to its home on a way there, or else since it first had a route in this life of the agent.
-    #[must_use]
     pub fn since_homeward(&self, now: Moment) -> Option<Duration> {
         self.homeward.map(|(_, at)| now.since(at))
     }
 
     /// The orders that do not move it, once there are enough of them that it is no accident.
-    #[must_use]
     pub fn stalled(&self) -> Option<&Stalled> {
         let asked = self.asked.as_ref()?;
         let enough = match asked.so_far.answer {
@@ -433,7 +405,6 @@ impl Memory {
         (asked.times >= enough).then_some(&asked.so_far)
     }
 
-    /// The autopilot says something.
     pub fn received(&mut self, text: &str, now: Moment) {
         if let Some(asked) = self.asked.as_mut().filter(|asked| now.since(asked.at) <= SAID_WITHIN) {
             text.trim().clone_into(&mut asked.so_far.words);
@@ -442,13 +413,11 @@ impl Memory {
 
     /// Whether it has held a little off the end of its route for some time: autopilots keep to where they took the place to be when they were
     /// asked, and their estimates shift.
-    #[must_use]
     pub fn drifts(&self, now: Moment) -> bool {
         self.drifts_since.is_some_and(|since| now.since(since) >= DRIFTS_FOR)
     }
 
     /// Whether its return has ended in a hover over home: ArduPilot's RTL_ALT_FINAL above 0, PX4's RTL_LAND_DELAY below 0.
-    #[must_use]
     pub fn return_ends_in_hover(&self, now: Moment) -> bool {
         self.hovers_at_home
             .is_some_and(|(_, since)| now.since(since) >= RETURN_HOVERS_FOR)

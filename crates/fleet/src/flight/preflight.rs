@@ -1,7 +1,4 @@
 //! Whether the autopilot would take care of its vehicle if the agent were gone (invariant 7).
-//!
-//! Owns: what follows from an autopilot's own failsafes, as far as they have been read. Must not: know parameters by
-//! name; the agent reads them and puts the findings into words.
 
 use model::battery_level::Level;
 use model::preflight_policy::{Clearance, Preflight};
@@ -16,7 +13,6 @@ pub struct Findings {
 }
 
 /// Whether `findings`, or a battery of which nothing is known or that is doubted, prevent arming under `policy`.
-#[must_use]
 pub fn clearance(policy: Preflight, findings: &Findings, battery: Level, doubted: bool) -> Clearance {
     match policy {
         Preflight::Ignore | Preflight::Warn => Clearance::Clear,

@@ -31,11 +31,9 @@ pub const PERSON_KNOWS_AFTER: Duration = Duration::from_secs(2);
 /// The stand-down that has not ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StandDown {
-    /// Why.
     pub why: StoodDown,
     /// The Drone that it flew for.
     pub uid: DroneUid,
-    /// Its namespace and name.
     pub name: DroneName,
     /// The battery that it landed with.
     #[serde(default)]
@@ -52,7 +50,6 @@ pub struct StandDown {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct StandDowns {
-    /// How many there were.
     pub count: u32,
     /// The one that has not ended.
     pub now: Option<StandDown>,
@@ -63,7 +60,6 @@ pub struct StandDowns {
 
 impl StandDown {
     /// Since when, as far as this life of the agent knows.
-    #[must_use]
     pub const fn since(&self) -> Option<Moment> {
         self.since
     }
@@ -71,7 +67,6 @@ impl StandDown {
 
 impl StandDowns {
     /// The one that has not ended, as it is reported.
-    #[must_use]
     pub fn reported(&self) -> Option<Reported> {
         self.now.as_ref().map(|now| Reported {
             number: self.count,
@@ -84,7 +79,6 @@ impl StandDowns {
     /// After `vehicle` was observed while `held` is the assignment; the records are those of its flight before and after the same
     /// observation, `landed_by_plan` is whether the last item of the plan of `held` has landed it, which was ordered, and `confirmed_since`
     /// is since when the coordinator has confirmed `held` on its present stream.
-    #[must_use]
     pub fn observed(
         &self,
         held: Option<&Assignment>,
@@ -186,7 +180,6 @@ impl StandDowns {
 
     /// After a person's word about the stand-down of this number. While the Drone that it flew for has the vehicle, it is for that to fly
     /// again.
-    #[must_use]
     pub fn stood_up(&self, number: u32, held: Option<&Assignment>) -> Self {
         let about = number == self.count && self.is_without_its_drone(held.map(|held| &held.uid));
         Self {
@@ -200,12 +193,9 @@ impl StandDowns {
     }
 }
 
-/// Who deletes a Drone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Deletion {
-    /// A person.
     Persons,
-    /// Its Swarm or its Mission.
     Ours,
 }
 

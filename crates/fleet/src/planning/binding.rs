@@ -30,11 +30,8 @@ pub struct Requirements<'a> {
 /// A node with the drone label, as far as binding goes.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate<'a> {
-    /// Its name.
     pub node: &'a NodeName,
-    /// Its labels.
     pub labels: &'a BTreeMap<String, String>,
-    /// Condition Ready is True.
     pub ready: bool,
     /// Cordoned (`spec.unschedulable`).
     pub cordoned: bool,
@@ -55,7 +52,6 @@ pub struct Candidate<'a> {
 pub struct NoVehicle {
     /// The node that a user named.
     pub only: Option<String>,
-    /// Nodes considered.
     pub nodes: usize,
     /// Nodes rejected, by reason.
     pub rejected: BTreeMap<Why, usize>,
@@ -68,11 +64,8 @@ pub enum Why {
     Selector,
     /// It is granted to other namespaces only.
     NotGranted,
-    /// It serves another Drone.
     Taken,
-    /// It is cordoned.
     Cordoned,
-    /// It carries a taint.
     Tainted,
     /// Kubernetes does not see it as Ready.
     NotReady,
@@ -82,7 +75,6 @@ pub enum Why {
     Grounded,
     /// Its agent is not connected.
     AgentSilent,
-    /// Its agent is ending.
     AgentEnding,
     /// Its agent receives nothing from its autopilot.
     AutopilotSilent,
@@ -92,7 +84,6 @@ pub enum Why {
     OthersFlew,
     /// Its vehicle has landed without an order and is left to a person.
     StandsDown,
-    /// Its battery is too low.
     LowBattery,
 }
 
@@ -120,7 +111,6 @@ impl Why {
     }
 
     /// The same as the reason of a condition.
-    #[must_use]
     pub const fn reason(self) -> &'static str {
         match self {
             Self::Selector => "SelectorDiffers",
@@ -142,7 +132,6 @@ impl Why {
     }
 
     /// The same of one node, as a sentence that says what to do.
-    #[must_use]
     pub const fn sentence(self) -> &'static str {
         match self {
             Self::Selector => "its labels do not match nodeSelector",
@@ -256,7 +245,6 @@ pub fn choose<'a>(
 }
 
 /// Whether a node does, whatever others there are.
-#[must_use]
 pub fn suits(required: Requirements<'_>, candidate: &Candidate<'_>) -> bool {
     required.only.is_none_or(|only| candidate.node.as_str() == only) && check(required, candidate).is_ok()
 }
@@ -319,7 +307,6 @@ pub fn free<'a>(c: &Candidate<'a>) -> Result<&'a Report, Why> {
 }
 
 /// Whether a node with these labels will do, as far as labels go.
-#[must_use]
 pub fn selects(selector: &BTreeMap<String, String>, labels: &BTreeMap<String, String>) -> bool {
     selector.iter().all(|(key, value)| labels.get(key) == Some(value))
 }
@@ -330,7 +317,6 @@ pub const GRANT: &str = "use.skein.dev/";
 
 /// Whether Drones of `namespace` may use the vehicle of a node with these labels: it is granted to that namespace, or to none in
 /// particular and not `granted_only`.
-#[must_use]
 pub fn is_granted(namespace: &str, labels: &BTreeMap<String, String>, granted_only: bool) -> bool {
     let mut grants = labels.keys().filter_map(|key| key.strip_prefix(GRANT)).peekable();
     if grants.peek().is_none() {
@@ -348,7 +334,6 @@ fn nearness(near: Option<Wgs84>, report: &Report) -> Option<Reverse<u64>> {
 }
 
 /// A taint that keeps Drones away, by key and effect. A cordon is checked by itself, and readiness by the Ready condition.
-#[must_use]
 pub fn taint_matters(key: &str, effect: &str) -> bool {
     let checked_elsewhere = BTreeSet::from([
         "node.kubernetes.io/unschedulable",
@@ -364,7 +349,6 @@ pub const DRONE_TAINT: &str = "node-role.kubernetes.io/drone";
 /// What to do about the claim to a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Claim {
-    /// It is ours already.
     Ours,
     /// It is free: create it.
     Create,
@@ -377,7 +361,6 @@ pub enum Claim {
 }
 
 /// What the Drone `me` should do, when `holder` holds the claim and `holder_exists` is what the API server said of it.
-#[must_use]
 pub fn claim(me: &DroneUid, holder: Option<&DroneUid>, holder_exists: Option<bool>) -> Claim {
     match (holder, holder_exists) {
         (None, _) => Claim::Create,

@@ -1,8 +1,5 @@
 //! Whether to believe agents that report a term higher than ours.
 //!
-//! Owns: how many have to report it, or for how long, and by how much the term is then raised. Must not: know how agents are
-//! authenticated; the caller has done that.
-//!
 //! That another coordinator leads, the Lease says. What agents report matters when the Lease was lost or restored from a backup:
 //! then they refuse the one that leads by it, until it leads above the highest term that they have received. But an agent on a
 //! captured aircraft reports what it likes, and must not be able to end one coordinator after the other, or to use up the terms.
@@ -29,7 +26,6 @@ pub const STEP: u64 = 1000;
 /// there are.
 pub const LEAP: u64 = 1 << 20;
 
-/// Nodes whose reports are kept.
 const MOST: usize = 4096;
 
 /// What agents have reported of terms higher than ours.
@@ -45,14 +41,12 @@ impl TermReports {
     }
 
     /// Whether more than half of `nodes` report a term above ours: not a few that are captured, but a Lease of former times.
-    #[must_use]
     pub fn are_most(&self, nodes: usize) -> bool {
         nodes > 0 && self.0.len().saturating_mul(2) > nodes
     }
 
     /// The term that is believed, if one is: there are `nodes` in the fleet, and we have led for `leading` with term `ours`, which
     /// was `raised` on the report of agents just before.
-    #[must_use]
     pub fn believed(&self, ours: Term, nodes: usize, leading: Duration, raised: bool) -> Option<Term> {
         let mut reported: Vec<Term> = self.0.values().copied().collect();
         reported.sort_unstable_by(|a, b| b.cmp(a));

@@ -29,11 +29,9 @@ use way_home::WayHome;
 pub struct Facts {
     /// `metadata.uid`.
     pub uid: DroneUid,
-    /// Namespace and name.
     pub name: DroneName,
     /// `metadata.generation`.
     pub generation: i64,
-    /// Whether it is being deleted.
     pub deleting: bool,
     /// Whether its deletion, if there is one, is that of its Swarm or its Mission, and no person's.
     pub recalled: bool,
@@ -94,11 +92,9 @@ pub struct Movement {
 /// Which Drone holds the claim to a Drone's node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Claimed {
-    /// The Drone itself.
     Ours,
     /// None, as far as is known.
     Free,
-    /// Another Drone.
     Other,
 }
 
@@ -116,7 +112,6 @@ pub enum Ground {
 impl Ground {
     /// From `spec.grounded` of the Drone and of its Swarm (`None` when it has a Swarm that is not known here), and whether an order
     /// covers it, recorded or just given.
-    #[must_use]
     pub const fn of(drone: bool, swarm: Option<bool>, ordered: bool) -> Self {
         match (drone || ordered, swarm) {
             (true, _) | (_, Some(true)) => Self::Ordered,

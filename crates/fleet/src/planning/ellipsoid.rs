@@ -1,6 +1,4 @@
 //! Distances on the ellipsoid itself, for tests of what is planned on the flat frame.
-//!
-//! Owns: [`chord`], written a second time: that of the tests of `model::geo` is of another crate. Must not: be used outside of tests.
 
 use model::units::Wgs84;
 

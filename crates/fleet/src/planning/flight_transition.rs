@@ -1,13 +1,9 @@
 //! What a change of a vehicle's own account means for the count of flights.
-//!
-//! Owns: [`transition`], a pure function. Must not: keep anything.
 
 use model::vehicle::FlightTruth;
 
-/// A transition of a flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FlightTransition {
-    /// It left the ground.
     Takeoff,
     /// It is on the ground again.
     Landing,
@@ -18,7 +14,6 @@ pub enum FlightTransition {
 /// The transition between two reports that follow one another; `flew` is what was last known before the new one.
 ///
 /// A vehicle that is lost in flight and heard again in the air has made no takeoff; heard again on the ground, it has landed.
-#[must_use]
 pub fn transition(flew: Option<bool>, before: FlightTruth, after: FlightTruth) -> Option<FlightTransition> {
     match (flew, after.flying()) {
         (Some(true), None) => before.flying().is_some().then_some(FlightTransition::Lost),

@@ -30,23 +30,17 @@ use model::units::{Heading, Meters};
 use rstar::RTree;
 use rstar::primitives::GeomWithData;
 
-/// The places of many vehicles.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Formation {
-    /// Each place by itself.
     Points(Vec<Place>),
-    /// A shape around an anchor.
     Around(Around),
 }
 
-/// A shape around an anchor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Around {
     /// Where the shape is. Its heading and speed are those of each vehicle.
     pub anchor: Place,
-    /// The heading of the shape.
     pub heading: Heading,
-    /// The shape.
     pub shape: Shape,
     /// From one slot to the next, over ground.
     pub spacing: Meters,
@@ -57,18 +51,12 @@ pub struct Around {
 /// A shape, looking ahead from its anchor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Shape {
-    /// Abreast.
     Line,
-    /// One behind the other.
     Column,
-    /// Rows of so many.
     Grid {
-        /// Slots to a row.
         columns: u16,
     },
-    /// Evenly around the anchor.
     Circle,
-    /// Two arms that open backward.
     Vee {
         /// From the line of flight to each arm, degrees: above 0 and below 90.
         half_angle_deg: f64,
@@ -80,50 +68,29 @@ pub enum Shape {
 pub enum BadFormation {
     /// More slots than can be matched in time.
     #[error("{replicas} replicas are more than {WEIGHED} slots of one formation; use several Swarms")]
-    TooManySlots {
-        /// Asked for.
-        replicas: usize,
-    },
-    /// More vehicles than explicit points.
+    TooManySlots { replicas: usize },
     #[error("{replicas} replicas but {points} points; add points or lower spec.replicas")]
-    TooFewPoints {
-        /// Asked for.
-        replicas: usize,
-        /// Given.
-        points: usize,
-    },
-    /// No length.
+    TooFewPoints { replicas: usize, points: usize },
     #[error("the spacing is {0} m; give a number above 0")]
     Spacing(f64),
-    /// No direction.
     #[error("heading {0} is not from 0 up to 360; give degrees clockwise from north")]
     Heading(f64),
-    /// No length.
     #[error("the altitude step is not a finite number; give meters")]
     AltitudeStep,
-    /// A grid of no columns.
     #[error("a grid needs at least one column")]
     NoColumns,
-    /// No vee.
     #[error("the half angle of the vee is {0} degrees; give one above 0 and below 90")]
     HalfAngle(f64),
     /// A slot is no place for a vehicle.
     #[error("slot {slot} cannot be flown")]
-    Slot {
-        /// Its number.
-        slot: usize,
-        /// What is wrong with it.
-        source: BadStation,
-    },
+    Slot { slot: usize, source: BadStation },
     /// Two slots are nearer to each other than vehicles can hold.
     #[error(
         "slots {one} and {other} are {horizontal:.1} m apart over ground and need {needed:.1} m: the separation, and what each vehicle may be off; raise the spacing{}",
         if *.heights_count { ", or the altitude step" } else { " (heights above different homes do not separate; give AMSL for that)" }
     )]
     TooNear {
-        /// A slot.
         one: usize,
-        /// The other.
         other: usize,
         /// How far apart over ground, meters.
         horizontal: f64,

@@ -32,7 +32,6 @@ pub enum Knowledge {
 
 impl Knowledge {
     /// Whether flights may be begun, Drones bound, and objects written.
-    #[must_use]
     pub const fn acts(self) -> bool {
         matches!(self, Self::Current)
     }
@@ -44,7 +43,6 @@ pub const CONFIRMED_FOR: Duration = Duration::from_secs(2);
 
 /// Whether `order` may be sent to an agent that reports `held`: without current knowledge only what keeps the present state, and a
 /// ground order that this leader was given itself, which is what `here` says.
-#[must_use]
 pub fn may_send(knowledge: Knowledge, order: &Order, held: Option<&Held>, here: bool) -> bool {
     match order {
         _ if knowledge.acts() => true,
@@ -80,7 +78,6 @@ fn keeps(a: &Assignment, held: Option<&Held>) -> bool {
 
 /// Whether `order` may begin a flight of a vehicle that does `truth`, and whose agent reports `held`: before it is sent, the API
 /// server itself confirms it. What is in the air for a Drone goes on without.
-#[must_use]
 pub fn begins_flight(order: &Order, held: Option<&Held>, truth: Option<FlightTruth>) -> bool {
     let Order::Assigned(a) = order else { return false };
     let flies = held.is_some_and(|held| held.uid == a.uid && !held.grounded && !held.settled);
@@ -97,7 +94,6 @@ pub struct WentBack(pub String);
 /// Whether a watch that says `new` of an object shows that the store went back in time, where that was read as `known` before, and `asked`
 /// was the newest that was known when all objects were asked for last (resourceVersions). A later one is the answer to a request of
 /// our own, which the watch has yet to report.
-#[must_use]
 pub const fn shows_restore(new: u64, known: u64, asked: u64) -> bool {
     new < known && known <= asked
 }
@@ -109,7 +105,6 @@ pub struct Reading {
     pub lease: String,
     /// The store's revision at its last change, where that is a number.
     pub revision: Option<u64>,
-    /// The term.
     pub term: Term,
     /// When it was taken, by the clock of its taker (`spec.acquireTime`): only compared with itself.
     pub taken: String,
@@ -151,7 +146,6 @@ impl History {
 
     /// The term to lead above after the store went back, where its Lease says `there` now: of the terms that this coordinator has
     /// read, none may be had twice. `None` where the Lease is above them.
-    #[must_use]
     pub fn term_to_skip(&self, there: Term) -> Option<Term> {
         let read = self.0.as_ref()?.term;
         (there <= read).then(|| read.next())

@@ -38,7 +38,6 @@ pub const HOME_MARGIN: f64 = 5.0;
 /// A station has to be this far on the right side of everything, meters: FENCE_MARGIN, and what a vehicle sways.
 pub const STATION_MARGIN: f64 = 3.0;
 
-/// What one Geofence wants.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wanted {
     /// Its name, for words.
@@ -55,7 +54,6 @@ pub struct Wanted {
     pub breach: Breach,
     /// When it holds; always if there are none.
     pub windows: Vec<Window>,
-    /// Its source.
     pub origin: Origin,
 }
 
@@ -78,12 +76,9 @@ pub enum Origin {
 pub enum Breach {
     /// It warns, and flies on.
     Warn,
-    /// It holds its place.
     Hold,
-    /// It returns.
     #[default]
     Return,
-    /// It lands where it is.
     Land,
 }
 
@@ -98,7 +93,6 @@ pub struct Window {
 
 impl Wanted {
     /// Whether it holds at `now`, seconds since 1970.
-    #[must_use]
     pub fn is_active(&self, now: i64) -> bool {
         let within = |window: &Window| {
             window.from.is_none_or(|from| from <= now) && window.until.is_none_or(|until| now < until)
@@ -116,7 +110,6 @@ impl Wanted {
     }
 
     /// The same, as an autopilot keeps it that has not landed since it was changed.
-    #[must_use]
     pub fn former(&self) -> Self {
         Self {
             origin: Origin::Former,
@@ -125,7 +118,6 @@ impl Wanted {
     }
 
     /// Stands for a fence that the autopilot of a vehicle in the air keeps and nobody knows.
-    #[must_use]
     pub fn unknown() -> Self {
         Self {
             name: String::new(),
@@ -154,7 +146,6 @@ impl Wanted {
     }
 }
 
-/// A fence for one autopilot.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Compiled {
     /// Its shapes; `None`: only heights, or nothing, are wanted, and the shapes on the autopilot stay as they are.
@@ -172,7 +163,6 @@ pub struct Compiled {
 impl Compiled {
     /// Its shapes as if they were wanted, under this `name`, where they may be smaller than what is: a vehicle that holds or flies between the
     /// two would be stopped by its autopilot.
-    #[must_use]
     pub fn narrower(&self, name: String) -> Option<Wanted> {
         let is_round = |shape: &Shape| matches!(shape.outline, Outline::Circle { .. });
         if self.notes.is_empty() && !self.kept.iter().any(is_round) {
@@ -200,34 +190,23 @@ impl Compiled {
 pub enum NoFence {
     /// The object is not well made, or cannot be read.
     #[error("Geofence {geofence}: {fault}")]
-    Faulty {
-        /// Which.
-        geofence: String,
-        /// What is wrong with it.
-        fault: String,
-    },
+    Faulty { geofence: String, fault: String },
     /// A shape is none.
     #[error("Geofence {geofence}: spec.{list}[{index}]: {why}")]
     Shape {
-        /// Name of the Geofence.
         geofence: String,
         /// `include` or `exclude`.
         list: &'static str,
         /// Its number, from 0.
         index: usize,
-        /// What is wrong with it.
         why: BadShape,
     },
-    /// No height is left.
     #[error(
         "the floor of {floor} m is not below the ceiling of {ceiling} m ({geofences}); lower spec.floorMeters or raise spec.ceilingMeters"
     )]
     Heights {
-        /// The highest floor.
         floor: f64,
-        /// The lowest ceiling.
         ceiling: f64,
-        /// Which they are of.
         geofences: String,
     },
     /// A number that is no height.
@@ -255,17 +234,14 @@ pub enum NoFence {
         "home is not {HOME_MARGIN} m inside spec.include[{index}] of Geofence {geofence}: the autopilot would leave that out or not arm; move the vehicle, or widen the shape"
     )]
     HomeOutside {
-        /// Name of the Geofence.
         geofence: String,
         /// Its number, from 0.
         index: usize,
     },
-    /// Home is excluded.
     #[error(
         "home is not {HOME_MARGIN} m outside spec.exclude[{index}] of Geofence {geofence}: the autopilot would leave that out or not arm; move the vehicle, or make the shape smaller"
     )]
     HomeExcluded {
-        /// Name of the Geofence.
         geofence: String,
         /// Its number, from 0.
         index: usize,
@@ -274,13 +250,7 @@ pub enum NoFence {
     #[error(
         "after the fence was fitted to {autopilot}, home is not {HOME_MARGIN} m inside; move the vehicle, or give the Geofences fewer vertices ({geofences})"
     )]
-    HomeAtEdge {
-        /// For which stack.
-        autopilot: &'static str,
-        /// Which they are of.
-        geofences: String,
-    },
-    /// No place is left.
+    HomeAtEdge { autopilot: &'static str, geofences: String },
     #[error("the inclusions have no area in common ({0}); change them, or the labels by which they select the vehicle")]
     Empty(String),
     /// Autopilots take latitude and longitude as a plane.
@@ -299,11 +269,8 @@ pub enum NoFence {
     TooMany {
         /// Vertices and circles, as far as it could be simplified.
         needed: usize,
-        /// What the autopilot holds.
         holds: usize,
-        /// Which stack.
         autopilot: &'static str,
-        /// Which they are of.
         geofences: String,
     },
     /// The geometry is too fine for the wire.
@@ -313,7 +280,6 @@ pub enum NoFence {
 
 impl NoFence {
     /// Whether time may help: nothing is wrong with the objects.
-    #[must_use]
     pub const fn waits(&self) -> bool {
         matches!(self, Self::NoHome | Self::NoReturnHeight)
     }
@@ -322,11 +288,8 @@ impl NoFence {
 /// What the fences of an autopilot hold.
 #[derive(Clone, Copy, Debug)]
 struct Limits {
-    /// The name of the stack.
     autopilot: &'static str,
-    /// Vertices and circles.
     items: usize,
-    /// Vertices of one polygon.
     vertices: usize,
     /// Bytes of storage: all, for a polygon and each of its vertices, for a circle.
     bytes: Option<(usize, usize, usize, usize)>,
@@ -386,7 +349,6 @@ pub fn compile_around(
 }
 
 /// Whether a fence that was compiled for a home near by is that for this one, too.
-#[must_use]
 pub fn suits_home(compiled: &Result<Compiled, NoFence>, wanted: &[&Wanted], home: Wgs84) -> bool {
     let kept = compiled.as_ref().map(|compiled| &compiled.kept[..]).unwrap_or_default();
     region::home_is_allowed(wanted, home).is_ok() && region::keeps_home(kept, home)
@@ -576,7 +538,6 @@ fn parameters(autopilot: Autopilot, shapes: bool, heights: &Heights<'_>, breach:
 }
 
 /// Whether a parameter of an autopilot belongs to its fence.
-#[must_use]
 pub fn is_of_fence(name: &str) -> bool {
     name.starts_with("FENCE_") || name.starts_with("GF_")
 }
@@ -587,15 +548,12 @@ pub enum Outside {
     /// Not inside an inclusion.
     #[error("it is not {STATION_MARGIN} m inside spec.include[{index}] of Geofence {geofence}; move it inside")]
     Inclusion {
-        /// Name of the Geofence.
         geofence: String,
         /// Its number, from 0.
         index: usize,
     },
-    /// Inside an exclusion.
     #[error("it is not {STATION_MARGIN} m outside spec.exclude[{index}] of Geofence {geofence}; move it away")]
     Exclusion {
-        /// Name of the Geofence.
         geofence: String,
         /// Its number, from 0.
         index: usize,
@@ -617,24 +575,20 @@ pub enum Outside {
         "its Geofences were changed while it was in the air, and what its autopilot keeps until it has landed is not known; land the vehicle"
     )]
     Unknown,
-    /// Above a ceiling.
     #[error(
         "it is {height:.1} m above home, and the ceiling of Geofence {geofence} is {ceiling} m; lower it to {STATION_MARGIN} m below"
     )]
     Ceiling {
-        /// Name of the Geofence.
         geofence: String,
         /// Meters above home.
         height: f64,
         /// Meters above home.
         ceiling: f64,
     },
-    /// Below a floor.
     #[error(
         "it is {height:.1} m above home, and the floor of Geofence {geofence} is {floor} m; raise it to {STATION_MARGIN} m above"
     )]
     Floor {
-        /// Name of the Geofence.
         geofence: String,
         /// Meters above home.
         height: f64,

@@ -9,18 +9,13 @@
 
 use std::collections::BTreeSet;
 
-/// A namespaced name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Name {
-    /// The namespace.
     pub namespace: String,
-    /// The name.
     pub name: String,
 }
 
 impl Name {
-    /// Of these.
-    #[must_use]
     pub fn new(namespace: &str, name: &str) -> Self {
         Self {
             namespace: namespace.to_owned(),
@@ -29,25 +24,19 @@ impl Name {
     }
 }
 
-/// What an order is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// Every Drone.
     All,
-    /// Whatever its label selector selects.
     Selector,
     /// One Swarm, by its name.
     Swarm(Name),
     /// One Drone, by its name.
     Drone(Name),
-    /// The vehicle of one node.
     Node(String),
 }
 
-/// A ground order in force.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Order {
-    /// What it is about.
     pub scope: Scope,
     /// Swarms that a selector selected when it was given.
     pub swarms: BTreeSet<Name>,
@@ -66,9 +55,7 @@ pub struct Order {
 pub struct Subject<'a> {
     /// `metadata.uid`.
     pub uid: &'a str,
-    /// Its namespace.
     pub namespace: &'a str,
-    /// Its name.
     pub name: &'a str,
     /// The name of the Swarm that it is of.
     pub swarm: Option<&'a str>,
@@ -80,7 +67,6 @@ pub struct Subject<'a> {
 
 impl Order {
     /// Whether it keeps the vehicle of a Drone on the ground. `selected` says whether its selector selects the Drone now.
-    #[must_use]
     pub fn covers(&self, drone: &Subject<'_>, selected: impl FnOnce() -> bool) -> bool {
         // Only the release of the node lets go of the vehicle itself.
         if drone.node.is_some_and(|node| self.keeps(node)) && !self.excepts_object(drone) {
@@ -116,30 +102,25 @@ impl Order {
 
     /// Whether no other Drone gets the vehicle of `node` while it is in force: the vehicle served what was grounded, and people
     /// may be near it.
-    #[must_use]
     pub fn keeps(&self, node: &str) -> bool {
         let named = matches!(&self.scope, Scope::Node(wanted) if wanted == node);
         (named || self.nodes.contains(node)) && !self.exceptions.contains(node)
     }
 }
 
-/// What a person releases.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Released<'a> {
-    /// Everything.
     All,
     /// One Swarm: its uid where it exists, its name, and the nodes of its Drones.
     Swarm(Option<&'a str>, Name, Vec<String>),
     /// One Drone: the same, and the Swarm that it is of.
     Drone(Option<&'a str>, Name, Option<Name>, Vec<String>),
-    /// The vehicle of a node.
     Node(&'a str),
 }
 
 /// What becomes of an order by a release.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Becomes {
-    /// It is over.
     Ends,
     /// It goes on, but for these more.
     Excepts(BTreeSet<String>),
@@ -150,7 +131,6 @@ pub enum Becomes {
 impl Order {
     /// What becomes of it when `released` is released. `covers` says whether it covers that now, and `may_all` whether who releases it may
     /// release the whole fleet: others take nothing out of what was ordered for all namespaces.
-    #[must_use]
     pub fn released_for(&self, released: &Released<'_>, covers: bool, may_all: bool) -> Becomes {
         if self.fleet_wide && !may_all {
             return Becomes::Stays;

@@ -19,7 +19,6 @@ pub const LASTS: Duration = Duration::from_secs(10);
 /// A leader acts for this long after the last renewal that succeeded.
 pub const ACT_FOR: Duration = Duration::from_secs(7);
 
-/// How often a leader renews.
 pub const RENEW_EVERY: Duration = Duration::from_secs(2);
 
 /// How often a standby checks the Lease, give or take [`CHECK_JITTER`].
@@ -32,7 +31,6 @@ pub const CHECK_JITTER: f64 = 0.3;
 /// and comes first.
 pub const CHECKS_PAUSED: Duration = Duration::from_secs(5);
 
-/// What a Lease says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LeaseObservation<'a> {
     /// The coordinator that holds it; `None` once it was let go.
@@ -53,7 +51,6 @@ pub struct LeaseWatch {
 
 impl LeaseWatch {
     /// Nothing was observed yet. `me` is the identity of this coordinator.
-    #[must_use]
     pub fn new(me: &str) -> Self {
         Self {
             me: me.to_owned(),
@@ -93,21 +90,18 @@ pub struct Mandate {
 
 impl Mandate {
     /// The Lease was taken or renewed by a write that was sent at `sent`.
-    #[must_use]
     pub const fn confirmed(sent: Moment) -> Self {
         Self { confirmed: sent }
     }
 
     /// Whether the leader may still act. If not, another may lead by now: it begins no flight, binds nothing and writes
     /// nothing, until it has renewed the Lease after all. It lands no vehicle for it, and a ground order still goes through.
-    #[must_use]
     pub fn acts(&self, now: Moment) -> bool {
         now.since(self.confirmed) < ACT_FOR
     }
 }
 
 /// After which time a standby checks again, `jitter` being in 0.0..=1.0.
-#[must_use]
 pub fn next_check(jitter: f64) -> Duration {
     CHECK_EVERY.mul_f64(1.0 - CHECK_JITTER + 2.0 * CHECK_JITTER * jitter.clamp(0.0, 1.0))
 }

@@ -71,7 +71,6 @@ pub struct Layers {
 pub struct NoRoom {
     /// The highest station, meters above mean sea level.
     pub floor: f64,
-    /// The highest layer.
     pub ceiling: f64,
     /// From one layer to the next.
     pub pitch: f64,
@@ -121,7 +120,6 @@ pub enum Waiting {
     For(BTreeSet<Owner>),
     /// Its goal lies above the floor of the layers.
     GoalTooHigh,
-    /// Its goal is no place.
     NoGoal,
     /// The operator's rules are not sound.
     BadRules,
@@ -129,7 +127,6 @@ pub enum Waiting {
     NotAllowed(String),
 }
 
-/// What follows now.
 #[derive(Debug, Default)]
 pub struct Plan {
     /// Routes to be ordered, each granted.

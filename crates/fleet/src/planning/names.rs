@@ -1,7 +1,4 @@
 //! Names of a Swarm's Drones: `<swarm>-<adjective>-<noun>`, the same sequence each time for the same Swarm.
-//!
-//! Owns: the sequence. Must not: use randomness. Two coordinators, or one with a stale cache, then collide on the same
-//! name instead of making a Drone too many.
 
 use petname::lang::english::Petnames;
 

@@ -1,7 +1,4 @@
 //! What may be done with the vehicle of a node, by what operators have put on its Node object.
-//!
-//! Owns: [`NodeUse`], the taint that drains a vehicle, and what both mean for one on the ground ([`lift`]). Must not: know
-//! Swarms; which goes first and when is for [`crate::planning::swarm::plan`].
 
 /// A node with this taint (effect NoExecute) has its vehicle landed, in an orderly way, and none takes off from it.
 pub const GROUND_TAINT: &str = "skein.dev/ground";
@@ -9,7 +6,6 @@ pub const GROUND_TAINT: &str = "skein.dev/ground";
 /// What may be done with a node's vehicle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NodeUse {
-    /// Anything.
     Open,
     /// Cordoned: no new flights.
     Cordoned,
@@ -21,7 +17,6 @@ pub enum NodeUse {
 
 impl NodeUse {
     /// From `spec.unschedulable` and the taints.
-    #[must_use]
     pub const fn of(cordoned: bool, drained: bool) -> Self {
         match (drained, cordoned) {
             (true, _) => Self::Drained,
@@ -32,7 +27,6 @@ impl NodeUse {
 }
 
 /// Whether a taint is the one that drains.
-#[must_use]
 pub fn drains(key: &str, effect: &str) -> bool {
     key == GROUND_TAINT && effect == "NoExecute"
 }
@@ -40,7 +34,6 @@ pub fn drains(key: &str, effect: &str) -> bool {
 /// What a cordon does to what flies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum OnCordon {
-    /// It goes on.
     #[default]
     Continue,
     /// It lands in an orderly way.
@@ -51,7 +44,6 @@ pub enum OnCordon {
 /// ([`crate::planning::drone::Ground`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Lift {
-    /// It may.
     Free,
     /// What flies goes on; what is on the ground stays.
     Stay(NoLift),
@@ -64,9 +56,7 @@ pub enum Lift {
 pub enum NoLift {
     /// The coordinator cannot renew its Lease, so another may lead.
     Doubt,
-    /// Its node is cordoned.
     Cordoned,
-    /// Its node is drained.
     Drained,
     /// Its node is gone, or is no drone node any more.
     NodeGone,
@@ -85,7 +75,6 @@ pub enum NoLift {
 }
 
 /// What the use of its node means for a Drone; `replaced` is whether it has a Swarm or a Mission that sees to a replacement.
-#[must_use]
 pub const fn lift(node: NodeUse, replaced: bool) -> Lift {
     match node {
         NodeUse::Open => Lift::Free,

@@ -22,12 +22,10 @@ use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// What one ParameterProfile wants.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Profile {
     /// Its name, for words.
     pub name: String,
-    /// The higher one wins.
     pub precedence: i32,
     /// What is done about other values.
     pub enforce: Enforce,
@@ -46,81 +44,51 @@ pub struct Profile {
 pub enum NoParameters {
     /// The object is not well made, or cannot be read.
     #[error("ParameterProfile {profile}: {fault}")]
-    Faulty {
-        /// Which profile.
-        profile: String,
-        /// What is wrong with it.
-        fault: String,
-    },
+    Faulty { profile: String, fault: String },
     /// No parameter has such a name.
     #[error(
         "ParameterProfile {profile}: {name:?} is no parameter name; write 1 to 16 capital letters, digits and _, a letter first"
     )]
-    Name {
-        /// Which profile.
-        profile: String,
-        /// The name.
-        name: String,
-    },
+    Name { profile: String, name: String },
     /// It may not be set for several vehicles, or not at all.
     #[error("ParameterProfile {profile}: {name} cannot be set by a profile: {why}; remove it")]
     Denied {
-        /// Which profile.
         profile: String,
-        /// The parameter.
         name: String,
-        /// Why.
         why: &'static str,
     },
     /// A value is none.
     #[error("ParameterProfile {profile}: {name}: {why}")]
     Value {
-        /// Which profile.
         profile: String,
-        /// The parameter.
         name: String,
-        /// What is wrong.
         why: BadExpression,
     },
-    /// A value of another unit.
     #[error("ParameterProfile {profile}: {name}: {why}; correct the value")]
     Implausible {
-        /// Which profile.
         profile: String,
         /// The parameter, or the setting.
         name: String,
-        /// Why.
         why: String,
     },
-    /// One parameter under two names.
     #[error(
         "ParameterProfile {profile}: {first} and {second} are one parameter; give it once, best under spec.settings, where it fits every version"
     )]
     Twice {
-        /// Which profile.
         profile: String,
-        /// The one.
         first: String,
-        /// The other.
         second: String,
     },
-    /// Two profiles want different values.
     #[error(
         "ParameterProfiles {one} and {other} have the same precedence and want {name} to be {first} and {second}; give one of them a higher spec.precedence, or change the value"
     )]
     Conflict {
-        /// The one.
         one: String,
-        /// The other.
         other: String,
-        /// The parameter.
         name: String,
-        /// What the one wants.
         first: f64,
-        /// What the other wants.
         second: f64,
     },
-    /// More than an agent keeps.
     #[error(
         "{0} parameters are wanted of the vehicle, and {MOST_PARAMETERS} are the most; remove some from its ParameterProfiles"
     )]
@@ -129,7 +97,6 @@ pub enum NoParameters {
 
 impl Profile {
     /// Its values for vehicles with this autopilot.
-    #[must_use]
     pub const fn values(&self, autopilot: Autopilot) -> &BTreeMap<String, String> {
         match autopilot {
             Autopilot::ArduPilot => &self.ardupilot,
@@ -274,9 +241,7 @@ pub struct Resolved {
 /// A value that does not count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Overruled {
-    /// The parameter.
     pub name: String,
-    /// The profile that wants it.
     pub profile: String,
     /// The profile whose value counts; `None`: it belongs to the Geofences that select the vehicle.
     pub by: Option<String>,
@@ -417,7 +382,6 @@ pub fn resolve(
 }
 
 /// The rules of one vehicle, with their digest. The order of `parameters` does not matter.
-#[must_use]
 pub fn compose(term: Term, fence: Option<Fence>, mut parameters: Vec<WantedParameter>) -> Rules {
     parameters.sort_by(|one, other| one.name.cmp(&other.name));
     Rules {

@@ -1,7 +1,4 @@
 //! How many Drones there may be of one Swarm or Mission, whatever its plan asks for.
-//!
-//! Owns: [`creations`], the bound that every controller keeps which makes Drones, and [`pause`] between those made in vain. Must not: plan
-//! ([`crate::planning::swarm::plan`] and [`crate::planning::mission::progress::step`] do): a plan that is right is never cut.
 
 use model::backoff::Backoff;
 use std::time::Duration;
@@ -9,9 +6,7 @@ use std::time::Duration;
 /// A Drone that is not gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Existing {
-    /// It has a vehicle.
     pub has_vehicle: bool,
-    /// It is being deleted.
     pub leaving: bool,
     /// Its vehicle is not heard.
     pub lost: bool,
@@ -26,7 +21,6 @@ impl Existing {
 }
 
 /// How many of the Drones `asked` for are made: no more than `most` count at once.
-#[must_use]
 pub fn creations(asked: usize, existing: impl IntoIterator<Item = Existing>, most: usize) -> usize {
     let counted = existing.into_iter().filter(|one| one.counts()).count();
     asked.min(most.saturating_sub(counted))
@@ -34,7 +28,6 @@ pub fn creations(asked: usize, existing: impl IntoIterator<Item = Existing>, mos
 
 /// No more Drones of a Mission count at once. In each place of `parallelism` one is at work, one relieves it, and one has flown its part and
 /// comes home by its own plan.
-#[must_use]
 pub const fn most_of_mission(parallelism: usize) -> usize {
     parallelism.saturating_mul(3)
 }
@@ -46,7 +39,6 @@ const PAUSE: Backoff = Backoff {
 };
 
 /// How long no further Drone is made, when so many were made since one last began its work, and `most` may be there at once.
-#[must_use]
 pub fn pause(made_in_vain: usize, most: usize) -> Duration {
     match u32::try_from(made_in_vain.saturating_sub(most)) {
         Ok(0) => Duration::ZERO,

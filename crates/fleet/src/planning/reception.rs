@@ -1,8 +1,6 @@
 //! Whether the silence of single agents says anything of them, or rather of the coordinator: cut off itself, it receives no
 //! reports.
 //!
-//! Owns: [`Reception`]. Must not: read a clock, or say what follows.
-//!
 //!   in contact: at least half as many agents as there are vehicles in service --fewer--> cut off --enough, for RECONNECT_TIME--> in contact
 
 use model::time::Moment;

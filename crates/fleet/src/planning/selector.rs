@@ -31,39 +31,24 @@ enum Is {
 /// Why a text is no selector.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoSelector {
-    /// It would select everything.
     #[error("an empty selector would select everything; give one such as team=red, or say that all are meant")]
     Empty,
-    /// Something else was expected.
     #[error("selector {text:?}: {found} where {wanted} should be; write it as team=red,model in (a,b),!retired")]
     Grammar {
-        /// The selector.
         text: String,
-        /// What is there.
         found: String,
-        /// What should be.
         wanted: &'static str,
     },
     /// No label has such a key.
     #[error(
         "selector {text:?}: no label can have the key {key:?}; a key is up to 63 letters, digits, -, _ and . behind an optional DOMAIN/"
     )]
-    Key {
-        /// The selector.
-        text: String,
-        /// The key.
-        key: String,
-    },
+    Key { text: String, key: String },
     /// No label has such a value.
     #[error(
         "selector {text:?}: no label can have the value {value:?}; a value is up to 63 letters, digits, -, _ and ."
     )]
-    Value {
-        /// The selector.
-        text: String,
-        /// The value.
-        value: String,
-    },
+    Value { text: String, value: String },
 }
 
 impl Selector {
@@ -81,7 +66,6 @@ impl Selector {
     }
 }
 
-/// As it was given.
 impl fmt::Display for Selector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)

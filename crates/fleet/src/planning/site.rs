@@ -95,11 +95,9 @@ const NOWHERE: Local = Local {
 pub enum Desire {
     /// To hold this high above its home, or to be on its way there.
     AboveHome(AltitudeAboveHome),
-    /// To hold at its station.
     At(Station),
     /// To fly the plan that its agent was sent, whose corridor the site knows; see [`Site::plans`].
     Plan,
-    /// To go home and land.
     Home,
     /// Nothing: no Drone, or one that is to be on the ground.
     Nothing,
@@ -114,14 +112,12 @@ pub struct Expected<'a> {
     pub may_fly: bool,
     /// Whether its Drone has a station or flies for a Mission: in the air it may be anywhere, whatever it is asked to do now.
     pub roams: bool,
-    /// What its Drone asks for.
     pub desire: Desire,
 }
 
 /// Why a vehicle is not on its station.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OffStation {
-    /// It flies its route.
     Moving,
     /// It waits, in a sentence.
     Waits(String),
@@ -197,7 +193,6 @@ impl Site {
     }
 
     /// The same, where a vehicle that is no farther off than this is on its station.
-    #[must_use]
     pub fn with_tolerance(self, tolerance: Tolerance) -> Self {
         Self { tolerance, ..self }
     }
@@ -437,7 +432,6 @@ impl Site {
     }
 
     /// How far a vehicle is off `station`.
-    #[must_use]
     pub fn off(&self, node: &NodeName, report: &Report, station: &Station) -> Option<Off> {
         let home = report.home.map(|home| self.station_home(node, home.amsl, station));
         report.off(station, home)
@@ -503,7 +497,6 @@ impl Site {
     }
 
     /// The last of the routes to the vehicle of `node` that it may have yet to take, or to let go of.
-    #[must_use]
     pub fn last_granted(&self, node: &NodeName) -> Option<OrderNumber> {
         let granted = self.routes.get(node).map(|route| route.number);
         granted.max(self.taken_back.get(node).copied())
@@ -593,13 +586,11 @@ impl Site {
     }
 
     /// The route that the vehicle of `node` was granted last.
-    #[must_use]
     pub fn route(&self, node: &NodeName) -> Option<&RouteOrder> {
         self.routes.get(node)
     }
 
     /// Why the vehicle of `node` is not on its station; `None` when it is.
-    #[must_use]
     pub fn off_station(&self, node: &NodeName, now: Moment) -> Option<OffStation> {
         if let Some(what) = self.keeps_clear(node) {
             return Some(OffStation::KeepsClear(what));
@@ -618,7 +609,6 @@ impl Site {
     }
 
     /// Whether the vehicle of `node` holds over its home, at the end of its way, or is on the ground.
-    #[must_use]
     pub fn is_home(&self, node: &NodeName, report: &Report) -> bool {
         let (Some(home), Some((at, on_ground))) = (self.home(report), self.claims.place(node)) else {
             return false;

@@ -28,27 +28,20 @@ pub enum Serving {
     /// It has a vehicle of which nothing is known just now.
     Unknown,
     /// Its vehicle flies; an unknown battery (`None`) counts as the lowest.
-    Flying {
-        /// Remaining battery.
-        battery: Option<Percent>,
-    },
+    Flying { battery: Option<Percent> },
 }
 
 /// One Drone of the Swarm, by owner reference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
-    /// Which one.
     pub uid: DroneUid,
     /// Its name, the tie-break.
     pub name: String,
-    /// What its vehicle does.
     pub serving: Serving,
-    /// Whether it flies as asked.
     pub ready: bool,
     /// Whether, as things are, it will not fly as asked: no vehicle is free for it, the autopilot refuses to arm, somebody else
     /// is in command, its flight is over, it is to stay down, or nothing is known of it.
     pub stuck: bool,
-    /// Why it should be replaced.
     pub replace: Option<Replace>,
     /// Whether it is being deleted, or its deletion was asked for and is not observed yet.
     pub leaving: bool,
@@ -61,7 +54,6 @@ pub struct Member {
 /// How far a Swarm may go above and below what is desired while Drones are replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
-    /// Drones desired.
     pub replicas: usize,
     /// Drones that there may be beyond these.
     pub surge: usize,
@@ -71,7 +63,6 @@ pub struct Bounds {
 
 impl Bounds {
     /// Never more than this are in the air.
-    #[must_use]
     pub const fn most(&self) -> usize {
         self.replicas.saturating_add(self.surge)
     }
@@ -80,7 +71,6 @@ impl Bounds {
 /// What to do about a Swarm's Drones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
-    /// How many Drones to make.
     pub create: usize,
     /// Which Drones to delete, first things first.
     pub delete: Vec<DroneUid>,
@@ -96,7 +86,6 @@ pub struct Plan {
 /// alone sends none home before another flies in its place: the agent sees to its reserve. Where that other cannot take off before the place
 /// is free, one goes first, and one at a time. One that is lost is neither
 /// counted nor removed: when it comes back it is one too many, and the least of them goes. Where none is desired, all go.
-#[must_use]
 pub fn plan(bounds: Bounds, members: &[Member], settled: bool) -> Plan {
     let live: Vec<&Member> = members.iter().filter(|m| !m.leaving).collect();
     // On the ground nothing is lost with them.
@@ -137,7 +126,6 @@ pub fn plan(bounds: Bounds, members: &[Member], settled: bool) -> Plan {
 impl Plan {
     /// The plan of a coordinator that receives too few agents: one that is lost to it may be in the air, so none is made in the
     /// place of those.
-    #[must_use]
     pub fn while_cut_off(self, members: &[Member]) -> Self {
         let lost = members
             .iter()

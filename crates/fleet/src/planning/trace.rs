@@ -1,7 +1,4 @@
 //! The coordinator's part of a trace: from a Drone's creation to the order to fly, and the whole.
-//!
-//! Owns: [`Track`], how far one Drone has come; in memory only: a leader that does not know it writes what it observes, into the same trace.
-//! Must not: decide anything else.
 
 use model::time::Moment;
 use model::trace::Part;
@@ -16,13 +13,11 @@ pub struct Track {
     bound: Option<Moment>,
     /// When the order to fly was sent, until it flies.
     ordered: Option<Moment>,
-    /// It has flown.
     flown: bool,
 }
 
 impl Track {
     /// A Drone that was created then is bound to its vehicle. The order to fly may be faster than the answer to the write that bound it.
-    #[must_use]
     pub fn bound(&mut self, created: Moment, now: Moment) -> Ended {
         let end = self.ordered.unwrap_or(now).min(now);
         self.bound = Some(end).filter(|_| self.ordered.is_none());
@@ -30,7 +25,6 @@ impl Track {
     }
 
     /// An order that begins a flight is sent. Only the first of a flight ends a span: routes and heights may change before it.
-    #[must_use]
     pub fn ordered(&mut self, now: Moment) -> Option<Ended> {
         if self.ordered.is_some() {
             return None;
@@ -46,7 +40,6 @@ impl Track {
 
     /// The vehicle is in the air. Before, it was observed on the ground (`was_down`), or nothing was known of it: then it has taken off only
     /// if this leader ordered it to.
-    #[must_use]
     pub fn airborne(&mut self, was_down: bool, created: Moment, now: Moment) -> Option<Ended> {
         if !was_down && self.ordered.is_none() {
             return None;

@@ -47,7 +47,6 @@ enum Work {
     /// Its Pod was ended, by us or by others, or runs nothing.
     Away {
         since: Moment,
-        /// The Pod that we ended.
         ended: Option<String>,
         /// Whether its Pod is being deleted, no matter by whom.
         leaving: bool,
@@ -67,7 +66,6 @@ pub enum Progress {
     Chosen(NodeName, Free),
     /// It is not replaced after all, and may fly.
     NotReplaced(NodeName, Option<Busy>),
-    /// Its new agent is well.
     Done(NodeName),
     /// Its new agent has not come back, and no other is replaced before it has.
     Stuck(NodeName),
@@ -80,7 +78,6 @@ pub struct Plan {
     pub replace: Vec<NodeName>,
     /// What has happened since the last plan.
     pub progress: Vec<Progress>,
-    /// Pods of an older version.
     pub outdated: usize,
     /// Nodes that are being replaced or have not come back.
     pub under_way: usize,
@@ -101,7 +98,6 @@ impl Upgrade {
     }
 
     /// Whether the vehicle of `node` must not take off, because its agent is about to be replaced, or was and is not well yet.
-    #[must_use]
     pub fn holds(&self, node: &NodeName) -> bool {
         match self.0.get(node) {
             Some(Work::Held { .. }) => true,

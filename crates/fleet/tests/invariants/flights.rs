@@ -32,7 +32,6 @@ fn mode() -> impl Strategy<Value = Option<Mode>> {
     ]
 }
 
-/// One observation of the vehicle.
 #[derive(Clone, Debug)]
 struct Observation {
     truth: FlightTruth,

@@ -7,7 +7,6 @@ use model::units::AltitudeAboveHome;
 use model::vehicle::{Heartbeat, LandedState, Mode, ModeReport, Vehicle};
 use std::time::Duration;
 
-/// The moment of all decisions.
 pub const NOW: u64 = 100_000;
 
 pub const FLYING: Desired = Desired::Flying {

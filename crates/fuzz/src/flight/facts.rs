@@ -1,7 +1,4 @@
 //! What the vehicle has reported, as the oracle reads it.
-//!
-//! Owns: [`Facts`], and its own tables of modes (ArduCopter's numbers; PX4's main and sub modes, from the MAVLink guide and
-//! the autopilots' documentation). Must not: use the agent's reading of a message.
 
 use link::dialect::{
     MavAutopilot, MavBatteryChargeState as Charge, MavBatteryFunction as Function, MavCmd, MavLandedState, MavMessage,
@@ -20,12 +17,10 @@ pub struct Ours {
     pub kind: MavType,
 }
 
-/// What a mode means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// GUIDED, AUTO.LOITER.
     Station,
-    /// AUTO.TAKEOFF.
     TakeOff,
     Land,
     Return,
@@ -37,7 +32,6 @@ pub enum Mode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     Unknown,
-    /// On the ground and disarmed.
     Down,
     ArmedOnGround,
     InTheAir,
@@ -68,13 +62,11 @@ pub struct Facts {
     rebooted: bool,
 }
 
-/// Words count for this long.
 const FRESH: u64 = 3000;
 /// Words of a vehicle in the air count for this long at most.
 const FRESH_IN_THE_AIR: u64 = 5000;
 
 impl Facts {
-    /// The vehicle has said so.
     pub fn note(&mut self, ours: &Ours, message: &MavMessage, now: u64) {
         match message {
             MavMessage::HEARTBEAT(m) => {
@@ -164,7 +156,6 @@ impl Facts {
         back
     }
 
-    /// It may have rebooted.
     pub const fn may_have_rebooted(&mut self) {
         (self.rebooted, self.checks_due_since) = (true, None);
     }

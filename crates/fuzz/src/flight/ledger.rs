@@ -1,7 +1,4 @@
 //! What must outlive a restart of the agent: its orders, and what became of the Drone's flight.
-//!
-//! Owns: [`Ledger`], which errs on the side of allowing: what is held against a flight is noted only when it is certain.
-//! Must not: read the agent's own record.
 
 use super::facts::{Mode, State};
 use link::dialect::AUTOPILOT_VERSION_DATA;
@@ -14,12 +11,10 @@ use model::ids::Term;
 pub enum StoredOrder {
     #[default]
     None,
-    /// It may keep one.
     Perhaps,
     Yes(GroundOrderId),
 }
 
-/// What is remembered.
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
     pub highest_term: u64,
@@ -37,7 +32,6 @@ pub struct Ledger {
     pub flown: bool,
     /// A takeoff was sent since it was last down.
     pub lifted: bool,
-    /// It came down unasked.
     pub over: bool,
     /// A landing that was asked for was sent since it was last armed. (A takeoff should end that, too; it does not yet: see
     /// crates/fleet/tests/invariants/known.rs.)

@@ -1,6 +1,4 @@
 //! Single messages from an input: of every kind that the agent reads, with any content, and noise.
-//!
-//! Owns: making them. Must not: make only what is plausible; the model vehicle does that.
 
 use crate::bytes::Bytes;
 use link::dialect::{

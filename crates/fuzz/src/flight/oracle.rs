@@ -81,7 +81,6 @@ impl Oracle {
         (self.stream_open, self.order_taken, self.led) = (open, false, false);
     }
 
-    /// An order came.
     pub fn order_received(&mut self, order: &Order, took_it: bool, now: u64) {
         let leads = order.term().0 >= self.ledger.highest_term;
         self.ledger.order_received(order, took_it, self.perhaps.state(now));
@@ -101,7 +100,6 @@ impl Oracle {
         self.led |= self.stream_open && leads;
     }
 
-    /// The agent observes its vehicle.
     pub fn watch(&mut self, now: u64) {
         let Some(ours) = self.ours else { return };
         let certain = (self.certain.state(now), self.certain.mode(&ours, now));

@@ -1,6 +1,4 @@
 //! What coordinators say, from an input: the one that leads, deposed ones, and nonsense in between.
-//!
-//! Owns: [`Coordinators`]. Must not: know what the agent makes of it.
 
 use crate::bytes::Bytes;
 use model::assignment::{

@@ -1,27 +1,17 @@
 //! What happened in a run: one in which nothing happens proves nothing.
-//!
-//! Owns: the counts. Must not: judge.
 
-/// What happened in a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Messages heard.
     pub received: u64,
     /// Messages handed out to be written.
     pub sent: u64,
-    /// Orders given.
     pub orders: u64,
-    /// Arm commands.
     pub arms: u64,
-    /// Takeoff commands.
     pub takeoffs: u64,
-    /// Land and return commands.
     pub descents: u64,
-    /// Kill commands.
     pub kills: u64,
     /// Times that the agent was started again.
     pub restarts: u64,
-    /// Orders that were refused.
     pub refused: u64,
 }
 

@@ -78,7 +78,6 @@ fn landed(landed_state: MavLandedState) -> MavMessage {
 /// The time of all judgments below.
 const NOW: u64 = 20_000;
 
-/// The arming checks pass.
 fn passed() -> MavMessage {
     let mut health = MavSysStatusSensor::empty();
     health.set(MavSysStatusSensor::MAV_SYS_STATUS_PREARM_CHECK, true);

@@ -32,9 +32,7 @@ use tokio::time::Instant;
 #[derive(Clone, Copy, Debug)]
 struct Wire {
     how: Written,
-    /// Whether what was written arrives.
     arrives: bool,
-    /// Whether answers arrive.
     answers: bool,
     /// How long writing takes, in milliseconds.
     takes: u64,
@@ -47,7 +45,6 @@ const GOOD: Wire = Wire {
     takes: 0,
 };
 
-/// One run.
 pub struct World<'a> {
     bytes: Bytes<'a>,
     now: u64,

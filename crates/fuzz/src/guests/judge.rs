@@ -1,6 +1,4 @@
 //! What must not come of anything that guests say.
-//!
-//! Owns: [`Judge`], the rules of the pass-through written down a second time. Must not: ask the switch.
 
 use super::{SHARE, VEHICLE};
 use agent::gcs::routes::GuestId;
@@ -77,7 +75,6 @@ impl Judge {
         );
     }
 
-    /// A guest has said something.
     pub fn guest(&mut self, guest: GuestId, frame: &RawFrame, verdict: &Verdict, now: Instant) {
         self.are_there(&verdict.to.guests);
         assert!(!verdict.to.guests.contains(&guest), "back to where it came from");
@@ -126,7 +123,6 @@ impl Judge {
         self.waiting.push_back((frame.bytes.to_vec(), now));
     }
 
-    /// A frame is written.
     pub fn written(&mut self, frame: &RawFrame, now: Instant) {
         self.waiting.retain(|(_, at)| now.duration_since(*at) <= LATE);
         let place = self.waiting.iter().position(|(bytes, _)| bytes[..] == frame.bytes[..]);

@@ -1,6 +1,4 @@
 //! The line in front of the framer, which knows every byte that was put on it.
-//!
-//! Owns: [`Line`] and the judgment of single frames. Must not: know how the framer finds a frame.
 
 use super::Tally;
 use crate::bytes::Bytes;
@@ -42,7 +40,6 @@ impl Line {
         self.cut(Framer::next_frame)
     }
 
-    /// Nothing comes for a while.
     pub fn silence(&mut self) -> Vec<RawFrame> {
         self.cut(Framer::next_after_silence)
     }

@@ -1,7 +1,4 @@
 //! What the signing may believe.
-//!
-//! Owns: [`Signatures`]: one side that signs, and one that checks all that comes. Must not: trust the checking side's word
-//! for what was signed; it remembers what it signed.
 
 use super::HEARTBEATS;
 use crate::bytes::Bytes;
@@ -14,7 +11,6 @@ const RADIO_STATUS: u32 = 109;
 /// Some moment of the year 2026.
 const NOW: Stamp = Stamp(36_000_000_000_000);
 
-/// Both sides.
 #[derive(Debug)]
 pub struct Signatures {
     ours: Signer,

@@ -1,7 +1,5 @@
 //! The serial devices on which an autopilot may be.
 //!
-//! Owns: listing them in the order in which they are tried. Must not: open any.
-//!
 //! The names under `serial/by-id` come first: they are the same after unplugging and at another socket. Of equal adapters only one has such a
 //! name; those under `serial/by-path` are the same after unplugging.
 

@@ -1,6 +1,4 @@
 //! The signing key, from a file that nobody else can read.
-//!
-//! Owns: [`Key`]. Must not: print it, or write it anywhere.
 
 use std::fmt;
 use std::fs::File;

@@ -1,8 +1,5 @@
 //! Time stamps of signatures: they only grow, also over restarts and wrong clocks.
 //!
-//! Owns: [`Stamp`], [`Stamps`], and the file in which the last one outlives the process ([`StampFile`]). Must not:
-//! decide when to write it.
-//!
 //! The file is written at every start and then every half minute; after a restart stamps begin a minute after it. So they
 //! never repeat, even when the clock has been set back or the disk was cut off a moment ago.
 

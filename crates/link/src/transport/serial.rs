@@ -1,7 +1,5 @@
 //! Serial lines: exclusive, flushed at the open and before the close, so that what a stuck line still holds does not
 //! come out later. A hang-up reads as end of file.
-//!
-//! Owns: opening a device, and saying why it cannot be. Must not: retry, or log.
 
 use super::{OpenError, Wire};
 use std::io;

@@ -1,6 +1,4 @@
 //! The share of the flight computer's processor that checksums of logs may take.
-//!
-//! Owns: [`DigestPace`]: how long the reader rests, and when its answer is due. Must not: read a clock or a log.
 
 use std::time::Duration;
 
@@ -14,7 +12,6 @@ const LONGEST_REST: Duration = Duration::from_millis(500);
 /// An answer is due after this time. The coordinator waits 10 s for one, and an agent that ends waits for it.
 const ANSWER_AFTER: Duration = Duration::from_secs(3);
 
-/// The work on one answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DigestPace {
     begun: Duration,
@@ -32,7 +29,6 @@ pub enum AfterPiece {
 
 impl DigestPace {
     /// Begins to work on an answer at `now`, which counts from any fixed time.
-    #[must_use]
     pub const fn begin(now: Duration) -> Self {
         Self {
             begun: now,
@@ -41,7 +37,6 @@ impl DigestPace {
     }
 
     /// A piece was done at `now`.
-    #[must_use]
     pub fn after_piece(self, now: Duration) -> AfterPiece {
         let worked = now.saturating_sub(self.worked_since);
         let rest = worked.saturating_mul(RESTS_PER_WORK).min(LONGEST_REST);

@@ -1,6 +1,4 @@
 //! Names of logs, as they cross a border: from a person to an agent, and from an agent to a person's disk.
-//!
-//! Owns: [`LogName`], and which names the logs of a node have. Must not: touch a disk.
 
 use super::file_name;
 use crate::ids::NodeName;
@@ -31,7 +29,6 @@ pub struct BadLogName(String);
 pub enum LogsFrom<'a> {
     /// Flight logs of this node's agent; `None`: of a node whose name is not known.
     Agent(Option<&'a NodeName>),
-    /// Logs that the autopilot keeps.
     Autopilot,
 }
 
@@ -69,14 +66,11 @@ impl LogName {
 
     /// The name that a log of `bytes`, which has `name` on the autopilot, has on the agent's disk: with its length, since an autopilot
     /// uses its numbers again.
-    #[must_use]
     pub fn on_disk(name: &str, bytes: u64) -> Option<Self> {
         let (stem, ending) = name.rsplit_once('.')?;
         Self::parse(&format!("{stem}-{bytes}.{ending}")).ok()
     }
 
-    /// The name.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -1,6 +1,4 @@
 //! Upload of logs to an object store: when there is time for it, and which logs make room first.
-//!
-//! Owns: [`UploadTime`], [`first_to_go`], and the figures of it in a report ([`Uploads`]). Must not: send, or touch a disk.
 
 use crate::time::Moment;
 use crate::vehicle::FlightTruth;
@@ -18,7 +16,6 @@ pub struct Uploads {
     pub waiting_bytes: u64,
     /// Logs that were uploaded and checked.
     pub uploaded: u64,
-    /// Attempts that failed.
     pub failures: u64,
     /// Logs that were removed to make room although they had not been uploaded.
     pub removed_before: u64,
@@ -41,7 +38,6 @@ impl UploadTime {
     }
 
     /// How long to wait yet; `None`: for the vehicle, which is not known to be on the ground and disarmed.
-    #[must_use]
     pub fn wait(&self, now: Moment) -> Option<Duration> {
         let since = self.on_ground_since?;
         Some(AFTER_LANDING.saturating_sub(now.since(since)))
@@ -50,7 +46,6 @@ impl UploadTime {
 
 /// In which order logs go to make room, where `logs` are sorted by age, the oldest first: those that were uploaded before all others, but the
 /// newest one last, as it may still be written.
-#[must_use]
 pub fn first_to_go<T>(mut logs: Vec<T>, is_uploaded: impl Fn(&T) -> bool) -> Vec<T> {
     let newest = logs.pop();
     let (mut order, others): (Vec<_>, Vec<_>) = logs.into_iter().partition(is_uploaded);

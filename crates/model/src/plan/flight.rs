@@ -26,8 +26,6 @@ const LARGEST: f64 = 16_777_216.0;
 pub struct PlanDigest(pub String);
 
 impl PlanDigest {
-    /// Of these items.
-    #[must_use]
     pub fn of(items: &[Item]) -> Self {
         let mut hash = Sha256::new();
         for item in items {
@@ -55,19 +53,16 @@ impl fmt::Display for PlanDigest {
 pub struct FlightPlan {
     /// Leadership of the coordinator that sent it.
     pub term: Term,
-    /// Of the items.
     pub digest: PlanDigest,
     /// Without takeoff: that is the agent's.
     pub items: Vec<Item>,
 }
 
-/// Why items are no plan.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum BadPlan {
     /// None.
     #[error("there is no item")]
     Empty,
-    /// Too many.
     #[error("{0} items are more than {MOST_ITEMS}; fly it in several shares")]
     TooMany(usize),
     /// Something that a vehicle does not do on a plan of ours: takeoff, jumps, arming, modes and fences are decided elsewhere, and what
@@ -78,7 +73,6 @@ pub enum BadPlan {
         number: usize,
         /// MAV_CMD.
         command: u16,
-        /// Its name.
         name: &'static str,
     },
     /// Something after the vehicle has landed or gone home.
@@ -209,7 +203,6 @@ pub fn check_item(number: usize, item: &Item) -> Result<(), BadPlan> {
 }
 
 /// Whether a command flies to a place of its own.
-#[must_use]
 pub const fn is_flown_to(command: u16) -> bool {
     matches!(
         command,
@@ -222,7 +215,6 @@ pub type Uploaded = (Item, Option<u16>);
 
 /// The items that fly `items` from number `from` on: what was set before and stays so (speed, camera, heading) comes first, each as it was
 /// set last, and then the rest as it is.
-#[must_use]
 pub fn rest(items: &[Item], from: usize) -> Vec<Uploaded> {
     let states = states(items.get(..from).unwrap_or(items));
     let states = states.into_iter().map(|item| (item, None));
@@ -270,13 +262,11 @@ pub struct Reached(Vec<(u16, u16)>);
 
 impl Reached {
     /// None.
-    #[must_use]
     pub const fn none() -> Self {
         Self(Vec::new())
     }
 
     /// These, in whatever order.
-    #[must_use]
     pub fn of(ranges: impl IntoIterator<Item = (u16, u16)>) -> Self {
         let mut ranges: Vec<_> = ranges.into_iter().filter(|(first, last)| first <= last).collect();
         ranges.sort_unstable();
@@ -291,19 +281,16 @@ impl Reached {
     }
 
     /// With `item`.
-    #[must_use]
     pub fn with(&self, item: u16) -> Self {
         Self::of(self.0.iter().copied().chain([(item, item)]))
     }
 
     /// Whether `item` is among them.
-    #[must_use]
     pub fn has(&self, item: u16) -> bool {
         self.0.iter().any(|(first, last)| (*first..=*last).contains(&item))
     }
 
     /// The first that is not, of a plan of any length.
-    #[must_use]
     pub fn first_left(&self) -> u16 {
         match self.0.first() {
             Some((0, last)) => last.saturating_add(1),
@@ -311,15 +298,11 @@ impl Reached {
         }
     }
 
-    /// How many.
-    #[must_use]
     pub fn count(&self) -> usize {
         let each = |(first, last): &(u16, u16)| usize::from(last - first) + 1;
         self.0.iter().map(each).sum()
     }
 
-    /// The ranges.
-    #[must_use]
     pub fn ranges(&self) -> &[(u16, u16)] {
         &self.0
     }
@@ -341,7 +324,6 @@ pub struct PlanReport {
     /// Whether its autopilot has come to the end of what is left of it, though an item may have been left out on the way. The vehicle
     /// holds then, or comes home where its last item says so.
     pub ended: bool,
-    /// Whether all items were reached.
     pub finished: bool,
 }
 

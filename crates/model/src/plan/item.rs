@@ -1,8 +1,5 @@
 //! The items of the mission protocol (MISSION_ITEM_INT, message 73), as data.
 //!
-//! Owns: [`Item`]; the items of waypoints ([`of_waypoints`]); waypoints of items ([`to_waypoints`]), where a route says the same.
-//! Must not: know a file format or how items are uploaded.
-//!
 //! Numbers and names are those of MAV_CMD and MAV_FRAME (MAVLink common).
 
 use super::route::{Action, Waypoint};
@@ -15,11 +12,8 @@ use std::time::Duration;
 pub const NAV_WAYPOINT: u16 = 16;
 /// Holds at a place for 1: s.
 pub const NAV_LOITER_TIME: u16 = 19;
-/// Returns home and lands.
 pub const NAV_RETURN_TO_LAUNCH: u16 = 20;
-/// Lands at a place.
 pub const NAV_LAND: u16 = 21;
-/// Takes off.
 pub const NAV_TAKEOFF: u16 = 22;
 /// Goes to a place along a curve; ArduPilot only.
 pub const NAV_SPLINE_WAYPOINT: u16 = 82;
@@ -35,17 +29,13 @@ pub const IMAGE_START_CAPTURE: u16 = 2000;
 /// Commands above this and below [`NAV_LAST`] are none that move.
 const NAV_LAST: u16 = 95;
 
-/// Height above mean sea level.
 pub const FRAME_GLOBAL: u8 = 0;
-/// No place.
 pub const FRAME_MISSION: u8 = 2;
-/// Height above home.
 pub const FRAME_GLOBAL_RELATIVE_ALT: u8 = 3;
 /// As [`FRAME_GLOBAL`], sent as whole numbers.
 pub const FRAME_GLOBAL_INT: u8 = 5;
 /// As [`FRAME_GLOBAL_RELATIVE_ALT`], sent as whole numbers.
 pub const FRAME_GLOBAL_RELATIVE_ALT_INT: u8 = 6;
-/// Height above the ground below.
 pub const FRAME_GLOBAL_TERRAIN_ALT: u8 = 10;
 /// As [`FRAME_GLOBAL_TERRAIN_ALT`], sent as whole numbers.
 pub const FRAME_GLOBAL_TERRAIN_ALT_INT: u8 = 11;
@@ -82,7 +72,6 @@ impl Item {
     }
 
     /// MAV_CMD by its name, where this crate has one.
-    #[must_use]
     pub const fn name(&self) -> &'static str {
         match self.command {
             NAV_WAYPOINT => "NAV_WAYPOINT",
@@ -121,7 +110,6 @@ impl Item {
     }
 
     /// Whether it moves or switches something on board that is no camera: a servo, a relay, a gripper.
-    #[must_use]
     pub const fn moves_actuator(&self) -> bool {
         matches!(self.command, 181 | 183 | 211 | 42600)
     }
@@ -135,13 +123,11 @@ impl Item {
     }
 
     /// Whether it is one of those that fly, land or wait.
-    #[must_use]
     pub const fn moves(&self) -> bool {
         self.command < NAV_LAST
     }
 
     /// Where it is flown to; `None` for what is done where the vehicle is.
-    #[must_use]
     pub fn place(&self) -> Option<Result<(Wgs84, Altitude), Unroutable>> {
         let to_place = self.moves() && ![NAV_RETURN_TO_LAUNCH, NAV_DELAY].contains(&self.command);
         if !to_place || self.frame == FRAME_MISSION {
@@ -164,7 +150,6 @@ impl Item {
 }
 
 /// The items that fly `waypoints` on a multicopter, from the first to the last. Takeoff and landing are none of them.
-#[must_use]
 pub fn of_waypoints(waypoints: &[Waypoint]) -> Vec<Item> {
     waypoints.iter().flat_map(of_waypoint).collect()
 }
@@ -216,17 +201,14 @@ pub enum Unroutable {
     Command {
         /// MAV_CMD.
         command: u16,
-        /// Its name.
         name: &'static str,
     },
     /// A command that has one, but not with these numbers.
     #[error("{name} has no counterpart in a route with parameter {parameter} = {value}")]
     Parameter {
-        /// The command's name.
         name: &'static str,
         /// From 1.
         parameter: usize,
-        /// What it is.
         value: f64,
     },
     /// Something before there is a waypoint.
@@ -235,13 +217,11 @@ pub enum Unroutable {
     /// Something after the landing.
     #[error("a landing that is not the last item has no counterpart in a route")]
     LandsBefore,
-    /// Skein knows no terrain.
     #[error("a height above terrain has no counterpart in a route, as Skein knows no terrain")]
     Terrain,
     /// A frame of some other kind.
     #[error("frame {0} has no counterpart in a route")]
     Frame(u8),
-    /// It waits for a person.
     #[error("a waypoint at which the vehicle waits for a person has no counterpart in a route")]
     Waits,
 }
@@ -252,14 +232,12 @@ pub enum Unroutable {
 pub struct UnroutableItem {
     /// Its number in the mission, from 0.
     pub number: usize,
-    /// Why.
     pub source: Unroutable,
 }
 
 /// Items that a Mission does not need: Skein takes vehicles off and brings them home.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Omitted {
-    /// Takeoffs.
     pub takeoffs: usize,
     /// Returns and landings at the end.
     pub landings: usize,

@@ -1,7 +1,4 @@
 //! A route: places that are flown one after the other.
-//!
-//! Owns: [`Waypoint`], [`Action`], and [`Route`], which can only be made of waypoints that can be flown.
-//! Must not: know how they are written or uploaded.
 
 use crate::geo::{self, NoPlace};
 use crate::station::Altitude;
@@ -11,7 +8,6 @@ use std::time::Duration;
 /// A route has at most so many waypoints: with actions no more items than ArduCopter holds (1,306 with 32 KiB of storage).
 pub const MOST_WAYPOINTS: usize = 1000;
 
-/// Nothing is flown faster.
 pub const FASTEST: MetersPerSecond = MetersPerSecond(20.0);
 
 /// No vehicle holds longer at one waypoint.
@@ -20,9 +16,7 @@ pub const LONGEST_HOLD: Duration = Duration::from_secs(3600);
 /// A place of a route, and what is done there.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Waypoint {
-    /// Latitude and longitude.
     pub at: Wgs84,
-    /// Height.
     pub altitude: Altitude,
     /// How fast it is flown to, over ground; `None`: as to the one before, or as the autopilot does.
     pub speed: Option<MetersPerSecond>,
@@ -35,8 +29,6 @@ pub struct Waypoint {
 }
 
 impl Waypoint {
-    /// A place that is passed.
-    #[must_use]
     pub const fn passed(at: Wgs84, altitude: Altitude) -> Self {
         Self {
             at,
@@ -52,29 +44,23 @@ impl Waypoint {
 /// What is done at a waypoint.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Action {
-    /// Takes one photo.
     Photo,
     /// Takes a photo now, and one each time that the vehicle has flown so far.
     TriggerEvery(Meters),
-    /// Ends that.
     StopTrigger,
 }
 
-/// Why waypoints make no route.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum BadRoute {
     /// None.
     #[error("the route has no waypoint; give at least one")]
     Empty,
-    /// More than an autopilot holds.
     #[error("the route has {0} waypoints, more than {MOST_WAYPOINTS}; divide it into several Missions")]
     TooMany(usize),
-    /// One cannot be flown.
     #[error("waypoint {number} of the route cannot be flown")]
     Waypoint {
         /// From 0.
         number: usize,
-        /// What is wrong with it.
         source: BadWaypoint,
     },
 }
@@ -85,24 +71,18 @@ pub enum BadWaypoint {
     /// No position, or one too far from the others.
     #[error(transparent)]
     Place(#[from] NoPlace),
-    /// No height.
     #[error("its altitude is not a finite number; give meters")]
     Altitude,
-    /// No speed.
     #[error("speed {0} is not above 0 and up to {fastest} m/s; choose one in that range", fastest = FASTEST.0)]
     Speed(f64),
-    /// No direction.
     #[error("heading {0} is not from 0 up to 360; give degrees clockwise from north")]
     Heading(f64),
-    /// Longer than a battery lasts.
     #[error("it holds for {0} s, longer than {longest} s; shorten it", longest = LONGEST_HOLD.as_secs())]
     Hold(u64),
-    /// No distance between photos.
     #[error("a photo every {0} m is not above 0 and up to 1000 m; choose a distance in that range")]
     Trigger(f64),
 }
 
-/// Waypoints that can be flown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Route(Vec<Waypoint>);
 
@@ -124,8 +104,6 @@ impl Route {
         Ok(Self(waypoints))
     }
 
-    /// The waypoints.
-    #[must_use]
     pub fn waypoints(&self) -> &[Waypoint] {
         &self.0
     }

@@ -1,6 +1,4 @@
 //! GeoJSON (RFC 7946).
-//!
-//! Owns: reading its polygons. Must not: judge them.
 
 use super::{AreaFile, RawArea, RawPolygon};
 use ::geojson::{Feature, GeoJson, Geometry, GeometryValue, Position};

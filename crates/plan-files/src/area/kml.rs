@@ -1,6 +1,4 @@
 //! KML, as Google Earth and QGroundControl write it.
-//!
-//! Owns: reading its polygons, in whatever folders, styles and name spaces they stand. Must not: judge them.
 
 use super::{AreaFile, RawArea, RawPolygon};
 use crate::text::number;

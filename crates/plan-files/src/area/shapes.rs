@@ -1,6 +1,4 @@
 //! ESRI Shapefile: the `.shp` file, and the `.prj` beside it.
-//!
-//! Owns: reading its polygons. Must not: judge them, or project coordinates.
 
 use super::{AreaFile, RawArea, RawPolygon};
 use model::units::Wgs84;

@@ -1,7 +1,5 @@
 //! Fewer corners, and never more room.
 //!
-//! Owns: [`fit`]. Must not: know the Earth; it works in a plane, in meters.
-//!
 //! Each ring has the allowed side on its left. Two steps take a corner away, and each cuts a triangle off what is allowed, the smallest
 //! first (after Visvalingam and Whyatt, who cut on both sides):
 //!

@@ -1,6 +1,4 @@
 //! Whether rings make a polygon; if not, which edges are at fault, and where.
-//!
-//! Owns: [`fault`]. Must not: mend anything.
 
 use crate::at;
 use ::geo::Coord;

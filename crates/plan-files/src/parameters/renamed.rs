@@ -1,6 +1,4 @@
 //! Names of parameters that releases of firmware have changed, in sentences.
-//!
-//! Owns: the names that are gone. Must not: convert a value: units changed with the names ([`model::parameter_meaning`]).
 
 use model::parameter_meaning::{Encoding, Name, find, names};
 use model::vehicle::Autopilot;

@@ -1,6 +1,4 @@
 //! What can be wrong with the command line.
-//!
-//! Owns: the error lines, each with what to do. Must not: check flags.
 
 /// What is wrong with a combination of flags.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,6 +1,4 @@
 //! Versions of autopilots, as a flag.
-//!
-//! Owns: the words. Must not: know what a version has.
 
 use clap::ValueEnum;
 

@@ -1,6 +1,4 @@
 //! The endpoints and places of vehicles, as written on the command line.
-//!
-//! Owns: reading and printing both. Must not: open anything.
 
 use std::fmt;
 use std::net::{SocketAddr, ToSocketAddrs};

@@ -1,6 +1,4 @@
 //! What a PX4's port is set up for, as a flag.
-//!
-//! Owns: the words. Must not: know rates.
 
 use clap::ValueEnum;
 

@@ -1,6 +1,4 @@
 //! Faults of commands: which acks they change, and how.
-//!
-//! Owns: the faults that apply to an ack, and delayed acks. Must not: count arrivals.
 
 use super::script::CommandFault;
 use crate::wire::{Address, CommandAck};

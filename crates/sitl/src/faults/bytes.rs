@@ -1,6 +1,4 @@
 //! Damage to bytes: lost, changed, inserted, truncated.
-//!
-//! Owns: what each kind does to a run of bytes. Must not: know when.
 
 use super::chance::Chance;
 use super::script::Bytes;

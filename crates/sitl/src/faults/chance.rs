@@ -1,6 +1,4 @@
 //! Randomness that is the same in every run: a seeded generator of numbers (SplitMix64).
-//!
-//! Owns: its one number of state. Must not: be used where an attacker may guess.
 
 /// See the module text.
 #[derive(Clone, Debug)]

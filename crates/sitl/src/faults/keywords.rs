@@ -1,6 +1,4 @@
 //! The words of a script: names of faults, commands, results, modes and states.
-//!
-//! Owns: the words and the help that lists them. Must not: parse lines.
 
 use super::script::ModeNumber;
 

@@ -1,7 +1,5 @@
 //! Other senders on the same wire: a second autopilot, a gimbal, a ground station; and frames of the vehicle that only a
 //! script makes it send.
-//!
-//! Owns: what they send and when. Must not: send a neighbor's message in the vehicle's name.
 
 use std::time::Duration;
 

@@ -1,7 +1,4 @@
 //! Playing a script for one vehicle.
-//!
-//! Owns: when each fault begins and ends, and what passes meanwhile in each direction. Must not: carry bytes; the caller
-//! does, in the order of the methods: [`Player::pass`], then received and sent messages.
 
 use std::time::Duration;
 

@@ -1,6 +1,4 @@
 //! Converting a frame of MAVLink 2 to MAVLink 1.
-//!
-//! Owns: which messages fit. Must not: know what a message means.
 
 use mavlink::dialects::ardupilotmega::MavMessage;
 use mavlink::{MavlinkVersion, Message, calculate_crc};

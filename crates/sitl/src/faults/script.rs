@@ -1,6 +1,4 @@
 //! A script as data.
-//!
-//! Owns: which faults there are and when they begin. Must not: play them, read text.
 
 use super::signing::Key;
 use crate::model::{Autopilot, Neu, Wind};

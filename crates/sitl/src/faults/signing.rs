@@ -1,7 +1,5 @@
 //! MAVLink 2 signing on the vehicle's side: 13 more bytes, and unsigned frames are ignored.
 //!
-//! Owns: the key, the signature, the last time stamp of each peer. Must not: read a file or a clock.
-//!
 //! The signature is the first 6 bytes of SHA-256 over key, frame, link id and time stamp (MAVLink guide, message signing).
 
 use std::collections::BTreeMap;

@@ -1,6 +1,4 @@
 //! A point mass that follows speed demands within acceleration limits, above flat ground at height 0.
-//!
-//! Owns: position and velocity. Must not: know modes, autopilots or messages.
 
 use super::geo::Neu;
 

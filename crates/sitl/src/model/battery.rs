@@ -1,6 +1,4 @@
 //! A battery that drains while the motors run, and the estimate of its charge, which follows a second later.
-//!
-//! Owns: charge. Must not: know how an autopilot judges a charge.
 
 /// An autopilot measures the charge by the voltage and smooths it with this time constant (recorded from PX4).
 const ESTIMATE_S: f64 = 1.0;

@@ -1,6 +1,4 @@
 //! The settings of one simulated vehicle before it boots.
-//!
-//! Owns: the settings. Must not: change while the vehicle runs.
 
 use mavlink::dialects::ardupilotmega::MavBatteryFunction;
 

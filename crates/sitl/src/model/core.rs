@@ -1,6 +1,4 @@
 //! The state that both profiles share: time, airframe, battery, parameters, streams, and the outbox.
-//!
-//! Owns: the shared state and the small verbs on it (send, acknowledge). Must not: make an autopilot's decisions.
 
 use mavlink::dialects::ardupilotmega as apm;
 use mavlink::dialects::ardupilotmega::MavMessage;

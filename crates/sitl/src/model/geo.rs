@@ -1,6 +1,4 @@
 //! Positions on the globe and meters around a reference point, valid for a few kilometers.
-//!
-//! Owns: conversion between WGS 84 degrees and local meters. Must not: know a vehicle.
 
 /// Meters in one degree of latitude, as ArduPilot computes it (1.113195 cm per 10⁻⁷ degree).
 const METERS_PER_DEGREE: f64 = 111_319.5;

@@ -1,6 +1,4 @@
 //! Messages that the MAVLink dialect marks as outdated but that the imitated autopilots send and peers still request.
-//!
-//! Owns: PING (4), PROTOCOL_VERSION (300) and COMPONENT_INFORMATION (395). Must not: hold messages that are not outdated.
 #![allow(deprecated, reason = "the real autopilots of these versions still send them")]
 
 use mavlink::dialects::ardupilotmega as apm;

@@ -1,6 +1,4 @@
 //! The parameter table of a vehicle: a small part of the real one.
-//!
-//! Owns: names, types, values, lookup, and whether a value was ever stored. Must not: act on a value, or send messages.
 
 /// MAV_PARAM_TYPE of the types in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

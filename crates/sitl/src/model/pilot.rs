@@ -1,6 +1,4 @@
 //! What flies the vehicle: the profile of one autopilot, as the vehicle drives it.
-//!
-//! Owns: [`Pilot`], and what can go wrong with the vehicle. Must not: contain behavior.
 
 use super::core::Core;
 use super::geo::{Neu, Wgs84};

@@ -1,6 +1,4 @@
 //! Which messages are sent by default or on request, and when each is due.
-//!
-//! Owns: intervals and due times of one link. Must not: build messages.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,4 @@
 //! Telemetry messages that both profiles build alike, from the state of the airframe.
-//!
-//! Owns: units and frames of those messages. Must not: know modes or readiness.
 
 use mavlink::dialects::ardupilotmega as apm;
 use mavlink::dialects::ardupilotmega::MavMessage;

@@ -1,6 +1,4 @@
 //! One vehicle: the shared core and the profile that flies it, driven with explicit time.
-//!
-//! Owns: cutting time into steps of 20 ms, and reboots. Must not: contain behavior of one autopilot.
 
 use std::time::Duration;
 

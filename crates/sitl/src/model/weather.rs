@@ -1,8 +1,5 @@
 //! What is around a vehicle in the air: the wind, and how far its autopilot's estimate of its place wanders.
 //!
-//! Owns: both, as functions of time; the same vehicle has the same weather in each run. Must not: move the airframe, which
-//! [`Airframe::blown`](super::airframe::Airframe::blown) does.
-//!
 //! An autopilot flies by its estimate, and reports that: where it is off, the vehicle is not where it says.
 
 use super::geo::Neu;

@@ -1,6 +1,4 @@
 //! The file of scripted faults and the key files that it names.
-//!
-//! Owns: reading them, with errors that name file and line. Must not: know what a fault is.
 
 use std::fs;
 use std::path::Path;

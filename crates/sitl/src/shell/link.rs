@@ -1,6 +1,4 @@
 //! One vehicle's link, on any carrier.
-//!
-//! Owns: the choice between carriers and what they have in common. Must not: read frames.
 
 use std::io;
 

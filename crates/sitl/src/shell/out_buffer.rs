@@ -1,6 +1,4 @@
 //! Bytes that a stream did not accept yet. When too many wait, whole frames are dropped, never parts of one.
-//!
-//! Owns: the bound. Must not: wait.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind};

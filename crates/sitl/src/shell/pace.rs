@@ -1,6 +1,4 @@
 //! How late the steps of all vehicles are, which shows whether this process still keeps real time.
-//!
-//! Owns: a count per millisecond of lateness. Must not: slow a vehicle down: a count is one atomic addition.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;

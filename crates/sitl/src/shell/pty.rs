@@ -1,7 +1,4 @@
 //! A pseudo-terminal with a stable name: the serial port of a simulated vehicle.
-//!
-//! Owns: both ends and the symbolic link. The client's end is also kept open here, so that a client which closes the
-//! port does not hang up the vehicle, and the next one just works. Must not: wait for a reader.
 
 use std::fs::{self, File};
 use std::io::{self, Write};

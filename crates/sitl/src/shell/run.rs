@@ -1,6 +1,4 @@
 //! `skein-sitl` itself: prints the list of vehicles, runs until SIGTERM or SIGINT, or the end of standard input if requested.
-//!
-//! Owns: the printed lines, the signals. Must not: know vehicles or links.
 
 use std::io::Write;
 use std::time::Duration;

@@ -1,7 +1,4 @@
 //! The vehicles of one run, in any process.
-//!
-//! Owns: opening every vehicle's endpoint, the tasks of the vehicles, their end. Must not: print, catch signals, know how a
-//! link works.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;

@@ -1,6 +1,4 @@
 //! How fast the time of one vehicle runs.
-//!
-//! Owns: when a faster boot ends. Must not: read a clock, or know how long a boot takes.
 
 /// Simulated seconds per real second.
 #[derive(Clone, Copy, Debug, PartialEq)]

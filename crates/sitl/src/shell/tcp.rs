@@ -1,6 +1,4 @@
 //! A listening TCP port with one client at a time, like that of ArduPilot SITL.
-//!
-//! Owns: the listener and the present client. Must not: wait for a reader.
 
 use std::io;
 use std::net::SocketAddr;

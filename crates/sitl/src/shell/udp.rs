@@ -1,7 +1,4 @@
 //! Datagrams to a ground station's port, as PX4 SITL sends them to 14540.
-//!
-//! Owns: the socket and the peer's address: the configured one until a first datagram arrives, then only that source,
-//! as PX4 does. Must not: wait for a reader.
 
 use std::io;
 use std::net::SocketAddr;

@@ -1,6 +1,4 @@
 //! One running vehicle: lets its time pass, carries bytes between it and its link, keeps its wire log.
-//!
-//! Owns: the pace of simulated time. Must not: decide anything a vehicle decides.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,7 +1,4 @@
 //! The wire log of one vehicle: every frame in both directions, in the tlog format, including those that no client received.
-//!
-//! Owns: the file. Each record is 8 bytes big-endian Unix time in microseconds and the raw frame, written at once
-//! and unbuffered, so that a reader of the file is never late. Must not: fail the vehicle: a full disk is reported once.
 
 use std::fs::{self, File};
 use std::io::Write;

@@ -1,6 +1,4 @@
 //! Little-endian fields of a MAVLink payload by offset; bytes cut off as trailing zeros read as zero.
-//!
-//! Owns: reading and writing single fields. Must not: know any message.
 
 /// A received payload. MAVLink 2 cuts trailing zero bytes, so a read past the end gives zero.
 #[derive(Clone, Copy, Debug)]

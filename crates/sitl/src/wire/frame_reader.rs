@@ -1,7 +1,4 @@
 //! Cuts a byte stream into MAVLink frames (versions 1 and 2) with a valid checksum.
-//!
-//! Owns: buffering and resynchronization, by the reader of the `mavlink` crate over an in-memory queue.
-//! Must not: wait, or decode payloads. Frames with an id outside the dialect are dropped (their checksum cannot be known).
 
 use std::collections::VecDeque;
 use std::io::{self, Read};

@@ -1,7 +1,4 @@
 //! A peer's message, decoded leniently: enum values outside the dialect must reach the vehicle, which refuses them.
-//!
-//! Owns: payload layouts of the messages that a vehicle handles (MAVLink common.xml).
-//! Must not: judge a request, or filter by target: vehicles differ in what they answer.
 
 use super::Address;
 use super::fields::Fields;

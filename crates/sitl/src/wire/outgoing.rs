@@ -1,7 +1,4 @@
 //! The messages of a vehicle, and their encoding as MAVLink 2 frames.
-//!
-//! Owns: numbering of frames, the two messages whose command number may be outside the dialect's enum.
-//! Must not: decide what is sent.
 
 use mavlink::dialects::ardupilotmega::MavMessage;
 use mavlink::{MavlinkVersion, Message, calculate_crc};

@@ -1,6 +1,4 @@
 //! Messages of the mission protocol, which also carries fences and rally points (MAVLink common.xml).
-//!
-//! Owns: their payload layouts, both ways. Must not: know what a vehicle does with a plan.
 
 use super::Address;
 use super::fields::Fields;

@@ -1,6 +1,4 @@
 //! Messages of Remote ID (MAVLink common.xml, 12900 to 12919), decoded leniently.
-//!
-//! Owns: their payload layouts. Must not: judge them.
 
 use super::fields::Fields;
 

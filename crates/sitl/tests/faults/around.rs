@@ -1,6 +1,4 @@
 //! Faults that last: of bytes, of what is sent and received, and neighbors on the wire.
-//!
-//! Owns: their tests. Must not: test single commands.
 
 use crate::rig::{KEY, Rig};
 use mavlink::dialects::ardupilotmega as apm;

@@ -1,6 +1,4 @@
 //! Faults of one command and its ack.
-//!
-//! Owns: their tests. Must not: test faults that last.
 
 use crate::rig::{Ack, Rig};
 

@@ -1,6 +1,4 @@
 //! A ground station at the end of a wire, with a vehicle to which scripted faults happen; time is explicit.
-//!
-//! Owns: sending, remembering what arrives. Must not: hold expectations.
 
 use std::time::Duration;
 

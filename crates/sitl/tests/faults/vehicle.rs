@@ -1,6 +1,4 @@
 //! Faults of the vehicle itself, and of what it says of itself.
-//!
-//! Owns: their tests. Must not: test what each profile does about them in detail; its own tests do.
 
 use crate::rig::Rig;
 use sitl::faults::LinkChange;

@@ -1,6 +1,4 @@
 //! Short ways to bring an ArduCopter into a state that tests begin with.
-//!
-//! Owns: names of modes, and requests. Must not: hold expectations beyond "it got there".
 
 use sitl::wire::{PlanBody, PlanItem, PlanMessage, PlanReply, Request};
 

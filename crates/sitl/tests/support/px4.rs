@@ -1,6 +1,4 @@
 //! Short ways to bring a PX4 into a state that tests begin with.
-//!
-//! Owns: names of modes and ids. Must not: hold expectations beyond "it got there".
 
 use super::Verdict::{self, Accepted};
 use super::{Autopilot, Bench, VehicleConfig};

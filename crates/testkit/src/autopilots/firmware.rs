@@ -1,6 +1,4 @@
 //! Where the programs of real autopilots are, and how to get them.
-//!
-//! Owns: finding them, and the message when there is none. Must not: download or build anything.
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -10,21 +8,17 @@ use crate::prerequisites::{Missing, version_numbers};
 
 const PURPOSE: &str = "it is flown by the tests with real autopilots";
 
-/// An autopilot's kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stack {
-    /// ArduPilot Copter.
     ArduPilot,
     /// PX4.
     Px4,
 }
 
 impl Stack {
-    /// Both.
     pub const ALL: [Self; 2] = [Self::ArduPilot, Self::Px4];
 
     /// The one that this is not.
-    #[must_use]
     pub fn other(self) -> Self {
         match self {
             Self::ArduPilot => Self::Px4,
@@ -33,7 +27,6 @@ impl Stack {
     }
 
     /// The variable of the environment that names its program.
-    #[must_use]
     pub fn variable(self) -> &'static str {
         match self {
             Self::ArduPilot => "SKEIN_ARDUCOPTER",
@@ -41,7 +34,6 @@ impl Stack {
         }
     }
 
-    /// As on command lines.
     pub fn name(self) -> &'static str {
         match self {
             Self::ArduPilot => "ardupilot",
@@ -104,7 +96,6 @@ impl Firmware {
 
     /// The version that the simulated autopilot can play and that is the nearest to this one, by the name of its folder; `None` for the one
     /// that it plays by itself.
-    #[must_use]
     pub fn simulated_version(&self) -> Option<&'static str> {
         let folders = self.place.components().rev();
         folders
@@ -123,7 +114,6 @@ impl Firmware {
     }
 
     /// Every program on this machine: that of [`Firmware::find`], and those in folders of `~/.cache/skein/autopilots`.
-    #[must_use]
     pub fn all(stack: Stack) -> Found {
         let mut found = Self::in_cache(stack);
         if let Ok(usual) = Self::find(stack) {
@@ -184,12 +174,10 @@ impl Firmware {
         &self.place
     }
 
-    /// Which autopilot it is.
     pub fn stack(&self) -> Stack {
         self.stack
     }
 
-    /// The program.
     pub fn program(&self) -> &Path {
         &self.program
     }

@@ -1,7 +1,4 @@
 //! Instance numbers of simulated autopilots, which determine their ports and MAVLink system ids.
-//!
-//! Owns: that no two running ones have the same number, nor ports that another program listens on.
-//! Must not: start anything.
 
 use std::fs::File;
 use std::net::{Ipv4Addr, TcpListener, UdpSocket};
@@ -49,7 +46,6 @@ impl Instance {
         Ok(Some(Self { number, _lock: lock }))
     }
 
-    /// The number.
     pub fn number(&self) -> u8 {
         self.number
     }

@@ -1,6 +1,4 @@
 //! The requests to the API server and their users: the basis for tests of least privilege.
-//!
-//! Owns: the audit policy and reading the audit log. Must not: assess the requests.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -26,7 +24,6 @@ pub struct Request {
     pub namespace: String,
     /// The object's name; empty for lists, watches and creations without one.
     pub name: String,
-    /// The request's path and query.
     pub uri: String,
     /// The HTTP status of the answer: 403 is a refusal by RBAC.
     pub code: u16,

@@ -1,7 +1,5 @@
 //! The control plane's binaries: where they are, and how they are built.
 //!
-//! Owns: the per-user cache, keyed by what the binaries are built from, and the build. Must not: run them.
-//!
 //! Order of choice: the folder in `KUBEBUILDER_ASSETS` if that is set; else the cache; else a build into the cache.
 //! The Kubernetes release is stated once, in `tests/cluster/go.mod`.
 
@@ -104,7 +102,6 @@ impl Binaries {
         prerequisites::go(&recipe.go).map(|version| Some(format!("Go {version}")))
     }
 
-    /// The folder they are in.
     pub fn folder(&self) -> &Path {
         &self.0
     }

@@ -1,7 +1,4 @@
 //! The users of a test control plane, and their credentials.
-//!
-//! Owns: the first users' tokens, the key that signs ServiceAccount tokens, kubeconfig files.
-//! Must not: grant anything: groups and RBAC do.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -13,7 +10,6 @@ use serde_json::{Value, json};
 /// A user that the API server knows from the start, by token.
 #[derive(Debug)]
 pub struct FirstUser {
-    /// The user's name.
     pub name: String,
     groups: String,
     /// The bearer token: 128 random bits in hexadecimal.

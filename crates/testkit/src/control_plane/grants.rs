@@ -1,7 +1,4 @@
 //! The RBAC permissions of a ServiceAccount, split into single ones, so that unused ones can be found.
-//!
-//! Owns: reading roles and bindings, and matching them with requests. Must not: read groups: only bindings that
-//! name the ServiceAccount itself count.
 
 use std::collections::BTreeSet;
 
@@ -13,11 +10,9 @@ use crate::Kubectl;
 /// One permission: one verb on one resource.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Grant {
-    /// The RBAC verb.
     pub verb: String,
     /// The API group; empty for the core group.
     pub group: String,
-    /// The resource with its subresource.
     pub resource: String,
     /// The object's name, when the rule names one.
     pub name: Option<String>,

@@ -1,6 +1,4 @@
 //! Kubeconfigs of those who are no administrators.
-//!
-//! Owns: one file for each of them, in the control plane's scratch folder. Must not: grant them anything.
 
 use super::{ControlPlane, credentials};
 use serde_json::{Value, json};

@@ -1,7 +1,4 @@
 //! Nodes that are only objects: what a scheduler and a DaemonSet controller need, without a kubelet.
-//!
-//! Owns: creating them, ready. Must not: keep a heartbeat (see the builder's
-//! [`node_lifecycle`](super::Builder::node_lifecycle)).
 
 use serde_json::{Value, json};
 

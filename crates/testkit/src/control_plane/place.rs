@@ -1,6 +1,4 @@
 //! Where a control plane runs that nodes can reach.
-//!
-//! Owns: the data on the place. Must not: create it (see [`crate::nodes`]).
 
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
@@ -10,7 +8,6 @@ use std::path::PathBuf;
 pub struct Place {
     /// A network namespace, as a file.
     pub namespace: PathBuf,
-    /// An address in that namespace.
     pub address: Ipv4Addr,
     /// Users besides the default ones: name, and groups separated by commas.
     pub users: Vec<(String, String)>,

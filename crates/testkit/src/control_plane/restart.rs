@@ -1,6 +1,4 @@
 //! What happens to a control plane in practice: etcd is killed and restarted, the API server too, history is compacted.
-//!
-//! Owns: doing it, and waiting until the API server answers again. Must not: know the clients.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};

@@ -1,6 +1,4 @@
 //! A `kubectl proxy` that stays: a test that looks again and again starts no process for each look.
-//!
-//! Owns: its process, one request. Must not: know the objects.
 
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;

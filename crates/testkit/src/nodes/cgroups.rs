@@ -1,6 +1,4 @@
 //! The control groups of the nodes' containers.
-//!
-//! Owns: creating them and removing them, also when this process is killed. Must not: set limits; kubelets do.
 
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -66,7 +64,6 @@ impl Cgroups {
         Ok(made)
     }
 
-    /// The group in each hierarchy.
     pub fn folders(&self) -> &[PathBuf] {
         &self.folders
     }

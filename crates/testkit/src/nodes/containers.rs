@@ -1,6 +1,4 @@
 //! containerd on one node, with runc and a bridge for Pods.
-//!
-//! Owns: its configuration, its start, its images. Must not: know of Kubernetes objects.
 
 use std::path::Path;
 use std::time::Duration;

@@ -1,6 +1,4 @@
 //! The cluster's DNS: CoreDNS as a process beside the API server, configured in every Pod.
-//!
-//! Owns: its configuration and start. Must not: answer for names outside the cluster; they cannot be reached.
 
 use std::path::Path;
 

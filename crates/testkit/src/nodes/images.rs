@@ -1,6 +1,4 @@
 //! Container images that need no registry and no builder: a tar file with one program and the libraries it needs.
-//!
-//! Owns: writing such files. Must not: be used for installations; `cargo xtask image` builds those images.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,7 +1,5 @@
 //! Skein on real nodes, installed with its Helm chart, with a simulated vehicle on the serial port of each drone node.
 //!
-//! Owns: the nodes' names and labels, the vehicles, the images, the installation. Must not: fly; the caller does.
-//!
 //! `ground` runs the coordinator, `drone-1`, `drone-2`, … an agent each.
 
 use std::path::{Path, PathBuf};
@@ -13,7 +11,6 @@ use super::{Builder, Device, RealCluster, Source, Spec, Traces, images};
 use crate::launch::workspace_binary;
 use crate::{ControlPlane, Helm, Launch, Process, Scratch, manifests, run, wait_for};
 
-/// The namespace of the programs.
 pub const SYSTEM: &str = manifests::NAMESPACE;
 
 /// Names a folder of image archives, as `cargo xtask image` writes them, to load instead of images of the programs that
@@ -26,14 +23,11 @@ const PATIENCE: Duration = Duration::from_secs(180);
 /// The autopilot's port in the agent's manifest.
 const PORT: &str = "ttyACM0";
 
-/// The settings of an installation.
 #[derive(Debug, Clone)]
 pub struct ClusterSetup {
-    /// The number of drone nodes.
     pub drones: u8,
     /// How much faster than real time the vehicles' clock runs.
     pub speedup: f32,
-    /// More arguments for the simulator.
     pub vehicles: Vec<String>,
     /// A folder of image archives, instead of images of the programs that were just built.
     pub images: Option<PathBuf>,
@@ -119,7 +113,6 @@ impl Installed {
         &mut self.cluster
     }
 
-    /// Its control plane.
     pub fn plane(&self) -> &ControlPlane {
         self.cluster.plane()
     }
@@ -139,7 +132,6 @@ impl Installed {
         self.scratch.path().join("wire").join(format!("{drone}.tlog"))
     }
 
-    /// The administrator's kubeconfig file.
     pub fn kubeconfig(&self) -> &Path {
         self.cluster.plane().kubeconfig()
     }

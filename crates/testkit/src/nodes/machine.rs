@@ -1,7 +1,5 @@
 //! A simulated machine: namespaces of its own for mounts, processes, network and host name, on this kernel.
 //!
-//! Owns: creating it, running programs inside, its end. Must not: know what runs in it.
-//!
 //! Everything inside depends on one process. When that ends, by any signal, the kernel ends every process inside,
 //! and with the last of them its mounts, its network and its addresses are removed. So nothing can be left behind.
 
@@ -24,7 +22,6 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub struct Device {
     /// Its name there, such as `ttyACM0`.
     pub name: String,
-    /// The device behind it.
     pub source: Source,
 }
 
@@ -36,7 +33,6 @@ pub enum Source {
     /// A character device of this kernel, by its numbers. USB modems (`ttyACM`) have major number 166, USB serial
     /// converters (`ttyUSB`) 188, built-in ports (`ttyS`) 4. The device need not exist: a program that opens it gets an error.
     Numbers {
-        /// The driver's number.
         major: u16,
         /// The driver's number of the device.
         minor: u16,
@@ -91,7 +87,6 @@ impl Machine {
         })
     }
 
-    /// Its host name.
     pub fn name(&self) -> &str {
         &self.name
     }

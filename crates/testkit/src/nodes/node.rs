@@ -1,6 +1,4 @@
 //! One real node: a machine with containerd, kubelet and kube-proxy.
-//!
-//! Owns: their configuration, their start, and killing and restarting the kubelet. Must not: create Kubernetes objects.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -12,10 +10,8 @@ use super::{Device, Machine, Switch, containers, dns, switch};
 use crate::control_plane::Binaries;
 use crate::{ControlPlane, Process};
 
-/// The settings of one node.
 #[derive(Debug, Clone, Default)]
 pub struct Spec {
-    /// Its name.
     pub name: String,
     /// Labels besides those that kubelets set.
     pub labels: Vec<(String, String)>,
@@ -84,7 +80,6 @@ impl Node {
         Ok(node)
     }
 
-    /// Its name.
     pub fn name(&self) -> &str {
         self.machine.name()
     }
@@ -101,7 +96,6 @@ impl Node {
         }
     }
 
-    /// Starts the kubelet again.
     pub fn restart_kubelet(&mut self) -> anyhow::Result<()> {
         self.kill_kubelet();
         let address = self.machine.run(&["hostname", "-I"], Duration::from_secs(5))?;
@@ -119,7 +113,6 @@ impl Node {
             .try_for_each(Process::ensure_running)
     }
 
-    /// The ends of its logs.
     pub fn tails(&self) -> String {
         let processes = [&self._containerd].into_iter().chain(&self.kubelet);
         let tails: Vec<_> = processes.map(|p| format!("--- {}\n{}", p.name(), p.tail())).collect();

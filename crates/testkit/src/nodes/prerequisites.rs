@@ -1,6 +1,4 @@
 //! The requirements for real nodes on this machine.
-//!
-//! Owns: checking them, and the one line that says what is missing and how to get it. Must not: install anything.
 
 use std::path::{Path, PathBuf};
 

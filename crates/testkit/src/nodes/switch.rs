@@ -1,7 +1,4 @@
 //! The network of the nodes: a bridge in a network namespace of its own. The machine's own network is not changed.
-//!
-//! Owns: the bridge, the addresses, and the connected machines.
-//! Must not: know what nodes are. It is removed with the last process in it.
 
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
@@ -15,7 +12,6 @@ use crate::{Launch, Process, run};
 /// The control plane's address, and the route from each node to the others' Pods.
 pub const HUB: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
 
-/// All addresses of Pods.
 pub const PODS: &str = "10.88.0.0/16";
 
 const BRIDGE: &str = "ip link set lo up
@@ -47,7 +43,6 @@ pub fn pods(number: u8) -> String {
 }
 
 impl Switch {
-    /// Creates the bridge.
     pub fn start(logs: &Path) -> anyhow::Result<Self> {
         let holder = Launch::program("unshare")
             .named("switch")

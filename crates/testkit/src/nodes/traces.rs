@@ -1,10 +1,7 @@
 //! What a cluster of real nodes leaves on the machine while it runs.
-//!
-//! Owns: finding it by the names of its folders. Must not: remove anything.
 
 use std::path::{Path, PathBuf};
 
-/// What to search for.
 #[derive(Debug, Clone)]
 pub struct Traces {
     folders: Vec<PathBuf>,

@@ -1,6 +1,4 @@
 //! `cargo xtask cluster up --nodes N`: real nodes with Skein on them and a simulated vehicle on each.
-//!
-//! Owns: the messages about it. Must not: start anything itself; `testkit` does.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};

@@ -1,6 +1,4 @@
 //! The table of docs/compatibility.md: which versions were flown, how much of it passed, and what fell short.
-//!
-//! Owns: its rows, from the results of the scenarios, and its place in the page. Must not: fly, or judge.
 
 use std::fmt::Write;
 
@@ -14,7 +12,6 @@ const END: &str = "<!-- They end. -->";
 const HEADER: &str =
     "| autopilot | version | commit | set | passed | flown | what fell short |\n|---|---|---|---|---|---|---|\n";
 
-/// Most characters of a reason.
 const LONGEST_REASON: usize = 240;
 
 /// The result of one scenario, as `tests/fly` writes it.
@@ -23,17 +20,14 @@ pub struct Flown {
     stack: String,
     scenario: String,
     ok: bool,
-    /// What fell short.
     verdict: String,
     /// What the autopilot reported of itself, if it was heard.
     version: Option<String>,
     commit: Option<String>,
 }
 
-/// The scenarios that were flown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Set {
-    /// All.
     Long,
     /// Those of an ordinary test run.
     Short,

@@ -1,7 +1,4 @@
 //! The code of the gRPC messages and services, from `proto/proto/fleet.proto`, by protox: no protoc is needed.
-//!
-//! Owns: the content of `proto/generated`. It is kept in the repository, so that nobody who builds a program of Skein has to build a parser
-//! and a code generator first. Must not: write it.
 
 use anyhow::Context;
 use prost::Message as _;

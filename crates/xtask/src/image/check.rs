@@ -1,6 +1,4 @@
 //! Whether the same sources give the same image wherever they are built.
-//!
-//! Owns: two copies of the sources, built from nothing, and the comparison. Must not: build in the developer's folders.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,4 @@
 //! Building a program for an image so that it does not depend on the folder of the build.
-//!
-//! Owns: the flags, and the linked packages as cargo reports them. Must not: read the result; see `elf.rs`.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -13,7 +11,6 @@ use testkit::control_plane::workspace_root;
 use super::compiler::Compiler;
 use super::program::{Arch, Program};
 
-/// The profile in Cargo.toml.
 const PROFILE: &str = "image";
 
 /// Variables that a developer or a CI may have set for other builds, and that would change this one.
@@ -46,18 +43,14 @@ fn is_ours(name: &str) -> bool {
 /// Sources, and where they are built.
 #[derive(Debug, Clone)]
 pub struct Tree {
-    /// The folder of the workspace.
     pub root: PathBuf,
-    /// Cargo's target folder.
     pub target: PathBuf,
     /// What is set for cargo in this tree only, such as `profile.image.opt-level=1`.
     pub settings: &'static [&'static str],
 }
 
-/// A built program.
 #[derive(Debug)]
 pub struct Built {
-    /// Its file.
     pub path: PathBuf,
     /// Cargo's ids of all packages that were compiled into it.
     pub linked: BTreeSet<String>,
@@ -76,7 +69,6 @@ impl Tree {
         }
     }
 
-    /// Cargo in this tree.
     pub fn cargo(&self) -> Command {
         let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         command.current_dir(&self.root).env("CARGO_TARGET_DIR", &self.target);

@@ -1,7 +1,5 @@
 //! The tools that images are built with: Rust with the targets, and zig as the C compiler for both of them.
 //!
-//! Owns: finding and setting them up, and the message when one is missing. Must not: build programs.
-//!
 //! Rust includes its linker, its C library (musl) and start files, so that zig only compiles C sources.
 
 use std::collections::BTreeMap;
@@ -40,7 +38,6 @@ pub struct Compiler {
     /// The licence of musl, as included in zig.
     pub musl_notice: PathBuf,
     scripts: PathBuf,
-    /// Zig's cache.
     cache: PathBuf,
 }
 

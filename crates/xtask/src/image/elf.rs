@@ -1,6 +1,4 @@
 //! Checks of a program's file: its machine, whether it is static, which paths are in it.
-//!
-//! Owns: these checks. Must not: know how the program was made.
 
 use object::LittleEndian;
 use object::elf::PT_INTERP;
@@ -14,14 +12,8 @@ pub enum Unfit {
     /// It does not start like such a file, or is truncated.
     #[error("the program is not a 64-bit ELF file")]
     NotElf,
-    /// It is for another machine.
     #[error("the program is for ELF machine {found}, not {wanted}")]
-    Machine {
-        /// The machine in the file.
-        found: u16,
-        /// The machine of the image.
-        wanted: u16,
-    },
+    Machine { found: u16, wanted: u16 },
     /// It needs libraries that an image does not have.
     #[error("the program asks for a dynamic loader: it must be linked statically")]
     Dynamic,

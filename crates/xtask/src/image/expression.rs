@@ -1,6 +1,4 @@
 //! Licence expressions in SPDX form (SPDX 2.3, annex D): `MIT OR Apache-2.0`.
-//!
-//! Owns: joining several into one. Must not: know licences.
 
 use std::collections::BTreeSet;
 
@@ -43,7 +41,6 @@ fn split<'a>(expression: &'a str, word: &str) -> Vec<&'a str> {
     parts
 }
 
-/// Without the outer parentheses.
 fn unwrapped(expression: &str) -> &str {
     let inner = expression.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
     let closes_early = |inner: &str| inner.match_indices(')').any(|(at, _)| depth(&inner[..=at]) < 0);

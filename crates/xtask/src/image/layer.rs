@@ -1,6 +1,4 @@
 //! Files as a tar archive that depends only on the files: sorted, owned by root, all with the same time.
-//!
-//! Owns: the bytes of archives. Must not: read files, know their content.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -9,14 +7,11 @@ use std::path::Path;
 use flate2::{Compression, GzBuilder};
 use tar::{Builder, EntryType, Header};
 
-/// A file to pack.
 #[derive(Debug, Clone)]
 pub struct File {
     /// Its path, without a leading slash.
     pub path: String,
-    /// Its permissions.
     pub mode: u32,
-    /// Its content.
     pub content: Vec<u8>,
 }
 

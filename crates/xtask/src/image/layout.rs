@@ -19,14 +19,12 @@ const LAYER: &str = "application/vnd.oci.image.layer.v1.tar+gzip";
 /// The user of programs in images; `nonroot` by convention of images without a shell.
 const USER: &str = "65532:65532";
 
-/// The content of an image.
 #[derive(Debug)]
 pub struct Contents {
     /// The machine that it is for.
     pub arch: Arch,
     /// The program, as its folder and its name.
     pub program: (&'static str, &'static str),
-    /// All files.
     pub files: Vec<File>,
     /// Labels of the config and annotations of the manifest.
     pub labels: BTreeMap<String, String>,
@@ -36,7 +34,6 @@ pub struct Contents {
     pub time: u64,
 }
 
-/// An image for one architecture.
 #[derive(Debug)]
 pub struct Image {
     arch: Arch,

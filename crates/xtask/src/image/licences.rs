@@ -109,42 +109,25 @@ const LICENCE_FOLDER: &str = "LICENSES";
 /// Other linked parts, which cargo does not know.
 #[derive(Debug)]
 pub struct Part<'a> {
-    /// Its name.
     pub name: &'a str,
-    /// The text of its licence.
     pub text: &'a str,
 }
 
-/// Why there is no text.
 #[derive(Debug, thiserror::Error)]
 pub enum Incomplete {
     /// A package has no licence file, and is not listed.
     #[error("{name} {version} ({licence}) comes without the text of its licence: look at it, and list it in {file} with \
              what is given instead and why", file = file!())]
     NoText {
-        /// The package.
         name: String,
-        /// Its version.
         version: String,
-        /// Its licence.
         licence: String,
     },
     /// The list names a text that does not exist.
     #[error("{name} is to have the licence text of {sibling}, which is not linked")]
-    NoSibling {
-        /// The package.
-        name: String,
-        /// The other one.
-        sibling: &'static str,
-    },
-    /// A file cannot be read.
+    NoSibling { name: String, sibling: &'static str },
     #[error("cannot read {path}")]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
+    Unreadable { path: PathBuf, source: std::io::Error },
 }
 
 /// The licences of published `packages`, and of `parts`. `common` is a folder of texts, named by SPDX id.

@@ -1,6 +1,4 @@
 //! The packages of programs: names, versions, licences, and their dependencies.
-//!
-//! Owns: reading them from cargo and its lock file. Must not: decide which are linked; cargo's build reports that.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -13,29 +11,22 @@ use super::expression;
 use super::program::Arch;
 use crate::command::output;
 
-/// Where packages are published.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Registry {
-    /// Rust's.
     Cargo,
     /// That of JavaScript, for the page of `skein map`.
     Npm,
 }
 
-/// A package.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Package {
-    /// Its name in the registry.
     pub name: String,
-    /// Its version.
     pub version: String,
     /// Its licence as an SPDX expression.
     pub licence: Option<String>,
     /// Its authors, as it names them.
     pub authors: Vec<String>,
-    /// The folder of its sources.
     pub folder: PathBuf,
-    /// Its registry.
     pub registry: Registry,
     /// Whether it is published; otherwise it belongs to this workspace.
     pub published: bool,
@@ -43,7 +34,6 @@ pub struct Package {
     pub checksum: Option<String>,
     /// Whether it runs in the compiler only.
     pub is_macro: bool,
-    /// Ids of its dependencies.
     pub uses: BTreeSet<String>,
 }
 
@@ -59,7 +49,6 @@ impl Package {
     }
 }
 
-/// All packages by cargo's id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Packages(BTreeMap<String, Package>);
 
@@ -79,7 +68,6 @@ impl Packages {
         Self::read(&metadata, &lock)
     }
 
-    /// Those that were linked.
     pub fn linked(&self, ids: &BTreeSet<String>) -> anyhow::Result<Self> {
         let one = |id: &String| {
             let package = self
@@ -104,7 +92,6 @@ impl Packages {
         all.into_iter()
     }
 
-    /// One of them.
     pub fn get(&self, id: &str) -> Option<&Package> {
         self.0.get(id)
     }

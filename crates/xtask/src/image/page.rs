@@ -1,6 +1,4 @@
 //! The npm packages that are bundled into the page of `skein map`, and so into `skein`.
-//!
-//! Owns: reading them from npm's lockfile, and which licenses they may have. Must not: install them; the build of the page does.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;

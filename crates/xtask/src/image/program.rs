@@ -1,6 +1,4 @@
 //! The programs that have images or come in a wheel, and their machines.
-//!
-//! Owns: names, descriptions and the names of an architecture in Rust, zig, OCI and ELF. Must not: build.
 
 use clap::ValueEnum;
 

@@ -1,6 +1,4 @@
 //! The sources of an image: the commit, and its time as the time of everything in the image.
-//!
-//! Owns: calling git. Must not: read the clock, or the same commit would give another image each day.
 
 use std::path::Path;
 

@@ -1,6 +1,4 @@
 //! The parts of a program, as an SPDX 2.3 document in JSON (<https://spdx.github.io/spdx-spec/v2.3>).
-//!
-//! Owns: that format. Must not: find out what is linked.
 
 use serde_json::{Value, json};
 
@@ -15,9 +13,7 @@ const UNKNOWN_TIME: &str = "1970-01-01T00:00:00Z";
 /// The program that the document is about.
 #[derive(Debug)]
 pub struct Subject<'a> {
-    /// Its name.
     pub name: &'a str,
-    /// Its version.
     pub version: &'a str,
     /// The machine that it is for.
     pub arch: &'a str,
@@ -29,7 +25,6 @@ pub struct Subject<'a> {
     pub rust: &'a str,
 }
 
-/// The document.
 pub fn document(subject: &Subject<'_>, packages: &Packages) -> serde_json::Result<Vec<u8>> {
     let program = id("Program", subject.name, subject.version);
     let hash = hex(subject.program);
@@ -104,7 +99,6 @@ fn of_registry(package: &Package, own_id: &str) -> Value {
     all
 }
 
-/// One part of the program.
 fn part(own_id: &str, name: &str, version: Option<&str>, licence: Option<&str>) -> Value {
     let mut all = json!({
         "SPDXID": own_id,

@@ -1,19 +1,12 @@
 //! What is broken, and which tests must notice.
-//!
-//! Owns: the table, by the numbers of the safety invariants of the design. Must not: hold a text that is not in its file
-//! exactly once; the run fails then, so that the table keeps in step with the code.
 
-/// A rule to break.
 pub struct Mutation {
     /// The safety invariant.
     pub invariant: u8,
-    /// What the broken program does.
     pub name: &'static str,
-    /// The file.
     pub file: &'static str,
     /// The present text, which is there once.
     pub find: &'static str,
-    /// The text in its place.
     pub replace: &'static str,
     /// Arguments of `cargo test`.
     pub tests: &'static [&'static str],
@@ -59,7 +52,6 @@ pub const SHORT: &[&str] = &[
     "forgets a ground order that is recorded nowhere yet",
 ];
 
-/// All of them.
 pub const MUTATIONS: &[Mutation] = &[
     Mutation {
         invariant: 1,

@@ -1,7 +1,4 @@
 //! A copy of the work tree, in which one rule at a time is broken.
-//!
-//! Owns: copying what git knows or would know, and putting a broken file right again. Must not: write into the work tree
-//! anywhere but below its target folder.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -11,7 +8,6 @@ use anyhow::Context;
 
 use super::table::Mutation;
 
-/// The copy.
 pub struct Tree {
     root: PathBuf,
     target: PathBuf,
@@ -62,12 +58,10 @@ impl Tree {
         })
     }
 
-    /// Where it is.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Where it is built.
     pub fn target(&self) -> &Path {
         &self.target
     }

@@ -1,7 +1,5 @@
 //! What `skein demo` shows on a terminal, while keys are pressed.
 //!
-//! Owns: the pseudo-terminal, the story (which keys, when), and the frames. Must not: draw.
-//!
 //! A frame is the whole screen as a terminal shows it, once in each [`EVERY`] of the flight.
 
 use std::fs::File;
@@ -18,7 +16,6 @@ use nix::pty::{Winsize, openpty};
 
 /// The size of the terminal: a table of the demo fits, also twice.
 pub const COLUMNS: u16 = 100;
-/// Its lines.
 pub const ROWS: u16 = 24;
 
 /// One frame in so much time. Less than this is not worth a look: a picture of a minute shows each for a part of a second.
@@ -36,16 +33,13 @@ const LONGEST: Duration = Duration::from_secs(600);
 /// A part of a line with one look.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Span {
-    /// Its text.
     pub text: String,
-    /// Whether it is bold.
     pub bold: bool,
 }
 
 /// The lines of a screen, each without what is blank at its end.
 pub type Screen = Vec<Vec<Span>>;
 
-/// A recorded demo.
 #[derive(Debug)]
 pub struct Recording {
     /// The screens, at equal distances in time; the last one is that of the end.

@@ -1,7 +1,5 @@
 //! A recording as an SVG file that plays by itself, without a script.
 //!
-//! Owns: the drawing. Must not: change what was recorded.
-//!
 //! Each frame is text, shown for its time by CSS; a viewer that cannot move pictures shows the still. Light and dark follow the reader.
 
 use std::fmt::Write;
@@ -30,7 +28,6 @@ text{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',mon
 const TITLE: &str = "Recording of skein demo in a terminal";
 const DESCRIPTION: &str = "Five simulated vehicles boot, take off and hold. A pilot takes one over. All land.";
 
-/// The file.
 pub fn picture(recording: &Recording) -> String {
     let count = recording.frames.len();
     let parts = count + LAST - 1;

@@ -1,6 +1,4 @@
 //! The Helm chart as one file.
-//!
-//! Owns: packing it as `helm package` does, but always the same bytes for the same files. Must not: write the chart (`deploy/chart`).
 
 use std::path::Path;
 

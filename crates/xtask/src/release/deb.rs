@@ -1,12 +1,9 @@
 //! The package for Debian and what descends from it: a static program and its texts.
-//!
-//! Owns: the format (deb(5): an `ar` archive of a version and two tar archives) and the control file. Must not: install services.
 
 use crate::image::Made;
 use crate::image::layer::{self, File};
 use crate::image::program::{Arch, Program};
 
-/// The name of the file.
 pub fn name(program: Program, version: &str, arch: Arch) -> String {
     // Debian has Go's names for both architectures.
     format!("{}_{version}_{}.deb", program.name(), arch.name())

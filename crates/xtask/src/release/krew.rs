@@ -1,6 +1,4 @@
 //! The manifest by which krew, the plugin manager of kubectl, installs `kubectl skein`.
-//!
-//! Owns: the format (krew.sigs.k8s.io/docs/developer-guide/plugin-manifest). Must not: pack the archives that it names.
 
 use anyhow::Context;
 use serde_json::{Value, json};
@@ -26,7 +24,6 @@ pub fn platform(arch: Arch, uri: &str, archive: &[u8]) -> Value {
     })
 }
 
-/// The manifest.
 pub fn manifest(version: &str, platforms: &[Value]) -> anyhow::Result<String> {
     let manifest = json!({
         "apiVersion": "krew.googlecontainertools.github.com/v1alpha2",

@@ -1,6 +1,4 @@
 //! What built a release: an in-toto Statement v1 with a provenance predicate of SLSA v1 (slsa.dev/spec/v1.0/provenance).
-//!
-//! Owns: the format. Must not: sign it, or read a clock: the same commit gives the same statement, so it has no times of the build.
 
 use std::collections::BTreeMap;
 

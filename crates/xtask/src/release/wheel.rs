@@ -1,6 +1,4 @@
 //! The wheel: the programs and the Python package in one file that pip installs.
-//!
-//! Owns: running the tool that packs it (`sdk/python/tools/wheel.py`). Must not: know the format.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

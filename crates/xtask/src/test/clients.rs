@@ -1,13 +1,10 @@
 //! The Kubernetes clients for Python and JavaScript, pinned in tests/clients, and the object store of tests/object-store, from their registries.
-//!
-//! Owns: installing them in `target/`, and again when the pinned lists change. Must not: run them.
 
 use testkit::prerequisites::{self, Missing};
 
 use crate::node_packages::NodePackages;
 use crate::venv::Venv;
 
-/// The client for Python.
 pub const VENV: Venv = Venv {
     folder: "clients-venv",
     requirements: "tests/clients/requirements.txt",
@@ -16,7 +13,6 @@ pub const VENV: Venv = Venv {
 /// The oldest Node.js that the client for JavaScript supports.
 const OLDEST_NODE: &str = "20.0.0";
 
-/// The client for JavaScript.
 pub const NODE: NodePackages = NodePackages {
     folder: "clients-node",
     lists: "tests/clients",
@@ -28,7 +24,6 @@ pub const OBJECT_STORE: NodePackages = NodePackages {
     lists: "tests/object-store",
 };
 
-/// Checks for Node.js with npm.
 pub fn check_tools() -> Result<Option<String>, Missing> {
     let get = "https://nodejs.org, or your distribution's packages `nodejs` and `npm`";
     let purpose = "it runs the tests against the Kubernetes client for JavaScript";

@@ -1,7 +1,5 @@
 //! Compiles the workspace once: programs, tests and benches, with clippy in the compiler's place.
 //!
-//! Owns: that one build, and its results. Must not: run anything that was built.
-//!
 //! `cargo clippy` puts `clippy-driver` in the place of rustc for a *check*, whose results no build can use. The same driver in a
 //! *build* gives the same lints and the programs too, so everything is compiled once. Dependencies are compiled by rustc itself.
 //! A separate `cargo build` would compile everything again, without what only tests need; so each crate with a program has a
@@ -23,13 +21,10 @@ const DENY_WARNINGS: &str = "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__";
 /// A test program that was built.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TestProgram {
-    /// Its crate.
     pub package: String,
     /// The name of the test, the library or the program that it tests.
     pub target: String,
-    /// The file.
     pub executable: PathBuf,
-    /// Its fixed arguments.
     pub args: Vec<String>,
     /// The folder of its crate, in which cargo would run it.
     pub folder: PathBuf,

@@ -1,8 +1,5 @@
 //! What the dependencies may be: licences, duplicates and sources, by cargo-deny and deny.toml; and the licenses of the npm packages in the
 //! page of `skein map`, by its lockfile.
-//!
-//! Owns: installing that version of cargo-deny once for each user, and running it. Must not: ask for advisories: they are on a server of
-//! their own, which a machine that reaches crates may not reach. `cargo deny check` asks for them too.
 
 use std::path::PathBuf;
 

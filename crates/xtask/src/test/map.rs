@@ -1,6 +1,4 @@
 //! What the test of the map's page needs: Chromium, and the library that drives it, pinned in tests/map.
-//!
-//! Owns: installing them, and running that test alone. Must not: drive a page.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -11,7 +9,6 @@ use crate::generate::{cargo, cargo_as_for_tests};
 use crate::node_packages::NodePackages;
 use crate::{command, say};
 
-/// The library.
 const PACKAGES: NodePackages = NodePackages {
     folder: "map-node",
     lists: "tests/map",
@@ -38,7 +35,6 @@ fn browser() -> Option<PathBuf> {
     named.or_else(|| BROWSERS.iter().find_map(there))
 }
 
-/// Installs what is missing.
 pub fn set_up() -> anyhow::Result<()> {
     PACKAGES.set_up()?;
     if browser().is_none() {

@@ -1,7 +1,5 @@
 //! What each test program needs of the machine, so that many can run side by side on two cores.
 //!
-//! Owns: the table, and cutting long programs into parts. Must not: start anything.
-//!
 //! Most of the long programs wait: for vehicles that fly, leases that run out, faults that last. Their tests take turns on one stage
 //! (an API server with all that runs on it), so such a program runs as several parts, each a process with a stage of its own.
 
@@ -12,7 +10,6 @@ use super::compile::TestProgram;
 /// What must be set up before a program can run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Needs {
-    /// Nothing but what was compiled.
     Nothing,
     /// The control plane, Helm, kubectl; Python and JavaScript packages.
     Peers,
@@ -144,9 +141,7 @@ const OTHERWISE: (u32, u32) = (5, 100);
 pub struct Unit {
     /// `crate/program`, and which part of how many.
     pub label: String,
-    /// What is run.
     pub program: TestProgram,
-    /// Its arguments.
     pub args: Vec<String>,
     /// What must be there first.
     pub needs: Needs,
@@ -256,7 +251,6 @@ fn cut(names: &[String], count: usize) -> Vec<&[String]> {
 /// What a program may meet when it starts.
 #[derive(Debug, Clone, Copy)]
 pub struct Machine {
-    /// How many cores it has.
     pub cores: usize,
     /// Whether what is set up for [`Needs::Peers`] is there.
     pub ready: bool,

@@ -1,6 +1,4 @@
 //! What is checked by programs in Python: the site of the documents, and the SDK.
-//!
-//! Owns: starting them. Must not: know what they check.
 
 use std::process::Command;
 

@@ -1,6 +1,4 @@
 //! Runs the test programs in parallel, as many at once as the machine can run.
-//!
-//! Owns: starting them, their output, the report. Must not: decide which is next (see [`super::needs`]), or ignore a failure.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{IsTerminal, Write};
@@ -161,7 +159,6 @@ fn start(unit: Unit, env: &[(&str, PathBuf)], logs: &Path) -> anyhow::Result<Run
     })
 }
 
-/// The names of its tests.
 fn list(program: &TestProgram) -> anyhow::Result<Vec<String>> {
     let listed = prerequisites::answer(&program.executable, &["--list", "--format=terse"])
         .with_context(|| format!("{} does not list its tests", program.executable.display()))?;

@@ -1,6 +1,4 @@
 //! The tools that the machine needs for the tests, and how to get missing ones.
-//!
-//! Owns: the list. Must not: install anything. All missing tools are named at once.
 
 use testkit::control_plane::{Binaries, workspace_root};
 use testkit::prerequisites::{self, Missing};

@@ -1,6 +1,4 @@
 //! Aircraft of others, in reports.
-//!
-//! Owns: which sightings can be read. Must not: decide where such an aircraft may be.
 
 use super::{moment, ms};
 use crate::convert::{BadMessage, place, within};
@@ -67,7 +65,6 @@ impl TryFrom<v1::Aircraft> for Aircraft {
     }
 }
 
-/// All aircraft of a report.
 pub(super) fn traffic(reported: Vec<v1::Aircraft>) -> Result<Vec<Aircraft>, BadMessage> {
     if reported.len() > MOST_REPORTED {
         return Err(BadMessage::OutOfRange {

@@ -1,7 +1,4 @@
 //! Why a flight is not what was ordered, and what is owed: parts of a `Report`.
-//!
-//! Owns: the conversions of Diversion, Astray, Owed and Stalled. Must not: refuse a report for them: a cause that is not known here is an
-//! unknown cause, and what makes no sense is left out.
 
 use super::{moment, ms};
 use crate::v1;

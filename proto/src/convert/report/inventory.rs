@@ -1,6 +1,4 @@
 //! `Inventory`: what an autopilot reports of the aircraft itself.
-//!
-//! Owns: that. Must not: refuse a report for what nothing is decided by.
 
 use crate::v1;
 use model::inventory::{BatteryWear, Board, Inventory};

@@ -1,6 +1,4 @@
 //! Batteries that do not drive the motors.
-//!
-//! Owns: both directions. Must not: refuse a report for what nothing is decided by.
 
 use crate::v1;
 use model::monitored_battery::{Drives, OtherBattery};

@@ -1,6 +1,4 @@
 //! Plans as a ground station transfers them: fences and missions.
-//!
-//! Owns: uploads and downloads by the mission protocol. Must not: share code with the agent.
 
 use anyhow::ensure;
 use mavlink::dialects::ardupilotmega::{

@@ -1,7 +1,4 @@
 //! Airspace that two want: a vehicle that leaves its own, and places that cannot be had.
-//!
-//! Owns: what is made of it in the air, and what is said of it on the objects. Must not: use what Skein says of positions; they are those of
-//! the autopilots, on the wire.
 
 use std::time::Duration;
 

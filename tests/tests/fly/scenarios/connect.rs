@@ -1,6 +1,4 @@
 //! A ground station through coordinator and agent, beside one at the vehicle.
-//!
-//! Owns: what comes through, and how fast. Must not: take over.
 
 use std::time::Duration;
 
@@ -37,7 +35,6 @@ pub const ALL: &[Scenario] = &[
 
 const NODE: &str = NODES[0];
 const HEIGHT: f64 = 20.0;
-/// That of the peers' script.
 const PEERS_HEIGHT: f64 = 10.0;
 /// Some thousand parameters at half of 230,400 baud, on a machine that is busy.
 const PATIENCE: Duration = Duration::from_secs(240);

@@ -1,6 +1,4 @@
 //! What the autopilot itself does for the safety of the vehicle, and Skein must not disturb, must detect and report.
-//!
-//! Owns: failsafes of the autopilot, batteries, falls. Must not: break programs or lines.
 
 use std::time::Duration;
 

@@ -1,6 +1,4 @@
 //! Flights without faults.
-//!
-//! Owns: boot, scaling, heights, ground orders, many flights in a row. Must not: break anything.
 
 use std::time::Duration;
 

@@ -1,7 +1,4 @@
 //! Formations: many places that a Swarm keeps covered, and vehicles that relieve one another there.
-//!
-//! Owns: one that changes its shape, place and size while things go wrong, and reliefs one after the other. Must not: use what Skein says of
-//! positions; they are those of the autopilots, on the wire.
 
 use std::time::Duration;
 

@@ -1,7 +1,4 @@
 //! One gate for all that moves a vehicle in the air, and for the one after it: who may arm a vehicle that a person or a failsafe brought down.
-//!
-//! Owns: plans that change under a vehicle, a resume from elsewhere, landings without an order, orders under which work is declared. Must not:
-//! use what Skein says of positions; they are those of the autopilots, on the wire.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -260,7 +257,6 @@ fn pilot_home(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     wait_for(field, NAME, "Complete", 240).map(drop)
 }
 
-/// The Vehicle of a node.
 fn vehicle(field: &Field, node: &str) -> anyhow::Result<Value> {
     let all = field.read("vehicles")?;
     let all = all["items"].as_array().cloned().unwrap_or_default();

@@ -1,6 +1,4 @@
 //! Lines that are cut, lossy, delayed, or too slow.
-//!
-//! Owns: faults of the wire. Must not: change programs or autopilots.
 
 use std::time::Duration;
 

@@ -1,6 +1,4 @@
 //! Logs: the agent's, and the autopilot's own by MAVLink FTP.
-//!
-//! Owns: whether what a person gets is what was written, byte for byte. Must not: break lines.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -102,7 +100,6 @@ fn place(stack: Stack) -> &'static str {
     }
 }
 
-/// All logs below a folder.
 fn written(folder: &Path) -> anyhow::Result<Vec<Vec<u8>>> {
     let mut all = Vec::new();
     for entry in fs::read_dir(folder)? {

@@ -1,7 +1,4 @@
 //! Missions: work that completes, on real autopilots.
-//!
-//! Owns: a route through all that can go wrong on its way. Must not: take an object's word for what was flown; the positions and the
-//! reached items are those of the autopilots, on the wire.
 
 use std::time::Duration;
 
@@ -320,7 +317,6 @@ fn mission(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The places of the file.
 const IN_FILE: [[f64; 3]; 4] = [[0.0, 30.0, UP], [40.0, 30.0, UP], [40.0, 70.0, 26.0], [0.0, 70.0, UP]];
 
 fn file(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {

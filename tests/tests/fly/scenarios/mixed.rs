@@ -1,7 +1,4 @@
 //! One fleet of several versions of both autopilots.
-//!
-//! Owns: what one profile, one Geofence, one formation and one survey make of them. Must not: take an object's word for a parameter or a place;
-//! a ground station reads the one, the wire shows the other.
 
 use std::time::Duration;
 

@@ -1,6 +1,4 @@
 //! People: pilots who take over, fly a vehicle themselves, or stop its motors.
-//!
-//! Owns: what another person's ground station does. Must not: break programs or lines.
 
 use std::time::Duration;
 

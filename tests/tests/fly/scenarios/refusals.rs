@@ -1,6 +1,4 @@
 //! Autopilots that refuse to arm: the reason is shown in their own words, and when it is fixed the vehicle flies without a command.
-//!
-//! Owns: reasons that keep a vehicle on the ground. Must not: break anything in the air.
 
 use std::time::Duration;
 

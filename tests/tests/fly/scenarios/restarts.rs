@@ -1,6 +1,4 @@
 //! Programs and autopilots that end without warning and come back, in each phase of a flight.
-//!
-//! Owns: SIGKILL and power cuts. Must not: change the line.
 
 use std::time::Duration;
 

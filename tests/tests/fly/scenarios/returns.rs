@@ -1,7 +1,4 @@
 //! Returns of autopilots, through where others hold.
-//!
-//! Owns: which stations are granted above one another, and who is moved when one returns. Must not: use what Skein says of positions; they
-//! are those of the autopilots, on the wire.
 
 use std::time::Duration;
 

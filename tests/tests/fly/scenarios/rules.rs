@@ -1,7 +1,4 @@
 //! Rules on board: Geofences and ParameterProfiles, brought to real autopilots, changed by others, and given back.
-//!
-//! Owns: what other people do to fence and parameters, on the ground and in the air. Must not: take an object's word for what is on the
-//! autopilot; a ground station of its own reads it.
 
 use std::time::Duration;
 
@@ -66,7 +63,6 @@ const NODE: &str = NODES[0];
 const HEIGHT: f64 = 10.0;
 const CEILING: f64 = 20.0;
 
-/// Messages about plans and parameters.
 const OF_RULES: [u32; 9] = [20, 23, 40, 43, 44, 45, 47, 51, 73];
 
 /// How many of them the agent has sent.
@@ -587,7 +583,6 @@ fn parameters(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Somebody else sets a parameter.
 fn set(field: &Field, name: &str, value: f64) -> anyhow::Result<()> {
     let pilot = &field.vehicle(NODE).pilot;
     pilot.parameter(name, value as f32)

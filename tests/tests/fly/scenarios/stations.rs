@@ -1,7 +1,4 @@
 //! Stations: vehicles that fly to places, and keep apart.
-//!
-//! Owns: one that moves through all that can go wrong beside it, and two that swap places. Must not: use what Skein says of positions;
-//! they are those of the autopilots, on the wire.
 
 use std::time::Duration;
 

@@ -1,8 +1,5 @@
 //! Whether what is said of rules on board is so, by the fence and the parameters that the autopilots truly have.
 //!
-//! Owns: the verdict. What was wanted is read from the rules that agents received, and from the objects; nothing that compiles or compares
-//! rules in the programs is used. Must not: read the state of agents, but for what they report.
-//!
 //! 1. An agent that reports its rules in force has them on its autopilot.
 //! 2. Nothing is armed without the rules that its order names, or named until just now. All Drones here have `preflight: Refuse`.
 //! 3. A Geofence that says of its present generation that it is in force on all that it selects is on each of their autopilots; unless what it

@@ -49,7 +49,6 @@ impl Separation {
         self.diverted[number] = true;
     }
 
-    /// Whether it lands so.
     fn is_diverted(&self, number: usize) -> bool {
         self.diverted.get(number).copied().unwrap_or_default()
     }

@@ -1,7 +1,5 @@
 //! Whether vehicles keep away from an aircraft that all of them observe, by where they truly are.
 //!
-//! Owns: rule 11. Must not: know claims, routes or rules of `fleet`.
-//!
 //! 11. Once an aircraft close by was observed for a while, no vehicle leaves the ground, and no route that is ordered then leads one nearer to
 //!     it over ground; but for the way that it needs to stop, and for one that its failsafe or a person brings down. In the air, routes
 //!     that were ordered before are not judged: those who could stop it may be out of reach.

@@ -1,7 +1,4 @@
 //! A Swarm with a formation: many vehicles, which the person sends from one random formation to the next while batteries run low.
-//!
-//! Owns: homes, formations and their places, which batteries are low, and whether the slots are covered at the end, by where vehicles
-//! truly are. Must not: break anything; the faults do. Places are computed from the documentation of `spec.formation`, not by `fleet`.
 
 use super::{DRAW, LOOKED_AFTER, ON_STATION, Run, SWARM};
 use crate::vehicle::Spot;
@@ -32,7 +29,6 @@ const LOSS: (f64, f64) = (0.000_05, 0.000_4);
 /// Not every formation is waited for.
 const CHANGED_ON_THE_WAY: f64 = 0.3;
 
-/// How large a run is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
     /// Slots, at most. There are some more vehicles, to relieve others.
@@ -66,7 +62,6 @@ impl Size {
         Duration::from_secs(300 + 14 * self.vehicles as u64 + 200 * u64::from(reliefs))
     }
 
-    /// No run is longer.
     pub fn longest(self) -> Duration {
         (self.patience() * 2 + Duration::from_secs(100)) * self.formations
     }
@@ -83,7 +78,6 @@ enum Shape {
     Vee { half_angle: f64 },
 }
 
-/// One formation.
 #[derive(Clone, Debug)]
 struct Flown {
     shape: Shape,
@@ -91,7 +85,6 @@ struct Flown {
     heading: f64,
     spacing: f64,
     step: f64,
-    /// Of each slot.
     places: Vec<Spot>,
 }
 
@@ -100,9 +93,7 @@ pub struct Formations {
     pub size: Size,
     homes: Vec<Spot>,
     flown: Option<Flown>,
-    /// When batteries will be low.
     due: Vec<Duration>,
-    /// Whose battery is low.
     low: Vec<usize>,
     /// Whose battery is being changed, and until when.
     resting: Vec<(Duration, usize)>,

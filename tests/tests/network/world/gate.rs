@@ -1,7 +1,5 @@
 //! Missions in layers beside Drones with stations and a parked vehicle, while persons move vehicles and edit what is flown, leaders and agents
 //! are killed, and the network breaks.
-//!
-//! Owns: the course of it: who does what when, and whether all is flown in the end. Must not: judge distances; the oracle does.
 
 use super::{DRAW, LOOKED_AFTER, ON_STATION, Run};
 use crate::station::PersonOrder;
@@ -24,7 +22,6 @@ const WORK: ([f64; 2], [f64; 2]) = ([-20.0, 95.0], [25.0, 95.0]);
 /// How high it is flown in the lowest layer, meters: above what a parked vehicle owns.
 const UP: std::ops::Range<f64> = 19.0..30.0;
 const SPEED: f64 = 6.0;
-/// How long there are faults.
 const DISORDER: std::ops::Range<f64> = 150.0..300.0;
 /// Of the faults of other worlds so many come: vehicles are to fly meanwhile.
 const FAULTS: f64 = 0.15;

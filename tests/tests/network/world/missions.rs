@@ -1,6 +1,4 @@
 //! Many Missions at once, each flown by a vehicle of its own, and what the coordinators write to the API for each.
-//!
-//! Owns: the course of it, and the bound on writes. Counts the requests themselves, refused ones too.
 
 use super::{Run, formation};
 use crate::api::Write;
@@ -32,7 +30,6 @@ pub fn homes(count: usize) -> Vec<Spot> {
     formation::homes_apart(count, APART)
 }
 
-/// A way around a home.
 fn route(home: Spot, places: u32) -> Value {
     let place = |number: u32| {
         let (sin, cos) = (std::f64::consts::TAU * f64::from(number) / f64::from(places)).sin_cos();
@@ -66,7 +63,6 @@ fn is_own(write: &Write) -> bool {
     write.path.contains("/missions/") || makes || deletes
 }
 
-/// What a write is about.
 fn about(write: &Write) -> &'static str {
     let kinds = ["leases", "events", "missions", "drones", "vehicles", "nodes"];
     let kind = kinds.into_iter().find(|kind| write.path.contains(&format!("/{kind}")));

@@ -1,6 +1,4 @@
 //! A patrol for ever, flown by three vehicles in turn: how long no vehicle is on the way when one follows another, by where they truly are.
-//!
-//! Owns: the course of it, and the bound on the gaps. Must not: take an object's word for who is on the way.
 
 use super::Run;
 use crate::node::Node;

@@ -1,6 +1,4 @@
 //! The person of the simulation, who scales, deletes, cordons and grounds, and reads the status.
-//!
-//! Owns: the person's random actions. Must not: break anything; the faults do.
 
 use super::{Run, SWARM};
 use crate::station::PersonOrder;

@@ -1,7 +1,5 @@
 //! A fence and a profile that reach a whole fleet: in which order, how many at once, through the death of a leader, and up to a vehicle that
 //! refuses a value; and how many messages that takes on the lines to the autopilots.
-//!
-//! Owns: the course of it, and what is expected. Counts by what autopilots are sent, and by what agents report of them.
 
 use super::rules::PROFILES;
 use super::{DRAW, HOLDING, Run};

@@ -1,8 +1,5 @@
 //! Rules on board that are changed all the time, while agents and leaders are killed; and in a share of the worlds of disorder, under all of
 //! its faults.
-//!
-//! Owns: what the person wants, who is killed, and whether all of it is in force at the end and gone after that. Must not: judge what is
-//! said meanwhile; [`crate::oracle::rules`] does.
 
 use super::{DRAW, Run};
 use crate::oracle::rules::{GEOFENCES, has_fence_of, is_on_all};

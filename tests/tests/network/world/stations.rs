@@ -1,6 +1,4 @@
 //! Drones with stations, in a share of the worlds: the person who asks for them, moves them, swaps them and makes them again.
-//!
-//! Owns: where homes and stations are, and whether Drones are on their stations at the end. Must not: break anything; the faults do.
 
 use super::{DISORDER, ON_STATION, PATIENCE, Run};
 use crate::vehicle::Spot;
@@ -22,7 +20,6 @@ const SOUND: f64 = 13.0;
 /// Vehicles fly for longer than they only take off and land.
 const LONGER: u32 = 2;
 
-/// What the person wants.
 pub struct Stations {
     /// Of each Drone, by its number.
     places: Vec<Spot>,
@@ -33,7 +30,6 @@ fn between(rng: &mut StdRng, reach: f64) -> f64 {
     rng.random_range(-reach..reach)
 }
 
-/// Homes for so many vehicles.
 pub fn homes(count: usize, rng: &mut StdRng) -> Vec<Spot> {
     let mut homes: Vec<Spot> = Vec::new();
     while homes.len() < count {
@@ -54,7 +50,6 @@ impl Stations {
         seed % SHARE == SHARE - 1
     }
 
-    /// For vehicles with these homes.
     pub fn new(homes: &[Spot], rng: &mut StdRng) -> Self {
         let drones = rng.random_range(2..homes.len());
         let places = (0..drones).map(|_| anywhere(rng)).collect();
@@ -64,7 +59,6 @@ impl Stations {
         }
     }
 
-    /// How many Drones have one.
     pub fn count(&self) -> u32 {
         u32::try_from(self.places.len()).unwrap_or(u32::MAX)
     }
@@ -123,7 +117,6 @@ impl Run<'_> {
         }
     }
 
-    /// The person's random actions.
     pub(super) fn move_stations(&mut self) {
         let Some(stations) = &self.stations else { return };
         let (count, homes) = (stations.places.len(), stations.homes.clone());

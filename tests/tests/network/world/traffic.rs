@@ -1,6 +1,4 @@
 //! An aircraft of others that hovers close by now and then, in a share of the worlds with stations; the receiver of each vehicle reports it.
-//!
-//! Owns: when it comes, and where. Must not: judge.
 
 use super::Run;
 use crate::vehicle::Spot;

@@ -1,6 +1,4 @@
 //! Wind, and estimates of position that are off, in a share of the worlds in which vehicles fly.
-//!
-//! Owns: in which, and how much. Must not: take chance from the seed: the other worlds are as they were.
 
 use super::Theme;
 use crate::vehicle::Vehicle;

@@ -11,7 +11,6 @@ use std::collections::BinaryHeap;
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-/// As agents do.
 const RETRY: Backoff = Backoff {
     first: Duration::from_millis(200),
     cap: Duration::from_secs(5),

@@ -28,7 +28,6 @@ struct Inner {
 }
 
 impl Scripted {
-    /// One that knows nobody.
     pub fn new() -> Self {
         Self(Arc::new(Inner {
             away: watch::Sender::new(false),
@@ -72,7 +71,6 @@ impl Scripted {
         self.0.requests.lock().unwrap().insert(name.to_owned(), request);
     }
 
-    /// Somebody deletes a request.
     pub fn loses_request(&self, name: &str) {
         self.0.requests.lock().unwrap().remove(name);
     }
@@ -87,12 +85,10 @@ impl Scripted {
         self.0.away.send_replace(away);
     }
 
-    /// How much it was asked.
     pub fn asked(&self) -> usize {
         self.0.asked.load(Ordering::SeqCst)
     }
 
-    /// A client of it.
     pub fn client(&self) -> kube::Client {
         let server = self.clone();
         let service = service_fn(move |request: Request<Body>| {
@@ -140,7 +136,6 @@ impl Scripted {
     }
 }
 
-/// As objects have it.
 fn written(time: SystemTime) -> Value {
     let time = k8s_openapi::jiff::Timestamp::try_from(time).unwrap();
     json!(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(time))

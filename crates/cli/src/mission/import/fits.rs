@@ -1,6 +1,4 @@
 //! Which options of `skein import` say something about the files that are given: one that says nothing is a mistake of the person.
-//!
-//! Owns: [`misfits`]. Must not: read a file.
 
 use crate::args::import::{AreaPurpose, ImportArgs};
 use serde_json::Value;

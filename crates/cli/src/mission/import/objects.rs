@@ -1,6 +1,4 @@
 //! The objects that files become, each judged as an API server would judge it.
-//!
-//! Owns: their form; Geofences, surveys and ParameterProfiles. Must not: read a file.
 
 use super::{LARGEST_APPLIED, wants};
 use crate::args::import::{AreaPurpose, ImportArgs, Kind, Stack};

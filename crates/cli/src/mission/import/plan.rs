@@ -1,6 +1,4 @@
 //! What a file of a ground station becomes: a Mission of a route or of the unchanged items, and a Geofence.
-//!
-//! Owns: which of the two Missions; what is said about items. Must not: decide what a route can say (`plan_files::route` does).
 
 use super::objects::{Objects, lines};
 use super::{File, wants};

@@ -1,6 +1,4 @@
 //! All that is known of one row.
-//!
-//! Owns: which facts, in which order. Must not: show a fact that is old without its age.
 
 use super::{Line, Paint, span};
 use crate::live::clock::Now;

@@ -1,6 +1,4 @@
 //! A list on the screen.
-//!
-//! Owns: which columns there is room for, and which rows are shown. Must not: make rows.
 
 use super::{Paint, counted, put, span};
 use crate::live::clock::Now;

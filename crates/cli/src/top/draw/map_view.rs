@@ -1,6 +1,4 @@
 //! The map on the screen.
-//!
-//! Owns: signs, names, routes, scale and north. Must not: project.
 
 use super::{Paint, put};
 use crate::live::clock::Now;

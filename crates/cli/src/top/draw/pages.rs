@@ -1,6 +1,4 @@
 //! Pages of text: help, an order that waits to be confirmed, what came of one.
-//!
-//! Owns: their words, scrolling, and the box around a question. Must not: decide what is asked.
 
 use super::words::wrap;
 use super::{Line, Paint, put, span};

@@ -1,6 +1,4 @@
 //! The rows of Missions.
-//!
-//! Owns: their columns, and which Drones fly each. Must not: say more of the work than its status does.
 
 use super::{Cell, Column, Row, RowKey, Source, age_of, column, count, number, plain, seconds_since, toned};
 use crate::mission::state;

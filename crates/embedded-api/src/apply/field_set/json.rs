@@ -1,6 +1,4 @@
 //! FieldsV1: the JSON of a field set.
-//!
-//! Owns: reading and writing it. Must not: change sets.
 
 use super::{FieldSet, Node, Scalar, Step};
 use serde_json::{Map, Value};

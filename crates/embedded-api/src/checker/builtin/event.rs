@@ -1,7 +1,5 @@
 //! Rules of Events, in both of their forms.
 //!
-//! Owns: what an Event must contain. Must not: convert between the forms.
-//!
 //! An Event of the old form only has to be about an object in its own namespace. An Event of the new form, which has an
 //! `eventTime`, names its reporter. The group `events.k8s.io` accepts the new form only.
 

@@ -1,6 +1,4 @@
 //! The schemas of an OpenAPI document: those of its kinds and their lists, and all that they refer to.
-//!
-//! Owns: names, references and the `x-kubernetes-group-version-kind` of each. Must not: know paths.
 
 use crate::kinds::{self, REFERENCE};
 use crate::resource::Resource;

@@ -1,7 +1,4 @@
 //! The requests of a kind, as OpenAPI paths and operations.
-//!
-//! Owns: what clients look for in them: parameters, media types of patches, schemas of bodies. Must not: describe objects
-//! beyond a reference, or describe parameters in words.
 
 use super::components;
 use crate::resource::{Resource, Verb};

@@ -1,6 +1,4 @@
 //! Tests of the OpenAPI documents.
-//!
-//! Owns: the expected documents. Must not: repeat what `k8s-openapi` describes.
 
 use super::*;
 use crate::kinds::{REFERENCE, custom};

@@ -1,6 +1,4 @@
 //! Tests of choosing a representation.
-//!
-//! Owns: the expected choices. Must not: need a server.
 
 use super::*;
 

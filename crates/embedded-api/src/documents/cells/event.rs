@@ -1,6 +1,4 @@
 //! What `kubectl get events` shows of an Event, in either of its two shapes.
-//!
-//! Owns: its cells. Must not: sort or join Events.
 
 use super::super::age;
 use super::{Cells, NAME, Title, name, or, text, title, wide};

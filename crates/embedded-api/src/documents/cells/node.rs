@@ -1,6 +1,4 @@
 //! What `kubectl get nodes` shows of a Node.
-//!
-//! Owns: its cells. Must not: assess a Node's health beyond its Ready condition.
 
 use super::{AGE, Cells, NAME, items, made, name, or, text, title, wide};
 use serde_json::Value;

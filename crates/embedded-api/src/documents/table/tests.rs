@@ -1,6 +1,4 @@
 //! Tests of tables.
-//!
-//! Owns: the expected tables. Must not: repeat the tests of each kind's cells.
 
 use super::*;
 use crate::kinds::custom;

@@ -1,6 +1,4 @@
 //! Tests of reading CustomResourceDefinitions.
-//!
-//! Owns: the expected kinds and errors. Must not: need files.
 
 use super::*;
 use std::error::Error as _;

@@ -1,6 +1,4 @@
 //! The faults of a strategic merge patch, with the codes of an API server.
-//!
-//! Owns: the messages. Must not: detect faults.
 
 use crate::patch::does_not_fit;
 use crate::refusal::Refusal;

@@ -1,7 +1,4 @@
 //! Merging a list of a strategic merge patch into the object's.
-//!
-//! Owns: items by key, values as a set, and the directives in items. Must not: set an order that the patch does not
-//! have.
 
 use super::fault::Fault;
 use super::order::Places;

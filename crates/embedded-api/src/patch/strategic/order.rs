@@ -1,7 +1,5 @@
 //! The order of a merged list.
 //!
-//! Owns: the order of items. Must not: add or remove items.
-//!
 //! Items that the patch orders come in its order. Each other item stays before the first of them that it preceded in
 //! the object, and keeps its place among the others.
 

@@ -1,6 +1,4 @@
 //! The form of names, label keys and label values.
-//!
-//! Owns: the forms, and the messages for faults. Must not: know objects.
 
 const KEY_NAME: &str =
     "must have at most 63 letters, digits, '-', '_' or '.', and start and end with a letter or digit";

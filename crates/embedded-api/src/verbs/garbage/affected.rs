@@ -1,6 +1,4 @@
 //! Which objects a change affects.
-//!
-//! Owns: that. Must not: read any of them.
 
 use crate::store::{Event, Key, Object};
 use crate::verbs::namespaces::STORAGE;

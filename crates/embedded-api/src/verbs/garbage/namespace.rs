@@ -1,6 +1,4 @@
 //! A namespace that is being deleted: everything in it is deleted first.
-//!
-//! Owns: that order. Must not: change other namespaces.
 
 use super::writes::{delete, edit};
 use crate::refusal::Refusal;

@@ -1,6 +1,4 @@
 //! What happens to an object by the state of its owners, and to an owner by its dependents.
-//!
-//! Owns: those decisions. Must not: read any object.
 
 use crate::verbs::meta::{FOREGROUND, ORPHAN};
 use crate::verbs::options::Propagation;

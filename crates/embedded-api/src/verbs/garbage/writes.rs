@@ -1,6 +1,4 @@
 //! The writes of the garbage collector, each of exactly one object.
-//!
-//! Owns: that none is of another object of the same name, and that one which is gone needs none. Must not: decide.
 
 use crate::apply::{Writer, track};
 use crate::refusal::Refusal;

@@ -1,6 +1,4 @@
 //! Options of deletions, from the query or from the body.
-//!
-//! Owns: what happens to dependents, preconditions. Must not: delete.
 
 use super::{all, dry_run, flag, given, invalid, number};
 use crate::refusal::{Cause, Refusal};

@@ -1,6 +1,4 @@
 //! Options of lists and watches.
-//!
-//! Owns: which of them can be combined. Must not: know what is stored.
 
 use super::{flag, given, invalid, not_a_number, number};
 use crate::refusal::{Cause, Refusal};

@@ -1,6 +1,4 @@
 //! Options of creations, updates and patches.
-//!
-//! Owns: the field manager, dry runs, and how strictly fields are checked. Must not: read bodies.
 
 use super::{all, dry_run, flag, given, invalid};
 use crate::refusal::{Cause, Refusal};

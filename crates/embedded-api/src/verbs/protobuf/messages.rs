@@ -1,6 +1,4 @@
 //! The messages that are read: number, JSON name and kind of every field.
-//!
-//! Owns: the tables. Must not: know the wire format.
 
 /// Fields by number.
 pub(super) struct Message(pub(super) &'static [(u32, &'static str, Kind)]);

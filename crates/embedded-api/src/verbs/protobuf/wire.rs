@@ -1,6 +1,4 @@
 //! The wire format of protobuf: numbers and bytes, each with the number of its field.
-//!
-//! Owns: that. Must not: know messages.
 
 use jiff::Timestamp;
 use serde_json::Value;

@@ -1,6 +1,4 @@
 //! Field selectors: `metadata.name=a,spec.nodeName!=n-1`.
-//!
-//! Owns: the grammar, and which fields are selectable. Must not: read objects.
 
 use crate::resource::Resource;
 use crate::schema::Type;

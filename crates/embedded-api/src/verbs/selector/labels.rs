@@ -1,6 +1,4 @@
 //! Label selectors: `camera=thermal,fleet!=x,model in (a, b),!retired,age>3`.
-//!
-//! Owns: the grammar. Must not: know objects.
 
 use super::lexer::{Word, words};
 use crate::schema::metadata::names;

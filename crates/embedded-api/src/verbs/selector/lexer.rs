@@ -1,6 +1,4 @@
 //! The tokens of a label selector.
-//!
-//! Owns: splitting text into tokens. Must not: know their combined meaning.
 
 /// One token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

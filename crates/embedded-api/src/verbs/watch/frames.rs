@@ -1,6 +1,4 @@
 //! The frames of a watch: one JSON document and a newline each.
-//!
-//! Owns: their form. Must not: parse objects.
 
 use crate::documents::accept::Shape;
 use crate::refusal::Refusal;

@@ -1,6 +1,4 @@
 //! One watch, from its beginning to its end.
-//!
-//! Owns: the order of events. Must not: queue changes; it reads them from the store's history.
 
 use super::frames;
 use super::transition::{EventType, event_type};

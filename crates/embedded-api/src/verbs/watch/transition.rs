@@ -1,6 +1,4 @@
 //! The event that a watcher gets for a change, by whether it selected the object before and selects it now.
-//!
-//! Owns: that table. Must not: know objects.
 
 /// The event for a watcher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,4 @@
 //! Another height for a vehicle that holds: the desired height has changed while it flies.
-//!
-//! Owns: [`another_height`]. Must not: move a vehicle by order of one that does not lead, or out of a mode of ours.
 
 use super::{Situation, Step};
 use model::units::AltitudeAboveHome;

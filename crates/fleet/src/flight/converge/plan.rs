@@ -1,7 +1,4 @@
 //! When a vehicle in the air begins the plan that it is to fly by itself, and when it stops it.
-//!
-//! Owns: [`PlanStage`]; [`begin`] and [`fly`]. Must not: begin a plan on the ground (invariant 14: no mission start arms), by order of one
-//! that does not lead, before its route has come to its end, or one that is not known to be on the autopilot as it should be.
 
 use super::{Situation, Step, Verdict, failsafe, paced, rest, route};
 use model::assignment::{Assignment, OnCoordinatorLoss};

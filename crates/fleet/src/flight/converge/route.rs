@@ -1,6 +1,4 @@
 //! The next place of a route, for a vehicle that moves along ordered routes only.
-//!
-//! Owns: [`follow`]. Must not: move a vehicle off its route, by order of one that does not lead, or out of a mode of ours.
 
 use super::{Situation, Step, Verdict, paced, rest};
 use crate::flight::memory::ends_at_home;
@@ -97,7 +95,6 @@ fn holds_at(s: &Situation<'_>, held: &Assignment) -> Option<Waypoint> {
     route.end().filter(|_| progress.next >= route.places.len())
 }
 
-/// Where it is.
 fn here(s: &Situation<'_>) -> Option<Waypoint> {
     let position = s.vehicle.position.as_ref()?.fresh(s.now, TRUTH_STALE_AFTER)?;
     Some(Waypoint {

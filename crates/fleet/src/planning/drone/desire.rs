@@ -1,7 +1,4 @@
 //! What Drones ask of the airspace.
-//!
-//! Owns: [`desire`], whether a Drone waits on the ground for a route, and which vehicles count as on the ground then. Must not: know what is
-//! granted.
 
 use crate::planning::drone::{Facts, Ground, Movement};
 use crate::planning::node_use::{Lift, NoLift};
@@ -17,7 +14,6 @@ use model::vehicle::FlightTruth;
 /// Where the Drone is asked to hold.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Asked {
-    /// Above its home.
     AboveHome,
     /// At this station; `None`: what is asked for is no place for one.
     Station(Option<Station>),
@@ -27,7 +23,6 @@ pub enum Asked {
 
 /// What `drone` desires, which is `asked` to hold there and whose vehicle has made this `report`. One that may be in the air, but is not
 /// heard, or does not know, is taken to go on: others keep clear of its way until it is known to have left it.
-#[must_use]
 pub fn desire(drone: &Facts, asked: Asked, report: Option<&Report>) -> Desire {
     let airborne = match report.map(|report| report.truth) {
         Some(FlightTruth::Airborne(_)) => true,
@@ -52,7 +47,6 @@ pub fn desire(drone: &Facts, asked: Asked, report: Option<&Report>) -> Desire {
 }
 
 /// Whether the vehicle of `drone`, which has a station, comes home along a route for its battery: above home its agent lands it at the reserve.
-#[must_use]
 pub fn comes_home(drone: &Facts, report: Option<&Report>) -> bool {
     let returns = drone.failsafe.on_low_battery == OnLowBattery::Return;
     returns && report.is_some_and(|report| report.near_reserve)
@@ -60,7 +54,6 @@ pub fn comes_home(drone: &Facts, report: Option<&Report>) -> bool {
 
 /// Whether the vehicle of a Drone may be in the air while its agent is not connected. That its status does not say so shows nothing: the
 /// leader before may have ordered it to fly, and not have been able to write that down.
-#[must_use]
 pub const fn may_be_in_air(so_far: SoFar) -> bool {
     match so_far {
         SoFar::Fresh | SoFar::Flown => true,
@@ -70,7 +63,6 @@ pub const fn may_be_in_air(so_far: SoFar) -> bool {
 
 /// Whether the Drone `uid`, which could fly, has to wait for a route. One whose flight is over stays down by itself; see
 /// [`Facts::over`].
-#[must_use]
 pub fn waits_for_route(uid: &DroneUid, movement: Option<&Movement>, report: Option<&Report>) -> bool {
     let routeless = movement.is_some_and(|movement| movement.route.is_none());
     // One that lands is not ordered to fly again before it has a route.
@@ -79,7 +71,6 @@ pub fn waits_for_route(uid: &DroneUid, movement: Option<&Movement>, report: Opti
 
 /// Whether the vehicle of the Drone `uid` counts as on the ground, so that it waits for airspace: it is not known to be in the air, and its
 /// agent is not known to hold an order to fly that it may be acting on. Such an order is taken back only from one that is known to be down.
-#[must_use]
 pub fn counts_as_down(uid: &DroneUid, report: Option<&Report>) -> bool {
     match report.map(|report| report.truth) {
         Some(FlightTruth::Airborne(_)) => false,
@@ -89,7 +80,6 @@ pub fn counts_as_down(uid: &DroneUid, report: Option<&Report>) -> bool {
 }
 
 /// Whether the agent that made this `report` holds an order to fly for the Drone `uid`.
-#[must_use]
 pub fn holds_flight(uid: &DroneUid, report: Option<&Report>) -> bool {
     let held = report.and_then(|report| report.held.as_ref());
     held.is_some_and(|held| held.uid == *uid && !held.grounded)
@@ -97,7 +87,6 @@ pub fn holds_flight(uid: &DroneUid, report: Option<&Report>) -> bool {
 
 /// The height at which the agent that made this `report` holds an order to fly for the Drone `uid`, if that is another than is `asked` for now;
 /// `None` also when it does not say, being of an older version.
-#[must_use]
 pub fn held_height(uid: &DroneUid, report: Option<&Report>, asked: AltitudeAboveHome) -> Option<AltitudeAboveHome> {
     let held = report?.held.as_ref().filter(|held| held.uid == *uid)?;
     held.height().filter(|height| *height != asked)
@@ -105,7 +94,6 @@ pub fn held_height(uid: &DroneUid, report: Option<&Report>, asked: AltitudeAbove
 
 /// Whether the vehicle of a Drone may take off when its node and its Swarm have no say in it but `lift`, and `waits` is whether it has to
 /// wait for airspace. One whose flight is `over` is not ordered to: that would make its agent forget it.
-#[must_use]
 pub const fn lift(lift: Lift, over: bool, waits: bool) -> Lift {
     match lift {
         Lift::Free if waits && !over => Lift::Stay(NoLift::Airspace),

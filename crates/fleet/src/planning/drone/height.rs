@@ -1,8 +1,5 @@
 //! Whether a vehicle is at the height that its Drone asks for, and whether it takes too long to get there.
 //!
-//! Owns: [`Climb`], what has to be remembered of one vehicle for that, and [`Height`]. Must not: command anything: what does not
-//! reach its height flies on, and it is reported. Moments are those of one process; one that has just started counts from zero.
-//!
 //!   Away --within DRIFTS--> There --asked for another height, or farther off than GUSTS--> Away
 
 use model::time::Moment;
@@ -27,10 +24,7 @@ pub enum Height {
     /// On its way there, within its time.
     UnderWay,
     /// Elsewhere, and its time is over.
-    NotReached {
-        /// Where it is.
-        at: AltitudeAboveHome,
-    },
+    NotReached { at: AltitudeAboveHome },
 }
 
 /// What is remembered of the way of one vehicle to the height that it was asked for.
@@ -43,7 +37,6 @@ pub struct Climb {
 
 impl Climb {
     /// What to remember, and where it is, of a vehicle that is `at` a height `now` and should be at `desired`.
-    #[must_use]
     pub fn observe(
         before: Option<Self>,
         desired: AltitudeAboveHome,

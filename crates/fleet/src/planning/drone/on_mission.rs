@@ -33,21 +33,17 @@ impl Default for Patience {
     }
 }
 
-/// What may pass by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Passing {
-    /// Somebody else flies it.
     Taken,
     /// It is not heard.
     Silent,
-    /// Its autopilot refuses the plan.
     Refused,
 }
 
 /// A Drone of a Mission, as far as is known.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
-    /// The Drone.
     pub drone: &'a Facts,
     /// Whether it has, or had, a vehicle.
     pub served: bool,
@@ -64,7 +60,6 @@ pub const NEAR_RESERVE: u8 = 5;
 const SOON_NEAR_RESERVE: u8 = 15;
 
 /// What it does that may pass, if it does such a thing.
-#[must_use]
 pub fn passing(q: &Question<'_>) -> Option<Passing> {
     let Some(report) = q
         .report
@@ -90,7 +85,6 @@ fn has_plan(q: &Question<'_>, report: &Report) -> bool {
 }
 
 /// What it does; what it does that may pass, it has done for so long.
-#[must_use]
 pub fn doing(q: &Question<'_>, passes: Option<(Passing, Duration)>, patience: &Patience) -> Doing {
     let has_part = q.digest.is_some();
     let waits = || if has_part { Doing::Busy } else { Doing::Waits };

@@ -16,7 +16,6 @@ use model::station::Manner;
 use model::vehicle::FlightTruth;
 
 /// The order for the vehicle that serves `drone`; `held` is what the agent reports to hold.
-#[must_use]
 pub fn order(term: Term, drone: &Facts, held: Option<&Held>) -> Option<Order> {
     let held = held.filter(|h| h.uid == drone.uid);
     // A vehicle takes off only under a claim and a finalizer. One that serves this Drone already goes on getting orders.
@@ -107,9 +106,7 @@ fn flies(drone: &Facts, held: Option<&Held>) -> Option<bool> {
     reason = "there is one for each decision, and most are orders"
 )]
 pub enum ToSend {
-    /// This order.
     Order(Order),
-    /// Nothing new.
     Nothing,
     /// First find out, from the API server and not from a cache, that the Drone that the agent holds is not bound to the
     /// node; no Drone of that uid is known here.
@@ -120,7 +117,6 @@ pub enum ToSend {
 ///
 /// `held` is what the agent reports to hold: `None` before its first report, `Some(None)` when it holds nothing.
 /// `confirmed_unbound` is whether the API server said that the Drone held is not bound to this node.
-#[must_use]
 pub fn for_node(term: Term, drones: &[Facts], held: Option<Option<&Held>>, confirmed_unbound: bool) -> ToSend {
     let holds = held.flatten();
     if let Some(stranger) = holds.filter(|h| drones.iter().all(|drone| drone.uid != h.uid)) {
@@ -153,7 +149,6 @@ fn served<'a>(drones: &'a [Facts], held: Option<&Held>) -> Option<&'a Facts> {
 
 /// Whether an agent that reports `held`, to keep the ground order `latch`, and `route`, acts on `order`. If not, the order is sent
 /// again.
-#[must_use]
 pub fn taken(order: &Order, held: Option<&Held>, latch: Option<GroundOrderId>, route: &RouteState) -> bool {
     match (order, held) {
         (Order::Unassigned { void, .. }, held) => held.is_none() && route.last >= *void,

@@ -20,19 +20,14 @@ use ready::phase_and_ready;
 /// Where a Drone is in its life; `status.phase`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Phase {
-    /// It has no vehicle yet.
     Pending,
     /// Bound, not armed.
     Preparing,
     /// Being armed, or armed on the ground.
     Arming,
-    /// Climbing.
     TakingOff,
-    /// In the air.
     Flying,
-    /// Coming down because it should.
     Landing,
-    /// On the ground by order.
     Grounded,
     /// Somebody else is in command, or the flight ended without our asking.
     Interrupted,
@@ -42,7 +37,6 @@ pub enum Phase {
 
 impl Phase {
     /// The value of `status.phase`.
-    #[must_use]
     pub const fn text(self) -> &'static str {
         match self {
             Self::Pending => "Pending",
@@ -58,18 +52,14 @@ impl Phase {
     }
 }
 
-/// The conditions of a Drone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// It has a vehicle.
     Assigned,
     /// Its agent is connected and receives from its autopilot.
     Connected,
-    /// The autopilot's arming checks pass.
     Armable,
     /// It flies, by its autopilot's account.
     Flying,
-    /// It flies as asked.
     Ready,
     /// It does not come to fly as asked before a person does something. There only while that is so, as `kstatus` has it.
     Stalled,
@@ -77,7 +67,6 @@ pub enum Kind {
 
 impl Kind {
     /// The condition's `type`.
-    #[must_use]
     pub const fn text(self) -> &'static str {
         match self {
             Self::Assigned => "Assigned",
@@ -93,11 +82,9 @@ impl Kind {
 /// One condition; `value` is `None` for Unknown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
-    /// Which one.
     pub kind: Kind,
     /// True, False, or Unknown (`None`).
     pub value: Option<bool>,
-    /// In CamelCase.
     pub reason: &'static str,
     /// A sentence that says what is the case and, where a person can help, what to do.
     pub message: String,
@@ -115,20 +102,13 @@ pub enum Binding {
     /// The API server refuses what binding takes; the text says why.
     Refused(String),
     /// It names a node that serves another Drone.
-    NodeTaken {
-        /// The node.
-        node: String,
-        /// Which Drone holds it.
-        by: String,
-    },
+    NodeTaken { node: String, by: String },
 }
 
 /// All that a status is made from.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
-    /// The Drone.
     pub drone: &'a Facts,
-    /// Its binding.
     pub binding: &'a Binding,
     /// The last report of its node's agent, while that agent is connected.
     pub report: Option<&'a Report>,
@@ -141,7 +121,6 @@ pub struct Question<'a> {
 /// A Drone's status, but for what is copied from the report as it is (vehicle, mode, battery, position).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Status {
-    /// Phase.
     pub phase: Phase,
     /// Whether it flies; `None` while unknown.
     pub flying: Option<bool>,
@@ -150,7 +129,6 @@ pub struct Status {
 }
 
 /// The status that follows from what is known.
-#[must_use]
 pub fn status(q: &Question<'_>) -> Status {
     let mut status = without_stalled(q);
     status.conditions.extend(stalled::stalled(q, &status));
@@ -280,7 +258,6 @@ fn connected(report: &Report) -> Condition {
 }
 
 /// Whether its arming checks pass, by its autopilot's own account.
-#[must_use]
 pub fn armable(report: &Report) -> Condition {
     let armed = matches!(report.truth, FlightTruth::ArmedOnGround | FlightTruth::Airborne(_));
     match (armed, report.ready) {

@@ -1,6 +1,4 @@
 //! Whether a vehicle that is to land has a way home before it.
-//!
-//! Owns: [`WayHome`]. Must not: find the way; the coordinator grants it as any route.
 
 use model::report::{Activity, Report};
 use model::route_order::OrderNumber;
@@ -20,7 +18,6 @@ pub enum WayHome {
 
 impl WayHome {
     /// By the last `report` on the open session; `is_home` is whether that is of a vehicle above its home.
-    #[must_use]
     pub fn of(report: Option<&Report>, is_home: bool) -> Self {
         let Some(report) = report else { return Self::Unknown };
         let moved = report.route.last > OrderNumber::default();
@@ -37,7 +34,6 @@ impl WayHome {
     }
 
     /// The same of one that flew a plan, or may have: it can be anywhere, whatever routes it was granted.
-    #[must_use]
     pub fn of_one_that_strays(report: Option<&Report>, is_home: bool) -> Self {
         let strays = match report.map(|report| (report.truth, report.activity)) {
             Some((FlightTruth::Airborne(up), activity)) => up != Airborne::Landing && activity != Activity::Landing,

@@ -17,7 +17,6 @@ pub const WEIGHED: usize = 1_200;
 /// A vehicle that needs a slot.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Seeker {
-    /// Where it is.
     pub at: Local,
     /// The slot that it was assigned before, if that is still a slot of the same shape.
     pub holds: Option<usize>,

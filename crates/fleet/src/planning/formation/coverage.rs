@@ -1,7 +1,5 @@
 //! Which slots of a formation are covered, and how long no vehicle was there, by what vehicles report.
 //!
-//! Owns: [`Coverage`], what one leader remembers of it. Must not: say which should be there ([`super::fill()`] does), or read a clock.
-//!
 //! A slot is covered while a vehicle of its Swarm is on station there ([`Arrival`]), whichever it is: one that is about to leave, or one
 //! that came to relieve it.
 
@@ -14,17 +12,14 @@ use std::time::Duration;
 /// A vehicle near a slot, as reported.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Near {
-    /// Its Drone.
     pub uid: DroneUid,
     /// The slot that its Drone was given.
     pub slot: usize,
     /// How far it is from the place of that slot.
     pub off: Off,
-    /// When it was there.
     pub at: Moment,
 }
 
-/// One slot.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Slot {
     arrivals: BTreeMap<DroneUid, Arrival>,
@@ -34,14 +29,11 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// Which vehicle covers it.
-    #[must_use]
     pub const fn covered_by(&self) -> Option<&DroneUid> {
         self.by.as_ref()
     }
 
     /// Since when it is covered, or is not; `None` where it never was.
-    #[must_use]
     pub fn since(&self) -> Option<Moment> {
         if self.by.is_some() { self.since } else { self.last }
     }
@@ -69,7 +61,6 @@ impl Slot {
     }
 }
 
-/// What changed at one observation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Change {
     /// Whether it has changed which vehicle covers a slot, or whether any does.
@@ -78,7 +69,6 @@ pub struct Change {
     pub gaps: Vec<Duration>,
 }
 
-/// The slots of one formation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Coverage {
     slots: Vec<Slot>,
@@ -103,13 +93,11 @@ impl Coverage {
     }
 
     /// The slots, in order.
-    #[must_use]
     pub fn slots(&self) -> &[Slot] {
         &self.slots
     }
 
     /// How many slots no vehicle covers.
-    #[must_use]
     pub fn uncovered(&self) -> usize {
         self.slots.iter().filter(|slot| slot.by.is_none()).count()
     }

@@ -21,7 +21,6 @@ const WEIGHED_ON_GROUND: usize = 100;
 /// One Drone of the Swarm that is to have a slot: none that is leaving or lost.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate {
-    /// Which one.
     pub uid: DroneUid,
     /// The slot that it was given before.
     pub slot: Option<usize>,
@@ -35,10 +34,8 @@ pub struct Candidate {
     pub replace: bool,
 }
 
-/// The slot of a Drone.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct InSlot {
-    /// Its number.
     pub slot: usize,
     /// Where the Drone is to hold: the place of the slot, or beside it.
     pub station: Station,

@@ -1,8 +1,5 @@
 //! Circles, as each autopilot measures them.
 //!
-//! Owns: [`Measure`]: the sphere on which a stack measures distances, the radius that keeps a circle true in it, and the true circle that
-//! such a radius is sure to be. Must not: know polygons, for which all stacks take latitude and longitude as a plane.
-//!
 //! On the ellipsoid a meter to the north is up to 0.7 % longer or shorter than on those spheres: 3 m at 500 m.
 
 use model::rules::Side;
@@ -20,7 +17,6 @@ pub struct Measure {
 
 impl Measure {
     /// PX4: CONSTANTS_RADIUS_OF_EARTH, 6,371,000 m. ArduPilot: LOCATION_SCALING_FACTOR, 0.011131884502145034 m for each 10⁻⁷ degrees.
-    #[must_use]
     pub const fn of(autopilot: Autopilot) -> Self {
         let meters_per_degree = match autopilot {
             Autopilot::Px4 => 6_371_000.0_f64.to_radians(),
@@ -31,7 +27,6 @@ impl Measure {
 
     /// The radius to give the autopilot, so that the circle that it keeps is within the wanted one, or around it where the vehicle has to
     /// be outside.
-    #[must_use]
     pub fn radius(self, center: Wgs84, radius: f64, side: Side) -> f64 {
         let shares = self.shares(center);
         match side {
@@ -42,7 +37,6 @@ impl Measure {
 
     /// The radius of a true circle that is within the one that an autopilot keeps with this `radius`, or around it where the vehicle has to
     /// be outside.
-    #[must_use]
     pub fn true_radius(self, center: Wgs84, radius: f64, side: Side) -> f64 {
         let shares = self.shares(center);
         match side {
@@ -65,7 +59,6 @@ impl Measure {
     }
 
     /// What it makes of a distance, meters, near enough to say how far home is from an edge.
-    #[must_use]
     pub fn distance(self, from: Wgs84, to: Wgs84) -> f64 {
         let east = (to.longitude_deg - from.longitude_deg + 540.0).rem_euclid(360.0) - 180.0;
         let cos = f64::midpoint(from.latitude_deg, to.latitude_deg).to_radians().cos();

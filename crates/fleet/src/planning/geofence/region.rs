@@ -1,7 +1,4 @@
 //! The shapes of several Geofences as those of one fence.
-//!
-//! Owns: [`compile`]: intersecting inclusions, leaving out what says nothing, fitting the rest to the autopilot. Must not: know heights,
-//! parameters or time.
 
 use super::circle::Measure;
 use super::shape::{self, depth, on_grid};

@@ -1,7 +1,5 @@
 //! How high an autopilot may climb to return, below a ceiling.
 //!
-//! Owns: [`ReturnLimit`]: which parameter that is, and what it is to be. Must not: compile shapes, or set anything.
-//!
 //! PX4 returns at RTL_RETURN_ALT above home or as high as it is, whichever is higher, and asks for no ceiling: 60 m by its factory
 //! settings (rtl.cpp). ArduCopter lowers its return to FENCE_ALT_MAX less FENCE_MARGIN by itself (ModeRTL::compute_return_target).
 
@@ -61,7 +59,6 @@ impl ReturnLimit {
 
     /// What the parameter is to be, beside these `values` of profiles, for an autopilot that returns at `now`. A lower height is left as
     /// a person or a profile has set it.
-    #[must_use]
     pub fn parameter(&self, now: AltitudeAboveHome, values: &[WantedParameter]) -> Option<WantedParameter> {
         let by_profile = values
             .iter()
@@ -78,7 +75,6 @@ impl ReturnLimit {
     }
 
     /// Whether the value of a profile may be sent beside it.
-    #[must_use]
     pub fn allows(&self, wanted: &WantedParameter) -> bool {
         self.is_kept_by(wanted)
     }

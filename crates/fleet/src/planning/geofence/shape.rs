@@ -1,6 +1,4 @@
 //! One wanted shape: whether it is one, and how deep inside of it a place is.
-//!
-//! Owns: [`check`], [`depth`]. Must not: combine shapes ([`super::region`] does).
 
 use ::geo::algorithm::Validation;
 use ::geo::{Coord, LineString, Polygon};
@@ -20,7 +18,6 @@ const BESIDE: f64 = 1.1;
 /// Why a shape is none.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum BadShape {
-    /// No position.
     #[error("latitude {latitude_deg}, longitude {longitude_deg} is no position; give degrees, north and east positive")]
     Position {
         /// Degrees.
@@ -28,7 +25,6 @@ pub enum BadShape {
         /// Degrees.
         longitude_deg: f64,
     },
-    /// Too near to a pole.
     #[error(
         "latitude {0} is too near to a pole; Skein draws fences between -{HIGHEST_LATITUDE} and {HIGHEST_LATITUDE} degrees"
     )]
@@ -36,7 +32,6 @@ pub enum BadShape {
     /// Autopilots take latitude and longitude as a plane.
     #[error("it crosses the 180th meridian, which autopilots cannot do; divide it there")]
     Antimeridian,
-    /// No polygon.
     #[error(
         "a polygon has from 3 to {MOST_VERTICES} vertices, and this one has {0}; give it so many, the last not equal to the first"
     )]
@@ -46,13 +41,11 @@ pub enum BadShape {
         "its edges cross or touch one another, so it is unclear what is inside; give the vertices in their order around the area, each once"
     )]
     Crosses,
-    /// No circle.
     #[error("the radius is {0} m; give one from {from} to {to} m", from = RADII.0, to = RADII.1)]
     Radius(f64),
 }
 
 /// The place on the grid of the wire, 10⁻⁷ degrees: a centimeter.
-#[must_use]
 pub fn on_grid(at: Wgs84) -> Wgs84 {
     let snap = |degrees: f64| (degrees * 1e7).round() / 1e7;
     Wgs84 {
@@ -133,7 +126,6 @@ fn polygon(vertices: &[Wgs84]) -> Result<(), BadShape> {
 }
 
 /// How far inside of `outline` the place is, meters; negative: so far outside.
-#[must_use]
 pub fn depth(outline: &Outline, at: Wgs84) -> f64 {
     match outline {
         Outline::Circle { center, radius } => {

@@ -1,7 +1,5 @@
 //! Fewer vertices, and never more room.
 //!
-//! Owns: [`fit`]. Must not: know autopilots or the Earth; it works in a plane, in meters.
-//!
 //! Each ring has the places that are allowed on its left. Two steps take a vertex away, and each cuts a triangle off those places:
 //!
 //! * A corner that sticks out into what is forbidden is cut off: a, b, c become a, c.
@@ -30,7 +28,6 @@ pub struct Ring {
 
 impl Ring {
     /// With its points in the order in which the allowed side is on the left.
-    #[must_use]
     pub fn new(side: Side, mut points: Vec<Coord>) -> Self {
         let counterclockwise = doubled_area(&points) > 0.0;
         if counterclockwise != (side == Side::Inside) {
@@ -40,7 +37,6 @@ impl Ring {
     }
 
     /// How far on the allowed side of it a point is; negative: so far on the other.
-    #[must_use]
     pub fn allowed(&self, point: Coord) -> f64 {
         let depth = depth_in(&self.points, point);
         match self.side {

@@ -1,6 +1,4 @@
 //! Whether a way leads where Geofences allow flight.
-//!
-//! Owns: [`way_outside`]. Must not: choose another way, or judge where it ends ([`super::outside`] does, with more room).
 
 use super::shape::depth;
 use super::{Origin, Wanted, shape};
@@ -16,22 +14,18 @@ const SAME: f64 = 0.05;
 /// Why a way is not where Geofences allow flight.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum WayOutside {
-    /// It leaves an inclusion.
     #[error(
         "the way there leaves spec.include[{index}] of Geofence {geofence}, or comes nearer than {WAY_MARGIN} m to its edge; give a station on this side, or widen the shape"
     )]
     Leaves {
-        /// Name of the Geofence.
         geofence: String,
         /// Its number, from 0.
         index: usize,
     },
-    /// It crosses an exclusion.
     #[error(
         "the way there crosses spec.exclude[{index}] of Geofence {geofence}, or comes nearer than {WAY_MARGIN} m to it; give a station on this side, or make the shape smaller"
     )]
     Crosses {
-        /// Name of the Geofence.
         geofence: String,
         /// Its number, from 0.
         index: usize,
@@ -53,12 +47,10 @@ pub enum WayOutside {
         "its Geofences were changed while it was in the air, and what its autopilot keeps until it has landed is not known; land the vehicle"
     )]
     Unknown,
-    /// It climbs through a ceiling.
     #[error(
         "the way there is up to {height:.1} m above home, and the ceiling of Geofence {geofence} is {ceiling} m; lower the station, or raise spec.ceilingMeters"
     )]
     Climbs {
-        /// Name of the Geofence.
         geofence: String,
         /// Meters above home.
         height: f64,

@@ -1,7 +1,4 @@
 //! The area of a survey: a polygon with holes.
-//!
-//! Owns: [`Area`], which can only be made of rings that make one; what is wrong with others ([`BadArea`]).
-//! Must not: know what is flown over it.
 
 use ::geo::algorithm::validation::{InvalidPolygon, RingRole};
 use ::geo::{Area as _, Coord, LineString, Orient, Polygon, Validation, orient::Direction};
@@ -17,24 +14,16 @@ pub const SMALLEST: f64 = 1.0;
 /// Two corners that are nearer to one another than this are one, meters.
 const SAME: f64 = 0.01;
 
-/// Why rings make no area.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum BadArea {
     /// A corner is no position, or too far away.
     #[error("a corner of {ring} has no place")]
-    Corner {
-        /// Which ring.
-        ring: Ring,
-        /// What is wrong with it.
-        source: NoPlace,
-    },
-    /// No shape.
+    Corner { ring: Ring, source: NoPlace },
     #[error("{0} has fewer than 3 different corners; give at least 3")]
     TooFewCorners(Ring),
     /// More than can be planned in time.
     #[error("the area has {0} corners, more than {MOST_CORNERS}; leave out some, or divide it")]
     TooManyCorners(usize),
-    /// A bow tie.
     #[error("{0} crosses itself; list its corners in the order of a walk around it")]
     CrossesItself(Ring),
     /// A hole that is none.
@@ -43,15 +32,12 @@ pub enum BadArea {
     /// Two rings that meet in more than a point.
     #[error("{0} and {1} overlap; make one ring of them")]
     Overlap(Ring, Ring),
-    /// Nothing to fly over.
     #[error("the area is {0:.2} m² large, smaller than {SMALLEST} m²; check its corners")]
     TooSmall(f64),
 }
 
-/// One ring of an area.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ring {
-    /// Its edge.
     Outer,
     /// The hole with this number, from 0.
     Hole(usize),
@@ -112,25 +98,21 @@ impl Area {
     }
 
     /// The frame in which its corners are.
-    #[must_use]
     pub const fn frame(&self) -> &Frame {
         &self.frame
     }
 
     /// Its corners: x is east and y is north, meters. The outer edge runs counterclockwise, holes run clockwise.
-    #[must_use]
     pub const fn polygon(&self) -> &Polygon<f64> {
         &self.polygon
     }
 
     /// Square meters, holes left out.
-    #[must_use]
     pub fn square_meters(&self) -> f64 {
         self.polygon.unsigned_area()
     }
 
     /// Its rings as longitude and latitude, degrees, each closed: the outer edge, counterclockwise, then the holes, clockwise.
-    #[must_use]
     pub fn rings(&self) -> Vec<Vec<(f64, f64)>> {
         let position = |corner: &Coord<f64>| {
             let local = model::geo::Local {

@@ -1,8 +1,5 @@
 //! The edge of what must not be crossed, by place.
 //!
-//! Owns: [`Boundary`]: on which side of it a place lies, and which parts of a straight line lie on the forbidden one.
-//! Must not: know what is flown.
-//!
 //! The edges lie in an R-tree, so that a question about a place or a line costs as much as there are edges near it, not in all.
 
 use super::area::{Area, apart};
@@ -46,7 +43,6 @@ struct Piece {
 }
 
 impl Edge {
-    /// The edges of a ring.
     fn of(ring: &LineString<f64>) -> impl Iterator<Item = Self> {
         ring.lines().map(|line| Self {
             start: line.start,

@@ -1,7 +1,4 @@
 //! What is left of the work, cut again among those that are there, and the flight of one vehicle.
-//!
-//! Owns: [`Work::cut`]; [`Work::flight`], the items that one vehicle flies, and what of the work is done when it has reached them.
-//! Must not: know which vehicles there are. The same work, stretches and start make the same items, so that every leader makes the same.
 
 use super::area::flat;
 use super::share::{CannotShare, Flier};
@@ -29,7 +26,6 @@ pub struct PlannedFlight {
 
 impl PlannedFlight {
     /// What is flown when the items of these numbers were reached: a leg counts when both of its ends were.
-    #[must_use]
     pub fn flown(&self, reached: impl Fn(usize) -> bool) -> Stretches {
         let pairs = self.marks.windows(2).filter_map(|pair| match pair {
             [(before, _), (item, done)] if reached(*before) && reached(*item) => Some(done),
@@ -39,14 +35,12 @@ impl PlannedFlight {
     }
 
     /// Whether it has come to where its work begins, when the items of these numbers were reached.
-    #[must_use]
     pub fn has_begun(&self, reached: impl Fn(usize) -> bool) -> bool {
         let mut pairs = self.marks.windows(2);
         pairs.any(|pair| matches!(pair, [(before, _), (_, done)] if !done.is_empty() && reached(*before)))
     }
 
     /// What of the leg to item `current` lies behind a vehicle that is at `at`. It is not flown before that item is reached.
-    #[must_use]
     pub fn underway(&self, current: usize, at: Wgs84) -> Stretches {
         let next = self.marks.iter().position(|(item, _)| *item >= current);
         let leg = next.and_then(|next| Some((next, self.places.get(next.checked_sub(1)?)?, self.places.get(next)?)));
@@ -77,7 +71,6 @@ impl PlannedFlight {
 
 impl Work {
     /// Whether a vehicle may fly straight from `from` to `to`: no hole of the area lies between.
-    #[must_use]
     pub fn may_be_crossed(&self, from: Wgs84, to: Wgs84) -> bool {
         let ends = flat(&self.frame, from).ok().zip(flat(&self.frame, to).ok());
         ends.is_some_and(|(from, to)| self.around.is_straight(from, to))

@@ -1,6 +1,4 @@
 //! Which Missions are reconciled in which order, so that what those of one namespace take delays nobody else's.
-//!
-//! Owns: [`Rounds`]. Must not: read a clock.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -62,7 +60,6 @@ impl Rounds {
     }
 
     /// Whether some Missions are put off, so that the next round is to begin at once.
-    #[must_use]
     pub const fn has_put_off(&self) -> bool {
         self.has_put_off
     }

@@ -1,6 +1,4 @@
 //! The numbers that say what work comes to.
-//!
-//! Owns: [`Figures`]. Must not: plan.
 
 use super::area::Area;
 use super::boundary::Edge;
@@ -12,7 +10,6 @@ use rstar::RTree;
 /// How many places of an area are looked at to say how much of it is covered, about.
 const SAMPLES: f64 = 4000.0;
 
-/// What work comes to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figures {
     /// Pieces that are flown in one go: the lines of a survey, and the edges of its holes; 1 for a route.
@@ -21,16 +18,12 @@ pub struct Figures {
     pub work_meters: f64,
     /// From one to the next, meters; the ways there and home come on top.
     pub transit_meters: f64,
-    /// Photos that are taken.
     pub photos: u64,
-    /// Of a survey.
     pub survey: Option<SurveyFigures>,
 }
 
-/// What a survey comes to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SurveyFigures {
-    /// Holes left out.
     pub area_square_meters: f64,
     /// Between lines, meters.
     pub spacing_meters: f64,
@@ -39,8 +32,6 @@ pub struct SurveyFigures {
 }
 
 impl Work {
-    /// What it comes to.
-    #[must_use]
     pub fn figures(&self) -> Figures {
         let points = self.track().points();
         let begins = points
@@ -61,7 +52,6 @@ impl Work {
 }
 
 /// How many photos are taken along a path.
-#[must_use]
 pub fn photos(path: &[Point]) -> u64 {
     let single: u64 = path.iter().map(|point| u64::from(point.photos)).sum();
     let mut triggered = 0;
@@ -92,7 +82,6 @@ pub fn photos(path: &[Point]) -> u64 {
 }
 
 /// Which share of `area` is no farther than `reach` meters from where work is done on `path`, 0 to 1.
-#[must_use]
 pub fn covered(area: &Area, path: &[Point], reach: f64) -> f64 {
     let Some(bounds) = area.polygon().bounding_rect() else {
         return 0.0;

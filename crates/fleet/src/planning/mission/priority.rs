@@ -1,6 +1,4 @@
 //! Which Mission of a namespace has its vehicles before the others.
-//!
-//! Owns: [`urgent`], [`comes_before`]; how many Drones of one namespace may wait for vehicles ([`room`]). Must not: give or take vehicles.
 
 use crate::planning::population::Existing;
 use std::collections::BTreeMap;
@@ -15,7 +13,6 @@ pub struct Claim<'a> {
     pub namespace: &'a str,
     /// The higher, the earlier it has vehicles.
     pub priority: i32,
-    /// Its Drones.
     pub drones: Vec<Existing>,
 }
 
@@ -28,7 +25,6 @@ impl Claim<'_> {
 }
 
 /// How many more Drones of Missions may be made in each namespace.
-#[must_use]
 pub fn room<'a>(claims: &[Claim<'a>]) -> BTreeMap<&'a str, usize> {
     let mut room = BTreeMap::new();
     for claim in claims {
@@ -40,7 +36,6 @@ pub fn room<'a>(claims: &[Claim<'a>]) -> BTreeMap<&'a str, usize> {
 
 /// The Mission of the highest priority that waits for vehicles, in each namespace: its number among `claims`, of equal ones the first. One whose
 /// nodeSelector selects no node, as `has_node` knows by that number, waits for none that another could take.
-#[must_use]
 pub fn urgent<'a>(claims: &[Claim<'a>], has_node: impl Fn(usize) -> bool) -> BTreeMap<&'a str, usize> {
     let mut urgent = BTreeMap::<&str, (usize, i32)>::new();
     for (number, claim) in claims.iter().enumerate() {
@@ -57,7 +52,6 @@ pub fn urgent<'a>(claims: &[Claim<'a>], has_node: impl Fn(usize) -> bool) -> BTr
 }
 
 /// Whether a Mission makes no Drones for now, as one of the priority `urgent` waits for vehicles.
-#[must_use]
 pub const fn comes_before(urgent: i32, own: i32) -> bool {
     urgent > own
 }

@@ -36,16 +36,12 @@ use std::collections::BTreeSet;
 /// Another vehicle is worth a flight when all is flown so much earlier with it, seconds.
 const LEAST_GAIN: f64 = 120.0;
 
-/// The part of one Drone.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
-    /// The Drone's name.
     pub drone: String,
-    /// What it flies.
     pub stretches: Stretches,
     /// What of that it has flown, as far as is known.
     pub flown: Stretches,
-    /// From where.
     pub start: Wgs84,
     /// In which layer: how many vehicles of the Mission fly lower.
     pub layer: u8,
@@ -60,7 +56,6 @@ pub struct Part {
 /// The plan of a part as it was given. A fact that is written down: what the Mission asks for may change meanwhile, and so may the planner.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PartPlan {
-    /// Names its items.
     pub digest: PlanDigest,
     /// How much higher it is flown than the work lies.
     pub raised: Meters,
@@ -68,7 +63,6 @@ pub struct PartPlan {
 
 impl Part {
     /// How much higher than the work lies it is flown: as written down, or for a part without a plan by the `layer_height` of now.
-    #[must_use]
     pub fn raised(&self, layer_height: Meters) -> Meters {
         let new = || Meters(layer_height.0 * f64::from(self.layer));
         self.plan.as_ref().map_or_else(new, |plan| plan.raised)
@@ -97,7 +91,6 @@ impl Part {
 /// The vehicle of a part, as far as its plan depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carrier<'a> {
-    /// On the ground and disarmed.
     Down,
     /// Not received now.
     Unknown,
@@ -122,7 +115,6 @@ pub enum NotGiven {
 /// The Drone that takes over before the one that has the part leaves.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Relief {
-    /// The Drone.
     pub drone: String,
     /// The position up to which the one that leaves flies in any case.
     pub from: f64,
@@ -137,7 +129,6 @@ pub struct Progress {
     pub completed: u32,
     /// What is flown of it this time, by those that have no part any more.
     pub flown: Stretches,
-    /// Which Drone flies what.
     pub parts: Vec<Part>,
     /// How often a vehicle failed to fly its part.
     pub failures: u32,
@@ -145,14 +136,12 @@ pub struct Progress {
     pub refused: Vec<Refused>,
 }
 
-/// What the Mission asks for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wanted {
     /// How many vehicles fly at once.
     pub parallelism: usize,
     /// How often all is flown; `None`: for ever.
     pub completions: Option<u32>,
-    /// How many failures are borne.
     pub backoff_limit: u32,
     /// How much of its work one that takes over flies once more, seconds.
     pub overlap_seconds: f64,
@@ -179,11 +168,9 @@ impl Wanted {
 /// Why no flight is to go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Halt {
-    /// It is suspended.
     Suspended,
     /// It has run for as long as it may.
     Deadline,
-    /// It is being deleted.
     Deleted,
     /// It has completed or failed before.
     Finished,
@@ -224,16 +211,12 @@ pub enum Doing {
     Lost,
 }
 
-/// A Drone of the Mission.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observed {
-    /// Its name.
     pub drone: String,
-    /// The node of its vehicle.
     pub node: Option<NodeName>,
     /// It is being deleted, or is about to be.
     pub leaving: bool,
-    /// What it does.
     pub doing: Doing,
     /// What of its part it has flown, by its vehicle's own account.
     pub flown: Stretches,
@@ -246,9 +229,7 @@ pub struct Observed {
 /// Why a Drone gave up its part, or is deleted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// It has flown its part.
     Flown,
-    /// Nothing is left for it.
     NotNeeded,
     /// The Mission is halted or has ended.
     Halted,
@@ -258,29 +239,21 @@ pub enum Why {
     Tired,
     /// It is to be on the ground, or to stay there, as its node is drained or cordoned.
     Drained,
-    /// A failsafe brings it down.
     Diverted,
-    /// Its flight ended by itself.
     Over,
     /// Its plan came to its end and not all of it was reached.
     Short,
-    /// Its autopilot refuses the plan.
     Refused(String),
     /// It may not fly the rest.
     Unfit(String),
     /// A person keeps it on the ground.
     Grounded,
-    /// Somebody else flies it.
     Taken,
-    /// It is lost.
     Lost,
-    /// The Drone is gone.
     Gone,
 }
 
 impl Why {
-    /// In a clause.
-    #[must_use]
     pub fn text(&self) -> String {
         match self {
             Self::Flown => "has flown its part".to_owned(),
@@ -305,29 +278,22 @@ impl Why {
 /// What has become of the Mission.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
-    /// It goes on.
     Progressing,
     /// All was flown, as often as it was asked for.
     Complete,
     /// It does not go on before a person does something else: in a sentence.
     Failed(Failure),
-    /// It is suspended.
     Suspended,
 }
 
-/// Why a Mission has failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// Vehicles failed too often.
     BackoffLimit,
-    /// It took too long.
     Deadline,
 }
 
-/// What follows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
-    /// To be written down.
     pub progress: Progress,
     /// So many Drones are to be made.
     pub create: usize,
@@ -335,7 +301,6 @@ pub struct Step {
     pub delete: Vec<(String, Why)>,
     /// Drones that gave up a part before its end, and why.
     pub gave_up: Vec<(String, Why)>,
-    /// What has become of it.
     pub outcome: Outcome,
     /// Why nothing was cut, where the reason is the places at which vehicles are on the ground.
     pub cannot: Option<CannotShare>,
@@ -345,7 +310,6 @@ pub struct Step {
 
 impl Progress {
     /// All that is flown this time, also by those that have not flown all of their parts.
-    #[must_use]
     pub fn all_flown(&self) -> Stretches {
         self.now().fold(self.flown.clone(), |all, part| all.and(&part.flown))
     }
@@ -356,7 +320,6 @@ impl Progress {
     }
 
     /// What is flown by none and in no part.
-    #[must_use]
     pub fn left(&self, work: &Work) -> Stretches {
         let taken = self
             .now()
@@ -364,14 +327,10 @@ impl Progress {
         work.trimmed(&work.whole().without(&taken))
     }
 
-    /// What no vehicle has flown.
-    #[must_use]
     pub fn not_flown(&self, work: &Work) -> Stretches {
         work.trimmed(&work.whole().without(&self.all_flown()))
     }
 
-    /// The part of a Drone.
-    #[must_use]
     pub fn part(&self, drone: &str) -> Option<&Part> {
         self.parts.iter().find(|part| part.drone == drone)
     }
@@ -403,13 +362,11 @@ fn fate(part: &Part, seen: Option<&Observed>, layers: bool) -> Option<(Why, bool
 }
 
 /// What follows for the Mission with this `work`, of which `before` is written down.
-#[must_use]
 pub fn step(work: &Work, wanted: &Wanted, before: &Progress, drones: &[Observed]) -> Step {
     step_by(&Sharer::at_once(work), wanted, before, drones)
 }
 
 /// The same, as far as `sharer` knows how its work is shared and flown.
-#[must_use]
 pub fn step_by(sharer: &Sharer<'_>, wanted: &Wanted, before: &Progress, drones: &[Observed]) -> Step {
     let work = sharer.work();
     let mut next = Step {

@@ -1,6 +1,4 @@
 //! Parallel lines over an area.
-//!
-//! Owns: how many there are and which way they run. Must not: know in which order they are flown.
 
 use super::area::Area;
 use super::strip::Strip;

@@ -37,7 +37,6 @@ const DOUBLINGS: usize = 64;
 /// Times of any size are told apart to their last digit by so many.
 const HALVINGS: usize = 64;
 
-/// A vehicle that takes part.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Flier {
     /// Where it takes off and lands; in the air: where it is.
@@ -48,13 +47,10 @@ pub struct Flier {
     pub endurance: Option<Duration>,
 }
 
-/// Why work cannot be shared.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum CannotShare {
-    /// No vehicle.
     #[error("there is no vehicle; give at least one")]
     NoVehicle,
-    /// Too many.
     #[error("{0} vehicles are more than {MOST_FLIERS}; divide the work into several Missions")]
     TooMany(usize),
     /// A start that is too far away.
@@ -62,10 +58,8 @@ pub enum CannotShare {
     Start {
         /// From 0.
         number: usize,
-        /// What is wrong with it.
         source: NoPlace,
     },
-    /// A start in a hole.
     #[error(
         "the start of vehicle {0} lies in a hole of the area, which no vehicle crosses; move the start, or make the hole smaller"
     )]
@@ -78,7 +72,6 @@ pub enum CannotShare {
     Speed(usize),
 }
 
-/// The part of one vehicle.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Share {
     /// Which vehicle, from 0.
@@ -91,7 +84,6 @@ pub struct Share {
     positions: Vec<f64>,
 }
 
-/// Which vehicle flies what.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
     /// A share for each vehicle that has one, in the order of the track.
@@ -288,7 +280,6 @@ impl Work {
 
 impl Share {
     /// How much of its path is work, meters.
-    #[must_use]
     pub fn work_meters(&self) -> f64 {
         length(&self.path, Leg::Work)
     }
@@ -305,7 +296,6 @@ impl Share {
     }
 
     /// How long its path is, meters.
-    #[must_use]
     pub fn meters(&self) -> f64 {
         self.work_meters() + length(&self.path, Leg::Transit)
     }
@@ -313,14 +303,12 @@ impl Share {
 
 impl Plan {
     /// Whether all of the work is shared: no vehicle has too little time.
-    #[must_use]
     pub const fn is_whole(&self) -> bool {
         self.rest.is_none()
     }
 
     /// What is left of `work` when so many points of the path of each share have been reached, in the order of the shares; a share that is
     /// not named has not begun. `None` when nothing is left. Share it again among those that are there.
-    #[must_use]
     pub fn left(&self, work: &Work, reached: &[usize]) -> Option<Work> {
         let mut parts: Vec<(f64, f64)> = Vec::new();
         for (number, share) in self.shares.iter().enumerate() {
@@ -363,7 +351,6 @@ fn permute(order: &mut [usize], at: usize, all: &mut Vec<Vec<usize>>) {
 
 impl Track {
     /// How much of it is work, meters.
-    #[must_use]
     pub fn work_meters(&self) -> f64 {
         length(self.points(), Leg::Work)
     }

@@ -1,7 +1,5 @@
 //! The expanding square: legs around a point, each farther out, as search and rescue flies it around the last known place.
 //!
-//! Owns: its legs. Must not: know the area but for how far it reaches.
-//!
 //! The plane is divided into squares as wide as the spacing, and the legs pass the middle of each once, spiraling outward. The strip of a
 //! leg has the squares that it passes.
 
@@ -42,7 +40,6 @@ pub(super) fn strips(area: &Area, spacing: f64, center: Coord<f64>, along: Coord
     strips
 }
 
-/// How often it goes around.
 pub(super) fn rings(area: &Area, spacing: f64, center: Coord<f64>, along: Coord<f64>) -> f64 {
     let reach = area.polygon().exterior().coords().map(|corner| {
         let to = *corner - center;

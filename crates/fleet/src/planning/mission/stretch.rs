@@ -1,7 +1,5 @@
 //! Parts of a track, in a few numbers, so that what each vehicle flies can be written down whatever its length.
 //!
-//! Owns: [`Stretch`], and sets of them ([`Stretches`]); what of them is work, and how much. Must not: know vehicles.
-//!
 //! Positions are those of the track of the whole work. They are kept to a part in 1024 of the way between two points, so that what was
 //! written reads as the same.
 
@@ -14,9 +12,7 @@ const STEPS: f64 = 1024.0;
 /// From one position on a track to another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stretch {
-    /// Where it begins.
     pub from: f64,
-    /// Where it ends.
     pub to: f64,
 }
 
@@ -30,7 +26,6 @@ fn rounded(position: f64) -> f64 {
 
 impl Stretches {
     /// These, whatever their order. What is no stretch is left out.
-    #[must_use]
     pub fn new(stretches: impl IntoIterator<Item = Stretch>) -> Self {
         let rounded = |one: Stretch| Stretch {
             from: rounded(one.from.max(0.0)),
@@ -49,26 +44,21 @@ impl Stretches {
         Self(kept)
     }
 
-    /// Each of them.
-    #[must_use]
     pub fn all(&self) -> &[Stretch] {
         &self.0
     }
 
     /// Whether there is none.
-    #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// What is in one of both.
-    #[must_use]
     pub fn and(&self, other: &Self) -> Self {
         Self::new(self.0.iter().chain(&other.0).copied())
     }
 
     /// What of these is in none of the others.
-    #[must_use]
     pub fn without(&self, other: &Self) -> Self {
         let mut left = Vec::new();
         for one in &self.0 {
@@ -82,16 +72,12 @@ impl Stretches {
         Self::new(left)
     }
 
-    /// What is in both.
-    #[must_use]
     pub fn within(&self, other: &Self) -> Self {
         self.without(&self.without(other))
     }
 }
 
 impl Work {
-    /// All of it.
-    #[must_use]
     pub fn whole(&self) -> Stretches {
         let all = Stretch {
             from: 0.0,
@@ -101,7 +87,6 @@ impl Work {
     }
 
     /// What is work of these: without the ways before and after it.
-    #[must_use]
     pub fn trimmed(&self, stretches: &Stretches) -> Stretches {
         let trimmed = |one: &Stretch| {
             let from = self.track.work_from(one.from.min(self.track.end()));
@@ -126,7 +111,6 @@ impl Work {
     }
 
     /// How much work there is in these, seconds in calm air: each leg at its speed, and holds.
-    #[must_use]
     pub fn seconds(&self, stretches: &Stretches) -> f64 {
         let legs = |points: &[Point]| -> f64 {
             let pairs = points.windows(2).filter(|pair| pair[1].leg == Leg::Work);
@@ -141,7 +125,6 @@ impl Work {
     }
 
     /// How long they are, meters of work.
-    #[must_use]
     pub fn meters(&self, stretches: &Stretches) -> f64 {
         let parts = stretches.all().iter().map(|one| self.points(*one));
         parts.map(|points| length(&points, Leg::Work)).sum()
@@ -153,7 +136,6 @@ impl Work {
     }
 
     /// How much of the whole `done` is, in percent, rounded down: 100 only when nothing is left.
-    #[must_use]
     pub fn percent(&self, done: &Stretches) -> u8 {
         let whole = self.whole();
         let left = self.trimmed(&whole.without(done));
@@ -172,7 +154,6 @@ impl Work {
     }
 
     /// These, each beginning so many seconds of work earlier, but in the same run of work.
-    #[must_use]
     pub fn from_earlier(&self, stretches: &Stretches, seconds: f64) -> Stretches {
         Stretches::new(stretches.all().iter().map(|one| Stretch {
             from: self.earlier(one.from, seconds),
@@ -209,7 +190,6 @@ impl Work {
     }
 
     /// Where a position is on Earth.
-    #[must_use]
     pub fn place(&self, position: f64) -> Option<Wgs84> {
         self.track.at(position).map(|point| self.position(point.at))
     }
@@ -217,7 +197,6 @@ impl Work {
 
 /// Pieces of a track that were joined to another, and where.
 pub(super) struct Joined {
-    /// The work that they make.
     pub work: Work,
     /// Of each piece: from which point of the new track on, and the old position of each of its points.
     pieces: Vec<(usize, Vec<f64>)>,

@@ -1,8 +1,5 @@
 //! One strip of a survey, and what is flown to cover the part of the area that lies in it.
 //!
-//! Owns: [`Strip`]; the [`Run`]s over it; which parts of a hole's edge have to be flown for it ([`Edges`]).
-//! Must not: know how strips lie to one another.
-//!
 //! A point of the area in a strip is no farther from the middle of the strip than half of its width. So it is covered when the middle is
 //! flown beside it. It is not flown beside it only where a hole lies there; then the hole has an edge between the middle and the point,
 //! which is nearer to the point than the middle is. That edge is flown.
@@ -17,18 +14,14 @@ const SHORTEST: f64 = 0.01;
 /// An edge along the border of a strip is not in it, meters: it lies on the border but for the arithmetic.
 const BORDER: f64 = 1e-6;
 
-/// A rectangle of the plane.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Strip {
-    /// Where its middle begins.
     pub from: Coord<f64>,
-    /// A unit vector.
     pub along: Coord<f64>,
     /// Meters.
     pub length: f64,
     /// Half of its width, meters.
     pub half: f64,
-    /// Its place among the strips.
     pub number: usize,
 }
 
@@ -167,7 +160,6 @@ pub(super) struct Edges {
 }
 
 impl Edges {
-    /// The edges of all holes.
     pub fn of(area: &Area) -> Vec<Self> {
         area.polygon().interiors().iter().map(Self::around).collect()
     }

@@ -1,7 +1,4 @@
 //! A survey: an area that is flown over so that all of it is covered.
-//!
-//! Owns: what a survey is made of and what is wrong with one; the distance between its lines and between its photos.
-//! Must not: know which vehicle flies what.
 
 use super::area::{Area, BadArea};
 use super::boundary::Boundary;
@@ -22,13 +19,9 @@ pub const MOST_LINES: f64 = 1000.0;
 /// What is flown over an area.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Survey {
-    /// Which area.
     pub area: Area,
-    /// How its lines lie.
     pub pattern: Pattern,
-    /// How far they are apart.
     pub spacing: Spacing,
-    /// How high they are flown.
     pub altitude: Altitude,
     /// How fast, over ground.
     pub speed: MetersPerSecond,
@@ -56,9 +49,7 @@ pub enum Pattern {
 /// How far the lines are apart.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Spacing {
-    /// So far.
     Fixed(Meters),
-    /// So far that photos overlap.
     Camera(Camera),
 }
 
@@ -79,7 +70,6 @@ pub struct Camera {
 
 impl Camera {
     /// Width and height on the ground of a photo from `height` meters above it.
-    #[must_use]
     pub fn footprint(&self, height: f64) -> (Meters, Meters) {
         let scale = height / self.focal_length_mm;
         (
@@ -92,7 +82,6 @@ impl Camera {
 /// Why a survey cannot be flown.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum BadSurvey {
-    /// No area.
     #[error(transparent)]
     Area(#[from] BadArea),
     /// Too near or too far apart.
@@ -103,10 +92,8 @@ pub enum BadSurvey {
         "the photos are {0:.2} m apart, not from 0.1 to 1000 m; change the distance, or the altitude or overlap of the camera"
     )]
     Trigger(f64),
-    /// No camera.
     #[error("the {0} of the camera is not a number above 0; give millimeters")]
     Camera(&'static str),
-    /// Photos that share all.
     #[error("photos cannot overlap by {0} percent; choose at most 95")]
     Overlap(u8),
     /// A footprint needs the height above ground.
@@ -114,30 +101,24 @@ pub enum BadSurvey {
         "a camera needs an altitude above home, as the height above ground is not known from one above mean sea level; give the spacing instead"
     )]
     CameraAboveSea,
-    /// No height.
     #[error("the altitude of the survey is not a finite number; give meters")]
     Altitude,
-    /// No speed.
     #[error("speed {0} is not above 0 and up to {fastest} m/s; choose one in that range", fastest = FASTEST.0)]
     Speed(f64),
-    /// No direction.
     #[error("heading {0} is not from 0 up to 360; give degrees clockwise from north")]
     Heading(f64),
     /// More than can be planned or uploaded.
     #[error("the survey has about {0:.0} lines, more than {MOST_LINES}; raise the spacing, or divide the area")]
     TooManyLines(f64),
-    /// A center too far away.
     #[error("the center of the expanding square has no place")]
     Center(#[source] NoPlace),
     /// A center where nothing is flown.
     #[error("the center of the expanding square is not in the area; move it, or leave it out")]
     CenterOutside,
-    /// Holes cut the area apart.
     #[error("there is no way around the holes from one part of the area to another; make a Mission of each")]
     Apart,
 }
 
-/// What a survey comes to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Distances {
     /// Between lines, meters.

@@ -17,7 +17,6 @@ use model::station::Altitude;
 use model::units::{AltitudeAboveHome, Heading, Meters, MetersPerSecond, Wgs84};
 use proptest::prelude::*;
 
-/// Where the tests fly.
 const HERE: Wgs84 = Wgs84 {
     latitude_deg: 47.397_742,
     longitude_deg: 8.545_594,

@@ -1,7 +1,5 @@
 //! How long one vehicle needs for a part of the track, and how much of it it can fly in a time.
 //!
-//! Owns: [`Timing`]. Must not: know other vehicles.
-//!
 //! Times along the track are sums from its begin, so that those of a part are a difference. The way home from a place is reckoned when it is
 //! asked for.
 
@@ -39,7 +37,6 @@ pub(super) struct Timing<'a> {
     travel: Vec<f64>,
     /// From the first point until it leaves each point.
     since_first: Vec<f64>,
-    /// From each point home.
     homes: Vec<OnceCell<f64>>,
     /// Whether the track is nowhere flown faster than the way home: from a place farther along, it is never home earlier.
     is_even: bool,
@@ -77,7 +74,6 @@ impl<'a> Timing<'a> {
         }
     }
 
-    /// Where it starts.
     pub const fn start(&self) -> Coord<f64> {
         self.ways.start()
     }

@@ -1,7 +1,5 @@
 //! The order in which the runs of a survey are flown.
 //!
-//! Owns: that order, and from which end each is flown. Must not: know what a run is for.
-//!
 //! Parallel lines are flown nearest first, from one of the corners: there and back over each part of the area in turn. What lies behind a
 //! wall may be near and far to fly to; so there is a second order, in which what is seen comes first. The legs of an expanding square keep
 //! their order; the edge of a hole is flown where the legs come nearest to it.

@@ -1,7 +1,4 @@
 //! What is flown, point by point, in a flat frame.
-//!
-//! Owns: [`Track`], its positions (a number: 2.25 is a quarter of the way from point 2 to point 3) and its parts; [`Work`], a track with the
-//! ways around what must not be crossed. Must not: know what flies it.
 
 use super::area::{Area, apart, flat, frame};
 use super::strip::Run;
@@ -35,7 +32,6 @@ pub(super) fn length(path: &[Point], leg: Leg) -> f64 {
 pub enum Leg {
     /// Flying there is what the mission is for.
     Work,
-    /// To get there.
     Transit,
 }
 
@@ -44,9 +40,7 @@ pub enum Leg {
 pub struct Point {
     /// East and north in the frame of the work, meters.
     pub at: Coord<f64>,
-    /// Height.
     pub altitude: Altitude,
-    /// Why it is flown to.
     pub leg: Leg,
     /// How fast it is flown to; `None`: as the autopilot does.
     pub speed: Option<MetersPerSecond>,
@@ -54,7 +48,6 @@ pub struct Point {
     pub trigger: Option<Meters>,
     /// How long the vehicle holds here.
     pub hold: Duration,
-    /// Its heading while it holds.
     pub heading: Option<Heading>,
     /// How many photos are taken here.
     pub photos: u32,
@@ -98,14 +91,11 @@ impl Point {
 pub struct Track(pub(super) Vec<Point>);
 
 impl Track {
-    /// Its points.
-    #[must_use]
     pub fn points(&self) -> &[Point] {
         &self.0
     }
 
     /// Names where it leads, to a centimeter: positions on tracks with one digest are the same ground.
-    #[must_use]
     pub fn digest(&self) -> String {
         let mut sum = Sha256::new();
         for at in self.0.iter().flat_map(|point| [point.at.x, point.at.y]) {
@@ -117,7 +107,6 @@ impl Track {
     }
 
     /// The position of its last point.
-    #[must_use]
     pub(super) fn end(&self) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "there are far fewer")]
         let end = self.0.len().saturating_sub(1) as f64;
@@ -197,7 +186,6 @@ pub(super) fn split(position: f64) -> (usize, f64) {
 pub struct Work {
     pub(super) frame: Frame,
     pub(super) track: Track,
-    /// Between parts of the work.
     pub(super) inside: Ways,
     /// To the work and home again.
     pub(super) around: Ways,
@@ -206,17 +194,14 @@ pub struct Work {
     pub(super) written: Option<Arc<Written>>,
 }
 
-/// What a survey is over.
 #[derive(Clone, Debug)]
 pub(super) struct Surveyed {
     pub area: Area,
     pub spacing: f64,
 }
 
-/// Items that are flown unchanged.
 #[derive(Clone, Debug)]
 pub(super) struct Written {
-    /// Without takeoff and landing.
     pub items: Vec<Item>,
     /// The numbers of those that are flown to, and where that is.
     pub places: Vec<(usize, Waypoint)>,
@@ -336,26 +321,21 @@ impl Work {
         Some((work, begins))
     }
 
-    /// What is flown.
-    #[must_use]
     pub const fn track(&self) -> &Track {
         &self.track
     }
 
     /// The area, of a survey.
-    #[must_use]
     pub fn area(&self) -> Option<&Area> {
         self.survey.as_ref().map(|survey| &survey.area)
     }
 
     /// How far the lines of a survey are apart.
-    #[must_use]
     pub fn spacing(&self) -> Option<Meters> {
         self.survey.as_ref().map(|survey| Meters(survey.spacing))
     }
 
     /// Where a point is on Earth.
-    #[must_use]
     pub fn position(&self, at: Coord<f64>) -> Wgs84 {
         let local = Local {
             east: at.x,
@@ -367,7 +347,6 @@ impl Work {
 
     /// The waypoints that one vehicle flies along `points`, with all that it has to be sent on the way: speed and camera are sent where
     /// they change, and at the first point.
-    #[must_use]
     pub fn waypoints(&self, points: &[Point]) -> Vec<Waypoint> {
         let mut speed = None;
         let mut trigger: Option<Meters> = None;

@@ -17,18 +17,15 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::sync::{Arc, OnceLock};
 
-/// Where one may fly.
 #[derive(Clone, Debug)]
 pub struct Ways(Option<Arc<Obstacles>>);
 
-/// What is in the way.
 #[derive(Debug)]
 struct Obstacles {
     /// Not outside of these.
     outer: Vec<Boundary>,
     /// Not inside of these.
     holes: Arc<Boundary>,
-    /// Where a way may turn.
     corners: Vec<Corner>,
     /// Which other corners one sees from a corner and passes on the outside, and how far away they are, meters.
     passes: OnceLock<Seen>,
@@ -126,14 +123,11 @@ impl PartialEq for Step {
 impl Eq for Step {}
 
 impl Ways {
-    /// Anywhere.
-    #[must_use]
     pub const fn free() -> Self {
         Self(None)
     }
 
     /// Around the holes of `area`.
-    #[must_use]
     pub fn around_holes(area: &Area) -> Self {
         Self::around(area, Arc::new(Boundary::of_holes(area)))
     }
@@ -172,7 +166,6 @@ impl Ways {
     }
 
     /// Whether `point` is where one may be: in no hole.
-    #[must_use]
     pub fn allows(&self, point: Coord<f64>) -> bool {
         !self.0.as_ref().is_some_and(|obstacles| obstacles.holes.forbids(point))
     }
@@ -183,7 +176,6 @@ impl Ways {
     }
 
     /// The shortest way from `from` to `to`, both included; `None` when there is none.
-    #[must_use]
     pub fn shortest(&self, from: Coord<f64>, to: Coord<f64>) -> Option<Vec<Coord<f64>>> {
         match &self.0 {
             Some(obstacles) if !obstacles.is_straight(from, to) => obstacles.shortest(from, to),
@@ -192,7 +184,6 @@ impl Ways {
     }
 
     /// How long the shortest way is, meters.
-    #[must_use]
     pub fn length(&self, from: Coord<f64>, to: Coord<f64>) -> Option<f64> {
         let way = self.shortest(from, to)?;
         Some(way.windows(2).map(|pair| apart(pair[0], pair[1]).0).sum())

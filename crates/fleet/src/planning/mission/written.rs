@@ -1,8 +1,5 @@
 //! Items that a person has written, flown unchanged by one vehicle at a time.
 //!
-//! Owns: [`Work::of_items`]; which items can be flown ([`BadItems`]); the flight of a part of them.
-//! Must not: know a file format, or cut between two places.
-//!
 //! Position 0 of the track is the first place, and position n the n-th, counted from 1, with all that is done there: from there the next
 //! vehicle goes on. What was set before and stays so is set again, and what would go on without end on the way home is ended.
 
@@ -37,7 +34,6 @@ const FASTEST_DESCENT_M_S: f64 = 3.0;
 /// Why items cannot be flown unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum BadItems {
-    /// Nothing is flown to.
     #[error("no item has a place that is flown to; give at least one waypoint")]
     NoPlace,
     /// More than can be planned in time.
@@ -53,7 +49,6 @@ pub enum BadItems {
     Curve {
         /// From 0.
         number: usize,
-        /// Its name.
         name: &'static str,
     },
     /// A vehicle that takes a place for reached far from it cuts the corner there.
@@ -80,7 +75,6 @@ pub enum BadItems {
         /// The most, meters per second.
         most: f64,
     },
-    /// Longer than a battery lasts.
     #[error("item {number} makes the vehicle wait for {seconds} s, longer than {longest} s; shorten it", longest = LONGEST_HOLD.as_secs())]
     Long {
         /// From 0.
@@ -96,12 +90,10 @@ pub enum BadItems {
         /// From 0.
         number: usize,
     },
-    /// Too far away.
     #[error("item {number} has no place near the others")]
     Far {
         /// From 0.
         number: usize,
-        /// What is wrong with it.
         source: NoPlace,
     },
 }

@@ -1,6 +1,4 @@
 //! Which vehicles wait in a circle.
-//!
-//! Owns: [`Circles`]. Must not: know of routes.
 
 use crate::airspace::Owner;
 use model::ids::NodeName;
@@ -11,7 +9,6 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) struct Circles {
     /// For which each waits, among those in circles.
     waits: BTreeMap<NodeName, BTreeSet<NodeName>>,
-    /// Which wait for each.
     awaited: BTreeMap<NodeName, BTreeSet<NodeName>>,
 }
 

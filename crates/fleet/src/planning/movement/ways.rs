@@ -1,6 +1,4 @@
 //! The routes that are tried for one vehicle, in order.
-//!
-//! Owns: these lists. Must not: know which are free.
 
 use super::{Idle, Layers};
 use crate::airspace::{Route, Rules};

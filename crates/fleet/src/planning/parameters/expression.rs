@@ -1,7 +1,5 @@
 //! Values that depend on the vehicle: `{{ 30 + 5*slot }}`.
 //!
-//! Owns: their grammar, and what they come to. Must not: know parameters.
-//!
 //! ```text
 //! sum     = product { ("+" | "-") product }
 //! product = signed { ("*" | "/") signed }
@@ -13,10 +11,8 @@ use std::fmt;
 use std::iter::Peekable;
 use std::str::CharIndices;
 
-/// Longest text.
 const LONGEST: usize = 128;
 
-/// Deepest nesting.
 const DEEPEST: u8 = 16;
 
 /// Whole numbers up to this are exact in single precision, in which ArduPilot sends and takes all values.
@@ -60,19 +56,15 @@ pub enum BadExpression {
     /// Neither a number nor an expression.
     #[error("{0:?} is no number; write one such as 30 or -1.5, or an expression such as \"{{{{ 30 + 5*slot }}}}\"")]
     NoValue(String),
-    /// Something else was expected.
     #[error(
         "{found} at character {at}, where {wanted} should be; the operators are + - * / and ( ), the variables slot, number and systemId"
     )]
     Grammar {
-        /// What is there.
         found: String,
         /// Where, from 1.
         at: usize,
-        /// What should be.
         wanted: &'static str,
     },
-    /// Too long or too deep.
     #[error(
         "it is longer than {LONGEST} characters, or has more than {DEEPEST} brackets in one another; make it shorter"
     )]
@@ -83,7 +75,6 @@ pub enum BadExpression {
     /// A division by zero, or more than a number can be.
     #[error("{0} is no finite number; change the value")]
     NoNumber(f64),
-    /// The autopilot would take another.
     #[error("ArduPilot takes values in single precision, in which {0} is another number; give one up to {EXACT}")]
     Inexact(f64),
 }

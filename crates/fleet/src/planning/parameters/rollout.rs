@@ -10,7 +10,6 @@ use std::collections::BTreeMap;
 /// How far a vehicle is with the values that its profiles want now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// It has them.
     Done,
     /// It has former ones, or none.
     Waiting,
@@ -23,7 +22,6 @@ pub enum Progress {
 /// Whether a vehicle can be given values, by its autopilot's own account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// On the ground and disarmed.
     Grounded,
     /// Armed. Nothing is set before it has landed, so it keeps no other waiting for as long as it flies.
     /// What it was let set before it took off it sets after landing, for a moment beside as many others as may be changed.
@@ -42,21 +40,17 @@ impl From<FlightTruth> for State {
     }
 }
 
-/// One vehicle.
 #[derive(Clone, Debug)]
 pub struct Candidate<'a> {
     /// Its name; an order among equals.
     pub name: &'a str,
-    /// The profiles that select it.
     pub profiles: &'a [&'a str],
-    /// How far it is.
     pub progress: Progress,
     /// Whether it was last observed in the middle of a change of values, of these or of former ones: it counts as unavailable unless it
     /// flies.
     pub changing: bool,
     /// Whether it can be given values.
     pub state: State,
-    /// Whether it serves a Drone.
     pub serves: bool,
 }
 
@@ -70,7 +64,6 @@ impl Candidate<'_> {
     }
 }
 
-/// What is to be done.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Next {
     /// These may set their values now.
@@ -84,7 +77,6 @@ pub struct Next {
 /// Which vehicles may set their values now. `most` is `maxUnavailable` of each profile; one that is not named has 1.
 ///
 /// One that is unavailable already goes first, and takes no further place.
-#[must_use]
 pub fn next(vehicles: &[Candidate<'_>], most: &BTreeMap<&str, u32>) -> Next {
     let mut next = Next::default();
     let mut unavailable: BTreeMap<&str, (u32, &str)> = BTreeMap::new();

@@ -488,7 +488,6 @@ fn equal_rules_have_equal_digests_and_every_change_shows() {
     assert_eq!(others.len(), all);
 }
 
-/// A fleet with one profile.
 struct Fleet {
     names: Vec<String>,
     progress: Vec<Progress>,

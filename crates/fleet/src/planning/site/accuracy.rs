@@ -141,7 +141,6 @@ impl Known {
 }
 
 /// Why nothing new is granted to a vehicle that reports this, in a clause; `None`: its place is known well enough.
-#[must_use]
 pub fn badly_known(accuracy: Accuracy) -> Option<String> {
     let beyond = |part: Option<Meters>, most: Meters| part.is_some_and(|part| part > most);
     let is_bad =
@@ -227,10 +226,8 @@ impl Accuracies {
 /// Homes by squares of [`FIELD_M`].
 struct Fields(BTreeMap<[i64; 2], Square>);
 
-/// The homes in one square.
 struct Square {
     count: usize,
-    /// Their middle altitude.
     up: f64,
     /// The sum of their places, meters east and north.
     sum: [f64; 2],

@@ -1,8 +1,5 @@
 //! Keeping clear of those that do not keep to their airspace: a vehicle in a pilot's hands, on the way of its failsafe, blown away; foreign
 //! traffic.
-//!
-//! Owns: [`Endangered`], which vehicle had to make way for which. Must not: grant a route ([`crate::safety`] does), or move a vehicle that flies none
-//! of our routes.
 
 use super::{CEILING, Desire, Expected, Site, kept_within, plan_way};
 use crate::airspace::{Avoidance, Danger, Owner};
@@ -21,9 +18,7 @@ const OVER_AFTER: Duration = Duration::from_secs(10);
 /// What a vehicle did about another that came too near.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// It stopped on its route.
     Stops,
-    /// It left upright.
     StepsAside,
     /// It was not moved.
     Stays,
@@ -32,14 +27,12 @@ pub enum Action {
 /// A danger of the last seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Endangered {
-    /// What was done about it.
     pub action: Action,
     last: Moment,
 }
 
 impl Action {
     /// What it does, in words.
-    #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
             Self::Stops => "stops on its way",
@@ -51,7 +44,6 @@ impl Action {
     }
 
     /// What it does about `from`, after "it".
-    #[must_use]
     pub fn sentence(self, from: &Owner) -> String {
         let strays = match from {
             Owner::Vehicle(_) => ", which is not known to keep to its own airspace",
@@ -63,7 +55,6 @@ impl Action {
 
 impl Site {
     /// Which vehicle is or was in danger in the last seconds, from which other, and what was done.
-    #[must_use]
     pub const fn endangered(&self) -> &BTreeMap<(Owner, NodeName), Endangered> {
         &self.endangered
     }

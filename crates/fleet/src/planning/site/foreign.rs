@@ -1,7 +1,4 @@
 //! Aircraft of others that our vehicles receive.
-//!
-//! Owns: which sightings count, and how well they are known. Must not: say where such an aircraft may be later
-//! ([`crate::airspace`] does).
 
 use super::{Expected, Site};
 use crate::airspace::{Margin, Traffic};

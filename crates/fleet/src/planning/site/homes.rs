@@ -1,6 +1,4 @@
 //! Places on the ground, and the ways of autopilots home to them: who is kept from a goal for those.
-//!
-//! Owns: [`Returns`], pads that are too near to each other, stations that returns would climb through. Must not: grant anything.
 
 use super::{CROSSED_STATION, NOWHERE, SHARED_RETURN, Site, WANDERS, first_and_more};
 use crate::airspace::{crossed_stations, shared_returns};
@@ -9,12 +7,10 @@ use model::geo::Local;
 use model::ids::NodeName;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Ways home.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Returns {
     /// From where each returns, and over which home, at the height of its return.
     ways: Vec<(NodeName, Local, Local)>,
-    /// Vehicles whose ways cross.
     cross: BTreeMap<NodeName, BTreeSet<NodeName>>,
     /// Vehicles whose ways lead through the stations of others.
     through: BTreeMap<NodeName, BTreeSet<NodeName>>,
@@ -39,7 +35,6 @@ impl Site {
     }
 
     /// Which vehicle that of `node` would meet if both returned home at once, in a sentence with what to do; `None`: it would meet none.
-    #[must_use]
     pub fn shared_return(&self, node: &NodeName) -> Option<String> {
         let others = self.returns.cross.get(node)?;
         let (first, more) = first_and_more(others)?;
@@ -51,7 +46,6 @@ impl Site {
     }
 
     /// Through whose stations the vehicle of `node` would return by itself, in a sentence with what to do; `None`: through none.
-    #[must_use]
     pub fn crossed_station(&self, node: &NodeName) -> Option<String> {
         let (first, more) = first_and_more(self.returns.through.get(node)?)?;
         let altitude = self.claims.return_from(node)?.up - self.claims.home(node)?.up;

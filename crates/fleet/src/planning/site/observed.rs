@@ -1,6 +1,4 @@
 //! Airspace, as reports tell of it.
-//!
-//! Owns: [`observation`], and what it takes for granted of a vehicle. Must not: remember anything.
 
 use super::plan_way::{self, PlanWay};
 use super::{ABOVE_HOME, Desire, takes_off};
@@ -13,7 +11,6 @@ use model::units::AltitudeAboveHome;
 use model::vehicle::{Airborne, FlightTruth, WhyUnknown};
 
 /// When the vehicle was where `report`, received at `received`, says.
-#[must_use]
 pub fn position_time(report: &Report, received: Moment) -> Moment {
     let age = report
         .position_at
@@ -52,7 +49,6 @@ pub fn descends(report: &Report) -> bool {
 
 /// What `report`, which was received at `received`, says of airspace; `None` when it does not say where the vehicle is or whether it
 /// flies. `desire` is what its Drone asks for: one that is to hold above its home climbs there by itself.
-#[must_use]
 pub fn observation(report: &Report, received: Moment, frame: &Frame, desire: Desire) -> Option<Observation> {
     observation_on_plan(report, received, frame, desire, None)
 }

@@ -1,6 +1,4 @@
 //! Which airspace a vehicle owns, for people to see.
-//!
-//! Owns: making [`Owned`] of its claim. Must not: be what anything is decided by; that is [`crate::airspace`].
 
 use super::Site;
 use crate::airspace::{Owner, Volume};
@@ -11,7 +9,6 @@ use model::units::{AltitudeAmsl, Meters};
 
 impl Site {
     /// The airspace that the vehicle of `node` owns; `None` for one that is not known here, and while no vehicle has a station.
-    #[must_use]
     pub fn owned(&self, node: &NodeName) -> Option<Owned> {
         if self.takeoffs.asleep {
             return None;

@@ -1,8 +1,5 @@
 //! The way of a plan that a vehicle flies by itself, and the gate for it in the air (invariant 17).
 //!
-//! Owns: [`Corridor`]; which way was granted for which plan ([`Granted`]); whether a vehicle in the air may begin its plan, go on with it, or
-//! has to stop ([`Site::may_fly_on`]). Must not: grant a takeoff ([`super::takeoff`] does), or compute a granted way again.
-//!
 //!   takeoff granted ──► granted ──begun──► flown ──danger, home moved──► stopped
 //!                          ▲                 └─pilot, hold, drift──► left      │
 //!                          └── the rest from here is clear of all ◄──┴────────┘
@@ -25,7 +22,6 @@ const PLACE_EPSILON_M: f64 = 0.1;
 /// The way of a plan that a vehicle is to fly by itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Corridor {
-    /// The plan.
     pub digest: PlanDigest,
     /// All places that it leads along, from the ground at its home to the ground.
     pub places: Vec<Waypoint>,
@@ -191,7 +187,6 @@ impl Site {
 
     /// Whether the order for the vehicle of `node`, which is in the air by this `report`, may name the plan `digest`: it flies that plan as it
     /// was granted, or the rest was granted from where it is. Else it holds.
-    #[must_use]
     pub fn may_fly_on(&self, node: &NodeName, digest: &PlanDigest, report: &Report) -> bool {
         let Some(granted) = self.granted_plans.get(node).filter(|granted| granted.digest == *digest) else {
             return flies_as_written(digest, report);
@@ -203,14 +198,12 @@ impl Site {
     }
 
     /// Why the vehicle of `node` cannot go on with its plan from where it is, whoever owns the airspace; `None`: it can, or is on its way.
-    #[must_use]
     pub fn plan_barred(&self, node: &NodeName) -> Option<&str> {
         self.takeoffs.barred.get(node).map(String::as_str)
     }
 
     /// Whether the order that the agent of `node` holds by this `report` names its plan, or leaves it out, against what is right now: another is
     /// due. An order is made from the newest report, which may be newer than the one that airspace was granted by.
-    #[must_use]
     pub fn plan_order_is_due(&self, node: &NodeName, report: &Report) -> bool {
         let airborne = matches!(report.truth, FlightTruth::Airborne(_));
         let planned = self.plans.get(node).filter(|_| airborne);
@@ -471,7 +464,6 @@ impl Site {
 
 /// Whether the vehicle that made this `report` flies the plan `digest`, which its Mission has written down: the leader that ordered it had it
 /// granted.
-#[must_use]
 pub fn flies_as_written(digest: &PlanDigest, report: &Report) -> bool {
     report.plan.flying && holds(report, digest) && !in_other_hands(report)
 }

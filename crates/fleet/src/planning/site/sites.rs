@@ -35,7 +35,6 @@ const NEAR_DEGREES: f64 = 0.03;
 /// A vehicle that is farther from its home is placed by where it is, meters.
 const NEAR_HOME_M: f64 = 10_000.0;
 
-/// A place of the grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Cell {
     row: i32,
@@ -62,7 +61,6 @@ pub struct Sites {
     changes: BTreeMap<NodeName, AltitudeAboveHome>,
     fences: Option<BTreeMap<NodeName, Vec<Arc<Wanted>>>>,
     strict: BTreeSet<NodeName>,
-    /// How many routes were numbered.
     count: u64,
     /// No vehicle has a station, or flies for a Mission.
     asleep: bool,
@@ -128,7 +126,6 @@ fn is_down(report: &Report) -> bool {
 
 impl Sites {
     /// No sites yet, at the beginning of a leadership, where a vehicle that is no farther off than `tolerance` is on its station.
-    #[must_use]
     pub const fn new(term: Term, rules: Rules, tolerance: Tolerance) -> Self {
         Self {
             term,
@@ -307,62 +304,52 @@ impl Sites {
     }
 
     /// Whether the vehicle of `node` is in a site.
-    #[must_use]
     pub fn has(&self, node: &NodeName) -> bool {
         self.site(node).is_some()
     }
 
     /// See [`Site::may_take_off`]. Beyond 70 degrees of latitude nobody keeps vehicles apart.
-    #[must_use]
     pub fn may_take_off(&self, node: &NodeName) -> bool {
         self.asleep || self.beyond.contains(node) || self.site(node).is_some_and(|site| site.may_take_off(node))
     }
 
     /// See [`Site::may_change_to`].
-    #[must_use]
     pub fn may_change_to(&self, node: &NodeName, height: AltitudeAboveHome) -> bool {
         let may = |site: &Site| site.may_change_to(node, height);
         self.asleep || self.beyond.contains(node) || self.site(node).is_some_and(may)
     }
 
     /// See [`Site::changes_to`].
-    #[must_use]
     pub fn changes_to(&self, node: &NodeName) -> Option<AltitudeAboveHome> {
         self.site(node)?.changes_to(node)
     }
 
     /// See [`Site::owns_plan`].
-    #[must_use]
     pub fn owns_plan(&self, node: &NodeName) -> bool {
         self.site(node).is_some_and(|site| site.owns_plan(node))
     }
 
     /// See [`Site::may_fly_plan`].
-    #[must_use]
     pub fn may_fly_plan(&self, node: &NodeName, digest: &PlanDigest) -> bool {
         self.site(node).is_some_and(|site| site.may_fly_plan(node, digest))
     }
 
     /// See [`Site::may_begin_plan`].
-    #[must_use]
     pub fn may_begin_plan(&self, node: &NodeName, digest: &PlanDigest) -> bool {
         self.site(node).is_some_and(|site| site.may_begin_plan(node, digest))
     }
 
     /// See [`Site::plan_waits`].
-    #[must_use]
     pub fn plan_waits(&self, node: &NodeName) -> Option<&str> {
         self.site(node)?.plan_waits(node)
     }
 
     /// See [`Site::plan_barred`].
-    #[must_use]
     pub fn plan_barred(&self, node: &NodeName) -> Option<&str> {
         self.site(node)?.plan_barred(node)
     }
 
     /// See [`Site::may_fly_on`].
-    #[must_use]
     pub fn may_fly_on(&self, node: &NodeName, digest: &PlanDigest, report: &Report) -> bool {
         match self.site(node) {
             Some(site) => site.may_fly_on(node, digest, report),
@@ -371,13 +358,11 @@ impl Sites {
     }
 
     /// See [`Site::plan_order_is_due`].
-    #[must_use]
     pub fn plan_order_is_due(&self, node: &NodeName, report: &Report) -> bool {
         self.site(node).is_some_and(|site| site.plan_order_is_due(node, report))
     }
 
     /// See [`Site::off`].
-    #[must_use]
     pub fn off(&self, node: &NodeName, report: &Report, station: &Station) -> Option<Off> {
         match self.site(node) {
             Some(site) => site.off(node, report, station),
@@ -386,25 +371,21 @@ impl Sites {
     }
 
     /// See [`Site::owned`].
-    #[must_use]
     pub fn owned(&self, node: &NodeName) -> Option<Owned> {
         self.site(node)?.owned(node)
     }
 
     /// See [`Site::last_granted`].
-    #[must_use]
     pub fn last_granted(&self, node: &NodeName) -> Option<OrderNumber> {
         self.site(node)?.last_granted(node)
     }
 
     /// See [`Site::route`].
-    #[must_use]
     pub fn route(&self, node: &NodeName) -> Option<&RouteOrder> {
         self.site(node)?.route(node)
     }
 
     /// See [`Site::off_station`]; [`OffStation::Settling`] for one that is in no site.
-    #[must_use]
     pub fn off_station(&self, node: &NodeName, now: Moment) -> Option<OffStation> {
         match self.site(node) {
             Some(site) => site.off_station(node, now),
@@ -413,25 +394,21 @@ impl Sites {
     }
 
     /// See [`Site::is_home`].
-    #[must_use]
     pub fn is_home(&self, node: &NodeName, report: &Report) -> bool {
         self.site(node).is_some_and(|site| site.is_home(node, report))
     }
 
     /// See [`Site::shared_return`].
-    #[must_use]
     pub fn shared_return(&self, node: &NodeName) -> Option<String> {
         self.site(node)?.shared_return(node)
     }
 
     /// See [`Site::crossed_station`].
-    #[must_use]
     pub fn crossed_station(&self, node: &NodeName) -> Option<String> {
         self.site(node)?.crossed_station(node)
     }
 
     /// See [`Site::endangered`].
-    #[must_use]
     pub fn endangered(&self) -> BTreeMap<(Owner, NodeName), Endangered> {
         let all = self.sites.values().flat_map(Site::endangered);
         all.map(|(pair, what)| (pair.clone(), *what)).collect()

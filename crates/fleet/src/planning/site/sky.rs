@@ -1,7 +1,4 @@
 //! Aircraft of others over vehicles without a station, which climb and sink above their homes by no route, wherever those are.
-//!
-//! Owns: [`Sky`], the aircraft that any vehicle has reported lately, and whether one keeps a vehicle from taking off or from changing its
-//! altitude. Must not: move a vehicle that is in the air, or know sites: there may be none.
 
 use super::foreign::{OWN_WITHIN, sighting};
 use crate::airspace::{Route, Rules};
@@ -53,15 +50,12 @@ impl Sky {
             .retain(|_, (_, heard)| now.since(*heard) <= rules.traffic_kept);
     }
 
-    /// Whether no aircraft is known.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.sightings.is_empty()
     }
 
     /// Whether an aircraft may come near to the vehicle that has made this `report` between its place and `altitude` above its home. One that
     /// does not report where it is does not take off.
-    #[must_use]
     pub fn is_clear(&self, report: &Report, altitude: AltitudeAboveHome, rules: &Rules) -> bool {
         self.sightings.is_empty() || self.clears(report, altitude, rules).unwrap_or(false)
     }

@@ -65,7 +65,6 @@ impl Site {
 
     /// Whether a vehicle without a station of `node`, which is on the ground, may take off beside those that have one. One that was
     /// not observed yet may not.
-    #[must_use]
     pub fn may_take_off(&self, node: &NodeName) -> bool {
         let above_home = self.takeoffs.until.contains_key(node) && !self.owns_plan(node) && self.is_accurate(node);
         self.takeoffs.asleep || above_home || self.takeoffs.nowhere.contains(node)
@@ -77,33 +76,28 @@ impl Site {
     }
 
     /// Whether the vehicle of `node` may change to this height above its home.
-    #[must_use]
     pub fn may_change_to(&self, node: &NodeName, height: AltitudeAboveHome) -> bool {
         self.takeoffs.asleep || self.changes_to(node) == Some(height)
     }
 
     /// The height above home to which the way was given to the vehicle of `node`.
-    #[must_use]
     pub fn changes_to(&self, node: &NodeName) -> Option<AltitudeAboveHome> {
         self.takeoffs.heights.get(node).map(|(height, _)| *height)
     }
 
     /// Whether what the vehicle of `node`, which is on the ground, was given is the way of a plan.
-    #[must_use]
     pub fn owns_plan(&self, node: &NodeName) -> bool {
         self.takeoffs.plans.contains_key(node)
     }
 
     /// Whether the airspace of the whole plan `digest` belongs to the vehicle of `node`, which is on the ground, and no
     /// other has come into it.
-    #[must_use]
     pub fn may_fly_plan(&self, node: &NodeName, digest: &PlanDigest) -> bool {
         let given = self.takeoffs.until.contains_key(node) && self.takeoffs.plans.get(node) == Some(digest);
         given && self.is_uncrossed(node, digest)
     }
 
     /// The same of one whose agent was ordered to fly that plan already, by this leader or the one before.
-    #[must_use]
     pub fn may_begin_plan(&self, node: &NodeName, digest: &PlanDigest) -> bool {
         self.claims.under_way(node) && self.is_uncrossed(node, digest)
     }
@@ -114,7 +108,6 @@ impl Site {
     }
 
     /// Why the vehicle of `node` has no airspace for its plan, in a clause.
-    #[must_use]
     pub fn plan_waits(&self, node: &NodeName) -> Option<&str> {
         self.waiting.get(node).map(String::as_str)
     }

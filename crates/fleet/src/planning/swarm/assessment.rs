@@ -1,7 +1,4 @@
 //! The assessment of one Drone of a Swarm: what the Swarm's plan depends on.
-//!
-//! Owns: [`assess`]. A Swarm is reconciled when the assessment of one of its Drones changes, and not at every report.
-//! Must not: plan ([`super::plan`] does).
 
 use super::Serving;
 use super::replacement::{Policy, Replace, Service, replace};
@@ -11,15 +8,12 @@ use model::report::{Activity, Report};
 /// What is known of one Drone, besides the service of its vehicle.
 #[derive(Clone, Copy, Debug)]
 pub struct Known<'a> {
-    /// Which one.
     pub uid: &'a DroneUid,
     /// `metadata.generation` of the object.
     pub generation: i64,
     /// What the agent of its node reports, on its open session.
     pub report: Option<&'a Report>,
-    /// What its vehicle does.
     pub service: &'a Service,
-    /// It is being deleted.
     pub deleting: bool,
     /// A ground order covers it, alone or with its Swarm.
     pub grounded: bool,
@@ -32,9 +26,7 @@ pub struct Known<'a> {
 /// What a Swarm's plan depends on, of one Drone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Assessment {
-    /// Why it should be replaced.
     pub replace: Option<Replace>,
-    /// It flies as asked.
     pub ready: bool,
     /// As things are, it will not fly.
     pub stuck: bool,
@@ -44,7 +36,6 @@ pub struct Assessment {
 
 /// Assesses a Drone. One that a ground order keeps down stays with its vehicle, or that vehicle could take off for another; and
 /// nothing waits for it.
-#[must_use]
 pub fn assess(known: &Known<'_>, policy: &Policy) -> Assessment {
     let serving = known.service.serving;
     let flies = matches!(serving, Serving::Flying { .. });
@@ -72,7 +63,6 @@ fn is_held(report: Option<&Report>, uid: &DroneUid) -> bool {
 }
 
 /// Whether the agent that sends `report` acts on this generation of the Drone, or a later one.
-#[must_use]
 pub fn acts_on(report: Option<&Report>, uid: &DroneUid, generation: i64) -> bool {
     let held = report.and_then(|report| report.held.as_ref());
     held.is_some_and(|held| held.uid == *uid && held.generation >= generation)

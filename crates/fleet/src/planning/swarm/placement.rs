@@ -1,7 +1,4 @@
 //! Whether a Drone is where its Swarm wants its Drones, once the Swarm's node selector has changed.
-//!
-//! Owns: [`placement`]. A change of the selector counts; that a node's labels change under an unchanged one does not, as
-//! Kubernetes leaves a Pod where it runs. Must not: say when a misplaced Drone goes ([`super::plan`] does).
 
 use crate::planning::binding::selects;
 use std::collections::BTreeMap;
@@ -9,10 +6,8 @@ use std::collections::BTreeMap;
 /// Labels of a node, or those that it must carry.
 pub type Labels = BTreeMap<String, String>;
 
-/// Where a Drone is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place<'a> {
-    /// It has no node yet.
     Nowhere,
     /// On a node with these labels.
     On(&'a Labels),
@@ -32,7 +27,6 @@ pub enum Placement {
 }
 
 /// Places a Drone with the selector `has`, of a Swarm that wants `wanted`.
-#[must_use]
 pub fn placement(has: &Labels, wanted: &Labels, place: Place<'_>) -> Placement {
     if has == wanted {
         return Placement::Unchanged;

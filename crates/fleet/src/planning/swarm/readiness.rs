@@ -1,19 +1,14 @@
 //! Whether a Swarm is ready, and why not.
-//!
-//! Owns: [`readiness`]. Must not: count; the caller does.
 
 /// The numbers behind a Swarm's Ready condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tally {
-    /// Drones desired.
     pub desired: usize,
     /// Drones that exist and are not being deleted.
     pub live: usize,
     /// Drones that there may be beyond those desired, because as many should be replaced.
     pub surge: usize,
-    /// Drones being deleted.
     pub leaving: usize,
-    /// Drones with a vehicle.
     pub assigned: usize,
     /// Drones, not leaving, that fly as asked: as the Swarm asks now.
     pub ready: usize,
@@ -30,18 +25,15 @@ pub struct Tally {
 /// Whether a Swarm is ready, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Readiness {
-    /// Status of the Ready condition.
     pub ready: bool,
     /// Whether a person has to do something first: nothing more comes by itself.
     pub stalled: bool,
     /// The reason, in CamelCase.
     pub reason: &'static str,
-    /// One sentence.
     pub message: String,
 }
 
 /// Ready: exactly as many fly as desired, and none is left over.
-#[must_use]
 pub fn readiness(t: &Tally) -> Readiness {
     let mut verdict = of_the_known(t);
     if t.unknown > 0 && !verdict.ready {

@@ -1,6 +1,4 @@
 //! Which Drones of a Swarm should be replaced.
-//!
-//! Owns: [`replace`], from what is known of one Drone's vehicle and node. Must not: say when it goes ([`super::plan`]).
 
 use super::Serving;
 use crate::planning::node_use::{NodeUse, OnCordon};
@@ -23,7 +21,6 @@ pub enum Replace {
 /// What is known of one Drone and its vehicle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Service {
-    /// What its vehicle does.
     pub serving: Serving,
     /// Whether the flight ended by itself: no landing was ordered, and it stays down.
     pub over: bool,
@@ -45,7 +42,6 @@ pub struct Service {
 /// vehicle called and sent away again.
 const RECOVERS: u8 = 5;
 
-/// A Swarm's policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Policy {
     /// What a cordon does to what flies.
@@ -57,7 +53,6 @@ pub struct Policy {
 }
 
 /// Why it should be replaced, if it should.
-#[must_use]
 pub fn replace(s: &Service, policy: &Policy) -> Option<Replace> {
     let above = if s.was_tired { RECOVERS } else { 0 };
     let low = policy.rotate_at.get().saturating_add(above);

@@ -1,18 +1,13 @@
 //! How a changed template reaches the Drones that a Swarm has already: a few at a time, without landing a vehicle.
-//!
-//! Owns: [`due`]. Must not: know what has changed.
 
 use super::Serving;
 use model::ids::DroneUid;
 
-/// One Drone of the Swarm.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Update {
-    /// Which one.
     pub uid: DroneUid,
     /// Its name, the tie-break.
     pub name: String,
-    /// What its vehicle does.
     pub serving: Serving,
     /// Whether its spec is not what the template says.
     pub outdated: bool,
@@ -22,7 +17,6 @@ pub struct Update {
 
 /// Which Drones get the template's spec now, when at most `at_once` that are in the air change at a time. Those that do not fly get
 /// it at once, the others by name.
-#[must_use]
 pub fn due(drones: &[Update], at_once: usize) -> Vec<DroneUid> {
     let flies = |d: &Update| matches!(d.serving, Serving::Flying { .. } | Serving::Unknown);
     let mut room = at_once.saturating_sub(drones.iter().filter(|d| d.changing && flies(d)).count());

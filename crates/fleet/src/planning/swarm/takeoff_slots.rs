@@ -57,13 +57,11 @@ pub enum NotYet {
 
 impl TakeoffSlots {
     /// Whether `drone` may take off: it was given a slot, and has not used it.
-    #[must_use]
     pub fn may_take_off(&self, drone: &DroneUid) -> bool {
         matches!(self.up.get(drone), Some(Up::Granted(_)))
     }
 
     /// Whether `drone` counts as up.
-    #[must_use]
     pub fn counts(&self, drone: &DroneUid) -> bool {
         self.up.contains_key(drone)
     }
@@ -99,14 +97,11 @@ impl TakeoffSlots {
         self.last = Some(now);
     }
 
-    /// How many count as up.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.up.len()
     }
 
     /// Whether none counts as up.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.up.is_empty()
     }

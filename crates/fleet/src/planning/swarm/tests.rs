@@ -23,7 +23,6 @@ fn flying(percent: u8) -> Serving {
     }
 }
 
-/// A plan without any surge.
 fn plan(replicas: usize, members: &[Member]) -> Plan {
     super::plan(bounds(replicas, 0, 1), members, true)
 }

@@ -1,6 +1,4 @@
 //! Whether the agent of a node may be ended now, so that a newer version can take its place.
-//!
-//! Owns: [`NodeSnapshot`], what is known of a node for that, and [`assess`]. Must not: remember or choose ([`super`] does).
 
 use model::report::{Activity, HandsOff, Report};
 use model::vehicle::FlightTruth;
@@ -27,7 +25,6 @@ pub struct NodeSnapshot<'a> {
 pub struct Pod {
     /// `metadata.uid`.
     pub uid: String,
-    /// Which version it is of.
     pub version: Version,
     /// Whether the agent's program runs in it.
     pub runs: bool,
@@ -38,13 +35,11 @@ pub struct Pod {
 pub enum Version {
     /// That of the DaemonSet, or it is not known which that is just now.
     Current,
-    /// An older one.
     Outdated,
     /// Any: it is being deleted.
     Leaving,
 }
 
-/// A connected agent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Agent<'a> {
     /// How long this life of it has been connected without a break.
@@ -55,7 +50,6 @@ pub struct Agent<'a> {
 
 impl Agent<'_> {
     /// Whether it goes on, and receives its vehicle.
-    #[must_use]
     pub fn receives_its_vehicle(&self) -> bool {
         self.report.is_some_and(|(report, age)| {
             age <= FRESH && report.link_alive && !report.terminating && !matches!(report.truth, FlightTruth::Unknown(_))
@@ -97,7 +91,6 @@ pub enum Busy {
 }
 
 impl Busy {
-    /// All there are.
     pub const ALL: [Self; 7] = [
         Self::Flying,
         Self::Takeoff,
@@ -108,8 +101,6 @@ impl Busy {
         Self::Stopped,
     ];
 
-    /// Its label in metrics.
-    #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
             Self::Flying => "flying",

@@ -1,6 +1,4 @@
 //! The judgments themselves, in the order of what can be sent.
-//!
-//! Owns: what is allowed. Must not: take note of anything but what was sent.
 
 use super::{ARM, OUR_COMPONENT, Oracle, READS};
 use crate::flight::facts::{Mode, State};

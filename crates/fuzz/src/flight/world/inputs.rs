@@ -1,6 +1,4 @@
 //! What the coordinator and the operating system say: streams, orders, kills, and the end of a life.
-//!
-//! Owns: that orders are written down before they are acted on, as the agent's shell does it. Must not: judge.
 
 use super::{World, at};
 use crate::flight::oracle::Oracle;

@@ -1,6 +1,4 @@
 //! Arming, disarming, and the preflight checks that run beside them.
-//!
-//! Owns: when motors start and stop, and the order of results and texts. Must not: know why a single check fails.
 
 use mavlink::dialects::ardupilotmega::MavSeverity;
 

@@ -1,6 +1,4 @@
 //! AUTO: the mission as it is flown, item by item.
-//!
-//! Owns: beginning, reaching and leaving items, and their messages and texts. Must not: accept uploads.
 
 use mavlink::dialects::ardupilotmega as apm;
 use mavlink::dialects::ardupilotmega::{MavMessage, MavSeverity};

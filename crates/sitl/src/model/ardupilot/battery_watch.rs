@@ -1,6 +1,4 @@
 //! ArduCopter's battery failsafe: voltage that stays low for BATT_LOW_TIMER seconds.
-//!
-//! Owns: the voltage model, the timers and the charge state. Must not: change modes.
 
 use crate::model::core::Core;
 

@@ -1,6 +1,4 @@
 //! How ArduCopter boots: its messages, and the important moments, as recorded from ArduCopter 90700977 (SITL).
-//!
-//! Owns: boot times, texts, and the steps of the boot. Must not: know why arming is refused.
 
 use MavSeverity::{MAV_SEVERITY_DEBUG as DEBUG, MAV_SEVERITY_INFO as INFO};
 use mavlink::dialects::ardupilotmega::MavSeverity;

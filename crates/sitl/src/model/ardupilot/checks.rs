@@ -1,6 +1,4 @@
 //! ArduCopter's preflight checks: which of them fail at a moment of the boot, with the texts of the real one.
-//!
-//! Owns: reasons. Must not: send them, or use the armed state.
 
 use super::boot::{INITIALIZED_S, ORIGIN_S, SENSORS_SETTLED_S};
 use super::modes;

@@ -1,6 +1,4 @@
 //! How ArduCopter answers commands.
-//!
-//! Owns: results, their order relative to texts and messages. Must not: move the airframe.
 
 use mavlink::dialects::ardupilotmega::MavSeverity;
 

@@ -1,6 +1,4 @@
 //! What ArduCopter does when the battery, the ground station, the position or the fence fails.
-//!
-//! Owns: actions, the options that soften them, and texts. Must not: detect failures: the watches do.
 
 use mavlink::dialects::ardupilotmega::MavSeverity;
 

@@ -1,6 +1,4 @@
 //! ArduCopter's fence: what is checked, what is breached, and which targets are allowed.
-//!
-//! Owns: the switched-on kinds, breaches and their count. Must not: change modes or send.
 
 use crate::model::core::Core;
 use crate::model::geo::{Neu, Wgs84};

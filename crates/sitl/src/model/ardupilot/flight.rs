@@ -1,6 +1,4 @@
 //! How ArduCopter flies: takeoff, guided flight, landing, return, and falling, one step at a time.
-//!
-//! Owns: the flight state and its speeds, times and heights. Must not: answer messages or send texts.
 
 use crate::model::airframe::{Airframe, Demand};
 use crate::model::geo::Neu;

@@ -1,6 +1,4 @@
 //! ArduCopter's ground station failsafe: heartbeats of one system id that stop.
-//!
-//! Owns: whose heartbeats count and when they count as lost. Must not: change modes.
 
 use crate::model::core::Core;
 

@@ -1,6 +1,4 @@
 //! Takeoff, targets and pauses in GUIDED.
-//!
-//! Owns: which are accepted, their frames, and what waits while paused. Must not: move the airframe.
 
 use super::flight::Flight;
 use super::{ArduPilot, modes};

@@ -1,6 +1,4 @@
 //! Where ArduCopter is in its mission.
-//!
-//! Owns: the current item, whether the mission runs, pauses, and jumps already taken. Must not: fly, or send.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,4 @@
 //! Changing modes: the requirements of each, and how a request for one is answered.
-//!
-//! Owns: when a change is refused, with which text, and the heartbeat that follows. Must not: decide on failsafes.
 
 use mavlink::dialects::ardupilotmega::MavSeverity;
 

@@ -1,6 +1,4 @@
 //! ArduCopter's mode numbers and what each mode allows.
-//!
-//! Owns: names and properties of modes. Must not: hold state.
 
 use super::flight::Sink;
 

@@ -1,7 +1,4 @@
 //! Commands without effect on what is modelled, and how ArduCopter answers them with all parameters zero.
-//!
-//! Owns: the results, as the real one (90700977) answered each of them on the ground and in the air.
-//! Must not: know the vehicle's state: if a result depends on it, the command is in `commands`.
 
 use crate::model::core::result;
 use crate::wire::CommandForm;

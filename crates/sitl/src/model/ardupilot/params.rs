@@ -1,7 +1,5 @@
 //! ArduCopter parameters that ground stations, tests and this profile use, with its defaults, and the answers
 //! to requests for them.
-//!
-//! Owns: the rows, and the messages of the parameter protocol. Must not: act on a value.
 
 use mavlink::dialects::ardupilotmega::{MavMessage, MavSeverity};
 

@@ -1,6 +1,4 @@
 //! ArduCopter's side of the mission protocol, from recordings of 90700977 and its documentation.
-//!
-//! Owns: which items it accepts, how items are read back, its timers. Must not: hold plans.
 
 use crate::model::geo::Neu;
 use crate::model::plan::{Fence, PlanKind, PlanRules, fence_item, verdict};

@@ -1,6 +1,4 @@
 //! ArduCopter's position estimate: when it exists, and the failsafe when GPS is lost.
-//!
-//! Owns: the times between losing GPS and acting, as recorded. Must not: change modes.
 
 use super::boot::{GPS_FIX_S, POSITION_S};
 use crate::model::core::Core;

@@ -1,7 +1,5 @@
 //! ArduPilot's OpenDroneID: what it received of its aircraft, its operator and its transmitter, and whether it arms by that.
 //!
-//! Owns: the check and its texts, in the order of the real one. Must not: transmit.
-//!
 //! Recorded on the real one with a transmitter played on its second serial port. That one has no CAN: a transmitter there
 //! (`DID_CANDRIVER`) is one that is always good to arm, here as a guess.
 

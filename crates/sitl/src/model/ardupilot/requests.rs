@@ -1,6 +1,4 @@
 //! Messages that are not commands: heartbeats, parameters, plans, targets, streams.
-//!
-//! Owns: which of them are for this vehicle. Must not: answer commands.
 
 use mavlink::dialects::ardupilotmega as apm;
 use mavlink::dialects::ardupilotmega::{MavMessage, MavSeverity};

@@ -1,6 +1,4 @@
 //! What ArduCopter sends on the link: streams, single messages, texts, and what waits while the link is blocked.
-//!
-//! Owns: when something is sent. Must not: know the content of a message.
 
 use mavlink::dialects::ardupilotmega as apm;
 use mavlink::dialects::ardupilotmega::{MavMessage, MavSeverity};

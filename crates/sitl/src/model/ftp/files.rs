@@ -1,6 +1,4 @@
 //! The files of a server: a fixed set with paths, found and listed.
-//!
-//! Owns: paths and the checksum of the protocol. Must not: know packets.
 
 use std::sync::LazyLock;
 

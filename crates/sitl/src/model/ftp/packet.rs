@@ -1,7 +1,5 @@
 //! The packet inside a FILE_TRANSFER_PROTOCOL message (MAVLink guide, File Transfer Protocol).
 //!
-//! Owns: its layout, operation numbers and refusals. Must not: know files.
-//!
 //!   seq u16 | session u8 | opcode u8 | size u8 | req_opcode u8 | burst_complete u8 | padding | offset u32 | data 239
 
 /// Bytes of a whole packet.

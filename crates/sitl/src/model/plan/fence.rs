@@ -1,6 +1,4 @@
 //! A fence made of the items of a plan: polygons and circles to stay in or out of.
-//!
-//! Owns: reading the items, and whether a point is allowed. Must not: know parameters or act on a breach.
 
 use crate::model::geo::Neu;
 use crate::wire::PlanItem;

@@ -1,6 +1,4 @@
 //! The differences between the mission protocols of the autopilots, and the numbers that they share.
-//!
-//! Owns: the table of differences, kinds and results. Must not: hold plans.
 
 use crate::wire::{PlanItem, PlanReply};
 

@@ -1,6 +1,4 @@
 //! One open upload: the items so far, and when to repeat a request or give up.
-//!
-//! Owns: the timers of an upload. Must not: judge items or send.
 
 use super::rules::PlanRules;
 use crate::wire::{Address, PlanItem};

@@ -1,7 +1,5 @@
 //! The queue between PX4's modules and its link, which every COMMAND_ACK passes.
 //!
-//! Owns: order and loss of acks. Must not: decide a result.
-//!
 //! The queue has four places and the link empties it once per loop. When more acks are queued in between, the oldest are
 //! overwritten: of ten commands at once four are acknowledged, of three mode changes with two acks each four (recorded).
 

@@ -1,7 +1,4 @@
 //! How PX4 arms and disarms.
-//!
-//! Owns: the results of ARM_DISARM, what arming and disarming change, and automatic disarming.
-//! Must not: judge health.
 
 use super::flight::Flight;
 use super::modes::Mode;

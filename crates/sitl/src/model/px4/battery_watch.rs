@@ -1,6 +1,4 @@
 //! PX4's battery: the charge of its simulated pack, and the warning level of the charge that it estimates.
-//!
-//! Owns: the voltage model, the drain of PX4's battery simulation and the warning level. Must not: change modes.
 
 use crate::model::core::Core;
 

@@ -1,6 +1,4 @@
 //! How PX4 answers commands.
-//!
-//! Owns: results, acks that are sent twice or not sent. Must not: move the airframe.
 
 use super::flight::Flight;
 use super::maneuvers::Takeoff;

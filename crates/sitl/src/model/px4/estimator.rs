@@ -1,6 +1,4 @@
 //! When PX4's estimator has a position: some seconds after boot, and not long without satellites.
-//!
-//! Owns: the times from a fix to a position and back, and the flags of ESTIMATOR_STATUS. Must not: act on a loss.
 
 use crate::model::core::Core;
 

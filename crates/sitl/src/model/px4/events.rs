@@ -1,7 +1,5 @@
 //! PX4 events (EVENT, message 410): names, log levels and arguments as recorded from PX4 a70a5583.
 //!
-//! Owns: the id of each event, numbering, and the memory for REQUEST_EVENT. Must not: decide when one is raised.
-//!
 //! An event's id is computed from its name: component 1 in the high byte, 24 bits of the name's FNV-1a hash below.
 
 use std::collections::VecDeque;

@@ -1,7 +1,5 @@
 //! PX4's failsafes: a wait in Hold in which the user may intervene, then the action.
 //!
-//! Owns: the two stages, which action wins, and its messages. Must not: detect the causes.
-//!
 //!   none --cause--> Waits (Hold, CRITICAL) --COM_FAIL_ACT_T--> Acts (CRITICAL) --user's mode, disarm--> none
 //!
 //! A worse cause changes the action: at the end of a running wait, or at once when another action is active.

@@ -1,6 +1,4 @@
 //! How PX4 flies a multicopter: takeoff ramp, hold, landing, return, and falling, one step at a time.
-//!
-//! Owns: the flight state and its speeds, times and heights. Must not: answer messages or send texts.
 
 use crate::model::airframe::{Airframe, Demand};
 use crate::model::geo::Neu;

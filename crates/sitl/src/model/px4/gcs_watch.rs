@@ -1,7 +1,5 @@
 //! PX4's data link supervision: heartbeats of a ground station (type 6, any id) and of a companion that begin, stop and
 //! begin again.
-//!
-//! Owns: when either is present, and when it counts as lost. Must not: act on a loss.
 
 use crate::model::core::Core;
 

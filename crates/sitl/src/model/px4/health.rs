@@ -1,6 +1,4 @@
 //! PX4's health and arming checks: the failing checks, and the events that report them.
-//!
-//! Owns: the set of failing checks and its encoding. Must not: send anything.
 
 use mavlink::dialects::ardupilotmega::MavSeverity;
 

@@ -1,7 +1,5 @@
 //! PX4's home: set when there is a position, set again at arming, and moved up and down in flight.
 //!
-//! Owns: the home position and the jumps of its altitude. Must not: decide to fly there.
-//!
 //! In flight the real one (1.17) takes the altitude of home again from a fix whose altitude differs enough from it: it
 //! jumps by one to two meters, up and down, more often than once a second, and relative altitudes jump with it. The
 //! altitude above sea level stays. A target above sea level must therefore be computed only once.

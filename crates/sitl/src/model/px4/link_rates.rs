@@ -1,7 +1,5 @@
 //! PX4's default streams, and how they share a link that is too slow for all of them.
 //!
-//! Owns: nominal rates and sizes, and the factor by which all intervals are stretched. Must not: build messages.
-//!
 //! A link has a budget. When the active streams need more, every interval is stretched alike, except HEARTBEAT's. A
 //! stock telemetry radio port sends everything 2.35 times slower than nominal, a companion's port at 57600 baud ten
 //! times (recorded). A peer that switches off what it does not need gets the rest at full rate.

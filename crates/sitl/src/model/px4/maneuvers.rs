@@ -1,6 +1,4 @@
 //! The changes of mode that PX4 flies: take off, hold, go to a point, land, return.
-//!
-//! Owns: the effect of entering a mode on the flight. Must not: answer commands.
 
 use super::flight::{Flight, TOO_FAR_M};
 use super::modes::Mode;

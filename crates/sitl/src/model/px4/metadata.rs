@@ -1,7 +1,5 @@
 //! PX4's component metadata: where a peer finds the descriptions of its events, and the files themselves.
 //!
-//! Owns: paths, the index file and checksums; the descriptions are in `all_events.json`. Must not: serve files.
-//!
 //! COMPONENT_METADATA (397), or the older COMPONENT_INFORMATION (395), names the index `component_general.json.xz`; the
 //! index names `all_events.json.xz`. Both are in the vehicle's file system and are fetched by MAVLink FTP.
 

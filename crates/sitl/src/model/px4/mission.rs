@@ -1,6 +1,4 @@
 //! PX4 flying a mission: item by item, then Hold, or the action of its last item.
-//!
-//! Owns: which item is current and when it is done. Must not: handle the mission protocol, or check the fence.
 
 use mavlink::dialects::ardupilotmega as apm;
 use mavlink::dialects::ardupilotmega::MavMessage;

@@ -1,6 +1,4 @@
 //! PX4's modes: `custom_mode` numbers, names, and what each allows.
-//!
-//! Owns: the encoding (main mode in bits 16 to 23, sub mode in bits 24 to 31). Must not: hold state.
 
 /// A flight mode that this vehicle can be in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,4 @@
 //! PX4's OFFBOARD: set-points that must not stop.
-//!
-//! Owns: which set-points count, how long they are valid, and what follows when they stop. Must not: answer commands.
 
 use super::failsafe::Action;
 use super::flight::{Flight, Steer};

@@ -1,7 +1,4 @@
 //! Commands without effect on what is modelled, and how PX4 answers them with all parameters zero.
-//!
-//! Owns: the results, as the real one (a70a5583) answered each of them on the ground and in the air.
-//! Must not: know more of the vehicle than whether its motors run.
 
 use crate::model::core::result;
 

@@ -1,6 +1,4 @@
 //! Commands that PX4 sends by itself to component 0 and repeats, because no component answers them.
-//!
-//! Owns: their parameters and times. Must not: expect an ack.
 
 use crate::model::core::Core;
 use crate::wire::{CommandLong, Outgoing};

@@ -1,6 +1,4 @@
 //! PX4 parameters that ground stations and tests use, with its defaults.
-//!
-//! Owns: the rows. Must not: act on them.
 
 use crate::model::config::Firmware;
 use crate::model::params::{ParamKind, Params};

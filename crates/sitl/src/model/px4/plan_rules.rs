@@ -1,6 +1,4 @@
 //! PX4's side of the mission protocol, from recordings of a70a5583.
-//!
-//! Owns: which items it accepts, its timers and limits. Must not: hold plans.
 
 use crate::model::plan::{PlanKind, PlanRules, fence_item, verdict};
 use crate::wire::PlanItem;

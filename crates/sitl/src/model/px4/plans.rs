@@ -3,8 +3,6 @@
 //! Recorded of 1.17: the navigator takes a fence some 0.5 s after its upload was accepted, and only if its id is another than that
 //! of the fence it judged last. What does not allow home is left out, with a text and an event for each; the plan is read back whole.
 //! A polygon behind a circle is read once for each vertex, all but the first from the middle.
-//!
-//! Owns: the texts and events about plans. Must not: handle the protocol, or fly.
 
 use super::modes::Mode;
 use super::{Px4, events, plan_rules};

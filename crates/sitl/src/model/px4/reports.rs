@@ -1,6 +1,4 @@
 //! What PX4 reports: HEARTBEAT, SYS_STATUS and the other messages that depend on its state.
-//!
-//! Owns: bit patterns, states and default rates as recorded. Must not: change state.
 
 use mavlink::dialects::ardupilotmega as apm;
 use mavlink::dialects::ardupilotmega::MavMessage;

@@ -1,6 +1,4 @@
 //! Messages to PX4 that are not commands: heartbeats, parameters, plans, files, events.
-//!
-//! Owns: which of them are for this vehicle. Must not: answer commands.
 
 use mavlink::dialects::ardupilotmega as apm;
 use mavlink::dialects::ardupilotmega::MavMessage;

@@ -1,6 +1,4 @@
 //! PX4's text queue: STATUSTEXT is sent only on a link on which ground station heartbeats arrive.
-//!
-//! Owns: waiting, dropping texts that are too old, chunks and ids. Must not: know the content of a text.
 
 use std::collections::VecDeque;
 

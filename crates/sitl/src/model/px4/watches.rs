@@ -1,6 +1,4 @@
 //! What PX4 monitors: links, receiver, battery, position, fence and health.
-//!
-//! Owns: detecting that one of them changed, and which failsafe follows. Must not: fly.
 
 use mavlink::dialects::ardupilotmega::MavSeverity;
 

@@ -40,7 +40,6 @@ fn json(bytes: &[u8]) -> Value {
     serde_json::from_slice(bytes).unwrap()
 }
 
-/// What a descriptor points to.
 fn follow(files: &BTreeMap<String, Vec<u8>>, descriptor: &Value) -> Vec<u8> {
     let digest = descriptor["digest"].as_str().unwrap();
     let content = &files[&format!("blobs/{}", digest.replace(':', "/"))];

@@ -1,7 +1,5 @@
 //! Vehicles that persons move: by stick, by a mode of their own, by a return that they order.
 //!
-//! Owns: from when to when a person has a vehicle, whom they have brought together, and how near returns come to others. Must not: judge.
-//!
 //!   ours ──taken──► held ──given back──► left ──our command──► put ──left the place──► ours
 //!
 //! Where a person has put it, it may be too near to another, and none of ours has chosen that place.
@@ -22,7 +20,6 @@ const KNOWN_AFTER: Duration = Duration::from_secs(10);
 
 #[derive(Clone, Copy, Debug)]
 enum Has {
-    /// The person moves it.
     Held,
     /// The person has let go of it, and nothing of ours has moved it since.
     Left(Duration),
@@ -36,13 +33,11 @@ pub struct OfPersons {
     has: BTreeMap<usize, Has>,
     /// Pairs that were brought together by one that does not count, and have been near to one another since.
     together: BTreeSet<(usize, usize)>,
-    /// Since when each returns.
     returns: BTreeMap<usize, Duration>,
     /// The least distance of one that returns from another, millimeters: at once, and once it could have been known for a while.
     pub returned: [Option<u32>; 2],
 }
 
-/// Whether it moves the vehicle.
 fn moves_it(command: MavCmd) -> bool {
     matches!(
         command,
@@ -65,7 +60,6 @@ impl OfPersons {
         self.has.insert(number, Has::Left(at));
     }
 
-    /// It is on the ground.
     pub fn landed(&mut self, number: usize) {
         self.has.remove(&number);
         self.returns.remove(&number);
@@ -137,7 +131,6 @@ impl OfPersons {
 }
 
 impl Separation {
-    /// Whom persons move.
     pub fn persons(&mut self) -> &mut OfPersons {
         self.all_move.get_or_insert_default()
     }

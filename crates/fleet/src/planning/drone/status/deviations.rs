@@ -1,7 +1,5 @@
 //! Flights that are not what was ordered, in words: a failsafe of the autopilot's, a return of ours, a vehicle that is not where
 //! it should be, a landing that is owed.
-//!
-//! Owns: reasons and sentences. Must not: decide that it is so; the report says it.
 
 use crate::planning::drone::Facts;
 use model::alarm::Cause;

@@ -1,6 +1,4 @@
 //! Where a Drone is in its life, and why, in a sentence.
-//!
-//! Owns: phase, and reason and message of the Ready condition. Must not: show intent as fact.
 
 use super::deviations::{self, FELL};
 use super::{Condition, Phase, Question, armable, truth_message, truth_reason};

@@ -1,7 +1,4 @@
 //! Whether a Drone comes to fly as asked by itself, or a person has to do something first.
-//!
-//! Owns: the Stalled condition, which tools such as Flux take for a failure. Must not: call a failure what heals by itself, such
-//! as a position that is not known yet, or what another person does on purpose, such as a pilot who flies.
 
 use super::deviations::FELL;
 use super::{Binding, Condition, Kind, Phase, Question, Status, condition, ready};

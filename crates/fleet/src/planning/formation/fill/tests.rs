@@ -47,7 +47,6 @@ fn new(name: &str) -> Candidate {
     }
 }
 
-/// One that holds this slot.
 fn holding(name: &str, slot: usize, slots: &[Station]) -> Candidate {
     Candidate {
         slot: Some(slot),

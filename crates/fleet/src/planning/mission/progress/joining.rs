@@ -1,7 +1,4 @@
 //! Vehicles that join while all of the work is given: more may fly at once than before, or one is free again.
-//!
-//! Owns: from which vehicle a joiner takes over the later part of what is left, and where ([`join`]). Must not: change what a vehicle flies: it flies
-//! on as it was planned until the joiner has come to its place, as with a relief, and no work is without a Drone.
 
 use super::relief::{in_place, lead, waypoint_after};
 use super::{Doing, LEAST_GAIN, Observed, Part, Progress, Relief, Sharer, Wanted, fitting};

@@ -1,6 +1,4 @@
 //! Vehicles whose autopilots have refused a plan of the Mission.
-//!
-//! Owns: what is kept of them ([`Refused`]), and how long each is left alone ([`rest`]). Must not: choose a vehicle.
 
 use super::{Doing, Observed};
 use model::backoff::Backoff;
@@ -19,16 +17,13 @@ const MOST: usize = 100;
 /// A vehicle that did not take its plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// Its node.
     pub node: NodeName,
-    /// How often in a row.
     pub times: u32,
     /// Why, the last time: in the words of its autopilot.
     pub words: String,
 }
 
 /// For how long a vehicle that refused a plan so many times in a row is given none, however few others there are.
-#[must_use]
 pub fn rest(times: u32) -> Duration {
     REST.delay(times, 1.0)
 }

@@ -1,8 +1,5 @@
 //! Vehicles that relieve others before these leave, where they fly in layers and so may be there at once.
 //!
-//! Owns: which is to be relieved, when and where ([`give`]); when it may leave ([`let_go`]). Must not: leave any of the work without a Drone: a
-//! relief has its part beside the one that it relieves, and if either leaves, what is not flown of its part is left, as always.
-//!
 //! One whose battery comes near its reserve, or whose node is drained, is relieved at a waypoint that it reaches when the other can be there;
 //! it flies on until both have come there. One that is at the end of its part, and is to be followed by the next time that all is flown, is
 //! followed by one that begins as it ends.

@@ -1,8 +1,5 @@
 //! The costly questions of a step: how work is cut among vehicles, and how a part is flown.
 //!
-//! Owns: [`Sharer`], which answers them at once or from [`Answers`] that were found before; [`answer`], which finds all that a step asks. Must
-//! not: decide who has which part.
-//!
 //! A step that lacks an answer gives nothing that depends on it, and the step after it does. So the answers can be found beside: what a
 //! question costs depends on the size of the work. They are known by all that they depend on, and hold as long as that is asked.
 
@@ -26,7 +23,6 @@ const QUICK_POINTS: usize = 4096;
 /// The parts of the fliers with these numbers.
 type Cut = Result<Vec<(usize, Stretches)>, CannotShare>;
 
-/// The flight of one vehicle.
 type Flight = Result<Arc<PlannedFlight>, CannotShare>;
 
 /// The answer was not found yet.
@@ -68,14 +64,12 @@ fn positions(stretches: &Stretches) -> impl Iterator<Item = u64> {
     all.flat_map(|one| [one.from.to_bits(), one.to.to_bits()])
 }
 
-/// Answers about one work.
 #[derive(Clone, Debug, Default)]
 pub struct Answers {
     cuts: HashMap<Question, Cut>,
     flights: HashMap<Question, Flight>,
 }
 
-/// Answers questions about one work.
 #[derive(Debug)]
 pub struct Sharer<'a> {
     work: &'a Work,
@@ -94,7 +88,6 @@ enum By<'a> {
 
 impl<'a> Sharer<'a> {
     /// Reckons each answer when it is asked.
-    #[must_use]
     pub const fn at_once(work: &'a Work) -> Self {
         Self {
             work,
@@ -103,7 +96,6 @@ impl<'a> Sharer<'a> {
     }
 
     /// Knows these `answers` about `work`, and reckons none.
-    #[must_use]
     pub const fn of_known(work: &'a Work, answers: &'a Answers) -> Self {
         Self {
             work,
@@ -118,14 +110,11 @@ impl<'a> Sharer<'a> {
         }
     }
 
-    /// The work.
-    #[must_use]
     pub const fn work(&self) -> &'a Work {
         self.work
     }
 
     /// Names the questions that had no answer; `None` when all had one.
-    #[must_use]
     pub fn lacks(&self) -> Option<String> {
         let By::Known(_, lacks) = &self.by else { return None };
         let lacks = lacks.borrow();
@@ -195,11 +184,8 @@ pub enum Request {
     Flights(Vec<(Part, Meters)>),
     /// All that a step asks, and how the parts are flown that it gives.
     Step {
-        /// The wants of the Mission.
         wanted: Wanted,
-        /// How far it has come.
         before: Progress,
-        /// Its Drones.
         drones: Vec<Observed>,
         /// The names of those whose parts have a flight.
         planned: BTreeSet<String>,
@@ -207,7 +193,6 @@ pub enum Request {
 }
 
 /// Finds what is requested about `work`: it takes time.
-#[must_use]
 pub fn answer(work: &Work, request: &Request) -> Answers {
     let sharer = Sharer::keeping(work);
     match request {
@@ -240,7 +225,6 @@ pub fn answer(work: &Work, request: &Request) -> Answers {
 
 impl Work {
     /// Whether it takes no time to share it among so many vehicles, whatever its shape.
-    #[must_use]
     pub fn is_quick(&self, vehicles: usize) -> bool {
         let corners = self.area().map_or(0, |area| {
             let polygon = area.polygon();

@@ -1,7 +1,5 @@
 //! The lengths of the shortest ways from one place to many others.
 //!
-//! Owns: [`WaysFrom`]. Must not: know what is at these places.
-//!
 //! How far each corner is from the place is found once (Dijkstra). The shortest way to any other place leads straight there, or by the
 //! corner that is the nearest in all of those that see it, and is pulled tight there.
 
@@ -12,12 +10,10 @@ use std::cell::OnceCell;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// The ways from one place.
 #[derive(Debug)]
 pub(in crate::planning::mission) struct WaysFrom<'a> {
     ways: &'a Ways,
     from: Coord<f64>,
-    /// Of each corner.
     reached: OnceCell<Vec<Reached>>,
 }
 
@@ -51,7 +47,6 @@ impl<'a> WaysFrom<'a> {
         }
     }
 
-    /// The one place.
     pub const fn start(&self) -> Coord<f64> {
         self.from
     }

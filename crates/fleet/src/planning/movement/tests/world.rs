@@ -16,7 +16,6 @@ use std::time::Duration;
 /// Seconds from one step to the next.
 const STEP: f64 = 0.1;
 
-/// Numbers from a seed.
 pub(super) struct Dice(u64);
 
 impl Dice {
@@ -44,7 +43,6 @@ impl Dice {
     }
 }
 
-/// What goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Trouble {
     /// The share of messages that are lost.
@@ -64,7 +62,6 @@ pub(super) const NO_TROUBLE: Trouble = Trouble {
     silent: 0.0,
 };
 
-/// A vehicle with its agent.
 struct Flyer {
     name: NodeName,
     home: Local,
@@ -139,13 +136,11 @@ impl Flyer {
 
 type Order = (usize, OrderNumber, Route, bool);
 
-/// Everything.
 pub(super) struct World {
     pub rules: Rules,
     pub layers: Layers,
     pub goals: BTreeMap<NodeName, Goal>,
     pub claims: Claims,
-    /// Routes that were granted.
     pub routes: usize,
     pub now: f64,
     /// The least of all distances, as shares of the separation: below 1 is too near.
@@ -371,7 +366,6 @@ impl World {
             .push((arrives, self.term, flyer.name.clone(), observation));
     }
 
-    /// The oracle.
     fn judge(&mut self) {
         let (now, rules) = (self.now, self.rules);
         let center = |flyer: &Flyer| {

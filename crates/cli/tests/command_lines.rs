@@ -1,6 +1,6 @@
 //! The command lines of `skein up` and `skein demo` that cannot work: what is said, and that nothing is started.
 //!
-//! Owns: words and exit codes. What they do when they can is tested where there are vehicles to fly (`tests/tests/up.rs`).
+//! Owns: words and exit codes. What they do when they can is tested where there are vehicles to fly (`tests/tests/up/main.rs`).
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

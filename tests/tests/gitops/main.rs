@@ -7,21 +7,15 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(dead_code, reason = "field and agent have more than is used here")]
 
-#[path = "coordinator/agent.rs"]
+#[path = "../coordinator/agent.rs"]
 mod agent;
-#[path = "gitops/argocd.rs"]
 mod argocd;
-#[path = "coordinator/field.rs"]
+#[path = "../coordinator/field.rs"]
 mod field;
-#[path = "gitops/flux.rs"]
 mod flux;
-#[path = "gitops/health.rs"]
 mod health;
-#[path = "gitops/helm.rs"]
 mod helm;
-#[path = "gitops/kubectl.rs"]
 mod kubectl;
-#[path = "gitops/tools.rs"]
 mod tools;
 
 use std::path::PathBuf;

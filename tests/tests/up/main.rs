@@ -7,13 +7,11 @@
     reason = "test helpers outside of #[test] functions; the wire has more than is used here"
 )]
 
-#[path = "up/field.rs"]
 mod field;
-#[path = "up/output.rs"]
 mod output;
-#[path = "top/terminal.rs"]
+#[path = "../top/terminal.rs"]
 mod terminal;
-#[path = "e2e/wire.rs"]
+#[path = "../e2e/wire.rs"]
 mod wire;
 
 use anyhow::{Context, ensure};

@@ -10,21 +10,16 @@
     reason = "test helpers outside of #[test] functions, shared with other tests"
 )]
 
-#[path = "authorities/kept.rs"]
 mod kept;
-#[path = "authorities/place.rs"]
 mod place;
-#[path = "authorities/race.rs"]
 mod race;
-#[path = "authorities/rotation.rs"]
 mod rotation;
-#[path = "attacks/session.rs"]
+#[path = "../attacks/session.rs"]
 mod session;
-#[path = "attacks/tokens.rs"]
+#[path = "../attacks/tokens.rs"]
 mod tokens;
-#[path = "attacks/waiting.rs"]
+#[path = "../attacks/waiting.rs"]
 mod waiting;
-#[path = "attacks/way.rs"]
+#[path = "../attacks/way.rs"]
 mod way;
-#[path = "authorities/wrong.rs"]
 mod wrong;

@@ -6,9 +6,7 @@
     reason = "test helpers outside of #[test] functions"
 )]
 
-#[path = "e2e/stage.rs"]
 mod stage;
-#[path = "e2e/wire.rs"]
 mod wire;
 
 use anyhow::{Context, ensure};

@@ -8,16 +8,12 @@
     reason = "test helpers outside of #[test] functions"
 )]
 
-#[path = "nodes/devices.rs"]
 mod devices;
-#[path = "nodes/field.rs"]
 mod field;
-#[path = "nodes/operations.rs"]
 mod operations;
-#[path = "nodes/upgrade.rs"]
 mod upgrade;
 #[allow(dead_code, reason = "the end-to-end tests use the rest")]
-#[path = "e2e/wire.rs"]
+#[path = "../e2e/wire.rs"]
 mod wire;
 
 use std::io::Write;

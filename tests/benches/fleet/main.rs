@@ -12,22 +12,18 @@
     reason = "a benchmark prints, and fails by panicking"
 )]
 
-#[path = "../tests/coordinator/agent.rs"]
+#[path = "../../tests/coordinator/agent.rs"]
 #[allow(dead_code, reason = "the tests use the rest")]
 mod agent;
-#[path = "fleet/agents.rs"]
 mod agents;
-#[path = "api/figures.rs"]
+#[path = "../api/figures.rs"]
 #[allow(dead_code, reason = "the other benchmark uses the rest")]
 mod figures;
-#[path = "fleet/herd.rs"]
 mod herd;
-#[path = "link/machine.rs"]
+#[path = "../link/machine.rs"]
 #[allow(dead_code, reason = "the other benchmark uses the rest")]
 mod machine;
-#[path = "fleet/place.rs"]
 mod place;
-#[path = "fleet/way.rs"]
 mod way;
 
 use crds::{Drone, Swarm};

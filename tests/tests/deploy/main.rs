@@ -6,23 +6,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "deploy/chart.rs"]
 mod chart;
-#[path = "deploy/cron_job.rs"]
 mod cron_job;
-#[path = "deploy/install.rs"]
 mod install;
-#[path = "deploy/late_device.rs"]
 mod late_device;
-#[path = "deploy/network.rs"]
 mod network;
-#[path = "deploy/older_crds.rs"]
 mod older_crds;
-#[path = "deploy/pods.rs"]
 mod pods;
-#[path = "deploy/programs.rs"]
 mod programs;
-#[path = "deploy/rights.rs"]
 mod rights;
 
 use std::sync::LazyLock;

@@ -5,7 +5,6 @@
 //! judge what the ground stations receive. Must not: speak MAVLink in their place.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on ends here")]
 
-#[path = "gcs_peers/coordinator.rs"]
 mod coordinator;
 
 use anyhow::{Context, ensure};

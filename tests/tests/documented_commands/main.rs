@@ -9,15 +9,14 @@
     reason = "test helpers outside of #[test] functions; field and wire have more than is used here"
 )]
 
-#[path = "people/certificates.rs"]
+#[path = "../people/certificates.rs"]
 mod certificates;
-#[path = "documented_commands/cluster.rs"]
 mod cluster;
-#[path = "up/field.rs"]
+#[path = "../up/field.rs"]
 mod field;
-#[path = "kubectl_skein/kubelet.rs"]
+#[path = "../kubectl_skein/kubelet.rs"]
 mod kubelet;
-#[path = "e2e/wire.rs"]
+#[path = "../e2e/wire.rs"]
 mod wire;
 
 use std::collections::BTreeSet;

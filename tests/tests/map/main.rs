@@ -7,15 +7,12 @@
     reason = "test helpers outside of #[test] functions; field and wire have more than is used here"
 )]
 
-#[path = "map/airspace.rs"]
 mod airspace;
-#[path = "map/basemap.rs"]
 mod basemap;
-#[path = "map/browser.rs"]
 mod browser;
-#[path = "up/field.rs"]
+#[path = "../up/field.rs"]
 mod field;
-#[path = "e2e/wire.rs"]
+#[path = "../e2e/wire.rs"]
 mod wire;
 
 use anyhow::{Context, ensure};

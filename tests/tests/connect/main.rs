@@ -6,11 +6,10 @@
     reason = "test helpers outside of #[test] functions; stage and wire have more than is used here"
 )]
 
-#[path = "e2e/stage.rs"]
+#[path = "../e2e/stage.rs"]
 mod stage;
-#[path = "connect/station.rs"]
 mod station;
-#[path = "e2e/wire.rs"]
+#[path = "../e2e/wire.rs"]
 mod wire;
 
 use anyhow::{Context, ensure};

@@ -4,9 +4,8 @@
 //! Owns: the processes and the required outcome of each fault. Must not: require how the agent achieves it.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on ends here")]
 
-#[path = "gcs_peers/coordinator.rs"]
+#[path = "../gcs_peers/coordinator.rs"]
 mod coordinator;
-#[path = "faults/log.rs"]
 mod log;
 
 use anyhow::{Context, ensure};

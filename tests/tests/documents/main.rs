@@ -4,7 +4,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "documents/reference.rs"]
 mod reference;
 
 use std::collections::{BTreeMap, BTreeSet};

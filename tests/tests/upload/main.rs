@@ -7,11 +7,10 @@
     reason = "test helpers outside of #[test] functions; the field has more than is used here"
 )]
 
-#[path = "up/field.rs"]
+#[path = "../up/field.rs"]
 mod field;
-#[path = "upload/store.rs"]
 mod store;
-#[path = "e2e/wire.rs"]
+#[path = "../e2e/wire.rs"]
 mod wire;
 
 use anyhow::{Context, ensure};

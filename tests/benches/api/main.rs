@@ -9,11 +9,8 @@
     reason = "a benchmark prints, and fails by panicking"
 )]
 
-#[path = "api/figures.rs"]
 mod figures;
-#[path = "api/side.rs"]
 mod side;
-#[path = "api/work.rs"]
 mod work;
 
 use anyhow::Context;

@@ -6,12 +6,11 @@
     reason = "test helpers outside of #[test] functions"
 )]
 
-#[path = "traces/collector.rs"]
 mod collector;
-#[path = "e2e/stage.rs"]
+#[path = "../e2e/stage.rs"]
 #[allow(dead_code, reason = "not every test does everything on it")]
 mod stage;
-#[path = "e2e/wire.rs"]
+#[path = "../e2e/wire.rs"]
 #[allow(dead_code, reason = "not every test asks for everything")]
 mod wire;
 

@@ -6,12 +6,11 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[allow(dead_code, reason = "the coordinator's own tests use the rest")]
-#[path = "coordinator/agent.rs"]
+#[path = "../coordinator/agent.rs"]
 mod agent;
 #[allow(dead_code, reason = "the coordinator's own tests use the rest")]
-#[path = "coordinator/field.rs"]
+#[path = "../coordinator/field.rs"]
 mod field;
-#[path = "upgrades/kubelet.rs"]
 mod kubelet;
 
 use field::{Coordinator, Field, SYSTEM, condition, phase};

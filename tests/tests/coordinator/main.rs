@@ -7,37 +7,22 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::print_stdout, reason = "what the tests measure is shown with --nocapture")]
 
-#[path = "coordinator/agent.rs"]
 mod agent;
-#[path = "coordinator/field.rs"]
 mod field;
-#[path = "coordinator/kstatus.rs"]
 mod kstatus;
-#[path = "coordinator/latched.rs"]
 mod latched;
-#[path = "coordinator/leaders.rs"]
 mod leaders;
-#[path = "coordinator/logs.rs"]
 mod logs;
-#[path = "coordinator/metrics.rs"]
 mod metrics;
-#[path = "coordinator/missions.rs"]
 mod missions;
-#[path = "coordinator/operators.rs"]
 mod operators;
-#[path = "coordinator/pace.rs"]
 mod pace;
-#[path = "coordinator/persons.rs"]
 mod persons;
-#[path = "coordinator/relief.rs"]
 mod relief;
-#[path = "coordinator/rules.rs"]
 mod rules;
-#[path = "coordinator/selectors.rs"]
 mod selectors;
-#[path = "coordinator/tenants.rs"]
 mod tenants;
-#[path = "attacks/way.rs"]
+#[path = "../attacks/way.rs"]
 mod way;
 
 use agent::{Agent, Vehicle, from};

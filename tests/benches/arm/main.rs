@@ -11,12 +11,11 @@
     reason = "a benchmark prints, and fails by panicking"
 )]
 
-#[path = "api/figures.rs"]
+#[path = "../api/figures.rs"]
 #[allow(dead_code, reason = "the other benchmark uses the rest")]
 mod figures;
-#[path = "arm/side.rs"]
 mod side;
-#[path = "../tests/e2e/wire.rs"]
+#[path = "../../tests/e2e/wire.rs"]
 #[allow(dead_code, reason = "the end-to-end tests use the rest")]
 mod wire;
 

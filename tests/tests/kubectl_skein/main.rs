@@ -7,19 +7,14 @@
     reason = "test helpers outside of #[test] functions"
 )]
 
-#[path = "people/certificates.rs"]
+#[path = "../people/certificates.rs"]
 mod certificates;
-#[path = "kubectl_skein/impostor.rs"]
 mod impostor;
-#[path = "kubectl_skein/kubelet.rs"]
 mod kubelet;
-#[path = "kubectl_skein/people.rs"]
 mod people;
-#[path = "kubectl_skein/place.rs"]
 mod place;
-#[path = "kubectl_skein/proof.rs"]
 mod proof;
-#[path = "attacks/way.rs"]
+#[path = "../attacks/way.rs"]
 mod way;
 
 use anyhow::ensure;

@@ -7,16 +7,13 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::print_stdout, reason = "what the tests measure is shown with --nocapture")]
 
-#[path = "api_faults/fault.rs"]
 mod fault;
-#[path = "api_faults/flight.rs"]
 mod flight;
-#[path = "api_faults/proxy.rs"]
 mod proxy;
-#[path = "e2e/stage.rs"]
+#[path = "../e2e/stage.rs"]
 #[allow(dead_code, reason = "not every test does everything on it")]
 mod stage;
-#[path = "e2e/wire.rs"]
+#[path = "../e2e/wire.rs"]
 #[allow(dead_code, reason = "not every test asks for everything")]
 mod wire;
 

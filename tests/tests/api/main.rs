@@ -6,62 +6,34 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-#[path = "api/compare.rs"]
 mod compare;
-#[path = "api/differences.rs"]
 mod differences;
-#[path = "api/normal.rs"]
 mod normal;
-#[path = "api/objects.rs"]
 mod objects;
-#[path = "api/session.rs"]
 mod session;
-#[path = "api/side.rs"]
 mod side;
-#[path = "api/words.rs"]
 mod words;
 
-#[path = "api/apply.rs"]
 mod apply;
-#[path = "api/built_in.rs"]
 mod built_in;
-#[path = "api/crud.rs"]
 mod crud;
-#[path = "api/deletion.rs"]
 mod deletion;
-#[path = "api/discovery.rs"]
 mod discovery;
-#[path = "api/kubectl.rs"]
 mod kubectl;
-#[path = "api/kubectl_get.rs"]
 mod kubectl_get;
-#[path = "api/kubectl_nodes.rs"]
 mod kubectl_nodes;
-#[path = "api/kubectl_queries.rs"]
 mod kubectl_queries;
-#[path = "api/kubectl_running.rs"]
 mod kubectl_running;
-#[path = "api/kubectl_write.rs"]
 mod kubectl_write;
-#[path = "api/lists.rs"]
 mod lists;
-#[path = "api/metadata.rs"]
 mod metadata;
-#[path = "api/patches.rs"]
 mod patches;
-#[path = "api/refusals.rs"]
 mod refusals;
-#[path = "api/strictness.rs"]
 mod strictness;
-#[path = "api/subresources.rs"]
 mod subresources;
-#[path = "api/tables.rs"]
 mod tables;
-#[path = "api/validation.rs"]
 mod validation;
-#[path = "api/versions.rs"]
 mod versions;
-#[path = "api/watches.rs"]
 mod watches;
 
 use session::Session;

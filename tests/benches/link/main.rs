@@ -11,17 +11,12 @@
     reason = "a benchmark prints, and fails by panicking"
 )]
 
-#[path = "../tests/gcs_peers/coordinator.rs"]
+#[path = "../../tests/gcs_peers/coordinator.rs"]
 mod coordinator;
-#[path = "link/fleet.rs"]
 mod fleet;
-#[path = "link/flown.rs"]
 mod flown;
-#[path = "link/machine.rs"]
 mod machine;
-#[path = "link/readers.rs"]
 mod readers;
-#[path = "link/recorded.rs"]
 mod recorded;
 
 use fleet::Wire;

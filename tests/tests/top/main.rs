@@ -7,13 +7,11 @@
     reason = "test helpers outside of #[test] functions; field and wire have more than is used here"
 )]
 
-#[path = "up/field.rs"]
+#[path = "../up/field.rs"]
 mod field;
-#[path = "top/scripted.rs"]
 mod scripted;
-#[path = "top/terminal.rs"]
 mod terminal;
-#[path = "e2e/wire.rs"]
+#[path = "../e2e/wire.rs"]
 mod wire;
 
 use anyhow::{Context, ensure};

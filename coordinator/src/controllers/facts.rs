@@ -144,6 +144,15 @@ fn report(observer: &Observer, drone: &Drone) -> Option<Arc<Report>> {
     observer.sessions.current(&node)
 }
 
+/// The node whose vehicle serves the Drone ([`World::has_node`](crate::cluster::world::World::has_node)): of the vehicle of a node that a
+/// Drone merely names, nothing is shown by way of that Drone.
+pub fn serving_node<'a>(observer: &Observer, snapshot: &'a DroneSnapshot) -> Option<&'a NodeName> {
+    let node = snapshot.node.as_ref()?;
+    let held = snapshot.report.as_deref().and_then(|report| report.held.as_ref());
+    let has_it = observer.world().has_node(&snapshot.drone, held.map(|held| &held.uid));
+    has_it.then_some(node)
+}
+
 /// Whether what preflight finds keeps the vehicle of `drone` on the ground.
 pub(super) fn refuses(drone: &Drone) -> bool {
     let failsafe = drone.spec.failsafe.as_ref();

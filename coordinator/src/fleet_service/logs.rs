@@ -2,8 +2,8 @@
 
 use super::FleetService;
 use crate::cluster::key::Key;
-use crate::controllers::drone::status::serving_node;
 use crate::controllers::facts::DroneSnapshot;
+use crate::controllers::facts::serving_node;
 use crate::fleet_service::{FleetHandles, drone_key};
 use crate::server::auth::Right;
 use crate::sessions::log_calls::{ANSWER_WITHIN, LogCall};

@@ -25,6 +25,7 @@ pub mod map;
 pub mod mission;
 pub mod node_link;
 pub mod objects;
+pub mod orders;
 pub mod output;
 pub mod resume;
 pub mod route;

@@ -1,7 +1,7 @@
 //! `skein map`: the fleet on a live map, in a browser on this machine.
 //!
 //! Owns: what starts and ends, and what the person is shown. Must not: decide who gets in ([`guard`]), what is shown ([`document`]) or what an
-//! order does ([`crate::live::orders`]).
+//! order does ([`crate::orders`]).
 //!
 //! ```text
 //! coordinator ─► fleet_feed ─┐

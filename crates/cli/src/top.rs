@@ -24,7 +24,7 @@ use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::live::clock::Now;
 use crate::live::fleet_feed::{self, FleetSnapshot};
-use crate::live::orders::{self, Order, Outcome};
+use crate::orders::{self, Order, Outcome};
 use crate::output::Output;
 use crate::route::Route;
 use crate::server::Which;

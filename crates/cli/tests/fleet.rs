@@ -317,10 +317,10 @@ fn a_missing_coordinator_is_exit_code_3_with_what_to_do() {
         assert_eq!(output.status.code(), Some(3), "{args:?}");
         let text = stderr(&output);
         assert!(
-            text.contains("http://127.0.0.1:1: connection refused; is it running?"),
+            text.contains("http://127.0.0.1:1: connection refused; does a coordinator run there?"),
             "{text}"
         );
-        assert!(text.contains("--server, --station or --context"), "{text}");
+        assert!(text.contains("Correct --server (or SKEIN_SERVER)"), "{text}");
         assert_eq!(text.lines().count(), 1, "{text}");
     }
 }

@@ -17,6 +17,7 @@ use model::station::Altitude;
 use model::traffic::Aircraft;
 use model::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
 use model::vehicle::{Airborne, FlightTruth, Position, WhyUnknown};
+use std::collections::HashMap;
 
 const HOME: Wgs84 = Wgs84 {
     latitude_deg: 47.397_742,
@@ -58,6 +59,7 @@ impl Field {
     fn with(change: impl FnOnce(&mut Drone)) -> Self {
         let observer = observer(Scripted::new().client());
         observer.leadership.state.knows(Knowledge::Current);
+        observer.rules.update(HashMap::new(), false);
         for name in ["m", "n"] {
             node(&observer, name, false);
         }

@@ -3,8 +3,8 @@
 use crate::cluster::api::{self, ApiError};
 use crate::cluster::events::Note;
 use crate::controllers::drone::DroneController;
-use crate::controllers::drone::status::serving_node;
 use crate::controllers::facts::DroneSnapshot;
+use crate::controllers::facts::serving_node;
 use crds::{Drone, labels};
 use fleet::safety::Release;
 use kube::ResourceExt;

@@ -8,7 +8,7 @@ use crate::controllers::drone::apply::Applied;
 use crate::controllers::drone::heights::check_again;
 use crate::controllers::drone::notes::notes;
 use crate::controllers::drone::refusals;
-use crate::controllers::facts::{DroneSnapshot, Observer};
+use crate::controllers::facts::{DroneSnapshot, Observer, serving_node};
 use crate::controllers::pacing::{Due, Urgency};
 use crate::controllers::reported_flight::{later, reported_flight, so_far};
 use crds::drone::{BatteryStatus, PositionStatus, VehicleIdentity};
@@ -19,7 +19,6 @@ use fleet::planning::site;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use kube::api::Api;
-use model::ids::NodeName;
 use model::report::Report;
 use model::vehicle::Autopilot;
 use std::time::Duration;
@@ -28,15 +27,6 @@ use tokio::time::Instant;
 /// A battery change of this many percent is worth a write of its own: a whole charge then costs three writes at most, so that a
 /// long flight keeps to its budget of eight. Live figures come with the fleet service.
 pub(crate) const BATTERY_STEP: i32 = 25;
-
-/// The node whose vehicle serves the Drone ([`World::has_node`](crate::cluster::world::World::has_node)): of the vehicle of a node that a
-/// Drone merely names, nothing is shown by way of that Drone.
-pub fn serving_node<'a>(observer: &Observer, snapshot: &'a DroneSnapshot) -> Option<&'a NodeName> {
-    let node = snapshot.node.as_ref()?;
-    let held = snapshot.report.as_deref().and_then(|report| report.held.as_ref());
-    let has_it = observer.world().has_node(&snapshot.drone, held.map(|held| &held.uid));
-    has_it.then_some(node)
-}
 
 /// Writes the status of a Drone for which was done what was decided, if it says something new, or says when to reconcile again.
 ///
@@ -318,6 +308,7 @@ mod tests {
     use http::{Request, Response};
     use kube::client::Body;
     use model::assignment::Held;
+    use model::ids::NodeName;
     use model::ids::{DroneUid, Term};
     use model::reported_flight::{ReportedFlight, SoFar};
     use model::units::{AltitudeAboveHome, AltitudeAmsl, ComponentId, Percent, SystemId, Wgs84};

@@ -2,23 +2,18 @@
 
 use super::pool::{Asked, Done, Place, Pool, Task};
 use super::turns::Turns;
-use super::work::Job;
+use super::work::{File, FileWork, digest};
 use crate::cluster::api::{self, ApiError};
 use crds::labels;
 use crds::mission::ConfigMapKey;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use kube::ResourceExt;
 use kube::api::Api;
-use model::plan::item::Item;
-use sha2::{Digest, Sha256};
 use std::collections::{HashMap, HashSet};
 use std::panic::catch_unwind;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::task::JoinSet;
-
-/// The work of a file, or why there is none, in a sentence.
-pub type File = Result<Arc<FileWork>, String>;
 
 /// From one reading to the next: what has begun cannot change, and a new leader could not go on with another file.
 const AGAIN: Duration = Duration::from_secs(60);
@@ -38,54 +33,6 @@ const FAULT: &str = "reading it ended in a fault of this program, which its log 
 /// Whether a file that was read so long ago is to be read again.
 pub fn is_due(ago: Duration, good: bool) -> bool {
     ago >= if good { AGAIN } else { AGAIN_IF_BAD }
-}
-
-/// The work that the text of a file comes to. Equal texts come to the same.
-#[derive(Debug)]
-pub struct FileWork {
-    digest: String,
-    /// An item that moves something on board.
-    moves: Option<&'static str>,
-    pub is_readable: bool,
-    /// Its work, or what is wrong with it.
-    pub job: Result<Job, String>,
-}
-
-impl PartialEq for FileWork {
-    fn eq(&self, other: &Self) -> bool {
-        self.digest == other.digest
-    }
-}
-
-impl FileWork {
-    /// Reads `text`: it takes time.
-    pub fn of(text: &str) -> Self {
-        // More people read a Mission's status than the ConfigMap with its file.
-        let items = plan_files::read(text).map(|file| file.items);
-        let items = items.map_err(|why| format!("spec.planFrom: {}", why.without_content()));
-        let mover = |items: &Vec<Item>| items.iter().find(|item| item.moves_actuator()).map(Item::name);
-        Self {
-            digest: digest(text),
-            moves: items.as_ref().ok().and_then(mover),
-            is_readable: items.is_ok(),
-            job: items.and_then(|items| Job::of_items(&items)),
-        }
-    }
-
-    /// A `text` that comes to nothing, and `why`.
-    pub fn bad(text: &str, why: &str) -> Self {
-        Self {
-            digest: digest(text),
-            moves: None,
-            is_readable: false,
-            job: Err(format!("spec.planFrom: {why}")),
-        }
-    }
-}
-
-fn digest(text: &str) -> String {
-    let digits = Sha256::digest(text.as_bytes());
-    digits.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A file that is to be read.

@@ -1,7 +1,7 @@
 //! What is remembered of one Mission from one reconcile to the next.
 
-use super::file::File;
 use super::reach::Judged;
+use super::work::File;
 use super::work::{self, Job};
 use crds::Mission;
 use crds::mission::{MissionStatus, PlanFrom, Survey};

@@ -2,9 +2,8 @@
 //!
 //! Owns: [`Pool`]: the queue, in which namespaces take turns, and the results until they are fetched. Must not: decide what is planned when.
 
-use super::file::FileWork;
 use super::turns::{MOST_WAITING, Turns};
-use super::work::Job;
+use super::work::{FileWork, Job};
 use crds::MissionSpec;
 use fleet::planning::mission::Work;
 use fleet::planning::mission::progress::Answers;

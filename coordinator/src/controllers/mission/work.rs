@@ -1,6 +1,5 @@
 //! What a Mission is to fly, and how far its status says that it has come, as types of `fleet`.
 
-use super::file::File;
 use crds::mission::{Corner, MissionStatus, PartStatus, PlanStatus, RefusedStatus, ReliefStatus, Repeat, TrackRange};
 use crds::{Mission, MissionSpec};
 use fleet::planning::mission::progress::{Halt, Part, PartPlan, Progress, Refused, Relief, Wanted};
@@ -15,6 +14,58 @@ use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// The work of a file, or why there is none, in a sentence.
+pub type File = Result<Arc<FileWork>, String>;
+
+/// The work that the text of a file comes to. Equal texts come to the same.
+#[derive(Debug)]
+pub struct FileWork {
+    pub(super) digest: String,
+    /// An item that moves something on board.
+    pub(super) moves: Option<&'static str>,
+    pub is_readable: bool,
+    /// Its work, or what is wrong with it.
+    pub job: Result<Job, String>,
+}
+
+impl PartialEq for FileWork {
+    fn eq(&self, other: &Self) -> bool {
+        self.digest == other.digest
+    }
+}
+
+impl FileWork {
+    /// Reads `text`: it takes time.
+    pub fn of(text: &str) -> Self {
+        // More people read a Mission's status than the ConfigMap with its file.
+        let items = plan_files::read(text).map(|file| file.items);
+        let items = items.map_err(|why| format!("spec.planFrom: {}", why.without_content()));
+        let mover = |items: &Vec<Item>| items.iter().find(|item| item.moves_actuator()).map(Item::name);
+        Self {
+            digest: digest(text),
+            moves: items.as_ref().ok().and_then(mover),
+            is_readable: items.is_ok(),
+            job: items.and_then(|items| Job::of_items(&items)),
+        }
+    }
+
+    /// A `text` that comes to nothing, and `why`.
+    pub fn bad(text: &str, why: &str) -> Self {
+        Self {
+            digest: digest(text),
+            moves: None,
+            is_readable: false,
+            job: Err(format!("spec.planFrom: {why}")),
+        }
+    }
+}
+
+/// SHA-256 of a text, in hexadecimal digits.
+pub(super) fn digest(text: &str) -> String {
+    let digits = Sha256::digest(text.as_bytes());
+    digits.iter().map(|byte| format!("{byte:02x}")).collect()
+}
 
 #[derive(Clone, Debug)]
 pub struct Job {
@@ -305,7 +356,6 @@ fn stretches(ranges: &[TrackRange]) -> Stretches {
 
 #[cfg(test)]
 mod tests {
-    use super::super::file::FileWork;
     use super::*;
     use serde_json::json;
 

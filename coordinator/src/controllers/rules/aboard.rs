@@ -5,7 +5,6 @@
 //! take a fence for one on board that an agent did not report so.
 
 use super::made::Made;
-use super::plan::{Objects, Outcome};
 use fleet::planning::geofence::{Wanted, is_of_fence};
 use fleet::planning::parameters::compose;
 use model::report::Report;
@@ -37,16 +36,6 @@ pub enum Proof {
     Nothing,
     /// None of these.
     Neither,
-}
-
-/// Lists the Geofences that hold for a vehicle, and the shapes that its autopilot holds of them where those are smaller.
-pub fn wanted(objects: &Objects, outcome: &Outcome) -> Fences {
-    let fences = outcome.active.iter().filter_map(|&i| objects.fences.get(i));
-    let names = || fences.clone().map(|fence| &*fence.name).collect::<Vec<_>>().join(", ");
-    let compiled = outcome.fence.as_deref().and_then(|fence| fence.as_ref().ok());
-    let narrower = compiled.and_then(|compiled| compiled.narrower(names()));
-    let all = fences.clone().map(|fence| Arc::clone(&fence.wanted));
-    all.chain(narrower.map(Arc::new)).collect()
 }
 
 /// Reads the evidence of a `report`, where the rules that are `made` are wanted with the `granted` values of profiles.

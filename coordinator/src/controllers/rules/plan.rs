@@ -172,9 +172,19 @@ pub fn plan(
     outcomes
 }
 
+/// Lists the Geofences that hold for a vehicle, and the shapes that its autopilot holds of them where those are smaller.
+fn wanted_fences(objects: &Objects, outcome: &Outcome) -> Fences {
+    let fences = outcome.active.iter().filter_map(|&i| objects.fences.get(i));
+    let names = || fences.clone().map(|fence| &*fence.name).collect::<Vec<_>>().join(", ");
+    let compiled = outcome.fence.as_deref().and_then(|fence| fence.as_ref().ok());
+    let narrower = compiled.and_then(|compiled| compiled.narrower(names()));
+    let all = fences.clone().map(|fence| Arc::clone(&fence.wanted));
+    all.chain(narrower.map(Arc::new)).collect()
+}
+
 /// Lists the fences that hold for a vehicle now, and those that its autopilot keeps besides. One that is not heard keeps what it had.
 fn judged_by(objects: &Objects, subject: &Subject, memory: &mut Memory, outcome: &Outcome) -> aboard::Fences {
-    let mut wanted = aboard::wanted(objects, outcome);
+    let mut wanted = wanted_fences(objects, outcome);
     let made = memory.made.as_mut().filter(|_| outcome.fence.is_some());
     let besides = match (subject.report.as_deref(), made) {
         (Some(report), Some(made)) => {

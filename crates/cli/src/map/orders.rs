@@ -1,7 +1,7 @@
 //! Ground, release and resume from the page.
 
 use super::vehicles;
-use crate::live::orders::{Order, Outcome, Verb, Whom};
+use crate::orders::{Order, Outcome, Verb, Whom};
 use crate::vehicle::Vehicle;
 use proto::v1;
 use serde::Deserialize;

@@ -9,7 +9,7 @@ use super::reading::ObjectsSnapshot;
 use super::{feed, orders};
 use crate::live::fleet_feed::FleetSnapshot;
 use crate::live::objects::Objects;
-use crate::live::orders::{Order, give};
+use crate::orders::{Order, give};
 use crate::route::Route;
 use crate::top::map::place;
 use crate::vehicle::Vehicle;

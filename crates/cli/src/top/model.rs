@@ -6,7 +6,7 @@ use super::rows::{self, List, Row, RowKey, Source};
 use crate::args::Filter;
 use crate::live::clock::Now;
 use crate::live::fleet_feed::FleetSnapshot;
-use crate::live::orders::{Order, Outcome, Verb, Whom};
+use crate::orders::{Order, Outcome, Verb, Whom};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// So much can be typed.

@@ -8,7 +8,7 @@ use super::objects::{ObjectRef, ObjectsSnapshot};
 use crate::args::Filter;
 use crate::live::clock::Now;
 use crate::live::fleet_feed::FleetSnapshot;
-use crate::live::orders::Whom;
+use crate::orders::Whom;
 use crate::table::{Tone, battery_tone, flying_tone, meters, or_dash, phase_tone};
 use crate::vehicle::{Vehicle, age_text, aged, printable};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;

@@ -8,7 +8,7 @@ use super::rows::{self, List, RowKey};
 use crate::args::Filter;
 use crate::live::clock::Now;
 use crate::live::fleet_feed::{FleetSnapshot, Lost};
-use crate::live::orders::{Order, Outcome, Verb, Whom};
+use crate::orders::{Order, Outcome, Verb, Whom};
 use crate::vehicle::tests::{holding, pending};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use proto::v1;
@@ -424,8 +424,8 @@ fn missions_have_their_state_what_is_done_and_an_order_on_one_is_for_its_drones(
     );
     let wrecked: Vec<String> = line(" wrecked").split_whitespace().map(str::to_owned).collect();
     assert_eq!(
-        wrecked[..5],
-        ["default", "wrecked", "Stalled", "40%", "1"],
+        wrecked[..4],
+        ["wrecked", "Stalled", "40%", "1"],
         "as many as fly: {screen}"
     );
     assert_eq!(wrecked[5], "-", "no end is in sight: {screen}");

@@ -449,19 +449,19 @@ fn many(name: &str, prefix: &str, count: usize) -> Arc<Values> {
 #[test]
 fn a_rollout_goes_on_after_a_vehicle_that_lacks_more_parameters_than_its_report_names() {
     let mut fleet = Fleet::of(&["a", "b"]);
-    fleet.objects.profiles = vec![many("p", "NEW", 40)];
+    fleet.objects.profiles = vec![many("p", "MPC_NEW", 40)];
     fleet.settle();
     fleet.change(0, |report| {
         report.rules.in_force = false;
         report.rules.parameters_in_force = 0;
-        report.rules.deviations = named("NEW", &DeviationWhy::Missing("there is none".into()));
+        report.rules.deviations = named("MPC_NEW", &DeviationWhy::Missing("there is none".into()));
     });
     let outcomes = fleet.look();
     assert_eq!(outcomes[0].progress, Progress::Done, "nothing is left to set on it");
     assert_eq!(names(&outcomes[1]).len(), 40, "b has its turn");
     // What is open may be among those that are not named.
     fleet.change(0, |report| {
-        report.rules.deviations = named("NEW", &DeviationWhy::Working);
+        report.rules.deviations = named("MPC_NEW", &DeviationWhy::Working);
     });
     fleet.memories = Memories::default();
     assert_eq!(fleet.look()[0].progress, Progress::Underway);
@@ -470,12 +470,12 @@ fn a_rollout_goes_on_after_a_vehicle_that_lacks_more_parameters_than_its_report_
 #[test]
 fn what_is_given_back_is_no_value_of_those_that_a_vehicle_is_to_have() {
     let mut fleet = Fleet::of(&["a", "b"]);
-    fleet.objects.profiles = vec![many("p", "NEW", 2)];
+    fleet.objects.profiles = vec![many("p", "MPC_NEW", 2)];
     fleet.settle();
     fleet.change(0, |report| {
         report.rules.in_force = false;
         report.rules.parameters_in_force = 0;
-        report.rules.deviations = named("OLD", &DeviationWhy::Working);
+        report.rules.deviations = named("MPC_OLD", &DeviationWhy::Working);
     });
     let outcomes = fleet.look();
     assert_eq!(outcomes[0].progress, Progress::Underway);
@@ -488,14 +488,14 @@ fn what_is_given_back_is_no_value_of_those_that_a_vehicle_is_to_have() {
 fn a_profile_of_which_a_report_has_no_room_to_say_is_not_in_force() {
     let mut fleet = Fleet::of(&["a"]);
     fleet.objects.fences = vec![geofence("site", "north", 200.0, 1)];
-    fleet.objects.profiles = vec![many("p", "NEW", 40), many("q", "Q", 3)];
+    fleet.objects.profiles = vec![many("p", "MPC_NEW", 40), many("q", "MPC_Q", 3)];
     fleet.settle();
     for (fence, in_force) in [(FenceState::Working, 4), (FenceState::InForce, 12)] {
         fleet.change(0, |report| {
             report.rules.in_force = false;
             report.rules.fence = fence;
             report.rules.parameters_in_force = in_force;
-            report.rules.deviations = named("NEW", &DeviationWhy::Missing("there is none".into()));
+            report.rules.deviations = named("MPC_NEW", &DeviationWhy::Missing("there is none".into()));
         });
         let outcomes = fleet.look();
         let q = profile_on("q", &fleet.subjects[0], &outcomes[0]);
@@ -840,7 +840,7 @@ fn after_a_change_of_leader_a_changed_fence_reaches_a_vehicle_whose_profiles_are
 #[test]
 fn a_fence_leaves_no_room_to_values_that_an_agent_would_not_take_with_it() {
     let mut fleet = Fleet::of(&["a"]);
-    fleet.objects.profiles = vec![many("p", "NEW", 126)];
+    fleet.objects.profiles = vec![many("p", "MPC_NEW", 126)];
     fleet.settle();
     let most = model::rules::MOST_PARAMETERS;
     let mut low = geofence("site", "north", 200.0, 1);
@@ -857,7 +857,7 @@ fn a_fence_leaves_no_room_to_values_that_an_agent_would_not_take_with_it() {
         assert!(sent.parameters.iter().any(|p| p.name == own), "{own}");
     }
     // The height of the return counts, too.
-    fleet.objects.profiles = vec![many("p", "NEW", 125)];
+    fleet.objects.profiles = vec![many("p", "MPC_NEW", 125)];
     let outcomes = fleet.look();
     assert!(outcomes[0].values.as_deref().unwrap().is_err());
 }

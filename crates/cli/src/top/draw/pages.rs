@@ -3,7 +3,7 @@
 use super::words::wrap;
 use super::{Line, Paint, put, span};
 use crate::live::clock::Now;
-use crate::live::orders::{Order, Outcome, Whom};
+use crate::orders::{Order, Outcome, Whom};
 use crate::table::meters;
 use crate::top::model::Model;
 use crate::vehicle::{Vehicle, aged};

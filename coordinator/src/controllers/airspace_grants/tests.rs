@@ -124,7 +124,8 @@ impl Field {
                 at: shifted(HOME, 0.0, home),
                 amsl: AltitudeAmsl(SEA),
             }),
-            held: Some(Held {
+            // The vehicle of `x` serves no Drone.
+            held: (node != "x").then(|| Held {
                 uid: DroneUid(format!("uid-{node}")),
                 term: Term(1),
                 generation: 0,

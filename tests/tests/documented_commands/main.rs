@@ -62,12 +62,16 @@ const IN_FLIGHT: [(&str, &str); 8] = [
 const FORMATION: &str = "relays";
 
 /// Pages whose commands are run by nothing here, and why.
-const ELSEWHERE: [(&str, &str); 16] = [
+const ELSEWHERE: [(&str, &str); 17] = [
     (
         "docs/concepts/command.md",
         "a pilot has to take over first, as in coordinator.rs",
     ),
     ("docs/concepts/mission.md", "crates/cli/tests/mission.rs runs them"),
+    (
+        "docs/concepts/station.md",
+        "a vehicle has to be lost in the air first, as in airspace_grants/tests.rs",
+    ),
     (
         "docs/how-to/connect-a-ground-station.md",
         "it has `skein up` and `skein connect` alone, as in connect.rs",

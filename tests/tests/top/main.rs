@@ -218,8 +218,11 @@ fn an_order_is_given_once_to_whom_the_question_named() -> anyhow::Result<()> {
     screen.wait_for(&["[2 Swarms]"])?;
     screen.press("jr")?;
     screen.wait_for(&["release Swarm field/bravo?", "field/bravo-4", "field/bravo-9"])?;
-    // One who confirms and quits at once has ordered.
+    // One who confirms and quits at once, before the answer comes, has ordered.
+    let kept_back = coordinator.script.answers.blocking_lock();
     screen.press("yq")?;
+    screen.wait_for(&["waiting for the answer to what was ordered"])?;
+    drop(kept_back);
     ensure!(screen.wait_for_end()?.success());
     screen.wait_for(&["No ground order holds Swarm field/bravo any more"])?;
     let orders = coordinator.script.orders.lock().unwrap().clone();

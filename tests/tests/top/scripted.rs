@@ -22,6 +22,8 @@ pub struct Script {
     /// It says nothing more, though it is connected.
     pub silent: AtomicBool,
     pub orders: Mutex<Vec<(&'static str, Target)>>,
+    /// Whoever has this keeps the answer to a release back.
+    pub answers: tokio::sync::Mutex<()>,
 }
 
 /// A coordinator that runs until dropped.
@@ -121,7 +123,9 @@ impl Fleet for Service {
     }
 
     async fn release(&self, request: Request<v1::GroundRequest>) -> Result<Response<v1::GroundResponse>, Status> {
-        self.0.order("release", request.into_inner())
+        let answer = self.0.order("release", request.into_inner());
+        let _turn = self.0.answers.lock().await;
+        answer
     }
 
     async fn resume(&self, _: Request<v1::ResumeRequest>) -> Result<Response<v1::ResumeResponse>, Status> {

@@ -120,6 +120,10 @@ ADVICE: dict[str, dict[str, tuple[str, str]]] = {
         "NoValues": ("there is no fence, or no list of values, for it", "as the message says"),
         "NotCompiled": ("there is no fence, or no list of values, for it", "as the message says"),
         "NotForAll": ("some vehicle cannot be given it; the message says which and why", "as it says"),
+        "NotNamed": (
+            "more parameters are not in force than its agent names (32), so this may not be",
+            "set those right that are named",
+        ),
         "NotNow": ("now is in none of the Geofence's windows", ""),
         "NotOnAll": ("in force on all selected vehicles, or not", ""),
         "NotSent": ("its Geofences cannot be compiled, and rules are sent together", "see the Geofences"),
@@ -169,6 +173,10 @@ ADVICE: dict[str, dict[str, tuple[str, str]]] = {
         "NoValues": ("there is no fence, or no list of values, for it", "as the message says"),
         "NotCompiled": ("there is no fence, or no list of values, for it", "as the message says"),
         "NotForAll": ("some vehicle cannot be given it; the message says which and why", "as it says"),
+        "NotNamed": (
+            "more parameters are not in force than its agent names (32), so this may not be",
+            "set those right that are named",
+        ),
         "NotNow": ("now is in none of the Geofence's windows", ""),
         "NotOnAll": ("in force on all selected vehicles, or not", ""),
         "NotSent": ("its Geofences cannot be compiled, and rules are sent together", "see the Geofences"),

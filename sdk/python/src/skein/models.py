@@ -610,7 +610,9 @@ class MissionSpec(Model):
     """A mission that a ground station has written, whose items are flown unchanged."""
 
     priority: Annotated[int, Field(ge=-1000, le=1000)] | None = None
-    """Which Mission of a namespace gets a vehicle first, -1000 to 1000; the higher one. It orders nothing between namespaces. 0 when left out."""
+    """Which Mission of a namespace gets a vehicle first, -1000 to 1000; the higher one. It orders nothing between
+    namespaces. 0 when left out.
+    """
 
     repeat: Literal["Once", "Forever"] = "Once"
     """Once (the default: the Mission completes) or Forever (a patrol: it begins again each time)."""

@@ -444,7 +444,7 @@ fn vehicles_land_and_fly_by_orders_of_the_view_and_a_station_that_is_killed_is_f
     screen.wait_for(&["ServesDrone"])?;
     screen.press("1d")?;
     screen.press("\x1b[F")?;
-    screen.wait_for(&["Events", "Normal"])?;
+    screen.wait_for(&["ago Normal"])?;
     screen.press("q")?;
 
     // Ground: the question lists both, and both land by their own account.
@@ -486,7 +486,7 @@ fn vehicles_land_and_fly_by_orders_of_the_view_and_a_station_that_is_killed_is_f
     screen.wait_for(&["live  2 Drones: 2 flying"])?;
     screen.press("d")?;
     screen.press("\x1b[F")?;
-    screen.wait_for(&["Events", "Normal"])?;
+    screen.wait_for(&["ago Normal"])?;
     for vehicle in vehicles {
         ensure!(
             field.wire(vehicle).flew_without_a_break_since(since),

@@ -384,7 +384,7 @@ impl Parameters {
             .count()
     }
 
-    /// Those that are not in force, by their urgency; those that rules name before those that are given back.
+    /// Parameters that are not in force, by their urgency; parameters that rules name before parameters that are given back.
     pub fn deviations(&self, memory: &Before, may_write: bool) -> Vec<Deviation> {
         let entries = self.entries.iter();
         let mut all: Vec<(bool, Deviation)> = entries

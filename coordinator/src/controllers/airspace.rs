@@ -53,7 +53,7 @@ pub struct Airspace {
     sky: Arc<Mutex<BelowSky>>,
     /// Drones were not looked over yet: one that has a station or flies for a Mission may be anywhere.
     pub(super) unplaced: Arc<AtomicBool>,
-    /// What people have declared by annotations of Nodes, as it was carried out last.
+    /// Declarations of people by annotations of Nodes, as they were carried out last.
     declared_down: Arc<Mutex<BTreeMap<NodeName, Timestamp>>>,
     fences: Arc<NodeRules>,
 }

@@ -1,6 +1,6 @@
-//! What is known of one Drone: its object, its claim, its ground orders, its agent's report.
+//! Facts of one Drone: its object, its claim, its ground orders, its agent's report.
 //!
-//! Owns: gathering it from the caches. Must not: call the API or decide.
+//! Owns: gathering them from the caches, and what follows from them for one reconcile. Must not: call the API.
 
 use crate::cluster::Cluster;
 use crate::cluster::key::Key;

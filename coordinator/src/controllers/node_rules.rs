@@ -91,7 +91,7 @@ impl NodeRules {
     /// Whether the Geofences of `node` allow its vehicle to hold there.
     ///
     /// # Errors
-    /// Which does not, and what to do.
+    /// The Geofence that does not, and what to do.
     pub fn allow(&self, node: &NodeName, at: Option<Wgs84>, height: Option<AltitudeAboveHome>) -> Result<(), Outside> {
         let known = self.lock();
         let Some(of) = known.nodes.get(node) else { return Ok(()) };

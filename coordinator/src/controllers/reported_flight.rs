@@ -38,7 +38,7 @@ pub fn reported_flight(status: &DroneStatus) -> ReportedFlight {
     }
 }
 
-/// What is kept of the flight after `holder`, the report of the agent that serves the Drone. Takeovers are never fewer and a kill is never
+/// The flight as it is kept after `holder`, the report of the agent that serves the Drone. Takeovers are never fewer and a kill is never
 /// undone: an agent that reports less has started from a disk that is older, and is sent what is kept.
 pub fn later(before: ReportedFlight, holder: Option<&Report>) -> ReportedFlight {
     let Some(report) = holder else { return before };

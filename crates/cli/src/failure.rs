@@ -18,7 +18,7 @@ pub enum Failure {
         server: String,
         /// What the system says.
         why: String,
-        /// What to do, by how the coordinator was named.
+        /// Advice, by how the coordinator was named.
         advice: &'static str,
     },
     /// There is none to be reached, or none yet, for a reason that is known.

@@ -45,7 +45,7 @@ impl Route {
         }
     }
 
-    /// What a person can do where nothing answers at its end, which is not to name again what was named.
+    /// Advice to a person where nothing answers at its end, which is not to name again what was named.
     pub const fn advice(&self) -> &'static str {
         match self {
             Self::Plain(_) | Self::Files { .. } | Self::Cluster { server: Some(_), .. } => {

@@ -135,7 +135,7 @@ pub struct Assignment {
     /// What has become of a ground order that the agent may keep; see [`crate::ground`].
     #[serde(default)]
     pub ground_mark: Option<GroundMark>,
-    /// What an agent reported of the flight before; heeded by one that remembers nothing of it, or fewer takeovers, or no kill.
+    /// Flight as an agent reported it before; heeded by one that remembers nothing of it, or fewer takeovers, or no kill.
     #[serde(default, rename = "told")]
     pub reported_flight: ReportedFlight,
     /// Whether it moves along ordered routes only, and otherwise stays where it is; see [`crate::route_order`]. `Desired::Flying`'s

@@ -17,7 +17,7 @@ pub enum SoFar {
     Killed,
 }
 
-/// What an agent reported of the flight under a Drone before, for one that remembers less of it: it has lost its disk, or could not write to
+/// Flight under a Drone as an agent reported it before, for one that remembers less of it: it has lost its disk, or could not write to
 /// it, and must neither take a vehicle back from a pilot nor make one take off that landed by itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ReportedFlight {

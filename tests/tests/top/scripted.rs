@@ -22,7 +22,7 @@ pub struct Script {
     /// It says nothing more, though it is connected.
     pub silent: AtomicBool,
     pub orders: Mutex<Vec<(&'static str, Target)>>,
-    /// Whoever has this keeps the answer to a release back.
+    /// Locked while the answer to a release is kept back.
     pub answers: tokio::sync::Mutex<()>,
 }
 

@@ -1,4 +1,4 @@
-//! Which Drone has a node. Anybody who may create a Drone may name any node in it, in its own namespace or against another's; the vehicle
+//! The Drone that has a node. Anybody who may create a Drone may name any node in it, in its own namespace or against another's; the vehicle
 //! there serves it only by more than that.
 
 use super::uid;

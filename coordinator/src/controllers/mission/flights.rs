@@ -1,4 +1,4 @@
-//! What the vehicles of a Mission fly: the plan of each part, judged, kept, and shown to agents and to the other controllers.
+//! Flights of the vehicles of a Mission: the plan of each part, judged, kept, and shown to agents and to the other controllers.
 
 use super::memory::Memory;
 use super::observe::Subject;

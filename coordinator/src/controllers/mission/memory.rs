@@ -1,4 +1,4 @@
-//! What is remembered of one Mission from one reconcile to the next.
+//! Memory of one Mission from one reconcile to the next.
 
 use super::reach::Judged;
 use super::work::File;
@@ -17,7 +17,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use tokio::time::Instant;
 
-/// What is remembered of one Mission.
+/// Memory of one Mission.
 pub(super) struct Memory {
     pub(super) generation: Option<i64>,
     /// The generation by which its Drones have their parts.
@@ -40,7 +40,7 @@ pub(super) struct Memory {
     pub(super) unfit: HashMap<String, (String, Instant)>,
     /// Drones in the air whose plan cannot be made again, and why.
     pub(super) replanned: HashMap<String, String>,
-    /// What was found of the rest of the flight of each.
+    /// Findings on the rest of the flight of each.
     pub(super) judged: HashMap<String, Judged>,
     pub(super) fit_since: Option<Instant>,
     /// Drones that were made since one last began its work, and when the last was.
@@ -74,7 +74,7 @@ impl Memory {
         self.starts.get(drone).filter(is_there).copied().unwrap_or(at)
     }
 
-    /// Whether no Drone is made for now, as those before were made in vain.
+    /// Whether no Drone is made for now, as none of those before has flown.
     pub(super) fn rests(&mut self, drones: &[Observed], parallelism: usize, now: Instant) -> bool {
         if drones.iter().any(|seen| seen.begun) {
             self.made = (0, None);
@@ -90,7 +90,7 @@ impl Memory {
         self.job.as_ref().is_ok_and(is_it)
     }
 
-    /// Of a Mission that is reconciled for the first time in this leadership, without its work.
+    /// Begins the memory of a Mission that is reconciled for the first time in this leadership, without its work.
     pub(super) fn of(mission: &Mission) -> Self {
         let written = mission.status.clone().unwrap_or_default();
         Self {

@@ -79,7 +79,7 @@ impl Task {
     }
 }
 
-/// Which of the tasks of a Mission.
+/// A kind of task of a Mission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// See [`Task::Survey`].
@@ -97,7 +97,7 @@ type Of = (String, Kind);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     Now,
-    /// It is planned, for longer than is usual.
+    /// Being planned, for longer than is usual.
     Late,
     After(usize),
     /// Its namespace has as many waiting as it may.

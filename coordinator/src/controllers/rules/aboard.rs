@@ -12,16 +12,16 @@ use model::rules::{FenceState, MOST_DEVIATIONS, RulesReport, WantedParameter};
 use model::vehicle::{FlightTruth, HardwareUid};
 use std::sync::Arc;
 
-/// Wishes about the places of one vehicle.
+/// Geofences, and shapes of them, that hold for one vehicle.
 pub type Fences = Vec<Arc<Wanted>>;
 
 /// Fences that may be on one autopilot.
 #[derive(Debug, Default)]
 pub struct Aboard {
     hardware: Option<HardwareUid>,
-    /// Those that held when a report showed last that all of them were in force.
+    /// Fences that held when a report showed last that all of them were in force.
     proved: Option<Fences>,
-    /// Those that held when the vehicle was last on the ground, where its agent may have brought them about.
+    /// Fences that held when the vehicle was last on the ground, where its agent may have brought them about.
     grounded: Option<Fences>,
 }
 
@@ -95,7 +95,7 @@ impl Aboard {
         self.besides(wanted)
     }
 
-    /// What counts besides what is `wanted`, by what was last heard.
+    /// Lists the fences that count besides those `wanted`, by what was last heard.
     pub fn besides(&self, wanted: &[Arc<Wanted>]) -> Fences {
         if self.proved.is_none() && self.grounded.is_none() {
             return vec![Arc::new(Wanted::unknown())];

@@ -182,7 +182,7 @@ struct SlotsSnapshot {
     now: Moment,
     /// Agents have not had time to find their way here: who was there may be there.
     unsure: bool,
-    /// Which relief waits on the ground for its slot, and for which Drone, in a sentence.
+    /// A relief that waits on the ground for its slot, and the Drone that it waits for, in a sentence.
     waits: Option<String>,
 }
 

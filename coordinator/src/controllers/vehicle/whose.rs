@@ -43,7 +43,7 @@ impl Airframes {
     }
 }
 
-/// Which of `drones`, all that name one node, the vehicle of that node serves, where the Drone with the uid `holder` holds the claim.
+/// The one of `drones`, all that name one node, which the vehicle of that node serves, where the Drone with the uid `holder` holds the claim.
 pub fn served<'a>(drones: &'a [Arc<Drone>], holder: Option<&str>) -> Option<&'a Arc<Drone>> {
     drones.iter().find(|drone| has_node(drone, holder, None))
 }

@@ -1,4 +1,4 @@
-//! What keeps vehicles on the ground, as the API has it: whether a release has ended anything.
+//! Orders that keep vehicles on the ground, as the API has them: whether a release has ended anything.
 
 use crate::cluster::Choice;
 use crate::live::objects::{Objects, objects};
@@ -54,7 +54,7 @@ impl Orders {
         Self(found.ok().and_then(Result::ok).and_then(Result::ok))
     }
 
-    /// What is in force; `None` where that cannot be read.
+    /// Reads what is in force; `None` where that cannot be read.
     pub(super) async fn read(&self) -> Option<InForce> {
         let objects = self.0.as_ref()?;
         let (orders, swarms, drones) = (

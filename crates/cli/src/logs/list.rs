@@ -92,7 +92,7 @@ pub fn chosen(logs: &[LogFile], named: &[String], all: bool) -> Result<Vec<LogFi
     named.iter().map(find).collect()
 }
 
-/// Which logs there are.
+/// Names the logs that there are.
 fn there(logs: &[LogFile]) -> String {
     let names: Vec<String> = logs.iter().take(NAMED).map(|log| printable(number(log))).collect();
     let names = names.join(", ");

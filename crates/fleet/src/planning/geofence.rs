@@ -57,7 +57,7 @@ pub struct Wanted {
     pub origin: Origin,
 }
 
-/// Source of a wish about the places of a vehicle.
+/// Source of a fence by which the places of a vehicle are judged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Origin {
     /// A Geofence, as it is now.

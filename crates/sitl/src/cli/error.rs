@@ -34,7 +34,7 @@ pub enum ArgsError {
         flag: &'static str,
         /// What was written.
         value: String,
-        /// What may be written.
+        /// Values that may be written.
         range: String,
     },
     /// A parameter is not NAME=NUMBER.

@@ -1,4 +1,4 @@
-//! Who is planned when, and what becomes of the results.
+//! The order in which Missions are planned, and what becomes of the results.
 
 use super::*;
 use serde_json::json;

@@ -1,9 +1,9 @@
-//! Which options of `skein import` say something about the files that are given: one that says nothing is a mistake of the person.
+//! Options of `skein import` that say something about the files that are given: one that says nothing is a mistake of the person.
 
 use crate::args::import::{AreaPurpose, ImportArgs};
 use serde_json::Value;
 
-/// What a file turned out to be.
+/// Kind that a file turned out to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Nature {
     /// A plan, a fence or rally points of a ground station.

@@ -45,7 +45,7 @@ impl Measure {
         }
     }
 
-    /// What this sphere makes of a true meter to the east and to the north.
+    /// Length on this sphere of a true meter to the east and to the north.
     fn shares(self, center: Wgs84) -> (f64, f64) {
         let (east, north) = model::geo::offset(
             center,

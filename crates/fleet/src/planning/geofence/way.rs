@@ -36,7 +36,7 @@ pub enum WayOutside {
          this side, or the Geofence more room"
     )]
     Held(String),
-    /// It leaves what an autopilot keeps until it has landed.
+    /// A way out of what an autopilot keeps until it has landed.
     #[error(
         "the way there leads out of Geofence {0} as it was before, which its autopilot keeps until it has landed; give a station on this side, \
          or land the vehicle"

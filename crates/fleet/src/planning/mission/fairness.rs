@@ -1,4 +1,4 @@
-//! Which Missions are reconciled in which order, so that what those of one namespace take delays nobody else's.
+//! The order in which Missions are reconciled, so that what those of one namespace take delays nobody else's.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Which Mission of a namespace has its vehicles before the others.
+//! The Mission of a namespace that has its vehicles before the others.
 
 use crate::planning::population::Existing;
 use std::collections::BTreeMap;

@@ -29,7 +29,7 @@ type Flight = Result<Arc<PlannedFlight>, CannotShare>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unanswered;
 
-/// All that an answer depends on, but for the work.
+/// Question of a step; with the work, all that its answer depends on.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Question {
     Cut(Vec<u64>),
@@ -182,7 +182,7 @@ impl<'a> Sharer<'a> {
 pub enum Request {
     /// How these parts are flown, each raised by so much.
     Flights(Vec<(Part, Meters)>),
-    /// All that a step asks, and how the parts are flown that it gives.
+    /// Everything that a step asks, and how the parts are flown that it gives.
     Step {
         wanted: Wanted,
         before: Progress,

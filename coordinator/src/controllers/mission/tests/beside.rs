@@ -149,11 +149,8 @@ async fn no_other_mission_waits_for_the_file_of_one_and_what_is_wrong_with_it_is
     let calls = field.calls_after(Duration::ZERO).await;
     let served = "PATCH /apis/skein.dev/v1alpha1/namespaces/south/missions/b";
     assert!(calls.contains(&served.to_owned()), "{calls:?}");
-    assert_eq!(
-        begun.elapsed(),
-        takes * 2,
-        "what Mission a says, and the finalizer of Mission b"
-    );
+    // What Mission a says, and the finalizer of Mission b, side by side.
+    assert_eq!(begun.elapsed(), takes);
     field.calls_after(EVERY).await;
     let said = &field.controller.memories["uid-a"].written.conditions[0];
     assert_eq!(said.reason, "BadWork");

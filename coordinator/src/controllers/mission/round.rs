@@ -8,6 +8,7 @@ use super::{Controller, NotBroughtOn};
 use crate::cluster::api::error_chain;
 use crate::cluster::key::Key;
 use crate::cluster::world::uid;
+use crate::controllers::plans::Known;
 use crds::Mission;
 use fleet::planning::mission::priority::{Claim, comes_before, room, urgent};
 use futures::stream::{self, StreamExt};
@@ -70,11 +71,11 @@ impl Controller {
         }
         drop(taken);
         self.memories = memories;
-        let mut plans = HashMap::new();
+        let mut known = Known::default();
         for subject in &subjects {
-            self.plans(subject, &mut plans);
+            self.plans(subject, &mut known);
         }
-        self.show(&subjects, plans);
+        self.show(&subjects, known);
         let memories = self.memories.iter();
         let acted_on = memories.filter_map(|(mission, memory)| Some((mission.clone(), memory.acted_on?)));
         self.observer.cluster.acted_on.put("missions", acted_on);

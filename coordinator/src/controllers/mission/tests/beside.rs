@@ -110,6 +110,11 @@ async fn a_vehicle_that_flies_a_long_part_is_named_the_same_plan_by_a_new_leader
     field.controller.observer.rules.update(HashMap::new(), false);
     let calls = field.calls_after(Duration::ZERO).await;
     assert!(!calls.iter().any(|call| call.starts_with("DELETE")), "{calls:?}");
+    assert_eq!(
+        field.controller.observer.missions.plan(&drone),
+        PlanOf::Unknown,
+        "it would be stopped until its plan is found"
+    );
     let planned = Arc::clone(&field.controller.pool.ready);
     planned.notified().await;
     field.calls_after(EVERY).await;

@@ -3,7 +3,7 @@
 use super::*;
 use crate::flight::battery::Levels;
 use crate::flight::memory::Outcome;
-use model::assignment::{Failsafe, GroundedWhy};
+use model::assignment::Failsafe;
 use model::ids::{DroneName, DroneUid, Term};
 use model::time::Sighting;
 use model::vehicle::{Heartbeat, LandedState, ModeReport, OurPlan};

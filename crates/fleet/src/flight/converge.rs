@@ -424,6 +424,9 @@ fn no_time_to_return(s: &Situation<'_>) -> bool {
 }
 
 /// The step that the battery asks for. Where the Drone leaves it to the autopilot, none.
+///
+/// The return of its autopilot is granted by nobody. One that is kept apart from others waits for a way home and else lands where it is (see
+/// [`route::waits_for_its_way`]); it is left to its autopilot where nobody could grant a way.
 fn low_battery(s: &Situation<'_>, held: &Assignment) -> Option<Step> {
     let exhausted = s.memory.failures(StepKind::FailsafeReturn) >= RETURNS_TRIED;
     match (s.battery.lasting, held.failsafe.on_low_battery) {
@@ -433,7 +436,8 @@ fn low_battery(s: &Situation<'_>, held: &Assignment) -> Option<Step> {
         (Level::Unknown | Level::Fine, _) => None,
         (Level::Low, OnLowBattery::Return) if s.is_over_home() => Some(Step::FailsafeLand),
         (Level::Low, OnLowBattery::Return) if route::comes_home(s, held) => None,
-        (Level::Low, OnLowBattery::Return) if !exhausted => Some(Step::FailsafeReturn),
+        (Level::Low, OnLowBattery::Return) if route::waits_for_its_way(s, held) => None,
+        (Level::Low, OnLowBattery::Return) if route::is_on_its_own(s, held) && !exhausted => Some(Step::FailsafeReturn),
         (Level::Low | Level::Emergency, OnLowBattery::Return | OnLowBattery::Land) => Some(Step::FailsafeLand),
     }
 }

@@ -642,6 +642,7 @@ pub(super) fn low(lasting: Level, policy: OnLowBattery) -> World {
     w.battery = Levels {
         latest: lasting,
         lasting,
+        low_for: Duration::ZERO,
     };
     if let Some(held) = &mut w.fence.held {
         held.failsafe.on_low_battery = policy;

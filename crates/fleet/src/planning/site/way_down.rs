@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 
 /// Places beside a vehicle are tried in so many directions, and in each at so many distances, one pitch apart.
 const DIRECTIONS: u8 = 8;
-const DISTANCES: u8 = 3;
+const DISTANCES: u8 = 8;
 
 /// One that is lower than this above its home is about to be on the ground, meters.
 const LOW: f64 = 1.0;

@@ -385,7 +385,7 @@ mod tests {
             (Some(StepKind::FailsafeLand), Activity::LowBattery)
         );
         assert!(!called_off(StepKind::FailsafeLand, &lands.situation()));
-        let mut holds = at(w(second), 50.0, 20.0);
+        let mut holds = at(at(w(second), 50.0, 30.0), 50.0, 20.0);
         assert_eq!(holds.kind(), None, "it holds where its route ends");
         holds.battery.lasting = Level::Emergency;
         assert_eq!(holds.kind(), Some(StepKind::FailsafeLand), "there is no time to wait");

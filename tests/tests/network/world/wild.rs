@@ -397,9 +397,7 @@ impl Run<'_> {
 
     /// Why the vehicle on the site of its own is not at its station, if it is not.
     pub(super) fn far_one_is_missing(&self) -> Option<String> {
-        if self.wild.is_none() {
-            return None;
-        }
+        self.wild.as_ref()?;
         let node = self.nodes.last()?;
         let (at, _) = node.vehicle.spot()?;
         let place = far_station();

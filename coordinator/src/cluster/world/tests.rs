@@ -739,7 +739,7 @@ fn drone_with_selector(name: &str) -> Drone {
 }
 
 #[test]
-fn what_people_have_declared_of_vehicles_is_known_without_going_through_all_nodes_and_ends_with_the_annotation() {
+fn what_is_declared_of_vehicles_has_an_index_and_ends_with_the_annotation() {
     let world = world();
     let n1 = NodeName::parse("n1").unwrap();
     let at = Timestamp::from_second(1_764_000_000).unwrap();

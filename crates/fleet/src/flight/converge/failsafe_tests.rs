@@ -109,7 +109,7 @@ fn a_return_of_ours_that_ends_in_a_hover_is_landed_though_flight_is_wanted() {
 }
 
 #[test]
-fn a_return_that_somebody_else_began_and_that_ends_in_a_hover_is_landed_by_a_ground_order_and_by_nothing_else() {
+fn a_ground_order_lands_a_hover_at_the_end_of_a_return_that_somebody_else_began() {
     let taken = |desired: Desired| {
         let mut w = world(desired);
         w.record.takeovers = 1;

@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn at_its_reserve_it_waits_for_a_way_home_and_then_lands_where_it_is_and_never_returns_by_itself() {
+    fn at_its_reserve_it_waits_for_a_way_home_and_then_lands_where_it_is() {
         let second = Duration::from_secs(1);
         let w = |low_for| {
             let mut w = later(low(20.0, 30.0, 0.0), 15, 30.0, 30.0);
@@ -413,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn on_a_low_battery_it_flies_a_way_home_to_its_end_and_lands_there_and_where_it_is_from_any_other() {
+    fn on_a_low_battery_it_flies_a_way_home_to_its_end_and_leaves_any_other_route() {
         let leads_away = later(low(20.0, 30.0, 0.0), 15, 30.0, 30.0);
         assert_eq!(leads_away.kind(), Some(StepKind::FailsafeLand));
         let homeward = low(20.0, 30.0, 50.0);

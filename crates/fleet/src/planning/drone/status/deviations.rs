@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a_return_of_somebody_elses_that_is_over_its_home_is_told_with_what_lands_it_if_it_hovers() {
+    fn a_return_over_home_is_told_with_what_lands_it_if_it_ends_in_a_hover() {
         let at = Wgs84 {
             latitude_deg: 47.4,
             longitude_deg: 8.5,

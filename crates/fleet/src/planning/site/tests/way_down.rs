@@ -38,7 +38,7 @@ fn the_ground_below_one_that_waits_for_its_way_home_near_its_reserve_is_its_own(
 }
 
 #[test]
-fn one_that_waits_near_its_reserve_over_another_is_moved_to_where_the_ground_is_clear() {
+fn one_that_waits_over_another_near_its_reserve_is_moved_to_clear_ground() {
     for near_reserve in [false, true] {
         let mut site = new();
         let [a, parked] = holds_away_from_its_occupied_home();

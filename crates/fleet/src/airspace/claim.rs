@@ -3,6 +3,7 @@
 //!   Unheard --heard--> Ground, Air or Other
 //!   Ground, Air --granted--> Air, the whole route --reports--> Air, what is left of it --its agent holds--> Air, one place
 //!   any --its agent has taken the order and is down--> Ground;  any --its agent has let go of it--> Other
+//!   any --its agent flies, or is to take off for, a plan that is not known here--> Unplanned --the plan is known--> Air
 
 use super::beyond::{FORESEEN, Heard, back_to, descending, drift, failsafe, flies_on, returning};
 use super::index::Key;
@@ -51,6 +52,8 @@ pub enum Doing {
     Descending,
     /// In the air, and Skein does not fly it: a pilot or a failsafe does, or it is not known. The agent has dropped any route.
     Other,
+    /// Flying a plan of ours, or on the ground and ordered to fly one, of which it is not known here where it leads.
+    Unplanned { in_air: bool },
 }
 
 /// One report of an agent, as far as airspace goes.
@@ -134,6 +137,11 @@ pub(super) enum State {
         way: Option<Route>,
         by_itself: ByItself,
     },
+    /// By an order of ours it may be anywhere. With what it would fly if an order that is under way to it arrived.
+    Unplanned {
+        way: Option<Route>,
+        in_air: bool,
+    },
 }
 
 /// The action of the autopilot of a vehicle that Skein does not fly.
@@ -184,7 +192,7 @@ impl Claim {
         match &self.state {
             State::Ground(at) => Some((*at, true)),
             State::Air { way, flying: false } => Some((way.end(), false)),
-            State::Air { .. } | State::Unheard | State::Other { .. } => None,
+            State::Air { .. } | State::Unheard | State::Other { .. } | State::Unplanned { .. } => None,
         }
     }
 
@@ -193,7 +201,7 @@ impl Claim {
         match &self.state {
             State::Ground(at) => Some(*at),
             State::Air { way, .. } => Some(way.end()),
-            State::Unheard | State::Other { .. } => None,
+            State::Unheard | State::Other { .. } | State::Unplanned { .. } => None,
         }
     }
 
@@ -203,7 +211,7 @@ impl Claim {
         self.last.as_ref().map_or_else(usual, |last| last.margin)
     }
 
-    /// Takes note of a report that is newer than the last.
+    /// Takes note of a report that is newer than the last, or of where the plan leads by which that was made.
     pub(super) fn take_in(&mut self, observed: Observation, rules: &Rules) {
         let margin = rules.margin(observed.accuracy);
         // The order that was granted last is still under way to the agent: what it allows stays claimed.
@@ -255,28 +263,30 @@ impl Claim {
                     (self.granted, self.flown) = (observed.order, observed.order);
                 }
             },
-            Doing::Other | Doing::Returning | Doing::Descending => {
+            Doing::Other | Doing::Returning | Doing::Descending | Doing::Unplanned { .. } => {
                 let way = match &self.state {
                     State::Air { way, .. } if under_way => Some(way.clone()),
-                    State::Other { way, .. } if under_way => way.clone(),
+                    State::Other { way, .. } | State::Unplanned { way, .. } if under_way => way.clone(),
                     _ => None,
                 };
-                let by_itself = match observed.doing {
-                    Doing::Returning => ByItself::Returns,
-                    Doing::Descending => ByItself::Lands,
-                    _ => ByItself::Anything,
+                let other = |way, by_itself| State::Other { way, by_itself };
+                self.state = match observed.doing {
+                    Doing::Unplanned { in_air } => State::Unplanned { way, in_air },
+                    Doing::Returning => other(way, ByItself::Returns),
+                    Doing::Descending => other(way, ByItself::Lands),
+                    _ => other(way, ByItself::Anything),
                 };
-                self.state = State::Other { way, by_itself };
             }
         }
-        let before = self.last.as_ref().map(|last| (last.heard, last.at));
+        let moved = |last: &Heard| match observed.heard > last.heard {
+            true => velocity(last.at, observed.at, observed.heard.since(last.heard)),
+            false => last.velocity,
+        };
         self.last = Some(Heard {
             heard: observed.heard,
             at: observed.at,
             margin,
-            velocity: before.map_or([0.0; 3], |(then, from)| {
-                velocity(from, observed.at, observed.heard.since(then))
-            }),
+            velocity: self.last.as_ref().map_or([0.0; 3], moved),
         });
     }
 
@@ -289,8 +299,10 @@ impl Claim {
                 let far = last.to_stop() + last.speed() * FORESEEN.as_secs_f64();
                 Some(way.first(far).volume(last.margin))
             }
-            State::Air { .. } | State::Other { .. } => self.foreseen(now, rules),
-            State::Unheard | State::Ground(_) => None,
+            State::Air { .. } | State::Other { .. } | State::Unplanned { in_air: true, .. } => {
+                self.foreseen(now, rules)
+            }
+            State::Unheard | State::Ground(_) | State::Unplanned { in_air: false, .. } => None,
         }
     }
 
@@ -323,7 +335,7 @@ impl Claim {
     /// Where it will be soon, if it flies on as observed, and on its whole way home if its autopilot returns; `None`: nothing is known of it.
     pub(super) fn foreseen(&self, now: Moment, rules: &Rules) -> Option<Volume> {
         let last = self.last.as_ref()?;
-        let turns = matches!(self.state, State::Other { .. });
+        let turns = matches!(self.state, State::Other { .. } | State::Unplanned { .. });
         let ahead = Volume::Tubes(vec![flies_on(last, turns, rules, now)]);
         let State::Other { by_itself, .. } = &self.state else {
             return Some(ahead);
@@ -333,6 +345,13 @@ impl Claim {
             ByItself::Lands => ahead.and(descending(last, self.known.home)),
             ByItself::Anything => ahead,
         })
+    }
+
+    /// Whether `observed`, which was there when the vehicle was heard last, says where it goes of which that was not known.
+    pub(super) fn explains(&self, observed: &Observation) -> bool {
+        let same = self.last.as_ref().is_some_and(|last| observed.heard == last.heard);
+        let known = !matches!(observed.doing, Doing::Unplanned { .. });
+        same && known && matches!(self.state, State::Unplanned { .. })
     }
 
     /// Whether its autopilot brings it home.
@@ -372,8 +391,8 @@ impl Claim {
         let last = self.last.as_ref()?;
         let silent = now.since(last.heard) > rules.silent_after;
         match &self.state {
-            State::Unheard | State::Ground(_) => None,
-            State::Other { .. } => Some(Unsteady::NotOurs),
+            State::Unheard | State::Ground(_) | State::Unplanned { in_air: false, .. } => None,
+            State::Other { .. } | State::Unplanned { in_air: true, .. } => Some(Unsteady::NotOurs),
             State::Air { .. } if silent => Some(Unsteady::Silent),
             State::Air { way, .. } => {
                 (self.also.is_some() || !way.has(last.at, last.margin)).then_some(Unsteady::Astray)
@@ -387,7 +406,7 @@ impl Claim {
         };
         let drifts = |then| Volume::Tubes(vec![drift(last.at, last.margin, then, now, rules)]);
         let claimed = match &self.state {
-            State::Unheard => Volume::Everywhere,
+            State::Unheard | State::Unplanned { .. } => Volume::Everywhere,
             State::Ground(at) => {
                 let radius = last.margin.horizontal.0 - rules.off_by.horizontal.0;
                 let column = Tube::around(&[*at], radius, last.margin.vertical.0, rules.column.0);

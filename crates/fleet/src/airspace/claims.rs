@@ -44,6 +44,8 @@ pub struct Claims {
     keys: u32,
     vehicles: BTreeMap<NodeName, Claim>,
     traffic: Sightings<(Key, Traffic)>,
+    /// Vehicles that were found on their ways through what others own.
+    intruders: BTreeSet<NodeName>,
     owners: BTreeMap<Key, Owner>,
     clock: Option<Moment>,
     index: Index,
@@ -59,6 +61,7 @@ impl Claims {
             keys: 0,
             vehicles: BTreeMap::new(),
             traffic: Sightings::default(),
+            intruders: BTreeSet::new(),
             owners: BTreeMap::new(),
             clock: None,
             index: Index::default(),
@@ -112,18 +115,24 @@ impl Claims {
         if let Some(entry) = self.vehicles.remove(vehicle) {
             self.let_go(entry.key);
         }
+        self.intruders.remove(vehicle);
     }
 
-    /// Takes note of a report. One that is no newer than the last changes nothing.
+    /// Takes note of a report. One that is no newer than the last changes nothing, unless only now it is known where the plan leads by which
+    /// that was made.
     pub fn observe(&mut self, vehicle: &NodeName, observed: Observation, now: Moment) {
         let rules = self.rules;
         // A route that no leader has granted is no claim: the vehicle may fly anywhere.
-        let by_itself = matches!(observed.doing, Doing::Grounded | Doing::Returning | Doing::Descending);
+        let by_itself = matches!(
+            observed.doing,
+            Doing::Grounded | Doing::Returning | Doing::Descending | Doing::Unplanned { .. }
+        );
         let granted_by_none = observed.order > self.last_number() && !by_itself;
         let Some(entry) = self.vehicles.get_mut(vehicle) else {
             return;
         };
-        if entry.last.as_ref().is_some_and(|last| observed.heard <= last.heard) {
+        let is_old = entry.last.as_ref().is_some_and(|last| observed.heard <= last.heard);
+        if is_old && !entry.explains(&observed) {
             return;
         }
         let observed = match granted_by_none {
@@ -136,6 +145,32 @@ impl Claims {
         };
         entry.take_in(observed, &rules);
         self.refresh(vehicle, now);
+    }
+
+    /// Takes on what a vehicle flies by an order of the leader before: it owns `route` from where it is.
+    pub(crate) fn adopt(&mut self, vehicle: &NodeName, route: &Route, now: Moment) {
+        if let Some(entry) = self.vehicles.get_mut(vehicle)
+            && let (State::Air { way, flying: true }, Some(last)) = (&mut entry.state, &entry.last)
+        {
+            *way = route.from(last.at, last.margin);
+        }
+        self.refresh(vehicle, now);
+    }
+
+    /// A vehicle was found on its way through what another owns: all keep clear of it, as of one that has left its airspace, until what it owns
+    /// is its own alone.
+    pub(crate) fn count_as_intruder(&mut self, vehicle: &NodeName) {
+        self.intruders.insert(vehicle.clone());
+    }
+
+    /// Whether a vehicle was found on its way through what another owns, and still owns a part of that.
+    pub(crate) fn intrudes(&self, vehicle: &NodeName) -> bool {
+        self.intruders.contains(vehicle)
+    }
+
+    /// Whether nothing is known of where an owner is or goes.
+    pub(crate) fn may_be_anywhere(&self, owner: &Owner) -> bool {
+        self.key(owner).is_some_and(|key| self.index.is_everywhere(key))
     }
 
     /// Routes are numbered from `count` on: all sites of a leadership number theirs in one row.
@@ -203,6 +238,12 @@ impl Claims {
         for (_, (key, traffic)) in self.traffic.all() {
             self.index.set(*key, traffic.volume(now));
         }
+        let mut intruders = std::mem::take(&mut self.intruders);
+        intruders.retain(|name| {
+            let near = self.near(&Owner::Vehicle(name.clone()));
+            near.iter().any(|owner| !self.may_be_anywhere(owner))
+        });
+        self.intruders = intruders;
     }
 
     fn let_go(&mut self, key: Key) {
@@ -235,15 +276,15 @@ impl Claims {
             unsteady.is_some_and(|why| why != Unsteady::Silent) || entry.grown(now, &self.rules).is_some()
         };
         match owner {
-            Owner::Vehicle(name) => self.vehicles.get(name).is_some_and(strays),
+            Owner::Vehicle(name) => self.intruders.contains(name) || self.vehicles.get(name).is_some_and(strays),
             Owner::Traffic(_) => true,
         }
     }
 
-    /// Whether a vehicle is in the air and not flown by our orders, as was last heard of it.
+    /// Whether a vehicle is in the air and not flown by our orders, as was last heard of it, or by one of which it is not known here where it leads.
     pub fn is_in_other_hands(&self, vehicle: &NodeName) -> bool {
         let state = self.vehicles.get(vehicle).map(|entry| &entry.state);
-        matches!(state, Some(State::Other { .. }))
+        matches!(state, Some(State::Other { .. } | State::Unplanned { in_air: true, .. }))
     }
 
     /// Whether a vehicle flies as it was granted, and knows its place worse than usual.

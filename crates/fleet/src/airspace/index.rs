@@ -53,6 +53,11 @@ impl Index {
         self.volumes.get(&key)
     }
 
+    /// Whether the volume of an owner is everywhere, or is no finite one.
+    pub(super) fn is_everywhere(&self, key: Key) -> bool {
+        self.everywhere.contains(&key)
+    }
+
     /// The owners other than `own` whose volume is not clear of `volume`.
     pub(super) fn in_the_way(&self, own: Key, volume: &Volume, rules: &Rules) -> BTreeSet<Key> {
         let mut found: BTreeSet<Key> = self.everywhere.iter().copied().filter(|key| *key != own).collect();

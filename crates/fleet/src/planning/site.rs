@@ -316,7 +316,7 @@ impl Site {
             observed.doing = Doing::Descending;
         }
         let gone = match observed.doing {
-            Doing::Grounded | Doing::Other | Doing::Returning | Doing::Descending => true,
+            Doing::Grounded | Doing::Other | Doing::Returning | Doing::Descending | Doing::Unplanned { .. } => true,
             Doing::Holding { .. } | Doing::Flying { .. } | Doing::Upright { .. } => report.route.order.is_none(),
         };
         if gone

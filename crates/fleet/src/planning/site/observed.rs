@@ -106,6 +106,12 @@ pub(super) fn observation_on_plan(
             };
             Doing::Flying { route }
         }
+        // It takes off at any moment for a plan that is not known here. One whose agent remembers a flight has landed by itself, and stays down.
+        FlightTruth::Disarmed | FlightTruth::ArmedOnGround
+            if !in_other_hands && plan_way::begins_unknown(report, plan) =>
+        {
+            Doing::Unplanned { in_air: false }
+        }
         FlightTruth::Airborne(up)
             if !in_other_hands
                 && !lands
@@ -120,7 +126,10 @@ pub(super) fn observation_on_plan(
                 Some(plan) if report.plan.flying || plan.is_granted || takes_off(report) => Doing::Flying {
                     route: plan.way.clone(),
                 },
-                // An unknown plan leads anywhere, and so does one that was not granted from where the vehicle is.
+                None if report.plan.flying || plan_way::names_unknown(report, plan) => {
+                    Doing::Unplanned { in_air: true }
+                }
+                // Its agent does not fly it yet, and is to ask before it does, from where the vehicle is.
                 Some(_) | None => Doing::Other,
             }
         }

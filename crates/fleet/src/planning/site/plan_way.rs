@@ -4,6 +4,8 @@
 //!                          ▲                 └─pilot, hold, drift──► left      │
 //!                          └── the rest from here is clear of all ◄──┴────────┘
 
+mod adopted;
+
 use super::{Desire, Expected, FENCES_UNKNOWN, Site, WANDERS, kept_within, sentence, takes_off};
 use crate::airspace::{Margin, NotFit, Route};
 use crate::planning::movement::Waiting;
@@ -11,6 +13,7 @@ use model::geo::Local;
 use model::ids::NodeName;
 use model::plan::PlanDigest;
 use model::report::{Activity, Report};
+use model::reported_flight::SoFar;
 use model::route_order::Waypoint;
 use model::time::Moment;
 use model::vehicle::{Airborne, FlightTruth};
@@ -44,6 +47,8 @@ pub(super) struct Planned {
 #[derive(Clone, Debug)]
 struct Rest {
     places: Vec<Local>,
+    /// The same with the leg to that place.
+    way: Route,
 }
 
 /// The way of a plan as it was granted. It is not computed again while the vehicle flies it.
@@ -91,6 +96,16 @@ impl Granted {
         &self.way
     }
 
+    /// Whether the vehicle is to ask again before it flies it.
+    pub(super) const fn is_stopped(&self) -> bool {
+        self.stopped
+    }
+
+    /// All were asked, and none is in its way.
+    pub(super) const fn go_on(&mut self) {
+        self.stopped = false;
+    }
+
     /// Whether it was granted for this plan, and home has hardly moved since.
     pub(super) fn is_of(&self, planned: &Planned, at: Local) -> bool {
         let moved = (self.home_up - planned.way.start().up).abs() > WANDERS.1;
@@ -123,6 +138,18 @@ pub(super) fn names_one(report: &Report) -> bool {
     details.is_some_and(|details| details.plan.is_some())
 }
 
+/// Whether the order that the agent of this `report` holds names another plan than `plan`, the only one of its vehicle that is known here.
+pub(super) fn names_unknown(report: &Report, plan: Option<PlanWay<'_>>) -> bool {
+    let held = report.held.as_ref().filter(|held| !held.grounded);
+    let named = held.and_then(|held| held.details.as_ref()?.plan.as_ref());
+    named.is_some_and(|named| plan.is_none_or(|plan| plan.digest != named))
+}
+
+/// The same of a vehicle on the ground which has yet to take off for it.
+pub(super) fn begins_unknown(report: &Report, plan: Option<PlanWay<'_>>) -> bool {
+    report.so_far == SoFar::Fresh && names_unknown(report, plan)
+}
+
 fn holds(report: &Report, digest: &PlanDigest) -> bool {
     report.plan.held.as_ref() == Some(digest)
 }
@@ -148,13 +175,16 @@ impl Site {
             let places: Option<Vec<Local>> = corridor.places.iter().map(local).collect();
             let places = places?;
             let rest = |next: usize| {
+                let rest = places.get(next..).filter(|rest| !rest.is_empty())?;
+                let leg = places.get(next.saturating_sub(1)..)?;
                 Some(Rest {
-                    places: places.get(next..)?.to_vec(),
+                    places: rest.to_vec(),
+                    way: Route::along(leg.iter().copied()).ok()?,
                 })
             };
             Some(Planned {
                 digest: corridor.digest.clone(),
-                next: corridor.next.and_then(rest).filter(|rest| !rest.places.is_empty()),
+                next: corridor.next.and_then(rest),
                 barred: corridor.barred.clone(),
                 way: Route::along(places).ok()?,
             })
@@ -232,7 +262,7 @@ impl Site {
     }
 
     /// Keeps what was granted on the ground by an order of this leader or the one before, and forgets what is not flown any more.
-    pub(super) fn keep_granted_plans(&mut self, vehicles: &BTreeMap<NodeName, Expected<'_>>) {
+    pub(super) fn keep_granted_plans(&mut self, vehicles: &BTreeMap<NodeName, Expected<'_>>, now: Moment) {
         for (node, expected) in vehicles {
             let Some((report, _)) = expected.report else { continue };
             if !matches!(report.truth, FlightTruth::Disarmed | FlightTruth::ArmedOnGround) {
@@ -254,8 +284,8 @@ impl Site {
                 && holds(report, &planned.digest)
                 && let Some(at) = self.place_of(report)
             {
-                self.granted_plans
-                    .insert(node.clone(), Granted::on_the_ground(planned, at));
+                let planned = planned.clone();
+                self.adopt(node, &planned, (report, at), now);
             }
         }
     }
@@ -322,11 +352,7 @@ impl Site {
         let granted = match self.granted_plans.get(node) {
             Some(granted) if granted.digest == planned.digest => granted.clone(),
             // Its agent flies what is written down; another was never begun.
-            _ => {
-                let granted = self.granted_before(planned, report, at);
-                self.granted_plans.insert(node.clone(), granted.clone());
-                granted
-            }
+            _ => self.adopt(node, planned, (report, at), now),
         };
         if granted.stopped || !self.home_moved(&granted, planned) {
             // The report carries the claim from now on.
@@ -338,23 +364,6 @@ impl Site {
         self.grant_rest(node, planned, at, vehicles, now);
         if self.home_moved(&self.granted_plans[node], planned) {
             self.stop_plan(node, report);
-        }
-    }
-
-    /// The way of the plan that a vehicle in the air flies by an order of the leader before. That leader may have granted a leg back to the
-    /// plan, which is written nowhere: beside its plan, the vehicle stops and asks again.
-    fn granted_before(&self, planned: &Planned, report: &Report, at: Local) -> Granted {
-        let next = planned.next.as_ref().and_then(|rest| rest.places.first());
-        let keeps_to_it = next.is_none_or(|next| leads(&planned.way, at, *next, self.usual_margin()));
-        let climbs = takes_off(report);
-        Granted {
-            digest: planned.digest.clone(),
-            way: match climbs {
-                true => from_ground(&planned.way, at),
-                false => planned.way.clone(),
-            },
-            home_up: planned.way.start().up,
-            stopped: !climbs && !keeps_to_it,
         }
     }
 

@@ -115,7 +115,7 @@ impl Site {
     pub(super) fn grant_takeoffs(&mut self, vehicles: &BTreeMap<NodeName, Expected<'_>>, now: Moment) {
         self.takeoffs.asleep = false;
         self.takeoffs.nowhere.clear();
-        self.keep_granted_plans(vehicles);
+        self.keep_granted_plans(vehicles, now);
         for (node, expected) in vehicles {
             let grounded = self.claims.place(node).filter(|(_, on_ground)| *on_ground);
             let Some((at, _)) = grounded else {
@@ -260,12 +260,19 @@ impl Site {
 
     /// One that was ordered to fly its plan and has not taken off yet waits while another comes into its way.
     fn keep_from_crossed_plan(&mut self, node: &NodeName, vehicles: &BTreeMap<NodeName, Expected<'_>>, now: Moment) {
-        let granted = self.granted_plans.get(node).map(Granted::way);
-        let way = granted.or_else(|| self.plans.get(node).map(plan_way::Planned::way));
+        let granted = self.granted_plans.get(node);
+        let way = granted.map(Granted::way);
+        let way = way.or_else(|| self.plans.get(node).map(plan_way::Planned::way));
         let Some(way) = way else { return };
-        let others = self.come_into(node, way, vehicles, now);
+        // What others owned before, or may have come into since.
+        let others = match granted.is_some_and(Granted::is_stopped) {
+            true => self.claims.in_the_way(node, way),
+            false => self.come_into(node, way, vehicles, now),
+        };
         if !others.is_empty() {
             self.wait_for(node, others);
+        } else if let Some(granted) = self.granted_plans.get_mut(node) {
+            granted.go_on();
         }
     }
 
@@ -291,6 +298,7 @@ impl Site {
             found.retain(|owner| match owner {
                 Owner::Vehicle(name) => {
                     strays.contains(name)
+                        || self.claims.intrudes(name)
                         || vehicles.get(name).is_some_and(lands)
                         || self.guests.contains_key(name)
                         || self.is_wide(name)
@@ -329,7 +337,7 @@ impl Site {
             .granted_plans
             .get(node)
             .filter(|granted| granted.is_of(&planned, at));
-        let (granted, is_same) = match granted {
+        let (mut granted, is_same) = match granted {
             Some(granted) => (granted.clone(), true),
             None => (Granted::on_the_ground(&planned, at), false),
         };
@@ -378,6 +386,7 @@ impl Site {
             self.takeoffs.plans.insert(node.clone(), planned.digest().clone());
         }
         self.claims.claim_takeoff(node, Some(way), now);
+        granted.go_on();
         self.granted_plans.insert(node.clone(), granted);
         self.takeoffs.until.insert(node.clone(), now.plus(MAY_BE_UNDER_WAY));
     }
@@ -438,8 +447,9 @@ impl Site {
             matches!(expected.desire, Desire::At(_) | Desire::Plan | Desire::Home) || (expected.roams && !is_down())
         }) || self.routes.contains_key(node)
             || self.claims.is_in_other_hands(node);
-        let known = self.claims.volume(&Owner::Vehicle(node.clone())) != Some(&Volume::Everywhere);
-        moves && (known || expected.is_none_or(may_have_flown))
+        let known = self.claims.volume(&Owner::Vehicle(node.clone())) != Some(&Volume::Everywhere)
+            || self.claims.is_in_other_hands(node);
+        moves && (known || expected.is_none_or(may_be_up))
     }
 }
 
@@ -451,10 +461,11 @@ fn lands(expected: &Expected<'_>) -> bool {
     })
 }
 
-/// Whether one of which nothing is known may be in the air: no report of its agent is received, or it says that it has flown.
-fn may_have_flown(expected: &Expected<'_>) -> bool {
+/// Whether one of which nothing is known may be in the air, or soon: no report of its agent is received, or it says that it has flown, or it is
+/// to take off for a plan.
+fn may_be_up(expected: &Expected<'_>) -> bool {
     match expected.report {
         None => expected.may_fly,
-        Some((report, _)) => report.so_far == SoFar::Flown,
+        Some((report, _)) => report.so_far == SoFar::Flown || plan_way::begins_unknown(report, None),
     }
 }

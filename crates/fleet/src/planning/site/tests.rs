@@ -1,6 +1,7 @@
 //! One site, as sentences about what agents report and what is granted then.
 
 mod accuracy;
+mod adopted;
 mod owned;
 mod parked;
 mod plans;

@@ -3,12 +3,12 @@
 use super::*;
 use model::plan::{PlanDigest, PlanReport};
 
-fn digest(text: &str) -> PlanDigest {
+pub(super) fn digest(text: &str) -> PlanDigest {
     PlanDigest(text.to_owned())
 }
 
 /// From the ground at `home` up to 20 m, `north` meters and back.
-fn corridor(name: &str, home: f64, north: f64) -> (NodeName, Corridor) {
+pub(super) fn corridor(name: &str, home: f64, north: f64) -> (NodeName, Corridor) {
     let place = |north: f64, up: f64| Waypoint {
         at: shifted(CENTER, home, north),
         amsl: AltitudeAmsl(SEA + up),

@@ -491,17 +491,15 @@ impl Claims {
         }
     }
 
-    /// Whether one that does not keep to its claim has come into the route of `vehicle` since that was granted.
+    /// Whether one that does not keep to its claim has come into the route of `vehicle`, which has not set out on it, since that was granted; or
+    /// one may have of which nothing is known.
     pub fn is_crossed(&self, vehicle: &NodeName, now: Moment) -> bool {
         let way = match self.vehicles.get(vehicle).map(|entry| &entry.state) {
             Some(State::Air { way, flying: true }) => way,
             _ => return false,
         };
-        let crossed = self
-            .in_the_way(vehicle, way)
-            .iter()
-            .any(|owner| self.is_stray(owner, now));
-        crossed && !self.leads_away(vehicle, way)
+        let comes_into = |owner: &Owner| self.is_stray(owner, now) || self.may_be_anywhere(owner);
+        self.in_the_way(vehicle, way).iter().any(comes_into) && !self.leads_away(vehicle, way)
     }
 
     /// Whether the vehicle has a route that it has not flown to its end yet.

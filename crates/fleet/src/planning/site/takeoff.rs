@@ -282,8 +282,8 @@ impl Site {
             .insert(node.clone(), super::sentence(&Waiting::For(others)));
     }
 
-    /// What has come into `way`, which was clear: foreign traffic, a vehicle in other hands or astray, one that lands where it is. All
-    /// others are kept out of it.
+    /// What has come into `way`, which was clear: foreign traffic, a vehicle in other hands or astray, one that lands where it is; and as long as
+    /// the vehicle of `node` is on the ground, one of which nothing is known. All others are kept out of it.
     pub(super) fn come_into(
         &self,
         node: &NodeName,
@@ -295,10 +295,12 @@ impl Site {
         if !found.is_empty() {
             let unsteady = self.claims.unsteady(now).filter(|(_, why)| *why != Unsteady::Silent);
             let strays: BTreeSet<&NodeName> = unsteady.map(|(name, _)| name).collect();
+            let waits = vehicles.get(node).is_some_and(is_down);
             found.retain(|owner| match owner {
                 Owner::Vehicle(name) => {
                     strays.contains(name)
                         || self.claims.intrudes(name)
+                        || (waits && self.claims.may_be_anywhere(owner))
                         || vehicles.get(name).is_some_and(lands)
                         || self.guests.contains_key(name)
                         || self.is_wide(name)
@@ -459,6 +461,13 @@ fn lands(expected: &Expected<'_>) -> bool {
         FlightTruth::Airborne(up) => up == Airborne::Landing || report.activity == Activity::Landing,
         FlightTruth::Disarmed | FlightTruth::ArmedOnGround | FlightTruth::Unknown(_) => false,
     })
+}
+
+/// Whether one is on the ground, and its motors do not turn.
+fn is_down(expected: &Expected<'_>) -> bool {
+    expected
+        .report
+        .is_some_and(|(report, _)| report.truth == FlightTruth::Disarmed)
 }
 
 /// Whether one of which nothing is known may be in the air, or soon: no report of its agent is received, or it says that it has flown, or it is

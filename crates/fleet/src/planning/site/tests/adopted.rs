@@ -4,6 +4,7 @@ use super::plans::{corridor, digest};
 use super::*;
 use model::owned_airspace::Owned;
 use model::report::HandsOff;
+use model::vehicle::WhyUnknown;
 
 const PILOT: Activity = Activity::HandsOff(HandsOff::OtherMode);
 
@@ -282,4 +283,45 @@ fn a_takeoff_that_was_ordered_before_waits_where_its_way_was_granted_to_another(
     let why = site.plan_waits(&node("a"));
     assert_eq!(why, Some("waits for the airspace of the vehicle of node w"));
     assert!(site.route(&node("w")).is_some(), "it was granted first");
+}
+
+#[test]
+fn no_plan_is_begun_while_a_vehicle_is_not_heard_at_all_that_may_fly() {
+    let vehicles = [vehicle("a", 0.0, Desire::Plan), vehicle("z", 500.0, Desire::Nothing)];
+    let parked = vehicles[1].report(at(1));
+    let off = Report {
+        truth: FlightTruth::Unknown(WhyUnknown::NeverHeard),
+        position: None,
+        home: None,
+        ..parked.clone()
+    };
+    let lost = Report {
+        so_far: SoFar::Flown,
+        ..off.clone()
+    };
+    let ordered = on_plan(&vehicles[0], "a", false, 1);
+    let begins = |site: &mut Site, other: Option<&Report>, may_fly| {
+        let one = |vehicle: &Vehicle, report, may_fly| Expected {
+            report,
+            may_fly,
+            roams: vehicle.roams,
+            desire: vehicle.desire,
+        };
+        let a = one(&vehicles[0], Some((&ordered, at(1))), true);
+        let z = one(&vehicles[1], other.map(|report| (report, at(1))), may_fly);
+        site.plans(&[corridor("a", 0.0, 200.0)].into());
+        site.update(&BTreeMap::from([(node("a"), a), (node("z"), z)]), at(1));
+        site.may_begin_plan(&node("a"), &digest("a"))
+    };
+    for (report, may_fly, may_begin) in [
+        (None, true, false),
+        (Some(&lost), true, false),
+        (None, false, true),
+        (Some(&off), true, true),
+        (Some(&parked), true, true),
+    ] {
+        let mut site = new();
+        assert_eq!(begins(&mut site, report, may_fly), may_begin, "{report:?} {may_fly}");
+        assert!(begins(&mut site, Some(&parked), true), "it is heard, on the ground");
+    }
 }

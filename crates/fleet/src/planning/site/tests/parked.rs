@@ -137,3 +137,32 @@ fn an_order_to_take_off_that_the_leader_before_gave_is_taken_back_while_another_
     update(&mut site, &vehicles, 130);
     assert!(site.may_take_off(&node("b")), "the order of this leader stands");
 }
+
+#[test]
+fn a_route_is_taken_back_from_one_on_the_ground_while_another_is_not_heard_at_all() {
+    for heard in [true, false] {
+        let mut site = new();
+        let mut vehicles = vec![vehicle("a", -15.0, Desire::At(station(-40.0, 60.0, 20.0)))];
+        update(&mut site, &vehicles, 0);
+        vehicles[0].step(&site);
+        update(&mut site, &vehicles, 1);
+        assert!(
+            site.route(&node("a")).is_some(),
+            "its agent has it, and it has not set out"
+        );
+        let mut other = vehicle("z", 300.0, Desire::Nothing);
+        other.heard = heard;
+        vehicles.push(other);
+        update(&mut site, &vehicles, 2);
+        assert_eq!(site.route(&node("a")).is_some(), heard);
+        // Its agent has let go of it, and the other is known to be parked.
+        if !heard {
+            vehicles[0].state.order = None;
+        }
+        vehicles[1].heard = true;
+        for second in 3..6 {
+            update(&mut site, &vehicles, second);
+        }
+        assert!(site.route(&node("a")).is_some());
+    }
+}

@@ -209,6 +209,20 @@ async fn a_new_leader_keeps_those_on_the_ground_until_it_has_heard_who_may_fly_f
 }
 
 #[tokio::test(start_paused = true)]
+async fn one_on_a_plan_that_is_not_known_keeps_others_down_that_are_far_from_it() {
+    let field = Field::new();
+    field.has_part(false);
+    field.report("m", -40.0, 20.0, FlightTruth::Airborne(Airborne::InAir));
+    field.update();
+    assert!(field.keeps_down(), "its plan may lead there");
+    tokio::time::advance(Duration::from_secs(1)).await;
+    field.report("m", 0.0, 0.0, FlightTruth::Disarmed);
+    field.report("n", 50.0, 0.0, FlightTruth::Disarmed);
+    field.update();
+    assert!(!field.keeps_down(), "it has landed");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_new_leader_keeps_those_on_the_ground_until_it_has_heard_who_may_fly_to_a_station() {
     let mut field = Field::with(station_at(shifted(HOME, 0.0, 50.0)));
     field.observer.sessions.close(&name("m"), field.epochs["m"]);

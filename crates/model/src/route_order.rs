@@ -5,6 +5,7 @@
 
 use crate::geo::offset;
 use crate::ids::Term;
+use crate::lent::Room;
 use crate::station::{Off, Tolerance};
 use crate::units::{AltitudeAboveHome, AltitudeAmsl, Meters, Wgs84};
 use serde::{Deserialize, Serialize};
@@ -81,6 +82,9 @@ pub struct RouteOrder {
     pub number: OrderNumber,
     /// Where it begins, each corner, where it ends: one at least, and at most [`MOST_PLACES`].
     pub places: Vec<Waypoint>,
+    /// The airspace around the place where it ends, in which a program may fly the vehicle; `None`: nobody may.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub room: Option<Room>,
 }
 
 /// Where on a route a vehicle is.
@@ -98,6 +102,13 @@ impl RouteOrder {
 
     /// The progress of a vehicle at `position`, which has come as far as `before`. `None` when it is nowhere on the route.
     pub fn progress(&self, before: Option<Progress>, position: &Waypoint, on_ground: bool) -> Option<Progress> {
+        // It was given where it held, and is its own wherever the vehicle is in it. Whether it has left is asked elsewhere.
+        if self.room.is_some() {
+            return (!on_ground).then_some(Progress {
+                number: self.number,
+                next: self.places.len(),
+            });
+        }
         let known = before.filter(|before| before.number == self.number && !on_ground);
         let mut next = match known {
             Some(before) => before.next,
@@ -114,6 +125,9 @@ impl RouteOrder {
 
     /// Whether a vehicle that had come as far as `progress` is still on that leg, or where the route ends.
     pub fn is_on(&self, progress: Progress, position: &Waypoint) -> bool {
+        if self.room.is_some() {
+            return progress.number == self.number;
+        }
         let last = self.places.len().saturating_sub(1);
         let (from, to) = (progress.next.saturating_sub(1).min(last), progress.next.min(last));
         match (self.places.get(from), self.places.get(to)) {
@@ -189,6 +203,7 @@ mod tests {
                 place(50.0, 0.0, 30.0),
                 place(50.0, 0.0, 20.0),
             ],
+            room: None,
         }
     }
 
@@ -257,6 +272,7 @@ mod tests {
         let hold = RouteOrder {
             number: number(1),
             places: vec![place(0.0, 0.0, 10.0)],
+            room: None,
         };
         assert_eq!(hold.progress(None, &place(0.0, 0.0, 0.0), true), None);
         assert_eq!(

@@ -360,6 +360,7 @@ impl Claims {
             Some(Unsteady::Astray) => Err(NotFit::Astray),
             Some(Unsteady::Silent) => Err(NotFit::Silent),
             None if entry.last.as_ref().is_none_or(late) => Err(NotFit::Silent),
+            None if entry.leaves() => Err(NotFit::UnderWay),
             None => entry.place().ok_or(NotFit::UnderWay),
         }
     }

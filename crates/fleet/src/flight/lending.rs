@@ -158,10 +158,11 @@ impl Lending {
         } else {
             // A program flew it in the life before of this agent, or somebody moves it who has no lease.
             let stays = q.here().is_none_or(|(here, _)| center.is_about(&here));
-            if offboard || !stays {
+            let begins = alive && inside && q.led && stays;
+            if !begins && (offboard || !stays) {
                 return back(WhyBack::LeaseSilent);
             }
-            if !(alive && inside && q.led) {
+            if !begins {
                 return Verdict {
                     passes: inside && q.led,
                     taken_back: None,

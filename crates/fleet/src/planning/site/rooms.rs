@@ -54,7 +54,7 @@ impl Site {
                     let stays = wanted.is_some_and(|(room, station)| {
                         route.room == Some(room) && self.is_around(node, report, &route, &station)
                     });
-                    if stays && !self.claims.is_crossed(node, now) {
+                    if stays && !self.claims.is_crossed(node, now) && self.still_suits(node, report, &route) {
                         self.routes.insert(node.clone(), route);
                     } else {
                         self.routes.remove(node);
@@ -88,6 +88,15 @@ impl Site {
             return false;
         };
         end.over_ground(at) <= WANDERS.0 && (end.up - at.up).abs() <= WANDERS.1
+    }
+
+    /// Whether the airspace of `route` keeps to the Geofences of its vehicle, as far as they are known by now.
+    fn still_suits(&self, node: &NodeName, report: &Report, route: &RouteOrder) -> bool {
+        let end = route.end().and_then(|end| self.frame.local(end.at, end.amsl).ok());
+        match (end.zip(self.home(report)), route.room) {
+            (Some(places), Some(room)) if self.fences.is_some() => self.suits(node, places, room).is_ok(),
+            _ => true,
+        }
     }
 
     /// Whether it is observed to hold on `station`, by our order.

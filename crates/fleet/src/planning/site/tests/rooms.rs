@@ -191,3 +191,17 @@ fn a_new_leader_knows_what_is_lent_by_the_report_alone() {
     assert_eq!(next.route(&node("a")), None);
     assert_eq!(next.last_granted(&node("a")), route.map(|route| route.number));
 }
+
+#[test]
+fn a_geofence_that_comes_into_it_ends_it_and_one_that_is_not_known_for_a_while_does_not() {
+    let mut site = new();
+    let (vehicles, second) = flown(&mut site, Vec::new());
+    site.keep_within(None);
+    update(&mut site, &vehicles, second + 1);
+    assert_eq!(room_of(&site), Some(ROOM), "it was granted before");
+    let mut low = fence("low");
+    low.ceiling = Some(AltitudeAboveHome(26.0));
+    site.keep_within(Some(BTreeMap::from([(node("a"), vec![Arc::new(low)])])));
+    update(&mut site, &vehicles, second + 2);
+    assert_eq!(room_of(&site), None);
+}

@@ -94,7 +94,12 @@ impl Site {
     fn still_suits(&self, node: &NodeName, report: &Report, route: &RouteOrder) -> bool {
         let end = route.end().and_then(|end| self.frame.local(end.at, end.amsl).ok());
         match (end.zip(self.home(report)), route.room) {
-            (Some(places), Some(room)) if self.fences.is_some() => self.suits(node, places, room).is_ok(),
+            (Some((at, home)), Some(room)) if self.fences.is_some() => {
+                // Its home wanders, and is no reason.
+                let lowest = at.up - room.below.0 - home.up + WANDERS.1;
+                let highest = at.up + room.above.0 - home.up - WANDERS.1;
+                self.is_within_fences(node, at, room, (lowest, highest)).is_ok()
+            }
             _ => true,
         }
     }
@@ -149,6 +154,17 @@ impl Site {
                 "spec.external reaches up to {highest:.0} m above home, and {CEILING} m is the highest; lower aboveMeters, or the station"
             ));
         }
+        self.is_within_fences(node, at, room, (lowest, highest))
+    }
+
+    /// Whether all of `room` around `at`, between these heights above home, keeps to the Geofences of the vehicle.
+    fn is_within_fences(
+        &self,
+        node: &NodeName,
+        at: Local,
+        room: Room,
+        (lowest, highest): (f64, f64),
+    ) -> Result<(), String> {
         let fences = self.fences.as_ref().ok_or_else(|| FENCES_UNKNOWN.to_owned())?;
         let Some(fences) = fences.get(node) else { return Ok(()) };
         let wanted: Vec<&Wanted> = fences.iter().map(AsRef::as_ref).collect();

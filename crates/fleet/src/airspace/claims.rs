@@ -470,6 +470,12 @@ impl Claims {
         matches!(state, Some(State::Air { flying: true, .. }))
     }
 
+    /// Whether its airspace will be free by itself: it has a route to fly, and no program flies it there for as long as that likes.
+    pub(crate) fn passes_by(&self, vehicle: &NodeName) -> bool {
+        let state = self.vehicles.get(vehicle).map(|entry| &entry.state);
+        matches!(state, Some(State::Air { flying: true, way }) if way.room().is_none())
+    }
+
     pub fn home(&self, vehicle: &NodeName) -> Option<Local> {
         Some(self.vehicles.get(vehicle)?.known.home)
     }

@@ -559,7 +559,11 @@ impl Site {
         let goals = &goals;
         let holds = goals.values().filter(|goal| !goal.lands).map(|goal| goal.at.up);
         // Those that go home cross above them all, too.
-        let floor = holds.fold(f64::NEG_INFINITY, f64::max).max(lowest_home + 2.0);
+        let rooms = self.room_tops().filter(|top| *top <= highest);
+        let floor = holds
+            .chain(rooms)
+            .fold(f64::NEG_INFINITY, f64::max)
+            .max(lowest_home + 2.0);
         if goals.is_empty() || !floor.is_finite() {
             return Vec::new();
         }

@@ -35,6 +35,14 @@ impl Site {
         self.rooms.get(permit.vehicle()).copied()
     }
 
+    /// Up to where programs may fly, meters above mean sea level: others cross above.
+    pub(super) fn room_tops(&self) -> impl Iterator<Item = f64> {
+        self.routes.values().filter_map(|route| {
+            let (end, room) = (route.end()?, route.room?);
+            Some(end.amsl.0 + room.above.0)
+        })
+    }
+
     /// Grants airspace around their stations to those that hold there, and takes it back from those that are not to have it any more, or into
     /// whose airspace one has come that does not keep to its own.
     pub(super) fn grant_rooms(&mut self, vehicles: &BTreeMap<NodeName, Expected<'_>>, now: Moment) {

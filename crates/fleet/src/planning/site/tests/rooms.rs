@@ -205,3 +205,32 @@ fn a_geofence_that_comes_into_it_ends_it_and_one_that_is_not_known_for_a_while_d
     update(&mut site, &vehicles, second + 2);
     assert_eq!(room_of(&site), None);
 }
+
+#[test]
+fn one_whose_way_leads_over_it_crosses_above_it() {
+    let mut site = new();
+    let other = vehicle("b", -80.0, Desire::Nothing);
+    let (mut vehicles, second) = flown(&mut site, vec![other]);
+    let tall = Room {
+        above: Meters(40.0),
+        ..ROOM
+    };
+    lent(&mut site, tall);
+    for step in 1..12 {
+        update(&mut site, &vehicles, second + step);
+        if site.route(&node("a")).is_none() {
+            (vehicles[0].state.order, vehicles[0].state.next) = (None, None);
+        }
+        take_room(&site, &mut vehicles[0]);
+    }
+    assert_eq!(room_of(&site), Some(tall));
+    // Straight there it would cross the room, whose middle is 60 m north.
+    vehicles[1].desire = Desire::At(station(80.0, 110.0, 20.0));
+    vehicles[1].roams = true;
+    let granted = (12..20).find_map(|step| {
+        update(&mut site, &vehicles, second + step);
+        site.route(&node("b")).cloned()
+    });
+    let highest = granted.map(|route| route.places.iter().map(|place| place.amsl.0 - SEA).fold(0.0, f64::max));
+    assert!(highest.is_some_and(|highest| highest > 65.0), "{highest:?}");
+}

@@ -3,8 +3,6 @@
 //! Owns: [`Room`], that airspace; and [`Lent`], what has become of it. Must not: say when the vehicle is taken back
 //! (`fleet::flight::lending` does).
 
-use crate::geo::offset;
-use crate::route_order::Waypoint;
 use crate::units::Meters;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -31,16 +29,6 @@ impl Room {
         let enough = |meters: Meters| meters.0.is_finite() && meters.0 >= 0.0;
         enough(self.radius) && enough(self.below) && enough(self.above) && !self.lease.is_zero()
     }
-
-    /// How far `position` is inside of the room around `center`, over ground and in height, meters; negative: outside.
-    pub fn depth(&self, center: &Waypoint, position: &Waypoint) -> (f64, f64) {
-        let (east, north) = offset(center.at, position.at);
-        let up = position.amsl.0 - center.amsl.0;
-        (
-            self.radius.0 - east.hypot(north),
-            f64::min(self.above.0 - up, self.below.0 + up),
-        )
-    }
 }
 
 /// What has become of a vehicle that was lent.
@@ -66,46 +54,30 @@ pub enum WhyBack {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::geo::shifted;
-    use crate::units::{AltitudeAmsl, Wgs84};
 
     #[test]
-    fn a_place_is_as_deep_in_the_room_as_its_nearest_side_is_away() {
+    fn a_room_of_a_number_that_means_nothing_is_none() {
         let room = Room {
             radius: Meters(30.0),
             below: Meters(10.0),
             above: Meters(20.0),
             lease: USUAL_LEASE,
         };
-        let at = Wgs84 {
-            latitude_deg: 47.4,
-            longitude_deg: 8.5,
-        };
-        let place = |north, up| Waypoint {
-            at: shifted(at, 0.0, north),
-            amsl: AltitudeAmsl(500.0 + up),
-        };
-        let depth = |north, up| {
-            let (ground, height) = room.depth(&place(0.0, 0.0), &place(north, up));
-            (ground.round(), height.round())
-        };
-        assert_eq!(depth(0.0, 0.0), (30.0, 10.0));
-        assert_eq!(depth(25.0, 15.0), (5.0, 5.0));
-        assert_eq!(depth(32.0, -12.0), (-2.0, -2.0));
         assert!(room.is_sound());
-        assert!(
-            !Room {
+        let bad = [
+            Room {
                 radius: Meters(f64::NAN),
                 ..room
-            }
-            .is_sound()
-        );
-        assert!(
-            !Room {
+            },
+            Room {
                 below: Meters(-1.0),
                 ..room
-            }
-            .is_sound()
-        );
+            },
+            Room {
+                lease: Duration::ZERO,
+                ..room
+            },
+        ];
+        assert!(bad.iter().all(|room| !room.is_sound()));
     }
 }

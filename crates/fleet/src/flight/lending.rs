@@ -95,8 +95,8 @@ impl Question<'_> {
         Some((here, self.now.since(position.at)))
     }
 
-    /// Whether it can be stopped in the room around `center`, as it flies now; not where that is not known.
-    fn can_stop_in(&self, center: &Waypoint, room: &Room) -> bool {
+    /// Whether it can be stopped in the room of `route`, as it flies now; not where that is not known.
+    fn can_stop_in(&self, route: &RouteOrder) -> bool {
         let fresh = |of: &Option<model::time::Sighting<f64>>| {
             let of = of.as_ref().and_then(|of| of.fresh(self.now, POSITION_WITHIN));
             of.map(|speed| speed.abs())
@@ -107,7 +107,9 @@ impl Question<'_> {
         };
         let delay = FOLLOWS_S + age.as_secs_f64();
         let stops = |speed: f64, brakes: f64, spare: f64| speed * delay + speed * speed / (2.0 * brakes) + spare;
-        let (wide, high) = room.depth(center, &here);
+        let Some((wide, high)) = route.depth(&here) else {
+            return false;
+        };
         wide >= stops(over_ground, BRAKES.0, SPARE_M.0) && high >= stops(upright, BRAKES.1, SPARE_M.1)
     }
 }
@@ -146,7 +148,7 @@ impl Lending {
         if !q.is_wanted(route.number) {
             return back(WhyBack::Recalled);
         }
-        let inside = q.can_stop_in(&center, &room);
+        let inside = q.can_stop_in(route);
         let alive = heard(q.program.heard, room.lease);
         if flown {
             if !inside {

@@ -114,7 +114,7 @@ pub struct DroneSpec {
 
     /// Who flies the vehicle once it holds its station: Skein (the default: it stays there) or External: a program of yours may, through
     /// `skein connect --control`, within the volume of spec.external. Skein takes it back when the program is silent or would leave that.
-    #[serde(default, skip_serializing_if = "Control::is_skein")]
+    #[serde(default, skip_serializing_if = "is_skein")]
     pub control: Control,
 
     /// How far around its station a program may fly the vehicle. Nobody else is granted any of that. Needed with control: External.
@@ -163,11 +163,9 @@ pub enum Control {
     External,
 }
 
-impl Control {
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-    const fn is_skein(&self) -> bool {
-        matches!(self, Self::Skein)
-    }
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_skein(control: &Control) -> bool {
+    *control == Control::Skein
 }
 
 /// The volume around a station in which a program may fly the vehicle, an upright cylinder, and its lease.

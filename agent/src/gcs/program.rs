@@ -55,12 +55,14 @@ pub fn says(frame: &RawFrame, autopilot: Option<u8>) -> Says {
 }
 
 fn is_own_mode(frame: &RawFrame, autopilot: Option<u8>) -> bool {
-    let [Some(base), Some(main), Some(sub)] = [0, 4, 8].map(|at| whole(frame, at)) else {
+    let (Some(base), Some(main)) = (whole(frame, 0), whole(frame, 4)) else {
         return false;
     };
+    // ArduPilot has none, and some programs say so by NaN.
+    let sub = whole(frame, 8);
     let known = match autopilot {
         Some(ARDUPILOT) => main == 4,
-        Some(PX4) => main == 6 || (main, sub) == (4, 3),
+        Some(PX4) => main == 6 || (main, sub) == (4, Some(3)),
         _ => false,
     };
     known && base & CUSTOM != 0
@@ -114,7 +116,7 @@ mod tests {
         }
         let cases = [
             (ARDUPILOT, mode(1.0, 4.0, 0.0), Says::Mode),
-            (ARDUPILOT, mode(129.0, 4.0, 0.0), Says::Mode),
+            (ARDUPILOT, mode(129.0, 4.0, f32::NAN), Says::Mode),
             (ARDUPILOT, mode(0.0, 4.0, 0.0), Says::Other),
             // RTL, which is what 6 is to the other stack.
             (ARDUPILOT, mode(1.0, 6.0, 0.0), Says::Other),

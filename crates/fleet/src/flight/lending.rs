@@ -27,7 +27,10 @@ const FOLLOWS_S: f64 = 0.7;
 /// Vehicles slow down by this much at least, over ground and upright, meters per second for each second.
 const BRAKES: (f64, f64) = (2.0, 1.5);
 
-/// What it may get faster by meanwhile, and what its estimate of where it is sways, over ground and upright, meters.
+/// It gets faster by no more than this since its last position, over ground and upright, meters per second for each second.
+const GAINS: (f64, f64) = (2.5, 1.0);
+
+/// What its estimate of where it is sways, over ground and upright, meters.
 const SPARE_M: (f64, f64) = (2.0, 1.0);
 
 /// What the agent has heard of the program that may fly its vehicle.
@@ -105,8 +108,10 @@ impl Question<'_> {
         let Some(((here, age), (over_ground, upright))) = self.here().zip(speeds) else {
             return false;
         };
-        let delay = FOLLOWS_S + age.as_secs_f64();
-        let stops = |speed: f64, brakes: f64, spare: f64| speed * delay + speed * speed / (2.0 * brakes) + spare;
+        let age = age.as_secs_f64();
+        let (over_ground, upright) = (over_ground + GAINS.0 * age, upright + GAINS.1 * age);
+        let stops =
+            |speed: f64, brakes: f64, spare: f64| speed * (FOLLOWS_S + age) + speed * speed / (2.0 * brakes) + spare;
         let Some((wide, high)) = route.depth(&here) else {
             return false;
         };

@@ -176,12 +176,12 @@ pub struct External {
     #[x_kube(validation = Rule::new("self >= 10.0 && self <= 500.0").message("external.radiusMeters must be from 10 to 500 meters; choose a distance in that range"))]
     pub radius_meters: f64,
 
-    /// How far it reaches down from the station, in meters, 3 to 100. Its lowest part must be 3 meters or more above the vehicle's home.
-    #[x_kube(validation = Rule::new("self >= 3.0 && self <= 100.0").message("external.belowMeters must be from 3 to 100 meters; choose a height in that range"))]
+    /// How far it reaches down from the station, in meters, 5 to 100. Its lowest part must be 3 meters or more above the vehicle's home.
+    #[x_kube(validation = Rule::new("self >= 5.0 && self <= 100.0").message("external.belowMeters must be from 5 to 100 meters; choose a height in that range"))]
     pub below_meters: f64,
 
-    /// How far it reaches up from the station, in meters, 3 to 100. Its highest part must be no more than 120 meters above the vehicle's home.
-    #[x_kube(validation = Rule::new("self >= 3.0 && self <= 100.0").message("external.aboveMeters must be from 3 to 100 meters; choose a height in that range"))]
+    /// How far it reaches up from the station, in meters, 5 to 100. Its highest part must be no more than 120 meters above the vehicle's home.
+    #[x_kube(validation = Rule::new("self >= 5.0 && self <= 100.0").message("external.aboveMeters must be from 5 to 100 meters; choose a height in that range"))]
     pub above_meters: f64,
 
     /// How long the program may be silent before Skein takes the vehicle back, in seconds, 1 to 30; 3 when left out. Each set-point and each

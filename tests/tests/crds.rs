@@ -137,8 +137,8 @@ fn a_program_may_fly_only_around_a_station_and_within_bounds_and_each_refusal_sa
             "counts only with control: External",
         ),
         (with("radiusMeters", json!(9)), "radiusMeters must be from 10 to 500"),
-        (with("belowMeters", json!(2)), "belowMeters must be from 3 to 100"),
-        (with("aboveMeters", json!(101)), "aboveMeters must be from 3 to 100"),
+        (with("belowMeters", json!(4)), "belowMeters must be from 5 to 100"),
+        (with("aboveMeters", json!(101)), "aboveMeters must be from 5 to 100"),
         (with("leaseSeconds", json!(31)), "leaseSeconds must be from 1 to 30"),
         (json!({"control": "Mine"}), "supported values: \"Skein\", \"External\""),
     ] {

@@ -92,19 +92,19 @@ fn it_is_not_given_where_another_holds_where_the_ground_is_or_where_a_geofence_e
         }
     };
     let near = vehicle("b", 40.0, Desire::At(station(20.0, 60.0, 20.0)));
-    let why = told(&|_| {}, vec![near], ROOM);
+    let why = told(&|_: &mut Site| {}, vec![near], ROOM);
     assert!(why.contains("waits for the airspace of the vehicle of node b"), "{why}");
     let deep = Room {
         below: Meters(18.0),
         ..ROOM
     };
-    let why = told(&|_| {}, Vec::new(), deep);
+    let why = told(&|_: &mut Site| {}, Vec::new(), deep);
     assert!(why.contains("2.0 m above home"), "{why}");
     let high = Room {
         above: Meters(101.0),
         ..ROOM
     };
-    let why = told(&|_| {}, Vec::new(), high);
+    let why = told(&|_: &mut Site| {}, Vec::new(), high);
     assert!(why.contains("121 m above home"), "{why}");
     let hole = |site: &mut Site| {
         let mut block = fence("block");
@@ -116,7 +116,7 @@ fn it_is_not_given_where_another_holds_where_the_ground_is_or_where_a_geofence_e
     };
     let why = told(&hole, Vec::new(), ROOM);
     assert!(why.contains("Geofence block does not allow all of it"), "{why}");
-    let why = told(&|site| site.keep_within(None), Vec::new(), ROOM);
+    let why = told(&|site: &mut Site| site.keep_within(None), Vec::new(), ROOM);
     assert!(why.contains("its Geofences are not known yet"), "{why}");
 }
 

@@ -296,9 +296,14 @@ impl Airspace {
     }
 }
 
-/// The airspace that `drone` wants around its station for a program.
+/// The airspace that `drone` wants around its station for a program. One that a Swarm or a Mission has made has other work.
 pub(super) fn room(drone: &Drone) -> Option<Room> {
-    let asked = drone.spec.external.as_ref();
+    let is_made = drone
+        .metadata
+        .owner_references
+        .as_ref()
+        .is_some_and(|owners| !owners.is_empty());
+    let asked = drone.spec.external.as_ref().filter(|_| !is_made);
     let asked = asked.filter(|_| drone.spec.control == Control::External && drone.spec.station.is_some())?;
     let seconds = u64::try_from(asked.lease_seconds).unwrap_or_default();
     Some(Room {

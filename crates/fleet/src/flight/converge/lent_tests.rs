@@ -56,7 +56,8 @@ fn while_a_program_flies_it_nothing_is_sent_but_what_the_battery_or_a_person_ask
     w.lent = true;
     assert_eq!(w.decide(), rest(Activity::Holding));
     w.battery.lasting = Level::Low;
-    assert_eq!(w.kind(), Some(StepKind::FailsafeReturn));
+    w.fence.held.as_mut().unwrap().failsafe.on_low_battery = OnLowBattery::Land;
+    assert_eq!(w.kind(), Some(StepKind::FailsafeLand));
     let mut grounded = in_offboard(flown(GROUND));
     grounded.lent = true;
     assert_eq!(grounded.kind(), Some(StepKind::Land));

@@ -47,6 +47,8 @@ impl Patience {
             | StepKind::Land
             | StepKind::FailsafeLand
             | StepKind::FailsafeReturn => (3, 1000),
+            // Meanwhile it flies on.
+            StepKind::Stop => (3, 500),
         };
         Self {
             transmissions,

@@ -2,7 +2,7 @@
 //! MAVProxy, MAVSDK and the like, by UDP and TCP. We call them guests.
 //!
 //! Owns: meeting them ([`flags`], [`udp`], [`tcp`], [`remote`], [`guest`]), where frames go ([`routes`], [`askers`], [`switch`]), whose heartbeats the
-//! autopilot receives ([`charge`]), what onlookers may ask ([`read_only`], [`notice`]), and what is written and sent when
+//! autopilot receives ([`charge`]), what onlookers may ask ([`read_only`], [`notice`]), what programs may send ([`program`], [`lease`]), and what is written and sent when
 //! ([`outbox`], [`guest_queue`], [`hub`]).
 //! Must not: change a byte of a frame, hold up the line or the agent, or answer in the autopilot's name.
 //!
@@ -19,8 +19,10 @@ pub mod flags;
 pub mod guest;
 pub mod guest_queue;
 pub mod hub;
+pub mod lease;
 pub mod notice;
 pub mod outbox;
+pub mod program;
 pub mod read_only;
 pub mod remote;
 pub mod routes;
@@ -35,6 +37,7 @@ use crate::coordinator::Coordinator;
 use counters::Counters;
 use guest::GuestAdmission;
 use hub::{Hub, HubWork, Out, write_out};
+use lease::Lease;
 use link::LinkHandle;
 use model::guest::GuestCall;
 use std::convert::Infallible;
@@ -72,6 +75,8 @@ type Opened = Arc<Mutex<Vec<(Place, SocketAddr)>>>;
 pub struct FromCoordinator {
     pub calls: mpsc::Receiver<GuestCall>,
     pub coordinator: Coordinator,
+    /// By which programs fly the vehicle.
+    pub lease: Lease,
 }
 
 /// Lets guests in as `config` says, and `remote` ones. Needs a tokio runtime. A place that cannot be opened is tried again and again:
@@ -93,7 +98,15 @@ pub fn start(config: Config, link: LinkHandle, remote: Option<FromCoordinator>) 
     }
     let counters = Arc::clone(&gcs.counters);
     let (policy, bytes_per_second) = (config.policy, config.bytes_per_second);
-    let hub = move || open_hub(policy, bytes_per_second, link.clone(), Arc::clone(&counters));
+    let lease = remote.as_ref().map(|remote| remote.lease.clone()).unwrap_or_default();
+    let hub = move || {
+        open_hub(
+            (policy, lease.clone()),
+            bytes_per_second,
+            link.clone(),
+            Arc::clone(&counters),
+        )
+    };
     // Without a place the hub waits for the first guest through the coordinator.
     let admission = (!config.places.is_empty()).then(|| {
         let (admission, work) = hub();
@@ -106,7 +119,7 @@ pub fn start(config: Config, link: LinkHandle, remote: Option<FromCoordinator>) 
             gcs.tasks.spawn(meet.in_current_span());
         }
     }
-    if let Some(FromCoordinator { calls, coordinator }) = remote {
+    if let Some(FromCoordinator { calls, coordinator, .. }) = remote {
         let open = move || match admission {
             Some(admission) => (admission, None),
             None => {
@@ -124,7 +137,7 @@ pub fn start(config: Config, link: LinkHandle, remote: Option<FromCoordinator>) 
 
 /// A hub, and its work, to be done for as long as guests may come.
 fn open_hub(
-    policy: Policy,
+    (policy, lease): (Policy, Lease),
     bytes_per_second: u32,
     link: LinkHandle,
     counters: Arc<Counters>,
@@ -132,7 +145,7 @@ fn open_hub(
     let out = Arc::new(Out::new(bytes_per_second));
     let (to_hub, from_guests) = mpsc::channel(FROM_GUESTS);
     let admission = GuestAdmission::new(to_hub, Arc::clone(&counters));
-    let hub = Hub::new(policy, Arc::clone(&out), Arc::clone(&counters));
+    let hub = Hub::new(policy, lease, Arc::clone(&out), Arc::clone(&counters));
     let tap = link.tap(TAPPED);
     let work = async move {
         tokio::select! {

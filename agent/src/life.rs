@@ -135,9 +135,11 @@ async fn live(agent: Agent, terminate: CancellationToken) -> Ending {
     let flight_log = flight_log::start(config.flight_log, config.node.clone(), &handle, sent.clone());
     let guests = config.gcs.beside(&config.link, config.ground_station.is_some());
     let (to_guests, calls) = mpsc::channel(GUEST_CALLS);
+    let lease = gcs::lease::Lease::default();
     let remote = gcs::FromCoordinator {
         calls,
         coordinator: config.coordinator.clone(),
+        lease: lease.clone(),
     };
     let gcs = gcs::start(guests, handle.clone(), Some(remote));
     let outward = Outward {
@@ -183,6 +185,7 @@ async fn live(agent: Agent, terminate: CancellationToken) -> Ending {
     let landing_timeout = config.landing_timeout;
     let wiring = Wiring {
         link: handle.clone(),
+        lease,
         events,
         orders,
         reports,

@@ -333,6 +333,8 @@ fn global_position(vehicle: &mut Vehicle, m: &GLOBAL_POSITION_INT_DATA, now: Mom
         let heading = (m.hdg < 36_000).then(|| Heading(f64::from(m.hdg) / 100.0));
         vehicle.heading = heading.map(|heading| Sighting::new(heading, now));
         vehicle.sink_m_s = Some(Sighting::new(f64::from(m.vz) / 100.0, now));
+        let over_ground = f64::from(m.vx).hypot(f64::from(m.vy)) / 100.0;
+        vehicle.over_ground_m_s = Some(Sighting::new(over_ground, now));
     }
     plausible.then_some(AltitudeAmsl(amsl.0 - above_home.0))
 }

@@ -24,6 +24,7 @@ use crate::streams::{Needed, Request, Streams};
 use fleet::flight::battery::{Gauge, NearReserve};
 use fleet::flight::battery_doubt::Doubts;
 use fleet::flight::converge::{Situation, Step, called_off, converge};
+use fleet::flight::lending::{Lending, Program};
 use fleet::flight::memory::{Following, Memory, Outcome, StepKind};
 use fleet::flight::preflight::clearance;
 use fleet::flight::trace::TakeoffTrace;
@@ -36,6 +37,7 @@ use model::failsafe::Diverted;
 use model::followed::Followed;
 use model::ids::{NodeName, Term};
 use model::inventory::Inventory;
+use model::lent::WhyBack;
 use model::monitored_battery::MotorBatteries;
 use model::preflight_policy::Clearance;
 use model::report::Activity;
@@ -61,6 +63,7 @@ mod descriptions;
 mod flights;
 mod home;
 mod killing;
+mod lending;
 mod logs;
 mod planned;
 mod refusal;
@@ -108,6 +111,12 @@ pub struct Pilot {
     asked_at: Option<(Moment, Option<Duration>)>,
     line_behind_until: Moment,
     orders_behind_until: Moment,
+    /// Who flies it where it has airspace for a program, what that program has sent, and whether that is passed on.
+    lending: Lending,
+    program: Program,
+    passes_program: bool,
+    /// Why it was taken back from one last, in this flight.
+    taken_back: Option<WhyBack>,
     /// Who operates the vehicle, and its transmitter.
     remote_id: RemoteId,
     /// The date, as this computer has it, since 1970.
@@ -189,6 +198,10 @@ impl Pilot {
             asked_at: None,
             line_behind_until: Moment::default(),
             orders_behind_until: Moment::default(),
+            lending: Lending::default(),
+            program: Program::default(),
+            passes_program: false,
+            taken_back: None,
             remote_id,
             date: None,
             descriptions: Fetch::new(None),
@@ -527,6 +540,7 @@ impl Pilot {
             rules: self.rules_clearance(now),
             plan: self.keeper.stage(self.named_plan()),
             terminating: self.terminating,
+            lent: self.lending.flies(),
             rest: self.rest,
             now,
         }
@@ -763,7 +777,7 @@ impl Pilot {
                 }
                 // What the next step waits for is asked for, rather than awaited.
                 match (kind, outcome) {
-                    (StepKind::SetStation | StepKind::FlyPlan | StepKind::Hold, Outcome::Accepted) => {
+                    (StepKind::SetStation | StepKind::FlyPlan | StepKind::Hold | StepKind::Stop, Outcome::Accepted) => {
                         self.streams.hurry(Needed::BeatNow)
                     }
                     (StepKind::AskReasons, Outcome::Accepted) => {
@@ -798,6 +812,7 @@ impl Pilot {
     }
 
     fn observe(&mut self, now: Moment) {
+        self.know_lent();
         self.memory.observe(&self.vehicle, now);
         // What another airframe does says nothing of the Drone's flight.
         let airframe = self.airframe();
@@ -847,6 +862,7 @@ impl Pilot {
             warn!(?mode, "the vehicle has left its route; it is not taken up again");
             self.state.fence = self.state.fence.without_route();
         }
+        self.observe_lending(now);
         let held = self.state.fence.held.as_ref();
         let route = held.and_then(|held| held.route.as_ref());
         if self.memory.follow(route, &self.vehicle, now) == Following::Lost {
@@ -881,8 +897,8 @@ impl Pilot {
     /// What is asked of the vehicle, as far as heights go.
     fn asked(&self, record: &FlightRecord) -> Option<Asked> {
         let held = self.state.fence.held.as_ref()?;
-        // Its heights are those of the plan.
-        if held.plan.is_some() {
+        // Its heights are those of the plan, or of the program.
+        if held.plan.is_some() || held.route.as_ref().is_some_and(|route| route.room.is_some()) {
             return None;
         }
         let ours = record.in_command != InCommand::SomebodyElse && !record.let_go(held);

@@ -207,7 +207,7 @@ pub fn command(step: &Step, autopilot: Autopilot, home: Option<AltitudeAmsl>) ->
                 },
             }
         }
-        Step::FlyTo { place } => {
+        Step::FlyTo { place } | Step::Stop { at: place } => {
             let (mode_too, yaw) = match autopilot {
                 Autopilot::ArduPilot => (0.0, 0.0),
                 Autopilot::Px4 => (1.0, NAN),

@@ -4,11 +4,13 @@ use crate::calendar::Calendar;
 use crate::clock::Clock;
 use crate::drone_span::DroneSpan;
 use crate::flight_line;
+use crate::gcs::lease::Lease;
 use crate::metadata::Done;
 use crate::outgoing::{Outgoing, Written};
 use crate::pilot::Pilot;
 use crate::state_file::{State, Store};
 use crate::uplink::{FromUplink, Outward};
+use fleet::flight::lending::Program;
 use link::{CounterSnapshot, Events, LinkEvent, LinkHandle, SendError};
 use model::assignment::{Desired, Order};
 use model::kill::KillOrder;
@@ -20,7 +22,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
-use tokio::time::{MissedTickBehavior, interval, timeout};
+use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 use tokio_util::sync::CancellationToken;
 use traces::Traces;
 use tracing::{Instrument, error, info, warn};
@@ -41,6 +43,8 @@ const EVENTS_AT_MOST: usize = 63;
 #[derive(Debug)]
 pub struct Wiring {
     pub link: LinkHandle,
+    /// By which a program flies the vehicle.
+    pub lease: Lease,
     pub events: Events,
     pub orders: mpsc::Receiver<FromUplink>,
     /// What is sent to the coordinator.
@@ -393,10 +397,15 @@ impl Shell {
     async fn act(&mut self) {
         self.pilot
             .dated(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).ok());
+        let (heard, set_point) = self.wiring.lease.heard();
+        let moment = |at: Option<Instant>| at.map(|at| self.wiring.clock.moment(at));
+        let (heard, set_point) = (moment(heard), moment(set_point));
+        self.pilot.hear_program(Program { heard, set_point });
         for _ in 0..WRITES_AT_MOST {
-            let Some(out) = self.pilot.next(self.wiring.clock.now(), jitter()) else {
-                break;
-            };
+            let out = self.pilot.next(self.wiring.clock.now(), jitter());
+            // Before anything is waited for: what would come after the stop moves the vehicle again.
+            self.wiring.lease.pass(self.pilot.passes_program());
+            let Some(out) = out else { break };
             let state = self.pilot.state().clone();
             let remembered = self.save(state, self.wiring.clock.now()).await;
             let how = if (out.permit.is_some() || out.once_remembered) && !remembered {

@@ -136,6 +136,7 @@ async fn a_real_arducopter_that_enforces_remote_id_flies_once_it_was_sent_its_op
     let pilot = Pilot::new(node, state, clock.now());
     let wiring = Wiring {
         link: wire,
+        lease: agent::gcs::lease::Lease::default(),
         events,
         orders: orders_in,
         reports: reports_out,

@@ -23,6 +23,7 @@ use crate::server::admission::buckets::Buckets;
 use crate::server::auth::{Auth, Refusal, Right, StreamRight, Who};
 use crate::server::places::{Places, Words};
 use crate::spans;
+use crds::drone::Control;
 use model::guest::{GuestAccess, GuestCall};
 use model::ids::NodeName;
 use proto::v1;
@@ -81,6 +82,8 @@ pub struct Guests {
 enum Unreachable {
     #[error("there is no Drone {0}; see `kubectl get drones -A`")]
     NoSuchDrone(Key),
+    #[error("no program may fly Drone {0}; set its spec.control to External, and see docs/how-to/fly-with-own-code.md")]
+    NotLent(Key),
     #[error("Drone {0} has no vehicle yet; see `kubectl get drones -A`")]
     NoVehicle(Key),
     #[error("the agent on node {0} is not connected, so its vehicle cannot be reached from here; try again")]
@@ -96,7 +99,8 @@ impl From<Unreachable> for Status {
         let text = why.to_string();
         match why {
             Unreachable::NoSuchDrone(_) => Self::not_found(text),
-            Unreachable::NoVehicle(_)
+            Unreachable::NotLent(_)
+            | Unreachable::NoVehicle(_)
             | Unreachable::AgentSilent(_)
             | Unreachable::OtherDrone { .. }
             | Unreachable::NoAutopilot(_) => Self::failed_precondition(text),
@@ -117,12 +121,18 @@ impl Guests {
 
     /// How far `who` may go with the vehicle of `drone`, and by which right. Both may be held for the whole namespace, which is asked
     /// first: one answer then does for all its Drones.
-    async fn access(&self, who: &Who, drone: &Key, watch_only: bool) -> Result<(GuestAccess, Right), Refusal> {
-        let commanding = Right::to_connect(drone).map(|right| (GuestAccess::Command, right));
+    async fn access(&self, who: &Who, drone: &Key, wants: GuestAccess) -> Result<(GuestAccess, Right), Refusal> {
+        let acting: Vec<_> = match wants {
+            GuestAccess::Control => Right::to_control(drone).map(|right| (wants, right)).into(),
+            GuestAccess::Command => Right::to_connect(drone).map(|right| (wants, right)).into(),
+            GuestAccess::Watch | GuestAccess::Ask => Vec::new(),
+        };
         let watching =
             [Right::to_see(&drone.namespace), Right::to_see_one(drone)].map(|right| (GuestAccess::Watch, right));
         let mut refused = None;
-        for (access, right) in commanding.into_iter().filter(|_| !watch_only).chain(watching) {
+        // A program that may not fly is told so, and not shown the vehicle instead.
+        let watching = watching.into_iter().filter(|_| wants != GuestAccess::Control);
+        for (access, right) in acting.into_iter().chain(watching) {
             match self.auth.may(who, &right).await {
                 Ok(()) => return Ok((access, right)),
                 Err(refusal @ Refusal::Forbidden { .. }) => refused = refused.or(Some(refusal)),
@@ -157,13 +167,24 @@ impl v1::guests_server::Guests for Guests {
             return Err(Status::invalid_argument("name a Drone with its namespace"));
         }
         let drone = Key::new(&open.namespace, &open.name);
-        let (access, right) = self.access(&who, &drone, open.watch_only).await.map_err(|refusal| {
+        let wants = match (open.watch_only, open.control) {
+            (true, _) => GuestAccess::Watch,
+            (false, true) => GuestAccess::Control,
+            (false, false) => GuestAccess::Command,
+        };
+        let (access, right) = self.access(&who, &drone, wants).await.map_err(|refusal| {
             handles.metrics.guest_call("refused");
             if let Some(ticket) = &ticket {
                 self.auth.refusals().refusal(ticket.remote(), "call refused", &refusal);
             }
             Status::from(refusal)
         })?;
+        if access == GuestAccess::Control
+            && let Some(object) = handles.observer.world().get_drone(&drone)
+            && object.spec.control != Control::External
+        {
+            return Err(Unreachable::NotLent(drone).into());
+        }
         let place = self.places.take(&who)?;
         let stream_right = StreamRight {
             who,

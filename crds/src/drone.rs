@@ -81,6 +81,12 @@ use std::collections::BTreeMap;
     .message("spec.station can be changed and not removed, as the vehicle may be far from its home; delete the Drone to bring it home")
     .reason(Reason::FieldValueForbidden)
     .field_path(".spec.station"))]
+#[kube(validation = Rule::new("!has(self.spec.control) || self.spec.control != 'External' || (has(self.spec.station) && has(self.spec.external))")
+    .message("control: External needs spec.station, around which a program flies, and spec.external, which says how far; add both, or leave control out")
+    .field_path(".spec.control"))]
+#[kube(validation = Rule::new("!has(self.spec.external) || (has(self.spec.control) && self.spec.control == 'External')")
+    .message("spec.external counts only with control: External; add that, or remove spec.external")
+    .field_path(".spec.external"))]
 #[serde(rename_all = "camelCase")]
 pub struct DroneSpec {
     /// Name of the drone node whose vehicle serves this Drone. Leave it out: the coordinator sets it once, when it has
@@ -106,6 +112,15 @@ pub struct DroneSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub station: Option<Station>,
 
+    /// Who flies the vehicle once it holds its station: Skein (the default: it stays there) or External: a program of yours may, through
+    /// `skein connect --control`, within the volume of spec.external. Skein takes it back when the program is silent or would leave that.
+    #[serde(default, skip_serializing_if = "is_skein")]
+    pub control: Control,
+
+    /// How far around its station a program may fly the vehicle. Nobody else is granted any of that. Needed with control: External.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub external: Option<External>,
+
     /// Set to true to land this Drone's vehicle and keep it on the ground; set to false (or leave out) to let it fly.
     /// `skein ground` sets it. False ends no ground order: only `skein release` does.
     #[serde(default, skip_serializing_if = "is_false")]
@@ -129,11 +144,55 @@ impl Default for DroneSpec {
             node_selector: BTreeMap::new(),
             takeoff_altitude_meters: default_altitude(),
             station: None,
+            control: Control::default(),
+            external: None,
             grounded: false,
             failsafe: None,
             resume_after_takeovers: 0,
         }
     }
+}
+
+/// Who flies a vehicle once it holds its station.
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Control {
+    /// Skein: it stays there.
+    #[default]
+    Skein,
+    /// A program of somebody else, within a volume around the station.
+    External,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_skein(control: &Control) -> bool {
+    *control == Control::Skein
+}
+
+/// The volume around a station in which a program may fly the vehicle, an upright cylinder, and its lease.
+#[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct External {
+    /// How far the volume reaches over ground, in meters, 10 to 500.
+    #[x_kube(validation = Rule::new("self >= 10.0 && self <= 500.0").message("external.radiusMeters must be from 10 to 500 meters; choose a distance in that range"))]
+    pub radius_meters: f64,
+
+    /// How far it reaches down from the station, in meters, 5 to 100. Its lowest part must be 3 meters or more above the vehicle's home.
+    #[x_kube(validation = Rule::new("self >= 5.0 && self <= 100.0").message("external.belowMeters must be from 5 to 100 meters; choose a height in that range"))]
+    pub below_meters: f64,
+
+    /// How far it reaches up from the station, in meters, 5 to 100. Its highest part must be no more than 120 meters above the vehicle's home.
+    #[x_kube(validation = Rule::new("self >= 5.0 && self <= 100.0").message("external.aboveMeters must be from 5 to 100 meters; choose a height in that range"))]
+    pub above_meters: f64,
+
+    /// How long the program may be silent before Skein takes the vehicle back, in seconds, 1 to 30; 3 when left out. Each set-point and each
+    /// HEARTBEAT renews the lease.
+    #[serde(default = "default_lease_seconds")]
+    #[x_kube(validation = Rule::new("self >= 1 && self <= 30").message("external.leaseSeconds must be from 1 to 30 seconds; choose a time in that range"))]
+    pub lease_seconds: i32,
+}
+
+fn default_lease_seconds() -> i32 {
+    3
 }
 
 /// A place in the sky.

@@ -267,6 +267,8 @@ impl SwarmSpec {
             node_selector: self.drone_node_selector().into_owned(),
             takeoff_altitude_meters: self.template.spec.takeoff_altitude_meters,
             station: None,
+            control: crate::drone::Control::default(),
+            external: None,
             grounded: false,
             failsafe: self.template.spec.failsafe.clone(),
             resume_after_takeovers: 0,

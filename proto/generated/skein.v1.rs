@@ -679,6 +679,24 @@ pub struct Route {
     /// Where it begins, each corner, where it ends; 1 to 16.
     #[prost(message, repeated, tag = "3")]
     pub places: ::prost::alloc::vec::Vec<Waypoint>,
+    /// The airspace around the place where it ends, in which a program may fly the vehicle; unset: nobody may.
+    #[prost(message, optional, tag = "4")]
+    pub room: ::core::option::Option<Room>,
+}
+/// An upright cylinder around the end of a route, which its vehicle owns, and the lease of the program that flies in it.
+#[derive(Clone, Copy, PartialEq, ::prost::Message)]
+pub struct Room {
+    /// How far it reaches over ground, meters.
+    #[prost(double, tag = "1")]
+    pub radius_m: f64,
+    /// How far it reaches down and up from that place, meters.
+    #[prost(double, tag = "2")]
+    pub below_m: f64,
+    #[prost(double, tag = "3")]
+    pub above_m: f64,
+    /// A program that was silent for so long has lost the vehicle, milliseconds; never 0.
+    #[prost(uint32, tag = "4")]
+    pub lease_ms: u32,
 }
 /// A place over the Earth.
 #[derive(Clone, Copy, PartialEq, ::prost::Message)]
@@ -1007,6 +1025,9 @@ pub struct RouteState {
     /// Orders to fly to that place that do not move the vehicle; unset when it moves.
     #[prost(message, optional, tag = "5")]
     pub stalled: ::core::option::Option<Stalled>,
+    /// What has become of it since it was lent to a program.
+    #[prost(enumeration = "Lent", tag = "6")]
+    pub lent: i32,
 }
 /// Orders to fly to the next place of a route, none of which has brought the vehicle nearer to it.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -1281,6 +1302,9 @@ pub struct ConnectOpen {
     /// To receive what the vehicle sends is enough, also for one who may command it.
     #[prost(bool, tag = "3")]
     pub watch_only: bool,
+    /// To fly the vehicle by set-points within the volume of spec.external, and no more than that. watch_only comes before it.
+    #[prost(bool, tag = "4")]
+    pub control: bool,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ConnectResponse {
@@ -2406,6 +2430,47 @@ impl Activity {
         }
     }
 }
+/// What has become of a vehicle that may be lent to a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum Lent {
+    /// No program has flown it since it had its last airspace for one.
+    Unspecified = 0,
+    /// A program flies it.
+    Flies = 1,
+    /// It was taken back: nothing came from the program for as long as its lease lasts, or no set-point for as long as the autopilot waits.
+    LeaseSilent = 2,
+    /// It was taken back: it would have left its airspace, or had, or did not know where it was.
+    LeftVolume = 3,
+    /// It was taken back: it was ordered elsewhere, its battery was low, or its airspace was needed.
+    Recalled = 4,
+}
+impl Lent {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "LENT_UNSPECIFIED",
+            Self::Flies => "LENT_FLIES",
+            Self::LeaseSilent => "LENT_LEASE_SILENT",
+            Self::LeftVolume => "LENT_LEFT_VOLUME",
+            Self::Recalled => "LENT_RECALLED",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "LENT_UNSPECIFIED" => Some(Self::Unspecified),
+            "LENT_FLIES" => Some(Self::Flies),
+            "LENT_LEASE_SILENT" => Some(Self::LeaseSilent),
+            "LENT_LEFT_VOLUME" => Some(Self::LeftVolume),
+            "LENT_RECALLED" => Some(Self::Recalled),
+            _ => None,
+        }
+    }
+}
 /// What a guest may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
@@ -2418,6 +2483,8 @@ pub enum GuestAccess {
     Ask = 2,
     /// What it sends reaches the vehicle.
     Command = 3,
+    /// A program: its set-points reach the vehicle while that has airspace for one, and besides it asks for what changes nothing.
+    Control = 4,
 }
 impl GuestAccess {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -2430,6 +2497,7 @@ impl GuestAccess {
             Self::Watch => "GUEST_ACCESS_WATCH",
             Self::Ask => "GUEST_ACCESS_ASK",
             Self::Command => "GUEST_ACCESS_COMMAND",
+            Self::Control => "GUEST_ACCESS_CONTROL",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -2439,6 +2507,7 @@ impl GuestAccess {
             "GUEST_ACCESS_WATCH" => Some(Self::Watch),
             "GUEST_ACCESS_ASK" => Some(Self::Ask),
             "GUEST_ACCESS_COMMAND" => Some(Self::Command),
+            "GUEST_ACCESS_CONTROL" => Some(Self::Control),
             _ => None,
         }
     }

@@ -111,6 +111,43 @@ fn an_empty_spec_gets_every_default() {
 }
 
 #[test]
+fn a_program_may_fly_only_around_a_station_and_within_bounds_and_each_refusal_says_what_to_do() {
+    let ns = Namespace::new("external");
+    let station = json!({"latitudeDegrees": 47.4, "longitudeDegrees": 8.5, "altitudeMeters": 20});
+    let external = json!({"radiusMeters": 30, "belowMeters": 10, "aboveMeters": 10});
+    let whole = json!({"station": station, "control": "External", "external": external});
+    assert_eq!(ns.kept("Drone", "whole", &whole)["external"]["leaseSeconds"], 3);
+    let with = |field: &str, value: Value| {
+        let mut spec = whole.clone();
+        spec["external"][field] = value;
+        spec
+    };
+    for (spec, words) in [
+        (
+            json!({"control": "External", "external": external}),
+            "needs spec.station",
+        ),
+        (json!({"control": "External", "station": station}), "needs spec.station"),
+        (
+            json!({"station": station, "external": external}),
+            "counts only with control: External",
+        ),
+        (
+            json!({"station": station, "control": "Skein", "external": external}),
+            "counts only with control: External",
+        ),
+        (with("radiusMeters", json!(9)), "radiusMeters must be from 10 to 500"),
+        (with("belowMeters", json!(4)), "belowMeters must be from 5 to 100"),
+        (with("aboveMeters", json!(101)), "aboveMeters must be from 5 to 100"),
+        (with("leaseSeconds", json!(31)), "leaseSeconds must be from 1 to 30"),
+        (json!({"control": "Mine"}), "supported values: \"Skein\", \"External\""),
+    ] {
+        let text = ns.refusal("Drone", &spec);
+        assert!(text.contains(words), "{spec}: {text}");
+    }
+}
+
+#[test]
 fn an_object_without_a_spec_is_refused_by_name_of_the_field() {
     let ns = Namespace::new("no-spec");
     for kind in ["Swarm", "Drone"] {

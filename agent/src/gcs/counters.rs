@@ -34,6 +34,6 @@ link::counters!(
     radio,
     /// Heartbeats that were held back from the autopilot.
     held_heartbeats,
-    /// Frames refused in read-only mode.
+    /// Frames refused in read-only mode, or of programs.
     read_only,
 );

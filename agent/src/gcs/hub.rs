@@ -3,6 +3,7 @@
 use super::counters::Counters;
 use super::guest::FromGuest;
 use super::guest_queue::GuestQueue;
+use super::lease::Lease;
 use super::notice::Notices;
 use super::outbox::{Next, Outbox};
 use super::routes::GuestId;
@@ -62,9 +63,9 @@ pub struct Hub {
 }
 
 impl Hub {
-    pub fn new(policy: Policy, out: Arc<Out>, counters: Arc<Counters>) -> Self {
+    pub fn new(policy: Policy, lease: Lease, out: Arc<Out>, counters: Arc<Counters>) -> Self {
         Self {
-            switch: Switch::new(policy),
+            switch: Switch::new(policy).leasing(lease),
             queues: BTreeMap::new(),
             notices: Notices::default(),
             out,
@@ -156,7 +157,7 @@ impl Hub {
             Some(Refusal::Impostor) => counters.impostors(1),
             Some(Refusal::Radio) => counters.radio(1),
             Some(Refusal::HeldHeartbeat) => counters.held_heartbeats(1),
-            Some(Refusal::ReadOnly) => counters.read_only(1),
+            Some(Refusal::ReadOnly | Refusal::NotOfPrograms) => counters.read_only(1),
         }
     }
 }

@@ -30,6 +30,8 @@ use tracing::{Instrument, info, warn};
 
 /// Most guests through the coordinator that command or ask, and most that watch.
 const GUESTS: usize = 4;
+/// Programs that may fly the vehicle: two would fly it against each other.
+const PROGRAMS: usize = 1;
 /// Calls that are being answered at a time; more would be a fault of the coordinator.
 const CALLS: usize = 16;
 /// The coordinator waits no longer for an answer.
@@ -47,6 +49,7 @@ struct Answering {
     coordinator: Coordinator,
     commanding: GuestAdmission,
     watching: GuestAdmission,
+    flying: GuestAdmission,
     /// What guests of this agent may do at most.
     most: GuestAccess,
 }
@@ -71,6 +74,7 @@ pub async fn serve(
         coordinator,
         commanding: admission.apart(GUESTS, Rights::Command),
         watching: admission.apart(GUESTS, Rights::Watch),
+        flying: admission.apart(PROGRAMS, Rights::Control),
         most: if read_only {
             GuestAccess::Ask
         } else {
@@ -114,7 +118,10 @@ async fn host(call: GuestCall, answering: Answering) -> Result<(), String> {
         v1::guests_client::GuestsClient::with_interceptor(channel, bearer).max_decoding_message_size(LARGEST_MESSAGE);
     let (admission, access) = match call.access {
         GuestAccess::Watch => (&answering.watching, GuestAccess::Watch),
-        asked @ (GuestAccess::Ask | GuestAccess::Command) => (&answering.commanding, asked.min(answering.most)),
+        GuestAccess::Control if answering.most >= GuestAccess::Control => (&answering.flying, GuestAccess::Control),
+        asked @ (GuestAccess::Ask | GuestAccess::Control | GuestAccess::Command) => {
+            (&answering.commanding, asked.min(answering.most))
+        }
     };
     let guest = admission
         .admit(format!("through the coordinator: {}", call.person), Arc::default())
@@ -127,6 +134,9 @@ async fn host(call: GuestCall, answering: Answering) -> Result<(), String> {
             .into(),
         refused: match guest {
             Some(_) => String::new(),
+            None if access == GuestAccess::Control => {
+                "another program may fly this vehicle already; end its `skein connect --control` first".to_owned()
+            }
             None => format!("this vehicle's agent serves {GUESTS} such ground stations already; close one of them"),
         },
     };

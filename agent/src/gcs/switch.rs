@@ -10,6 +10,7 @@
 //!   nobody may fly on borrowed authority, and other guests must not be lied to about the vehicle;
 //! * it is RADIO_STATUS (109) or RADIO (166): it reports the guest's own radio, and an autopilot would slow our line for it;
 //! * its sender may only watch: then it is forwarded to none;
+//! * its sender is a program and it is not on the list of [`super::program`], or it moves the vehicle while no program may;
 //! * it would reach the autopilot and is a heartbeat that [`super::charge`] holds back, or in read-only mode is not on the list
 //!   of [`super::read_only`]. Other guests get it all the same.
 
@@ -17,6 +18,8 @@ use super::askers::Askers;
 use super::autopilots::Autopilots;
 use super::charge::Charge;
 use super::fields;
+use super::lease::Lease;
+use super::program::{self, Says};
 use super::read_only::only_asks;
 use super::routes::{Address, Destinations, GuestId, Origin, Routes};
 use crate::command::{OUR_COMPONENT, SYSTEM_AT_FIRST};
@@ -40,6 +43,8 @@ pub struct Policy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rights {
     Command,
+    /// It flies the vehicle while that has airspace for a program, and asks for what changes nothing; it reaches the vehicle alone.
+    Control,
     /// It receives, and nothing that it sends is forwarded.
     Watch,
 }
@@ -61,6 +66,8 @@ pub enum Refusal {
     HeldHeartbeat,
     /// Guests only watch.
     ReadOnly,
+    /// A program may not send it, or not now.
+    NotOfPrograms,
 }
 
 /// What becomes of a guest's frame.
@@ -80,6 +87,9 @@ pub struct Switch {
     charge: Charge,
     joined: BTreeMap<GuestId, Joined>,
     autopilots: Autopilots,
+    /// HEARTBEAT.autopilot of the one on the line.
+    stack: Option<u8>,
+    lease: Lease,
     ours: Option<Address>,
 }
 
@@ -92,8 +102,15 @@ impl Switch {
             charge: Charge::default(),
             joined: BTreeMap::new(),
             autopilots: Autopilots::default(),
+            stack: None,
+            lease: Lease::default(),
             ours: None,
         }
+    }
+
+    /// The same, where programs fly by this lease.
+    pub fn leasing(self, lease: Lease) -> Self {
+        Self { lease, ..self }
     }
 
     pub fn join(&mut self, guest: GuestId, rights: Rights, now: Instant) {
@@ -124,6 +141,7 @@ impl Switch {
         self.routes.learn(origin, who);
         if origin == Origin::Autopilot && self.autopilots.receive(frame).is_some() {
             self.charge.autopilot_is(self.autopilots.armed());
+            self.stack = Some(fields::byte(frame, 5));
             // Orders to it must never reach another aircraft of the same name that came as a guest before it was heard.
             self.routes.only_on_line(who);
         }
@@ -164,6 +182,9 @@ impl Switch {
         if rights == Rights::Watch {
             return refused(Refusal::ReadOnly);
         }
+        if rights == Rights::Control {
+            return self.receive_from_program(guest, frame, now);
+        }
         self.routes.learn(Origin::Guest(guest), who);
         let mut to = self.routes.destinations(Origin::Guest(guest), frame.target);
         let mut refusal = None;
@@ -171,6 +192,30 @@ impl Switch {
             refusal = self.holds_back(guest, frame, joined, now);
             to.autopilot = refusal.is_none();
         }
+        if to.autopilot {
+            self.askers.ask(guest, frame, now);
+        }
+        Verdict { to, refusal }
+    }
+
+    /// What becomes of a frame of a program. No other guest is reached by it, and its heartbeats feed no failsafe.
+    fn receive_from_program(&mut self, guest: GuestId, frame: &RawFrame, now: Instant) -> Verdict {
+        let refusal = match program::says(frame, self.stack) {
+            Says::Asks => None,
+            Says::SetPoint => (!self.lease.hear(true, now)).then_some(Refusal::NotOfPrograms),
+            Says::Mode => (!self.lease.hear(false, now)).then_some(Refusal::NotOfPrograms),
+            Says::Beat => {
+                self.lease.hear(false, now);
+                Some(Refusal::HeldHeartbeat)
+            }
+            Says::Other => Some(Refusal::NotOfPrograms),
+        };
+        self.routes.learn(Origin::Guest(guest), frame.sender());
+        let to = self.routes.destinations(Origin::Guest(guest), frame.target);
+        let to = Destinations {
+            autopilot: to.autopilot && refusal.is_none(),
+            guests: Vec::new(),
+        };
         if to.autopilot {
             self.askers.ask(guest, frame, now);
         }

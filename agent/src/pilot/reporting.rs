@@ -137,6 +137,7 @@ impl Pilot {
             next: progress.map(|progress| progress.next),
             stalled: progress.and_then(|_| self.memory.stalled().cloned()),
             order,
+            lent: self.lent(),
         }
     }
 

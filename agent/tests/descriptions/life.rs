@@ -80,6 +80,7 @@ async fn a_living_agent_reads_the_descriptions_and_flies() {
     let pilot = Pilot::new(node, state, clock.now()).keeping_descriptions(MetadataCache::in_state(dir.path()));
     let wiring = Wiring {
         link: handle,
+        lease: agent::gcs::lease::Lease::default(),
         events,
         orders,
         reports,

@@ -189,6 +189,7 @@ impl Agent {
         let pilot = Pilot::new(node, state, clock.now());
         let wiring = Wiring {
             link: handle.clone(),
+            lease: agent::gcs::lease::Lease::default(),
             events,
             orders,
             reports,

@@ -31,7 +31,11 @@ fn route(count: u64, places: Vec<Waypoint>) -> Order {
     let number = OrderNumber { term: Term(3), count };
     Order::Assigned(Assignment {
         routed: true,
-        route: Some(RouteOrder { number, places }),
+        route: Some(RouteOrder {
+            number,
+            places,
+            room: None,
+        }),
         ..assignment(1, Desired::Flying { altitude })
     })
 }

@@ -61,6 +61,7 @@ impl Agent {
         let pilot = Pilot::new(node, state, clock.now()).as_ground_station(as_station);
         let wiring = Wiring {
             link: wire.clone(),
+            lease: agent::gcs::lease::Lease::default(),
             events,
             orders,
             reports,

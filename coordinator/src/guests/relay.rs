@@ -42,6 +42,7 @@ impl Relay {
         tracing::info!(by = who, access, "a ground station is connected to the vehicle");
         let does = match self.access {
             GuestAccess::Command => "may command the vehicle",
+            GuestAccess::Control => "may fly the vehicle by a program, within the volume of spec.external",
             GuestAccess::Ask => "may ask the vehicle",
             GuestAccess::Watch => "only watches",
         };
@@ -182,6 +183,7 @@ const fn word(access: GuestAccess) -> &'static str {
     match access {
         GuestAccess::Watch => "watch",
         GuestAccess::Ask => "ask",
+        GuestAccess::Control => "control",
         GuestAccess::Command => "command",
     }
 }

@@ -23,7 +23,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::Instant;
 use trunk::Trunks;
-use way::{Ended, Way};
+use way::{Ended, Wants, Way};
 
 /// Most vehicles of one command.
 const MOST: usize = 500;
@@ -58,7 +58,7 @@ async fn connect(route: Route, args: ConnectArgs, drones: Vec<ObjectKey>) -> Res
     let ways = Ways {
         desk: Arc::new(Desk::new(args.ports())),
         trunks: Trunks::new(route.clone()),
-        watch_only: args.watch_only,
+        wants: Wants::of(&args),
         say,
         open: BTreeMap::new(),
         tasks: JoinSet::new(),
@@ -98,7 +98,7 @@ async fn print(mut lines: mpsc::Receiver<String>) -> Result<(), Failure> {
 struct Ways {
     desk: Arc<Desk>,
     trunks: Trunks,
-    watch_only: bool,
+    wants: Wants,
     say: mpsc::Sender<String>,
     open: BTreeMap<ObjectKey, AbortHandle>,
     tasks: JoinSet<(ObjectKey, Ended)>,
@@ -110,7 +110,7 @@ impl Ways {
     fn open(&mut self, drone: ObjectKey) {
         let way = Way {
             drone: drone.clone(),
-            watch_only: self.watch_only,
+            wants: self.wants,
             trunk: self.trunks.next(),
             desk: Arc::clone(&self.desk),
             say: self.say.clone(),

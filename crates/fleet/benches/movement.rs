@@ -153,6 +153,7 @@ fn update() {
             let order = RouteOrder {
                 number,
                 places: vec![Waypoint { at, amsl }],
+                room: None,
             };
             Report {
                 made,
@@ -170,6 +171,7 @@ fn update() {
                     next: Some(1),
                     order: Some(order),
                     stalled: None,
+                    lent: None,
                 },
                 home: Some(Waypoint {
                     at: home_at,

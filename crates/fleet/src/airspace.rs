@@ -30,7 +30,7 @@ pub use beyond::Traffic;
 pub use claim::{Doing, Known, NotFit, Observation, Unsteady};
 pub use claims::{Claims, Owner};
 pub use danger::{Avoidance, Danger, crossed_stations, shared_returns};
-pub use route::{BadRoute, Route};
+pub use route::{Around, BadRoute, Route};
 pub(crate) use sightings::Sightings;
 pub use volume::{Tube, Volume};
 

@@ -7,6 +7,7 @@ pub mod battery;
 pub mod battery_doubt;
 pub mod converge;
 pub mod following;
+pub mod lending;
 pub mod memory;
 pub mod preflight;
 pub mod stand_down;

@@ -12,6 +12,8 @@ pub enum GuestAccess {
     Watch,
     /// It asks for what changes nothing.
     Ask,
+    /// It flies the vehicle by set-points while that has airspace for a program, and asks for what changes nothing.
+    Control,
     /// What it sends reaches the vehicle.
     Command,
 }
@@ -25,7 +27,7 @@ pub struct GuestCallId(pub u128);
 pub struct GuestCall {
     /// To be given back when the agent answers.
     pub id: GuestCallId,
-    /// What the guest may do: to watch or to command.
+    /// What the guest may do: to watch, to fly it as a program, or to command.
     pub access: GuestAccess,
     /// Who it is, for the log.
     pub person: String,

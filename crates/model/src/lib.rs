@@ -20,6 +20,7 @@ pub mod home_shift;
 pub mod ids;
 pub mod inventory;
 pub mod kill;
+pub mod lent;
 pub mod logs;
 pub mod monitored_battery;
 pub mod owned_airspace;

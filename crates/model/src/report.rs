@@ -9,6 +9,7 @@ use crate::ground::GroundOrderId;
 use crate::home_shift::HomeShift;
 use crate::ids::{DroneUid, NodeName, Term};
 use crate::inventory::{BatteryWear, Inventory};
+use crate::lent::Lent;
 use crate::logs::upload::Uploads;
 use crate::monitored_battery::OtherBattery;
 use crate::plan::{PlanDigest, PlanReport, PlanState, Reached};
@@ -119,6 +120,8 @@ pub struct RouteState {
     pub next: Option<usize>,
     /// Orders to fly to that place that do not move it.
     pub stalled: Option<Stalled>,
+    /// What has become of it since it was lent to a program in this flight; `None`: it was not, or that is over.
+    pub lent: Option<Lent>,
 }
 
 /// What came over the link to the autopilot and what did not, since the agent started. All only grow.
@@ -182,6 +185,7 @@ impl Report {
                 order: None,
                 next: None,
                 stalled: None,
+                lent: None,
             },
             home: None,
             home_shift: None,

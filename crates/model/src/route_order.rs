@@ -5,6 +5,7 @@
 
 use crate::geo::offset;
 use crate::ids::Term;
+use crate::lent::Room;
 use crate::station::{Off, Tolerance};
 use crate::units::{AltitudeAboveHome, AltitudeAmsl, Meters, Wgs84};
 use serde::{Deserialize, Serialize};
@@ -81,6 +82,9 @@ pub struct RouteOrder {
     pub number: OrderNumber,
     /// Where it begins, each corner, where it ends: one at least, and at most [`MOST_PLACES`].
     pub places: Vec<Waypoint>,
+    /// The airspace around the place where it ends, in which a program may fly the vehicle; `None`: nobody may.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub room: Option<Room>,
 }
 
 /// Where on a route a vehicle is.
@@ -96,8 +100,24 @@ impl RouteOrder {
         self.places.last().copied()
     }
 
+    /// How far `position` is inside of the airspace for a program around the end, over ground and in height, meters; negative: outside of
+    /// it. `None`: there is none.
+    pub fn depth(&self, position: &Waypoint) -> Option<(f64, f64)> {
+        let room = self.room?;
+        let (over_ground, up) = self.end()?.off(position);
+        let in_height = f64::min(room.above.0 - up, room.below.0 + up);
+        Some((room.radius.0 - over_ground, in_height))
+    }
+
     /// The progress of a vehicle at `position`, which has come as far as `before`. `None` when it is nowhere on the route.
     pub fn progress(&self, before: Option<Progress>, position: &Waypoint, on_ground: bool) -> Option<Progress> {
+        // It was given where it held, and is its own wherever the vehicle is in it. Whether it has left is asked elsewhere.
+        if self.room.is_some() {
+            return (!on_ground).then_some(Progress {
+                number: self.number,
+                next: self.places.len(),
+            });
+        }
         let known = before.filter(|before| before.number == self.number && !on_ground);
         let mut next = match known {
             Some(before) => before.next,
@@ -114,6 +134,9 @@ impl RouteOrder {
 
     /// Whether a vehicle that had come as far as `progress` is still on that leg, or where the route ends.
     pub fn is_on(&self, progress: Progress, position: &Waypoint) -> bool {
+        if self.room.is_some() {
+            return progress.number == self.number;
+        }
         let last = self.places.len().saturating_sub(1);
         let (from, to) = (progress.next.saturating_sub(1).min(last), progress.next.min(last));
         match (self.places.get(from), self.places.get(to)) {
@@ -189,6 +212,7 @@ mod tests {
                 place(50.0, 0.0, 30.0),
                 place(50.0, 0.0, 20.0),
             ],
+            room: None,
         }
     }
 
@@ -213,6 +237,35 @@ mod tests {
         assert_eq!(next(Some(3), place(50.0, 0.0, 25.0)), Some(3));
         assert_eq!(next(Some(3), place(50.0, 0.2, 20.4)), Some(4), "it has arrived");
         assert_eq!(next(Some(4), place(52.0, 0.2, 20.4)), Some(4), "and drifts");
+    }
+
+    #[test]
+    fn a_place_is_as_deep_in_the_airspace_of_a_program_as_its_nearest_side_is_away() {
+        let lent = RouteOrder {
+            places: vec![place(0.0, 0.0, 20.0)],
+            room: Some(Room {
+                radius: Meters(30.0),
+                below: Meters(10.0),
+                above: Meters(20.0),
+                lease: crate::lent::USUAL_LEASE,
+            }),
+            ..route()
+        };
+        let depth = |north, up| {
+            let (over_ground, in_height) = lent.depth(&place(0.0, north, up)).unwrap();
+            (over_ground.round(), in_height.round())
+        };
+        assert_eq!(depth(0.0, 20.0), (30.0, 10.0));
+        assert_eq!(depth(25.0, 35.0), (5.0, 5.0));
+        assert_eq!(depth(32.0, 8.0), (-2.0, -2.0));
+        assert_eq!(route().depth(&place(0.0, 0.0, 20.0)), None);
+        let progress = |on_ground| lent.progress(None, &place(0.0, 25.0, 30.0), on_ground);
+        assert_eq!(
+            progress(false).map(|progress| progress.next),
+            Some(1),
+            "it is there anywhere in it"
+        );
+        assert_eq!(progress(true), None);
     }
 
     #[test]
@@ -257,6 +310,7 @@ mod tests {
         let hold = RouteOrder {
             number: number(1),
             places: vec![place(0.0, 0.0, 10.0)],
+            room: None,
         };
         assert_eq!(hold.progress(None, &place(0.0, 0.0, 0.0), true), None);
         assert_eq!(

@@ -314,6 +314,8 @@ pub struct Vehicle {
     pub heading: Option<Sighting<Heading>>,
     /// Rate at which it sinks, meters per second, from GLOBAL_POSITION_INT.vz; negative while it climbs.
     pub sink_m_s: Option<Sighting<f64>>,
+    /// Its speed over ground, meters per second, from GLOBAL_POSITION_INT.vx and vy.
+    pub over_ground_m_s: Option<Sighting<f64>>,
     /// Last HEARTBEAT.system_status.
     pub state: Option<Sighting<SystemState>>,
     /// Last failsafe that the autopilot announced while it was armed.
@@ -329,9 +331,14 @@ pub struct Vehicle {
     pub home_shift: Option<HomeShift>,
     /// Whether the mission that it flies, if it flies one, is ours; as the agent knows, and not the autopilot.
     pub our_plan: OurPlan,
+    /// Whether a program was let fly it in [`OFFBOARD`]; as the agent knows, and not the autopilot.
+    pub lent: bool,
     /// When messages last showed that two vehicles speak with its system id on its line.
     pub id_shared_at: Option<Moment>,
 }
+
+/// The mode of PX4 in which a program flies it by set-points, by its own name.
+pub const OFFBOARD: &str = "OFFBOARD";
 
 /// Two vehicles that speak with one system id are noticed again within this while both are received.
 pub const ID_SHARED_FOR: Duration = Duration::from_secs(30);
@@ -444,8 +451,15 @@ impl Vehicle {
         let beat = self.heartbeat.as_ref()?.fresh(now, TRUTH_STALE_AFTER)?;
         Some(match (beat.mode.mode, self.our_plan) {
             (Mode::Mission, OurPlan::No) | (Mode::Station, OurPlan::StoppedByOther) => Mode::Foreign,
+            (Mode::Foreign, _) if self.lent && beat.mode.label == OFFBOARD => Mode::Station,
             (mode, _) => mode,
         })
+    }
+
+    /// Whether a program that was let fly it has it in OFFBOARD.
+    pub fn is_in_lent_offboard(&self) -> bool {
+        let beat = self.heartbeat.as_ref();
+        self.lent && beat.is_some_and(|beat| beat.value.mode.label == OFFBOARD)
     }
 
     /// How well it knows where it is: the worse of what its receiver and its filter reported lately.
@@ -555,6 +569,24 @@ mod tests {
             v.heartbeat.as_mut().unwrap().value.mode.mode = mode;
             v.our_plan = our_plan;
             assert_eq!(v.mode(at(0)), Some(means), "{mode:?} {our_plan:?}");
+        }
+    }
+
+    #[test]
+    fn an_offboard_is_somebody_elses_unless_the_vehicle_was_lent() {
+        for (lent, label, means) in [
+            (false, OFFBOARD, Mode::Foreign),
+            (true, OFFBOARD, Mode::Station),
+            (true, "POSCTL", Mode::Foreign),
+        ] {
+            let mut v = heard(true, Some(LandedState::InAir));
+            let mode = label.to_owned();
+            v.heartbeat.as_mut().unwrap().value.mode = ModeReport {
+                mode: Mode::Foreign,
+                label: mode,
+            };
+            v.lent = lent;
+            assert_eq!(v.mode(at(0)), Some(means), "{lent} {label}");
         }
     }
 

@@ -9,6 +9,7 @@ impl From<GuestAccess> for v1::GuestAccess {
         match access {
             GuestAccess::Watch => Self::Watch,
             GuestAccess::Ask => Self::Ask,
+            GuestAccess::Control => Self::Control,
             GuestAccess::Command => Self::Command,
         }
     }
@@ -21,6 +22,7 @@ impl v1::GuestAccess {
             Self::Unspecified => None,
             Self::Watch => Some(GuestAccess::Watch),
             Self::Ask => Some(GuestAccess::Ask),
+            Self::Control => Some(GuestAccess::Control),
             Self::Command => Some(GuestAccess::Command),
         }
     }
@@ -76,7 +78,12 @@ mod tests {
 
     #[test]
     fn a_call_is_read_as_it_was_meant_and_one_without_an_id_or_an_access_is_none() {
-        for access in [GuestAccess::Watch, GuestAccess::Ask, GuestAccess::Command] {
+        for access in [
+            GuestAccess::Watch,
+            GuestAccess::Ask,
+            GuestAccess::Control,
+            GuestAccess::Command,
+        ] {
             let call = GuestCall {
                 id: GuestCallId(7),
                 access,

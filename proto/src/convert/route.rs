@@ -3,9 +3,11 @@
 use super::{BadMessage, within};
 use crate::v1;
 use model::ids::Term;
+use model::lent::{Lent, Room, WhyBack};
 use model::report::RouteState;
 use model::route_order::{MOST_PLACES, OrderNumber, RouteOrder, Waypoint};
-use model::units::AltitudeAmsl;
+use model::units::{AltitudeAmsl, Meters};
+use std::time::Duration;
 
 impl From<OrderNumber> for v1::RouteNumber {
     fn from(number: OrderNumber) -> Self {
@@ -57,6 +59,7 @@ impl From<&RouteOrder> for v1::Route {
             term: route.number.term.0,
             count: route.number.count,
             places: route.places.iter().map(Into::into).collect(),
+            room: route.room.as_ref().map(Into::into),
         }
     }
 }
@@ -83,6 +86,62 @@ impl TryFrom<v1::Route> for RouteOrder {
                 .into_iter()
                 .map(TryInto::try_into)
                 .collect::<Result<_, _>>()?,
+            room: route.room.map(TryInto::try_into).transpose()?,
+        })
+    }
+}
+
+impl From<&Room> for v1::Room {
+    fn from(room: &Room) -> Self {
+        Self {
+            radius_m: room.radius.0,
+            below_m: room.below.0,
+            above_m: room.above.0,
+            lease_ms: u32::try_from(room.lease.as_millis()).unwrap_or(u32::MAX),
+        }
+    }
+}
+
+impl TryFrom<v1::Room> for Room {
+    type Error = BadMessage;
+
+    fn try_from(room: v1::Room) -> Result<Self, BadMessage> {
+        const MOST: f64 = 10_000.0;
+        let meters = |field, got| within(field, got, 0.0, MOST, "from 0 to 10000 meters").map(Meters);
+        if room.lease_ms == 0 {
+            return Err(BadMessage::Missing {
+                field: "route.room.lease_ms",
+            });
+        }
+        Ok(Self {
+            radius: meters("route.room.radius_m", room.radius_m)?,
+            below: meters("route.room.below_m", room.below_m)?,
+            above: meters("route.room.above_m", room.above_m)?,
+            lease: Duration::from_millis(room.lease_ms.into()),
+        })
+    }
+}
+
+impl From<Option<Lent>> for v1::Lent {
+    fn from(lent: Option<Lent>) -> Self {
+        match lent {
+            None => Self::Unspecified,
+            Some(Lent::Flies) => Self::Flies,
+            Some(Lent::TakenBack(WhyBack::LeaseSilent)) => Self::LeaseSilent,
+            Some(Lent::TakenBack(WhyBack::LeftVolume)) => Self::LeftVolume,
+            Some(Lent::TakenBack(WhyBack::Recalled)) => Self::Recalled,
+        }
+    }
+}
+
+impl v1::Lent {
+    const fn known(self) -> Option<Lent> {
+        Some(match self {
+            Self::Unspecified => return None,
+            Self::Flies => Lent::Flies,
+            Self::LeaseSilent => Lent::TakenBack(WhyBack::LeaseSilent),
+            Self::LeftVolume => Lent::TakenBack(WhyBack::LeftVolume),
+            Self::Recalled => Lent::TakenBack(WhyBack::Recalled),
         })
     }
 }
@@ -95,6 +154,7 @@ impl From<&RouteState> for v1::RouteState {
             order: state.order.as_ref().map(Into::into),
             next: state.next.and_then(|next| u32::try_from(next).ok()),
             stalled: state.stalled.as_ref().map(Into::into),
+            lent: v1::Lent::from(state.lent).into(),
         }
     }
 }
@@ -111,6 +171,8 @@ impl TryFrom<v1::RouteState> for RouteState {
             order: state.order.map(TryInto::try_into).transpose()?,
             next: state.next.and_then(|next| usize::try_from(next).ok()),
             stalled: state.stalled.map(Into::into),
+            // One of a newer version means nothing here.
+            lent: v1::Lent::try_from(state.lent).ok().and_then(v1::Lent::known),
         })
     }
 }
@@ -133,8 +195,16 @@ pub(super) mod tests {
             term in any::<u64>(),
             count in any::<u64>(),
             places in prop::collection::vec(waypoints(), 1..=MOST_PLACES),
+            room in prop::option::of(rooms()),
         ) -> RouteOrder {
-            RouteOrder { number: OrderNumber { term: Term(term), count }, places }
+            RouteOrder { number: OrderNumber { term: Term(term), count }, places, room }
+        }
+    }
+
+    prop_compose! {
+        fn rooms()(meters in prop::array::uniform3(0.0..500.0), lease_ms in 1..60_000_u64) -> Room {
+            let [radius, below, above] = meters.map(Meters);
+            Room { radius, below, above, lease: Duration::from_millis(lease_ms) }
         }
     }
 
@@ -158,8 +228,15 @@ pub(super) mod tests {
             order in prop::option::of(routes()),
             next in prop::option::of(0..99_usize),
             stalled in prop::option::of(stalled()),
+            lent in prop::sample::select(vec![
+                None,
+                Some(Lent::Flies),
+                Some(Lent::TakenBack(WhyBack::LeaseSilent)),
+                Some(Lent::TakenBack(WhyBack::LeftVolume)),
+                Some(Lent::TakenBack(WhyBack::Recalled)),
+            ]),
         ) -> RouteState {
-            RouteState { last: OrderNumber { term: Term(last.0), count: last.1 }, order, next, stalled }
+            RouteState { last: OrderNumber { term: Term(last.0), count: last.1 }, order, next, stalled, lent }
         }
     }
 

@@ -62,7 +62,7 @@ const IN_FLIGHT: [(&str, &str); 8] = [
 const FORMATION: &str = "relays";
 
 /// Pages whose commands are run by nothing here, and why.
-const ELSEWHERE: [(&str, &str); 17] = [
+const ELSEWHERE: [(&str, &str); 18] = [
     (
         "docs/concepts/command.md",
         "a pilot has to take over first, as in coordinator.rs",
@@ -75,6 +75,10 @@ const ELSEWHERE: [(&str, &str); 17] = [
     (
         "docs/how-to/connect-a-ground-station.md",
         "it has `skein up` and `skein connect` alone, as in connect.rs",
+    ),
+    (
+        "docs/how-to/fly-with-own-code.md",
+        "it takes a program of others; tests/fly/scenarios/external.rs flies as it does",
     ),
     (
         "docs/how-to/import-files.md",

@@ -4,6 +4,7 @@
 
 mod airspace;
 mod connect;
+mod external;
 mod failsafes;
 mod flights;
 mod formations;
@@ -29,6 +30,7 @@ pub fn all() -> impl Iterator<Item = &'static Scenario> {
         lines::ALL,
         people::ALL,
         connect::ALL,
+        external::ALL,
         failsafes::ALL,
         refusals::ALL,
         stations::ALL,

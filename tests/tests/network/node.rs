@@ -122,6 +122,7 @@ impl Node {
         let pilot = Pilot::new(name, state, clock.now()).as_ground_station(station);
         let wiring = Wiring {
             link: handle,
+            lease: agent::gcs::lease::Lease::default(),
             events,
             orders,
             reports,

@@ -176,6 +176,7 @@ fn flies(n: u32, swarm: &str, truth: v1::FlightTruth, phase: &str, message: &str
         term: 1,
         count: n.into(),
         places: vec![waypoint(around, 0.0, 20.0), waypoint(around, 0.0015, 20.0)],
+        ..v1::Route::default()
     };
     v1::Vehicle {
         drone_namespace: "field".into(),

@@ -74,6 +74,66 @@ fn a_guest_that_may_only_watch_hears_the_vehicle_and_reaches_nobody() {
 }
 
 #[test]
+fn a_program_moves_the_vehicle_only_while_it_may_and_arms_and_reaches_nobody() {
+    use link::dialect::SET_POSITION_TARGET_LOCAL_NED_DATA;
+    let began = Instant::now();
+    let lease = Lease::default();
+    let mut switch = Switch::new(OPEN).leasing(lease.clone());
+    switch.receive_from_line(&vehicle_beat(true), began);
+    switch.join(A, Rights::Command, began);
+    let program = GuestId(3);
+    switch.join(program, Rights::Control, began);
+    let who = Address::new(245, 190);
+    switch.receive_from_guest(A, &gcs_beat(QGC), began);
+    let set_point = frame(
+        who,
+        &MavMessage::SET_POSITION_TARGET_LOCAL_NED(SET_POSITION_TARGET_LOCAL_NED_DATA {
+            target_system: VEHICLE.system.0,
+            target_component: VEHICLE.component.0,
+            ..SET_POSITION_TARGET_LOCAL_NED_DATA::default()
+        }),
+    );
+    let arms = command(who, MavCmd::MAV_CMD_COMPONENT_ARM_DISARM);
+    let (alone, nobody) = (
+        Destinations {
+            autopilot: true,
+            guests: Vec::new(),
+        },
+        Destinations::default(),
+    );
+    for passes in [false, true, false] {
+        lease.pass(passes);
+        let mut sent = |said: &RawFrame| switch.receive_from_guest(program, said, began);
+        let expected = if passes {
+            (alone.clone(), None)
+        } else {
+            (nobody.clone(), Some(Refusal::NotOfPrograms))
+        };
+        let verdict = sent(&set_point);
+        assert_eq!((verdict.to, verdict.refusal), expected);
+        assert_eq!(
+            lease.heard(),
+            if passes {
+                (Some(began), Some(began))
+            } else {
+                (None, None)
+            }
+        );
+        let armed = sent(&arms);
+        assert_eq!(
+            (armed.to, armed.refusal),
+            (nobody.clone(), Some(Refusal::NotOfPrograms))
+        );
+        let beats = sent(&gcs_beat(who));
+        assert_eq!(
+            (beats.to, beats.refusal),
+            (nobody.clone(), Some(Refusal::HeldHeartbeat))
+        );
+    }
+    assert_eq!(switch.in_charge(), Some(A), "its heartbeats feed no failsafe");
+}
+
+#[test]
 fn of_two_stations_of_one_id_only_the_one_that_ordered_receives_the_answer() {
     let (mut switch, now) = switch(OPEN);
     let ack = |command| {

@@ -37,7 +37,10 @@ pub fn notes(old: &DroneStatus, new: &DroneStatus) -> Vec<Note> {
     {
         notes.push(Note::warning(reason, message_of("Ready")));
     }
-    for late in ["AltitudeNotReached", "PlaceNotReached"] {
+    if is(new, "Ready", "ExternalControl") && !is(old, "Ready", "ExternalControl") {
+        notes.push(Note::normal("ExternalControl", message_of("Ready")));
+    }
+    for late in ["AltitudeNotReached", "PlaceNotReached", "LeaseSilent", "LeftVolume"] {
         if is(new, "Ready", late) && !is(old, "Ready", late) {
             notes.push(Note::warning(late, message_of("Ready")));
         }

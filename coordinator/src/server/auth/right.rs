@@ -35,6 +35,9 @@ pub const RELEASE: &str = "release";
 /// The verb of a ground station that may command.
 pub const CONNECT: &str = "connect";
 
+/// What a program flies.
+const EXTERNAL: &str = "drones/external";
+
 pub const SEE: &str = "get";
 
 /// No name in Kubernetes is longer (RFC 1123, a host's name).
@@ -76,6 +79,13 @@ impl Right {
     pub fn to_connect(drone: &Key) -> [Self; 2] {
         let all = Self::new(CONNECT, "drones", Some(&drone.namespace), None);
         [all, Self::of(CONNECT, "drones", drone)]
+    }
+
+    /// To fly the vehicle of a Drone by a program, within the volume of its spec.external. One who may command it may that, too.
+    pub fn to_control(drone: &Key) -> [Self; 4] {
+        let [all, one] = Self::to_connect(drone);
+        let own = Self::new(CONNECT, EXTERNAL, Some(&drone.namespace), None);
+        [own, Self::of(CONNECT, EXTERNAL, drone), all, one]
     }
 
     /// To stop the motors of a Drone.

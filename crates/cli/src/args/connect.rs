@@ -44,6 +44,12 @@ pub struct ConnectArgs {
     /// Only watches the vehicles: nothing that a ground station sends reaches them.
     #[arg(long)]
     pub watch_only: bool,
+    /// Flies the vehicle by a program of yours, within the volume of its Drone's spec.external, and no more than that.
+    ///
+    /// Passed on are position and velocity set-points, GUIDED, OFFBOARD and Hold, and what only asks; each HEARTBEAT and each set-point renews
+    /// the lease. Nothing arms, lands, or changes the vehicle.
+    #[arg(long, conflicts_with_all = ["watch_only", "selector"])]
+    pub control: bool,
     /// Allows a port of another computer, or one that others reach. Everybody who reaches it can do with the vehicles what you may.
     #[arg(long)]
     pub allow_remote: bool,

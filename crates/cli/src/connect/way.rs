@@ -3,7 +3,7 @@
 use super::desk::{Desk, Seat};
 use super::port::ToGroup;
 use super::trunk::Trunk;
-use crate::args::ObjectKey;
+use crate::args::{ConnectArgs, ObjectKey};
 use crate::failure::Failure;
 use crate::server::GuestClient;
 use crate::watch::{RETRY, jitter};
@@ -37,14 +37,36 @@ const LOSSES_EVERY: Duration = Duration::from_secs(10);
 pub struct Way {
     /// The Drone.
     pub drone: ObjectKey,
-    /// Nothing is sent.
-    pub watch_only: bool,
+    /// What is asked for at most.
+    pub wants: Wants,
     /// The connection.
     pub trunk: Arc<Trunk>,
     /// Where its vehicle gets its number.
     pub desk: Arc<Desk>,
     /// Where lines for the person go.
     pub say: mpsc::Sender<String>,
+}
+
+/// What a person wants of a vehicle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wants {
+    /// To receive; nothing is sent.
+    Watch,
+    /// To fly it by a program, within the volume that it has for one.
+    Control,
+    /// To command it.
+    Command,
+}
+
+impl Wants {
+    /// What these arguments say.
+    pub const fn of(args: &ConnectArgs) -> Self {
+        match (args.watch_only, args.control) {
+            (true, _) => Self::Watch,
+            (false, true) => Self::Control,
+            (false, false) => Self::Command,
+        }
+    }
 }
 
 /// Why there is no way any more.
@@ -124,7 +146,8 @@ impl Way {
         let open = v1::ConnectOpen {
             namespace: self.drone.namespace.clone(),
             name: self.drone.name.clone(),
-            watch_only: self.watch_only,
+            watch_only: self.wants == Wants::Watch,
+            control: self.wants == Wants::Control,
         };
         // There is room for it: nothing was sent before.
         let _ = outbound.try_send(request(ToCoordinator::Open(open)));
@@ -151,7 +174,7 @@ impl Way {
             Ok(seat) => seat,
             Err(failure) => return Ok(Err(failure)),
         };
-        self.say(summary(&seat, &connected, self.watch_only)).await;
+        self.say(summary(&seat, &connected, self.wants)).await;
         Ok(Ok(Open {
             seat,
             outbound,
@@ -255,7 +278,7 @@ fn batch(first: RawFrame, waiting: &mut mpsc::Receiver<RawFrame>, lost: u64, at:
 }
 
 /// What a person has to know of a way that is open.
-fn summary(seat: &Seat, connected: &v1::Connected, watch_only: bool) -> String {
+fn summary(seat: &Seat, connected: &v1::Connected, wants: Wants) -> String {
     let (own, shown) = (seat.vehicle.own, seat.vehicle.number.system);
     let called = if own == shown {
         String::new()
@@ -264,10 +287,14 @@ fn summary(seat: &Seat, connected: &v1::Connected, watch_only: bool) -> String {
     };
     let may = match connected.access() {
         v1::GuestAccess::Command => "what a ground station sends reaches it",
+        v1::GuestAccess::Control => {
+            "FOR A PROGRAM: set-points, GUIDED, OFFBOARD and Hold reach it while Ready says that a program may fly it, and what only asks; each \
+             set-point and each HEARTBEAT renews the lease"
+        }
         v1::GuestAccess::Ask => {
             "READ-ONLY: its agent lets ground stations ask, and passes on nothing that changes anything (SKEIN_GCS_READ_ONLY)"
         }
-        _ if watch_only => "READ-ONLY, as you asked for: nothing that a ground station sends reaches it",
+        _ if wants == Wants::Watch => "READ-ONLY, as you asked for: nothing that a ground station sends reaches it",
         _ => {
             "READ-ONLY: nothing that a ground station sends reaches it, for you may `get` this Drone and lack the verb `connect` on \
              drones.skein.dev"

@@ -144,11 +144,13 @@ pub(super) fn descending(last: &Heard, home: Local) -> Volume {
 /// `RTL_CONE_ANG`), and down.
 pub(super) fn failsafe(way: &Route, home: Local, return_height: f64, margin: Margin) -> Volume {
     let places = way.places();
-    let highest = places.iter().map(|p| p.up).fold(return_height, f64::max);
-    let lowest = places.iter().map(|p| p.up).fold(f64::INFINITY, f64::min);
+    let room = way.room();
+    let (wide, below, above) = room.map_or((0.0, 0.0, 0.0), |room| (room.radius, room.below, room.above));
+    let highest = places.iter().map(|p| p.up + above).fold(return_height, f64::max);
+    let lowest = places.iter().map(|p| p.up - below).fold(f64::INFINITY, f64::min);
     let legs = places.len().max(2) - 1;
     let last = places.len() - 1;
-    let (over_ground, in_height) = (margin.horizontal.0, margin.vertical.0);
+    let (over_ground, in_height) = (margin.horizontal.0 + wide, margin.vertical.0);
     let mut tubes = Vec::with_capacity(2 * legs + 1);
     for leg in 0..legs {
         let (one, other) = (places[leg], places[(leg + 1).min(last)]);

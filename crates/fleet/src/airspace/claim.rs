@@ -24,6 +24,10 @@ const BRAKES: f64 = 2.0;
 /// A vehicle is not ordered to stop nearer than this, meters: it would have to turn back.
 const LEAST_STOP: f64 = 3.0;
 
+/// A vehicle that left the airspace in which a program flew it has stopped once two reports show no more than this, meters per second: from
+/// there it brakes within the margin of its claim.
+const STOPPED: f64 = 1.0;
+
 /// What is known of a vehicle before its first report.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Known {
@@ -167,6 +171,8 @@ pub(super) struct Claim {
     also: Option<Route>,
     /// Where it may take off at any moment, by an order without a route.
     pub(super) takeoff: Option<Route>,
+    /// The airspace in which a program flew it, until it was observed to have stopped.
+    leaving: Option<Route>,
     /// The way down to its home, over which it is to land: by an order without a route, or by itself.
     pub(super) landing: Option<Route>,
 }
@@ -183,6 +189,7 @@ impl Claim {
             state: State::Unheard,
             also: None,
             takeoff: None,
+            leaving: None,
             landing: None,
         }
     }
@@ -217,6 +224,10 @@ impl Claim {
         // The order that was granted last is still under way to the agent: what it allows stays claimed.
         let under_way = observed.order < self.granted;
         self.also = None;
+        let left = match &self.state {
+            State::Air { way, .. } if way.room().is_some() => Some(way.clone()),
+            _ => self.leaving.take(),
+        };
         match observed.doing {
             Doing::Grounded => {
                 let stays = match self.state {
@@ -288,6 +299,15 @@ impl Claim {
             margin,
             velocity: self.last.as_ref().map_or([0.0; 3], moved),
         });
+        let speed = self.last.as_ref().map_or(f64::INFINITY, Heard::speed);
+        let stays = matches!(&self.state, State::Air { way, .. } if way.room().is_some());
+        let is_down = matches!(self.state, State::Ground(_));
+        self.leaving = left.filter(|_| !stays && !is_down && speed > STOPPED);
+    }
+
+    /// Whether it has left the airspace in which a program flew it, and was not observed to have stopped since.
+    pub(super) const fn leaves(&self) -> bool {
+        self.leaving.is_some()
     }
 
     /// Where it is about to be: its place, or what it flies until it could stop and some seconds beyond; `None` on the ground, and for one
@@ -423,7 +443,12 @@ impl Claim {
                 way.iter().fold(there, |there, way| there.and(way.volume(last.margin)))
             }
         };
-        let besides = self.also.iter().chain(&self.takeoff).chain(&self.landing);
+        let besides = self
+            .also
+            .iter()
+            .chain(&self.takeoff)
+            .chain(&self.landing)
+            .chain(&self.leaving);
         let claimed = besides.fold(claimed, |claimed, route| claimed.and(route.volume(last.margin)));
         match (self.unsteady(now, rules), &self.state) {
             (Some(Unsteady::Astray), State::Air { way, .. }) => {

@@ -401,6 +401,7 @@ impl Claims {
             Some(Unsteady::Astray) => Err(NotFit::Astray),
             Some(Unsteady::Silent) => Err(NotFit::Silent),
             None if entry.last.as_ref().is_none_or(late) => Err(NotFit::Silent),
+            None if entry.leaves() => Err(NotFit::UnderWay),
             None => entry.place().ok_or(NotFit::UnderWay),
         }
     }
@@ -506,6 +507,12 @@ impl Claims {
     pub fn under_way(&self, vehicle: &NodeName) -> bool {
         let state = self.vehicles.get(vehicle).map(|entry| &entry.state);
         matches!(state, Some(State::Air { flying: true, .. }))
+    }
+
+    /// Whether its airspace will be free by itself: it has a route to fly, and no program flies it there for as long as that likes.
+    pub(crate) fn passes_by(&self, vehicle: &NodeName) -> bool {
+        let state = self.vehicles.get(vehicle).map(|entry| &entry.state);
+        matches!(state, Some(State::Air { flying: true, way }) if way.room().is_none())
     }
 
     pub fn home(&self, vehicle: &NodeName) -> Option<Local> {

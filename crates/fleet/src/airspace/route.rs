@@ -15,6 +15,16 @@ const HOME_WANDERS: f64 = 0.5;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Route {
     places: Vec<Local>,
+    /// The airspace around its end in which its vehicle may be anywhere, flown by a program.
+    room: Option<Around>,
+}
+
+/// An upright cylinder around the end of a route, meters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Around {
+    pub radius: f64,
+    pub below: f64,
+    pub above: f64,
 }
 
 /// Why these places are no route.
@@ -55,7 +65,7 @@ impl Route {
         if kept.is_empty() {
             return Err(BadRoute::Empty);
         }
-        Ok(Self { places: kept })
+        Ok(Self::of(kept))
     }
 
     /// The way along these places that an autopilot flies by itself: it may climb while it moves, and each of its tubes has all heights of its
@@ -77,12 +87,26 @@ impl Route {
         if kept.is_empty() {
             return Err(BadRoute::Empty);
         }
-        Ok(Self { places: kept })
+        Ok(Self::of(kept))
     }
 
     /// Holding at `place`.
     pub fn hold(place: Local) -> Self {
-        Self { places: vec![place] }
+        Self::of(vec![place])
+    }
+
+    const fn of(places: Vec<Local>) -> Self {
+        Self { places, room: None }
+    }
+
+    /// The same, where its vehicle may be anywhere in that airspace around its end.
+    pub fn with_room(self, room: Option<Around>) -> Self {
+        Self { room, ..self }
+    }
+
+    /// The airspace around its end in which its vehicle may be anywhere.
+    pub const fn room(&self) -> Option<Around> {
+        self.room
     }
 
     /// The places, in order: where it begins, each corner, where it ends.
@@ -101,6 +125,9 @@ impl Route {
 
     /// Whether it is upright and ends at the height of `end`, but for what a home wanders.
     pub fn is_upright_to(&self, end: Local) -> bool {
+        if self.room.is_some() {
+            return false;
+        }
         let last = self.end();
         let upright = self.places.iter().all(|place| place.over_ground(last) < SAME);
         upright && (last.up - end.up).abs() <= HOME_WANDERS
@@ -108,37 +135,55 @@ impl Route {
 
     /// The first `meters` of it; all of it when it is not longer.
     pub fn first(&self, meters: f64) -> Self {
+        // It may be anywhere in it, and turn to anywhere.
+        if self.room.is_some() {
+            return self.clone();
+        }
         let (mut places, mut left) = (vec![self.start()], meters);
         for leg in self.legs() {
             let length = leg.length();
             if length > left {
                 let stop = leg.at(left / length);
                 places.extend((left >= SAME).then_some(stop));
-                return Self { places };
+                return Self::of(places);
             }
             places.extend((length > 0.0).then_some(leg.to));
             left -= length;
         }
-        Self { places }
+        Self::of(places)
     }
 
     /// Whether there is nothing to fly.
     pub fn is_hold(&self) -> bool {
-        self.places.len() == 1
+        self.places.len() == 1 && self.room.is_none()
     }
 
     /// Where a vehicle on this route may be that strays by `margin` from it.
     pub fn volume(&self, margin: Margin) -> Volume {
         let tube = |leg: &[Local]| Tube::around(leg, margin.horizontal.0, margin.vertical.0, margin.vertical.0);
-        if self.is_hold() {
-            return Volume::Tubes(vec![tube(&self.places)]);
+        let mut tubes: Vec<Tube> = self.places.windows(2).map(tube).collect();
+        if let Some(room) = self.room {
+            let radius = margin.horizontal.0 + room.radius;
+            let (below, above) = (margin.vertical.0 + room.below, margin.vertical.0 + room.above);
+            tubes.push(Tube::around(&[self.end()], radius, below, above));
+        } else if self.is_hold() {
+            tubes.push(tube(&self.places));
         }
-        Volume::Tubes(self.places.windows(2).map(tube).collect())
+        Volume::Tubes(tubes)
     }
 
     /// Whether a vehicle that is reported at `at` is on it, within `margin`.
     pub fn has(&self, at: Local, margin: Margin) -> bool {
-        self.legs().any(|leg| leg.has(at, margin))
+        self.is_in_room(at, margin) || self.legs().any(|leg| leg.has(at, margin))
+    }
+
+    fn is_in_room(&self, at: Local, margin: Margin) -> bool {
+        let (end, up) = (self.end(), at.up - self.end().up);
+        self.room.is_some_and(|room| {
+            end.over_ground(at) <= room.radius + margin.horizontal.0
+                && up <= room.above + margin.vertical.0
+                && -up <= room.below + margin.vertical.0
+        })
     }
 
     /// Whether a vehicle that is reported at `at` is on a leg that ends at a place which `is_end`, within `margin`.
@@ -149,6 +194,9 @@ impl Route {
     /// What is left of the route when its vehicle is reported at `at`: all from the nearest point of the first leg that it may be on. A
     /// leg counts as flown only when the vehicle is too far from it to be on it; near a corner it may be on either.
     pub fn from(&self, at: Local, margin: Margin) -> Self {
+        if self.room.is_some() {
+            return self.clone();
+        }
         let legs: Vec<Leg> = self.legs().collect();
         let Some(now) = legs.iter().position(|leg| leg.has(at, margin)) else {
             return self.clone();
@@ -162,7 +210,7 @@ impl Route {
                 places.push(place);
             }
         }
-        Self { places }
+        Self::of(places)
     }
 
     fn legs(&self) -> impl Iterator<Item = Leg> {

@@ -64,6 +64,8 @@ pub struct Situation<'a> {
     pub plan: PlanStage,
     /// The agent is ending and brings its vehicle down first.
     pub terminating: bool,
+    /// Whether a program flies it in its own airspace; see [`crate::flight::lending`].
+    pub lent: bool,
     /// How long the vehicle rests on the ground before it is armed.
     pub rest: Rest,
     pub now: Moment,
@@ -105,6 +107,10 @@ pub enum Step {
     FlyPlan,
     /// Stop the plan and hold where it is: GUIDED or AUTO.LOITER (MAV_CMD_DO_SET_MODE, 176), in the air only.
     Hold,
+    /// Stop where it is, taken back from a program (MAV_CMD_DO_REPOSITION, 192): a change of mode alone would not stop an ArduCopter.
+    Stop {
+        at: Waypoint,
+    },
     /// Land where it is (MAV_CMD_NAV_LAND, 21), because the assignment or our own ending asks for it.
     Land,
     /// Land where it is because the coordinator is lost or the battery is low.
@@ -128,6 +134,7 @@ impl Step {
             Self::TurnTo { .. } => StepKind::TurnTo,
             Self::FlyPlan => StepKind::FlyPlan,
             Self::Hold => StepKind::Hold,
+            Self::Stop { .. } => StepKind::Stop,
             Self::Land => StepKind::Land,
             Self::FailsafeLand => StepKind::FailsafeLand,
             Self::FailsafeReturn => StepKind::FailsafeReturn,
@@ -217,7 +224,7 @@ fn paced(s: &Situation<'_>, step: Step, activity: Activity) -> Verdict {
 fn takes_back(s: &Situation<'_>, step: &Step) -> bool {
     let changes_mode = matches!(
         step,
-        Step::FlyTo { .. } | Step::TurnTo { .. } | Step::ChangeHeight { .. }
+        Step::FlyTo { .. } | Step::TurnTo { .. } | Step::ChangeHeight { .. } | Step::Stop { .. }
     );
     let identity = s.vehicle.identity.as_ref();
     let is_px4 = identity.is_some_and(|identity| identity.autopilot == Autopilot::Px4);
@@ -378,6 +385,14 @@ fn in_the_air(s: &Situation<'_>, held: &Assignment, part: Airborne, altitude: Al
             // It has begun to land, and the HEARTBEAT with the mode of that is still to come.
             if part == Airborne::Landing {
                 return rest(Activity::Holding);
+            }
+            if s.lent {
+                return rest(Activity::Holding);
+            }
+            if s.vehicle.is_in_lent_offboard() || s.memory.is_to_stop() {
+                // Whoever leads: it is stopped where it is, and goes nowhere.
+                let stop = route::here(s).map(|at| paced(s, Step::Stop { at }, Activity::Holding));
+                return stop.unwrap_or_else(|| rest(Activity::Holding));
             }
             if let Some(verdict) = plan::begin(s, held) {
                 return verdict;
@@ -553,6 +568,7 @@ pub fn called_off(kind: StepKind, s: &Situation<'_>) -> bool {
             s.wants_ground() || !s.led()
         }
         StepKind::Hold => s.wants_ground(),
+        StepKind::Stop => s.wants_ground() || s.lent,
         // A descent that has not begun by now need not.
         StepKind::Land => !s.wants_ground(),
         StepKind::FailsafeLand if s.memory.return_ends_in_hover(s.now) || has_come_home => false,
@@ -571,7 +587,7 @@ fn overtaken(kind: StepKind, s: &Situation<'_>) -> bool {
     let disarmed = beat.is_some_and(|beat| !beat.armed);
     match kind {
         StepKind::SetStation | StepKind::AskReasons => !down,
-        StepKind::ChangeHeight | StepKind::FlyTo | StepKind::SetSpeed | StepKind::TurnTo => {
+        StepKind::ChangeHeight | StepKind::FlyTo | StepKind::SetSpeed | StepKind::TurnTo | StepKind::Stop => {
             !matches!(truth, FlightTruth::Airborne(Airborne::InAir | Airborne::TakingOff))
                 || mode.is_some_and(|mode| mode != Mode::Station)
         }
@@ -598,5 +614,7 @@ fn overtaken(kind: StepKind, s: &Situation<'_>) -> bool {
 mod autopilot_failsafe_tests;
 #[cfg(test)]
 mod failsafe_tests;
+#[cfg(test)]
+mod lent_tests;
 #[cfg(test)]
 mod tests;

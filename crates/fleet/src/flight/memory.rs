@@ -41,9 +41,14 @@ pub enum StepKind {
     FlyPlan,
     /// [`crate::flight::converge::Step::Hold`].
     Hold,
+    /// [`crate::flight::converge::Step::Stop`].
+    Stop,
 }
 
-const KINDS: usize = 13;
+const KINDS: usize = 14;
+
+/// What a program has sent may reach the autopilot for this long after it is not passed on any more, and move the vehicle once more.
+const COMES_LATE: Duration = Duration::from_millis(1200);
 
 /// One that holds off the end of its route for this long is asked there again.
 const DRIFTS_FOR: Duration = Duration::from_secs(10);
@@ -122,6 +127,8 @@ pub struct Memory {
     place_agreed: Option<Waypoint>,
     /// It has lost its route in the air: the place that it was asked to fly to last may lie ahead.
     adrift: bool,
+    /// Since when it is to be stopped, taken back from a program.
+    to_stop: Option<Moment>,
     /// How fast it has agreed to fly on this flight.
     speed: Option<MetersPerSecond>,
     /// How fast the command that is being written asks it to fly.
@@ -211,6 +218,7 @@ impl StepKind {
         Duration::from_secs(match self {
             Self::AskReasons => 15,
             Self::SetStation | Self::FlyPlan | Self::Hold => 3,
+            Self::Stop => 1,
             Self::Arm => 5,
             // ArduCopter shows landed_state TAKEOFF 2.6 to 3.6 s after it accepted.
             Self::TakeOff => 6,
@@ -235,7 +243,8 @@ impl StepKind {
             | Self::SetSpeed
             | Self::TurnTo
             | Self::FlyPlan
-            | Self::Hold => None,
+            | Self::Hold
+            | Self::Stop => None,
         }
     }
 
@@ -250,6 +259,7 @@ impl StepKind {
             Self::FlyTo => seconds(1, 10),
             Self::FlyPlan => seconds(2, 30),
             Self::Hold => seconds(1, 5),
+            Self::Stop => seconds(1, 1),
         }
     }
 }
@@ -378,6 +388,16 @@ impl Memory {
     /// Whether it has lost its route in the air, and was not asked to stay since.
     pub const fn is_adrift(&self) -> bool {
         self.adrift
+    }
+
+    /// It was taken back from a program just now: it flies on until it is stopped.
+    pub const fn take_back(&mut self, now: Moment) {
+        self.to_stop = Some(now);
+    }
+
+    /// Whether it is to be stopped, as it was taken back from a program.
+    pub const fn is_to_stop(&self) -> bool {
+        self.to_stop.is_some()
     }
 
     /// Whether it has agreed to fly to `place`, and comes nearer.
@@ -535,7 +555,8 @@ impl Memory {
             | StepKind::SetSpeed
             | StepKind::TurnTo
             | StepKind::FlyPlan
-            | StepKind::Hold => {}
+            | StepKind::Hold
+            | StepKind::Stop => {}
         }
     }
 
@@ -588,6 +609,11 @@ impl Memory {
             // It is given the same time again to come nearer.
             self.nearest = self.nearest.map(|(of, distance, _)| (of, distance, now));
         }
+        if kind == StepKind::Stop && *outcome == Outcome::Accepted {
+            self.to_stop = self.to_stop.filter(|since| now.since(*since) < COMES_LATE);
+            // It holds here, and has yet to fly to where it was asked before.
+            self.place_agreed = None;
+        }
         if kind == StepKind::SetSpeed {
             let agreed = self.speed_asked.take().filter(|_| *outcome == Outcome::Accepted);
             self.speed = agreed.or(self.speed);
@@ -611,6 +637,9 @@ impl Memory {
         self.failsafe_since = executing.then(|| self.failsafe_since.unwrap_or(now));
         if !beat.value.armed || matches!(beat.value.mode.mode, Mode::Land | Mode::Return) {
             self.owed = None;
+        }
+        if !beat.value.armed || vehicle.mode(now).is_some_and(|mode| mode != Mode::Station) {
+            self.to_stop = None;
         }
         if beat.value.mode.mode != Mode::Station {
             self.speed = None;
@@ -664,6 +693,7 @@ impl Memory {
             StepKind::TurnTo,
             StepKind::FlyPlan,
             StepKind::Hold,
+            StepKind::Stop,
         ] {
             self.tries[kind as usize] = Tries::default();
         }

@@ -235,6 +235,7 @@ fn verdict(assigned: &Assignment, record: &FlightRecord, beat: (bool, LandedStat
         stands_down: false,
         memory: &memory,
         terminating: false,
+        lent: false,
         rest: crate::safety::Rest::default(),
         now,
     })

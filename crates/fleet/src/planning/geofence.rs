@@ -29,7 +29,7 @@ use model::units::{AltitudeAboveHome, Meters, Wgs84};
 use model::vehicle::Autopilot;
 pub use returning::ReturnLimit;
 pub use shape::BadShape;
-pub use way::{WayOutside, rest_outside, way_outside};
+pub use way::{RoomOutside, WayOutside, rest_outside, room_outside, way_outside};
 
 /// Home has to be this far inside of inclusions and outside of exclusions, meters: a vehicle on the ground at the edge breaches it by
 /// the error of its position alone. ArduCopter's FENCE_MARGIN is 2 m.

@@ -309,7 +309,7 @@ fn check<'a>(
 /// Whether the airspace of `owner` will be free some day by itself: it moves, or waits to move.
 fn clears(claims: &Claims, waiting: &BTreeSet<&NodeName>, owner: &Owner) -> bool {
     match owner {
-        Owner::Vehicle(vehicle) => waiting.contains(vehicle) || claims.under_way(vehicle),
+        Owner::Vehicle(vehicle) => waiting.contains(vehicle) || claims.passes_by(vehicle),
         Owner::Traffic(_) => true,
     }
 }
@@ -334,7 +334,7 @@ fn try_ways(
             Err(NoLeg::InTheWay(owners)) => {
                 // Those that move are soon gone.
                 let rank = |owners: &BTreeSet<Owner>| {
-                    let stays = |owner: &&Owner| !matches!(owner, Owner::Vehicle(v) if claims.under_way(v));
+                    let stays = |owner: &&Owner| !matches!(owner, Owner::Vehicle(v) if claims.passes_by(v));
                     (owners.iter().filter(stays).count(), owners.len())
                 };
                 if least.as_ref().is_none_or(|least| rank(&owners) < rank(least)) {

@@ -13,6 +13,7 @@ mod homes;
 mod observed;
 mod owned;
 mod plan_way;
+mod rooms;
 mod sites;
 mod sky;
 mod takeoff;
@@ -33,6 +34,7 @@ use crate::safety::{LegPermit, may_stop};
 use homes::Returns;
 use model::geo::{Frame, Local, NoPlace};
 use model::ids::{NodeName, Term};
+use model::lent::Room;
 use model::report::{Activity, Report};
 use model::route_order::{OrderNumber, RouteOrder, Waypoint};
 use model::station::{Arrival, Limits, Off, Station, Tolerance};
@@ -126,6 +128,10 @@ pub enum OffStation {
     KeepsClear(String),
     /// It is at the end of its route, and has to be observed there for a second, or has been blown off.
     Settling,
+    /// A program may fly it, or does.
+    Lent,
+    /// It holds on its station, and has no airspace for a program yet, in a sentence.
+    WaitsForRoom(String),
 }
 
 /// The airspace of one site, as one leader knows it.
@@ -153,6 +159,10 @@ pub struct Site {
     returns: Returns,
     /// The ways of the plans that vehicles are to fly, as their Missions ask for them.
     plans: BTreeMap<NodeName, plan_way::Planned>,
+    /// The airspace that vehicles with a station are to have around it, for a program to fly in.
+    rooms: BTreeMap<NodeName, Room>,
+    /// Why a vehicle has no such airspace yet, in a sentence.
+    roomless: BTreeMap<NodeName, String>,
     /// The ways of plans as they were granted.
     granted_plans: BTreeMap<NodeName, plan_way::Granted>,
     /// The Geofences of each vehicle; `None`: not known yet.
@@ -188,6 +198,8 @@ impl Site {
             endangered: BTreeMap::new(),
             returns: Returns::default(),
             plans: BTreeMap::new(),
+            rooms: BTreeMap::new(),
+            roomless: BTreeMap::new(),
             granted_plans: BTreeMap::new(),
             fences: Some(BTreeMap::new()),
             strict: BTreeSet::new(),
@@ -258,6 +270,7 @@ impl Site {
         self.end_routes_that_are_not_flown(vehicles, &goals, now);
         self.turn_back_for_the_reserve(vehicles, now);
         self.take_back(vehicles, now);
+        self.grant_rooms(vehicles, now);
         let up = |expected: &&Expected<'_>| {
             expected
                 .report
@@ -403,6 +416,7 @@ impl Site {
         self.measured_from.remove(node);
         self.takeoffs.forget(node);
         self.granted_plans.remove(node);
+        self.roomless.remove(node);
         self.declared_down.remove(node);
         self.expected.remove(node);
     }
@@ -490,7 +504,8 @@ impl Site {
         self.taken_back.retain(|node, number| {
             report(node).is_none_or(|report| {
                 let has = report.route.order.as_ref().is_some_and(|route| route.number == *number);
-                report.route.last < *number || (has && report.truth == FlightTruth::Disarmed)
+                let lets_go = report.route.order.as_ref().is_some_and(|route| route.room.is_some());
+                report.route.last < *number || (has && (lets_go || report.truth == FlightTruth::Disarmed))
             })
         });
         for (node, expected) in vehicles {
@@ -544,7 +559,11 @@ impl Site {
         let goals = &goals;
         let holds = goals.values().filter(|goal| !goal.lands).map(|goal| goal.at.up);
         // Those that go home cross above them all, too.
-        let floor = holds.fold(f64::NEG_INFINITY, f64::max).max(lowest_home + 2.0);
+        let rooms = self.room_tops().filter(|top| *top <= highest);
+        let floor = holds
+            .chain(rooms)
+            .fold(f64::NEG_INFINITY, f64::max)
+            .max(lowest_home + 2.0);
         if goals.is_empty() || !floor.is_finite() {
             return Vec::new();
         }
@@ -595,6 +614,7 @@ impl Site {
         let order = RouteOrder {
             number: permit.number(),
             places: flown.iter().map(place).collect(),
+            room: self.room_of(permit),
         };
         self.routes.insert(permit.vehicle().clone(), order);
     }
@@ -612,6 +632,9 @@ impl Site {
         if let Some(why) = self.waiting.get(node) {
             return Some(OffStation::Waits(why.clone()));
         }
+        if self.routes.get(node).is_some_and(|route| route.room.is_some()) {
+            return Some(OffStation::Lent);
+        }
         if self.claims.under_way(node) {
             return Some(OffStation::Moving);
         }
@@ -619,6 +642,9 @@ impl Site {
             .arrivals
             .get(node)
             .is_some_and(|(_, arrival)| arrival.on_station(now));
+        if arrived && let Some(why) = self.roomless.get(node) {
+            return Some(OffStation::WaitsForRoom(why.clone()));
+        }
         (!arrived).then_some(OffStation::Settling)
     }
 

@@ -168,7 +168,7 @@ fn arounds() -> Vec<Around> {
 #[test]
 fn no_combination_of_circumstances_makes_a_step_that_an_invariant_forbids() {
     let (shown, memories, records) = (shown(), memories(), records());
-    let mut sent = [0_u32; 13];
+    let mut sent = [0_u32; 14];
     for around in arounds() {
         let held = around.desired.map(|up| {
             let mut held = assigned("d", 5, if up { FLYING } else { GROUNDED });
@@ -212,6 +212,7 @@ fn no_combination_of_circumstances_makes_a_step_that_an_invariant_forbids() {
                         rules: model::rules::RulesClearance::Clear,
                         plan: around.plan,
                         terminating: around.terminating,
+                        lent: false,
                         rest: Rest::default(),
                         now: at(NOW),
                     };
@@ -244,7 +245,7 @@ fn no_combination_of_circumstances_makes_a_step_that_an_invariant_forbids() {
             }
         }
     }
-    let of_routes = [StepKind::FlyTo, StepKind::SetSpeed, StepKind::TurnTo].map(|kind| kind as usize);
+    let of_routes = [StepKind::FlyTo, StepKind::SetSpeed, StepKind::TurnTo, StepKind::Stop].map(|kind| kind as usize);
     let never: Vec<usize> = (0..sent.len()).filter(|kind| sent[*kind] == 0).collect();
     assert_eq!(never, of_routes, "kinds of steps that were never seen: {sent:?}");
 }
@@ -280,6 +281,7 @@ fn judge(step: &Step, around: &Around, shown: &Shown, under_way: bool, by_us: bo
             assert!(shown.armed && !on_ground && shown.mode == Mode::Mission);
         }
         Step::SetSpeed { .. } | Step::TurnTo { .. } => panic!("it has no route, and is sent {step:?}"),
+        Step::Stop { at } => panic!("no program has flown it, and it is stopped at {at:?}"),
         Step::FlyTo { place } => panic!("it has no route, and is sent to {place:?}"),
         Step::Land => {
             assert!(around.desired == Some(false) || around.terminating);
@@ -339,6 +341,7 @@ fn a_vehicle_that_is_up_and_must_land_is_ordered_to_land_at_once() {
                         rules: model::rules::RulesClearance::Clear,
                         plan: PlanStage::Flying,
                         terminating,
+                        lent: false,
                         rest: Rest::default(),
                         now: at(NOW),
                     };

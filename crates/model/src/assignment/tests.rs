@@ -197,6 +197,7 @@ fn on_route(generation: i64, count: Option<u64>) -> Assignment {
         route: count.map(|count| RouteOrder {
             number: number(count),
             places: Vec::new(),
+            room: None,
         }),
         ..assignment
     }

@@ -1048,6 +1048,30 @@ pub const MUTATIONS: &[Mutation] = &[
         replace: "let Some(report) = report else { return Ok(Release::Landed) };",
         tests: NETWORK,
     },
+    Mutation {
+        invariant: 11,
+        name: "lets go of the airspace of a program while its vehicle still flies on",
+        file: "crates/fleet/src/airspace/claim.rs",
+        find: "self.leaving = left.filter(|_| !stays && !is_down && speed > STOPPED);",
+        replace: "self.leaving = left.filter(|_| !stays && !is_down && speed < 0.0);",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 11,
+        name: "leaves a vehicle to a program that is silent",
+        file: "crates/fleet/src/flight/lending.rs",
+        find: "if !alive || (offboard && !heard(q.program.set_point, SET_POINTS_WITHIN)) {",
+        replace: "if offboard && !heard(q.program.set_point, SET_POINTS_WITHIN) {",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 14,
+        name: "passes on whatever a program sends",
+        file: "agent/src/gcs/program.rs",
+        find: "        _ => Says::Other,\n",
+        replace: "        _ => Says::SetPoint,\n",
+        tests: AGENT,
+    },
 ];
 
 #[cfg(test)]

@@ -96,8 +96,22 @@ const EDITED: [(&str, &[&str]); 2] = [
     ),
 ];
 
-/// Those that are not: work of another kind, a field of one value, and one that never changes once it is set.
-const LEFT: [(&str, &[&str]); 2] = [("Mission", &["planFrom", "handover.at"]), ("Drone", &["nodeName"])];
+/// Those that are not: work of another kind, a field of one value, one that never changes once it is set, and what is for programs of others,
+/// of which there are none here.
+const LEFT: [(&str, &[&str]); 2] = [
+    ("Mission", &["planFrom", "handover.at"]),
+    (
+        "Drone",
+        &[
+            "nodeName",
+            "control",
+            "external.radiusMeters",
+            "external.belowMeters",
+            "external.aboveMeters",
+            "external.leaseSeconds",
+        ],
+    ),
+];
 
 /// Fields that are edited as a whole.
 const WHOLE: [&str; 3] = ["route", "survey", "planFrom"];

@@ -637,3 +637,50 @@ fn no_report_of_one_vehicle_takes_away_an_aircraft_that_another_receives() {
         "the one that received it says that it has left"
     );
 }
+
+#[test]
+fn airspace_of_a_program_is_owned_wherever_it_is_in_it_and_until_it_has_stopped() {
+    use super::super::Around;
+    let mut claims = two();
+    let around = Around {
+        radius: 25.0,
+        below: 8.0,
+        above: 8.0,
+    };
+    let room = Route::hold(A).with_room(Some(around));
+    let number = grant(&mut claims, "a", &room, 1.0).unwrap();
+    let through = Route::through([C, at(24.0, 0.0, 20.0)]).unwrap();
+    let flies = |claims: &mut Claims, now: f64, place: Local, doing: Doing| {
+        seen(claims, "a", now, place, number, doing);
+        holds(claims, "c", now, C);
+        (
+            claims.unsteady(second(now)).count(),
+            claims.in_the_way(&node("c"), &through).contains(&vehicle("a")),
+        )
+    };
+    let in_room = || Doing::Flying { route: room.clone() };
+    assert_eq!(flies(&mut claims, 2.0, at(-20.0, 0.0, 25.0), in_room()), (0, true));
+    assert_eq!(flies(&mut claims, 3.0, at(0.0, 20.0, 14.0), in_room()), (0, true));
+    let outside = flies(&mut claims, 4.0, at(0.0, 31.0, 20.0), in_room());
+    assert_eq!(outside, (1, true), "it has left, and may be anywhere near");
+    // It brakes from 3 m/s, and stands.
+    let here = at(0.0, 20.0, 20.0);
+    assert_eq!(flies(&mut claims, 9.0, here, in_room()), (0, true));
+    let on = at(0.0, 17.0, 20.0);
+    assert_eq!(flies(&mut claims, 10.0, on, Doing::Holding { at: on }), (0, true));
+    assert_eq!(claims.fit(&node("a"), second(10.0)), Err(NotFit::UnderWay));
+    assert_eq!(flies(&mut claims, 11.0, on, Doing::Holding { at: on }), (0, false));
+    assert!(claims.fit(&node("a"), second(11.0)).is_ok());
+    // Lost, its failsafes may begin anywhere in what it had.
+    let number = grant(&mut claims, "a", &Route::hold(on).with_room(Some(around)), 11.0).unwrap();
+    assert!(
+        number
+            > OrderNumber {
+                term: Term(3),
+                count: 1
+            }
+    );
+    claims.advance(second(30.0));
+    let above = Route::through([C.at_height(40.0), at(0.0, 41.0, 40.0)]).unwrap();
+    assert!(claims.in_the_way(&node("c"), &above).contains(&vehicle("a")));
+}

@@ -127,7 +127,7 @@ fn holds_at(s: &Situation<'_>, held: &Assignment) -> Option<Waypoint> {
     route.end().filter(|_| progress.next >= route.places.len())
 }
 
-fn here(s: &Situation<'_>) -> Option<Waypoint> {
+pub(super) fn here(s: &Situation<'_>) -> Option<Waypoint> {
     let position = s.vehicle.position.as_ref()?.fresh(s.now, TRUTH_STALE_AFTER)?;
     Some(Waypoint {
         at: position.at,
@@ -224,6 +224,7 @@ mod tests {
                 count: 1,
             },
             places: vec![place(0.0, 0.0), place(0.0, 30.0), place(50.0, 30.0), place(50.0, 20.0)],
+            room: None,
         });
         w.vehicle.home = Some(SEA);
         w
@@ -498,7 +499,11 @@ mod tests {
     fn on_a_low_battery_it_waits_a_while_where_it_is_stopped_for_somebody_on_its_way_home() {
         let given = |mut w: World, count: u64, places: Vec<Waypoint>| {
             let number = OrderNumber { term: Term(3), count };
-            w.fence.held.as_mut().unwrap().route = Some(RouteOrder { number, places });
+            w.fence.held.as_mut().unwrap().route = Some(RouteOrder {
+                number,
+                places,
+                room: None,
+            });
             w
         };
         let stop = place(30.0, 30.0);

@@ -36,6 +36,7 @@ pub(super) struct World {
     pub(super) rules: RulesClearance,
     pub(super) plan: PlanStage,
     pub(super) terminating: bool,
+    pub(super) lent: bool,
     pub(super) rest: Rest,
     pub(super) now: Moment,
 }
@@ -86,6 +87,7 @@ pub(super) fn world(desired: Desired) -> World {
         rules: RulesClearance::Clear,
         plan: PlanStage::None,
         terminating: false,
+        lent: false,
         rest: Rest::default(),
         now: at(100_000),
     }
@@ -149,6 +151,7 @@ impl World {
             rules: self.rules,
             plan: self.plan,
             terminating: self.terminating,
+            lent: self.lent,
             rest: self.rest,
             now: self.now,
         }
@@ -614,6 +617,7 @@ proptest! {
                 prop_assert!(wanted == Some(FLY) && w.confirmed && !w.terminating);
             }
             Step::FlyTo { .. } | Step::SetSpeed { .. } | Step::TurnTo { .. } => prop_assert!(false, "it has no route"),
+            Step::Stop { .. } => prop_assert!(false, "no program has flown it"),
             Step::FlyPlan => {
                 prop_assert!(matches!(truth, FlightTruth::Airborne(_)) && mode == Some(Mode::Station));
                 prop_assert!(wanted == Some(FLY) && w.confirmed && !w.terminating && w.plan == PlanStage::Set);

@@ -150,7 +150,7 @@ fn without_stalled(q: &Question<'_>) -> Status {
     };
     let (phase, reason, mut message) = phase_and_ready(q, report);
     let flying = report.truth.flying();
-    let ready = phase == Phase::Flying && reason == ready::HOLDING;
+    let ready = phase == Phase::Flying && [ready::HOLDING, ready::EXTERNAL].contains(&reason);
     if let Some(no_release) = q.no_release {
         message = match report.truth {
             FlightTruth::Unknown(_) => no_release_message(q.drone, no_release),

@@ -59,6 +59,42 @@ pub enum WayOutside {
     },
 }
 
+/// Why airspace for a program is not where Geofences allow flight.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RoomOutside {
+    #[error(
+        "Geofence {0} does not allow all of it, with {WAY_MARGIN} m to spare; make spec.external smaller, move the station, or widen the Geofence"
+    )]
+    Geofence(String),
+    #[error("what its autopilot keeps of its Geofences until it has landed is not known; land the vehicle")]
+    Unknown,
+}
+
+/// Whether a vehicle that may be anywhere within `radius` of `center`, meters over ground, and from the `lowest` to the `highest` above home
+/// keeps to what all that are `wanted` allow.
+///
+/// # Errors
+/// The first that does not allow it, and what to do.
+pub fn room_outside(
+    wanted: &[&Wanted],
+    (center, radius): (Wgs84, f64),
+    (lowest, highest): (AltitudeAboveHome, AltitudeAboveHome),
+) -> Result<(), RoomOutside> {
+    for w in wanted {
+        if w.origin == Origin::Unknown {
+            return Err(RoomOutside::Unknown);
+        }
+        // The edge of a shape is no nearer to the center than its depth there.
+        let inside = |(side, _, outline): (Side, usize, &Outline)| at(outline, side, center) >= radius + WAY_MARGIN;
+        let below = w.ceiling.is_none_or(|ceiling| highest.0 <= ceiling.0 - WAY_MARGIN);
+        let above = w.floor.is_none_or(|floor| lowest.0 >= floor.0 + WAY_MARGIN);
+        if !(w.shapes().all(inside) && below && above) {
+            return Err(RoomOutside::Geofence(w.name.clone()));
+        }
+    }
+    Ok(())
+}
+
 /// Whether a vehicle that has reached the first of these places, the `rest` of its flight, may fly on to the last, which is above its `home`.
 /// It is judged from home on, where the flight ends: so a shape that came after the takeoff counts also where the vehicle is on its wrong
 /// side by now. What is not known of its autopilot was known to who had it begin the flight.

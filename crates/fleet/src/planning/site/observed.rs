@@ -2,8 +2,9 @@
 
 use super::plan_way::{self, PlanWay};
 use super::{ABOVE_HOME, Desire, takes_off};
-use crate::airspace::{Doing, Margin, Observation, Route};
+use crate::airspace::{Around, Doing, Margin, Observation, Route};
 use model::geo::{Frame, Local, NoPlace};
+use model::lent::Room;
 use model::report::{Activity, Report};
 use model::reported_flight::SoFar;
 use model::time::Moment;
@@ -47,6 +48,15 @@ pub fn descends(report: &Report) -> bool {
     report.mode.as_deref().is_some_and(|mode| LAND_MODES.contains(&mode))
 }
 
+/// The airspace of a program, as claims have it.
+pub(super) const fn around(room: &Room) -> Around {
+    Around {
+        radius: room.radius.0,
+        below: room.below.0,
+        above: room.above.0,
+    }
+}
+
 /// What `report`, which was received at `received`, says of airspace; `None` when it does not say where the vehicle is or whether it
 /// flies. `desire` is what its Drone asks for: one that is to hold above its home climbs there by itself.
 pub fn observation(report: &Report, received: Moment, frame: &Frame, desire: Desire) -> Option<Observation> {
@@ -70,7 +80,9 @@ pub(super) fn observation_on_plan(
     let upright = |to: f64| Route::through([at, at.at_height(to)]).ok();
     let ordered = report.route.order.as_ref().and_then(|order| {
         let places: Result<Vec<Local>, NoPlace> = order.places.iter().map(|p| frame.local(p.at, p.amsl)).collect();
-        let route = Route::through(places.ok()?).ok()?;
+        let route = Route::through(places.ok()?)
+            .ok()?
+            .with_room(order.room.as_ref().map(around));
         Some((route, report.route.next, order.places.len()))
     });
     let flies = report.held.as_ref().is_some_and(|held| !held.grounded);
@@ -150,6 +162,8 @@ pub(super) fn observation_on_plan(
             way: upright(home_amsl)?,
         },
         FlightTruth::Airborne(_) => match (ordered, climbs_to) {
+            // A program may fly it anywhere in there.
+            (Some((route, Some(_), _)), _) if route.room().is_some() => Doing::Flying { route },
             (Some((route, Some(next), places)), _) if next >= places => Doing::Holding { at: route.end() },
             (Some((route, Some(_), _)), _) => Doing::Flying { route },
             // Its agent drops the route in a moment.

@@ -12,6 +12,7 @@ use crate::airspace::{Known, Owner, Rules, Volume};
 use crate::planning::geofence::Wanted;
 use model::geo::{Frame, Local, REACH, offset};
 use model::ids::{NodeName, Term};
+use model::lent::Room;
 use model::owned_airspace::Owned;
 use model::plan::PlanDigest;
 use model::report::Report;
@@ -59,6 +60,7 @@ pub struct Sites {
     beyond: BTreeSet<NodeName>,
     corridors: BTreeMap<NodeName, Corridor>,
     changes: BTreeMap<NodeName, AltitudeAboveHome>,
+    rooms: BTreeMap<NodeName, Room>,
     fences: Option<BTreeMap<NodeName, Vec<Arc<Wanted>>>>,
     strict: BTreeSet<NodeName>,
     count: u64,
@@ -137,6 +139,7 @@ impl Sites {
             beyond: BTreeSet::new(),
             corridors: BTreeMap::new(),
             changes: BTreeMap::new(),
+            rooms: BTreeMap::new(),
             fences: Some(BTreeMap::new()),
             strict: BTreeSet::new(),
             count: 0,
@@ -152,6 +155,11 @@ impl Sites {
     /// See [`Site::changes`].
     pub fn changes(&mut self, changes: BTreeMap<NodeName, AltitudeAboveHome>) {
         self.changes = changes;
+    }
+
+    /// See [`Site::lend`].
+    pub fn lend(&mut self, rooms: BTreeMap<NodeName, Room>) {
+        self.rooms = rooms;
     }
 
     /// See [`Site::keep_within`].
@@ -198,6 +206,8 @@ impl Sites {
         }
         let (corridors, changes) = (std::mem::take(&mut self.corridors), std::mem::take(&mut self.changes));
         let (mut corridors, mut changes) = (self.split(corridors), self.split(changes));
+        let rooms = std::mem::take(&mut self.rooms);
+        let mut rooms = self.split(rooms);
         for cell in cells {
             let guests = self.guests_of(cell, &members);
             let heard = heard_beside(cell, &members);
@@ -209,6 +219,7 @@ impl Sites {
             site.count_on_from(self.count);
             site.plans(&corridors.remove(&cell).unwrap_or_default());
             site.changes(changes.remove(&cell).unwrap_or_default());
+            site.lend(rooms.remove(&cell).unwrap_or_default());
             site.keep_within(self.fences.clone());
             site.keep_returns_clear(self.strict.clone());
             site.update(members, now);

@@ -6,6 +6,7 @@ mod owned;
 mod parked;
 mod plans;
 mod returns;
+mod rooms;
 mod unordered;
 mod way_down;
 
@@ -130,6 +131,7 @@ impl Vehicle {
                 order: Some(route.clone()),
                 next: Some(1),
                 stalled: None,
+                lent: None,
             };
             return;
         }

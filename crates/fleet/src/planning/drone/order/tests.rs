@@ -433,6 +433,7 @@ fn route(count: u64) -> RouteOrder {
     RouteOrder {
         number: OrderNumber { term: TERM, count },
         places: Vec::new(),
+        room: None,
     }
 }
 

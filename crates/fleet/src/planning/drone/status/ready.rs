@@ -9,6 +9,7 @@ use crate::planning::drone::{Facts, Ground};
 use crate::planning::node_use::{Lift, NoLift};
 use crate::planning::site::{OffStation, badly_known, descends, returns};
 use model::assignment::Held;
+use model::lent::{Lent, WhyBack};
 use model::report::{Activity, HandsOff, Report};
 use model::units::AltitudeAboveHome;
 use model::vehicle::{Airborne, FlightTruth};
@@ -22,6 +23,12 @@ pub(super) const NOT_REACHED: &str = "AltitudeNotReached";
 
 /// The reason of what is served by another airframe than the one on the wire.
 pub(super) const ANOTHER_AIRFRAME: &str = "AnotherAirframe";
+
+/// The reason of what a program flies, as asked.
+pub(super) const EXTERNAL: &str = "ExternalControl";
+
+/// The reason of what holds on its station, and has no airspace for a program yet.
+const NO_VOLUME: &str = "NoVolume";
 
 /// The reason of what flies along its route.
 pub(super) const MOVING: &str = "Moving";
@@ -125,6 +132,8 @@ fn waits(drone: &Facts, report: &Report) -> Option<(&'static str, String)> {
 /// Phase, and reason and message of Ready, from a fresh report.
 pub(super) fn phase_and_ready(q: &Question<'_>, report: &Report) -> (Phase, &'static str, String) {
     let (phase, reason, mut message) = as_ordered(q, report);
+    let (reason, after) = taken_back(report, reason);
+    message.push_str(after);
     if let (Some(shift), FlightTruth::Airborne(_)) = (report.home_shift, report.truth) {
         message.push_str(&deviations::moved_home(&shift));
     }
@@ -139,6 +148,24 @@ pub(super) fn phase_and_ready(q: &Question<'_>, report: &Report) -> (Phase, &'st
             (phase, reason, message)
         }
         _ => (phase, reason, message),
+    }
+}
+
+/// The reason of one that is on its way back from a program for a cause that a person should know, and what to add to its message.
+fn taken_back(report: &Report, reason: &'static str) -> (&'static str, &'static str) {
+    if !ON_ITS_WAY.contains(&reason) {
+        return (reason, "");
+    }
+    match report.route.lent {
+        Some(Lent::TakenBack(WhyBack::LeaseSilent)) => (
+            "LeaseSilent",
+            "; it was taken back from its program, which was silent for longer than its lease, or sent no set-points",
+        ),
+        Some(Lent::TakenBack(WhyBack::LeftVolume)) => (
+            "LeftVolume",
+            "; it was taken back from its program, which would have left the volume of spec.external, or had",
+        ),
+        Some(Lent::TakenBack(WhyBack::Recalled) | Lent::Flies) | None => (reason, ""),
     }
 }
 
@@ -340,6 +367,16 @@ fn holding(q: &Question<'_>, report: &Report) -> (&'static str, String) {
                 (OFF_STATION, LANDS_SOON.to_owned())
             }
             Some(None) => (HOLDING, "in the air, on station".to_owned()),
+            Some(Some(OffStation::Lent)) => match report.route.lent {
+                Some(Lent::Flies) => (
+                    EXTERNAL,
+                    "in the air, flown by a program within the volume of spec.external".to_owned(),
+                ),
+                Some(Lent::TakenBack(_)) | None => (
+                    HOLDING,
+                    "in the air, on station; a program may fly it: `skein connect --control`".to_owned(),
+                ),
+            },
             Some(Some(off)) => (
                 off_station_reason(off),
                 format!("in the air; it {}", off_station_text(off)),
@@ -367,6 +404,8 @@ fn waits_for_height(drone: &Facts, (asked, why): (AltitudeAboveHome, NoLift)) ->
 const fn off_station_reason(off: &OffStation) -> &'static str {
     match off {
         OffStation::Moving => MOVING,
+        OffStation::Lent => EXTERNAL,
+        OffStation::WaitsForRoom(_) => NO_VOLUME,
         OffStation::Waits(_) => NO_ROUTE,
         OffStation::KeepsClear(_) => "KeepsClear",
         OffStation::Settling => OFF_STATION,
@@ -377,6 +416,8 @@ const fn off_station_reason(off: &OffStation) -> &'static str {
 fn off_station_text(off: &OffStation) -> String {
     match off {
         OffStation::Moving => "flies its route".to_owned(),
+        OffStation::Lent => "may be flown by a program".to_owned(),
+        OffStation::WaitsForRoom(what) => format!("holds on its station, and {what}"),
         OffStation::Waits(what) | OffStation::KeepsClear(what) => what.clone(),
         OffStation::Settling => "was not observed on its station for a second".to_owned(),
     }

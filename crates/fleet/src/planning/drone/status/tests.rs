@@ -528,3 +528,70 @@ fn one_that_flies_home_to_land_says_so_and_what_is_in_its_way() {
         "{message}"
     );
 }
+
+#[test]
+fn a_drone_that_a_program_flies_is_ready_and_one_that_was_taken_back_says_why_on_its_way() {
+    use crate::planning::site::OffStation;
+    use model::lent::{Lent, WhyBack};
+    let told = |off_station, lent, activity| {
+        let lent_to = Facts {
+            movement: Some(crate::planning::drone::Movement {
+                route: None,
+                manner: model::station::Manner::default(),
+                way_home: crate::planning::drone::way_home::WayHome::Over,
+                off_station,
+                shared_return: None,
+                crossed_station: None,
+            }),
+            ..drone()
+        };
+        let mut report = report(IN_AIR, activity);
+        report.route.lent = lent;
+        let status = of(&lent_to, Some(&report));
+        let (ready, reason, _) = get(&status, Kind::Ready);
+        (ready == Some(true), reason.to_owned())
+    };
+    let back = |why| Some(Lent::TakenBack(why));
+    let (holds, moves) = (Activity::Holding, Activity::Moving);
+    let waits = Some(OffStation::WaitsForRoom("waits for the airspace of b".to_owned()));
+    for (off_station, lent, activity, expected) in [
+        (Some(OffStation::Lent), None, holds, (true, "Holding")),
+        (
+            Some(OffStation::Lent),
+            Some(Lent::Flies),
+            holds,
+            (true, "ExternalControl"),
+        ),
+        (
+            Some(OffStation::Lent),
+            back(WhyBack::LeftVolume),
+            holds,
+            (true, "Holding"),
+        ),
+        (
+            Some(OffStation::Moving),
+            back(WhyBack::LeaseSilent),
+            moves,
+            (false, "LeaseSilent"),
+        ),
+        (
+            Some(OffStation::Settling),
+            back(WhyBack::LeftVolume),
+            holds,
+            (false, "LeftVolume"),
+        ),
+        (
+            Some(OffStation::Moving),
+            back(WhyBack::Recalled),
+            moves,
+            (false, "Moving"),
+        ),
+        (Some(OffStation::Moving), None, moves, (false, "Moving")),
+        (None, back(WhyBack::LeaseSilent), holds, (true, "Holding")),
+        (waits, None, holds, (false, "NoVolume")),
+    ] {
+        let (ready, reason) = expected;
+        let words = format!("{off_station:?} {lent:?}");
+        assert_eq!(told(off_station, lent, activity), (ready, reason.to_owned()), "{words}");
+    }
+}

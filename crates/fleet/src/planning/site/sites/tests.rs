@@ -121,6 +121,7 @@ impl Vehicle {
                 order: Some(route.clone()),
                 next: Some(1),
                 stalled: None,
+                lent: None,
             };
         } else if let Some((order, next)) = self.state.order.clone().zip(self.state.next)
             && let Some(place) = order.places.get(next)

@@ -1,0 +1,71 @@
+//! A program flies the vehicle within airspace of its own, and the agent takes the vehicle back.
+
+use super::Pilot;
+use fleet::flight::lending::{Program, Question};
+use model::lent::Lent;
+use model::time::Moment;
+use model::vehicle::{FlightTruth, OFFBOARD};
+use tracing::{info, warn};
+
+impl Pilot {
+    /// What has come from a program until now.
+    pub const fn hear_program(&mut self, program: Program) {
+        self.program = program;
+    }
+
+    /// Whether what a program sends to move the vehicle is to be passed on.
+    pub const fn passes_program(&self) -> bool {
+        self.passes_program
+    }
+
+    /// What has become of the vehicle since it was lent in this flight.
+    pub(super) fn lent(&self) -> Option<Lent> {
+        match self.lending.flies() {
+            true => Some(Lent::Flies),
+            false => self.taken_back.map(Lent::TakenBack),
+        }
+    }
+
+    /// An OFFBOARD is of a program while the vehicle has airspace for one, and until it was observed in another mode since.
+    pub(super) fn know_lent(&mut self) {
+        let held = self.state.fence.held.as_ref();
+        let route = held.and_then(|held| held.route.as_ref());
+        let has_room = route.is_some_and(|route| route.room.is_some());
+        let beat = self.vehicle.heartbeat.as_ref();
+        let offboard = beat.is_some_and(|beat| beat.value.mode.label == OFFBOARD);
+        self.vehicle.lent = has_room || (self.vehicle.lent && offboard);
+    }
+
+    pub(super) fn observe_lending(&mut self, now: Moment) {
+        let before = self.lending.flies();
+        let led = self.contact.confirmed() && !self.is_behind(now);
+        let battery = self.gauge.levels(now).lasting;
+        let verdict = self.lending.observe(&Question {
+            vehicle: &self.vehicle,
+            held: self.state.fence.held.as_ref(),
+            program: self.program,
+            battery,
+            near_reserve: self.near_reserve.was(),
+            led,
+            terminating: self.terminating,
+            now,
+        });
+        self.passes_program = verdict.passes;
+        if self.lending.flies() && !before {
+            info!("a program flies the vehicle within its airspace");
+            self.taken_back = None;
+        }
+        if self.vehicle.truth(now) == FlightTruth::Disarmed {
+            self.taken_back = None;
+        }
+        if let Some(why) = verdict.taken_back {
+            warn!(
+                ?why,
+                "the vehicle is taken back from its program: it stops, and is granted a way from there"
+            );
+            self.taken_back = Some(why);
+            self.state.fence = self.state.fence.without_route();
+            self.memory.take_back(now);
+        }
+    }
+}

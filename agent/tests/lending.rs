@@ -1,0 +1,326 @@
+//! A vehicle that a program flies: what the pilot lets pass, when it takes the vehicle back, and what it leaves to a pilot.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
+
+#[path = "support/orders.rs"]
+mod orders;
+
+use agent::outgoing::{Outgoing, Written};
+use agent::pilot::Pilot;
+use agent::state_file::State;
+use fleet::flight::lending::Program;
+use link::dialect::{
+    COMMAND_ACK_DATA, EXTENDED_SYS_STATE_DATA, GLOBAL_POSITION_INT_DATA, HEARTBEAT_DATA, MavAutopilot, MavCmd,
+    MavLandedState, MavMessage, MavModeFlag, MavResult, MavType,
+};
+use link::{Frame, LinkEvent};
+use mavlink::MavHeader;
+use model::assignment::{Assignment, Desired, GroundedWhy, Order};
+use model::geo::shifted;
+use model::ids::{NodeName, Term};
+use model::lent::{Lent, Room, USUAL_LEASE, WhyBack};
+use model::route_order::{OrderNumber, RouteOrder, Waypoint};
+use model::time::Moment;
+use model::units::{AltitudeAboveHome, AltitudeAmsl, Meters, Wgs84};
+use orders::assignment;
+use std::time::Duration;
+
+const STATION: Wgs84 = Wgs84 {
+    latitude_deg: 47.397_742,
+    longitude_deg: 8.545_594,
+};
+const SEA: f64 = 488.0;
+const UP: f64 = 20.0;
+const FLY: Desired = Desired::Flying {
+    altitude: AltitudeAboveHome(UP),
+};
+const STOP: MavCmd = MavCmd::MAV_CMD_DO_REPOSITION;
+const LAND: MavCmd = MavCmd::MAV_CMD_NAV_LAND;
+
+/// Modes of one stack, as HEARTBEAT.custom_mode has them: that in which Skein holds, that of programs, and a pilot's.
+struct Stack {
+    autopilot: MavAutopilot,
+    holds: u32,
+    programs: u32,
+    pilots: u32,
+}
+
+const ARDUPILOT: Stack = Stack {
+    autopilot: MavAutopilot::MAV_AUTOPILOT_ARDUPILOTMEGA,
+    holds: 4,
+    programs: 4,
+    pilots: 5,
+};
+const PX4: Stack = Stack {
+    autopilot: MavAutopilot::MAV_AUTOPILOT_PX4,
+    holds: 0x0304_0000,
+    programs: 0x0006_0000,
+    pilots: 0x0003_0000,
+};
+
+/// A pilot of one stack, its vehicle in the air on its station, 4 s after the beginning.
+struct World {
+    stack: Stack,
+    pilot: Pilot,
+    ms: u64,
+}
+
+fn at(ms: u64) -> Moment {
+    Moment::at(Duration::from_millis(ms))
+}
+
+const fn number(count: u64) -> OrderNumber {
+    OrderNumber { term: Term(3), count }
+}
+
+fn lent() -> Assignment {
+    let end = Waypoint {
+        at: STATION,
+        amsl: AltitudeAmsl(SEA + UP),
+    };
+    Assignment {
+        routed: true,
+        route: Some(RouteOrder {
+            number: number(7),
+            places: vec![end],
+            room: Some(Room {
+                radius: Meters(40.0),
+                below: Meters(10.0),
+                above: Meters(10.0),
+                lease: USUAL_LEASE,
+            }),
+        }),
+        ..assignment(1, FLY)
+    }
+}
+
+impl World {
+    fn new(stack: Stack) -> Self {
+        let begin = Moment::default();
+        let mut pilot = Pilot::new(NodeName::parse("pine").unwrap(), State::default(), begin);
+        pilot.receive(&LinkEvent::Up, begin, 0.0);
+        let holds = stack.holds;
+        let mut world = Self { stack, pilot, ms: 0 };
+        for _ in 0..40 {
+            world.flies(holds, 0.0, 0.0);
+            world.passes();
+        }
+        world.pilot.uplink_opened(at(world.ms));
+        world.ordered(&lent());
+        world
+    }
+
+    fn ordered(&mut self, assignment: &Assignment) {
+        let order = Order::Assigned(assignment.clone());
+        let fence = self.pilot.consider(&order, at(self.ms)).unwrap();
+        self.pilot.adopt(fence, at(self.ms));
+    }
+
+    fn receive(&mut self, message: MavMessage) {
+        let header = MavHeader {
+            system_id: 7,
+            component_id: 1,
+            sequence: 0,
+        };
+        let frame = Frame {
+            header,
+            message,
+            at: tokio::time::Instant::now(),
+        };
+        self.pilot.receive(&LinkEvent::Frame(Box::new(frame)), at(self.ms), 0.0);
+    }
+
+    /// It flies in this mode, so far north of its station, this fast.
+    fn flies(&mut self, custom_mode: u32, north: f64, speed: f64) {
+        let beat = HEARTBEAT_DATA {
+            custom_mode,
+            mavtype: MavType::MAV_TYPE_QUADROTOR,
+            autopilot: self.stack.autopilot,
+            base_mode: MavModeFlag::MAV_MODE_FLAG_CUSTOM_MODE_ENABLED | MavModeFlag::MAV_MODE_FLAG_SAFETY_ARMED,
+            mavlink_version: 3,
+            ..HEARTBEAT_DATA::default()
+        };
+        let landed = EXTENDED_SYS_STATE_DATA {
+            landed_state: MavLandedState::MAV_LANDED_STATE_IN_AIR,
+            ..EXTENDED_SYS_STATE_DATA::default()
+        };
+        let place = shifted(STATION, 0.0, north);
+        #[allow(
+            clippy::cast_possible_truncation,
+            reason = "a place on the Earth, and a speed in cm/s"
+        )]
+        let (e7, cm) = (|degrees: f64| (degrees * 1e7).round() as i32, (speed * 100.0) as i16);
+        let position = GLOBAL_POSITION_INT_DATA {
+            time_boot_ms: u32::try_from(self.ms).unwrap() + 60_000,
+            lat: e7(place.latitude_deg),
+            lon: e7(place.longitude_deg),
+            alt: 508_000,
+            relative_alt: 20_000,
+            vx: cm,
+            hdg: 0,
+            ..GLOBAL_POSITION_INT_DATA::default()
+        };
+        self.receive(MavMessage::HEARTBEAT(beat));
+        self.receive(MavMessage::EXTENDED_SYS_STATE(landed));
+        self.receive(MavMessage::GLOBAL_POSITION_INT(position));
+    }
+
+    /// Everything that is written now; then a tenth of a second passes.
+    fn passes(&mut self) -> Vec<Outgoing> {
+        let mut all = Vec::new();
+        while let Some(out) = self.pilot.next(at(self.ms), 0.0) {
+            self.pilot.written(Written::Yes, at(self.ms), 0.0);
+            all.push(out);
+        }
+        self.ms += 100;
+        all
+    }
+
+    fn program_says(&mut self, set_point: bool) {
+        let now = Some(at(self.ms));
+        self.pilot.hear_program(Program {
+            heard: now,
+            set_point: now.filter(|_| set_point),
+        });
+    }
+
+    /// A second of flight by the program, in its mode.
+    fn flown(&mut self, north: f64, speed: f64) {
+        for _ in 0..10 {
+            self.program_says(true);
+            self.flies(self.stack.programs, north, speed);
+            let sent = commands(&self.passes(), &[STOP, LAND]);
+            assert_eq!(sent, [], "{north} m, {speed} m/s");
+        }
+        assert_eq!(self.shown(), Some(Lent::Flies));
+        assert!(self.pilot.passes_program());
+    }
+
+    fn shown(&self) -> Option<Lent> {
+        self.pilot.report(at(self.ms)).route.lent
+    }
+
+    fn takeovers(&self) -> u32 {
+        self.pilot.report(at(self.ms)).takeovers
+    }
+}
+
+/// Which of `wanted` are among these.
+fn commands(out: &[Outgoing], wanted: &[MavCmd]) -> Vec<MavCmd> {
+    let command = |out: &Outgoing| match &out.message {
+        MavMessage::COMMAND_LONG(m) => Some(m.command),
+        MavMessage::COMMAND_INT(m) => Some(m.command),
+        _ => None,
+    };
+    out.iter()
+        .filter_map(command)
+        .filter(|command| wanted.contains(command))
+        .collect()
+}
+
+#[test]
+fn a_program_flies_and_its_vehicle_is_stopped_where_it_is_when_it_falls_silent() {
+    for stack in [ARDUPILOT, PX4] {
+        let mut w = World::new(stack);
+        assert_eq!((w.shown(), w.pilot.passes_program()), (None, true));
+        w.flown(10.0, 3.0);
+        let programs = w.stack.programs;
+        let mut stopped = None;
+        for _ in 0..35 {
+            w.flies(programs, 12.0, 0.5);
+            let sent = w.passes();
+            if !commands(&sent, &[STOP]).is_empty() {
+                stopped = Some(sent);
+                break;
+            }
+        }
+        let sent = stopped.unwrap();
+        let to = sent.iter().find_map(|out| match &out.message {
+            MavMessage::COMMAND_INT(m) if m.command == STOP => Some(f64::from(m.x) / 1e7),
+            _ => None,
+        });
+        let here = shifted(STATION, 0.0, 12.0).latitude_deg;
+        assert!((to.unwrap() - here).abs() < 1e-6, "where it is");
+        assert!(!w.pilot.passes_program());
+        assert_eq!(w.shown(), Some(Lent::TakenBack(WhyBack::LeaseSilent)));
+        assert_eq!(w.pilot.report(at(w.ms)).route.order, None, "its airspace is let go of");
+        assert_eq!(w.takeovers(), 0);
+        // The same order again lends nothing: its number is known.
+        w.ordered(&lent());
+        w.program_says(true);
+        w.flies(w.stack.holds, 12.0, 0.0);
+        w.passes();
+        assert!(!w.pilot.passes_program());
+    }
+}
+
+#[test]
+fn one_that_would_leave_is_stopped_and_so_again_once_what_comes_late_has_come() {
+    let mut w = World::new(ARDUPILOT);
+    w.flown(10.0, 3.0);
+    w.program_says(true);
+    w.flies(w.stack.programs, 33.0, 6.0);
+    assert_eq!(commands(&w.passes(), &[STOP]), [STOP]);
+    assert_eq!(w.shown(), Some(Lent::TakenBack(WhyBack::LeftVolume)));
+    let ack = COMMAND_ACK_DATA {
+        command: STOP,
+        result: MavResult::MAV_RESULT_ACCEPTED,
+        ..COMMAND_ACK_DATA::default()
+    };
+    w.receive(MavMessage::COMMAND_ACK(ack.clone()));
+    let mut stops = 0;
+    for _ in 0..40 {
+        w.flies(w.stack.holds, 36.0, 0.0);
+        let sent = commands(&w.passes(), &[STOP]).len();
+        if sent > 0 {
+            w.receive(MavMessage::COMMAND_ACK(ack.clone()));
+        }
+        stops += sent;
+    }
+    assert_eq!(stops, 1, "once more, and then it holds");
+}
+
+#[test]
+fn a_ground_order_lands_it_out_of_the_hands_of_its_program() {
+    for stack in [ARDUPILOT, PX4] {
+        let mut w = World::new(stack);
+        w.flown(10.0, 3.0);
+        let grounded = Desired::Grounded {
+            why: GroundedWhy::Ordered,
+        };
+        w.ordered(&assignment(2, grounded));
+        w.program_says(true);
+        w.flies(w.stack.programs, 10.0, 3.0);
+        assert_eq!(commands(&w.passes(), &[STOP, LAND]), [LAND]);
+        assert!(!w.pilot.passes_program());
+        assert_eq!(w.takeovers(), 0);
+    }
+}
+
+#[test]
+fn a_pilots_mode_is_a_takeover_and_so_is_offboard_without_airspace_for_a_program() {
+    for stack in [ARDUPILOT, PX4] {
+        let mut w = World::new(stack);
+        w.flown(10.0, 3.0);
+        for _ in 0..20 {
+            w.program_says(true);
+            w.flies(w.stack.pilots, 10.0, 3.0);
+            assert_eq!(commands(&w.passes(), &[STOP, LAND]), []);
+            assert!(!w.pilot.passes_program());
+        }
+        assert_eq!(w.takeovers(), 1);
+        assert_eq!(w.pilot.report(at(w.ms)).route.order, None);
+    }
+    let mut w = World::new(PX4);
+    w.ordered(&Assignment {
+        generation: 2,
+        routed: false,
+        route: None,
+        ..lent()
+    });
+    for _ in 0..20 {
+        w.program_says(true);
+        w.flies(w.stack.programs, 0.0, 0.0);
+        assert_eq!(commands(&w.passes(), &[STOP, LAND]), []);
+    }
+    assert_eq!((w.takeovers(), w.shown()), (1, None));
+}

@@ -5,6 +5,7 @@
 mod airspace;
 mod connect;
 mod failsafes;
+mod field;
 mod flights;
 mod formations;
 mod gate;
@@ -40,6 +41,7 @@ pub fn all() -> impl Iterator<Item = &'static Scenario> {
         missions::ALL,
         logs::ALL,
         mixed::ALL,
+        field::ALL,
     ]
     .into_iter()
     .flatten()

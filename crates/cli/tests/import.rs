@@ -247,6 +247,20 @@ fn what_contradicts_itself_is_refused_on_import_and_in_preview() {
             "{said}"
         );
     }
+    let left = "QGC WPL 110\n0\t1\t0\t16\t0\t0\t0\t0\t47.397742\t8.545594\t488.0\t1\n1\t0\t3\t16\t0\t0\t0\t0\t0\t0\t20\t1\n2\t0\t3\t16\t0\t0\t0\t0\t47.398\t8.5456\t20\t1\n";
+    let (code, said) = refused(&[&folder.file("left.waypoints", left), "--keep-items"]);
+    assert!(
+        code == Some(1) && said.contains("item 0 (NAV_WAYPOINT, line 3) has no place"),
+        "{said}"
+    );
+    let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "b"}, "data": {"c": left}});
+    let preview = skein(&[
+        "mission",
+        "preview",
+        &folder.file("left.yaml", format!("{map}\n---\n{mission}")),
+    ]);
+    let said = String::from_utf8_lossy(&preview.stderr).into_owned();
+    assert!(said.contains("item 0 (NAV_WAYPOINT, line 3) has no place"), "{said}");
     let open = plan(&[item(1, 16, None, 20.0), item(2, 16, Some(NORTH), 0.0)]).to_string();
     let (_, said) = refused(&[&folder.file("open.plan", open)]);
     assert!(

@@ -148,10 +148,11 @@ fn note(plan: &Plan, left: &LeftOut) -> String {
     )
 }
 
-/// A Mission whose items stay as they are. What contradicts itself or lies beyond a site is refused, what else no Mission flies is said.
+/// A Mission whose items stay as they are. What contradicts itself, lies beyond a site, or has an open waypoint is refused, what else no Mission flies is said.
 fn unchanged(file: &File<'_>, plan: &Plan, text: &str, objects: &mut Objects) -> Result<(), Failure> {
     let mut problems = check::contradictions(plan);
     problems.extend(check::places(plan));
+    problems.extend(check::open_waypoints(plan));
     if !problems.is_empty() {
         return Err(lines(&problems));
     }

@@ -146,6 +146,19 @@ fn a_fleet_is_served_where_there_is_no_ipv4() -> anyhow::Result<()> {
             "metadata": {"name": "pine", "labels": {"node-role.kubernetes.io/drone": ""}},
         });
         kubectl(&["create", "-f", "-"], Some(&node.to_string()))?;
+        let ready = json!({"status": {"conditions": [{"type": "Ready", "status": "True"}]}}).to_string();
+        kubectl(
+            &[
+                "patch",
+                "node",
+                "pine",
+                "--subresource=status",
+                "--type=merge",
+                "-p",
+                &ready,
+            ],
+            None,
+        )?;
         let port = testkit::ports::free_tcp_port()?;
         // The default of every address, which here is one of IPv6 only.
         let coordinator = network

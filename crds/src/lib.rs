@@ -12,6 +12,7 @@ pub mod drone;
 pub mod formation;
 pub mod geofence;
 pub mod ground_order;
+pub mod kinds;
 pub mod labels;
 pub mod mission;
 pub mod operator;

@@ -17,6 +17,7 @@ mod stage;
 mod wire;
 
 use anyhow::{Context, ensure};
+use crds::kinds::{ALL, Kind};
 use serde_json::{Value, json};
 use stage::{PATIENCE, Stage, swarm};
 use std::io::Write as _;
@@ -103,19 +104,8 @@ fn said(output: &Output) -> String {
 /// The CRDs of this workspace, as arguments.
 fn crds() -> Vec<String> {
     let folder = workspace_root().join("crds");
-    let kinds = [
-        "swarms",
-        "drones",
-        "groundorders",
-        "vehicles",
-        "geofences",
-        "parameterprofiles",
-        "missions",
-        "operators",
-    ];
-    let file = |kind: &str| folder.join(format!("{kind}.yaml")).display().to_string();
-    kinds
-        .iter()
+    let file = |kind: Kind| folder.join(format!("{}.yaml", kind.plural)).display().to_string();
+    ALL.into_iter()
         .flat_map(|kind| ["--crds".to_owned(), file(kind)])
         .collect()
 }

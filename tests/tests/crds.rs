@@ -7,6 +7,7 @@
 use std::sync::LazyLock;
 use std::time::Duration;
 
+use crds::kinds::ALL;
 use serde_json::{Value, json};
 use testkit::{ControlPlane, Kubectl, wait_for};
 
@@ -625,21 +626,9 @@ fn kubectl_explains_every_field() {
 
 #[test]
 fn the_server_has_no_complaint_about_the_schemas() {
-    let crds = PLANE
-        .kubectl()
-        .json([
-            "get",
-            "crd",
-            "swarms.skein.dev",
-            "drones.skein.dev",
-            "groundorders.skein.dev",
-            "vehicles.skein.dev",
-            "geofences.skein.dev",
-            "parameterprofiles.skein.dev",
-            "missions.skein.dev",
-            "operators.skein.dev",
-        ])
-        .unwrap();
+    let kinds = ALL.map(|kind| format!("{}.skein.dev", kind.plural));
+    let get = ["get", "crd"].map(str::to_owned);
+    let crds = PLANE.kubectl().json(get.into_iter().chain(kinds)).unwrap();
     for crd in crds["items"].as_array().unwrap() {
         let conditions: Vec<(&str, &str)> = crd["status"]["conditions"]
             .as_array()

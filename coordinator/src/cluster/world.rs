@@ -14,7 +14,7 @@ mod nodes;
 mod pending;
 
 pub use claim::Claim;
-pub use nodes::NodeFacts;
+pub use nodes::{NodeFacts, of_the_wall};
 pub use pending::{Found, Shortlist, VehicleRequest};
 
 use ended_orders::EndedOrders;
@@ -30,9 +30,9 @@ use fleet::planning::freshness::{WentBack, shows_restore};
 use fleet::planning::node_use::NodeUse;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::Node;
-use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 use model::ids::{DroneUid, NodeName};
+use model::time::Moment;
 use model::vehicle::HardwareUid;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -430,6 +430,7 @@ impl World {
                 if let Ok(name) = NodeName::parse(&key.name)
                     && inner.nodes.remove(&name).is_some()
                 {
+                    inner.declared_down.remove(&name);
                     self.wake_use(&inner, &name);
                 }
             }
@@ -440,6 +441,10 @@ impl World {
                 }
                 let (name, facts) = (facts.name.clone(), Arc::new(facts));
                 let before = inner.nodes.insert(name.clone(), Arc::clone(&facts));
+                match facts.declared_down {
+                    Some(at) => inner.declared_down.insert(name.clone(), at),
+                    None => inner.declared_down.remove(&name),
+                };
                 if before.is_none_or(|before| before.usable != facts.usable || before.labels != facts.labels) {
                     self.wake_use(&inner, &name);
                 }
@@ -640,10 +645,8 @@ impl World {
     }
 
     /// Nodes whose vehicles a person has declared to be out of the air, each with the time of that.
-    pub fn declared_down(&self) -> Vec<(NodeName, Timestamp)> {
-        let inner = self.lock();
-        let declared = |facts: &Arc<NodeFacts>| Some((facts.name.clone(), facts.declared_down?));
-        inner.nodes.values().filter_map(declared).collect()
+    pub fn declared_down(&self) -> BTreeMap<NodeName, Moment> {
+        self.lock().declared_down.clone()
     }
 
     /// How many nodes have the drone label.

@@ -5,12 +5,12 @@ use crate::controllers::node_rules::NodeRules;
 use crds::Drone;
 use crds::drone::{AltitudeReference, Station as AskedStation};
 use fleet::airspace::Rules;
+use fleet::planning::declared_down::Declarations;
 use fleet::planning::drone::Movement;
 use fleet::planning::drone::desire::{counts_as_down, held_height, holds_flight};
 use fleet::planning::drone::way_home::WayHome;
 use fleet::planning::node_use::NoLift;
 use fleet::planning::site::{NO_HOME, OffStation, Sites, Sky, flies_as_written};
-use k8s_openapi::jiff::Timestamp;
 use model::geo::Frame;
 use model::ids::{DroneUid, NodeName};
 use model::owned_airspace::Owned;
@@ -24,7 +24,6 @@ use model::vehicle::FlightTruth;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 /// What the operator has set for each site.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -34,9 +33,6 @@ pub struct SiteRules {
     /// How far off a vehicle is on its station.
     pub tolerance: Tolerance,
 }
-
-/// A declaration on a Node counts for so long: a vehicle that flies again is another matter.
-const DECLARED_FOR: Duration = Duration::from_secs(600);
 
 /// The aircraft of others, and the nodes without a station whose vehicles they keep from taking off or climbing.
 #[derive(Debug, Default)]
@@ -53,8 +49,7 @@ pub struct Airspace {
     sky: Arc<Mutex<BelowSky>>,
     /// Drones were not looked over yet: one that has a station or flies for a Mission may be anywhere.
     pub(super) unplaced: Arc<AtomicBool>,
-    /// Declarations of people by annotations of Nodes, as they were carried out last.
-    declared_down: Arc<Mutex<BTreeMap<NodeName, Timestamp>>>,
+    declared_down: Arc<Mutex<Declarations>>,
     fences: Arc<NodeRules>,
 }
 
@@ -215,19 +210,15 @@ impl Airspace {
         }
     }
 
-    /// Carries out what people have `declared` by annotations of Nodes, each once, as long as it is not older than [`DECLARED_FOR`].
-    pub(super) fn declare_down_by_nodes(&self, declared: Vec<(NodeName, Timestamp)>, now: Timestamp) {
+    /// Carries out what people have `declared` by annotations of Nodes, as far as that counts `now`.
+    pub(super) fn declare_down_by_nodes(&self, declared: &BTreeMap<NodeName, Moment>, now: Moment) {
         if self.lock().is_none() {
             return;
         }
         let mut known = self.declared_down.lock().unwrap_or_else(PoisonError::into_inner);
-        known.retain(|node, _| declared.iter().any(|(declared, _)| declared == node));
-        for (node, at) in declared {
-            let is_lately = now.duration_since(at).unsigned_abs() <= DECLARED_FOR;
-            if is_lately && known.insert(node.clone(), at) != Some(at) {
-                tracing::warn!(%node, %at, "a person declares that its vehicle is not in the air");
-                self.declare_down(&node);
-            }
+        for node in known.take_in(declared, now) {
+            tracing::warn!(%node, "a person declares that its vehicle is not in the air");
+            self.declare_down(&node);
         }
     }
 

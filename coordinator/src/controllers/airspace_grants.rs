@@ -4,6 +4,7 @@
 //! anything itself, or do anything for a fleet without stations.
 
 use crate::cluster::events::Note;
+use crate::cluster::world::of_the_wall;
 use crate::controllers::airspace::{Airspace, SiteRules};
 use crate::controllers::facts::{Observer, facts_with, refuses};
 use crate::controllers::plans::PlanOf;
@@ -71,7 +72,7 @@ fn update(observer: &Observer, metrics: &Metrics) {
     let strict = gathered.iter().filter(|(_, one)| is_strict(one));
     let strict = strict.map(|(node, _)| node.clone()).collect();
     let before = shown(airspace, &gathered, now);
-    airspace.declare_down_by_nodes(observer.world().declared_down(), Timestamp::now());
+    airspace.declare_down_by_nodes(&observer.world().declared_down(), of_the_wall(Timestamp::now()));
     let conflicts = {
         let mut site = airspace.lock();
         let site = site.get_or_insert_with(|| {

@@ -12,18 +12,19 @@ mod observe;
 mod planning;
 mod pool;
 pub mod reach;
+mod round;
 mod sharing;
 pub mod status;
 mod turns;
 pub mod work;
 mod writes;
 
-use crate::cluster::api::{ApiError, error_chain};
+use crate::cluster::api::ApiError;
 use crate::cluster::events::Note;
 use crate::cluster::key::Key;
 use crate::cluster::retry::Failures;
 use crate::cluster::watching;
-use crate::cluster::world::uid;
+use crate::cluster::world::{Change, uid};
 use crate::controllers::facts::Observer;
 use crate::controllers::plans::Resting;
 use crate::controllers::swarm::expectations::Expectations;
@@ -31,7 +32,6 @@ use crate::ground;
 use crds::{Mission, labels};
 use file::Reader;
 use fleet::planning::mission::fairness::Rounds;
-use fleet::planning::mission::priority::{Claim, comes_before, room, urgent};
 use fleet::planning::mission::progress::{Halt, Part, Progress, Step, Wanted, Why, rest};
 use k8s_openapi::jiff::Timestamp;
 use kube::api::Api;
@@ -43,9 +43,10 @@ use memory::Memory;
 use observe::{Subject, waits};
 use planning::running;
 use pool::{Asked, Pool};
+use round::Turn;
 use sharing::{Followed, NotFollowed};
-use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
@@ -71,10 +72,8 @@ struct Controller {
     memories: HashMap<String, Memory>,
     failures: Failures<Key>,
     pool: Pool,
-    reader: Reader,
-    rounds: Rounds,
-    /// How many more Drones may be made in each namespace.
-    room: HashMap<String, usize>,
+    reader: Mutex<Reader>,
+    rounds: Mutex<Rounds>,
 }
 
 /// Why a Mission was not brought on.
@@ -97,13 +96,18 @@ pub fn start(observer: &Observer, tasks: &mut JoinSet<()>) {
         memories: HashMap::new(),
         failures: Failures::default(),
         pool: Pool::default(),
-        reader: Reader::default(),
-        rounds: Rounds::default(),
-        room: HashMap::new(),
+        reader: Mutex::default(),
+        rounds: Mutex::default(),
     };
     let api = Api::<Mission>::all(observer.cluster.client());
     let config = watcher::Config::default().timeout(watching::WATCH_SECONDS);
-    tasks.spawn(watching::follow(api, config, Some(writer), ending.clone(), |_| {}));
+    let ready = Arc::clone(&controller.pool.ready);
+    let wake = move |change: Change<Mission>| {
+        if matches!(&change, Change::Is(mission) if is_unserved(mission)) {
+            ready.notify_one();
+        }
+    };
+    tasks.spawn(watching::follow(api, config, Some(writer), ending.clone(), wake));
     tasks.spawn(async move {
         let filled = ending.run_until_cancelled(controller.missions.wait_until_ready()).await;
         // The store is dropped with its watch only.
@@ -123,88 +127,28 @@ impl Controller {
         self.observer.leadership.state.acts()
     }
 
-    /// Until the next reconcile: earlier where some were put off, or where what they waited for is planned.
+    /// Until the next reconcile: earlier where some were put off, where one was edited, or where what they waited for is planned.
     async fn pause(&self) {
         tokio::time::sleep(LEAST_PAUSE).await;
-        if !self.rounds.has_put_off() {
+        if !round::lock(&self.rounds).has_put_off() {
             let _planned = timeout(EVERY.saturating_sub(LEAST_PAUSE), self.pool.ready.notified()).await;
         }
     }
 
-    /// Reconciles all Missions once.
-    async fn reconcile_all(&mut self) {
-        let subjects = self.subjects();
-        let known: HashSet<&str> = subjects.iter().map(|subject| uid(subject.mission.as_ref())).collect();
-        self.memories.retain(|mission, _| known.contains(mission.as_str()));
-        self.pool.retain(|mission| known.contains(mission));
-        self.reader.retain(|mission| known.contains(mission));
-        let claims: Vec<Claim<'_>> = subjects.iter().map(Subject::claim).collect();
-        let urgent = self.urgent(&subjects, &claims);
-        self.room = room(&claims)
-            .into_iter()
-            .map(|(name, room)| (name.to_owned(), room))
-            .collect();
-        let places: Vec<(&str, &str)> = subjects.iter().map(Subject::place).collect();
-        let order = self.rounds.begin(&places);
-        let mut plans = HashMap::new();
-        for subject in order.into_iter().filter_map(|number| subjects.get(number)) {
-            let (namespace, mission) = subject.place();
-            let key = Key::of(subject.mission.as_ref());
-            let now = Instant::now();
-            if self.acts() && self.failures.resting(&key, now).is_none() && self.rounds.may(namespace, mission) {
-                let urgent = urgent.get(namespace).copied();
-                let before = urgent.filter(|urgent| comes_before(urgent.spec.priority, subject.mission.spec.priority));
-                match Box::pin(self.reconcile(subject, before, now)).await {
-                    Ok(()) => self.failures.forget(&key),
-                    Err(NotBroughtOn::MayNotAct) => {}
-                    // The watch brings the news.
-                    Err(NotBroughtOn::Api(error)) if error.is_overtaken() => {}
-                    Err(NotBroughtOn::Api(error)) => {
-                        self.failures.failed(&key, &error, now, rand::random());
-                        tracing::warn!(mission = %key, error = error_chain(&error), "a Mission could not be brought on; will be tried again");
-                    }
-                }
-                self.rounds.took(namespace, now.elapsed());
-            }
-            self.plans(subject, &mut plans);
-        }
-        self.show(&subjects, plans);
-        let memories = self.memories.iter();
-        let acted_on = memories.filter_map(|(mission, memory)| Some((mission.clone(), memory.acted_on?)));
-        self.observer.cluster.acted_on.put("missions", acted_on);
-    }
-
-    /// The Mission that waits for vehicles before the others, in each namespace.
-    fn urgent<'a>(&self, subjects: &'a [Subject], claims: &[Claim<'a>]) -> HashMap<&'a str, &'a Mission> {
-        let mission = |number: usize| -> Option<&'a Mission> { Some(subjects.get(number)?.mission.as_ref()) };
-        let has_node = |number| {
-            let selector = mission(number).map(|mission| &mission.spec.node_selector);
-            selector.is_some_and(|selector| self.observer.world().has_node_for(selector))
-        };
-        let urgent = urgent(claims, has_node).into_iter();
-        urgent
-            .filter_map(|(namespace, number)| Some((namespace, mission(number)?)))
-            .collect()
-    }
-
-    /// Reconciles one Mission; `before` is one of a higher priority that waits for vehicles.
-    async fn reconcile(
-        &mut self,
-        subject: &Subject,
-        before: Option<&Mission>,
-        now: Instant,
-    ) -> Result<(), NotBroughtOn> {
+    /// Reconciles one Mission.
+    async fn reconcile(&self, turn: &mut Turn<'_>, now: Instant) -> Result<(), NotBroughtOn> {
+        let subject = turn.subject;
         let mission = &subject.mission;
-        let id = uid(mission.as_ref()).to_owned();
+        let id = uid(mission.as_ref());
         let guarded = mission.finalizers().iter().any(|f| f == labels::DRONES_FINALIZER);
         if mission.metadata.deletion_timestamp.is_some() {
             if !guarded {
                 return Ok(());
             }
             let orphaning = mission.finalizers().iter().any(|f| f == ORPHAN);
-            let expected = self.expectations.expects_creations(&id, now);
+            let expected = self.expectations.expects_creations(id, now);
             if orphaning || (subject.drones.is_empty() && !expected) {
-                self.expectations.forget(&id);
+                self.expectations.forget(id);
                 return self
                     .set_finalizers(mission, |f| f.retain(|f| f != labels::DRONES_FINALIZER))
                     .await;
@@ -218,8 +162,8 @@ impl Controller {
         if self.is_to_go(subject, wall) {
             return self.remove(mission).await;
         }
-        let is_known = self.memories.contains_key(&id);
-        let read = match self.read_file(mission, now) {
+        let is_known = turn.memory.is_some();
+        let read = match self.read_file(mission, turn.memory.as_ref(), now) {
             Ok(None) => None,
             Ok(Some(Asked::Done(file))) => Some((file, now)),
             // What it had begun by goes on meanwhile.
@@ -233,8 +177,7 @@ impl Controller {
                 return self.say_planning(subject, &waits, wall).await;
             }
         };
-        let known = self.memories.get(&id);
-        let job = match self.job(mission, known, read.as_ref(), now) {
+        let job = match self.job(mission, turn.memory.as_ref(), read.as_ref(), now) {
             Some(Asked::Done(job)) => Some(job),
             Some(Asked::Waits(_)) if is_known => None,
             Some(Asked::Waits(place)) => {
@@ -243,24 +186,23 @@ impl Controller {
             }
             None => None,
         };
-        let mut memory = self.memories.remove(&id).unwrap_or_else(|| Memory::of(mission));
+        let memory = turn.memory.get_or_insert_with(|| Memory::of(mission));
         if let Some(job) = job {
             memory.set_job(job);
             memory.generation = mission.metadata.generation;
             memory.survey.clone_from(&mission.spec.survey);
             memory.from.clone_from(&mission.spec.plan_from);
         }
-        memory.file = read.or(memory.file);
+        memory.file = read.or(memory.file.take());
         let is_current = memory.generation == mission.metadata.generation;
         let made = memory.made.0;
-        let result = self.bring_on(subject, &mut memory, before, (now, wall)).await;
-        if let Some(room) = self.room.get_mut(subject.namespace()) {
-            *room = room.saturating_sub(memory.made.0.saturating_sub(made));
-        }
+        let result = self
+            .bring_on(subject, memory, (turn.before, turn.room), (now, wall))
+            .await;
+        turn.room = turn.room.saturating_sub(memory.made.0.saturating_sub(made));
         if result.is_ok() && is_current {
             memory.acted_on = mission.metadata.generation;
         }
-        self.memories.insert(id, memory);
         result
     }
 
@@ -283,7 +225,7 @@ impl Controller {
         &self,
         subject: &Subject,
         memory: &mut Memory,
-        before: Option<&Mission>,
+        (before, room): (Option<&Mission>, usize),
         (now, wall): (Instant, Timestamp),
     ) -> Result<(), NotBroughtOn> {
         let mission = &subject.mission;
@@ -320,7 +262,6 @@ impl Controller {
         if memory.rests(&drones, wanted.parallelism, now) {
             next.create = 0;
         }
-        let room = self.room.get(subject.namespace()).copied().unwrap_or_default();
         let is_full = next.create > room;
         next.create = next.create.min(room);
         // What has ended stays as it was written.
@@ -447,6 +388,12 @@ impl Controller {
             });
         }
     }
+}
+
+/// Whether a Mission was edited or deleted, and its status does not say so yet.
+fn is_unserved(mission: &Mission) -> bool {
+    let observed = mission.status.as_ref().and_then(|status| status.observed_generation);
+    mission.metadata.deletion_timestamp.is_some() || observed != mission.metadata.generation
 }
 
 /// How long the work that is left takes at best.

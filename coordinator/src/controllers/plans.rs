@@ -84,6 +84,8 @@ pub struct Known {
     pub missions: HashSet<String>,
     /// By the uid of the Drone.
     pub plans: HashMap<String, Arc<Planned>>,
+    /// The uids of Drones that have a part whose plan was not made again yet in this leadership.
+    pub unplanned: HashSet<String>,
     /// Vehicles that have refused a plan, by the uid of the Mission; only of those of which some have.
     pub refused: HashMap<String, Arc<[Resting]>>,
 }
@@ -102,7 +104,7 @@ pub struct Resting {
 #[derive(Clone, Debug, PartialEq)]
 pub enum PlanOf {
     NoMission,
-    /// Its Mission was not reconciled yet, or is gone.
+    /// Its Mission was not reconciled yet, its part not planned again, or its Mission is gone.
     Unknown,
     None,
     Some(Arc<Planned>),
@@ -133,6 +135,7 @@ impl Missions {
         let known = self.lock();
         match known.plans.get(uid(drone)) {
             Some(planned) => PlanOf::Some(Arc::clone(planned)),
+            None if known.unplanned.contains(uid(drone)) => PlanOf::Unknown,
             None if known.missions.contains(mission) => PlanOf::None,
             None => PlanOf::Unknown,
         }

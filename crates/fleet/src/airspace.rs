@@ -22,6 +22,7 @@ mod claims;
 mod danger;
 mod index;
 mod route;
+mod sightings;
 mod volume;
 
 pub use beyond::Traffic;
@@ -29,6 +30,7 @@ pub use claim::{Doing, Known, NotFit, Observation, Unsteady};
 pub use claims::{Claims, Owner};
 pub use danger::{Avoidance, Danger, crossed_stations, shared_returns};
 pub use route::{BadRoute, Route};
+pub(crate) use sightings::Sightings;
 pub use volume::{Tube, Volume};
 
 use model::geo::SCALE_ERROR;

@@ -4,6 +4,7 @@
 //! (`tests/tests/house_rules/wings.rs` sees to it).
 
 pub mod binding;
+pub mod declared_down;
 pub mod deposition;
 pub mod drone;
 #[cfg(test)]

@@ -7,7 +7,8 @@
 //! Owns: who is in command of a vehicle in the air ([`InCommand::after`]), when the agent has let go ([`let_go`]), and what
 //! it reports as its activity then ([`activity`]). The count itself is part of `fleet::flight_record::FlightRecord`.
 //! Must not: send anything. While the agent has let go nothing is sent: no failsafe, and no landing by a ground order
-//! either, because the pilot flies.
+//! either, because the pilot flies. The one exception is a return that has ended in a hover over home, which no stick
+//! flies: a ground order lands it (`fleet::flight::converge`).
 //!
 //! Only modes show who is in command. Somebody who steers in a mode of ours, as a ground station may in GUIDED, is not
 //! noticed.

@@ -7,7 +7,7 @@ use anyhow::Context;
 use serde::Deserialize;
 
 use crate::control_plane::{Binaries, nodes, workspace_root};
-use crate::{Kubectl, Launch, Process, Scratch};
+use crate::{Kubectl, Launch, Process, Scratch, manifests};
 
 /// The deadline of the start on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -80,26 +80,14 @@ impl Embedded {
 }
 
 fn launch(folder: &Path) -> anyhow::Result<(Process, Ready)> {
+    let file = |path: String| [PathBuf::from("--crds"), workspace_root().join(path)];
+    let crds = manifests::crds()?.into_iter().flat_map(file);
     let process = Launch::workspace("skein-api")?
         .arg("--data-dir")
         .arg(folder.join("data"))
         .arg("--kubeconfig")
         .arg(folder.join("kubeconfig"))
-        .arg("--crds")
-        .arg(workspace_root().join("crds/swarms.yaml"))
-        .arg("--crds")
-        .arg(workspace_root().join("crds/drones.yaml"))
-        .arg("--crds")
-        .arg(workspace_root().join("crds/groundorders.yaml"))
-        .arg("--crds")
-        .arg(workspace_root().join("crds/vehicles.yaml"))
-        .arg("--crds")
-        .arg(workspace_root().join("crds/geofences.yaml"))
-        .arg("--crds")
-        .arg(workspace_root().join("crds/parameterprofiles.yaml"))
-        .arg("--crds")
-        .arg(workspace_root().join("crds/missions.yaml"))
-        .arg(workspace_root().join("crds/operators.yaml"))
+        .args(crds)
         .logs_in(folder.join("logs"))
         .start()?;
     let line = process.wait_for_line(PATIENCE, |line| {

@@ -1,7 +1,7 @@
 //! The plain manifests in `deploy/`, as the chart in `deploy/chart` renders them with its default values.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
@@ -21,16 +21,8 @@ pub const FILES: [&str; 7] = [
     "roles.yaml",
 ];
 
-/// The files that the chart has copies of.
-const COPIED: [&str; 10] = [
-    "crds/swarms.yaml",
-    "crds/drones.yaml",
-    "crds/groundorders.yaml",
-    "crds/vehicles.yaml",
-    "crds/geofences.yaml",
-    "crds/parameterprofiles.yaml",
-    "crds/missions.yaml",
-    "crds/operators.yaml",
+/// The files that the chart has copies of, beside the CRDs.
+const COPIED: [&str; 2] = [
     "deploy/monitoring/alerts.yaml",
     "deploy/monitoring/fleet-dashboard.json",
 ];
@@ -53,6 +45,20 @@ pub fn template(helm: &Helm, settings: &[&str]) -> anyhow::Result<String> {
     helm.run(args)
 }
 
+/// The files of the CRDs, from the workspace's root.
+pub fn crds() -> anyhow::Result<Vec<String>> {
+    let folder = workspace_root().join("crds");
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(&folder).with_context(|| format!("cannot read {}", folder.display()))? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        if Path::new(&name).extension().is_some_and(|end| end == "yaml") {
+            files.push(format!("crds/{name}"));
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
 /// The expected content of each generated file of `deploy/`, by its path from the workspace's root.
 pub fn generated(helm: &Helm) -> anyhow::Result<BTreeMap<String, String>> {
     let documents = by_template(&template(helm, &[])?);
@@ -65,10 +71,10 @@ pub fn generated(helm: &Helm) -> anyhow::Result<BTreeMap<String, String>> {
         files.insert(format!("deploy/{name}"), header + &of_it.join("---\n"));
     }
     // Helm reads only files in the chart's own folder.
-    for path in COPIED {
-        let source = workspace_root().join(path);
+    for path in crds()?.into_iter().chain(COPIED.map(str::to_owned)) {
+        let source = workspace_root().join(&path);
         let text = std::fs::read_to_string(&source).with_context(|| format!("cannot read {}", source.display()))?;
-        let name = path.rsplit('/').next().unwrap_or(path);
+        let name = path.rsplit('/').next().unwrap_or(&path);
         files.insert(format!("deploy/chart/files/{name}"), text);
     }
     Ok(files)

@@ -11,7 +11,19 @@ use testkit::control_plane::workspace_root;
 use testkit::launch::workspace_binary;
 use testkit::{Helm, manifests};
 
-/// Writes every generated file: first the CRDs, of which the chart has copies.
+use crate::command;
+use crate::venv::Venv;
+
+/// The test that compares the reference pages with their sources, and writes them where `SKEIN_GENERATE` is set.
+const GENERATED_PAGES: &str = "each_generated_page_is_what_its_source_says";
+
+const SDK: Venv = Venv {
+    folder: "sdk-venv",
+    requirements: "sdk/python/requirements-ci.txt",
+};
+
+/// Writes every generated file: first the CRDs, of which the chart has copies, and the reference pages before the models of the SDK, which quote
+/// them.
 pub fn run() -> anyhow::Result<()> {
     let mut crds = cargo_as_for_tests("run");
     crds.args(["--package", "skein-crds", "--bin", "crdgen"]);
@@ -23,7 +35,23 @@ pub fn run() -> anyhow::Result<()> {
     for (path, text) in manifests::generated(&Helm::find_or_build()?)? {
         std::fs::write(workspace_root().join(&path), text).with_context(|| format!("cannot write {path}"))?;
     }
-    Ok(())
+    let mut programs = cargo_as_for_tests("build");
+    programs.args([
+        "--package",
+        "skein-cli",
+        "--package",
+        "skein-agent",
+        "--package",
+        "skein-coordinator",
+    ]);
+    command::succeed(programs, "the programs whose help is a page could not be built")?;
+    let mut pages = cargo_as_for_tests("test");
+    pages.args(["--package", "skein-tests", "--test", "documents", GENERATED_PAGES]);
+    pages.env("SKEIN_GENERATE", "1");
+    command::succeed(pages, "the reference pages could not be written")?;
+    let mut models = Command::new(SDK.set_up()?);
+    models.arg(workspace_root().join("sdk/python/tools/generate.py"));
+    command::succeed(models, "the models of the Python SDK could not be written")
 }
 
 /// Compares every generated file with its expected content.

@@ -26,6 +26,9 @@ pub struct Args {
     /// Missions in layers, with pilots who move vehicles, returns that ground stations order, and edits of what is flown.
     #[arg(long, conflicts_with_all = ["vehicles", "rules", "missions"])]
     gate: bool,
+    /// The same, where each field is edited, receivers and winds differ, everything is grounded at times, and one coordinator plans otherwise.
+    #[arg(long, conflicts_with_all = ["vehicles", "rules", "missions", "gate"])]
+    wild: bool,
     /// Random formations that it goes through.
     #[arg(long, default_value_t = 10, requires = "vehicles", value_name = "FORMATIONS")]
     formations: u32,
@@ -45,7 +48,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let seeds = args.seeds.unwrap_or(match (args.missions, args.vehicles) {
         (Some(_), _) => 1,
         (None, Some(_)) => LARGE,
-        (None, None) if args.gate => GATES,
+        (None, None) if args.gate || args.wild => GATES,
         (None, None) => SEEDS,
     });
     say::heading(&format!("{seeds} seeds from {} on", args.from));
@@ -73,6 +76,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         command.env("SKEIN_MISSIONS", missions.to_string());
     } else if args.gate {
         command.arg("missions_keep_apart");
+    } else if args.wild {
+        command.arg("all_keep_apart");
     } else {
         command.arg("no_disorder");
     }

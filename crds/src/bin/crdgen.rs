@@ -17,7 +17,7 @@ fn main() -> ExitCode {
 fn run(check: bool) -> Result<(), String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     for (name, wanted) in crds::yaml::files().map_err(|e| e.to_string())? {
-        let path = folder.join(name);
+        let path = folder.join(&name);
         if check {
             let there = std::fs::read_to_string(&path).unwrap_or_default();
             if there != wanted {

@@ -162,7 +162,7 @@ fn each_generated_page_is_what_its_source_says() -> anyhow::Result<()> {
         }
         anyhow::ensure!(
             read(&file) == wanted,
-            "{path} is out of date; run `SKEIN_GENERATE=1 cargo xtask test --program documents` and commit the result"
+            "{path} is out of date; run `cargo xtask generate` and commit the result"
         );
     }
     Ok(())

@@ -6,6 +6,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
+use crds::kinds::ALL;
 use serde_json::Value;
 use testkit::control_plane::workspace_root;
 use testkit::launch::workspace_binary;
@@ -14,7 +15,7 @@ use testkit::launch::workspace_binary;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// How to generate a page again.
-const AGAIN: &str = "by `SKEIN_GENERATE=1 cargo xtask test --program documents`; do not edit";
+const AGAIN: &str = "by `cargo xtask generate`; do not edit";
 
 /// Each generated page, by its path from the workspace's root.
 ///
@@ -22,19 +23,11 @@ const AGAIN: &str = "by `SKEIN_GENERATE=1 cargo xtask test --program documents`;
 /// A CRD cannot be read, or a program is not built or prints no help.
 pub fn pages() -> anyhow::Result<BTreeMap<String, String>> {
     let mut pages = BTreeMap::new();
-    for name in [
-        "swarm",
-        "drone",
-        "groundorder",
-        "vehicle",
-        "geofence",
-        "parameterprofile",
-        "mission",
-        "operator",
-    ] {
+    for kind in ALL {
+        let name = kind.plural.strip_suffix('s').unwrap_or(kind.plural);
         pages.insert(
             format!("docs/reference/{name}.md"),
-            resource(&format!("crds/{name}s.yaml"))?,
+            resource(&format!("crds/{}.yaml", kind.plural))?,
         );
     }
     for program in ["skein", "skein-agent", "skein-coordinator"] {

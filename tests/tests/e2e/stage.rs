@@ -3,6 +3,7 @@
 
 use crate::wire::Wire;
 use anyhow::{Context, ensure};
+use crds::kinds::ALL;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
@@ -100,8 +101,8 @@ impl Drop for LentCluster {
 /// Deletes what a test has left on an API server; nothing is there any more that would release it.
 fn clear(cluster: &Cluster) -> anyhow::Result<()> {
     let kubectl = cluster.kubectl();
-    let kinds = "missions.skein.dev,swarms.skein.dev,drones.skein.dev,groundorders.skein.dev,vehicles.skein.dev,geofences.skein.dev,parameterprofiles.skein.dev,operators.skein.dev";
-    let left = kubectl.json(["get", kinds, "-A"])?;
+    let kinds = ALL.map(|kind| format!("{}.skein.dev", kind.plural)).join(",");
+    let left = kubectl.json(["get", &*kinds, "-A"])?;
     for object in left["items"].as_array().into_iter().flatten() {
         let name = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
         let kind = object["kind"].as_str().unwrap_or_default();

@@ -27,6 +27,8 @@ const LEASE: &str = "/leases/skein-coordinator";
 const LEASES: &str = "/namespaces/skein-system/leases";
 const LEASE_PATH: &str = "/apis/coordination.k8s.io/v1/namespaces/skein-system/leases/skein-coordinator";
 
+const MISSIONS: &str = "/missions";
+
 const YEARS: Duration = Duration::from_secs(1 << 30);
 
 /// How often a delayed frame checks whether it may continue.
@@ -48,6 +50,8 @@ struct Caller {
     watches: CancellationToken,
     /// Until then its watches get no data; then they get everything that was delayed. Lists and other answers are not late.
     late_until: Duration,
+    /// It reads the altitude steps of Missions so much higher than they are, meters.
+    raises: f64,
 }
 
 /// The API, and the paths to it.
@@ -81,6 +85,7 @@ impl Cluster {
             way: Way::Open,
             watches: CancellationToken::new(),
             late_until: Duration::ZERO,
+            raises: 0.0,
         };
         Arc::new(Self {
             api,
@@ -107,6 +112,21 @@ impl Cluster {
     /// The events of `caller`'s watches are late until `until`, for old watches and new ones.
     pub fn hold_back(&self, caller: usize, until: Duration) {
         self.callers.lock().unwrap()[caller].late_until = until;
+    }
+
+    /// `caller` reads the altitude steps of Missions so much higher than they are, meters: so does one of a version that plans otherwise. What
+    /// a Mission asks for is no other work by that.
+    pub fn reads_higher_steps(&self, caller: usize, raises: f64) {
+        self.callers.lock().unwrap()[caller].raises = raises;
+    }
+
+    /// What `caller` reads of an answer about `path`.
+    fn as_read(&self, caller: usize, path: &str, bytes: Bytes) -> Bytes {
+        let raises = self.callers.lock().unwrap()[caller].raises;
+        match raises > 0.0 && path.contains(MISSIONS) {
+            true => raised(&bytes, raises),
+            false => bytes,
+        }
     }
 
     /// From now on the writes of callers are kept.
@@ -356,24 +376,57 @@ impl Line {
                 if lost {
                     return Err(io::ErrorKind::ConnectionReset.into());
                 }
+                let bytes = self.cluster.as_read(self.caller, &about, bytes);
                 Ok(response.body(whole(bytes)).unwrap())
             }
             Body::Stream(frames) => {
                 let broken = self.cluster.callers.lock().unwrap()[self.caller].watches.clone();
                 let (cluster, caller) = (Arc::clone(&self.cluster), self.caller);
                 let frames = ReceiverStream::new(frames).then(move |bytes| {
-                    let cluster = Arc::clone(&cluster);
+                    let (cluster, about) = (Arc::clone(&cluster), about.clone());
                     async move {
                         while cluster.is_late(caller) {
                             sleep(LATE).await;
                         }
-                        Ok(Frame::data(bytes))
+                        Ok(Frame::data(cluster.as_read(caller, &about, bytes)))
                     }
                 });
                 let frames = frames.take_until(broken.cancelled_owned());
                 Ok(response.body(StreamBody::new(frames).boxed_unsync()).unwrap())
             }
         }
+    }
+}
+
+/// The same answer, or lines of a watch, where the steps of all Missions are higher.
+fn raised(bytes: &Bytes, raises: f64) -> Bytes {
+    let lines = bytes.split(|byte| *byte == b'\n').map(|line| {
+        let Ok(mut value) = serde_json::from_slice::<Value>(line) else {
+            return line.to_vec();
+        };
+        raise(&mut value, raises);
+        value.to_string().into_bytes()
+    });
+    lines.collect::<Vec<_>>().join(&b'\n').into()
+}
+
+/// A Mission, a list of them, or an event about one.
+fn raise(value: &mut Value, raises: f64) {
+    if let Some(object) = value.get_mut("object") {
+        raise(object, raises);
+    }
+    for item in value
+        .get_mut("items")
+        .and_then(Value::as_array_mut)
+        .into_iter()
+        .flatten()
+    {
+        raise(item, raises);
+    }
+    let is_mission = value.get("spec").is_some_and(|spec| spec.get("parallelism").is_some());
+    if is_mission {
+        let step = value["spec"]["altitudeStepMeters"].as_f64().unwrap_or_default();
+        value["spec"]["altitudeStepMeters"] = json!((step + raises).min(100.0));
     }
 }
 

@@ -25,6 +25,10 @@
 //! of the Missions is, while they are flown. All that flies by our orders keeps apart, by where it truly is; afterwards all Missions
 //! complete, and nothing hovers without saying why.
 //!
+//! Wild worlds have all of that, and besides: each field of Missions and Drones that can be edited is (a new field that is not makes the test
+//! fail), nodes are drained, batteries run low, everything is grounded and released, each vehicle has a receiver with a datum of its own and a wind of its own, one
+//! flies on a second site, and one of the two coordinators lays out the layers of Missions otherwise, as another version would.
+//!
 //! Not covered: TLS and credentials; serial lines; the process around coordinator and agent (`coordinator::run_with`,
 //! `agent::life`); SIGTERM; everything that uses the real clock, which does not advance (`replaceLostAfterSeconds`, times in
 //! status); a Swarm that is deleted; 410 Gone; two agents that claim one node; batteries below the reserve,
@@ -59,7 +63,7 @@ use std::os::unix::process::CommandExt as _;
 use std::process::{Command, ExitCode, Output};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use world::{Size, Theme};
+use world::{Size, Theme, wild};
 
 const SEEDS: u64 = 20;
 const FORMATION_SEEDS: u64 = 2;
@@ -69,6 +73,8 @@ const UPLOADS: u32 = 50;
 const FLEET: usize = 40;
 /// Worlds of Missions, pilots and edits.
 const GATE_SEEDS: u64 = 2;
+/// Worlds where everything is edited.
+const WILD_SEEDS: u64 = 2;
 /// Missions at once, in each run of the tests.
 const MISSIONS: usize = 6;
 /// Long runs report their progress at this interval of seeds.
@@ -84,7 +90,7 @@ fn number(name: &str) -> Option<u64> {
 
 /// The standard harness waits by the clock, which does not advance here: these tests run one by one, with the harness's output format.
 type Test = (&'static str, fn());
-const TESTS: [Test; 8] = [
+const TESTS: [Test; 9] = [
     (
         "no_disorder_of_the_network_breaks_an_invariant",
         no_disorder_of_the_network_breaks_an_invariant,
@@ -113,6 +119,10 @@ const TESTS: [Test; 8] = [
     (
         "missions_keep_apart_whoever_moves_their_vehicles_or_edits_them",
         missions_keep_apart_whoever_moves_their_vehicles_or_edits_them,
+    ),
+    (
+        "all_keep_apart_where_everything_is_edited_and_one_coordinator_plans_otherwise",
+        all_keep_apart_where_everything_is_edited_and_one_coordinator_plans_otherwise,
     ),
 ];
 
@@ -179,6 +189,11 @@ fn missions_keep_apart_whoever_moves_their_vehicles_or_edits_them() {
     under_seeds(GATE_SEEDS, Theme::Gate);
 }
 
+fn all_keep_apart_where_everything_is_edited_and_one_coordinator_plans_otherwise() {
+    wild::every_field_is_edited();
+    under_seeds(WILD_SEEDS, Theme::Wild);
+}
+
 /// What the environment asks for, if not the usual runs.
 fn theme() -> Option<Theme> {
     let number = |name| Some(usize::try_from(number(name)?).expect("a small number"));
@@ -200,6 +215,7 @@ fn theme() -> Option<Theme> {
         .or_else(missions)
         .or_else(|| number("SKEIN_PATROL").map(|_| Theme::Patrol))
         .or_else(|| number("SKEIN_GATE").map(|_| Theme::Gate))
+        .or_else(|| number("SKEIN_WILD").map(|_| Theme::Wild))
 }
 
 /// The environment that asks for it.
@@ -216,6 +232,7 @@ fn variables(theme: Theme) -> Vec<(&'static str, String)> {
         Theme::Missions(count) => vec![("SKEIN_MISSIONS", count.to_string())],
         Theme::Patrol => vec![("SKEIN_PATROL", "1".to_owned())],
         Theme::Gate => vec![("SKEIN_GATE", "1".to_owned())],
+        Theme::Wild => vec![("SKEIN_WILD", "1".to_owned())],
     }
 }
 
@@ -293,6 +310,7 @@ fn in_a_process(seed: u64, theme: Theme) -> Output {
         "SKEIN_MISSIONS",
         "SKEIN_PATROL",
         "SKEIN_GATE",
+        "SKEIN_WILD",
     ] {
         command.env_remove(name);
     }
@@ -348,7 +366,7 @@ fn alone(seed: u64) -> ExitCode {
                 tally.arms,
                 tally.simulated.as_secs()
             ),
-            Theme::Rollout(_) | Theme::Missions(_) | Theme::Patrol | Theme::Gate => {
+            Theme::Rollout(_) | Theme::Missions(_) | Theme::Patrol | Theme::Gate | Theme::Wild => {
                 eprintln!("seed {seed}: {}", tally.course)
             }
         },

@@ -15,6 +15,8 @@
 //! 11. Vehicles keep away from an aircraft that they observe; see [`traffic`].
 //! 12. What is said of rules on board is so, and nothing is armed without them; see [`rules`].
 //! 13. What is said of an object is written on no other one that was made again under its name.
+//! 14. One whose battery runs low comes home or lands, and never by a return of its autopilot while a coordinator is there. Where it lands
+//!     nobody comes below it; who was there when it began could not be moved away.
 
 pub mod rules;
 pub mod separation;
@@ -117,7 +119,26 @@ pub struct Oracle {
     barred: BTreeMap<String, Duration>,
     went_back: bool,
     pub separation: Separation,
+    /// Vehicles whose batteries are low.
+    pub tired: BTreeSet<usize>,
     trace: DefaultHasher,
+}
+
+/// One that lands comes down on nobody who is farther off than this over ground when it begins, meters.
+const BELOW: f64 = 40.0;
+
+/// Whether another is in the air below `node`, or nearly.
+fn is_over_another(node: &Node, nodes: &[Node]) -> bool {
+    let Some((at, _)) = node.vehicle.spot() else {
+        return false;
+    };
+    let mut others = nodes
+        .iter()
+        .filter(|other| other.number != node.number && other.vehicle.armed());
+    others.any(|other| {
+        let there = other.vehicle.spot();
+        there.is_some_and(|(there, _)| there.up < at.up && there.over_ground(at) <= BELOW)
+    })
 }
 
 fn is_descent(command: MavCmd) -> bool {
@@ -335,7 +356,15 @@ impl Oracle {
                 if by_a_person || (failsafe && ledger.wants_flight()) {
                     self.separation.divert(node.number);
                 }
-                if ledger.wants_flight() && !within(ledger.last_down, ON_ITS_WAY) && !failsafe {
+                let tired = self.tired.contains(&node.number);
+                let returns = command == MavCmd::MAV_CMD_NAV_RETURN_TO_LAUNCH;
+                if tired && returns && alone.is_zero() {
+                    return Err(format!("returns by a way that nobody has granted: {}", what()));
+                }
+                if tired && (returns || is_over_another(node, nodes)) {
+                    self.separation.divert(node.number);
+                }
+                if ledger.wants_flight() && !within(ledger.last_down, ON_ITS_WAY) && !failsafe && !tired {
                     return Err(format!(
                         "lands although it is wanted up, alone for {alone:?}: {}",
                         what()

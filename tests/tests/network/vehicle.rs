@@ -6,7 +6,7 @@ use link::decode::decode;
 use link::dialect::{MavCmd, MavMessage};
 use link::framing::Framer;
 use sitl::faults::{Around, ModeNumber, Script, Sudden, What};
-use sitl::model::{Autopilot, Fault, Neu, Port, VehicleConfig, Wgs84, Wind};
+use sitl::model::{Autopilot, Fault, GpsError, Neu, Port, VehicleConfig, Wgs84, Wind};
 use sitl::wire::PlanItem;
 use sitl::wired::{Event, WiredVehicle};
 use std::sync::{Arc, Mutex};
@@ -81,6 +81,11 @@ pub struct Simulated {
 impl Vehicle {
     /// One of the simulator, at `home`, ready to fly.
     pub fn simulated(kind: autopilot::Kind, home: Spot) -> Self {
+        Self::with_gps(kind, home, GpsError::default())
+    }
+
+    /// The same, with this receiver.
+    pub fn with_gps(kind: autopilot::Kind, home: Spot, gps: GpsError) -> Self {
         let autopilot = match kind {
             autopilot::Kind::Px4 => Autopilot::Px4,
             autopilot::Kind::ArduCopter => Autopilot::ArduPilot,
@@ -88,6 +93,7 @@ impl Vehicle {
         let config = VehicleConfig {
             battery_percent_per_minute: 0.0,
             port: Port::Network,
+            gps,
             ..VehicleConfig::new(autopilot, autopilot::SYSTEM, home.on_earth())
         };
         let mut wired = WiredVehicle::with_faults(config, &Script::default(), "", 0.0);

@@ -28,6 +28,7 @@ use tokio::io::DuplexStream;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use turmoil::Sim;
+use wild::Wild;
 
 mod formation;
 mod gate;
@@ -39,6 +40,7 @@ mod rules;
 mod stations;
 mod traffic;
 mod weather;
+pub mod wild;
 
 const COORDINATORS: usize = 2;
 /// A leader has read and renewed its Lease several times in this time.
@@ -82,15 +84,21 @@ pub enum Theme {
     Patrol,
     /// Missions in layers, with persons who move vehicles and edit what is flown.
     Gate,
+    /// The same, where everything is edited and one coordinator plans otherwise.
+    Wild,
 }
 
 impl Theme {
     const fn formations(self) -> Option<Size> {
         match self {
             Self::Formations(size) => Some(size),
-            Self::Disorder | Self::Uploads(_) | Self::Rollout(_) | Self::Missions(_) | Self::Patrol | Self::Gate => {
-                None
-            }
+            Self::Disorder
+            | Self::Uploads(_)
+            | Self::Rollout(_)
+            | Self::Missions(_)
+            | Self::Patrol
+            | Self::Gate
+            | Self::Wild => None,
         }
     }
 
@@ -134,6 +142,7 @@ struct Run<'a> {
     stations: Option<Stations>,
     formations: Option<Formations>,
     gate: Option<Gate>,
+    wild: Option<Wild>,
     /// So many agents share a host.
     agents_per_host: usize,
     person: mpsc::UnboundedSender<PersonOrder>,
@@ -152,7 +161,7 @@ pub fn run(seed: u64, folder: &Path, theme: Theme) -> Result<Tally, String> {
         Theme::Rollout(_) => run.through_a_rollout()?,
         Theme::Missions(_) => run.through_missions()?,
         Theme::Patrol => run.through_a_patrol()?,
-        Theme::Gate => run.through_the_gate()?,
+        Theme::Gate | Theme::Wild => run.through_the_gate()?,
     }
     if theme != Theme::Disorder {
         return Ok(run.account());
@@ -190,6 +199,7 @@ impl Run<'_> {
             Theme::Rollout(vehicles) | Theme::Missions(vehicles) => vehicles,
             Theme::Patrol => patrol::VEHICLES,
             Theme::Gate => gate::vehicles(&mut rng),
+            Theme::Wild => gate::vehicles(&mut rng) + 1,
         };
         let cluster = Cluster::open(&folder.join("api"), COORDINATORS, split(&mut rng));
         let mut builder = turmoil::Builder::new();
@@ -209,9 +219,18 @@ impl Run<'_> {
             Theme::Missions(_) => missions::homes(count),
             Theme::Patrol => patrol::homes(),
             Theme::Gate => gate::homes(count, &mut rng),
+            Theme::Wild => {
+                let mut homes = gate::homes(count - 1, &mut rng);
+                homes.push(wild::far_home());
+                homes
+            }
         };
         let has_rules = theme.has_rules() || (small && rules::change_in(seed));
         let stations = flies.then(|| Stations::new(&homes, &mut rng));
+        let mut wild = (theme == Theme::Wild).then(|| Wild::new(seed));
+        if let Some((coordinator, raises)) = wild.as_ref().and_then(Wild::other_version) {
+            cluster.reads_higher_steps(coordinator, raises);
+        }
         let (mut nodes, mut lines) = (Vec::new(), Vec::new());
         for number in 0..count {
             let kind = match rng.random_bool(0.5) {
@@ -219,9 +238,10 @@ impl Run<'_> {
                 false => autopilot::Kind::ArduCopter,
             };
             let (to_autopilot, line) = mpsc::channel(4);
-            let vehicle = match homes.get(number) {
-                None => Vehicle::Scripted(autopilot::world(kind)),
-                Some(home) => Vehicle::simulated(kind, *home),
+            let vehicle = match (homes.get(number), wild.as_mut()) {
+                (None, _) => Vehicle::Scripted(autopilot::world(kind)),
+                (Some(home), None) => Vehicle::simulated(kind, *home),
+                (Some(home), Some(wild)) => wild.vehicle(kind, *home),
             };
             weather::of_run(seed, theme, number, &vehicle);
             if has_rules {
@@ -296,6 +316,7 @@ impl Run<'_> {
             stations,
             formations: size.map(|size| Formations::new(size, homes)),
             gate: None,
+            wild,
             agents_per_host,
         };
         run.oracle.tally.liars = liars;

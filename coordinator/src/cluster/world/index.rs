@@ -7,6 +7,7 @@ use crate::cluster::key::Key;
 use crds::{Drone, Swarm};
 use fleet::planning::binding::is_granted;
 use model::ids::NodeName;
+use model::time::Moment;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -21,6 +22,8 @@ pub(super) struct Inner {
     pub(super) swarms: BTreeMap<Key, Arc<Swarm>>,
     pub(super) swarm_of_uid: HashMap<String, Key>,
     pub(super) nodes: BTreeMap<NodeName, Arc<NodeFacts>>,
+    /// The nodes whose vehicles a person has declared to be out of the air.
+    pub(super) declared_down: BTreeMap<NodeName, Moment>,
     pub(super) claims: HashMap<String, Claim>,
     pub(super) claimed_by: HashMap<String, String>,
     pub(super) reserved: HashMap<String, String>,

@@ -7,7 +7,9 @@ use k8s_openapi::api::core::v1::Node;
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 use model::ids::NodeName;
+use model::time::Moment;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// A node with the drone label.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,8 +23,15 @@ pub struct NodeFacts {
     pub tainted: bool,
     /// What may be done with its vehicle.
     pub usable: NodeUse,
-    /// When a person declared its vehicle to be out of the air.
-    pub declared_down: Option<Timestamp>,
+    /// When a person declared its vehicle to be out of the air, by the wall clock.
+    pub declared_down: Option<Moment>,
+}
+
+/// A time of the wall clock, since 1970; one before that is that.
+pub fn of_the_wall(at: Timestamp) -> Moment {
+    Moment::at(Duration::from_millis(
+        u64::try_from(at.as_millisecond()).unwrap_or_default(),
+    ))
 }
 
 impl NodeFacts {
@@ -45,7 +54,8 @@ impl NodeFacts {
             declared_down: node
                 .annotations()
                 .get(labels::VEHICLE_IS_DOWN)
-                .and_then(|at| at.parse().ok()),
+                .and_then(|at| at.parse().ok())
+                .map(of_the_wall),
             tainted: node.metadata.deletion_timestamp.is_some()
                 || taints.iter().any(|t| taint_matters(&t.key, &t.effect)),
         })

@@ -739,6 +739,29 @@ fn drone_with_selector(name: &str) -> Drone {
 }
 
 #[test]
+fn what_is_declared_of_vehicles_has_an_index_and_ends_with_the_annotation() {
+    let world = world();
+    let n1 = NodeName::parse("n1").unwrap();
+    let at = Timestamp::from_second(1_764_000_000).unwrap();
+    let annotated = |declared: bool| {
+        let mut node = Node::default();
+        node.metadata.name = Some("n1".into());
+        let annotation = (labels::VEHICLE_IS_DOWN.to_owned(), at.to_string());
+        node.metadata.annotations = declared.then(|| BTreeMap::from([annotation]));
+        Change::Is(Arc::new(node))
+    };
+    assert!(world.declared_down().is_empty());
+    world.node(annotated(true));
+    let declared = BTreeMap::from([(n1.clone(), of_the_wall(at))]);
+    assert_eq!(world.declared_down(), declared);
+    world.node(annotated(false));
+    assert!(world.declared_down().is_empty(), "it was taken out");
+    world.node(annotated(true));
+    world.node(Change::Gone(Key::new("", "n1")));
+    assert!(world.declared_down().is_empty(), "the node is gone");
+}
+
+#[test]
 fn an_airframe_flies_for_a_drone_of_another_node_while_that_is_not_known_to_be_down() {
     let world = world();
     let number = HardwareUid::Short(7);

@@ -1,6 +1,7 @@
 //! The mission file that a Mission names, out of its ConfigMap.
 
 use super::pool::{Asked, Done, Place, Pool, Task};
+use super::round::lock;
 use super::turns::Turns;
 use super::work::{File, FileWork, digest};
 use crate::cluster::api::{self, ApiError};
@@ -11,7 +12,7 @@ use kube::ResourceExt;
 use kube::api::Api;
 use std::collections::{HashMap, HashSet};
 use std::panic::catch_unwind;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::task::JoinSet;
 
@@ -236,10 +237,6 @@ async fn work_off(readings: Arc<Mutex<Readings>>, first: Order, client: kube::Cl
         };
         pool.ready.notify_one();
     }
-}
-
-fn lock(readings: &Mutex<Readings>) -> MutexGuard<'_, Readings> {
-    readings.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use fleet::planning::mission::progress::{Carrier, NotGiven, Part, Progress, Shar
 use model::plan::FlightPlan;
 use model::report::Report;
 use model::vehicle::FlightTruth;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use tokio::time::Instant;
 
@@ -107,11 +107,17 @@ impl Controller {
         }
     }
 
-    /// Adds the plans of a Mission, and has them sent.
-    pub(super) fn plans(&self, subject: &Subject, plans: &mut HashMap<String, Arc<Planned>>) {
+    /// Adds the plans of a Mission to what is `known`, and has them sent.
+    pub(super) fn plans(&self, subject: &Subject, known: &mut Known) {
         let Some(memory) = self.memories.get(uid(subject.mission.as_ref())) else {
             return;
         };
+        let parts = |snapshot: &&DroneSnapshot| memory.progress.part(&snapshot.key.name).is_some();
+        let unplanned = subject.drones.iter().filter(parts);
+        let unplanned = unplanned.filter(|snapshot| !memory.has_judged(&snapshot.key.name));
+        known
+            .unplanned
+            .extend(unplanned.map(|snapshot| snapshot.uid().to_owned()));
         let Ok(job) = &memory.job else { return };
         for snapshot in &subject.drones {
             let Some((part, flight, plan)) = memory.flights.get(&snapshot.key.name) else {
@@ -134,14 +140,14 @@ impl Controller {
                 numbers: flight.to_reach().collect(),
                 work: Some(Arc::clone(&job.work)),
             };
-            plans.insert(snapshot.uid().to_owned(), Arc::new(planned));
+            known.plans.insert(snapshot.uid().to_owned(), Arc::new(planned));
         }
     }
 
     /// Lets the other controllers know, and wakes those whom a change concerns.
-    pub(super) fn show(&self, subjects: &[Subject], plans: HashMap<String, Arc<Planned>>) {
+    pub(super) fn show(&self, subjects: &[Subject], mut next: Known) {
         let looked = |subject: &&Subject| self.memories.contains_key(uid(subject.mission.as_ref()));
-        let missions: HashSet<String> = subjects
+        next.missions = subjects
             .iter()
             .filter(looked)
             .map(|subject| uid(subject.mission.as_ref()).to_owned())
@@ -149,13 +155,9 @@ impl Controller {
         let old = {
             let mut known = self.observer.missions.lock();
             let mut old = std::mem::take(&mut *known);
-            let mut refused = std::mem::take(&mut old.refused);
-            refused.retain(|mission, _| missions.contains(mission));
-            *known = Known {
-                missions,
-                plans,
-                refused,
-            };
+            next.refused = std::mem::take(&mut old.refused);
+            next.refused.retain(|mission, _| next.missions.contains(mission));
+            *known = next;
             old
         };
         let known = self.observer.missions.lock();

@@ -4,6 +4,7 @@ use super::file::{self, Order};
 use super::memory::Memory;
 use super::observe::Subject;
 use super::pool::{Asked, Done, Task};
+use super::round::lock;
 use super::work::File;
 use super::work::{self, Job, asked_for};
 use super::{Controller, NotBroughtOn, status};
@@ -88,17 +89,22 @@ impl Controller {
     }
 
     /// The file that it names, if it is time to read it. One that flies goes on by what was read while the API does not answer.
-    pub(super) fn read_file(&mut self, mission: &Mission, now: Instant) -> Result<Option<Asked<File>>, ApiError> {
+    pub(super) fn read_file(
+        &self,
+        mission: &Mission,
+        memory: Option<&Memory>,
+        now: Instant,
+    ) -> Result<Option<Asked<File>>, ApiError> {
         let Some(from) = &mission.spec.plan_from else {
             return Ok(None);
         };
         let id = uid(mission);
-        let memory = self.memories.get(id);
+        let mut reader = lock(&self.reader);
         // Another file, or whether it may be flown, is asked for at once after an edit.
         let same = memory.filter(|memory| memory.generation == mission.metadata.generation);
         let known = same.and_then(|memory| Some((memory, memory.file.as_ref()?)));
         if let Some((memory, (_, at))) = known
-            && !self.reader.is_asked(id)
+            && !reader.is_asked(id)
             && (memory.written.completion_time.is_some() || !file::is_due(now - *at, memory.can_go_on()))
         {
             return Ok(None);
@@ -106,7 +112,9 @@ impl Controller {
         let namespace = mission.namespace().unwrap_or_default();
         let order = Order::new(namespace, id.to_owned(), from.config_map_key_ref.clone());
         let client = self.observer.cluster.client();
-        match self.reader.read(order, &client, &self.pool) {
+        let read = reader.read(order, &client, &self.pool);
+        drop(reader);
+        match read {
             Asked::Waits(place) => Ok(Some(Asked::Waits(place))),
             Asked::Done(Ok(file)) => Ok(Some(Asked::Done(file))),
             Asked::Done(Err(error)) => match known {

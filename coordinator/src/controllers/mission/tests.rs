@@ -86,9 +86,8 @@ impl Field {
             memories: HashMap::new(),
             failures: Failures::default(),
             pool: Pool::default(),
-            reader: Reader::default(),
-            rounds: Rounds::default(),
-            room: HashMap::new(),
+            reader: Mutex::default(),
+            rounds: Mutex::default(),
         };
         Self { controller, calls }
     }
@@ -112,6 +111,23 @@ async fn nothing_is_begun_for_another_mission_once_the_leader_may_act_no_more() 
     let mut slow = Field::new(&missions, Duration::from_secs(8));
     assert_eq!(slow.calls_after(late).await, [set("a")]);
     assert!(begun.elapsed() < LASTS, "another may lead by then");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_calls_for_one_namespace_take_keeps_no_other_waiting() {
+    let takes = Duration::from_millis(400);
+    let missions: Vec<Mission> = (0..10)
+        .map(|number| {
+            let mut mission = mission("a", &[]);
+            mission.metadata.namespace = Some(format!("n{number}"));
+            mission.metadata.uid = Some(format!("uid-{number}"));
+            mission
+        })
+        .collect();
+    let begun = Instant::now();
+    let calls = Field::new(&missions, takes).calls_after(Duration::ZERO).await;
+    assert_eq!(calls.len(), missions.len());
+    assert!(begun.elapsed() < 2 * takes, "{:?}", begun.elapsed());
 }
 
 #[tokio::test(start_paused = true)]

@@ -7,11 +7,13 @@ use crate::cluster::api::{self, ApiError};
 use crate::cluster::key::Key;
 use crate::cluster::status::write_while;
 use crate::cluster::world::uid;
+use crate::controllers::facts::DroneSnapshot;
 use crds::mission::MissionStatus;
 use crds::{Drone, Mission, labels};
 use fleet::planning::leadership::{ACT_FOR, LASTS};
 use fleet::planning::mission::progress::Progress;
 use fleet::planning::names::drone_names;
+use futures::stream::{self, StreamExt};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::api::{Api, DeleteParams, Patch, PropagationPolicy};
 use kube::{Resource, ResourceExt};
@@ -22,6 +24,9 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout};
 
 const SPARE_NAMES: usize = 1000;
+
+/// Calls for one Mission that are under way at a time.
+const CALLS: usize = 8;
 
 /// A call that changes something takes no longer than this: one that is begun by a leader that may act ends before another may lead.
 const CALL: Duration = LASTS.saturating_sub(ACT_FOR);
@@ -109,25 +114,37 @@ impl Controller {
         let mut taken: BTreeSet<String> = progress.parts.iter().map(|part| part.drone.clone()).collect();
         taken.extend(unseen.iter().map(|(name, _)| name.clone()));
         let api: Api<Drone> = Api::namespaced(self.observer.cluster.client(), &key.namespace);
-        let mut names = drone_names(&key.name, uid(mission)).take(count + SPARE_NAMES);
-        for _ in 0..count {
-            let free = |name: &String| {
-                !taken.contains(name) && !self.observer.world().drone_exists(&Key::new(&key.namespace, name))
-            };
-            let Some(name) = names.find(free) else { break };
-            let drone = build(mission, &name, job.takeoff);
-            let params = api::posting();
-            match self.change("create a Drone", api.create(&params, &drone)).await {
-                Ok(made) => {
-                    tracing::info!(mission = %key, drone = name, "made a Drone");
-                    self.expectations.created(uid(mission), &name, uid(&made), now);
-                }
-                Err(NotBroughtOn::Api(error)) if error.is_already_exists() => {}
-                Err(error) => return Err(error),
+        let free = |name: &String| {
+            !taken.contains(name) && !self.observer.world().drone_exists(&Key::new(&key.namespace, name))
+        };
+        let names = drone_names(&key.name, uid(mission)).take(count + SPARE_NAMES);
+        let names: Vec<String> = names.filter(free).take(count).collect();
+        let makes: Vec<_> = names
+            .iter()
+            .map(|name| self.make(&api, mission, name, (job.takeoff, now)))
+            .collect();
+        let made: Vec<Result<(), NotBroughtOn>> = stream::iter(makes).buffer_unordered(CALLS).collect().await;
+        made.into_iter().collect()
+    }
+
+    /// Makes a Drone that takes off to so many meters.
+    async fn make(
+        &self,
+        api: &Api<Drone>,
+        mission: &Mission,
+        name: &str,
+        (takeoff, now): (f64, Instant),
+    ) -> Result<(), NotBroughtOn> {
+        let drone = build(mission, name, takeoff);
+        match self.change("create a Drone", api.create(&api::posting(), &drone)).await {
+            Ok(made) => {
+                tracing::info!(mission = %Key::of(mission), drone = name, "made a Drone");
+                self.expectations.created(uid(mission), name, uid(&made), now);
+                Ok(())
             }
-            taken.insert(name);
+            Err(NotBroughtOn::Api(error)) if error.is_already_exists() => Ok(()),
+            Err(error) => Err(error),
         }
-        Ok(())
     }
 
     pub(super) async fn delete(
@@ -136,19 +153,24 @@ impl Controller {
         names: &BTreeSet<&str>,
         now: Instant,
     ) -> Result<(), NotBroughtOn> {
-        for snapshot in &subject.drones {
-            let leaving = snapshot.facts.deleting || self.expectations.expects_deletion(snapshot.uid(), now);
-            if leaving || !names.contains(snapshot.key.name.as_str()) {
-                continue;
-            }
-            let api: Api<Drone> = Api::namespaced(self.observer.cluster.client(), &snapshot.key.namespace);
-            let params = api::only(snapshot.uid());
-            let deleted = self.change("delete a Drone", api.delete(&snapshot.key.name, &params));
-            match deleted.await {
-                Ok(_) => self.expectations.deleted(snapshot.uid(), now),
-                Err(NotBroughtOn::Api(error)) if error.is_not_found() || error.is_conflict() => {}
-                Err(error) => return Err(error),
-            }
+        let is_to_go = |snapshot: &&DroneSnapshot| {
+            let leaves = snapshot.facts.deleting || self.expectations.expects_deletion(snapshot.uid(), now);
+            !leaves && names.contains(snapshot.key.name.as_str())
+        };
+        let deletions = subject.drones.iter().filter(is_to_go);
+        let deletions: Vec<_> = deletions.map(|snapshot| self.delete_one(snapshot, now)).collect();
+        let deleted: Vec<Result<(), NotBroughtOn>> = stream::iter(deletions).buffer_unordered(CALLS).collect().await;
+        deleted.into_iter().collect()
+    }
+
+    async fn delete_one(&self, snapshot: &DroneSnapshot, now: Instant) -> Result<(), NotBroughtOn> {
+        let api: Api<Drone> = Api::namespaced(self.observer.cluster.client(), &snapshot.key.namespace);
+        let params = api::only(snapshot.uid());
+        let deleted = self.change("delete a Drone", api.delete(&snapshot.key.name, &params));
+        match deleted.await {
+            Ok(_) => self.expectations.deleted(snapshot.uid(), now),
+            Err(NotBroughtOn::Api(error)) if error.is_not_found() || error.is_conflict() => {}
+            Err(error) => return Err(error),
         }
         Ok(())
     }

@@ -6,6 +6,7 @@
 use super::beyond::{Heard, Traffic};
 use super::claim::{Claim, Doing, Known, NotFit, Observation, State, Unsteady};
 use super::index::{Index, Key};
+use super::sightings::Sightings;
 use super::{Margin, Route, Rules, Volume};
 use model::geo::Local;
 use model::ids::{NodeName, Term};
@@ -42,8 +43,7 @@ pub struct Claims {
     count: u64,
     keys: u32,
     vehicles: BTreeMap<NodeName, Claim>,
-    /// By address and by the vehicle that reports it: no report takes away what another vehicle receives.
-    traffic: BTreeMap<(u32, NodeName), (Key, Traffic)>,
+    traffic: Sightings<(Key, Traffic)>,
     owners: BTreeMap<Key, Owner>,
     clock: Option<Moment>,
     index: Index,
@@ -58,7 +58,7 @@ impl Claims {
             count: 0,
             keys: 0,
             vehicles: BTreeMap::new(),
-            traffic: BTreeMap::new(),
+            traffic: Sightings::default(),
             owners: BTreeMap::new(),
             clock: None,
             index: Index::default(),
@@ -110,8 +110,7 @@ impl Claims {
     /// A person has said that this vehicle is not in the air any more, or its node was found to be gone for good.
     pub fn forget(&mut self, vehicle: &NodeName) {
         if let Some(entry) = self.vehicles.remove(vehicle) {
-            self.index.remove(entry.key);
-            self.owners.remove(&entry.key);
+            self.let_go(entry.key);
         }
     }
 
@@ -160,13 +159,18 @@ impl Claims {
 
     /// Takes note of foreign traffic that `reporter` receives; a sighting that is no newer than its last changes nothing.
     pub fn hear_traffic(&mut self, reporter: &NodeName, traffic: Traffic, now: Moment) {
-        let sighting = (traffic.icao, reporter.clone());
-        let known = self.traffic.get(&sighting).copied();
-        if known.is_some_and(|(_, last)| traffic.heard <= last.heard) {
+        let known = self.traffic.last(traffic.icao, reporter);
+        if known.is_some_and(|(last, _)| traffic.heard <= *last) {
             return;
         }
-        let key = known.map_or_else(|| self.next_key(Owner::Traffic(traffic.icao)), |(key, _)| key);
-        self.traffic.insert(sighting, (key, traffic));
+        let known = known.map(|(_, (key, _))| *key);
+        let key = known.unwrap_or_else(|| self.next_key(Owner::Traffic(traffic.icao)));
+        let before = self
+            .traffic
+            .put((traffic.icao, reporter), traffic.heard, (key, traffic));
+        if let Some((gone, _)) = before.filter(|(gone, _)| *gone != key) {
+            self.let_go(gone);
+        }
         self.index.set(key, traffic.volume(now));
     }
 
@@ -192,17 +196,18 @@ impl Claims {
         for vehicle in &unsteady {
             self.refresh(vehicle, now);
         }
-        let (kept, gone): (BTreeMap<_, _>, BTreeMap<_, _>) = std::mem::take(&mut self.traffic)
-            .into_iter()
-            .partition(|(_, (_, traffic))| now.since(traffic.heard) <= self.rules.traffic_kept);
-        for (key, _) in gone.into_values() {
-            self.index.remove(key);
-            self.owners.remove(&key);
+        let then = Moment::at(now.since_epoch().saturating_sub(self.rules.traffic_kept));
+        for (key, _) in self.traffic.forget_before(then) {
+            self.let_go(key);
         }
-        for (key, traffic) in kept.values() {
+        for (_, (key, traffic)) in self.traffic.all() {
             self.index.set(*key, traffic.volume(now));
         }
-        self.traffic = kept;
+    }
+
+    fn let_go(&mut self, key: Key) {
+        self.index.remove(key);
+        self.owners.remove(&key);
     }
 
     /// When time passed last.
@@ -216,20 +221,23 @@ impl Claims {
     }
 
     /// Those that do not keep to what was granted to them, or may not, since their places are known worse than usual; foreign traffic, too.
-    /// One that is silent is none: most of them keep to their
-    /// claims.
+    /// A silent vehicle is none: most of them keep to their claims.
     pub(super) fn strays(&self, now: Moment) -> BTreeSet<Owner> {
-        let vehicles = self.unsteady(now).filter(|(_, why)| *why != Unsteady::Silent);
-        let grown = self
-            .vehicles
-            .iter()
-            .filter(|(_, entry)| entry.grown(now, &self.rules).is_some());
-        vehicles
-            .map(|(name, _)| name)
-            .chain(grown.map(|(name, _)| name))
-            .map(|name| Owner::Vehicle(name.clone()))
-            .chain(self.traffic.keys().map(|(icao, _)| Owner::Traffic(*icao)))
-            .collect()
+        let vehicles = self.vehicles.keys().cloned().map(Owner::Vehicle);
+        let all = vehicles.chain(self.traffic.aircraft().map(Owner::Traffic));
+        all.filter(|owner| self.is_stray(owner, now)).collect()
+    }
+
+    /// Whether it is one of [`Self::strays`].
+    pub(super) fn is_stray(&self, owner: &Owner, now: Moment) -> bool {
+        let strays = |entry: &Claim| {
+            let unsteady = entry.unsteady(now, &self.rules);
+            unsteady.is_some_and(|why| why != Unsteady::Silent) || entry.grown(now, &self.rules).is_some()
+        };
+        match owner {
+            Owner::Vehicle(name) => self.vehicles.get(name).is_some_and(strays),
+            Owner::Traffic(_) => true,
+        }
     }
 
     /// Whether a vehicle is in the air and not flown by our orders, as was last heard of it.
@@ -267,7 +275,8 @@ impl Claims {
                     .or_else(|| entry.foreseen(now, &self.rules))
             }
             Owner::Traffic(icao) => self
-                .sightings(*icao)
+                .traffic
+                .of(*icao)
                 .map(|(_, seen)| seen.volume(now))
                 .reduce(Volume::and),
         }
@@ -400,16 +409,10 @@ impl Claims {
         self.index.volume(self.key(owner)?)
     }
 
-    /// All sightings of an aircraft, each by another vehicle.
-    fn sightings(&self, icao: u32) -> impl Iterator<Item = &(Key, Traffic)> {
-        let of = move |((address, _), _): &(&(u32, NodeName), _)| *address == icao;
-        self.traffic.iter().filter(of).map(|(_, seen)| seen)
-    }
-
     fn key(&self, owner: &Owner) -> Option<Key> {
         match owner {
             Owner::Vehicle(name) => Some(self.vehicles.get(name)?.key),
-            Owner::Traffic(icao) => self.sightings(*icao).next().map(|(key, _)| *key),
+            Owner::Traffic(icao) => self.traffic.of(*icao).next().map(|(key, _)| *key),
         }
     }
 
@@ -424,7 +427,7 @@ impl Claims {
     pub fn height(&self, owner: &Owner) -> Option<f64> {
         match owner {
             Owner::Vehicle(name) => Some(self.vehicles.get(name)?.last.as_ref()?.at.up),
-            Owner::Traffic(icao) => self.sightings(*icao).next().map(|(_, seen)| seen.at.up),
+            Owner::Traffic(icao) => self.traffic.of(*icao).next().map(|(_, seen)| seen.at.up),
         }
     }
 
@@ -453,8 +456,11 @@ impl Claims {
             Some(State::Air { way, flying: true }) => way,
             _ => return false,
         };
-        let strays = self.strays(now);
-        !self.in_the_way(vehicle, way).is_disjoint(&strays) && !self.leads_away(vehicle, way)
+        let crossed = self
+            .in_the_way(vehicle, way)
+            .iter()
+            .any(|owner| self.is_stray(owner, now));
+        crossed && !self.leads_away(vehicle, way)
     }
 
     /// Whether the vehicle has a route that it has not flown to its end yet.

@@ -58,6 +58,8 @@ impl Claims {
     /// This is less than what no vehicle is sent through, [`Self::in_the_way`]: that is all that a vehicle could reach.
     pub fn dangers(&self, ceiling: f64, allowed: Allows<'_>, now: Moment) -> Vec<Danger> {
         let mut found = Vec::new();
+        // The way out of a vehicle is one, whatever it makes room for.
+        let mut asides: BTreeMap<NodeName, Avoidance> = BTreeMap::new();
         for from in self.strays(now) {
             let Some(there) = self.foreseen(&from, now) else {
                 continue;
@@ -67,7 +69,8 @@ impl Claims {
                 let avoidance = if stop {
                     Avoidance::Stop
                 } else {
-                    self.aside(&vehicle, ceiling, allowed, now)
+                    let aside = || self.aside(&vehicle, ceiling, allowed, now);
+                    asides.entry(vehicle.clone()).or_insert_with(aside).clone()
                 };
                 let from = from.clone();
                 found.push(Danger {
@@ -132,9 +135,9 @@ impl Claims {
             return false;
         };
         let below = Route::through([place, place.at_height(place.up - by)]);
-        let (strays, volume) = (self.strays(now), below.map(|below| below.volume(margin)));
+        let volume = below.map(|below| below.volume(margin));
         let clear = |owner: &Owner| {
-            let there = strays.contains(owner).then(|| self.foreseen(owner, now)).flatten();
+            let there = self.foreseen(owner, now).filter(|_| self.is_stray(owner, now));
             let both = there.zip(volume.as_ref().ok());
             both.is_some_and(|(there, volume)| volume.clear_of(&there, self.rules()))
         };

@@ -57,6 +57,8 @@ pub struct Levels {
     pub latest: Level,
     /// What has lasted for a while; what a flight is ended by.
     pub lasting: Level,
+    /// For how long readings have been low without a break; zero while [`Self::lasting`] is not.
+    pub low_for: Duration,
 }
 
 /// The last readings by which the drain is measured, the newest first.
@@ -154,9 +156,12 @@ impl Gauge {
         let Some(last) = self.last.filter(|last| now.since(last.at) <= READING_COUNTS_FOR) else {
             return Levels::default();
         };
+        let lasting = self.lasting(last.ahead, last.at);
+        let low_since = self.low_since.filter(|_| lasting >= Level::Low);
         Levels {
             latest: last.level,
-            lasting: self.lasting(last.ahead, last.at),
+            lasting,
+            low_for: low_since.map_or(Duration::ZERO, |since| now.since(since)),
         }
     }
 
@@ -379,6 +384,21 @@ mod tests {
         assert_eq!(lasting(&[(0, low), (2, low)], 2), Level::Fine);
         assert_eq!(lasting(&[(0, low), (2, low), (4, low)], 4), Level::Low);
         assert_eq!(after(&[(0, low)]).levels(at(0)).latest, Level::Low);
+    }
+
+    #[test]
+    fn how_long_it_is_low_counts_from_the_first_low_reading_of_those_without_a_break() {
+        let (low, fine) = (battery(Some(5), Charge::Unknown), battery(Some(70), Charge::Fine));
+        let low_for = |readings: &[(u64, Battery)], now_s| after(readings).levels(at(now_s)).low_for;
+        assert_eq!(
+            low_for(&[(0, low), (2, low)], 2),
+            Duration::ZERO,
+            "it is not believed yet"
+        );
+        assert_eq!(low_for(&[(0, low), (4, low)], 9), Duration::from_secs(9));
+        let again = [(0, low), (4, low), (6, fine), (8, low), (12, low)];
+        assert_eq!(low_for(&again, 12), Duration::from_secs(4));
+        assert_eq!(low_for(&[(0, low), (4, low), (6, fine)], 6), Duration::ZERO);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::flight::memory::{Memory, OVER_HOME_M, StepKind};
 use crate::flight_record::{FlightRecord, Stage};
 use crate::safety::{ArmPermit, ArmQuestion, FailsafeQuestion, NoArm, Rest, gives_way, may_arm};
 use height::another_height;
-use model::assignment::{Assignment, Desired, Fence, OnCoordinatorLoss, OnLowBattery};
+use model::assignment::{Assignment, Desired, Fence, GroundedWhy, OnCoordinatorLoss, OnLowBattery};
 use model::battery_level::Level;
 use model::failsafe::{Diversion, Diverted};
 use model::preflight_policy::Clearance;
@@ -178,6 +178,9 @@ fn decide(s: &Situation<'_>) -> Verdict {
     }
     let truth = s.vehicle.truth(s.now);
     if s.record.let_go(held) {
+        if lands_a_hover(s, held) {
+            return paced(s, Step::Land, Activity::Landing);
+        }
         return rest(while_taken_over(s, held, truth));
     }
     if no_time_to_return(s) {
@@ -229,6 +232,18 @@ fn while_taken_over(s: &Situation<'_>, held: &Assignment, truth: FlightTruth) ->
         (FlightTruth::Disarmed, Some(ended)) if !wants_ground => Activity::HandsOff(ended),
         _ => takeover::activity(truth, s.vehicle.mode(s.now), wants_ground),
     }
+}
+
+/// Whether a person has ordered to the ground what hovers over home in the mode of a return, whoever began that: no stick holds it there, and
+/// its autopilot does not land it. In any other mode a pilot flies.
+fn lands_a_hover(s: &Situation<'_>, held: &Assignment) -> bool {
+    let is_ordered = matches!(
+        held.desired,
+        Desired::Grounded {
+            why: GroundedWhy::Ordered
+        }
+    );
+    is_ordered && s.vehicle.mode(s.now) == Some(Mode::Return) && s.memory.return_ends_in_hover(s.now)
 }
 
 /// Why the vehicle does not take off again for this Drone, if it does not.
@@ -409,6 +424,9 @@ fn no_time_to_return(s: &Situation<'_>) -> bool {
 }
 
 /// The step that the battery asks for. Where the Drone leaves it to the autopilot, none.
+///
+/// The return of its autopilot is granted by nobody. One that is kept apart from others waits for a way home and else lands where it is (see
+/// [`route::waits_for_its_way`]); it is left to its autopilot where nobody could grant a way.
 fn low_battery(s: &Situation<'_>, held: &Assignment) -> Option<Step> {
     let exhausted = s.memory.failures(StepKind::FailsafeReturn) >= RETURNS_TRIED;
     match (s.battery.lasting, held.failsafe.on_low_battery) {
@@ -418,7 +436,8 @@ fn low_battery(s: &Situation<'_>, held: &Assignment) -> Option<Step> {
         (Level::Unknown | Level::Fine, _) => None,
         (Level::Low, OnLowBattery::Return) if s.is_over_home() => Some(Step::FailsafeLand),
         (Level::Low, OnLowBattery::Return) if route::comes_home(s, held) => None,
-        (Level::Low, OnLowBattery::Return) if !exhausted => Some(Step::FailsafeReturn),
+        (Level::Low, OnLowBattery::Return) if route::waits_for_its_way(s, held) => None,
+        (Level::Low, OnLowBattery::Return) if route::is_on_its_own(s, held) && !exhausted => Some(Step::FailsafeReturn),
         (Level::Low | Level::Emergency, OnLowBattery::Return | OnLowBattery::Land) => Some(Step::FailsafeLand),
     }
 }
@@ -524,7 +543,8 @@ impl Situation<'_> {
 /// over, or what the vehicle does has overtaken it.
 pub fn called_off(kind: StepKind, s: &Situation<'_>) -> bool {
     let held = s.fence.held.as_ref();
-    let let_go = held.is_some_and(|a| s.record.let_go(a));
+    let lands_hover = |a: &Assignment| kind == StepKind::Land && lands_a_hover(s, a);
+    let let_go = held.is_some_and(|a| s.record.let_go(a) && !lands_hover(a));
     let has_come_home = s.near_reserve && held.is_some_and(|a| route::has_come_home(s, a));
     let unasked = match kind {
         StepKind::Arm | StepKind::AskReasons => s.wants_ground(),

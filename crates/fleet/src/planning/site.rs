@@ -16,6 +16,7 @@ mod plan_way;
 mod sites;
 mod sky;
 mod takeoff;
+mod way_down;
 
 pub use accuracy::badly_known;
 pub use avoid::{Action, Endangered};
@@ -136,6 +137,8 @@ pub struct Site {
     routes: BTreeMap<NodeName, RouteOrder>,
     /// Routes that were taken back from vehicles which had not set out on them.
     taken_back: BTreeMap<NodeName, OrderNumber>,
+    /// The last routes that were granted to vehicles on their way to a station.
+    outbound: BTreeMap<NodeName, OrderNumber>,
     waiting: BTreeMap<NodeName, String>,
     arrivals: BTreeMap<NodeName, (Station, Arrival)>,
     /// The stations to which routes were granted.
@@ -174,6 +177,7 @@ impl Site {
             tolerance: Tolerance::default(),
             routes: BTreeMap::new(),
             taken_back: BTreeMap::new(),
+            outbound: BTreeMap::new(),
             waiting: BTreeMap::new(),
             arrivals: BTreeMap::new(),
             expected: BTreeMap::new(),
@@ -252,6 +256,7 @@ impl Site {
             .fold(f64::INFINITY, f64::min);
         self.avoid(vehicles, (lowest_home, &homes), now);
         self.end_routes_that_are_not_flown(vehicles, &goals, now);
+        self.turn_back_for_the_reserve(vehicles, now);
         self.take_back(vehicles, now);
         let up = |expected: &&Expected<'_>| {
             expected
@@ -266,9 +271,13 @@ impl Site {
             if let (Desire::At(station), Some(home)) = (expected.desire, home) {
                 let home = self.station_home(&node, home.amsl, &station);
                 self.granted_for.insert(node.clone(), station);
+                if let Some(number) = self.routes.get(&node).map(|route| route.number) {
+                    self.outbound.insert(node.clone(), number);
+                }
                 self.measured_from.insert(node, home);
             }
         }
+        self.clear_ways_down(vehicles, &homes, now);
         self.arrivals.retain(|node, (station, _)| {
             let desire = vehicles.get(node).map(|expected| expected.desire);
             desire == Some(Desire::At(*station))
@@ -300,9 +309,12 @@ impl Site {
         });
         let heard = self.expected.entry(node.clone()).or_default();
         *heard |= observed.is_some();
-        let Some((report, received, observed)) = observed else {
+        let Some((report, received, mut observed)) = observed else {
             return;
         };
+        if self.lands_on_others(node, report, &observed) {
+            observed.doing = Doing::Descending;
+        }
         let gone = match observed.doing {
             Doing::Grounded | Doing::Other | Doing::Returning | Doing::Descending => true,
             Doing::Holding { .. } | Doing::Flying { .. } | Doing::Upright { .. } => report.route.order.is_none(),
@@ -329,6 +341,7 @@ impl Site {
         let home = home.filter(|home| lands_there && airborne && home.over_ground(observed.at) <= ABOVE_HOME.0);
         let way_down = home.and_then(|home| Route::through([observed.at, observed.at.at_height(home.up)]).ok());
         self.claims.observe(node, observed, now);
+        let way_down = way_down.or_else(|| self.way_down_where_it_waits(node, expected.desire, report, now));
         self.claims.claim_landing(node, way_down, now);
         if let Desire::At(station) = expected.desire
             && let Some(off) = self.off(node, report, &station)
@@ -385,6 +398,7 @@ impl Site {
         }
         self.routes.remove(node);
         self.taken_back.remove(node);
+        self.outbound.remove(node);
         self.granted_for.remove(node);
         self.measured_from.remove(node);
         self.takeoffs.forget(node);

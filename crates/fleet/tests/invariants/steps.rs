@@ -206,6 +206,7 @@ fn no_combination_of_circumstances_makes_a_step_that_an_invariant_forbids() {
                         battery: Levels {
                             latest: around.low,
                             lasting: around.low,
+                            low_for: Duration::ZERO,
                         },
                         preflight: Clearance::Clear,
                         rules: model::rules::RulesClearance::Clear,

@@ -647,6 +647,22 @@ pub const MUTATIONS: &[Mutation] = &[
     },
     Mutation {
         invariant: 17,
+        name: "returns through others at its reserve when it has no way home",
+        file: "crates/fleet/src/flight/converge/route.rs",
+        find: "    !is_kept_apart || is_left_alone(s, held)\n",
+        replace: "    !is_kept_apart || is_left_alone(s, held) || s.near_reserve\n",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 17,
+        name: "waits near its reserve over ground that is not its own",
+        file: "crates/fleet/src/planning/site/way_down.rs",
+        find: "self.claims.in_the_way(node, &down).is_empty().then_some(down)",
+        replace: "(false && self.claims.in_the_way(node, &down).is_empty()).then_some(down)",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 17,
         name: "goes by a home that was moved in flight after a restart",
         file: "agent/src/pilot.rs",
         find: "home: home_before.map(|home| home.amsl),",

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 const MISSIONS: &str = "/apis/skein.dev/v1alpha1/namespaces/default/missions";
-const DRONES: &str = "/apis/skein.dev/v1alpha1/namespaces/default/drones";
+pub(super) const DRONES: &str = "/apis/skein.dev/v1alpha1/namespaces/default/drones";
 const VEHICLES: &str = "/apis/skein.dev/v1alpha1/vehicles";
 /// From one home of a Mission's vehicle to the next, meters.
 const HOMES: f64 = 25.0;
@@ -60,13 +60,17 @@ enum Due {
     Resumes(usize),
     /// What was edited of a Mission is as it was.
     PutsBack(String, Value),
+    /// The same of another object, by its path and the patch.
+    Undoes(String, Value),
+    /// A ground order for everything is released.
+    Releases,
 }
 
 impl Due {
     const fn vehicle(&self) -> Option<usize> {
         match self {
             Self::Moves(number, _) | Self::LetsGo(number) | Self::Resumes(number) => Some(*number),
-            Self::PutsBack(..) => None,
+            Self::PutsBack(..) | Self::Undoes(..) | Self::Releases => None,
         }
     }
 }
@@ -107,7 +111,7 @@ pub fn homes(count: usize, rng: &mut StdRng) -> Vec<Spot> {
     (0..count).map(home).collect()
 }
 
-fn corner(east: f64, north: f64) -> Value {
+pub(super) fn corner(east: f64, north: f64) -> Value {
     let (latitude, longitude) = Spot { east, north, up: 0.0 }.degrees();
     json!({"latitudeDegrees": latitude, "longitudeDegrees": longitude})
 }
@@ -166,7 +170,7 @@ fn sound(number: usize) -> Spot {
     }
 }
 
-fn condition<'a>(object: &'a Value, of: &str) -> Option<&'a Value> {
+pub(super) fn condition<'a>(object: &'a Value, of: &str) -> Option<&'a Value> {
     let mut all = object["status"]["conditions"].as_array().into_iter().flatten();
     all.find(|one| one["type"] == of)
 }
@@ -203,9 +207,10 @@ impl Run<'_> {
         let meters = |least: Option<u32>| least.map_or(f64::NAN, |least| f64::from(least) / 1000.0);
         let returned = self.oracle.separation.persons().returned;
         self.oracle.tally.course = format!(
-            "{} edits, {} pilots, {} returns, {} leaders killed, {} crashes, {} cuts, {} aircraft, {} failsafes; {:.3} vehicle-hours in the \
-             air, nearest {:.2} m, of returns {:.2} m, and {:.2} m once they were known; {} s simulated",
+            "{} edits, {} ground orders, {} pilots, {} returns, {} leaders killed, {} crashes, {} cuts, {} aircraft, {} failsafes; {:.3} \
+             vehicle-hours in the air, nearest {:.2} m, of returns {:.2} m, and {:.2} m once they were known; {} s simulated",
             tally.edits,
+            tally.ground_orders,
             tally.pilots,
             tally.returns,
             tally.leaders,
@@ -223,8 +228,9 @@ impl Run<'_> {
     }
 
     fn fly_through_the_gate(&mut self) -> Result<(), String> {
-        let all = self.nodes.len();
-        self.oracle.desire(Duration::ZERO, u32::try_from(all).unwrap());
+        let all = self.nodes.len() - self.far();
+        self.oracle
+            .desire(Duration::ZERO, u32::try_from(self.nodes.len()).unwrap());
         self.oracle.separation.persons();
         let missions = fly_missions(all);
         let posts = all - missions - 1;
@@ -250,9 +256,10 @@ impl Run<'_> {
             self.ask(Method::PATCH, &path, &label);
         }
         let heard = self.sim.elapsed() + HEARD;
-        while self.list(VEHICLES).len() < all && self.sim.elapsed() < heard {
+        while self.list(VEHICLES).len() < self.nodes.len() && self.sim.elapsed() < heard {
             self.pass(DRAW)?;
         }
+        self.begin_the_wild();
         self.ask_for_posts();
         self.ask_for_missions();
         let end = self.sim.elapsed() + Duration::from_secs_f64(self.rng.random_range(DISORDER));
@@ -263,6 +270,7 @@ impl Run<'_> {
                 self.end_what_is_over(self.sim.elapsed());
             }
             self.disturb(end);
+            self.disturb_wildly();
             self.go_on_with_what_is_due(self.sim.elapsed());
             self.pass_in_the_air(DRAW)?;
         }
@@ -274,7 +282,7 @@ impl Run<'_> {
         self.gate.as_mut().unwrap()
     }
 
-    fn tell(&mut self, what: &str) {
+    pub(super) fn tell(&mut self, what: &str) {
         let now = self.sim.elapsed();
         tracing::info!(?now, what, "somebody does something");
         self.gate().story.push(format!("{:7.1} s {what}", now.as_secs_f64()));
@@ -393,7 +401,40 @@ impl Run<'_> {
         }
     }
 
-    fn patch_mission(&mut self, name: &str, spec: &Value) {
+    pub(super) fn mission_names(&mut self) -> Vec<String> {
+        self.gate().missions.clone()
+    }
+
+    /// Edits a Mission for so many seconds, unless another edit of it is still to be put back.
+    pub(super) fn edit_for_a_while(&mut self, name: &str, spec: &Value, back: Value, seconds: f64) {
+        let pending = |(_, what): &(Duration, Due)| matches!(what, Due::PutsBack(of, _) if of == name);
+        if self.gate().due.iter().any(pending) {
+            return;
+        }
+        let until = self.sim.elapsed() + Duration::from_secs_f64(seconds);
+        self.gate().due.push((until, Due::PutsBack(name.to_owned(), back)));
+        self.patch_mission(name, spec);
+    }
+
+    /// Edits any object.
+    pub(super) fn edit(&mut self, path: &str, patch: &Value) {
+        self.oracle.tally.edits += 1;
+        self.tell(&format!("{path} is edited: {patch}"));
+        self.ask(Method::PATCH, path, patch);
+    }
+
+    /// Edits it so in so many seconds, or when the faults end.
+    pub(super) fn undo_later(&mut self, seconds: f64, path: String, patch: Value) {
+        let at = self.sim.elapsed() + Duration::from_secs_f64(seconds);
+        self.gate().due.push((at, Due::Undoes(path, patch)));
+    }
+
+    pub(super) fn release_later(&mut self, seconds: f64) {
+        let at = self.sim.elapsed() + Duration::from_secs_f64(seconds);
+        self.gate().due.push((at, Due::Releases));
+    }
+
+    pub(super) fn patch_mission(&mut self, name: &str, spec: &Value) {
         self.oracle.tally.edits += 1;
         self.tell(&format!("Mission {name} is edited: {spec}"));
         self.ask(Method::PATCH, &format!("{MISSIONS}/{name}"), &json!({"spec": spec}));
@@ -417,7 +458,8 @@ impl Run<'_> {
                 for_a_while = Some(json!({"suspend": false}));
                 json!({"suspend": true})
             }
-            12 => json!({"completions": rng.random_range(1..=2)}),
+            // A Mission that is flown for ever has no number of times.
+            12 if self.wild.is_none() || is_back => json!({"completions": rng.random_range(1..=2)}),
             13 => {
                 json!({"handover": {"overlapSeconds": rng.random_range(0..15)}, "backoffLimit": rng.random_range(50..=100)})
             }
@@ -554,6 +596,11 @@ impl Run<'_> {
                     self.gate().taken.retain(|taken| *taken != number);
                 }
                 Due::PutsBack(name, spec) => self.patch_mission(&name, &spec),
+                Due::Undoes(path, patch) => self.edit(&path, &patch),
+                Due::Releases => {
+                    self.tell("everything is released");
+                    self.say(PersonOrder::Release);
+                }
             }
         }
     }
@@ -574,7 +621,7 @@ impl Run<'_> {
         self.tell("the faults end");
         self.gate()
             .due
-            .retain(|(_, what)| matches!(what, Due::LetsGo(_) | Due::PutsBack(..)));
+            .retain(|(_, what)| !matches!(what, Due::Moves(..) | Due::Resumes(_)));
         self.go_on_with_what_is_due(Duration::MAX);
         let parked = self.gate().parked;
         (0..parked).for_each(|node| self.cordon(node, false));
@@ -597,6 +644,7 @@ impl Run<'_> {
                 node.vehicle.carry_home();
             }
             self.ask_for_posts();
+            self.look_after_the_wild();
             self.pass_in_the_air(LOOKED_AFTER)?;
         }
     }
@@ -627,7 +675,10 @@ impl Run<'_> {
         if let Some(drone) = of_missions {
             return Some(format!("Drone {} is still there", drone["metadata"]["name"]));
         }
-        (self.up() != posts.len()).then(|| format!("{} are in the air", self.up()))
+        if let Some(missing) = self.far_one_is_missing() {
+            return Some(missing);
+        }
+        (self.up() != posts.len() + self.far()).then(|| format!("{} are in the air", self.up()))
     }
 
     /// Of one that stays where it is in the air, its Drone says why, unless that is its station.

@@ -23,6 +23,8 @@ pub fn of_run(seed: u64, theme: Theme, number: usize, vehicle: &Vehicle) {
         Theme::Disorder => seed % SHARE == SHARE / 2 - 1,
         Theme::Formations(_) => seed % SHARE_OF_FORMATIONS == 1,
         Theme::Gate => seed % SHARE_OF_GATES == 1,
+        // Each vehicle has a weather of its own there.
+        Theme::Wild => false,
         Theme::Uploads(_) | Theme::Rollout(_) | Theme::Missions(_) | Theme::Patrol => false,
     };
     if is_rough {

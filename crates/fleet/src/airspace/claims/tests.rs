@@ -1,5 +1,6 @@
 //! What a report adds to a claim, and what it takes away.
 
+use super::super::sightings::MOST_OF_ONE;
 use super::super::tests::{SHARP, at, holds, knowing, node, second, seen, vehicle};
 use super::super::{Doing, Traffic};
 use super::*;
@@ -575,6 +576,31 @@ fn a_route_that_no_leader_has_granted_is_no_claim_to_it() {
         claims.in_the_way(&node("c"), &far).is_empty(),
         "it keeps nobody from there"
     );
+}
+
+#[test]
+fn the_ways_out_that_are_tried_are_counted_by_vehicles_and_not_by_aircraft() {
+    let mut claims = two();
+    for icao in 1..200 {
+        let below = Traffic {
+            icao,
+            at: at(15.0, 25.0, 15.0),
+            velocity: Some([0.0; 2]),
+            climb: Some(0.0),
+            accuracy: SHARP,
+            heard: second(1.0),
+        };
+        claims.hear_traffic(&node("liar"), below, second(1.0));
+    }
+    let tried = std::cell::Cell::new(0);
+    let count: super::super::Allows<'_> = &|_, _| {
+        tried.set(tried.get() + 1);
+        Ok(())
+    };
+    let dangers = claims.dangers(1000.0, count, second(1.0));
+    assert!(dangers.len() > 2, "{dangers:?}");
+    assert!(dangers.len() <= 2 * MOST_OF_ONE, "{}", dangers.len());
+    assert!(tried.get() <= 2 * 24, "{} ways were tried", tried.get());
 }
 
 #[test]

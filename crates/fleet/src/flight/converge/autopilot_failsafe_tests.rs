@@ -4,7 +4,6 @@ use super::tests::{FLY, GROUND, World, low, world};
 use super::*;
 use crate::flight::memory::Outcome;
 use model::alarm::{Alarm, Cause};
-use model::assignment::GroundedWhy;
 use model::time::Sighting;
 use model::units::{AltitudeAmsl, ComponentId, SystemId};
 use model::vehicle::{Autopilot, Identity, LandedState, Position, SystemState};

@@ -109,6 +109,39 @@ fn a_return_of_ours_that_ends_in_a_hover_is_landed_though_flight_is_wanted() {
 }
 
 #[test]
+fn a_ground_order_lands_a_hover_at_the_end_of_a_return_that_somebody_else_began() {
+    let taken = |desired: Desired| {
+        let mut w = world(desired);
+        w.record.takeovers = 1;
+        w
+    };
+    let ordered = taken(Desired::Grounded {
+        why: GroundedWhy::Ordered,
+    });
+    let hovers = after_hovering(ordered.clone(), (0.0, 5.0));
+    assert_eq!(
+        (hovers.kind(), hovers.decide().activity),
+        (Some(StepKind::Land), Activity::Landing)
+    );
+    assert!(!called_off(StepKind::Land, &hovers.situation()), "it may be sent again");
+    for desired in [FLY, GROUND] {
+        let w = after_hovering(taken(desired), (0.0, 5.0));
+        assert_eq!(w.kind(), None, "no person has ordered it: {desired}");
+        assert!(called_off(StepKind::Land, &w.situation()));
+    }
+    let moves_on = hovers.clone().flying(Mode::Foreign);
+    assert_eq!(moves_on.kind(), None, "a pilot flies");
+    assert!(called_off(StepKind::Land, &moves_on.situation()));
+    let away = after_hovering(ordered.clone(), (20.0, 5.0));
+    assert_eq!(away.kind(), None, "it is not over its home");
+    assert_eq!(
+        returns_at(ordered, 0, (0.0, 5.0)).kind(),
+        None,
+        "it may still land by itself"
+    );
+}
+
+#[test]
 fn a_vehicle_that_returns_on_our_word_lands_where_it_is_once_its_battery_says_land_now() {
     for policy in [OnLowBattery::Return, OnLowBattery::Land] {
         let w = returning(low(Level::Emergency, policy), InCommand::OurReturn);

@@ -30,6 +30,7 @@ pub(super) fn begin(s: &Situation<'_>, held: &Assignment) -> Option<Verdict> {
         PlanStage::None | PlanStage::Ended => None,
         PlanStage::Flying => Some(rest(Activity::Moving)),
         PlanStage::Preparing | PlanStage::Ready | PlanStage::Set if route::is_under_way(s, held) => None,
+        PlanStage::Preparing | PlanStage::Ready | PlanStage::Set if route::waits_for_its_way(s, held) => None,
         PlanStage::Set if s.led() && s.vehicle.mode(s.now) == Some(Mode::Station) => {
             Some(paced(s, Step::FlyPlan, Activity::Moving))
         }
@@ -148,7 +149,24 @@ mod tests {
         assert_eq!(grounded.kind(), Some(StepKind::Land));
         let mut low = on_plan(PlanStage::Flying);
         low.battery.lasting = Level::Low;
-        assert_eq!(low.kind(), Some(StepKind::FailsafeReturn));
+        assert_eq!(
+            low.kind(),
+            None,
+            "its plan was granted, the return of its autopilot was not"
+        );
+        let not_begun = World {
+            plan: PlanStage::Set,
+            ..low.clone()
+        };
+        assert_eq!(not_begun.flying(Mode::Station).kind(), None, "it waits for a way home");
+        low.battery.low_for = route::WAITS_FOR_ITS_WAY;
+        assert_eq!(low.kind(), Some(StepKind::FailsafeLand));
+        low.uplink_silent = low.fence.held.as_ref().unwrap().failsafe.after;
+        assert_eq!(
+            low.kind(),
+            Some(StepKind::FailsafeReturn),
+            "nobody could grant it a way"
+        );
         let mut lost = on_plan(PlanStage::Flying);
         let failsafe = &mut lost.fence.held.as_mut().unwrap().failsafe;
         failsafe.on_coordinator_loss = OnCoordinatorLoss::Hold;

@@ -1,8 +1,17 @@
 //! The next place of a route, for a vehicle that moves along ordered routes only.
+//!
+//! At the reserve of its battery such a vehicle comes home along a route, which it has asked for since its charge came near the reserve
+//! ([`crate::flight::battery::NearReserve`]). It never returns by its autopilot while a coordinator is there, since nobody grants that way: it
+//! leads straight through the stations of others, at an altitude at which none of them expects it. Without a way home it waits a while, and
+//! then lands where it is: the column below is the least airspace in which a flight can end, and the coordinator has claimed it, or has moved
+//! the vehicle to a clear one, since it waits (`fleet::planning::site`, `way_down`). Where neither could be done it lands all the same, since
+//! one that waits on falls: those below are endangered, make way where they can, and the objects of both say so. Only while no coordinator
+//! can be reached does the autopilot return by itself.
 
 use super::{Situation, Step, Verdict, paced, rest};
 use crate::flight::memory::ends_at_home;
-use model::assignment::Assignment;
+use model::assignment::{Assignment, OnLowBattery};
+use model::battery_level::Level;
 use model::report::Activity;
 use model::route_order::Waypoint;
 use model::units::AltitudeAboveHome;
@@ -20,6 +29,10 @@ const HOME_MOVES_M: f64 = 2.0;
 /// A vehicle that comes home for its reserve is stopped for somebody in its way for no longer than this: the danger is over by then, and the
 /// rest of its way is granted.
 const STOPS_FOR: Duration = Duration::from_secs(15);
+
+/// A vehicle at its reserve waits for its way home for no longer than this, and then lands where it is. By a reserve of a fifth, which holds it
+/// up for minutes, it lands from as high as Drones are flown.
+pub(super) const WAITS_FOR_ITS_WAY: Duration = Duration::from_secs(30);
 
 /// Another coordinator leads after this long at the latest.
 const LEADER_CHANGES: Duration = Duration::from_secs(20);
@@ -71,12 +84,31 @@ pub(super) fn comes_home(s: &Situation<'_>, held: &Assignment) -> bool {
     let leads_home = is_on_it && is_home && s.memory.stalled().is_none();
     let stops = s.near_reserve && !is_home;
     let is_stopped = stops && s.memory.since_homeward(s.now).is_some_and(|ago| ago < STOPS_FOR);
-    let leader_changes = s.uplink_silent < held.failsafe.after.min(LEADER_CHANGES) && s.memory.comes_nearer(s.now);
+    let leader_changes = !is_left_alone(s, held) && s.memory.comes_nearer(s.now);
     if s.led() {
         leads_home || is_stopped
     } else {
         leads_home && leader_changes
     }
+}
+
+/// Whether it is at its reserve, without a way home, and still waits for one: it goes on with what it was granted, or holds.
+pub(super) fn waits_for_its_way(s: &Situation<'_>, held: &Assignment) -> bool {
+    s.battery.lasting == Level::Low
+        && held.failsafe.on_low_battery == OnLowBattery::Return
+        && !is_on_its_own(s, held)
+        && s.battery.low_for < WAITS_FOR_ITS_WAY
+}
+
+/// Whether nobody could grant it a way home: it is not kept apart from others, being without a station and a plan, or the coordinator is lost.
+pub(super) fn is_on_its_own(s: &Situation<'_>, held: &Assignment) -> bool {
+    let is_kept_apart = held.routed || held.plan.is_some();
+    !is_kept_apart || is_left_alone(s, held)
+}
+
+/// Whether the coordinator is lost, and not only about to change.
+fn is_left_alone(s: &Situation<'_>, held: &Assignment) -> bool {
+    s.uplink_silent >= held.failsafe.after.min(LEADER_CHANGES)
 }
 
 /// Whether it has come to the end of a route that ends at home.
@@ -152,6 +184,7 @@ impl Situation<'_> {
 #[cfg(test)]
 mod tests {
     use super::super::tests::{FLY, World, world};
+    use super::WAITS_FOR_ITS_WAY;
     use crate::flight::battery::Levels;
     use crate::flight::converge::{Step, called_off};
     use crate::flight::memory::{Outcome, StepKind};
@@ -318,12 +351,13 @@ mod tests {
         );
     }
 
-    /// One whose battery is at its reserve, there on its route, with its home so far east.
+    /// One whose battery is at its reserve for so long that it waits no longer, there on its route, with its home so far east.
     fn low(east: f64, up: f64, home: f64) -> World {
         let mut w = routed();
         w.battery = Levels {
             latest: Level::Low,
             lasting: Level::Low,
+            low_for: WAITS_FOR_ITS_WAY,
         };
         w.near_reserve = true;
         w.fence.held.as_mut().unwrap().failsafe.on_low_battery = OnLowBattery::Return;
@@ -337,9 +371,51 @@ mod tests {
     }
 
     #[test]
-    fn on_a_low_battery_it_flies_a_way_home_to_its_end_and_lands_there_and_returns_from_any_other_route() {
+    fn at_its_reserve_it_waits_for_a_way_home_and_then_lands_where_it_is() {
+        let second = Duration::from_secs(1);
+        let w = |low_for| {
+            let mut w = later(low(20.0, 30.0, 0.0), 15, 30.0, 30.0);
+            w.battery.low_for = low_for;
+            w
+        };
+        let (waits, lands) = (w(WAITS_FOR_ITS_WAY.saturating_sub(second)), w(WAITS_FOR_ITS_WAY));
+        assert_eq!(waits.kind(), Some(StepKind::FlyTo), "what it was granted is its own");
+        assert_eq!(
+            (lands.kind(), lands.decide().activity),
+            (Some(StepKind::FailsafeLand), Activity::LowBattery)
+        );
+        assert!(!called_off(StepKind::FailsafeLand, &lands.situation()));
+        let mut holds = at(at(w(second), 50.0, 30.0), 50.0, 20.0);
+        assert_eq!(holds.kind(), None, "it holds where its route ends");
+        holds.battery.lasting = Level::Emergency;
+        assert_eq!(holds.kind(), Some(StepKind::FailsafeLand), "there is no time to wait");
+        let mut lost = w(second);
+        (lost.confirmed, lost.uplink_silent) = (false, Duration::from_secs(19));
+        assert_ne!(lost.kind(), Some(StepKind::FailsafeReturn), "another may come to lead");
+        lost.uplink_silent = Duration::from_secs(20);
+        assert_eq!(
+            lost.kind(),
+            Some(StepKind::FailsafeReturn),
+            "nobody could grant it a way"
+        );
+        let mut alone = w(second);
+        alone.fence.held.as_mut().unwrap().routed = false;
+        assert_eq!(alone.kind(), Some(StepKind::FailsafeReturn), "it has no station");
+        for low_for in [second, WAITS_FOR_ITS_WAY] {
+            let mut lands_anyway = w(low_for);
+            lands_anyway.fence.held.as_mut().unwrap().failsafe.on_low_battery = OnLowBattery::Land;
+            assert_eq!(
+                lands_anyway.kind(),
+                Some(StepKind::FailsafeLand),
+                "that is what is asked for"
+            );
+        }
+    }
+
+    #[test]
+    fn on_a_low_battery_it_flies_a_way_home_to_its_end_and_leaves_any_other_route() {
         let leads_away = later(low(20.0, 30.0, 0.0), 15, 30.0, 30.0);
-        assert_eq!(leads_away.kind(), Some(StepKind::FailsafeReturn));
+        assert_eq!(leads_away.kind(), Some(StepKind::FailsafeLand));
         let homeward = low(20.0, 30.0, 50.0);
         assert_eq!(
             homeward.decide().step,
@@ -370,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn on_a_low_battery_a_way_home_that_is_not_flown_is_given_up_for_a_return() {
+    fn on_a_low_battery_a_way_home_that_is_not_flown_is_given_up_for_a_landing() {
         let mut w = low(20.0, 30.0, 50.0);
         for _ in 0..2 {
             assert_eq!(w.kind(), Some(StepKind::FlyTo));
@@ -382,14 +458,14 @@ mod tests {
             w = later(w, 30, 20.0, 30.0);
         }
         assert!(w.memory.stalled().is_some());
-        assert_eq!(w.kind(), Some(StepKind::FailsafeReturn), "it hovers until it falls");
+        assert_eq!(w.kind(), Some(StepKind::FailsafeLand), "it hovers until it falls");
         let unsure =
             low(20.0, 30.0, 50.0)
                 .stage(crate::flight_record::Stage::Flown)
                 .vehicle(true, None, Mode::Station, true);
         assert_eq!(
             unsure.kind(),
-            Some(StepKind::FailsafeReturn),
+            Some(StepKind::FailsafeLand),
             "nobody flies the rest of its way"
         );
     }
@@ -413,7 +489,7 @@ mod tests {
         let holds = later(holds, 8, 0.0, 30.0);
         assert_eq!(
             holds.kind(),
-            Some(StepKind::FailsafeReturn),
+            Some(StepKind::FailsafeLand),
             "nobody orders it on from the corner"
         );
     }
@@ -444,16 +520,16 @@ mod tests {
             let nearer = later(granted, 14, east, 30.0);
             later(given(nearer, 4, vec![stop, place(32.0, 30.0)]), seconds, 32.0, 30.0).kind()
         };
-        assert_ne!(waits(14, 32.0), Some(StepKind::FailsafeReturn), "it has come nearer");
+        assert_ne!(waits(14, 32.0), Some(StepKind::FailsafeLand), "it has come nearer");
         let again = later(given(granted, 4, stops()), 1, 30.0, 30.0);
         assert_eq!(
             again.kind(),
-            Some(StepKind::FailsafeReturn),
+            Some(StepKind::FailsafeLand),
             "but not for long, though it is stopped again and again"
         );
         assert_eq!(
             waits(1, 30.0),
-            Some(StepKind::FailsafeReturn),
+            Some(StepKind::FailsafeLand),
             "nor where it is granted its way and does not fly it"
         );
     }

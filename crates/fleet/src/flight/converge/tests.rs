@@ -3,7 +3,7 @@
 use super::*;
 use crate::flight::battery::Levels;
 use crate::flight::memory::Outcome;
-use model::assignment::{Failsafe, GroundedWhy};
+use model::assignment::Failsafe;
 use model::ids::{DroneName, DroneUid, Term};
 use model::time::Sighting;
 use model::vehicle::{Heartbeat, LandedState, ModeReport, OurPlan};
@@ -642,6 +642,7 @@ pub(super) fn low(lasting: Level, policy: OnLowBattery) -> World {
     w.battery = Levels {
         latest: lasting,
         lasting,
+        low_for: Duration::ZERO,
     };
     if let Some(held) = &mut w.fence.held {
         held.failsafe.on_low_battery = policy;

@@ -47,7 +47,11 @@ impl Site {
 
     /// Through whose stations the vehicle of `node` would return by itself, in a sentence with what to do; `None`: through none.
     pub fn crossed_station(&self, node: &NodeName) -> Option<String> {
-        let (first, more) = first_and_more(self.returns.through.get(node)?)?;
+        self.crosses(node, self.returns.through.get(node)?)
+    }
+
+    fn crosses(&self, node: &NodeName, others: &BTreeSet<NodeName>) -> Option<String> {
+        let (first, more) = first_and_more(others)?;
         let altitude = self.claims.return_from(node)?.up - self.claims.home(node)?.up;
         Some(format!(
             "{CROSSED_STATION} at {altitude:.0} m above home leads through the station of the vehicle of node {first}{more}, which is moved out \
@@ -56,12 +60,17 @@ impl Site {
     }
 
     /// Keeps those on the ground whose preflight refuses: while their autopilots would return through the station of another, or that of another
-    /// that goes to its own through theirs.
+    /// that goes to its own through theirs. One that is not ready to take off goes nowhere, and keeps nobody.
     pub(super) fn keep_from_crossed_returns(&mut self, goals: &mut BTreeMap<NodeName, Goal>) {
         let on_ground = |node: &NodeName| self.claims.place(node).is_some_and(|(_, on_ground)| on_ground);
+        let goes = |node: &NodeName| self.goes(node, goals);
+        let crosses = |node: &NodeName| {
+            let through = self.returns.through.get(node)?;
+            self.crosses(node, &through.iter().filter(|other| goes(other)).cloned().collect())
+        };
         let comes_through = |node: &NodeName| {
             let mut ways = self.returns.through.iter();
-            let stays = |other: &NodeName| on_ground(other) && self.strict.contains(other);
+            let stays = |other: &NodeName| on_ground(other) && self.strict.contains(other) || !goes(other);
             let (other, _) = ways.find(|(other, stations)| stations.contains(node) && !stays(other))?;
             Some(format!(
                 "the autopilot of the vehicle of node {other} would return through its station"
@@ -70,18 +79,19 @@ impl Site {
         let kept: Vec<(NodeName, String)> = goals
             .iter()
             .filter(|(node, goal)| !goal.lands && self.strict.contains(*node) && on_ground(node))
-            .filter_map(|(node, _)| {
-                Some((
-                    node.clone(),
-                    self.crossed_station(node).or_else(|| comes_through(node))?,
-                ))
-            })
+            .filter_map(|(node, _)| Some((node.clone(), crosses(node).or_else(|| comes_through(node))?)))
             .collect();
         for (node, why) in kept {
             goals.remove(&node);
             self.waiting
                 .insert(node, format!("stays on the ground (preflight: Refuse): {why}"));
         }
+    }
+
+    /// Whether a vehicle is in the air, or is ready to take off to its goal.
+    fn goes(&self, node: &NodeName, goals: &BTreeMap<NodeName, Goal>) -> bool {
+        let on_ground = self.claims.place(node).is_some_and(|(_, on_ground)| on_ground);
+        !on_ground || goals.get(node).is_some_and(|goal| goal.ready)
     }
 
     /// The least distance over ground between two places on the ground from which vehicles may take off and land beside each other, meters.
@@ -163,7 +173,8 @@ impl Site {
                 .find(|(other, at)| other != node && meets((node, goal.at), (other, *at)));
             match other {
                 Some((other, at)) => kept.push((node.clone(), other.clone(), at.up > goal.at.up)),
-                None => taken.push((node.clone(), goal.at)),
+                None if self.goes(node, goals) => taken.push((node.clone(), goal.at)),
+                None => {}
             }
         }
         for (node, other, is_below) in kept {

@@ -1,20 +1,18 @@
 //! Aircraft of others over vehicles without a station, which climb and sink above their homes by no route, wherever those are.
 
 use super::foreign::{OWN_WITHIN, sighting};
-use crate::airspace::{Route, Rules};
+use crate::airspace::{Route, Rules, Sightings};
 use model::geo::{Frame, offset};
 use model::ids::NodeName;
 use model::report::Report;
 use model::time::Moment;
 use model::traffic::Aircraft;
 use model::units::{AltitudeAboveHome, Wgs84};
-use std::collections::BTreeMap;
 
 /// The aircraft that vehicles have reported lately.
 #[derive(Clone, Debug, Default)]
 pub struct Sky {
-    /// Each reporter's last sighting of each aircraft, and when it was there.
-    sightings: BTreeMap<(u32, NodeName), (Aircraft, Moment)>,
+    sightings: Sightings<Aircraft>,
     now: Moment,
 }
 
@@ -39,15 +37,15 @@ impl Sky {
             for aircraft in report.traffic.iter().filter(|aircraft| !is_own(aircraft)) {
                 let age = report.made.since(aircraft.seen);
                 let heard = Moment::at(received.since_epoch().saturating_sub(age));
-                let known = self.sightings.get(&(aircraft.icao, node.clone()));
-                if known.is_none_or(|(_, last)| heard > *last) {
-                    self.sightings.insert((aircraft.icao, node.clone()), (*aircraft, heard));
+                let known = self.sightings.last(aircraft.icao, node);
+                if known.is_none_or(|(last, _)| heard > *last) {
+                    self.sightings.put((aircraft.icao, node), heard, *aircraft);
                 }
             }
         }
         self.now = now;
-        self.sightings
-            .retain(|_, (_, heard)| now.since(*heard) <= rules.traffic_kept);
+        let then = Moment::at(now.since_epoch().saturating_sub(rules.traffic_kept));
+        self.sightings.forget_before(then);
     }
 
     pub fn is_empty(&self) -> bool {
@@ -69,8 +67,8 @@ impl Sky {
             .map_or(position.amsl.0 - position.above_home.0, |home| home.amsl.0);
         let way = Route::through([at, at.at_height(home + altitude.0)]).ok()?;
         let way = way.volume(rules.margin(rules.accuracy));
-        let seen = self.sightings.values();
-        let mut seen = seen.filter_map(|(aircraft, heard)| sighting(&frame, aircraft, *heard));
+        let seen = self.sightings.all();
+        let mut seen = seen.filter_map(|(heard, aircraft)| sighting(&frame, aircraft, *heard));
         Some(seen.all(|aircraft| way.clear_of(&aircraft.volume(self.now), rules)))
     }
 }

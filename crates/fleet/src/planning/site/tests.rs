@@ -6,6 +6,7 @@ mod parked;
 mod plans;
 mod returns;
 mod unordered;
+mod way_down;
 
 use super::*;
 use model::accuracy::Accuracy;

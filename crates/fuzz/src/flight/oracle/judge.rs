@@ -97,7 +97,13 @@ impl Oracle {
         let Some(ours) = self.ours else { return };
         let foreign = self.certain.armed && self.certain.mode(&ours, now) == Some(Mode::Foreign);
         assert!(!foreign, "commanded while a pilot flies: {out:?}; {self:?}");
-        assert!(!self.ledger.let_go(), "commanded after a takeover: {out:?}; {self:?}");
+        // A person's order lands what hovers at the end of a return.
+        let in_return = self.perhaps.mode(&ours, now) == Some(Mode::Return);
+        let lands_hover = command == MavCmd::MAV_CMD_NAV_LAND && in_return && self.ledger.may_be_ordered_down();
+        assert!(
+            !self.ledger.let_go() || lands_hover,
+            "commanded after a takeover: {out:?}; {self:?}"
+        );
     }
 
     fn is_ours(&self, target: (u8, u8), out: &Outgoing) {

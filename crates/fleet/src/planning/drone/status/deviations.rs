@@ -2,9 +2,11 @@
 //! it should be, a landing that is owed.
 
 use crate::planning::drone::Facts;
+use crate::planning::site::returns;
 use model::alarm::Cause;
 use model::answer::{Answer, Owed, Stalled};
 use model::failsafe::{Diversion, Diverted};
+use model::geo::offset;
 use model::home_shift::HomeShift;
 use model::report::Report;
 use model::takeover::{Descent, let_go};
@@ -65,20 +67,39 @@ pub(super) fn executes(drone: &Facts, report: &Report) -> (&'static str, String)
     (cause.reason(), message)
 }
 
+/// A vehicle that returns is over its home within this, meters over ground: as near as its agent looks for a hover.
+const OVER_HOME_M: f64 = 5.0;
+
+/// What a person can do about a return of somebody else's that may end in a hover over home, after the message.
+fn hover(drone: &Facts, report: &Report) -> String {
+    let there = report.position.zip(report.home).filter(|_| returns(report));
+    let off = there.map(|(position, home)| offset(home.at, position.at));
+    let is_over_home = off.is_some_and(|(east, north)| east.hypot(north) <= OVER_HOME_M);
+    if !is_over_home || !matches!(report.truth, FlightTruth::Airborne(_)) {
+        return String::new();
+    }
+    let name = &drone.name;
+    format!(
+        "; it is over its home: if it hovers there for half a minute and does not land, the pilot lands it, or you order it to: \
+         skein ground --drone {} -n {}",
+        name.name, name.namespace
+    )
+}
+
 /// Reason and message of a vehicle that is in a mode that Skein did not ask for.
-pub(super) fn other_mode(report: &Report) -> (&'static str, String) {
-    let mode = mode(report);
+pub(super) fn other_mode(drone: &Facts, report: &Report) -> (&'static str, String) {
+    let (mode, hover) = (mode(report), hover(drone, report));
     match autopilots(report) {
         Some((cause, words)) => (
             cause.reason(),
             format!(
-                "the autopilot acts on a failsafe of its own ({}; mode {mode}); Skein sends nothing",
+                "the autopilot acts on a failsafe of its own ({}; mode {mode}); Skein sends nothing{hover}",
                 described(cause, words)
             ),
         ),
         None => (
             "OtherMode",
-            format!("a pilot, a ground station or a failsafe has taken over (mode {mode}); Skein sends nothing"),
+            format!("a pilot, a ground station or a failsafe has taken over (mode {mode}); Skein sends nothing{hover}"),
         ),
     }
 }
@@ -216,9 +237,12 @@ mod tests {
     use super::super::tests::{IN_AIR, drone, get, of, report};
     use super::super::{Kind, Phase};
     use super::*;
+    use model::geo::shifted;
     use model::report::{Activity, HandsOff};
+    use model::route_order::Waypoint;
     use model::time::Moment;
-    use model::units::AltitudeAboveHome;
+    use model::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
+    use model::vehicle::Position;
 
     const OVER: Activity = Activity::HandsOff(HandsOff::FlightOver);
 
@@ -282,6 +306,39 @@ mod tests {
             );
             assert_eq!(get(&told, Kind::Ready).1, reason);
             assert!(get(&told, Kind::Ready).2.contains("own words"));
+        }
+    }
+
+    #[test]
+    fn a_return_over_home_is_told_with_what_lands_it_if_it_ends_in_a_hover() {
+        let at = Wgs84 {
+            latitude_deg: 47.4,
+            longitude_deg: 8.5,
+        };
+        let amsl = AltitudeAmsl(488.0);
+        let told = |mode: &str, east: f64, truth: FlightTruth| {
+            let position = Position {
+                at: shifted(at, east, 0.0),
+                amsl: AltitudeAmsl(amsl.0 + 5.0),
+                above_home: AltitudeAboveHome(5.0),
+            };
+            let report = Report {
+                mode: Some(mode.to_owned()),
+                home: Some(Waypoint { at, amsl }),
+                position: Some(position),
+                ..report(truth, Activity::HandsOff(HandsOff::OtherMode))
+            };
+            get(&of(&drone(), Some(&report)), Kind::Ready).2.to_owned()
+        };
+        for mode in ["RTL", "AUTO.RTL"] {
+            let message = told(mode, 4.0, IN_AIR);
+            assert!(
+                message.contains("over its home") && message.contains("skein ground --drone"),
+                "{message}"
+            );
+        }
+        for message in [told("RTL", 40.0, IN_AIR), told("LOITER", 0.0, IN_AIR)] {
+            assert!(message.ends_with("Skein sends nothing"), "{message}");
         }
     }
 

@@ -177,7 +177,7 @@ fn as_ordered(q: &Question<'_>, report: &Report) -> (Phase, &'static str, String
             (Phase::Interrupted, reason, message)
         }
         (_, Activity::HandsOff(HandsOff::OtherMode)) => {
-            let (reason, message) = deviations::other_mode(report);
+            let (reason, message) = deviations::other_mode(q.drone, report);
             (Phase::Interrupted, reason, message)
         }
         (_, Activity::HandsOff(HandsOff::TakenOver)) => {

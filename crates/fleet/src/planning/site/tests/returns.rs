@@ -140,3 +140,23 @@ fn with_a_strict_preflight_nobody_flies_to_a_station_while_a_return_would_cross_
     assert_eq!(a, None);
     assert!(b.unwrap().contains("of node a would return through its station"));
 }
+
+#[test]
+fn one_that_is_not_ready_to_take_off_keeps_nobody_on_the_ground_by_its_station() {
+    let goes = |ready: bool| {
+        let mut site = new();
+        site.keep_returns_clear([node("a")].into());
+        let vehicles = [
+            vehicle("a", 0.0, Desire::At(station(0.0, 120.0, 20.0))),
+            vehicle("b", 40.0, Desire::At(station(0.0, 60.0, 20.0))),
+        ];
+        for second in 0..5 {
+            let mut reports: Vec<Report> = vehicles.iter().map(|vehicle| vehicle.report(at(second))).collect();
+            reports[1].ready = Some(ready);
+            take_in(&mut site, &vehicles, &reports, second);
+        }
+        site.route(&node("a")).is_some()
+    };
+    assert!(!goes(true), "it would return through the station of b");
+    assert!(goes(false), "b never comes there");
+}

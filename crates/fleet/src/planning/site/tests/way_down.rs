@@ -1,0 +1,98 @@
+//! Vehicles near the reserve of their batteries that have no way home.
+
+use super::*;
+
+/// Takes in all, the first of them near its reserve, or not.
+fn update_at_reserve(site: &mut Site, vehicles: &[Vehicle], near_reserve: bool, second: u64) {
+    let mut reports: Vec<Report> = vehicles.iter().map(|vehicle| vehicle.report(at(second))).collect();
+    reports[0].near_reserve = near_reserve;
+    take_in(site, vehicles, &reports, second);
+}
+
+/// It holds 20 m over a place 80 m north of its home, on which another is parked.
+fn holds_away_from_its_occupied_home() -> [Vehicle; 2] {
+    let mut vehicles = [vehicle("a", 0.0, Desire::Home), vehicle("parked", 0.0, Desire::Nothing)];
+    (vehicles[0].at, vehicles[0].up, vehicles[0].activity) = ((0.0, 80.0), 20.0, Activity::Holding);
+    vehicles
+}
+
+/// Whether `a` owns the place 4 m above the ground there.
+fn is_claimed(site: &Site, (east, north): (f64, f64)) -> bool {
+    let up = SEA + 4.0;
+    let low = Route::hold(Local { east, north, up });
+    let owners = site.claims.in_the_way(&node("parked"), &low);
+    owners.contains(&Owner::Vehicle(node("a")))
+}
+
+#[test]
+fn the_ground_below_one_that_waits_for_its_way_home_near_its_reserve_is_its_own() {
+    for near_reserve in [false, true] {
+        let mut site = new();
+        let vehicles = holds_away_from_its_occupied_home();
+        for second in 0..3 {
+            update_at_reserve(&mut site, &vehicles, near_reserve, second);
+        }
+        assert_eq!(site.route(&node("a")), None, "another stands at its home");
+        assert_eq!(is_claimed(&site, (0.0, 80.0)), near_reserve);
+    }
+}
+
+#[test]
+fn one_that_waits_over_another_near_its_reserve_is_moved_to_clear_ground() {
+    for near_reserve in [false, true] {
+        let mut site = new();
+        let [a, parked] = holds_away_from_its_occupied_home();
+        let mut below = vehicle("below", 0.0, Desire::Nothing);
+        below.at = (0.0, 80.0);
+        let mut vehicles = [a, parked, below];
+        for second in 0..10 {
+            update_at_reserve(&mut site, &vehicles, near_reserve, second);
+            vehicles[0].step(&site);
+        }
+        let (east, north) = vehicles[0].at;
+        let moved = east.hypot(north - 80.0);
+        assert_eq!(moved > 5.0, near_reserve, "{moved}");
+        assert!((vehicles[0].up - 20.0).abs() < 0.1, "it stays up: its agent lands it");
+        assert_eq!(is_claimed(&site, vehicles[0].at), near_reserve);
+    }
+}
+
+#[test]
+fn one_that_comes_near_its_reserve_on_the_way_to_its_station_turns_back() {
+    let mut site = new();
+    let mut vehicles = [vehicle("a", 0.0, Desire::At(station(0.0, 200.0, 20.0)))];
+    let climbs = (0..20).find(|second| {
+        update(&mut site, &vehicles, *second);
+        vehicles[0].step(&site);
+        vehicles[0].up > 15.0
+    });
+    let second = climbs.unwrap() + 1;
+    assert!(vehicles[0].at.1 < 1.0, "it is about to cross");
+    vehicles[0].desire = Desire::Home;
+    // It does not move yet.
+    update(&mut site, &vehicles, second);
+    for second in second + 1..second + 20 {
+        update_at_reserve(&mut site, &vehicles, true, second);
+        vehicles[0].step(&site);
+        assert!(vehicles[0].at.1 < 100.0, "it flies on: {:?}", vehicles[0].at);
+    }
+    assert!(vehicles[0].at.1 < 3.0, "it is over its home: {:?}", vehicles[0].at);
+}
+
+#[test]
+fn a_landing_for_the_battery_onto_another_is_a_danger_to_it_and_said() {
+    let mut site = new();
+    let mut vehicles = [
+        vehicle("a", 0.0, Desire::Home),
+        vehicle("b", 40.0, Desire::At(station(0.0, 80.0, 8.0))),
+    ];
+    (vehicles[0].at, vehicles[0].up, vehicles[0].activity) = ((0.0, 80.0), 20.0, Activity::LowBattery);
+    (vehicles[1].at, vehicles[1].up, vehicles[1].activity) = ((0.0, 80.0), 8.0, Activity::Holding);
+    for second in 0..3 {
+        let mut reports: Vec<Report> = vehicles.iter().map(|vehicle| vehicle.report(at(second))).collect();
+        (reports[0].near_reserve, reports[0].mode) = (true, Some("LAND".to_owned()));
+        take_in(&mut site, &vehicles, &reports, second);
+    }
+    let pair = (Owner::Vehicle(node("a")), node("b"));
+    assert!(site.endangered().contains_key(&pair), "{:?}", site.endangered());
+}

@@ -1,0 +1,139 @@
+//! Where a vehicle comes down that is near the reserve of its battery and has no way home.
+//!
+//! Its agent waits for a way home some half a minute beyond the reserve and then lands it where it is
+//! (`fleet::flight::converge::route`). So while it holds and waits:
+//!
+//! * the column down from there is claimed as soon as it is clear, and no other is granted a way into it;
+//! * where the column is not clear, since another holds or stands below, the vehicle is moved beside, level, to the nearest place over which
+//!   it is, by a route that is granted as every other. Nobody below is moved: what those would climb into is the vehicle itself;
+//! * where there is no such place, nothing is claimed. The landing that comes then is treated as that of a vehicle that does not keep to its
+//!   airspace: those that can make way do, and the objects of both say so.
+//!
+//! Must not: land anything; the agent decides that.
+
+use super::{Desire, Expected, Site, kept_within};
+use crate::airspace::{Doing, NotFit, Observation, Route};
+use crate::safety::{may_fly, may_stop};
+use model::geo::Local;
+use model::ids::NodeName;
+use model::report::{Activity, Report};
+use model::time::Moment;
+use std::collections::BTreeMap;
+
+/// Places beside a vehicle are tried in so many directions, and in each at so many distances, one pitch apart.
+const DIRECTIONS: u8 = 8;
+const DISTANCES: u8 = 8;
+
+/// One that is lower than this above its home is about to be on the ground, meters.
+const LOW: f64 = 1.0;
+
+/// Whether a vehicle is to come home for its battery.
+fn comes_home_for_its_battery(desire: Desire, report: &Report) -> bool {
+    desire == Desire::Home && report.near_reserve
+}
+
+impl Site {
+    /// The way down from where a vehicle of this `report` waits for its way home, while that is clear of all others.
+    pub(super) fn way_down_where_it_waits(
+        &self,
+        node: &NodeName,
+        desire: Desire,
+        report: &Report,
+        now: Moment,
+    ) -> Option<Route> {
+        let ground = self
+            .home(report)
+            .filter(|_| comes_home_for_its_battery(desire, report))?;
+        let at = match self.claims.fit(node, now) {
+            Ok((at, false)) => at,
+            // It may land where it is until it has taken the route.
+            Err(NotFit::UnderWay) if Some(report.route.last) < self.last_granted(node) => {
+                let position = report.position?;
+                self.frame.local(position.at, position.amsl).ok()?
+            }
+            Ok((_, true)) | Err(_) => return None,
+        };
+        let down = column(at, ground)?;
+        self.claims.in_the_way(node, &down).is_empty().then_some(down)
+    }
+
+    /// What is `observed` of a vehicle that lands for its battery away from home: where another is in its way down, it keeps to no airspace of
+    /// its own.
+    pub(super) fn lands_on_others(&self, node: &NodeName, report: &Report, observed: &Observation) -> bool {
+        let Doing::Upright { way } = &observed.doing else {
+            return false;
+        };
+        let home = self.home(report);
+        let is_home = home.is_some_and(|home| home.over_ground(observed.at) <= super::ABOVE_HOME.0);
+        report.activity == Activity::LowBattery && !is_home && !self.claims.in_the_way(node, way).is_empty()
+    }
+
+    /// Stops vehicles that come near their reserve on the way to their stations: they are granted their way home from where they stop.
+    pub(super) fn turn_back_for_the_reserve(&mut self, vehicles: &BTreeMap<NodeName, Expected<'_>>, now: Moment) {
+        self.outbound.retain(|node, _| vehicles.contains_key(node));
+        for (node, expected) in vehicles {
+            let Some((report, _)) = expected.report else { continue };
+            let flown = report.route.order.as_ref().map(|route| route.number);
+            let leads_out = flown.is_some() && flown == self.outbound.get(node).copied();
+            if !leads_out || !comes_home_for_its_battery(expected.desire, report) {
+                continue;
+            }
+            if let Ok(permit) = may_stop(&mut self.claims, node, now) {
+                self.outbound.remove(node);
+                self.order(&permit, false);
+            }
+        }
+    }
+
+    /// Moves those that wait for their way home over others to where the ground below is clear.
+    pub(super) fn clear_ways_down(
+        &mut self,
+        vehicles: &BTreeMap<NodeName, Expected<'_>>,
+        homes: &BTreeMap<NodeName, f64>,
+        now: Moment,
+    ) {
+        for (node, expected) in vehicles {
+            let Some((report, _)) = expected.report else { continue };
+            let waits = self.waiting.contains_key(node) && comes_home_for_its_battery(expected.desire, report);
+            let Some(ground) = self.home(report).filter(|_| waits) else {
+                continue;
+            };
+            let Ok((at, false)) = self.claims.fit(node, now) else {
+                continue;
+            };
+            let is_clear = |down: &Route| self.claims.in_the_way(node, down).is_empty();
+            if column(at, ground).is_none_or(|down| is_clear(&down)) {
+                continue;
+            }
+            let pitch = self.claims.rules().pitch().horizontal.0;
+            for way in beside(at, ground, pitch) {
+                if kept_within(self.frame, self.fences.as_ref(), homes)(node, &way).is_err() {
+                    continue;
+                }
+                if let Ok(permit) = may_fly(&mut self.claims, node, way, now) {
+                    // The last leg is flown as a landing, if it comes to one.
+                    self.order(&permit, true);
+                    break;
+                }
+            }
+        }
+    }
+}
+
+/// Down from there to the ground as it is at home; `None` for one that is as good as down.
+fn column(at: Local, ground: Local) -> Option<Route> {
+    let down = Route::through([at, at.at_height(ground.up)]).ok()?;
+    (at.up > ground.up + LOW).then_some(down)
+}
+
+/// Ways level to places beside and down from there, the nearest first.
+fn beside(at: Local, ground: Local, pitch: f64) -> impl Iterator<Item = Route> {
+    (1..=DISTANCES).flat_map(move |distance| {
+        (0..DIRECTIONS).filter_map(move |direction| {
+            let course = std::f64::consts::TAU * f64::from(direction) / f64::from(DIRECTIONS);
+            let far = pitch * f64::from(distance);
+            let there = at.shifted(far * course.sin(), far * course.cos());
+            Route::through([at, there, there.at_height(ground.up)]).ok()
+        })
+    })
+}

@@ -11,7 +11,7 @@ mod resume;
 use crate::cluster::key::Key;
 use crate::cluster::selection::Selection;
 use crate::cluster::world::owner;
-use crate::controllers::drone::binding::candidate;
+use crate::controllers::drone::binding::{candidate, flies_elsewhere};
 use crate::controllers::drone::heights::Heights;
 use crate::controllers::facts::{DroneSnapshot, Observer, serving_node};
 use crate::metrics::Metrics;
@@ -375,7 +375,8 @@ fn idle_because(handles: &FleetHandles, node: &NodeName, snapshot: &sessions::Se
     let Some(facts) = handles.observer.world().node_facts(node) else {
         return "no node of this name carries the label node-role.kubernetes.io/drone, so no Drone can be bound to it";
     };
-    let free = free(&candidate(&handles.observer, &facts, false, report));
+    let elsewhere = flies_elsewhere(&handles.observer, node, report);
+    let free = free(&candidate(&handles.observer, &facts, false, elsewhere, report));
     free.map_or_else(Why::sentence, |_| "no Drone is bound to this node")
 }
 

@@ -132,6 +132,39 @@ const steps = {
     await page.click("#form-preview");
     return confirm(`map-${what}`);
   },
+  /** Drops a file on the map, and says what its areas are; what the page says of it, what it offers, and what is drawn. */
+  async drop({ name, content, areas }) {
+    await page.evaluate((name, content) => {
+      const transfer = new DataTransfer();
+      transfer.items.add(new File([content], name));
+      for (const type of ["dragover", "drop"]) document.querySelector("#map-area").dispatchEvent(new DragEvent(type, { dataTransfer: transfer, bubbles: true, cancelable: true }));
+    }, name, content);
+    await page.waitForFunction(() => !document.querySelector("#file").hidden || document.querySelector("#outcome").textContent !== "");
+    if (areas) {
+      await page.select("#file-areas", areas);
+      await page.click("#file-read");
+      await page.waitForSelector("[data-made]");
+    }
+    await picture(`map-file-${areas ?? "dropped"}`);
+    // The browser complains of an answer that refuses the file.
+    complaints.splice(0, complaints.length, ...complaints.filter((text) => !text.includes("status of 422")));
+    return page.evaluate(async () => {
+      const texts = (selector) => [...document.querySelectorAll(selector)].map((each) => each.textContent);
+      const hidden = document.querySelector("#file").hidden;
+      return {
+        title: hidden ? "" : document.querySelector("#file-title").textContent, outcome: document.querySelector("#outcome").textContent,
+        said: texts("#file-said li"), objects: [...document.querySelectorAll("[data-made]")].map((button) => [button.dataset.made, button.disabled]), texts: texts("#file-objects pre"),
+        drawn: (await window.skeinMap.getSource("preview").getData()).features, zoom: window.skeinMap.getZoom(), center: window.skeinMap.getCenter().toArray(),
+      };
+    });
+  },
+  /** Makes what a file can become. */
+  async make({ made }) {
+    await page.click(`[data-made="${made}"]`);
+    const confirmed = await confirm("map-file-confirm");
+    await page.click("#file-close");
+    return confirmed;
+  },
   /** By the keyboard alone: a row, and then the box, which takes the mouse. What is said to be selected after each. */
   async select({ vehicle }) {
     const said = () => page.$eval("#selected", (line) => line.textContent);

@@ -110,7 +110,7 @@ fn crds() -> Vec<String> {
         .collect()
 }
 
-/// API server, coordinator, agent and commands find one another over `::1`, where nothing has an address of IPv4.
+/// API server, coordinator, agent, commands and a ground station find one another over `::1`, where nothing has an address of IPv4.
 #[test]
 fn a_fleet_is_served_where_there_is_no_ipv4() -> anyhow::Result<()> {
     with_parts(&[("ip", on_path("ip")), ("unshare", on_path("unshare"))], || {
@@ -136,6 +136,19 @@ fn a_fleet_is_served_where_there_is_no_ipv4() -> anyhow::Result<()> {
             "metadata": {"name": "pine", "labels": {"node-role.kubernetes.io/drone": ""}},
         });
         kubectl(&["create", "-f", "-"], Some(&node.to_string()))?;
+        let ready = json!({"status": {"conditions": [{"type": "Ready", "status": "True"}]}}).to_string();
+        kubectl(
+            &[
+                "patch",
+                "node",
+                "pine",
+                "--subresource=status",
+                "--type=merge",
+                "-p",
+                &ready,
+            ],
+            None,
+        )?;
         let port = testkit::ports::free_tcp_port()?;
         // The default of every address, which here is one of IPv6 only.
         let coordinator = network
@@ -174,6 +187,30 @@ fn a_fleet_is_served_where_there_is_no_ipv4() -> anyhow::Result<()> {
             let list: Value = serde_json::from_str(&kubectl(&["get", "vehicles", "-o", "json"], None)?)?;
             let name = list["items"][0]["metadata"]["name"].as_str();
             ensure!(name.is_some_and(|name| name.starts_with("pine-")), "{list}");
+            Ok(())
+        })?;
+        // It flies, and a ground station that connects by IPv6 reads MAVLink 2 of it.
+        let drone = json!({
+            "apiVersion": "skein.dev/v1alpha1", "kind": "Drone", "metadata": {"name": "solo", "namespace": "default"},
+            "spec": {"takeoffAltitudeMeters": 5},
+        });
+        kubectl(&["apply", "-f", "-"], Some(&drone.to_string()))?;
+        wait_for("the Drone to fly", PATIENCE, || {
+            let drone: Value = serde_json::from_str(&kubectl(&["get", "drone", "solo", "-o", "json"], None)?)?;
+            ensure!(drone["status"]["flying"] == true, "{}", drone["status"]);
+            Ok(())
+        })?;
+        let station = testkit::ports::free_tcp_port()?;
+        let _connect = network
+            .launch(&skein)
+            .args(["--server", &server, "connect", "default/solo"])
+            .args(["--listen", &format!("tcp:[::1]:{station}")])
+            .env("KUBECONFIG", &kubeconfig)
+            .start()?;
+        wait_for("a frame at the port of a ground station", PATIENCE, || {
+            let read = format!("timeout 10 head -c 1 </dev/tcp/::1/{station} | od -An -tu1");
+            let first = network.run(Path::new("bash"), &kubeconfig, &["-c", &read], None)?;
+            ensure!(first.trim() == "253", "it begins with {first:?}");
             Ok(())
         })
     })

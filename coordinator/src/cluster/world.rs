@@ -33,6 +33,7 @@ use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
 use model::ids::{DroneUid, NodeName};
 use model::time::Moment;
+use model::vehicle::HardwareUid;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -671,6 +672,17 @@ impl World {
         let inner = self.lock();
         let keys = inner.on_node.get(node.as_str()).into_iter().flatten();
         keys.filter_map(|key| inner.drones.get(key).cloned()).collect()
+    }
+
+    /// Several agents report this number now, so it does not tell one airframe from another.
+    pub fn hardware_is_shared(&self, hardware: &HardwareUid) {
+        self.lock().shared_hardware.insert(hardware.to_string());
+    }
+
+    /// The nodes but `node` with a Drone that an airframe of this number serves, and that is not known to be on the ground; none where several
+    /// airframes have the number.
+    pub fn flying_elsewhere(&self, hardware: &HardwareUid, node: &NodeName) -> Vec<NodeName> {
+        self.lock().flying_elsewhere(&hardware.to_string(), node.as_str())
     }
 
     /// The Drones that the Swarm with this uid owns, by namespace and name.

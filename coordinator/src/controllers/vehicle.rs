@@ -11,7 +11,7 @@ use crate::cluster::retry::Failures;
 use crate::cluster::status::write as write_status;
 use crate::cluster::watching;
 use crate::cluster::world::uid;
-use crate::controllers::drone::binding::candidate;
+use crate::controllers::drone::binding::{candidate, flies_elsewhere};
 use crate::controllers::facts::Observer;
 use crate::controllers::pacing::{Due, Paces, Urgency};
 use crds::{Vehicle, VehicleSpec, VehicleStatus};
@@ -122,6 +122,9 @@ impl Inventory {
             nodes.entry(node).or_default();
         }
         let hardware = self.hardware(nodes.keys(), now);
+        for (number, _) in hardware.iter().filter(|(_, nodes)| nodes.len() > 1) {
+            self.observer.world().hardware_is_shared(number);
+        }
         let mut due = Vec::new();
         for (node, known) in &nodes {
             for (name, step, urgency) in self.steps_of(node, known, &hardware, now, wall) {
@@ -181,7 +184,8 @@ impl Inventory {
             )
         });
         let facts = observer.world().node_facts(node);
-        let free = facts.map(|facts| free(&candidate(observer, &facts, false, report)).map(drop));
+        let elsewhere = flies_elsewhere(observer, node, report);
+        let free = facts.map(|facts| free(&candidate(observer, &facts, false, elsewhere, report)).map(drop));
         let rules = observer.rules.shown(node);
         let remote_id = observer.operators.shown(node);
         let snapshot = NodeSnapshot {

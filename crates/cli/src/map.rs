@@ -8,6 +8,7 @@
 //!                            ├─► feed: one document each second ─► Server-Sent Events: what changed
 //! Kubernetes API ─► reading ─┘
 //! page ─► guard ─► preview ─► confirmed: an order to the coordinator, an object to the API, with the person's own rights
+//!                  file ─► what `skein import` makes of it, from which the page asks for a preview
 //! ```
 
 pub mod basemap;
@@ -15,6 +16,7 @@ pub mod confirmations;
 pub mod document;
 pub mod edits;
 pub mod feed;
+pub mod files;
 pub mod guard;
 mod json_answer;
 pub mod orders;
@@ -50,7 +52,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
-use tokio::sync::{RwLock, watch};
+use tokio::sync::{RwLock, Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
@@ -210,6 +212,7 @@ impl ServedMap {
             basemap,
             orders: Confirmations::default(),
             edits: Confirmations::default(),
+            files: Arc::new(Semaphore::new(files::AT_A_TIME)),
             given: orders.clone(),
             ending: ending.clone(),
         });

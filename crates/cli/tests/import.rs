@@ -247,6 +247,20 @@ fn what_contradicts_itself_is_refused_on_import_and_in_preview() {
             "{said}"
         );
     }
+    let left = "QGC WPL 110\n0\t1\t0\t16\t0\t0\t0\t0\t47.397742\t8.545594\t488.0\t1\n1\t0\t3\t16\t0\t0\t0\t0\t0\t0\t20\t1\n2\t0\t3\t16\t0\t0\t0\t0\t47.398\t8.5456\t20\t1\n";
+    let (code, said) = refused(&[&folder.file("left.waypoints", left), "--keep-items"]);
+    assert!(
+        code == Some(1) && said.contains("item 0 (NAV_WAYPOINT, line 3) has no place"),
+        "{said}"
+    );
+    let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "b"}, "data": {"c": left}});
+    let preview = skein(&[
+        "mission",
+        "preview",
+        &folder.file("left.yaml", format!("{map}\n---\n{mission}")),
+    ]);
+    let said = String::from_utf8_lossy(&preview.stderr).into_owned();
+    assert!(said.contains("item 0 (NAV_WAYPOINT, line 3) has no place"), "{said}");
     let open = plan(&[item(1, 16, None, 20.0), item(2, 16, Some(NORTH), 0.0)]).to_string();
     let (_, said) = refused(&[&folder.file("open.plan", open)]);
     assert!(
@@ -259,6 +273,72 @@ fn what_contradicts_itself_is_refused_on_import_and_in_preview() {
     );
     let (code, said) = refused(&[&folder.file("rally.txt", "RALLY 47.398012 8.545993 40 20 0 0\n")]);
     assert!(code == Some(1) && said.contains("rally points only"), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+}
+
+#[test]
+fn beyond_70_degrees_of_latitude_the_latitude_is_said_and_below_all_is_as_usual() {
+    let folder = Folder::new();
+    let field = |latitude: f64| {
+        let ring = [
+            [10.0, latitude],
+            [10.002, latitude],
+            [10.002, latitude + 0.001],
+            [10.0, latitude],
+        ];
+        let text = json!({"type": "Polygon", "coordinates": [ring]}).to_string();
+        folder.file("field.geojson", text)
+    };
+    let survey = ["--as", "survey", "--altitude", "40", "--spacing", "20"];
+    for latitude in [-60.5, 69.9] {
+        let file = field(latitude);
+        let (documents, _) = imported(&[&[file.as_str()][..], &survey].concat());
+        assert_eq!(titles(&documents), ["Mission field"], "{latitude}");
+        assert_eq!(imported(&[&file, "--as", "inclusion"]).0.len(), 1);
+    }
+    for (latitude, words) in [(-71.0, "latitude -71.0000"), (85.0, "latitude 85.00")] {
+        let file = field(latitude);
+        for purpose in [&survey[..], &["--as", "exclusion"]] {
+            let (code, said) = refused(&[&[file.as_str()][..], purpose].concat());
+            assert!(
+                code == Some(1) && said.contains(words) && said.contains("between 70° south and 70° north"),
+                "{said}"
+            );
+        }
+    }
+    let route = "apiVersion: skein.dev/v1alpha1\nkind: Mission\nmetadata: {name: a}\nspec: {route: {waypoints: [\
+                 {latitudeDegrees: 72.5, longitudeDegrees: 0, altitudeMeters: 40}, {latitudeDegrees: 72.501, longitudeDegrees: 0, altitudeMeters: 40}]}}\n";
+    let preview = skein(&["mission", "preview", &folder.file("route.yaml", route)]);
+    let said = String::from_utf8_lossy(&preview.stderr).into_owned();
+    assert!(
+        said.contains("latitude 72.5 is too near to a pole; Skein flies between"),
+        "{said}"
+    );
+}
+
+#[test]
+fn an_area_across_the_180th_meridian_is_a_survey_and_no_fence() {
+    let folder = Folder::new();
+    let ring = json!([
+        [179.9985, -16.843],
+        [-179.999, -16.843],
+        [-179.9992, -16.841],
+        [179.9987, -16.8408],
+        [179.9985, -16.843]
+    ]);
+    let file = folder.file(
+        "fiji.geojson",
+        json!({"type": "Polygon", "coordinates": [ring]}).to_string(),
+    );
+    let (documents, _) = imported(&[&file, "--as", "survey", "--altitude", "40", "--spacing", "20"]);
+    assert_eq!(titles(&documents), ["Mission fiji"]);
+    for purpose in ["inclusion", "exclusion"] {
+        let (code, said) = refused(&[&file, "--as", purpose]);
+        assert!(
+            code == Some(1) && said.contains("it crosses the 180th meridian") && said.contains("let it end there"),
+            "{said}"
+        );
+    }
 }
 
 fn geojson(count: u32, radius: f64) -> String {

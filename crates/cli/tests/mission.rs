@@ -103,6 +103,70 @@ fn the_mission_of_the_documents_is_previewed_with_its_numbers_and_a_map() {
     );
 }
 
+/// All longitudes in coordinates, of lines and rings one by one.
+fn longitudes(coordinates: &Value, lines: &mut Vec<Vec<f64>>) {
+    let list = coordinates.as_array().unwrap();
+    if list.first().is_some_and(|first| first[0].is_number()) {
+        lines.push(list.iter().map(|place| place[0].as_f64().unwrap()).collect());
+    } else {
+        list.iter().for_each(|part| longitudes(part, lines));
+    }
+}
+
+#[test]
+fn a_survey_across_the_180th_meridian_is_cut_there_on_the_map() {
+    let folder = Folder::new();
+    let corner =
+        |latitude: f64, longitude: f64| format!("{{latitudeDegrees: {latitude}, longitudeDegrees: {longitude}}}");
+    let corners = [
+        corner(-16.843, 179.9985),
+        corner(-16.843, -179.999),
+        corner(-16.841, -179.9992),
+        corner(-16.8408, 179.9987),
+    ];
+    let file = folder.file(
+        "fiji.yaml",
+        &format!(
+            "apiVersion: skein.dev/v1alpha1\nkind: Mission\nmetadata: {{name: fiji}}\nspec: {{survey: {{altitudeMeters: 40, lineSpacingMeters: 20, \
+             area: {{polygon: [{}]}}}}}}\n",
+            corners.join(", ")
+        ),
+    );
+    let map = folder.file("fiji.geojson", "");
+    let numbers = printed(&["preview", &file, "--geojson", &map]);
+    // 0.0025 degrees of longitude there are 266 m.
+    assert!(
+        numbers.contains("area     5.") && numbers.contains("100.0 % covered"),
+        "{numbers}"
+    );
+    let map: Value = serde_json::from_str(&std::fs::read_to_string(map).unwrap()).unwrap();
+    let features = map["features"].as_array().unwrap();
+    let of = |kind: &str| {
+        let feature = features.iter().find(|f| f["properties"]["kind"] == kind).unwrap();
+        &feature["geometry"]
+    };
+    assert_eq!(of("area")["type"], "MultiPolygon");
+    assert_eq!(of("share")["type"], "MultiLineString");
+    for kind in ["area", "share", "work"] {
+        let mut lines = Vec::new();
+        longitudes(&of(kind)["coordinates"], &mut lines);
+        // Both sides are there, and no line or ring goes around the Earth.
+        for side in [-1.0, 1.0] {
+            assert!(
+                lines.iter().flatten().any(|longitude| longitude * side > 179.9),
+                "{kind}"
+            );
+        }
+        for line in lines {
+            assert!(
+                line.iter().all(|longitude| longitude.abs() <= 180.0)
+                    && line.windows(2).all(|leg| (leg[1] - leg[0]).abs() < 0.01),
+                "{kind}: {line:?}"
+            );
+        }
+    }
+}
+
 #[test]
 fn a_short_flying_time_takes_more_flights() {
     let folder = Folder::new();

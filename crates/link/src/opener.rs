@@ -5,9 +5,11 @@ use crate::counters::Counters;
 use crate::named_port::NamedPort;
 use crate::transport::datagrams::Datagrams;
 use crate::transport::serial;
+use crate::transport::turns;
 use crate::transport::{OPEN_DEADLINE, OpenError, Opener, Wire, tcp};
 use crate::url::LinkUrl;
 use futures::future::BoxFuture;
+use std::future::ready;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -63,6 +65,13 @@ impl UrlOpener {
 }
 
 impl Opener for UrlOpener {
+    fn turn(&mut self) -> BoxFuture<'_, ()> {
+        match self.url {
+            LinkUrl::Serial { .. } | LinkUrl::Auto { .. } => Box::pin(turns::SERIAL.wait()),
+            LinkUrl::Tcp { .. } | LinkUrl::UdpListen { .. } | LinkUrl::Udp { .. } => Box::pin(ready(())),
+        }
+    }
+
     fn open(&mut self) -> BoxFuture<'_, Result<Wire, OpenError>> {
         Box::pin(self.open_url())
     }

@@ -78,6 +78,7 @@ impl<O: Opener> Supervisor<O> {
         let mut last_reason = String::new();
         loop {
             let mut was_up = false;
+            self.opener.turn().await;
             let deadline = self.opener.open_deadline();
             let why = match timeout(deadline, self.opener.open()).await {
                 Ok(Ok(wire)) => {

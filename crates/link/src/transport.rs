@@ -8,10 +8,12 @@
 
 pub(crate) mod datagrams;
 pub mod serial;
+pub(crate) mod turns;
 
 use crate::url::HostPort;
 use datagrams::Datagrams;
 use futures::future::BoxFuture;
+use std::future::ready;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -156,6 +158,11 @@ impl Writer {
 
 /// Opens a link, again and again.
 pub trait Opener: Send + 'static {
+    /// Waits until it may be opened, which does not count for the deadline.
+    fn turn(&mut self) -> BoxFuture<'_, ()> {
+        Box::pin(ready(()))
+    }
+
     /// Opens it once. The caller sets the deadline, [`Opener::open_deadline`].
     fn open(&mut self) -> BoxFuture<'_, Result<Wire, OpenError>>;
 

@@ -2,12 +2,15 @@
 
 mod support;
 
+use futures::future::BoxFuture;
 use link::dialect::{HEARTBEAT_DATA, MavMessage, SYSTEM_TIME_DATA};
+use link::transport::{OpenError, Opener, Wire};
 use link::{Link, LinkEvent, SendError};
 use mavlink::{MAVLinkV2MessageRaw, MavHeader};
 use model::units::Address;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
+use std::future::ready;
 use std::time::Duration;
 use support::{Lines, next};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
@@ -108,6 +111,48 @@ async fn a_line_that_hangs_up_is_opened_again_for_ever_and_what_waited_in_it_is_
     assert_eq!(handle.counters().stale, 100);
     link.close().await;
     assert!(events.recv().await.is_none());
+}
+
+/// Opens nothing, or a line that is dead at once, and notes when.
+struct Dead {
+    opened: mpsc::UnboundedSender<Instant>,
+    is_there: bool,
+}
+
+impl Opener for Dead {
+    fn open(&mut self) -> BoxFuture<'_, Result<Wire, OpenError>> {
+        let _ = self.opened.send(Instant::now());
+        Box::pin(ready(if self.is_there {
+            Ok(Wire::stream(duplex(64).0))
+        } else {
+            Err(OpenError::Missing("/dev/ttyACM0".to_owned()))
+        }))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_board_that_is_dead_is_tried_seldom_and_never_given_up() {
+    for is_there in [false, true] {
+        let (opened, mut at) = mpsc::unbounded_channel();
+        let (link, _, _events) = Link::over(Dead { opened, is_there }, "test");
+        sleep(Duration::from_secs(120)).await;
+        link.close().await;
+        let mut times = Vec::new();
+        while let Ok(time) = at.try_recv() {
+            times.push(time);
+        }
+        let apart: Vec<Duration> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        // The first attempts come soon; then each comes 1.5 to 3 s after the one before, and not in step with those of other links.
+        let late = &apart[6..];
+        assert!((40..=80).contains(&late.len()), "{apart:?}");
+        assert!(
+            late.iter().all(|apart| (1500..=3001).contains(&apart.as_millis())),
+            "{late:?}"
+        );
+        assert!(apart.iter().all(|apart| apart.as_millis() >= 100), "{apart:?}");
+        let (least, most) = (late.iter().min(), late.iter().max());
+        assert!(least < most, "there is no jitter: {late:?}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

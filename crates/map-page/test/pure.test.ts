@@ -1,7 +1,7 @@
 // Tests of what the page decides without a browser.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { around, between, corners, cornersOf, cornersText, free, mercator, metersPerUnit, step } from "../ts/geometry.ts";
+import { around, between, boundsOf, corners, cornersOf, cornersText, free, mercator, metersPerUnit, shorter, step, unwrapped, wrapped } from "../ts/geometry.ts";
 import { backoffMs, type Corner, events, merged, tokenOf, type Vehicle } from "../ts/model.ts";
 import { meters, needsEyes, percent, span, vehicleLine } from "../ts/words.ts";
 
@@ -87,6 +87,17 @@ test("values read as people write them", () => {
   assert.deepEqual([span(1400), span(180_000), span(7_300_000), span(-5)], ["1 s", "3 min", "2 h", "0 s"]);
   assert.deepEqual([meters(12.345), meters(1500)], ["12.3 m", "1.5 km"]);
   assert.deepEqual([percent("40%"), percent("?"), percent(undefined)], [40, undefined, undefined]);
+});
+test("what lies across 180° is drawn and framed once, the shorter way around the Earth", () => {
+  assert.deepEqual([shorter(-179, 179, 360), shorter(0.999, 0.001, 1) < 0, wrapped(180.5), wrapped(180), wrapped(-180)], [181, true, -179.5, 180, -180]);
+  const ring = [[179.9985, -16.843], [-179.999, -16.843], [-179.9992, -16.841], [179.9985, -16.843]];
+  const drawn = unwrapped({ type: "Polygon", coordinates: [ring, [[-179.9995, -16.842, 5]]] }).coordinates as number[][][];
+  assert.deepEqual(drawn.flat().map(([longitude]) => Math.round((longitude ?? 0) * 1e4) / 1e4), [179.9985, 180.001, 180.0008, 179.9985, 180.0005]);
+  assert.equal(drawn[1]?.[0]?.[2], 5);
+  assert.deepEqual(boundsOf(ring as Corner[]), [[179.9985, -16.843], [180.001, -16.841]]);
+  assert.deepEqual(boundsOf([[8.5, 47.4], [8.6, 47.3]]), [[8.5, 47.3], [8.6, 47.4]]);
+  assert.deepEqual([boundsOf([[8.5, 47.4]]), boundsOf([])], [[[8.5, 47.4], [8.5, 47.4]], undefined]);
+  assert.equal(cornersText([[180.001, -16.8]]), "-16.8000000, -179.9990000");
 });
 test("the corners of an area and of a line are found", () => {
   assert.deepEqual(cornersOf({ type: "Polygon", coordinates: [[[1, 2], [3, 4, 50]]] }), [[1, 2], [3, 4]]);

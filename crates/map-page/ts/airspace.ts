@@ -1,6 +1,6 @@
 // The airspace that vehicles own, drawn below all else as one area.
 // Owns: its shape, made again only when what is owned has changed. Must not: say which vehicle owns what; the words of the lists do.
-import { around, mercator, metersPerUnit } from "./geometry.ts";
+import { around, mercator, metersPerUnit, shorter } from "./geometry.ts";
 import type { Airspace, Corner } from "./model.ts";
 
 /** The shape is kept in these parts of a unit, small enough to be exact as the canvas keeps it. */
@@ -19,7 +19,7 @@ export class AirspaceShape {
     const first = pieces[0]?.core[0];
     if (first) this.origin = mercator(...first);
     for (const piece of pieces) {
-      const core = piece.core.map((at) => mercator(...at)).map(([x, y]): Corner => [(x - this.origin[0]) * PER_UNIT, (y - this.origin[1]) * PER_UNIT]);
+      const core = piece.core.map((at) => mercator(...at)).map(([x, y]): Corner => [(shorter(x, this.origin[0], 1) - this.origin[0]) * PER_UNIT, (y - this.origin[1]) * PER_UNIT]);
       const radius = (piece.radiusMeters / metersPerUnit(piece.core[0]?.[1] ?? 0)) * PER_UNIT;
       around(core, radius).forEach((corner, at) => (at === 0 ? this.path.moveTo(...corner) : this.path.lineTo(...corner)));
       this.path.closePath();

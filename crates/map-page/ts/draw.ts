@@ -3,22 +3,21 @@
 import type { Map as MapLibre } from "maplibre-gl";
 import { TerraDraw, TerraDrawPolygonMode, TerraDrawSelectMode } from "terra-draw";
 import { TerraDrawMapLibreGLAdapter } from "terra-draw-maplibre-gl-adapter";
-import { confirmed } from "./confirm.ts";
-import { post } from "./connection.ts";
+import { apply } from "./apply.ts";
 import { element, outcome } from "./dom.ts";
 import { corners, cornersText } from "./geometry.ts";
 import { set } from "./layers.ts";
 import type { Corner, Swarm } from "./model.ts";
 
 type Subject = { kind: "survey" } | { kind: "fence" } | { kind: "anchor"; swarm: Swarm };
-interface Preview { confirm: string; livesMs: number; what: string; yaml: string; text?: string; geojson: GeoJSON.FeatureCollection; warnings?: string[] }
 const input = (id: string): HTMLInputElement => element<HTMLInputElement>(id);
 
 export class Drawing {
   private subject: Subject | undefined;
   private readonly draw: TerraDraw;
 
-  constructor(private readonly map: MapLibre) {
+  /** `begun`: a file that is shown is closed. */
+  constructor(private readonly map: MapLibre, private readonly begun: () => void) {
     this.draw = new TerraDraw({
       adapter: new TerraDrawMapLibreGLAdapter({ map }),
       modes: [
@@ -58,6 +57,7 @@ export class Drawing {
 
   begin(subject: Subject): void {
     this.end();
+    this.begun();
     this.subject = subject;
     outcome("");
     const show = (name: string, shown: boolean): void => {
@@ -149,13 +149,7 @@ export class Drawing {
     const { subject } = this;
     if (!subject) return;
     try {
-      const preview = await post<Preview>("/api/objects/preview", this.request(subject));
-      set(this.map, "preview", preview.geojson.features.map((each) => ({ ...each, properties: { ...each.properties, kind: "preview" } })));
-      const yes = await confirmed({ title: `Apply: ${preview.what}?`, does: preview.text ?? "Nothing is changed yet.", yes: "Apply", livesMs: preview.livesMs, warnings: preview.warnings, yaml: preview.yaml });
-      if (!yes) return outcome("Not applied; nothing was changed.");
-      const answer = await post<{ done: string }>("/api/objects", { confirm: preview.confirm });
-      this.end();
-      outcome(`✓ ${answer.done}`);
+      if (await apply(this.map, this.request(subject))) this.end();
     } catch (error) {
       outcome(error instanceof Error ? error.message : String(error), true);
     }

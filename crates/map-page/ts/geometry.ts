@@ -10,6 +10,43 @@ export function mercator(longitude: number, latitude: number): Corner {
   return [longitude / 360 + 0.5, 0.5 - Math.log((1 + sine) / (1 - sine)) / (4 * Math.PI)];
 }
 
+/** Where `value` is after whole rounds, no more than half a round away from `to`: the shorter way around the Earth. */
+export const shorter = (value: number, to: number, round: number): number => value + round * Math.round((to - value) / round);
+
+/** A longitude from -180 to 180. */
+export const wrapped = (longitude: number): number => (longitude >= -180 && longitude <= 180 ? longitude : shorter(longitude, 0, 360));
+
+/** The geometry with each of its lines and rings going on beyond 180° where it crosses that, and not around the Earth; in one piece with the rest of it. */
+export function unwrapped<G extends GeoJSON.Geometry>(geometry: G): G {
+  if (geometry.type === "GeometryCollection") return geometry;
+  let last: number | undefined;
+  const walk = (value: unknown): unknown => {
+    if (!Array.isArray(value)) return value;
+    const [longitude, ...rest] = value as unknown[];
+    if (typeof longitude !== "number") return value.map(walk);
+    last = last === undefined ? longitude : shorter(longitude, last, 360);
+    return [last, ...rest];
+  };
+  return { ...geometry, coordinates: walk(geometry.coordinates) };
+}
+
+/** West and south, east and north of the smallest box around all places; its east is beyond 180 where it crosses that. */
+export function boundsOf(places: Corner[]): [Corner, Corner] | undefined {
+  const longitudes = places.map(([longitude]) => wrapped(longitude)).sort((a, b) => a - b);
+  const [first, last] = [longitudes[0], longitudes[longitudes.length - 1]];
+  if (first === undefined || last === undefined) return undefined;
+  // All but the widest gap between two neighbors around the Earth.
+  let [west, east, widest] = [first, last, first + 360 - last];
+  longitudes.forEach((longitude, at) => {
+    const next = longitudes[at + 1];
+    if (next === undefined || next - longitude <= widest) return;
+    [west, east, widest] = [next, longitude + 360, next - longitude];
+  });
+  let [south, north] = [90, -90];
+  for (const [, latitude] of places) [south, north] = [Math.min(south, latitude), Math.max(north, latitude)];
+  return [[west, south], [east, north]];
+}
+
 /** Meters in one unit of `mercator` at a latitude. */
 export const metersPerUnit = (latitude: number): number => METERS_AROUND * Math.cos((latitude * Math.PI) / 180);
 
@@ -68,7 +105,7 @@ export function corners(text: string, least: number): Corner[] | string {
   }
   return found.length < least ? `${found.length} of at least ${least} places: click on the map, or type them` : found;
 }
-export const cornersText = (places: Corner[]): string => places.map(([longitude, latitude]) => `${latitude.toFixed(7)}, ${longitude.toFixed(7)}`).join("\n");
+export const cornersText = (places: Corner[]): string => places.map(([longitude, latitude]) => `${latitude.toFixed(7)}, ${wrapped(longitude).toFixed(7)}`).join("\n");
 
 /** All corners of an area or a line. */
 export function cornersOf(geometry: GeoJSON.Geometry | undefined): Corner[] {

@@ -2,6 +2,7 @@
 // Owns: MapLibre's sources and layers. Must not: draw vehicles or text.
 import { type GeoJSONSource, type LayerSpecification, type Map as MapLibre, addProtocol } from "maplibre-gl";
 import { FetchSource, PMTiles, Protocol } from "pmtiles";
+import { unwrapped } from "./geometry.ts";
 import type { Fleet } from "./model.ts";
 import { credentials } from "./session.ts";
 
@@ -26,7 +27,7 @@ export function addLayers(map: MapLibre): void {
 }
 
 export const set = (map: MapLibre, source: string, features: GeoJSON.Feature[]): void => {
-  map.getSource<GeoJSONSource>(source)?.setData({ type: "FeatureCollection", features });
+  map.getSource<GeoJSONSource>(source)?.setData({ type: "FeatureCollection", features: features.map((each) => ({ ...each, geometry: unwrapped(each.geometry) })) });
 };
 
 let before: Partial<Fleet> = {};

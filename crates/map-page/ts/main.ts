@@ -2,11 +2,12 @@
 // Owns: what is selected, and joining the parts. Must not: decide what the parts decide.
 import "maplibre-gl/dist/maplibre-gl.css";
 import "./page.css";
-import { LngLatBounds, Map as MapLibre, setWorkerUrl } from "maplibre-gl";
+import { Map as MapLibre, setWorkerUrl } from "maplibre-gl";
 import { type Connection, follow } from "./connection.ts";
 import { element, outcome } from "./dom.ts";
 import { Drawing } from "./draw.ts";
-import { cornersOf } from "./geometry.ts";
+import { Files } from "./files.ts";
+import { boundsOf, cornersOf } from "./geometry.ts";
 import type { Corner, Vehicle } from "./model.ts";
 import { addLayers, basemap, update } from "./layers.ts";
 import { show } from "./lists.ts";
@@ -24,7 +25,9 @@ let swarm: string | undefined;
 function start(): void {
   setWorkerUrl("/assets/worker.js");
   const map = new MapLibre({
-    container: "map", center: [0, 20], zoom: 1.5, maxZoom: 22, maxPitch: 0, dragRotate: false, pitchWithRotate: false, touchPitch: false, boxZoom: false, renderWorldCopies: false,
+    container: "map", center: [0, 20], zoom: 1.5, maxZoom: 22, maxPitch: 0, dragRotate: false, pitchWithRotate: false, touchPitch: false, boxZoom: false,
+    // A fleet may be on both sides of 180°; the world is never smaller than the map, so that nothing is drawn twice.
+    renderWorldCopies: true,
     attributionControl: { compact: true },
     style: { version: 8, sources: {}, layers: [{ id: "background", type: "background", paint: { "background-color": dark.matches ? "#161d23" : "#f1f4f7" } }] },
   });
@@ -39,23 +42,27 @@ function start(): void {
   };
   map.once("load", () => {
     addLayers(map);
-    const drawing = new Drawing(map);
+    const drawing = new Drawing(map, () => files.close());
+    const files = new Files(map, () => drawing.end());
     window.skeinMap = map;
     const area = element("map");
+    const whole = (): void => { map.setMinZoom(Math.log2(Math.max(area.clientWidth, 512) / 512)); };
+    whole();
+    map.on("resize", whole);
     let placed = false;
     let basemapAsked = false;
 
     const fit = (): void => {
-      const bounds = new LngLatBounds();
+      const seen: Corner[] = [];
       const { vehicles: flown, swarms, missions, geofences } = connection.fleet ?? {};
       const places = [...Object.values(flown ?? {}), ...Object.values(swarms ?? {}).flatMap((each) => each.formation?.slots ?? [])];
-      for (const v of places) if (v.longitudeDegrees !== undefined && v.latitudeDegrees !== undefined) bounds.extend([v.longitudeDegrees, v.latitudeDegrees]);
+      for (const v of places) if (v.longitudeDegrees !== undefined && v.latitudeDegrees !== undefined) seen.push([v.longitudeDegrees, v.latitudeDegrees]);
       // Without a vehicle that has a position, the first look waits for one.
-      if (bounds.isEmpty() && !placed) return;
+      if (seen.length === 0 && !placed) return;
       const areas = [...Object.values(missions ?? {}).map((m) => m.area ?? m.path), ...Object.values(geofences ?? {}).flatMap((fence) => fence.include ?? [])];
-      for (const place of areas.flatMap(cornersOf)) bounds.extend(place);
-      if (!bounds.isEmpty()) map.fitBounds(bounds, { padding: Math.min(80, area.clientHeight / 6), maxZoom: 18, animate: false });
-      placed ||= !bounds.isEmpty();
+      const bounds = boundsOf(seen.concat(areas.flatMap(cornersOf)));
+      if (bounds) map.fitBounds(bounds, { padding: Math.min(80, area.clientHeight / 6), maxZoom: 18, animate: false });
+      placed ||= bounds !== undefined;
     };
     const vehicles = (): [string, Vehicle][] => [...selected].flatMap((id) => { const v = connection.fleet?.vehicles[id]; return v ? [[id, v] as [string, Vehicle]] : []; });
     const select = (ids: Iterable<string>, more: boolean, of?: string): void => {

@@ -2,7 +2,7 @@
 // Owns: each frame. Must not: draw a vehicle where none was reported, or move one that is no longer reported.
 import type { Map as MapLibreMap } from "maplibre-gl";
 import { AirspaceShape } from "./airspace.ts";
-import { between, free, mercator, metersPerUnit, step, type Box } from "./geometry.ts";
+import { between, free, mercator, metersPerUnit, shorter, step, type Box } from "./geometry.ts";
 import type { Airspace, Corner, Fleet, Vehicle } from "./model.ts";
 import { meters, needsEyes } from "./words.ts";
 
@@ -46,12 +46,13 @@ export class Overlay {
       if (!track) this.tracks.set(id, { from: to, to, atMs: now, spanMs: 0, trail: [to], vehicle });
       else {
         track.vehicle = vehicle;
-        if (to[0] === track.to[0] && to[1] === track.to[1]) continue;
+        if (shorter(to[0], track.to[0], 1) === track.to[0] && to[1] === track.to[1]) continue;
         track.from = between(track.from, track.to, now - track.atMs, track.spanMs);
         track.spanMs = Math.min(1200, now - track.atMs);
-        track.to = to;
+        // The shorter way around the Earth.
+        track.to = [shorter(to[0], track.from[0], 1), to[1]];
         track.atMs = now;
-        track.trail.push(to);
+        track.trail.push(track.to);
         if (track.trail.length > TRAIL) track.trail.shift();
       }
     }
@@ -63,7 +64,7 @@ export class Overlay {
     const pixelsPerUnit = 512 * 2 ** this.map.getZoom();
     const width = this.canvas.clientWidth / 2;
     const height = this.canvas.clientHeight / 2;
-    return { place: (at) => [(at[0] - x) * pixelsPerUnit + width, (at[1] - y) * pixelsPerUnit + height], pixelsPerUnit };
+    return { place: (at) => [(shorter(at[0], x, 1) - x) * pixelsPerUnit + width, (at[1] - y) * pixelsPerUnit + height], pixelsPerUnit };
   }
 
   /** Where each vehicle is drawn, in pixels. */

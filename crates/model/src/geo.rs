@@ -82,7 +82,9 @@ pub enum NoPlace {
         longitude_deg: f64,
     },
     /// The origin is too near to a pole.
-    #[error("latitude {0} is too near to a pole: choose an origin between -{HIGHEST_LATITUDE} and {HIGHEST_LATITUDE}")]
+    #[error(
+        "latitude {0} is too near to a pole; Skein flies between {HIGHEST_LATITUDE}° south and {HIGHEST_LATITUDE}° north"
+    )]
     Polar(f64),
     /// It is too far from the origin.
     #[error("the position is farther than {} km from the center of the site; give it a site of its own", REACH / 1000.0)]

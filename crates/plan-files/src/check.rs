@@ -261,6 +261,17 @@ fn below_home(plan: &Plan, number: usize, item: &Item) -> Option<Problem> {
     })
 }
 
+/// Waypoints whose place is open. One autopilot takes such a one for the place where the vehicle is, another for latitude 0, longitude 0.
+#[must_use]
+pub fn open_waypoints(plan: &Plan) -> Vec<Problem> {
+    let items = plan.file.items.iter().enumerate();
+    let open = items.filter(|(_, item)| item.command == item::NAV_WAYPOINT && is_open(item));
+    open.map(|(number, _)| Problem::Open {
+        item: plan.item(number),
+    })
+    .collect()
+}
+
 /// Whether autopilots take the place of `item` for the one where the vehicle is.
 #[must_use]
 pub fn is_open(item: &Item) -> bool {

@@ -188,7 +188,7 @@ impl Unreadable {
     }
 }
 
-/// Reads a mission in either format, and checks that it does not contradict itself.
+/// Reads a mission in either format, and checks that it does not contradict itself, and leaves no waypoint open.
 ///
 /// # Errors
 /// [`Unreadable`], what is wrong with it.
@@ -206,7 +206,9 @@ pub fn read(text: &str) -> Result<PlanFile, Unreadable> {
         };
         return Err(Unreadable::NoMission(what));
     }
-    match check::contradictions(&plan).into_iter().next() {
+    let mut problems = check::contradictions(&plan);
+    problems.extend(check::open_waypoints(&plan));
+    match problems.into_iter().next() {
         Some(problem) => Err(problem.into()),
         None => Ok(plan.file),
     }

@@ -18,6 +18,8 @@ pub struct Vehicle(Arc<Mutex<State>>);
 
 pub struct State {
     pub node: String,
+    /// The number of its autopilot's hardware; empty: it has none.
+    pub hardware: String,
     pub truth: Truth,
     pub ready: bool,
     pub reasons: Vec<String>,
@@ -100,6 +102,7 @@ impl State {
     pub fn new(node: &str) -> Self {
         Self {
             node: node.to_owned(),
+            hardware: String::new(),
             truth: Truth::Disarmed,
             ready: true,
             reasons: vec![],
@@ -313,7 +316,7 @@ impl State {
                 system_id: 1,
                 component_id: 1,
                 firmware: "4.7.0".into(),
-                hardware_uid: String::new(),
+                hardware_uid: self.hardware.clone(),
             }),
             truth: self.truth.into(),
             mode: Some(if self.truth == Truth::Landing { "LAND" } else { "GUIDED" }.into()),

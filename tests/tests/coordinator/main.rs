@@ -136,6 +136,7 @@ on_both! {
     scale_down_takes_the_idle_drone_first_and_then_the_lowest_battery,
     a_pending_drone_says_why_and_flies_as_soon_as_a_vehicle_may_be_had,
     a_drone_whose_agent_is_silent_stays_until_an_operator_forces_it,
+    an_airframe_whose_computer_has_another_name_is_armed_for_nobody_while_it_may_fly,
     a_vehicle_whose_drone_was_released_by_force_lands_before_it_serves_the_next,
     a_swarm_larger_than_one_batch_gets_exactly_its_drones_and_loses_them_all,
     a_grounded_swarm_deleted_with_orphans_leaves_its_vehicles_on_the_ground,
@@ -904,6 +905,66 @@ async fn a_drone_whose_agent_is_silent_stays_until_an_operator_forces_it(mut fie
     assert_eq!(field.all_drones().await.len(), 1);
     annotate(&kept[0].uid().unwrap()).await;
     field.until_drones("it to be gone", <[Drone]>::is_empty).await;
+}
+
+async fn an_airframe_whose_computer_has_another_name_is_armed_for_nobody_while_it_may_fly(mut field: Field) {
+    const NUMBER: &str = "0000000000000007";
+    let coordinator = field.coordinator();
+    field.nodes(&["n1", "n2"]);
+    let with_number = |node: &str| {
+        let vehicle = Vehicle::new(node);
+        vehicle.state().hardware = NUMBER.to_owned();
+        vehicle
+    };
+    let before = with_number("n1");
+    let agent = Agent::start(&before, &coordinator.address);
+    field.drone("north", json!({"name": "lone"}), json!({})).await;
+    field
+        .until_drones("it to fly and its airframe to be known", |drones| {
+            let vehicle = drones[0].status.as_ref().and_then(|status| status.vehicle.as_ref());
+            flying(drones) == 1 && vehicle.is_some_and(|vehicle| vehicle.hardware_uid.as_deref() == Some(NUMBER))
+        })
+        .await;
+    drop(agent);
+    field
+        .until_drones("nothing to be known", |drones| phase(&drones[0]) == "Unknown")
+        .await;
+    // Its computer was set up anew: another node, an agent that remembers nothing, and the same autopilot, on the ground by now.
+    let after = with_number("n2");
+    let _agent = Agent::start(&after, &coordinator.address);
+    field.drone("north", json!({"name": "next"}), json!({})).await;
+    let says = |drones: &[Drone]| {
+        let next = drones.iter().find(|drone| drone.name_any() == "next");
+        next.map_or_else(String::new, |next| condition(next, "Assigned").2)
+    };
+    let drones = field
+        .until_drones("the next to say why it waits", |drones| {
+            says(drones).contains("may be flying for a Drone of another node")
+        })
+        .await;
+    let next = drones.iter().find(|drone| drone.name_any() == "next").unwrap();
+    assert_eq!((phase(next), on(next)), ("Pending", ""));
+    let free = field
+        .until("the Vehicle to say it", async || {
+            let vehicles = field
+                .cluster()
+                .kubectl()
+                .json(["get", "vehicles"])
+                .map_err(|error| error.to_string())?;
+            let all = vehicles["items"].as_array().ok_or("no list")?;
+            let vehicle = all.iter().find(|vehicle| vehicle["spec"]["nodeName"] == "n2");
+            let vehicle = vehicle.ok_or("no Vehicle of n2")?;
+            let conditions = vehicle["status"]["conditions"].as_array().ok_or("no conditions")?;
+            let free = conditions.iter().find(|condition| condition["type"] == "Free");
+            let free = free.filter(|free| free["reason"] == "FliesElsewhere");
+            free.cloned().ok_or_else(|| vehicle.to_string())
+        })
+        .await;
+    assert!(
+        free["message"].as_str().unwrap().contains("give it the old name again"),
+        "{free}"
+    );
+    assert_eq!(after.ordered_to_fly_for(), Vec::<String>::new());
 }
 
 async fn a_vehicle_whose_drone_was_released_by_force_lands_before_it_serves_the_next(mut field: Field) {

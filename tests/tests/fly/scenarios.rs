@@ -6,6 +6,7 @@ mod airspace;
 mod connect;
 mod external;
 mod failsafes;
+mod field;
 mod flights;
 mod formations;
 mod gate;
@@ -42,6 +43,7 @@ pub fn all() -> impl Iterator<Item = &'static Scenario> {
         missions::ALL,
         logs::ALL,
         mixed::ALL,
+        field::ALL,
     ]
     .into_iter()
     .flatten()

@@ -12,6 +12,7 @@ mod basemap;
 mod browser;
 #[path = "../up/field.rs"]
 mod field;
+mod files;
 #[path = "../e2e/wire.rs"]
 mod wire;
 
@@ -309,6 +310,8 @@ fn a_person_sees_the_fleet_where_it_is_lands_it_and_has_a_drawn_survey_flown_and
         Ok(())
     })
     .map_err(|error| field.explain(error))?;
+
+    files::are_read_and_make_nothing_unasked(&mut page, &field, corner)?;
 
     // The base map is under all of it.
     let areas = page.step(&json!({"step": "basemap"}))?;

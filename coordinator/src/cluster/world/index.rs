@@ -8,7 +8,7 @@ use crds::{Drone, Swarm};
 use fleet::planning::binding::is_granted;
 use model::ids::NodeName;
 use model::time::Moment;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 #[derive(Debug, Default)]
@@ -27,6 +27,16 @@ pub(super) struct Inner {
     pub(super) claims: HashMap<String, Claim>,
     pub(super) claimed_by: HashMap<String, String>,
     pub(super) reserved: HashMap<String, String>,
+    /// The Drones that are bound and have a vehicle of this hardware number.
+    of_hardware: HashMap<String, BTreeSet<Key>>,
+    /// Hardware numbers that several airframes have, as several agents have reported them at one time.
+    pub(super) shared_hardware: HashSet<String>,
+}
+
+/// The hardware number of the vehicle of a Drone that is bound.
+fn hardware(drone: &Drone) -> Option<&str> {
+    drone.spec.node_name.as_ref()?;
+    drone.status.as_ref()?.vehicle.as_ref()?.hardware_uid.as_deref()
 }
 
 impl Inner {
@@ -35,6 +45,10 @@ impl Inner {
         if let Some((swarm, _)) = owner(drone) {
             let members = self.of_swarm.entry(swarm.to_owned()).or_default();
             members.insert(key.clone(), Arc::clone(drone));
+        }
+        if let Some(hardware) = hardware(drone) {
+            let served = self.of_hardware.entry(hardware.to_owned()).or_default();
+            served.insert(key.clone());
         }
         match &drone.spec.node_name {
             Some(node) => {
@@ -56,6 +70,14 @@ impl Inner {
             members.remove(key);
             if members.is_empty() {
                 self.of_swarm.remove(swarm);
+            }
+        }
+        if let Some(hardware) = hardware(drone)
+            && let Some(served) = self.of_hardware.get_mut(hardware)
+        {
+            served.remove(key);
+            if served.is_empty() {
+                self.of_hardware.remove(hardware);
             }
         }
         match &drone.spec.node_name {
@@ -119,6 +141,20 @@ impl Inner {
     pub(super) fn naming<'a>(&'a self, node: &str) -> impl Iterator<Item = (&'a Key, &'a Arc<Drone>)> + use<'a> {
         let keys = self.on_node.get(node).into_iter().flatten();
         keys.filter_map(move |key| Some((key, self.drones.get(key)?)))
+    }
+
+    /// The nodes but `node` that have a Drone which is served by an airframe of this number, and not known to be on the ground. None where
+    /// the number is that of several airframes.
+    pub(super) fn flying_elsewhere(&self, hardware: &str, node: &str) -> Vec<NodeName> {
+        let tells = !self.shared_hardware.contains(hardware);
+        let keys = self.of_hardware.get(hardware).filter(|_| tells).into_iter().flatten();
+        let drones = keys.filter_map(|key| self.drones.get(key));
+        let may_fly = drones.filter(|drone| drone.status.as_ref().is_some_and(|status| status.flying != Some(false)));
+        let nodes = may_fly.filter_map(|drone| drone.spec.node_name.as_deref());
+        nodes
+            .filter(|other| *other != node)
+            .filter_map(|other| NodeName::parse(other).ok())
+            .collect()
     }
 
     /// The uid of the Drone that holds the claim to `node`.

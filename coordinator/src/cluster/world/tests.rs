@@ -760,3 +760,40 @@ fn what_is_declared_of_vehicles_has_an_index_and_ends_with_the_annotation() {
     world.node(Change::Gone(Key::new("", "n1")));
     assert!(world.declared_down().is_empty(), "the node is gone");
 }
+
+#[test]
+fn an_airframe_flies_for_a_drone_of_another_node_while_that_is_not_known_to_be_down() {
+    let world = world();
+    let number = HardwareUid::Short(7);
+    let served = |version, node: Option<&str>, flying, hardware: Option<HardwareUid>| {
+        let mut drone = drone("a", version, node);
+        drone.status = Some(crds::DroneStatus {
+            flying,
+            vehicle: Some(crds::drone::VehicleIdentity {
+                autopilot: "ArduPilot".into(),
+                system_id: 1,
+                component_id: 1,
+                firmware: None,
+                hardware_uid: hardware.map(|hardware| hardware.to_string()),
+            }),
+            ..crds::DroneStatus::default()
+        });
+        world.drone(Change::Is(Arc::new(drone)));
+    };
+    let elsewhere = |node: &str| {
+        let nodes = world.flying_elsewhere(&number, &NodeName::parse(node).unwrap());
+        nodes.iter().map(NodeName::to_string).collect::<Vec<_>>()
+    };
+    served(1, Some("n1"), Some(true), Some(number));
+    assert_eq!(elsewhere("n2"), ["n1"]);
+    assert_eq!(elsewhere("n1"), [] as [String; 0], "it is its own");
+    served(2, Some("n1"), None, Some(number));
+    assert_eq!(elsewhere("n2"), ["n1"], "what is not known is the worst");
+    served(3, Some("n1"), Some(false), Some(number));
+    assert_eq!(elsewhere("n2"), [] as [String; 0]);
+    served(4, Some("n1"), Some(true), Some(HardwareUid::Short(8)));
+    assert_eq!(elsewhere("n2"), [] as [String; 0]);
+    served(5, Some("n1"), Some(true), Some(number));
+    world.hardware_is_shared(&number);
+    assert_eq!(elsewhere("n2"), [] as [String; 0], "the number is that of several");
+}

@@ -202,10 +202,11 @@ async fn is_still_free(binder: &Binder, snapshot: &DroneSnapshot, node: &NodeNam
     }
     let facts = binder.observer.world().node_facts(node);
     let report = binder.observer.sessions.current(node);
+    let elsewhere = flies_elsewhere(&binder.observer, node, report.as_deref());
     Ok(facts.is_some_and(|facts| {
         suits(
             required(binder, snapshot),
-            &candidate(&binder.observer, &facts, false, report.as_deref()),
+            &candidate(&binder.observer, &facts, false, elsewhere, report.as_deref()),
         )
     }))
 }
@@ -351,18 +352,34 @@ fn check<'a>(
     most: usize,
 ) -> Result<Vec<NodeName>, NoVehicle> {
     let nodes: Vec<_> = nodes
-        .map(|(facts, taken)| (facts, taken, binder.observer.sessions.current(&facts.name)))
+        .map(|(facts, taken)| {
+            let report = binder.observer.sessions.current(&facts.name);
+            let elsewhere = flies_elsewhere(&binder.observer, &facts.name, report.as_deref());
+            (facts, taken, elsewhere, report)
+        })
         .collect();
-    let candidates = nodes
-        .iter()
-        .map(|(facts, taken, report)| candidate(&binder.observer, facts, *taken, report.as_deref()));
+    let candidates = nodes.iter().map(|(facts, taken, elsewhere, report)| {
+        candidate(&binder.observer, facts, *taken, *elsewhere, report.as_deref())
+    });
     choose(required, candidates, most).map(|best| best.into_iter().cloned().collect())
 }
 
+/// Whether the airframe of `node` may be flying, by its hardware number, for a Drone of another node whose agent is away. Where both agents are
+/// there, they are two airframes of one number, or one that is seen to fly.
+pub fn flies_elsewhere(observer: &Observer, node: &NodeName, report: Option<&Report>) -> bool {
+    let hardware = report.and_then(|report| report.identity.as_ref()?.hardware.as_ref());
+    hardware.is_some_and(|hardware| {
+        let others = observer.world().flying_elsewhere(hardware, node);
+        others.iter().any(|other| observer.sessions.current(other).is_none())
+    })
+}
+
+/// `elsewhere`: what [`flies_elsewhere`] says.
 pub fn candidate<'a>(
     observer: &Observer,
     facts: &'a NodeFacts,
     taken: bool,
+    elsewhere: bool,
     report: Option<&'a Report>,
 ) -> Candidate<'a> {
     Candidate {
@@ -374,6 +391,7 @@ pub fn candidate<'a>(
         taken,
         upgrading: observer.upgrades.holds(&facts.name),
         grounded: ground::keep_vehicle(&observer.ground, facts.name.as_str()),
+        flies_elsewhere: elsewhere,
         report,
     }
 }
@@ -388,9 +406,11 @@ fn reserve(
     lost: impl Fn(&NodeName) -> bool,
 ) -> Option<Reservation> {
     let report = binder.observer.sessions.current(node);
+    let elsewhere = flies_elsewhere(&binder.observer, node, report.as_deref());
     binder.observer.world().reserve(snapshot.uid(), node, |facts, taken| {
         let taken = (taken && required.only.is_none()) || lost(node);
-        suits(required, &candidate(&binder.observer, facts, taken, report.as_deref()))
+        let candidate = candidate(&binder.observer, facts, taken, elsewhere, report.as_deref());
+        suits(required, &candidate)
     })
 }
 

@@ -369,6 +369,24 @@ mod tests {
         json!({"waypoints": [waypoint(0.0), waypoint(0.001), waypoint(0.002)]})
     }
 
+    /// Nothing is armed for a Mission without work.
+    #[test]
+    fn a_file_that_contradicts_itself_comes_to_no_work_and_the_object_says_why() {
+        let below = "QGC WPL 110\n0\t1\t0\t16\t0\t0\t0\t0\t47.397742\t8.545594\t488\t1\n\
+                     1\t0\t0\t16\t0\t0\t0\t0\t47.398\t8.5456\t50\t1\n2\t0\t0\t16\t0\t0\t0\t0\t47.3981\t8.5456\t50\t1\n";
+        let open = "QGC WPL 110\n0\t1\t0\t16\t0\t0\t0\t0\t47.397742\t8.545594\t488\t1\n\
+                    1\t0\t3\t16\t0\t0\t0\t0\t0\t0\t20\t1\n2\t0\t3\t16\t0\t0\t0\t0\t47.398\t8.5456\t20\t1\n";
+        for (text, words) in [(below, "is flown below the home of this file"), (open, "has no place")] {
+            let file = FileWork::of(text);
+            let why = file.job.unwrap_err();
+            assert!(why.starts_with("spec.planFrom: item ") && why.contains(words), "{why}");
+            assert!(
+                !why.contains("47.39"),
+                "a number of the file is told to those who may not read it: {why}"
+            );
+        }
+    }
+
     #[test]
     fn what_was_written_reads_as_the_same() {
         let at = rounded(Wgs84 {

@@ -152,7 +152,7 @@ async fn mission(
 }
 
 /// The nearest of the vehicles that could take part, or, where none is known, as many at the first place.
-fn fliers(work: &Work, starts: &[Wgs84], count: usize) -> Vec<Flier> {
+pub(super) fn fliers(work: &Work, starts: &[Wgs84], count: usize) -> Vec<Flier> {
     let Some(first) = work.track().points().first().map(|point| work.position(point.at)) else {
         return Vec::new();
     };

@@ -6,7 +6,7 @@ use super::edits::{self, Edit, Starts};
 use super::guard::{self, Guard};
 use super::json_answer::Json;
 use super::reading::ObjectsSnapshot;
-use super::{feed, orders};
+use super::{feed, files, orders};
 use crate::live::fleet_feed::FleetSnapshot;
 use crate::live::objects::Objects;
 use crate::orders::{Order, give};
@@ -75,6 +75,8 @@ pub struct App {
     pub orders: Confirmations<Order>,
     /// Objects that do.
     pub edits: Confirmations<Edit>,
+    /// Files that are read at a time; each may be large, and its work long to plan.
+    pub files: Arc<Semaphore>,
     /// Orders that were given and not answered yet. They go on when the page goes away.
     pub given: TaskTracker,
     /// The end.
@@ -115,6 +117,7 @@ pub fn router(guard: Arc<Guard>, app: Arc<App>) -> Router {
         .route(guard::SESSION_PATH, post(enter))
         .route("/api/feed", get(events))
         .route("/api/orders/preview", post(preview_order))
+        .route("/api/files", post(read_file))
         .route("/api/objects/preview", post(preview_object))
         .route("/api/objects", post(apply_object))
         .layer(middleware::from_fn(in_time))
@@ -188,6 +191,11 @@ async fn events(State(app): State<Arc<App>>) -> Response {
 
 /// The body, as what it has to be.
 async fn read<T: DeserializeOwned>(headers: &HeaderMap, body: Body) -> Result<T, Refused> {
+    read_of(headers, body, LARGEST).await
+}
+
+/// The body of at most so many bytes.
+async fn read_of<T: DeserializeOwned>(headers: &HeaderMap, body: Body, largest: usize) -> Result<T, Refused> {
     let media_type = headers
         .get(header::CONTENT_TYPE)
         .and_then(|value| value.to_str().ok())
@@ -198,12 +206,12 @@ async fn read<T: DeserializeOwned>(headers: &HeaderMap, body: Body) -> Result<T,
             "send application/json".to_owned(),
         ));
     }
-    let bytes = match timeout(READ_WITHIN, to_bytes(body, LARGEST)).await {
+    let bytes = match timeout(READ_WITHIN, to_bytes(body, largest)).await {
         Ok(Ok(bytes)) => bytes,
         Ok(Err(_)) => {
             return Err(Refused(
                 StatusCode::PAYLOAD_TOO_LARGE,
-                format!("send at most {} KiB", LARGEST / 1024),
+                format!("send at most {} KiB", largest / 1024),
             ));
         }
         Err(_) => {
@@ -273,6 +281,31 @@ async fn give_order(State(app): State<Arc<App>>, headers: HeaderMap, body: Body)
         )
     })?;
     Ok(Json(orders::answers(&outcome)))
+}
+
+/// What a file is and what would become of it. Nothing is made.
+async fn read_file(State(app): State<Arc<App>>, headers: HeaderMap, body: Body) -> Answer {
+    let asked: files::Asked = read_of(&headers, body, files::LARGEST_BODY).await?;
+    let busy = || {
+        Refused(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "other files are being read; try again".to_owned(),
+        )
+    };
+    // It is never closed.
+    let waited = timeout(READ_WITHIN, Arc::clone(&app.files).acquire_owned()).await;
+    let seat = waited.ok().and_then(Result::ok).ok_or_else(busy)?;
+    let starts = starts(&app.fleet.borrow());
+    // The seat is taken until it is done, also when nobody waits for the answer any more.
+    let shown = tokio::task::spawn_blocking(move || {
+        let shown = files::read(&asked, &starts, LARGEST);
+        drop(seat);
+        shown
+    });
+    let shown = shown
+        .await
+        .map_err(|_| "reading the file has failed; this is a bug".to_owned())?;
+    Ok(Json(shown?))
 }
 
 fn objects(app: &App) -> Result<Arc<RwLock<Objects>>, Refused> {

@@ -13,11 +13,12 @@ use crate::vehicle::tests::{holding, pending};
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{Request, Response, StatusCode, header};
+use base64::Engine as _;
 use futures::StreamExt as _;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt as _;
@@ -30,6 +31,7 @@ struct Page {
     guard: Arc<Guard>,
     token: String,
     documents: watch::Sender<Arc<Value>>,
+    files: Arc<Semaphore>,
 }
 
 fn page() -> Page {
@@ -42,6 +44,7 @@ fn page() -> Page {
         received: Some(Duration::from_secs(1000)),
         lost: None,
     };
+    let files = Arc::new(Semaphore::new(super::files::AT_A_TIME));
     let app = App {
         route: Route::Plain("http://127.0.0.1:1".parse().unwrap()),
         documents: documents.clone(),
@@ -51,6 +54,7 @@ fn page() -> Page {
         basemap: None,
         orders: Confirmations::default(),
         edits: Confirmations::default(),
+        files: Arc::clone(&files),
         given: TaskTracker::new(),
         ending: CancellationToken::new(),
     };
@@ -60,6 +64,7 @@ fn page() -> Page {
         guard,
         token,
         documents,
+        files,
     }
 }
 
@@ -482,6 +487,68 @@ async fn a_body_is_json_and_has_a_bound() {
     assert_eq!(large.status(), StatusCode::PAYLOAD_TOO_LARGE);
     let wrong = page.ask(post("application/json", Body::from("{}"))).await;
     assert_eq!(wrong.status(), StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test]
+async fn a_file_is_read_for_the_session_only_and_makes_nothing() {
+    let page = page();
+    let session = page.enter().await;
+    let field = base64::prelude::BASE64_STANDARD.encode(
+        r#"{"type": "Polygon", "coordinates": [[[8.5456, 47.3977], [8.5476, 47.3977], [8.5476, 47.3987], [8.5456, 47.3977]]]}"#,
+    );
+    let file = json!({"name": "field.geojson", "content": field, "areas": {"survey": {"altitudeMeters": 40, "spacingMeters": 20}}});
+    for wrong in ["", "Bearer 00"] {
+        let (status, answer) = page.post(wrong, "/api/files", file.clone()).await;
+        assert_eq!((status, &answer["objects"]), (StatusCode::UNAUTHORIZED, &Value::Null));
+    }
+    // There is no API server here, and none is asked.
+    let (status, shown) = page.post(&session, "/api/files", file.clone()).await;
+    assert_eq!(status, StatusCode::OK, "{shown}");
+    assert_eq!(
+        (&shown["kind"], &shown["objects"][0]["name"], &shown["confirm"]),
+        (&json!("GeoJSON"), &json!("field"), &Value::Null)
+    );
+    let (status, answer) = page
+        .post(&session, "/api/files", json!({"name": "a.plan", "content": "e30="}))
+        .await;
+    assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{answer}");
+    assert!(
+        answer["error"]
+            .as_str()
+            .unwrap()
+            .contains("of no kind that Skein reads"),
+        "{answer}"
+    );
+    let (status, _) = page
+        .post(
+            &session,
+            "/api/files",
+            json!({"name": "a", "content": "", "write": true}),
+        )
+        .await;
+    assert_eq!(status, StatusCode::BAD_REQUEST);
+    let large = "A".repeat(super::files::LARGEST_BODY);
+    let (status, _) = page
+        .post(&session, "/api/files", json!({"name": "a", "content": large}))
+        .await;
+    assert_eq!(status, StatusCode::PAYLOAD_TOO_LARGE);
+}
+
+#[tokio::test(start_paused = true)]
+async fn more_files_than_are_read_at_a_time_wait_and_are_told_so() {
+    let page = page();
+    let session = page.enter().await;
+    let busy = Arc::clone(&page.files);
+    let seats = busy
+        .acquire_many(u32::try_from(super::files::AT_A_TIME).unwrap())
+        .await
+        .unwrap();
+    let file = json!({"name": "a.plan", "content": "e30="});
+    let (status, answer) = page.post(&session, "/api/files", file.clone()).await;
+    assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE, "{answer}");
+    drop(seats);
+    let (status, _) = page.post(&session, "/api/files", file).await;
+    assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
 }
 
 /// Another program listens at another port of this host, and the browser opens it, by a link or on its own reload. The port is no part of

@@ -80,8 +80,16 @@ fn at(path: &[Place], position: f64) -> Option<Place> {
     let before = *path.get(index).or(path.last())?;
     let after = path.get(index + 1).copied().unwrap_or(before);
     let share = position.fract();
-    let between = |axis: usize| before[axis] + (after[axis] - before[axis]) * share;
-    Some([fine(between(0)), fine(between(1)), tenths(between(2))])
+    let between = |from: f64, to: f64| from + (to - from) * share;
+    let [east, north, height] = before;
+    // The shorter way around the Earth.
+    let longitude = between(east, east + (after[0] - east + 540.0).rem_euclid(360.0) - 180.0);
+    let longitude = (longitude + 540.0).rem_euclid(360.0) - 180.0;
+    Some([
+        fine(longitude),
+        fine(between(north, after[1])),
+        tenths(between(height, after[2])),
+    ])
 }
 
 #[cfg(test)]
@@ -122,6 +130,11 @@ mod tests {
             ])
         );
         assert_eq!(lines(&path, [])["coordinates"], json!([]));
+        let across = [[179.998, -16.8, 10.0], [-179.998, -16.8, 10.0]];
+        assert_eq!(
+            lines(&across, [range(0.25, 0.75)])["coordinates"],
+            json!([[[179.999, -16.8, 10.0], [-179.999, -16.8, 10.0]]])
+        );
         assert_eq!(lines(&[], [range(0.0, 1.0)])["coordinates"], json!([]));
     }
 }

@@ -7,26 +7,25 @@
 //! | `share` | LineString | all that one vehicle flies, from start to start |
 //! | `work` | MultiLineString | the part of it that is work |
 //!
-//! Positions are longitude, latitude, and height in meters from the reference that `properties.altitude` names.
+//! Positions are longitude, latitude, and height in meters from the reference that `properties.altitude` names. What lies across the 180th
+//! meridian is cut there (section 3.1.9): a Polygon is a MultiPolygon then, and a LineString a MultiLineString.
 
 use fleet::planning::mission::{Flier, Leg, Plan, Point, Work};
 use model::station::Altitude;
 use serde_json::{Value, json};
 
+/// Longitude and latitude, degrees, and height in meters.
+type Position = [f64; 3];
+
 pub(super) fn of(work: &Work, plan: &Plan, fliers: &[Flier]) -> Value {
     let mut features = Vec::new();
     if let Some(area) = work.area() {
-        let ring = |ring: &[(f64, f64)]| -> Value {
-            ring.iter()
-                .map(|(longitude, latitude)| json!([longitude, latitude]))
-                .collect()
-        };
-        let rings: Vec<Value> = area.rings().iter().map(|corners| ring(corners)).collect();
-        features.push(feature(
-            json!({"kind": "area", "squareMeters": area.square_meters()}),
-            "Polygon",
-            &json!(rings),
-        ));
+        let about = json!({"kind": "area", "squareMeters": area.square_meters()});
+        let polygons = area.polygons();
+        features.push(match polygons.as_slice() {
+            [polygon] => feature(about, "Polygon", &json!(polygon)),
+            parts => feature(about, "MultiPolygon", &json!(parts)),
+        });
     }
     for (number, flier) in fliers.iter().enumerate() {
         let at = json!([flier.start.longitude_deg, flier.start.latitude_deg]);
@@ -38,7 +37,7 @@ pub(super) fn of(work: &Work, plan: &Plan, fliers: &[Flier]) -> Value {
             Altitude::AboveHome(_) => "above home",
             Altitude::Amsl(_) => "above mean sea level",
         });
-        let path: Vec<Value> = share.path.iter().map(|point| position(work, point)).collect();
+        let path: Vec<Position> = share.path.iter().map(|point| position(work, point)).collect();
         let about = json!({
             "kind": "share",
             "vehicle": vehicle,
@@ -47,16 +46,20 @@ pub(super) fn of(work: &Work, plan: &Plan, fliers: &[Flier]) -> Value {
             "workMeters": share.work_meters().round(),
             "altitude": altitude,
         });
-        features.push(feature(about, "LineString", &json!(path)));
+        features.push(match cut(path).as_slice() {
+            [path] => feature(about, "LineString", &json!(path)),
+            parts => feature(about, "MultiLineString", &json!(parts)),
+        });
         let about = json!({"kind": "work", "vehicle": vehicle, "altitude": altitude});
-        features.push(feature(about, "MultiLineString", &json!(lines(work, &share.path))));
+        let lines: Vec<Vec<Position>> = lines(work, &share.path).into_iter().flat_map(cut).collect();
+        features.push(feature(about, "MultiLineString", &json!(lines)));
     }
     json!({"type": "FeatureCollection", "features": features})
 }
 
 /// The parts of a path that are work.
-fn lines(work: &Work, path: &[Point]) -> Vec<Vec<Value>> {
-    let mut lines: Vec<Vec<Value>> = Vec::new();
+fn lines(work: &Work, path: &[Point]) -> Vec<Vec<Position>> {
+    let mut lines: Vec<Vec<Position>> = Vec::new();
     let mut goes_on = false;
     for pair in path.windows(2) {
         let [before, point] = pair else { continue };
@@ -71,13 +74,47 @@ fn lines(work: &Work, path: &[Point]) -> Vec<Vec<Value>> {
     lines
 }
 
-fn position(work: &Work, point: &Point) -> Value {
+/// The parts of a line between its crossings of the 180th meridian; each leg of it goes the shorter way around the Earth.
+fn cut(line: Vec<Position>) -> Vec<Vec<Position>> {
+    let crosses = |from: &Position, to: &Position| (to[0] - from[0]).abs() > 180.0;
+    if !line
+        .windows(2)
+        .any(|leg| matches!(leg, [from, to] if crosses(from, to)))
+    {
+        return vec![line];
+    }
+    let (mut parts, mut part): (Vec<Vec<Position>>, Vec<Position>) = (Vec::new(), Vec::new());
+    for to in line {
+        if let Some(from) = part.last().copied().filter(|from| crosses(from, &to)) {
+            let edge = 180.0_f64.copysign(from[0]);
+            let whole = to[0] + 2.0 * edge - from[0];
+            let share = if whole == 0.0 { 0.0 } else { (edge - from[0]) / whole };
+            let between = |from: f64, to: f64| from + (to - from) * share;
+            let (latitude, height) = (between(from[1], to[1]), between(from[2], to[2]));
+            // A part of one place is no line.
+            if from[0].abs() < 180.0 || part.len() == 1 {
+                part.push([edge, latitude, height]);
+            }
+            parts.push(std::mem::take(&mut part));
+            if to[0].abs() < 180.0 {
+                part.push([-edge, latitude, height]);
+            }
+        }
+        part.push(to);
+    }
+    if part.len() > 1 {
+        parts.push(part);
+    }
+    parts
+}
+
+fn position(work: &Work, point: &Point) -> Position {
     let at = work.position(point.at);
     let height = match point.altitude {
         Altitude::AboveHome(height) => height.0,
         Altitude::Amsl(height) => height.0,
     };
-    json!([at.longitude_deg, at.latitude_deg, height])
+    [at.longitude_deg, at.latitude_deg, height]
 }
 
 fn feature(properties: Value, kind: &str, coordinates: &Value) -> Value {
@@ -86,4 +123,48 @@ fn feature(properties: Value, kind: &str, coordinates: &Value) -> Value {
         "properties": properties,
         "geometry": {"type": kind, "coordinates": coordinates},
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_cut_at_the_180th_meridian_and_its_parts_meet_there() {
+        let here = vec![[8.5, 47.4, 30.0], [8.6, 47.4, 30.0]];
+        assert_eq!(cut(here.clone()), [here]);
+        let parts = cut(vec![
+            [179.5, -16.0, 20.0],
+            [-179.5, -17.0, 40.0],
+            [-179.0, -17.0, 40.0],
+            [179.0, -17.0, 40.0],
+        ]);
+        assert_eq!(
+            parts,
+            [
+                vec![[179.5, -16.0, 20.0], [180.0, -16.5, 30.0]],
+                vec![
+                    [-180.0, -16.5, 30.0],
+                    [-179.5, -17.0, 40.0],
+                    [-179.0, -17.0, 40.0],
+                    [-180.0, -17.0, 40.0]
+                ],
+                vec![[180.0, -17.0, 40.0], [179.0, -17.0, 40.0]],
+            ]
+        );
+        // A place on the meridian belongs to both sides, by whatever sign it was given.
+        let met = cut(vec![
+            [-180.0, 1.0, 5.0],
+            [179.0, 1.0, 5.0],
+            [180.0, 1.0, 5.0],
+            [-179.0, 1.0, 5.0],
+        ]);
+        for part in &met {
+            assert!(
+                part.len() > 1 && part.windows(2).all(|leg| (leg[1][0] - leg[0][0]).abs() <= 180.0),
+                "{met:?}"
+            );
+        }
+        assert_eq!(cut(Vec::new()), [Vec::<Position>::new()]);
+    }
 }

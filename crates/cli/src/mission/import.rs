@@ -12,7 +12,8 @@ use crate::args::import::{ImportArgs, Kind};
 use crate::failure::Failure;
 use fits::{Nature, Taken};
 use objects::Objects;
-use plan_files::recognize::{self, Contents, LONGEST_AREAS};
+use plan_files::area::{self, Area, Purpose};
+use plan_files::recognize::{self, Contents, LONGEST_AREAS, Recognized};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::io::{Read as _, Write as _};
@@ -161,11 +162,20 @@ fn write_all(files: &[(PathBuf, String)]) -> Result<(), (PathBuf, std::io::Error
 /// What a file is, once its objects are made.
 fn one(path: &Path, args: &ImportArgs, objects: &mut Objects) -> Result<(&'static str, Nature), Failure> {
     let file = read(path, args.name.as_deref())?;
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let found = recognize::read(&file.bytes, &name, file.projection.as_deref()).map_err(|error| failed(&error))?;
-    let nature = match &found.contents {
+    let found = recognized(&file)?;
+    let nature = make(&file, &found, args, objects)?;
+    Ok((found.kind, nature))
+}
+
+fn recognized(file: &File<'_>) -> Result<Recognized, Failure> {
+    let name = file.path.file_name().unwrap_or_default().to_string_lossy();
+    recognize::read(&file.bytes, &name, file.projection.as_deref()).map_err(|error| failed(&error))
+}
+
+fn make(file: &File<'_>, found: &Recognized, args: &ImportArgs, objects: &mut Objects) -> Result<Nature, Failure> {
+    Ok(match &found.contents {
         Contents::Plan(of) => {
-            plan::import(&file, of, &found.text, args, objects)?;
+            plan::import(file, of, &found.text, args, objects)?;
             Nature::Plan
         }
         Contents::Parameters(of) => {
@@ -176,8 +186,48 @@ fn one(path: &Path, args: &ImportArgs, objects: &mut Objects) -> Result<(&'stati
             objects.areas(&file.name, of, args)?;
             Nature::Areas
         }
+    })
+}
+
+/// What a file is that was given otherwise than by its path, and what becomes of it.
+pub(crate) struct Made {
+    /// Its kind, for words.
+    pub kind: &'static str,
+    /// Its objects.
+    pub documents: Vec<Value>,
+    /// What is said about it.
+    pub notes: Vec<String>,
+    /// Its areas, while nobody has said what they are.
+    pub areas: Vec<Area>,
+}
+
+/// Takes a file of this name.
+///
+/// # Errors
+/// What is wrong with it.
+pub(crate) fn made(name: &str, bytes: Vec<u8>, args: &ImportArgs) -> Result<Made, Failure> {
+    let path = Path::new(name);
+    let file = File {
+        path,
+        name: args.name.clone().unwrap_or_else(|| super::name_of(path)),
+        bytes,
+        projection: None,
     };
-    Ok((found.kind, nature))
+    let found = recognized(&file)?;
+    let mut objects = Objects::default();
+    make(&file, &found, args, &mut objects)?;
+    let areas = match &found.contents {
+        Contents::Areas(of) if args.purpose.is_none() => {
+            area::prepare(of, Purpose::Survey).map_err(|errors| objects::lines(&errors))?
+        }
+        Contents::Areas(_) | Contents::Plan(_) | Contents::Parameters(_) => Vec::new(),
+    };
+    Ok(Made {
+        kind: found.kind,
+        documents: objects.documents,
+        notes: objects.notes,
+        areas,
+    })
 }
 
 /// A key with two values selects nothing.

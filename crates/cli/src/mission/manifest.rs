@@ -45,6 +45,12 @@ impl Manifest {
         Ok(Self { mission, documents })
     }
 
+    /// A Mission that is no file, and what it names, among `documents`.
+    pub fn of_documents(documents: Vec<Value>) -> Result<Self, Failure> {
+        let mission = read(&documents, None)?;
+        Ok(Self { mission, documents })
+    }
+
     pub fn name(&self) -> String {
         self.mission.name_any()
     }

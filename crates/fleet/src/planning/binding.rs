@@ -43,6 +43,9 @@ pub struct Candidate<'a> {
     pub upgrading: bool,
     /// A ground order keeps its vehicle down.
     pub grounded: bool,
+    /// Its airframe may be flying for a Drone of another node, whose agent is away, as far as its hardware number says: the computer of a
+    /// vehicle was set up anew, or got another name.
+    pub flies_elsewhere: bool,
     /// Last report of its agent, while the agent is connected and the report is fresh.
     pub report: Option<&'a Report>,
 }
@@ -82,6 +85,8 @@ pub enum Why {
     NotIdle,
     /// Somebody else has just flown it.
     OthersFlew,
+    /// Its airframe may be flying for a Drone of another node, whose agent is away.
+    FliesElsewhere,
     /// Its vehicle has landed without an order and is left to a person.
     StandsDown,
     LowBattery,
@@ -103,6 +108,9 @@ impl Why {
             Self::AutopilotSilent => "receive nothing from their autopilot",
             Self::NotIdle => "have a vehicle that is not known to be landed and disarmed",
             Self::OthersFlew => "were just flown by somebody else and are offered again after a quiet time",
+            Self::FliesElsewhere => {
+                "have an airframe that may be flying for a Drone of another node, whose agent is away"
+            }
             Self::StandsDown => {
                 "have a vehicle that landed without an order and stays down until a person acts (`skein resume --vehicle`)"
             }
@@ -126,6 +134,7 @@ impl Why {
             Self::AutopilotSilent => "AutopilotSilent",
             Self::NotIdle => "NotIdle",
             Self::OthersFlew => "OthersFlew",
+            Self::FliesElsewhere => "FliesElsewhere",
             Self::StandsDown => "StandsDown",
             Self::LowBattery => "LowBattery",
         }
@@ -158,6 +167,9 @@ impl Why {
             }
             Self::OthersFlew => {
                 "somebody else has just flown its vehicle; a Drone can be bound to this node after a quiet time"
+            }
+            Self::FliesElsewhere => {
+                "by its hardware number its airframe may be flying for a Drone of another node, whose agent is away, so no Drone can be bound to this node; if the computer was set up anew, give it the old name again, else look at the vehicle, then delete that Drone and force its release"
             }
             Self::StandsDown => {
                 "its vehicle has landed without an order and stays down until a person acts, so no Drone can be bound to this node; check the vehicle, then `skein resume --vehicle` with the name of this node"
@@ -296,6 +308,9 @@ pub fn free<'a>(c: &Candidate<'a>) -> Result<&'a Report, Why> {
     let settled = report.held.as_ref().is_none_or(|held| held.settled);
     if report.others_flew {
         return Err(Why::OthersFlew);
+    }
+    if c.flies_elsewhere {
+        return Err(Why::FliesElsewhere);
     }
     if report.stand_down.is_some() {
         return Err(Why::StandsDown);

@@ -76,6 +76,11 @@ fn what_is_no_position_or_too_far_away_has_no_place() {
         assert!(matches!(Frame::at(bad), Err(NoPlace::NoPosition { .. })));
     }
     assert_eq!(Frame::at(at(70.1, 0.0)), Err(NoPlace::Polar(70.1)));
+    assert_eq!(
+        Frame::at(at(-71.5, 0.0)).unwrap_err().to_string(),
+        "latitude -71.5 is too near to a pole; Skein flies between 70° south and 70° north"
+    );
+    assert!(Frame::at(at(-60.5, 0.0)).is_ok() && Frame::at(at(69.9, 0.0)).is_ok());
     let frame = Frame::at(at(47.0, 8.0)).unwrap();
     assert!(frame.local(at(47.17, 8.0), SEA).is_ok());
     assert_eq!(frame.local(at(47.2, 8.0), SEA), Err(NoPlace::OutOfReach));

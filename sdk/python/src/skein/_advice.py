@@ -217,6 +217,10 @@ ADVICE: dict[str, dict[str, tuple[str, str]]] = {
             "the message says why its link is not open and which serial ports there are; check cable, port, baud rate and power",
         ),
         "CoordinatorLost": ("its agent had no coordinator for 10 minutes, on the ground", ""),
+        "FliesElsewhere": (
+            "by its number its airframe may be flying for a Drone of another node whose agent is away",
+            "give a computer set up anew its old name; else look at the vehicle, delete that Drone and force its release",
+        ),
         "Grounded": ("a ground order keeps it down", "`skein release`, when everybody is clear"),
         "Invalid": ("the Operator itself has a fault; the message says which", "change it"),
         "NoDroneNode": ("its node does not carry the label `node-role.kubernetes.io/drone`", "label the node"),

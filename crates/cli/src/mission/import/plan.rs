@@ -51,6 +51,8 @@ pub(super) fn import(
                 objects.fence(&name, &plan.fence, args)?;
             }
             NotTaken::Geofence { .. } => objects.notes.push(format!("{part}; use skein import")),
+            // Of a file with nothing else that is the error.
+            NotTaken::RallyPoints(_) if !has_mission && plan.fence.shapes.is_empty() => {}
             NotTaken::RallyPoints(_) => objects
                 .notes
                 .push(format!("{part}: Skein brings vehicles home to where they took off")),
@@ -62,7 +64,7 @@ pub(super) fn import(
             (_, false, _) => "a geofence only; import it with skein import",
             (_, true, 0) => "no items, no fence and no rally points; save it again",
             (_, true, _) => {
-                "rally points only, for which Skein has no object: it brings vehicles home to where they took off"
+                "rally points only, and Skein brings vehicles home to where they took off; import a file with a mission or a fence"
             }
         };
         return Err(Failure::Failed(format!("the file has {what}")));
@@ -146,10 +148,11 @@ fn note(plan: &Plan, left: &LeftOut) -> String {
     )
 }
 
-/// A Mission whose items stay as they are. What contradicts itself or lies beyond a site is refused, what else no Mission flies is said.
+/// A Mission whose items stay as they are. What contradicts itself, lies beyond a site, or has an open waypoint is refused, what else no Mission flies is said.
 fn unchanged(file: &File<'_>, plan: &Plan, text: &str, objects: &mut Objects) -> Result<(), Failure> {
     let mut problems = check::contradictions(plan);
     problems.extend(check::places(plan));
+    problems.extend(check::open_waypoints(plan));
     if !problems.is_empty() {
         return Err(lines(&problems));
     }

@@ -64,6 +64,7 @@ fn candidate(n: &Node) -> Candidate<'_> {
         taken: n.taken,
         upgrading: n.upgrading,
         grounded: false,
+        flies_elsewhere: false,
         report: n.report.as_ref(),
     }
 }
@@ -261,6 +262,28 @@ fn of_a_vehicle_that_serves_nobody_it_is_said_why_nobody_could_have_it() {
 }
 
 #[test]
+fn an_airframe_that_may_fly_for_a_drone_of_a_node_that_is_away_is_offered_to_nobody() {
+    let renamed = node("a").battery(100);
+    let elsewhere = Candidate {
+        flies_elsewhere: true,
+        ..candidate(&renamed)
+    };
+    assert_eq!(free(&elsewhere).err(), Some(Why::FliesElsewhere));
+    assert!(Why::FliesElsewhere.sentence().contains("force its release"));
+    let named = Requirements {
+        only: Some("a"),
+        ..any_vehicle()
+    };
+    assert!(!suits(named, &elsewhere), "nor by its name");
+    let none = choose(any_vehicle(), [elsewhere], 1).unwrap_err().to_string();
+    assert!(
+        none.ends_with("1 have an airframe that may be flying for a Drone of another node, whose agent is away"),
+        "{none}"
+    );
+    assert!(free(&candidate(&renamed)).is_ok());
+}
+
+#[test]
 fn a_vehicle_that_stands_down_is_offered_to_nobody_and_not_by_its_name_either() {
     let stands_down = node("a").battery(100).with(|report| {
         report.stand_down = Some(model::stand_down::Reported {
@@ -342,6 +365,7 @@ fn of_many_the_best_come_first_and_no_more_than_are_asked_for() {
             taken: n.taken,
             upgrading: false,
             grounded: false,
+            flies_elsewhere: false,
             report: n.report.as_ref(),
         })
     };

@@ -30,7 +30,7 @@ pub enum BadShape {
     )]
     Polar(f64),
     /// Autopilots take latitude and longitude as a plane.
-    #[error("it crosses the 180th meridian, which autopilots cannot do; divide it there")]
+    #[error("it crosses the 180th meridian, over which autopilots draw no fence; let it end there")]
     Antimeridian,
     #[error(
         "a polygon has from 3 to {MOST_VERTICES} vertices, and this one has {0}; give it so many, the last not equal to the first"

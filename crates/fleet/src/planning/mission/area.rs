@@ -1,8 +1,11 @@
 //! The area of a survey: a polygon with holes.
 
 use ::geo::algorithm::validation::{InvalidPolygon, RingRole};
-use ::geo::{Area as _, Coord, LineString, Orient, Polygon, Validation, orient::Direction};
-use model::geo::{Frame, NoPlace, offset, shifted};
+use ::geo::{
+    Area as _, BooleanOps as _, BoundingRect as _, Coord, LineString, Orient, Polygon, Rect, Validation,
+    orient::Direction,
+};
+use model::geo::{Frame, Local, NoPlace, offset, shifted};
 use model::units::{AltitudeAmsl, Meters, Wgs84};
 
 /// An area has at most so many corners, those of its holes counted.
@@ -112,18 +115,58 @@ impl Area {
         self.polygon.unsigned_area()
     }
 
-    /// Its rings as longitude and latitude, degrees, each closed: the outer edge, counterclockwise, then the holes, clockwise.
-    pub fn rings(&self) -> Vec<Vec<(f64, f64)>> {
+    /// Its polygons as longitude and latitude, degrees: one, or its parts on both sides of the 180th meridian where it lies across that (RFC
+    /// 7946, section 3.1.9). Of each the rings, closed: the outer edge, counterclockwise, then the holes, clockwise.
+    pub fn polygons(&self) -> Vec<Vec<Vec<(f64, f64)>>> {
+        let Some(seam) = self.seam() else {
+            return vec![self.rings(&self.polygon, None)];
+        };
+        let Some(all) = self.polygon.bounding_rect() else {
+            return Vec::new();
+        };
+        let (min, max) = (all.min(), all.max());
+        let west = Rect::new(min, Coord { x: seam, y: max.y }).to_polygon();
+        let east = Rect::new(Coord { x: seam, y: min.y }, max).to_polygon();
+        let parts = [(west, 180.0), (east, -180.0)].map(|(side, edge)| {
+            let part = self.polygon.intersection(&side).orient(Direction::Default);
+            part.0
+                .iter()
+                .map(|polygon| self.rings(polygon, Some(edge)))
+                .collect::<Vec<_>>()
+        });
+        parts.concat()
+    }
+
+    /// How far east of its middle the 180th meridian is, where that cuts it, meters.
+    fn seam(&self) -> Option<f64> {
+        let (middle, _) = self.frame.position(Local {
+            east: 0.0,
+            north: 0.0,
+            up: 0.0,
+        });
+        let meridian = Wgs84 {
+            longitude_deg: 180.0,
+            ..middle
+        };
+        let seam = self.place(meridian).ok()?.x;
+        let all = self.polygon.bounding_rect()?;
+        (all.min().x < seam && seam < all.max().x).then_some(seam)
+    }
+
+    /// The rings of a part of it. `edge`: the longitude of the 180th meridian as seen from there, where the part reaches to it.
+    fn rings(&self, part: &Polygon<f64>, edge: Option<f64>) -> Vec<Vec<(f64, f64)>> {
         let position = |corner: &Coord<f64>| {
-            let local = model::geo::Local {
+            let local = Local {
                 east: corner.x,
                 north: corner.y,
                 up: 0.0,
             };
             let at = self.frame.position(local).0;
-            (at.longitude_deg, at.latitude_deg)
+            // What is cut lies on the meridian, to which rounding gives either sign.
+            let crossed = edge.filter(|edge| edge * at.longitude_deg < 0.0);
+            (crossed.unwrap_or(at.longitude_deg), at.latitude_deg)
         };
-        let rings = std::iter::once(self.polygon.exterior()).chain(self.polygon.interiors());
+        let rings = std::iter::once(part.exterior()).chain(part.interiors());
         rings.map(|ring| ring.0.iter().map(position).collect()).collect()
     }
 

@@ -193,3 +193,52 @@ fn a_track_is_named_by_where_it_leads_to_a_centimeter_and_by_nothing_else() {
     };
     assert_eq!(survey(30.0), survey(40.0));
 }
+
+/// Square meters of rings in degrees near the equator, holes left out.
+fn square_meters(rings: &[Vec<(f64, f64)>], latitude: f64) -> f64 {
+    let ring = |ring: &Vec<(f64, f64)>| {
+        let doubled = ring
+            .windows(2)
+            .map(|pair| pair[0].0 * pair[1].1 - pair[1].0 * pair[0].1);
+        doubled.sum::<f64>() / 2.0
+    };
+    let degree = 111_195.0_f64;
+    rings.iter().map(ring).sum::<f64>() * degree * degree * latitude.to_radians().cos()
+}
+
+#[test]
+fn an_area_across_the_180th_meridian_is_shown_in_two_parts_that_meet_there() {
+    let east = |longitude_deg: f64, latitude_deg: f64| Wgs84 {
+        latitude_deg,
+        longitude_deg,
+    };
+    let outer = [
+        east(179.999, -16.843),
+        east(-179.998, -16.843),
+        east(-179.998, -16.840),
+        east(179.999, -16.840),
+    ];
+    let hole = vec![
+        east(179.9995, -16.842),
+        east(-179.9995, -16.842),
+        east(-179.9995, -16.841),
+        east(179.9995, -16.841),
+    ];
+    let area = Area::new(&outer, &[hole]).unwrap();
+    let parts = area.polygons();
+    let lies = |part: &Vec<Vec<(f64, f64)>>, from: f64, to: f64| {
+        part.iter()
+            .flatten()
+            .all(|(longitude, _)| (from..=to).contains(longitude))
+    };
+    let before = parts.iter().filter(|part| lies(part, 179.99, 180.0)).count();
+    let behind = parts.iter().filter(|part| lies(part, -180.0, -179.99)).count();
+    assert!(before > 0 && behind > 0 && before + behind == parts.len(), "{parts:?}");
+    let size: f64 = parts.iter().map(|part| square_meters(part, -16.84)).sum();
+    assert!((size / area.square_meters() - 1.0).abs() < 0.01, "{size}");
+    for ring in parts.iter().flatten() {
+        assert_eq!(ring.first(), ring.last());
+    }
+    let beside = [outer[0], east(179.9999, -16.8415), outer[3]];
+    assert_eq!(Area::new(&beside, &[]).unwrap().polygons().len(), 1);
+}

@@ -69,7 +69,7 @@ impl Edition {
     /// What makes it of `sent`.
     fn since(&self, sent: &Self) -> Option<Cow<'_, str>> {
         match &self.changes {
-            Some(changes) if self.number == sent.number + 1 => Some(Cow::Borrowed(changes)),
+            Some(changes) if self.number == sent.number + 1 => Some(Cow::Borrowed(changes.as_str())),
             _ => changes(&sent.document, &self.document).map(|changes| Cow::Owned(changes.to_string())),
         }
     }

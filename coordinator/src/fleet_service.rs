@@ -7,6 +7,7 @@ pub mod kill;
 mod logs;
 mod orders;
 mod resume;
+mod shared_lists;
 
 use crate::cluster::key::Key;
 use crate::cluster::selection::Selection;
@@ -31,10 +32,13 @@ use model::report::Report;
 use model::vehicle::{FlightTruth, WhyUnknown};
 use proto::v1;
 use resume::{ResumeError, StandUpError};
+pub use shared_lists::SharedLists;
+use shared_lists::Watched;
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status};
 use tracing::Instrument;
@@ -58,6 +62,8 @@ pub struct FleetHandles {
     /// Codes to stop motors that were offered and not used yet.
     pub kills: Kills,
     pub log_askers: LogAskers,
+    /// What those see who watch.
+    pub shared_lists: SharedLists,
     pub metrics: Metrics,
 }
 
@@ -179,12 +185,15 @@ impl v1::fleet_server::Fleet for FleetService {
                 )));
             }
         };
+        let watched = Watched {
+            namespace: asked.namespace,
+            selector: asked.selector,
+            airspace: asked.airspace,
+        };
         let (sender, receiver) = mpsc::channel(1);
         let who = watcher.who.clone();
-        self.gate.track_watcher(
-            &who,
-            watch(handles, watcher, (selection, asked.airspace), interval, sender),
-        )?;
+        self.gate
+            .track_watcher(&who, watch(handles, watcher, (selection, watched), interval, sender))?;
         Ok(Response::new(ReceiverStream::new(receiver)))
     }
 
@@ -284,13 +293,12 @@ fn no_kill(error: &KillError) -> Status {
 async fn watch(
     handles: Arc<FleetHandles>,
     watcher: StreamRight,
-    (selection, airspace): (Selection, bool),
+    (selection, watched): (Selection, Watched),
     interval: Duration,
     sender: mpsc::Sender<Result<v1::ListResponse, Status>>,
 ) {
-    let mut ticks = tokio::time::interval(interval);
-    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    let mut sent: Option<v1::ListResponse> = None;
+    let shared = handles.shared_lists.join(&watched);
+    let (mut due, mut sent) = (Instant::now(), None::<u64>);
     let mut over = std::pin::pin!(watcher.is_over());
     loop {
         tokio::select! {
@@ -305,26 +313,16 @@ async fn watch(
                 return;
             }
             () = sender.closed() => return,
-            _ = ticks.tick() => {}
+            () = tokio::time::sleep_until(due) => {}
         }
-        let now = list(&handles, &selection, airspace);
-        // The age of a report grows all the time; by itself it is no news.
-        let ageless = v1::ListResponse {
-            vehicles: now
-                .vehicles
-                .iter()
-                .map(|v| v1::Vehicle {
-                    report_age_ms: 0,
-                    ..v.clone()
-                })
-                .collect(),
-        };
-        if sent.as_ref() != Some(&ageless) {
-            sent = Some(ageless);
-            if !matches!(tokio::time::timeout(PATIENCE, sender.send(Ok(now))).await, Ok(Ok(()))) {
+        let news = shared.news(sent, || list(&handles, &selection, watched.airspace)).await;
+        if let Some((digest, list)) = news {
+            sent = Some(digest);
+            if !matches!(tokio::time::timeout(PATIENCE, sender.send(Ok(list))).await, Ok(Ok(()))) {
                 return;
             }
         }
+        due = handles.shared_lists.next(due, interval, Instant::now());
     }
 }
 
@@ -334,6 +332,9 @@ fn to_read(namespace: &str, selector: &str) -> Result<Selection, Status> {
 
 fn list(handles: &FleetHandles, selection: &Selection, airspace: bool) -> v1::ListResponse {
     let chosen = |drone: &Arc<Drone>| {
+        if selection.is_everything() {
+            return true;
+        }
         let swarm = handles.observer.world().swarm_of(drone);
         selection.has_drone(drone, swarm.as_deref())
     };
@@ -500,6 +501,7 @@ mod tests {
             heights: Arc::default(),
             kills: Kills::default(),
             log_askers: LogAskers::default(),
+            shared_lists: SharedLists::default(),
             metrics: Metrics::default(),
         }
     }

@@ -26,7 +26,7 @@ use crate::controllers::takeoff_slots::TakeoffSlots;
 use crate::controllers::upgrade::{self, UpgradeController, Upgrades};
 use crate::controllers::{node, operator, orders, vehicle};
 use crate::fleet_service::kill::Kills;
-use crate::fleet_service::{FleetHandles, FleetService, LogAskers};
+use crate::fleet_service::{FleetHandles, FleetService, LogAskers, SharedLists};
 use crate::ground::{self, Ground};
 use crate::guests::waiting::Waiting;
 use crate::guests::{GuestHandles, Guests};
@@ -193,6 +193,7 @@ pub(crate) async fn lead(
         heights,
         kills: Kills::default(),
         log_askers: LogAskers::default(),
+        shared_lists: SharedLists::default(),
         metrics: metrics.clone(),
     });
     gates.all.open().await;

@@ -8,6 +8,7 @@
 pub mod bearer;
 pub mod channel;
 pub mod convert;
+pub mod news;
 
 /// Generated from `proto/fleet.proto` by `cargo xtask generate`; the meaning of each field is documented there.
 #[allow(missing_docs, clippy::all, reason = "generated code; documented in the proto file")]

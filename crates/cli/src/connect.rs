@@ -139,10 +139,15 @@ impl Ways {
 
     /// Those that a selector selects, and those that come later.
     async fn selected(mut self, route: &Route, which: Which) -> Result<(), Failure> {
-        let stream = fleet_feed::open(route, &which).await?;
+        let stream = fleet_feed::open(route, &which, fleet_feed::OFTEN).await?;
         let (sender, mut seen) = watch::channel(FleetSnapshot::default());
         let mut feed = JoinSet::new();
-        feed.spawn(fleet_feed::follow(route.clone(), which, stream, sender));
+        feed.spawn(fleet_feed::follow(
+            route.clone(),
+            (which, fleet_feed::OFTEN),
+            stream,
+            sender,
+        ));
         loop {
             tokio::select! {
                 changed = seen.changed() => {

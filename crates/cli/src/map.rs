@@ -165,7 +165,7 @@ impl ServedMap {
             airspace: true,
             ..Which::from(&filter)
         };
-        let stream = fleet_feed::open(&route, &which).await?;
+        let stream = fleet_feed::open(&route, &which, feed::EVERY).await?;
         // What flies is shown without a usable kubeconfig, too.
         let found = objects::objects(&route, named).await;
         let found = found.unwrap_or_else(|failure| Err(failure.to_string()));
@@ -181,7 +181,7 @@ impl ServedMap {
             swarm: filter.swarm,
         };
         let mut tasks = JoinSet::new();
-        tasks.spawn(fleet_feed::follow(route.clone(), which, stream, fleet));
+        tasks.spawn(fleet_feed::follow(route.clone(), (which, feed::EVERY), stream, fleet));
         let objects = match found {
             Ok(found) => {
                 let found = Arc::new(RwLock::new(found));

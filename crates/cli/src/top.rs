@@ -47,6 +47,9 @@ use tty::Tty;
 /// From one drawing to the next, at least.
 const DRAW_EVERY: Duration = Duration::from_millis(50);
 
+/// After a drawing that took long none is made for so many times as long: whatever the size of the fleet, drawing takes a fifth of a core at most.
+const REST: u32 = 4;
+
 /// Ages grow by themselves.
 const TICK: Duration = Duration::from_millis(500);
 
@@ -88,7 +91,7 @@ async fn show(route: Route, args: TopArgs, named: Option<Choice>, interrupt: &In
     let which = Which::from(&args.filter);
     // What asks the person something does so before the terminal is taken.
     let stream = tokio::select! {
-        opened = fleet_feed::open(&route, &which) => opened?,
+        opened = fleet_feed::open(&route, &which, fleet_feed::OFTEN) => opened?,
         () = interrupt.in_order.cancelled() => return Ok(()),
     };
     let objects = tokio::select! {
@@ -100,7 +103,12 @@ async fn show(route: Route, args: TopArgs, named: Option<Choice>, interrupt: &In
     let (wanted, wanted_seen) = watch::channel(Wanted::default());
     let (object, objects_seen) = watch::channel(ObjectsSnapshot::default());
     let mut tasks = Tasks::default();
-    tasks.spawn(fleet_feed::follow(route.clone(), which, stream, fleet));
+    tasks.spawn(fleet_feed::follow(
+        route.clone(),
+        (which, fleet_feed::OFTEN),
+        stream,
+        fleet,
+    ));
     // What flies is shown without a usable kubeconfig, too.
     match objects.unwrap_or_else(|failure| Err(failure.to_string())) {
         Ok(objects) => {
@@ -188,6 +196,11 @@ struct Shell {
     answers: (mpsc::Sender<Outcome>, mpsc::Receiver<Outcome>),
 }
 
+/// From the end of a drawing that took so long to the next one.
+fn rest(took: Duration) -> Duration {
+    DRAW_EVERY.max(took.saturating_mul(REST))
+}
+
 /// What happened.
 enum Happened {
     Key(Key),
@@ -212,16 +225,18 @@ impl Shell {
         let mut continued = signal(SignalKind::from_raw(Signal::SIGCONT as i32))?;
         let mut ticks = interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let (mut drawn, mut dirty, mut resized) = (Instant::now() - DRAW_EVERY, true, false);
+        let (mut next, mut dirty, mut resized) = (Instant::now(), true, false);
         loop {
             let happened = tokio::select! {
                 () = interrupt.in_order.cancelled() => Happened::End,
-                () = sleep_until(drawn + DRAW_EVERY), if dirty => {
+                () = sleep_until(next), if dirty => {
+                    let begun = Instant::now();
                     if resized {
                         self.tty.redraw()?;
                     }
                     self.draw()?;
-                    (drawn, dirty, resized) = (Instant::now(), false, false);
+                    let drawn = Instant::now();
+                    (next, dirty, resized) = (drawn + rest(drawn - begun), false, false);
                     continue;
                 }
                 event = pressed.next() => match event {

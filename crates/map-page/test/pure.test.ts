@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { around, between, boundsOf, corners, cornersOf, cornersText, free, mercator, metersPerUnit, shorter, step, unwrapped, wrapped } from "../ts/geometry.ts";
-import { backoffMs, type Corner, events, merged, tokenOf, type Vehicle } from "../ts/model.ts";
+import { backoffMs, type Corner, events, type Fleet, FleetDocument, merged, tokenOf, type Vehicle } from "../ts/model.ts";
+import { key, look, SHEET } from "../ts/sprites.ts";
 import { meters, needsEyes, percent, span, vehicleLine } from "../ts/words.ts";
 
 test("a change replaces, adds and removes, and leaves the rest as it is", () => {
@@ -15,6 +16,37 @@ test("a change replaces, adds and removes, and leaves the rest as it is", () => 
 test("a name in the feed cannot reach the prototype of objects", () => {
   merged({}, JSON.parse('{"__proto__": {"polluted": 1}}'));
   assert.equal(({} as { polluted?: number }).polluted, undefined);
+});
+const flying = (number: number, more: Partial<Vehicle> = {}): Vehicle => ({
+  number, title: "", namespace: "", drone: "", swarm: "", node: "", phase: "Flying", flying: true, command: "Skein", link: "Live", latitudeDegrees: 47, longitudeDegrees: 8, ...more });
+test("a move is applied to the vehicle with its number, and nothing else becomes another object", () => {
+  const before = { vehicles: { "node/a": flying(3, { courseDegrees: 5, mode: "GUIDED" }), "node/b": flying(4) }, swarms: {} } as unknown as Fleet;
+  const document = new FleetDocument(before);
+  document.change({ moves: [[3, 85456001, 473977001, 5101, -3, null, 12, 359], [99, 1, 1, 1, 1, 1, 1, 1]] });
+  const { "node/a": a, "node/b": b } = document.fleet.vehicles;
+  assert.deepEqual({ ...a }, flying(3, { mode: "GUIDED", latitudeDegrees: 47.3977001, longitudeDegrees: 8.5456001, altitudeAmslMeters: 510.1, altitudeAboveHomeMeters: -0.3, courseDegrees: undefined, speedMetersPerSecond: 1.2, headingDegrees: 359 }));
+  assert.equal(b, before.vehicles["node/b"]);
+  assert.equal(document.fleet.swarms, before.swarms);
+  assert.equal(before.vehicles["node/a"]?.longitudeDegrees, 8);
+  assert.equal(Object.keys(document.fleet.vehicles).length, 2);
+});
+test("what comes and goes with the moves is there before they are applied", () => {
+  const document = new FleetDocument({ vehicles: { "node/a": flying(1) } } as unknown as Fleet);
+  document.change({ vehicles: { "node/a": null, "node/b": flying(2), "node/c": { mode: "AUTO" } }, moves: [[1, 1, 1, 1, 1, 1, 1, 1], [2, 90000000, 0, 0, 0, 0, 0, 0]] });
+  assert.deepEqual(Object.keys(document.fleet.vehicles), ["node/b", "node/c"]);
+  assert.equal(document.fleet.vehicles["node/b"]?.longitudeDegrees, 9);
+  assert.equal("moves" in document.fleet, false);
+});
+test("each look has a symbol of its own, and all have room on the sheet", () => {
+  const [commands, links] = [["Skein", "Other"] as const, ["Live", "Lost"] as const];
+  const looks = new Map<number, string>();
+  for (let heading = -1; heading <= 360; heading += 1) for (const state of [true, false, undefined]) for (const command of commands) for (const link of links) {
+    const shown = look(flying(1, { headingDegrees: heading < 0 ? undefined : heading, flying: state, command, link }));
+    const text = JSON.stringify(shown);
+    assert.equal(looks.get(key(shown)) ?? text, text);
+    looks.set(key(shown), text);
+  }
+  assert.ok(looks.size > 73 && looks.size + 2 <= SHEET * SHEET, `${looks.size}`);
 });
 test("events that arrive in pieces are whole, and comments are none", () => {
   const first = events(": alive\n\nevent: changes\ndata: {\"a\"");

@@ -1,6 +1,6 @@
 // The connection to the feed.
 // Owns: reading it, connecting again, and knowing since when nothing has come. Must not: draw.
-import { backoffMs, events, type Fleet, merged } from "./model.ts";
+import { backoffMs, events, type Fleet, FleetDocument } from "./model.ts";
 import { credentials, enter } from "./session.ts";
 
 /** The server sends something at least every 10 s. */
@@ -31,7 +31,7 @@ export async function follow(connection: Connection, changed: () => void): Promi
       if (!response.ok || !response.body) throw new Error(`the feed answers ${response.status}`);
       const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
       let rest = "";
-      let whole = false;
+      let document: FleetDocument | undefined;
       for (let part = await reader.read(); !part.done; part = await reader.read()) {
         heard();
         // A large event comes in many parts: only the one that ends it is worth a search through all of it.
@@ -42,12 +42,12 @@ export async function follow(connection: Connection, changed: () => void): Promi
         rest = split.rest;
         for (const event of split.events) {
           if (event.name === "snapshot") {
-            connection.fleet = JSON.parse(event.data) as Fleet;
-            whole = true;
+            document = new FleetDocument(JSON.parse(event.data) as Fleet);
             attempt = 0;
-          } else if (event.name === "changes" && whole) {
-            connection.fleet = merged(connection.fleet, JSON.parse(event.data)) as Fleet;
+          } else if (event.name === "changes" && document) {
+            document.change(JSON.parse(event.data) as Parameters<FleetDocument["change"]>[0]);
           } else continue;
+          connection.fleet = document.fleet;
           connection.state = "live";
           connection.why = "";
           changed();

@@ -50,9 +50,12 @@ export function boundsOf(places: Corner[]): [Corner, Corner] | undefined {
 /** Meters in one unit of `mercator` at a latitude. */
 export const metersPerUnit = (latitude: number): number => METERS_AROUND * Math.cos((latitude * Math.PI) / 180);
 
-/** Where something is that moves from one report to the next in `spanMs`; it never goes beyond what was reported. */
+/** How much of the way from one report to the next, which takes `spanMs`, is gone; it never goes beyond what was reported. */
+export const gone = (sinceMs: number, spanMs: number): number => (spanMs <= 0 ? 1 : Math.max(0, Math.min(1, sinceMs / spanMs)));
+
+/** Where something is that moves from one report to the next in `spanMs`. */
 export function between(from: Corner, to: Corner, sinceMs: number, spanMs: number): Corner {
-  const share = spanMs <= 0 ? 1 : Math.max(0, Math.min(1, sinceMs / spanMs));
+  const share = gone(sinceMs, spanMs);
   return [from[0] + (to[0] - from[0]) * share, from[1] + (to[1] - from[1]) * share];
 }
 

@@ -31,6 +31,7 @@ export const set = (map: MapLibre, source: string, features: GeoJSON.Feature[]):
 };
 
 let before: Partial<Fleet> = {};
+let routes: number[][][] = [];
 /** Brings the layers up to a document; what has not changed costs nothing. */
 export function update(map: MapLibre, fleet: Fleet): void {
   if (before.geofences !== fleet.geofences) {
@@ -39,12 +40,12 @@ export function update(map: MapLibre, fleet: Fleet): void {
   if (before.missions !== fleet.missions) {
     set(map, "work", Object.values(fleet.missions).flatMap((m) => [...feature("area", m.area), ...feature("path", m.path), ...feature("flown", m.flown)]));
   }
-  const routes = (of: Partial<Fleet>): number[][][] => Object.values(of.vehicles ?? {}).flatMap((v) => (v.route ? [v.route] : []));
-  const now = routes(fleet);
-  const had = routes(before);
-  if (now.length !== had.length || now.some((route, at) => route !== had[at])) {
+  const now: number[][][] = [];
+  for (const { route } of Object.values(fleet.vehicles)) if (route) now.push(route);
+  if (now.length !== routes.length || now.some((route, at) => route !== routes[at])) {
     set(map, "routes", now.filter((route) => route.length > 1).flatMap((route) => feature("route", { type: "LineString", coordinates: route })));
   }
+  routes = now;
   before = fleet;
 }
 

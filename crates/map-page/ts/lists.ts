@@ -8,9 +8,15 @@ import { geofenceLine, missionLine, needsEyes, percent, swarmLine, vehicleLine }
 const MOST = 300;
 export interface Handlers { vehicle(id: string, more: boolean): void; swarm(key: string, more: boolean): void; anchor(key: string): void }
 
+/** The items of each list by key, and what was written into a row: to ask the document for hundreds of them each second takes longer. */
+const kept = new WeakMap<HTMLElement, Map<string, HTMLElement>>();
+const written = new WeakMap<HTMLElement, Map<string, string | undefined>>();
+
 /** Rows by key that stay the same elements, so that the focus does. */
 function rows(list: HTMLElement, wanted: [string, (row: HTMLElement) => void][], kind: string, click: (key: string, more: boolean) => void): void {
-  const had = new Map([...list.children].map((child) => [(child as HTMLElement).dataset.key ?? "", child as HTMLElement]));
+  const had = kept.get(list) ?? new Map<string, HTMLElement>();
+  const has = new Map<string, HTMLElement>();
+  kept.set(list, has);
   let at: Element | null = list.firstElementChild;
   for (const [key, fill] of wanted) {
     let item = had.get(key);
@@ -24,20 +30,30 @@ function rows(list: HTMLElement, wanted: [string, (row: HTMLElement) => void][],
       row.addEventListener("click", (event) => click(key, event.shiftKey || event.ctrlKey || event.metaKey));
       item.append(row);
     }
+    has.set(key, item);
     if (item === at) at = at.nextElementSibling;
     else list.insertBefore(item, at);
     fill(item.firstElementChild as HTMLElement);
   }
   for (const item of had.values()) item.remove();
 }
+/** Whether `value` is other than what was written there before. */
+function isNew(row: HTMLElement, name: string, value: string | undefined): boolean {
+  const before = written.get(row) ?? new Map<string, string | undefined>();
+  if (before.size === 0) written.set(row, before);
+  if (before.has(name) && before.get(name) === value) return false;
+  before.set(name, value);
+  return true;
+}
 function text(row: HTMLElement, title: string, line: string): void {
   const [first, second] = [row.children[0], row.children[1]];
-  if (first && first.textContent !== title) first.textContent = title;
-  if (second && second.textContent !== line) second.textContent = line;
+  if (first && isNew(row, "title", title)) first.textContent = title;
+  if (second && isNew(row, "line", line)) second.textContent = line;
 }
 function attribute(row: HTMLElement, name: string, value: string | undefined): void {
+  if (!isNew(row, name, value)) return;
   if (value === undefined) row.removeAttribute(name);
-  else if (row.getAttribute(name) !== value) row.setAttribute(name, value);
+  else row.setAttribute(name, value);
 }
 
 export function show(fleet: Fleet, selected: ReadonlySet<string>, swarm: string | undefined, handlers: Handlers): void {

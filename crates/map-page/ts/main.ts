@@ -34,7 +34,7 @@ function start(): void {
   map.touchZoomRotate.disableRotation();
   map.keyboard.disableRotation();
   dark.addEventListener("change", () => map.setPaintProperty("background", "background-color", dark.matches ? "#161d23" : "#f1f4f7"));
-  const overlay = new Overlay(map, element<HTMLCanvasElement>("overlay"));
+  const overlay = new Overlay(map, element<HTMLCanvasElement>("overlay"), element<HTMLCanvasElement>("crowd"));
   window.skeinOverlay = overlay;
   const frame = (): void => {
     overlay.draw(performance.now());

@@ -6,6 +6,8 @@ export interface Place { longitudeDegrees: number; latitudeDegrees: number; alti
 export interface AirspacePiece { core: Corner[]; radiusMeters: number; floorAmslMeters: number; ceilingAmslMeters: number; onGround?: boolean }
 export interface Airspace { pieces?: AirspacePiece[]; notShown?: number; everywhere?: boolean }
 export interface Vehicle {
+  /** That of its rows in `moves`. */
+  number?: number;
   title: string; namespace: string; drone: string; swarm: string; node: string; mission?: string;
   phase: string; message?: string; waiting?: boolean; flying?: boolean; activity?: string; mode?: string; reasons?: string[];
   command: "Skein" | "Other" | "AutopilotFailsafe" | "Nobody" | "Unknown"; commandText?: string; autopilot?: string; systemId?: number;
@@ -35,12 +37,52 @@ const isObject = (value: unknown): value is Record<string, unknown> => typeof va
 /** The document after a JSON Merge Patch (RFC 7396). What has not changed stays the same object. */
 export function merged(document: unknown, patch: unknown): unknown {
   if (!isObject(patch)) return patch;
-  const result = new Map(Object.entries(isObject(document) ? document : {}));
+  const result: Record<string, unknown> = isObject(document) ? { ...document } : {};
   for (const [key, value] of Object.entries(patch)) {
-    if (value === null) result.delete(key);
-    else result.set(key, merged(result.get(key), value));
+    // An assignment to it would be one of the prototype.
+    if (key === "__proto__") continue;
+    if (value === null) delete result[key];
+    else result[key] = isObject(value) ? merged(result[key], value) : value;
   }
-  return Object.fromEntries(result);
+  return result;
+}
+
+/** A vehicle that has moved: its number; longitude and latitude, degrees × 10⁷; altitude AMSL and above home, decimeters; course, degrees; speed, decimeters a second; heading, degrees. */
+export type Move = [number: number, longitude: number, latitude: number, amsl: number | null, aboveHome: number | null, course: number | null, speed: number | null, heading: number | null];
+
+/** The document of one connection to the feed. */
+export class FleetDocument {
+  /** The ids of vehicles by their numbers; a number is never given twice. */
+  private readonly ids = new Map<number, string>();
+
+  constructor(public fleet: Fleet) {
+    this.note(fleet.vehicles);
+  }
+
+  private note(vehicles: Record<string, Partial<Vehicle> | null> | undefined): void {
+    for (const [id, vehicle] of Object.entries(vehicles ?? {})) if (vehicle?.number !== undefined) this.ids.set(vehicle.number, id);
+  }
+
+  /** Applies an event `changes`: a merge patch, and the moves of vehicles beside it. */
+  change({ moves = [], ...patch }: { moves?: Move[]; vehicles?: Record<string, Partial<Vehicle> | null> }): void {
+    this.note(patch.vehicles);
+    const fleet = merged(this.fleet, patch) as Fleet;
+    if (moves.length > 0) {
+      const vehicles = patch.vehicles ? fleet.vehicles : { ...fleet.vehicles };
+      const scaled = (value: number | null, parts: number): number | undefined => (value === null ? undefined : value / parts);
+      for (const [number, longitude, latitude, amsl, aboveHome, course, speed, heading] of moves) {
+        const id = this.ids.get(number);
+        const vehicle = id === undefined ? undefined : vehicles[id];
+        if (id === undefined || !vehicle) continue;
+        vehicles[id] = {
+          ...vehicle, longitudeDegrees: longitude / 1e7, latitudeDegrees: latitude / 1e7, altitudeAmslMeters: scaled(amsl, 10), altitudeAboveHomeMeters: scaled(aboveHome, 10),
+          courseDegrees: scaled(course, 1), speedMetersPerSecond: scaled(speed, 10), headingDegrees: scaled(heading, 1),
+        };
+      }
+      fleet.vehicles = vehicles;
+    }
+    this.fleet = fleet;
+  }
 }
 
 export interface SseEvent { name: string; data: string }

@@ -2,17 +2,20 @@
 // Owns: each frame. Must not: draw a vehicle where none was reported, or move one that is no longer reported.
 import type { Map as MapLibreMap } from "maplibre-gl";
 import { AirspaceShape } from "./airspace.ts";
-import { between, free, mercator, metersPerUnit, shorter, step, type Box } from "./geometry.ts";
+import { Crowd } from "./crowd.ts";
+import { between, free, gone, mercator, metersPerUnit, shorter, step, type Box } from "./geometry.ts";
 import type { Airspace, Corner, Fleet, Vehicle } from "./model.ts";
+import { colors, SHEET, SPRITE, Sprites } from "./sprites.ts";
 import { meters, needsEyes } from "./words.ts";
 
 const TRAIL = 40;
-const SPRITE = 30;
-/** Sprites in a row of their sheet, and its rows. */
-const SHEET = 32;
+/** More vehicles have no trails, names and airspace but those that are selected, and are drawn as a crowd. */
+const FEW = 300;
 /** The line ahead of a vehicle is as long as it flies in this time, and no longer than so many pixels. */
 const AHEAD = { seconds: 3, pixels: 50 };
-interface Track { from: Corner; to: Corner; atMs: number; spanMs: number; trail: Corner[]; vehicle: Vehicle; sprite?: { of: Vehicle; number: number } }
+interface Track { id: string; from: Corner; to: Corner; atMs: number; spanMs: number; trail: Corner[]; vehicle: Vehicle; sprite: number }
+/** A vehicle in this frame: its track, where it is drawn, and whether it is selected. */
+interface Drawn { track: Track; x: number; y: number; selected: boolean }
 
 export class Overlay {
   readonly tracks = new Map<string, Track>();
@@ -23,48 +26,59 @@ export class Overlay {
   box: [Corner, Corner] | undefined;
   private readonly context: CanvasRenderingContext2D;
   private readonly airspace = new AirspaceShape();
-  /** All sprites, on one canvas. */
-  private readonly sheet = document.createElement("canvas");
-  private readonly sprites = new Map<string, number>();
-  private sheetFor = "";
+  private readonly sprites = new Sprites();
+  private readonly crowd: Crowd;
+  /** The edition of the sprites whose numbers the tracks have. */
+  private edition = 0;
+  /** The slots of all formations. */
+  private slots: { at: Corner; covered: boolean }[] = [];
   private readonly dark = matchMedia("(prefers-color-scheme: dark)");
 
-  constructor(private readonly map: MapLibreMap, private readonly canvas: HTMLCanvasElement) {
+  constructor(private readonly map: MapLibreMap, private readonly canvas: HTMLCanvasElement, crowd: HTMLCanvasElement) {
     const context = canvas.getContext("2d");
     if (!context) throw new Error("this browser has no canvas");
     this.context = context;
+    this.crowd = new Crowd(crowd);
   }
 
   /** A new document: only vehicles that were reported again move. */
   update(fleet: Fleet, now: number): void {
+    if (this.fleet?.swarms !== fleet.swarms) {
+      this.slots = Object.values(fleet.swarms).flatMap((swarm) => swarm.formation?.slots ?? []).map((slot) => ({ at: mercator(slot.longitudeDegrees, slot.latitudeDegrees), covered: slot.covered === true }));
+    }
     this.fleet = fleet;
     for (const id of this.tracks.keys()) if (fleet.vehicles[id]?.latitudeDegrees === undefined) this.tracks.delete(id);
-    for (const [id, vehicle] of Object.entries(fleet.vehicles)) {
+    for (const id of Object.keys(fleet.vehicles)) {
+      const vehicle = fleet.vehicles[id];
       const track = this.tracks.get(id);
-      if (vehicle === track?.vehicle || vehicle.latitudeDegrees === undefined || vehicle.longitudeDegrees === undefined) continue;
-      const to = mercator(vehicle.longitudeDegrees, vehicle.latitudeDegrees);
-      if (!track) this.tracks.set(id, { from: to, to, atMs: now, spanMs: 0, trail: [to], vehicle });
-      else {
-        track.vehicle = vehicle;
-        if (shorter(to[0], track.to[0], 1) === track.to[0] && to[1] === track.to[1]) continue;
-        track.from = between(track.from, track.to, now - track.atMs, track.spanMs);
-        track.spanMs = Math.min(1200, now - track.atMs);
-        // The shorter way around the Earth.
-        track.to = [shorter(to[0], track.from[0], 1), to[1]];
-        track.atMs = now;
-        track.trail.push(track.to);
-        if (track.trail.length > TRAIL) track.trail.shift();
+      if (!vehicle || vehicle === track?.vehicle || vehicle.latitudeDegrees === undefined || vehicle.longitudeDegrees === undefined) continue;
+      if (!track) {
+        const to = mercator(vehicle.longitudeDegrees, vehicle.latitudeDegrees);
+        this.tracks.set(id, { id, from: to, to, atMs: now, spanMs: 0, trail: [to], vehicle, sprite: -1 });
+        continue;
       }
+      const { longitudeDegrees, latitudeDegrees } = track.vehicle;
+      track.vehicle = vehicle;
+      track.sprite = -1;
+      if (longitudeDegrees === vehicle.longitudeDegrees && latitudeDegrees === vehicle.latitudeDegrees) continue;
+      track.from = between(track.from, track.to, now - track.atMs, track.spanMs);
+      track.spanMs = Math.min(1200, now - track.atMs);
+      const to = mercator(vehicle.longitudeDegrees, vehicle.latitudeDegrees);
+      // The shorter way around the Earth.
+      track.to = [shorter(to[0], track.from[0], 1), to[1]];
+      track.atMs = now;
+      track.trail.push(track.to);
+      if (track.trail.length > TRAIL) track.trail.shift();
     }
   }
 
-  private transform(): { place: (at: Corner) => Corner; pixelsPerUnit: number } {
+  private transform(): { place: (at: Corner) => Corner; pixelsPerUnit: number; middle: number } {
     const center = this.map.getCenter();
     const [x, y] = mercator(center.lng, center.lat);
     const pixelsPerUnit = 512 * 2 ** this.map.getZoom();
     const width = this.canvas.clientWidth / 2;
     const height = this.canvas.clientHeight / 2;
-    return { place: (at) => [(shorter(at[0], x, 1) - x) * pixelsPerUnit + width, (at[1] - y) * pixelsPerUnit + height], pixelsPerUnit };
+    return { place: (at) => [(shorter(at[0], x, 1) - x) * pixelsPerUnit + width, (at[1] - y) * pixelsPerUnit + height], pixelsPerUnit, middle: x };
   }
 
   /** Where each vehicle is drawn, in pixels. */
@@ -75,7 +89,7 @@ export class Overlay {
 
   draw(now: number): void {
     this.frames += 1;
-    const { canvas, context } = this;
+    const { canvas, context, sprites } = this;
     const ratio = Math.min(2, devicePixelRatio);
     const [width, height] = [canvas.clientWidth, canvas.clientHeight];
     if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
@@ -84,18 +98,13 @@ export class Overlay {
     }
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, width, height);
-    const dark = this.dark.matches;
-    const ink = dark ? "#f2f5f7" : "#10161c";
-    const paper = dark ? "#11161b" : "#ffffff";
-    const sheetFor = `${ratio} ${dark}`;
-    if (this.sheetFor !== sheetFor) this.newSheet(sheetFor);
-    const cell = this.sheet.width / SHEET;
-    const { place, pixelsPerUnit } = this.transform();
-    const few = this.tracks.size <= 300;
-    const blue = dark ? "#7cc0ff" : "#0b57a4";
+    const { ink, paper, blue } = colors(this.dark.matches);
+    sprites.suit(ratio, this.dark.matches);
+    const { place, pixelsPerUnit, middle } = this.transform();
+    const few = this.tracks.size <= FEW;
     // Of thousands it would be one area without meaning: then that of those that are selected.
     const vehicles = this.fleet?.vehicles ?? {};
-    const shown = few ? Object.values(vehicles) : this.selected.size <= 300 ? [...this.selected].map((id) => vehicles[id]) : [];
+    const shown = few ? Object.values(vehicles) : this.selected.size <= FEW ? [...this.selected].map((id) => vehicles[id]) : [];
     this.airspace.update(shown.flatMap((vehicle): Airspace[] => (vehicle?.airspace ? [vehicle.airspace] : [])));
     this.airspace.draw(context, place, pixelsPerUnit, blue);
     this.grid(width, height, pixelsPerUnit, ink, paper);
@@ -107,52 +116,51 @@ export class Overlay {
       context.fillStyle = ink;
       context.fillText(text, x, y);
     };
+    const crowd = !few && this.crowd.ready();
+    if (!crowd) this.crowd.hide();
+    const cell = sprites.cell;
+    const stamp = (number: number, x: number, y: number): void => {
+      if (crowd) this.crowd.add(x, y, number);
+      else {
+        context.drawImage(sprites.canvas, (number % SHEET) * cell, Math.floor(number / SHEET) * cell, SPRITE * ratio, SPRITE * ratio,
+          x - SPRITE / 2, y - SPRITE / 2, SPRITE, SPRITE);
+      }
+    };
+    const outside = (x: number, y: number): boolean => x < -40 || y < -40 || x > width + 40 || y > height + 40;
+    for (const { at, covered } of this.slots) {
+      const [x, y] = place(at);
+      if (!outside(x, y)) stamp(sprites.slot(covered), x, y);
+    }
     for (const swarm of Object.values(this.fleet?.swarms ?? {})) {
-      for (const slot of swarm.formation?.slots ?? []) {
-        const [x, y] = place(mercator(slot.longitudeDegrees, slot.latitudeDegrees));
-        context.beginPath();
-        context.setLineDash(slot.covered ? [] : [3, 3]);
-        context.lineWidth = 1.5;
-        context.strokeStyle = ink;
-        context.arc(x, y, 13, 0, 7);
-        context.stroke();
-      }
       const anchor = swarm.formation?.anchor;
-      context.setLineDash([]);
-      if (anchor) {
-        const [x, y] = place(mercator(anchor.longitudeDegrees, anchor.latitudeDegrees));
-        label(`⚓ ${swarm.name}`, x + 4, y + 26);
-      }
+      if (!anchor) continue;
+      const [x, y] = place(mercator(anchor.longitudeDegrees, anchor.latitudeDegrees));
+      label(`⚓ ${swarm.name}`, x + 4, y + 26);
     }
-    const drawn: [Vehicle, boolean, number, number][] = [];
-    for (const [id, track] of this.tracks) {
-      const [x, y] = place(between(track.from, track.to, now - track.atMs, track.spanMs));
-      if (x < -40 || y < -40 || x > width + 40 || y > height + 40) continue;
-      const { vehicle } = track;
-      const selected = this.selected.has(id);
-      if ((few || (selected && this.selected.size <= 300)) && track.trail.length > 1) {
-        context.beginPath();
-        for (const point of track.trail.slice(0, -1)) context.lineTo(...place(point));
-        context.lineTo(x, y);
-        context.lineWidth = 1.5;
-        context.strokeStyle = blue;
-        context.stroke();
-      }
-      if (few || selected) this.ahead(vehicle, x, y, pixelsPerUnit, ink);
-      if (selected) {
-        context.beginPath();
-        context.arc(x, y, 17, 0, 7);
-        context.lineWidth = 3;
-        context.strokeStyle = blue;
-        context.stroke();
-      }
-      if (track.sprite?.of !== vehicle) track.sprite = { of: vehicle, number: this.symbol(vehicle, ink, paper, dark) };
-      const { number } = track.sprite;
-      context.drawImage(this.sheet, (number % SHEET) * cell, Math.floor(number / SHEET) * cell, SPRITE * ratio, SPRITE * ratio,
-        x - SPRITE / 2, y - SPRITE / 2, SPRITE, SPRITE);
-      if (few) drawn.push([vehicle, selected, x, y]);
+    if (this.edition !== sprites.edition) {
+      this.edition = sprites.edition;
+      for (const track of this.tracks.values()) track.sprite = -1;
     }
-    if (few) this.names(drawn, label);
+    const marked: Drawn[] = [];
+    const top = place([0, 0])[1];
+    const anySelected = this.selected.size > 0;
+    for (const track of this.tracks.values()) {
+      const { from, to } = track;
+      const share = gone(now - track.atMs, track.spanMs);
+      const east = from[0] + (to[0] - from[0]) * share - middle;
+      const x = (east - Math.round(east)) * pixelsPerUnit + width / 2;
+      const y = (from[1] + (to[1] - from[1]) * share) * pixelsPerUnit + top;
+      if (outside(x, y)) continue;
+      if (track.sprite < 0) track.sprite = sprites.of(track.vehicle);
+      const selected = anySelected && this.selected.has(track.id);
+      if (few || selected) marked.push({ track, x, y, selected });
+      if (crowd) this.crowd.add(x, y, track.sprite);
+    }
+    this.marks(marked, few || this.selected.size <= FEW, place, pixelsPerUnit, ink, blue);
+    if (crowd) this.crowd.draw(width, height, ratio, sprites);
+    else if (few) for (const { track, x, y } of marked) stamp(track.sprite, x, y);
+    else for (const [id, [x, y]] of this.places(now)) { const sprite = this.tracks.get(id)?.sprite ?? -1; if (sprite >= 0) stamp(sprite, x, y); }
+    if (few) this.names(marked, label);
     if (this.box) {
       const [[ax, ay], [bx, by]] = this.box;
       context.setLineDash([6, 4]);
@@ -163,12 +171,45 @@ export class Overlay {
     }
   }
 
+  /** Below the symbols: where vehicles were, where they fly, and which of them are selected; one line for all of a kind. */
+  private marks(marked: Drawn[], trails: boolean, place: (at: Corner) => Corner, pixelsPerUnit: number, ink: string, blue: string): void {
+    if (marked.length === 0) return;
+    const { context } = this;
+    const stroke = (width: number, color: string): void => {
+      context.lineWidth = width;
+      context.strokeStyle = color;
+      context.stroke();
+      context.beginPath();
+    };
+    context.beginPath();
+    if (trails) {
+      for (const { track: { trail }, x, y } of marked) {
+        if (trail.length < 2) continue;
+        for (let at = 0; at < trail.length - 1; at += 1) {
+          const [px, py] = place(trail[at] as Corner);
+          if (at === 0) context.moveTo(px, py);
+          else context.lineTo(px, py);
+        }
+        context.lineTo(x, y);
+      }
+      stroke(1.5, blue);
+    }
+    for (const { track: { vehicle }, x, y } of marked) this.ahead(vehicle, x, y, pixelsPerUnit);
+    stroke(2, ink);
+    for (const { x, y, selected } of marked) {
+      if (!selected) continue;
+      context.moveTo(x + 17, y);
+      context.arc(x, y, 17, 0, 7);
+    }
+    stroke(3, blue);
+  }
+
   /** Names where there is room, first of those that were selected or need eyes: these have one in any case. */
-  private names(drawn: [Vehicle, boolean, number, number][], label: (text: string, x: number, y: number) => void): void {
-    const taken: Box[] = drawn.map(([, , x, y]) => [x - 11, y - 11, 22, 22]);
-    const first = ([vehicle, selected]: [Vehicle, boolean, number, number]): boolean => selected || needsEyes(vehicle);
+  private names(drawn: Drawn[], label: (text: string, x: number, y: number) => void): void {
+    const taken: Box[] = drawn.map(({ x, y }) => [x - 11, y - 11, 22, 22]);
+    const first = ({ track, selected }: Drawn): boolean => selected || needsEyes(track.vehicle);
     for (const one of [...drawn.filter(first), ...drawn.filter((one) => !first(one))]) {
-      const [vehicle, selected, x, y] = one;
+      const { track: { vehicle }, selected, x, y } = one;
       if (this.map.getZoom() <= 14 && !selected) continue;
       const battery = vehicle.batteryPercent === undefined ? "" : ` ${Math.round(vehicle.batteryPercent)}%`;
       const text = `${needsEyes(vehicle) ? "⚠ " : ""}${vehicle.drone || vehicle.node}${battery}`;
@@ -182,76 +223,14 @@ export class Overlay {
     }
   }
 
-  /** Where it flies, which need not be where its nose points. */
-  private ahead(vehicle: Vehicle, x: number, y: number, pixelsPerUnit: number, ink: string): void {
+  /** Adds to the path where it flies, which need not be where its nose points. */
+  private ahead(vehicle: Vehicle, x: number, y: number, pixelsPerUnit: number): void {
     const { courseDegrees, speedMetersPerSecond, latitudeDegrees } = vehicle;
     if (courseDegrees === undefined || speedMetersPerSecond === undefined || latitudeDegrees === undefined) return;
     const length = Math.min(AHEAD.pixels, ((AHEAD.seconds * speedMetersPerSecond) / metersPerUnit(latitudeDegrees)) * pixelsPerUnit);
     const course = (courseDegrees * Math.PI) / 180;
-    this.context.beginPath();
     this.context.moveTo(x, y);
     this.context.lineTo(x + length * Math.sin(course), y - length * Math.cos(course));
-    this.context.lineWidth = 2;
-    this.context.strokeStyle = ink;
-    this.context.stroke();
-  }
-
-  /** Shape says what color says: an arrow points where the nose points, a circle has no known heading, a square is on the ground and has a nose, hollow is unknown or old. */
-  private symbol(vehicle: Vehicle, ink: string, paper: string, dark: boolean): number {
-    const old = vehicle.flying === undefined || vehicle.link !== "Live" || !!vehicle.positionOldSinceAtMs;
-    const worry = needsEyes(vehicle);
-    const color = worry ? (dark ? "#ffb270" : "#a33b00") : vehicle.flying ? (dark ? "#7cc0ff" : "#0b57a4") : dark ? "#aebbc6" : "#4a5763";
-    // Painted once for each look and heading.
-    const heading = vehicle.headingDegrees === undefined ? undefined : Math.round(vehicle.headingDegrees / 5) * 5;
-    const key = `${vehicle.flying === false} ${heading} ${color} ${old}`;
-    const known = this.sprites.get(key);
-    if (known !== undefined) return known;
-    if (this.sprites.size === SHEET * SHEET) this.newSheet(this.sheetFor);
-    const number = this.sprites.size;
-    this.sprites.set(key, number);
-    const context = this.sheet.getContext("2d");
-    if (!context) return number;
-    const ratio = Number.parseFloat(this.sheetFor);
-    const middle = (place: number): number => place * (this.sheet.width / SHEET) + (SPRITE * ratio) / 2;
-    context.setTransform(ratio, 0, 0, ratio, middle(number % SHEET), middle(Math.floor(number / SHEET)));
-    context.beginPath();
-    if (vehicle.flying === false) {
-      context.rect(-6, -6, 12, 12);
-      if (heading !== undefined) this.nose(context, heading, color);
-    } else if (heading === undefined) context.arc(0, 0, 7, 0, 7);
-    else {
-      context.rotate((heading * Math.PI) / 180);
-      context.moveTo(0, -11);
-      context.lineTo(8, 9);
-      context.lineTo(0, 5);
-      context.lineTo(-8, 9);
-      context.closePath();
-    }
-    context.fillStyle = old ? paper : color;
-    context.lineWidth = old ? 2.5 : 1.5;
-    context.strokeStyle = old ? color : worry ? ink : paper;
-    context.fill();
-    context.stroke();
-    return number;
-  }
-
-  /** An empty sheet; all sprites are painted again. */
-  private newSheet(sheetFor: string): void {
-    this.sheetFor = sheetFor;
-    this.sheet.width = this.sheet.height = SHEET * Math.ceil(SPRITE * Number.parseFloat(sheetFor));
-    this.sprites.clear();
-    for (const track of this.tracks.values()) delete track.sprite;
-  }
-
-  /** The nose of one on the ground, beyond the square that is drawn over it. */
-  private nose(context: CanvasRenderingContext2D, heading: number, color: string): void {
-    const [east, north] = [Math.sin((heading * Math.PI) / 180), Math.cos((heading * Math.PI) / 180)];
-    const nose = new Path2D();
-    nose.lineTo(0, 0);
-    nose.lineTo(13 * east, -13 * north);
-    context.lineWidth = 2.5;
-    context.strokeStyle = color;
-    context.stroke(nose);
   }
 
   private grid(width: number, height: number, pixelsPerUnit: number, ink: string, paper: string): void {

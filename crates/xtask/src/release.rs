@@ -3,6 +3,7 @@
 //! Owns: which files there are, and their names. Must not: build programs (`image`), know the formats of other files; each has a
 //! file of its own.
 
+mod advisories;
 pub mod chart;
 mod deb;
 mod krew;
@@ -52,6 +53,10 @@ pub struct Args {
     /// Not for a release: builds for this machine's architecture only, and with little optimization. To try this command.
     #[arg(long = "try")]
     trial: bool,
+    /// Build nothing unless it could be asked whether vulnerabilities of npm packages and crates are known. Without this, what could not be asked
+    /// is named, and built all the same; what is known is an error in any case.
+    #[arg(long)]
+    require_advisories: bool,
 }
 
 /// Builds a release.
@@ -60,6 +65,11 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let commit = revision.committed()?;
     let url = args.url.as_deref().map(address).transpose()?;
     ensure_empty(&args.out)?;
+    if args.trial && !args.require_advisories {
+        say::note("known vulnerabilities: NOT CHECKED with --try");
+    } else {
+        advisories::check(args.require_advisories)?;
+    }
     let (arches, tree) = if args.trial {
         let own = Arch::of_this_machine()
             .context("no programs are built for this machine's architecture: leave out --try")?;

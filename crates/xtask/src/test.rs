@@ -11,7 +11,7 @@
 
 mod clients;
 pub mod compile;
-mod dependencies;
+pub mod dependencies;
 pub mod map;
 mod needs;
 pub mod peers;

@@ -11,6 +11,9 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tonic::Streaming;
 
+/// How often one who looks at a terminal gets news.
+pub const OFTEN: Duration = Duration::from_millis(500);
+
 /// What is known of the fleet.
 #[derive(Debug, Clone, Default)]
 pub struct FleetSnapshot {
@@ -31,18 +34,18 @@ pub struct Lost {
     pub why: String,
 }
 
-/// Opens the stream.
+/// Opens the stream; the coordinator sends a message `every` so often, while something changes.
 ///
 /// # Errors
 /// [`Failure`].
-pub async fn open(route: &Route, which: &Which) -> Result<Streaming<v1::ListResponse>, Failure> {
-    Server::connect(route).await?.watch(which, None).await
+pub async fn open(route: &Route, which: &Which, every: Duration) -> Result<Streaming<v1::ListResponse>, Failure> {
+    Server::connect(route).await?.watch(which, Some(every)).await
 }
 
 /// Follows `stream`, and the next ones once it has ended, for as long as somebody looks.
 pub async fn follow(
     route: Route,
-    which: Which,
+    (which, every): (Which, Duration),
     mut stream: Streaming<v1::ListResponse>,
     seen: watch::Sender<FleetSnapshot>,
 ) {
@@ -69,7 +72,7 @@ pub async fn follow(
             if seen.is_closed() {
                 return;
             }
-            match open(&route, &which).await {
+            match open(&route, &which, every).await {
                 Ok(stream) => break stream,
                 // Where it should be is shown already.
                 Err(Failure::Unreachable { why, .. }) => lost(&seen, why),

@@ -1,5 +1,6 @@
 //! The objects that the map shows, with the person's own rights.
 
+use super::feed::Edition;
 use crate::live::clock::Now;
 use crate::live::objects::{Objects, Reading};
 use crate::watch::jitter;
@@ -8,7 +9,6 @@ use kube::api::{Api, ListParams};
 use kube::core::NamespaceResourceScope;
 use kube::{Client, Resource};
 use model::backoff::Backoff;
-use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{RwLock, watch};
@@ -45,7 +45,7 @@ pub struct ObjectsSnapshot {
 pub async fn follow(
     objects: Arc<RwLock<Objects>>,
     namespace: Option<String>,
-    documents: watch::Sender<Arc<Value>>,
+    documents: watch::Sender<Arc<Edition>>,
     seen: watch::Sender<ObjectsSnapshot>,
 ) {
     let mut failures = 0;

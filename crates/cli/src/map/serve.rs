@@ -62,7 +62,7 @@ pub struct App {
     /// The way to the coordinator.
     pub route: Route,
     /// The newest document.
-    pub documents: watch::Sender<Arc<Value>>,
+    pub documents: watch::Sender<Arc<feed::Edition>>,
     /// The fleet.
     pub fleet: watch::Receiver<FleetSnapshot>,
     /// The objects.

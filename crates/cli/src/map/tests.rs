@@ -30,15 +30,14 @@ struct Page {
     router: Router,
     guard: Arc<Guard>,
     token: String,
-    documents: watch::Sender<Arc<Value>>,
+    documents: watch::Sender<Arc<feed::Edition>>,
     files: Arc<Semaphore>,
 }
 
 fn page() -> Page {
     let guard = Arc::new(Guard::new(4242));
-    let documents = watch::Sender::new(Arc::new(
-        json!({"vehicles": {"a": {"batteryPercent": 80, "mode": "GUIDED"}}}),
-    ));
+    let first = json!({"vehicles": {"a": {"batteryPercent": 80, "mode": "GUIDED"}}});
+    let documents = watch::Sender::new(Arc::new(feed::Edition::from(first)));
     let fleet = FleetSnapshot {
         vehicles: Arc::new(vec![holding("a"), holding("b")]),
         received: Some(Duration::from_secs(1000)),
@@ -362,19 +361,15 @@ async fn a_page_gets_the_whole_once_and_then_what_changed() {
         first.starts_with("event: snapshot\ndata: {") && first.contains("\"GUIDED\""),
         "{first}"
     );
-    page.documents.send_replace(Arc::new(
-        json!({"vehicles": {"a": {"batteryPercent": 79, "mode": "GUIDED"}}}),
-    ));
+    let send = |document: Value| page.documents.send_replace(Arc::new(document.into()));
+    send(json!({"vehicles": {"a": {"batteryPercent": 79, "mode": "GUIDED"}}}));
     assert_eq!(
         next().await,
         "event: changes\ndata: {\"vehicles\":{\"a\":{\"batteryPercent\":79}}}\n\n"
     );
     // One that is slow gets both at once.
-    page.documents.send_replace(Arc::new(
-        json!({"vehicles": {"a": {"batteryPercent": 78, "mode": "GUIDED"}}}),
-    ));
-    page.documents
-        .send_replace(Arc::new(json!({"vehicles": {"a": {"batteryPercent": 78}}})));
+    send(json!({"vehicles": {"a": {"batteryPercent": 78, "mode": "GUIDED"}}}));
+    send(json!({"vehicles": {"a": {"batteryPercent": 78}}}));
     assert_eq!(
         next().await,
         "event: changes\ndata: {\"vehicles\":{\"a\":{\"batteryPercent\":78,\"mode\":null}}}\n\n"

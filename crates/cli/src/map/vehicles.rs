@@ -37,10 +37,16 @@ struct Track {
     speed: Option<f64>,
 }
 
+/// The name of the number of a vehicle, by which what moves is sent.
+pub(super) const NUMBER: &str = "number";
+
 /// All vehicles.
 #[derive(Debug, Default)]
 pub struct Vehicles {
-    tracks: HashMap<String, Track>,
+    /// Each with its number.
+    tracks: HashMap<String, (u64, Track)>,
+    /// How many numbers were given: none is given twice.
+    numbers: u64,
 }
 
 /// Its key: the Drone, or the node of a vehicle without one.
@@ -59,10 +65,15 @@ impl Vehicles {
         let mut entries = Map::new();
         for vehicle in vehicles {
             let id = id(vehicle);
-            let mut track = self.tracks.remove(&id).unwrap_or_default();
+            let (number, mut track) = self.tracks.remove(&id).unwrap_or_else(|| {
+                self.numbers += 1;
+                (self.numbers, Track::default())
+            });
             track.follow(vehicle, received, now);
-            entries.insert(id.clone(), Value::Object(entry(vehicle, &track, now)));
-            tracks.insert(id, track);
+            let mut entry = entry(vehicle, &track, now);
+            entry.insert(NUMBER.to_owned(), json!(number));
+            entries.insert(id.clone(), Value::Object(entry));
+            tracks.insert(id, (number, track));
         }
         // Those that are gone are forgotten.
         self.tracks = tracks;
@@ -358,6 +369,22 @@ mod tests {
         );
         let fresh = entry(&mut vehicles, &moved("a", 14_000, 0.0), 9.0, 9.1);
         assert_eq!(fresh["linkOldSinceAtMs"], Value::Null);
+    }
+
+    #[test]
+    fn a_vehicle_keeps_its_number_and_none_is_given_twice() {
+        let mut vehicles = Vehicles::default();
+        let mut numbers = |names: &[&str]| -> Vec<Value> {
+            let shown: Vec<v1::Vehicle> = names.iter().map(|name| moved(name, 5_000, 0.0)).collect();
+            let entries = vehicles.entries(&shown.iter().collect::<Vec<_>>(), at(0.0).elapsed, at(0.1));
+            shown
+                .iter()
+                .map(|vehicle| entries[&id(vehicle)][NUMBER].clone())
+                .collect()
+        };
+        assert_eq!(numbers(&["a", "b"]), [json!(1), json!(2)]);
+        assert_eq!(numbers(&["c", "b"]), [json!(3), json!(2)]);
+        assert_eq!(numbers(&["a"]), [json!(4)], "it was gone");
     }
 
     #[test]

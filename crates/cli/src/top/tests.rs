@@ -624,3 +624,16 @@ fn no_size_is_too_small_or_too_large_and_nothing_is_said_by_color_alone() {
             .any(|cell| cell.modifier.contains(Modifier::REVERSED))
     );
 }
+
+#[test]
+fn drawing_takes_a_fifth_of_a_core_at_most_however_large_the_fleet_is() {
+    let ms = Duration::from_millis;
+    assert_eq!(
+        super::rest(ms(1)),
+        ms(50),
+        "a small fleet is drawn twenty times a second"
+    );
+    for took in [20, 100, 3_000] {
+        assert!(super::rest(ms(took)) >= ms(4 * took));
+    }
+}

@@ -16,10 +16,15 @@ fn folder() -> anyhow::Result<PathBuf> {
     Ok(cache_root()?.join("cargo-deny").join(VERSION))
 }
 
+/// Where it is once it is installed.
+pub fn program() -> anyhow::Result<PathBuf> {
+    Ok(folder()?.join("bin/cargo-deny"))
+}
+
 /// Installs it unless it is there. It is compiled without optimization: it runs for a second.
 pub fn set_up() -> anyhow::Result<()> {
     let folder = folder()?;
-    if folder.join("bin/cargo-deny").is_file() {
+    if program()?.is_file() {
         return Ok(());
     }
     say::note(&format!("making {} (cargo-deny {VERSION})", folder.display()));
@@ -40,7 +45,7 @@ pub fn set_up() -> anyhow::Result<()> {
 pub fn check() -> anyhow::Result<()> {
     page::check(testkit::control_plane::workspace_root())?;
     set_up()?;
-    let mut command = std::process::Command::new(folder()?.join("bin/cargo-deny"));
+    let mut command = std::process::Command::new(program()?);
     command.current_dir(testkit::control_plane::workspace_root());
     command.args([
         "--all-features",

@@ -24,6 +24,7 @@ use model::units::{AltitudeAboveHome, AltitudeAmsl, Heading, Meters, MetersPerSe
 use model::vehicle::FlightTruth;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What the operator has set for each site.

@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn radios_companions_and_stations_without_a_type_neither_hold_up_the_autopilot_nor_are_called_one() {
+    fn radios_companions_and_untyped_stations_neither_delay_nor_pose_as_an_autopilot() {
         let generic = MavAutopilot::MAV_AUTOPILOT_GENERIC;
         let ardupilot = MavAutopilot::MAV_AUTOPILOT_ARDUPILOTMEGA;
         let mut d = Discovery::default();

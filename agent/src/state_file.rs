@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_agent_wrote_down_before_takeovers_and_ground_orders_were_kept_is_understood() {
+    fn what_an_agent_wrote_before_takeovers_and_ground_orders_were_kept_is_understood() {
         let dir = tempfile::tempdir().unwrap();
         let held = r#"{"term": 7, "uid": "u", "name": {"namespace": "n", "name": "a"}, "generation": 2,
             "desired": {"Grounded": {"why": "Ordered"}}, "failsafe": {}}"#;

@@ -239,7 +239,7 @@ fn failsafes_that_were_read_for_the_drone_before_let_no_other_arm() {
 }
 
 #[test]
-fn the_heartbeat_of_a_ground_station_lives_and_dies_with_the_contact_to_the_coordinator() {
+fn a_ground_stations_heartbeat_lives_and_dies_with_the_contact_to_the_coordinator() {
     let mut pilot = pilot().as_ground_station(Some(SystemId(255)));
     on_ground(&mut pilot, 100);
     assert_eq!(ground_station_beats(&mut pilot, 500..3000), [0; 0]);
@@ -307,7 +307,7 @@ fn a_land_command_without_an_answer_is_not_repeated_against_a_pilot_who_took_ove
 }
 
 #[test]
-fn the_flight_log_gets_a_line_at_each_takeoff_and_landing_and_claims_nothing_of_a_takeoff_of_before() {
+fn the_flight_log_has_a_line_a_takeoff_and_landing_and_claims_no_earlier_takeoff() {
     let air = MavLandedState::MAV_LANDED_STATE_IN_AIR;
     let mut pilot = pilot();
     let mut lines = |in_air: bool, ms: u64| {
@@ -402,7 +402,7 @@ fn after_a_restart_nothing_is_armed_before_its_hardware_is_known_to_be_the_same(
 }
 
 #[test]
-fn a_takeover_that_the_coordinator_knows_of_counts_also_where_its_order_cannot_be_written_down() {
+fn a_takeover_that_the_coordinator_knows_counts_also_where_no_order_can_be_written() {
     let (mut pilot, _) = serves();
     let order = Order::Assigned(Assignment {
         reported_flight: ReportedFlight {
@@ -454,7 +454,7 @@ fn another_airframe_on_the_wire_is_sent_nothing_and_not_taken_for_the_first() {
 }
 
 #[test]
-fn an_airframe_that_was_changed_while_the_link_was_silent_is_asked_again_which_it_is() {
+fn an_airframe_changed_while_the_link_was_silent_is_asked_again_which_it_is() {
     let (mut pilot, _) = serves();
     assert_eq!(
         pilot.report(at(900)).identity.unwrap().hardware,
@@ -572,7 +572,7 @@ fn a_vehicle_that_somebody_brought_home_is_armed_for_no_other_drone() {
 }
 
 #[test]
-fn the_charge_of_a_rebounding_battery_does_not_arm_a_vehicle_that_its_reserve_has_landed() {
+fn the_rebounding_charge_of_a_battery_arms_no_vehicle_that_its_reserve_landed() {
     let (mut pilot, _) = serves();
     for ms in (2000..8000).step_by(500) {
         reports(&mut pilot, true, AIR, GUIDED, ms);
@@ -591,7 +591,7 @@ fn the_charge_of_a_rebounding_battery_does_not_arm_a_vehicle_that_its_reserve_ha
 }
 
 #[test]
-fn a_vehicle_stands_down_in_the_next_life_of_its_agent_too_until_a_person_says_that_it_may_fly() {
+fn a_vehicle_stands_down_in_its_agents_next_life_too_until_a_person_lets_it_fly() {
     let mut before = brought_home();
     takes(&mut before, &Order::unassigned(Term(3)), 12_000);
     let text = serde_json::to_string(before.state()).unwrap();
@@ -661,7 +661,7 @@ fn hovers(pilot: &mut Pilot, home: i32, ms: u64) {
 }
 
 #[test]
-fn an_agent_that_restarts_after_home_was_lowered_in_flight_sends_its_vehicle_nowhere() {
+fn an_agent_restarted_after_home_was_lowered_in_flight_sends_its_vehicle_nowhere() {
     let (mut before, _) = serves();
     for ms in (2000..12_000).step_by(500) {
         hovers(&mut before, 488_000, ms);
@@ -721,7 +721,7 @@ fn who_has_armed_a_vehicle_flies_it_in_a_mode_of_ours_too() {
 }
 
 #[test]
-fn a_vehicle_rests_after_the_flight_of_somebody_else_in_the_next_life_of_its_agent_too() {
+fn a_vehicle_rests_after_somebody_elses_flight_in_its_agents_next_life_too() {
     let mut before = pilot();
     on_ground(&mut before, 100);
     reports(&mut before, true, MavLandedState::MAV_LANDED_STATE_IN_AIR, LOITER, 1000);

@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_object_woken_while_it_is_worked_on_is_reconciled_once_more_and_not_at_the_same_time() {
+    async fn an_object_woken_while_it_is_worked_on_is_reconciled_again_and_not_meanwhile() {
         let (reconciles, seen) = counter();
         let running = running(move |_| {
             let reconciles = Arc::clone(&reconciles);
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_object_that_is_woken_all_the_while_rests_between_reconciles_and_none_of_them_is_lost() {
+    async fn an_object_woken_all_the_while_rests_between_reconciles_and_loses_none() {
         let (reconciles, seen) = counter();
         let running = resting(Duration::from_millis(100), move |_| {
             let reconciles = Arc::clone(&reconciles);

@@ -548,7 +548,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_drone_that_merely_names_a_node_shows_nothing_of_the_vehicle_there_and_reads_none_of_its_logs() {
+    async fn a_drone_that_merely_names_a_node_shows_no_vehicle_and_reads_no_logs_there() {
         let handles = one_that_names_bravo();
         bound(&handles.observer, "bravo", |drone| {
             drone.metadata.namespace = Some("south".to_owned());

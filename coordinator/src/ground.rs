@@ -752,7 +752,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_order_keeps_the_vehicle_that_serves_its_drone_and_none_that_the_drone_only_names() {
+    async fn an_order_keeps_the_vehicle_that_serves_its_drone_and_none_that_is_only_named() {
         let observer = observer(Scripted::new().client());
         let serves = bound(&observer, "d", |_| {});
         let names = bound(&observer, "x", |drone| {
@@ -814,7 +814,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_agent_that_reports_ever_other_ground_orders_has_one_recorded_and_stays_on_the_ground() {
+    async fn an_agent_that_reports_ever_new_ground_orders_has_one_recorded_and_stays_down() {
         let observer = observer(Scripted::new().client());
         let drone = bound(&observer, "d", |_| {});
         let ground = &observer.ground;

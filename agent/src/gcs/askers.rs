@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn both_receive_an_answer_for_which_both_have_asked_and_a_late_one_goes_to_whom_it_went_before() {
+    fn both_guests_that_asked_receive_the_answer_and_a_late_one_goes_where_it_did() {
         let (mut askers, now) = (Askers::default(), Instant::now());
         let home = MavCmd::MAV_CMD_DO_SET_HOME;
         askers.ask(A, &command(home), now);

@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_browser_is_known_by_its_first_bytes_however_they_are_cut_and_mavlink_by_its_first() {
+    fn a_browser_and_mavlink_are_known_by_their_first_bytes_however_they_are_cut() {
         for request in OF_BROWSERS {
             for cut in 1..request.len() {
                 assert_eq!(is_browser(&request[..cut]), None, "{request:?} {cut}");

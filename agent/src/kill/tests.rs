@@ -138,7 +138,7 @@ fn a_kill_is_one_frame_whatever_the_autopilot_answers() {
 }
 
 #[test]
-fn an_order_that_comes_again_or_is_refused_does_not_hide_what_came_of_the_one_that_was_sent() {
+fn a_repeated_or_refused_order_does_not_hide_what_came_of_the_one_that_was_sent() {
     let mut kills = Kills::default();
     let px4 = identity(Autopilot::Px4);
     give(&mut kills, &order(5), Some(&px4)).unwrap();

@@ -403,7 +403,7 @@ fn flies_at(n: &mut Normalizer, v: &mut Vehicle, up: bool, above_home_m: i32, s:
 }
 
 #[test]
-fn a_home_that_is_moved_in_flight_is_found_and_stays_found_until_it_is_set_back_or_the_vehicle_has_landed() {
+fn a_home_moved_in_flight_is_found_until_it_is_set_back_or_the_vehicle_has_landed() {
     for autopilot in [Autopilot::ArduPilot, Autopilot::Px4] {
         let (mut n, mut v) = (Normalizer::default(), vehicle(autopilot));
         let mut at = |up, above_home_m, s| flies_at(&mut n, &mut v, up, above_home_m, s);

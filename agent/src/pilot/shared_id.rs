@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn two_vehicles_of_one_system_id_on_one_line_are_said_with_what_to_do_until_one_is_gone() {
+    fn two_vehicles_of_one_system_id_on_one_line_are_reported_until_one_is_gone() {
         let mut pilot = Pilot::new(NodeName::parse("alpha").unwrap(), State::default(), at(0));
         pilot.receive(&LinkEvent::Up, at(0), 0.5);
         let time = |time_boot_ms| {

@@ -289,7 +289,7 @@ fn what_was_read_long_ago_or_of_another_airframe_is_not_known_any_more() {
 }
 
 #[test]
-fn without_a_drone_an_autopilot_is_asked_for_the_altitude_of_its_return_and_for_nothing_else() {
+fn without_a_drone_an_autopilot_is_asked_only_for_the_altitude_of_its_return() {
     for (autopilot, names) in [
         (
             Autopilot::ArduPilot,
@@ -515,7 +515,7 @@ fn a_return_that_is_flown_otherwise_than_it_is_claimed_is_a_finding() {
 }
 
 #[test]
-fn a_failsafe_that_stops_the_motors_in_the_air_is_a_finding_and_one_that_is_off_and_not_required_is_none() {
+fn a_failsafe_that_stops_motors_in_flight_is_found_and_an_unrequired_off_one_is_not() {
     for (autopilot, fine, (name, value), finds) in [
         (Autopilot::ArduPilot, OLD.as_slice(), ("BATT_FS_CRT_ACT", 5.0), true),
         (Autopilot::Px4, &PX4, ("NAV_RCL_ACT", 5.0), true),

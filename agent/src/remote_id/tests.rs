@@ -231,7 +231,7 @@ fn where_takeoff_is_not_known_nothing_is_sent_and_the_report_says_why() {
 }
 
 #[test]
-fn without_its_coordinator_it_sends_on_in_flight_and_for_a_vehicle_on_the_ground_no_longer_than_stated() {
+fn without_its_coordinator_it_sends_on_in_flight_and_as_long_as_stated_when_down() {
     let mut remote_id = holding(operator());
     let alone = |truth, silent| Situation {
         truth,

@@ -318,7 +318,7 @@ fn rules_come_in_force_and_what_was_before_is_given_back_when_they_are_gone() {
 }
 
 #[test]
-fn a_fence_that_px4_accepts_and_leaves_out_is_never_in_force_and_its_words_are_reported() {
+fn a_fence_that_px4_accepts_and_leaves_out_is_never_in_force_and_its_words_are_told() {
     let mut world = World::new(Autopilot::Px4);
     world.give(&rules("a", Some(ELSEWHERE_E7), &[]));
     world.run(60);
@@ -403,7 +403,7 @@ fn what_the_autopilot_refuses_is_refused_in_its_words() {
 }
 
 #[test]
-fn a_value_by_meaning_stays_what_it_is_under_the_name_that_answered_while_answers_are_lost() {
+fn a_value_by_meaning_stays_under_the_name_that_answered_while_answers_are_lost() {
     let mut world = World::new(Autopilot::ArduPilot);
     let kind = MavParamType::MAV_PARAM_TYPE_REAL32;
     world.fake.parameters.insert("RTL_ALT", (1500.0, kind));
@@ -449,7 +449,7 @@ fn a_value_by_meaning_is_found_again_and_given_back_after_the_autopilot_was_flas
 }
 
 #[test]
-fn a_name_that_the_autopilot_does_not_have_is_not_taken_for_one_that_another_asked_for() {
+fn a_name_that_the_autopilot_lacks_is_not_taken_for_one_that_another_asked_for() {
     let mut world = World::new(Autopilot::ArduPilot);
     let kind = MavParamType::MAV_PARAM_TYPE_REAL32;
     world.fake.parameters.insert("RTL_ALT", (1500.0, kind));
@@ -629,7 +629,7 @@ fn a_change_that_ardupilot_told_and_nobody_heard_is_found_out_on_the_ground() {
 }
 
 #[test]
-fn a_fence_that_is_switched_off_is_not_in_force_and_is_switched_on_again_on_the_ground() {
+fn a_fence_switched_off_is_not_in_force_and_is_switched_on_again_on_the_ground() {
     let acts = [("FENCE_ENABLE", 1.0, APPLY), ("FENCE_ACTION", 1.0, APPLY)];
     // Heights alone, too: they are parameters without items.
     for center in [Some(AROUND_HOME_E7), None] {
@@ -817,7 +817,7 @@ fn what_somebody_else_has_uploaded_since_then_is_what_was_before() {
 }
 
 #[test]
-fn a_fence_that_somebody_else_has_uploaded_in_flight_stays_when_ours_goes_before_the_landing() {
+fn a_fence_uploaded_by_somebody_in_flight_stays_when_ours_goes_before_landing() {
     for autopilot in BOTH {
         let mut world = World::new(autopilot);
         let old = |north: i32| {
@@ -1004,7 +1004,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn whatever_is_lost_repeated_or_killed_no_claim_is_wrong_and_the_rules_come_in_force(
+    fn whatever_is_lost_or_killed_no_claim_is_wrong_and_the_rules_come_in_force(
         faults in faults(), px4 in any::<bool>(), elsewhere in any::<bool>(), before in any::<bool>(),
     ) {
         let mut world = World::new(if px4 { Autopilot::Px4 } else { Autopilot::ArduPilot });

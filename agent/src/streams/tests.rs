@@ -169,7 +169,7 @@ fn a_stream_that_comes_often_enough_is_left_alone() {
 }
 
 #[test]
-fn where_the_link_stretches_all_intervals_tenfold_nothing_is_made_slower_and_what_stays_away_is_asked_for_singly() {
+fn intervals_stretched_tenfold_are_never_set_slower_and_single_messages_are_asked() {
     let mut line = Line::of(&ONBOARD, 13);
     line.run(0, 600_000);
     assert_eq!(line.count(How::Stream, 0), 0, "what is set is enough: {:?}", line.asked);

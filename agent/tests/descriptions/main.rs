@@ -137,7 +137,7 @@ const ARM: MavCmd = MavCmd::MAV_CMD_COMPONENT_ARM_DISARM;
 const LAND: MavCmd = MavCmd::MAV_CMD_NAV_LAND;
 
 #[test]
-fn px4s_descriptions_are_fetched_on_the_ground_and_found_in_the_cache_by_the_next_life() {
+fn px4s_descriptions_are_fetched_on_the_ground_and_cached_for_the_next_life() {
     let mut world = World::with(Autopilot::Px4);
     let took = world.until_described();
     assert!(took < 30_000, "{took} ms");

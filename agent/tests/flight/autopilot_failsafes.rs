@@ -95,7 +95,7 @@ async fn an_empty_battery_and_a_lost_coordinator_send_nothing_into_a_failsafe() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_persons_ground_order_lands_a_vehicle_that_a_failsafe_holds_and_a_drained_node_does_not() {
+async fn a_persons_ground_order_lands_a_vehicle_held_by_a_failsafe_and_a_drain_does_not() {
     let (vehicle, agent) = px4_waits("Geofence: approaching or outside geofence").await;
     assert_eq!(why(&agent.report().unwrap()), Some(Diverted::Autopilot(Cause::Fence)));
     for (generation, why) in [(2, GroundedWhy::Waiting), (3, GroundedWhy::Unbound)] {

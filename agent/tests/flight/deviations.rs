@@ -66,7 +66,7 @@ async fn a_landing_that_is_not_answered_is_owed_until_it_begins() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refused_arm_command_is_told_with_the_text_that_follows_although_the_checks_pass() {
+async fn a_refused_arm_is_told_with_the_text_that_follows_although_the_checks_pass() {
     for kind in BOTH {
         let vehicle = Vehicle::new(kind);
         vehicle.see(|w| {

@@ -18,7 +18,7 @@ fn cannot_write(agent: &Agent) -> bool {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_agent_that_restarts_on_a_full_disk_in_mid_flight_lands_its_vehicle_and_does_not_arm_it() {
+async fn an_agent_restarted_on_a_full_disk_in_flight_lands_its_vehicle_and_never_arms_it() {
     for kind in BOTH {
         let vehicle = Vehicle::new(kind);
         let agent = vehicle.flown().await;
@@ -50,7 +50,7 @@ async fn an_agent_that_restarts_on_a_full_disk_in_mid_flight_lands_its_vehicle_a
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_order_to_fly_that_was_held_before_a_restart_arms_nothing_until_the_disk_is_written() {
+async fn a_flight_order_held_before_a_restart_arms_nothing_until_the_disk_is_written() {
     for kind in BOTH {
         let vehicle = Vehicle::new(kind);
         vehicle.see(|w| w.ready = false);

@@ -783,7 +783,7 @@ async fn another_drones_order_is_refused_while_the_vehicle_flies() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_order_refused_for_another_drone_still_deposes_the_older_coordinator_even_after_a_restart() {
+async fn an_order_refused_for_another_drone_deposes_the_older_also_after_a_restart() {
     let vehicle = Vehicle::new(Kind::ArduCopter);
     let agent = vehicle.flown().await;
     let newer = Assignment {
@@ -813,7 +813,7 @@ async fn an_order_refused_for_another_drone_still_deposes_the_older_coordinator_
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_agent_that_lost_its_memory_sends_nothing_to_a_flying_vehicle_until_it_is_told_whose_it_is() {
+async fn an_agent_without_memory_sends_a_flying_vehicle_nothing_until_it_knows_its_drone() {
     for kind in BOTH {
         let vehicle = Vehicle::new(kind);
         let agent = vehicle.flown().await;

@@ -39,7 +39,7 @@ fn taken(agent: &Agent) -> u32 {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_vehicle_that_a_pilot_gave_back_is_sent_nothing_until_the_agent_is_told_to_go_on() {
+async fn a_vehicle_that_a_pilot_gave_back_is_sent_nothing_until_a_resume() {
     for kind in BOTH {
         for mode in [pilots(kind), home(kind)] {
             let vehicle = Vehicle::new(kind);

@@ -71,7 +71,7 @@ async fn a_vehicle_is_not_armed_for_a_drone_of_which_the_coordinator_has_let_go(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_vehicle_that_came_down_by_itself_stays_down_although_its_agent_has_lost_its_disk() {
+async fn a_vehicle_that_came_down_by_itself_stays_down_although_its_agent_lost_its_disk() {
     let vehicle = Vehicle::new(Kind::Px4);
     let agent = vehicle.agent();
     let altitude = AltitudeAboveHome(10.0);

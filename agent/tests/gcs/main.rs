@@ -115,7 +115,7 @@ async fn no_web_page_commands_the_vehicle_through_a_browser() {
 }
 
 #[tokio::test]
-async fn an_answer_reaches_the_guest_that_asked_and_neither_the_other_nor_the_agent_takes_it() {
+async fn an_answer_reaches_the_guest_that_asked_and_neither_another_nor_the_agent() {
     let mut line = line(8192).await;
     let gcs = agent::gcs::start(places(), line.handle.clone(), None);
     let mut qgc = Guest::udp(&gcs).await;

@@ -61,7 +61,7 @@ fn a_payload_battery_at_5_percent_keeps_no_vehicle_down_and_brings_none_down() {
 }
 
 #[test]
-fn a_second_monitor_that_says_nothing_of_its_function_counts_unless_a_person_names_those_that_do() {
+fn a_second_monitor_that_names_no_function_counts_unless_a_person_names_which_do() {
     // As the two stacks send it.
     for (autopilot, function) in [
         (Autopilot::ArduPilot, Function::MAV_BATTERY_FUNCTION_UNKNOWN),

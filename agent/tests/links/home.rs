@@ -63,7 +63,7 @@ fn sets_home_here(line: &mut Line) {
 }
 
 #[test]
-fn a_route_is_flown_at_its_height_above_sea_level_also_where_home_was_set_anew_in_flight() {
+fn a_route_keeps_its_altitude_above_sea_level_though_home_was_set_in_flight() {
     for autopilot in [Autopilot::ArduPilot, Autopilot::Px4] {
         let pilot = Pilot::new(NodeName::parse("pine").unwrap(), State::default(), Moment::default());
         let mut line = Line::new(pilot, VehicleConfig::new(autopilot, 7, HOME));

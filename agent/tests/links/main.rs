@@ -22,7 +22,7 @@ use world::{RTL_ARDUPILOT, RTL_PX4, World};
 const GLOBAL_POSITION_INT: f32 = 33.0;
 
 #[test]
-fn over_57600_baud_a_flight_is_known_all_the_time_and_nothing_is_asked_for_without_end() {
+fn over_57600_baud_a_flight_is_known_throughout_and_requests_come_to_an_end() {
     let mut world = World::new(Autopilot::Px4, |config| config.port = Port::Companion);
     world.fly();
     let (flown_at, asked) = (world.ms, world.asked().count());
@@ -99,7 +99,7 @@ fn a_fail_over_and_a_restart_of_coordinators_bring_nobody_home() {
 }
 
 #[test]
-fn a_coordinator_that_stays_away_or_an_agent_that_dies_lets_the_autopilot_act_in_the_stated_time() {
+fn without_coordinator_or_agent_the_autopilot_acts_in_the_stated_time() {
     // The grace of 20 s, and the autopilot's own time; PX4 holds for 5 s before it returns, and notices up to 3 s late.
     for (autopilot, own_s) in [(Autopilot::ArduPilot, 7), (Autopilot::Px4, 10 + 3 + 5 + 1)] {
         let mut world = watched(autopilot);

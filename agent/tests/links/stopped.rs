@@ -28,7 +28,7 @@ fn leads_up(message: &MavMessage) -> bool {
 /// The coordinator could not reach it meanwhile, and has said that nothing flies, perhaps. That its stream is gone shows seconds later. Where
 /// the whole computer was suspended, the date alone says that time has passed.
 #[test]
-fn an_order_to_fly_of_before_the_stop_lifts_nothing_off_before_it_is_known_to_be_of_now() {
+fn a_flight_order_from_before_a_stop_lifts_nothing_off_until_it_is_known_as_current() {
     let long = Duration::from_secs(20);
     let (none, today) = (Duration::ZERO, Duration::from_secs(1_800_000_000));
     let stops = [

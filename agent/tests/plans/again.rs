@@ -75,7 +75,7 @@ fn an_agent_that_is_killed_as_it_takes_the_next_drone_flies_the_plan_again_for_i
 
 /// Agents of older versions kept neither whose progress it is, nor what was observed of it.
 #[test]
-fn what_an_agent_of_an_older_version_wrote_down_in_the_middle_of_a_plan_is_gone_on_with() {
+fn what_an_agent_of_an_older_version_wrote_in_the_middle_of_a_plan_is_gone_on_with() {
     for autopilot in BOTH {
         let plan = plan_of(items());
         let mut line = flying(autopilot, &plan);

@@ -10,8 +10,7 @@ fn lower_home(down_m: f64) -> sitl::model::Wgs84 {
 }
 
 #[test]
-fn a_plan_whose_altitudes_count_from_home_is_stopped_when_home_is_set_lower_in_flight_and_goes_on_once_it_is_set_back()
-{
+fn a_plan_above_home_stops_when_home_is_lowered_and_goes_on_once_it_is_set_back() {
     for autopilot in BOTH {
         let plan = plan_of(items());
         let mut line = flying(autopilot, &plan);

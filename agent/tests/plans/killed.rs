@@ -58,7 +58,7 @@ fn nor_is_its_hold_for_a_lost_coordinator_a_takeover_and_a_ground_order_lands_it
 }
 
 #[test]
-fn an_agent_that_is_killed_as_it_begins_a_plan_begins_or_follows_it_in_its_next_life() {
+fn an_agent_killed_as_it_begins_a_plan_begins_or_follows_it_in_its_next_life() {
     for autopilot in BOTH {
         for before in [true, false] {
             let plan = plan_of(items());

@@ -234,7 +234,7 @@ fn an_agent_that_is_restarted_in_the_middle_goes_on_following_and_tells_the_same
 }
 
 #[test]
-fn on_a_link_that_loses_every_twelfth_frame_the_plan_is_flown_and_nothing_is_told_that_was_not_reached() {
+fn on_a_link_that_loses_every_twelfth_frame_only_what_was_reached_is_told() {
     for autopilot in BOTH {
         let plan = plan_of(items());
         let mut line = line(autopilot);
@@ -249,7 +249,7 @@ fn on_a_link_that_loses_every_twelfth_frame_the_plan_is_flown_and_nothing_is_tol
 }
 
 #[test]
-fn a_plan_that_is_withdrawn_is_stopped_and_one_that_is_named_again_goes_on_where_it_was_in_its_state() {
+fn a_withdrawn_plan_stops_and_named_again_goes_on_where_it_was_with_its_settings() {
     for autopilot in BOTH {
         let plan = plan_of(items());
         let mut line = flying(autopilot, &plan);

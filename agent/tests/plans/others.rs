@@ -119,7 +119,7 @@ fn hands_over(line: &mut Line, mission_type: MavMissionType, items: &[(MavCmd, f
 
 /// PX4 does not judge the same mission again, whatever its fence is by then.
 #[test]
-fn a_fence_across_the_plan_is_told_as_what_px4_left_it_for_and_it_goes_on_once_a_fence_and_a_resume_let_it() {
+fn a_fence_across_the_plan_is_told_as_px4s_reason_and_it_goes_on_once_clear() {
     use model::alarm::Cause;
     use model::failsafe::Diverted;
     let plan = plan_of(items());
@@ -147,7 +147,7 @@ fn a_fence_across_the_plan_is_told_as_what_px4_left_it_for_and_it_goes_on_once_a
 }
 
 #[test]
-fn a_pilot_who_takes_over_is_left_alone_and_after_a_resume_it_goes_on_at_the_first_item_not_reached() {
+fn a_pilot_who_takes_over_is_left_alone_and_a_resume_goes_on_at_the_unreached_item() {
     for autopilot in BOTH {
         let plan = plan_of(items());
         let mut line = flying(autopilot, &plan);
@@ -242,7 +242,7 @@ fn on_the_ground_ours_replaces_a_mission_of_somebody_else_before_anything_is_arm
 }
 
 #[test]
-fn an_item_that_somebody_jumps_over_is_not_reached_and_the_plan_does_not_count_as_finished() {
+fn an_item_that_somebody_jumps_over_is_not_reached_and_the_plan_is_not_finished() {
     for autopilot in BOTH {
         let plan = plan_of(items());
         let mut line = flying(autopilot, &plan);

@@ -114,7 +114,7 @@ fn a_mission_outside_of_the_fence_that_px4_accepted_is_refused_in_its_words() {
 }
 
 #[test]
-fn a_plan_that_arms_or_jumps_and_one_of_a_deposed_coordinator_never_reach_the_autopilot() {
+fn a_plan_that_arms_or_jumps_or_is_of_a_deposed_coordinator_is_never_uploaded() {
     let mut line = line(Autopilot::Px4);
     let plan = plan_of(items());
     line.order(&order(1, FLY, Some(&plan), 0));

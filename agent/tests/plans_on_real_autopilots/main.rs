@@ -186,7 +186,7 @@ async fn a_plan_is_flown_taken_over_gone_on_with_and_finished() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "minutes in real time; see the long runs of tests/README.md"]
-async fn a_mission_of_somebody_else_is_not_flown_as_ours_and_a_plan_that_is_refused_is_told_in_the_autopilots_words() {
+async fn others_missions_are_not_flown_as_ours_and_a_refusal_is_told_in_its_words() {
     for autopilot in autopilots() {
         let stack = autopilot.stack();
         let dir = tempfile::tempdir().unwrap();
@@ -234,7 +234,7 @@ async fn a_mission_of_somebody_else_is_not_flown_as_ours_and_a_plan_that_is_refu
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "minutes in real time; see the long runs of tests/README.md"]
-async fn a_fence_that_somebody_draws_across_the_plan_is_told_as_what_the_autopilot_left_it_for() {
+async fn a_fence_drawn_across_the_plan_is_told_as_what_the_autopilot_left_it_for() {
     // An ArduCopter flies on up to the fence: `cargo xtask fly fence-mission`.
     for autopilot in autopilots().filter(|autopilot| autopilot.stack() == Stack::Px4) {
         let dir = tempfile::tempdir().unwrap();

@@ -131,7 +131,7 @@ fn places_sent(line: &Line) -> usize {
 }
 
 #[test]
-fn an_ardupilot_that_enforces_remote_id_flies_once_it_was_sent_its_operator_and_its_transmitter_is_good() {
+fn an_ardupilot_that_enforces_remote_id_flies_once_it_has_operator_and_transmitter() {
     let mut line = enforced();
     line.pass(45);
     line.order(&Order::Assigned(assignment(1, FLY)));
@@ -182,7 +182,7 @@ fn an_ardupilot_that_enforces_remote_id_flies_once_it_was_sent_its_operator_and_
 }
 
 #[test]
-fn on_the_ground_without_its_coordinator_an_operator_is_vouched_for_no_longer_than_stated() {
+fn on_the_ground_without_its_coordinator_an_operator_is_vouched_for_a_stated_time() {
     let mut line = enforced();
     line.pass(45);
     line.order(&Order::unassigned(Term(3)));

@@ -172,7 +172,7 @@ fn a_change_that_was_held_up_on_its_way_to_the_wire_is_not_written_but_decided_a
 }
 
 #[test]
-fn after_its_process_was_stopped_the_agent_changes_nothing_before_what_it_hears_is_of_now() {
+fn after_its_process_was_stopped_the_agent_changes_nothing_before_fresh_telemetry() {
     for autopilot in [Autopilot::ArduPilot, Autopilot::Px4] {
         let mut line = line(autopilot);
         line.pass(60);
@@ -217,7 +217,7 @@ fn panic_in_force() -> bool {
 }
 
 #[test]
-fn a_parameter_that_counts_after_a_reboot_brings_one_where_that_is_asked_for_and_no_drone_flies() {
+fn a_parameter_that_counts_after_a_reboot_brings_one_if_asked_and_no_drone_flies() {
     let mut line = line(Autopilot::ArduPilot);
     line.pass(60);
     line.pilot.take_rules(rules("a", None, &[("BATT_MONITOR", 3.0)]));

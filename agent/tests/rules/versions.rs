@@ -112,7 +112,7 @@ fn by_meaning(digest: &str, name: &str, value: f64) -> Rules {
 }
 
 #[test]
-fn a_value_by_meaning_is_set_under_the_name_and_in_the_unit_of_each_version_and_given_back() {
+fn a_value_by_meaning_is_set_by_name_and_unit_of_each_version_and_given_back() {
     for (autopilot, firmware, newest, name, set) in [
         (Autopilot::ArduPilot, Firmware::Copter46, "RTL_ALT_M", "RTL_ALT", 3550.0),
         (Autopilot::ArduPilot, Firmware::Recorded, "RTL_ALT_M", "RTL_ALT", 3550.0),

@@ -142,7 +142,7 @@ fn autopilots() -> impl Iterator<Item = Autopilot> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "minutes in real time, and `cargo xtask fly fence parameters` flies most of it; see the long runs of tests/README.md"]
-async fn rules_come_in_force_each_trap_is_named_drift_is_mended_and_what_was_before_is_given_back() {
+async fn rules_come_in_force_traps_are_named_drift_is_mended_and_values_are_given_back() {
     for autopilot in autopilots() {
         let stack = autopilot.stack();
         let dir = tempfile::tempdir().unwrap();

@@ -24,8 +24,8 @@ use model::units::{AltitudeAboveHome, AltitudeAmsl, Heading, Meters, MetersPerSe
 use model::vehicle::FlightTruth;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// What the operator has set for each site.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -180,7 +180,7 @@ mod tests {
     use fleet::planning::geofence::Breach;
 
     #[test]
-    fn before_the_rules_of_a_node_are_known_one_that_refuses_without_them_is_held_back_and_no_other() {
+    fn a_drone_that_requires_rules_is_held_back_until_those_of_its_node_are_known() {
         let (rules, node) = (NodeRules::default(), NodeName::parse("n1").unwrap());
         let unmade = Some(RulesDigest(UNMADE.to_owned()));
         let drone = |name: &str| DroneName {

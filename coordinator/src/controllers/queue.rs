@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_key_woken_while_it_is_worked_on_is_reconciled_once_more_and_not_at_the_same_time() {
+    async fn a_key_woken_while_it_is_worked_on_is_reconciled_again_and_not_at_the_same_time() {
         let wakes = Arc::new(WakeSet::default());
         wakes.wake(1);
         let waker = Arc::clone(&wakes);

@@ -60,7 +60,7 @@ async fn of_two_agents_that_claim_one_node_the_first_is_accepted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_shows_its_credentials_again_was_connected_all_the_while_and_another_life_was_not() {
+async fn who_shows_credentials_again_stays_connected_and_another_life_begins_anew() {
     let sessions = sessions();
     let connected_for = |sessions: &Sessions| sessions.agent(&node()).map(|agent| agent.connected_for);
     let opened = sessions.open(&node(), 1).unwrap();

@@ -343,7 +343,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn figures_of_an_autopilot_that_is_not_heard_are_as_old_as_they_are_and_not_as_its_report() {
+    fn figures_of_a_silent_autopilot_are_as_old_as_they_are_and_not_as_its_report() {
         let mut deaf = holding("a");
         let report = deaf.report.as_mut().unwrap();
         report.link_alive = false;

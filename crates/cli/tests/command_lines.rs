@@ -110,7 +110,7 @@ fn two_agents_on_one_autopilot_are_refused_before_anything_starts() {
 }
 
 #[test]
-fn a_port_that_is_taken_and_a_folder_that_cannot_be_used_are_one_line_with_what_to_do() {
+fn a_taken_port_and_an_unusable_folder_are_each_one_line_with_what_to_do() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let folder = tempfile::tempdir().unwrap();
@@ -206,7 +206,7 @@ fn called_as_a_kubectl_plugin_its_help_says_so_and_it_connects_to_the_cluster() 
 }
 
 #[test]
-fn enrolling_writes_what_an_agent_needs_and_says_how_to_start_it_and_never_overwrites_a_key() {
+fn enrolling_writes_all_that_an_agent_needs_and_never_overwrites_a_key() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).display().to_string();
     let (station, out) = (path("station"), path("alpha"));

@@ -532,7 +532,7 @@ fn one_who_names_a_mission_is_told_how_its_drones_are_named() {
 }
 
 #[test]
-fn a_ground_order_that_could_not_be_recorded_is_a_failure_with_the_coordinators_message() {
+fn a_ground_order_that_was_not_recorded_fails_with_the_coordinators_message() {
     let calls = "2 agents were notified, but the order could not be written to Kubernetes and is being tried again";
     let coordinator = scripted(Ok(two()), Some(Status::unavailable(calls)));
     let output = coordinator.skein(&["ground", "alpha"]);
@@ -696,7 +696,7 @@ fn soon<T>(what: &str, look: impl Fn() -> Option<T>) -> T {
 }
 
 #[test]
-fn no_process_has_the_token_of_the_map_in_its_arguments_and_the_file_with_it_is_the_owners_and_ends() {
+fn no_process_has_the_maps_token_in_its_arguments_and_its_file_is_the_owners() {
     use std::os::unix::fs::PermissionsExt as _;
     if map_page::missing().is_some() {
         // Built without the page there is no map; releases are never built so.

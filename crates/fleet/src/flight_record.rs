@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flight_that_is_over_is_not_forgotten_while_its_vehicle_waits_but_by_a_ground_order() {
+    fn a_flight_that_is_over_is_forgotten_during_the_wait_only_by_a_ground_order() {
         let flying = |truth, record: &FlightRecord| {
             let altitude = model::units::AltitudeAboveHome(10.0);
             record.observed(Some(&assigned(Desired::Flying { altitude })), truth, false)

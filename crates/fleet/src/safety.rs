@@ -567,7 +567,7 @@ mod tests {
     }
 
     #[test]
-    fn a_vehicle_that_has_flown_may_stand_elsewhere_but_not_far_above_or_below_its_own_home() {
+    fn a_vehicle_that_flew_may_stand_elsewhere_but_not_far_above_or_below_its_home() {
         assert!(home_is(300.0, 0.0, Stage::Flown) && home_is(300.0, 80.0, Stage::Flown));
         assert!(!home_is(5.0, -51.0, Stage::Flown), "somebody set it lower in flight");
         assert!(home_is(5.0, -8.0, Stage::Flown));

@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn after_a_loss_only_the_port_that_worked_is_tried_for_a_while_and_then_it_is_the_first() {
+    async fn after_a_loss_only_the_port_that_worked_is_tried_for_a_while_and_then_first() {
         let dev = tempfile::tempdir().unwrap();
         for name in ["ttyUSB0", "ttyUSB1", "ttyUSB2"] {
             std::fs::write(dev.path().join(name), "").unwrap();
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn every_usual_rate_is_tried_on_a_uart_one_on_usb_and_only_the_one_that_is_requested() {
+    fn every_usual_rate_is_tried_on_a_uart_one_on_usb_and_else_only_the_requested() {
         let port = |is_usb| Port {
             path: "/dev/x".into(),
             is_usb,

@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_message_of_the_dialect_is_in_the_table_with_its_target_where_its_code_writes_it() {
+    fn the_table_has_every_message_of_the_dialect_with_its_target_where_it_is_written() {
         for &id in MavMessage::all_ids() {
             let layout = layout_of(id).unwrap();
             let mut message = MavMessage::default_message_from_id(id).unwrap();

@@ -83,7 +83,7 @@ fn frame_from(system: u32) -> impl Fn(&LinkEvent) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_autopilot_is_found_among_other_things_at_its_baud_rate_without_a_byte_being_written() {
+async fn an_autopilot_is_found_at_its_baud_rate_without_a_byte_being_written() {
     let dev = tempfile::tempdir().unwrap();
     let silent = plug(dev.path(), "ttyUSB0", |_, _| Vec::new());
     let station = frame((255, 190), 0, &heartbeat(MavAutopilot::MAV_AUTOPILOT_INVALID));
@@ -119,7 +119,7 @@ async fn an_autopilot_is_found_among_other_things_at_its_baud_rate_without_a_byt
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_ground_station_that_names_an_autopilot_and_a_radio_that_names_nothing_are_not_taken_for_one() {
+async fn a_station_that_names_an_autopilot_and_a_radio_that_names_none_are_no_autopilot() {
     let dev = tempfile::tempdir().unwrap();
     let station = MavMessage::HEARTBEAT(HEARTBEAT_DATA {
         mavtype: MavType::MAV_TYPE_GCS,
@@ -172,7 +172,7 @@ async fn an_autopilot_without_our_key_does_not_keep_the_link_from_the_one_that_h
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn after_an_unplugging_the_same_port_is_taken_again_though_another_autopilot_is_there() {
+async fn after_an_unplugging_the_same_port_is_taken_though_another_autopilot_is_there() {
     let dev = tempfile::tempdir().unwrap();
     let first = plug(dev.path(), "ttyUSB5", autopilot(5, 57_600));
     let (link, handle, mut events) = open(dev.path(), "auto:57600");

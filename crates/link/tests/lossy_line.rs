@@ -37,7 +37,7 @@ async fn let_the_backlog_pass() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_frame_that_the_line_leaves_whole_arrives_in_order_and_nothing_stops_the_link() {
+async fn every_frame_that_the_line_leaves_whole_arrives_in_order_and_the_link_goes_on() {
     for seed in 0..8 {
         let mut rng = StdRng::seed_from_u64(seed);
         let (lines, opener) = mpsc::channel(1);

@@ -554,7 +554,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mission_that_is_not_ours_is_somebody_elses_and_so_is_a_hold_in_ours_that_we_did_not_ask_for() {
+    fn a_mission_not_ours_is_somebody_elses_and_so_is_a_hold_that_we_did_not_ask_for() {
         use OurPlan::{Flies, No, StoppedByOther};
         for (mode, our_plan, means) in [
             (Mode::Mission, No, Mode::Foreign),

@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn unicode_is_read_in_the_ways_in_which_programs_save_it_and_nothing_is_guessed_from_other_bytes() {
+    fn unicode_is_read_as_programs_save_it_and_nothing_is_guessed_from_other_bytes() {
         let text = "kind: Mission\nname: é\n";
         let utf16 = |to_bytes: fn(u16) -> [u8; 2], mark: bool| {
             let mark = mark.then_some(0xfeff);

@@ -56,7 +56,7 @@ fn the_prearm_bit_comes_at_23_s_in_stabilize_but_at_41_s_in_guided() {
 }
 
 #[test]
-fn the_prearm_bit_tells_of_the_checks_that_ran_last_and_they_run_when_they_are_told_to() {
+fn the_prearm_bit_tells_of_the_last_checks_and_they_run_when_told_to() {
     let mut bench = Bench::new(Autopilot::ArduPilot);
     bench.stream(1, 10.0);
     bench.until("prearm bit", 60.0, Bench::prearm_ok);
@@ -112,7 +112,7 @@ fn arming_is_refused_with_one_critical_text_per_reason_of_that_moment() {
 }
 
 #[test]
-fn a_vehicle_that_is_never_ready_sends_the_reason_at_each_arm_and_every_thirty_seconds() {
+fn a_vehicle_never_ready_sends_the_reason_at_each_arm_and_every_thirty_seconds() {
     let mut config = VehicleConfig::new(Autopilot::ArduPilot, 1, HOME);
     config.never_ready = true;
     let mut bench = Bench::with(config);
@@ -221,7 +221,7 @@ fn a_takeoff_that_cannot_be_is_refused_without_a_text() {
 }
 
 #[test]
-fn a_takeoff_repeated_before_lift_off_wins_and_after_lift_off_fails_while_the_first_goes_on() {
+fn a_repeated_takeoff_wins_before_lift_off_and_fails_after_it() {
     let mut bench = ready();
     assert_eq!(bench.arm(), Accepted);
     assert_eq!(take_off(&mut bench, 5.0), Accepted);
@@ -412,7 +412,7 @@ fn its_hardware_number_is_of_its_instance_and_stays_after_a_reboot() {
 }
 
 #[test]
-fn it_looks_to_where_it_is_sent_and_turns_when_it_is_told_to_until_it_is_sent_elsewhere() {
+fn it_looks_to_where_it_is_sent_and_turns_when_told_until_it_is_sent_elsewhere() {
     let mut bench = hovering(10.0);
     let sent = |bench: &mut Bench, lon| {
         let to = [-1.0, 0.0, 0.0, 1.5];

@@ -48,7 +48,7 @@ fn item_2_nothing_but_heartbeats_comes_unrequested_and_never_the_landed_state() 
 }
 
 #[test]
-fn item_3_a_refusal_to_arm_is_failed_also_when_time_will_heal_it_with_a_text_for_each_reason() {
+fn item_3_a_refusal_to_arm_is_failed_even_if_time_heals_it_and_each_has_a_text() {
     let mut bench = Bench::with(config());
     bench.pass_to(12.75);
     assert_eq!(set_mode(&mut bench, GUIDED), Accepted);
@@ -68,7 +68,7 @@ fn item_3_a_refusal_to_arm_is_failed_also_when_time_will_heal_it_with_a_text_for
 }
 
 #[test]
-fn item_4_the_position_comes_some_time_after_the_fix_and_until_then_it_cannot_be_armed() {
+fn item_4_the_position_comes_after_the_fix_and_until_then_it_cannot_be_armed() {
     let mut bench = Bench::with(config());
     bench.pass_to(3.0);
     bench.stream(24, 4.0);
@@ -113,7 +113,7 @@ fn item_6_the_altitude_of_a_takeoff_is_above_home_and_only_one_frame_is_taken() 
 }
 
 #[test]
-fn item_7_disarming_in_the_air_fails_without_a_text_and_with_the_magic_number_it_falls() {
+fn item_7_disarming_in_flight_fails_without_text_and_by_the_magic_number_it_falls() {
     let mut bench = hovering(10.0);
     let start = bench.now_s();
     assert_eq!(bench.disarm(), Failed);
@@ -123,7 +123,7 @@ fn item_7_disarming_in_the_air_fails_without_a_text_and_with_the_magic_number_it
 }
 
 #[test]
-fn item_8_a_lost_ground_station_is_nothing_by_default_and_is_known_by_its_system_id_alone() {
+fn item_8_a_lost_station_is_nothing_by_default_and_is_known_by_its_system_id() {
     let lost = |enable: f32, system: u8| {
         let mut bench = ready();
         set_parameter(&mut bench, "FS_GCS_ENABLE", enable);
@@ -169,7 +169,7 @@ fn item_9_it_answers_to_its_own_system_id_only_and_boots_again_on_command() {
 }
 
 #[test]
-fn item_10_a_repeated_takeoff_fails_while_it_climbs_and_every_command_has_one_ack_with_its_target() {
+fn item_10_a_repeated_takeoff_fails_in_the_climb_and_every_command_has_one_ack() {
     let mut bench = ready();
     assert_eq!(bench.arm(), Accepted);
     assert_eq!(take_off(&mut bench, 10.0), Accepted);

@@ -73,7 +73,7 @@ fn heartbeats_stop(action: f32) -> Bench {
 }
 
 #[test]
-fn five_seconds_without_our_heartbeats_it_returns_and_their_return_does_not_bring_the_mode_back() {
+fn five_seconds_without_our_heartbeats_it_goes_home_even_when_they_come_back() {
     let mut bench = heartbeats_stop(1.0);
     let waited = bench.until("RTL", 10.0, |bench| bench.truth().custom_mode == RTL);
     near("after the last heartbeat", waited, 5.1, 0.2);
@@ -115,7 +115,7 @@ fn heartbeat_from(bench: &mut Bench, system: u8) {
 }
 
 #[test]
-fn only_heartbeats_of_the_configured_station_count_of_whatever_type_and_nothing_before_the_first() {
+fn only_the_configured_stations_heartbeats_count_of_any_type_from_the_first_on() {
     let mut bench = ready();
     set_parameter(&mut bench, "FS_GCS_ENABLE", 1.0);
     let mut bench = hover(bench, 10.0);
@@ -226,7 +226,7 @@ fn a_low_voltage_must_last_and_the_action_is_that_of_its_level() {
 }
 
 #[test]
-fn without_gps_it_lands_where_it_is_after_eight_seconds_and_cannot_be_armed_until_it_is_back() {
+fn without_gps_it_lands_after_eight_seconds_and_cannot_be_armed_until_it_is_back() {
     let mut bench = hovering(10.0);
     let place = bench.truth().place;
     bench.vehicle.suffer(Fault::GpsLost);
@@ -455,7 +455,7 @@ fn every_inclusion_has_to_hold_home_for_arming_and_with_a_union_one_of_them() {
 }
 
 #[test]
-fn a_return_with_a_final_altitude_ends_in_a_hover_there_and_a_climb_minimum_raises_it() {
+fn a_return_with_a_final_altitude_hovers_there_and_a_climb_minimum_raises_it() {
     let mut bench = hovering(10.0);
     set_parameter(&mut bench, "RTL_ALT_FINAL", 400.0);
     set_parameter(&mut bench, "RTL_CLIMB_MIN", 1000.0);

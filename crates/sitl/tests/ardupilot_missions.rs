@@ -207,7 +207,7 @@ fn a_mission_that_is_flown_cannot_be_cleared() {
 }
 
 #[test]
-fn auto_without_a_mission_cannot_be_armed_and_with_one_only_where_an_option_allows_it() {
+fn auto_without_a_mission_is_never_armed_and_with_one_only_where_an_option_allows() {
     let mut bench = ready();
     assert_eq!(set_mode(&mut bench, AUTO), Accepted);
     let start = bench.now_s();

@@ -236,7 +236,7 @@ fn a_velocity_up_breaches_the_ceiling_where_avoidance_is_off() {
 }
 
 #[test]
-fn messages_can_be_requested_as_of_the_real_one_at_intervals_of_more_than_a_millisecond() {
+fn messages_can_be_requested_at_intervals_of_more_than_a_millisecond() {
     let mut bench = ready();
     let interval = |bench: &mut Bench, id: f32, us: f32| bench.command(511, [id, us, 0.0, 0.0, 0.0, 0.0, 0.0]);
     for (id, verdict) in [
@@ -369,7 +369,7 @@ fn a_target_that_is_given_while_paused_waits_and_another_mode_ends_the_pause() {
 }
 
 #[test]
-fn what_is_looked_at_needs_a_place_over_the_earth_and_a_calibration_something_to_calibrate() {
+fn a_look_needs_a_place_over_the_earth_and_a_calibration_something_to_calibrate() {
     let mut bench = ready();
     for command in [195, 201] {
         for frame in 0..12 {

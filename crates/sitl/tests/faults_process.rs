@@ -86,7 +86,7 @@ fn heartbeat(port: &mut impl Read) {
 }
 
 #[test]
-fn a_pseudo_terminal_that_hangs_up_fails_for_its_reader_and_comes_back_under_its_name() {
+fn a_pseudo_terminal_that_hangs_up_fails_for_its_reader_and_returns_by_its_name() {
     let folder = tempfile::tempdir().unwrap();
     let link = format!("pty:{}", folder.path().display());
     let simulator = simulator(folder.path(), &link, "at 20 hang-up for 20");

@@ -33,7 +33,7 @@ fn reports(autopilot: Autopilot, gps: GpsError) -> (f64, f64, f64, [u32; 2]) {
 }
 
 #[test]
-fn a_receiver_of_another_datum_reports_all_altitudes_above_the_sea_off_and_none_above_home() {
+fn a_receiver_of_another_datum_shifts_altitudes_above_the_sea_and_not_above_home() {
     for autopilot in BOTH {
         let gps = GpsError {
             altitude_offset_m: 6.5,

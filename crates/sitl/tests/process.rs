@@ -117,7 +117,7 @@ fn ask_version(target: u8) -> Vec<u8> {
 }
 
 #[test]
-fn a_pseudo_terminal_works_for_one_client_after_another_and_its_link_goes_away_at_the_end() {
+fn a_pseudo_terminal_works_for_one_client_after_another_and_its_link_ends_with_it() {
     let folder = tempfile::tempdir().unwrap();
     let link = format!("pty:{}", folder.path().display());
     let simulator = Simulator::start(

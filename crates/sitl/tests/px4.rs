@@ -37,7 +37,7 @@ fn it_streams_unasked_and_is_standby_about_three_seconds_after_its_first_heartbe
 }
 
 #[test]
-fn arming_too_early_is_temporarily_rejected_with_one_event_and_one_text_that_names_no_reason() {
+fn arming_too_early_is_temporarily_rejected_with_one_text_that_names_no_reason() {
     let mut bench = Bench::new(Autopilot::Px4);
     bench.heartbeat = Some(GROUND_STATION);
     bench.pass_to(3.0);
@@ -87,7 +87,7 @@ fn a_companion_gets_the_reasons_as_events_only() {
 }
 
 #[test]
-fn a_required_mission_that_is_missing_prevents_arming_and_is_no_more_than_information() {
+fn a_missing_mission_prevents_arming_where_it_is_required_and_else_only_informs() {
     let mut bench = support::px4::ready();
     let start = bench.now_s();
     support::px4::set_parameter(&mut bench, "COM_ARM_MIS_REQ", 1);

@@ -53,7 +53,7 @@ fn item_2_it_streams_its_landed_state_without_a_request() {
 }
 
 #[test]
-fn item_3_a_refusal_to_arm_is_temporary_whatever_the_cause_and_details_come_only_on_request() {
+fn item_3_a_refusal_to_arm_is_temporary_and_details_come_only_on_request() {
     let mut config = px4();
     config.never_ready = true;
     let mut bench = Bench::with(config);
@@ -88,7 +88,7 @@ fn item_4_the_position_becomes_valid_some_time_after_boot_and_arming_waits_for_i
 }
 
 #[test]
-fn item_5_left_alone_it_disarms_after_eleven_seconds_and_two_seconds_after_a_landing() {
+fn item_5_left_alone_it_disarms_after_eleven_seconds_and_two_after_a_landing() {
     let mut bench = ready();
     assert_eq!(bench.arm(), Accepted);
     near(
@@ -109,7 +109,7 @@ fn item_5_left_alone_it_disarms_after_eleven_seconds_and_two_seconds_after_a_lan
 }
 
 #[test]
-fn item_6_the_frame_is_ignored_by_this_version_and_later_ones_refuse_what_is_not_exact() {
+fn item_6_the_frame_is_ignored_here_and_later_versions_refuse_what_is_not_exact() {
     let unused = i32::MAX;
     let nan = [NAN; 4];
     let mut bench = ready();
@@ -155,7 +155,7 @@ fn item_7_in_the_air_a_disarm_is_refused_and_a_forced_one_drops_it() {
 }
 
 #[test]
-fn item_8_the_ground_station_is_missed_by_type_only_off_by_default_and_first_it_holds() {
+fn item_8_the_station_is_missed_by_type_only_off_by_default_and_first_it_holds() {
     for (action, kind, ends_in) in [
         (0, None, HOLD),
         (2, None, RETURN),
@@ -177,7 +177,7 @@ fn item_8_the_ground_station_is_missed_by_type_only_off_by_default_and_first_it_
 }
 
 #[test]
-fn item_9_commands_to_others_are_not_answered_and_a_reboot_drops_streams_and_keeps_parameters() {
+fn item_9_commands_to_others_get_no_answer_and_a_reboot_keeps_parameters_only() {
     let mut bench = ready();
     for to in [(2, 1), (1, 191), (0, 0)] {
         assert_eq!(bench.verdicts_from(to, 512, [148.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]), []);
@@ -212,7 +212,7 @@ fn item_9_commands_to_others_are_not_answered_and_a_reboot_drops_streams_and_kee
 }
 
 #[test]
-fn item_10_of_ten_commands_at_once_four_are_acknowledged_and_of_three_mode_changes_four_acks_of_six() {
+fn item_10_of_ten_commands_at_once_only_four_are_acknowledged() {
     let mut bench = hovering(10.0);
     let before = bench.sent.len();
     bench.receive_all((0..10).map(|_| mode_command(4.0, 3.0)).take(3));
@@ -281,7 +281,7 @@ fn item_11_noise_cut_frames_and_old_frames_on_the_wire_lose_no_good_frame() {
 }
 
 #[test]
-fn item_12_the_charge_state_follows_the_battery_and_a_motor_that_stops_makes_it_critical() {
+fn item_12_the_charge_state_follows_the_battery_and_a_stopped_motor_is_critical() {
     let mut config = px4();
     config.battery_percent = 18.0;
     config.battery_percent_per_minute = 60.0;

@@ -17,7 +17,7 @@ const COMPANION_ADDRESS: Address = Address {
 };
 
 #[test]
-fn the_battery_warns_at_fifteen_seven_and_five_percent_and_refuses_to_arm_when_critical() {
+fn the_battery_warns_at_15_7_and_5_percent_and_refuses_to_arm_when_critical() {
     let mut config = VehicleConfig::new(Autopilot::Px4, 1, HOME);
     config.battery_percent = 15.5;
     config.battery_percent_per_minute = 60.0;
@@ -45,7 +45,7 @@ fn heartbeats_stop(action: u32) -> Bench {
 }
 
 #[test]
-fn a_lost_ground_station_means_hold_for_five_seconds_and_then_return_with_events_and_no_text() {
+fn a_lost_ground_station_means_hold_for_five_seconds_then_return_without_a_text() {
     let mut bench = heartbeats_stop(2);
     let stopped_at = bench.now_s();
     bench.until("critical", 20.0, |bench| {
@@ -91,7 +91,7 @@ fn a_mode_command_in_the_five_seconds_cancels_the_failsafe_for_this_loss() {
 }
 
 #[test]
-fn with_a_link_loss_action_set_arming_needs_a_ground_station_and_a_companion_is_none() {
+fn with_a_link_loss_action_arming_needs_a_ground_station_and_a_companion_is_none() {
     let mut bench = Bench::new(Autopilot::Px4);
     bench.heartbeat = Some(COMPANION);
     bench.pass_to(1.0);
@@ -156,7 +156,7 @@ fn draining() -> Bench {
 }
 
 #[test]
-fn a_draining_battery_warns_then_holds_and_lands_at_the_end_of_the_wait_because_it_is_nearly_empty_by_then() {
+fn a_draining_battery_warns_holds_and_lands_at_the_end_of_the_wait() {
     let mut bench = draining();
     bench.until("low", 10.0, |bench| bench.sent_text("Low battery\t"));
     assert_eq!(
@@ -215,7 +215,7 @@ fn a_battery_that_gets_worse_on_the_way_home_lands_at_once() {
 }
 
 #[test]
-fn the_battery_simulation_of_px4_fills_up_after_the_landing_and_a_real_pack_does_not() {
+fn px4s_battery_simulation_fills_up_after_the_landing_and_a_real_pack_does_not() {
     for (refills, arms) in [(true, Accepted), (false, TemporarilyRejected)] {
         let mut config = VehicleConfig::new(Autopilot::Px4, 1, HOME);
         config.battery_refills = refills;
@@ -231,7 +231,7 @@ fn the_battery_simulation_of_px4_fills_up_after_the_landing_and_a_real_pack_does
 }
 
 #[test]
-fn without_satellites_it_descends_after_five_seconds_and_cannot_be_armed_until_they_are_back() {
+fn without_satellites_it_descends_after_five_seconds_and_cannot_be_armed() {
     let mut bench = hovering(10.0);
     let lost_s = bench.now_s();
     bench.vehicle.suffer(Fault::GpsLost);

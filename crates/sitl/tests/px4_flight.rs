@@ -207,7 +207,7 @@ fn in_flight_a_disarm_is_refused_and_a_kill_stops_the_motors() {
 }
 
 #[test]
-fn a_return_with_a_landing_delay_holds_over_home_that_long_and_for_good_where_it_is_negative() {
+fn a_return_with_a_landing_delay_holds_that_long_and_for_good_if_it_is_negative() {
     for delay_s in [-1.0, 5.0] {
         let mut bench = hovering(10.0);
         bench.receive(Request::ParamSet {

@@ -219,7 +219,7 @@ fn a_mission_that_leaves_the_fence_is_accepted_and_does_not_fly() {
 }
 
 #[test]
-fn a_fence_that_comes_in_the_air_ends_a_mission_that_does_not_keep_to_it_where_it_is() {
+fn a_fence_that_comes_in_flight_ends_a_mission_that_does_not_keep_to_it_on_the_spot() {
     let mut bench = ready();
     assert_eq!(upload(&mut bench, MISSION_KIND, &square()), Some(0));
     assert_eq!(bench.command(300, [0.0; 7]), Accepted);
@@ -330,7 +330,7 @@ fn bad_items_have_their_verdicts_and_leave_the_old_plan_whole() {
 }
 
 #[test]
-fn a_silent_upload_is_requested_again_every_quarter_second_and_ends_after_five_without_an_ack() {
+fn a_silent_upload_is_requested_every_quarter_second_and_ends_after_five_unanswered() {
     let mut bench = ready();
     let before = bench.sent.len();
     bench.receive(plan(MISSION_KIND, PlanBody::Count(3)));
@@ -380,7 +380,7 @@ fn circle(command: u16, radius_m: f32) -> PlanItem {
 }
 
 #[test]
-fn a_fence_without_home_is_accepted_and_then_left_out_and_the_same_again_says_nothing() {
+fn a_fence_without_home_is_accepted_then_left_out_and_a_repeat_says_nothing() {
     let mut bench = ready();
     let began_s = bench.now_s();
     assert_eq!(upload(&mut bench, FENCE_KIND, &elsewhere(60.0)), Some(0));
@@ -407,7 +407,7 @@ fn a_fence_without_home_is_accepted_and_then_left_out_and_the_same_again_says_no
 }
 
 #[test]
-fn an_exclusion_over_home_is_left_out_and_a_polygon_behind_a_circle_is_read_from_the_middle() {
+fn an_exclusion_over_home_is_left_out_and_a_polygon_behind_a_circle_is_misread() {
     let over_home = |mut items: Vec<PlanItem>| {
         let out = fence(20.0).into_iter().map(|item| PlanItem { command: 5002, ..item });
         items.extend(out);

@@ -82,7 +82,7 @@ fn what_px4_1_18_has_removed_is_unsupported_there_and_request_message_gives_it()
 }
 
 #[test]
-fn a_mode_is_acknowledged_before_it_is_judged_by_px4_1_16_and_only_once_it_is_by_1_18() {
+fn px4_1_16_acknowledges_a_mode_before_it_judges_it_and_1_18_only_afterwards() {
     for (firmware, verdicts) in [
         (Firmware::Px4V116, &[Accepted, TemporarilyRejected][..]),
         (Firmware::Px4V118, &[TemporarilyRejected]),

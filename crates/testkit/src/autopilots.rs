@@ -275,7 +275,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_autopilot_boots_keeps_its_parameters_over_a_power_cut_and_ends_with_its_handle() -> anyhow::Result<()> {
+    fn an_autopilot_boots_keeps_parameters_over_a_power_cut_and_ends_with_its_handle() -> anyhow::Result<()> {
         for stack in Stack::ALL {
             let firmware = match Firmware::find(stack) {
                 Ok(firmware) => firmware,

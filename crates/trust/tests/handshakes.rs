@@ -117,7 +117,7 @@ fn the_cluster_cannot_make_an_agent() {
 }
 
 #[test]
-fn a_key_that_a_request_names_is_proved_where_requests_can_be_asked_about_and_nowhere_else() {
+fn a_key_named_by_a_request_is_proved_only_where_requests_can_be_asked_about() {
     let (ours, cluster) = (authority(), authority());
     let name = RequestName::parse("skein-person-x7k2f").unwrap();
     let key = PersonKey::make().unwrap();

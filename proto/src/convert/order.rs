@@ -547,7 +547,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_to_come_down_is_taken_whatever_reason_or_failsafe_a_newer_coordinator_gives() {
+    fn an_order_to_land_is_taken_whatever_reason_or_failsafe_a_newer_coordinator_gives() {
         let why = |order| match order {
             Ok(Order::Assigned(Assignment {
                 desired: Desired::Grounded { why },

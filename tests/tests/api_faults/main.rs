@@ -49,8 +49,7 @@ fn an_api_server_that_takes_twenty_seconds_for_each_answer_changes_nothing() -> 
 }
 
 #[test]
-fn an_api_server_that_sheds_load_or_fails_is_asked_again_and_none_of_its_wishes_holds_us_up_for_long()
--> anyhow::Result<()> {
+fn an_api_server_that_sheds_load_is_asked_again_and_its_delay_holds_us_up_briefly() -> anyhow::Result<()> {
     let refusals = [
         ENDS,
         Fault::Refuses(429, Some(1)),
@@ -145,8 +144,7 @@ fn an_api_server_that_comes_back_without_its_history_is_listed_afresh() -> anyho
 }
 
 #[test]
-fn a_ground_order_reaches_the_vehicles_within_a_second_while_the_api_server_hangs_and_is_recorded_afterwards()
--> anyhow::Result<()> {
+fn a_ground_order_reaches_vehicles_in_a_second_while_the_api_server_hangs() -> anyhow::Result<()> {
     let mut turn = Flight::turn()?;
     let flight = turn.as_mut().context("it flies")?;
     // A person who was allowed to within the last hour still is while the API server cannot be asked.

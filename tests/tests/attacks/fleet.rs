@@ -281,7 +281,7 @@ async fn of_what_a_selector_selects_each_is_grounded_as_far_as_the_caller_may() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn while_the_api_server_is_away_whoever_could_ground_can_and_nothing_else_goes_through() {
+async fn while_the_api_server_is_away_who_could_ground_can_and_nothing_else_goes() {
     let place = Place::new();
     let bystander = place.bystander().await;
     let pilot = person(

@@ -101,7 +101,7 @@ async fn told_after_a_later_term(place: &Place, node: &str) -> Status {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_deposed_coordinator_ends_and_orders_nobody_but_one_captured_agent_deposes_no_one() {
+async fn a_deposed_coordinator_ends_but_one_captured_agent_deposes_nobody() {
     let place = Place::new();
     let bystander = place.bystander().await;
     for _ in 0..5 {

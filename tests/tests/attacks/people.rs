@@ -145,7 +145,7 @@ async fn a_person_with_a_certificate_may_what_rbac_grants_their_name_and_their_g
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_certificate_that_the_api_server_would_refuse_is_refused_before_anything_is_asked() {
+async fn a_certificate_that_the_api_server_would_refuse_is_refused_before_any_request() {
     let place = Place::new();
     let bystander = place.bystander().await;
     let masters = || person("root", &["system:masters"]);
@@ -174,7 +174,7 @@ async fn a_certificate_that_the_api_server_would_refuse_is_refused_before_anythi
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_certificate_that_ends_while_its_connection_is_open_is_worth_nothing_from_then_on() {
+async fn a_certificate_that_ends_on_an_open_connection_is_worth_nothing_from_then_on() {
     let place = Place::new();
     let root = person("root", &["system:masters"]);
     seen_by(&place, &user(&root)).await.unwrap();

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use trust::authorities::{AHEAD, LIFE};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_three_coordinators_that_start_at_once_one_makes_the_authority_and_all_go_by_it() {
+async fn of_three_coordinators_that_start_at_once_one_makes_the_authority_for_all() {
     let _alone = alone().await;
     let plane = plane();
     for _ in 0..4 {

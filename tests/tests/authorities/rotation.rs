@@ -68,7 +68,7 @@ async fn why_refused(way: &Way, only: &Authorities) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_next_authority_is_made_and_published_two_years_ahead_and_all_who_believe_the_old_one_go_on() {
+async fn the_next_authority_is_published_two_years_ahead_and_old_believers_go_on() {
     let _alone = alone().await;
     let (plane, now) = (plane(), SystemTime::now());
     let made = now - (LIFE - AHEAD) - DAY;
@@ -102,7 +102,7 @@ async fn the_next_authority_is_made_and_published_two_years_ahead_and_all_who_be
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn when_the_next_authority_signs_streams_go_on_and_who_was_told_of_it_connects_again() {
+async fn when_the_next_authority_signs_streams_go_on_and_who_knew_it_connects_again() {
     let _alone = alone().await;
     let (plane, now) = (plane(), SystemTime::now());
     // Coordinators check every 10 s; that check, too, is within the wait.

@@ -26,7 +26,7 @@ async fn until_published(what: &str, wanted: &Authorities) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_coordinator_whose_secret_is_damaged_replaces_nothing_does_not_lead_and_is_told_what_to_do() {
+async fn a_coordinator_with_a_damaged_secret_does_not_lead_and_is_told_what_to_do() {
     let _alone = alone().await;
     let (plane, now) = (plane(), SystemTime::now());
     let (good, other) = (lasting(now).to_pem(), lasting(now).to_pem());

@@ -127,8 +127,7 @@ fn disarm() -> MavMessage {
 }
 
 #[test]
-fn pymavlink_mavproxy_and_mavsdk_reach_two_vehicles_of_one_system_id_and_command_the_one_that_they_mean()
--> anyhow::Result<()> {
+fn pymavlink_mavproxy_and_mavsdk_command_the_right_one_of_two_with_one_system_id() -> anyhow::Result<()> {
     let nodes = ["alpha", "bravo"];
     let flight = Flight::begin(ServedBy::Embedded, &nodes, "mixed", &["--same-system-id"])?;
     let tcp = testkit::ports::free_tcp_port()?;
@@ -220,8 +219,7 @@ fn person(stage: &Stage, name: &str, roles: &[&str]) -> anyhow::Result<PathBuf> 
 }
 
 #[test]
-fn one_whose_right_ends_is_cut_off_while_another_flies_along_and_who_may_only_watch_changes_nothing()
--> anyhow::Result<()> {
+fn who_loses_the_right_is_cut_off_and_another_flies_on_and_a_viewer_changes_nothing() -> anyhow::Result<()> {
     let flight = Flight::begin(ServedBy::Kubernetes, &["alpha"], "px4", &[])?;
     let roles = testkit::control_plane::workspace_root()
         .join("deploy/roles.yaml")

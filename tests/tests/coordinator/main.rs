@@ -51,14 +51,14 @@ use logs::each_line_about_a_drone_is_in_its_span_and_none_mixes_two;
 use metrics::what_is_counted_is_what_happened_and_all_that_dashboard_and_alerts_ask_for;
 use missions::{
     a_mission_is_flown_by_several_relieved_and_complete_whoever_leads,
-    a_mission_that_autopilots_refuse_fails_in_their_words_and_says_what_was_not_flown,
+    a_mission_that_autopilots_refuse_fails_in_their_words_and_names_what_was_unflown,
+    a_tiring_vehicle_flies_on_until_its_relief_came_and_a_patrol_has_no_break,
     a_vehicle_that_refuses_a_plan_is_tried_after_all_others_and_after_a_rest,
-    one_that_tires_flies_on_until_its_relief_has_come_and_a_patrol_is_flown_without_a_break,
     the_items_of_a_file_in_a_config_map_are_flown_as_they_stand_and_cannot_change,
 };
-use operators::an_operator_reaches_the_vehicles_that_it_selects_and_two_for_one_vehicle_are_both_refused;
+use operators::an_operator_reaches_the_vehicles_it_selects_and_two_for_one_are_both_refused;
 use pace::{
-    a_changed_node_selector_replaces_in_an_orderly_way_and_lands_no_more_than_may_be_missing,
+    a_changed_node_selector_replaces_in_order_and_within_what_may_be_missing,
     a_changed_template_goes_through_the_air_one_after_the_other_and_lands_nobody,
     a_drone_that_goes_by_the_hand_of_a_person_keeps_nobody_on_the_ground,
     a_drone_that_waits_for_a_vehicle_takes_up_what_its_swarm_asks_for_now,
@@ -83,9 +83,9 @@ use relief::{
     where_no_other_vehicle_can_be_had_no_more_land_than_may_be_missing,
 };
 use rules::{
-    a_geofence_reaches_the_vehicles_that_it_selects_and_its_status_says_where_it_is_in_force,
+    a_geofence_reaches_the_vehicles_it_selects_and_its_status_says_where_it_holds,
     a_station_outside_of_a_geofence_gets_no_route_and_the_drone_says_why,
-    a_vehicle_on_a_mission_comes_home_where_a_geofence_that_came_since_forbids_the_rest,
+    a_vehicle_on_a_mission_comes_home_where_a_new_geofence_forbids_the_rest,
 };
 use selectors::{
     a_selector_grounds_what_it_selects_and_nothing_else,
@@ -94,7 +94,7 @@ use selectors::{
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
-use tenants::while_one_namespace_has_its_worst_planned_another_is_suspended_deleted_and_grounded_at_once;
+use tenants::while_one_namespace_is_planned_another_is_suspended_deleted_and_grounded;
 use testkit::process::Signal;
 use testkit::{Launch, ServedBy};
 
@@ -120,13 +120,13 @@ macro_rules! on_both {
 
 // What nothing but the coordinator decides.
 tests_on! {on_embedded_alone, Embedded:
-    a_vehicle_on_a_mission_comes_home_where_a_geofence_that_came_since_forbids_the_rest,
+    a_vehicle_on_a_mission_comes_home_where_a_new_geofence_forbids_the_rest,
 }
 
 on_both! {
     a_swarm_is_current_for_tools_that_wait_only_when_what_was_asked_for_is_so,
     what_is_counted_is_what_happened_and_all_that_dashboard_and_alerts_ask_for,
-    a_drone_flies_when_its_autopilot_says_so_and_its_object_is_gone_only_after_the_landing,
+    a_drone_flies_when_its_autopilot_says_so_and_goes_only_after_the_landing,
     a_flight_costs_at_most_eight_writes_and_nothing_is_written_while_nothing_changes,
     a_swarm_is_in_the_air_soon_after_it_is_applied_and_costs_few_writes_itself,
     a_busy_node_or_an_unrelated_pod_does_not_keep_a_drone_from_a_free_vehicle,
@@ -159,7 +159,7 @@ on_both! {
     a_store_that_went_back_lifts_nobody_until_a_person_has_confirmed_it,
     a_new_epoch_is_followed_by_agents_that_refuse_all_terms_of_this_one,
     a_changed_template_goes_through_the_air_one_after_the_other_and_lands_nobody,
-    a_changed_node_selector_replaces_in_an_orderly_way_and_lands_no_more_than_may_be_missing,
+    a_changed_node_selector_replaces_in_order_and_within_what_may_be_missing,
     a_drone_that_waits_for_a_vehicle_takes_up_what_its_swarm_asks_for_now,
     a_selector_grounds_what_it_selects_and_nothing_else,
     one_drone_of_a_swarm_is_grounded_by_its_label_and_is_not_replaced,
@@ -167,15 +167,15 @@ on_both! {
     a_cordon_begins_no_flight_and_lands_nobody,
     a_drained_vehicle_lands_after_another_flies_in_its_place,
     a_drained_vehicle_without_a_swarm_lands_and_keeps_its_drone,
-    a_geofence_reaches_the_vehicles_that_it_selects_and_its_status_says_where_it_is_in_force,
-    an_operator_reaches_the_vehicles_that_it_selects_and_two_for_one_vehicle_are_both_refused,
+    a_geofence_reaches_the_vehicles_it_selects_and_its_status_says_where_it_holds,
+    an_operator_reaches_the_vehicles_it_selects_and_two_for_one_are_both_refused,
     a_station_outside_of_a_geofence_gets_no_route_and_the_drone_says_why,
     a_mission_is_flown_by_several_relieved_and_complete_whoever_leads,
-    a_mission_that_autopilots_refuse_fails_in_their_words_and_says_what_was_not_flown,
+    a_mission_that_autopilots_refuse_fails_in_their_words_and_names_what_was_unflown,
     a_vehicle_that_refuses_a_plan_is_tried_after_all_others_and_after_a_rest,
     the_items_of_a_file_in_a_config_map_are_flown_as_they_stand_and_cannot_change,
-    one_that_tires_flies_on_until_its_relief_has_come_and_a_patrol_is_flown_without_a_break,
-    while_one_namespace_has_its_worst_planned_another_is_suspended_deleted_and_grounded_at_once,
+    a_tiring_vehicle_flies_on_until_its_relief_came_and_a_patrol_has_no_break,
+    while_one_namespace_is_planned_another_is_suspended_deleted_and_grounded,
     a_lost_vehicle_is_replaced_only_by_policy_and_is_taken_up_when_it_comes_back,
     a_node_that_is_deleted_or_loses_its_label_in_flight_lands_nobody,
     a_tired_vehicle_comes_home_once_another_flies_in_its_place,
@@ -206,7 +206,7 @@ fn on(drone: &Drone) -> &str {
     drone.spec.node_name.as_deref().unwrap_or_default()
 }
 
-async fn a_drone_flies_when_its_autopilot_says_so_and_its_object_is_gone_only_after_the_landing(mut field: Field) {
+async fn a_drone_flies_when_its_autopilot_says_so_and_goes_only_after_the_landing(mut field: Field) {
     let coordinator = field.coordinator();
     let (vehicles, _agents) = crew(&field, &coordinator, &["n1"]);
     vehicles[0].state().ready = false;

@@ -227,7 +227,7 @@ pub async fn a_mission_is_flown_by_several_relieved_and_complete_whoever_leads(m
         .unwrap();
 }
 
-pub async fn one_that_tires_flies_on_until_its_relief_has_come_and_a_patrol_is_flown_without_a_break(mut field: Field) {
+pub async fn a_tiring_vehicle_flies_on_until_its_relief_came_and_a_patrol_has_no_break(mut field: Field) {
     let coordinator = field.coordinator();
     let (vehicles, _agents) = fliers(&field, &coordinator, &["n1", "n2"]);
     let go_on = |leg| vehicles.iter().for_each(|vehicle| vehicle.state().leg = leg);
@@ -317,7 +317,7 @@ pub async fn one_that_tires_flies_on_until_its_relief_has_come_and_a_patrol_is_f
         .unwrap();
 }
 
-pub async fn a_mission_that_autopilots_refuse_fails_in_their_words_and_says_what_was_not_flown(mut field: Field) {
+pub async fn a_mission_that_autopilots_refuse_fails_in_their_words_and_names_what_was_unflown(mut field: Field) {
     let coordinator = field.coordinator();
     let (vehicles, _agents) = fliers(&field, &coordinator, &["n1"]);
     vehicles[0].state().refuses = Some("Mission: item 4 not supported".to_owned());

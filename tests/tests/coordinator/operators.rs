@@ -52,9 +52,7 @@ async fn until_says(field: &Field, name: &str, kind: &str, wanted: (&str, &str))
         .await
 }
 
-pub async fn an_operator_reaches_the_vehicles_that_it_selects_and_two_for_one_vehicle_are_both_refused(
-    mut field: Field,
-) {
+pub async fn an_operator_reaches_the_vehicles_it_selects_and_two_for_one_are_both_refused(mut field: Field) {
     let coordinator = field.coordinator();
     let (vehicles, _agents) = crew(&field, &coordinator, &["n1", "n2"]);
     let run = |args: &[&str]| field.cluster().kubectl().run(args.iter().copied()).unwrap();

@@ -195,9 +195,7 @@ pub async fn a_changed_template_goes_through_the_air_one_after_the_other_and_lan
     );
 }
 
-pub async fn a_changed_node_selector_replaces_in_an_orderly_way_and_lands_no_more_than_may_be_missing(
-    mut field: Field,
-) {
+pub async fn a_changed_node_selector_replaces_in_order_and_within_what_may_be_missing(mut field: Field) {
     let coordinator = field.coordinator();
     let (vehicles, _agents) = crew(&field, &coordinator, &["n1", "n2", "n3", "n4"]);
     for (node, site) in [("n1", "north"), ("n2", "north"), ("n3", "south"), ("n4", "south")] {

@@ -64,9 +64,7 @@ fn value(rules: &Rules, name: &str) -> Option<f64> {
     found.map(|parameter| parameter.value)
 }
 
-pub async fn a_geofence_reaches_the_vehicles_that_it_selects_and_its_status_says_where_it_is_in_force(
-    mut field: Field,
-) {
+pub async fn a_geofence_reaches_the_vehicles_it_selects_and_its_status_says_where_it_holds(mut field: Field) {
     let coordinator = field.coordinator();
     let (vehicles, agents) = crew(&field, &coordinator, &["n1", "n2"]);
     run(&field, ["label", "node", "n1", "site=north", "skein.dev/number=3"]);
@@ -202,7 +200,7 @@ pub async fn a_station_outside_of_a_geofence_gets_no_route_and_the_drone_says_wh
     run(&field, ["delete", "geofence", "south"]);
 }
 
-pub async fn a_vehicle_on_a_mission_comes_home_where_a_geofence_that_came_since_forbids_the_rest(mut field: Field) {
+pub async fn a_vehicle_on_a_mission_comes_home_where_a_new_geofence_forbids_the_rest(mut field: Field) {
     let coordinator = field.coordinator();
     let (vehicles, _agents) = missions::fliers(&field, &coordinator, &["n1"]);
     run(&field, ["label", "node", "n1", "site=west"]);

@@ -70,9 +70,7 @@ async fn soon(field: &Field, what: &str, asked: Instant, is: impl AsyncFn() -> R
     assert!(matches!(&*reason, "" | "Planning"), "{what}: {reason}: {message}");
 }
 
-pub async fn while_one_namespace_has_its_worst_planned_another_is_suspended_deleted_and_grounded_at_once(
-    mut field: Field,
-) {
+pub async fn while_one_namespace_is_planned_another_is_suspended_deleted_and_grounded(mut field: Field) {
     let coordinator = field.coordinator();
     let (vehicles, _agents) = fliers(&field, &coordinator, &["n1", "n2", "n3"]);
     for vehicle in &vehicles {

@@ -71,7 +71,7 @@ fn the_plain_manifests_are_generated_from_the_chart() {
 }
 
 #[test]
-fn the_plain_manifests_and_the_chart_are_the_same_objects_with_each_way_to_a_serial_port() {
+fn the_manifests_and_the_chart_are_the_same_objects_with_each_way_to_a_serial_port() {
     for (components, settings) in [
         ([].as_slice(), [].as_slice()),
         (&["serial-privileged"], &["agent.device.access=privileged"]),
@@ -388,7 +388,7 @@ fn alerts_and_dashboard_are_those_of_the_monitoring_folder() {
 }
 
 #[test]
-fn a_certificate_of_cert_manager_is_for_the_name_that_agents_check_and_is_what_the_coordinator_mounts() {
+fn a_certificate_of_cert_manager_has_the_name_that_agents_check_and_is_mounted() {
     let objects = parsed(&["tls.certManager.enabled=true", "tls.certManager.issuerRef.name=ours"]);
     let certificate = &object(&objects, "Certificate", "skein-coordinator")["spec"];
     assert_eq!(certificate["dnsNames"], json!(["skein-coordinator"]));

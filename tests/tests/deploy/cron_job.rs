@@ -5,7 +5,7 @@ use std::time::Duration;
 use testkit::wait_for;
 
 #[test]
-fn the_documented_cron_job_makes_a_mission_each_time_and_its_account_may_do_nothing_else() {
+fn the_documented_cron_job_makes_missions_and_its_account_may_do_nothing_else() {
     let page = std::fs::read_to_string(folder("docs/concepts/mission.md")).unwrap();
     let mut blocks = page.split("```yaml\n").filter_map(|rest| rest.split("```").next());
     let example = blocks.find(|block| block.contains("kind: CronJob")).unwrap();

@@ -42,13 +42,13 @@ on_both! {
     two_swarms_in_one_namespace_and_in_two_never_touch_each_others_drones_or_nodes,
     a_ground_order_lands_and_latches_until_released,
     a_vehicle_that_refuses_to_arm_says_why_in_its_autopilots_own_words,
-    a_vehicle_that_has_to_have_an_operator_flies_once_it_has_one_that_is_sent_every_second,
+    a_vehicle_that_must_have_an_operator_flies_once_one_is_sent_every_second,
     an_agent_whose_node_is_no_drone_node_is_told_so_and_flies_once_it_is_one,
     a_changed_altitude_is_flown_to_in_the_air_by_both_autopilots,
 }
 
 #[test]
-fn a_vehicle_waits_for_an_aircraft_that_its_autopilot_hears_and_goes_elsewhere_meanwhile() -> anyhow::Result<()> {
+fn a_vehicle_waits_for_an_aircraft_its_autopilot_hears_and_goes_elsewhere_meanwhile() -> anyhow::Result<()> {
     let nodes = ["ardupilot-1", "px4-1"];
     let faults = Scratch::new("skein-aircraft-")?;
     let script = faults.path().join("script");
@@ -416,9 +416,7 @@ fn a_vehicle_that_refuses_to_arm_says_why_in_its_autopilots_own_words(api: Serve
 
 /// The simulated autopilot has a transmitter on CAN that is always good to arm. What it was sent counts for 3 s of its own time, so that it
 /// runs at twice the speed of life only.
-fn a_vehicle_that_has_to_have_an_operator_flies_once_it_has_one_that_is_sent_every_second(
-    api: ServedBy,
-) -> anyhow::Result<()> {
+fn a_vehicle_that_must_have_an_operator_flies_once_one_is_sent_every_second(api: ServedBy) -> anyhow::Result<()> {
     let enforced = ["DID_ENABLE=1", "DID_OPTIONS=1", "DID_CANDRIVER=1"];
     let mut more = vec!["--speedup", "2"];
     more.extend(enforced.iter().flat_map(|param| ["--param", *param]));

@@ -142,7 +142,7 @@ fn acks_that_come_late_twice_in_progress_or_for_nobody_change_nothing() {
 }
 
 #[test]
-fn another_autopilot_that_comes_in_flight_a_gimbal_and_a_ground_station_are_told_nothing() {
+fn another_autopilot_that_comes_in_flight_a_gimbal_and_a_station_are_sent_nothing() {
     let faults = "on takeoff +5 second-autopilot 42\nat 0 gimbal\nat 0 ground-station\nat 0 unknown-ids 20";
     let flight = Flight::begin("px4", faults).unwrap();
     let report = flight.wait_holding().unwrap();
@@ -153,7 +153,7 @@ fn another_autopilot_that_comes_in_flight_a_gimbal_and_a_ground_station_are_told
 }
 
 #[test]
-fn two_autopilots_on_the_wire_from_the_start_are_both_left_alone_and_neither_is_reported() {
+fn two_autopilots_on_the_wire_from_the_start_are_left_alone_and_not_reported() {
     let flight = Flight::begin("px4", "at 0 second-autopilot 42").unwrap();
     let logged = |line: &str| line.contains("several autopilots are on the link") && line.contains("42");
     flight.agent.wait_for_line(PATIENCE, logged).unwrap();
@@ -172,7 +172,7 @@ fn one_byte_in_a_hundred_changed_both_ways_still_makes_a_flight() {
 }
 
 #[test]
-fn a_link_that_hangs_up_in_flight_is_reported_and_the_flight_goes_on_when_it_is_back() {
+fn a_link_that_hangs_up_in_flight_is_reported_and_the_flight_goes_on_afterwards() {
     let flight = Flight::begin("px4", "on takeoff +30 hang-up for 60\non takeoff +60 backlog for 40").unwrap();
     flight.wait_holding().unwrap();
     flight
@@ -186,7 +186,7 @@ fn a_link_that_hangs_up_in_flight_is_reported_and_the_flight_goes_on_when_it_is_
 }
 
 #[test]
-fn a_landed_state_that_is_stuck_at_undefined_is_reported_as_unknown_and_nothing_is_sent_meanwhile() {
+fn a_landed_state_stuck_at_undefined_is_unknown_and_nothing_is_sent_meanwhile() {
     let flight = Flight::begin("px4", "on takeoff +30 landed-state undefined for 60").unwrap();
     flight.wait_holding().unwrap();
     flight

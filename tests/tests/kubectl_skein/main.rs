@@ -127,7 +127,7 @@ fn a_person_gets_through_to_the_coordinator_and_may_what_rbac_says() -> anyhow::
 }
 
 #[test]
-fn a_plugin_for_credentials_is_run_and_a_kubeconfig_that_acts_as_somebody_else_is_refused() -> anyhow::Result<()> {
+fn a_credential_plugin_is_run_and_a_kubeconfig_that_impersonates_is_refused() -> anyhow::Result<()> {
     let place = Place::new()?;
     place.person("bob")?;
     place.bind("bob", "skein-connect")?;

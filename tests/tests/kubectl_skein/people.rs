@@ -66,7 +66,7 @@ fn bind(place: &Place, kind: &str, name: &str, role: &str, to: &str) -> anyhow::
 }
 
 #[test]
-fn a_person_with_a_certificate_may_ground_may_not_kill_and_may_nothing_once_the_right_is_gone() -> anyhow::Result<()> {
+fn a_person_with_a_certificate_may_ground_not_kill_and_nothing_once_without_right() -> anyhow::Result<()> {
     let place = Place::new()?;
     let eve = place.admitted(&person("eve", &["auditors"]), "eve")?;
     let refused = |args: &[&str], words: &[&str]| place.says(&eve, args, false, words);

@@ -80,8 +80,7 @@ fn is_true(row: &Value, field: &Field, vehicle: &str) -> anyhow::Result<(f64, f6
 }
 
 #[test]
-fn a_person_sees_the_fleet_where_it_is_lands_it_and_has_a_drawn_survey_flown_and_nobody_else_gets_in()
--> anyhow::Result<()> {
+fn a_person_sees_and_lands_the_fleet_and_flies_a_drawn_survey_and_nobody_else_may() -> anyhow::Result<()> {
     let mut field = Field::with(&VEHICLES, "mixed")?;
     field.start_up(&VEHICLES)?;
     field.fly(2, 10.0)?;

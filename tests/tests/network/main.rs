@@ -105,8 +105,8 @@ const TESTS: [Test; 9] = [
         rules_are_in_force_or_said_not_to_be_whoever_is_killed_while_they_are_uploaded,
     ),
     (
-        "a_profile_goes_over_forty_vehicles_in_order_within_its_bound_and_stops_at_a_refusal",
-        a_profile_goes_over_forty_vehicles_in_order_within_its_bound_and_stops_at_a_refusal,
+        "a_profile_goes_over_forty_vehicles_in_order_and_stops_at_a_refusal",
+        a_profile_goes_over_forty_vehicles_in_order_and_stops_at_a_refusal,
     ),
     (
         "missions_of_any_length_are_flown_at_once_with_few_writes",
@@ -173,7 +173,7 @@ fn rules_are_in_force_or_said_not_to_be_whoever_is_killed_while_they_are_uploade
     under_seeds(RULES_SEEDS, theme().unwrap_or(Theme::Uploads(UPLOADS)));
 }
 
-fn a_profile_goes_over_forty_vehicles_in_order_within_its_bound_and_stops_at_a_refusal() {
+fn a_profile_goes_over_forty_vehicles_in_order_and_stops_at_a_refusal() {
     under_seeds(1, Theme::Rollout(FLEET));
 }
 

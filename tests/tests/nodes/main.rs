@@ -47,8 +47,7 @@ fn on_real_nodes(test: fn() -> anyhow::Result<()>) -> anyhow::Result<()> {
 }
 
 #[test]
-fn what_happens_to_kubelet_or_coordinator_changes_nothing_in_the_air_and_a_pod_goes_only_after_its_vehicle_landed()
--> anyhow::Result<()> {
+fn kubelet_and_coordinator_change_nothing_in_flight_and_pods_go_after_landing() -> anyhow::Result<()> {
     on_real_nodes(|| {
         let mut field = Field::start(2)?;
         field.fly(2)?;
@@ -189,17 +188,16 @@ fn the_swarm_is_deleted(field: &Field) -> anyhow::Result<()> {
 }
 
 #[test]
-fn a_changed_agent_comes_to_the_vehicle_that_stands_and_to_the_one_that_flies_once_it_has_landed() -> anyhow::Result<()>
-{
+fn a_changed_agent_reaches_a_vehicle_on_the_ground_and_a_flying_one_once_it_landed() -> anyhow::Result<()> {
     on_real_nodes(upgrade::the_one_that_stands_first_and_the_other_once_it_has_landed)
 }
 
 #[test]
-fn a_pod_that_is_not_privileged_may_open_a_pseudo_terminal_of_its_host_and_no_serial_port() -> anyhow::Result<()> {
+fn an_unprivileged_pod_may_open_a_pseudo_terminal_of_its_host_and_no_serial_port() -> anyhow::Result<()> {
     on_real_nodes(devices::who_may_open_what)
 }
 
 #[test]
-fn a_release_is_upgraded_in_flight_and_a_taint_or_a_cordon_has_another_vehicle_fly_instead() -> anyhow::Result<()> {
+fn an_upgrade_is_made_in_flight_and_a_taint_or_cordon_has_another_vehicle_fly() -> anyhow::Result<()> {
     on_real_nodes(operations::looked_at_upgraded_drained_and_cordoned)
 }

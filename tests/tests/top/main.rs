@@ -418,7 +418,7 @@ fn each_order_of_the_k9s_plugins_is_one_that_skein_takes() -> anyhow::Result<()>
 }
 
 #[test]
-fn vehicles_land_and_fly_by_orders_of_the_view_and_a_station_that_is_killed_is_found_again() -> anyhow::Result<()> {
+fn vehicles_land_and_fly_by_orders_of_the_view_and_a_killed_station_is_found_again() -> anyhow::Result<()> {
     let vehicles = ["alpha", "bravo"];
     let mut field = Field::with(&vehicles, "mixed")?;
     field.start_up(&vehicles)?;

@@ -111,7 +111,7 @@ fn one_tree<'a>(drone: &Value, spans: &'a [Received]) -> &'a Received {
 }
 
 #[test]
-fn each_takeoff_is_one_trace_from_the_changed_object_to_airborne_across_coordinator_and_agent() -> anyhow::Result<()> {
+fn each_takeoff_is_one_trace_across_coordinator_and_agent() -> anyhow::Result<()> {
     let collector = Collector::start(Scheme::Http)?;
     let nodes = ["ardupilot-1", "px4-1"];
     let mut stage = set(&nodes, "mixed", collector.settings())?;

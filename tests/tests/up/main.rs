@@ -128,7 +128,7 @@ fn a_station_that_is_killed_takes_its_flying_vehicles_up_again() -> anyhow::Resu
 }
 
 #[test]
-fn what_a_person_puts_on_a_node_stays_and_a_deleted_node_of_a_connected_agent_comes_back() -> anyhow::Result<()> {
+fn what_a_person_puts_on_a_node_stays_and_a_deleted_connected_node_comes_back() -> anyhow::Result<()> {
     let mut field = Field::with(&["alpha", "bravo"], "px4")?;
     field.start_up(&["alpha"])?;
     field.start_agent("bravo")?;
@@ -316,7 +316,7 @@ fn a_station_has_what_an_agent_has_and_shows_its_fleet_and_an_example() -> anyho
 }
 
 #[test]
-fn a_station_in_a_terminal_serves_the_map_to_one_browser_and_without_a_terminal_to_nobody() -> anyhow::Result<()> {
+fn a_station_in_a_terminal_serves_the_map_to_one_browser_and_else_to_nobody() -> anyhow::Result<()> {
     let scratch = Scratch::new("skein-up-map-")?;
     let program = testkit::launch::workspace_binary("skein")?;
     let mut command = terminal::command(&program, &scratch.folder("home")?);

@@ -58,7 +58,7 @@ async fn until_counted(coordinator: &Coordinator, series: &str, wanted: f64) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn agents_are_replaced_one_by_one_while_their_vehicles_stand_and_one_that_flies_after_it_has_landed() {
+async fn agents_are_replaced_one_by_one_on_the_ground_and_a_flying_one_after_its_landing() {
     let mut field = Field::clean(ServedBy::Kubernetes).await;
     let coordinator = field.coordinator();
     let kubelet = Kubelet::start(&field, &coordinator.address, &["n1", "n2", "n3"]).await;
@@ -127,7 +127,7 @@ async fn agents_are_replaced_one_by_one_while_their_vehicles_stand_and_one_that_
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_version_that_does_not_run_takes_down_one_agent_and_the_next_version_mends_it_first() {
+async fn a_version_that_does_not_run_stops_one_agent_and_the_next_mends_it_first() {
     let mut field = Field::clean(ServedBy::Kubernetes).await;
     let coordinator = field.coordinator_with(|launch| launch.arg("--agent-upgrade-patience=25"));
     let kubelet = Kubelet::start(&field, &coordinator.address, &["n1", "n2"]).await;
@@ -154,7 +154,7 @@ async fn a_version_that_does_not_run_takes_down_one_agent_and_the_next_version_m
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_vehicle_whose_agent_is_replaced_stays_down_until_the_new_one_is_well_and_flies_then() {
+async fn a_vehicle_whose_agent_is_replaced_stays_down_until_the_new_one_is_well() {
     let mut field = Field::clean(ServedBy::Kubernetes).await;
     let coordinator = field.coordinator();
     let kubelet = Kubelet::start(&field, &coordinator.address, &["n1"]).await;

@@ -120,7 +120,7 @@ fn writer(disk: &Fake, limit: u64, longest: u64) -> (Writer<Fake>, Arc<Counters>
 }
 
 #[test]
-fn a_long_file_is_followed_by_a_new_one_and_the_oldest_go_when_all_are_too_long_together() {
+fn a_long_file_is_followed_by_a_new_one_and_the_oldest_go_when_all_are_too_long() {
     let disk = Fake::new();
     let (mut writer, counters) = writer(&disk, 1000, 250);
     let now = Instant::now();
@@ -135,7 +135,7 @@ fn a_long_file_is_followed_by_a_new_one_and_the_oldest_go_when_all_are_too_long_
 }
 
 #[test]
-fn logs_that_were_uploaded_make_room_first_and_one_that_was_not_goes_only_where_nothing_else_is_left_and_is_counted() {
+fn uploaded_logs_make_room_first_and_others_only_where_nothing_else_is_left() {
     let disk = Fake::new();
     let (writer, _) = writer(&disk, 1000, 250);
     let sent = Sent::none_yet();

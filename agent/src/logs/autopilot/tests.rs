@@ -58,7 +58,7 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_log_that_an_agent_dies_over_is_brought_by_the_next_one_and_nothing_is_lost_or_doubled() {
+fn a_log_that_an_agent_dies_over_is_brought_by_the_next_with_no_loss_or_repeat() {
     let log: Vec<u8> = (0..60_000_u32).map(|n| (n * 7 % 251) as u8).collect();
     for questions in [1, 2, 3, 5, 8, 13, 21] {
         let folder = tempfile::tempdir().unwrap();
@@ -100,7 +100,7 @@ fn a_log_that_grows_meanwhile_is_gone_on_with() {
 }
 
 #[test]
-fn a_log_that_is_still_written_is_gone_on_with_until_it_is_closed_and_not_begun_again() {
+fn a_log_that_is_still_written_is_gone_on_with_until_closed_and_not_begun_again() {
     let folder = tempfile::tempdir().unwrap();
     let mut server = Server::of(&[(PATH, &[1; 30_000])]);
     server.grows = 8;

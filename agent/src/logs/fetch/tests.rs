@@ -253,7 +253,7 @@ fn a_log_comes_whole_from_where_it_was_with_its_checksum() {
 }
 
 #[test]
-fn an_errand_that_nobody_asks_about_ends_and_so_does_its_session_before_the_next_one() {
+fn an_errand_that_nobody_asks_about_ends_and_its_session_too_before_the_next() {
     let log = vec![7; 2 * WAITING_AT_MOST];
     let mut server = Server::of(&[("/logs/1.BIN", &log)]);
     let wanted = Wanted::default();

@@ -327,7 +327,7 @@ fn files_of_another_component_are_left_alone() {
 }
 
 #[test]
-fn the_end_of_a_job_that_was_begun_before_a_reboot_is_not_taken_for_that_of_the_next() {
+fn the_end_of_a_job_begun_before_a_reboot_is_not_taken_for_that_of_the_next() {
     let mut world = World::with(EVENTS);
     let now = at(10);
     world.fetch.asked(now);

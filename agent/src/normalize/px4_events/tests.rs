@@ -279,7 +279,7 @@ const CANNOT_ARM: Recorded<'_> = (
 const MISSION_REQUIRED: Recorded<'_> = (17_154_777, 0x66, &[0xff, 0xff, 0xff, 0xff, 0x14]);
 
 #[test]
-fn a_check_of_a_lesser_level_is_the_reason_where_the_report_forbids_arming_and_has_no_error() {
+fn a_lesser_check_is_the_reason_where_the_report_forbids_arming_without_an_error() {
     for described in [false, true] {
         let mut events = Events::default();
         if described {

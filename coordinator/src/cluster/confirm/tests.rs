@@ -108,7 +108,7 @@ impl Field {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_takeoff_waits_for_a_geofence_that_the_api_server_has_and_that_is_not_acted_on_here() {
+async fn a_takeoff_waits_for_a_geofence_of_the_api_server_that_is_not_acted_on_here() {
     let field = Field::new(None);
     assert!(
         field.confirms().await,
@@ -140,7 +140,7 @@ async fn a_takeoff_for_a_mission_waits_for_a_change_of_it_that_is_not_acted_on_h
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_order_that_is_released_while_the_answer_is_under_way_stays_released_and_one_given_meanwhile_is_in_force() {
+async fn an_order_released_during_the_answer_stays_released_and_a_given_one_is_in_force() {
     let field = Field::new(None);
     let order = |uid: &str| {
         json!({

@@ -153,7 +153,7 @@ async fn a_watch_on_which_nothing_comes_is_asked_for_again_within_half_a_minute(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watch_that_fails_each_time_is_tried_at_least_every_few_seconds_and_not_in_a_rush() {
+async fn a_watch_that_always_fails_is_tried_every_few_seconds_and_not_in_a_rush() {
     let (mut trouble, mut now) = (Trouble::default(), Instant::now());
     let mut rests = vec![];
     for _ in 0..8 {

@@ -38,7 +38,7 @@ mod tests {
     }
 
     #[test]
-    fn a_drone_has_a_node_by_its_claim_its_agent_or_its_status_and_never_by_its_name_alone() {
+    fn a_drone_has_a_node_by_claim_agent_or_status_and_never_by_its_name_alone() {
         let (named, served) = (drone(None), drone(Some("n")));
         let held = DroneUid("uid-a".to_owned());
         for other in [None, Some("uid-b")] {

@@ -124,7 +124,7 @@ fn a_drone_takes_no_node_by_naming_it_that_is_not_granted_to_its_namespace() {
 }
 
 #[test]
-fn a_granted_node_that_a_drone_names_is_taken_and_a_claim_counts_while_its_holder_can_use_it() {
+fn a_granted_node_that_a_drone_names_is_taken_and_a_claim_counts_while_usable() {
     let world = world();
     world.drone(Change::Is(Arc::new(drone("a", 1, Some("n1")))));
     assert_eq!(taken(&world, "b"), [true, false]);
@@ -154,7 +154,7 @@ fn an_old_event_does_not_undo_what_was_learned_from_a_write() {
 }
 
 #[test]
-fn a_list_that_is_older_than_what_was_read_before_it_was_asked_for_tells_of_a_restored_store() {
+fn a_list_older_than_what_was_read_before_it_was_asked_for_shows_a_restored_store() {
     use futures::FutureExt;
     let is = |version| Change::Is(Arc::new(drone("a", version, None)));
     let world = world();
@@ -216,7 +216,7 @@ fn so_does_an_older_list_of_swarms_claims_or_ground_orders() {
 }
 
 #[test]
-fn a_drone_is_reconciled_when_the_watch_reports_what_was_learned_from_a_write_already() {
+fn a_drone_is_reconciled_when_the_watch_reports_what_a_write_returned_before() {
     let wakes = Wakes::default();
     let world = World::new(wakes.clone());
     world.drone(Change::Is(Arc::new(drone("a", 5, None))));
@@ -251,7 +251,7 @@ fn in_force(world: &World) -> Vec<String> {
 }
 
 #[test]
-fn a_ground_order_that_has_ended_comes_back_by_no_answer_and_any_other_is_in_force_at_once() {
+fn an_ended_ground_order_comes_back_by_no_answer_and_any_other_holds_at_once() {
     let world = world();
     world.ground_order(Change::Is(ground_order("g", "one", 5)));
     world.ground_order(Change::Gone(Key::new("", "g")));
@@ -273,7 +273,7 @@ fn a_ground_order_that_has_ended_comes_back_by_no_answer_and_any_other_is_in_for
 }
 
 #[test]
-fn a_ground_order_whose_name_went_to_another_before_its_end_was_reported_comes_back_by_no_answer() {
+fn a_ground_order_whose_name_went_to_another_comes_back_by_no_answer() {
     let world = world();
     world.ground_order(Change::Is(ground_order("g", "one", 5)));
     world.ground_order(Change::Is(ground_order("g", "two", 7)));
@@ -305,7 +305,7 @@ fn drone_of(swarm: &str, version: u64) -> Change<Drone> {
 }
 
 #[test]
-fn a_swarm_made_anew_under_a_name_is_not_the_one_that_the_drones_of_the_one_before_belong_to() {
+fn a_swarm_made_anew_under_a_name_does_not_own_the_drones_of_the_one_before() {
     let wakes = Wakes::default();
     let world = World::new(wakes.clone());
     world.swarm(swarm("first", 1, |spec| spec.grounded = true));
@@ -322,7 +322,7 @@ fn a_swarm_made_anew_under_a_name_is_not_the_one_that_the_drones_of_the_one_befo
 }
 
 #[test]
-fn a_drone_of_another_namespace_that_names_a_swarm_as_its_owner_is_none_of_its_drones() {
+fn a_drone_of_another_namespace_that_names_a_swarm_as_owner_is_not_its_drone() {
     let world = World::new(Wakes::default());
     world.swarm(swarm("s", 1, |_| {}));
     let Change::Is(own) = drone_of("s", 2) else {
@@ -455,7 +455,7 @@ fn one_that_leaves_a_swarm_by_any_way_is_reported_once_it_is_no_member() {
 }
 
 #[test]
-fn what_was_found_for_one_is_found_for_all_that_look_for_the_same_until_it_may_be_otherwise() {
+fn what_was_found_for_one_is_found_for_all_like_it_until_it_may_be_otherwise() {
     let world = world();
     for name in ["a", "b"] {
         world.drone(Change::Is(Arc::new(drone(name, 1, None))));
@@ -658,7 +658,7 @@ fn a_vehicle_is_offered_by_whatever_way_it_is_left_behind() {
 }
 
 #[test]
-fn one_that_was_woken_for_a_vehicle_and_needs_none_has_another_reconciled_in_its_place() {
+fn a_drone_woken_for_a_vehicle_that_needs_none_has_another_woken_in_its_place() {
     let wakes = Wakes::default();
     let world = World::new(wakes.clone());
     let mut node = Node::default();
@@ -696,7 +696,7 @@ fn one_that_was_woken_for_a_vehicle_and_needs_none_has_another_reconciled_in_its
 }
 
 #[test]
-fn what_is_found_while_a_swarm_comes_to_ask_for_something_else_is_not_believed_for_long() {
+fn what_is_found_while_a_swarm_changes_its_request_is_not_believed_for_long() {
     let world = World::new(Wakes::default());
     world.swarm(swarm("s", 1, |_| {}));
     let Change::Is(drone) = drone_of("s", 2) else {

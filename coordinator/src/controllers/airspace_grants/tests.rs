@@ -186,7 +186,7 @@ async fn one_that_is_not_heard_on_its_way_keeps_those_below_it_on_the_ground() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_new_leader_keeps_those_on_the_ground_until_it_has_heard_who_may_fly_for_a_mission() {
+async fn a_new_leader_keeps_vehicles_down_until_it_has_heard_who_may_fly_for_a_mission() {
     let mut field = Field::new();
     assert!(field.keeps_down(), "nothing was reconciled yet");
     field.observer.sessions.close(&name("m"), field.epochs["m"]);
@@ -223,7 +223,7 @@ async fn one_on_a_plan_that_is_not_known_keeps_others_down_that_are_far_from_it(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_new_leader_keeps_those_on_the_ground_until_it_has_heard_who_may_fly_to_a_station() {
+async fn a_new_leader_keeps_vehicles_down_until_it_has_heard_who_may_fly_to_a_station() {
     let mut field = Field::with(station_at(shifted(HOME, 0.0, 50.0)));
     field.observer.sessions.close(&name("m"), field.epochs["m"]);
     field.update();
@@ -359,7 +359,7 @@ async fn once_it_is_known_that_nobody_may_be_anywhere_all_who_waited_for_that_ar
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_vehicle_of_a_mission_that_has_not_flown_keeps_nobody_down_while_its_autopilot_is_off() {
+async fn an_unflown_vehicle_of_a_mission_keeps_nobody_down_while_its_autopilot_is_off() {
     let field = Field::new();
     let report = Report::of_nothing(name("m"));
     field.observer.sessions.report(&name("m"), field.epochs["m"], report);
@@ -408,7 +408,7 @@ async fn no_vehicle_waits_for_airspace_once_none_flies_for_a_mission() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_vehicle_without_a_station_does_not_take_off_or_climb_into_an_aircraft_where_nobody_has_one() {
+async fn a_vehicle_without_a_station_does_not_climb_into_an_aircraft_where_none_has_one() {
     let mut field = Field::with(|_| {});
     let helicopter = |north: f64| Aircraft {
         icao: 7,
@@ -454,7 +454,7 @@ async fn a_vehicle_without_a_station_does_not_take_off_or_climb_into_an_aircraft
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_vehicle_without_a_drone_that_is_not_heard_in_the_air_owns_its_place_until_a_person_declares_it_down() {
+async fn a_silent_flying_vehicle_without_a_drone_owns_its_place_until_declared_down() {
     let mut field = Field::with(station_at(shifted(HOME, 0.0, -100.0)));
     node(&field.observer, "x", false);
     field.report("m", 0.0, 0.0, FlightTruth::Disarmed);

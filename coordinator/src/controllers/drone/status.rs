@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_told_of_a_flight_is_kept_until_an_agent_that_holds_the_drone_says_otherwise() {
+    fn what_was_told_of_a_flight_is_kept_until_an_agent_with_the_drone_says_otherwise() {
         let binding = Binding::Bound(NodeName::parse("n").unwrap());
         let says = |old: &DroneStatus, report: Option<&Report>, held| {
             let now = Timestamp::from_second(9).unwrap();
@@ -451,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn what_preflight_found_stands_while_an_agent_that_was_restarted_in_flight_reads_it_again() {
+    fn what_preflight_found_stands_while_an_agent_restarted_in_flight_reads_it_again() {
         let found = vec!["NAV_DLL_ACT is 0".to_owned()];
         let with = |truth, warnings: &[String]| Report {
             truth,
@@ -569,7 +569,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flight_that_leaves_its_order_is_written_at_once_and_is_an_event_with_its_reason() {
+    fn a_flight_that_leaves_its_order_is_written_at_once_and_is_an_event_with_reason() {
         let reasons =
             |old: &DroneStatus, new: &DroneStatus| notes(old, new).iter().map(|n| n.reason).collect::<Vec<_>>();
         let because = |phase, reason| {

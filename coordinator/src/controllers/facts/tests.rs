@@ -163,7 +163,7 @@ async fn a_drain_lands_a_vehicle_and_makes_none_forget_that_its_flight_is_over()
 }
 
 #[tokio::test]
-async fn an_agent_with_an_older_disk_is_sent_the_takeovers_and_the_kill_that_were_reported_before() {
+async fn an_agent_with_an_older_disk_is_sent_the_takeovers_and_the_kill_reported_before() {
     let observer = observer(Scripted::new().client());
     let status = |takeovers: i32, flight: Option<&str>| crds::DroneStatus {
         node_name: Some("d".to_owned()),

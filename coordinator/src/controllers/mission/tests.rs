@@ -231,7 +231,7 @@ fn in_the_air_with(mission: &Mission, digest: &PlanDigest, change: impl FnOnce(&
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_new_leader_names_a_vehicle_in_the_air_the_plan_that_is_written_down_though_the_layers_were_edited() {
+async fn a_new_leader_names_a_flying_vehicle_its_written_plan_though_layers_were_edited() {
     let (mission, digest) = begun(0.0, true);
     let (mut field, drone) = in_the_air(&mission, &digest);
     field.calls_after(Duration::ZERO).await;
@@ -300,7 +300,7 @@ async fn no_part_is_given_before_it_is_known_where_the_vehicle_may_fly() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_vehicle_in_the_air_whose_plan_cannot_be_made_again_comes_home_and_is_named_no_other() {
+async fn a_flying_vehicle_whose_plan_cannot_be_made_again_comes_home_and_gets_no_other() {
     let (mission, digest) = begun(0.0, false);
     let (mut field, drone) = in_the_air(&mission, &digest);
     field.calls_after(Duration::ZERO).await;
@@ -340,7 +340,7 @@ fn planned_otherwise() -> (Mission, PlanDigest) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_survey_planned_otherwise_than_it_was_begun_flies_no_other_ground_and_says_what_to_do() {
+async fn a_survey_planned_otherwise_than_begun_flies_no_other_ground_and_says_what_to_do() {
     let (mission, digest) = planned_otherwise();
     let (mut field, drone) = in_the_air(&mission, &digest);
     let calls = field.calls_after(Duration::ZERO).await;
@@ -355,7 +355,7 @@ async fn a_survey_planned_otherwise_than_it_was_begun_flies_no_other_ground_and_
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_survey_that_has_ended_stays_as_it_was_written_though_it_would_be_planned_otherwise_now() {
+async fn an_ended_survey_stays_as_written_though_it_would_be_planned_otherwise_now() {
     let (mut mission, _) = planned_otherwise();
     let status = mission.status.as_mut().unwrap();
     status.parts.clear();
@@ -368,7 +368,7 @@ async fn a_survey_that_has_ended_stays_as_it_was_written_though_it_would_be_plan
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_mission_waits_for_one_of_a_higher_priority_only_if_that_is_in_its_namespace_and_could_have_a_vehicle() {
+async fn a_mission_waits_for_a_higher_priority_only_in_its_namespace_and_with_a_vehicle() {
     // A namespace, and a label that some node has, or none.
     let all = [
         ("north", labels::DRONE_NODE, true),

@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_whose_name_is_longer_than_a_label_may_be_has_no_label_that_would_be_refused() {
+    fn a_node_whose_name_is_longer_than_a_label_may_be_has_no_label_to_be_refused() {
         let hostname = |name: &str| {
             let node = object(&NodeName::parse(name).unwrap());
             assert!(node.labels().values().all(|value| value.len() <= LONGEST_LABEL) && is_ours(&node));
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_that_is_gone_for_a_moment_costs_no_write_and_one_that_stays_away_is_told() {
+    fn an_agent_gone_for_a_moment_costs_no_write_and_one_that_stays_away_is_told() {
         let node = written(ReadyState::Connected, 0);
         let gone = |seconds| Agent::Gone {
             since: Duration::from_secs(seconds),

@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_vehicle_has_one_event_for_a_change_however_many_values_drift_and_none_while_they_wander() {
+    fn a_vehicle_has_one_event_a_change_however_many_values_drift_and_none_for_wander() {
         let mut told = Troubles::default();
         let names: Vec<String> = (0..40).map(|i| format!("P{i:02}")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();

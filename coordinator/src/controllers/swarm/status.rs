@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn a_relief_that_waits_on_the_ground_for_its_slot_is_named_with_the_one_that_it_waits_for() {
+    fn a_relief_that_waits_on_the_ground_for_its_slot_is_named_with_what_it_waits_for() {
         let drone = |name: &str, slot: &str, flying: bool| {
             let mut drone = Drone::new(name, crds::DroneSpec::default());
             drone.metadata.labels = Some([(labels::SLOT.to_owned(), slot.to_owned())].into());

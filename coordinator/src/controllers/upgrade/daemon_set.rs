@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_revision_is_the_one_with_the_highest_number_that_is_the_daemon_sets_own() {
+    fn the_newest_revision_is_the_daemon_sets_own_with_the_highest_number() {
         let all = [
             revision("b", 3, "us"),
             revision("c", 2, "us"),

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_whose_container_waits_runs_nothing_and_one_without_a_node_or_of_another_owner_is_nobodys() {
+    fn a_pod_that_waits_runs_nothing_and_one_without_node_or_of_another_is_nobodys() {
         let pods = Pods::default();
         pods.take(&pod("p", Some("n"), json!({"waiting": {"reason": "ImagePullBackOff"}})));
         pods.take(&pod("q", None, json!({"running": {}})));

@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_are_sent_to_a_station_by_udp_and_a_station_that_connects_is_awaited_by_tcp() {
+    fn frames_are_sent_to_a_station_by_udp_and_a_station_is_awaited_by_tcp() {
         let ports = |words: &[&str]| {
             let args = args(&[&["alpha"], words].concat());
             let ports: Vec<String> = args.ports().iter().map(ToString::to_string).collect();

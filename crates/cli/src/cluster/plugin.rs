@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_plugin_that_is_missing_fails_or_answers_nothing_is_named_and_its_answer_is_not_printed() {
+    async fn a_plugin_that_is_missing_or_fails_is_named_and_its_answer_is_not_printed() {
         assert!(error("exit 3").await.contains("its plugin sh failed"));
         let damaged = error(r#"echo '{"status": "secret"'"#).await;
         assert!(

@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn where_the_leader_is_not_known_or_gone_one_that_is_ready_is_chosen_at_its_own_port() {
+    fn where_no_leader_is_known_a_ready_coordinator_is_chosen_at_its_own_port() {
         let mut leaving = pod("c-0", true);
         leaving.metadata.deletion_timestamp = Some(serde_json::from_value(json!("2026-11-21T10:00:00Z")).unwrap());
         let pods = [leaving, pod("c-1", false), pod("c-2", true)];

@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn another_api_server_and_another_token_have_another_proof_and_no_token_is_in_its_name() {
+    fn another_api_server_or_token_has_another_proof_and_no_token_is_in_its_name() {
         let folder = PathBuf::from("/cache");
         let name = |config: &Config, token| StoredProof::within(folder.clone(), config, token).name;
         let first = name(&config("https://api:1"), "secret");

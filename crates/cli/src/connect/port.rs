@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_ground_station_receives_from_all_vehicles_of_a_port_and_each_receives_what_is_for_it() {
+    async fn a_station_receives_from_all_vehicles_of_a_port_and_each_gets_what_is_for_it() {
         let free = std::net::TcpListener::bind("127.0.0.1:0")
             .unwrap()
             .local_addr()

@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_vehicle_that_is_silent_for_a_while_in_the_air_has_landed_when_it_reports_the_ground() {
+    fn a_vehicle_silent_for_a_while_in_flight_has_landed_when_it_reports_the_ground() {
         let mut flights = Flights::default();
         flights.note(at(1), &[reported("a", "InAir", "Holding")]);
         flights.note(at(2), &[reported("a", "UnknownLinkLost", "Waiting")]);

@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_degree_of_longitude_is_as_long_as_it_is_there_and_the_180th_meridian_is_no_border() {
+    fn a_degree_of_longitude_is_as_long_as_it_is_there_even_across_the_180th_meridian() {
         let plane = Plane::around(&[(60.0, 10.0)]).unwrap();
         let (x, y) = plane.meters((60.001, 10.001));
         assert!((x - 55.6).abs() < 0.1 && (y - 111.2).abs() < 0.1, "{x} {y}");

@@ -260,7 +260,7 @@ fn marked_rows_are_ordered_together_and_only_drones_are_resumed() {
 }
 
 #[test]
-fn rows_are_sorted_by_figures_with_those_that_have_none_last_and_names_as_people_count() {
+fn rows_are_sorted_by_figures_the_empty_last_and_names_as_people_count() {
     let mut model = model_of(fleet());
     press(&mut model, "N");
     assert_eq!(drones(&model), ["drone-2", "drone-10", "waits"]);

@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_finding_stays_in_flight_and_until_the_figures_agree_and_its_words_stay_the_same() {
+    fn a_finding_stays_in_flight_and_until_the_figures_agree_in_the_same_words() {
         let mut doubts = Doubts::default();
         for s in 0..=30 {
             doubts.observe(&[battery(0, 100, 15.2, s)], GROUND, at(s));

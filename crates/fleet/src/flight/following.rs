@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_that_was_passed_between_two_reports_is_reached_and_after_a_silence_it_is_not() {
+    fn a_place_passed_between_two_reports_is_reached_and_after_a_silence_it_is_not() {
         for (until, reached) in [(19, vec![0, 1]), (21, vec![])] {
             let mut one = following();
             stands(&mut one, 70.0, 18);

@@ -141,7 +141,7 @@ fn on_the_ground_and_while_nothing_is_known_nobody_takes_over() {
 }
 
 #[test]
-fn an_agent_that_restarts_in_the_middle_of_a_takeover_counts_it_once_and_finds_a_new_one() {
+fn an_agent_restarted_during_a_takeover_counts_it_once_and_finds_a_new_one() {
     let fly = assigned("u", FLY, 0);
     let taken = FlightRecord::default().commanded_by(Some(&fly), InCommand::SomebodyElse);
     let read_back = taken.clone();
@@ -153,7 +153,7 @@ fn an_agent_that_restarts_in_the_middle_of_a_takeover_counts_it_once_and_finds_a
 }
 
 #[test]
-fn a_descent_that_an_agent_commanded_in_its_last_breath_is_known_for_ours_by_the_next() {
+fn a_descent_commanded_by_an_agent_that_then_ended_is_known_as_ours_by_the_next() {
     let fly = assigned("u", FLY, 0);
     let station = Some(Mode::Station);
     let sent = FlightRecord::default().watched(Some(&fly), IN_AIR, station, Some(Descent::Return), false);
@@ -423,7 +423,7 @@ fn an_agent_that_has_lost_its_disk_goes_by_what_was_told_before() {
 }
 
 #[test]
-fn an_agent_that_could_not_write_a_takeover_or_a_kill_down_gets_it_back_from_what_was_reported() {
+fn an_agent_that_could_not_write_a_takeover_or_kill_gets_it_back_from_reports() {
     use model::reported_flight::{ReportedFlight, SoFar};
     let held = |so_far, takeovers, resume_after| Assignment {
         reported_flight: ReportedFlight {
@@ -462,7 +462,7 @@ fn an_agent_that_could_not_write_a_takeover_or_a_kill_down_gets_it_back_from_wha
 }
 
 #[test]
-fn why_nothing_is_sent_is_kept_on_the_ground_until_a_person_orders_the_drone_to_go_on() {
+fn why_nothing_is_sent_is_kept_on_the_ground_until_a_person_resumes_the_drone() {
     let held = |desired, resume_after| assigned("one", desired, resume_after);
     let (fly, ground) = (held(FLY, 0), held(GROUND, 0));
     let flown = FlightRecord::default().observed(Some(&fly), IN_AIR, false);

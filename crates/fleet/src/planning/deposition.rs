@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn three_captured_agents_that_claim_the_last_term_neither_depose_at_once_nor_use_up_the_terms() {
+    fn three_captured_agents_that_claim_the_last_term_depose_nobody_at_once() {
         let captured = [("a", TOP), ("b", TOP), ("c", TOP)];
         assert_eq!(believed(&captured, 10, SOON), None, "it is too far to be true");
         assert_eq!(believed(&captured, 10, PATIENCE), Some(Term(1 + LEAP)));

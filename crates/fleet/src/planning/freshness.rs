@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lease_that_was_removed_and_made_again_has_no_history_and_what_went_back_stays_so() {
+    fn a_lease_removed_and_made_again_has_no_history_and_who_went_back_stays_back() {
         let mut history = History::default();
         assert_eq!(history.went_back(reading(100, 5)), None);
         assert!(history.went_back(reading(50, 2)).is_some());

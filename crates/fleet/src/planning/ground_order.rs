@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_ordered_for_all_namespaces_ends_in_no_part_for_one_who_may_not_release_the_fleet() {
+    fn what_was_ordered_for_all_ends_in_no_part_by_who_may_not_release_the_fleet() {
         let swarm = Released::Swarm(Some("s-1"), Name::new("north", "alpha"), vec!["n1".into()]);
         for scope in [Scope::All, Scope::Selector] {
             let fleet_wide = Order {

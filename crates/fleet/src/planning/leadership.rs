@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lease_that_is_renewed_is_never_taken_and_one_that_is_not_is_once_its_time_is_over() {
+    fn a_renewed_lease_is_never_taken_and_another_is_once_its_time_is_over() {
         let mut watch = LeaseWatch::new("a");
         for i in 0..100 {
             assert!(!watch.may_take(held(Some("b"), &i.to_string()), at(i * 2000)));

@@ -185,7 +185,7 @@ fn a_vehicle_is_armed_when_nothing_stands_in_the_way_and_never_else() {
 }
 
 #[test]
-fn takeovers_stand_in_the_way_until_the_drone_was_told_to_go_on_after_the_last_of_them() {
+fn takeovers_stand_in_the_way_until_the_drone_was_resumed_after_the_last() {
     let vehicles = vehicles();
     let ready = vehicles
         .iter()
@@ -269,7 +269,7 @@ fn a_vehicle_rests_after_a_landing_and_longer_after_somebody_elses_flight() {
 }
 
 #[test]
-fn a_vehicle_whose_home_is_elsewhere_is_armed_only_where_it_may_have_flown_from_there() {
+fn a_vehicle_whose_home_is_elsewhere_is_armed_only_where_it_may_have_flown_from_it() {
     let vehicles = vehicles();
     let (ready, _) = vehicles.iter().find(|(_, forbidden)| !forbidden).unwrap();
     let held = assigned("d", HIGHEST, FLYING);
@@ -318,7 +318,7 @@ fn a_vehicle_whose_home_is_elsewhere_is_armed_only_where_it_may_have_flown_from_
 }
 
 #[test]
-fn a_vehicle_whose_system_id_another_has_on_its_line_is_not_armed_until_only_one_is_heard() {
+fn a_vehicle_that_shares_its_system_id_on_its_line_is_not_armed_until_it_is_alone() {
     let vehicles = vehicles();
     let (ready, _) = vehicles.iter().find(|(_, forbidden)| !forbidden).unwrap();
     let (held, record) = (assigned("d", HIGHEST, FLYING), FlightRecord::default());

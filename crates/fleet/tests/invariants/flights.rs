@@ -97,7 +97,7 @@ proptest! {
     }
 
     #[test]
-    fn every_takeover_is_counted_once_and_a_late_word_resumes_nothing_that_was_taken_over_since(
+    fn every_takeover_is_counted_once_and_a_late_resume_resumes_none_taken_since(
         observations in prop::collection::vec(observation(), 1..40)
     ) {
         let mut record = FlightRecord::default();

@@ -7,7 +7,7 @@ use model::kill::{KillOrder, KillQuestion, UsedNonces, may_kill};
 const HEARD: u64 = 10_000;
 
 #[test]
-fn motors_are_stopped_by_an_order_of_now_for_the_drone_that_is_held_given_by_who_leads_and_by_no_other() {
+fn motors_are_stopped_by_a_current_order_of_the_leader_for_the_held_drone_only() {
     let mut used = UsedNonces::default();
     used.note(2);
     let (mut asked, mut allowed) = (0, 0);

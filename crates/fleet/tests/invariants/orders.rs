@@ -47,7 +47,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_sequence_of_orders_moves_a_vehicle_from_its_drone_or_revives_a_deposed_coordinator(
+    fn no_orders_move_a_vehicle_from_its_drone_or_revive_a_deposed_coordinator(
         orders in prop::collection::vec((order(), any::<bool>()), 1..40)
     ) {
         let mut fence = Fence::default();
@@ -81,7 +81,7 @@ proptest! {
     }
 
     #[test]
-    fn while_a_ground_order_is_kept_no_order_of_its_drone_flies_and_only_its_own_end_ends_it(
+    fn while_a_ground_order_is_kept_no_order_flies_its_drone_and_only_its_end_ends_it(
         orders in prop::collection::vec((order(), any::<bool>()), 1..40)
     ) {
         let mut fence = Fence::default();

@@ -50,7 +50,7 @@ fn reports() -> Vec<(Option<Report>, bool)> {
 }
 
 #[test]
-fn a_bound_drone_goes_when_its_vehicle_is_down_by_the_order_of_its_deletion_or_when_somebody_forces_it() {
+fn a_bound_drone_goes_when_its_vehicle_is_down_by_its_deletion_or_by_force() {
     let uid = uid("d");
     let desired = LastDesired {
         uid: &uid,

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_equal_adapters_the_one_without_a_name_by_id_has_that_of_its_socket_with_colons() {
+    fn of_two_equal_adapters_the_nameless_one_has_that_of_its_socket_with_colons() {
         let dev = tempfile::tempdir().unwrap();
         let at = |name: &str| dev.path().join(name);
         let sockets = [

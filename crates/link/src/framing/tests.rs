@@ -137,7 +137,7 @@ fn a_frame_that_is_only_slow_is_not_lost_to_the_silence() {
 }
 
 #[test]
-fn mavlink_1_is_received_beside_mavlink_2_but_its_start_byte_in_noise_no_longer_holds_anything_up() {
+fn mavlink_1_is_received_beside_mavlink_2_and_its_start_byte_holds_nothing_up() {
     assert_eq!(
         cut(&[beat_v1(0), beat(1), beat_v1(2)].concat()),
         [beat_v1(0), beat(1), beat_v1(2)]

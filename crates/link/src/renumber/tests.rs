@@ -37,7 +37,7 @@ fn twins() -> (Numbers, [Renumbered; 2]) {
 }
 
 #[test]
-fn each_vehicle_keeps_its_number_where_it_is_free_and_gets_the_lowest_free_one_elsewhere() {
+fn each_vehicle_keeps_its_number_where_free_and_gets_the_lowest_free_elsewhere() {
     let mut numbers = Numbers::default();
     let given: Vec<(usize, u8)> = [3, 1, 1, 255, 3]
         .map(|own| numbers.give(SystemId(own)))
@@ -70,7 +70,7 @@ fn a_number_that_is_given_is_no_radio_s_and_none_that_something_else_has_on_a_wi
 }
 
 #[test]
-fn what_two_vehicles_of_one_name_say_is_told_apart_and_an_order_reaches_the_one_that_is_meant() {
+fn two_vehicles_of_one_name_are_told_apart_and_an_order_reaches_the_one_meant() {
     let (numbers, [one, two]) = twins();
     let said = frame((1, 1), &beat());
     assert_eq!(one.to_guests(&said, &numbers).unwrap(), said, "nothing to change");
@@ -147,7 +147,7 @@ fn another_system_on_the_wire_never_passes_for_a_vehicle_of_the_port() {
 }
 
 #[test]
-fn an_unknown_message_of_a_vehicle_is_made_anew_and_one_of_a_guest_reaches_a_vehicle_that_is_alone() {
+fn an_unknown_message_is_rebuilt_and_a_guests_reaches_only_a_vehicle_alone() {
     let (numbers, [_, two]) = twins();
     // Message 60000 with the bytes 1 and 9, of system 1; its CRC_EXTRA is 42.
     let mut bytes = vec![0xFD, 2, 0, 0, 7, 1, 1, 0x60, 0xEA, 0, 1, 9];

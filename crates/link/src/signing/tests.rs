@@ -63,7 +63,7 @@ fn we_sign_byte_for_byte_as_pymavlink_does() {
 }
 
 #[test]
-fn a_frame_changed_in_any_bit_or_signed_with_another_key_is_refused_and_moves_nothing() {
+fn a_frame_changed_in_any_bit_or_signed_with_another_key_is_refused() {
     let good = hex(HEARTBEAT);
     let mut signer = signer(FIRST);
     // The checksum would catch most of these; an attacker corrects it.

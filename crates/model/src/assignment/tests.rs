@@ -45,7 +45,7 @@ fn a_deposed_coordinator_is_refused_and_changes_nothing() {
 }
 
 #[test]
-fn an_order_refused_because_the_vehicle_is_busy_still_deposes_the_older_coordinators() {
+fn an_order_refused_for_a_busy_vehicle_still_deposes_the_older_coordinators() {
     let fence = holding(&assigned("a", 3, 1, FLY));
     let other = assigned("b", 5, 1, FLY);
     let refused = fence.take(&other, false).unwrap_err();
@@ -84,7 +84,7 @@ fn a_node_without_a_drone_lands_its_vehicle_first_and_forgets_it_then() {
 }
 
 #[test]
-fn an_agent_that_lost_its_memory_takes_the_drone_that_it_is_told_although_its_vehicle_flies() {
+fn an_agent_without_memory_takes_the_drone_it_is_sent_although_its_vehicle_flies() {
     let fence = Fence::default().take(&assigned("a", 3, 1, FLY), false).unwrap();
     assert_eq!(fence.held.map(|a| a.uid.0), Some("a".into()));
 }

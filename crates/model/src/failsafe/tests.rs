@@ -46,7 +46,7 @@ fn announcing(vehicle: Vehicle, cause: Cause, words: &str, ms: u64) -> Vehicle {
 const BOTH: [Autopilot; 2] = [Autopilot::ArduPilot, Autopilot::Px4];
 
 #[test]
-fn px4_that_is_critical_executes_a_failsafe_and_ardupilot_may_have_one_that_does_nothing() {
+fn a_critical_px4_executes_a_failsafe_and_an_ardupilot_may_have_an_idle_one() {
     let critical = |autopilot| executing(&flying(autopilot, Mode::Station, SystemState::Critical), at(NOW));
     assert!(critical(Autopilot::Px4));
     assert!(!critical(Autopilot::ArduPilot));

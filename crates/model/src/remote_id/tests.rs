@@ -34,7 +34,7 @@ fn of_several_operators_that_select_one_vehicle_none_counts() {
 }
 
 #[test]
-fn without_its_coordinator_an_agent_sends_to_the_end_of_a_flight_and_on_the_ground_for_ten_minutes() {
+fn without_its_coordinator_an_agent_sends_to_a_flights_end_or_for_ten_minutes() {
     let (soon, late) = (SENDS_ALONE_FOR, SENDS_ALONE_FOR + Duration::from_millis(1));
     assert!(may_send(FlightTruth::Disarmed, soon));
     assert!(!may_send(FlightTruth::Disarmed, late));
@@ -48,7 +48,7 @@ fn without_its_coordinator_an_agent_sends_to_the_end_of_a_flight_and_on_the_grou
 }
 
 #[test]
-fn an_operator_that_is_taken_away_is_sent_until_the_vehicle_is_down_and_another_counts_at_once() {
+fn an_operator_taken_away_is_sent_until_landing_and_another_counts_at_once() {
     let (north, south) = (operator("north"), operator("south"));
     let held = || Some(north.clone());
     assert_eq!(take(held(), None, FlightTruth::Disarmed), (None, false));
@@ -112,7 +112,7 @@ fn transmitters_are_components_236_to_238_of_the_vehicle() {
 }
 
 #[test]
-fn a_vehicle_is_ready_only_when_its_own_operator_is_sent_and_its_transmitter_is_good() {
+fn a_vehicle_is_ready_only_when_its_operator_is_sent_and_its_transmitter_is_good() {
     use Transmitter::{Fails, Good, Lost, Unheard};
     let of = |wanted, report| {
         let said = assess(wanted, &report);

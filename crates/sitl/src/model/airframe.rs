@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wind_that_power_can_work_against_moves_a_vehicle_little_and_a_stronger_one_takes_it_along() {
+    fn a_wind_within_its_power_moves_a_vehicle_little_and_a_stronger_one_takes_it_along() {
         let held = |push: f64| {
             let at = Neu {
                 up: 10.0,

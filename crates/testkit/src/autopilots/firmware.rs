@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn each_folder_of_the_cache_with_a_program_is_a_version_and_one_that_lacks_a_part_is_named() {
+    fn each_cache_folder_with_a_program_is_a_version_and_one_lacking_a_part_is_named() {
         let scratch = Scratch::new("skein-firmware-").unwrap();
         let write = |path: &str| {
             let path = scratch.path().join(path);

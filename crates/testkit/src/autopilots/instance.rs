@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_instances_have_different_numbers_and_a_number_that_is_let_go_can_be_had_again() {
+    fn two_instances_have_different_numbers_and_a_released_one_can_be_had_again() {
         let (one, other) = (Instance::claim().unwrap(), Instance::claim().unwrap());
         assert_ne!(one.number(), other.number());
         let number = one.number();

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_bundled_has_its_version_hash_and_what_it_uses_and_what_helps_to_build_is_left_out() {
+    fn what_is_bundled_has_version_hash_and_uses_and_build_tools_are_left_out() {
         let packages = read(&lock("ISC"), Path::new("/page")).unwrap();
         let [(one_id, one), (two_id, two)] = &packages[..] else {
             panic!("{packages:?}");

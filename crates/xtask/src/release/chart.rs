@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_chart_is_packed_whole_in_a_folder_of_its_name_and_has_the_version_of_the_programs() {
+    fn the_chart_is_packed_whole_in_its_folder_and_has_the_version_of_the_programs() {
         let packed = pack(&manifests::chart(), 7).unwrap();
         assert_eq!(packed, pack(&manifests::chart(), 7).unwrap(), "the same twice");
         let mut archive = tar::Archive::new(flate2::read::GzDecoder::new(&packed[..]));

@@ -85,13 +85,13 @@ const TIMED: [(&str, &str, &str, u32); 4] = [
     (
         "tests",
         "api_faults",
-        "a_ground_order_reaches_the_vehicles_within_a_second_while_the_api_server_hangs_and_is_recorded_afterwards",
+        "a_ground_order_reaches_vehicles_in_a_second_while_the_api_server_hangs",
         70,
     ),
     (
         "tests",
         "attacks",
-        "while_the_api_server_is_away_whoever_could_ground_can_and_nothing_else_goes_through",
+        "while_the_api_server_is_away_who_could_ground_can_and_nothing_else_goes",
         30,
     ),
     (

@@ -72,7 +72,7 @@ fn of_a_mission_that_is_edited_again_and_again_no_result_but_the_newest_is_kept(
 }
 
 #[test]
-fn what_was_planned_is_not_planned_again_when_an_edit_is_taken_back_or_the_mission_made_anew() {
+fn what_was_planned_is_not_planned_again_after_an_undone_edit_or_a_new_mission() {
     let pool = busy();
     for digest in ["first", "second"] {
         occupy(&pool);
@@ -111,7 +111,7 @@ fn a_task_at_which_the_planner_panics_is_refused_and_those_behind_it_are_planned
 }
 
 #[test]
-fn one_that_takes_longer_than_the_deadline_delays_its_own_namespace_only_and_says_so() {
+fn a_namespace_that_takes_longer_than_the_deadline_delays_only_itself_and_says_so() {
     let pool = busy();
     let begun = Instant::now();
     ask(&pool, "hostile", "endless", "x");

@@ -50,7 +50,7 @@ fn reason(field: &Field) -> (String, String) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn work_that_takes_long_to_share_is_shared_beside_and_its_mission_says_what_it_waits_for() {
+async fn work_that_takes_long_to_share_is_shared_beside_and_its_mission_says_so() {
     let mission = long();
     let none = PlanDigest("none".to_owned());
     let (mut field, drone) = in_the_air_with(&mission, &none, |report| fit(report, 0.0));
@@ -82,7 +82,7 @@ async fn work_that_takes_long_to_share_is_shared_beside_and_its_mission_says_wha
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_vehicle_that_flies_a_long_part_is_named_the_same_plan_by_a_new_leader_once_that_is_found_beside() {
+async fn a_new_leader_names_a_vehicle_on_a_long_part_the_same_plan_once_that_is_found() {
     let mut mission = long();
     let job = Job::of(&mission.spec, None).unwrap();
     let start = model::units::Wgs84 {
@@ -128,7 +128,7 @@ async fn a_vehicle_that_flies_a_long_part_is_named_the_same_plan_by_a_new_leader
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_mission_that_is_suspended_before_it_is_planned_has_its_drones_come_home_at_once() {
+async fn a_mission_suspended_before_it_is_planned_has_its_drones_come_home_at_once() {
     let mut mission = mission("survey", &[labels::DRONES_FINALIZER]);
     mission.spec = round();
     let (mut field, _) = in_the_air(&mission, &PlanDigest("none".to_owned()));
@@ -167,7 +167,7 @@ async fn no_other_mission_waits_for_the_file_of_one_and_what_is_wrong_with_it_is
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_namespace_whose_drones_wait_in_their_hundreds_has_no_more_made_and_says_so_and_another_has_its_own() {
+async fn a_namespace_with_hundreds_of_waiting_drones_gets_no_more_and_says_so() {
     let full = mission("full", &[labels::DRONES_FINALIZER]);
     let more = mission("survey", &[labels::DRONES_FINALIZER]);
     let mut south = mission("south", &[labels::DRONES_FINALIZER]);

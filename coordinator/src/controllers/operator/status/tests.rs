@@ -75,7 +75,7 @@ fn the_one_operator_that_selects_a_vehicle_is_sent_with_the_id_of_its_aircraft()
 }
 
 #[test]
-fn an_id_of_an_aircraft_that_is_too_long_is_named_and_the_operator_is_sent_without_it() {
+fn an_aircraft_id_that_is_too_long_is_named_and_the_operator_is_sent_without_it() {
     let all = [wanted("north", &[])];
     let of = outcome(&all, &labels(&[("skein.dev/uas-id", "more-than-20-characters")]));
     assert_eq!(of.operator.as_ref().unwrap().aircraft, None);
@@ -143,7 +143,7 @@ fn an_operator_says_to_how_many_vehicles_it_is_sent_and_why_not_on_the_others() 
 }
 
 #[test]
-fn a_transmitter_that_is_not_good_to_arm_is_named_and_the_operator_is_sent_all_the_same() {
+fn a_transmitter_not_good_to_arm_is_named_and_the_operator_is_sent_all_the_same() {
     let all = [wanted("north", &[])];
     let of = outcome(&all, &labels(&[]));
     let fails = report(Some("north"), Sending::Yes, Transmitter::Fails("LOC SYS".to_owned()));

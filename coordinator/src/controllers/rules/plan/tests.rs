@@ -274,7 +274,7 @@ fn an_acknowledgement_or_another_digest_is_not_in_force() {
 }
 
 #[test]
-fn a_fence_that_cannot_be_made_keeps_the_former_one_on_board_and_names_none_that_could_be_in_force() {
+fn a_fence_that_cannot_be_made_keeps_the_former_and_names_none_that_could_hold() {
     let mut fleet = Fleet::of(&["a"]);
     fleet.objects.fences = vec![geofence("site", "north", 200.0, 1)];
     let former = fleet.settle()[0].send.clone().unwrap();
@@ -447,7 +447,7 @@ fn many(name: &str, prefix: &str, count: usize) -> Arc<Values> {
 }
 
 #[test]
-fn a_rollout_goes_on_after_a_vehicle_that_lacks_more_parameters_than_its_report_names() {
+fn a_rollout_passes_a_vehicle_that_lacks_more_parameters_than_its_report_names() {
     let mut fleet = Fleet::of(&["a", "b"]);
     fleet.objects.profiles = vec![many("p", "MPC_NEW", 40)];
     fleet.settle();
@@ -537,7 +537,7 @@ fn a_profile_that_was_made_anew_under_the_name_of_one_that_was_refused_is_tried(
 }
 
 #[test]
-fn one_whose_autopilot_does_not_have_a_name_says_so_and_keeps_no_other_from_its_values() {
+fn a_vehicle_whose_autopilot_lacks_a_name_says_so_and_holds_up_no_other() {
     let mut fleet = Fleet::of(&["a", "b"]);
     let values = [("COM_OBC_LOSS_T", "5"), ("RTL_RETURN_ALT", "30")];
     fleet.objects.profiles = vec![profile("p", "north", 1, &values)];
@@ -576,7 +576,7 @@ fn one_whose_autopilot_does_not_have_a_name_says_so_and_keeps_no_other_from_its_
 }
 
 #[test]
-fn settings_are_sent_by_the_newest_name_of_each_stack_and_read_back_from_a_vehicle_object() {
+fn settings_use_the_newest_name_of_each_stack_and_are_read_back_from_a_vehicle() {
     let mut fleet = Fleet::of(&["a", "b"]);
     fleet.change(1, |report| {
         report.identity.as_mut().unwrap().autopilot = Autopilot::ArduPilot;
@@ -710,7 +710,7 @@ fn who_made_an_object_is_the_manager_of_the_last_write_of_its_spec() {
 }
 
 #[test]
-fn nothing_is_claimed_of_a_takeoff_that_was_not_seen_or_of_rules_that_were_not_those_wanted() {
+fn nothing_is_claimed_of_a_takeoff_unseen_or_of_rules_that_were_not_desired() {
     let mut fleet = Fleet::of(&["a"]);
     fleet.objects.fences = vec![geofence("site", "north", 200.0, 7)];
     fleet.settle();
@@ -761,7 +761,7 @@ fn write_down(fleet: &mut Fleet, i: usize, outcome: &Outcome) {
 }
 
 #[test]
-fn after_a_change_of_leader_a_changed_fence_reaches_those_who_wait_in_a_stopped_rollout() {
+fn a_new_leader_brings_a_changed_fence_to_vehicles_of_a_stopped_rollout() {
     let mut fleet = Fleet::of(&["a", "b"]);
     fleet.objects.fences = vec![geofence("site", "north", 200.0, 1)];
     fleet.objects.profiles = vec![profile("p", "north", 2, &[("MPC_XY_VEL_MAX", "8")])];
@@ -806,7 +806,7 @@ fn after_a_change_of_leader_a_changed_fence_reaches_those_who_wait_in_a_stopped_
 }
 
 #[test]
-fn after_a_change_of_leader_a_changed_fence_reaches_a_vehicle_whose_profiles_are_in_conflict() {
+fn a_new_leader_brings_a_changed_fence_to_a_vehicle_whose_profiles_conflict() {
     for written_down in [true, false] {
         let mut fleet = Fleet::of(&["a"]);
         fleet.objects.fences = vec![geofence("site", "north", 200.0, 1)];
@@ -1108,7 +1108,7 @@ fn px4_gets_a_lower_return_with_a_low_ceiling_and_waits_until_its_height_is_know
 }
 
 #[test]
-fn a_geofence_that_cannot_be_read_keeps_what_is_on_board_and_keeps_those_down_that_it_may_select() {
+fn an_unreadable_geofence_keeps_what_is_on_board_and_its_possible_vehicles_down() {
     let bad = |selector: serde_json::Value| {
         let object = serde_json::json!({
             "metadata": {"name": "night", "generation": 3},
@@ -1254,7 +1254,7 @@ impl Truth {
 
 /// Leaders are killed at random, and Vehicle objects say what was so some time ago.
 #[test]
-fn leaders_killed_at_random_points_of_200_uploads_claim_nothing_wrong_and_keep_within_the_bound() {
+fn leaders_killed_at_random_in_200_uploads_claim_nothing_wrong_within_the_bound() {
     use rand::rngs::StdRng;
     use rand::{RngExt, SeedableRng};
     const MOST: usize = 3;

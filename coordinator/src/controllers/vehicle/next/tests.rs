@@ -142,7 +142,7 @@ fn why_no_drone_can_be_bound_to_it_is_said_at_once() {
 }
 
 #[test]
-fn why_the_link_of_a_vehicle_is_not_open_is_said_also_after_its_agent_has_started_again() {
+fn why_a_vehicles_link_is_not_open_is_said_also_after_its_agent_restarted() {
     let fault = "serial device /dev/ttyACM0 is missing; there is now /dev/ttyACM1";
     let (node, known) = (node(), object(Some(UID), VehicleStatus::default()));
     let lost = Report {
@@ -163,7 +163,7 @@ fn why_the_link_of_a_vehicle_is_not_open_is_said_also_after_its_agent_has_starte
 }
 
 #[test]
-fn two_vehicles_of_one_hardware_number_or_of_none_are_two_objects_and_the_number_is_warned_of() {
+fn two_vehicles_of_one_hardware_number_or_none_are_two_objects_and_warned_of() {
     for airframe in [Airframe(Some(UID)), Airframe(None)] {
         assert_ne!(name("gate-1", airframe), name("gate-2", airframe));
     }
@@ -191,7 +191,7 @@ fn two_vehicles_of_one_hardware_number_or_of_none_are_two_objects_and_the_number
 }
 
 #[test]
-fn its_flights_are_counted_by_what_its_autopilot_says_through_silence_and_other_coordinators() {
+fn its_flights_are_counted_by_its_autopilot_through_silence_and_coordinators() {
     let node = node();
     let mut status = VehicleStatus::default();
     let flight = [
@@ -361,7 +361,7 @@ fn an_airframe_is_known_once_its_autopilot_has_told_its_version_or_will_not() {
 }
 
 #[test]
-fn a_battery_of_a_camera_is_shown_beside_that_of_the_motors_and_written_anew_by_quarters() {
+fn a_camera_battery_is_shown_beside_that_of_the_motors_and_written_by_quarters() {
     let (node, mut report) = (node(), report(FlightTruth::Disarmed));
     let written = |report: &Report, old: VehicleStatus| {
         let steps = steps(

@@ -63,7 +63,7 @@ async fn a_person_is_known_by_their_own_request_and_key_together() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_api_server_is_asked_once_in_ten_seconds_and_a_deleted_request_shows_nobody_after_them() {
+async fn the_api_server_is_asked_once_in_ten_seconds_and_a_deleted_request_shows_nobody() {
     let (api, ada) = (Scripted::new(), key());
     api.takes_request("r", "ada", &ada, NOW);
     let (auth, caller) = (auth_of(&api, HOUR), shown("r", &ada));
@@ -88,7 +88,7 @@ async fn the_api_server_is_asked_once_in_ten_seconds_and_a_deleted_request_shows
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_who_grounded_within_the_hour_grounds_at_once_while_the_api_server_hangs_and_does_nothing_else() {
+async fn who_grounded_within_the_hour_may_ground_while_the_api_hangs_and_nothing_else() {
     let (api, ada) = (Scripted::new(), key());
     api.takes_request("r", "ada", &ada, NOW);
     api.lets("ground");

@@ -144,7 +144,7 @@ async fn nobodys_guesses_keep_a_ground_order_of_another_at_the_same_address_out_
 }
 
 #[tokio::test(start_paused = true)]
-async fn guesses_at_orders_cost_the_api_server_so_many_questions_and_those_that_hang_up_take_no_turn() {
+async fn guesses_at_orders_cost_few_requests_and_those_that_hang_up_take_no_turn() {
     let api = Scripted::new();
     let layer = AuthLayer::new(auth_of(&api, Duration::from_secs(3600)));
     let first = guessers(&layer, GROUND, 2000);

@@ -108,7 +108,7 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_download_that_is_killed_at_any_place_goes_on_there_and_nothing_is_lost_or_fetched_twice() {
+async fn a_download_killed_anywhere_goes_on_there_and_loses_and_repeats_nothing() {
     let log = content(95);
     for answers in 0..12 {
         let folder = tempfile::tempdir().unwrap();

@@ -59,7 +59,7 @@ fn a_brief_state_at_the_end_of_an_account_is_no_difference_either() {
 }
 
 #[test]
-fn what_comes_after_the_end_of_the_recording_is_judged_only_where_the_recording_has_it() {
+fn what_comes_after_the_recordings_end_is_judged_only_where_the_recording_has_it() {
     let flight = [armed(1.0, false), armed(40.0, true)];
     let late = [armed(1.0, false), armed(42.0, true), armed(43.0, false)];
     assert!(judge(&flight, &late, &mut [], 41.0).is_same());
@@ -81,7 +81,7 @@ fn a_change_that_only_one_side_reports_is_a_difference() {
 }
 
 #[test]
-fn a_change_may_be_late_by_the_clocks_of_both_sides_and_a_tenth_of_the_time_since_the_last() {
+fn a_change_may_be_late_by_both_clocks_and_a_tenth_of_the_time_since_the_last() {
     let real = [armed(1.0, false), armed(21.0, true)];
     assert!(verdict(&real, &[armed(1.0, false), armed(24.9, true)]).is_same());
     assert!(!verdict(&real, &[armed(1.0, false), armed(25.1, true)]).is_same());

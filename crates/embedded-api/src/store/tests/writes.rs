@@ -24,7 +24,7 @@ fn nested(levels: usize) -> serde_json::Value {
 }
 
 #[tokio::test]
-async fn an_object_that_could_not_be_read_again_is_refused_and_the_deepest_that_is_stored_can() {
+async fn an_object_too_deep_to_be_read_again_is_refused_and_the_deepest_stored_is_read() {
     let folder = tempfile::tempdir().expect("folder");
     let store = open(folder.path());
     let write = |name: &str, levels: usize| {

@@ -189,7 +189,7 @@ async fn a_watch_may_be_requested_without_an_end() {
 }
 
 #[tokio::test]
-async fn a_watcher_that_is_slow_to_read_what_is_there_loses_nothing_because_others_are_busy() {
+async fn a_watcher_slow_to_read_what_is_there_loses_nothing_because_others_are_busy() {
     let small = Limits {
         age: Duration::ZERO,
         events: 1,

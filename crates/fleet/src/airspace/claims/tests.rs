@@ -365,7 +365,7 @@ fn one_that_is_forgotten_owns_nothing() {
 }
 
 #[test]
-fn one_that_is_in_danger_stops_on_its_route_and_then_leaves_upright_to_where_it_is_clear() {
+fn a_vehicle_in_danger_stops_on_its_route_and_leaves_upright_to_where_it_is_clear() {
     use super::super::{Avoidance, Danger};
     use crate::safety::may_stop;
     let mut claims = two();

@@ -139,7 +139,7 @@ fn it_goes_on_once_the_failsafe_is_over() {
 }
 
 #[test]
-fn ardupilots_flag_of_a_failsafe_that_does_nothing_leaves_ours_in_force_and_its_words_are_waited_for() {
+fn ardupilots_flag_of_an_idle_failsafe_leaves_ours_in_force_until_its_words_come() {
     let critical = |w: World| w.of(Autopilot::ArduPilot, SystemState::Critical).flying(Mode::Station);
     let w = critical(low(Level::Low, OnLowBattery::Return));
     assert_eq!(w.kind(), Some(StepKind::FailsafeReturn));

@@ -48,7 +48,7 @@ fn after_hovering(w: World, at: (f64, f64)) -> World {
 }
 
 #[test]
-fn a_return_that_ends_in_a_hover_over_home_is_landed_after_half_a_minute_when_it_is_to_be_on_the_ground() {
+fn a_return_that_ends_in_a_hover_is_landed_after_half_a_minute_if_it_is_to_be_down() {
     let w = after_hovering(world(GROUND), (3.0, 5.0));
     assert_eq!(
         (w.kind(), w.decide().activity),
@@ -142,7 +142,7 @@ fn a_ground_order_lands_a_hover_at_the_end_of_a_return_that_somebody_else_began(
 }
 
 #[test]
-fn a_vehicle_that_returns_on_our_word_lands_where_it_is_once_its_battery_says_land_now() {
+fn a_vehicle_that_returns_at_our_command_lands_once_its_battery_says_land_now() {
     for policy in [OnLowBattery::Return, OnLowBattery::Land] {
         let w = returning(low(Level::Emergency, policy), InCommand::OurReturn);
         assert_eq!(
@@ -177,7 +177,7 @@ fn a_return_that_is_not_ours_or_has_time_is_flown_to_its_end() {
 }
 
 #[test]
-fn a_vehicle_seen_to_fly_that_stopped_saying_whether_it_is_landed_still_has_its_failsafes() {
+fn a_flying_vehicle_that_stopped_saying_whether_it_landed_still_has_its_failsafes() {
     let silent = |w: World| w.stage(Stage::Flown).vehicle(true, None, Mode::Station, true);
     let lost = silent(world(FLY).failsafe(OnCoordinatorLoss::Land, 60));
     assert_eq!(lost.kind(), Some(StepKind::FailsafeLand));

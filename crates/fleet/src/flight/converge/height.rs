@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_height_that_drifts_is_left_alone_and_one_that_was_refused_is_asked_for_again_later() {
+    fn an_altitude_that_drifts_is_left_alone_and_a_refused_one_is_asked_for_later() {
         assert_eq!(step(&holding(13.5, 10.0, Some(10.0))), Step::Nothing);
         let mut w = holding(10.0, 25.0, Some(10.0));
         w.memory.asks_for(AltitudeAboveHome(25.0));

@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_has_drifted_a_little_off_its_place_is_asked_back_and_one_that_was_moved_is_not() {
+    fn a_vehicle_drifted_a_little_off_its_place_is_asked_back_and_a_moved_one_is_not() {
         let end = place(50.0, 20.0);
         let mut w = at(at(routed().flying(Mode::Station), 50.0, 24.0), 50.0, 20.2);
         assert_eq!(
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn it_asks_for_its_speed_once_a_flight_when_it_is_on_its_way_and_flies_without_where_that_is_refused() {
+    fn it_asks_for_its_speed_once_a_flight_under_way_and_flies_on_where_refused() {
         let speed = MetersPerSecond(4.0);
         let flying = || {
             let mut w = at(routed().flying(Mode::Station), 0.0, 30.0);
@@ -496,7 +496,7 @@ mod tests {
     }
 
     #[test]
-    fn on_a_low_battery_it_waits_a_while_where_it_is_stopped_for_somebody_on_its_way_home() {
+    fn on_a_low_battery_it_waits_a_while_when_stopped_for_another_on_its_way_home() {
         let given = |mut w: World, count: u64, places: Vec<Waypoint>| {
             let number = OrderNumber { term: Term(3), count };
             w.fence.held.as_mut().unwrap().route = Some(RouteOrder {

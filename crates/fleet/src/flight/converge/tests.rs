@@ -260,7 +260,7 @@ fn an_arming_that_leads_to_no_flight_counts_as_a_failure() {
 }
 
 #[test]
-fn an_assignment_that_is_only_on_the_disk_keeps_a_vehicle_flying_but_never_lifts_one_off() {
+fn an_assignment_only_on_disk_keeps_a_vehicle_flying_but_never_lifts_one_off() {
     let mut w = world(FLY).flying(Mode::Station);
     w.confirmed = false;
     assert_eq!(w.decide(), rest(Activity::Holding));
@@ -349,7 +349,7 @@ fn an_ending_agent_lands_its_vehicle_and_arms_none() {
 }
 
 #[test]
-fn losing_the_coordinator_makes_the_agent_act_as_the_drone_says_and_not_before_its_time() {
+fn losing_the_coordinator_makes_the_agent_act_as_the_drone_says_at_its_time() {
     use OnCoordinatorLoss::{Continue, Hold, Land, Return};
     for (action, expected) in [
         (Continue, None),
@@ -403,7 +403,7 @@ fn a_failsafe_landing_ends_the_flight_and_an_ordered_one_does_not() {
 }
 
 #[test]
-fn a_land_command_that_led_to_no_landing_does_not_make_a_later_failsafe_landing_ours() {
+fn a_land_command_without_a_landing_does_not_make_a_later_failsafe_landing_ours() {
     let mut w = world(FLY).flying(Mode::Station);
     w.memory.began(StepKind::Land, w.now);
     let refused = Outcome::Refused {
@@ -437,7 +437,7 @@ fn a_long_landing_of_ours_stays_ours() {
 }
 
 #[test]
-fn an_arm_command_that_the_autopilot_still_considers_keeps_the_vehicle_from_counting_as_settled() {
+fn a_vehicle_whose_autopilot_still_considers_an_arm_command_is_not_settled() {
     let settled = |w: &World| crate::safety::settled(w.vehicle.truth(w.now), w.memory.arm_under_way(w.now));
     let mut w = world(FLY).disarmed(Mode::Station);
     w.memory.began(StepKind::Arm, w.now);
@@ -487,7 +487,7 @@ fn a_command_on_its_way_is_not_repeated_against_somebody_who_has_taken_over_sinc
 }
 
 #[test]
-fn a_command_on_its_way_is_not_repeated_once_it_has_shown_its_effect_or_nothing_is_heard() {
+fn a_command_is_not_repeated_once_it_shows_its_effect_or_nothing_is_received() {
     use StepKind::{AskReasons, FailsafeLand, FailsafeReturn, Land, TakeOff};
     let overtaken = |w: &World, kind| overtaken(kind, &w.situation());
     let on_the_ground = world(FLY).vehicle(true, Some(LandedState::OnGround), Mode::Station, true);
@@ -705,7 +705,7 @@ fn a_vehicle_at_its_reserve_is_not_armed() {
 }
 
 #[test]
-fn a_drone_that_wants_the_autopilots_failsafes_on_keeps_its_vehicle_down_until_they_are_known_to_be() {
+fn a_drone_that_requires_failsafes_keeps_its_vehicle_down_until_they_are_known_on() {
     let mut w = world(FLY);
     for preflight in [Clearance::Reading, Clearance::Problems] {
         w.preflight = preflight;

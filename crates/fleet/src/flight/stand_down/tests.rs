@@ -165,7 +165,7 @@ fn a_flight_in_the_air_or_that_was_ended_by_an_order_is_no_stand_down() {
 }
 
 #[test]
-fn a_mission_that_deletes_its_drone_leaves_the_vehicle_to_a_person_and_so_does_a_drone_that_is_gone() {
+fn a_mission_that_deletes_its_drone_and_a_drone_that_is_gone_leave_it_to_a_person() {
     let deleted = assigned("a", grounded(GroundedWhy::Deleted));
     let recalled = Assignment {
         recalled: true,
@@ -243,7 +243,7 @@ fn a_person_who_knows_of_it_and_deletes_the_drone_says_that_its_vehicle_may_fly(
 }
 
 #[test]
-fn a_drone_that_was_deleted_before_its_vehicle_stood_down_or_just_then_says_nothing_of_it() {
+fn a_drone_deleted_before_its_vehicle_stood_down_says_nothing_of_it() {
     let deleted = assigned("a", grounded(GroundedWhy::Deleted));
     let mut course = Course {
         downs: StandDowns::default(),
@@ -386,7 +386,7 @@ fn the_reason_is_the_one_that_was_observed() {
 }
 
 #[test]
-fn a_landing_by_the_last_item_of_its_plan_is_no_stand_down_unless_something_else_had_a_part_in_it() {
+fn a_landing_by_the_last_item_of_its_plan_alone_is_no_stand_down() {
     let fly = assigned("a", FLY);
     let landed = |record: FlightRecord| Course {
         downs: StandDowns::default(),
@@ -427,7 +427,7 @@ fn a_landing_by_the_last_item_of_its_plan_is_no_stand_down_unless_something_else
 }
 
 #[test]
-fn a_drone_that_is_deleted_while_its_agent_is_away_or_starts_again_says_nothing_of_its_vehicle() {
+fn a_drone_deleted_while_its_agent_is_away_says_nothing_of_its_vehicle() {
     let deleted = assigned("a", grounded(GroundedWhy::Deleted));
     let mut away = Course::over();
     away.told = None;
@@ -447,7 +447,7 @@ fn a_drone_that_is_deleted_while_its_agent_is_away_or_starts_again_says_nothing_
 }
 
 #[test]
-fn a_vehicle_that_its_autopilot_brings_down_stands_down_also_where_it_is_to_wait_or_to_leave_meanwhile() {
+fn a_vehicle_that_its_autopilot_lands_stands_down_also_where_it_is_to_wait_or_leave() {
     for why in [GroundedWhy::Waiting, GroundedWhy::Deleted, GroundedWhy::Unbound] {
         for (diverted, stands) in [
             (Diverted::Autopilot(Cause::Fence), true),

@@ -106,7 +106,7 @@ fn a_refused_arm_command_is_a_failed_span_and_the_vehicle_is_prepared_anew() {
 }
 
 #[test]
-fn a_vehicle_that_is_up_before_the_takeoff_command_is_answered_has_lifted_off_since_it_was_sent() {
+fn a_vehicle_up_before_its_takeoff_is_answered_has_lifted_off_since_it_was_sent() {
     let (mut trace, order) = (TakeoffTrace::default(), fly("u"));
     trace.observe(Some(&order), DOWN, at(1));
     trace.sent(StepKind::Arm, at(2));

@@ -117,7 +117,7 @@ fn the_vehicle_that_can_arm_goes_before_the_fuller_battery_and_that_before_the_n
 }
 
 #[test]
-fn of_two_that_are_as_full_the_nearer_to_the_others_goes_and_a_full_one_from_afar_before_an_empty_one() {
+fn of_two_equally_full_the_nearer_goes_and_a_full_one_before_an_empty_one() {
     let at = |n: Node, latitude_deg| {
         n.with(|r| {
             r.position = Some(Position {

@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_may_be_on_its_way_and_is_not_heard_keeps_its_airspace_whatever_it_is_to_do_next() {
+    fn a_silent_vehicle_maybe_on_its_way_keeps_its_airspace_whatever_it_is_to_do_next() {
         let report = |truth| Report {
             truth,
             ..Report::of_nothing(NodeName::parse("n").unwrap())
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn one_with_a_station_desires_its_home_once_its_battery_is_near_the_reserve_if_it_is_to_return_then() {
+    fn a_vehicle_with_a_station_desires_its_home_when_its_battery_nears_the_reserve() {
         let mut drone = drone();
         let place = model::station::Place {
             at: model::units::Wgs84 {

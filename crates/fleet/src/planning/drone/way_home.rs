@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_vehicle_that_has_flown_routes_it_is_known_or_unknown_but_never_taken_for_granted_that_it_is_home() {
+    fn a_vehicle_that_flew_routes_is_known_or_unknown_but_never_assumed_to_be_home() {
         let (air, lost) = (
             FlightTruth::Airborne(Airborne::InAir),
             FlightTruth::Unknown(WhyUnknown::LinkLost),

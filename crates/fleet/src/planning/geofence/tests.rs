@@ -227,7 +227,7 @@ fn shapes_at_the_180th_meridian_are_refused_with_that_reason() {
 }
 
 #[test]
-fn a_way_is_refused_that_leaves_an_inclusion_crosses_an_exclusion_or_climbs_through_a_ceiling() {
+fn a_way_that_leaves_an_inclusion_or_crosses_an_exclusion_or_ceiling_is_refused() {
     let home = zurich();
     let at = |east: f64, north: f64, up: f64| (shifted(home, east, north), AltitudeAboveHome(up));
     // A U: from one arm to the other leads over what is outside.
@@ -367,7 +367,7 @@ fn a_place_that_the_autopilot_will_not_allow_is_refused_also_where_it_is_wanted(
 }
 
 #[test]
-fn a_place_is_refused_where_a_circle_is_smaller_or_larger_on_board_than_it_is_wanted() {
+fn a_place_is_refused_where_a_circle_on_board_is_of_another_size_than_desired() {
     let mut refused = 0;
     for latitude_deg in [-65.0, 0.0, 20.0, 47.4, 69.0] {
         let home = shape::on_grid(Wgs84 {

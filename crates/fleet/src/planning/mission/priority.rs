@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn the_highest_priority_that_waits_for_a_vehicle_is_urgent_in_its_own_namespace_only() {
+    fn the_highest_priority_that_waits_for_a_vehicle_is_urgent_in_its_namespace_only() {
         let waits = [drone(true, false), drone(false, false)];
         let claims = [
             claim("north", 1, &waits),
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn one_namespace_has_no_more_drones_that_wait_than_there_is_room_for_and_takes_none_of_anothers() {
+    fn a_namespace_has_only_the_waiting_drones_there_is_room_for_and_takes_no_others() {
         let waits = vec![drone(false, false); MOST_WAITING_DRONES - 1];
         let others = [drone(true, false), drone(false, true)];
         let claims = [

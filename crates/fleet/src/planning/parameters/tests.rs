@@ -586,7 +586,7 @@ fn a_vehicle_of_two_profiles_needs_a_place_in_both() {
 }
 
 #[test]
-fn one_that_is_in_the_middle_of_a_change_counts_whoever_began_it_and_gets_newer_values_first() {
+fn a_vehicle_amid_a_change_counts_whoever_began_it_and_gets_newer_values_first() {
     let profiles = ["p"];
     let of = |name, progress, changing| Candidate {
         name,
@@ -622,7 +622,7 @@ fn one_that_is_in_the_middle_of_a_change_counts_whoever_began_it_and_gets_newer_
 }
 
 #[test]
-fn one_that_took_off_before_its_values_were_set_keeps_nobody_waiting_and_is_not_done() {
+fn a_vehicle_that_took_off_before_its_values_were_set_keeps_nobody_and_is_not_done() {
     let profiles = ["p"];
     let of = |name, progress, state| Candidate {
         name,

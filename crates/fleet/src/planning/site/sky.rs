@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_vehicle_that_does_not_know_where_it_is_waits_while_there_is_an_aircraft_anywhere() {
+    fn a_vehicle_that_does_not_know_its_place_waits_while_there_is_any_aircraft() {
         let mut sky = Sky::default();
         let rules = Rules::default();
         let lost = Report {

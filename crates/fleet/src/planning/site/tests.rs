@@ -293,7 +293,7 @@ fn no_route_leads_through_an_exclusion_or_a_ceiling_and_the_vehicle_says_why() {
 }
 
 #[test]
-fn while_nobody_knows_what_an_autopilot_keeps_its_vehicle_flies_home_and_nowhere_else() {
+fn while_an_autopilot_is_unread_its_vehicle_flies_home_and_nowhere_else() {
     let mut site = new();
     let mut vehicles = [vehicle("a", 0.0, Desire::At(station(0.0, 60.0, 20.0)))];
     let (ended, _) = run(&mut site, &mut vehicles, 0);
@@ -332,7 +332,7 @@ fn one_that_holds_above_its_home_in_the_lowest_layer_is_crossed_above() {
 }
 
 #[test]
-fn one_whose_autopilot_does_not_fly_its_route_stops_when_it_is_wanted_elsewhere_and_goes_there() {
+fn a_vehicle_whose_autopilot_ignores_its_route_stops_when_wanted_elsewhere_and_goes() {
     use model::answer::Stalled;
     let (beyond, within) = (station(0.0, 300.0, 20.0), station(0.0, -40.0, 20.0));
     let mut site = new();
@@ -405,7 +405,7 @@ fn a_route_that_was_taken_back_before_it_arrived_is_void_until_its_agent_says_so
 }
 
 #[test]
-fn a_route_that_an_aircraft_has_crossed_is_taken_back_from_one_that_has_not_taken_off() {
+fn a_route_that_an_aircraft_crossed_is_taken_back_from_a_vehicle_on_the_ground() {
     let mut site = new();
     let mut vehicles = [vehicle("a", -15.0, Desire::At(station(-40.0, 60.0, 20.0)))];
     let name = vehicles[0].node.clone();
@@ -680,7 +680,7 @@ fn one_that_is_to_leave_goes_home_and_is_there_when_it_is_above_it() {
 }
 
 #[test]
-fn one_that_is_to_go_home_first_climbs_out_of_the_way_of_another_that_waits_below_it() {
+fn a_vehicle_bound_for_home_first_climbs_out_of_the_way_of_another_below_it() {
     let mut site = new();
     let mut vehicles = [
         vehicle("a", 0.0, Desire::At(station(50.0, 0.0, 22.0))),
@@ -715,7 +715,7 @@ fn one_beside_whom_a_vehicle_is_put_down_climbs_away_before_it_flies_on() {
 }
 
 #[test]
-fn a_station_that_leaves_no_height_to_cross_in_is_said_to_be_too_high_and_keeps_nobody_else() {
+fn a_station_that_leaves_no_altitude_to_cross_in_is_too_high_and_keeps_nobody_down() {
     let mut site = new();
     let high = station(0.0, 80.0, 115.0);
     let vehicles = [
@@ -756,7 +756,7 @@ fn beside(change: impl Fn(&mut Report)) -> Option<OffStation> {
 }
 
 #[test]
-fn one_that_stands_without_a_position_or_is_far_away_is_in_nobodys_way_but_one_that_flies_so_is() {
+fn a_vehicle_without_a_position_or_far_away_obstructs_only_if_it_flies() {
     assert_eq!(beside(|_| {}), Some(OffStation::Moving));
     assert_eq!(beside(|report| report.position = None), Some(OffStation::Moving));
     let far = |report: &mut Report| {
@@ -838,7 +838,7 @@ fn a_low_station_is_never_measured_from_a_home_below_the_one_that_is_reported() 
 }
 
 #[test]
-fn one_without_a_station_rises_only_once_nobody_holds_above_it_and_is_then_flown_around() {
+fn a_vehicle_without_a_station_rises_once_nobody_is_above_and_is_then_flown_around() {
     let mut site = new();
     let mut vehicles = [
         vehicle("a", 0.0, Desire::At(station(50.0, 0.0, 20.0))),
@@ -955,7 +955,7 @@ fn one_that_is_not_at_its_height_or_is_far_away_may_change_it_too() {
 }
 
 #[test]
-fn one_on_the_ground_that_is_to_fly_lower_than_it_was_ordered_may_and_keeps_the_rest_for_a_while() {
+fn a_vehicle_on_the_ground_may_be_ordered_lower_and_keeps_the_rest_for_a_while() {
     let mut site = new();
     let mut vehicles = [
         vehicle("a", 0.0, Desire::At(station(50.0, 0.0, 30.0))),
@@ -1064,7 +1064,7 @@ fn one_on_station_climbs_out_of_the_way_of_one_that_seems_to_be_a_little_higher(
 }
 
 #[test]
-fn one_on_station_climbs_past_one_that_is_higher_and_near_only_if_that_ends_farther_from_it() {
+fn a_vehicle_on_station_climbs_past_a_higher_one_nearby_only_to_end_farther_from_it() {
     for (gap, action) in [(0.3, Action::StepsAside), (1.6, Action::Stays)] {
         assert_eq!(near_one_that_is_higher_by(gap), Some(action), "{gap} m");
     }
@@ -1183,7 +1183,7 @@ fn how_far_off_is_on_station_is_for_the_operator_to_set() {
 }
 
 #[test]
-fn one_without_a_station_waits_until_one_that_is_ordered_down_from_its_station_has_landed() {
+fn a_vehicle_without_a_station_waits_until_one_that_descends_has_landed() {
     let mut site = new();
     let mut vehicles = [
         vehicle("a", 0.0, Desire::At(station(50.0, 0.0, 20.0))),

@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ground_taint_replaces_all_and_a_cordon_what_is_on_the_ground_or_what_the_policy_says() {
+    fn the_ground_taint_replaces_all_and_a_cordon_what_is_down_or_what_the_policy_says() {
         let on = |service: Service, node| Service {
             node: Some(node),
             ..service
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_low_battery_is_relieved_in_the_air_and_replaced_where_the_flight_has_ended_for_it() {
+    fn a_low_battery_is_relieved_in_flight_and_replaced_where_the_flight_has_ended() {
         let low = |service: Service| Service {
             battery: Percent::new(30),
             ..service
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_no_longer_matches_its_swarm_is_replaced_after_those_whose_node_or_battery_wants_it() {
+    fn a_vehicle_that_mismatches_its_swarm_is_replaced_after_drained_and_tired_ones() {
         let misplaced = |service: Service| Service {
             misplaced: true,
             ..service

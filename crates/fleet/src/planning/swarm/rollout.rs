@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn one_of_which_nothing_is_known_is_not_changed_and_one_that_was_changing_when_it_was_lost_holds_up_the_others() {
+    fn a_vehicle_of_unknown_state_is_not_changed_and_one_lost_in_a_change_holds_others() {
         let drones = [drone("a", Serving::Unknown, true, false), drone("b", UP, true, false)];
         assert_eq!(names(&drones, 1), ["b"]);
         let drones = [drone("a", Serving::Unknown, false, true), drone("b", UP, true, false)];

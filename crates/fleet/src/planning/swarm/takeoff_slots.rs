@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn takeoffs_are_spread_from_order_to_order_however_long_a_slot_waited_for_its_confirmation() {
+    fn takeoffs_are_spread_however_long_a_slot_waited_for_its_confirmation() {
         let mut slots = TakeoffSlots::default();
         let pace = pace(3, 10);
         assert_eq!(slots.request(&uid("a"), true, pace, at(0)), Ok(()));

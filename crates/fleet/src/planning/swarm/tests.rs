@@ -124,7 +124,7 @@ fn what_is_drained_is_replaced_first_and_lands_when_the_replacement_flies() {
 }
 
 #[test]
-fn one_whose_relief_waits_on_the_ground_for_its_place_leaves_first_and_one_at_a_time() {
+fn a_vehicle_whose_relief_waits_on_the_ground_leaves_first_and_one_at_a_time() {
     let in_slot = |slot, member| Member {
         slot: Some(slot),
         ..member
@@ -203,7 +203,7 @@ fn where_no_other_vehicle_can_be_had_the_drained_ones_land_a_few_at_a_time() {
 }
 
 #[test]
-fn of_many_drained_at_once_no_more_are_replaced_at_a_time_than_the_surge_has_room_for() {
+fn of_many_drained_at_once_only_as_many_are_replaced_as_the_surge_has_room_for() {
     let all: Vec<_> = (0..10)
         .map(|i| to_replace(&format!("d{i}"), Replace::Drained, 80))
         .collect();
@@ -239,7 +239,7 @@ fn a_changed_node_selector_replaces_those_in_the_air_as_a_drain_does() {
 }
 
 #[test]
-fn a_tired_vehicle_comes_home_only_when_another_flies_in_its_place_and_the_lowest_goes_first() {
+fn a_tired_vehicle_leaves_only_when_another_flies_in_its_place_the_lowest_first() {
     let tired = [to_replace("a", Replace::Tired, 25), to_replace("b", Replace::Tired, 22)];
     let alone = super::plan(bounds(2, 1, 2), &tired, true);
     assert_eq!((alone.create, deleted(&alone)), (1, vec![]));
@@ -434,7 +434,7 @@ fn any_serving() -> impl Strategy<Value = Serving> {
 
 proptest! {
     #[test]
-    fn a_plan_reaches_what_is_desired_and_never_removes_a_flying_drone_while_another_would_do(
+    fn a_plan_reaches_what_is_desired_and_never_removes_a_flying_drone_needlessly(
         replicas in 0usize..12,
         seeds in proptest::collection::vec((any_serving(), any::<bool>()), 0..12),
     ) {
@@ -453,7 +453,7 @@ proptest! {
     }
 
     #[test]
-    fn a_swarm_never_has_more_live_drones_than_desired_and_surge_and_drains_never_take_more_than_may_be_missing(
+    fn a_swarm_has_no_more_drones_than_desired_and_never_lacks_more_than_allowed(
         replicas in 0usize..8, surge in 0usize..3, unavailable in 0usize..3,
         seeds in proptest::collection::vec((any_serving(), any::<bool>(), any::<bool>(), 0u8..4), 0..12),
     ) {

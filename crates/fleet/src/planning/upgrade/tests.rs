@@ -227,7 +227,7 @@ fn a_version_that_mends_a_broken_one_goes_to_where_that_does_not_run_first() {
 }
 
 #[test]
-fn pods_that_somebody_else_deletes_or_that_run_nothing_count_and_keep_their_vehicle_down_while_they_go() {
+fn pods_deleted_by_others_or_running_nothing_count_and_keep_their_vehicle_down() {
     let mut fleet = Fleet::of([("a", idle().pod("old", Version::Leaving)), ("b", idle())]);
     assert_eq!(fleet.plan().progress, []);
     assert!(fleet.upgrade.holds(&name("a")));

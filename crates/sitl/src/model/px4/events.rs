@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_forgotten_event_is_an_error_that_names_the_oldest_and_a_coming_one_is_no_answer() {
+    fn a_forgotten_event_is_an_error_that_names_the_oldest_and_one_to_come_is_no_answer() {
         let mut events = Events::new();
         for _ in 0..25 {
             events.raise(ARM_DENIED, &[], 0);

@@ -160,7 +160,7 @@ fn a_text_that_cannot_be_read_is_an_error() {
 }
 
 #[test]
-fn all_that_our_programs_may_link_has_the_text_of_its_licence_and_nothing_is_listed_in_vain() {
+fn all_that_our_programs_link_has_its_licence_text_and_nothing_else_is_listed() {
     let tree = Tree {
         root: workspace_root().to_owned(),
         target: workspace_root().join("target"),

@@ -109,7 +109,7 @@ fn what_may_pass_is_borne_for_a_while() {
 }
 
 #[test]
-fn a_plan_has_come_to_its_end_finished_or_short_and_only_by_the_account_of_this_plan() {
+fn a_plan_has_ended_finished_or_short_only_by_the_account_of_this_plan() {
     let mut at_end = up();
     at_end.plan = PlanReport {
         ended: true,
@@ -157,7 +157,7 @@ fn one_that_is_low_falls_back_or_has_landed_gives_up_its_part() {
 }
 
 #[test]
-fn one_whose_node_is_drained_leaves_and_one_whose_node_is_cordoned_does_where_it_stands() {
+fn a_vehicle_of_a_drained_node_leaves_and_of_a_cordoned_one_only_from_the_ground() {
     let with = |lift: Lift, report: &Report, part: bool| of(|facts| facts.lift = lift, Some(report), part, 0);
     let (stands, flies) = (report(FlightTruth::Disarmed), up());
     for part in [true, false] {

@@ -70,7 +70,7 @@ const ORDERED: Option<Desired> = Some(Desired::Grounded {
 });
 
 #[test]
-fn only_an_agent_that_does_not_hold_the_drone_or_has_forgotten_is_sent_what_is_known_of_its_flight() {
+fn only_an_agent_without_the_drone_or_its_memory_is_sent_the_flight_known_before() {
     let reported_flight = ReportedFlight {
         takeovers: 2,
         so_far: model::reported_flight::SoFar::Over,
@@ -329,7 +329,7 @@ fn a_vehicle_left_by_a_drone_that_is_gone_comes_down_before_it_serves_the_next()
 }
 
 #[test]
-fn of_two_drones_that_name_a_node_the_one_in_the_air_is_served_and_then_the_one_with_the_claim() {
+fn of_two_drones_that_name_a_node_the_flying_one_is_served_then_the_claiming_one() {
     let other = Facts {
         uid: DroneUid("other".into()),
         claim: Claimed::Other,
@@ -409,7 +409,7 @@ fn an_order_counts_as_taken_only_when_the_report_shows_all_of_it() {
 }
 
 #[test]
-fn an_agent_that_keeps_a_ground_order_that_is_done_or_misses_one_that_was_given_is_told_again() {
+fn an_agent_that_keeps_an_ended_ground_order_or_misses_a_given_one_is_told_again() {
     let with = |mark, ground| {
         let drone = Facts {
             ground_mark: mark,
@@ -482,7 +482,7 @@ fn a_route_is_part_of_an_order_to_fly_and_is_sent_until_it_is_taken() {
 }
 
 #[test]
-fn one_that_leaves_goes_home_before_it_is_ordered_to_land_but_a_ground_order_lands_it_at_once() {
+fn a_leaving_vehicle_goes_home_before_it_lands_but_a_ground_order_lands_it_at_once() {
     let desired = |drone: &Facts| match order(TERM, drone, Some(&held(false))) {
         Some(Order::Assigned(a)) => a.desired,
         other => panic!("{other:?}"),
@@ -507,7 +507,7 @@ fn one_that_leaves_goes_home_before_it_is_ordered_to_land_but_a_ground_order_lan
 }
 
 #[test]
-fn one_of_which_it_is_not_known_where_it_is_is_not_ordered_to_land_there_but_by_a_person() {
+fn a_vehicle_of_unknown_position_is_ordered_to_land_there_only_by_a_person() {
     let leaves = Facts {
         deleting: true,
         ..moving(WayHome::Unknown, None)

@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failsafe_of_the_autopilots_is_told_with_its_own_words_and_the_drone_is_not_ready() {
+    fn an_autopilots_failsafe_is_told_in_its_own_words_and_the_drone_is_not_ready() {
         let executes = Activity::HandsOff(HandsOff::AutopilotFailsafe);
         let why = Diverted::Autopilot(Cause::Battery);
         let told = of(
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn a_vehicle_that_is_not_where_it_should_be_is_not_ready_and_one_that_fell_needs_a_person() {
+    fn a_misplaced_vehicle_is_not_ready_and_a_fallen_one_needs_a_person() {
         let holds = report(IN_AIR, Activity::Holding);
         let with = |astray| Report {
             astray: Some(astray),

@@ -437,7 +437,7 @@ fn a_drone_whose_change_is_not_taken_up_is_not_ready() {
 }
 
 #[test]
-fn what_only_a_person_can_mend_is_stalled_and_what_heals_or_is_done_on_purpose_is_not() {
+fn what_only_a_person_can_mend_is_stalled_and_what_heals_or_is_meant_is_not() {
     let refused = |class| {
         let mut r = report(FlightTruth::Disarmed, Activity::NotArmable);
         r.ready = Some(false);
@@ -481,7 +481,7 @@ fn what_only_a_person_can_mend_is_stalled_and_what_heals_or_is_done_on_purpose_i
 }
 
 #[test]
-fn who_comes_down_because_its_agent_ends_is_told_apart_from_who_was_released_on_its_way_down() {
+fn a_descent_because_the_agent_ends_is_told_apart_from_one_after_a_release() {
     let released = report(IN_AIR, Activity::Landing);
     let told = of(&drone(), Some(&released));
     assert_eq!((told.phase, get(&told, Kind::Ready).1), (Phase::Landing, "Landing"));

@@ -106,7 +106,7 @@ fn who_has_not_taken_off_goes_to_the_slot_that_is_near() {
 }
 
 #[test]
-fn a_shape_that_turns_is_flown_by_the_shortest_ways_and_one_that_moves_keeps_its_order() {
+fn a_formation_that_turns_is_flown_the_shortest_ways_and_one_that_moves_keeps_order() {
     let before = shape(Shape::Line, 0.0, 15.0, 3);
     let all = ["a", "b", "c"];
     let candidates: Vec<Candidate> = (0..3).map(|slot| holding(all[slot], slot, &before)).collect();
@@ -131,7 +131,7 @@ fn a_shape_that_turns_is_flown_by_the_shortest_ways_and_one_that_moves_keeps_its
 }
 
 #[test]
-fn one_that_relieves_holds_beside_clear_of_all_and_takes_over_when_the_other_has_left() {
+fn a_relief_holds_beside_clear_of_all_and_takes_over_when_the_other_has_left() {
     let grid = shape(Shape::Grid { columns: 2 }, 0.0, 15.0, 4);
     let mut candidates: Vec<Candidate> = (0..4).map(|slot| holding(&format!("d{slot}"), slot, &grid)).collect();
     candidates[2].replace = true;

@@ -435,7 +435,7 @@ proptest! {
 
     /// Whatever vehicles do, all is flown in the end, or the Mission has failed and says what is not; nothing counts as flown that was not.
     #[test]
-    fn whatever_becomes_of_vehicles_nothing_is_lost_and_nothing_counts_that_was_not_flown(
+    fn whatever_becomes_of_vehicles_nothing_is_lost_and_nothing_unflown_counts(
         places in 2_u16..40, parallelism in 1_usize..5, limit in 0_u32..30,
         fates in prop::collection::vec((0_u8..12, 0.0..1.0_f64), 0..60), layers in any::<bool>(),
     ) {

@@ -9,7 +9,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn each_place_of_an_area_is_within_half_of_the_spacing_of_a_line_and_nothing_crosses_a_hole(
+    fn each_place_of_an_area_is_within_half_a_spacing_and_nothing_crosses_a_hole(
         area in fields(), spacing in 8.0..60.0_f64, pattern in patterns(),
     ) {
         let survey = survey(area, spacing, pattern);
@@ -27,7 +27,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_flown_stays_within_half_of_the_spacing_of_the_area_but_for_the_ways_there_and_home(
+    fn what_is_flown_stays_within_half_a_spacing_of_the_area_but_for_the_ways_to_it(
         area in fields(), spacing in 8.0..60.0_f64, pattern in patterns(),
     ) {
         use ::geo::{Distance as _, Euclidean};

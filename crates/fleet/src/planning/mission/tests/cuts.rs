@@ -91,7 +91,7 @@ fn route(count: usize) -> Work {
 }
 
 #[test]
-fn the_rest_of_a_share_sends_speed_and_camera_again_and_begins_where_the_one_before_had_come_to() {
+fn the_rest_of_a_share_sends_speed_and_camera_again_and_begins_where_it_was_left() {
     let work = route(6);
     let whole = work.whole();
     let flight = work.flight(&whole, at(0.0, -30.0), Meters(0.0)).unwrap();

@@ -110,7 +110,7 @@ fn one_that_is_twice_as_fast_flies_about_twice_as_far() {
 }
 
 #[test]
-fn work_that_takes_longer_than_a_number_tells_to_a_millisecond_is_shared_all_the_same() {
+fn work_that_takes_more_milliseconds_than_a_number_holds_is_shared_all_the_same() {
     for speed in [1e-11, 1e-200, 1e-310] {
         let slow = Flier {
             speed: Some(MetersPerSecond(speed)),

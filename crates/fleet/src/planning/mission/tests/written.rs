@@ -191,7 +191,7 @@ fn nobody_else_has_a_part_of_it() {
 }
 
 #[test]
-fn what_leaves_the_straight_way_arms_jumps_or_lands_elsewhere_is_refused_by_its_number() {
+fn what_leaves_the_straight_way_arms_jumps_or_lands_elsewhere_is_refused_by_number() {
     let with = |at: usize, item: Item| {
         let mut items = file();
         items[at] = item;

@@ -142,7 +142,7 @@ fn a_vehicle_whose_altitude_is_not_reported_and_that_stands_alone_counts_for_mor
 }
 
 #[test]
-fn two_homes_beside_each_other_that_differ_by_six_meters_are_six_meters_of_margin_less_what_a_field_is() {
+fn two_homes_that_differ_by_six_meters_add_that_as_margin_less_the_slope_of_a_field() {
     let both = vertical(1.78, &[home(0.0, 485.0), home(15.0, 491.0)]);
     assert!(
         both.iter().sum::<f64>() >= 2.0 + 6.0 - 2.0 * (SAME_ALTITUDE_M + SLOPE * 15.0),

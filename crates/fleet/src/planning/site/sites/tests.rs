@@ -167,7 +167,7 @@ fn off(vehicle: &Vehicle, place: Wgs84) -> f64 {
 }
 
 #[test]
-fn vehicles_of_two_fields_far_apart_fly_and_those_below_them_stay_on_the_ground_in_both() {
+fn vehicles_of_two_fields_far_apart_fly_and_those_below_stay_down_in_both() {
     let far = shifted(SOUTH, 180_000.0, 0.0);
     let mut sites = new();
     let mut vehicles = Vec::new();
@@ -278,7 +278,7 @@ fn where_two_sites_overlap_no_vehicle_flies_into_what_one_of_the_other_owns() {
 }
 
 #[test]
-fn a_vehicle_that_is_carried_to_another_site_on_the_ground_flies_there_by_later_numbers() {
+fn a_vehicle_carried_to_another_site_on_the_ground_flies_there_by_later_numbers() {
     let far = shifted(SOUTH, 180_000.0, 0.0);
     let mut sites = new();
     let mut vehicles = [
@@ -300,7 +300,7 @@ fn a_vehicle_that_is_carried_to_another_site_on_the_ground_flies_there_by_later_
 }
 
 #[test]
-fn one_of_which_no_place_is_known_may_be_anywhere_and_one_beyond_seventy_degrees_is_kept_from_nobody() {
+fn a_vehicle_of_no_known_place_may_be_anywhere_and_one_beyond_70_degrees_is_free() {
     let mut sites = new();
     let low = vehicle("low", SOUTH, above(20.0));
     let polar = Wgs84 {

@@ -4,7 +4,7 @@ use super::*;
 use model::vehicle::WhyUnknown;
 
 #[test]
-fn a_lost_vehicle_owns_nothing_once_a_person_has_declared_it_down_and_its_agent_is_off() {
+fn a_lost_vehicle_declared_down_owns_nothing_once_its_agent_is_off() {
     for declared in [false, true] {
         let mut site = new();
         let mut lost = vehicle("b", 0.0, Desire::Nothing);
@@ -23,7 +23,7 @@ fn a_lost_vehicle_owns_nothing_once_a_person_has_declared_it_down_and_its_agent_
 }
 
 #[test]
-fn a_vehicle_that_is_observed_in_the_air_long_after_it_was_declared_down_is_not_forgotten_when_its_stream_breaks() {
+fn a_vehicle_seen_flying_after_it_was_declared_down_is_kept_when_its_stream_breaks() {
     let mut site = new();
     let mut lost = vehicle("b", 0.0, Desire::Nothing);
     (lost.up, lost.activity) = (20.0, Activity::Landing);
@@ -57,7 +57,7 @@ fn nothing_new_is_granted_in_the_air_while_geofences_are_not_known_but_the_way_h
 }
 
 #[test]
-fn a_connected_agent_whose_autopilot_is_off_and_which_never_flew_keeps_nobody_on_the_ground() {
+fn a_connected_agent_whose_autopilot_is_off_and_never_flew_keeps_nobody_down() {
     for (so_far, ordered, goes) in [
         (SoFar::Fresh, false, true),
         (SoFar::Flown, false, false),
@@ -93,7 +93,7 @@ fn a_vehicle_comes_home_over_one_that_is_parked_below_its_way() {
 }
 
 #[test]
-fn of_two_whose_homes_are_too_near_to_land_beside_each_other_none_takes_off_and_both_say_so() {
+fn of_two_with_homes_too_near_to_land_at_neither_takes_off_and_both_say_so() {
     let waits = |apart: f64| {
         let mut site = new();
         let vehicles = [
@@ -117,7 +117,7 @@ fn of_two_whose_homes_are_too_near_to_land_beside_each_other_none_takes_off_and_
 }
 
 #[test]
-fn an_order_to_take_off_that_the_leader_before_gave_is_taken_back_while_another_holds_above() {
+fn a_takeoff_order_of_the_former_leader_is_taken_back_while_another_holds_above() {
     let mut site = new();
     let mut vehicles = [
         vehicle("a", 0.0, Desire::At(station(50.0, 0.0, 20.0))),

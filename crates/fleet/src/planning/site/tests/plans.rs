@@ -61,7 +61,7 @@ fn fly(site: &mut Site, vehicles: &[Vehicle], plans: &BTreeMap<NodeName, Corrido
 }
 
 #[test]
-fn two_whose_ways_are_apart_may_fly_at_once_and_two_whose_ways_meet_one_after_the_other() {
+fn two_with_ways_apart_may_fly_at_once_and_two_whose_ways_meet_in_turn() {
     let plans = [corridor("a", 0.0, 100.0), corridor("b", 30.0, 100.0)].into();
     let mut vehicles = [vehicle("a", 0.0, Desire::Plan), vehicle("b", 30.0, Desire::Plan)];
     let mut apart = new();
@@ -191,7 +191,7 @@ fn one_that_waits_to_fly_its_plan_waits_on_while_an_aircraft_is_on_the_way() {
 }
 
 #[test]
-fn one_that_was_ordered_to_fly_its_plan_waits_while_an_aircraft_is_on_the_way_until_it_is_off_the_ground() {
+fn a_vehicle_ordered_onto_its_plan_waits_on_the_ground_for_an_aircraft_on_the_way() {
     let plans = [corridor("a", 0.0, 100.0)].into();
     let mut vehicles = [vehicle("a", 0.0, Desire::Plan)];
     let mut site = new();
@@ -256,7 +256,7 @@ fn one_that_waits_to_fly_its_plan_waits_on_while_another_lands_through_the_way()
 }
 
 #[test]
-fn one_that_flew_a_plan_keeps_others_down_until_it_has_landed_whatever_it_was_ordered_since() {
+fn a_vehicle_that_flew_a_plan_keeps_others_down_until_landed_whatever_its_orders() {
     let (a, mut over) = corridor("a", 0.0, 100.0);
     over.places[2].at = shifted(CENTER, 30.0, 0.0);
     let plans = [(a, over)].into();
@@ -303,7 +303,7 @@ fn names_plan(site: &Site, vehicle: &Vehicle, plans: &BTreeMap<NodeName, Corrido
 }
 
 #[test]
-fn a_vehicle_that_a_pilot_gave_back_goes_on_only_along_a_leg_that_is_clear_from_where_it_is() {
+fn a_vehicle_that_a_pilot_gave_back_goes_on_only_along_a_leg_that_is_clear() {
     let (mut site, plans, mut vehicles) = given_back_by_a_pilot((60.0, 50.0));
     // The straight leg to the end of its way leads past one that holds beside that way.
     (vehicles[1].at, vehicles[1].up) = ((30.0, 125.0), 20.0);
@@ -335,7 +335,7 @@ fn a_vehicle_that_a_pilot_gave_back_goes_on_only_along_a_leg_that_is_clear_from_
 /// Flown with a real ArduCopter that still moved when it was given back: its order left the plan out by a report that was newer than the grant,
 /// and nobody ordered it again.
 #[test]
-fn a_vehicle_that_owns_the_leg_back_to_its_plan_is_ordered_again_until_its_order_names_the_plan() {
+fn a_vehicle_that_owns_the_leg_to_its_plan_is_ordered_until_its_order_names_it() {
     let (mut site, plans, mut vehicles) = given_back_by_a_pilot((60.0, 50.0));
     fly(&mut site, &vehicles, &plans, &[], 22);
     let due = |site: &Site, vehicle: &Vehicle, named: Option<&str>| {
@@ -359,7 +359,7 @@ fn a_vehicle_that_owns_the_leg_back_to_its_plan_is_ordered_again_until_its_order
 }
 
 #[test]
-fn a_vehicle_whose_way_back_to_its_plan_crosses_a_hole_or_a_geofence_says_so_and_does_not_go_on() {
+fn a_vehicle_whose_way_to_its_plan_crosses_a_hole_or_geofence_says_so_and_stays() {
     let (mut site, mut plans, vehicles) = given_back_by_a_pilot((60.0, 50.0));
     plans.get_mut(&node("a")).unwrap().barred = Some("a hole lies between".to_owned());
     fly(&mut site, &vehicles, &plans, &[], 22);
@@ -383,7 +383,7 @@ fn a_vehicle_whose_way_back_to_its_plan_crosses_a_hole_or_a_geofence_says_so_and
 }
 
 #[test]
-fn a_vehicle_on_its_plan_stops_for_one_that_a_pilot_flies_into_its_way_and_goes_on_when_that_is_gone() {
+fn a_vehicle_on_its_plan_stops_for_one_that_a_pilot_flies_in_and_goes_on_when_clear() {
     let plans: BTreeMap<NodeName, Corridor> = [corridor("a", 0.0, 200.0)].into();
     let mut vehicles = [
         vehicle("a", 0.0, Desire::Plan),
@@ -428,7 +428,7 @@ fn flies_plan(site: &Site, vehicle: &Vehicle) -> bool {
 }
 
 #[test]
-fn a_vehicle_beside_the_start_of_its_plan_owns_the_column_above_it_and_the_way_to_the_first_place() {
+fn a_vehicle_beside_the_start_of_its_plan_owns_its_column_and_the_way_there() {
     let plans: BTreeMap<NodeName, Corridor> = [corridor("a", 0.0, 200.0)].into();
     let mut vehicles = [vehicle("a", 8.0, Desire::Plan), vehicle("b", 14.0, Desire::Nothing)];
     let mut site = new();
@@ -475,7 +475,7 @@ fn a_way_that_moves_with_home_is_asked_for_again_of_all_before_the_takeoff() {
 }
 
 #[test]
-fn a_vehicle_on_its_plan_stops_when_its_home_moves_and_what_is_left_is_not_clear_any_more() {
+fn a_vehicle_on_its_plan_stops_when_its_home_moves_and_the_rest_is_not_clear() {
     let way = corridor("a", 0.0, 200.0);
     let mut vehicles = [vehicle("a", 0.0, Desire::Plan), vehicle("b", 60.0, Desire::Nothing)];
     let mut site = new();
@@ -493,7 +493,7 @@ fn a_vehicle_on_its_plan_stops_when_its_home_moves_and_what_is_left_is_not_clear
 }
 
 #[test]
-fn a_vehicle_that_holds_is_not_named_another_plan_before_the_whole_of_it_is_clear_from_where_it_is() {
+fn a_holding_vehicle_is_named_another_plan_only_once_all_of_it_is_clear_from_there() {
     let (mut site, _, mut vehicles) = given_back_by_a_pilot((0.0, 60.0));
     // Another leader has made another plan of its part: 30 m higher, where another holds.
     let (a, mut other) = corridor("a", 0.0, 200.0);
@@ -519,7 +519,7 @@ fn a_vehicle_that_holds_is_not_named_another_plan_before_the_whole_of_it_is_clea
 }
 
 #[test]
-fn a_new_leader_lets_a_vehicle_fly_on_with_the_plan_that_is_written_down_and_no_other() {
+fn a_new_leader_lets_a_vehicle_fly_on_with_the_written_plan_and_no_other() {
     let plans: BTreeMap<NodeName, Corridor> = [corridor("a", 0.0, 200.0)].into();
     let mut vehicles = [vehicle("a", 0.0, Desire::Plan)];
     let mut site = new();
@@ -547,7 +547,7 @@ fn a_new_leader_lets_a_vehicle_fly_on_with_the_plan_that_is_written_down_and_no_
 
 /// The leader before had granted a leg back to the plan, which is written nowhere.
 #[test]
-fn a_new_leader_stops_a_vehicle_that_flies_beside_its_plan_and_lets_it_go_on_once_that_is_clear() {
+fn a_new_leader_stops_a_vehicle_beside_its_plan_and_lets_it_go_on_once_clear() {
     let plans: BTreeMap<NodeName, Corridor> = [corridor("a", 0.0, 200.0)].into();
     let mut vehicles = [vehicle("a", 0.0, Desire::Plan)];
     let mut site = new();

@@ -27,7 +27,7 @@ fn an_upload_requests_one_item_after_the_other_and_ends_with_an_ack() {
 }
 
 #[test]
-fn an_unanswered_request_is_repeated_and_the_upload_given_up_with_or_without_an_answer() {
+fn an_unanswered_request_is_repeated_and_the_upload_is_given_up_in_the_end() {
     let mut plans = Plans::new(&LENIENT);
     send(&mut plans, 10.0, PlanBody::Count(3));
     assert_eq!(plans.tick(now(10.9)), []);

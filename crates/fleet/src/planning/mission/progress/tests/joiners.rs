@@ -56,7 +56,7 @@ fn a_raised_parallelism_asks_for_one_who_takes_over_the_later_part_of_what_is_le
 }
 
 #[test]
-fn the_one_before_flies_on_until_the_joiner_has_come_to_its_place_and_all_is_flown_once() {
+fn the_one_before_flies_on_until_the_joiner_is_in_place_and_all_is_flown_once() {
     let (work, before, a) = alone();
     let given = step(&work, &in_layers(2), &before, &[a, joiner()]).progress;
     let late = step(

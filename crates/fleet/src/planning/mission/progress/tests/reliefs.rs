@@ -35,7 +35,7 @@ fn has_all() -> Progress {
 }
 
 #[test]
-fn one_that_tires_is_relieved_at_a_waypoint_that_it_reaches_when_the_other_can_be_there() {
+fn a_tiring_vehicle_is_relieved_at_a_waypoint_where_the_other_can_be_in_time() {
     let work = route(41);
     let before = has_all();
     let tiring = flown("a", Doing::Tiring, &[(0.0, 4.0)]);
@@ -165,7 +165,7 @@ fn on_a_patrol_the_next_begins_as_the_one_before_ends() {
 }
 
 #[test]
-fn on_a_patrol_of_short_rounds_the_one_after_the_next_is_sent_before_the_first_is_home() {
+fn on_a_patrol_of_short_rounds_the_next_but_one_is_sent_before_the_first_is_home() {
     // 40 s around, and 30 s and more until one is there.
     let work = route(5);
     let patrol = Wanted {
@@ -237,7 +237,7 @@ fn on_a_patrol_of_short_rounds_the_one_after_the_next_is_sent_before_the_first_i
 }
 
 #[test]
-fn one_whose_node_is_drained_is_relieved_first_where_there_is_room_and_leaves_at_once_where_there_is_none() {
+fn a_vehicle_of_a_drained_node_is_relieved_where_there_is_room_or_leaves_at_once() {
     let work = route(41);
     let before = has_all();
     let flies = Observed {

@@ -8,6 +8,8 @@
 //!               │ too many: the oldest of the neighbor that has the most is cut, or the newcomer has to come again
 //! ```
 //!
+//! How many are too many depends on how late this process is ([`lateness`]): it lets in no more than it can be done with in time.
+//!
 //! Connections that have proven something are never cut for the sake of those that have not. A neighbor may be a whole fleet
 //! behind one gateway, and all of it comes at once when a coordinator has been started again.
 
@@ -15,6 +17,7 @@ pub mod address;
 pub mod buckets;
 pub mod connection;
 pub mod connection_limits;
+pub mod lateness;
 pub mod refusal_log;
 pub mod stranger_limits;
 pub mod ticket;
@@ -25,6 +28,7 @@ pub use ticket::Ticket;
 
 use address::Neighbor;
 use connection_limits::{ConnectionLimits, ConnectionPermit};
+use lateness::Lateness;
 use rustls::pki_types::UnixTime;
 use std::io;
 use std::net::SocketAddr;
@@ -91,6 +95,7 @@ struct Inner {
     /// `None`: plain text.
     tls: Option<trust::Server>,
     stranger_limits: StrangerLimits,
+    lateness: Lateness,
     named: Arc<ConnectionLimits<String>>,
     refusal_log: Arc<RefusalLog>,
     tasks: TaskTracker,
@@ -103,6 +108,7 @@ impl Admission {
             limits,
             tls,
             stranger_limits: StrangerLimits::new(&limits),
+            lateness: Lateness::none(),
             named: Arc::new(ConnectionLimits::new(limits.named, limits.per_name, Duration::ZERO)),
             refusal_log,
             tasks: TaskTracker::new(),
@@ -112,6 +118,12 @@ impl Admission {
     /// Connections of `listener` that have shaken hands, until `ending`.
     pub fn open(&self, listener: TcpListener, ending: CancellationToken) -> ReceiverStream<io::Result<Connection>> {
         let (sender, receiver) = mpsc::channel(WAITING);
+        if self.0.tls.is_some() {
+            let (admission, ending) = (self.clone(), ending.clone());
+            self.0
+                .tasks
+                .spawn(async move { ending.run_until_cancelled(admission.0.lateness.measure()).await });
+        }
         let admission = self.clone();
         self.0.tasks.spawn(async move {
             let accepting = async {
@@ -139,8 +151,9 @@ impl Admission {
     ) {
         let cut = CancellationToken::new();
         let admit = || {
-            let neighbor = Neighbor::of(remote.ip());
-            self.0.stranger_limits.admit(neighbor, cut.clone(), Instant::now())
+            let (neighbor, now) = (Neighbor::of(remote.ip()), Instant::now());
+            let lateness = self.0.lateness.at(now);
+            self.0.stranger_limits.admit(neighbor, lateness, cut.clone(), now)
         };
         let permit = match self.0.tls.is_some().then(admit).transpose() {
             Ok(permit) => permit,

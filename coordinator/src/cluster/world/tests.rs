@@ -772,7 +772,6 @@ fn an_airframe_flies_for_a_drone_of_another_node_while_that_is_not_known_to_be_d
             vehicle: Some(crds::drone::VehicleIdentity {
                 autopilot: "ArduPilot".into(),
                 system_id: 1,
-                component_id: 1,
                 firmware: None,
                 hardware_uid: hardware.map(|hardware| hardware.to_string()),
             }),

@@ -62,12 +62,20 @@ impl<K: Clone + Eq + Hash> ConnectionLimits<K> {
     /// all it may have, the oldest of the same key; when all permits are taken, the oldest of the key that has the most, or, when
     /// no key has more than this one would, the oldest of all. The first and the last only after their time.
     pub fn take(&self, key: &K, lost: CancellationToken, now: Instant) -> Option<ConnectionPermit<K>> {
+        self.take_of(self.most, key, lost, now)
+    }
+
+    /// The same as if there were only `most` permits, of which one key may have the same share.
+    pub fn take_of(&self, most: usize, key: &K, lost: CancellationToken, now: Instant) -> Option<ConnectionPermit<K>> {
+        let most = most.min(self.most);
+        let share = self.most_per_key.saturating_mul(most).checked_div(self.most);
+        let most_per_key = share.unwrap_or_default().max(1);
         let mut all = lock(&self.all);
         let own = all.per_key.get(key).copied().unwrap_or_default();
         let mut greediest = None;
-        let leaving = if own >= self.most_per_key {
+        let leaving = if own >= most_per_key {
             all.oldest_of(key)
-        } else if all.admitted.len() >= self.most {
+        } else if all.admitted.len() >= most {
             greediest = all.greediest_with_more_than(own + 1);
             match &greediest {
                 Some(greediest) => all.oldest_of(greediest),
@@ -221,6 +229,25 @@ mod tests {
         let sixth = take(&limits, "d");
         let lost = [&second, &third, &fifth, &sixth].map(|(_, lost)| lost.is_cancelled());
         assert_eq!(lost, [true, false, false, false]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn of_fewer_places_one_has_the_same_share_and_nobody_who_sits_is_hurried() {
+        let limits = ConnectionLimits::new(8, 4, TIME);
+        let take_of = |most, key| {
+            let lost = CancellationToken::new();
+            Some((limits.take_of(most, &key, lost.clone(), Instant::now())?, lost))
+        };
+        let crowd: Vec<_> = (0..2).filter_map(|_| take_of(4, "crowd")).collect();
+        assert_eq!(crowd.len(), 2);
+        assert!(take_of(4, "crowd").is_none(), "two of four are its share");
+        let others = [take_of(4, "a").unwrap(), take_of(4, "b").unwrap()];
+        // The one that has the most pays for a newcomer.
+        let newcomer = take_of(4, "c").unwrap();
+        assert!(crowd[0].1.is_cancelled() && !crowd[1].1.is_cancelled());
+        assert!(take_of(4, "d").is_none(), "each has one, and the oldest is young");
+        assert!(take_of(8, "d").is_some());
+        assert!(others.iter().chain([&newcomer]).all(|(_, lost)| !lost.is_cancelled()));
     }
 
     #[tokio::test(start_paused = true)]

@@ -1,7 +1,7 @@
 //! Bearer tokens, as the API server's TokenReview checks them.
 
 use super::agent_token;
-use super::answer_cache::{AnswerCache, FRESH, HASTE, Verdicts};
+use super::answer_cache::{AnswerCache, HASTE, Verdicts};
 use super::questions::{PATIENCE, Questions};
 use super::refusal::Refusal;
 use super::user::User;
@@ -21,6 +21,10 @@ const MOST_AGENTS: usize = 60_000;
 
 /// Longer tokens are none.
 const LONGEST: usize = 16 * 1024;
+
+/// An agent that comes back within so long is let in by the answer of before, until its token's own end. Its session would have gone on for a
+/// day; and when a whole fleet comes back, again and again, each is asked about once.
+const COMES_BACK: Duration = Duration::from_secs(60);
 
 /// What is asked, as failures name it.
 const ASK: &str = "ask the API server whose token it is";
@@ -57,7 +61,8 @@ impl Tokens {
     /// [`Refusal`].
     pub async fn agent(&self, token: &str) -> Result<NodeName, Refusal> {
         let print = print(token)?;
-        if let Some(node) = self.agents.get(&print, FRESH, Instant::now()) {
+        let fresh = self.agents.get(&print, COMES_BACK, Instant::now());
+        if let Some(node) = fresh.filter(|_| !is_over(token)) {
             return Ok(node);
         }
         let known = self.agents.get(&print, SESSION_LIFE, Instant::now());

@@ -138,13 +138,6 @@ fn deny_answer(text: &str, success: bool) -> Answer {
         .lines()
         .filter_map(|line| serde_json::from_str(line).ok())
         .collect();
-    let of_kind = |kind: &'static str| {
-        let those = said
-            .iter()
-            .filter(move |one| one.get("type").and_then(Value::as_str) == Some(kind));
-        those.filter_map(|one| one.get("fields"))
-    };
-    let has = |fields: &Value, name: &str, wanted: &str| fields.get(name).and_then(Value::as_str) == Some(wanted);
     let line = |fields: &Value| {
         let of = |pointer: &str| fields.pointer(pointer).and_then(Value::as_str).map(ToOwned::to_owned);
         let package = of("/graphs/0/Krate/name").or_else(|| of("/advisory/package"));
@@ -157,9 +150,9 @@ fn deny_answer(text: &str, success: bool) -> Answer {
         ];
         parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
     };
-    let errors = || of_kind("diagnostic").filter(|fields| has(fields, "severity", "error"));
+    let errors = || of_kind(&said, "diagnostic").filter(|fields| has(fields, "severity", "error"));
     // The index of the registry says which versions were yanked.
-    let unread = of_kind("diagnostic")
+    let unread = of_kind(&said, "diagnostic")
         .find(|fields| has(fields, "code", "index-failure") || has(fields, "code", "index-cache-load-failure"));
     let found: Vec<String> = errors()
         .filter(|fields| fields.get("advisory").is_some() || has(fields, "code", "yanked"))
@@ -168,11 +161,11 @@ fn deny_answer(text: &str, success: bool) -> Answer {
     if !found.is_empty() {
         return Answer::Found(found);
     }
-    let counted = of_kind("summary").find_map(|fields| fields.pointer("/advisories/errors")?.as_u64());
+    let counted = of_kind(&said, "summary").find_map(|fields| fields.pointer("/advisories/errors")?.as_u64());
     if let (Some(0), true, None) = (counted, success, unread) {
         return Answer::Clean;
     }
-    let logged = of_kind("log").filter(|fields| has(fields, "level", "ERROR"));
+    let logged = of_kind(&said, "log").filter(|fields| has(fields, "level", "ERROR"));
     let why = unread.into_iter().chain(errors()).chain(logged).last();
     let why = why
         .and_then(|fields| fields.get("message")?.as_str())
@@ -182,6 +175,18 @@ fn deny_answer(text: &str, success: bool) -> Answer {
         why.or_else(first)
             .unwrap_or_else(|| "cargo-deny says nothing".to_owned()),
     )
+}
+
+/// The fields of all that is of this kind.
+fn of_kind<'a>(said: &'a [Value], kind: &'a str) -> impl Iterator<Item = &'a Value> {
+    let those = said
+        .iter()
+        .filter(move |one| one.get("type").and_then(Value::as_str) == Some(kind));
+    those.filter_map(|one| one.get("fields"))
+}
+
+fn has(fields: &Value, name: &str, wanted: &str) -> bool {
+    fields.get(name).and_then(Value::as_str) == Some(wanted)
 }
 
 #[cfg(test)]

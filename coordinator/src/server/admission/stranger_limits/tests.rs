@@ -19,6 +19,9 @@ const RETRY: Backoff = Backoff {
 /// What one handshake with all that belongs to it costs the coordinator.
 const WORK: Duration = Duration::from_micros(700);
 
+/// The same where the API server and the agents need the processor, too.
+const WORK_OF_ALL: Duration = Duration::from_millis(3);
+
 #[derive(Clone, Copy)]
 struct Fleet {
     agents: u32,
@@ -26,6 +29,15 @@ struct Fleet {
     way: Duration,
     /// Whether all come from one address.
     one_address: bool,
+    /// What one costs.
+    work: Duration,
+}
+
+/// How a fleet came in.
+struct Came {
+    within: Duration,
+    /// How much was done for those who were too late then.
+    in_vain: u32,
 }
 
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
@@ -36,12 +48,19 @@ enum Event {
 
 struct Visit {
     failures: u32,
+    dialled: Duration,
     cut: CancellationToken,
     permit: Option<ConnectionPermit<Neighbor>>,
 }
 
 /// How long it takes until all have proven who they are; `None`: more than `patience`.
 fn all_in(fleet: Fleet, patience: Duration) -> Option<Duration> {
+    come(fleet, patience, true).map(|came| came.within)
+}
+
+/// The same; `minds`: whether it lets in fewer when it is late.
+fn come(fleet: Fleet, patience: Duration, minds: bool) -> Option<Came> {
+    let mut in_vain = 0;
     let (start, stranger_limits) = (Instant::now(), StrangerLimits::new(&LIMITS));
     let mut visits: Vec<Visit> = Vec::new();
     let mut events = BinaryHeap::new();
@@ -51,6 +70,7 @@ fn all_in(fleet: Fleet, patience: Duration) -> Option<Duration> {
         events.push(Reverse((at, Event::Dials(agent))));
         visits.push(Visit {
             failures: 0,
+            dialled: Duration::ZERO,
             cut: CancellationToken::new(),
             permit: None,
         });
@@ -67,10 +87,16 @@ fn all_in(fleet: Fleet, patience: Duration) -> Option<Duration> {
         let fails = match event {
             Event::Dials(_) => {
                 visit.cut = CancellationToken::new();
-                match stranger_limits.admit(neighbor, visit.cut.clone(), start + at) {
+                visit.dialled = at;
+                let lateness = if minds {
+                    busy_until.saturating_sub(at)
+                } else {
+                    Duration::ZERO
+                };
+                match stranger_limits.admit(neighbor, lateness, visit.cut.clone(), start + at) {
                     Ok(permit) => {
                         visit.permit = Some(permit);
-                        busy_until = busy_until.max(at) + WORK;
+                        busy_until = busy_until.max(at) + fleet.work;
                         let shown = (at + fleet.way).max(busy_until);
                         events.push(Reverse((shown, Event::HasShown(agent))));
                         false
@@ -80,13 +106,15 @@ fn all_in(fleet: Fleet, patience: Duration) -> Option<Duration> {
             }
             Event::HasShown(_) => {
                 visit.permit = None;
-                let cut = visit.cut.is_cancelled();
+                let late = at.saturating_sub(visit.dialled) > fleet.way + LIMITS.handshake;
+                let cut = late || visit.cut.is_cancelled();
                 if !cut {
                     waiting -= 1;
                     if waiting == 0 {
-                        return Some(at);
+                        return Some(Came { within: at, in_vain });
                     }
                 }
+                in_vain += u32::from(cut);
                 cut
             }
         };
@@ -105,6 +133,7 @@ const LARGEST: Fleet = Fleet {
     agents: 25_000,
     way: Duration::from_millis(100),
     one_address: false,
+    work: WORK,
 };
 
 const SECONDS: fn(u64) -> Duration = Duration::from_secs;
@@ -139,4 +168,46 @@ async fn a_whole_fleet_behind_one_address_is_let_in_however_slow_its_radios_are(
             "some are outside after a minute and a half; it takes each {way:?}"
         );
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fleet_for_which_the_machine_is_too_slow_comes_in_as_fast_as_that_is_and_nearly_nothing_is_done_in_vain() {
+    for one_address in [false, true] {
+        let crowd = Fleet {
+            agents: 19_000,
+            work: WORK_OF_ALL,
+            one_address,
+            ..LARGEST
+        };
+        let came = come(crowd, SECONDS(300), true).expect("some are outside after five minutes");
+        let least = WORK_OF_ALL * crowd.agents;
+        assert!(
+            came.within < least + SECONDS(15),
+            "{:?}, of {least:?} at the least",
+            came.within
+        );
+        assert!(
+            came.in_vain < crowd.agents / 10,
+            "{} were let in for nothing",
+            came.in_vain
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_machine_that_minds_nothing_has_some_outside_after_a_minute_and_a_half() {
+    let crowd = Fleet {
+        agents: 19_000,
+        work: WORK_OF_ALL,
+        ..LARGEST
+    };
+    assert!(come(crowd, SECONDS(90), false).is_none());
+}
+
+#[test]
+fn the_later_a_process_is_the_fewer_are_let_in_and_some_in_any_case() {
+    let ms = Duration::from_millis;
+    let rooms = [0, 100, 499, 500, 1_000, 4_000, 1_000_000].map(|late| room(4096, ms(late)));
+    assert_eq!(rooms, [4096, 4096, 4096, 2048, 1024, 256, 64]);
+    assert_eq!([room(3, ms(9_000)), room(0, ms(0))], [3, 0]);
 }

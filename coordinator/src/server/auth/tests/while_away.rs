@@ -4,6 +4,8 @@ use super::super::*;
 use super::scripted::Scripted;
 use crate::cluster::key::Key;
 use crate::server::auth::right::{GROUND, RELEASE};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use tokio::time::{Instant, timeout};
 
 const HOUR: Duration = Duration::from_secs(3600);
@@ -117,6 +119,28 @@ async fn a_session_whose_time_has_come_goes_on_until_its_credentials_can_be_judg
     );
     api.is_away(false);
     assert_eq!(timeout(HOUR, over).await.unwrap(), Over::Aged);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_that_comes_back_within_a_minute_is_asked_about_once_and_not_beyond_its_tokens_end() {
+    let api = Scripted::new();
+    api.knows_agent("t", "a");
+    let ended = format!("e30.{}.sig", URL_SAFE_NO_PAD.encode(r#"{"exp":1000}"#));
+    api.knows_agent(&ended, "b");
+    let auth = auth_of(&api, HOUR);
+    let asked = async |token: &str| {
+        let before = api.asked();
+        auth.authenticate(CallKind::Uplink, Some(token), None).await.unwrap();
+        api.asked() - before
+    };
+    assert_eq!(asked("t").await, 1);
+    for _ in 0..5 {
+        tokio::time::sleep(LATER).await;
+        assert_eq!(asked("t").await, 0);
+    }
+    tokio::time::sleep(LATER).await;
+    assert_eq!(asked("t").await, 1);
+    assert_eq!([asked(&ended).await, asked(&ended).await], [1, 1]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -13,19 +13,27 @@ use agent::Credentials;
 use agent::credentials::Files;
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use model::backoff::Backoff;
 use proto::bearer::Bearer;
 use proto::channel::{self, Connection};
 use rustls::ClientConfig;
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::net::TcpStream;
-use tokio::time::timeout;
+use tokio::time::{Instant, sleep, timeout};
 use tokio_rustls::TlsConnector;
 use tonic::transport::{Channel, Endpoint};
 use trust::{Bundle, client_config};
 
 /// How the coordinator is named inside the connection; where it is says its address.
 const NAME: &str = "http://skein-coordinator";
+
+/// When one that was hung up on dials again.
+const AGAIN: Backoff = Backoff {
+    first: Duration::from_millis(100),
+    cap: Duration::from_secs(1),
+};
 
 /// An open connection.
 pub struct Opened {
@@ -58,7 +66,7 @@ async fn opened(route: &Route, window: Option<u32>) -> Result<Opened, Failure> {
         )),
         Route::Files { server, files } | Route::Station { server, files, .. } => {
             let Credentials { tls, bearer } = read(files.clone()).await?;
-            let connection = inside_tls(route, tls, tcp(route, server).await?).await?;
+            let connection = dialled(route, server, &tls).await?;
             Ok(with(over(route, connection, window).await?, bearer))
         }
         Route::Cluster { choice, server } => {
@@ -71,13 +79,13 @@ async fn opened(route: &Route, window: Option<u32>) -> Result<Opened, Failure> {
             })?;
             let (tls, stored) = shown(&cluster).await?;
             let connection = match server {
-                Some(server) => inside_tls(route, tls, tcp(route, server).await?).await?,
+                Some(server) => dialled(route, server, &tls).await?,
                 None => {
                     let Forwarded {
                         connection, trouble, ..
                     } = cluster.forward().await?;
                     tokio::select! {
-                        connected = inside_tls(route, tls, connection) => connected?,
+                        connected = inside_tls(&tls, connection) => connected.map_err(|error| about_tls(route, &error))?,
                         why = trouble => return Err(unreachable(route, why)),
                     }
                 }
@@ -125,17 +133,43 @@ async fn tcp(route: &Route, server: &ServerUrl) -> Result<TcpStream, Failure> {
     connected.map_err(|error| unreachable(route, root_cause(&error)))
 }
 
-async fn inside_tls<C: Connection + 'static>(
-    route: &Route,
-    tls: Arc<ClientConfig>,
-    connection: C,
-) -> Result<Box<dyn Connection>, Failure> {
-    let connecting = TlsConnector::from(tls).connect(trust::server_name(), connection);
-    match timeout(CONNECT, connecting).await {
-        Ok(Ok(connected)) => Ok(Box::new(connected)),
-        Ok(Err(error)) => Err(about_tls(route, &error)),
-        Err(_) => Err(silent(route)),
+/// A connection inside TLS. A coordinator that has more to do than it can hangs up on those who come, before it has answered: it is dialled
+/// again for as long as a connection may take, and nothing was asked of it yet.
+async fn dialled(route: &Route, server: &ServerUrl, tls: &Arc<ClientConfig>) -> Result<Box<dyn Connection>, Failure> {
+    let began = Instant::now();
+    let mut failures = 0;
+    loop {
+        let error = match inside_tls(tls, tcp(route, server).await?).await {
+            Ok(connection) => return Ok(connection),
+            Err(error) => error,
+        };
+        failures += 1;
+        let pause = AGAIN.delay(failures, rand::random());
+        if !is_hung_up(&error) || began.elapsed() + pause >= CONNECT {
+            return Err(about_tls(route, &error));
+        }
+        sleep(pause).await;
     }
+}
+
+async fn inside_tls<C: Connection + 'static>(
+    tls: &Arc<ClientConfig>,
+    connection: C,
+) -> Result<Box<dyn Connection>, io::Error> {
+    let connecting = TlsConnector::from(Arc::clone(tls)).connect(trust::server_name(), connection);
+    match timeout(CONNECT, connecting).await {
+        Ok(connected) => Ok(Box::new(connected?)),
+        Err(_) => Err(io::Error::new(io::ErrorKind::TimedOut, no_answer())),
+    }
+}
+
+/// Whether the other end closed the connection without a word.
+fn is_hung_up(error: &io::Error) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
+    matches!(
+        error.kind(),
+        BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof
+    )
 }
 
 async fn over(route: &Route, connection: Box<dyn Connection>, window: Option<u32>) -> Result<Channel, Failure> {
@@ -160,7 +194,11 @@ fn unreachable(route: &Route, why: String) -> Failure {
 }
 
 fn silent(route: &Route) -> Failure {
-    unreachable(route, format!("no answer within {} s", CONNECT.as_secs()))
+    unreachable(route, no_answer())
+}
+
+fn no_answer() -> String {
+    format!("no answer within {} s", CONNECT.as_secs())
 }
 
 /// What a failed handshake means for a person.
@@ -185,4 +223,31 @@ pub(super) fn refused(why: &str) -> String {
         "the coordinator does not accept the certificate that was shown ({why}); has it ended, or been revoked, or is the coordinator \
          older than this program?"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::SystemTime;
+    use tokio::net::TcpListener;
+    use trust::Authorities;
+
+    #[tokio::test]
+    async fn a_coordinator_that_hangs_up_before_it_has_answered_is_dialled_again() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let server: ServerUrl = format!("https://{}", listener.local_addr().unwrap()).parse().unwrap();
+        let now = SystemTime::now();
+        let believed = Authorities::make(now).unwrap().bundle(now);
+        let tls = Arc::new(client_config(&believed, None).unwrap());
+        let route = Route::Plain(server.clone());
+        let hangs_up = async {
+            for _ in 0..3 {
+                drop(listener.accept().await.unwrap());
+            }
+        };
+        tokio::select! {
+            () = hangs_up => {}
+            _ = dialled(&route, &server, &tls) => panic!("it was given up"),
+        }
+    }
 }

@@ -7,7 +7,7 @@
 use crate::planning::mission::boundary::steps;
 use crate::planning::mission::boundary::{Boundary, Edge, SLACK, cross, dot};
 use ::geo::Coord;
-use rstar::{AABB, Envelope, ParentNode, RTreeNode, RTreeObject};
+use rstar::{AABB, ParentNode, RTreeNode, RTreeObject};
 use std::sync::LazyLock;
 
 /// Parts of a quarter of all directions.

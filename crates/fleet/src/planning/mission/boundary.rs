@@ -166,6 +166,10 @@ impl Boundary {
         }
     }
 
+    pub const fn edges(&self) -> &RTree<Edge> {
+        &self.edges
+    }
+
     /// The edges that may be no farther than `room` meters from the line from `a` to `b`; some more.
     pub fn along(&self, a: Coord<f64>, b: Coord<f64>, room: f64) -> impl Iterator<Item = &Edge> {
         self.edges.locate_with_selection_function(Along::new(a, b, room))

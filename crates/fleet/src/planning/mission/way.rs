@@ -1,12 +1,15 @@
 //! The shortest way from one place to another that crosses no hole.
 //!
-//! Owns: [`Ways`]; those of one place to all others (`from`). Must not: know what is flown where.
+//! Owns: [`Ways`]; those of one place to all others (`from`); what hides places from one another (`horizon`). Must not: know what is flown
+//! where.
 //!
 //! A shortest way around polygons turns at their corners only, and passes each on the outside. Which corners see one another is found once;
-//! which of them the two ends see, only for those that may be on the shortest way.
+//! which of them the two ends see, only for those that may be on the shortest way and are not hidden by what is nearer.
 
 pub(super) mod from;
+pub(super) mod horizon;
 
+use self::horizon::Horizon;
 use super::area::{Area, apart};
 use super::boundary::{Along, Boundary, SLACK, cross, dot, is_between};
 use ::geo::algorithm::buffer::{Buffer, BufferStyle, LineJoin};
@@ -40,8 +43,18 @@ type Seen = Vec<Vec<(usize, f64)>>;
 #[derive(Clone, Copy, Debug)]
 struct Corner {
     at: Coord<f64>,
-    /// From it to the corners before and after it.
-    sides: [Coord<f64>; 2],
+    /// From it to the corners before and after it, and how far that is, meters.
+    sides: [(Coord<f64>, f64); 2],
+}
+
+/// How a way comes to a corner.
+#[derive(Clone, Copy, Debug)]
+struct Came {
+    direction: Coord<f64>,
+    /// Meters.
+    length: f64,
+    /// On which sides of it both edges of the corner are: left, right.
+    beside: (bool, bool),
 }
 
 impl Corner {
@@ -50,11 +63,12 @@ impl Corner {
         let corners = ring.0.get(1..).unwrap_or_default();
         let next = corners.iter().cycle();
         let triples = corners.iter().zip(next.clone().skip(1)).zip(next.skip(2));
+        let side = |side: Coord<f64>| (side, dot(side, side).sqrt());
         triples
             .filter(|((before, at), after)| cross(**at - **before, **after - **at) < 0.0)
             .map(|((before, at), after)| Self {
                 at: *at,
-                sides: [*before - *at, *after - *at],
+                sides: [side(*before - *at), side(*after - *at)],
             })
             .collect()
     }
@@ -64,8 +78,8 @@ impl Corner {
     /// on it wherever the end of a way lies on an edge.
     fn is_beside(&self, direction: Coord<f64>) -> (bool, bool) {
         let length = dot(direction, direction).sqrt();
-        let [before, after] = self.sides.map(|side| {
-            let (turn, room) = (cross(direction, side), 2.0 * SLACK * length.max(dot(side, side).sqrt()));
+        let [before, after] = self.sides.map(|(side, far)| {
+            let (turn, room) = (cross(direction, side), 2.0 * SLACK * length.max(far));
             (turn >= -room, turn <= room)
         });
         (before.0 && after.0, before.1 && after.1)
@@ -77,12 +91,25 @@ impl Corner {
         left || right
     }
 
-    /// Whether a way from `from` by this corner to `to` is pulled tight around it.
-    fn is_tight(&self, from: Coord<f64>, to: Coord<f64>) -> bool {
-        let (before, after) = (self.at - from, to - self.at);
-        let (came, goes) = (self.is_beside(before), self.is_beside(after));
-        let (room, turn) = (2.0 * SLACK * dot(before, before).sqrt(), cross(before, after));
-        (came.0 && goes.0 && turn >= -room) || (came.1 && goes.1 && turn <= room)
+    fn came(&self, from: Coord<f64>) -> Came {
+        let direction = self.at - from;
+        Came {
+            direction,
+            length: dot(direction, direction).sqrt(),
+            beside: self.is_beside(direction),
+        }
+    }
+
+    /// Whether a way that `came` to this corner and goes on to `to` is pulled tight around it.
+    fn is_tight(&self, came: &Came, to: Coord<f64>) -> bool {
+        let (left, right) = came.beside;
+        if !left && !right {
+            return false;
+        }
+        let goes = to - self.at;
+        let beside = self.is_beside(goes);
+        let (room, turn) = (2.0 * SLACK * came.length, cross(came.direction, goes));
+        (left && beside.0 && turn >= -room) || (right && beside.1 && turn <= room)
     }
 }
 
@@ -175,6 +202,11 @@ impl Ways {
         self.0.as_ref().is_none_or(|obstacles| obstacles.is_straight(a, b))
     }
 
+    /// What is hidden from `from`; `None`: nothing.
+    pub(super) fn horizon(&self, from: Coord<f64>) -> Option<Horizon> {
+        self.0.as_ref().map(|obstacles| obstacles.horizon(from))
+    }
+
     /// The shortest way from `from` to `to`, both included; `None` when there is none.
     pub fn shortest(&self, from: Coord<f64>, to: Coord<f64>) -> Option<Vec<Coord<f64>>> {
         match &self.0 {
@@ -195,6 +227,11 @@ impl Obstacles {
         !self.holes.is_crossed(a, b) && !self.outer.iter().any(|outer| outer.is_crossed(a, b))
     }
 
+    /// What nothing hides from `from`.
+    fn horizon(&self, from: Coord<f64>) -> Horizon {
+        Horizon::new(from, self.outer.iter().chain([&*self.holes]))
+    }
+
     /// The corners that are seen from `corner`; with `is_tight`, only those that a way pulled tight may come by or go to.
     fn next(&self, corner: usize, is_tight: bool) -> &[(usize, f64)] {
         let seen = if is_tight { &self.passes } else { &self.sees };
@@ -208,10 +245,17 @@ impl Obstacles {
         let places = self.corners.iter().enumerate();
         let places = places.map(|(number, corner)| GeomWithData::new([corner.at.x, corner.at.y], number));
         let places = RTree::bulk_load(places.collect());
+        let horizons: Vec<Horizon> = if is_tight {
+            self.corners.iter().map(|corner| self.horizon(corner.at)).collect()
+        } else {
+            Vec::new()
+        };
+        let hides = |one: usize, other: &Corner| horizons.get(one).is_some_and(|horizon| horizon.hides(other.at));
         let mut pairs = Vec::new();
         for (one, a) in self.corners.iter().enumerate() {
             for (other, b) in self.corners.iter().enumerate().skip(one + 1) {
-                if !is_tight || (a.is_passed(b.at) && b.is_passed(a.at)) {
+                let may_be = !hides(one, b) && !hides(other, a);
+                if may_be && (!is_tight || (a.is_passed(b.at) && b.is_passed(a.at))) {
                     pairs.push((apart(a.at, b.at).0, one, other));
                 }
             }
@@ -256,6 +300,7 @@ impl Obstacles {
 
     /// The corners that may be seen from `from`, each with its least length to `to`; with `is_tight`, those that may be passed from there.
     fn begin(&self, from: Coord<f64>, to: Option<Coord<f64>>, is_tight: bool) -> BinaryHeap<Step> {
+        let horizon = is_tight.then(|| self.horizon(from));
         let corners = self.corners.iter().enumerate();
         let step = |(number, corner): (usize, &Corner)| {
             let length = apart(from, corner.at).0;
@@ -267,7 +312,11 @@ impl Obstacles {
                 is_seen: false,
             }
         };
-        let corners = corners.filter(|(_, corner)| !is_tight || corner.is_passed(from));
+        let may_be = |corner: &Corner| {
+            let hides = |horizon: &Horizon| horizon.hides(corner.at);
+            !is_tight || (!horizon.as_ref().is_some_and(hides) && corner.is_passed(from))
+        };
+        let corners = corners.filter(|(_, corner)| may_be(corner));
         corners.map(step).collect()
     }
 
@@ -282,6 +331,11 @@ impl Obstacles {
     /// The shortest way by corners from `from` to `to` (A*). Whether an end sees a corner is examined when nothing else is nearer.
     fn search(&self, from: Coord<f64>, to: Coord<f64>, is_tight: bool) -> Option<Vec<Coord<f64>>> {
         let mut open = self.begin(from, Some(to), is_tight);
+        let horizon = is_tight.then(|| self.horizon(to));
+        let may_end = |corner: &Corner| {
+            let hides = |horizon: &Horizon| horizon.hides(corner.at);
+            !is_tight || (!horizon.as_ref().is_some_and(hides) && corner.is_passed(to))
+        };
         let mut before: Vec<Option<Option<usize>>> = vec![None; self.corners.len()];
         while let Some(step) = open.pop() {
             let Some(number) = step.corner else {
@@ -306,7 +360,7 @@ impl Obstacles {
                 continue;
             }
             *found = Some(step.before);
-            if !is_tight || corner.is_passed(to) {
+            if may_end(corner) {
                 let length = step.length + apart(corner.at, to).0;
                 open.push(Step {
                     least: length,

@@ -104,6 +104,25 @@ fn a_way_along_a_row_of_corners_turns_at_the_first_and_the_last_only() {
     assert!((length - exact).abs() < SLACK, "{length} m, not {exact} m");
 }
 
+#[test]
+fn between_two_walls_nearly_all_corners_of_other_walls_are_hidden() {
+    let walls: Vec<Vec<(f64, f64)>> = (0..30)
+        .map(|number| 20.0 + 2.0 * f64::from(number))
+        .map(|east| vec![(east, 1.0), (east + 1.0, 1.0), (east + 1.0, 40.0), (east, 40.0)])
+        .collect();
+    let walls: Vec<&[(f64, f64)]> = walls.iter().map(Vec::as_slice).collect();
+    let field = area(&[(0.0, 0.0), (100.0, 0.0), (100.0, 100.0), (0.0, 100.0)], &walls);
+    let ways = way::Ways::around_holes(&field);
+    let horizon = ways.horizon(field.place(at(41.5, 20.0)).unwrap()).unwrap();
+    let corners = field
+        .polygon()
+        .interiors()
+        .iter()
+        .flat_map(|ring| ring.0.iter().skip(1));
+    let left = corners.filter(|corner| !horizon.hides(**corner)).count();
+    assert!((4..=12).contains(&left), "{left}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -140,6 +159,23 @@ proptest! {
             }
             let all = way::from::WaysFrom::new(&ways, from).length(to);
             prop_assert!(all.is_some_and(|length| (length - exact).abs() < SLACK), "{all:?} m, not {exact} m");
+        }
+    }
+
+    #[test]
+    fn what_is_hidden_for_certain_lies_behind_a_hole(
+        area in fields(), from in ((-300.0..300.0_f64), (-300.0..300.0_f64)),
+    ) {
+        let ways = way::Ways::around_holes(&area);
+        let holes = area.polygon().interiors().iter().map(|ring| Polygon::new(ring.clone(), Vec::new()));
+        let holes: Vec<Polygon<f64>> = holes.collect();
+        let starts = area.polygon().interiors().iter().flat_map(|ring| ring.0.iter().copied());
+        for from in starts.chain([Coord { x: from.0, y: from.1 }]).filter(|from| ways.allows(*from)) {
+            let horizon = ways.horizon(from).unwrap();
+            for to in places(&area).into_iter().filter(|to| horizon.hides(*to)) {
+                let line = Line::new(from, to);
+                prop_assert!(holes.iter().any(|hole| hole.intersects(&line)), "{to:?} from {from:?}");
+            }
         }
     }
 

@@ -3,12 +3,16 @@
 //! How far each corner is from the place is found once (Dijkstra). The shortest way to any other place leads straight there, or by the
 //! corner that is the nearest in all of those that see it, and is pulled tight there.
 
-use super::{Step, Ways};
+use super::horizon::Horizon;
+use super::{Came, Step, Ways};
 use crate::planning::mission::area::apart;
 use ::geo::Coord;
 use std::cell::OnceCell;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+
+/// After so many corners that are not seen, those are left out that cannot be.
+const TRIED: usize = 3;
 
 #[derive(Debug)]
 pub(in crate::planning::mission) struct WaysFrom<'a> {
@@ -17,8 +21,8 @@ pub(in crate::planning::mission) struct WaysFrom<'a> {
     reached: OnceCell<Vec<Reached>>,
 }
 
-/// How far a corner is, and from where a way comes to it; `None` when there is no way.
-type Reached = Option<(f64, Coord<f64>)>;
+/// How far a corner is, and how a way comes to it; `None` when there is no way.
+type Reached = Option<(f64, Came)>;
 
 /// A length that can be sorted, and the number of a corner.
 #[derive(PartialEq)]
@@ -62,18 +66,26 @@ impl<'a> WaysFrom<'a> {
         }
         let corners = obstacles.corners.iter().zip(self.reached()).enumerate();
         let by = |(number, (corner, reached)): (usize, (&super::Corner, &Reached))| {
-            let (length, before) = (*reached)?;
-            let is_tight = corner.is_tight(before, to);
+            let (length, came) = reached.as_ref()?;
+            let is_tight = corner.is_tight(came, to);
             is_tight.then(|| Reverse(By(length + apart(corner.at, to).0, number)))
         };
         let mut nearest: BinaryHeap<Reverse<By>> = corners.filter_map(by).collect();
+        let mut horizon: Option<Horizon> = None;
+        let mut tried = 0;
         while let Some(Reverse(By(length, number))) = nearest.pop() {
-            if obstacles
-                .corners
-                .get(number)
-                .is_some_and(|corner| obstacles.is_straight(corner.at, to))
-            {
+            let Some(corner) = obstacles.corners.get(number) else {
+                continue;
+            };
+            if horizon.as_ref().is_some_and(|horizon| horizon.hides(corner.at)) {
+                continue;
+            }
+            if obstacles.is_straight(corner.at, to) {
                 return Some(length);
+            }
+            tried += 1;
+            if tried == TRIED {
+                horizon = Some(obstacles.horizon(to));
             }
         }
         // Where corners lie within the slack of one another, no way may seem tight.
@@ -101,7 +113,7 @@ impl<'a> WaysFrom<'a> {
                     continue;
                 }
                 let before = step.before.and_then(|before| obstacles.corners.get(before));
-                *found = Some((step.length, before.map_or(self.from, |before| before.at)));
+                *found = Some((step.length, corner.came(before.map_or(self.from, |before| before.at))));
                 for (next, far) in obstacles.next(number, true) {
                     if reached.get(*next).is_some_and(Option::is_none) {
                         let length = step.length + far;

@@ -1,0 +1,181 @@
+//! What cannot be seen from a place, for all directions at once.
+//!
+//! The directions around the place are divided into as many parts, and each keeps how far away the nearest edge is that fills it. What lies
+//! behind that edge is hidden. What is not hidden may be seen or not: who asks has to look.
+
+#[cfg(test)]
+use crate::planning::mission::boundary::steps;
+use crate::planning::mission::boundary::{Boundary, Edge, SLACK, cross, dot};
+use ::geo::Coord;
+use rstar::{AABB, ParentNode, RTreeNode, RTreeObject};
+use std::sync::LazyLock;
+
+/// Parts of a quarter of all directions.
+const QUARTER: usize = 64;
+
+/// Parts of all directions.
+const PARTS: usize = 4 * QUARTER;
+
+/// The same as a number that need not be whole.
+const AROUND: f64 = 256.0;
+
+/// An edge fills a part when it reaches so much of a part beyond it on both sides.
+const BEYOND: f64 = 1e-6;
+
+/// An edge hides nothing from a place that is so near to its line, and nothing that lies so little behind it, meters.
+const ROOM: f64 = 4.0 * SLACK;
+
+/// Unit vectors to where each part begins, and to the first once more.
+static BEGINS: LazyLock<[Coord<f64>; PARTS + 1]> = LazyLock::new(|| {
+    std::array::from_fn(|number| {
+        #[expect(clippy::cast_precision_loss, reason = "they are few")]
+        let share = (number % QUARTER) as f64 / QUARTER as f64;
+        let (along, aside) = (1.0 - share, share);
+        let length = along.hypot(aside);
+        let (x, y) = match number / QUARTER % 4 {
+            0 => (along, aside),
+            1 => (-aside, along),
+            2 => (-along, -aside),
+            _ => (aside, -along),
+        };
+        Coord {
+            x: x / length,
+            y: y / length,
+        }
+    })
+});
+
+/// How far one can see at most, by direction.
+#[derive(Clone, Debug)]
+pub(in crate::planning::mission) struct Horizon {
+    from: Coord<f64>,
+    /// Meters, for each part of the directions.
+    far: [f64; PARTS],
+}
+
+/// In which part a direction lies, counterclockwise from the east; its fraction is the place within it.
+fn part(direction: Coord<f64>) -> f64 {
+    let Coord { x, y } = direction;
+    let all = x.abs() + y.abs();
+    if all <= 0.0 {
+        return 0.0;
+    }
+    let quarters = match (x >= 0.0, y >= 0.0) {
+        (true, true) => y / all,
+        (false, true) => 1.0 - x / all,
+        (false, false) => 2.0 - y / all,
+        (true, false) => 3.0 + x / all,
+    };
+    quarters * (0.25 * AROUND)
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "parts are few, and not below 0"
+)]
+const fn whole(part: f64) -> usize {
+    part as usize
+}
+
+impl Horizon {
+    /// What the edges of `boundaries` hide from `from`. Those that others hide are not examined.
+    pub fn new<'a>(from: Coord<f64>, boundaries: impl Iterator<Item = &'a Boundary>) -> Self {
+        let mut horizon = Self {
+            from,
+            far: [f64::INFINITY; PARTS],
+        };
+        for boundary in boundaries {
+            horizon.add_all(boundary.edges().root());
+        }
+        horizon
+    }
+
+    /// The nearest first, about.
+    fn add_all(&mut self, node: &ParentNode<Edge>) {
+        let from = [self.from.x, self.from.y];
+        let children = node.children().iter();
+        let mut children: Vec<(f64, &RTreeNode<Edge>)> = children
+            .map(|child| (child.envelope().distance_2(&from), child))
+            .collect();
+        children.sort_unstable_by(|(one, _), (other, _)| one.total_cmp(other));
+        for (squared, child) in children {
+            match child {
+                RTreeNode::Leaf(edge) => self.add(edge),
+                RTreeNode::Parent(parent) if self.hides_box(&parent.envelope(), squared) => (),
+                RTreeNode::Parent(parent) => self.add_all(parent),
+            }
+        }
+    }
+
+    fn add(&mut self, edge: &Edge) {
+        #[cfg(test)]
+        steps::add();
+        let (start, end) = (edge.start - self.from, edge.end - self.from);
+        let along = end - start;
+        // Twice the area of the triangle; below 0 for an edge that is seen from behind.
+        let area = cross(start, end);
+        if area <= 0.0 || area * area <= ROOM * ROOM * dot(along, along) {
+            return;
+        }
+        let (begin, mut last) = (part(start), part(end));
+        // From the last part on into the first.
+        if begin - last > 0.5 * AROUND {
+            last += AROUND;
+        }
+        let (first, end) = (whole((begin + BEYOND).ceil()), whole((last - BEYOND).max(0.0)));
+        if first >= end {
+            return;
+        }
+        let reach = |number: usize| {
+            BEGINS
+                .get(number % PARTS)
+                .map_or(f64::INFINITY, |ray| area / cross(*ray, along))
+        };
+        let mut before = reach(first);
+        for number in first..end {
+            let after = reach(number + 1);
+            if let Some(far) = self.far.get_mut(number % PARTS) {
+                *far = far.min(before.max(after));
+            }
+            before = after;
+        }
+    }
+
+    /// Whether all of a box is behind edges for certain; its nearest place is so far away, in square meters.
+    fn hides_box(&self, bounds: &AABB<[f64; 2]>, squared: f64) -> bool {
+        if squared <= 0.0 {
+            return false;
+        }
+        let ([west, south], [east, north]) = (bounds.lower(), bounds.upper());
+        let middle = Coord {
+            x: west.midpoint(east),
+            y: south.midpoint(north),
+        };
+        let middle = part(middle - self.from);
+        let (mut first, mut last) = (middle, middle);
+        for (x, y) in [(west, south), (west, north), (east, south), (east, north)] {
+            let mut corner = part(Coord { x, y } - self.from);
+            if corner - middle > 0.5 * AROUND {
+                corner -= AROUND;
+            } else if middle - corner > 0.5 * AROUND {
+                corner += AROUND;
+            }
+            (first, last) = (first.min(corner), last.max(corner));
+        }
+        let (first, last) = (whole((first + AROUND).floor()), whole((last + AROUND).floor()));
+        let is_hidden = |number: usize| {
+            let far = self.far.get(number % PARTS).copied().unwrap_or(f64::INFINITY) + ROOM;
+            squared > far * far
+        };
+        (first..=last).all(is_hidden)
+    }
+
+    /// Whether `to` is behind an edge for certain.
+    pub fn hides(&self, to: Coord<f64>) -> bool {
+        let direction = to - self.from;
+        let far = self.far.get(whole(part(direction)) % PARTS);
+        let far = far.copied().unwrap_or(f64::INFINITY) + ROOM;
+        dot(direction, direction) > far * far
+    }
+}

@@ -140,8 +140,9 @@ impl<'a> Timing<'a> {
     pub fn farthest(&self, from: f64, time: f64) -> f64 {
         let points = self.track.points();
         let is_work = |index: usize| points.get(index).is_some_and(|point| point.leg == Leg::Work);
+        let there = self.home_from(from);
         // When it would be home from the work before is behind it.
-        let left = time - self.home_from(from) + self.reached(from);
+        let left = time - there + self.reached(from);
         let since = |index: usize| self.since_first.get(index).copied().unwrap_or(f64::INFINITY);
         let fits = |index: usize| since(index) + self.home(index) <= left;
         let first = split(from).0 + 1;
@@ -164,7 +165,12 @@ impl<'a> Timing<'a> {
         let (begin, end) = ((next as f64 - 1.0).max(from), next as f64);
         let length = apart(before.at, point.at).0;
         let late = |position: f64| self.reached(position) + self.home_from(position) - left;
-        let near = last_in_time(begin, end - 1e-9, late).min(end - SHORTEST_PART / length);
+        // The ways home from both ends are known.
+        let last = end - 1e-9;
+        let home = if begin > from { self.home(next - 1) } else { there };
+        let early = self.reached(begin) + home - left;
+        let over = self.reached(last) + self.home(next) - left;
+        let near = last_in_time((begin, early), (last, over), late).min(end - SHORTEST_PART / length);
         if (near - begin) * length >= SHORTEST_PART {
             near
         } else {
@@ -183,10 +189,10 @@ fn partition(first: usize, end: usize, fits: impl Fn(usize) -> bool) -> usize {
     from
 }
 
-/// The last position from `near` to `far` that is not `late`, seconds, which grows from the one to the other; `near` when all are.
-fn last_in_time(near: f64, far: f64, late: impl Fn(f64) -> f64) -> f64 {
-    let (mut near, mut far) = (near, far);
-    let (mut early, mut over) = (late(near), late(far));
+/// The last position from `near` to `far` that is not `late`, seconds, which grows from the one to the other; `near` when all are. Both are
+/// given with how late they are.
+fn last_in_time(near: (f64, f64), far: (f64, f64), late: impl Fn(f64) -> f64) -> f64 {
+    let ((mut near, mut early), (mut far, mut over)) = (near, far);
     if over <= 0.0 {
         return far;
     }

@@ -26,6 +26,7 @@ pub mod priority;
 pub mod progress;
 mod rows;
 pub mod share;
+mod shorten;
 mod spiral;
 pub mod stretch;
 mod strip;

@@ -1,11 +1,12 @@
 //! The order in which the runs of a survey are flown.
 //!
 //! Parallel lines are flown nearest first, from one of the corners: there and back over each part of the area in turn. What lies behind a
-//! wall may be near and far to fly to; so there is a second order, in which what is seen comes first. The legs of an expanding square keep
+//! wall may be near and far to fly to; so there are two more orders, in which what is seen comes first. The legs of an expanding square keep
 //! their order; the edge of a hole is flown where the legs come nearest to it.
 
 use super::area::apart;
 use super::strip::Run;
+use super::way::Ways;
 use ::geo::Coord;
 use rstar::RTree;
 use rstar::primitives::GeomWithData;
@@ -13,9 +14,22 @@ use rstar::primitives::GeomWithData;
 /// Of the nearest places, so many are examined for one that is seen.
 const SEEN_OF: usize = 8;
 
-/// Nearest first, as far as it `sees` from the end of one run the begin of the next, from the end from which the whole way is the shortest
-/// of those tried.
-pub(super) fn nearest_first(runs: &[Run], sees: &dyn Fn(Coord<f64>, Coord<f64>) -> bool) -> Vec<Run> {
+/// Of the nearest places, so many may be hidden for certain before one that is seen.
+const HIDDEN_OF: usize = 256;
+
+/// Which run may be the next.
+#[derive(Clone, Copy)]
+pub(super) enum Sight<'a> {
+    /// Any.
+    Through,
+    /// One of the nearest that is seen, if there is one; else any.
+    Near(&'a Ways),
+    /// One that is seen also where nearer ones are hidden, if there is one; else any.
+    Far(&'a Ways),
+}
+
+/// Nearest first, of those in `sight` from the end of the run before, from the end from which the whole way is the shortest of those tried.
+pub(super) fn nearest_first(runs: &[Run], sight: Sight<'_>) -> Vec<Run> {
     let both = |run: &Run| Some((*run.path.first()?, *run.path.last()?));
     let lines: Vec<(usize, &Run)> = runs.iter().enumerate().filter(|(_, run)| run.strip.is_some()).collect();
     let corners = [lines.first(), lines.last()].into_iter().flatten();
@@ -25,7 +39,7 @@ pub(super) fn nearest_first(runs: &[Run], sees: &dyn Fn(Coord<f64>, Coord<f64>) 
         .flat_map(|(number, run)| begins(run, number))
         .collect();
     let first = corners.filter_map(|(_, run)| both(run)).flat_map(|(a, b)| [a, b]);
-    let tours = first.map(|begin| from(begin, runs, &all, sees));
+    let tours = first.map(|begin| from(begin, runs, &all, sight));
     let shortest = tours.min_by(|a, b| between(a).total_cmp(&between(b)));
     shortest.unwrap_or_else(|| runs.to_vec())
 }
@@ -73,7 +87,7 @@ fn begins(run: &Run, number: usize) -> impl Iterator<Item = Begin> {
     ends.chain(all).map(move |at| Begin::new([at.x, at.y], number))
 }
 
-fn from(begin: Coord<f64>, runs: &[Run], all: &[Begin], sees: &dyn Fn(Coord<f64>, Coord<f64>) -> bool) -> Vec<Run> {
+fn from(begin: Coord<f64>, runs: &[Run], all: &[Begin], sight: Sight<'_>) -> Vec<Run> {
     let mut left = RTree::bulk_load(all.to_vec());
     let mut at = begin;
     let mut tour = Vec::with_capacity(runs.len());
@@ -81,7 +95,7 @@ fn from(begin: Coord<f64>, runs: &[Run], all: &[Begin], sees: &dyn Fn(Coord<f64>
     let mut order: Vec<usize> = (0..runs.len()).collect();
     let mut places = order.clone();
     for _ in runs {
-        let number = nearest(at, &left, &places, sees).or_else(|| nearest(at, &left, &places, &|_, _| true));
+        let number = nearest(at, &left, &places, sight).or_else(|| nearest(at, &left, &places, Sight::Through));
         let next = number.and_then(|number| Some((number, runs.get(number)?, *places.get(number)?)));
         let Some((number, run, place)) = next else { break };
         order.swap_remove(place);
@@ -101,14 +115,13 @@ fn from(begin: Coord<f64>, runs: &[Run], all: &[Begin], sees: &dyn Fn(Coord<f64>
     tour
 }
 
-/// The run that begins nearest to `at` where it is seen from there; of several, that with the least place. `None` when none of the nearest is
-/// seen.
-fn nearest(
-    at: Coord<f64>,
-    left: &RTree<Begin>,
-    places: &[usize],
-    sees: &dyn Fn(Coord<f64>, Coord<f64>) -> bool,
-) -> Option<usize> {
+/// The run that begins nearest to `at` of those in `sight` from there; of several, that with the least place.
+fn nearest(at: Coord<f64>, left: &RTree<Begin>, places: &[usize], sight: Sight<'_>) -> Option<usize> {
+    let horizon = match sight {
+        Sight::Far(ways) => ways.horizon(at),
+        Sight::Through | Sight::Near(_) => None,
+    };
+    let mut hidden_for_certain = 0;
     let mut best: Option<(f64, usize, usize)> = None;
     let mut hidden = 0;
     for (begin, squared) in left.nearest_neighbor_iter_with_distance_2([at.x, at.y]) {
@@ -118,7 +131,18 @@ fn nearest(
         }
         let [x, y] = *begin.geom();
         let here = Coord { x, y };
-        if !sees(at, here) {
+        if horizon.as_ref().is_some_and(|horizon| horizon.hides(here)) {
+            hidden_for_certain += 1;
+            if hidden_for_certain >= HIDDEN_OF {
+                break;
+            }
+            continue;
+        }
+        let is_seen = match sight {
+            Sight::Through => true,
+            Sight::Near(ways) | Sight::Far(ways) => ways.is_straight(at, here),
+        };
+        if !is_seen {
             hidden += 1;
             continue;
         }

@@ -1,9 +1,10 @@
 //! What is flown, point by point, in a flat frame.
 
 use super::area::{Area, apart, flat, frame};
+use super::shorten::shortened;
 use super::strip::Run;
 use super::survey::{BadSurvey, Pattern, Survey};
-use super::tour;
+use super::tour::{self, Sight};
 use super::way::Ways;
 use ::geo::Coord;
 use model::geo::{Frame, Local};
@@ -20,6 +21,12 @@ pub const USUAL_SPEED: MetersPerSecond = MetersPerSecond(5.0);
 
 /// Another order of the lines is flown when the ways between them are shorter by this factor.
 const WORTH: f64 = 0.97;
+
+/// Lines are flown in an order that is near to another when they and the ways between them are shorter by this factor.
+const SHORTER: f64 = 0.98;
+
+/// In a maze, the ways between the lines are so much of the lines.
+const MAZE: f64 = 0.5;
 
 /// The length of the legs of one kind, meters.
 pub(super) fn length(path: &[Point], leg: Leg) -> f64 {
@@ -272,20 +279,38 @@ impl Work {
             let legs = std::iter::once(Leg::Transit).chain(std::iter::repeat(Leg::Work));
             run.path.into_iter().zip(legs).map(|(at, leg)| point(at, leg)).collect()
         };
-        let in_one_go = |tour: Vec<Run>| {
-            let (track, _) = joined(tour.into_iter().map(piece).collect(), &[&inside, &around])?;
+        let in_one_go = |tour: &[Run]| {
+            let (track, _) = joined(tour.iter().cloned().map(piece).collect(), &[&inside, &around])?;
             Some((length(track.points(), Leg::Transit), track))
         };
-        let (ways, mut track) = match survey.pattern {
-            Pattern::Lines { .. } => in_one_go(tour::nearest_first(&runs, &|_, _| true)),
-            Pattern::ExpandingSquare { .. } => in_one_go(tour::in_order(&runs)),
-        }
-        .ok_or(BadSurvey::Apart)?;
+        let is_lines = matches!(survey.pattern, Pattern::Lines { .. });
+        let mut tour = if is_lines {
+            tour::nearest_first(&runs, Sight::Through)
+        } else {
+            tour::in_order(&runs)
+        };
+        let (mut ways, mut track) = in_one_go(&tour).ok_or(BadSurvey::Apart)?;
+        let lines = length(track.points(), Leg::Work);
         // Where something lies between the lines, their ends are farther apart than they seem.
         let is_hidden = |pair: &[Point]| pair[0].leg == Leg::Transit && pair[1].leg == Leg::Transit;
-        if matches!(survey.pattern, Pattern::Lines { .. }) && track.points().windows(2).any(is_hidden) {
-            let seen = in_one_go(tour::nearest_first(&runs, &|a, b| inside.is_straight(a, b)));
-            if let Some((_, shorter)) = seen.filter(|(other, _)| *other < WORTH * ways) {
+        if is_lines && track.points().windows(2).any(is_hidden) {
+            for sight in [Sight::Near(&inside), Sight::Far(&inside)] {
+                // Looking far costs much, and is of use in mazes only.
+                if matches!(sight, Sight::Far(_)) && ways < MAZE * lines {
+                    break;
+                }
+                let other = tour::nearest_first(&runs, sight);
+                if let Some(shorter) = in_one_go(&other).filter(|(length, _)| *length < WORTH * ways) {
+                    ((ways, track), tour) = (shorter, other);
+                }
+            }
+        }
+        if is_lines {
+            let between = |a, b| inside.length(a, b).or_else(|| around.length(a, b));
+            let other =
+                shortened(&tour, ways, (1.0 - SHORTER) * (lines + ways), &between).and_then(|other| in_one_go(&other));
+            let is_worth = |(length, _): &(f64, Track)| lines + *length < SHORTER * (lines + ways);
+            if let Some((_, shorter)) = other.filter(is_worth) {
                 track = shorter;
             }
         }

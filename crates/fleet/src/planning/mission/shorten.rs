@@ -1,0 +1,224 @@
+//! Shorter ways between the runs of a survey, by small changes of their order.
+//!
+//! Owns: [`shortened`]. Must not: know how the first order was found.
+//!
+//! Some runs that follow one another are turned around, all together; or a few are moved to where they cost less. This goes on as long as the
+//! ways become shorter by it.
+
+use super::area::apart;
+use super::boundary::dot;
+use super::strip::Run;
+use ::geo::Coord;
+use std::collections::HashMap;
+
+/// The order of more runs is not changed: it would cost too much.
+const MOST_RUNS: usize = 128;
+
+/// No more runs are moved at once.
+const MOVED: usize = 3;
+
+/// All changes are tried so often.
+const ROUNDS: usize = 16;
+
+/// What saves less is not changed, meters.
+const ENOUGH: f64 = 0.05;
+
+/// How long the way is from one place to another, meters; no shorter than the straight one. `None`: there is none.
+pub(super) type Length<'a> = &'a dyn Fn(Coord<f64>, Coord<f64>) -> Option<f64>;
+
+/// Where a run begins or ends, and its number among all of these.
+#[derive(Clone, Copy)]
+struct End {
+    at: Coord<f64>,
+    number: usize,
+}
+
+/// A run on the tour.
+#[derive(Clone, Copy)]
+struct Flown {
+    first: End,
+    last: End,
+    run: usize,
+    is_back: bool,
+}
+
+impl Flown {
+    fn of(run: usize, path: &[Coord<f64>]) -> Option<Self> {
+        let end = |at: &Coord<f64>, number| End { at: *at, number };
+        Some(Self {
+            first: end(path.first()?, 2 * run),
+            last: end(path.last()?, 2 * run + 1),
+            run,
+            is_back: false,
+        })
+    }
+
+    const fn turned(self) -> Self {
+        Self {
+            first: self.last,
+            last: self.first,
+            run: self.run,
+            is_back: !self.is_back,
+        }
+    }
+}
+
+struct Tour<'a> {
+    all: Vec<Flown>,
+    length: Length<'a>,
+    /// The lengths of ways, by the numbers of their ends, the lesser one first.
+    known: HashMap<(usize, usize), f64>,
+}
+
+/// These runs with shorter ways between them, which are `ways` meters long; `None` when there are none near to this order, or when none can be
+/// shorter by `worth` meters.
+pub(super) fn shortened(runs: &[Run], ways: f64, worth: f64, length: Length<'_>) -> Option<Vec<Run>> {
+    if runs.len() > MOST_RUNS {
+        return None;
+    }
+    let all = runs
+        .iter()
+        .enumerate()
+        .map(|(number, run)| Flown::of(number, &run.path));
+    let mut tour = Tour {
+        all: all.collect::<Option<_>>()?,
+        length,
+        known: HashMap::new(),
+    };
+    if ways - bound(&tour.all) < worth {
+        return None;
+    }
+    let mut is_shorter = false;
+    for _ in 0..ROUNDS {
+        // Both, each time.
+        let (turns, moves) = (tour.turn(), tour.shift());
+        if !turns && !moves {
+            break;
+        }
+        is_shorter = true;
+    }
+    let flown = tour.all.iter().filter_map(|flown| {
+        let mut run = runs.get(flown.run)?.clone();
+        if flown.is_back {
+            run.path.reverse();
+        }
+        Some(run)
+    });
+    is_shorter.then(|| flown.collect())
+}
+
+/// The ways are no shorter in any order: one leads from each end, but for two, and to no nearer one than the nearest.
+fn bound(all: &[Flown]) -> f64 {
+    let ends = |flown: &Flown| [flown.first.at, flown.last.at];
+    let others = |run: usize| all.iter().filter(move |other| other.run != run).flat_map(ends);
+    let nearest = |run: usize, at: Coord<f64>| {
+        others(run)
+            .map(|end| dot(end - at, end - at))
+            .fold(f64::INFINITY, f64::min)
+    };
+    let nearest = all
+        .iter()
+        .flat_map(|flown| ends(flown).map(|at| nearest(flown.run, at).sqrt()));
+    let mut nearest: Vec<f64> = nearest.collect();
+    nearest.sort_unstable_by(f64::total_cmp);
+    nearest.iter().rev().skip(2).sum::<f64>() / 2.0
+}
+
+/// No way between these is shorter. Before the first run and after the last there is none.
+fn least(from: Option<End>, to: Option<End>) -> f64 {
+    from.zip(to).map_or(0.0, |(from, to)| apart(from.at, to.at).0)
+}
+
+impl Tour<'_> {
+    fn exact(&mut self, from: Option<End>, to: Option<End>) -> f64 {
+        let Some((from, to)) = from.zip(to) else { return 0.0 };
+        let numbers = (from.number.min(to.number), from.number.max(to.number));
+        let length = self.length;
+        let known = self.known.entry(numbers);
+        *known.or_insert_with(|| length(from.at, to.at).unwrap_or(f64::INFINITY))
+    }
+
+    /// The ends before and after the runs from `from` to `to`, the latter included.
+    fn around(&self, from: usize, to: usize) -> (Option<End>, Option<End>) {
+        let before = from.checked_sub(1).and_then(|before| self.all.get(before));
+        let after = self.all.get(to + 1);
+        (before.map(|flown| flown.last), after.map(|flown| flown.first))
+    }
+
+    /// The ends of the runs from `from` to `to`.
+    fn ends(&self, from: usize, to: usize) -> (Option<End>, Option<End>) {
+        let (first, last) = (self.all.get(from), self.all.get(to));
+        (first.map(|flown| flown.first), last.map(|flown| flown.last))
+    }
+
+    /// Turns around what is shorter so; whether there was any.
+    fn turn(&mut self) -> bool {
+        let mut is_shorter = false;
+        for from in 0..self.all.len() {
+            for to in from..self.all.len() {
+                let ((before, after), (first, last)) = (self.around(from, to), self.ends(from, to));
+                let now = self.exact(before, first) + self.exact(last, after) - ENOUGH;
+                if least(before, last) + least(first, after) < now
+                    && self.exact(before, last) + self.exact(first, after) < now
+                    && let Some(part) = self.all.get_mut(from..=to)
+                {
+                    part.reverse();
+                    for flown in part {
+                        *flown = flown.turned();
+                    }
+                    is_shorter = true;
+                }
+            }
+        }
+        is_shorter
+    }
+
+    /// Moves what costs less elsewhere; whether there was any.
+    fn shift(&mut self) -> bool {
+        let mut is_shorter = false;
+        for count in 1..=MOVED {
+            for from in 0..(self.all.len() + 1).saturating_sub(count) {
+                let to = from + count - 1;
+                let ((before, after), (first, last)) = (self.around(from, to), self.ends(from, to));
+                let now = self.exact(before, first) + self.exact(last, after) - self.exact(before, after) - ENOUGH;
+                // No place costs less than nothing.
+                if now > 0.0
+                    && let Some((place, is_back)) = self.better(from, to, now)
+                {
+                    let mut part: Vec<Flown> = self.all.drain(from..=to).collect();
+                    if is_back {
+                        part.reverse();
+                        part = part.into_iter().map(Flown::turned).collect();
+                    }
+                    self.all.splice(place..place, part);
+                    is_shorter = true;
+                }
+            }
+        }
+        is_shorter
+    }
+
+    /// Where the runs from `from` to `to` cost less than `now` meters, when they are taken out: before which of the others, and whether turned
+    /// around. The place at which they cost least.
+    fn better(&mut self, from: usize, to: usize, now: f64) -> Option<(usize, bool)> {
+        let (first, last) = self.ends(from, to);
+        let mut best = None;
+        let mut most = now;
+        for gap in (0..from).chain(to + 2..self.all.len() + 1) {
+            let before = gap.checked_sub(1).and_then(|before| self.all.get(before));
+            let before = before.map(|flown| flown.last);
+            let after = self.all.get(gap).map(|flown| flown.first);
+            let saved = self.exact(before, after);
+            for (begin, end, is_back) in [(first, last, false), (last, first, true)] {
+                if least(before, begin) + least(end, after) - saved < most {
+                    let cost = self.exact(before, begin) + self.exact(end, after) - saved;
+                    if cost < most {
+                        most = cost;
+                        best = Some((if gap > to { gap - (to + 1 - from) } else { gap }, is_back));
+                    }
+                }
+            }
+        }
+        best
+    }
+}

@@ -1,11 +1,16 @@
 //! `cargo xtask bench`: figures, measured beside a peer in one run. They take minutes and are not tests.
 
+use std::io::Write;
+use std::process::{Command, Stdio};
+
 use anyhow::Context;
 use clap::ValueEnum;
+use testkit::control_plane::workspace_root;
 
 use crate::generate::cargo;
 use crate::say;
 use crate::test::{map, peers};
+use crate::venv::Venv;
 
 /// What is measured.
 #[derive(clap::Args)]
@@ -37,10 +42,21 @@ enum What {
     /// The page of `skein map` in a real Chromium, with 5,000 vehicles that move: frames, what a frame and a second of the feed cost, and what
     /// the program that serves it needs.
     Map,
+    /// How surveys of 200 fields are flown, beside the shortest ways that OR-Tools finds with Shapely: length, coverage, time.
+    Survey,
 }
+
+/// The Python with OR-Tools and Shapely.
+const SURVEYS: Venv = Venv {
+    folder: "surveys-venv",
+    requirements: "tests/surveys/requirements.txt",
+};
 
 /// Builds for speed and measures.
 pub fn run(args: &Args) -> anyhow::Result<()> {
+    if matches!(args.what, What::Survey) {
+        return survey(args.short);
+    }
     let page = matches!(args.what, What::Map);
     if page {
         map::set_up()?;
@@ -58,6 +74,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         What::Link => "link",
         What::Fleet => "fleet",
         What::Map => "map",
+        What::Survey => "survey",
     };
     let mut measuring = cargo();
     measuring.args(["bench", "--package", "skein-tests", "--bench", name]);
@@ -77,5 +94,42 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     say::heading("measuring; leave the machine alone");
     let measured = measuring.status().context("cannot start cargo")?;
     anyhow::ensure!(measured.success(), "the benchmark failed; see above");
+    Ok(())
+}
+
+/// Plans fields, and has others find the shortest ways between their lines.
+fn survey(short: bool) -> anyhow::Result<()> {
+    let python = SURVEYS.set_up()?;
+    let (fields, seconds) = if short { ("8", "0.5") } else { ("200", "2") };
+    say::heading("planning");
+    let mut planning = cargo();
+    planning.args([
+        "bench",
+        "--package",
+        "skein-fleet",
+        "--bench",
+        "fields",
+        "--",
+        "--fields",
+        fields,
+    ]);
+    let planned = planning
+        .stderr(Stdio::inherit())
+        .output()
+        .context("cannot start cargo")?;
+    anyhow::ensure!(planned.status.success(), "the benchmark failed; see above");
+    say::heading("finding the shortest ways");
+    let script = workspace_root().join("tests/surveys/shortest.py");
+    let mut finding = Command::new(python);
+    finding
+        .arg("-B")
+        .arg(script)
+        .args(["--seconds", seconds])
+        .stdin(Stdio::piped());
+    let mut finding = finding.spawn().context("cannot start Python")?;
+    let mut input = finding.stdin.take().context("Python has no input")?;
+    input.write_all(&planned.stdout)?;
+    drop(input);
+    anyhow::ensure!(finding.wait()?.success(), "no ways were found; see above");
     Ok(())
 }

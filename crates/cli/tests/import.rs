@@ -471,3 +471,53 @@ fn an_area_at_0_0_is_doubted() {
     let (_, said) = imported(&[&file, "--as", "survey", "--altitude", "40", "--spacing", "10"]);
     assert!(said.contains("of Mission z is at latitude 0, longitude 0"), "{said}");
 }
+
+#[test]
+fn altitudes_above_sea_are_named_where_home_is_not_known_also_of_kept_items() {
+    let folder = Folder::new();
+    let place = |number: u32| format!("{number}\t0\t0\t16\t0\t0\t0\t0\t47.398{number}\t8.5456\t5\t1\n");
+    let text = format!(
+        "QGC WPL 110\n0\t1\t0\t16\t0\t0\t0\t0\t47.397742\t8.545594\t0\t1\n{}{}",
+        place(1),
+        place(2)
+    );
+    let file = folder.file("low.waypoints", text);
+    for options in [&[][..], &["--keep-items"]] {
+        let (documents, said) = imported(&[&[file.as_str()], options].concat());
+        assert!(!documents.is_empty());
+        assert!(
+            said.contains("is flown at 5 m, and 1 more), and the file does not say how high home is"),
+            "{said}"
+        );
+    }
+    let (_, said) = imported(&[&file, "--above-home"]);
+    assert!(!said.contains("how high home is"), "{said}");
+}
+
+#[test]
+fn more_shapes_than_a_geofence_has_are_refused_with_what_to_do() {
+    let folder = Folder::new();
+    let square = |number: u32| {
+        let west = 8.5 + f64::from(number) * 0.002;
+        let (east, south, north) = (west + 0.001, 47.39, 47.391);
+        let ring = json!([
+            [west, south],
+            [east, south],
+            [east, north],
+            [west, north],
+            [west, south]
+        ]);
+        json!({"type": "Feature", "properties": {}, "geometry": {"type": "Polygon", "coordinates": [ring]}})
+    };
+    let features: Vec<Value> = (0..33).map(square).collect();
+    let text = json!({"type": "FeatureCollection", "features": features}).to_string();
+    let file = folder.file("zones.geojson", text);
+    let (code, said) = refused(&[&file, "--as", "exclusion"]);
+    assert_eq!(code, Some(1));
+    assert!(
+        said.contains(
+            "would have 33 shapes to stay outside of, and one Geofence has at most 32; divide them into several files"
+        ),
+        "{said}"
+    );
+}

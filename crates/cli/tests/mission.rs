@@ -253,7 +253,7 @@ fn items_that_no_route_has_are_named_and_kept_as_they_stand_on_request() {
     let (code, said) = refusal(&["import", &file]);
     assert_eq!(code, Some(1));
     assert!(
-        said.contains("item 1 cannot be part of a route: command 177 (DO_JUMP)"),
+        said.contains("item 1 (DO_JUMP, line 4) cannot be part of a route: command 177 has no counterpart"),
         "{said}"
     );
     // Kept, it is not flown either.

@@ -17,6 +17,7 @@ use crate::{at, meters};
 use ::geo::{Coord, LineString, MultiPolygon, Polygon, unary_union};
 use model::geo::{Frame, HIGHEST_LATITUDE, Local, REACH, offset, shifted};
 use model::units::{AltitudeAmsl, Wgs84};
+use rstar::{AABB, RTree, RTreeObject};
 use valid::{Fault, Rings};
 
 /// A file has at most so many corners.
@@ -30,6 +31,12 @@ const SAME_CORNER_M: f64 = 0.01;
 
 /// Corners of neighbors are brought onto a grid of this width before they are united, meters.
 const GRID_M: f64 = 0.001;
+
+/// So many polygons are united in one step.
+const UNITED_AT_ONCE: usize = 16;
+
+/// Edges whose boxes meet, counted from both: more in one step are not united.
+const MOST_CROSSINGS: usize = 2_000_000;
 
 /// A polygon as a file has it: rings of corners, which may repeat the first at their end.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -172,6 +179,14 @@ pub enum BadArea {
         /// What is possible.
         most: usize,
     },
+    /// Polygons over one another whose edges cross too often to be united.
+    #[error(
+        "{what}: the edges of its polygons cross one another too often to be united; unite the polygons where they were drawn"
+    )]
+    Tangled {
+        /// Which area.
+        what: String,
+    },
     /// More than is read.
     #[error("the file has {0} corners, more than {MOST_CORNERS}; divide it")]
     TooManyCorners(usize),
@@ -263,7 +278,7 @@ fn one(area: &RawArea, what: &str, purpose: Purpose) -> Result<Vec<Area>, BadAre
         return Err(BadArea::Nothing { what: what.to_owned() });
     }
     if valid.len() > 1 {
-        let united = united(&valid);
+        let united = united(&valid).ok_or_else(|| BadArea::Tangled { what: what.to_owned() })?;
         if united.len() < valid.len() {
             notes.push(format!(
                 "{what}: polygons that touch were united: {} from {}",
@@ -346,8 +361,54 @@ fn fewer(rings: &mut Rings, purpose: Purpose) -> Result<f64, usize> {
     simplify::fit(rings, purpose != Purpose::Exclusion, holds)
 }
 
-/// Polygons that touch or overlap as one.
-fn united(all: &[Rings]) -> Vec<Rings> {
+/// Polygons that touch or overlap as one; `None`: their edges cross too often. A few at a time and those beside one another first, as what
+/// lies under others is gone then: a thousand polygons over one another have hundreds of thousands of crossings.
+fn united(all: &[Rings]) -> Option<Vec<Rings>> {
+    let west = |rings: &Rings| rings.0.iter().flatten().map(|at| at.x).fold(f64::INFINITY, f64::min);
+    let mut sorted = all.to_vec();
+    sorted.sort_by(|one, other| west(one).total_cmp(&west(other)));
+    united_by_halves(&sorted)
+}
+
+fn united_by_halves(sorted: &[Rings]) -> Option<Vec<Rings>> {
+    if sorted.len() <= UNITED_AT_ONCE {
+        return united_at_once(sorted);
+    }
+    let (first, second) = sorted.split_at(sorted.len() / 2);
+    let mut parts = united_by_halves(first)?;
+    parts.extend(united_by_halves(second)?);
+    united_at_once(&parts)
+}
+
+/// An edge, by the box around it.
+struct Boxed([[f64; 2]; 2]);
+
+impl RTreeObject for Boxed {
+    type Envelope = AABB<[f64; 2]>;
+
+    fn envelope(&self) -> Self::Envelope {
+        let Self([from, to]) = self;
+        AABB::from_corners(*from, *to)
+    }
+}
+
+/// Whether so many edges lie over one another that uniting them could take minutes.
+fn is_tangled(all: &[Rings]) -> bool {
+    let edges = all.iter().flat_map(|rings| &rings.0).flat_map(|ring| {
+        let next = ring.iter().skip(1).chain(ring.first());
+        ring.iter().zip(next).map(|(a, b)| Boxed([[a.x, a.y], [b.x, b.y]]))
+    });
+    let tree = RTree::bulk_load(edges.collect());
+    let over = tree
+        .iter()
+        .flat_map(|edge| tree.locate_in_envelope_intersecting(edge.envelope()));
+    over.take(MOST_CROSSINGS + 1).count() > MOST_CROSSINGS
+}
+
+fn united_at_once(all: &[Rings]) -> Option<Vec<Rings>> {
+    if is_tangled(all) {
+        return None;
+    }
     let snap = |point: &Coord| Coord {
         x: (point.x / GRID_M).round() * GRID_M,
         y: (point.y / GRID_M).round() * GRID_M,
@@ -378,7 +439,7 @@ fn united(all: &[Rings]) -> Vec<Rings> {
                 .collect(),
         )
     };
-    united.iter().map(rings).filter(|rings| !rings.0.is_empty()).collect()
+    Some(united.iter().map(rings).filter(|rings| !rings.0.is_empty()).collect())
 }
 
 /// The plane over all of an area.

@@ -1,6 +1,6 @@
 //! Whether a mission says one thing only, and can be meant for a multicopter of this site.
 
-use crate::{ItemName, Plan, at, mav_cmd, meters};
+use crate::{ItemName, Plan, at, meters};
 use model::geo::{HIGHEST_LATITUDE, REACH, offset};
 use model::plan::flight::is_flown_to;
 use model::plan::item::{self, FRAME_GLOBAL, FRAME_GLOBAL_INT, Item};
@@ -14,7 +14,7 @@ const SAME_ALTITUDE_M: f64 = 0.05;
 pub const ALTITUDES_M: (f64, f64) = (1.0, 120.0);
 
 /// MAV_TYPE of vehicles that Skein flies, and 0 (generic).
-const COPTERS: [i64; 9] = [0, 2, 3, 4, 13, 14, 15, 29, 35];
+pub(crate) const COPTERS: [i64; 9] = [0, 2, 3, 4, 13, 14, 15, 29, 35];
 
 /// What is wrong with a mission.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -138,7 +138,7 @@ pub enum Problem {
         why: &'static str,
     },
     /// An item that a route does not have, and that can be kept.
-    #[error("item {} cannot be part of a route: command {} ({}) {why}; remove it, or leave it out with --leave-out", item.number, item.command, mav_cmd::words(item.command))]
+    #[error("{item} cannot be part of a route: command {} {why}; remove it, or leave it out with --leave-out", item.command)]
     Unroutable {
         /// Which.
         item: ItemName,
@@ -272,6 +272,31 @@ pub fn open_waypoints(plan: &Plan) -> Vec<Problem> {
     .collect()
 }
 
+/// Altitudes above mean sea level where the file does not say how high home is, in a sentence: nobody can say then whether they are above
+/// the ground.
+#[must_use]
+pub fn home_unknown(plan: &Plan) -> Option<String> {
+    if plan.file.home.is_some_and(|(_, altitude)| altitude.0 != 0.0) {
+        return None;
+    }
+    let above_sea = |item: &Item| {
+        let flown = is_flown_to(item.command) && item.command != item::NAV_LAND;
+        flown && !is_open(item) && [FRAME_GLOBAL, FRAME_GLOBAL_INT].contains(&item.frame)
+    };
+    let mut found = (0..).zip(&plan.file.items).filter(|(_, item)| above_sea(item));
+    let (number, first) = found.next()?;
+    let [.., Some(altitude)] = first.params else {
+        return None;
+    };
+    Some(format!(
+        "altitudes above mean sea level ({} is flown at {} m, and {} more), and the file does not say how high home is: compare them with \
+         the ground there; if they are altitudes above home, import the file with --above-home",
+        plan.item(number),
+        short(altitude),
+        found.count()
+    ))
+}
+
 /// Whether autopilots take the place of `item` for the one where the vehicle is.
 #[must_use]
 pub fn is_open(item: &Item) -> bool {
@@ -345,7 +370,8 @@ fn below_words(below: f64) -> String {
     }
 }
 
-fn vehicle(kind: i64) -> &'static str {
+/// A MAV_TYPE that is no copter, for words.
+pub(crate) fn vehicle(kind: i64) -> &'static str {
     match kind {
         1 => "a plane",
         7 => "an airship",

@@ -5,6 +5,7 @@
 
 mod renamed;
 
+use crate::check;
 use crate::text::number;
 use model::denied_parameters as denied;
 use model::vehicle::Autopilot;
@@ -254,25 +255,73 @@ const OF_ARDUPILOT: [&str; 30] = [
 ];
 
 /// Beginnings of names that only vehicles other than copters have, and what these are.
-const OTHERS: [(Autopilot, &str, &str); 18] = [
+const OTHERS: [(Autopilot, &str, &str); 51] = [
     (Autopilot::ArduPilot, "TECS_", "a plane"),
-    (Autopilot::ArduPilot, "Q_ENABLE", "a plane"),
+    (Autopilot::ArduPilot, "Q_", "a plane"),
     (Autopilot::ArduPilot, "RLL2SRV_", "a plane"),
     (Autopilot::ArduPilot, "PTCH2SRV_", "a plane"),
     (Autopilot::ArduPilot, "RLL_RATE_", "a plane"),
+    (Autopilot::ArduPilot, "PTCH_RATE_", "a plane"),
+    (Autopilot::ArduPilot, "YAW2SRV_", "a plane"),
     (Autopilot::ArduPilot, "LIM_PITCH_", "a plane"),
     (Autopilot::ArduPilot, "LIM_ROLL_CD", "a plane"),
     (Autopilot::ArduPilot, "PTCH_LIM_", "a plane"),
+    (Autopilot::ArduPilot, "LEVEL_ROLL_LIMIT", "a plane"),
+    (Autopilot::ArduPilot, "FBWB_", "a plane"),
+    (Autopilot::ArduPilot, "FS_LONG_", "a plane"),
+    (Autopilot::ArduPilot, "FS_SHORT_", "a plane"),
+    (Autopilot::ArduPilot, "LAND_FLARE_", "a plane"),
+    (Autopilot::ArduPilot, "LAND_PITCH_", "a plane"),
+    (Autopilot::ArduPilot, "GLIDE_SLOPE_", "a plane"),
+    (Autopilot::ArduPilot, "FLAP_", "a plane"),
+    (Autopilot::ArduPilot, "STALL_PREVENTION", "a plane"),
+    (Autopilot::ArduPilot, "WP_LOITER_RAD", "a plane"),
+    (Autopilot::ArduPilot, "WP_MAX_RADIUS", "a plane"),
+    (Autopilot::ArduPilot, "RTL_AUTOLAND", "a plane"),
+    (Autopilot::ArduPilot, "RTL_RADIUS", "a plane"),
+    (Autopilot::ArduPilot, "PTCH_TRIM_DEG", "a plane"),
+    (Autopilot::ArduPilot, "MAN_EXPO_", "a plane"),
+    (Autopilot::ArduPilot, "STICK_MIXING", "a plane"),
     (Autopilot::ArduPilot, "ROLL_LIMIT_DEG", "a plane"),
     (Autopilot::ArduPilot, "NAVL1_", "a plane"),
     (Autopilot::ArduPilot, "AIRSPEED_CRUISE", "a plane"),
+    (Autopilot::ArduPilot, "AIRSPEED_M", "a plane"),
+    (Autopilot::ArduPilot, "ARSPD_FBW_", "a plane"),
     (Autopilot::ArduPilot, "TRIM_ARSPD_CM", "a plane"),
-    (Autopilot::ArduPilot, "KFF_RDDRMIX", "a plane"),
-    (Autopilot::ArduPilot, "CRUISE_SPEED", "a rover"),
+    (Autopilot::ArduPilot, "KFF_", "a plane"),
+    (Autopilot::ArduPilot, "CRUISE_", "a rover"),
     (Autopilot::ArduPilot, "ATC_STR_", "a rover"),
+    (Autopilot::ArduPilot, "ATC_SPEED_", "a rover"),
+    (Autopilot::ArduPilot, "ATC_BRAKE", "a rover"),
+    (Autopilot::ArduPilot, "ATC_BAL_", "a rover"),
+    (Autopilot::ArduPilot, "ATC_SAIL_", "a boat"),
+    (Autopilot::ArduPilot, "SAIL_ENABLE", "a boat"),
+    (Autopilot::ArduPilot, "TURN_RADIUS", "a rover"),
+    (Autopilot::ArduPilot, "MODE1", "a rover"),
+    (Autopilot::ArduPilot, "MODE_CH", "a rover"),
+    (Autopilot::ArduPilot, "WP_PIVOT_", "a rover"),
+    (Autopilot::ArduPilot, "MOT_SLEWRATE", "a rover"),
     (Autopilot::ArduPilot, "JS_GAIN_", "a submarine"),
+    (Autopilot::ArduPilot, "BTN0_", "a submarine"),
+    (Autopilot::ArduPilot, "FS_LEAK_ENABLE", "a submarine"),
+    (Autopilot::ArduPilot, "SURFACE_DEPTH", "a submarine"),
     (Autopilot::Px4, "FW_", "a plane"),
     (Autopilot::Px4, "VT_", "a VTOL plane"),
+];
+
+/// Outputs of ArduPilot (SERVOn_FUNCTION) that no copter has, and what has them: ailerons, elevators, rudders, elevons and V-tails; steered
+/// wheels, and a throttle on each side.
+const OUTPUTS: [(f64, &str); 10] = [
+    (4.0, "a plane"),
+    (19.0, "a plane"),
+    (21.0, "a plane"),
+    (77.0, "a plane"),
+    (78.0, "a plane"),
+    (79.0, "a plane"),
+    (80.0, "a plane"),
+    (26.0, "a rover"),
+    (73.0, "a rover"),
+    (74.0, "a rover"),
 ];
 
 /// Parts of the names of vehicles as QGroundControl writes them, in lower case, and what these are. The first that fits counts.
@@ -290,6 +339,9 @@ const NAMED: [(&str, &str); 8] = [
 /// Only VTOL planes have it, which have the parameters of copters, too.
 const VTOL_TYPE: &str = "VT_TYPE";
 
+/// What PX4 says that it flies (MAV_TYPE): a build for all vehicles lists the parameters of copters on planes, too.
+const VEHICLE_TYPE: &str = "MAV_TYPE";
+
 impl ParameterFile {
     /// The vehicle that the file names, if it is no copter.
     fn names_other(&self) -> Option<BadParameters> {
@@ -299,6 +351,31 @@ impl ParameterFile {
         Some(BadParameters::Vehicle {
             what,
             name: format!("Vehicle: {vehicle}"),
+        })
+    }
+
+    /// The vehicle that has the outputs of the file, if no copter has them.
+    fn has_other_output(&self) -> Option<BadParameters> {
+        let mut functions = self
+            .values
+            .iter()
+            .filter(|(name, _)| name.starts_with("SERVO") && name.ends_with("_FUNCTION"));
+        functions.find_map(|(name, (value, _))| {
+            let (_, what) = OUTPUTS.iter().find(|(function, _)| (function - value).abs() < 0.5)?;
+            Some(BadParameters::Vehicle {
+                what,
+                name: format!("{name} {value}"),
+            })
+        })
+    }
+
+    /// The vehicle that PX4 says that it flies, if it is no copter.
+    fn has_other_type(&self) -> Option<BadParameters> {
+        let (value, _) = self.values.get(VEHICLE_TYPE)?;
+        let kind: i64 = format!("{value}").parse().ok()?;
+        (!check::COPTERS.contains(&kind)).then(|| BadParameters::Vehicle {
+            what: check::vehicle(kind),
+            name: format!("{VEHICLE_TYPE} {kind}"),
         })
     }
 
@@ -351,7 +428,11 @@ impl Profile {
 /// [`BadParameters`].
 pub fn profile(file: &ParameterFile, autopilot: Option<Autopilot>, only: &[String]) -> Result<Profile, BadParameters> {
     let autopilot = autopilot.map_or_else(|| file.stack(), Ok)?;
-    if let Some(other) = file.names_other() {
+    let typed = match autopilot {
+        Autopilot::Px4 => file.has_other_type(),
+        Autopilot::ArduPilot => file.has_other_output(),
+    };
+    if let Some(other) = file.names_other().or(typed) {
         return Err(other);
     }
     let other = OTHERS.iter().find_map(|(of, beginning, what)| {

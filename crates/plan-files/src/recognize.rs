@@ -92,6 +92,9 @@ pub enum Refused {
 /// [`Refused`], and what to do.
 pub fn read(bytes: &[u8], name: &str, projection: Option<&str>) -> Result<Recognized, Refused> {
     if shapes::is_one(bytes) {
+        if bytes.len() > LONGEST_AREAS {
+            return Err(Refused::TooLong(bytes.len(), LONGEST_AREAS));
+        }
         let contents = Contents::Areas(shapes::read(bytes, projection)?);
         return Ok(recognized("a Shapefile", contents, String::new()));
     }
@@ -115,10 +118,18 @@ pub fn read(bytes: &[u8], name: &str, projection: Option<&str>) -> Result<Recogn
         let contents = Contents::Areas(kml::read(&text)?);
         return Ok(recognized("KML", contents, text));
     }
+    // A list of GeoJSON; other texts begin with a bracket, too.
+    if text.trim_start().starts_with('[')
+        && let Ok(json) = serde_json::from_str::<Value>(&text)
+        && geojson::is_one(&json)
+    {
+        let contents = Contents::Areas(geojson::read(&json)?);
+        return Ok(recognized("GeoJSON", contents, text));
+    }
     if looks_like_json(&text) {
         let json: Value = serde_json::from_str(&text).map_err(Refused::Json)?;
         if geojson::is_one(&json) {
-            let contents = Contents::Areas(geojson::read(&text, &json)?);
+            let contents = Contents::Areas(geojson::read(&json)?);
             return Ok(recognized("GeoJSON", contents, text));
         }
         if json.get("kind").is_some() && json.get("apiVersion").is_some() {
@@ -133,6 +144,10 @@ pub fn read(bytes: &[u8], name: &str, projection: Option<&str>) -> Result<Recogn
             _ => return Err(Refused::Unknown),
         };
         return plan(kind, &text, |text| Ok(qgc::read(text).map_err(Unreadable::from)?));
+    }
+    // All other kinds are of lines, and short.
+    if text.len() > LONGEST {
+        return Err(Refused::TooLong(text.len(), LONGEST));
     }
     if wpl::is_one(&text) {
         return plan("QGC WPL 110", &text, |text| {

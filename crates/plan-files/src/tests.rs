@@ -1,6 +1,7 @@
 //! Both formats: the samples, what is written is read as it was, and what is refused.
 
 mod field;
+mod gathered;
 
 use super::*;
 use model::plan::item;

@@ -3,6 +3,7 @@
 use super::{AreaFile, RawArea, RawPolygon};
 use ::geojson::{Feature, GeoJson, Geometry, GeometryValue, Position};
 use model::units::Wgs84;
+use serde::Deserialize as _;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -17,7 +18,7 @@ pub enum BadGeoJson {
     Reference(String),
 }
 
-/// Whether JSON is GeoJSON.
+/// Whether JSON is GeoJSON, or a list of such.
 #[must_use]
 pub fn is_one(json: &Value) -> bool {
     const TYPES: [&str; 9] = [
@@ -31,16 +32,39 @@ pub fn is_one(json: &Value) -> bool {
         "LineString",
         "MultiLineString",
     ];
-    json.get("type")
-        .and_then(Value::as_str)
-        .is_some_and(|kind| TYPES.contains(&kind))
+    let is_part = |json: &Value| {
+        let kind = json.get("type").and_then(Value::as_str);
+        kind.is_some_and(|kind| TYPES.contains(&kind))
+    };
+    is_part(json)
+        || json
+            .as_array()
+            .is_some_and(|parts| !parts.is_empty() && parts.iter().all(is_part))
 }
 
-/// Reads the polygons of `text`, which is `json`.
+/// Reads the polygons of `json`.
 ///
 /// # Errors
 /// [`BadGeoJson`].
-pub fn read(text: &str, json: &Value) -> Result<AreaFile, BadGeoJson> {
+pub fn read(json: &Value) -> Result<AreaFile, BadGeoJson> {
+    let mut file = AreaFile::default();
+    let mut others = BTreeMap::new();
+    match json {
+        Value::Array(parts) => {
+            for part in parts {
+                part_of(part, &mut file, &mut others)?;
+            }
+        }
+        whole => part_of(whole, &mut file, &mut others)?,
+    }
+    file.not_taken = others
+        .into_iter()
+        .map(|(kind, count)| format!("{kind}: {count}"))
+        .collect();
+    Ok(file)
+}
+
+fn part_of(json: &Value, file: &mut AreaFile, others: &mut BTreeMap<&'static str, usize>) -> Result<(), BadGeoJson> {
     // Before 2016 a file could name another reference.
     if let Some(name) = json.pointer("/crs/properties/name").and_then(Value::as_str) {
         let known = ["CRS84", "4326", "WGS84", "WGS 84"];
@@ -48,22 +72,16 @@ pub fn read(text: &str, json: &Value) -> Result<AreaFile, BadGeoJson> {
             return Err(BadGeoJson::Reference(name.to_owned()));
         }
     }
-    let mut file = AreaFile::default();
-    let mut others = BTreeMap::new();
-    match text.parse::<GeoJson>()? {
-        GeoJson::Geometry(geometry) => area(None, &geometry, &mut file, &mut others),
-        GeoJson::Feature(feature) => of_feature(&feature, &mut file, &mut others),
+    match GeoJson::deserialize(json).map_err(::geojson::Error::from)? {
+        GeoJson::Geometry(geometry) => area(None, &geometry, file, others),
+        GeoJson::Feature(feature) => of_feature(&feature, file, others),
         GeoJson::FeatureCollection(all) => {
             for feature in &all.features {
-                of_feature(feature, &mut file, &mut others);
+                of_feature(feature, file, others);
             }
         }
     }
-    file.not_taken = others
-        .into_iter()
-        .map(|(kind, count)| format!("{kind}: {count}"))
-        .collect();
-    Ok(file)
+    Ok(())
 }
 
 fn of_feature(feature: &Feature, file: &mut AreaFile, others: &mut BTreeMap<&'static str, usize>) {

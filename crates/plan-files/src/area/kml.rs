@@ -18,10 +18,22 @@ pub enum BadKml {
         /// Why.
         source: quick_xml::Error,
     },
+    /// What comes after could be a polygon as well.
+    #[error("the KML ends inside of <{0}>: a part of it is missing; save or copy it again")]
+    Cut(String),
+    /// Tags in tags in tags.
+    #[error("the KML has tags more than {DEEPEST} deep in one another at byte {at}; save it again")]
+    Deep {
+        /// From 0.
+        at: u64,
+    },
     /// A corner that is none.
     #[error("the KML has the corner {0:?}, which is not longitude,latitude in degrees; save it again")]
     Corner(String),
 }
+
+/// Tags are no deeper in one another than this: folders in folders need a few.
+const DEEPEST: usize = 200;
 
 /// Whether a text is KML.
 #[must_use]
@@ -43,11 +55,15 @@ pub fn read(text: &str) -> Result<AreaFile, BadKml> {
     loop {
         let at = reader.buffer_position();
         match reader.read_event().map_err(|source| BadKml::Broken { at, source })? {
+            Event::Start(_) if reading.path.len() >= DEEPEST => return Err(BadKml::Deep { at }),
             Event::Start(tag) => reading.begin(&String::from_utf8_lossy(tag.local_name().as_ref())),
             Event::End(tag) => reading.end(&String::from_utf8_lossy(tag.local_name().as_ref()))?,
             Event::Text(text) => reading.text.push_str(&String::from_utf8_lossy(&text)),
             Event::CData(text) => reading.text.push_str(&String::from_utf8_lossy(&text)),
-            Event::Eof => break,
+            Event::Eof => match reading.path.pop() {
+                Some(open) => return Err(BadKml::Cut(open)),
+                None => break,
+            },
             _ => {}
         }
     }

@@ -12,6 +12,14 @@ pub enum BadShapes {
     /// Broken.
     #[error("the Shapefile cannot be read ({0}); save it again")]
     Broken(String),
+    /// What is missing could be a polygon, and what comes after the end would not be read.
+    #[error("the Shapefile says that it has {said} bytes, and has {got}; save or copy it again")]
+    Length {
+        /// As it says.
+        said: u64,
+        /// As it is.
+        got: usize,
+    },
     /// Meters instead of degrees, or another datum.
     #[error("the coordinates of the Shapefile are in {0:?} (its .prj file); save it in degrees (WGS 84, EPSG:4326)")]
     Reference(String),
@@ -30,6 +38,14 @@ pub fn is_one(bytes: &[u8]) -> bool {
 pub fn read(bytes: &[u8], projection: Option<&str>) -> Result<AreaFile, BadShapes> {
     if let Some(text) = projection {
         check(text)?;
+    }
+    // Its length stands in words of 16 bits, big-endian, from byte 24 on.
+    if let Some(&[a, b, c, d]) = bytes.get(24..28) {
+        let said = u64::from(u32::from_be_bytes([a, b, c, d])) * 2;
+        if u64::try_from(bytes.len()).is_ok_and(|got| got != said) {
+            let got = bytes.len();
+            return Err(BadShapes::Length { said, got });
+        }
     }
     let broken = |error: shapefile::Error| BadShapes::Broken(error.to_string());
     let shapes = ShapeReader::new(Cursor::new(bytes))

@@ -3,6 +3,7 @@
 use crate::at;
 use ::geo::Coord;
 use model::geo::Frame;
+use rstar::{AABB, RTree, RTreeObject};
 use std::fmt;
 
 /// Rings in a plane, meters, none closed: the outer one first.
@@ -152,9 +153,32 @@ impl Line {
         }
     }
 
+    fn boxed(&self, number: usize) -> Boxed {
+        Boxed {
+            number,
+            from: [self.a.x, self.a.y],
+            to: [self.b.x, self.b.y],
+        }
+    }
+
     fn is_next_to(&self, other: &Self) -> bool {
         let apart = self.index.abs_diff(other.index);
         self.ring == other.ring && (apart == 1 || apart + 1 == self.count)
+    }
+}
+
+/// A line by its number, and its ends.
+struct Boxed {
+    number: usize,
+    from: [f64; 2],
+    to: [f64; 2],
+}
+
+impl RTreeObject for Boxed {
+    type Envelope = AABB<[f64; 2]>;
+
+    fn envelope(&self) -> Self::Envelope {
+        AABB::from_corners(self.from, self.to)
     }
 }
 
@@ -189,19 +213,29 @@ pub fn fault(rings: &Rings, frame: &Frame) -> Option<Fault> {
             });
         }
     }
-    lines.sort_by(|one, other| one.left().total_cmp(&other.left()));
-    let mut open: Vec<&Line> = Vec::new();
+    let boxes = lines.iter().enumerate().map(|(number, line)| line.boxed(number));
+    let tree = RTree::bulk_load(boxes.collect());
     let mut found: Option<(&Line, &Line, Coord)> = None;
-    for line in &lines {
-        open.retain(|before| before.right() >= line.left());
-        for before in &open {
-            if let Some(point) = meet(before, line)
-                && found.is_none_or(|(one, other, _)| order(before, line) < order(one, other))
+    // The lines are in order: what meets the first of them is the first.
+    for (number, line) in lines.iter().enumerate() {
+        for near in tree.locate_in_envelope_intersecting(line.boxed(number).envelope()) {
+            let Some(other) = lines.get(near.number).filter(|_| near.number > number) else {
+                continue;
+            };
+            let (west, east) = if other.left() < line.left() {
+                (other, line)
+            } else {
+                (line, other)
+            };
+            if let Some(point) = meet(west, east)
+                && found.is_none_or(|(one, other, _)| order(west, east) < order(one, other))
             {
-                found = Some((before, line, point));
+                found = Some((west, east, point));
             }
         }
-        open.push(line);
+        if found.is_some() {
+            break;
+        }
     }
     if let Some((one, other, point)) = found {
         let (one, other) = if (one.ring, one.index) < (other.ring, other.index) {

@@ -601,7 +601,7 @@ fn items_that_a_route_does_not_have_are_named_and_can_be_kept_or_left_out() {
     assert!(
         problems[0]
             .to_string()
-            .starts_with("item 1 cannot be part of a route: command 183 (DO_SET_SERVO)")
+            .starts_with("item 1 (DO_SET_SERVO, line 4) cannot be part of a route: command 183 has no counterpart")
     );
     let routed = route(&plan(&text), true).unwrap();
     assert_eq!(routed.waypoints.len(), 2);
@@ -620,7 +620,9 @@ fn items_that_a_route_does_not_have_are_named_and_can_be_kept_or_left_out() {
     }
     let jump = wpl(&[(3, 16, ZERO, NORTH, 20.0), (3, 177, [1.0, 3.0, 0.0, 0.0], OPEN, 0.0)]);
     assert!(
-        wrong(&jump).contains("DO_JUMP) has no counterpart in a route, which has no jumps"),
+        wrong(&jump).contains(
+            "(DO_JUMP, line 4) cannot be part of a route: command 177 has no counterpart in a route, which has no jumps"
+        ),
         "{}",
         wrong(&jump)
     );

@@ -34,6 +34,9 @@ pub(super) fn title(document: &Value) -> String {
 /// Of so many problems each is named, of more the first ones.
 const MOST_PROBLEMS: usize = 12;
 
+/// A Geofence has at most so many shapes on each side, as its schema says.
+const MOST_SHAPES: usize = 32;
+
 /// What is wrong, each on its own line.
 pub(super) fn lines<T: std::fmt::Display>(problems: &[T]) -> Failure {
     let mut lines: Vec<String> = problems.iter().take(MOST_PROBLEMS).map(ToString::to_string).collect();
@@ -142,6 +145,15 @@ impl Objects {
         exclude: Vec<Outline>,
         args: &ImportArgs,
     ) -> Result<(), Failure> {
+        for (side, shapes) in [("inside", &include), ("outside", &exclude)] {
+            if shapes.len() > MOST_SHAPES {
+                return Err(Failure::Failed(format!(
+                    "Geofence {name} would have {} shapes to stay {side} of, and one Geofence has at most {MOST_SHAPES}; divide them into \
+                     several files",
+                    shapes.len()
+                )));
+            }
+        }
         let shape = |outline: &Outline| match outline {
             Outline::Polygon(corners) => json!({ "polygon": points(corners) }),
             Outline::Circle { center, radius } => {

@@ -75,6 +75,7 @@ pub(super) fn import(
 fn mission(file: &File<'_>, plan: &Plan, text: &str, args: &ImportArgs, objects: &mut Objects) -> Result<(), Failure> {
     let choices = &args.mission;
     if choices.keep_items {
+        objects.notes.extend(check::home_unknown(plan));
         return unchanged(file, plan, text, objects);
     }
     let raised;
@@ -84,6 +85,7 @@ fn mission(file: &File<'_>, plan: &Plan, text: &str, args: &ImportArgs, objects:
     } else {
         plan
     };
+    objects.notes.extend(check::home_unknown(plan));
     match route::route(plan, choices.leave_out) {
         Ok(routed) => of_route(file, plan, &routed, objects),
         Err(refusal) => {

@@ -137,7 +137,7 @@ mod tests {
         let rules: Vec<Value> = schemas
             .flat_map(|s| s["x-kubernetes-validations"].as_array().cloned().unwrap_or_default())
             .collect();
-        assert_eq!(rules.len(), 104);
+        assert_eq!(rules.len(), 110);
         for rule in rules {
             let message = rule["message"].as_str().unwrap_or_default();
             assert!(

@@ -1244,7 +1244,7 @@ pub struct GuestCall {
     /// Names this call to the coordinator that made it; 16 random bytes.
     #[prost(bytes = "vec", tag = "1")]
     pub id: ::prost::alloc::vec::Vec<u8>,
-    /// What the guest may do: to watch or to command.
+    /// What the guest may do: to watch, to fly it as a program, or to command.
     #[prost(enumeration = "GuestAccess", tag = "2")]
     pub access: i32,
     /// Who it is, for the agent's log.
@@ -2101,6 +2101,47 @@ impl StandDownWhy {
         }
     }
 }
+/// What has become of a vehicle that may be lent to a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum Lent {
+    /// No program has flown it since it had its last airspace for one.
+    Unspecified = 0,
+    /// A program flies it.
+    Flies = 1,
+    /// It was taken back: nothing came from the program for as long as its lease lasts, or no set-point for as long as the autopilot waits.
+    LeaseSilent = 2,
+    /// It was taken back: it would have left its airspace, or had, or did not know where it was.
+    LeftVolume = 3,
+    /// It was taken back: it was ordered elsewhere, its battery was low, or its airspace was needed.
+    Recalled = 4,
+}
+impl Lent {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "LENT_UNSPECIFIED",
+            Self::Flies => "LENT_FLIES",
+            Self::LeaseSilent => "LENT_LEASE_SILENT",
+            Self::LeftVolume => "LENT_LEFT_VOLUME",
+            Self::Recalled => "LENT_RECALLED",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "LENT_UNSPECIFIED" => Some(Self::Unspecified),
+            "LENT_FLIES" => Some(Self::Flies),
+            "LENT_LEASE_SILENT" => Some(Self::LeaseSilent),
+            "LENT_LEFT_VOLUME" => Some(Self::LeftVolume),
+            "LENT_RECALLED" => Some(Self::Recalled),
+            _ => None,
+        }
+    }
+}
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
 pub enum DiversionWhy {
@@ -2426,47 +2467,6 @@ impl Activity {
             "ACTIVITY_HANDS_OFF_AUTOPILOT_FAILSAFE" => {
                 Some(Self::HandsOffAutopilotFailsafe)
             }
-            _ => None,
-        }
-    }
-}
-/// What has become of a vehicle that may be lent to a program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
-#[repr(i32)]
-pub enum Lent {
-    /// No program has flown it since it had its last airspace for one.
-    Unspecified = 0,
-    /// A program flies it.
-    Flies = 1,
-    /// It was taken back: nothing came from the program for as long as its lease lasts, or no set-point for as long as the autopilot waits.
-    LeaseSilent = 2,
-    /// It was taken back: it would have left its airspace, or had, or did not know where it was.
-    LeftVolume = 3,
-    /// It was taken back: it was ordered elsewhere, its battery was low, or its airspace was needed.
-    Recalled = 4,
-}
-impl Lent {
-    /// String value of the enum field names used in the ProtoBuf definition.
-    ///
-    /// The values are not transformed in any way and thus are considered stable
-    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
-    pub fn as_str_name(&self) -> &'static str {
-        match self {
-            Self::Unspecified => "LENT_UNSPECIFIED",
-            Self::Flies => "LENT_FLIES",
-            Self::LeaseSilent => "LENT_LEASE_SILENT",
-            Self::LeftVolume => "LENT_LEFT_VOLUME",
-            Self::Recalled => "LENT_RECALLED",
-        }
-    }
-    /// Creates an enum from field names used in the ProtoBuf definition.
-    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
-        match value {
-            "LENT_UNSPECIFIED" => Some(Self::Unspecified),
-            "LENT_FLIES" => Some(Self::Flies),
-            "LENT_LEASE_SILENT" => Some(Self::LeaseSilent),
-            "LENT_LEFT_VOLUME" => Some(Self::LeftVolume),
-            "LENT_RECALLED" => Some(Self::Recalled),
             _ => None,
         }
     }

@@ -111,7 +111,7 @@ fn an_empty_spec_gets_every_default() {
 }
 
 #[test]
-fn a_program_may_fly_only_around_a_station_and_within_bounds_and_each_refusal_says_what_to_do() {
+fn a_program_flies_around_a_station_within_bounds_and_refusals_say_what_to_do() {
     let ns = Namespace::new("external");
     let station = json!({"latitudeDegrees": 47.4, "longitudeDegrees": 8.5, "altitudeMeters": 20});
     let external = json!({"radiusMeters": 30, "belowMeters": 10, "aboveMeters": 10});

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn all_are_due_at_the_same_times_whenever_they_came_and_never_sooner_than_they_asked() {
+    fn all_are_due_at_the_same_times_and_never_sooner_than_they_asked() {
         let next = |due, every, now| {
             let ms = Duration::from_millis;
             next_due(ms(due), ms(every), ms(now)).as_millis()

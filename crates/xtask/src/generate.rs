@@ -36,17 +36,11 @@ pub fn run() -> anyhow::Result<()> {
         std::fs::write(workspace_root().join(&path), text).with_context(|| format!("cannot write {path}"))?;
     }
     let mut programs = cargo_as_for_tests("build");
-    programs.args([
-        "--package",
-        "skein-cli",
-        "--package",
-        "skein-agent",
-        "--package",
-        "skein-coordinator",
-    ]);
+    // As the tests are built, so that nothing is compiled twice.
+    programs.args(["--workspace", "--bins"]);
     command::succeed(programs, "the programs whose help is a page could not be built")?;
     let mut pages = cargo_as_for_tests("test");
-    pages.args(["--package", "skein-tests", "--test", "documents", GENERATED_PAGES]);
+    pages.args(["--workspace", "--test", "documents", GENERATED_PAGES]);
     pages.env("SKEIN_GENERATE", "1");
     command::succeed(pages, "the reference pages could not be written")?;
     let mut models = Command::new(SDK.set_up()?);

@@ -31,6 +31,7 @@ ADVICE: dict[str, dict[str, tuple[str, str]]] = {
         "ChangingAltitude": ("under way", "wait"),
         "Contradiction": ("it reports disarmed and yet not on the ground", "look at the vehicle"),
         "Deleting": ("the Drone is being deleted", "wait for the landing"),
+        "ExternalControl": ("a program flies it within `spec.external`: Ready is True", ""),
         "Failsafe": ("the coordinator was lost; it flies its failsafe", "bring the coordinator back"),
         "Fell": ("it sank far faster than asked. Go there", ""),
         "FenceFailsafe": ("the autopilot acts on its geofence", ""),
@@ -48,6 +49,14 @@ ADVICE: dict[str, dict[str, tuple[str, str]]] = {
         "Landing": ("under way", "wait"),
         "LandingOrdered": ("it is ordered to land and has not answered yet", "wait some seconds"),
         "LandingOwed": ("a landing was commanded and does not begin. Take it over by remote control", ""),
+        "LeaseSilent": (
+            "it was taken back from a program that was silent for longer than its lease, or sent no set-points in OFFBOARD, and is on its way back to its station",
+            "look at the program; it may fly again once Ready says so",
+        ),
+        "LeftVolume": (
+            "it was taken back from a program that would have left its volume, and is on its way back",
+            "fly slower near the edge, or widen `spec.external`",
+        ),
         "LowBattery": ("at the reserve; it comes home", "exchange or charge the battery"),
         "Moving": ("it flies to its station", "wait"),
         "NoFreeVehicle": (
@@ -61,6 +70,10 @@ ADVICE: dict[str, dict[str, tuple[str, str]]] = {
         ),
         "NoRoute": (
             "it has a station and no route to it, or has to wait for airspace to take off or to change its height; the message says why, or what is wrong with `spec.station`",
+            "wait, or do as the message says",
+        ),
+        "NoVolume": (
+            "it is on its station, and has no volume for a program yet; the message says for whom it waits, or what is wrong with `spec.external`",
             "wait, or do as the message says",
         ),
         "NodeCordoned": ("the node keeps its vehicle on the ground", "put it back in service"),

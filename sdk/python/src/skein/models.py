@@ -10,6 +10,30 @@ from pydantic import Field
 from skein.resource import Condition, Model, Resource, Status
 
 
+class External(Model):
+    """How far around its station a program may fly the vehicle. Nobody else is granted any of that. Needed with
+    control: External.
+    """
+
+    above_meters: Annotated[float, Field(ge=5, le=100)]
+    """How far it reaches up from the station, in meters, 5 to 100. Its highest part must be no more than 120 meters
+    above the vehicle's home.
+    """
+
+    below_meters: Annotated[float, Field(ge=5, le=100)]
+    """How far it reaches down from the station, in meters, 5 to 100. Its lowest part must be 3 meters or more above
+    the vehicle's home.
+    """
+
+    radius_meters: Annotated[float, Field(ge=10, le=500)]
+    """How far the volume reaches over ground, in meters, 10 to 500."""
+
+    lease_seconds: Annotated[int, Field(ge=1, le=30)] = 3
+    """How long the program may be silent before Skein takes the vehicle back, in seconds, 1 to 30; 3 when left out.
+    Each set-point and each HEARTBEAT renews the lease.
+    """
+
+
 class Failsafe(Model):
     """What the vehicle does by itself when something goes wrong. Leave it out for the defaults."""
 
@@ -74,6 +98,17 @@ class Station(Model):
 class DroneSpec(Model):
     """What the Drone asks for. All of it can be left out: `spec: {}` is one vehicle, from any free drone node, holding
     10 meters above its home.
+    """
+
+    control: Literal["Skein", "External"] | None = None
+    """Who flies the vehicle once it holds its station: Skein (the default: it stays there) or External: a program of
+    yours may, through `skein connect --control`, within the volume of spec.external. Skein takes it back when the
+    program is silent or would leave that.
+    """
+
+    external: External | None = None
+    """How far around its station a program may fly the vehicle. Nobody else is granted any of that. Needed with
+    control: External.
     """
 
     failsafe: Failsafe | None = None
@@ -1383,6 +1418,7 @@ __all__ = [
     "DroneVehicle",
     "EuropeanClass",
     "Exclusion",
+    "External",
     "Failsafe",
     "Flown",
     "Formation",

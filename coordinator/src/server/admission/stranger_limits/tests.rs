@@ -171,7 +171,7 @@ async fn a_whole_fleet_behind_one_address_is_let_in_however_slow_its_radios_are(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_fleet_for_which_the_machine_is_too_slow_comes_in_as_fast_as_that_is_and_nearly_nothing_is_done_in_vain() {
+async fn a_fleet_too_large_for_the_machine_comes_in_as_fast_as_that_is_and_little_in_vain() {
     for one_address in [false, true] {
         let crowd = Fleet {
             agents: 19_000,

@@ -122,7 +122,7 @@ async fn a_session_whose_time_has_come_goes_on_until_its_credentials_can_be_judg
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_agent_that_comes_back_within_a_minute_is_asked_about_once_and_not_beyond_its_tokens_end() {
+async fn an_agent_that_comes_back_within_a_minute_is_asked_about_once() {
     let api = Scripted::new();
     api.knows_agent("t", "a");
     let ended = format!("e30.{}.sig", URL_SAFE_NO_PAD.encode(r#"{"exp":1000}"#));

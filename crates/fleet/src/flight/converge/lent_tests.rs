@@ -51,7 +51,7 @@ fn later(w: World, ms: u64) -> World {
 }
 
 #[test]
-fn while_a_program_flies_it_nothing_is_sent_but_what_the_battery_or_a_person_asks_for() {
+fn while_a_program_flies_only_what_battery_or_person_asks_for_is_sent() {
     let mut w = in_offboard(flown(FLY));
     w.lent = true;
     assert_eq!(w.decide(), rest(Activity::Holding));
@@ -64,7 +64,7 @@ fn while_a_program_flies_it_nothing_is_sent_but_what_the_battery_or_a_person_ask
 }
 
 #[test]
-fn one_that_is_taken_back_is_stopped_where_it_is_whoever_leads_until_nothing_can_come_late() {
+fn a_vehicle_that_is_taken_back_is_stopped_until_nothing_can_come_late() {
     let mut w = flown(FLY);
     w.memory.take_back(w.now);
     for confirmed in [true, false] {

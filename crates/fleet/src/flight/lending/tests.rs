@@ -172,7 +172,7 @@ fn a_program_flies_from_its_first_word_until_it_is_silent_for_its_lease() {
 }
 
 #[test]
-fn in_offboard_it_is_taken_back_before_the_autopilot_fails_over_for_want_of_set_points() {
+fn in_offboard_a_vehicle_without_set_points_is_taken_back_before_px4_fails_over() {
     let mut w = world().lent().flies(Mode::Foreign, OFFBOARD);
     assert_eq!(w.observe(), PASSES);
     w = w.later(600).flies(Mode::Foreign, OFFBOARD).at(0.0, 0.0);

@@ -530,7 +530,7 @@ fn one_that_flies_home_to_land_says_so_and_what_is_in_its_way() {
 }
 
 #[test]
-fn a_drone_that_a_program_flies_is_ready_and_one_that_was_taken_back_says_why_on_its_way() {
+fn a_drone_that_a_program_flies_is_ready_and_says_why_it_was_taken_back() {
     use crate::planning::site::OffStation;
     use model::lent::{Lent, WhyBack};
     let told = |off_station, lent, activity| {

@@ -152,7 +152,7 @@ fn one_that_is_to_take_off_for_an_unknown_plan_keeps_others_down() {
 }
 
 #[test]
-fn a_vehicle_that_is_found_on_a_plan_through_what_another_was_granted_stops_and_asks() {
+fn a_vehicle_on_a_plan_through_what_another_was_granted_stops_and_asks() {
     for climbs in [false, true] {
         let mut vehicles = found();
         if climbs {

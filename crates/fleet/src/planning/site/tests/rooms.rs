@@ -121,7 +121,7 @@ fn it_is_not_given_where_another_holds_where_the_ground_is_or_where_a_geofence_e
 }
 
 #[test]
-fn it_is_taken_back_by_its_number_and_stays_claimed_until_its_agent_has_let_go_of_it() {
+fn a_volume_that_is_taken_back_stays_claimed_until_its_agent_has_let_go_of_it() {
     let mut site = new();
     let other = vehicle("b", 60.0, Desire::Nothing);
     let (mut vehicles, second) = flown(&mut site, vec![other]);
@@ -151,7 +151,7 @@ fn it_is_taken_back_by_its_number_and_stays_claimed_until_its_agent_has_let_go_o
 }
 
 #[test]
-fn one_that_leaves_it_counts_as_astray_and_comes_back_along_a_route_from_where_it_stopped() {
+fn a_vehicle_that_leaves_its_volume_is_astray_and_comes_back_from_where_it_stopped() {
     let mut site = new();
     let (mut vehicles, second) = flown(&mut site, Vec::new());
     vehicles[0].at = (0.0, 95.0);
@@ -193,7 +193,7 @@ fn a_new_leader_knows_what_is_lent_by_the_report_alone() {
 }
 
 #[test]
-fn a_geofence_that_comes_into_it_ends_it_and_one_that_is_not_known_for_a_while_does_not() {
+fn a_geofence_ends_a_volume_and_one_that_is_not_known_for_a_while_does_not() {
     let mut site = new();
     let (vehicles, second) = flown(&mut site, Vec::new());
     site.keep_within(None);

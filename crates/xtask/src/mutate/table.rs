@@ -369,8 +369,8 @@ pub const MUTATIONS: &[Mutation] = &[
         invariant: 10,
         name: "flies on with an empty battery",
         file: CONVERGE,
-        find: "(Level::Low, OnLowBattery::Return) if !exhausted => Some(Step::FailsafeReturn),",
-        replace: "(Level::Low, OnLowBattery::Return) if !exhausted => None,",
+        find: "(Level::Low, OnLowBattery::Return) if route::is_on_its_own(s, held) && !exhausted => Some(Step::FailsafeReturn),",
+        replace: "(Level::Low, OnLowBattery::Return) if route::is_on_its_own(s, held) && !exhausted => None,",
         tests: FLEET,
     },
     Mutation {

@@ -6,6 +6,7 @@ mod bench;
 mod cluster;
 mod command;
 mod demo;
+mod dependencies;
 mod differ;
 mod fly;
 mod fuzz;

@@ -11,7 +11,6 @@
 
 mod clients;
 pub mod compile;
-pub mod dependencies;
 pub mod map;
 mod needs;
 pub mod peers;
@@ -30,7 +29,7 @@ use testkit::control_plane::{Binaries, workspace_root};
 use testkit::nodes::why_not;
 
 use crate::generate::{self, cargo};
-use crate::{command, release, say};
+use crate::{command, dependencies, release, say};
 
 /// The whole run, unless a developer requests a part of it.
 #[derive(clap::Args)]

@@ -1,6 +1,5 @@
 //! The objects that the map shows, with the person's own rights.
 
-use super::feed::Edition;
 use crate::live::clock::Now;
 use crate::live::objects::{Objects, Reading};
 use crate::watch::jitter;
@@ -42,10 +41,10 @@ pub struct ObjectsSnapshot {
 }
 
 /// Reads them for as long as this runs, and while somebody takes `documents`.
-pub async fn follow(
+pub async fn follow<T: Send + Sync>(
     objects: Arc<RwLock<Objects>>,
     namespace: Option<String>,
-    documents: watch::Sender<Arc<Edition>>,
+    documents: watch::Sender<T>,
     seen: watch::Sender<ObjectsSnapshot>,
 ) {
     let mut failures = 0;

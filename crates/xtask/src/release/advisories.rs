@@ -8,9 +8,9 @@ use std::process::Command;
 use serde_json::Value;
 use testkit::control_plane::workspace_root;
 
+use crate::dependencies;
 use crate::image::page;
 use crate::say;
-use crate::test::dependencies;
 
 /// What became of one question.
 #[derive(Debug, Clone, PartialEq, Eq)]

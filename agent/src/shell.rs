@@ -208,7 +208,10 @@ impl Shell {
             let held = self.pilot.state().fence.held.as_ref();
             let span = match &wake {
                 // It may be about another Drone than the one that is served until now.
-                Wake::Uplink(FromUplink::Order(Order::Assigned(order))) => spans.of(Some(order)),
+                Wake::Uplink(FromUplink::Order(order)) => match order.as_ref() {
+                    Order::Assigned(order) => spans.of(Some(order)),
+                    Order::Unassigned { .. } => spans.of(held),
+                },
                 Wake::Uplink(FromUplink::Kill(order, _)) => spans.of(held.filter(|held| held.uid == order.uid)),
                 _ => spans.of(held),
             };

@@ -40,7 +40,7 @@ pub enum FromUplink {
     Opened,
     Closed,
     /// An order came on the open stream.
-    Order(Order),
+    Order(Box<Order>),
     /// Rules came on the open stream.
     Rules(Rules),
     /// A plan came on the open stream.
@@ -305,7 +305,7 @@ fn read(mut message: v1::ToAgent) -> Result<Received, BadMessage> {
         (Some(rules), ..) => FromUplink::Rules(rules.try_into()?),
         (None, Some(plan), _) => FromUplink::Plan(plan.try_into()?),
         (None, None, Some(order)) => FromUplink::RemoteId(order.try_into()?),
-        (None, None, None) => FromUplink::Order(message.try_into()?),
+        (None, None, None) => FromUplink::Order(Box::new(message.try_into()?)),
     };
     Ok(Received::Word(word))
 }

@@ -150,7 +150,7 @@ async fn a_real_arducopter_that_enforces_remote_id_flies_once_it_was_sent_its_op
     let life = tokio::spawn(async move {
         Box::pin(fly(pilot, wiring, Arc::new(store), CancellationToken::new())).await;
     });
-    let assigned = |generation, desired| FromUplink::Order(Order::Assigned(assignment(generation, desired)));
+    let assigned = |generation, desired| FromUplink::Order(Box::new(Order::Assigned(assignment(generation, desired))));
     orders.send(FromUplink::Opened).await.unwrap();
     orders.send(assigned(1, FLY)).await.unwrap();
 

@@ -99,7 +99,10 @@ async fn a_living_agent_reads_the_descriptions_and_flies() {
         sleep(Duration::from_millis(100)).await;
     }
     orders_to.send(FromUplink::Opened).await.unwrap();
-    orders_to.send(FromUplink::Order(order(1, FLY))).await.unwrap();
+    orders_to
+        .send(FromUplink::Order(Box::new(order(1, FLY))))
+        .await
+        .unwrap();
     let truth = || seen.borrow().report.as_ref().map(|report| report.truth);
     while !matches!(truth(), Some(FlightTruth::Airborne(_))) {
         within(180);

@@ -217,7 +217,7 @@ impl Agent {
     }
 
     async fn order(&self, order: Order) {
-        self.orders.send(FromUplink::Order(order)).await.unwrap();
+        self.orders.send(FromUplink::Order(Box::new(order))).await.unwrap();
     }
 
     async fn connect(&self, order: Order) {

@@ -53,7 +53,7 @@ impl Agent {
             resume_after,
             ..assignment(generation, desired)
         });
-        self.tell(FromUplink::Order(order)).await;
+        self.tell(FromUplink::Order(Box::new(order))).await;
     }
 
     fn report(&self) -> Option<Report> {

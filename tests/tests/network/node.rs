@@ -183,7 +183,7 @@ async fn listen(
             return;
         }
         if let Some(old) = again
-            && to_pilot.send(FromUplink::Order(old)).await.is_err()
+            && to_pilot.send(FromUplink::Order(Box::new(old))).await.is_err()
         {
             return;
         }

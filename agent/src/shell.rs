@@ -88,7 +88,6 @@ pub enum Ending {
     NotLanded,
 }
 
-#[expect(clippy::large_enum_variant, reason = "there is one at a time")]
 enum Wake {
     Link(LinkEvent),
     Uplink(FromUplink),

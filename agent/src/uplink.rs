@@ -284,7 +284,6 @@ async fn answered_about_logs(owed: &mut Option<oneshot::Receiver<v1::LogAnswer>>
     }
 }
 
-#[expect(clippy::large_enum_variant, reason = "there is one at a time")]
 enum Received {
     Word(FromUplink),
     /// A guest, of whom the pilot need not know.

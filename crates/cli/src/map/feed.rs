@@ -16,7 +16,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-/// From one document to the next; one follows sooner, by as much as [`SOONER`], when something new comes.
+/// From one document to the next; one follows sooner, by as much as `SOONER`, when something new comes.
 pub const EVERY: Duration = Duration::from_secs(1);
 
 /// News comes once a second, and not to the millisecond.

@@ -66,11 +66,19 @@ pub fn are_read_and_make_nothing_unasked(
     let asked = json!({"step": "drop", "name": "fiji.geojson", "content": fiji.to_string(), "areas": "survey"});
     let shown = page.step(&asked)?;
     ensure!(shown["objects"] == json!([["Mission/fiji", false]]), "{shown}");
+    // The fleet is in Europe.
     ensure!(
-        shown["texts"][0]
+        shown["said"][0]
             .as_str()
-            .is_some_and(|text| text.contains("100.0 % covered")),
+            .is_some_and(|said| said.contains("Mission fiji cannot be flown so") && said.contains("farther than 20 km")),
         "{shown}"
+    );
+    let corners = shown["drawn"][0]["geometry"]["coordinates"][0].as_array();
+    ensure!(
+        corners.is_some_and(|all| all
+            .iter()
+            .all(|corner| corner[0].as_f64().is_some_and(|east| east > 179.0))),
+        "it is drawn on both sides of the map: {shown}"
     );
     ensure!(
         shown["zoom"].as_f64().is_some_and(|zoom| zoom > 14.0),

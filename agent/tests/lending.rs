@@ -204,7 +204,7 @@ impl World {
     }
 }
 
-/// Which of `wanted` are among these.
+/// Picks those of `wanted` that are among these.
 fn commands(out: &[Outgoing], wanted: &[MavCmd]) -> Vec<MavCmd> {
     let command = |out: &Outgoing| match &out.message {
         MavMessage::COMMAND_LONG(m) => Some(m.command),

@@ -62,7 +62,7 @@ pub struct FleetHandles {
     /// Codes to stop motors that were offered and not used yet.
     pub kills: Kills,
     pub log_askers: LogAskers,
-    /// What those see who watch.
+    /// Lists for those who watch.
     pub shared_lists: SharedLists,
     pub metrics: Metrics,
 }

@@ -1,6 +1,6 @@
-//! What a program may send that flies a vehicle by its own code: what moves the vehicle within its airspace, and what only asks.
+//! Frames that a program may send which flies a vehicle by its own code: those that move the vehicle within its airspace, and questions.
 //!
-//! What is not on the list does not pass, also what this file does not know: no arming and no disarming, no takeoff, no landing, no mission,
+//! Nothing else passes, known here or not: no arming and no disarming, no takeoff, no landing, no mission,
 //! parameter, fence, rally point or home, no file, and no stick.
 //!
 //! | message | what it is to Skein |
@@ -33,11 +33,11 @@ pub enum Says {
     Mode,
     Beat,
     Asks,
-    /// What a program may not send.
+    /// Not allowed to a program.
     Other,
 }
 
-/// What `frame` says to an autopilot of this kind (HEARTBEAT.autopilot); before one was heard, no mode is known.
+/// Reads what `frame` says to an autopilot of this kind (HEARTBEAT.autopilot); before one was heard, no mode is known.
 pub fn says(frame: &RawFrame, autopilot: Option<u8>) -> Says {
     match frame.message_id {
         SET_POSITION_TARGET_LOCAL_NED | SET_POSITION_TARGET_GLOBAL_INT => Says::SetPoint,

@@ -198,7 +198,7 @@ impl Switch {
         Verdict { to, refusal }
     }
 
-    /// What becomes of a frame of a program. No other guest is reached by it, and its heartbeats feed no failsafe.
+    /// Judges a frame of a program. No other guest is reached by it, and its heartbeats feed no failsafe.
     fn receive_from_program(&mut self, guest: GuestId, frame: &RawFrame, now: Instant) -> Verdict {
         let refusal = match program::says(frame, self.stack) {
             Says::Asks => None,

@@ -8,7 +8,7 @@ use model::vehicle::{FlightTruth, OFFBOARD};
 use tracing::{info, warn};
 
 impl Pilot {
-    /// What has come from a program until now.
+    /// Takes in the last signs of life of a program.
     pub const fn hear_program(&mut self, program: Program) {
         self.program = program;
     }
@@ -18,7 +18,7 @@ impl Pilot {
         self.passes_program
     }
 
-    /// What has become of the vehicle since it was lent in this flight.
+    /// State of the vehicle since it was lent in this flight.
     pub(super) fn lent(&self) -> Option<Lent> {
         match self.lending.flies() {
             true => Some(Lent::Flies),

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 /// A list serves all who ask for it within so long after it was made: the shortest span between two messages.
 const FRESH: Duration = Duration::from_millis(100);
 
-/// What is watched.
+/// Vehicles that a watcher asks for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Watched {
     pub namespace: String,
@@ -20,7 +20,7 @@ pub struct Watched {
     pub airspace: bool,
 }
 
-/// What is watched now.
+/// Lists that somebody watches now.
 #[derive(Debug)]
 pub struct SharedLists {
     of: Mutex<HashMap<Watched, Weak<SharedList>>>,

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 /// Tasks that wait so long for a processor are no reason to keep anybody out.
 const CALM: Duration = Duration::from_millis(250);
 
-/// So many are let in however late this process is.
+/// Strangers that are let in however late this process is.
 const FEWEST: usize = 64;
 
 /// Of `most`, how many are let in by a process that is so late: the later, the fewer. All of them share its processor, and a handshake that takes

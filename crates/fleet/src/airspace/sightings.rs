@@ -1,7 +1,7 @@
 //! Sightings of foreign aircraft, each by the vehicle that reports it.
 //!
 //! Owns: which are kept. No report takes away what another vehicle receives (invariant 18), and no reporter has more than
-//! [`MOST_OF_ONE`]: whoever invents aircraft costs others no more time than that.
+//! [`MOST_OF_ONE`]: an agent that invents aircraft costs others no more time than that.
 
 use model::ids::NodeName;
 use model::time::Moment;

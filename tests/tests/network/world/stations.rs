@@ -6,6 +6,7 @@ use http::Method;
 use rand::RngExt;
 use rand::rngs::StdRng;
 use serde_json::{Value, json};
+use std::ops::Range;
 use std::time::Duration;
 
 const DRONES: &str = "/apis/skein.dev/v1alpha1/namespaces/default/drones";
@@ -17,6 +18,10 @@ const HOMES: (f64, f64) = (20.0, 60.0);
 const REACH: f64 = 30.0;
 /// At the end stations are this far from one another and from all homes, meters: none that stays is in the way of another.
 const SOUND: f64 = 13.0;
+/// Altitudes of stations, meters.
+const UP: Range<f64> = 4.0..25.0;
+/// Those at the end where all Drones have `preflight: Refuse`: below all ways home, which autopilots take at 15 m or higher.
+const BELOW_RETURNS: Range<f64> = 4.0..5.8;
 /// Vehicles fly for longer than they only take off and land.
 const LONGER: u32 = 2;
 
@@ -52,7 +57,7 @@ impl Stations {
 
     pub fn new(homes: &[Spot], rng: &mut StdRng) -> Self {
         let drones = rng.random_range(2..homes.len());
-        let places = (0..drones).map(|_| anywhere(rng)).collect();
+        let places = (0..drones).map(|_| anywhere(rng, UP)).collect();
         Self {
             places,
             homes: homes.to_vec(),
@@ -64,11 +69,11 @@ impl Stations {
     }
 }
 
-fn anywhere(rng: &mut StdRng) -> Spot {
+fn anywhere(rng: &mut StdRng, up: Range<f64>) -> Spot {
     Spot {
         east: between(rng, REACH),
         north: between(rng, REACH),
-        up: rng.random_range(4.0..25.0),
+        up: rng.random_range(up),
     }
 }
 
@@ -127,7 +132,7 @@ impl Run<'_> {
                 0 => {
                     let home = homes[self.rng.random_range(0..homes.len())];
                     Spot {
-                        up: self.rng.random_range(4.0..25.0),
+                        up: self.rng.random_range(UP),
                         ..home
                     }
                 }
@@ -139,11 +144,11 @@ impl Run<'_> {
                     let other = other.unwrap_or(homes[0]);
                     Spot {
                         east: other.east + between(&mut self.rng, 8.0),
-                        up: self.rng.random_range(4.0..25.0),
+                        up: self.rng.random_range(UP),
                         ..other
                     }
                 }
-                _ => anywhere(&mut self.rng),
+                _ => anywhere(&mut self.rng, UP),
             };
             self.place(number, place);
         }
@@ -172,13 +177,14 @@ impl Run<'_> {
         self.oracle.tally.stations += 1;
     }
 
-    /// From now on none that stays is in the way of another.
+    /// From now on none that stays is in the way of another, nor of the return of one that would not take off for that.
     pub(super) fn choose_sound_stations(&mut self) {
         let Some(stations) = &self.stations else { return };
         let (count, homes) = (stations.places.len(), stations.homes.clone());
+        let up = if self.oracle.rules.is_some() { BELOW_RETURNS } else { UP };
         let mut places: Vec<Spot> = Vec::new();
         while places.len() < count {
-            let place = anywhere(&mut self.rng);
+            let place = anywhere(&mut self.rng, up.clone());
             let others = homes.iter().chain(&places);
             if others
                 .map(|other| place.over_ground(*other))

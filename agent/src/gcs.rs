@@ -2,14 +2,16 @@
 //! MAVProxy, MAVSDK and the like, by UDP and TCP. We call them guests.
 //!
 //! Owns: meeting them ([`flags`], [`udp`], [`tcp`], [`remote`], [`guest`]), where frames go ([`routes`], [`askers`], [`switch`]), whose heartbeats the
-//! autopilot receives ([`charge`]), what onlookers may ask ([`read_only`], [`notice`]), what programs may send ([`program`], [`lease`]), and what is written and sent when
+//! autopilot receives ([`charge`]), what onlookers may ask ([`read_only`], [`notice`]), what programs may send ([`program`], [`lease`], [`mode_requests`], [`local_origin`], [`acknowledgment`]), and what is written and sent when
 //! ([`outbox`], [`guest_queue`], [`hub`]).
-//! Must not: change a byte of a frame, hold up the line or the agent, or answer in the autopilot's name.
+//! Must not: change a byte of a frame, hold up the line or the agent, or answer in the autopilot's name, but
+//! for a program's request for a mode.
 //!
 //! A guest's command is the guest's. The autopilot's answer goes to it alone, and the agent takes what the vehicle then
 //! does for somebody else's doing: it keeps its hands off. Signed frames pass with the guest's signature; the agent
 //! signs nothing for it.
 
+pub mod acknowledgment;
 pub mod askers;
 pub mod autopilots;
 pub mod charge;
@@ -20,6 +22,8 @@ pub mod guest;
 pub mod guest_queue;
 pub mod hub;
 pub mod lease;
+pub mod local_origin;
+pub mod mode_requests;
 pub mod notice;
 pub mod outbox;
 pub mod program;
@@ -142,7 +146,7 @@ fn open_hub(
     link: LinkHandle,
     counters: Arc<Counters>,
 ) -> (GuestAdmission, HubWork) {
-    let out = Arc::new(Out::new(bytes_per_second));
+    let out = Arc::new(Out::new(bytes_per_second).leasing(lease.clone()));
     let (to_hub, from_guests) = mpsc::channel(FROM_GUESTS);
     let admission = GuestAdmission::new(to_hub, Arc::clone(&counters));
     let hub = Hub::new(policy, lease, Arc::clone(&out), Arc::clone(&counters));

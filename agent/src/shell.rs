@@ -406,7 +406,7 @@ impl Shell {
         for _ in 0..WRITES_AT_MOST {
             let out = self.pilot.next(self.wiring.clock.now(), jitter());
             // Before anything is waited for: what would come after the stop moves the vehicle again.
-            self.wiring.lease.pass(self.pilot.passes_program());
+            self.wiring.lease.pass(self.pilot.program_volume());
             let Some(out) = out else { break };
             let state = self.pilot.state().clone();
             let remembered = self.save(state, self.wiring.clock.now()).await;

@@ -61,6 +61,25 @@ pub(super) fn number(frame: &RawFrame, at: usize) -> u16 {
     u16::from_le_bytes([byte(frame, at), byte(frame, at + 1)])
 }
 
+/// The little-endian number in four bytes of the payload.
+pub(super) fn unsigned(frame: &RawFrame, at: usize) -> u32 {
+    u32::from_le_bytes(four(frame, at))
+}
+
+/// The same, with a sign.
+pub(super) fn integer(frame: &RawFrame, at: usize) -> i32 {
+    i32::from_le_bytes(four(frame, at))
+}
+
+/// The little-endian float in four bytes of the payload.
+pub(super) fn float(frame: &RawFrame, at: usize) -> f32 {
+    f32::from_le_bytes(four(frame, at))
+}
+
+fn four(frame: &RawFrame, at: usize) -> [u8; 4] {
+    [0, 1, 2, 3].map(|next| byte(frame, at + next))
+}
+
 /// A byte of the payload.
 pub(super) fn byte(frame: &RawFrame, at: usize) -> u8 {
     frame.payload().get(at).copied().unwrap_or(0)

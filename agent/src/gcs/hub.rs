@@ -5,7 +5,7 @@ use super::guest::FromGuest;
 use super::guest_queue::GuestQueue;
 use super::lease::Lease;
 use super::notice::Notices;
-use super::outbox::{Next, Outbox};
+use super::outbox::{Lost, Next, Outbox};
 use super::routes::GuestId;
 use super::switch::{Policy, Refusal, Switch};
 use link::raw::RawFrame;
@@ -28,6 +28,8 @@ const AT_ONCE: usize = 64;
 pub struct Out {
     outbox: Mutex<Outbox>,
     wake: Notify,
+    /// Without which what moves the vehicle for a program is not written.
+    lease: Lease,
 }
 
 impl Out {
@@ -35,13 +37,34 @@ impl Out {
         Self {
             outbox: Mutex::new(Outbox::new(bytes_per_second, Instant::now())),
             wake: Notify::new(),
+            lease: Lease::default(),
         }
+    }
+
+    /// The same, where programs fly by this lease.
+    pub fn leasing(self, lease: Lease) -> Self {
+        Self { lease, ..self }
     }
 
     /// A frame of `guest`, to be written when it is the next. `beat`: it is a heartbeat.
     pub fn push(&self, guest: GuestId, frame: Arc<RawFrame>, beat: bool) {
         self.lock().push(guest, frame, beat, Instant::now());
         self.wake.notify_one();
+    }
+
+    /// A frame of a program that moves the vehicle, to be written when it is the next, no later than `until`, and only while its lease holds.
+    pub fn push_leased(&self, guest: GuestId, frame: Arc<RawFrame>, until: Instant) {
+        self.lock().push_leased(guest, frame, until);
+        self.wake.notify_one();
+    }
+
+    /// What to write now, and what was lost so far.
+    fn next(&self) -> (Next, Lost) {
+        let mut outbox = self.lock();
+        if !self.lease.passes() {
+            outbox.call_off();
+        }
+        (outbox.next(Instant::now()), outbox.lost())
     }
 
     fn lock(&self) -> MutexGuard<'_, Outbox> {
@@ -120,12 +143,20 @@ impl Hub {
         self.hand_out(&verdict.to.guests, frame);
         if verdict.to.autopilot {
             let beat = frame.message_id == super::fields::HEARTBEAT;
-            self.out.push(guest, Arc::clone(frame), beat);
+            match verdict.leased {
+                Some(until) => self.out.push_leased(guest, Arc::clone(frame), until),
+                None => self.out.push(guest, Arc::clone(frame), beat),
+            }
         }
-        if verdict.refusal == Some(Refusal::ReadOnly)
-            && let Some(notice) = self.notices.read_only(guest, self.switch.ours(), now)
-        {
-            self.hand_out(&[guest], &Arc::new(notice));
+        let ours = self.switch.ours();
+        let notice = match verdict.refusal {
+            Some(Refusal::ReadOnly) => self.notices.read_only(guest, ours, now),
+            Some(Refusal::OutsideVolume) => self.notices.outside_volume(guest, ours, now),
+            _ => None,
+        };
+        let answer = verdict.answer.and_then(|answer| answer.frame(frame.sender()));
+        for own in notice.into_iter().chain(answer) {
+            self.hand_out(&[guest], &Arc::new(own));
         }
         let in_charge = self.switch.in_charge();
         if in_charge != self.in_charge {
@@ -157,7 +188,7 @@ impl Hub {
             Some(Refusal::Impostor) => counters.impostors(1),
             Some(Refusal::Radio) => counters.radio(1),
             Some(Refusal::HeldHeartbeat) => counters.held_heartbeats(1),
-            Some(Refusal::ReadOnly | Refusal::NotOfPrograms) => counters.read_only(1),
+            Some(Refusal::ReadOnly | Refusal::NotOfPrograms | Refusal::OutsideVolume) => counters.read_only(1),
         }
     }
 }
@@ -167,10 +198,7 @@ pub async fn write_out(out: Arc<Out>, link: LinkHandle, counters: Arc<Counters>)
     let mut lost = out.lock().lost();
     loop {
         let wake = out.wake.notified();
-        let (next, now_lost) = {
-            let mut outbox = out.lock();
-            (outbox.next(Instant::now()), outbox.lost())
-        };
+        let (next, now_lost) = out.next();
         counters.crowded(now_lost.crowded - lost.crowded);
         counters.stale(now_lost.stale - lost.stale);
         lost = now_lost;

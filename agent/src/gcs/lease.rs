@@ -3,37 +3,96 @@
 //! Owns: the one place where both meet. Must not: decide ([`fleet::flight::lending`] does). What came while nothing was passed on counts for
 //! nothing: a lease begins with what comes after.
 
+use super::program::{Aim, OverGround, Up};
+use model::geo::{self, shifted};
+use model::route_order::{RouteOrder, Waypoint};
+use model::units::AltitudeAmsl;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::time::Instant;
+
+/// Local coordinates farther than this from their origin are no place, meters: they would lead around the Earth.
+const FARTHEST_M: f64 = 100_000.0;
+
+/// The airspace in which a program may fly the vehicle.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Volume {
+    /// The route around whose end it is.
+    pub route: RouteOrder,
+    /// The altitude of the vehicle's home, if that is known.
+    pub home: Option<AltitudeAmsl>,
+}
+
+impl Volume {
+    /// Whether `aim` leads to no place outside of it, as far as can be told by this origin of local coordinates.
+    pub fn has(&self, aim: &Aim, origin: Option<Waypoint>) -> bool {
+        let depth = self.place(aim, origin).and_then(|place| self.route.depth(&place));
+        depth.is_some_and(|(wide, high)| wide >= 0.0 && high >= 0.0)
+    }
+
+    /// The place to which `aim` leads, that of the middle as far as it names none.
+    fn place(&self, aim: &Aim, origin: Option<Waypoint>) -> Option<Waypoint> {
+        let middle = self.route.end()?;
+        let at = match aim.over_ground {
+            None => middle.at,
+            Some(OverGround::At(at)) => geo::position(at).ok()?,
+            Some(OverGround::FromOrigin { east, north }) if east.hypot(north) <= FARTHEST_M => {
+                shifted(origin?.at, east, north)
+            }
+            Some(OverGround::FromOrigin { .. }) => return None,
+        };
+        let amsl = match aim.up {
+            None => middle.amsl.0,
+            Some(Up::Amsl(up)) => up,
+            Some(Up::AboveHome(up)) => self.home?.0 + up,
+            Some(Up::AboveOrigin(up)) => origin?.amsl.0 + up,
+        };
+        Some(Waypoint {
+            at,
+            amsl: AltitudeAmsl(amsl),
+        })
+    }
+}
 
 #[derive(Clone, Debug, Default)]
 pub struct Lease(Arc<Mutex<State>>);
 
 #[derive(Debug, Default)]
 struct State {
-    passes: bool,
+    /// Where what a program sends to move the vehicle is passed on.
+    volume: Option<Volume>,
     heard: Option<Instant>,
     set_point: Option<Instant>,
 }
 
 impl Lease {
-    /// From now on what a program sends to move the vehicle is passed on, or not.
-    pub fn pass(&self, passes: bool) {
+    /// From now on what a program sends to move the vehicle is passed on in this volume; `None`: nowhere.
+    pub fn pass(&self, volume: Option<Volume>) {
         let mut state = self.lock();
-        if !passes {
+        if volume.is_none() {
             *state = State::default();
         }
-        state.passes = passes;
+        state.volume = volume;
+    }
+
+    /// Whether what a program sends to move the vehicle is passed on.
+    pub fn passes(&self) -> bool {
+        self.lock().volume.is_some()
+    }
+
+    /// Whether a set-point leads to no place outside of the volume; `None`: there is none.
+    pub fn has(&self, aim: &Aim, origin: Option<Waypoint>) -> Option<bool> {
+        self.lock().volume.as_ref().map(|volume| volume.has(aim, origin))
     }
 
     /// Takes in a sign of life of the program, which is a `set_point` or not. Whether it counts, and may be passed on.
     pub fn hear(&self, set_point: bool, now: Instant) -> bool {
         let mut state = self.lock();
-        if state.passes {
+        let passes = state.volume.is_some();
+        if passes {
             state.heard = Some(now);
             state.set_point = if set_point { Some(now) } else { state.set_point };
         }
-        state.passes
+        passes
     }
 
     /// When its last sign of life came, and its last set-point.
@@ -48,22 +107,106 @@ impl Lease {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
+    use model::ids::Term;
+    use model::lent::{Room, USUAL_LEASE};
+    use model::route_order::OrderNumber;
+    use model::units::{Meters, Wgs84};
     use std::time::Duration;
+
+    pub const MIDDLE: Wgs84 = Wgs84 {
+        latitude_deg: 47.397_742,
+        longitude_deg: 8.545_594,
+    };
+    const SEA: f64 = 488.0;
+
+    /// 30 m around a place 20 m above home, 10 m down and up.
+    pub fn volume() -> Volume {
+        let end = Waypoint {
+            at: MIDDLE,
+            amsl: AltitudeAmsl(SEA + 20.0),
+        };
+        let room = Room {
+            radius: Meters(30.0),
+            below: Meters(10.0),
+            above: Meters(10.0),
+            lease: USUAL_LEASE,
+        };
+        Volume {
+            route: RouteOrder {
+                number: OrderNumber {
+                    term: Term(3),
+                    count: 7,
+                },
+                places: vec![end],
+                room: Some(room),
+            },
+            home: Some(AltitudeAmsl(SEA)),
+        }
+    }
+
+    #[test]
+    fn a_place_outside_of_the_volume_is_not_in_it_and_one_that_cannot_be_told_neither() {
+        let volume = volume();
+        let origin = Waypoint {
+            at: shifted(MIDDLE, -100.0, 0.0),
+            amsl: AltitudeAmsl(SEA - 5.0),
+        };
+        let over_ground = |over_ground| Aim {
+            over_ground: Some(over_ground),
+            up: None,
+        };
+        let at = |north| over_ground(OverGround::At(shifted(MIDDLE, 0.0, north)));
+        let from_origin = |east, north| over_ground(OverGround::FromOrigin { east, north });
+        let up = |up| Aim {
+            over_ground: None,
+            up: Some(up),
+        };
+        let nowhere = Wgs84 {
+            latitude_deg: 147.0,
+            ..MIDDLE
+        };
+        for (aim, inside) in [
+            (Aim::default(), true),
+            (at(29.0), true),
+            (at(31.0), false),
+            (at(5000.0), false),
+            (over_ground(OverGround::At(nowhere)), false),
+            (from_origin(100.0, 29.0), true),
+            (from_origin(100.0, 31.0), false),
+            (from_origin(0.0, 0.0), false),
+            (from_origin(f64::NAN, 0.0), false),
+            (from_origin(f64::INFINITY, 0.0), false),
+            (up(Up::Amsl(SEA + 11.0)), true),
+            (up(Up::Amsl(SEA + 9.0)), false),
+            (up(Up::AboveHome(29.0)), true),
+            (up(Up::AboveHome(31.0)), false),
+            (up(Up::AboveHome(f64::NAN)), false),
+            (up(Up::AboveOrigin(26.0)), true),
+            (up(Up::AboveOrigin(14.0)), false),
+        ] {
+            assert_eq!(volume.has(&aim, Some(origin)), inside, "{aim:?}");
+        }
+        for unknown in [from_origin(100.0, 0.0), up(Up::AboveOrigin(25.0))] {
+            assert!(!volume.has(&unknown, None), "{unknown:?}");
+        }
+        let homeless = Volume { home: None, ..volume };
+        assert!(!homeless.has(&up(Up::AboveHome(20.0)), Some(origin)));
+    }
 
     #[test]
     fn what_comes_while_nothing_is_passed_on_renews_no_lease() {
         let (lease, now) = (Lease::default(), Instant::now());
         assert!(!lease.hear(true, now));
         assert_eq!(lease.heard(), (None, None));
-        lease.pass(true);
+        lease.pass(Some(volume()));
         assert!(lease.hear(true, now));
         let later = now + Duration::from_secs(1);
         assert!(lease.hear(false, later));
         assert_eq!(lease.heard(), (Some(later), Some(now)));
-        lease.pass(false);
-        lease.pass(true);
+        lease.pass(None);
+        lease.pass(Some(volume()));
         assert_eq!(lease.heard(), (None, None), "another lease");
     }
 }

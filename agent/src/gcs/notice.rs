@@ -1,4 +1,4 @@
-//! The notice to a guest that is refused: a STATUSTEXT (253) of the agent. No answer is ever made up in the autopilot's name.
+//! The notice to a guest that is refused: a STATUSTEXT (253) of the agent.
 
 use super::routes::{Address, GuestId};
 use link::dialect::{MavMessage, MavSeverity, STATUSTEXT_DATA};
@@ -12,6 +12,7 @@ use tokio::time::Instant;
 const EVERY: Duration = Duration::from_secs(10);
 /// At most 50 bytes.
 const READ_ONLY: &str = "Skein: read-only, this was not passed on";
+const OUTSIDE: &str = "Skein: a set-point leads out of the volume";
 
 /// Notifies guests that they were refused.
 #[derive(Debug, Default)]
@@ -21,8 +22,17 @@ pub struct Notices {
 }
 
 impl Notices {
-    /// The notice to `guest` from `ours`, if it had none lately.
+    /// The notice to `guest` from `ours` that it may only watch, if it had none lately.
     pub fn read_only(&mut self, guest: GuestId, ours: Address, now: Instant) -> Option<RawFrame> {
+        self.notice(READ_ONLY, guest, ours, now)
+    }
+
+    /// The notice to a program that what it has sent leads out of its volume, if it had none lately.
+    pub fn outside_volume(&mut self, guest: GuestId, ours: Address, now: Instant) -> Option<RawFrame> {
+        self.notice(OUTSIDE, guest, ours, now)
+    }
+
+    fn notice(&mut self, words: &str, guest: GuestId, ours: Address, now: Instant) -> Option<RawFrame> {
         let lately = |at: &Instant| now.saturating_duration_since(*at) < EVERY;
         if self.noticed.get(&guest).is_some_and(lately) {
             return None;
@@ -36,7 +46,7 @@ impl Notices {
         };
         let text = MavMessage::STATUSTEXT(STATUSTEXT_DATA {
             severity: MavSeverity::MAV_SEVERITY_NOTICE,
-            text: READ_ONLY.into(),
+            text: words.into(),
             ..STATUSTEXT_DATA::default()
         });
         let mut raw = MAVLinkV2MessageRaw::new();
@@ -68,6 +78,6 @@ mod tests {
 
     #[test]
     fn the_words_fit() {
-        assert!(READ_ONLY.len() <= 50);
+        assert!(READ_ONLY.len() <= 50 && OUTSIDE.len() <= 50);
     }
 }

@@ -4,7 +4,8 @@
 //!   long frame. So before a command of the agent there are, in the system's buffer and in the writer's hand, at most two
 //!   frames of guests: 560 bytes, which is 97 ms at 57600 baud and 6 ms at 921600.
 //! * Guests alternate, frame by frame. A guest that sends too much loses its own oldest frames.
-//! * A frame that waits longer than 1 s is dropped: a command that comes late is worse than none.
+//! * A frame that waits longer than 1 s is dropped: a command that comes late is worse than none. What moves the vehicle for a program is
+//!   dropped, too, once that may not fly it any more.
 //! * Of the heartbeats of a guest the newest is kept apart and goes first: they must report the present, and must not be lost in a
 //!   flood of the same guest.
 
@@ -20,11 +21,18 @@ use link::raw::RawFrame;
 /// Most frames of one guest that wait.
 const WAITING: usize = 64;
 /// Older frames are not written any more.
-const STALE: Duration = Duration::from_secs(1);
+pub const STALE: Duration = Duration::from_secs(1);
 /// The longest MAVLink frame, which guests may write at once.
 const BURST: f64 = 280.0;
 
-type Entry = (Instant, Arc<RawFrame>);
+#[derive(Debug)]
+struct Entry {
+    /// It is written no later than this.
+    until: Instant,
+    /// Whether it moves the vehicle for a program.
+    leased: bool,
+    frame: Arc<RawFrame>,
+}
 
 #[derive(Debug, Default)]
 struct Queue {
@@ -75,12 +83,39 @@ impl Outbox {
 
     /// A frame of `guest`, to be written when it is the next. `beat`: it is a heartbeat.
     pub fn push(&mut self, guest: GuestId, frame: Arc<RawFrame>, beat: bool, now: Instant) {
-        let queue = self.queues.entry(guest).or_default();
-        let entry = (now, frame);
+        let entry = Entry {
+            until: now + STALE,
+            leased: false,
+            frame,
+        };
         if beat {
+            let queue = self.queues.entry(guest).or_default();
             self.lost.crowded += u64::from(queue.beat.replace(entry).is_some());
             return;
         }
+        self.push_entry(guest, entry);
+    }
+
+    /// A frame of a program that moves the vehicle, to be written when it is the next, no later than `until`, and unless it is called off.
+    pub fn push_leased(&mut self, guest: GuestId, frame: Arc<RawFrame>, until: Instant) {
+        let leased = true;
+        self.push_entry(guest, Entry { until, leased, frame });
+    }
+
+    /// No program may fly the vehicle now: what waits and would move it for one is not written any more.
+    pub fn call_off(&mut self) {
+        let lost = &mut self.lost.stale;
+        self.queues.retain(|_, queue| {
+            queue.frames.retain(|entry| {
+                *lost += u64::from(entry.leased);
+                !entry.leased
+            });
+            !queue.is_empty()
+        });
+    }
+
+    fn push_entry(&mut self, guest: GuestId, entry: Entry) {
+        let queue = self.queues.entry(guest).or_default();
         if queue.frames.len() >= WAITING {
             queue.frames.pop_front();
             self.lost.crowded += 1;
@@ -100,7 +135,7 @@ impl Outbox {
         let Some(queue) = self.queues.get_mut(&guest) else {
             return Next::Nothing;
         };
-        let Some(length) = queue.head().map(|(_, frame)| frame.bytes.len()) else {
+        let Some(length) = queue.head().map(|entry| entry.frame.bytes.len()) else {
             return Next::Nothing;
         };
         #[allow(clippy::cast_precision_loss, reason = "at most 280")]
@@ -108,7 +143,7 @@ impl Outbox {
         if missing > 0.0 {
             return Next::Wait(Duration::from_secs_f64(missing / self.bytes_per_second) + Duration::from_millis(1));
         }
-        let Some((_, frame)) = queue.beat.take().or_else(|| queue.frames.pop_front()) else {
+        let Some(entry) = queue.beat.take().or_else(|| queue.frames.pop_front()) else {
             return Next::Nothing;
         };
         if queue.is_empty() {
@@ -116,7 +151,7 @@ impl Outbox {
         }
         self.credit = -missing;
         self.last_served = Some(guest);
-        Next::Write(frame)
+        Next::Write(entry.frame)
     }
 
     /// A guest has gone. What it wanted is not written any more.
@@ -138,13 +173,13 @@ impl Outbox {
     }
 
     fn forget_stale(&mut self, now: Instant) {
-        let stale = |at: Instant| now.saturating_duration_since(at) > STALE;
         let lost = &mut self.lost.stale;
         self.queues.retain(|_, queue| {
-            *lost += u64::from(queue.beat.take_if(|(at, _)| stale(*at)).is_some());
-            while queue.frames.pop_front_if(|(at, _)| stale(*at)).is_some() {
-                *lost += 1;
-            }
+            *lost += u64::from(queue.beat.take_if(|beat| now > beat.until).is_some());
+            queue.frames.retain(|entry| {
+                *lost += u64::from(now > entry.until);
+                now <= entry.until
+            });
             !queue.is_empty()
         });
     }
@@ -259,6 +294,25 @@ mod tests {
         };
         assert!(matches!(outbox.next(began + wait), Next::Write(_)));
         assert!(matches!(outbox.next(began + wait), Next::Wait(_)));
+    }
+
+    #[test]
+    fn what_moves_the_vehicle_for_a_program_is_not_written_once_that_may_not_fly_it() {
+        let began = Instant::now();
+        let mut outbox = Outbox::new(1_000_000, began);
+        let until = began + Duration::from_millis(300);
+        outbox.push_leased(A, from(1), until);
+        outbox.push(A, from(2), false, began);
+        outbox.push_leased(B, from(3), until);
+        outbox.call_off();
+        let senders = |frames: Vec<Arc<RawFrame>>| frames.iter().map(|f| f.system.0).collect::<Vec<u8>>();
+        assert_eq!(senders(written(&mut outbox, began)), [2], "what only asks is written");
+        assert_eq!(outbox.lost().stale, 2);
+        outbox.push_leased(A, from(4), until);
+        assert_eq!(senders(written(&mut outbox, until)), [4]);
+        outbox.push_leased(A, from(5), until);
+        let late = until + Duration::from_millis(1);
+        assert_eq!(senders(written(&mut outbox, late)), [0_u8; 0], "it is not of now");
     }
 
     #[test]

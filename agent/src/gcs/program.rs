@@ -5,14 +5,19 @@
 //!
 //! | message | what it is to Skein |
 //! |---|---|
-//! | SET_POSITION_TARGET_LOCAL_NED (84), SET_POSITION_TARGET_GLOBAL_INT (86) | a set-point |
+//! | SET_POSITION_TARGET_LOCAL_NED (84), SET_POSITION_TARGET_GLOBAL_INT (86) with a velocity, a place or both, and no acceleration | a set-point |
 //! | COMMAND_LONG or _INT with DO_SET_MODE (176) to GUIDED of ArduPilot, or OFFBOARD or AUTO.LOITER of PX4 | a mode in which it flies by set-points, or holds |
 //! | HEARTBEAT (0) | a sign of life; it is not passed on, since the autopilot's failsafe is another's to feed |
 //! | what [`super::read_only`] lets pass | it only asks |
+//!
+//! No acceleration passes: an autopilot follows it as hard as it can, and how soon the vehicle is taken back goes by how much faster it may get.
+//! A place passes where it can be told whether it is inside of the volume ([`Aim`]): one from the vehicle's own place or heading cannot.
 
 use super::fields::{self, COMMAND_INT, COMMAND_LONG};
+use super::mode_requests::{AUTO_LOITER, GUIDED, OFFBOARD};
 use super::read_only::only_asks;
 use link::raw::RawFrame;
+use model::units::Wgs84;
 
 const SET_POSITION_TARGET_LOCAL_NED: u32 = 84;
 const SET_POSITION_TARGET_GLOBAL_INT: u32 = 86;
@@ -25,12 +30,49 @@ const PX4: u8 = 12;
 /// MAV_MODE_FLAG_CUSTOM_MODE_ENABLED.
 const CUSTOM: u8 = 1;
 
+/// POSITION_TARGET_TYPEMASK: what of a set-point is ignored.
+const EAST_AND_NORTH: u16 = 0b11;
+const UP: u16 = 0b100;
+const VELOCITY: u16 = 0b11_1000;
+const ACCELERATION: u16 = 0b1_1100_0000;
+
+/// Where both messages have their place, type_mask and coordinate_frame.
+const PLACE: [usize; 3] = [4, 8, 12];
+const TYPE_MASK: usize = 48;
+const COORDINATE_FRAME: usize = 52;
+
+/// The place to which a set-point sends the vehicle; as far as it names none, it flies by velocities.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Aim {
+    pub over_ground: Option<OverGround>,
+    pub up: Option<Up>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum OverGround {
+    At(Wgs84),
+    /// From the origin of the autopilot's local coordinates, meters.
+    FromOrigin {
+        east: f64,
+        north: f64,
+    },
+}
+
+/// An altitude, meters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Up {
+    Amsl(f64),
+    AboveHome(f64),
+    /// Above the origin of the autopilot's local coordinates.
+    AboveOrigin(f64),
+}
+
 /// Subject of a program's frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Says {
-    SetPoint,
-    /// The mode in which it flies by set-points, or holds.
-    Mode,
+    SetPoint(Aim),
+    /// The mode in which it flies by set-points, or holds, as HEARTBEAT.custom_mode has it.
+    Mode(u32),
     Beat,
     Asks,
     /// Not allowed to a program.
@@ -40,38 +82,83 @@ pub enum Says {
 /// Reads what `frame` says to an autopilot of this kind (HEARTBEAT.autopilot); before one was heard, no mode is known.
 pub fn says(frame: &RawFrame, autopilot: Option<u8>) -> Says {
     match frame.message_id {
-        SET_POSITION_TARGET_LOCAL_NED | SET_POSITION_TARGET_GLOBAL_INT => Says::SetPoint,
+        SET_POSITION_TARGET_LOCAL_NED | SET_POSITION_TARGET_GLOBAL_INT => {
+            aim(frame).map_or(Says::Other, Says::SetPoint)
+        }
         fields::HEARTBEAT => Says::Beat,
         COMMAND_LONG | COMMAND_INT if fields::command(frame) == Some(DO_SET_MODE) => {
-            if is_own_mode(frame, autopilot) {
-                Says::Mode
-            } else {
-                Says::Other
-            }
+            own_mode(frame, autopilot).map_or(Says::Other, Says::Mode)
         }
         _ if only_asks(frame) => Says::Asks,
         _ => Says::Other,
     }
 }
 
-fn is_own_mode(frame: &RawFrame, autopilot: Option<u8>) -> bool {
-    let (Some(base), Some(main)) = (whole(frame, 0), whole(frame, 4)) else {
-        return false;
+/// Where a set-point leads; `None`: that is not told, or it gives an acceleration.
+fn aim(frame: &RawFrame) -> Option<Aim> {
+    let ignored = fields::number(frame, TYPE_MASK);
+    let uses = |what: u16| ignored & what != what;
+    let gives_acceleration = ignored & ACCELERATION != ACCELERATION;
+    if gives_acceleration || !uses(EAST_AND_NORTH | UP | VELOCITY) {
+        return None;
+    }
+    if !uses(EAST_AND_NORTH | UP) {
+        return Some(Aim::default());
+    }
+    // One of the two alone is a line over ground.
+    let is_over_ground = match ignored & EAST_AND_NORTH {
+        0 => true,
+        EAST_AND_NORTH => false,
+        _ => return None,
     };
+    let is_up = uses(UP);
+    let [first, second, third] = PLACE;
+    let meters = |at| f64::from(fields::float(frame, at));
+    let degrees = |at| f64::from(fields::integer(frame, at)) / 1e7;
+    // MAV_FRAME: LOCAL_NED; GLOBAL and GLOBAL_INT; GLOBAL_RELATIVE_ALT and GLOBAL_RELATIVE_ALT_INT.
+    let (over_ground, up) = match (frame.message_id, fields::byte(frame, COORDINATE_FRAME)) {
+        (SET_POSITION_TARGET_LOCAL_NED, 1) => (
+            OverGround::FromOrigin {
+                east: meters(second),
+                north: meters(first),
+            },
+            Up::AboveOrigin(-meters(third)),
+        ),
+        (SET_POSITION_TARGET_GLOBAL_INT, in_frame @ (0 | 3 | 5 | 6)) => {
+            let at = Wgs84 {
+                latitude_deg: degrees(first),
+                longitude_deg: degrees(second),
+            };
+            let up = match in_frame {
+                0 | 5 => Up::Amsl(meters(third)),
+                _ => Up::AboveHome(meters(third)),
+            };
+            (OverGround::At(at), up)
+        }
+        _ => return None,
+    };
+    Some(Aim {
+        over_ground: is_over_ground.then_some(over_ground),
+        up: is_up.then_some(up),
+    })
+}
+
+fn own_mode(frame: &RawFrame, autopilot: Option<u8>) -> Option<u32> {
+    let (base, main) = (whole(frame, 0)?, whole(frame, 4)?);
     // ArduPilot has none, and some programs say so by NaN.
     let sub = whole(frame, 8);
-    let known = match autopilot {
-        Some(ARDUPILOT) => main == 4,
-        Some(PX4) => main == 6 || (main, sub) == (4, Some(3)),
-        _ => false,
+    let mode = match (autopilot, main, sub) {
+        (Some(ARDUPILOT), 4, _) => GUIDED,
+        (Some(PX4), 6, _) => OFFBOARD,
+        (Some(PX4), 4, Some(3)) => AUTO_LOITER,
+        _ => return None,
     };
-    known && base & CUSTOM != 0
+    (base & CUSTOM != 0).then_some(mode)
 }
 
 /// The small whole number that is written there as a float.
 fn whole(frame: &RawFrame, at: usize) -> Option<u8> {
-    let bytes = [0, 1, 2, 3].map(|next| fields::byte(frame, at + next));
-    let number = f32::from_le_bytes(bytes);
+    let number = fields::float(frame, at);
     (0..=u8::MAX).find(|whole| (f32::from(*whole) - number).abs() < f32::EPSILON)
 }
 
@@ -80,9 +167,9 @@ mod tests {
     use super::*;
     use crate::gcs::tests::{frame, heartbeat};
     use link::dialect::{
-        COMMAND_INT_DATA, COMMAND_LONG_DATA, MANUAL_CONTROL_DATA, MISSION_COUNT_DATA, MavAutopilot, MavCmd, MavMessage,
-        MavType, PARAM_REQUEST_LIST_DATA, PARAM_SET_DATA, RC_CHANNELS_OVERRIDE_DATA,
-        SET_POSITION_TARGET_GLOBAL_INT_DATA, SET_POSITION_TARGET_LOCAL_NED_DATA,
+        COMMAND_INT_DATA, COMMAND_LONG_DATA, MANUAL_CONTROL_DATA, MISSION_COUNT_DATA, MavAutopilot, MavCmd, MavFrame,
+        MavMessage, MavType, PARAM_REQUEST_LIST_DATA, PARAM_SET_DATA, PositionTargetTypemask,
+        RC_CHANNELS_OVERRIDE_DATA, SET_POSITION_TARGET_GLOBAL_INT_DATA, SET_POSITION_TARGET_LOCAL_NED_DATA,
     };
     use model::units::Address;
 
@@ -106,23 +193,111 @@ mod tests {
         long(MavCmd::MAV_CMD_DO_SET_MODE, base, main, sub)
     }
 
+    /// Ten meters north, 20 east and 5 up of the origin, what of it is not to be ignored.
+    fn local(ignored: u16, coordinate_frame: MavFrame) -> Says {
+        let message = MavMessage::SET_POSITION_TARGET_LOCAL_NED(SET_POSITION_TARGET_LOCAL_NED_DATA {
+            x: 10.0,
+            y: 20.0,
+            z: -5.0,
+            vx: 1.0,
+            type_mask: PositionTargetTypemask::from_bits_truncate(ignored),
+            coordinate_frame,
+            ..SET_POSITION_TARGET_LOCAL_NED_DATA::default()
+        });
+        of(&message, PX4)
+    }
+
+    fn global(ignored: u16, coordinate_frame: MavFrame) -> Says {
+        let message = MavMessage::SET_POSITION_TARGET_GLOBAL_INT(SET_POSITION_TARGET_GLOBAL_INT_DATA {
+            lat_int: 473_000_000,
+            lon_int: -85_000_000,
+            alt: 25.0,
+            type_mask: PositionTargetTypemask::from_bits_truncate(ignored),
+            coordinate_frame,
+            ..SET_POSITION_TARGET_GLOBAL_INT_DATA::default()
+        });
+        of(&message, PX4)
+    }
+
+    /// MAVSDK's and pymavlink's: velocity alone, place alone, and both.
+    const VELOCITIES: u16 = 0x0DC7;
+    const PLACES: u16 = 0x0DF8;
+    const BOTH: u16 = 0x0DC0;
+
     #[test]
-    fn set_points_and_the_modes_for_them_pass_and_the_modes_of_others_do_not() {
-        let local = MavMessage::SET_POSITION_TARGET_LOCAL_NED(SET_POSITION_TARGET_LOCAL_NED_DATA::default());
-        let global = MavMessage::SET_POSITION_TARGET_GLOBAL_INT(SET_POSITION_TARGET_GLOBAL_INT_DATA::default());
-        for autopilot in [ARDUPILOT, PX4] {
-            assert_eq!(of(&local, autopilot), Says::SetPoint);
-            assert_eq!(of(&global, autopilot), Says::SetPoint);
+    #[allow(deprecated, reason = "programs still send what is old")]
+    fn set_points_by_velocity_and_to_a_place_that_can_be_told_pass() {
+        use MavFrame::{
+            MAV_FRAME_BODY_NED, MAV_FRAME_GLOBAL, MAV_FRAME_GLOBAL_INT, MAV_FRAME_GLOBAL_RELATIVE_ALT,
+            MAV_FRAME_GLOBAL_RELATIVE_ALT_INT, MAV_FRAME_LOCAL_NED,
+        };
+        for in_frame in [MAV_FRAME_LOCAL_NED, MAV_FRAME_BODY_NED] {
+            assert_eq!(local(VELOCITIES, in_frame), Says::SetPoint(Aim::default()));
         }
+        assert_eq!(global(VELOCITIES, MAV_FRAME_GLOBAL), Says::SetPoint(Aim::default()));
+        let (over_ground, up) = (
+            Some(OverGround::FromOrigin {
+                east: 20.0,
+                north: 10.0,
+            }),
+            Some(Up::AboveOrigin(5.0)),
+        );
+        for ignored in [PLACES, BOTH] {
+            let aim = Aim { over_ground, up };
+            assert_eq!(local(ignored, MAV_FRAME_LOCAL_NED), Says::SetPoint(aim));
+        }
+        // At an altitude, by velocities over ground.
+        let level = Aim { over_ground: None, up };
+        assert_eq!(local(VELOCITIES & !UP, MAV_FRAME_LOCAL_NED), Says::SetPoint(level));
+        let at = Wgs84 {
+            latitude_deg: 47.3,
+            longitude_deg: -8.5,
+        };
+        for (in_frame, up) in [
+            (MAV_FRAME_GLOBAL, Up::Amsl(25.0)),
+            (MAV_FRAME_GLOBAL_INT, Up::Amsl(25.0)),
+            (MAV_FRAME_GLOBAL_RELATIVE_ALT, Up::AboveHome(25.0)),
+            (MAV_FRAME_GLOBAL_RELATIVE_ALT_INT, Up::AboveHome(25.0)),
+        ] {
+            let aim = Aim {
+                over_ground: Some(OverGround::At(at)),
+                up: Some(up),
+            };
+            assert_eq!(global(PLACES, in_frame), Says::SetPoint(aim));
+        }
+    }
+
+    #[test]
+    fn no_acceleration_passes_and_no_place_of_which_it_cannot_be_told_where_it_is() {
+        use MavFrame::{
+            MAV_FRAME_BODY_FRD, MAV_FRAME_GLOBAL_TERRAIN_ALT, MAV_FRAME_LOCAL_NED, MAV_FRAME_LOCAL_OFFSET_NED,
+        };
+        // Acceleration alone, with places and velocities, downward alone beside velocities, as a force, and everything.
+        for ignored in [0x0C3F, 0x0C00, VELOCITIES & !0x0100, 0x0E3F, 0] {
+            assert_eq!(local(ignored, MAV_FRAME_LOCAL_NED), Says::Other, "{ignored:#x}");
+            assert_eq!(global(ignored, MavFrame::MAV_FRAME_GLOBAL), Says::Other, "{ignored:#x}");
+        }
+        // Nothing but a heading, and a line over ground.
+        for ignored in [0x09FF, PLACES | 1, PLACES | 2] {
+            assert_eq!(local(ignored, MAV_FRAME_LOCAL_NED), Says::Other, "{ignored:#x}");
+        }
+        for in_frame in [MAV_FRAME_LOCAL_OFFSET_NED, MAV_FRAME_BODY_FRD] {
+            assert_eq!(local(PLACES, in_frame), Says::Other, "{in_frame:?}");
+        }
+        assert_eq!(global(PLACES, MAV_FRAME_GLOBAL_TERRAIN_ALT), Says::Other);
+    }
+
+    #[test]
+    fn the_modes_for_set_points_pass_and_the_modes_of_others_do_not() {
         let cases = [
-            (ARDUPILOT, mode(1.0, 4.0, 0.0), Says::Mode),
-            (ARDUPILOT, mode(129.0, 4.0, f32::NAN), Says::Mode),
+            (ARDUPILOT, mode(1.0, 4.0, 0.0), Says::Mode(4)),
+            (ARDUPILOT, mode(129.0, 4.0, f32::NAN), Says::Mode(4)),
             (ARDUPILOT, mode(0.0, 4.0, 0.0), Says::Other),
             // RTL, which is what 6 is to the other stack.
             (ARDUPILOT, mode(1.0, 6.0, 0.0), Says::Other),
             (ARDUPILOT, mode(1.0, 5.0, 0.0), Says::Other),
-            (PX4, mode(1.0, 6.0, 0.0), Says::Mode),
-            (PX4, mode(1.0, 4.0, 3.0), Says::Mode),
+            (PX4, mode(1.0, 6.0, 0.0), Says::Mode(0x0006_0000)),
+            (PX4, mode(1.0, 4.0, 3.0), Says::Mode(0x0304_0000)),
             (PX4, mode(1.0, 4.0, 4.0), Says::Other),
             (PX4, mode(1.0, 4.0, 0.0), Says::Other),
             (PX4, mode(1.0, f32::NAN, 0.0), Says::Other),

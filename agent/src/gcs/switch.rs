@@ -10,16 +10,21 @@
 //!   nobody may fly on borrowed authority, and other guests must not be lied to about the vehicle;
 //! * it is RADIO_STATUS (109) or RADIO (166): it reports the guest's own radio, and an autopilot would slow our line for it;
 //! * its sender may only watch: then it is forwarded to none;
-//! * its sender is a program and it is not on the list of [`super::program`], or it moves the vehicle while no program may;
+//! * its sender is a program and it is not on the list of [`super::program`], or it moves the vehicle while no program may, or out of its
+//!   volume ([`super::lease`]), or asks for a mode that [`super::mode_requests`] does not let pass;
 //! * it would reach the autopilot and is a heartbeat that [`super::charge`] holds back, or in read-only mode is not on the list
 //!   of [`super::read_only`]. Other guests get it all the same.
 
+use super::acknowledgment::Answer;
 use super::askers::Askers;
 use super::autopilots::Autopilots;
 use super::charge::Charge;
 use super::fields;
 use super::lease::Lease;
-use super::program::{self, Says};
+use super::local_origin::LocalOrigin;
+use super::mode_requests::{Judgment, ModeRequests};
+use super::outbox::STALE;
+use super::program::{self, Aim, Says};
 use super::read_only::only_asks;
 use super::routes::{Address, Destinations, GuestId, Origin, Routes};
 use crate::command::{OUR_COMPONENT, SYSTEM_AT_FIRST};
@@ -68,6 +73,8 @@ pub enum Refusal {
     ReadOnly,
     /// A program may not send it, or not now.
     NotOfPrograms,
+    /// It leads out of the volume of its program, or it cannot be told where.
+    OutsideVolume,
 }
 
 /// What becomes of a guest's frame.
@@ -76,6 +83,18 @@ pub struct Verdict {
     pub to: Destinations,
     /// Why not further.
     pub refusal: Option<Refusal>,
+    /// It moves the vehicle for a program: it is written only while that may fly it, and no later than this.
+    pub leased: Option<Instant>,
+    /// What the program is answered, as it is not passed on.
+    pub answer: Option<Answer>,
+}
+
+/// The verdict on a frame that is not let through, because of `refusal`.
+fn refused(refusal: Refusal) -> Verdict {
+    Verdict {
+        refusal: Some(refusal),
+        ..Verdict::default()
+    }
 }
 
 /// Decides what becomes of each frame.
@@ -89,6 +108,8 @@ pub struct Switch {
     autopilots: Autopilots,
     /// HEARTBEAT.autopilot of the one on the line.
     stack: Option<u8>,
+    modes: ModeRequests,
+    origin: LocalOrigin,
     lease: Lease,
     ours: Option<Address>,
 }
@@ -103,6 +124,8 @@ impl Switch {
             joined: BTreeMap::new(),
             autopilots: Autopilots::default(),
             stack: None,
+            modes: ModeRequests::default(),
+            origin: LocalOrigin::default(),
             lease: Lease::default(),
             ours: None,
         }
@@ -142,8 +165,12 @@ impl Switch {
         if origin == Origin::Autopilot && self.autopilots.receive(frame).is_some() {
             self.charge.autopilot_is(self.autopilots.armed());
             self.stack = Some(fields::byte(frame, 5));
+            self.modes.hear(frame);
             // Orders to it must never reach another aircraft of the same name that came as a guest before it was heard.
             self.routes.only_on_line(who);
+        }
+        if origin == Origin::Autopilot && self.modes.autopilot(None) == Some(who) {
+            self.origin.hear(frame);
         }
         if fields::beat(frame).is_some_and(|beat| beat.gcs) {
             self.charge.beats_elsewhere(now);
@@ -166,10 +193,6 @@ impl Switch {
     /// What becomes of a guest's frame.
     pub fn receive_from_guest(&mut self, guest: GuestId, frame: &RawFrame, now: Instant) -> Verdict {
         let who = frame.sender();
-        let refused = |refusal| Verdict {
-            refusal: Some(refusal),
-            ..Verdict::default()
-        };
         match frame.message_id {
             SETUP_SIGNING => return refused(Refusal::SetupSigning),
             RADIO_STATUS | RADIO => return refused(Refusal::Radio),
@@ -195,31 +218,65 @@ impl Switch {
         if to.autopilot {
             self.askers.ask(guest, frame, now);
         }
-        Verdict { to, refusal }
+        Verdict {
+            to,
+            refusal,
+            ..Verdict::default()
+        }
     }
 
     /// Judges a frame of a program. No other guest is reached by it, and its heartbeats feed no failsafe.
     fn receive_from_program(&mut self, guest: GuestId, frame: &RawFrame, now: Instant) -> Verdict {
-        let refusal = match program::says(frame, self.stack) {
-            Says::Asks => None,
-            Says::SetPoint => (!self.lease.hear(true, now)).then_some(Refusal::NotOfPrograms),
-            Says::Mode => (!self.lease.hear(false, now)).then_some(Refusal::NotOfPrograms),
+        let mut verdict = match program::says(frame, self.stack) {
+            Says::Asks => Verdict::default(),
+            Says::SetPoint(aim) => self.judge_set_point(&aim, now),
+            Says::Mode(wanted) => self.judge_mode(wanted, frame.target, now),
             Says::Beat => {
                 self.lease.hear(false, now);
-                Some(Refusal::HeldHeartbeat)
+                refused(Refusal::HeldHeartbeat)
             }
-            Says::Other => Some(Refusal::NotOfPrograms),
+            Says::Other => refused(Refusal::NotOfPrograms),
         };
         self.routes.learn(Origin::Guest(guest), frame.sender());
         let to = self.routes.destinations(Origin::Guest(guest), frame.target);
-        let to = Destinations {
-            autopilot: to.autopilot && refusal.is_none(),
-            guests: Vec::new(),
-        };
-        if to.autopilot {
+        verdict.to.autopilot = to.autopilot && verdict.refusal.is_none();
+        if verdict.to.autopilot {
             self.askers.ask(guest, frame, now);
         }
-        Verdict { to, refusal }
+        verdict
+    }
+
+    /// One that leads out of the volume renews no lease, either.
+    fn judge_set_point(&self, aim: &Aim, now: Instant) -> Verdict {
+        match self.lease.has(aim, self.origin.place()) {
+            Some(false) => refused(Refusal::OutsideVolume),
+            Some(true) if self.lease.hear(true, now) => Verdict {
+                leased: Some(now + STALE),
+                ..Verdict::default()
+            },
+            Some(true) | None => refused(Refusal::NotOfPrograms),
+        }
+    }
+
+    fn judge_mode(&mut self, wanted: u32, target: Option<Address>, now: Instant) -> Verdict {
+        let judgment = if self.lease.hear(false, now) {
+            self.modes.judge(wanted, target, now)
+        } else {
+            Judgment::Refused
+        };
+        let answered = |accepted| Verdict {
+            answer: self.modes.autopilot(target).map(|by| Answer { by, accepted }),
+            ..refused(Refusal::NotOfPrograms)
+        };
+        match judgment {
+            Judgment::Passes(until) => Verdict {
+                leased: Some(until),
+                ..Verdict::default()
+            },
+            Judgment::HasIt => answered(true),
+            Judgment::Refused => answered(false),
+            Judgment::Later => refused(Refusal::NotOfPrograms),
+        }
     }
 
     /// The address as which the agent speaks.

@@ -1,6 +1,7 @@
 //! A program flies the vehicle within airspace of its own, and the agent takes the vehicle back.
 
 use super::Pilot;
+use crate::gcs::lease::Volume;
 use fleet::flight::lending::{Program, Question};
 use model::lent::Lent;
 use model::time::Moment;
@@ -16,6 +17,14 @@ impl Pilot {
     /// Whether what a program sends to move the vehicle is to be passed on.
     pub const fn passes_program(&self) -> bool {
         self.passes_program
+    }
+
+    /// The airspace in which that is passed on; `None`: nowhere.
+    pub fn program_volume(&self) -> Option<Volume> {
+        let held = self.state.fence.held.as_ref().filter(|_| self.passes_program)?;
+        let route = held.route.clone()?;
+        let home = self.vehicle.home;
+        Some(Volume { route, home })
     }
 
     /// State of the vehicle since it was lent in this flight.

@@ -1,10 +1,12 @@
 //! What becomes of frames, one rule at a time.
 
 use super::*;
+use crate::gcs::lease::tests::{MIDDLE, volume};
 use crate::gcs::tests::{frame, from_line, heartbeat, ping};
 use link::dialect::{
-    COMMAND_ACK_DATA, COMMAND_LONG_DATA, MavAutopilot, MavCmd, MavMessage, MavType, PARAM_REQUEST_LIST_DATA,
-    RADIO_STATUS_DATA, SETUP_SIGNING_DATA,
+    COMMAND_ACK_DATA, COMMAND_LONG_DATA, GLOBAL_POSITION_INT_DATA, HEARTBEAT_DATA, LOCAL_POSITION_NED_DATA,
+    MavAutopilot, MavCmd, MavFrame, MavMessage, MavType, PARAM_REQUEST_LIST_DATA, PositionTargetTypemask,
+    RADIO_STATUS_DATA, SET_POSITION_TARGET_LOCAL_NED_DATA, SETUP_SIGNING_DATA,
 };
 use std::time::Duration;
 
@@ -75,7 +77,6 @@ fn a_guest_that_may_only_watch_hears_the_vehicle_and_reaches_nobody() {
 
 #[test]
 fn a_program_moves_the_vehicle_only_while_it_may_and_arms_and_reaches_nobody() {
-    use link::dialect::SET_POSITION_TARGET_LOCAL_NED_DATA;
     let began = Instant::now();
     let lease = Lease::default();
     let mut switch = Switch::new(OPEN).leasing(lease.clone());
@@ -83,16 +84,9 @@ fn a_program_moves_the_vehicle_only_while_it_may_and_arms_and_reaches_nobody() {
     switch.join(A, Rights::Command, began);
     let program = GuestId(3);
     switch.join(program, Rights::Control, began);
-    let who = Address::new(245, 190);
+    let who = CODE;
     switch.receive_from_guest(A, &gcs_beat(QGC), began);
-    let set_point = frame(
-        who,
-        &MavMessage::SET_POSITION_TARGET_LOCAL_NED(SET_POSITION_TARGET_LOCAL_NED_DATA {
-            target_system: VEHICLE.system.0,
-            target_component: VEHICLE.component.0,
-            ..SET_POSITION_TARGET_LOCAL_NED_DATA::default()
-        }),
-    );
+    let set_point = set_point(VELOCITIES, 0.0);
     let arms = command(who, MavCmd::MAV_CMD_COMPONENT_ARM_DISARM);
     let (alone, nobody) = (
         Destinations {
@@ -102,7 +96,7 @@ fn a_program_moves_the_vehicle_only_while_it_may_and_arms_and_reaches_nobody() {
         Destinations::default(),
     );
     for passes in [false, true, false] {
-        lease.pass(passes);
+        lease.pass(passes.then(volume));
         let mut sent = |said: &RawFrame| switch.receive_from_guest(program, said, began);
         let expected = if passes {
             (alone.clone(), None)
@@ -131,6 +125,160 @@ fn a_program_moves_the_vehicle_only_while_it_may_and_arms_and_reaches_nobody() {
         );
     }
     assert_eq!(switch.in_charge(), Some(A), "its heartbeats feed no failsafe");
+}
+
+/// A program, and set-points of it by velocity alone and to a place alone.
+const CODE: Address = Address::new(245, 190);
+const VELOCITIES: u16 = 0x0DC7;
+const PLACES: u16 = 0x0DF8;
+
+fn set_point(ignored: u16, north: f32) -> RawFrame {
+    let data = SET_POSITION_TARGET_LOCAL_NED_DATA {
+        x: north,
+        z: -20.0,
+        type_mask: PositionTargetTypemask::from_bits_truncate(ignored),
+        coordinate_frame: MavFrame::MAV_FRAME_LOCAL_NED,
+        target_system: VEHICLE.system.0,
+        target_component: VEHICLE.component.0,
+        ..SET_POSITION_TARGET_LOCAL_NED_DATA::default()
+    };
+    frame(CODE, &MavMessage::SET_POSITION_TARGET_LOCAL_NED(data))
+}
+
+/// The vehicle in this mode, as the line has it at `at`.
+fn in_mode(autopilot: MavAutopilot, custom_mode: u32, at: Instant) -> RawFrame {
+    let data = HEARTBEAT_DATA {
+        custom_mode,
+        mavtype: MavType::MAV_TYPE_QUADROTOR,
+        autopilot,
+        ..HEARTBEAT_DATA::default()
+    };
+    let beat = from_line(frame(VEHICLE, &MavMessage::HEARTBEAT(data)), Direction::Autopilot);
+    RawFrame { at, ..beat }
+}
+
+/// A program asks for a mode: GUIDED, OFFBOARD or AUTO.LOITER.
+fn asks_mode(main: f32, sub: f32) -> RawFrame {
+    let data = COMMAND_LONG_DATA {
+        command: MavCmd::MAV_CMD_DO_SET_MODE,
+        param1: 1.0,
+        param2: main,
+        param3: sub,
+        target_system: VEHICLE.system.0,
+        target_component: VEHICLE.component.0,
+        ..COMMAND_LONG_DATA::default()
+    };
+    frame(CODE, &MavMessage::COMMAND_LONG(data))
+}
+
+/// A vehicle that a program may fly, and that program.
+fn lent(autopilot: MavAutopilot, custom_mode: u32) -> (Switch, Lease, Instant) {
+    let began = Instant::now();
+    let lease = Lease::default();
+    let mut switch = Switch::new(OPEN).leasing(lease.clone());
+    switch.receive_from_line(&in_mode(autopilot, custom_mode, began), began);
+    switch.join(A, Rights::Control, began);
+    lease.pass(Some(volume()));
+    (switch, lease, began)
+}
+
+#[test]
+fn a_program_that_repeats_its_mode_undoes_no_takeover_and_no_failsafe() {
+    const PX4: MavAutopilot = MavAutopilot::MAV_AUTOPILOT_PX4;
+    const ARDUPILOT: MavAutopilot = MavAutopilot::MAV_AUTOPILOT_ARDUPILOTMEGA;
+    for (autopilot, custom_mode, asked) in [(PX4, 0x0006_0000, 6.0), (ARDUPILOT, 4, 4.0)] {
+        let (mut switch, lease, began) = lent(autopilot, custom_mode);
+        // A pilot changes the mode, or a failsafe does: the next HEARTBEAT is still to come.
+        for after in [50, 150, 900] {
+            let now = began + Duration::from_millis(after);
+            let verdict = switch.receive_from_guest(A, &asks_mode(asked, 0.0), now);
+            assert!(!verdict.to.autopilot, "{autopilot:?} after {after} ms");
+            let accepted = Some(Answer {
+                by: VEHICLE,
+                accepted: true,
+            });
+            assert_eq!(verdict.answer, accepted, "it has that mode, as far as is known");
+        }
+        // POSCTL, or LOITER, which is shown before the lease has ended.
+        let now = began + Duration::from_secs(1);
+        switch.receive_from_line(&in_mode(autopilot, 0x0003_0000, now), now);
+        for passes in [Some(volume()), None] {
+            lease.pass(passes);
+            let verdict = switch.receive_from_guest(A, &asks_mode(asked, 0.0), now);
+            let rejected = Some(Answer {
+                by: VEHICLE,
+                accepted: false,
+            });
+            assert_eq!(
+                (verdict.to.autopilot, verdict.answer),
+                (false, rejected),
+                "{autopilot:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_program_begins_and_ends_offboard_and_asks_again_when_no_answer_comes() {
+    let px4 = MavAutopilot::MAV_AUTOPILOT_PX4;
+    let (mut switch, _, began) = lent(px4, 0x0304_0000);
+    let asked = |switch: &mut Switch, main, sub, now| {
+        let verdict = switch.receive_from_guest(A, &asks_mode(main, sub), now);
+        (verdict.to.autopilot, verdict.leased, verdict.answer)
+    };
+    let until = began + Duration::from_millis(1200);
+    assert_eq!(asked(&mut switch, 6.0, 0.0, began), (true, Some(until), None));
+    assert_eq!(
+        asked(&mut switch, 6.0, 0.0, began),
+        (false, None, None),
+        "once after each HEARTBEAT"
+    );
+    let second = began + Duration::from_secs(1);
+    switch.receive_from_line(&in_mode(px4, 0x0304_0000, second), second);
+    assert!(switch.receive_from_guest(A, &asks_mode(6.0, 0.0), second).to.autopilot);
+    let third = began + Duration::from_secs(2);
+    switch.receive_from_line(&in_mode(px4, 0x0006_0000, third), third);
+    assert!(switch.receive_from_guest(A, &asks_mode(4.0, 3.0), third).to.autopilot);
+}
+
+#[test]
+fn a_set_point_that_leads_out_of_the_volume_does_not_pass_and_renews_no_lease() {
+    let (mut switch, lease, now) = lent(MavAutopilot::MAV_AUTOPILOT_ARDUPILOTMEGA, 4);
+    let unknown = switch.receive_from_guest(A, &set_point(PLACES, 10.0), now);
+    assert_eq!(
+        unknown.refusal,
+        Some(Refusal::OutsideVolume),
+        "where its origin lies is not known"
+    );
+    #[allow(clippy::cast_possible_truncation, reason = "a place on the Earth")]
+    let e7 = |degrees: f64| (degrees * 1e7).round() as i32;
+    let global = GLOBAL_POSITION_INT_DATA {
+        time_boot_ms: 60_000,
+        lat: e7(MIDDLE.latitude_deg),
+        lon: e7(MIDDLE.longitude_deg),
+        alt: 508_000,
+        ..GLOBAL_POSITION_INT_DATA::default()
+    };
+    let local = LOCAL_POSITION_NED_DATA {
+        time_boot_ms: 60_000,
+        z: -20.0,
+        ..LOCAL_POSITION_NED_DATA::default()
+    };
+    for message in [
+        MavMessage::GLOBAL_POSITION_INT(global),
+        MavMessage::LOCAL_POSITION_NED(local),
+    ] {
+        let heard = from_line(frame(VEHICLE, &message), Direction::Autopilot);
+        switch.receive_from_line(&heard, now);
+    }
+    let mut sent = |north| {
+        let verdict = switch.receive_from_guest(A, &set_point(PLACES, north), now);
+        (verdict.to.autopilot, verdict.refusal)
+    };
+    assert_eq!(sent(500.0), (false, Some(Refusal::OutsideVolume)));
+    assert_eq!(lease.heard(), (None, None));
+    assert_eq!(sent(25.0), (true, None));
+    assert_eq!(lease.heard(), (Some(now), Some(now)));
 }
 
 #[test]
@@ -240,8 +388,8 @@ fn a_guest_cannot_speak_as_the_agent_or_as_the_vehicle() {
         assert_eq!(
             verdict,
             Verdict {
-                to: Destinations::default(),
-                refusal: Some(Refusal::Impostor)
+                refusal: Some(Refusal::Impostor),
+                ..Verdict::default()
             }
         );
     }
@@ -324,7 +472,8 @@ fn only_heartbeats_of_the_ground_station_in_charge_reach_the_autopilot() {
                 autopilot: false,
                 guests: vec![A]
             },
-            refusal: Some(Refusal::HeldHeartbeat)
+            refusal: Some(Refusal::HeldHeartbeat),
+            ..Verdict::default()
         }
     );
     // ArduPilot would take any heartbeat with its station's system id for that station.

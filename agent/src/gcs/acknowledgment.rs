@@ -1,0 +1,64 @@
+//! The answer to a program's request for a mode that is not passed on: a COMMAND_ACK (77) as from the autopilot.
+//!
+//! Programs wait for it, and take one from nobody but the autopilot; it goes to the program alone. It says nothing that the autopilot has not:
+//! ACCEPTED only for the mode that it has just reported.
+
+use super::routes::Address;
+use link::dialect::{COMMAND_ACK_DATA, MavCmd, MavMessage, MavResult};
+use link::raw::RawFrame;
+use mavlink::{MAVLinkV2MessageRaw, MavHeader};
+
+/// The answer to a request for a mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The autopilot that was asked.
+    pub by: Address,
+    /// ACCEPTED; else TEMPORARILY_REJECTED.
+    pub accepted: bool,
+}
+
+impl Answer {
+    /// The frame of it to the sender of a request.
+    pub fn frame(self, to: Address) -> Option<RawFrame> {
+        let header = MavHeader {
+            system_id: u32::from(self.by.system.0),
+            component_id: self.by.component.0,
+            sequence: 0,
+        };
+        let result = if self.accepted {
+            MavResult::MAV_RESULT_ACCEPTED
+        } else {
+            MavResult::MAV_RESULT_TEMPORARILY_REJECTED
+        };
+        let message = MavMessage::COMMAND_ACK(COMMAND_ACK_DATA {
+            command: MavCmd::MAV_CMD_DO_SET_MODE,
+            result,
+            target_system: to.system.0,
+            target_component: to.component.0,
+            ..COMMAND_ACK_DATA::default()
+        });
+        let mut raw = MAVLinkV2MessageRaw::new();
+        raw.serialize_message(header, &message);
+        RawFrame::parse(raw.raw_bytes()).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gcs::fields;
+
+    #[test]
+    fn an_answer_is_the_autopilots_to_the_program_about_its_mode() {
+        let (vehicle, program) = (Address::new(7, 1), Address::new(245, 190));
+        for (accepted, result) in [(true, 0), (false, 1)] {
+            let answer = Answer { by: vehicle, accepted };
+            let frame = answer.frame(program).unwrap();
+            assert_eq!(
+                (frame.sender(), frame.message_id, frame.target),
+                (vehicle, 77, Some(program))
+            );
+            assert_eq!((fields::number(&frame, 0), fields::byte(&frame, 2)), (176, result));
+        }
+    }
+}

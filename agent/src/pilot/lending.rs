@@ -56,6 +56,7 @@ impl Pilot {
             battery,
             near_reserve: self.near_reserve.was(),
             led,
+            uplink_silent: self.contact.silent(now),
             terminating: self.terminating,
             now,
         });

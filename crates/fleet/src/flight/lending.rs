@@ -7,11 +7,11 @@
 //!
 //! A pilot's mode ends it as it ends a route: that is seen by the mode, and nothing is sent.
 
-use model::assignment::{Assignment, Desired};
+use model::assignment::{Assignment, Desired, OnCoordinatorLoss};
 use model::battery_level::Level;
 use model::lent::{Room, WhyBack};
 use model::route_order::{OrderNumber, RouteOrder, Waypoint};
-use model::time::Moment;
+use model::time::{Moment, Sighting};
 use model::vehicle::{Airborne, FlightTruth, Mode, Vehicle};
 use std::time::Duration;
 
@@ -27,11 +27,15 @@ const FOLLOWS_S: f64 = 0.7;
 /// Vehicles slow down by this much at least, over ground and upright, meters per second for each second.
 const BRAKES: (f64, f64) = (2.0, 1.5);
 
-/// It gets faster by no more than this since its last position, over ground and upright, meters per second for each second.
+/// It gets faster by no more than this from its last position until it brakes, over ground and upright, meters per second for each second.
 const GAINS: (f64, f64) = (2.5, 1.0);
 
 /// What its estimate of where it is sways, over ground and upright, meters.
 const SPARE_M: (f64, f64) = (2.0, 1.0);
+
+/// A vehicle has stopped when it flies no faster than this, over ground and upright, meters per second: as claims have it
+/// (`fleet::airspace`).
+const STOPPED_M_S: f64 = 1.0;
 
 /// What the agent has heard of the program that may fly its vehicle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,6 +57,8 @@ pub struct Question<'a> {
     pub near_reserve: bool,
     /// Whether a leader confirms the assignment now.
     pub led: bool,
+    /// How long the agent has had no contact with the coordinator.
+    pub uplink_silent: Duration,
     pub terminating: bool,
     pub now: Moment,
 }
@@ -84,7 +90,17 @@ impl Question<'_> {
         let wanted = self.held.is_some_and(|held| {
             matches!(held.desired, Desired::Flying { .. }) && held.routed && held.plan.is_none() && number > held.void
         });
-        wanted && !self.terminating && !self.near_reserve && self.battery < Level::Low
+        wanted && !self.terminating && !self.near_reserve && self.battery < Level::Low && !self.acts_alone()
+    }
+
+    /// Whether the agent acts by itself, as the coordinator is lost: a program that goes on asking for its mode would undo that.
+    fn acts_alone(&self) -> bool {
+        self.held.is_some_and(|held| match held.failsafe.on_coordinator_loss {
+            OnCoordinatorLoss::Continue => false,
+            OnCoordinatorLoss::Hold | OnCoordinatorLoss::Return | OnCoordinatorLoss::Land => {
+                self.uplink_silent >= held.failsafe.after
+            }
+        })
     }
 
     /// Where it is, if that is known.
@@ -100,7 +116,7 @@ impl Question<'_> {
 
     /// Whether it can be stopped in the room of `route`, as it flies now; not where that is not known.
     fn can_stop_in(&self, route: &RouteOrder) -> bool {
-        let fresh = |of: &Option<model::time::Sighting<f64>>| {
+        let fresh = |of: &Option<Sighting<f64>>| {
             let of = of.as_ref().and_then(|of| of.fresh(self.now, POSITION_WITHIN));
             of.map(|speed| speed.abs())
         };
@@ -108,14 +124,34 @@ impl Question<'_> {
         let Some(((here, age), (over_ground, upright))) = self.here().zip(speeds) else {
             return false;
         };
-        let age = age.as_secs_f64();
-        let (over_ground, upright) = (over_ground + GAINS.0 * age, upright + GAINS.1 * age);
-        let stops =
-            |speed: f64, brakes: f64, spare: f64| speed * (FOLLOWS_S + age) + speed * speed / (2.0 * brakes) + spare;
+        // Set-points of the program count from the last position until the stop does.
+        let until_brakes = FOLLOWS_S + age.as_secs_f64();
+        let stops = |speed: f64, gains: f64, brakes: f64, spare: f64| {
+            let fastest = speed + gains * until_brakes;
+            (speed + fastest) / 2.0 * until_brakes + fastest * fastest / (2.0 * brakes) + spare
+        };
         let Some((wide, high)) = route.depth(&here) else {
             return false;
         };
-        wide >= stops(over_ground, BRAKES.0, SPARE_M.0) && high >= stops(upright, BRAKES.1, SPARE_M.1)
+        wide >= stops(over_ground, GAINS.0, BRAKES.0, SPARE_M.0) && high >= stops(upright, GAINS.1, BRAKES.1, SPARE_M.1)
+    }
+}
+
+/// Whether a vehicle that was taken back may still fly on in the airspace that it had: it is Skein's to stop, and was not observed to have
+/// stopped. `to_stop`: whether it is still ordered to.
+pub fn flies_on(vehicle: &Vehicle, to_stop: bool, now: Moment) -> bool {
+    let moves = |speed: &Option<Sighting<f64>>| {
+        let speed = speed.as_ref().and_then(|speed| speed.fresh(now, POSITION_WITHIN));
+        speed.is_none_or(|speed| speed.abs() > STOPPED_M_S)
+    };
+    match (vehicle.truth(now), vehicle.mode(now)) {
+        (FlightTruth::Disarmed | FlightTruth::ArmedOnGround, _) => false,
+        (FlightTruth::Unknown(_), _) | (FlightTruth::Airborne(_), None) => true,
+        (FlightTruth::Airborne(_), Some(Mode::Station)) => {
+            to_stop || vehicle.is_in_lent_offboard() || moves(&vehicle.over_ground_m_s) || moves(&vehicle.sink_m_s)
+        }
+        // It lands, returns, or is somebody else's: its mode says so.
+        (FlightTruth::Airborne(_), Some(_)) => false,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Lending, as sentences about one vehicle and one program.
 
 use super::*;
-use model::assignment::{Failsafe, GroundedWhy};
+use model::assignment::{Failsafe, GroundedWhy, OnCoordinatorLoss};
 use model::geo::shifted;
 use model::ids::{DroneName, DroneUid, Term};
 use model::lent::USUAL_LEASE;
@@ -30,6 +30,7 @@ struct World {
     battery: Level,
     near_reserve: bool,
     led: bool,
+    uplink_silent: Duration,
     now: Moment,
 }
 
@@ -75,6 +76,7 @@ fn world() -> World {
         battery: Level::Fine,
         near_reserve: false,
         led: true,
+        uplink_silent: Duration::ZERO,
         now: Moment::at(Duration::from_secs(100)),
     }
     .flies(Mode::Station, "GUIDED")
@@ -128,6 +130,7 @@ impl World {
             battery: self.battery,
             near_reserve: self.near_reserve,
             led: self.led,
+            uplink_silent: self.uplink_silent,
             terminating: false,
             now: self.now,
         })
@@ -186,10 +189,12 @@ fn in_offboard_a_vehicle_without_set_points_is_taken_back_before_px4_fails_over(
 fn it_is_taken_back_while_it_can_still_stop_inside() {
     for (north, speed, inside) in [
         (0.0, 0.0, true),
-        (37.0, 0.0, true),
-        (39.0, 0.0, false),
+        (36.0, 0.0, true),
+        // It may have begun to fly faster since, until it brakes.
+        (37.0, 0.0, false),
         (0.0, 8.0, true),
-        (30.0, 3.0, true),
+        (29.0, 3.0, true),
+        (30.0, 3.0, false),
         (30.0, 6.0, false),
         (45.0, 0.0, false),
     ] {
@@ -262,4 +267,57 @@ fn none_begins_without_a_leader_and_none_in_the_airspace_of_another_route() {
         back(WhyBack::LeaseSilent),
         "it is not where that one begins"
     );
+}
+
+#[test]
+fn one_whose_agent_acts_alone_is_taken_back_and_one_that_goes_on_is_not() {
+    for (what, expected) in [
+        (OnCoordinatorLoss::Return, back(WhyBack::Recalled)),
+        (OnCoordinatorLoss::Land, back(WhyBack::Recalled)),
+        (OnCoordinatorLoss::Hold, back(WhyBack::Recalled)),
+        (OnCoordinatorLoss::Continue, PASSES),
+    ] {
+        let mut w = world().lent();
+        w.led = false;
+        w.held.failsafe.on_coordinator_loss = what;
+        w.uplink_silent = w.held.failsafe.after - Duration::from_secs(1);
+        assert_eq!(w.observe(), PASSES, "{what:?}");
+        w.uplink_silent = w.held.failsafe.after;
+        assert_eq!(w.observe(), expected, "{what:?}");
+    }
+}
+
+#[test]
+fn one_that_sinks_is_taken_back_while_what_it_may_gain_until_it_brakes_fits_in() {
+    for (sinks, up, inside) in [(0.0, 8.0, true), (0.0, 9.0, false), (3.0, 1.5, true), (3.0, 3.0, false)] {
+        let mut w = world().lent();
+        if let Some(position) = &mut w.vehicle.position {
+            position.value.amsl = AltitudeAmsl(SEA + 20.0 - up);
+        }
+        w.vehicle.sink_m_s = Some(Sighting::new(sinks, w.now));
+        let expected = if inside { PASSES } else { back(WhyBack::LeftVolume) };
+        assert_eq!(w.observe(), expected, "{sinks} m/s, {up} m below");
+    }
+}
+
+#[test]
+fn one_that_was_taken_back_flies_on_until_it_was_observed_to_have_stopped_or_is_not_ours() {
+    let flies = |w: &World, to_stop| flies_on(&w.vehicle, to_stop, w.now);
+    assert!(flies(&world().at(10.0, 8.0), false), "it brakes");
+    assert!(flies(&world(), true), "what comes late may move it");
+    assert!(!flies(&world(), false));
+    let mut sinks = world();
+    sinks.vehicle.sink_m_s = Some(Sighting::new(-2.0, sinks.now));
+    assert!(flies(&sinks, false));
+    let stale = world().later(1600).flies(Mode::Station, "GUIDED");
+    assert!(flies(&stale, false), "it is not known how fast it is");
+    assert!(
+        flies(&world().flies(Mode::Foreign, OFFBOARD), false),
+        "a program still has it"
+    );
+    assert!(
+        !flies(&world().at(10.0, 8.0).flies(Mode::Foreign, "POSCTL"), true),
+        "a pilot has it"
+    );
+    assert!(flies(&world().later(9000), false), "nothing is known of it");
 }

@@ -163,7 +163,11 @@ impl Pilot {
     pub fn new(node: NodeName, state: State, now: Moment) -> Self {
         let only = state.fence.held.as_ref().and(state.vehicle);
         let memory = Memory::default().having_come(state.progress);
-        let memory = memory.others_flew_before(state.others_flew, now);
+        let mut memory = memory.others_flew_before(state.others_flew, now);
+        // The agent ended before it was known to have stopped.
+        if state.stops_in.is_some() {
+            memory.take_back(now);
+        }
         let board = Board::new(state.rules.clone());
         let keeper = Keeper::new(state.plan.clone(), state.fence.held.as_ref());
         let remote_id = RemoteId::new(state.remote_id.clone());
@@ -863,6 +867,7 @@ impl Pilot {
             self.state.fence = self.state.fence.without_route();
         }
         self.observe_lending(now);
+        self.observe_stop(now);
         let held = self.state.fence.held.as_ref();
         let route = held.and_then(|held| held.route.as_ref());
         if self.memory.follow(route, &self.vehicle, now) == Following::Lost {

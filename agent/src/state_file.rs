@@ -14,7 +14,7 @@ use fleet::flight::stand_down::StandDowns;
 use fleet::flight_record::FlightRecord;
 use model::assignment::Fence;
 use model::ids::NodeName;
-use model::route_order::{Progress, Waypoint};
+use model::route_order::{Progress, RouteOrder, Waypoint};
 use model::units::Address;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, TryLockError};
@@ -45,6 +45,9 @@ pub struct State {
     /// Whether its charge was near the reserve in that flight.
     #[serde(default)]
     pub near_reserve: bool,
+    /// The route with the airspace in which it is to stop, as it was taken back from a program.
+    #[serde(default)]
+    pub stops_in: Option<RouteOrder>,
     /// Whether somebody else flew it just now, while it served no Drone.
     #[serde(default)]
     pub others_flew: bool,

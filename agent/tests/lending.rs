@@ -199,6 +199,42 @@ impl World {
         self.pilot.report(at(self.ms)).route.lent
     }
 
+    /// Whether it reports the airspace of its program as its own.
+    fn has_room(&self) -> bool {
+        let order = self.pilot.report(at(self.ms)).route.order;
+        order.is_some_and(|order| order.room.is_some())
+    }
+
+    fn accepts_stop(&mut self) {
+        self.receive(MavMessage::COMMAND_ACK(COMMAND_ACK_DATA {
+            command: STOP,
+            result: MavResult::MAV_RESULT_ACCEPTED,
+            ..COMMAND_ACK_DATA::default()
+        }));
+    }
+
+    /// It agrees to stop, and holds so far north of its station for four seconds; how often it is ordered to once more.
+    fn stops(&mut self, north: f64) -> usize {
+        self.accepts_stop();
+        let mut stops = 0;
+        for _ in 0..40 {
+            self.flies(self.stack.holds, north, 0.0);
+            let sent = commands(&self.passes(), &[STOP]).len();
+            if sent > 0 {
+                self.accepts_stop();
+            }
+            stops += sent;
+        }
+        stops
+    }
+
+    /// The agent ends as it is, and another begins with what is on the disk.
+    fn restarted(&mut self) {
+        let state = self.pilot.state().clone();
+        self.pilot = Pilot::new(NodeName::parse("pine").unwrap(), state, at(self.ms));
+        self.pilot.receive(&LinkEvent::Up, at(self.ms), 0.0);
+    }
+
     fn takeovers(&self) -> u32 {
         self.pilot.report(at(self.ms)).takeovers
     }
@@ -222,6 +258,8 @@ fn a_program_flies_and_its_vehicle_is_stopped_where_it_is_when_it_falls_silent()
     for stack in [ARDUPILOT, PX4] {
         let mut w = World::new(stack);
         assert_eq!((w.shown(), w.pilot.passes_program()), (None, true));
+        let volume = w.pilot.program_volume();
+        assert_eq!(volume.map(|volume| volume.route), lent().route);
         w.flown(10.0, 3.0);
         let programs = w.stack.programs;
         let mut stopped = None;
@@ -240,8 +278,10 @@ fn a_program_flies_and_its_vehicle_is_stopped_where_it_is_when_it_falls_silent()
         });
         let here = shifted(STATION, 0.0, 12.0).latitude_deg;
         assert!((to.unwrap() - here).abs() < 1e-6, "where it is");
-        assert!(!w.pilot.passes_program());
+        assert!(!w.pilot.passes_program() && w.pilot.program_volume().is_none());
         assert_eq!(w.shown(), Some(Lent::TakenBack(WhyBack::LeaseSilent)));
+        assert!(w.has_room(), "until what comes late has come");
+        w.stops(12.0);
         assert_eq!(w.pilot.report(at(w.ms)).route.order, None, "its airspace is let go of");
         assert_eq!(w.takeovers(), 0);
         // The same order again lends nothing: its number is known.
@@ -261,22 +301,57 @@ fn one_that_would_leave_is_stopped_and_so_again_once_what_comes_late_has_come() 
     w.flies(w.stack.programs, 33.0, 6.0);
     assert_eq!(commands(&w.passes(), &[STOP]), [STOP]);
     assert_eq!(w.shown(), Some(Lent::TakenBack(WhyBack::LeftVolume)));
-    let ack = COMMAND_ACK_DATA {
-        command: STOP,
-        result: MavResult::MAV_RESULT_ACCEPTED,
-        ..COMMAND_ACK_DATA::default()
-    };
-    w.receive(MavMessage::COMMAND_ACK(ack.clone()));
-    let mut stops = 0;
-    for _ in 0..40 {
-        w.flies(w.stack.holds, 36.0, 0.0);
-        let sent = commands(&w.passes(), &[STOP]).len();
-        if sent > 0 {
-            w.receive(MavMessage::COMMAND_ACK(ack.clone()));
+    assert_eq!(w.stops(36.0), 1, "once more, and then it holds");
+}
+
+#[test]
+fn the_airspace_of_one_that_is_taken_back_is_its_own_until_it_has_stopped() {
+    for stack in [ARDUPILOT, PX4] {
+        let mut w = World::new(stack);
+        w.flown(0.0, 3.0);
+        w.program_says(true);
+        w.flies(w.stack.programs, 20.0, 8.0);
+        assert_eq!(commands(&w.passes(), &[STOP]), [STOP]);
+        let reported = w.pilot.report(at(w.ms)).route;
+        assert_eq!((reported.order, reported.next), (lent().route, Some(1)));
+        // It has agreed, and still brakes.
+        for _ in 0..20 {
+            w.accepts_stop();
+            w.flies(w.stack.holds, 30.0, 2.0);
+            w.passes();
+            assert!(w.has_room());
         }
-        stops += sent;
+        w.stops(33.0);
+        assert_eq!(w.pilot.report(at(w.ms)).route.order, None);
     }
-    assert_eq!(stops, 1, "once more, and then it holds");
+    let mut w = World::new(PX4);
+    w.flown(0.0, 3.0);
+    w.program_says(true);
+    w.flies(w.stack.programs, 20.0, 8.0);
+    w.passes();
+    w.flies(w.stack.pilots, 21.0, 8.0);
+    assert!(!w.has_room(), "a pilot has it, and it may be anywhere");
+}
+
+#[test]
+fn an_agent_that_ends_before_its_vehicle_has_stopped_stops_it_in_its_next_life() {
+    for stack in [ARDUPILOT, PX4] {
+        let mut w = World::new(stack);
+        w.flown(10.0, 3.0);
+        w.program_says(true);
+        w.flies(w.stack.programs, 33.0, 6.0);
+        assert_eq!(w.shown(), Some(Lent::TakenBack(WhyBack::LeftVolume)));
+        // Before the order to stop is written.
+        w.restarted();
+        let mut sent = Vec::new();
+        for _ in 0..40 {
+            w.flies(w.stack.programs, 35.0, 1.5);
+            sent.extend(commands(&w.passes(), &[STOP, LAND]));
+            assert!(w.has_room());
+        }
+        assert!(sent.contains(&STOP) && !sent.contains(&LAND), "{sent:?}");
+        assert_eq!(w.takeovers(), 0);
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::Pilot;
 use crate::gcs::lease::Volume;
-use fleet::flight::lending::{Program, Question};
+use fleet::flight::lending::{Program, Question, flies_on};
 use model::lent::Lent;
 use model::time::Moment;
 use model::vehicle::{FlightTruth, OFFBOARD};
@@ -35,14 +35,14 @@ impl Pilot {
         }
     }
 
-    /// An OFFBOARD is of a program while the vehicle has airspace for one, and until it was observed in another mode since.
+    /// An OFFBOARD is of a program while the vehicle has airspace for one or is to stop in it, and until it was observed in another mode since.
     pub(super) fn know_lent(&mut self) {
         let held = self.state.fence.held.as_ref();
         let route = held.and_then(|held| held.route.as_ref());
         let has_room = route.is_some_and(|route| route.room.is_some());
         let beat = self.vehicle.heartbeat.as_ref();
         let offboard = beat.is_some_and(|beat| beat.value.mode.label == OFFBOARD);
-        self.vehicle.lent = has_room || (self.vehicle.lent && offboard);
+        self.vehicle.lent = has_room || self.state.stops_in.is_some() || (self.vehicle.lent && offboard);
     }
 
     pub(super) fn observe_lending(&mut self, now: Moment) {
@@ -74,8 +74,18 @@ impl Pilot {
                 "the vehicle is taken back from its program: it stops, and is granted a way from there"
             );
             self.taken_back = Some(why);
+            let held = self.state.fence.held.as_ref();
+            self.state.stops_in = held.and_then(|held| held.route.clone());
             self.state.fence = self.state.fence.without_route();
             self.memory.take_back(now);
         }
+    }
+
+    /// It keeps the airspace out of which it was taken back until it was observed to have stopped, or flies another route.
+    pub(super) fn observe_stop(&mut self, now: Moment) {
+        let held = self.state.fence.held.as_ref();
+        let has_route = held.is_some_and(|held| held.route.is_some());
+        let flies_on = flies_on(&self.vehicle, self.memory.is_to_stop(), now);
+        self.state.stops_in = self.state.stops_in.take().filter(|_| flies_on && !has_route);
     }
 }

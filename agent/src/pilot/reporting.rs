@@ -129,12 +129,15 @@ impl Pilot {
         // What it has lost it still flies along until it has agreed to stay.
         let lost = self.lost.as_ref().filter(|_| self.memory.is_adrift());
         let held = fence.held.as_ref().and_then(|held| held.route.as_ref());
-        let order = held.or(lost).cloned();
+        // It is taken back, and not known to have stopped: it may be anywhere in there.
+        let stops_in = self.state.stops_in.as_ref().filter(|_| held.is_none());
+        let order = held.or(stops_in).or(lost).cloned();
         let progress = self.memory.progress();
         let progress = progress.filter(|progress| order.as_ref().is_some_and(|o| o.number == progress.number));
+        let next = progress.map(|progress| progress.next);
         RouteState {
             last: fence.last_route,
-            next: progress.map(|progress| progress.next),
+            next: next.or(stops_in.map(|route| route.places.len())),
             stalled: progress.and_then(|_| self.memory.stalled().cloned()),
             order,
             lent: self.lent(),

@@ -402,7 +402,12 @@ impl Shell {
         let (heard, set_point) = self.wiring.lease.heard();
         let moment = |at: Option<Instant>| at.map(|at| self.wiring.clock.moment(at));
         let (heard, set_point) = (moment(heard), moment(set_point));
-        self.pilot.hear_program(Program { heard, set_point });
+        let asked = self.wiring.lease.asked();
+        self.pilot.hear_program(Program {
+            heard,
+            set_point,
+            asked,
+        });
         for _ in 0..WRITES_AT_MOST {
             let out = self.pilot.next(self.wiring.clock.now(), jitter());
             // Before anything is waited for: what would come after the stop moves the vehicle again.

@@ -180,6 +180,7 @@ impl World {
         self.pilot.hear_program(Program {
             heard: now,
             set_point: now.filter(|_| set_point),
+            ..Program::default()
         });
     }
 

@@ -8,10 +8,14 @@ use model::geo::{self, shifted};
 use model::route_order::{RouteOrder, Waypoint};
 use model::units::AltitudeAmsl;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 use tokio::time::Instant;
 
 /// Local coordinates farther than this from their origin are no place, meters: they would lead around the Earth.
 const FARTHEST_M: f64 = 100_000.0;
+
+/// A velocity that was asked for moves the vehicle for this long, also once it is asked for another.
+const ASKED_COUNTS_FOR: Duration = Duration::from_secs(1);
 
 /// The airspace in which a program may fly the vehicle.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,6 +66,24 @@ struct State {
     volume: Option<Volume>,
     heard: Option<Instant>,
     set_point: Option<Instant>,
+    /// Over ground, and upright.
+    asked: [Peak; 2],
+}
+
+/// The greatest of the numbers that came lately, and when it came.
+#[derive(Clone, Copy, Debug, Default)]
+struct Peak(Option<(Instant, f64)>);
+
+impl Peak {
+    fn take(&mut self, number: f64, now: Instant) {
+        let counts =
+            |(at, peak): &(Instant, f64)| *peak > number && now.saturating_duration_since(*at) < ASKED_COUNTS_FOR;
+        self.0 = self.0.filter(counts).or(Some((now, number)));
+    }
+
+    fn number(self) -> f64 {
+        self.0.map_or(0.0, |(_, peak)| peak)
+    }
 }
 
 impl Lease {
@@ -84,13 +106,18 @@ impl Lease {
         self.lock().volume.as_ref().map(|volume| volume.has(aim, origin))
     }
 
-    /// Takes in a sign of life of the program, which is a `set_point` or not. Whether it counts, and may be passed on.
-    pub fn hear(&self, set_point: bool, now: Instant) -> bool {
+    /// Takes in a sign of life of the program, which is a set-point or not. Whether it counts, and may be passed on.
+    pub fn hear(&self, set_point: Option<&Aim>, now: Instant) -> bool {
         let mut state = self.lock();
         let passes = state.volume.is_some();
         if passes {
             state.heard = Some(now);
-            state.set_point = if set_point { Some(now) } else { state.set_point };
+        }
+        if let Some(aim) = set_point.filter(|_| passes) {
+            state.set_point = Some(now);
+            let [over_ground, upright] = &mut state.asked;
+            over_ground.take(aim.speed.0, now);
+            upright.take(aim.speed.1, now);
         }
         passes
     }
@@ -99,6 +126,12 @@ impl Lease {
     pub fn heard(&self) -> (Option<Instant>, Option<Instant>) {
         let state = self.lock();
         (state.heard, state.set_point)
+    }
+
+    /// The fastest that its set-points have asked for lately, over ground and upright, meters per second.
+    pub fn asked(&self) -> (f64, f64) {
+        let [over_ground, upright] = self.lock().asked;
+        (over_ground.number(), upright.number())
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -113,7 +146,6 @@ pub(super) mod tests {
     use model::lent::{Room, USUAL_LEASE};
     use model::route_order::OrderNumber;
     use model::units::{Meters, Wgs84};
-    use std::time::Duration;
 
     pub const MIDDLE: Wgs84 = Wgs84 {
         latitude_deg: 47.397_742,
@@ -155,13 +187,13 @@ pub(super) mod tests {
         };
         let over_ground = |over_ground| Aim {
             over_ground: Some(over_ground),
-            up: None,
+            ..Aim::default()
         };
         let at = |north| over_ground(OverGround::At(shifted(MIDDLE, 0.0, north)));
         let from_origin = |east, north| over_ground(OverGround::FromOrigin { east, north });
         let up = |up| Aim {
-            over_ground: None,
             up: Some(up),
+            ..Aim::default()
         };
         let nowhere = Wgs84 {
             latitude_deg: 147.0,
@@ -198,15 +230,37 @@ pub(super) mod tests {
     #[test]
     fn what_comes_while_nothing_is_passed_on_renews_no_lease() {
         let (lease, now) = (Lease::default(), Instant::now());
-        assert!(!lease.hear(true, now));
+        let aim = Aim::default();
+        assert!(!lease.hear(Some(&aim), now));
         assert_eq!(lease.heard(), (None, None));
         lease.pass(Some(volume()));
-        assert!(lease.hear(true, now));
+        assert!(lease.hear(Some(&aim), now));
         let later = now + Duration::from_secs(1);
-        assert!(lease.hear(false, later));
+        assert!(lease.hear(None, later));
         assert_eq!(lease.heard(), (Some(later), Some(now)));
         lease.pass(None);
         lease.pass(Some(volume()));
         assert_eq!(lease.heard(), (None, None), "another lease");
+    }
+
+    #[test]
+    fn the_fastest_that_was_asked_for_counts_for_a_second() {
+        let (lease, began) = (Lease::default(), Instant::now());
+        let asks = |over_ground, upright, ms| {
+            let aim = Aim {
+                speed: (over_ground, upright),
+                ..Aim::default()
+            };
+            lease.hear(Some(&aim), began + Duration::from_millis(ms));
+            lease.asked()
+        };
+        assert_eq!(asks(9.0, 9.0, 0), (0.0, 0.0), "nothing passes");
+        lease.pass(Some(volume()));
+        assert_eq!(asks(5.0, 0.0, 0), (5.0, 0.0));
+        assert_eq!(asks(1.0, 2.0, 500), (5.0, 2.0));
+        assert_eq!(asks(1.0, 0.0, 1100), (1.0, 2.0));
+        assert!(asks(f64::NAN, 0.0, 1200).0.is_nan(), "it may be anything");
+        lease.pass(None);
+        assert_eq!(lease.asked(), (0.0, 0.0));
     }
 }

@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn the_other_mode_of_a_program_passes_once_after_each_heartbeat_while_that_is_of_now() {
+    fn the_other_mode_of_a_program_passes_once_after_each_heartbeat_of_now() {
         let began = Instant::now();
         let mut modes = ModeRequests::default();
         for (mode, other) in [(AUTO_LOITER, OFFBOARD), (OFFBOARD, AUTO_LOITER)] {

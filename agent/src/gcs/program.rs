@@ -10,7 +10,7 @@
 //! | HEARTBEAT (0) | a sign of life; it is not passed on, since the autopilot's failsafe is another's to feed |
 //! | what [`super::read_only`] lets pass | it only asks |
 //!
-//! No acceleration passes: an autopilot follows it as hard as it can, and how soon the vehicle is taken back goes by how much faster it may get.
+//! No acceleration passes: how soon the vehicle is taken back goes by how fast it may get, which none bounds.
 //! A place passes where it can be told whether it is inside of the volume ([`Aim`]): one from the vehicle's own place or heading cannot.
 
 use super::fields::{self, COMMAND_INT, COMMAND_LONG};
@@ -33,19 +33,23 @@ const CUSTOM: u8 = 1;
 /// POSITION_TARGET_TYPEMASK: what of a set-point is ignored.
 const EAST_AND_NORTH: u16 = 0b11;
 const UP: u16 = 0b100;
-const VELOCITY: u16 = 0b11_1000;
+const VELOCITY_OVER_GROUND: u16 = 0b1_1000;
+const VELOCITY_UP: u16 = 0b10_0000;
 const ACCELERATION: u16 = 0b1_1100_0000;
 
-/// Where both messages have their place, type_mask and coordinate_frame.
+/// Where both messages have their place, velocity, type_mask and coordinate_frame.
 const PLACE: [usize; 3] = [4, 8, 12];
+const VELOCITY: [usize; 3] = [16, 20, 24];
 const TYPE_MASK: usize = 48;
 const COORDINATE_FRAME: usize = 52;
 
-/// The place to which a set-point sends the vehicle; as far as it names none, it flies by velocities.
+/// The place to which a set-point sends the vehicle, as far as it names one, and how fast.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Aim {
     pub over_ground: Option<OverGround>,
     pub up: Option<Up>,
+    /// Over ground and upright, meters per second; 0 where it gives no velocity.
+    pub speed: (f64, f64),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -99,11 +103,24 @@ fn aim(frame: &RawFrame) -> Option<Aim> {
     let ignored = fields::number(frame, TYPE_MASK);
     let uses = |what: u16| ignored & what != what;
     let gives_acceleration = ignored & ACCELERATION != ACCELERATION;
-    if gives_acceleration || !uses(EAST_AND_NORTH | UP | VELOCITY) {
+    if gives_acceleration || !uses(EAST_AND_NORTH | UP | VELOCITY_OVER_GROUND | VELOCITY_UP) {
         return None;
     }
+    let meters = |at| f64::from(fields::float(frame, at));
+    let [north, east, down] = VELOCITY.map(meters);
+    let speed = (
+        if uses(VELOCITY_OVER_GROUND) {
+            north.hypot(east)
+        } else {
+            0.0
+        },
+        if uses(VELOCITY_UP) { down.abs() } else { 0.0 },
+    );
     if !uses(EAST_AND_NORTH | UP) {
-        return Some(Aim::default());
+        return Some(Aim {
+            speed,
+            ..Aim::default()
+        });
     }
     // One of the two alone is a line over ground.
     let is_over_ground = match ignored & EAST_AND_NORTH {
@@ -113,7 +130,6 @@ fn aim(frame: &RawFrame) -> Option<Aim> {
     };
     let is_up = uses(UP);
     let [first, second, third] = PLACE;
-    let meters = |at| f64::from(fields::float(frame, at));
     let degrees = |at| f64::from(fields::integer(frame, at)) / 1e7;
     // MAV_FRAME: LOCAL_NED; GLOBAL and GLOBAL_INT; GLOBAL_RELATIVE_ALT and GLOBAL_RELATIVE_ALT_INT.
     let (over_ground, up) = match (frame.message_id, fields::byte(frame, COORDINATE_FRAME)) {
@@ -140,6 +156,7 @@ fn aim(frame: &RawFrame) -> Option<Aim> {
     Some(Aim {
         over_ground: is_over_ground.then_some(over_ground),
         up: is_up.then_some(up),
+        speed,
     })
 }
 
@@ -199,7 +216,9 @@ mod tests {
             x: 10.0,
             y: 20.0,
             z: -5.0,
-            vx: 1.0,
+            vx: 3.0,
+            vy: -4.0,
+            vz: 2.0,
             type_mask: PositionTargetTypemask::from_bits_truncate(ignored),
             coordinate_frame,
             ..SET_POSITION_TARGET_LOCAL_NED_DATA::default()
@@ -232,7 +251,11 @@ mod tests {
             MAV_FRAME_GLOBAL_RELATIVE_ALT_INT, MAV_FRAME_LOCAL_NED,
         };
         for in_frame in [MAV_FRAME_LOCAL_NED, MAV_FRAME_BODY_NED] {
-            assert_eq!(local(VELOCITIES, in_frame), Says::SetPoint(Aim::default()));
+            let aim = Aim {
+                speed: (5.0, 2.0),
+                ..Aim::default()
+            };
+            assert_eq!(local(VELOCITIES, in_frame), Says::SetPoint(aim));
         }
         assert_eq!(global(VELOCITIES, MAV_FRAME_GLOBAL), Says::SetPoint(Aim::default()));
         let (over_ground, up) = (
@@ -242,12 +265,16 @@ mod tests {
             }),
             Some(Up::AboveOrigin(5.0)),
         );
-        for ignored in [PLACES, BOTH] {
-            let aim = Aim { over_ground, up };
+        for (ignored, speed) in [(PLACES, (0.0, 0.0)), (BOTH, (5.0, 2.0))] {
+            let aim = Aim { over_ground, up, speed };
             assert_eq!(local(ignored, MAV_FRAME_LOCAL_NED), Says::SetPoint(aim));
         }
         // At an altitude, by velocities over ground.
-        let level = Aim { over_ground: None, up };
+        let level = Aim {
+            over_ground: None,
+            up,
+            speed: (5.0, 2.0),
+        };
         assert_eq!(local(VELOCITIES & !UP, MAV_FRAME_LOCAL_NED), Says::SetPoint(level));
         let at = Wgs84 {
             latitude_deg: 47.3,
@@ -262,6 +289,7 @@ mod tests {
             let aim = Aim {
                 over_ground: Some(OverGround::At(at)),
                 up: Some(up),
+                ..Aim::default()
             };
             assert_eq!(global(PLACES, in_frame), Says::SetPoint(aim));
         }

@@ -232,7 +232,7 @@ impl Switch {
             Says::SetPoint(aim) => self.judge_set_point(&aim, now),
             Says::Mode(wanted) => self.judge_mode(wanted, frame.target, now),
             Says::Beat => {
-                self.lease.hear(false, now);
+                self.lease.hear(None, now);
                 refused(Refusal::HeldHeartbeat)
             }
             Says::Other => refused(Refusal::NotOfPrograms),
@@ -250,7 +250,7 @@ impl Switch {
     fn judge_set_point(&self, aim: &Aim, now: Instant) -> Verdict {
         match self.lease.has(aim, self.origin.place()) {
             Some(false) => refused(Refusal::OutsideVolume),
-            Some(true) if self.lease.hear(true, now) => Verdict {
+            Some(true) if self.lease.hear(Some(aim), now) => Verdict {
                 leased: Some(now + STALE),
                 ..Verdict::default()
             },
@@ -259,7 +259,7 @@ impl Switch {
     }
 
     fn judge_mode(&mut self, wanted: u32, target: Option<Address>, now: Instant) -> Verdict {
-        let judgment = if self.lease.hear(false, now) {
+        let judgment = if self.lease.hear(None, now) {
             self.modes.judge(wanted, target, now)
         } else {
             Judgment::Refused

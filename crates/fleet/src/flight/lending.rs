@@ -27,8 +27,12 @@ const FOLLOWS_S: f64 = 0.7;
 /// Vehicles slow down by this much at least, over ground and upright, meters per second for each second.
 const BRAKES: (f64, f64) = (2.0, 1.5);
 
-/// It gets faster by no more than this from its last position until it brakes, over ground and upright, meters per second for each second.
+/// It gets faster by no more than this from its last position until it brakes, over ground and upright, meters per second for each second, where
+/// no velocity is asked for: a PX4 follows one as hard as it can.
 const GAINS: (f64, f64) = (2.5, 1.0);
+
+/// No autopilot makes it faster by more than this, meters per second for each second: half upright, or falling.
+const HARDEST: f64 = 10.0;
 
 /// What its estimate of where it is sways, over ground and upright, meters.
 const SPARE_M: (f64, f64) = (2.0, 1.0);
@@ -38,12 +42,14 @@ const SPARE_M: (f64, f64) = (2.0, 1.0);
 const STOPPED_M_S: f64 = 1.0;
 
 /// What the agent has heard of the program that may fly its vehicle.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Program {
     /// When the last sign of life came.
     pub heard: Option<Moment>,
     /// When the last set-point came.
     pub set_point: Option<Moment>,
+    /// The fastest that set-points have asked for lately, over ground and upright, meters per second.
+    pub asked: (f64, f64),
 }
 
 /// What must be known.
@@ -126,14 +132,20 @@ impl Question<'_> {
         };
         // Set-points of the program count from the last position until the stop does.
         let until_brakes = FOLLOWS_S + age.as_secs_f64();
-        let stops = |speed: f64, gains: f64, brakes: f64, spare: f64| {
-            let fastest = speed + gains * until_brakes;
-            (speed + fastest) / 2.0 * until_brakes + fastest * fastest / (2.0 * brakes) + spare
+        let stops = |speed: f64, asked: f64, gains: f64, brakes: f64| {
+            // What is no number is as fast as it can be.
+            let asked = asked.min(speed + HARDEST * until_brakes);
+            let gained = speed + gains * until_brakes;
+            let fastest = gained.max(asked);
+            f64::max((speed + gained) / 2.0, asked) * until_brakes + fastest * fastest / (2.0 * brakes)
         };
+        let asked = self.program.asked;
+        let over_ground = stops(over_ground, asked.0, GAINS.0, BRAKES.0) + SPARE_M.0;
+        let upright = stops(upright, asked.1, GAINS.1, BRAKES.1) + SPARE_M.1;
         let Some((wide, high)) = route.depth(&here) else {
             return false;
         };
-        wide >= stops(over_ground, GAINS.0, BRAKES.0, SPARE_M.0) && high >= stops(upright, GAINS.1, BRAKES.1, SPARE_M.1)
+        wide >= over_ground && high >= upright
     }
 }
 

@@ -113,6 +113,7 @@ impl World {
         self.program = Program {
             heard: Some(self.now),
             set_point: Some(self.now),
+            ..self.program
         };
         self
     }
@@ -301,7 +302,26 @@ fn one_that_sinks_is_taken_back_while_what_it_may_gain_until_it_brakes_fits_in()
 }
 
 #[test]
-fn one_that_was_taken_back_flies_on_until_it_was_observed_to_have_stopped_or_is_not_ours() {
+fn one_that_is_asked_to_fly_faster_than_it_could_stop_is_taken_back_before_it_does() {
+    for (asked, north, inside) in [
+        ((8.0, 0.0), 0.0, true),
+        ((20.0, 0.0), 0.0, true),
+        ((20.0, 0.0), 25.0, false),
+        ((5.0, 0.0), 30.0, false),
+        ((2.0, 0.0), 30.0, true),
+        ((0.0, 3.0), 0.0, true),
+        ((0.0, 9.0), 0.0, false),
+        ((f64::NAN, 0.0), 25.0, false),
+    ] {
+        let mut w = world().lent().at(north, 0.0);
+        w.program.asked = asked;
+        let expected = if inside { PASSES } else { back(WhyBack::LeftVolume) };
+        assert_eq!(w.observe(), expected, "{asked:?} {north} m from the middle");
+    }
+}
+
+#[test]
+fn one_that_was_taken_back_flies_on_until_it_has_stopped_or_is_not_ours() {
     let flies = |w: &World, to_stop| flies_on(&w.vehicle, to_stop, w.now);
     assert!(flies(&world().at(10.0, 8.0), false), "it brakes");
     assert!(flies(&world(), true), "what comes late may move it");

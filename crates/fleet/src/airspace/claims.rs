@@ -465,11 +465,15 @@ impl Claims {
         self.vehicles.iter().filter_map(each)
     }
 
-    /// The height at which an owner was last observed, meters above mean sea level.
-    pub fn height(&self, owner: &Owner) -> Option<f64> {
+    /// The lowest and the highest altitude at which an owner was last observed, meters above mean sea level: of an aircraft that several
+    /// vehicles report, those of all reports.
+    pub(super) fn altitudes(&self, owner: &Owner) -> Option<[f64; 2]> {
         match owner {
-            Owner::Vehicle(name) => Some(self.vehicles.get(name)?.last.as_ref()?.at.up),
-            Owner::Traffic(icao) => self.traffic.of(*icao).next().map(|(_, seen)| seen.at.up),
+            Owner::Vehicle(name) => Some([self.vehicles.get(name)?.last.as_ref()?.at.up; 2]),
+            Owner::Traffic(icao) => {
+                let all = self.traffic.of(*icao).map(|(_, seen)| [seen.at.up; 2]);
+                all.reduce(|[lowest, highest], [low, high]| [lowest.min(low), highest.max(high)])
+            }
         }
     }
 

@@ -103,10 +103,11 @@ impl Claims {
         let upright = route.places().len() == 2 && start.over_ground(end) < 0.01;
         let near = self.near(&Owner::Vehicle(vehicle.clone()));
         let away = |owner: &Owner| {
-            let height = self.height(owner);
-            let leaves = height.is_some_and(|height| (end.up - start.up) * (start.up - height) >= 0.0);
+            let altitudes = self.altitudes(owner);
+            let leaves_one = |altitude: f64| (end.up - start.up) * (start.up - altitude) >= 0.0;
+            let leaves = altitudes.is_some_and(|all| all.into_iter().all(leaves_one));
             // One that keeps its place comes no nearer meanwhile.
-            let beside = self.is_wide(owner) && height.is_some_and(|height| height - start.up <= LEVEL);
+            let beside = self.is_wide(owner) && altitudes.is_some_and(|[_, highest]| highest - start.up <= LEVEL);
             leaves || (end.up > start.up && (beside || self.climbs_before(owner, start)))
         };
         upright

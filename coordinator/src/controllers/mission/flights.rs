@@ -5,7 +5,7 @@ use super::observe::Subject;
 use super::{Controller, reach};
 use crate::cluster::world::uid;
 use crate::controllers::facts::DroneSnapshot;
-use crate::controllers::plans::{Known, Planned};
+use crate::controllers::plans::{Known, Plan, Planned};
 use fleet::planning::mission::progress::{Carrier, NotGiven, Part, Progress, Sharer, Wanted};
 use model::plan::FlightPlan;
 use model::report::Report;
@@ -116,8 +116,8 @@ impl Controller {
         let unplanned = subject.drones.iter().filter(parts);
         let unplanned = unplanned.filter(|snapshot| !memory.has_judged(&snapshot.key.name));
         known
-            .unplanned
-            .extend(unplanned.map(|snapshot| snapshot.uid().to_owned()));
+            .plans
+            .extend(unplanned.map(|snapshot| (snapshot.uid().to_owned(), Plan::Unknown)));
         let Ok(job) = &memory.job else { return };
         for snapshot in &subject.drones {
             let Some((part, flight, plan)) = memory.flights.get(&snapshot.key.name) else {
@@ -140,7 +140,9 @@ impl Controller {
                 numbers: flight.to_reach().collect(),
                 work: Some(Arc::clone(&job.work)),
             };
-            known.plans.insert(snapshot.uid().to_owned(), Arc::new(planned));
+            known
+                .plans
+                .insert(snapshot.uid().to_owned(), Plan::Known(Arc::new(planned)));
         }
     }
 
@@ -165,7 +167,7 @@ impl Controller {
             let mission = uid(subject.mission.as_ref());
             let news = old.missions.contains(mission) != known.missions.contains(mission);
             for snapshot in &subject.drones {
-                let digest = |known: &Known| known.plans.get(snapshot.uid()).map(|planned| planned.digest.clone());
+                let digest = |known: &Known| known.planned(snapshot.uid()).map(|planned| planned.digest.clone());
                 if news || digest(&old) != digest(&known) {
                     if let Some(node) = &snapshot.node {
                         self.observer.cluster.wakes.nodes.wake(node.clone());

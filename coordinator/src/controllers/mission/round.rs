@@ -2,6 +2,7 @@
 //!
 //! Owns: the order, the time that each namespace takes, and failures. Must not: let the calls for one namespace keep another waiting.
 
+use super::lock::lock;
 use super::memory::Memory;
 use super::observe::Subject;
 use super::{Controller, NotBroughtOn};
@@ -13,7 +14,6 @@ use crds::Mission;
 use fleet::planning::mission::priority::{Claim, comes_before, room, urgent};
 use futures::stream::{self, StreamExt};
 use std::collections::{HashMap, HashSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::time::Instant;
 
 /// Namespaces whose Missions are reconciled at a time: each has at most some calls to the Kubernetes API under way.
@@ -121,8 +121,4 @@ impl Controller {
             .filter_map(|(namespace, number)| Some((namespace, mission(number)?)))
             .collect()
     }
-}
-
-pub(super) fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
-    of.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -97,6 +97,13 @@ pub enum Plan {
 }
 
 impl Known {
+    /// Forgets the Missions and Drones that are not among those of `all`.
+    pub fn forget_others_than(&mut self, all: &Self) {
+        self.missions.retain(|mission| all.missions.contains(mission));
+        self.plans.retain(|drone, _| all.plans.contains_key(drone));
+        self.refused.retain(|mission, _| all.missions.contains(mission));
+    }
+
     /// What is known to be flown by the Drone with this uid.
     pub fn planned(&self, drone: &str) -> Option<&Arc<Planned>> {
         match self.plans.get(drone)? {

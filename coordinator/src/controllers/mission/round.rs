@@ -1,6 +1,7 @@
 //! One round of the Mission controller: all Missions once, those of different namespaces side by side.
 //!
-//! Owns: the order, the time that each namespace takes, and failures. Must not: let the calls for one namespace keep another waiting.
+//! Owns: the order, the time that each namespace takes, and failures. Must not: let the calls for one namespace keep another waiting, or what
+//! is shown of it.
 
 use super::lock::lock;
 use super::memory::Memory;
@@ -62,20 +63,19 @@ impl Controller {
         }
         let all: Vec<_> = namespaces.into_iter().map(|turns| self.take_turns(turns)).collect();
         let mut taken = stream::iter(all).buffer_unordered(NAMESPACES_AT_A_TIME);
+        let mut known = Known::default();
         while let Some(turns) = taken.next().await {
-            let known = turns.into_iter().filter_map(|turn| {
+            // The vehicles of a namespace wait for no other's calls.
+            self.show(&turns, &mut known);
+            let of = turns.into_iter().filter_map(|turn| {
                 let mission = uid(turn.subject.mission.as_ref()).to_owned();
                 Some((mission, turn.memory?))
             });
-            memories.extend(known);
+            memories.extend(of);
         }
         drop(taken);
         self.memories = memories;
-        let mut known = Known::default();
-        for subject in &subjects {
-            self.plans(subject, &mut known);
-        }
-        self.show(&subjects, known);
+        self.observer.missions.lock().forget_others_than(&known);
         let memories = self.memories.iter();
         let acted_on = memories.filter_map(|(mission, memory)| Some((mission.clone(), memory.acted_on?)));
         self.observer.cluster.acted_on.put("missions", acted_on);

@@ -12,7 +12,7 @@ use embedded_api::schema::cause::ROOT;
 use fleet::planning::mission::Survey;
 use kube::{CustomResourceExt, ResourceExt as _};
 use model::plan::Route;
-use plan_files::PlanFile;
+use plan_files::Plan;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -29,7 +29,7 @@ pub(crate) struct Manifest {
 pub(crate) enum Content {
     Route(Route),
     Survey(Box<Survey>),
-    Plan(PlanFile),
+    Plan(Box<Plan>),
 }
 
 impl Manifest {
@@ -82,7 +82,8 @@ impl Manifest {
                 "the file has no ConfigMap {name} with key {key}, which spec.planFrom names; put it into the same file"
             ))
         })?;
-        Ok(Content::Plan(plan_files::read(text).map_err(|error| failed(&error))?))
+        let plan = plan_files::read_plan(text).map_err(|error| failed(&error))?;
+        Ok(Content::Plan(Box::new(plan)))
     }
 }
 

@@ -1052,8 +1052,8 @@ pub const MUTATIONS: &[Mutation] = &[
         invariant: 11,
         name: "lets go of the airspace of a program while its vehicle still flies on",
         file: "crates/fleet/src/airspace/claim.rs",
-        find: "self.leaving = left.filter(|_| !stays && !is_down && speed > STOPPED);",
-        replace: "self.leaving = left.filter(|_| !stays && !is_down && speed < 0.0);",
+        find: "self.leaving = left.filter(|_| !stays && !is_down && !has_stopped);",
+        replace: "self.leaving = left.filter(|_| !stays && !is_down && has_stopped);",
         tests: FLEET,
     },
     Mutation {

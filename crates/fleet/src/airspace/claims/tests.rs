@@ -1,5 +1,7 @@
 //! What a report adds to a claim, and what it takes away.
 
+mod lent;
+
 use super::super::sightings::MOST_OF_ONE;
 use super::super::tests::{SHARP, at, holds, knowing, node, second, seen, vehicle};
 use super::super::{Doing, Traffic};

@@ -193,6 +193,24 @@ fn a_new_leader_knows_what_is_lent_by_the_report_alone() {
 }
 
 #[test]
+fn a_volume_that_is_still_reported_after_its_agent_took_it_back_stays_claimed() {
+    let mut site = new();
+    let (mut vehicles, second) = flown(&mut site, Vec::new());
+    // Its agent flies it no more along any route, and says that it has not stopped.
+    (vehicles[0].state.next, vehicles[0].at) = (None, (10.0, 60.0));
+    let mut next = Site::new(Term(4), Rules::default(), CENTER).unwrap();
+    for site in [&mut site, &mut next] {
+        update(site, &vehicles, second + 1);
+        assert_eq!(
+            site.claims.unsteady(at(second + 1)).count(),
+            0,
+            "it is where it should be"
+        );
+        assert!(site.claims.room(&node("a")).is_some());
+    }
+}
+
+#[test]
 fn a_geofence_ends_a_volume_and_one_that_is_not_known_for_a_while_does_not() {
     let mut site = new();
     let (vehicles, second) = flown(&mut site, Vec::new());

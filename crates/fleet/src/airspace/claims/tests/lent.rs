@@ -1,5 +1,6 @@
-//! Airspace of a program: until when it is claimed, and what is claimed besides while its agent is not heard.
+//! Airspace of a program: until when it is claimed, what is claimed besides while its agent is not heard, and the ways home from it.
 
+use super::super::super::crossed_stations;
 use super::*;
 
 const AROUND: Around = Around {
@@ -69,4 +70,25 @@ fn out_of_its_volume_it_may_fly_while_its_agent_is_not_heard() {
     assert!(owns(&mut claims, 9.0), "as one that is silent");
     heard(&mut claims, 10.0, 20.0);
     assert!(!owns(&mut claims, 10.0), "its agent is there");
+}
+
+#[test]
+fn a_return_from_a_volume_is_as_wide_as_that_and_narrows_to_its_home() {
+    let home = at(0.0, -100.0, 0.0);
+    let claims = knowing(&[("a", home), ("b", home), ("c", home)]);
+    let crossed = |around: Option<Around>, other: Local| {
+        let holds = [
+            (node("a"), Route::hold(A).with_room(around)),
+            (node("b"), Route::hold(other)),
+        ];
+        crossed_stations(&claims, &holds).contains_key(&node("a"))
+    };
+    // It returns at 40 m.
+    for beside in [at(30.0, -10.0, 40.0), at(-30.0, 10.0, 36.0), at(22.0, -40.0, 40.0)] {
+        assert!(crossed(Some(AROUND), beside), "{beside:?}");
+        assert!(!crossed(None, beside), "{beside:?}");
+    }
+    for clear in [at(25.0, -80.0, 40.0), at(0.0, 45.0, 40.0), at(0.0, 0.0, 50.0)] {
+        assert!(!crossed(Some(AROUND), clear), "{clear:?}");
+    }
 }

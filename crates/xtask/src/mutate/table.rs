@@ -1058,6 +1058,22 @@ pub const MUTATIONS: &[Mutation] = &[
     },
     Mutation {
         invariant: 11,
+        name: "keeps a vehicle that a program flies in its volume when nobody is there to stop it",
+        file: CLAIM,
+        find: "if way.has(last.at, last.margin) && !self.is_lent() {",
+        replace: "if way.has(last.at, last.margin) {",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 11,
+        name: "leaves a program its volume while another waits to come down through it",
+        file: "crates/fleet/src/planning/site/rooms.rs",
+        find: "let stays = stays && !self.in_a_way_down.contains(node);",
+        replace: "let stays = stays && self.claims.rules().are_sound();",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 11,
         name: "leaves a vehicle to a program that is silent",
         file: "crates/fleet/src/flight/lending.rs",
         find: "if !alive || (offboard && !heard(q.program.set_point, SET_POINTS_WITHIN)) {",

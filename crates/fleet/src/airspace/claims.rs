@@ -7,7 +7,7 @@ use super::beyond::{Heard, Traffic};
 use super::claim::{Claim, Doing, Known, NotFit, Observation, State, Unsteady};
 use super::index::{Index, Key};
 use super::sightings::Sightings;
-use super::{Margin, Route, Rules, Volume};
+use super::{Around, Margin, Route, Rules, Volume};
 use model::geo::Local;
 use model::ids::{NodeName, Term};
 use model::route_order::OrderNumber;
@@ -222,13 +222,13 @@ impl Claims {
             return;
         }
         self.clock = Some(now);
-        let unsteady: Vec<NodeName> = self
+        let changing: Vec<NodeName> = self
             .vehicles
             .iter()
-            .filter(|(_, entry)| entry.unsteady(now, &self.rules).is_some())
+            .filter(|(_, entry)| entry.unsteady(now, &self.rules).is_some() || entry.is_lent())
             .map(|(name, _)| name.clone())
             .collect();
-        for vehicle in &unsteady {
+        for vehicle in &changing {
             self.refresh(vehicle, now);
         }
         let then = Moment::at(now.since_epoch().saturating_sub(self.rules.traffic_kept));
@@ -415,6 +415,11 @@ impl Claims {
     /// Where a vehicle will hold or land in the end, by what it owns; `None` for one that is not heard or not ours to fly.
     pub fn end(&self, vehicle: &NodeName) -> Option<Local> {
         self.vehicles.get(vehicle)?.end()
+    }
+
+    /// The airspace around the end of its way in which a program may fly a vehicle, by what it owns.
+    pub fn room(&self, vehicle: &NodeName) -> Option<Around> {
+        self.vehicles.get(vehicle)?.room()
     }
 
     /// Gives `route` to `vehicle`. Only after [`crate::safety::may_fly`] has found that it may have it.

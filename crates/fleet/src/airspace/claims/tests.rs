@@ -1,5 +1,7 @@
 //! What a report adds to a claim, and what it takes away.
 
+mod lent;
+
 use super::super::sightings::MOST_OF_ONE;
 use super::super::tests::{SHARP, at, holds, knowing, node, second, seen, vehicle};
 use super::super::{Doing, Traffic};
@@ -577,7 +579,11 @@ fn returns_at_one_height_that_cross_are_named() {
     use super::super::shared_returns;
     let claims = knowing(&[("a", GROUND), ("b", at(60.0, 0.0, 0.0)), ("c", at(500.0, 0.0, 0.0))]);
     // a and b hold over each other's homes.
-    let holds = [(node("a"), B), (node("b"), A), (node("c"), at(520.0, 0.0, 20.0))];
+    let holds = [
+        (node("a"), Route::hold(B)),
+        (node("b"), Route::hold(A)),
+        (node("c"), Route::hold(at(520.0, 0.0, 20.0))),
+    ];
     let found = shared_returns(&claims, &holds);
     let of = |name: &str| found.get(&node(name)).cloned().unwrap_or_default();
     assert_eq!(

@@ -4,7 +4,7 @@
 //! and again, two senders are heard. A clock that only grows is one vehicle's, however long frames were held up.
 
 use link::backlog::boot_ms;
-use link::dialect::MavMessage;
+use link::dialect::{MavAutopilot, MavMessage, MavType};
 use mavlink::Message;
 use model::geo::offset;
 use model::time::Moment;
@@ -58,7 +58,7 @@ pub struct SharedId {
     /// By message id: in some firmware two kinds of message go by different clocks.
     clocks: BTreeMap<u32, Alternation<u32>>,
     places: Alternation<Wgs84>,
-    kinds: Alternation<(u8, u8)>,
+    kinds: Alternation<(MavAutopilot, MavType)>,
     hardware: Option<(HardwareUid, Moment)>,
     noticed: Option<(Evidence, Moment)>,
 }
@@ -136,7 +136,7 @@ impl SharedId {
                 self.notice(Evidence::Places, returns >= Some(RETURNS), now);
             }
             MavMessage::HEARTBEAT(m) => {
-                let kind = (m.autopilot as u8, m.mavtype as u8);
+                let kind = (m.autopilot, m.mavtype);
                 let returns = self.kinds.receive(kind, now, |a, b, _| a == b, |_, _| true);
                 self.notice(Evidence::Kinds, returns >= Some(RETURNS), now);
             }
@@ -180,9 +180,7 @@ fn is_reached(before: Wgs84, now: Wgs84, passed: Duration) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use link::dialect::{
-        AUTOPILOT_VERSION_DATA, GLOBAL_POSITION_INT_DATA, HEARTBEAT_DATA, MavAutopilot, MavType, SYSTEM_TIME_DATA,
-    };
+    use link::dialect::{AUTOPILOT_VERSION_DATA, GLOBAL_POSITION_INT_DATA, HEARTBEAT_DATA, SYSTEM_TIME_DATA};
 
     fn at(ms: u64) -> Moment {
         Moment::at(Duration::from_millis(ms))

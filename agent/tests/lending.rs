@@ -1,22 +1,22 @@
 //! A vehicle that a program flies: what the pilot lets pass, when it takes the vehicle back, and what it leaves to a pilot.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
+#[path = "support/alone.rs"]
+mod alone;
 #[path = "support/orders.rs"]
 mod orders;
 
-use agent::outgoing::{Outgoing, Written};
+use agent::outgoing::Outgoing;
 use agent::pilot::Pilot;
 use agent::state_file::State;
 use fleet::flight::lending::Program;
 use link::dialect::{
-    COMMAND_ACK_DATA, EXTENDED_SYS_STATE_DATA, GLOBAL_POSITION_INT_DATA, HEARTBEAT_DATA, MavAutopilot, MavCmd,
-    MavLandedState, MavMessage, MavModeFlag, MavResult, MavType,
+    COMMAND_ACK_DATA, EXTENDED_SYS_STATE_DATA, GLOBAL_POSITION_INT_DATA, MavAutopilot, MavCmd, MavLandedState,
+    MavMessage, MavModeFlag, MavResult,
 };
-use link::{Frame, LinkEvent};
-use mavlink::MavHeader;
 use model::assignment::{Assignment, Desired, GroundedWhy, Order};
 use model::geo::shifted;
-use model::ids::{NodeName, Term};
+use model::ids::Term;
 use model::lent::{Lent, Room, USUAL_LEASE, WhyBack};
 use model::route_order::{OrderNumber, RouteOrder, Waypoint};
 use model::time::Moment;
@@ -95,9 +95,7 @@ fn lent() -> Assignment {
 
 impl World {
     fn new(stack: Stack) -> Self {
-        let begin = Moment::default();
-        let mut pilot = Pilot::new(NodeName::parse("pine").unwrap(), State::default(), begin);
-        pilot.receive(&LinkEvent::Up, begin, 0.0);
+        let pilot = alone::pilot_with(State::default(), Moment::default());
         let holds = stack.holds;
         let mut world = Self { stack, pilot, ms: 0 };
         for _ in 0..40 {
@@ -111,34 +109,17 @@ impl World {
 
     fn ordered(&mut self, assignment: &Assignment) {
         let order = Order::Assigned(assignment.clone());
-        let fence = self.pilot.consider(&order, at(self.ms)).unwrap();
-        self.pilot.adopt(fence, at(self.ms));
+        alone::take(&mut self.pilot, &order, at(self.ms));
     }
 
     fn receive(&mut self, message: MavMessage) {
-        let header = MavHeader {
-            system_id: 7,
-            component_id: 1,
-            sequence: 0,
-        };
-        let frame = Frame {
-            header,
-            message,
-            at: tokio::time::Instant::now(),
-        };
-        self.pilot.receive(&LinkEvent::Frame(Box::new(frame)), at(self.ms), 0.0);
+        alone::receive(&mut self.pilot, message, at(self.ms));
     }
 
     /// It flies in this mode, so far north of its station, this fast.
     fn flies(&mut self, custom_mode: u32, north: f64, speed: f64) {
-        let beat = HEARTBEAT_DATA {
-            custom_mode,
-            mavtype: MavType::MAV_TYPE_QUADROTOR,
-            autopilot: self.stack.autopilot,
-            base_mode: MavModeFlag::MAV_MODE_FLAG_CUSTOM_MODE_ENABLED | MavModeFlag::MAV_MODE_FLAG_SAFETY_ARMED,
-            mavlink_version: 3,
-            ..HEARTBEAT_DATA::default()
-        };
+        let armed = MavModeFlag::MAV_MODE_FLAG_SAFETY_ARMED;
+        let beat = alone::beat(self.stack.autopilot, custom_mode, armed);
         let landed = EXTENDED_SYS_STATE_DATA {
             landed_state: MavLandedState::MAV_LANDED_STATE_IN_AIR,
             ..EXTENDED_SYS_STATE_DATA::default()
@@ -166,11 +147,7 @@ impl World {
 
     /// Everything that is written now; then a tenth of a second passes.
     fn passes(&mut self) -> Vec<Outgoing> {
-        let mut all = Vec::new();
-        while let Some(out) = self.pilot.next(at(self.ms), 0.0) {
-            self.pilot.written(Written::Yes, at(self.ms), 0.0);
-            all.push(out);
-        }
+        let all = alone::written(&mut self.pilot, at(self.ms));
         self.ms += 100;
         all
     }
@@ -232,8 +209,7 @@ impl World {
     /// The agent ends as it is, and another begins with what is on the disk.
     fn restarted(&mut self) {
         let state = self.pilot.state().clone();
-        self.pilot = Pilot::new(NodeName::parse("pine").unwrap(), state, at(self.ms));
-        self.pilot.receive(&LinkEvent::Up, at(self.ms), 0.0);
+        self.pilot = alone::pilot_with(state, at(self.ms));
     }
 
     fn takeovers(&self) -> u32 {
@@ -243,13 +219,8 @@ impl World {
 
 /// Picks those of `wanted` that are among these.
 fn commands(out: &[Outgoing], wanted: &[MavCmd]) -> Vec<MavCmd> {
-    let command = |out: &Outgoing| match &out.message {
-        MavMessage::COMMAND_LONG(m) => Some(m.command),
-        MavMessage::COMMAND_INT(m) => Some(m.command),
-        _ => None,
-    };
     out.iter()
-        .filter_map(command)
+        .filter_map(alone::command)
         .filter(|command| wanted.contains(command))
         .collect()
 }

@@ -1,21 +1,22 @@
 //! The pilot alone, one event at a time: what a moment's mischance must not do.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
+#[path = "support/alone.rs"]
+mod alone;
 #[path = "support/orders.rs"]
 mod orders;
 
 use agent::outgoing::{Outgoing, Written};
 use agent::pilot::Pilot;
 use agent::state_file::State;
+use alone::{command, pilot_with};
 use link::dialect::{
     AUTOPILOT_VERSION_DATA, COMMAND_ACK_DATA, EXTENDED_SYS_STATE_DATA, GLOBAL_POSITION_INT_DATA, HEARTBEAT_DATA,
     HOME_POSITION_DATA, MavAutopilot, MavCmd, MavLandedState, MavMessage, MavModeFlag, MavResult, MavSysStatusSensor,
     MavType, PARAM_VALUE_DATA, SYS_STATUS_DATA,
 };
-use link::{Frame, LinkEvent};
-use mavlink::MavHeader;
 use model::assignment::{Assignment, Desired, GroundedWhy, Order};
-use model::ids::{DroneUid, NodeName, Term};
+use model::ids::{DroneUid, Term};
 use model::preflight_policy::Preflight;
 use model::report::{Activity, HandsOff};
 use model::reported_flight::ReportedFlight;
@@ -44,32 +45,11 @@ fn at(ms: u64) -> Moment {
 }
 
 fn receive(pilot: &mut Pilot, message: MavMessage, ms: u64) {
-    receive_at(pilot, message, at(ms));
-}
-
-fn receive_at(pilot: &mut Pilot, message: MavMessage, at: Moment) {
-    let header = MavHeader {
-        system_id: 7,
-        component_id: 1,
-        sequence: 0,
-    };
-    let frame = Frame {
-        header,
-        message,
-        at: tokio::time::Instant::now(),
-    };
-    pilot.receive(&LinkEvent::Frame(Box::new(frame)), at, 0.0);
+    alone::receive(pilot, message, at(ms));
 }
 
 fn beat(custom_mode: u32, armed: MavModeFlag) -> HEARTBEAT_DATA {
-    HEARTBEAT_DATA {
-        custom_mode,
-        mavtype: MavType::MAV_TYPE_QUADROTOR,
-        autopilot: MavAutopilot::MAV_AUTOPILOT_ARDUPILOTMEGA,
-        base_mode: MavModeFlag::MAV_MODE_FLAG_CUSTOM_MODE_ENABLED | armed,
-        mavlink_version: 3,
-        ..HEARTBEAT_DATA::default()
-    }
+    alone::beat(MavAutopilot::MAV_AUTOPILOT_ARDUPILOTMEGA, custom_mode, armed)
 }
 
 /// The vehicle reports all that matters.
@@ -107,39 +87,21 @@ fn on_ground(pilot: &mut Pilot, ms: u64) {
 
 fn pilot() -> Pilot {
     let begin = Moment::default();
-    let mut pilot = Pilot::new(NodeName::parse("pine").unwrap(), State::default(), begin);
-    pilot.receive(&LinkEvent::Up, begin, 0.0);
-    receive_at(
-        &mut pilot,
-        MavMessage::HEARTBEAT(beat(GUIDED, MavModeFlag::empty())),
-        begin,
-    );
+    let mut pilot = pilot_with(State::default(), begin);
+    let beat = beat(GUIDED, MavModeFlag::empty());
+    alone::receive(&mut pilot, MavMessage::HEARTBEAT(beat), begin);
     pilot
 }
 
 fn assigned(pilot: &mut Pilot, generation: i64, desired: Desired, ms: u64) {
     let order = Order::Assigned(assignment(generation, desired));
     pilot.uplink_opened(at(ms));
-    let fence = pilot.consider(&order, at(ms)).unwrap();
-    pilot.adopt(fence, at(ms));
-}
-
-fn command(out: &Outgoing) -> Option<MavCmd> {
-    match &out.message {
-        MavMessage::COMMAND_LONG(m) => Some(m.command),
-        MavMessage::COMMAND_INT(m) => Some(m.command),
-        _ => None,
-    }
+    takes(pilot, &order, ms);
 }
 
 /// Everything that is written at one moment, all of it with success.
 fn written(pilot: &mut Pilot, ms: u64) -> Vec<Outgoing> {
-    let mut all = Vec::new();
-    while let Some(out) = pilot.next(at(ms), 0.0) {
-        pilot.written(Written::Yes, at(ms), 0.0);
-        all.push(out);
-    }
-    all
+    alone::written(pilot, at(ms))
 }
 
 fn armed_by(out: &[Outgoing]) -> bool {
@@ -175,10 +137,6 @@ fn failsafes_that_were_read_for_the_drone_before_let_no_other_arm() {
         assignment.uid = DroneUid(uid.into());
         assignment.failsafe.preflight = Preflight::Refuse;
         Order::Assigned(assignment)
-    };
-    let adopt = |pilot: &mut Pilot, order: &Order, ms| {
-        let fence = pilot.consider(order, at(ms)).unwrap();
-        pilot.adopt(fence, at(ms));
     };
     let on_ground_with_power = |pilot: &mut Pilot, ms| {
         on_ground(pilot, ms);
@@ -219,16 +177,16 @@ fn failsafes_that_were_read_for_the_drone_before_let_no_other_arm() {
     let mut pilot = pilot();
     on_ground_with_power(&mut pilot, 100);
     pilot.uplink_opened(at(100));
-    adopt(&mut pilot, &ordered("u-1", GROUND), 100);
+    takes(&mut pilot, &ordered("u-1", GROUND), 100);
     answer(&mut pilot, 200);
     let none = Order::Unassigned {
         term: Term(3),
         void: OrderNumber::default(),
     };
-    adopt(&mut pilot, &none, 300);
+    takes(&mut pilot, &none, 300);
     on_ground_with_power(&mut pilot, 1000);
     written(&mut pilot, 1000);
-    adopt(&mut pilot, &ordered("u-2", FLY), 1000);
+    takes(&mut pilot, &ordered("u-2", FLY), 1000);
     let out = written(&mut pilot, 1000);
     assert!(!armed_by(&out), "somebody may have set them meanwhile: {out:?}");
     on_ground_with_power(&mut pilot, 1500);
@@ -369,9 +327,7 @@ fn commands(out: &[Outgoing]) -> Vec<MavCmd> {
 #[test]
 fn after_a_restart_nothing_is_armed_before_its_hardware_is_known_to_be_the_same() {
     let (_, state) = serves();
-    let begin = Moment::default();
-    let mut pilot = Pilot::new(NodeName::parse("pine").unwrap(), state, begin);
-    pilot.receive(&LinkEvent::Up, begin, 0.0);
+    let mut pilot = pilot_with(state, Moment::default());
     on_ground(&mut pilot, 1000);
     assigned(&mut pilot, 1, FLY, 1100);
     on_ground(&mut pilot, 1200);
@@ -423,9 +379,7 @@ fn a_takeover_that_the_coordinator_knows_counts_also_where_no_order_can_be_writt
 fn another_airframe_on_the_wire_is_sent_nothing_and_not_taken_for_the_first() {
     let (_, state) = serves();
     for desired in [FLY, GROUND] {
-        let begin = Moment::default();
-        let mut pilot = Pilot::new(NodeName::parse("pine").unwrap(), state.clone(), begin);
-        pilot.receive(&LinkEvent::Up, begin, 0.0);
+        let mut pilot = pilot_with(state.clone(), Moment::default());
         on_ground(&mut pilot, 1000);
         is_hardware(&mut pilot, 2, 1100);
         assigned(&mut pilot, 2, desired, 1200);
@@ -490,8 +444,7 @@ fn an_agent_without_its_disk_goes_by_the_hardware_that_was_reported_before() {
         ..assignment(1, FLY)
     });
     pilot.uplink_opened(at(900));
-    let fence = pilot.consider(&order, at(900)).unwrap();
-    pilot.adopt(fence, at(900));
+    takes(&mut pilot, &order, 900);
     on_ground(&mut pilot, 1000);
     assert!(!armed_by(&written(&mut pilot, 1000)));
     assert_eq!(
@@ -503,9 +456,7 @@ fn an_agent_without_its_disk_goes_by_the_hardware_that_was_reported_before() {
 #[test]
 fn a_vehicle_in_the_air_whose_hardware_is_not_read_yet_still_lands() {
     let (_, state) = serves();
-    let begin = Moment::default();
-    let mut pilot = Pilot::new(NodeName::parse("pine").unwrap(), state, begin);
-    pilot.receive(&LinkEvent::Up, begin, 0.0);
+    let mut pilot = pilot_with(state, Moment::default());
     reports(&mut pilot, true, MavLandedState::MAV_LANDED_STATE_IN_AIR, GUIDED, 1000);
     assigned(&mut pilot, 2, GROUND, 1100);
     assert_eq!(commands(&written(&mut pilot, 1100)), [LAND]);
@@ -516,8 +467,7 @@ const AIR: MavLandedState = MavLandedState::MAV_LANDED_STATE_IN_AIR;
 const DOWN: MavLandedState = MavLandedState::MAV_LANDED_STATE_ON_GROUND;
 
 fn takes(pilot: &mut Pilot, order: &Order, ms: u64) {
-    let fence = pilot.consider(order, at(ms)).unwrap();
-    pilot.adopt(fence, at(ms));
+    alone::take(pilot, order, at(ms));
 }
 
 fn for_drone(uid: &str, desired: Desired) -> Order {
@@ -596,8 +546,7 @@ fn a_vehicle_stands_down_in_its_agents_next_life_too_until_a_person_lets_it_fly(
     takes(&mut before, &Order::unassigned(Term(3)), 12_000);
     let text = serde_json::to_string(before.state()).unwrap();
     let state: State = serde_json::from_str(&text).unwrap();
-    let mut pilot = Pilot::new(NodeName::parse("pine").unwrap(), state, at(12_000));
-    pilot.receive(&LinkEvent::Up, at(12_000), 0.0);
+    let mut pilot = pilot_with(state, at(12_000));
     rests(&mut pilot, FULL, 12_000..20_000);
     pilot.uplink_opened(at(20_000));
     takes(&mut pilot, &for_drone("u-2", FLY), 20_000);
@@ -687,10 +636,7 @@ fn an_agent_restarted_after_home_was_lowered_in_flight_sends_its_vehicle_nowhere
 
 fn next_life(before: &Pilot, ms: u64) -> Pilot {
     let text = serde_json::to_string(before.state()).unwrap();
-    let node = NodeName::parse("pine").unwrap();
-    let mut pilot = Pilot::new(node, serde_json::from_str(&text).unwrap(), at(ms));
-    pilot.receive(&LinkEvent::Up, at(ms), 0.0);
-    pilot
+    pilot_with(serde_json::from_str(&text).unwrap(), at(ms))
 }
 
 #[test]

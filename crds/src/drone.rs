@@ -2,9 +2,12 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use kube::{CustomResource, KubeSchema};
+use model::lent::Room;
+use model::units::Meters;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// What the Drone asks for. All of it can be left out: `spec: {}` is one vehicle, from any free drone node, holding
 /// 10 meters above its home.
@@ -193,6 +196,27 @@ pub struct External {
 
 fn default_lease_seconds() -> i32 {
     3
+}
+
+impl Drone {
+    /// The airspace that it asks for around its station, for a program that flies its vehicle there. One that a Swarm or a Mission has made
+    /// has other work.
+    pub fn external(&self) -> Option<Room> {
+        let is_made = self
+            .metadata
+            .owner_references
+            .as_ref()
+            .is_some_and(|owners| !owners.is_empty());
+        let asked = self.spec.external.as_ref().filter(|_| !is_made);
+        let asked = asked.filter(|_| self.spec.control == Control::External && self.spec.station.is_some())?;
+        let seconds = u64::try_from(asked.lease_seconds).unwrap_or_default();
+        Some(Room {
+            radius: Meters(asked.radius_meters),
+            below: Meters(asked.below_meters),
+            above: Meters(asked.above_meters),
+            lease: Duration::from_secs(seconds),
+        })
+    }
 }
 
 /// A place in the sky.
@@ -504,6 +528,40 @@ mod tests {
         assert_eq!(domain.on_low_battery, model::assignment::OnLowBattery::Return);
         assert_eq!(i32::from(domain.reserve.get()), ours.reserve_percent);
         assert_eq!(domain.preflight, model::assignment::Preflight::Warn);
+    }
+
+    #[test]
+    fn only_a_drone_of_a_person_with_control_external_asks_for_room_for_a_program() {
+        let drone = |change: &dyn Fn(&mut serde_json::Value)| {
+            let mut object = json!({
+                "apiVersion": "skein.dev/v1alpha1", "kind": "Drone", "metadata": {"name": "a"},
+                "spec": {
+                    "station": {"latitudeDegrees": 47.4, "longitudeDegrees": 8.5, "altitudeMeters": 30.0},
+                    "control": "External",
+                    "external": {"radiusMeters": 40.0, "belowMeters": 10.0, "aboveMeters": 20.0},
+                },
+            });
+            change(&mut object);
+            serde_json::from_value::<Drone>(object).unwrap()
+        };
+        let asked = Room {
+            radius: Meters(40.0),
+            below: Meters(10.0),
+            above: Meters(20.0),
+            lease: model::lent::USUAL_LEASE,
+        };
+        assert_eq!(drone(&|_| ()).external(), Some(asked));
+        let longer = drone(&|object| object["spec"]["external"]["leaseSeconds"] = json!(9));
+        assert_eq!(longer.external().unwrap().lease, Duration::from_secs(9));
+        let owner = json!([{"apiVersion": "skein.dev/v1alpha1", "kind": "Swarm", "name": "s", "uid": "u"}]);
+        for other in [
+            drone(&|object| object["spec"]["control"] = json!("Skein")),
+            drone(&|object| object["spec"]["station"] = json!(null)),
+            drone(&|object| object["spec"]["external"] = json!(null)),
+            drone(&|object| object["metadata"]["ownerReferences"] = owner.clone()),
+        ] {
+            assert_eq!(other.external(), None, "{:?}", other.spec);
+        }
     }
 
     #[test]

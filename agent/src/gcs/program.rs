@@ -16,6 +16,7 @@
 use super::fields::{self, COMMAND_INT, COMMAND_LONG};
 use super::mode_requests::{AUTO_LOITER, GUIDED, OFFBOARD};
 use super::read_only::only_asks;
+use link::dialect::MavAutopilot;
 use link::raw::RawFrame;
 use model::units::Wgs84;
 
@@ -23,9 +24,9 @@ const SET_POSITION_TARGET_LOCAL_NED: u32 = 84;
 const SET_POSITION_TARGET_GLOBAL_INT: u32 = 86;
 const DO_SET_MODE: u16 = 176;
 
-/// MAV_AUTOPILOT_ARDUPILOTMEGA and MAV_AUTOPILOT_PX4.
-const ARDUPILOT: u8 = 3;
-const PX4: u8 = 12;
+/// HEARTBEAT.autopilot of each stack.
+const ARDUPILOT: u8 = MavAutopilot::MAV_AUTOPILOT_ARDUPILOTMEGA as u8;
+const PX4: u8 = MavAutopilot::MAV_AUTOPILOT_PX4 as u8;
 
 /// MAV_MODE_FLAG_CUSTOM_MODE_ENABLED.
 const CUSTOM: u8 = 1;
@@ -184,9 +185,9 @@ mod tests {
     use super::*;
     use crate::gcs::tests::{frame, heartbeat};
     use link::dialect::{
-        COMMAND_INT_DATA, COMMAND_LONG_DATA, MANUAL_CONTROL_DATA, MISSION_COUNT_DATA, MavAutopilot, MavCmd, MavFrame,
-        MavMessage, MavType, PARAM_REQUEST_LIST_DATA, PARAM_SET_DATA, PositionTargetTypemask,
-        RC_CHANNELS_OVERRIDE_DATA, SET_POSITION_TARGET_GLOBAL_INT_DATA, SET_POSITION_TARGET_LOCAL_NED_DATA,
+        COMMAND_INT_DATA, COMMAND_LONG_DATA, MANUAL_CONTROL_DATA, MISSION_COUNT_DATA, MavCmd, MavFrame, MavMessage,
+        MavType, PARAM_REQUEST_LIST_DATA, PARAM_SET_DATA, PositionTargetTypemask, RC_CHANNELS_OVERRIDE_DATA,
+        SET_POSITION_TARGET_GLOBAL_INT_DATA, SET_POSITION_TARGET_LOCAL_NED_DATA,
     };
     use model::units::Address;
 

@@ -676,7 +676,7 @@ impl World {
 
     /// Several agents report this number now, so it does not tell one airframe from another.
     pub fn hardware_is_shared(&self, hardware: &HardwareUid) {
-        self.lock().shared_hardware.insert(hardware.to_string());
+        self.lock().share_hardware(hardware.to_string());
     }
 
     /// The nodes but `node` with a Drone that an airframe of this number serves, and that is not known to be on the ground; none where several

@@ -3,7 +3,7 @@
 use crate::cluster::world::uid;
 use crate::controllers::node_rules::NodeRules;
 use crds::Drone;
-use crds::drone::{AltitudeReference, Control, Station as AskedStation};
+use crds::drone::{AltitudeReference, Station as AskedStation};
 use fleet::airspace::Rules;
 use fleet::planning::declared_down::Declarations;
 use fleet::planning::drone::Movement;
@@ -13,19 +13,17 @@ use fleet::planning::node_use::NoLift;
 use fleet::planning::site::{NO_HOME, OffStation, Sites, Sky, flies_as_written};
 use model::geo::Frame;
 use model::ids::{DroneUid, NodeName};
-use model::lent::Room;
 use model::owned_airspace::Owned;
 use model::plan::PlanDigest;
 use model::report::Report;
 use model::route_order::OrderNumber;
 use model::station::{Altitude, BadStation, Limits, Manner, Off, Place, Station, Tolerance};
 use model::time::Moment;
-use model::units::{AltitudeAboveHome, AltitudeAmsl, Heading, Meters, MetersPerSecond, Wgs84};
+use model::units::{AltitudeAboveHome, AltitudeAmsl, Heading, MetersPerSecond, Wgs84};
 use model::vehicle::FlightTruth;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 /// What the operator has set for each site.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -295,24 +293,6 @@ impl Airspace {
             },
         })
     }
-}
-
-/// The airspace that `drone` wants around its station for a program. One that a Swarm or a Mission has made has other work.
-pub(super) fn room(drone: &Drone) -> Option<Room> {
-    let is_made = drone
-        .metadata
-        .owner_references
-        .as_ref()
-        .is_some_and(|owners| !owners.is_empty());
-    let asked = drone.spec.external.as_ref().filter(|_| !is_made);
-    let asked = asked.filter(|_| drone.spec.control == Control::External && drone.spec.station.is_some())?;
-    let seconds = u64::try_from(asked.lease_seconds).unwrap_or_default();
-    Some(Room {
-        radius: Meters(asked.radius_meters),
-        below: Meters(asked.below_meters),
-        above: Meters(asked.above_meters),
-        lease: Duration::from_secs(seconds),
-    })
 }
 
 /// Why a vehicle that has made this `report` is not on its station while it is in no site, which needs its home.

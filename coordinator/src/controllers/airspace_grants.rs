@@ -5,7 +5,7 @@
 
 use crate::cluster::events::Note;
 use crate::cluster::world::of_the_wall;
-use crate::controllers::airspace::{Airspace, SiteRules, room};
+use crate::controllers::airspace::{Airspace, SiteRules};
 use crate::controllers::facts::{Observer, facts_with, refuses};
 use crate::controllers::plans::PlanOf;
 use crate::metrics::Metrics;
@@ -97,7 +97,7 @@ fn update(observer: &Observer, metrics: &Metrics) {
         site.changes(changes);
         let rooms = gathered.iter().filter_map(|(node, one)| {
             let drone = one.drone.as_deref()?;
-            Some((node.clone(), room(drone)?))
+            Some((node.clone(), drone.external()?))
         });
         site.lend(rooms.collect());
         site.keep_returns_clear(strict);

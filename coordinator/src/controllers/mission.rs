@@ -7,6 +7,7 @@
 
 mod file;
 mod flights;
+mod lock;
 mod memory;
 mod observe;
 mod planning;
@@ -39,6 +40,7 @@ use kube::runtime::reflector::Store;
 use kube::runtime::reflector::store::Writer;
 use kube::runtime::watcher;
 use kube::{Resource, ResourceExt};
+use lock::lock;
 use memory::Memory;
 use observe::{Subject, waits};
 use planning::running;
@@ -130,7 +132,7 @@ impl Controller {
     /// Until the next reconcile: earlier where some were put off, where one was edited, or where what they waited for is planned.
     async fn pause(&self) {
         tokio::time::sleep(LEAST_PAUSE).await;
-        if !round::lock(&self.rounds).has_put_off() {
+        if !lock(&self.rounds).has_put_off() {
             let _planned = timeout(EVERY.saturating_sub(LEAST_PAUSE), self.pool.ready.notified()).await;
         }
     }

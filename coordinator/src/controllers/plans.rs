@@ -82,12 +82,35 @@ pub struct Missions(Mutex<Known>);
 pub struct Known {
     /// The uids of Missions that were reconciled.
     pub missions: HashSet<String>,
-    /// By the uid of the Drone.
-    pub plans: HashMap<String, Arc<Planned>>,
-    /// The uids of Drones that have a part whose plan was not made again yet in this leadership.
-    pub unplanned: HashSet<String>,
+    /// By the uid of the Drone; of those that have a part.
+    pub plans: HashMap<String, Plan>,
     /// Vehicles that have refused a plan, by the uid of the Mission; only of those of which some have.
     pub refused: HashMap<String, Arc<[Resting]>>,
+}
+
+/// The plan of a part.
+#[derive(Clone, Debug)]
+pub enum Plan {
+    Known(Arc<Planned>),
+    /// Not made again yet in this leadership.
+    Unknown,
+}
+
+impl Known {
+    /// Forgets the Missions and Drones that are not among those of `all`.
+    pub fn forget_others_than(&mut self, all: &Self) {
+        self.missions.retain(|mission| all.missions.contains(mission));
+        self.plans.retain(|drone, _| all.plans.contains_key(drone));
+        self.refused.retain(|mission, _| all.missions.contains(mission));
+    }
+
+    /// What is known to be flown by the Drone with this uid.
+    pub fn planned(&self, drone: &str) -> Option<&Arc<Planned>> {
+        match self.plans.get(drone)? {
+            Plan::Known(planned) => Some(planned),
+            Plan::Unknown => None,
+        }
+    }
 }
 
 /// A vehicle that has refused a plan of a Mission: it is left alone for a while, and then taken where no other will do.
@@ -134,8 +157,8 @@ impl Missions {
         };
         let known = self.lock();
         match known.plans.get(uid(drone)) {
-            Some(planned) => PlanOf::Some(Arc::clone(planned)),
-            None if known.unplanned.contains(uid(drone)) => PlanOf::Unknown,
+            Some(Plan::Known(planned)) => PlanOf::Some(Arc::clone(planned)),
+            Some(Plan::Unknown) => PlanOf::Unknown,
             None if known.missions.contains(mission) => PlanOf::None,
             None => PlanOf::Unknown,
         }

@@ -73,7 +73,7 @@ fn export(args: &ExportArgs) -> Result<(), Failure> {
             let work = Work::of_survey(&survey).map_err(|error| failed(&error))?;
             of_waypoints(&work.waypoints(work.track().points()))
         }
-        Content::Plan(file) => file,
+        Content::Plan(plan) => plan.file,
     };
     let format = match args.format {
         FileFormat::Plan => Format::Plan,

@@ -217,6 +217,32 @@ fn items_of_a_gimbal_are_kept_and_camera_setup_is_left_out() {
 }
 
 #[test]
+fn altitudes_above_the_sea_without_a_home_are_named_on_import_and_in_preview() {
+    let folder = Folder::new();
+    let row =
+        |number: u32, place: &str, altitude: u32| format!("{number}\t0\t0\t16\t0\t0\t0\t0\t{place}\t{altitude}\t1\n");
+    let of = |home: u32| {
+        let rows = [
+            row(0, "47.397742\t8.545594", home),
+            row(1, "47.398\t8.5456", 500),
+            row(2, "47.3983\t8.5462", 500),
+        ];
+        format!("QGC WPL 110\n{}", rows.concat())
+    };
+    let named = "altitudes above mean sea level (item 0 (NAV_WAYPOINT, line 3) is flown at 500 m, and 1 more)";
+    for (home, is_named) in [(0, true), (488, false)] {
+        let file = folder.file("sea.waypoints", of(home));
+        let import = skein(&["import", &file, "--keep-items"]);
+        assert_eq!(String::from_utf8_lossy(&import.stderr).contains(named), is_named);
+        let kept = folder.file("kept.yaml", import.stdout);
+        let preview = skein(&["mission", "preview", &kept]);
+        let said = String::from_utf8(preview.stdout).unwrap();
+        assert!(preview.status.success(), "{said}");
+        assert_eq!(said.contains(&format!("NOTE: {named}")), is_named, "{said}");
+    }
+}
+
+#[test]
 fn what_contradicts_itself_is_refused_on_import_and_in_preview() {
     let folder = Folder::new();
     let below = "QGC WPL 110\n0\t1\t0\t16\t0\t0\t0\t0\t47.397742\t8.545594\t488.0\t1\n1\t0\t0\t16\t0\t0\t0\t0\t47.398\t8.5456\t50\t1\n";

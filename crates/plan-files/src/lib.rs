@@ -188,11 +188,19 @@ impl Unreadable {
     }
 }
 
-/// Reads a mission in either format, and checks that it does not contradict itself, and leaves no waypoint open.
+/// The mission of [`read_plan`] alone.
 ///
 /// # Errors
 /// [`Unreadable`], what is wrong with it.
 pub fn read(text: &str) -> Result<PlanFile, Unreadable> {
+    Ok(read_plan(text)?.file)
+}
+
+/// Reads a mission in either format, and checks that it does not contradict itself, and leaves no waypoint open.
+///
+/// # Errors
+/// [`Unreadable`], what is wrong with it.
+pub fn read_plan(text: &str) -> Result<Plan, Unreadable> {
     let plan = parse(text)?;
     if plan.file.items.is_empty() {
         let what = if !plan.fence.shapes.is_empty() {
@@ -210,7 +218,7 @@ pub fn read(text: &str) -> Result<PlanFile, Unreadable> {
     problems.extend(check::open_waypoints(&plan));
     match problems.into_iter().next() {
         Some(problem) => Err(problem.into()),
-        None => Ok(plan.file),
+        None => Ok(plan),
     }
 }
 

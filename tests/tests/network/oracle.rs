@@ -29,7 +29,7 @@ use http::Method;
 use link::dialect::MavCmd;
 use model::assignment::{Desired, GroundedWhy, Order};
 use rules::RulesOracle;
-use separation::Separation;
+use separation::{Separation, lower};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -127,18 +127,15 @@ pub struct Oracle {
 /// One that lands comes down on nobody who is farther off than this over ground when it begins, meters.
 const BELOW: f64 = 40.0;
 
-/// Whether another is in the air below `node`, or nearly.
-fn is_over_another(node: &Node, nodes: &[Node]) -> bool {
+/// Those below `node`, within `reach` over ground, that are armed or `may_fly`.
+fn below(node: &Node, nodes: &[Node], reach: f64, may_fly: impl Fn(&Node) -> bool) -> Vec<usize> {
     let Some((at, _)) = node.vehicle.spot() else {
-        return false;
+        return Vec::new();
     };
-    let mut others = nodes
-        .iter()
-        .filter(|other| other.number != node.number && other.vehicle.armed());
-    others.any(|other| {
-        let there = other.vehicle.spot();
-        there.is_some_and(|(there, _)| there.up < at.up && there.over_ground(at) <= BELOW)
-    })
+    let others = nodes.iter().filter(|other| other.number != node.number);
+    let counted = others.filter(|other| other.vehicle.armed() || may_fly(other));
+    let spots = counted.filter_map(|other| Some((other.number, other.vehicle.spot()?.0)));
+    lower(at, spots, reach)
 }
 
 fn is_descent(command: MavCmd) -> bool {
@@ -353,16 +350,26 @@ impl Oracle {
                 let by_a_person = ledger.kept.is_some()
                     || matches!(&ledger.last_order, Some(Order::Assigned(a))
                         if a.desired == Desired::Grounded { why: GroundedWhy::Ordered });
-                if by_a_person || (failsafe && ledger.wants_flight()) {
-                    self.separation.divert(node.number);
-                }
                 let tired = self.tired.contains(&node.number);
                 let returns = command == MavCmd::MAV_CMD_NAV_RETURN_TO_LAUNCH;
+                if failsafe && (ledger.wants_flight() || returns) {
+                    self.separation.divert(node.number);
+                } else if by_a_person {
+                    // One with an order to fly may be on a way through the ground there that it was granted before.
+                    let may_fly = |other: &Node| other.ledger.lock().unwrap().wants_flight();
+                    let there = below(node, nodes, f64::INFINITY, may_fly);
+                    self.separation.lands_on(node.number, there);
+                }
                 if tired && returns && alone.is_zero() {
                     return Err(format!("returns by a way that nobody has granted: {}", what()));
                 }
-                if tired && (returns || is_over_another(node, nodes)) {
+                if tired && returns {
                     self.separation.divert(node.number);
+                } else if tired {
+                    let there = below(node, nodes, BELOW, |_| false);
+                    if !there.is_empty() {
+                        self.separation.lands_on(node.number, there);
+                    }
                 }
                 if ledger.wants_flight() && !within(ledger.last_down, ON_ITS_WAY) && !failsafe && !tired {
                     return Err(format!(

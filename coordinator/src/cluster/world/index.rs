@@ -30,8 +30,12 @@ pub(super) struct Inner {
     /// The Drones that are bound and have a vehicle of this hardware number.
     of_hardware: HashMap<String, BTreeSet<Key>>,
     /// Hardware numbers that several airframes have, as several agents have reported them at one time.
-    pub(super) shared_hardware: HashSet<String>,
+    shared_hardware: HashSet<String>,
 }
+
+/// So many hardware numbers of several airframes are remembered. A number beyond them counts as that of one airframe: that keeps vehicles on
+/// the ground, and lets none fly.
+pub(super) const MOST_SHARED: usize = 1000;
 
 /// The hardware number of the vehicle of a Drone that is bound.
 fn hardware(drone: &Drone) -> Option<&str> {
@@ -155,6 +159,23 @@ impl Inner {
             .filter(|other| *other != node)
             .filter_map(|other| NodeName::parse(other).ok())
             .collect()
+    }
+
+    /// Several airframes have this number. Those of no bound Drone are found again when they matter, and are the first to be forgotten.
+    pub(super) fn share_hardware(&mut self, hardware: String) {
+        if self.shared_hardware.len() >= MOST_SHARED && !self.shared_hardware.contains(&hardware) {
+            let bound = &self.of_hardware;
+            self.shared_hardware.retain(|number| bound.contains_key(number));
+        }
+        if self.shared_hardware.len() < MOST_SHARED {
+            self.shared_hardware.insert(hardware);
+        }
+    }
+
+    /// How many numbers of several airframes are remembered.
+    #[cfg(test)]
+    pub(super) fn shared_hardware_count(&self) -> usize {
+        self.shared_hardware.len()
     }
 
     /// The uid of the Drone that holds the claim to `node`.

@@ -796,3 +796,29 @@ fn an_airframe_flies_for_a_drone_of_another_node_while_that_is_not_known_to_be_d
     world.hardware_is_shared(&number);
     assert_eq!(elsewhere("n2"), [] as [String; 0], "the number is that of several");
 }
+
+#[test]
+fn numbers_of_several_airframes_are_bounded_and_those_that_drones_have_are_kept() {
+    let world = world();
+    let number = HardwareUid::Short(7);
+    let mut drone = drone("a", 1, Some("n1"));
+    drone.status = Some(crds::DroneStatus {
+        flying: Some(true),
+        vehicle: Some(crds::drone::VehicleIdentity {
+            autopilot: "ArduPilot".into(),
+            system_id: 1,
+            firmware: None,
+            hardware_uid: Some(number.to_string()),
+        }),
+        ..crds::DroneStatus::default()
+    });
+    world.drone(Change::Is(Arc::new(drone)));
+    world.hardware_is_shared(&number);
+    for other in 100..10_100 {
+        world.hardware_is_shared(&HardwareUid::Short(other));
+    }
+    let remembered = world.lock().shared_hardware_count();
+    assert!(remembered <= super::index::MOST_SHARED, "{remembered}");
+    let elsewhere = world.flying_elsewhere(&number, &NodeName::parse("n2").unwrap());
+    assert!(elsewhere.is_empty(), "its number is that of several");
+}

@@ -3,7 +3,7 @@
 use super::*;
 use crate::cluster::world::{Change, Wakes};
 use crate::controllers::airspace::SiteRules;
-use crate::controllers::plans::Planned;
+use crate::controllers::plans::{Plan, Planned};
 use crate::metrics::Metrics;
 use crate::server::auth::tests::scripted::Scripted;
 use crds::DroneSpec;
@@ -101,7 +101,7 @@ pub fn plans(observer: &Observer, name: &str, plan: Option<Planned>) {
     known.plans.remove(&format!("uid-{name}"));
     known
         .plans
-        .extend(plan.map(|plan| (format!("uid-{name}"), Arc::new(plan))));
+        .extend(plan.map(|plan| (format!("uid-{name}"), Plan::Known(Arc::new(plan)))));
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! The mission file that a Mission names, out of its ConfigMap.
 
+use super::lock::lock;
 use super::pool::{Asked, Done, Place, Pool, Task};
-use super::round::lock;
 use super::turns::Turns;
 use super::work::{File, FileWork, digest};
 use crate::cluster::api::{self, ApiError};

@@ -2,10 +2,11 @@
 
 use super::memory::Memory;
 use super::observe::Subject;
+use super::round::Turn;
 use super::{Controller, reach};
 use crate::cluster::world::uid;
 use crate::controllers::facts::DroneSnapshot;
-use crate::controllers::plans::{Known, Planned};
+use crate::controllers::plans::{Known, Plan, Planned};
 use fleet::planning::mission::progress::{Carrier, NotGiven, Part, Progress, Sharer, Wanted};
 use model::plan::FlightPlan;
 use model::report::Report;
@@ -108,16 +109,13 @@ impl Controller {
     }
 
     /// Adds the plans of a Mission to what is `known`, and has them sent.
-    pub(super) fn plans(&self, subject: &Subject, known: &mut Known) {
-        let Some(memory) = self.memories.get(uid(subject.mission.as_ref())) else {
-            return;
-        };
+    fn plans(&self, subject: &Subject, memory: &Memory, known: &mut Known) {
         let parts = |snapshot: &&DroneSnapshot| memory.progress.part(&snapshot.key.name).is_some();
         let unplanned = subject.drones.iter().filter(parts);
         let unplanned = unplanned.filter(|snapshot| !memory.has_judged(&snapshot.key.name));
         known
-            .unplanned
-            .extend(unplanned.map(|snapshot| snapshot.uid().to_owned()));
+            .plans
+            .extend(unplanned.map(|snapshot| (snapshot.uid().to_owned(), Plan::Unknown)));
         let Ok(job) = &memory.job else { return };
         for snapshot in &subject.drones {
             let Some((part, flight, plan)) = memory.flights.get(&snapshot.key.name) else {
@@ -140,39 +138,46 @@ impl Controller {
                 numbers: flight.to_reach().collect(),
                 work: Some(Arc::clone(&job.work)),
             };
-            known.plans.insert(snapshot.uid().to_owned(), Arc::new(planned));
+            known
+                .plans
+                .insert(snapshot.uid().to_owned(), Plan::Known(Arc::new(planned)));
         }
     }
 
-    /// Lets the other controllers know, and wakes those whom a change concerns.
-    pub(super) fn show(&self, subjects: &[Subject], mut next: Known) {
-        let looked = |subject: &&Subject| self.memories.contains_key(uid(subject.mission.as_ref()));
-        next.missions = subjects
-            .iter()
-            .filter(looked)
-            .map(|subject| uid(subject.mission.as_ref()).to_owned())
-            .collect();
-        let old = {
-            let mut known = self.observer.missions.lock();
-            let mut old = std::mem::take(&mut *known);
-            next.refused = std::mem::take(&mut old.refused);
-            next.refused.retain(|mission, _| next.missions.contains(mission));
-            *known = next;
-            old
-        };
-        let known = self.observer.missions.lock();
-        for subject in subjects {
-            let mission = uid(subject.mission.as_ref());
-            let news = old.missions.contains(mission) != known.missions.contains(mission);
-            for snapshot in &subject.drones {
-                let digest = |known: &Known| known.plans.get(snapshot.uid()).map(|planned| planned.digest.clone());
-                if news || digest(&old) != digest(&known) {
-                    if let Some(node) = &snapshot.node {
-                        self.observer.cluster.wakes.nodes.wake(node.clone());
-                    }
-                    self.observer.cluster.wakes.drones.wake(snapshot.key.clone());
-                }
+    /// Lets the other controllers know what the Missions of one namespace are flown by, and wakes those whom a change concerns. Adds it to
+    /// what is known of `all`.
+    pub(super) fn show(&self, turns: &[Turn<'_>], all: &mut Known) {
+        let mut next = Known::default();
+        for turn in turns {
+            if let Some(memory) = &turn.memory {
+                next.missions.insert(uid(turn.subject.mission.as_ref()).to_owned());
+                self.plans(turn.subject, memory, &mut next);
             }
+        }
+        let mut known = self.observer.missions.lock();
+        let mut changed = Vec::new();
+        for subject in turns.iter().map(|turn| turn.subject) {
+            let mission = uid(subject.mission.as_ref());
+            let news = known.missions.contains(mission) != next.missions.contains(mission);
+            for snapshot in &subject.drones {
+                let drone = snapshot.uid();
+                let digest = |known: &Known| known.planned(drone).map(|planned| planned.digest.clone());
+                if news || digest(&known) != digest(&next) {
+                    changed.push(snapshot);
+                }
+                known.plans.remove(drone);
+            }
+        }
+        known.missions.extend(next.missions.iter().cloned());
+        known.plans.extend(next.plans.clone());
+        drop(known);
+        all.missions.extend(next.missions);
+        all.plans.extend(next.plans);
+        for snapshot in changed {
+            if let Some(node) = &snapshot.node {
+                self.observer.cluster.wakes.nodes.wake(node.clone());
+            }
+            self.observer.cluster.wakes.drones.wake(snapshot.key.clone());
         }
     }
 }

@@ -1,10 +1,10 @@
 //! The work of a Mission, from its spec or its file, planned beside the controllers where that takes time.
 
 use super::file::{self, Order};
+use super::lock::lock;
 use super::memory::Memory;
 use super::observe::Subject;
 use super::pool::{Asked, Done, Task};
-use super::round::lock;
 use super::work::File;
 use super::work::{self, Job, asked_for};
 use super::{Controller, NotBroughtOn, status};

@@ -2,6 +2,7 @@
 //!
 //! Owns: [`Pool`]: the queue, in which namespaces take turns, and the results until they are fetched. Must not: decide what is planned when.
 
+use super::lock::lock;
 use super::turns::{MOST_WAITING, Turns};
 use super::work::{FileWork, Job};
 use crds::MissionSpec;
@@ -10,7 +11,7 @@ use fleet::planning::mission::progress::Answers;
 use fleet::planning::mission::progress::sharing::{Request, answer};
 use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -250,7 +251,7 @@ impl Pool {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.queue)
     }
 }
 

@@ -1,7 +1,9 @@
 //! One round of the Mission controller: all Missions once, those of different namespaces side by side.
 //!
-//! Owns: the order, the time that each namespace takes, and failures. Must not: let the calls for one namespace keep another waiting.
+//! Owns: the order, the time that each namespace takes, and failures. Must not: let the calls for one namespace keep another waiting, or what
+//! is shown of it.
 
+use super::lock::lock;
 use super::memory::Memory;
 use super::observe::Subject;
 use super::{Controller, NotBroughtOn};
@@ -13,7 +15,6 @@ use crds::Mission;
 use fleet::planning::mission::priority::{Claim, comes_before, room, urgent};
 use futures::stream::{self, StreamExt};
 use std::collections::{HashMap, HashSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::time::Instant;
 
 /// Namespaces whose Missions are reconciled at a time: each has at most some calls to the Kubernetes API under way.
@@ -62,20 +63,19 @@ impl Controller {
         }
         let all: Vec<_> = namespaces.into_iter().map(|turns| self.take_turns(turns)).collect();
         let mut taken = stream::iter(all).buffer_unordered(NAMESPACES_AT_A_TIME);
+        let mut known = Known::default();
         while let Some(turns) = taken.next().await {
-            let known = turns.into_iter().filter_map(|turn| {
+            // The vehicles of a namespace wait for no other's calls.
+            self.show(&turns, &mut known);
+            let of = turns.into_iter().filter_map(|turn| {
                 let mission = uid(turn.subject.mission.as_ref()).to_owned();
                 Some((mission, turn.memory?))
             });
-            memories.extend(known);
+            memories.extend(of);
         }
         drop(taken);
         self.memories = memories;
-        let mut known = Known::default();
-        for subject in &subjects {
-            self.plans(subject, &mut known);
-        }
-        self.show(&subjects, known);
+        self.observer.missions.lock().forget_others_than(&known);
         let memories = self.memories.iter();
         let acted_on = memories.filter_map(|(mission, memory)| Some((mission.clone(), memory.acted_on?)));
         self.observer.cluster.acted_on.put("missions", acted_on);
@@ -121,8 +121,4 @@ impl Controller {
             .filter_map(|(namespace, number)| Some((namespace, mission(number)?)))
             .collect()
     }
-}
-
-pub(super) fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
-    of.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -101,6 +101,10 @@ pub fn next(known: &Known<'_>, now: Timestamp) -> MissionStatus {
     match &step.outcome {
         Outcome::Progressing => {
             let (reason, message) = going_on(known, step, percent);
+            let message = match job.doubt {
+                Some(doubt) => format!("{message}; {doubt}"),
+                None => message,
+            };
             // A patrol that flies is where it is to be, and never done.
             let underway = !patrol || step.progress.parts.is_empty();
             let of = if underway {
@@ -424,6 +428,30 @@ mod tests {
         assert_eq!(said(&airspace, None).0, "Waiting");
         // Others fly it.
         assert_eq!(said(&unfit, Some(0.5)).0, "Flying");
+    }
+
+    #[test]
+    fn a_doubt_about_the_work_is_said_while_it_is_flown() {
+        let mission = mission(json!({}));
+        let job = Job {
+            doubt: Some("compare them with the ground"),
+            ..Job::of(&mission.spec, None).unwrap()
+        };
+        let step = step(Outcome::Progressing, Stretches::default(), Some(0.5));
+        let known = Known {
+            mission: &mission,
+            old: &MissionStatus::default(),
+            job: Ok(&job),
+            step: Some(&step),
+            drones: 1,
+            waits: None,
+            left: Duration::ZERO,
+        };
+        let (_, _, message) = is(&next(&known, Timestamp::UNIX_EPOCH), "Progressing").unwrap();
+        assert_eq!(
+            message,
+            "1 vehicle has a part of the work; compare them with the ground"
+        );
     }
 
     #[test]

@@ -50,17 +50,22 @@ fn mission(name: &str, finalizers: &[&str]) -> Mission {
 impl Field {
     /// With these Missions, and an API server that takes so long for each answer. The Lease is renewed now.
     fn new(missions: &[Mission], takes: Duration) -> Self {
+        Self::with(missions, move |_: &str| takes)
+    }
+
+    /// The same, where it takes so long for the answer to a call of a path.
+    fn with(missions: &[Mission], takes: impl Fn(&str) -> Duration + Clone + Send + 'static) -> Self {
         let calls = Arc::new(Mutex::new(Vec::new()));
         let made = Arc::clone(&calls);
         let service = service_fn(move |request: Request<Body>| {
-            let made = Arc::clone(&made);
+            let (made, takes) = (Arc::clone(&made), takes.clone());
             async move {
                 let (parts, body) = request.into_parts();
                 let path = parts.uri.path().to_owned();
                 made.lock().unwrap().push(format!("{} {path}", parts.method));
                 let body = body.collect_bytes().await.unwrap();
                 let written: Value = serde_json::from_slice(&body).unwrap_or_default();
-                tokio::time::sleep(takes).await;
+                tokio::time::sleep(takes(&path)).await;
                 let kind = if path.starts_with(DRONES) { "Drone" } else { "Mission" };
                 let answer = json!({
                     "apiVersion": "skein.dev/v1alpha1", "kind": kind,
@@ -209,6 +214,12 @@ fn in_the_air(mission: &Mission, digest: &PlanDigest) -> (Field, Arc<Drone>) {
 /// The same, with another report of it.
 fn in_the_air_with(mission: &Mission, digest: &PlanDigest, change: impl FnOnce(&mut Report)) -> (Field, Arc<Drone>) {
     let field = Field::new(std::slice::from_ref(mission), Duration::ZERO);
+    let drone = fly(&field, digest, change);
+    (field, drone)
+}
+
+/// The vehicle of Drone `m` flies the plan `digest` in this field.
+fn fly(field: &Field, digest: &PlanDigest, change: impl FnOnce(&mut Report)) -> Arc<Drone> {
     let observer = &field.controller.observer;
     node(observer, "m", false);
     let drone = bound(observer, "m", for_a_mission);
@@ -227,7 +238,25 @@ fn in_the_air_with(mission: &Mission, digest: &PlanDigest, change: impl FnOnce(&
     };
     change(&mut report);
     observer.sessions.report(&name, epoch, report);
-    (field, drone)
+    drone
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_plan_is_named_when_its_namespace_is_done_though_another_takes_longer() {
+    let (survey, digest) = begun(0.0, true);
+    let mut other = mission("a", &[]);
+    other.metadata.namespace = Some("south".to_owned());
+    let takes = |path: &str| Duration::from_secs(if path.contains("/namespaces/south/") { 5 } else { 0 });
+    let mut field = Field::with(&[survey, other], takes);
+    let drone = fly(&field, &digest, |_| {});
+    let missions = Arc::clone(&field.controller.observer.missions);
+    let round = timeout(Duration::from_secs(1), field.controller.reconcile_all()).await;
+    assert!(round.is_err(), "a call for the other is under way");
+    let named = missions.plan(&drone);
+    assert!(
+        matches!(&named, PlanOf::Some(planned) if planned.digest == digest),
+        "{named:?}"
+    );
 }
 
 #[tokio::test(start_paused = true)]

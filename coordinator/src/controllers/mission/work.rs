@@ -9,6 +9,8 @@ use model::plan::PlanDigest;
 use model::plan::item::Item;
 use model::station::Altitude;
 use model::units::{Meters, Wgs84};
+use plan_files::Plan;
+use plan_files::check::home_unknown;
 use sha2::{Digest, Sha256};
 use std::error::Error;
 use std::fmt;
@@ -39,14 +41,24 @@ impl FileWork {
     /// Reads `text`: it takes time.
     pub fn of(text: &str) -> Self {
         // More people read a Mission's status than the ConfigMap with its file.
-        let items = plan_files::read(text).map(|file| file.items);
-        let items = items.map_err(|why| format!("spec.planFrom: {}", why.without_content()));
-        let mover = |items: &Vec<Item>| items.iter().find(|item| item.moves_actuator()).map(Item::name);
+        let plan = plan_files::read_plan(text);
+        let plan = plan.map_err(|why| format!("spec.planFrom: {}", why.without_content()));
+        let mover = |plan: &Plan| {
+            let items = &plan.file.items;
+            items.iter().find(|item| item.moves_actuator()).map(Item::name)
+        };
+        let doubt = |plan: &Plan| home_unknown(plan).map(|_| HOME_UNKNOWN);
         Self {
             digest: digest(text),
-            moves: items.as_ref().ok().and_then(mover),
-            is_readable: items.is_ok(),
-            job: items.and_then(|items| Job::of_items(&items)),
+            moves: plan.as_ref().ok().and_then(mover),
+            is_readable: plan.is_ok(),
+            job: plan.and_then(|plan| {
+                let job = Job::of_items(&plan.file.items)?;
+                Ok(Job {
+                    doubt: doubt(&plan),
+                    ..job
+                })
+            }),
         }
     }
 
@@ -73,7 +85,13 @@ pub struct Job {
     pub digest: WorkDigest,
     /// How high vehicles take off for it, meters above their homes.
     pub takeoff: f64,
+    /// What nobody can judge of it but a person, in a clause. It says nothing that is in its file.
+    pub doubt: Option<&'static str>,
 }
+
+/// Nobody knows whether its places are above the ground.
+const HOME_UNKNOWN: &str = "altitudes of the file are above mean sea level, and it does not say how high home is: compare them with the \
+                            ground there";
 
 /// Drones take off no higher and no lower, meters.
 const TAKEOFF: (f64, f64) = (2.0, 120.0);
@@ -190,6 +208,7 @@ impl Job {
             work: Arc::new(work),
             digest,
             takeoff,
+            doubt: None,
         }
     }
 
@@ -523,6 +542,13 @@ mod tests {
         assert!(two.contains("one vehicle at a time"), "{two}");
         let unreadable = Job::of(&spec(2), Some(&Ok(FileWork::of("hello").into()))).unwrap_err();
         assert!(unreadable.contains("neither a QGroundControl plan"), "{unreadable}");
+        assert_eq!(job.doubt, None, "it is flown above home");
+        let above_the_sea = |home: &str| {
+            let rows = text(16).replace("\t3\t", "\t0\t");
+            of(&rows.replacen("\t25\t1\n", &format!("\t{home}\t1\n"), 1)).unwrap()
+        };
+        assert_eq!(above_the_sea("20").doubt, None);
+        assert_eq!(above_the_sea("0").doubt, Some(HOME_UNKNOWN));
         let gone = Job::of(&spec(1), Some(&Err("there is no ConfigMap a".to_owned()))).unwrap_err();
         assert_eq!(gone, "spec.planFrom: there is no ConfigMap a");
     }

@@ -12,9 +12,11 @@ use embedded_api::schema::cause::ROOT;
 use fleet::planning::mission::Survey;
 use kube::{CustomResourceExt, ResourceExt as _};
 use model::plan::Route;
-use plan_files::PlanFile;
+use plan_files::Plan;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 /// A Mission, and the documents beside it.
 #[derive(Debug)]
@@ -27,7 +29,7 @@ pub(crate) struct Manifest {
 pub(crate) enum Content {
     Route(Route),
     Survey(Box<Survey>),
-    Plan(PlanFile),
+    Plan(Box<Plan>),
 }
 
 impl Manifest {
@@ -80,12 +82,13 @@ impl Manifest {
                 "the file has no ConfigMap {name} with key {key}, which spec.planFrom names; put it into the same file"
             ))
         })?;
-        Ok(Content::Plan(plan_files::read(text).map_err(|error| failed(&error))?))
+        let plan = plan_files::read_plan(text).map_err(|error| failed(&error))?;
+        Ok(Content::Plan(Box::new(plan)))
     }
 }
 
 /// The Mission with this name among the documents, or the only one.
-pub(super) fn read(documents: &[Value], name: Option<&str>) -> Result<Mission, Failure> {
+fn read(documents: &[Value], name: Option<&str>) -> Result<Mission, Failure> {
     let missions = documents.iter().filter(|document| document["kind"] == "Mission");
     let named = |mission: &&Value| name.is_none_or(|name| mission["metadata"]["name"] == name);
     let found: Vec<&Value> = missions.filter(named).collect();
@@ -106,40 +109,84 @@ pub(super) fn read(documents: &[Value], name: Option<&str>) -> Result<Mission, F
 
 /// The object, if an API server would take it.
 pub(crate) fn judged<K: CustomResourceExt + DeserializeOwned>(document: &Value) -> Result<K, Failure> {
-    let definition = K::crd();
-    let named = definition.spec.names.kind.clone();
-    let mut document = document.clone();
-    if definition.spec.scope == "Namespaced"
-        && let Some(meta) = document.get_mut("metadata").and_then(Value::as_object_mut)
-    {
-        meta.entry("namespace").or_insert_with(|| json!("default"));
+    Judge::default().judged(document)
+}
+
+/// Judges objects as an API server would. What judges a kind is made once: to compile the rules of its schema takes time.
+#[derive(Debug, Default)]
+pub(crate) struct Judge {
+    /// By the name of the definition.
+    kinds: BTreeMap<&'static str, OfKind>,
+}
+
+/// Judges the objects of one kind.
+#[derive(Debug)]
+struct OfKind {
+    name: String,
+    api_version: String,
+    is_namespaced: bool,
+    checker: Checker,
+}
+
+impl Judge {
+    /// The object, if an API server would take it.
+    pub fn judged<K: CustomResourceExt + DeserializeOwned>(&mut self, document: &Value) -> Result<K, Failure> {
+        let of_kind = match self.kinds.entry(K::crd_name()) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(unknown) => unknown.insert(OfKind::of::<K>()?),
+        };
+        serde_json::from_value(of_kind.taken(document)?).map_err(|error| failed(&error))
     }
-    let crd = serde_json::to_value(definition).map_err(|error| failed(&error))?;
-    let kinds = custom::resources(&crd).map_err(|error| failed(&error))?;
-    let Some(kind) = kinds.first() else {
-        return Err(Failure::Failed(format!(
-            "the definition of {named} serves no version; this is a bug"
-        )));
-    };
-    if document["apiVersion"] != kind.api_version().as_str() {
-        return Err(Failure::Failed(format!(
-            "the {named}'s apiVersion must be {}; correct it",
-            kind.api_version()
-        )));
+}
+
+impl OfKind {
+    fn of<K: CustomResourceExt>() -> Result<Self, Failure> {
+        let definition = K::crd();
+        let name = definition.spec.names.kind.clone();
+        let is_namespaced = definition.spec.scope == "Namespaced";
+        let crd = serde_json::to_value(definition).map_err(|error| failed(&error))?;
+        let kinds = custom::resources(&crd).map_err(|error| failed(&error))?;
+        let Some(kind) = kinds.first() else {
+            return Err(Failure::Failed(format!(
+                "the definition of {name} serves no version; this is a bug"
+            )));
+        };
+        Ok(Self {
+            api_version: kind.api_version(),
+            checker: Checker::new(kind).map_err(|error| failed(&error))?,
+            name,
+            is_namespaced,
+        })
     }
-    let checker = Checker::new(kind).map_err(|error| failed(&error))?;
-    let name = document["metadata"]["name"].as_str().unwrap_or_default().to_owned();
-    let refused = |rejection| Failure::Failed(format!("{named} {name}: {}", words(rejection)));
-    let read = checker.read(document).map_err(refused)?;
-    if !read.unknown.is_empty() {
-        return Err(Failure::Failed(format!(
-            "{named} {name}: {}; correct or remove it",
-            read.unknown.join(", ")
-        )));
+
+    /// The object as an API server takes it.
+    fn taken(&self, document: &Value) -> Result<Value, Failure> {
+        let kind = &self.name;
+        let mut document = document.clone();
+        if self.is_namespaced
+            && let Some(meta) = document.get_mut("metadata").and_then(Value::as_object_mut)
+        {
+            meta.entry("namespace").or_insert_with(|| json!("default"));
+        }
+        if document["apiVersion"] != self.api_version.as_str() {
+            return Err(Failure::Failed(format!(
+                "the {kind}'s apiVersion must be {}; correct it",
+                self.api_version
+            )));
+        }
+        let name = document["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+        let refused = |rejection| Failure::Failed(format!("{kind} {name}: {}", words(rejection)));
+        let read = self.checker.read(document).map_err(refused)?;
+        if !read.unknown.is_empty() {
+            return Err(Failure::Failed(format!(
+                "{kind} {name}: {}; correct or remove it",
+                read.unknown.join(", ")
+            )));
+        }
+        self.checker.check(&read.value, None, Subject::Main).map_err(refused)?;
+        labels::possible_in(&read.value).map_err(|why| Failure::Failed(format!("{kind} {name}: {why}; correct it")))?;
+        Ok(read.value)
     }
-    checker.check(&read.value, None, Subject::Main).map_err(refused)?;
-    labels::possible_in(&read.value).map_err(|why| Failure::Failed(format!("{named} {name}: {why}; correct it")))?;
-    serde_json::from_value(read.value).map_err(|error| failed(&error))
 }
 
 /// Why an object is refused, each fault with its field.
@@ -168,4 +215,30 @@ pub(crate) fn failed(error: &dyn std::error::Error) -> Failure {
         source = cause.source();
     }
     Failure::Failed(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crds::Geofence;
+
+    #[test]
+    fn what_judges_a_kind_is_made_once_and_judges_each_object() {
+        let mut judge = Judge::default();
+        let fence = |radius: f64| {
+            let center = json!({"latitudeDegrees": 47.4, "longitudeDegrees": 8.5});
+            let circle = json!({"circle": {"center": center, "radiusMeters": radius}});
+            json!({
+                "apiVersion": "skein.dev/v1alpha1", "kind": "Geofence", "metadata": {"name": "field"},
+                "spec": {"vehicleSelector": {}, "include": [circle]},
+            })
+        };
+        assert!(judge.judged::<Geofence>(&fence(100.0)).is_ok());
+        let refused = judge.judged::<Geofence>(&fence(-1.0)).unwrap_err();
+        assert!(refused.to_string().contains("radiusMeters"), "{refused}");
+        assert!(judge.judged::<Geofence>(&fence(200.0)).is_ok());
+        assert_eq!(judge.kinds.len(), 1);
+        assert!(judge.judged::<Mission>(&fence(100.0)).is_err(), "it is of another kind");
+        assert_eq!(judge.kinds.len(), 2);
+    }
 }

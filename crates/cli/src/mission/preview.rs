@@ -7,6 +7,7 @@ use crate::failure::Failure;
 use fleet::planning::mission::{Flier, Plan, Work};
 use model::plan::{Route, item};
 use model::units::Wgs84;
+use plan_files::check;
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -112,15 +113,19 @@ pub(super) fn nowhere(value: &Value, path: &str) -> Option<String> {
 }
 
 fn planned(manifest: &Manifest, fliers: impl FnOnce(&Work) -> Vec<Flier>) -> Result<Preview, Failure> {
-    let mut not_flown = String::new();
+    let mut said = String::new();
     let (what, work) = match manifest.content()? {
         Content::Route(route) => ("route", Work::of_route(&route).map_err(|error| failed(&error))?),
         Content::Survey(survey) => ("survey", Work::of_survey(&survey).map_err(|error| failed(&error))?),
-        Content::Plan(file) => {
-            if let Err(Failure::Failed(why)) = Work::of_items(&file.items).map_err(|error| failed(&error)) {
-                not_flown = format!("\nA Mission does not fly this file unchanged: {why}\n");
+        Content::Plan(plan) => {
+            let items = &plan.file.items;
+            if let Err(Failure::Failed(why)) = Work::of_items(items).map_err(|error| failed(&error)) {
+                said = format!("\nA Mission does not fly this file unchanged: {why}\n");
             }
-            let places = item::places(&file.items).map_err(|error| failed(&error))?;
+            if let Some(unknown) = check::home_unknown(&plan) {
+                let _ = writeln!(said, "\nNOTE: {unknown}");
+            }
+            let places = item::places(items).map_err(|error| failed(&error))?;
             let route = Route::new(places).map_err(|error| failed(&error))?;
             ("plan", Work::of_route(&route).map_err(|error| failed(&error))?)
         }
@@ -128,7 +133,7 @@ fn planned(manifest: &Manifest, fliers: impl FnOnce(&Work) -> Vec<Flier>) -> Res
     let fliers = fliers(&work);
     let plan = work.share(&fliers).map_err(|error| failed(&error))?;
     Ok(Preview {
-        numbers: numbers(manifest, what, &work, &plan, &fliers)? + &not_flown,
+        numbers: numbers(manifest, what, &work, &plan, &fliers)? + &said,
         geojson: geojson::of(&work, &plan, &fliers),
     })
 }

@@ -139,13 +139,65 @@ pub(super) fn descending(last: &Heard, home: Local) -> Volume {
     )])
 }
 
+/// Beyond this share of its distance from home the radius of an airspace is counted all the way there.
+const WIDE: f64 = 0.9;
+
+/// The level part of a return: straight home from where a vehicle holds, or from anywhere in the airspace around there, at the altitude
+/// of its return, or as high as it is if that is higher.
+pub(super) fn level_home(hold: &Route, home: Local, return_height: f64, margin: Margin) -> Vec<Tube> {
+    let end = hold.end();
+    let (wide, below, above) = extent(hold);
+    let top = return_height.max(end.up + above);
+    let bottom = return_height.max(end.up - below);
+    let (over_ground, in_height) = (margin.horizontal.0, margin.vertical.0);
+    let level = |places: &[Local], radius: f64| {
+        let tube = Tube::around(places, over_ground + radius, in_height, in_height);
+        tube.spanning(bottom - in_height, top + in_height)
+    };
+    let (from, home) = (end.at_height(top), home.at_height(top));
+    let far = from.over_ground(home);
+    let share = wide / far;
+    if wide == 0.0 || far == 0.0 || share > WIDE {
+        return vec![level(&[from, home], wide)];
+    }
+    // From home the two lines that touch the edge of the airspace, up to beside its middle.
+    let half = wide / (1.0 - share * share).sqrt();
+    let (east, north) = ((home.east - from.east) / far, (home.north - from.north) / far);
+    let sides = [
+        from.shifted(-north * half, east * half),
+        from.shifted(north * half, -east * half),
+    ];
+    vec![level(&[from], wide), level(&[home, sides[0], sides[1]], 0.0)]
+}
+
+/// Where an autopilot brings its vehicle that returns from where it holds, or from anywhere in the airspace around there: up, level to its home,
+/// and down.
+pub(super) fn way_home(hold: &Route, home: Local, return_height: f64, margin: Margin) -> Volume {
+    let end = hold.end();
+    let (wide, below, above) = extent(hold);
+    let top = return_height.max(end.up + above);
+    let (over_ground, in_height) = (margin.horizontal.0, margin.vertical.0);
+    let upright = |low: Local, radius: f64| {
+        let places = [low, low.at_height(top)];
+        Tube::around(&places, over_ground + radius, in_height, in_height)
+    };
+    let mut tubes = level_home(hold, home, return_height, margin);
+    tubes.extend([upright(end.at_height(end.up - below), wide), upright(home, 0.0)]);
+    Volume::Tubes(tubes)
+}
+
+/// How far the airspace around the end of a route reaches: over ground, down and up, meters.
+fn extent(way: &Route) -> (f64, f64, f64) {
+    way.room()
+        .map_or((0.0, 0.0, 0.0), |room| (room.radius, room.below, room.above))
+}
+
 /// Where the failsafes of a vehicle may take it that is anywhere on `way`: down to the ground where it is, and home in a straight line, no
 /// lower than now and no higher than `return_height` if it is below that (both stacks climb less near home: `RTL_CONE_SLOPE`,
 /// `RTL_CONE_ANG`), and down.
 pub(super) fn failsafe(way: &Route, home: Local, return_height: f64, margin: Margin) -> Volume {
     let places = way.places();
-    let room = way.room();
-    let (wide, below, above) = room.map_or((0.0, 0.0, 0.0), |room| (room.radius, room.below, room.above));
+    let (wide, below, above) = extent(way);
     let highest = places.iter().map(|p| p.up + above).fold(return_height, f64::max);
     let lowest = places.iter().map(|p| p.up - below).fold(f64::INFINITY, f64::min);
     let legs = places.len().max(2) - 1;

@@ -7,7 +7,7 @@
 
 use super::beyond::{FORESEEN, Heard, back_to, descending, drift, failsafe, flies_on, returning};
 use super::index::Key;
-use super::{Margin, Route, Rules, Tube, Volume};
+use super::{Around, Margin, Route, Rules, Tube, Volume};
 use model::geo::Local;
 use model::route_order::OrderNumber;
 use model::time::Moment;
@@ -24,9 +24,13 @@ const BRAKES: f64 = 2.0;
 /// A vehicle is not ordered to stop nearer than this, meters: it would have to turn back.
 const LEAST_STOP: f64 = 3.0;
 
-/// A vehicle that left the airspace in which a program flew it has stopped once two reports show no more than this, meters per second: from
-/// there it brakes within the margin of its claim.
+/// A vehicle that left the airspace in which a program flew it has stopped once two reports since then show no more than this, meters per
+/// second: from there it brakes within the margin of its claim.
 const STOPPED: f64 = 1.0;
+
+/// Only its agent keeps a vehicle that a program flies in its airspace. Without a report for so long that agent may have ended: reports come
+/// once a second.
+const LENT_HEARD_WITHIN: Duration = Duration::from_secs(2);
 
 /// What is known of a vehicle before its first report.
 #[derive(Clone, Debug, PartialEq)]
@@ -109,7 +113,7 @@ pub enum Unsteady {
 
 impl Heard {
     fn speed(&self) -> f64 {
-        self.velocity.iter().map(|v| v * v).sum::<f64>().sqrt()
+        speed(self.velocity)
     }
 
     /// How far it flies on until it has stopped, when it is ordered to stop, meters.
@@ -119,12 +123,17 @@ impl Heard {
     }
 }
 
-/// From two reports; nothing is concluded from such as are far apart in time.
-fn velocity(from: Local, to: Local, time: Duration) -> [f64; 3] {
+/// From two reports; `None` from such as are far apart in time, of which nothing is concluded.
+fn velocity(from: Local, to: Local, time: Duration) -> Option<[f64; 3]> {
     if time.is_zero() || time > FORESEEN {
-        return [0.0; 3];
+        return None;
     }
-    [to.east - from.east, to.north - from.north, to.up - from.up].map(|far| far / time.as_secs_f64())
+    let far = [to.east - from.east, to.north - from.north, to.up - from.up];
+    Some(far.map(|far| far / time.as_secs_f64()))
+}
+
+fn speed(velocity: [f64; 3]) -> f64 {
+    velocity.iter().map(|v| v * v).sum::<f64>().sqrt()
 }
 
 /// What it does, as far as is known.
@@ -224,9 +233,9 @@ impl Claim {
         // The order that was granted last is still under way to the agent: what it allows stays claimed.
         let under_way = observed.order < self.granted;
         self.also = None;
-        let left = match &self.state {
-            State::Air { way, .. } if way.room().is_some() => Some(way.clone()),
-            _ => self.leaving.take(),
+        let (left, left_before) = match &self.state {
+            State::Air { way, .. } if way.room().is_some() => (Some(way.clone()), false),
+            _ => (self.leaving.take(), true),
         };
         match observed.doing {
             Doing::Grounded => {
@@ -289,20 +298,34 @@ impl Claim {
                 };
             }
         }
-        let moved = |last: &Heard| match observed.heard > last.heard {
-            true => velocity(last.at, observed.at, observed.heard.since(last.heard)),
-            false => last.velocity,
-        };
+        let moved = |last: &Heard| velocity(last.at, observed.at, observed.heard.since(last.heard));
+        let shown = self.last.as_ref().and_then(moved);
+        let same = self.last.as_ref().filter(|last| last.heard == observed.heard);
+        let velocity = shown.or_else(|| same.map(|last| last.velocity));
         self.last = Some(Heard {
             heard: observed.heard,
             at: observed.at,
             margin,
-            velocity: self.last.as_ref().map_or([0.0; 3], moved),
+            velocity: velocity.unwrap_or_default(),
         });
-        let speed = self.last.as_ref().map_or(f64::INFINITY, Heard::speed);
+        // What two reports do not show is not known. One that flew to and fro may be back where it was.
+        let has_stopped = left_before && shown.is_some_and(|shown| speed(shown) <= STOPPED);
         let stays = matches!(&self.state, State::Air { way, .. } if way.room().is_some());
         let is_down = matches!(self.state, State::Ground(_));
-        self.leaving = left.filter(|_| !stays && !is_down && speed > STOPPED);
+        self.leaving = left.filter(|_| !stays && !is_down && !has_stopped);
+    }
+
+    /// The airspace around its place in which a program may fly it.
+    pub(super) const fn room(&self) -> Option<Around> {
+        match &self.state {
+            State::Air { way, .. } => way.room(),
+            State::Unheard | State::Ground(_) | State::Other { .. } | State::Unplanned { .. } => None,
+        }
+    }
+
+    /// Whether a program may fly it, or flew it and it was not observed to have stopped since.
+    pub(super) const fn is_lent(&self) -> bool {
+        self.room().is_some() || self.leaving.is_some()
     }
 
     /// Whether it has left the airspace in which a program flew it, and was not observed to have stopped since.
@@ -458,12 +481,14 @@ impl Claim {
             (Some(Unsteady::Silent), State::Air { way, .. }) => {
                 let falls_back = failsafe(way, self.known.home, self.known.return_height, last.margin);
                 let claimed = claimed.and(falls_back);
-                if way.has(last.at, last.margin) {
+                // By the last set-point of a program it flies on, out of its airspace, and nobody is there to stop it.
+                if way.has(last.at, last.margin) && !self.is_lent() {
                     claimed
                 } else {
                     claimed.and(drifts(last.heard))
                 }
             }
+            _ if self.is_lent() && now.since(last.heard) > LENT_HEARD_WITHIN => claimed.and(drifts(last.heard)),
             _ => claimed,
         }
     }

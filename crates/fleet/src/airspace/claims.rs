@@ -7,7 +7,7 @@ use super::beyond::{Heard, Traffic};
 use super::claim::{Claim, Doing, Known, NotFit, Observation, State, Unsteady};
 use super::index::{Index, Key};
 use super::sightings::Sightings;
-use super::{Margin, Route, Rules, Volume};
+use super::{Around, Margin, Route, Rules, Volume};
 use model::geo::Local;
 use model::ids::{NodeName, Term};
 use model::route_order::OrderNumber;
@@ -222,13 +222,13 @@ impl Claims {
             return;
         }
         self.clock = Some(now);
-        let unsteady: Vec<NodeName> = self
+        let changing: Vec<NodeName> = self
             .vehicles
             .iter()
-            .filter(|(_, entry)| entry.unsteady(now, &self.rules).is_some())
+            .filter(|(_, entry)| entry.unsteady(now, &self.rules).is_some() || entry.is_lent())
             .map(|(name, _)| name.clone())
             .collect();
-        for vehicle in &unsteady {
+        for vehicle in &changing {
             self.refresh(vehicle, now);
         }
         let then = Moment::at(now.since_epoch().saturating_sub(self.rules.traffic_kept));
@@ -417,6 +417,11 @@ impl Claims {
         self.vehicles.get(vehicle)?.end()
     }
 
+    /// The airspace around the end of its way in which a program may fly a vehicle, by what it owns.
+    pub fn room(&self, vehicle: &NodeName) -> Option<Around> {
+        self.vehicles.get(vehicle)?.room()
+    }
+
     /// Gives `route` to `vehicle`. Only after [`crate::safety::may_fly`] has found that it may have it.
     pub(crate) fn take(&mut self, vehicle: &NodeName, route: &Route, now: Moment) -> OrderNumber {
         let number = self.next_number();
@@ -465,11 +470,15 @@ impl Claims {
         self.vehicles.iter().filter_map(each)
     }
 
-    /// The height at which an owner was last observed, meters above mean sea level.
-    pub fn height(&self, owner: &Owner) -> Option<f64> {
+    /// The lowest and the highest altitude at which an owner was last observed, meters above mean sea level: of an aircraft that several
+    /// vehicles report, those of all reports.
+    pub(super) fn altitudes(&self, owner: &Owner) -> Option<[f64; 2]> {
         match owner {
-            Owner::Vehicle(name) => Some(self.vehicles.get(name)?.last.as_ref()?.at.up),
-            Owner::Traffic(icao) => self.traffic.of(*icao).next().map(|(_, seen)| seen.at.up),
+            Owner::Vehicle(name) => Some([self.vehicles.get(name)?.last.as_ref()?.at.up; 2]),
+            Owner::Traffic(icao) => {
+                let all = self.traffic.of(*icao).map(|(_, seen)| [seen.at.up; 2]);
+                all.reduce(|[lowest, highest], [low, high]| [lowest.min(low), highest.max(high)])
+            }
         }
     }
 

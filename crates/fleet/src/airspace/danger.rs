@@ -1,5 +1,6 @@
 //! Which vehicle is in danger from one that does not keep to its claim, and what to do about it.
 
+use super::beyond::{level_home, way_home};
 use super::claims::Claims;
 use super::index::{Index, Key};
 use super::{Allows, Owner, Route, Volume};
@@ -103,10 +104,11 @@ impl Claims {
         let upright = route.places().len() == 2 && start.over_ground(end) < 0.01;
         let near = self.near(&Owner::Vehicle(vehicle.clone()));
         let away = |owner: &Owner| {
-            let height = self.height(owner);
-            let leaves = height.is_some_and(|height| (end.up - start.up) * (start.up - height) >= 0.0);
+            let altitudes = self.altitudes(owner);
+            let leaves_one = |altitude: f64| (end.up - start.up) * (start.up - altitude) >= 0.0;
+            let leaves = altitudes.is_some_and(|all| all.into_iter().all(leaves_one));
             // One that keeps its place comes no nearer meanwhile.
-            let beside = self.is_wide(owner) && height.is_some_and(|height| height - start.up <= LEVEL);
+            let beside = self.is_wide(owner) && altitudes.is_some_and(|[_, highest]| highest - start.up <= LEVEL);
             leaves || (end.up > start.up && (beside || self.climbs_before(owner, start)))
         };
         upright
@@ -162,24 +164,22 @@ impl Claims {
     }
 }
 
-/// Vehicles whose ways home cross, each with those that it would meet. The way home leads from where it is to hold, at its return height, to
-/// its home. A failsafe of all at once, such as the loss of the ground station, would bring them together. A hazard to be named at preflight:
-/// each vehicle needs a return height of its own.
-pub fn shared_returns(claims: &Claims, holds: &[(NodeName, Local)]) -> BTreeMap<NodeName, BTreeSet<NodeName>> {
+/// Vehicles whose ways home cross, each with those that it would meet. The way home leads from where it is to hold, or from anywhere in the
+/// airspace around there, at its return height, to its home. A failsafe of all at once, such as the loss of the ground station, would bring
+/// them together. A hazard to be named at preflight: each vehicle needs a return height of its own.
+pub fn shared_returns(claims: &Claims, holds: &[(NodeName, Route)]) -> BTreeMap<NodeName, BTreeSet<NodeName>> {
     let rules = claims.rules();
     let margin = rules.margin(rules.accuracy);
     let known: BTreeMap<_, _> = claims.returns().collect();
     let mut index = Index::default();
     let mut ways = BTreeMap::new();
     for ((name, hold), key) in holds.iter().zip(0..) {
-        let Some(known) = known.get(name) else { continue };
-        let height = known.return_height.max(hold.up);
-        let way = Route::through([hold.at_height(height), known.home.at_height(height)]);
-        if let Ok(way) = way {
-            let volume = way.volume(margin);
-            index.set(key, volume.clone());
-            ways.insert(key, (name, volume));
-        }
+        let Some(known) = known.get(name).filter(|_| hold.end().is_finite()) else {
+            continue;
+        };
+        let volume = Volume::Tubes(level_home(hold, known.home, known.return_height, margin));
+        index.set(key, volume.clone());
+        ways.insert(key, (name, volume));
     }
     let others = |key: Key, volume: &Volume| -> BTreeSet<NodeName> {
         let keys = index.in_the_way(key, volume, rules);
@@ -192,21 +192,19 @@ pub fn shared_returns(claims: &Claims, holds: &[(NodeName, Local)]) -> BTreeMap<
         .collect()
 }
 
-/// Vehicles whose autopilots would return through the places where others hold, each with those: up where it holds, level to its home at its
-/// return altitude, and down. A hazard to be named before the takeoff.
-pub fn crossed_stations(claims: &Claims, holds: &[(NodeName, Local)]) -> BTreeMap<NodeName, BTreeSet<NodeName>> {
+/// Vehicles whose autopilots would return through the places where others hold, or the airspace around these, each with those: up where it
+/// holds, level to its home at its return altitude, and down. A hazard to be named before the takeoff.
+pub fn crossed_stations(claims: &Claims, holds: &[(NodeName, Route)]) -> BTreeMap<NodeName, BTreeSet<NodeName>> {
     let rules = claims.rules();
     let margin = rules.margin(rules.accuracy);
     let known: BTreeMap<_, _> = claims.returns().collect();
     let mut index = Index::default();
     for ((_, hold), key) in holds.iter().zip(0..) {
-        index.set(key, Route::hold(*hold).volume(margin));
+        index.set(key, hold.volume(margin));
     }
-    let crossed = |(name, hold): &(NodeName, Local), own: Key| {
-        let known = known.get(name)?;
-        let height = known.return_height.max(hold.up);
-        let way = [*hold, hold.at_height(height), known.home.at_height(height), known.home];
-        let volume = Route::through(way).ok()?.volume(margin);
+    let crossed = |(name, hold): &(NodeName, Route), own: Key| {
+        let known = known.get(name).filter(|_| hold.end().is_finite())?;
+        let volume = way_home(hold, known.home, known.return_height, margin);
         let keys = index.in_the_way(own, &volume, rules);
         let others = keys.iter().filter_map(|key| holds.get(usize::try_from(*key).ok()?));
         let others: BTreeSet<NodeName> = others.map(|(name, _)| name.clone()).collect();

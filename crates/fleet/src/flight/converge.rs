@@ -44,7 +44,7 @@ pub struct Situation<'a> {
     pub fence: &'a Fence,
     /// Whether the coordinator confirmed the held assignment on the stream that is open now.
     pub confirmed: bool,
-    /// Whether the agent's process was stopped so lately that what it receives, and that confirmation, may be of before.
+    /// Whether the agent's process was stopped so lately that what it receives, and that confirmation, may be stale.
     pub behind: bool,
     /// How long the agent has had no contact with the coordinator.
     pub uplink_silent: Duration,
@@ -241,8 +241,8 @@ fn while_taken_over(s: &Situation<'_>, held: &Assignment, truth: FlightTruth) ->
     }
 }
 
-/// Whether a person has ordered to the ground what hovers over home in the mode of a return, whoever began that: no stick holds it there, and
-/// its autopilot does not land it. In any other mode a pilot flies.
+/// Whether a person's ground order is to land a vehicle that hovers over home in the mode of a return, of ours or of others. No stick holds it
+/// there, and its autopilot does not land it. In any other mode a pilot flies.
 fn lands_a_hover(s: &Situation<'_>, held: &Assignment) -> bool {
     let is_ordered = matches!(
         held.desired,
@@ -371,7 +371,7 @@ fn in_the_air(s: &Situation<'_>, held: &Assignment, part: Airborne, altitude: Al
         Some(Mode::Return) if s.record.in_command == InCommand::OurReturn && s.memory.return_ends_in_hover(s.now) => {
             paced(s, Step::FailsafeLand, s.descending())
         }
-        // A landing once begun is finished, no matter who began it.
+        // A landing once begun is finished, be it ours or another's.
         Some(Mode::Land | Mode::Return) => rest(s.descending()),
         Some(Mode::Mission) => plan::fly(s, held, part),
         Some(Mode::Station | Mode::Takeoff) => {
@@ -390,7 +390,7 @@ fn in_the_air(s: &Situation<'_>, held: &Assignment, part: Airborne, altitude: Al
                 return rest(Activity::Holding);
             }
             if s.vehicle.is_in_lent_offboard() || s.memory.is_to_stop() {
-                // Whoever leads: it is stopped where it is, and goes nowhere.
+                // To stop takes no leader's confirmation: it stops where it is, and goes nowhere.
                 let stop = route::here(s).map(|at| paced(s, Step::Stop { at }, Activity::Holding));
                 return stop.unwrap_or_else(|| rest(Activity::Holding));
             }
@@ -596,7 +596,7 @@ fn overtaken(kind: StepKind, s: &Situation<'_>) -> bool {
                 || mode.is_some_and(|mode| !matches!(mode, Mode::Station | Mode::Mission))
         }
         StepKind::TakeOff => {
-            // One that climbs has taken off, whatever became of the answer; and one that is not heard is not made to take off.
+            // A vehicle that climbs has taken off, also where the answer was lost; and one that is not heard is not made to take off.
             truth != FlightTruth::ArmedOnGround || matches!(mode, Some(Mode::Foreign | Mode::Land | Mode::Return))
         }
         // In the mode that was asked for it has obeyed; and once it is down, the command would only change its mode.

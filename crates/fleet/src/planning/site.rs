@@ -163,6 +163,8 @@ pub struct Site {
     rooms: BTreeMap<NodeName, Room>,
     /// Why a vehicle has no such airspace yet, in a sentence.
     roomless: BTreeMap<NodeName, String>,
+    /// Those for whose airspace a vehicle waited last that is to land.
+    in_a_way_down: BTreeSet<NodeName>,
     /// The ways of plans as they were granted.
     granted_plans: BTreeMap<NodeName, plan_way::Granted>,
     /// The Geofences of each vehicle; `None`: not known yet.
@@ -200,6 +202,7 @@ impl Site {
             plans: BTreeMap::new(),
             rooms: BTreeMap::new(),
             roomless: BTreeMap::new(),
+            in_a_way_down: BTreeSet::new(),
             granted_plans: BTreeMap::new(),
             fences: Some(BTreeMap::new()),
             strict: BTreeSet::new(),
@@ -539,6 +542,7 @@ impl Site {
         (lowest_home, homes): (f64, &BTreeMap<NodeName, f64>),
         now: Moment,
     ) -> Vec<NodeName> {
+        self.in_a_way_down.clear();
         // One station that is too high keeps no other vehicle from moving.
         let highest = lowest_home + CEILING - 2.0 * self.claims.rules().pitch().vertical.0;
         goals.retain(|node, goal| {
@@ -597,6 +601,10 @@ impl Site {
             self.order(permit, lands);
         }
         for (node, waiting) in &plan.waiting {
+            let lands = goals.get(node).is_some_and(|goal| goal.lands);
+            if let (true, Waiting::For(owners)) = (lands, waiting) {
+                self.in_a_way_down.extend(owners.iter().filter_map(vehicle_of));
+            }
             let note = self.accuracy_note(node, waiting);
             self.waiting.insert(node.clone(), sentence(waiting) + &note);
         }
@@ -660,6 +668,14 @@ impl Site {
 /// Whether it climbs to the height of its takeoff.
 fn takes_off(report: &Report) -> bool {
     report.activity == Activity::TakingOff || report.truth == FlightTruth::Airborne(Airborne::TakingOff)
+}
+
+/// The node of an owner that is a vehicle of ours.
+fn vehicle_of(owner: &Owner) -> Option<NodeName> {
+    match owner {
+        Owner::Vehicle(node) => Some(node.clone()),
+        Owner::Traffic(_) => None,
+    }
 }
 
 /// The first of these, and how many more there are, in words.

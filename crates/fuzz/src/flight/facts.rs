@@ -4,6 +4,8 @@ use link::dialect::{
     MavAutopilot, MavBatteryChargeState as Charge, MavBatteryFunction as Function, MavCmd, MavLandedState, MavMessage,
     MavModeFlag, MavParamType, MavResult, MavSysStatusSensor, MavType,
 };
+use model::geo;
+use model::units::Wgs84;
 
 /// At most this much of a steady drain is counted in when a battery is judged, percent.
 const DRAIN_AT_MOST: u8 = 15;
@@ -60,11 +62,29 @@ pub struct Facts {
     clock: u32,
     /// It may have rebooted since the last heartbeat: the mode of before says nothing.
     rebooted: bool,
+    home: Option<Wgs84>,
+    /// The last position, its altitude above home in meters, and when.
+    position: Option<(Wgs84, f64, u64)>,
+    hover: Option<Hover>,
+}
+
+/// A return that has been over home, in the air, at each message since a moment.
+#[derive(Clone, Debug)]
+struct Hover {
+    since: u64,
+    /// Altitudes above home of the last half minute, meters, each with its moment.
+    altitudes: Vec<(u64, f64)>,
 }
 
 const FRESH: u64 = 3000;
 /// Words of a vehicle in the air count for this long at most.
 const FRESH_IN_THE_AIR: u64 = 5000;
+/// A return that hovers for so long does not land by itself.
+const HOVERS_FOR: u64 = 30_000;
+/// A hover is over home within this, meters over ground; and between its lowest and its highest altitude is at most this, meters: 2 m to
+/// both sides of where it began, and what rounding adds.
+const HOVER_RADIUS_M: f64 = 5.0;
+const HOVER_BAND_M: f64 = 4.01;
 
 impl Facts {
     pub fn note(&mut self, ours: &Ours, message: &MavMessage, now: u64) {
@@ -128,8 +148,52 @@ impl Facts {
                     self.switched_on.push(name);
                 }
             }
+            MavMessage::GLOBAL_POSITION_INT(m) => {
+                let at = place(m.lat, m.lon);
+                let (amsl, above_home) = (f64::from(m.alt) / 1000.0, f64::from(m.relative_alt) / 1000.0);
+                let can_be =
+                    (m.lat, m.lon) != (0, 0) && (-1000.0..=20_000.0).contains(&amsl) && above_home.abs() <= 10_000.0;
+                self.position = at.filter(|_| can_be).map(|at| (at, above_home, now)).or(self.position);
+            }
+            MavMessage::HOME_POSITION(m) => self.home = place(m.latitude, m.longitude).or(self.home),
             _ => {}
         }
+        self.note_hover(ours, now);
+    }
+
+    fn note_hover(&mut self, ours: &Ours, now: u64) {
+        let Some(above_home) = self.above_home_on_return(ours, now) else {
+            self.hover = None;
+            return;
+        };
+        let hover = self.hover.get_or_insert_with(|| Hover {
+            since: now,
+            altitudes: Vec::new(),
+        });
+        hover.altitudes.retain(|(at, _)| now.saturating_sub(*at) <= HOVERS_FOR);
+        hover.altitudes.push((now, above_home));
+    }
+
+    /// The altitude above home of a vehicle that is over its home in the air, on a return, as far as it has said so lately.
+    fn above_home_on_return(&self, ours: &Ours, now: u64) -> Option<f64> {
+        let (at, above_home, heard_at) = self.position?;
+        let (east, north) = geo::offset(self.home?, at);
+        let is_there = now.saturating_sub(heard_at) <= FRESH && east.hypot(north) <= HOVER_RADIUS_M;
+        let returns = self.was_in_the_air(now) && self.mode(ours, now) == Some(Mode::Return);
+        (is_there && returns).then_some(above_home)
+    }
+
+    /// Whether it has hovered over home on a return for so long that it will not land by itself.
+    pub fn return_hovers(&self, now: u64) -> bool {
+        let Some(hover) = &self.hover else { return false };
+        let of_now = hover
+            .altitudes
+            .iter()
+            .filter(|(at, _)| now.saturating_sub(*at) <= HOVERS_FOR);
+        let (lowest, highest) = of_now.fold((f64::INFINITY, f64::NEG_INFINITY), |(lowest, highest), (_, up)| {
+            (lowest.min(*up), highest.max(*up))
+        });
+        now.saturating_sub(hover.since) >= HOVERS_FOR && highest - lowest <= HOVER_BAND_M
     }
 
     fn note_share(&mut self, share: i8, complains: bool, now: u64) {
@@ -245,6 +309,15 @@ impl Facts {
         };
         names.iter().all(|name| self.switched_on.iter().any(|on| on == name))
     }
+}
+
+/// A place by its latitude and longitude, degrees × 10⁷, if it is one.
+fn place(latitude: i32, longitude: i32) -> Option<Wgs84> {
+    let at = Wgs84 {
+        latitude_deg: f64::from(latitude) / 1e7,
+        longitude_deg: f64::from(longitude) / 1e7,
+    };
+    geo::position(at).ok()
 }
 
 fn mode(autopilot: MavAutopilot, custom_mode: u32) -> Mode {

@@ -148,6 +148,17 @@ impl Ledger {
         ordered || self.stored_order != StoredOrder::None
     }
 
+    /// Whether a person's ground order may be in force: the last order is one, or one that is kept stands against the flight that it wants.
+    pub fn may_be_grounded_by_a_person(&self) -> bool {
+        match &self.taken {
+            Some(Order::Assigned(a)) => match a.desired {
+                Desired::Grounded { why } => why == GroundedWhy::Ordered,
+                Desired::Flying { .. } => self.stored_order != StoredOrder::None,
+            },
+            Some(Order::Unassigned { .. }) | None => false,
+        }
+    }
+
     /// Whether somebody has taken over for certain, and nobody has said to go on.
     pub fn let_go(&self) -> bool {
         let agreed = self.held.as_ref().map_or(0, |held| held.resume_after);

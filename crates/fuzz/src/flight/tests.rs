@@ -6,8 +6,8 @@ use super::{Tally, run};
 use crate::seeds;
 use agent::outgoing::Outgoing;
 use link::dialect::{
-    COMMAND_LONG_DATA, EXTENDED_SYS_STATE_DATA, HEARTBEAT_DATA, MavAutopilot, MavCmd, MavLandedState, MavMessage,
-    MavModeFlag, MavSysStatusSensor, MavType, SYS_STATUS_DATA,
+    COMMAND_LONG_DATA, EXTENDED_SYS_STATE_DATA, GLOBAL_POSITION_INT_DATA, HEARTBEAT_DATA, HOME_POSITION_DATA,
+    MavAutopilot, MavCmd, MavLandedState, MavMessage, MavModeFlag, MavSysStatusSensor, MavType, SYS_STATUS_DATA,
 };
 use model::assignment::{Assignment, Desired, Failsafe, GroundedWhy, Order};
 use model::ids::{DroneName, DroneUid, Term};
@@ -263,6 +263,78 @@ fn a_command_that_an_invariant_forbids_is_noticed() {
     let mut given_back = airborne(5);
     given_back.received((7, 1), &beat(true, 4), None, NOW);
     assert!(judged(ordered_down(given_back), land()).contains("after a takeover"));
+}
+
+/// ArduCopter's LOITER and RTL.
+const LOITER: u32 = 5;
+const RTL: u32 = 6;
+const HOME: (i32, i32) = (473_977_420, 85_455_940);
+
+/// An oracle that has seen a pilot take over, and then a return, once a second for so many seconds from [`NOW`] on: so far north of home, in
+/// degrees × 10⁷, and above it as `above_home_mm` says of the second.
+fn returning(seconds: u64, north: i32, above_home_mm: impl Fn(u64) -> i32) -> Oracle {
+    let mut oracle = ready();
+    let mut said = |message: MavMessage, at: u64| oracle.received((7, 1), &message, None, at);
+    said(beat(true, LOITER), NOW);
+    said(landed(MavLandedState::MAV_LANDED_STATE_IN_AIR), NOW);
+    said(
+        MavMessage::HOME_POSITION(HOME_POSITION_DATA {
+            latitude: HOME.0,
+            longitude: HOME.1,
+            altitude: 488_000,
+            ..HOME_POSITION_DATA::default()
+        }),
+        NOW,
+    );
+    for second in 0..=seconds {
+        let at = NOW + second * 1000;
+        let above_home = above_home_mm(second);
+        said(beat(true, RTL), at);
+        said(landed(MavLandedState::MAV_LANDED_STATE_IN_AIR), at);
+        said(
+            MavMessage::GLOBAL_POSITION_INT(GLOBAL_POSITION_INT_DATA {
+                time_boot_ms: u32::try_from(at).unwrap(),
+                lat: HOME.0 + north,
+                lon: HOME.1,
+                alt: 488_000 + above_home,
+                relative_alt: above_home,
+                ..GLOBAL_POSITION_INT_DATA::default()
+            }),
+            at,
+        );
+    }
+    oracle
+}
+
+#[test]
+fn only_a_persons_order_lands_a_return_and_only_after_half_a_minute_of_hover() {
+    let landed_after = |seconds: u64, mut oracle: Oracle, desired: Desired| {
+        let now = NOW + seconds * 1000;
+        oracle.order_received(&order(desired), true, now);
+        failure_of(move || oracle.judge(&command(MavCmd::MAV_CMD_NAV_LAND, 0.0, 0.0), now))
+    };
+    let hovers = |_: u64| 5000;
+    assert_eq!(landed_after(30, returning(30, 0, hovers), GROUNDED), "");
+    for why in [GroundedWhy::Deleted, GroundedWhy::Unbound, GroundedWhy::Waiting] {
+        let text = landed_after(30, returning(30, 0, hovers), Desired::Grounded { why });
+        assert!(text.contains("after a takeover"), "{why:?}: {text}");
+    }
+    let sinks = |second: u64| 15_000 - i32::try_from(second).unwrap() * 300;
+    let begins_anew = |second: u64| if second < 2 { 15_000 } else { 5000 };
+    for (what, oracle, seconds) in [
+        ("it may still land by itself", returning(29, 0, hovers), 29),
+        ("it is not over its home", returning(30, 1800, hovers), 30),
+        ("it descends", returning(30, 0, sinks), 30),
+        ("it was higher half a minute ago", returning(30, 0, begins_anew), 30),
+    ] {
+        let text = landed_after(seconds, oracle, GROUNDED);
+        assert!(text.contains("after a takeover"), "{what}: {text}");
+    }
+    let mut elsewhere = returning(31, 0, hovers);
+    elsewhere.received((7, 1), &beat(true, 4), None, NOW + 31_100);
+    elsewhere.received((7, 1), &beat(true, RTL), None, NOW + 31_200);
+    let text = landed_after(32, elsewhere, GROUNDED);
+    assert!(text.contains("after a takeover"), "it held meanwhile: {text}");
 }
 
 #[test]

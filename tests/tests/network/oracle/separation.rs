@@ -3,8 +3,10 @@
 //! Owns: rule 10, and who does not count; [`OfPersons`], whom persons move. Must not: know claims, routes or rules of `fleet`.
 //!
 //! 10. No two vehicles in the air, one of which moves along routes, are nearer than 5 m over ground and in height at once; but for
-//!     one that its failsafe or a person brings down where it is, and one without a station that has come down away from home. Where all
+//!     one that its failsafe brings down without a coordinator, and one without a station that has come down away from home. Where all
 //!     move ([`Separation::all_move`]), plans count as routes do, and away from home nobody is excused.
+//!     One that lands where it is, by a person's ground order or for its reserve without clear ground, may come near to those that were
+//!     below it when that began, and to no others, and only while it lands.
 
 pub mod persons;
 
@@ -12,6 +14,7 @@ use crate::node::Node;
 use crate::vehicle::Spot;
 use model::assignment::Order;
 use persons::OfPersons;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// Nearer than this, over ground and in height, is too near, meters.
@@ -25,8 +28,10 @@ const AT_HOME: f64 = 2.0;
 
 #[derive(Default)]
 pub struct Separation {
-    /// Those which come down where they are, by failsafe or by a person, until they are on the ground.
+    /// Those which their failsafe brings down without a coordinator, until they are on the ground.
     diverted: Vec<bool>,
+    /// Those which land where they are, over others, until they are on the ground: for each, those below it.
+    lands_on: BTreeMap<usize, BTreeSet<usize>>,
     /// The least distance so far, millimeters.
     pub nearest: Option<u32>,
     /// Vehicles that persons move, where all others move by orders of ours.
@@ -38,6 +43,15 @@ struct Flight {
     at: Spot,
     routed: bool,
     excused: bool,
+    /// In a mode that brings it down.
+    lands: bool,
+}
+
+/// Those of `others` that are lower than `at`, within `reach` over ground, meters.
+pub fn lower(at: Spot, others: impl IntoIterator<Item = (usize, Spot)>, reach: f64) -> Vec<usize> {
+    let is_below = |there: Spot| there.up < at.up && there.over_ground(at) <= reach;
+    let below = others.into_iter().filter(|(_, there)| is_below(*there));
+    below.map(|(number, _)| number).collect()
 }
 
 impl Separation {
@@ -49,13 +63,41 @@ impl Separation {
         self.diverted[number] = true;
     }
 
+    /// This vehicle begins to land where it is, with these below it.
+    pub fn lands_on(&mut self, number: usize, below: impl IntoIterator<Item = usize>) {
+        self.lands_on.entry(number).or_default().extend(below);
+    }
+
     fn is_diverted(&self, number: usize) -> bool {
         self.diverted.get(number).copied().unwrap_or_default()
     }
 
-    /// Whether none of ours has chosen where it is.
-    pub fn is_excused(&self, number: usize) -> bool {
+    /// Whether none of ours has chosen where it is, but a failsafe or a person.
+    fn is_moved_by_others(&self, number: usize) -> bool {
         self.is_diverted(number) || (self.all_move.as_ref()).is_some_and(|persons| persons.moves(number))
+    }
+
+    /// The same, or it lands where it is.
+    pub fn is_excused(&self, number: usize) -> bool {
+        self.is_moved_by_others(number) || self.lands_on.contains_key(&number)
+    }
+
+    /// Whether one of them lands where it is and was over the other when that began.
+    fn comes_down_on(&self, one: &Flight, other: &Flight) -> bool {
+        let lands_on = |upper: &Flight, lower: &Flight| {
+            upper.lands && (self.lands_on.get(&upper.number)).is_some_and(|below| below.contains(&lower.number))
+        };
+        lands_on(one, other) || lands_on(other, one)
+    }
+
+    /// Whether how near they are to each other is not for rule 10 to judge.
+    fn leaves_out(&self, one: &Flight, other: &Flight) -> bool {
+        let persons = self.all_move.as_ref();
+        one.excused
+            || other.excused
+            || !(one.routed || other.routed)
+            || self.comes_down_on(one, other)
+            || persons.is_some_and(|persons| persons.brought_together(one.number, other.number))
     }
 
     /// # Errors
@@ -70,6 +112,7 @@ impl Separation {
                 if let Some(diverted) = self.diverted.get_mut(node.number) {
                     *diverted = false;
                 }
+                self.lands_on.remove(&node.number);
                 if let Some(persons) = &mut self.all_move {
                     persons.landed(node.number);
                 }
@@ -80,17 +123,18 @@ impl Separation {
             }
             let routed = self.all_move.is_some()
                 || matches!(&node.ledger.lock().unwrap().last_order, Some(Order::Assigned(a)) if a.routed);
-            let excused = self.is_excused(node.number);
+            let excused = self.is_moved_by_others(node.number);
             flying.push(Flight {
                 number: node.number,
                 at: spot,
                 routed,
                 excused: excused || (!routed && spot.over_ground(home) > AT_HOME),
+                lands: node.lands(),
             });
         }
         if let Some(persons) = &mut self.all_move {
-            let spots: Vec<_> = flying.iter().map(|one| (one.number, one.at, one.excused)).collect();
-            persons.note(nodes, &spots, at);
+            let lands_on_others = |number: usize| self.lands_on.contains_key(&number);
+            persons.note(nodes, &flying, lands_on_others, at);
         }
         // From west to east, so that of many vehicles only those are compared that can be nearer than any two before.
         flying.sort_by(|one, other| one.at.east.total_cmp(&other.at.east));
@@ -109,10 +153,7 @@ impl Separation {
     }
 
     fn pair(&mut self, one: &Flight, other: &Flight, nodes: &[Node], at: Duration) -> Result<(), String> {
-        if one.excused || other.excused || !(one.routed || other.routed) {
-            return Ok(());
-        }
-        if (self.all_move.as_ref()).is_some_and(|persons| persons.brought_together(one.number, other.number)) {
+        if self.leaves_out(one, other) {
             return Ok(());
         }
         let (over_ground, in_height) = (one.at.over_ground(other.at), (one.at.up - other.at.up).abs());
@@ -133,4 +174,30 @@ impl Separation {
             story(other)
         ))
     }
+}
+
+/// What rule 10 leaves out of a landing over others.
+pub fn a_landing_leaves_out_those_below_it_only() {
+    let spot = |east: f64, up: f64| Spot { east, north: 0.0, up };
+    let others = [(1, spot(10.0, 8.0)), (2, spot(10.0, 20.0)), (3, spot(60.0, 8.0))];
+    assert_eq!(lower(spot(0.0, 15.0), others, 40.0), [1]);
+    assert_eq!(lower(spot(0.0, 15.0), others, f64::INFINITY), [1, 3]);
+    let flight = |number: usize, lands: bool| Flight {
+        number,
+        at: spot(0.0, 10.0),
+        routed: true,
+        excused: false,
+        lands,
+    };
+    let mut separation = Separation::default();
+    separation.lands_on(0, [1]);
+    let leaves_out = |one: (usize, bool), other: (usize, bool)| {
+        separation.leaves_out(&flight(one.0, one.1), &flight(other.0, other.1))
+    };
+    assert!(leaves_out((0, true), (1, false)) && leaves_out((1, false), (0, true)));
+    assert!(!leaves_out((0, true), (2, false)), "it was not below when that began");
+    assert!(!leaves_out((1, false), (2, false)), "none of them lands");
+    assert!(!leaves_out((0, false), (1, false)), "it lands no more");
+    assert!(!leaves_out((0, false), (1, true)), "the lower one comes down on nobody");
+    assert!(separation.is_excused(0) && !separation.is_excused(1));
 }

@@ -3,7 +3,7 @@
 use super::{LARGEST_APPLIED, wants};
 use crate::args::import::{AreaPurpose, ImportArgs, Kind, Stack};
 use crate::failure::Failure;
-use crate::mission::manifest::{failed, judged};
+use crate::mission::manifest::{Judge, failed};
 use crate::mission::preview;
 use crds::{Geofence, Mission, ParameterProfile};
 use fleet::planning::geofence::Wanted;
@@ -23,6 +23,8 @@ pub(super) struct Objects {
     pub documents: Vec<Value>,
     /// What is left out, and why.
     pub notes: Vec<String>,
+    /// Judges each of them.
+    pub judge: Judge,
 }
 
 /// Kind and name.
@@ -168,7 +170,7 @@ impl Objects {
             }
         }
         let document = object("Geofence", name, &spec);
-        judged::<Geofence>(&document)?;
+        self.judge.judged::<Geofence>(&document)?;
         let wanted = Wanted {
             name: name.to_owned(),
             include,
@@ -245,7 +247,7 @@ impl Objects {
             };
             let survey = json!({"area": polygon, "altitudeMeters": altitude, "lineSpacingMeters": spacing});
             let document = object("Mission", &name, &json!({ "survey": survey }));
-            let mission: Mission = judged(&document)?;
+            let mission: Mission = self.judge.judged(&document)?;
             if let Some(survey) = &mission.spec.survey {
                 survey.to_survey().map_err(|error| failed(&error))?;
             }
@@ -304,7 +306,7 @@ impl Objects {
             name,
             &json!({"vehicleSelector": selector(args), key: profile.values}),
         );
-        judged::<ParameterProfile>(&document)?;
+        self.judge.judged::<ParameterProfile>(&document)?;
         let (mut ardupilot, mut px4) = (BTreeMap::new(), BTreeMap::new());
         match profile.autopilot {
             Autopilot::ArduPilot => ardupilot = profile.values,

@@ -4,10 +4,10 @@ use super::objects::{Objects, lines};
 use super::{File, wants};
 use crate::args::import::{ImportArgs, Kind};
 use crate::failure::Failure;
-use crate::mission::manifest::{self, failed};
+use crate::mission::manifest::failed;
 use crate::mission::{json_of, named, shortest};
-use crds::MissionSpec;
 use crds::mission::{ConfigMapKey, PlanFrom, Route};
+use crds::{Mission, MissionSpec};
 use fleet::planning::mission::Work;
 use k8s_openapi::api::core::v1::ConfigMap;
 use plan_files::check::{self, Problem};
@@ -211,7 +211,7 @@ fn push(file: &File<'_>, spec: &MissionSpec, map: Option<Value>, objects: &mut O
         "spec": shortest(spec)?,
     });
     // What is printed can be read again.
-    manifest::read(std::slice::from_ref(&document), None)?;
+    objects.judge.judged::<Mission>(&document)?;
     for document in map.into_iter().chain([document]) {
         objects.push(document);
     }

@@ -1,5 +1,7 @@
 //! What a report adds to a claim, and what it takes away.
 
+mod lent;
+
 use super::super::sightings::MOST_OF_ONE;
 use super::super::tests::{SHARP, at, holds, knowing, node, second, seen, vehicle};
 use super::super::{Doing, Traffic};
@@ -506,6 +508,33 @@ fn one_that_is_near_an_aircraft_already_stops_only_if_its_route_leads_nearer() {
 }
 
 #[test]
+fn away_from_an_aircraft_is_away_from_where_any_of_its_reporters_has_it() {
+    let aircraft = |up: f64| Traffic {
+        icao: 0x4b_1234,
+        at: at(20.0, 0.0, up),
+        velocity: Some([0.0; 2]),
+        climb: Some(0.0),
+        accuracy: SHARP,
+        heard: second(1.0),
+    };
+    // Up from above it and down from below it lead away, as the first of two has it.
+    for (from, to, first, other) in [(50.0, 400.0, 44.0, 56.0), (500.0, 100.0, 506.0, 494.0)] {
+        let granted = |reports: &[(&str, f64)]| {
+            let mut claims = knowing(&[("a", GROUND)]);
+            holds(&mut claims, "a", 1.0, A.at_height(from));
+            for (reporter, up) in reports {
+                claims.hear_traffic(&node(reporter), aircraft(*up), second(1.0));
+            }
+            let route = Route::through([A.at_height(from), A.at_height(to)]).unwrap();
+            grant(&mut claims, "a", &route, 1.0)
+        };
+        assert!(granted(&[("x", first)]).is_ok(), "from {from} m to {to} m");
+        let both = granted(&[("x", first), ("y", other)]);
+        assert_eq!(both, Err(NoLeg::InTheWay([Owner::Traffic(0x4b_1234)].into())));
+    }
+}
+
+#[test]
 fn one_that_passes_far_off_endangers_nobody() {
     let mut claims = two();
     holds(&mut claims, "a", 1.0, A);
@@ -550,7 +579,11 @@ fn returns_at_one_height_that_cross_are_named() {
     use super::super::shared_returns;
     let claims = knowing(&[("a", GROUND), ("b", at(60.0, 0.0, 0.0)), ("c", at(500.0, 0.0, 0.0))]);
     // a and b hold over each other's homes.
-    let holds = [(node("a"), B), (node("b"), A), (node("c"), at(520.0, 0.0, 20.0))];
+    let holds = [
+        (node("a"), Route::hold(B)),
+        (node("b"), Route::hold(A)),
+        (node("c"), Route::hold(at(520.0, 0.0, 20.0))),
+    ];
     let found = shared_returns(&claims, &holds);
     let of = |name: &str| found.get(&node(name)).cloned().unwrap_or_default();
     assert_eq!(

@@ -1,7 +1,8 @@
 //! Places on the ground, and the ways of autopilots home to them: who is kept from a goal for those.
 
+use super::observed::around;
 use super::{CROSSED_STATION, NOWHERE, SHARED_RETURN, Site, WANDERS, first_and_more};
-use crate::airspace::{crossed_stations, shared_returns};
+use crate::airspace::{Route, crossed_stations, shared_returns};
 use crate::planning::movement::Goal;
 use model::geo::Local;
 use model::ids::NodeName;
@@ -9,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Returns {
-    /// From where each returns, and over which home, at the height of its return.
-    ways: Vec<(NodeName, Local, Local)>,
+    /// From where each returns, or from anywhere in the airspace around there, and over which home, at the height of its return.
+    ways: Vec<(NodeName, Route, Local)>,
     cross: BTreeMap<NodeName, BTreeSet<NodeName>>,
     /// Vehicles whose ways lead through the stations of others.
     through: BTreeMap<NodeName, BTreeSet<NodeName>>,
@@ -19,14 +20,19 @@ pub(super) struct Returns {
 impl Site {
     /// Finds the vehicles whose ways home cross, when anything of that has changed.
     pub(super) fn compare_returns(&mut self, goals: &BTreeMap<NodeName, Goal>) {
-        let of = |(node, goal): (&NodeName, &Goal)| (!goal.lands).then(|| (node.clone(), goal.at));
-        let holds: Vec<(NodeName, Local)> = goals.iter().filter_map(of).collect();
-        let same = |(one, other): (&(NodeName, Local, Local), &(NodeName, Local, Local))| {
+        // The airspace that it is to have, whether it has that already or not.
+        let room = |node: &NodeName| self.rooms.get(node).filter(|room| room.is_sound()).map(around);
+        let hold = |node: &NodeName, at: Local| Route::hold(at).with_room(room(node));
+        let of = |(node, goal): (&NodeName, &Goal)| (!goal.lands).then(|| (node.clone(), hold(node, goal.at)));
+        let holds: Vec<(NodeName, Route)> = goals.iter().filter_map(of).collect();
+        let same = |(one, other): (&(NodeName, Route, Local), &(NodeName, Route, Local))| {
             let near = |a: Local, b: Local| a.over_ground(b) <= WANDERS.0 && (a.up - b.up).abs() <= WANDERS.1;
-            one.0 == other.0 && near(one.1, other.1) && near(one.2, other.2)
+            let holds = near(one.1.end(), other.1.end()) && one.1.room() == other.1.room();
+            one.0 == other.0 && holds && near(one.2, other.2)
         };
         let home = |node: &NodeName| self.claims.return_from(node).unwrap_or(NOWHERE);
-        let ways: Vec<_> = holds.iter().map(|(node, at)| (node.clone(), *at, home(node))).collect();
+        let way = |(node, hold): &(NodeName, Route)| (node.clone(), hold.clone(), home(node));
+        let ways: Vec<_> = holds.iter().map(way).collect();
         if ways.len() != self.returns.ways.len() || !ways.iter().zip(&self.returns.ways).all(same) {
             let cross = shared_returns(&self.claims, &holds);
             let through = crossed_stations(&self.claims, &holds);
@@ -53,9 +59,14 @@ impl Site {
     fn crosses(&self, node: &NodeName, others: &BTreeSet<NodeName>) -> Option<String> {
         let (first, more) = first_and_more(others)?;
         let altitude = self.claims.return_from(node)?.up - self.claims.home(node)?.up;
+        let volume = match self.rooms.contains_key(first) {
+            true => "the volume around ",
+            false => "",
+        };
         Some(format!(
-            "{CROSSED_STATION} at {altitude:.0} m above home leads through the station of the vehicle of node {first}{more}, which is moved out \
-             of the way when it begins; give its autopilot a return altitude at which no station lies (RTL_ALT, RTL_ALT_M, RTL_RETURN_ALT)"
+            "{CROSSED_STATION} at {altitude:.0} m above home leads through {volume}the station of the vehicle of node {first}{more}, which is \
+             moved out of the way when it begins; give its autopilot a return altitude at which no station lies (RTL_ALT, RTL_ALT_M, \
+             RTL_RETURN_ALT)"
         ))
     }
 
@@ -137,43 +148,77 @@ impl Site {
         }
     }
 
+    /// Where a vehicle in the air holds, or will, with the airspace that it has around there.
+    pub(super) fn hold_in_air(&self, node: &NodeName) -> Option<Route> {
+        let end = self.claims.end(node)?;
+        let on_ground = self.claims.place(node).is_some_and(|(_, on_ground)| on_ground);
+        (!on_ground).then(|| Route::hold(end).with_room(self.claims.room(node)))
+    }
+
+    /// Whether of two that hold there one is above the other, and the autopilot of the lower would climb through the upper to return.
+    pub(super) fn returns_through(&self, one: (&NodeName, &Route), other: (&NodeName, &Route)) -> bool {
+        let pitch = self.claims.rules().pitch();
+        let (low, high) = if one.1.end().up <= other.1.end().up {
+            (one, other)
+        } else {
+            (other, one)
+        };
+        let wide = |hold: &Route| hold.room().map_or(0.0, |room| room.radius);
+        let top = low.1.end().up + low.1.room().map_or(0.0, |room| room.above);
+        let bottom = high.1.end().up - high.1.room().map_or(0.0, |room| room.below);
+        let climbs_to = self.claims.return_from(low.0).map_or(f64::INFINITY, |home| home.up);
+        low.1.end().over_ground(high.1.end()) < pitch.horizontal.0 + wide(low.1) + wide(high.1)
+            && bottom - top >= pitch.vertical.0
+            && bottom - pitch.vertical.0 < climbs_to
+    }
+
+    /// Another in the air through whose station, or through whose airspace, that of `node` would return from its own, or the other way round,
+    /// where the preflight of one of the two refuses that.
+    pub(super) fn refused_return(&self, node: &NodeName) -> Option<&NodeName> {
+        let through = |one: &NodeName, other: &NodeName| {
+            let through = self.returns.through.get(one);
+            through.is_some_and(|through| through.contains(other))
+        };
+        let refuses = |other: &NodeName| self.strict.contains(node) || self.strict.contains(other);
+        let mut others = self.expected.keys().filter(|other| *other != node && refuses(other));
+        others.find(|other| {
+            let meets = through(node, other) || through(other, node);
+            meets && self.hold_in_air(other).is_some()
+        })
+    }
+
+    /// The vehicle in the air whose home lies below airspace so wide around `at`, or so near beside that it could not come down there.
+    pub(super) fn home_below(&self, node: &NodeName, at: Local, radius: f64) -> Option<&NodeName> {
+        let reach = radius + self.claims.rules().pitch().horizontal.0;
+        let mut others = self.expected.iter().filter(|(other, heard)| *other != node && **heard);
+        let found = others.find(|(other, _)| {
+            let on_ground = self.claims.place(other).is_some_and(|(_, on_ground)| on_ground);
+            let home = self.claims.home(other).filter(|_| !on_ground);
+            home.is_some_and(|home| home.over_ground(at) < reach)
+        });
+        found.map(|(other, _)| other)
+    }
+
     /// Keeps those from their goals above or below which another holds, or is to hold, that would climb through them when its autopilot
     /// returns, or through which they would climb.
     pub(super) fn keep_from_return_columns(&mut self, goals: &mut BTreeMap<NodeName, Goal>) {
-        let pitch = self.claims.rules().pitch();
-        let climbs_to = |node: &NodeName| self.claims.return_from(node).map_or(f64::INFINITY, |home| home.up);
-        let meets = |(one, at): (&NodeName, Local), (other, there): (&NodeName, Local)| {
-            let (lower, low, high) = if at.up <= there.up {
-                (one, at, there)
-            } else {
-                (other, there, at)
-            };
-            at.over_ground(there) < pitch.horizontal.0
-                && high.up - low.up >= pitch.vertical.0
-                && high.up - pitch.vertical.0 < climbs_to(lower)
-        };
-        let holds = |node: &NodeName| {
-            let end = self.claims.end(node)?;
-            let on_ground = self.claims.place(node).is_some_and(|(_, on_ground)| on_ground);
-            (!on_ground).then_some(end)
-        };
-        let mut taken: Vec<(NodeName, Local)> = Vec::new();
+        let mut taken: Vec<(NodeName, Route)> = Vec::new();
         for node in self.expected.keys() {
-            taken.extend(holds(node).map(|at| (node.clone(), at)));
+            taken.extend(self.hold_in_air(node).map(|hold| (node.clone(), hold)));
         }
         let mut kept = Vec::new();
         for (node, goal) in goals.iter().filter(|(_, goal)| !goal.lands) {
-            let there = holds(node)
-                .is_some_and(|at| at.over_ground(goal.at) <= WANDERS.0 && (at.up - goal.at.up).abs() <= WANDERS.1);
-            if there {
+            let near = |at: Local| at.over_ground(goal.at) <= WANDERS.0 && (at.up - goal.at.up).abs() <= WANDERS.1;
+            if self.hold_in_air(node).is_some_and(|hold| near(hold.end())) {
                 continue;
             }
+            let own = Route::hold(goal.at);
             let other = taken
                 .iter()
-                .find(|(other, at)| other != node && meets((node, goal.at), (other, *at)));
+                .find(|(other, hold)| other != node && self.returns_through((node, &own), (other, hold)));
             match other {
-                Some((other, at)) => kept.push((node.clone(), other.clone(), at.up > goal.at.up)),
-                None if self.goes(node, goals) => taken.push((node.clone(), goal.at)),
+                Some((other, hold)) => kept.push((node.clone(), other.clone(), hold.end().up > goal.at.up)),
+                None if self.goes(node, goals) => taken.push((node.clone(), own)),
                 None => {}
             }
         }

@@ -162,8 +162,8 @@ pub(super) fn observation_on_plan(
             way: upright(home_amsl)?,
         },
         FlightTruth::Airborne(_) => match (ordered, climbs_to) {
-            // A program may fly it anywhere in there.
-            (Some((route, Some(_), _)), _) if route.room().is_some() => Doing::Flying { route },
+            // A program may fly it anywhere in there, or its agent has taken it back and not seen it stop.
+            (Some((route, _, _)), _) if route.room().is_some() => Doing::Flying { route },
             (Some((route, Some(next), places)), _) if next >= places => Doing::Holding { at: route.end() },
             (Some((route, Some(_), _)), _) => Doing::Flying { route },
             // Its agent drops the route in a moment.

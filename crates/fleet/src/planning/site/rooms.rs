@@ -1,7 +1,8 @@
 //! Airspace around a station, in which a program flies the vehicle that holds there.
 //!
 //! It is part of a route of one place: granted by the gate of all routes, claimed as a whole, written down by the agent under the number of
-//! that route, and let go of as routes are. While it is granted, the vehicle counts as anywhere in it.
+//! that route, and let go of as routes are. While it is granted, the vehicle counts as anywhere in it. It keeps nobody from coming home: it is
+//! not granted over the homes of those in the air, nor where returns of autopilots would lead through it, and it ends for one that is to land.
 
 use super::observed::around;
 use super::{CEILING, Desire, Expected, FENCES_UNKNOWN, NO_HOME, Site, WANDERS, sentence};
@@ -43,8 +44,8 @@ impl Site {
         })
     }
 
-    /// Grants airspace around their stations to those that hold there, and takes it back from those that are not to have it any more, or into
-    /// whose airspace one has come that does not keep to its own.
+    /// Grants airspace around their stations to those that hold there, and takes it back from those that are not to have it any more, into
+    /// whose airspace one has come that does not keep to its own, or for whose airspace one waits that is to land.
     pub(super) fn grant_rooms(&mut self, vehicles: &BTreeMap<NodeName, Expected<'_>>, now: Moment) {
         self.roomless.clear();
         for (node, expected) in vehicles {
@@ -62,6 +63,7 @@ impl Site {
                     let stays = wanted.is_some_and(|(room, station)| {
                         route.room == Some(room) && self.is_around(node, report, &route, &station)
                     });
+                    let stays = stays && !self.in_a_way_down.contains(node);
                     if stays && !self.claims.is_crossed(node, now) && self.still_suits(node, report, &route) {
                         self.routes.insert(node.clone(), route);
                     } else {
@@ -130,6 +132,8 @@ impl Site {
         self.suits(node, (at, home), room)
             .map_err(|why| format!("has no airspace for a program: {why}"))?;
         let route = Route::hold(at).with_room(Some(around(&room)));
+        self.keeps_ways_home_clear(node, &route)
+            .map_err(|why| format!("has no airspace for a program: {why}"))?;
         // Not even to leave one that is too near is all of it claimed.
         let in_the_way = self.claims.in_the_way(node, &route);
         if !in_the_way.is_empty() {
@@ -142,6 +146,37 @@ impl Site {
             }
             Err(NoLeg::InTheWay(owners)) => Err(sentence(&Waiting::For(owners))),
             Err(why) => Err(format!("has no airspace for a program: {why}")),
+        }
+    }
+
+    /// Whether others can come home by ours or by their autopilots, and this one by its own, while it has the airspace around `hold`.
+    fn keeps_ways_home_clear(&self, node: &NodeName, hold: &Route) -> Result<(), String> {
+        if self.in_a_way_down.contains(node) {
+            return Err("a vehicle that is to land waits for it to be out of the way".to_owned());
+        }
+        let radius = hold.room().map_or(0.0, |room| room.radius);
+        if let Some(other) = self.home_below(node, hold.end(), radius) {
+            return Err(format!(
+                "the vehicle of node {other} is in the air, and could not come down to its home, which lies below; move the station"
+            ));
+        }
+        let mut others = self.expected.keys().filter(|other| *other != node);
+        let climbs = others.find(|other| {
+            let there = self.hold_in_air(other);
+            there.is_some_and(|there| self.returns_through((node, hold), (*other, &there)))
+        });
+        if let Some(other) = climbs {
+            return Err(format!(
+                "the vehicle of node {other} holds above or below it, and the autopilot of the lower would return through the other; move one \
+                 of the stations, or lower the return altitude of that autopilot (RTL_ALT, RTL_ALT_M, RTL_RETURN_ALT)"
+            ));
+        }
+        match self.refused_return(node) {
+            Some(other) => Err(format!(
+                "the autopilot of one would return through the station of the other, or the volume around it, which is the vehicle of node \
+                 {other} (preflight: Refuse); move one of the stations, or give their autopilots return altitudes at which none lies"
+            )),
+            None => Ok(()),
         }
     }
 

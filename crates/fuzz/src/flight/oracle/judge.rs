@@ -97,9 +97,9 @@ impl Oracle {
         let Some(ours) = self.ours else { return };
         let foreign = self.certain.armed && self.certain.mode(&ours, now) == Some(Mode::Foreign);
         assert!(!foreign, "commanded while a pilot flies: {out:?}; {self:?}");
-        // A person's order lands what hovers at the end of a return.
-        let in_return = self.perhaps.mode(&ours, now) == Some(Mode::Return);
-        let lands_hover = command == MavCmd::MAV_CMD_NAV_LAND && in_return && self.ledger.may_be_ordered_down();
+        // A person's ground order, and no other, lands what has hovered at the end of a return for half a minute.
+        let hovers = self.perhaps.mode(&ours, now) == Some(Mode::Return) && self.perhaps.return_hovers(now);
+        let lands_hover = command == MavCmd::MAV_CMD_NAV_LAND && hovers && self.ledger.may_be_grounded_by_a_person();
         assert!(
             !self.ledger.let_go() || lands_hover,
             "commanded after a takeover: {out:?}; {self:?}"

@@ -4,7 +4,7 @@
 //!
 //! Where a person has put it, it may be too near to another, and none of ours has chosen that place.
 
-use super::{APART, Separation};
+use super::{APART, Flight, Separation};
 use crate::node::Node;
 use crate::vehicle::Spot;
 use link::dialect::MavCmd;
@@ -88,30 +88,38 @@ impl OfPersons {
         }
     }
 
-    /// Takes in where all that fly are, and who does not count.
-    pub fn note(&mut self, nodes: &[Node], flying: &[(usize, Spot, bool)], now: Duration) {
-        for (number, spot, _) in flying {
-            if let Some(Has::Put(place)) = self.has.get(number)
-                && (place.over_ground(*spot) > LEFT || (place.up - spot.up).abs() > LEFT)
+    /// Takes in where all that fly are, and which do not count, or land where they are.
+    pub(super) fn note(
+        &mut self,
+        nodes: &[Node],
+        flying: &[Flight],
+        lands_on_others: impl Fn(usize) -> bool,
+        now: Duration,
+    ) {
+        for flight in flying {
+            let (number, spot) = (flight.number, flight.at);
+            if let Some(Has::Put(place)) = self.has.get(&number)
+                && (place.over_ground(spot) > LEFT || (place.up - spot.up).abs() > LEFT)
             {
-                self.has.remove(number);
+                self.has.remove(&number);
             }
-            if nodes[*number].returns() {
-                self.returns.entry(*number).or_insert(now);
+            if nodes[number].returns() {
+                self.returns.entry(number).or_insert(now);
             } else {
-                self.returns.remove(number);
+                self.returns.remove(&number);
             }
         }
-        for (index, (one, at, excused)) in flying.iter().enumerate() {
-            for (other, there, is_excused) in &flying[..index] {
-                let pair = (*one.min(other), *one.max(other));
-                let distance = f64::max(at.over_ground(*there), (at.up - there.up).abs());
+        let of_return = |flight: &Flight| (flight.number, flight.excused || lands_on_others(flight.number));
+        for (index, one) in flying.iter().enumerate() {
+            for other in &flying[..index] {
+                let pair = (one.number.min(other.number), one.number.max(other.number));
+                let distance = f64::max(one.at.over_ground(other.at), (one.at.up - other.at.up).abs());
                 if distance >= APART {
                     self.together.remove(&pair);
-                } else if *excused || *is_excused {
+                } else if one.excused || other.excused {
                     self.together.insert(pair);
                 }
-                self.note_return((*one, *excused), (*other, *is_excused), distance, now);
+                self.note_return(of_return(one), of_return(other), distance, now);
             }
         }
     }

@@ -193,6 +193,24 @@ fn a_new_leader_knows_what_is_lent_by_the_report_alone() {
 }
 
 #[test]
+fn a_volume_that_is_still_reported_after_its_agent_took_it_back_stays_claimed() {
+    let mut site = new();
+    let (mut vehicles, second) = flown(&mut site, Vec::new());
+    // Its agent flies it no more along any route, and says that it has not stopped.
+    (vehicles[0].state.next, vehicles[0].at) = (None, (10.0, 60.0));
+    let mut next = Site::new(Term(4), Rules::default(), CENTER).unwrap();
+    for site in [&mut site, &mut next] {
+        update(site, &vehicles, second + 1);
+        assert_eq!(
+            site.claims.unsteady(at(second + 1)).count(),
+            0,
+            "it is where it should be"
+        );
+        assert!(site.claims.room(&node("a")).is_some());
+    }
+}
+
+#[test]
 fn a_geofence_ends_a_volume_and_one_that_is_not_known_for_a_while_does_not() {
     let mut site = new();
     let (vehicles, second) = flown(&mut site, Vec::new());
@@ -233,4 +251,128 @@ fn one_whose_way_leads_over_it_crosses_above_it() {
     });
     let highest = granted.map(|route| route.places.iter().map(|place| place.amsl.0 - SEA).fold(0.0, f64::max));
     assert!(highest.is_some_and(|highest| highest > 65.0), "{highest:?}");
+}
+
+/// What is said of the airspace that `a` is to have around its own station once both are there, `None`: it has it; and what of the return of
+/// `b`.
+fn told_beside(b: Vehicle, own: Station, room: Room, strict: &[&str]) -> (Option<String>, Option<String>) {
+    let mut site = new();
+    site.keep_returns_clear(strict.iter().map(|name| node(name)).collect());
+    let mut vehicles = [vehicle("a", 0.0, Desire::At(own)), b];
+    let (ended, _) = run(&mut site, &mut vehicles, 0);
+    assert!(ended < 100, "all that have a station are there");
+    lent(&mut site, room);
+    for second in ended + 1..ended + 4 {
+        update(&mut site, &vehicles, second);
+    }
+    let said = match site.off_station(&node("a"), at(ended + 3)) {
+        Some(OffStation::WaitsForRoom(why)) => Some(why),
+        Some(OffStation::Lent) => None,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(room_of(&site).is_some(), said.is_none());
+    (said, site.crossed_station(&node("b")))
+}
+
+#[test]
+fn it_is_not_given_over_the_home_of_another_that_is_in_the_air() {
+    let high = station(0.0, 10.0, 40.0);
+    let away = vehicle("b", 20.0, Desire::At(station(100.0, 60.0, 20.0)));
+    let (why, _) = told_beside(away, high, ROOM, &[]);
+    let why = why.unwrap();
+    assert!(why.contains("node b") && why.contains("come down to its home"), "{why}");
+    let (why, _) = told_beside(vehicle("b", 20.0, Desire::Nothing), high, ROOM, &[]);
+    assert_eq!(why, None, "on the ground it needs no way down");
+}
+
+#[test]
+fn it_ends_for_one_that_has_no_other_way_down_and_comes_back_after_it() {
+    let mut site = new();
+    let mut vehicles = [
+        vehicle("a", 0.0, Desire::At(station(0.0, 10.0, 40.0))),
+        vehicle("b", 20.0, Desire::Nothing),
+    ];
+    let (ended, _) = run(&mut site, &mut vehicles, 0);
+    lent(&mut site, ROOM);
+    for second in ended + 1..ended + 4 {
+        update(&mut site, &vehicles, second);
+        take_room(&site, &mut vehicles[0]);
+    }
+    assert_eq!(room_of(&site), Some(ROOM));
+    // A pilot has flown the other out from under it; and the next leader finds both.
+    (vehicles[1].at, vehicles[1].up, vehicles[1].activity) = ((100.0, 60.0), 20.0, Activity::Holding);
+    (vehicles[1].desire, vehicles[1].roams) = (Desire::At(station(100.0, 60.0, 20.0)), true);
+    let mut next = Site::new(Term(4), Rules::default(), CENTER).unwrap();
+    lent(&mut next, ROOM);
+    for second in ended + 4..ended + 8 {
+        update(&mut next, &vehicles, second);
+        vehicles[1].step(&next);
+    }
+    assert_eq!(room_of(&next), Some(ROOM), "it holds elsewhere");
+    vehicles[1].desire = Desire::Home;
+    let frame = Frame::at(CENTER).unwrap();
+    let goes = (ended + 8..ended + 28).any(|second| {
+        update(&mut next, &vehicles, second);
+        if next.route(&node("a")).is_none() {
+            (vehicles[0].state.order, vehicles[0].state.next) = (None, None);
+        }
+        take_room(&next, &mut vehicles[0]);
+        let end = next.route(&node("b")).and_then(RouteOrder::end);
+        let end = end.map(|end| frame.local(end.at, end.amsl).unwrap());
+        end.is_some_and(|end| end.north.abs() < 1.0 && (end.east - 20.0).abs() < 1.0)
+    });
+    assert!(goes, "{:?}", next.off_station(&node("b"), at(ended + 28)));
+    assert_eq!(room_of(&next), None);
+    for second in ended + 29..ended + 32 {
+        update(&mut next, &vehicles, second);
+        assert_eq!(room_of(&next), None, "it would be in the way again");
+    }
+    vehicles[1].step(&next);
+    (vehicles[1].state.order, vehicles[1].state.next) = (None, None);
+    (vehicles[1].at, vehicles[1].up, vehicles[1].desire) = ((20.0, 0.0), 0.0, Desire::Nothing);
+    for second in ended + 32..ended + 36 {
+        update(&mut next, &vehicles, second);
+    }
+    assert_eq!(room_of(&next), Some(ROOM), "it has landed");
+}
+
+#[test]
+fn it_is_not_given_where_the_autopilot_of_another_would_climb_through_it() {
+    let room = Room {
+        radius: Meters(40.0),
+        below: Meters(8.0),
+        above: Meters(10.0),
+        ..ROOM
+    };
+    let told = |returns_at: f64| {
+        let mut b = vehicle("b", 40.0, Desire::At(station(30.0, 60.0, 15.0)));
+        b.returns_at = returns_at;
+        told_beside(b, station(0.0, 60.0, 40.0), room, &[])
+    };
+    let (why, crossed) = told(60.0);
+    let why = why.unwrap();
+    assert!(why.contains("node b") && why.contains("RTL_ALT"), "{why}");
+    let crossed = crossed.unwrap();
+    assert!(
+        crossed.contains("the volume around the station of the vehicle of node a"),
+        "{crossed}"
+    );
+    assert_eq!(told(15.0), (None, None), "it returns below all of it");
+}
+
+#[test]
+fn a_return_across_a_volume_is_named_and_with_a_strict_preflight_it_is_not_given() {
+    let told = |strict: &[&str]| {
+        let b = vehicle("b", 30.0, Desire::At(station(30.0, 140.0, 20.0)));
+        told_beside(b, station(0.0, 60.0, 20.0), ROOM, strict)
+    };
+    let (why, crossed) = told(&[]);
+    assert_eq!(why, None);
+    assert!(crossed.unwrap().contains("the volume around the station"));
+    for strict in [&["a"], &["b"]] {
+        let (why, crossed) = told(strict);
+        let why = why.unwrap();
+        assert!(why.contains("preflight: Refuse") && why.contains("node b"), "{why}");
+        assert!(crossed.is_some());
+    }
 }

@@ -214,6 +214,10 @@ impl Lending {
             // A program flew it in the life before of this agent, or somebody moves it who has no lease.
             let stays = q.here().is_none_or(|(here, _)| center.is_about(&here));
             let begins = alive && inside && q.led && stays;
+            // What it has said so far was passed on, and moves the vehicle.
+            if alive && !inside {
+                return back(WhyBack::LeftVolume);
+            }
             if !begins && (offboard || !stays) {
                 return back(WhyBack::LeaseSilent);
             }

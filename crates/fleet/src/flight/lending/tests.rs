@@ -318,6 +318,9 @@ fn one_that_is_asked_to_fly_faster_than_it_could_stop_is_taken_back_before_it_do
         let expected = if inside { PASSES } else { back(WhyBack::LeftVolume) };
         assert_eq!(w.observe(), expected, "{asked:?} {north} m from the middle");
     }
+    let mut first = world().later(600).told();
+    first.program.asked = (20.0, 0.0);
+    assert_eq!(first.observe(), back(WhyBack::LeftVolume), "with its first word");
 }
 
 #[test]

@@ -202,8 +202,7 @@ fn through_formation(field: &mut Field, figures: &mut Figures) -> anyhow::Result
         field.wait_down(node)?;
         let sent = field.record(node).orders_since(since);
         ensure!(sent.is_empty(), "on its return {node} was sent {sent:?}");
-        // A person has seen to it.
-        super::formations::resume(field, node)?;
+        fly_again(field, node)?;
         covered(field, &format!("all back after return {}", turn + 1))?;
         super::formations::nearest(field, &mut Figures::default(), since)
             .with_context(|| format!("return {} of {node}", turn + 1))?;
@@ -212,4 +211,19 @@ fn through_formation(field: &mut Field, figures: &mut Figures) -> anyhow::Result
     field.kubectl().run(["delete", "swarm", SWARM, "--wait=false"])?;
     wait_flying(field, 0)?;
     nearest(field, figures, began)
+}
+
+/// What the Drone says that a person has to do with a vehicle that landed without an order of Skein's.
+fn fly_again(field: &Field, node: &str) -> anyhow::Result<()> {
+    super::formations::resume(field, node)?;
+    let drone = || field.objects().of(node).context("there is no Drone");
+    let name = drone()?["metadata"]["name"].as_str().context("it has no name")?.to_owned();
+    field.skein(&["ground", "--drone", &name])?;
+    field.wait("the ground order to reach it", 30, || {
+        let drone = drone()?;
+        let phase = &drone["status"]["phase"];
+        ensure!(phase == "Grounded", "{phase}");
+        Ok(())
+    })?;
+    field.skein(&["release", "--drone", &name]).map(drop)
 }

@@ -20,7 +20,7 @@ use clap::{Parser, ValueEnum};
 
 use crate::model::{Autopilot, Firmware, GpsError, VehicleConfig};
 
-/// Meters between neighboring vehicles at boot: no one that holds above its home is in the way of another that takes off to a station.
+/// Distance of neighbors at boot: one that holds above its home is in nobody's way.
 const SPACING_M: f64 = 15.0;
 /// Vehicles per row of the parking grid.
 const ROW: usize = 10;
@@ -108,7 +108,7 @@ pub struct Args {
 }
 
 impl Args {
-    /// One vehicle with the defaults on `link`, for a program that contains simulated vehicles.
+    /// Defaults on `link`, for a program that contains simulated vehicles.
     #[must_use]
     pub fn on(link: LinkSpec) -> Self {
         Self {
@@ -151,18 +151,15 @@ pub enum Fleet {
     Mixed,
 }
 
-/// One vehicle to run.
 #[derive(Clone, Debug)]
 pub struct VehiclePlan {
-    /// Its name, unique.
     pub name: String,
-    /// Its model's settings.
     pub config: VehicleConfig,
 }
 
 impl Args {
-    /// The vehicles that these flags request. System ids count up from the base and wrap from 255 to 1: with more
-    /// than 255 vehicles they repeat, which is harmless because every vehicle has a link of its own.
+    /// System ids count up from the base and wrap from 255 to 1: with more than 255 vehicles they repeat, which is harmless
+    /// because every vehicle has a link of its own.
     pub fn vehicles(&self) -> Result<Vec<VehiclePlan>, ArgsError> {
         for (flag, factor) in [("--speedup", Some(self.speedup)), ("--boot-speedup", self.boot_speedup)] {
             if let Some(factor) = factor.filter(|factor| !(0.01..=100.0).contains(factor)) {
@@ -320,7 +317,7 @@ impl PerVehicle {
         Self::parse_from(0.0..=f64::MAX, flag, values, names)
     }
 
-    /// The same where numbers are within `range`.
+    /// Checks that numbers are within `range`.
     fn parse_from(
         range: RangeInclusive<f64>,
         flag: &'static str,

@@ -4,8 +4,6 @@
 //! scripted faults (`faults`), all three together (`wired`), and the process around them (`shell`). Must not: share
 //! protocol logic with the crates that talk to vehicles, or know anything of Kubernetes and gRPC.
 
-#![warn(missing_docs)]
-
 pub mod cli;
 pub mod faults;
 pub mod model;

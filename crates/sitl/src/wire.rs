@@ -17,11 +17,10 @@ pub use outgoing::{CommandAck, CommandLong, Outgoing, Sender};
 pub use plan::{PlanBody, PlanItem, PlanMessage, PlanReply};
 pub use remote_id::RemoteIdMessage;
 
-/// A system and component id, as the target of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Address {
-    /// System id; 0 means all systems.
+    /// 0 means all systems.
     pub system: u8,
-    /// Component id; 0 means all components.
+    /// 0 means all components.
     pub component: u8,
 }

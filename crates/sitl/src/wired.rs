@@ -6,23 +6,19 @@ use crate::faults::{Delivery, LinkChange, Player, Script, What};
 use crate::model::{Vehicle, VehicleConfig};
 use crate::wire::{FrameReader, Incoming, Outgoing, Sender};
 
-/// Faults are processed this often.
 const SLICE: Duration = Duration::from_millis(20);
 
-/// What the caller has to do, in order.
+/// Caller's tasks, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A frame was received or sent: for the wire log.
+    /// Received or sent, for the wire log.
     Frame(Vec<u8>),
-    /// A frame was sent undamaged: for the wire log and the link.
+    /// Undamaged, for the wire log and the link.
     Sent(Vec<u8>),
-    /// Bytes for the link.
     Bytes(Vec<u8>),
-    /// For the link.
     Link(LinkChange),
 }
 
-/// See the module text.
 pub struct WiredVehicle {
     vehicle: Vehicle,
     sender: Sender,
@@ -34,7 +30,6 @@ pub struct WiredVehicle {
 }
 
 impl WiredVehicle {
-    /// A vehicle that is switched on now.
     pub fn new(config: VehicleConfig) -> Self {
         Self {
             sender: Sender::new(config.system_id, 1),
@@ -46,8 +41,7 @@ impl WiredVehicle {
         }
     }
 
-    /// A vehicle that is switched on now and has the faults of `script`. `epoch_s`: seconds from the beginning
-    /// of 2015 (UTC) until now.
+    /// `epoch_s`: seconds from 2015-01-01 UTC until now.
     pub fn with_faults(config: VehicleConfig, script: &Script, name: &str, epoch_s: f64) -> Self {
         let player = Player::new(script, name, &config, epoch_s);
         let (player, spare) = if player.is_idle() {
@@ -62,7 +56,7 @@ impl WiredVehicle {
         }
     }
 
-    /// A fault of the vehicle now that is not in its script.
+    /// Adds a fault to those of its script.
     pub fn inject(&mut self, what: What) {
         if self.player.is_none() {
             self.player = self.spare.take().map(|spare| *spare);
@@ -72,17 +66,15 @@ impl WiredVehicle {
         }
     }
 
-    /// The vehicle itself.
     pub fn vehicle(&self) -> &Vehicle {
         &self.vehicle
     }
 
-    /// The vehicle itself, for what happens to it besides its script.
+    /// Access for what happens to it besides its script.
     pub fn vehicle_mut(&mut self) -> &mut Vehicle {
         &mut self.vehicle
     }
 
-    /// Lets `dt` of simulated time pass.
     pub fn step(&mut self, dt: Duration) -> Vec<Event> {
         let mut events = Vec::new();
         if self.player.is_none() {
@@ -98,7 +90,6 @@ impl WiredVehicle {
         events
     }
 
-    /// Bytes arrive now.
     pub fn receive(&mut self, bytes: &[u8]) -> Vec<Event> {
         let mut events = Vec::new();
         match &mut self.player {

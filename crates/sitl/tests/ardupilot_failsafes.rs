@@ -1,7 +1,4 @@
-//! ArduCopter's failsafes: ground station, battery, position, fence, motors. Times are those of the recordings where
-//! there is one.
-//!
-//! Owns: what each does, its options and its words. Must not: look inside the model.
+//! ArduCopter's failsafes: ground station, battery, position, fence, motors. Times are recorded where possible.
 
 mod support;
 
@@ -57,7 +54,6 @@ fn the_battery_drains_only_while_armed() {
     near("left", bench.truth().battery_percent, 95.0, 0.1);
 }
 
-/// In the hover with FS_GCS_ENABLE set to `action`, our heartbeats stop now.
 fn heartbeats_stop(action: f32) -> Bench {
     let mut bench = ready();
     set_parameter(&mut bench, "FS_GCS_ENABLE", action);

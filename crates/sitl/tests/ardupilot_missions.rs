@@ -1,6 +1,4 @@
-//! ArduCopter's missions, parameters and link, from the recordings of the real one.
-//!
-//! Owns: uploads as a station sees them, AUTO from take-off to the last item. Must not: repeat the protocol's own tests.
+//! ArduCopter's missions, parameters and link, from the recordings of the real one: uploads as a station sees them, and AUTO.
 
 mod support;
 
@@ -11,7 +9,6 @@ use support::Verdict::{Accepted, Denied, Failed};
 use support::ardupilot::*;
 use support::{Bench, HOME, US, near};
 
-/// Home, take-off to 10 m, two waypoints, return.
 fn mission() -> Vec<PlanItem> {
     vec![
         item(16, 0.0, 0.0, 0.0),

@@ -1,7 +1,5 @@
-//! ArduPilot's check of Remote ID (`DID_ENABLE`, `DID_OPTIONS` bit 0), step by step as recorded on the real one (4.7-dev).
-//!
-//! Owns: its texts and their order, and what counts for how long. The test plays the transmitter, component 236 of the vehicle.
-//! Must not: know who sends to the vehicle.
+//! ArduPilot's check of Remote ID (`DID_ENABLE`, `DID_OPTIONS` bit 0), as recorded on the real one (4.7-dev): texts, their order,
+//! and validity. The test plays the transmitter, component 236 of the vehicle.
 
 mod support;
 
@@ -55,7 +53,6 @@ fn transmits(bench: &mut Bench, good: bool, error: &str) {
     bench.receive_from(TRANSMITTER, Request::RemoteId(message));
 }
 
-/// Why it does not arm.
 fn refusal(bench: &mut Bench) -> Vec<String> {
     let start = bench.now_s();
     assert_eq!(bench.arm(), Failed);

@@ -1,6 +1,5 @@
-//! What random scripts, given to the real ArduCopter (90700977) and the simulated one, showed to differ; corrected since.
-//!
-//! Owns: each such difference as a sentence, with the verdicts and times of the real one. Must not: look inside the model.
+//! Corrected differences of random scripts on the real ArduCopter (90700977), whose verdicts and times stand here, and the
+//! simulated one.
 
 mod support;
 
@@ -18,7 +17,6 @@ fn plain(bench: &mut Bench, id: u16) -> Verdict {
     bench.command(id, [0.0; 7])
 }
 
-/// Armed and at this height, in GUIDED.
 fn flying(height_m: f32) -> Bench {
     let mut bench = ready();
     assert_eq!(bench.arm(), Accepted);
@@ -47,7 +45,7 @@ fn set(bench: &mut Bench, name: &str, value: f32) {
     });
 }
 
-/// A velocity set-point five times a second for so long.
+/// Velocity set-points five times a second.
 fn keep(bench: &mut Bench, seconds: f64, north: f32, down: f32) {
     let end = bench.now_s() + seconds;
     while bench.now_s() < end {

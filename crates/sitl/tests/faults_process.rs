@@ -1,6 +1,5 @@
-//! Scripted faults of the built `skein-sitl`: what they do to real pseudo-terminals and ports, and how a bad file is refused.
-//!
-//! Owns: what a user of `--faults` sees. Must not: test each fault; `faults.rs` does.
+//! Scripted faults of the built `skein-sitl`: effects on real pseudo-terminals and ports, and refusal of a bad file. `faults`
+//! tests each fault.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on ends here")]
 
 use std::fs::{self, File, OpenOptions};
@@ -57,7 +56,6 @@ fn simulator(folder: &Path, link: &str, faults: &str) -> Simulator {
     Simulator { process, endpoint }
 }
 
-/// Awaits that `check` finds something.
 fn wait<T>(what: &str, mut check: impl FnMut() -> Option<T>) -> T {
     let deadline = Instant::now() + DEADLINE;
     loop {
@@ -74,7 +72,6 @@ fn open(path: &str) -> Option<File> {
     options.read(true).write(true).custom_flags(O_NONBLOCK).open(path).ok()
 }
 
-/// Reads until a heartbeat came.
 fn heartbeat(port: &mut impl Read) {
     let (mut reader, mut buffer) = (FrameReader::default(), [0; 4096]);
     wait("a heartbeat", || {

@@ -1,6 +1,4 @@
-//! A satellite receiver that is off, by its own datum or a wander, and what it says of itself.
-//!
-//! Owns: that messages are off and the truth is not. Must not: judge what an agent makes of it.
+//! A satellite receiver with an error, by its own datum or a wander: its messages are off, the truth is not.
 
 mod support;
 
@@ -10,7 +8,7 @@ use support::{Bench, HOME, near};
 
 const BOTH: [Autopilot; 2] = [Autopilot::ArduPilot, Autopilot::Px4];
 
-/// Altitudes above the sea and above home, meters, and the accuracies, millimeters, of one that stands still.
+/// Reports of a vehicle on the ground: altitudes above the sea and above home, meters, and accuracies, millimeters.
 fn reports(autopilot: Autopilot, gps: GpsError) -> (f64, f64, f64, [u32; 2]) {
     let mut config = VehicleConfig::new(autopilot, 1, HOME);
     config.gps = gps;

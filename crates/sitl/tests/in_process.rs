@@ -1,6 +1,4 @@
-//! Simulated vehicles in the process of another program.
-//!
-//! Owns: that they are there once they are reported, and leave nothing behind. What they do is tested elsewhere.
+//! Simulated vehicles in the process of another program: there once they are reported, and leaving nothing behind.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
 use std::time::Duration;

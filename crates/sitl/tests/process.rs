@@ -1,6 +1,4 @@
 //! The built `skein-sitl` as a process: its list, its pseudo-terminals and ports, its wire log, its end.
-//!
-//! Owns: what a user of the program sees. Must not: test what a vehicle decides.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail like tests")]
 
 use std::fs::{self, File, OpenOptions};
@@ -66,7 +64,7 @@ impl Drop for Simulator {
     }
 }
 
-/// A client on any byte stream that does not block.
+/// Client on any byte stream that does not block.
 struct Client<S>(S, FrameReader);
 
 impl<S: Read> Client<S> {
@@ -74,7 +72,6 @@ impl<S: Read> Client<S> {
         Self(stream, FrameReader::default())
     }
 
-    /// Waits for a frame that `wanted` accepts.
     fn wait_for(&mut self, what: &str, mut wanted: impl FnMut(&Frame) -> bool) -> Frame {
         let deadline = Instant::now() + DEADLINE;
         let mut buffer = [0u8; 4096];
@@ -209,7 +206,7 @@ fn the_wire_log_holds_both_directions_at_once_with_times() {
     }
 }
 
-/// Unix microseconds and frame of each record.
+/// Unix microseconds and frame.
 fn records(log: &[u8]) -> Vec<(u64, Vec<u8>)> {
     let mut records = Vec::new();
     let mut rest = log;

@@ -1,6 +1,4 @@
-//! The PX4 profile says what the recorded PX4 (a70a5583) said: boot, arming, modes, answers.
-//!
-//! Owns: its behavior as sentences, with times from the recordings. Must not: look inside the model.
+//! The PX4 profile says what the recorded PX4 (a70a5583) said, at the recorded times: boot, arming, modes, answers.
 
 mod support;
 

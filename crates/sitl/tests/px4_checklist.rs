@@ -1,6 +1,4 @@
-//! The checklist of what users meet on PX4 and not on ArduCopter (field notes, 4.13), one test for each item.
-//!
-//! Owns: the items, by their numbers. Must not: repeat the details that other tests hold.
+//! The checklist of what users meet on PX4 and not on ArduCopter (field notes, 4.13), one test for each item, by number.
 
 mod support;
 

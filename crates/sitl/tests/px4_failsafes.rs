@@ -1,6 +1,4 @@
 //! The PX4 profile fails safe as the recorded PX4 (a70a5583) did: links, battery, satellites, fence, motors.
-//!
-//! Owns: its behavior as sentences, with times from the recordings. Must not: look inside the model.
 
 mod support;
 
@@ -32,7 +30,6 @@ fn the_battery_warns_at_15_7_and_5_percent_and_refuses_to_arm_when_critical() {
     assert_eq!(bench.arm(), TemporarilyRejected);
 }
 
-/// In the hover with NAV_DLL_ACT set to `action`, our heartbeats stop now.
 fn heartbeats_stop(action: u32) -> Bench {
     let mut bench = ready();
     set_parameter(&mut bench, "NAV_DLL_ACT", action as i32);
@@ -139,7 +136,7 @@ fn a_companion_that_goes_silent_is_only_reported() {
     assert!(bench.sent_text("Onboard controller regained\t"));
 }
 
-/// In the hover with a pack that lasts 70 s from now on, and COM_LOW_BAT_ACT 3.
+/// A hover with a pack that lasts 70 s, and COM_LOW_BAT_ACT 3.
 fn draining() -> Bench {
     let mut config = VehicleConfig::new(Autopilot::Px4, 1, HOME);
     config.parameters = vec![("COM_LOW_BAT_ACT".into(), 3.0)];

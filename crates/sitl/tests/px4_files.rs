@@ -1,6 +1,4 @@
 //! PX4's component metadata, from the message that names it to the decoded event descriptions.
-//!
-//! Owns: the way a peer goes. Must not: look inside the model.
 
 mod support;
 
@@ -30,7 +28,6 @@ fn packets(bench: &Bench, from: usize) -> Vec<[u8; 251]> {
     bench.sent[from..].iter().filter_map(packet).collect()
 }
 
-/// Opens a file, takes it in one burst and closes it.
 fn fetch(bench: &mut Bench, seq: u16, path: &str) -> Vec<u8> {
     let (open, burst, close, ack) = (4, 15, 1, 128);
     let before = bench.sent.len();
@@ -65,7 +62,7 @@ fn crc32(bytes: &[u8]) -> u32 {
     })
 }
 
-/// The uri and checksum that a requested message gives.
+/// Uri and checksum.
 fn metadata_uri(bench: &mut Bench, message: f32) -> (String, u32) {
     let before = bench.sent.len();
     assert_eq!(

@@ -1,6 +1,4 @@
 //! The PX4 profile flies as the recorded PX4 (a70a5583) flew: take-off and its traps, landing, return.
-//!
-//! Owns: its behavior as sentences, with times from the recordings. Must not: look inside the model.
 
 mod support;
 

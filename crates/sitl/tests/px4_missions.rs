@@ -1,6 +1,4 @@
 //! Plans on PX4: upload, refusal, silence, the fence, and a mission that flies (recordings 07 and 07c).
-//!
-//! Owns: its behavior as sentences, with times from the recordings. Must not: look inside the model.
 
 mod support;
 
@@ -31,7 +29,6 @@ fn item(command: u16, north_m: f64, east_m: f64, height_m: f32) -> PlanItem {
     }
 }
 
-/// Take-off, three corners, return: as recorded.
 fn square() -> Vec<PlanItem> {
     let home = PlanItem {
         command: 20,
@@ -75,7 +72,6 @@ fn replies(bench: &Bench, from: usize) -> Vec<PlanReply> {
     bench.sent[from..].iter().filter_map(reply).collect()
 }
 
-/// Uploads a plan; the verdict.
 fn upload(bench: &mut Bench, kind: u8, items: &[PlanItem]) -> Option<u8> {
     let before = bench.sent.len();
     bench.receive(plan(kind, PlanBody::Count(items.len() as u16)));
@@ -357,7 +353,7 @@ fn a_silent_upload_is_requested_every_quarter_second_and_ends_after_five_unanswe
 const WITHOUT_HOME: &str = "Geofence invalid, doesn't contain Home position\t";
 const WITHOUT_HOME_EVENT: u32 = 27_750_677;
 
-/// How often the event came since then that a part of the fence is left out.
+/// Events since then of fence parts left out.
 fn left_out(bench: &Bench, since_s: f64) -> usize {
     let events = bench.events_since(since_s);
     events.iter().filter(|(id, _)| *id == WITHOUT_HOME_EVENT).count()
@@ -445,7 +441,7 @@ fn sixty_four_items_are_a_fence_and_one_more_has_no_room() {
     assert_eq!(upload(&mut bench, FENCE_KIND, &ring(65)), Some(4));
 }
 
-/// The values that came since then, as they are on the wire: name, bits, MAV_PARAM_TYPE.
+/// Name, bits and MAV_PARAM_TYPE as on the wire.
 fn values(bench: &Bench, since: usize) -> Vec<(String, u32, u32)> {
     let value = |sent: &(f64, Outgoing)| match &sent.1 {
         Outgoing::Message(message) => match &**message {

@@ -1,6 +1,5 @@
-//! What random scripts, given to the real PX4 (a70a5583) and the simulated one, showed to differ; corrected since.
-//!
-//! Owns: each such difference as a sentence, with the verdicts and times of the real one. Must not: look inside the model.
+//! Corrected differences of random scripts on the real PX4 (a70a5583), whose verdicts and times stand here, and the simulated
+//! one.
 
 mod support;
 
@@ -32,7 +31,6 @@ fn set_point(bench: &mut Bench, frame: u8, type_mask: u16) {
     }));
 }
 
-/// A set-point five times a second for so long.
 fn keep(bench: &mut Bench, seconds: f64) {
     let end = bench.now_s() + seconds;
     while bench.now_s() < end {

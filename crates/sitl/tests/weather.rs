@@ -1,6 +1,5 @@
-//! Vehicles in the wind, whose estimate of their place is off: both hold by the estimate, as the real ones do.
-//!
-//! Owns: how far they are from where they hold, and from where they say they are. Must not: look inside the model.
+//! Vehicles in the wind with a wrong estimate: both hold by it, as the real ones do. Compared are the hold, the report and the
+//! truth.
 
 mod support;
 
@@ -8,7 +7,7 @@ use mavlink::dialects::ardupilotmega::MavMessage;
 use sitl::model::{Neu, Wind};
 use support::{Bench, HOME};
 
-/// What a vehicle reports for two minutes while it holds in the weather: how far from where it held, and from where it is, meters.
+/// Largest distances in two minutes of a hold: from where it held, and from where it is, meters.
 fn holds(mut bench: Bench) -> (f64, f64) {
     bench.stream(33, 5.0);
     bench.pass(5.0);

@@ -7,14 +7,13 @@ use std::str::FromStr;
 
 use crate::model::Wgs84;
 
-/// The endpoints of vehicles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LinkSpec {
     /// A pseudo-terminal each, with a link FOLDER/NAME.
     Pty(PathBuf),
-    /// Datagrams to this address, the port counted up per vehicle.
+    /// The port is counted up per vehicle.
     Udp(SocketAddr),
-    /// Listens on this address, the port counted up per vehicle.
+    /// Listens; the port is counted up per vehicle.
     Tcp(SocketAddr),
     /// No endpoint: no client can connect.
     None,
@@ -47,12 +46,10 @@ impl FromStr for LinkSpec {
     }
 }
 
-/// The place of the first vehicle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Home(pub Wgs84);
 
 impl Home {
-    /// The usual place of simulated vehicles.
     pub const USUAL: Self = Self(Wgs84 {
         lat_deg: 47.397_742,
         lon_deg: 8.545_594,

@@ -4,23 +4,21 @@ use super::script::CommandFault;
 use crate::wire::{Address, CommandAck};
 
 const IN_PROGRESS: u8 = 5;
-/// IN_PROGRESS is repeated this often.
 const PROGRESS_EVERY_S: f64 = 0.5;
 
 /// The limit of delayed acks; further ones are lost.
 const MOST_LATER: usize = 10_000;
 
-/// See the module text.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Acks {
-    /// The faults of the present arrival of a command.
+    /// Faults of the command that is being handled.
     faults: Vec<(u16, CommandFault)>,
-    /// Acks and when they are due.
+    /// Acks with their due times.
     later: Vec<(f64, CommandAck)>,
 }
 
 impl Acks {
-    /// A command arrived and has `fault`, or none. True when the vehicle receives it.
+    /// Registers a command with its fault; returns whether the vehicle receives it.
     pub(super) fn arrived(&mut self, command: u16, from: Address, fault: Option<CommandFault>, now_s: f64) -> bool {
         self.faults.retain(|(other, _)| *other != command);
         let ack = CommandAck {
@@ -49,7 +47,7 @@ impl Acks {
         }
     }
 
-    /// What is sent now for an ack of the vehicle.
+    /// Replaces an ack of the vehicle by what is sent now.
     pub(super) fn sent(&mut self, ack: CommandAck, now_s: f64) -> Vec<CommandAck> {
         let fault = self.faults.iter().find(|(command, _)| *command == ack.command);
         let to = |Address { system, component }: Address| CommandAck {
@@ -80,7 +78,6 @@ impl Acks {
         }
     }
 
-    /// Delayed acks that are due, in order.
     pub(super) fn due(&mut self, now_s: f64) -> Vec<CommandAck> {
         if self.later.is_empty() {
             return Vec::new();

@@ -3,7 +3,6 @@
 use super::chance::Chance;
 use super::script::Bytes;
 
-/// The present damage to bytes, in percent.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Damage {
     lost: f64,
@@ -22,7 +21,6 @@ impl Damage {
         }
     }
 
-    /// A whole frame as it arrives.
     pub(super) fn frame(self, frame: &[u8], chance: &mut Chance) -> Vec<u8> {
         if frame.len() > 1 && chance.hits(self.cut) {
             let left = 1 + chance.below(frame.len() - 1);
@@ -31,7 +29,6 @@ impl Damage {
         self.run(frame, chance)
     }
 
-    /// Any bytes as they arrive.
     pub(super) fn run(self, bytes: &[u8], chance: &mut Chance) -> Vec<u8> {
         let mut arrived = Vec::with_capacity(bytes.len());
         for &byte in bytes {

@@ -1,18 +1,15 @@
 //! Randomness that is the same in every run: a seeded generator of numbers (SplitMix64).
 
-/// See the module text.
 #[derive(Clone, Debug)]
 pub struct Chance(u64);
 
 impl Chance {
-    /// For this seed and the vehicle of this name.
     #[must_use]
     pub fn new(seed: u64, name: &str) -> Self {
         let mix = |state: u64, byte: u8| (state ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3);
         Self(name.bytes().fold(seed ^ 0xCBF2_9CE4_8422_2325, mix))
     }
 
-    /// The next number.
     pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
@@ -21,7 +18,7 @@ impl Chance {
         z ^ (z >> 31)
     }
 
-    /// A number below `end`, which is not 0.
+    /// `end` is not 0.
     pub fn below(&mut self, end: usize) -> usize {
         (self.number() % end.max(1) as u64) as usize
     }

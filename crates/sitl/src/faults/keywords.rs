@@ -2,7 +2,6 @@
 
 use super::script::ModeNumber;
 
-/// The `--help` text on scripts.
 pub const HELP: &str = "\
 Faults (--faults FILE): a fault per line; # begins a comment. Seconds are simulated ones.
 
@@ -54,7 +53,6 @@ With the vehicle, at once:
   mode NAME|NUMBER            a pilot changes the mode by radio control; one that the autopilot lacks changes nothing
 ";
 
-/// Names of faults, for error lines.
 pub(super) const FAULTS: &[&str] = &[
     "lose-command",
     "lose-ack",

@@ -1,5 +1,5 @@
-//! Other senders on the same wire: a second autopilot, a gimbal, a ground station; and frames of the vehicle that only a
-//! script makes it send.
+//! Other senders on the same wire: a second autopilot, a gimbal, a ground station; and the vehicle's frames that only a script
+//! causes.
 
 use std::time::Duration;
 
@@ -21,7 +21,6 @@ const STATION_KIND: u8 = 6;
 /// Ids from here on are in no dialect.
 const FIRST_UNKNOWN: u32 = 60_000;
 
-/// The kind of sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Who {
     SecondAutopilot {
@@ -57,7 +56,6 @@ impl Neighbor {
         }
     }
 
-    /// Frames that are due.
     pub(super) fn frames(&mut self, now_s: f64) -> Vec<Vec<u8>> {
         if now_s + 1e-9 < self.next_s {
             return Vec::new();
@@ -121,19 +119,19 @@ impl Neighbor {
         }
     }
 
-    /// The heartbeat that the vehicle receives from it, if any: address and MAV_TYPE.
+    /// Address and MAV_TYPE of the heartbeat that the vehicle receives from it, if any.
     pub(super) fn received_as(&self) -> Option<(Address, u8)> {
         (self.who == Who::GroundStation).then_some((STATION, STATION_KIND))
     }
 }
 
-/// A place as in GLOBAL_POSITION_INT.
+/// Units of GLOBAL_POSITION_INT.
 pub(super) fn numbers(place: Wgs84) -> (i32, i32, i32) {
     let (lat, lon) = place.e7();
     (lat, lon, place.amsl_mm())
 }
 
-/// A frame of the vehicle about a crewed aircraft that hovers here, as its receiver reports it.
+/// Reports a crewed aircraft that hovers here.
 pub(super) fn aircraft(sender: &mut Sender, here: Wgs84) -> Vec<u8> {
     let (lat, lon, altitude) = numbers(here);
     let flags = apm::AdsbFlags::ADSB_FLAGS_VALID_COORDS
@@ -156,7 +154,7 @@ pub(super) fn aircraft(sender: &mut Sender, here: Wgs84) -> Vec<u8> {
     sender.encode(&Outgoing::from(message))
 }
 
-/// A frame of the vehicle with an id that is in no dialect, so that its checksum cannot be verified.
+/// Has an id that is in no dialect, so that its checksum cannot be verified.
 pub(super) fn unknown(sender: &mut Sender, chance: &mut Chance) -> Vec<u8> {
     let id = FIRST_UNKNOWN + chance.below(1000) as u32;
     let length = 1 + chance.below(60);
@@ -168,8 +166,7 @@ pub(super) fn unknown(sender: &mut Sender, chance: &mut Chance) -> Vec<u8> {
 const BOOT_MS: &[u32] = &[29, 30, 31, 32, 33, 83, 85, 87, 89, 116, 129, 132];
 const BOOT_US: &[u32] = &[27, 63, 105, 106, 141, 230, 231, 241, 290, 291, 331];
 
-/// A frame of the vehicle with this message, every byte of its payload 1 except the time since boot, without extension
-/// fields.
+/// Fills this message with ones except the time since boot, without extension fields.
 pub(super) fn meaningless(sender: &mut Sender, id: u32, uptime: Duration) -> Vec<u8> {
     let mut payload = [0; 255];
     let message = MavMessage::default_message_from_id(id);

@@ -10,59 +10,35 @@ use super::signing::Key;
 use crate::model::{Neu, Wind};
 use crate::wire::Address;
 
-/// Which line is wrong, and how.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {problem}")]
 pub struct ScriptError {
     /// Counted from 1.
     pub line: usize,
-    /// What is wrong with it.
     pub problem: Problem,
 }
 
-/// What is wrong with a line.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
-    /// It does not say when the fault begins.
+    /// Lacks the begin of the fault.
     #[error("begin with `at SECONDS`, `on COMMAND` or `seed NUMBER`, not with `{0}`")]
     When(String),
-    /// No such command.
     #[error("`{0}` is no command; write a name such as takeoff, a MAV_CMD number, or any")]
     Command(String),
-    /// No such fault.
     #[error("`{token}` is no fault; faults are {}", keywords::FAULTS.join(", "))]
-    Fault {
-        /// The word in its place.
-        token: String,
-    },
-    /// The line ends too early.
+    Fault { token: String },
     #[error("{0} is missing at the end")]
     Missing(&'static str),
-    /// A word that is not allowed there.
     #[error("`{token}` is not {wanted}")]
-    Not {
-        /// The word.
-        token: String,
-        /// What is expected there.
-        wanted: &'static str,
-    },
-    /// A fault of one command needs a command.
+    Not { token: String, wanted: &'static str },
     #[error("{0} happens to a command; write `on COMMAND {0}`, without + and without `at`")]
     NeedsCommand(String),
-    /// The fault has no duration.
     #[error("{0} happens at once; leave `for` out")]
     NoSpan(String),
-    /// Words are left over.
     #[error("`{0}` is too much")]
     TooMuch(String),
-    /// The key cannot be used.
     #[error("key file `{file}`: {why}")]
-    Key {
-        /// The file as written.
-        file: String,
-        /// Why.
-        why: String,
-    },
+    Key { file: String, why: String },
 }
 
 /// Reads the key in a file, or returns why that fails.
@@ -70,9 +46,6 @@ pub(super) type ReadKey<'a> = &'a dyn Fn(&str) -> Result<Key, String>;
 
 impl Script {
     /// Reads a script. `read_key` reads the key files that it names.
-    ///
-    /// # Errors
-    /// The first line that is wrong.
     pub fn parse(text: &str, read_key: &dyn Fn(&str) -> Result<Key, String>) -> Result<Self, ScriptError> {
         let mut script = Self {
             seed: 1,
@@ -120,7 +93,6 @@ impl Script {
     }
 }
 
-/// The remaining words of a line.
 struct Tokens<'a>(std::collections::VecDeque<&'a str>);
 
 impl<'a> Tokens<'a> {

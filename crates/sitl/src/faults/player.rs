@@ -12,68 +12,59 @@ use super::signing::Signer;
 use crate::model::{Autopilot, Fault, Vehicle, VehicleConfig, Wgs84, Wind};
 use crate::wire::{Address, Frame, Incoming, Outgoing, Request, Sender};
 
-/// The limit of bytes that are held back for later.
 const BACKLOG_LIMIT: usize = 64 * 1024;
-/// A pilot's transmitter is not a MAVLink component; its inputs have this id here, and acks to it are not sent.
+/// A pilot's transmitter is not a MAVLink component; its inputs have this id here, and acks to it are dropped.
 const PILOT: u8 = 0;
 const EXTENDED_SYS_STATE: u32 = 245;
 
-/// What the caller does with its link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkChange {
     /// The vehicle restarted: connections end, and may be opened again at once.
     PowerCycle,
-    /// The link is down.
     HangUp,
     /// The link is up again.
     Back,
 }
 
-/// What happens to a message to the vehicle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
-    /// The vehicle receives it.
     Delivered,
-    /// It does not.
     Dropped,
 }
 
-/// A fault that lasts.
 #[derive(Clone, Debug)]
 struct Lasting<T> {
     fault: T,
     until_s: f64,
-    /// When it sends next, if it sends.
+    /// Time of the next message, if it sends any.
     next_s: f64,
 }
 
-/// See the module text.
 #[derive(Clone, Debug)]
 pub struct Player {
     system: u8,
     autopilot: Autopilot,
     home: Wgs84,
-    /// Lines that wait for a command, and how often it arrived.
+    /// Lines that wait for a command, and its arrivals so far.
     triggers: Vec<(Line, u32)>,
-    /// Faults that begin at a given time.
+    /// Faults with their begin.
     timed: Vec<(f64, What)>,
     bytes: Vec<Lasting<Bytes>>,
     around: Vec<Lasting<Around>>,
     neighbors: Vec<(Around, Neighbor)>,
     acks: Acks,
     signer: Signer,
-    /// Seconds from the beginning of 2015 to the start of this clock.
+    /// Seconds from 2015-01-01 UTC to the start of this clock.
     epoch_s: f64,
     backlog: Vec<Vec<u8>>,
-    /// Wind and drift of the vehicle, by this script.
+    /// Last wind and drift set by this script.
     weather_set: (Wind, f64),
     chance: Chance,
     now_s: f64,
 }
 
 impl Player {
-    /// Plays the lines for the vehicle `name`. `epoch_s`: seconds from the beginning of 2015 (UTC) until now, for time stamps
-    /// of signatures.
+    /// `epoch_s`: seconds from 2015-01-01 UTC until now, for time stamps of signatures.
     pub fn new(script: &Script, name: &str, config: &VehicleConfig, epoch_s: f64) -> Self {
         let lines = script.lines_of(name);
         let (timed, triggers): (Vec<&Line>, Vec<&Line>) = lines.partition(|line| matches!(line.when, When::At(_)));
@@ -100,12 +91,11 @@ impl Player {
         }
     }
 
-    /// No fault is active or pending.
+    /// Neither active nor pending faults.
     pub fn is_idle(&self) -> bool {
         self.triggers.is_empty() && self.timed.is_empty() && self.bytes.is_empty() && self.around.is_empty()
     }
 
-    /// Time passes: faults end and begin.
     pub fn pass(&mut self, dt_s: f64, vehicle: &mut Vehicle) -> Vec<LinkChange> {
         self.now_s += dt_s;
         let (now_s, was_up) = (self.now_s, self.link_is_up());
@@ -138,7 +128,7 @@ impl Player {
         }
     }
 
-    /// A fault of `vehicle` now that is not in the script.
+    /// Begins a fault that is not in the script.
     pub fn inject(&mut self, what: What, vehicle: &mut Vehicle) {
         self.begin(what, vehicle);
     }
@@ -198,7 +188,7 @@ impl Player {
         })
     }
 
-    /// The last wind and drift that have begun.
+    /// Last wind and drift that have begun.
     fn weather(&self) -> (Wind, f64) {
         let (mut wind, mut drift_m) = (Wind::default(), 0.0);
         for lasting in &self.around {
@@ -215,7 +205,6 @@ impl Player {
         self.around.iter().any(|lasting| lasting.fault == *fault)
     }
 
-    /// The link carries bytes.
     pub fn link_is_up(&self) -> bool {
         !self.suffers(&Around::HangUp)
     }
@@ -228,7 +217,7 @@ impl Player {
         self.damage().run(bytes, &mut self.chance)
     }
 
-    /// A whole frame arrived: does the vehicle receive it?
+    /// Decides whether the vehicle receives a whole frame.
     pub fn deliver(&mut self, frame: &Frame, incoming: &Incoming) -> Delivery {
         for lasting in &self.around {
             if let Around::Signed { key, only: true } = &lasting.fault
@@ -251,7 +240,7 @@ impl Player {
         }
     }
 
-    /// Counts the arrival; schedules faults that follow later, and returns the fault of the command itself.
+    /// Counts the arrival; schedules later faults, and returns the fault of the command itself.
     fn triggered(&mut self, arrived: u16) -> Option<CommandFault> {
         let mut own = None;
         for (line, count) in &mut self.triggers {
@@ -278,7 +267,6 @@ impl Player {
         own
     }
 
-    /// What is sent instead of the vehicle's message.
     pub fn replace_sent(&mut self, sent: Outgoing) -> Vec<Outgoing> {
         match sent {
             Outgoing::Ack(ack) if (ack.target_system, ack.target_component) == (self.system, PILOT) => Vec::new(),
@@ -290,12 +278,11 @@ impl Player {
         }
     }
 
-    /// Acks that are due now.
     pub fn due_acks(&mut self) -> Vec<Outgoing> {
         self.acks.due(self.now_s).into_iter().map(Outgoing::Ack).collect()
     }
 
-    /// The frame of the vehicle as it is sent on the wire; `None` when it is lost.
+    /// Frame as sent on the wire; `None` when it is lost.
     pub fn framed(&mut self, mut frame: Vec<u8>) -> Option<Vec<u8>> {
         for lasting in &self.around {
             match &lasting.fault {
@@ -309,8 +296,8 @@ impl Player {
         Some(frame)
     }
 
-    /// Frames of other senders that are due now, and the vehicle's frames that come only from a script, `uptime` after its boot;
-    /// and which of them the vehicle receives.
+    /// Due frames of other senders, and those of the vehicle that only a script causes, `uptime` after its boot; and which of
+    /// them the vehicle receives.
     pub fn others(&mut self, sender: &mut Sender, uptime: Duration) -> (Vec<Vec<u8>>, Vec<Incoming>) {
         let (mut frames, mut received) = (Vec::new(), Vec::new());
         for (_, neighbor) in &mut self.neighbors {
@@ -340,7 +327,7 @@ impl Player {
         (frames, received)
     }
 
-    /// Takes a frame from the wire; returns what reaches the other end now.
+    /// Returns what reaches the other end now.
     pub fn carried(&mut self, frame: &[u8]) -> Option<Vec<u8>> {
         let arrives = self.damage().frame(frame, &mut self.chance);
         if self.suffers(&Around::Backlog) {
@@ -353,7 +340,7 @@ impl Player {
         self.link_is_up().then_some(arrives)
     }
 
-    /// Frames that were held back, once nothing holds them any more.
+    /// Frames held back before, once nothing holds them any more.
     pub fn released(&mut self) -> Vec<Vec<u8>> {
         if self.backlog.is_empty() || self.suffers(&Around::Backlog) || !self.link_is_up() {
             return Vec::new();
@@ -370,7 +357,7 @@ impl Player {
     }
 }
 
-/// A fault that is already active lasts until the later of both ends.
+/// An active fault lasts until the later of both ends.
 fn begin_or_go_on<T: PartialEq>(lasting: &mut Vec<Lasting<T>>, fault: T, until_s: f64, now_s: f64) {
     match lasting.iter_mut().find(|lasting| lasting.fault == fault) {
         Some(present) => present.until_s = present.until_s.max(until_s),
@@ -382,7 +369,7 @@ fn begin_or_go_on<T: PartialEq>(lasting: &mut Vec<Lasting<T>>, fault: T, until_s
     }
 }
 
-/// EXTENDED_SYS_STATE with another landed_state; any other frame unchanged.
+/// Sets landed_state of EXTENDED_SYS_STATE.
 fn with_landed_state(frame: Vec<u8>, state: u8) -> Vec<u8> {
     let (Some(system), Some(component), Some(sequence)) = (frame.get(5), frame.get(6), frame.get(4)) else {
         return frame;

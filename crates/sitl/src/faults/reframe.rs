@@ -3,8 +3,7 @@
 use mavlink::dialects::ardupilotmega::MavMessage;
 use mavlink::{MavlinkVersion, Message, calculate_crc};
 
-/// The same message as a frame of MAVLink 1: without extension fields, with its trailing zeros. `None` when its id is above
-/// 255, or unknown.
+/// Drops extension fields and trailing zeros. `None` for an id above 255, or unknown.
 pub(super) fn as_mavlink1(frame: &[u8]) -> Option<Vec<u8>> {
     let (head, rest) = frame.split_at_checked(10)?;
     let [0xFD, length, _, _, sequence, system, component, id, 0, 0] = *head else {

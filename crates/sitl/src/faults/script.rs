@@ -4,34 +4,27 @@ use super::signing::Key;
 use crate::model::{Autopilot, Neu, Wind};
 use crate::wire::Address;
 
-/// All faults of one run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Script {
-    /// The seed of all randomness, which differs for each vehicle.
+    /// Seed of all randomness, which differs for each vehicle.
     pub seed: u64,
-    /// The faults, in any order.
     pub lines: Vec<Line>,
 }
 
-/// One fault.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
-    /// The vehicle's name; `None` for all of them.
+    /// `None`: all vehicles.
     pub vehicle: Option<String>,
-    /// When it begins.
     pub when: When,
-    /// The fault.
     pub what: What,
 }
 
-/// When a fault begins.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum When {
-    /// Simulated seconds after the vehicle was first switched on; reboots do not reset them.
+    /// Simulated seconds after the first power-on; reboots do not reset them.
     At(f64),
-    /// When a command to the vehicle's autopilot arrives.
     On {
-        /// MAV_CMD number; `None` for any.
+        /// MAV_CMD; `None` for any.
         command: Option<u16>,
         /// Which arrival; resends count.
         occurrence: Occurrence,
@@ -40,29 +33,24 @@ pub enum When {
     },
 }
 
-/// Which arrival of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Occurrence {
     /// Only this arrival, counted from 1.
     Nth(u32),
-    /// Each arrival.
     Every,
 }
 
-/// A fault.
 #[derive(Clone, Debug, PartialEq)]
 pub enum What {
-    /// Of the command that triggered it.
     Command(CommandFault),
-    /// Of the bytes on the wire, for this many seconds; `None`: until the end.
+    /// Seconds; `None`: until the end.
     Bytes(Bytes, Option<f64>),
-    /// Of messages in either direction, for this many seconds; `None`: until the end.
+    /// Seconds; `None`: until the end.
     Around(Around, Option<f64>),
-    /// Of the vehicle itself, at once.
     Sudden(Sudden),
 }
 
-/// Of one command and its acks.
+/// A fault of one command and its acks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CommandFault {
     /// The vehicle never gets it.
@@ -85,7 +73,7 @@ pub enum CommandFault {
     AckUntargeted,
 }
 
-/// Of the bytes in both directions. Percentages are of bytes, except for `Truncate`.
+/// Damage in both directions. Percentages are of bytes, except for `Truncate`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bytes {
     /// This percentage is lost.
@@ -98,12 +86,9 @@ pub enum Bytes {
     Truncate(f64),
 }
 
-/// Of messages in either direction.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Around {
-    /// The vehicle sends nothing.
     Silence,
-    /// The vehicle receives nothing.
     Deaf,
     /// The link is closed: a new pseudo-terminal is created, a TCP connection is closed.
     HangUp,
@@ -111,9 +96,7 @@ pub enum Around {
     Backlog,
     /// Frames of MAVLink 1; what does not fit in them is not sent.
     MavLink1,
-    /// Signed frames.
     Signed {
-        /// The shared key.
         key: Key,
         /// Frames to the vehicle that are not signed with it are ignored.
         only: bool,
@@ -122,53 +105,42 @@ pub enum Around {
     UnknownIds(f64),
     /// The vehicle also sends this message this many times a second; every byte of it is 1, except the time since boot.
     Extra {
-        /// Message id of the dialect.
         id: u32,
-        /// Times a second.
         hertz: f64,
     },
     /// EXTENDED_SYS_STATE has this MAV_LANDED_STATE, whatever the real state.
     LandedState(u8),
     /// Another autopilot with this system id is on the wire, armed and in the air.
     SecondAutopilot(u8),
-    /// The vehicle's own gimbal is on the wire.
     Gimbal,
     /// A ground station (255/190) is on the wire; the vehicle receives its messages, too.
     GroundStation,
     /// The vehicle's receiver reports a crewed aircraft that hovers here, in meters from the vehicle's home.
     Aircraft(Neu),
-    /// The satellite receiver has no fix.
     NoGps,
-    /// The wind blows.
     Wind(Wind),
     /// The autopilot's estimate of its place wanders by up to so many meters over ground.
     Drift(f64),
 }
 
-/// Of the vehicle itself, at one moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Sudden {
     /// The board restarts, in the air too: then its motors stop, and it boots where it fell.
     Reboot,
-    /// A motor stops.
     MotorFailure,
     /// The charge is this many percent.
     Battery(f64),
-    /// A pilot changes the mode with the transmitter.
     Mode(ModeNumber),
 }
 
-/// A flight mode as each autopilot numbers it in HEARTBEAT.custom_mode; an autopilot that lacks it ignores it.
+/// Numbers in HEARTBEAT.custom_mode; an autopilot that lacks the mode ignores it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ModeNumber {
-    /// PX4's.
     pub px4: Option<u32>,
-    /// ArduCopter's.
     pub ardupilot: Option<u32>,
 }
 
 impl ModeNumber {
-    /// The number for one of them.
     pub fn of(self, autopilot: Autopilot) -> Option<u32> {
         match autopilot {
             Autopilot::Px4 => self.px4,
@@ -178,7 +150,6 @@ impl ModeNumber {
 }
 
 impl Script {
-    /// The lines for one vehicle.
     pub fn lines_of<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Line> {
         let is_for = move |line: &&Line| line.vehicle.as_deref().is_none_or(|vehicle| vehicle == name);
         self.lines.iter().filter(is_for)

@@ -11,16 +11,13 @@ use sha2::{Digest, Sha256};
 const SIGNED: u8 = 1;
 const SIGNATURE: usize = 13;
 const PROOF: usize = 6;
-/// The vehicle's link id.
 const LINK: u8 = 0;
 /// Units of time stamps in a second.
 const PER_SECOND: f64 = 100_000.0;
 
-/// A shared key.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Key([u8; 32]);
 
-/// Why a text is not a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a key is 32 bytes or 64 hexadecimal digits; write one with `openssl rand -hex 32`")]
 pub struct KeyError;
@@ -33,9 +30,6 @@ impl std::fmt::Debug for Key {
 
 impl Key {
     /// The key in a file's contents: 32 bytes, or 64 hexadecimal digits with white space around.
-    ///
-    /// # Errors
-    /// They are neither.
     pub fn from_contents(contents: &[u8]) -> Result<Self, KeyError> {
         if let Ok(key) = contents.try_into() {
             return Ok(Self(key));
@@ -62,7 +56,6 @@ impl Key {
     }
 }
 
-/// A signing vehicle.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Signer {
     last: u64,
@@ -70,7 +63,7 @@ pub(super) struct Signer {
 }
 
 impl Signer {
-    /// A whole MAVLink 2 frame, signed `now_s` seconds after the beginning of 2015.
+    /// `now_s`: seconds since 2015-01-01 UTC.
     pub(super) fn sign(&mut self, key: &Key, frame: &[u8], now_s: f64) -> Vec<u8> {
         let [_, length, ..] = *frame else { return frame.to_vec() };
         let end = 10 + usize::from(length);
@@ -92,7 +85,7 @@ impl Signer {
         signed
     }
 
-    /// Whether a frame has a valid signature that is newer than its sender's last.
+    /// Whether the signature is valid and newer than its sender's last.
     pub(super) fn believes(&mut self, key: &Key, frame: &[u8]) -> bool {
         let signed = frame.first() == Some(&0xFD) && frame.get(2).is_some_and(|flags| flags & SIGNED != 0);
         if !signed || frame.len() < 12 + SIGNATURE {

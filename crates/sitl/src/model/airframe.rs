@@ -4,57 +4,49 @@ use super::geo::Neu;
 
 const GRAVITY_M_S2: f64 = 9.8;
 
-/// The autopilot's demand on the airframe in one step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Demand {
     /// Vertical speed, up positive, meters per second.
     pub climb_m_s: f64,
-    /// Limit of vertical acceleration.
     pub climb_accel_m_s2: f64,
-    /// Point to fly towards over the ground; `None` stops.
+    /// Target over ground; `None` stops.
     pub towards: Option<Neu>,
-    /// Limit of ground speed.
     pub speed_m_s: f64,
-    /// Limit of ground acceleration.
     pub accel_m_s2: f64,
 }
 
-/// See the module text. Coordinates are meters from the place of boot, up from the ground.
+/// Coordinates are meters from the place of boot, up from the ground.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Airframe {
-    /// Its place.
     pub position: Neu,
-    /// Its velocity, meters per second.
     pub velocity: Neu,
-    /// Where it looks, degrees clockwise from north, 0 to 360.
+    /// Degrees clockwise from north, 0 to 360.
     pub heading_deg: f64,
     /// Where it turns to in the air.
     turns_to_deg: f64,
-    /// What the wind does to it in the air: meters a second for each second, which power can work against, and meters a second besides.
+    /// Wind's effect in the air: meters a second for each second, which power can work against, and meters a second besides.
     pushed: Neu,
     shaken: Neu,
 }
 
-/// By leaning into the wind, beside what it flies, it can hold this much.
+/// Wind that leaning can hold, beside the flight.
 const LEANS_M_S2: f64 = 4.0;
 /// How fast it turns, degrees a second.
 const TURNS_DEG_S: f64 = 45.0;
-/// To a place that is nearer than this it does not turn.
+/// No turn to a nearer place.
 const TURNS_FOR_M: f64 = 2.0;
 
 impl Airframe {
-    /// Sets it at rest on the ground.
     pub fn rest(&mut self) {
         self.position.up = 0.0;
         self.velocity = Neu::default();
     }
 
-    /// From now on the wind does this to it.
     pub fn blown(&mut self, pushed: Neu, shaken: Neu) {
         (self.pushed, self.shaken) = (pushed, shaken);
     }
 
-    /// The wind's part in one step, of which power holds so much.
+    /// The wind's part in one step, of which power holds `held_m_s2`.
     fn drift(&mut self, held_m_s2: f64, dt_s: f64) {
         if !self.on_ground() {
             let push = self.pushed.north.hypot(self.pushed.east);
@@ -66,12 +58,12 @@ impl Airframe {
         }
     }
 
-    /// Turns to a direction, in the air.
+    /// Turns in the air only.
     pub fn turn_to(&mut self, heading_deg: f64) {
         self.turns_to_deg = heading_deg.rem_euclid(360.0);
     }
 
-    /// Turns to where a place is, as on the way to it.
+    /// Turns towards a place, as on the way to it.
     pub fn look_to(&mut self, place: Neu) {
         if self.position.ground_distance(place) >= TURNS_FOR_M {
             let (north, east) = (place.north - self.position.north, place.east - self.position.east);
@@ -84,7 +76,7 @@ impl Airframe {
         self.position.up <= 0.0
     }
 
-    /// The point over the ground where it stops if it brakes now, at its present height.
+    /// Point where it stops if it brakes now, at its present height.
     pub fn stopping_point(&self, accel_m_s2: f64) -> Neu {
         let seconds = self.velocity.north.hypot(self.velocity.east) / (2.0 * accel_m_s2.max(0.01));
         Neu {
@@ -94,14 +86,12 @@ impl Airframe {
         }
     }
 
-    /// Motors off: it falls.
     pub fn fall(&mut self, dt_s: f64) {
         self.velocity.up -= GRAVITY_M_S2 * dt_s;
         self.drift(0.0, dt_s);
         self.advance(dt_s);
     }
 
-    /// One step under power.
     pub fn fly(&mut self, demand: Demand, dt_s: f64) {
         let to_climb = demand.climb_m_s - self.velocity.up;
         self.velocity.up += to_climb.clamp(-demand.climb_accel_m_s2 * dt_s, demand.climb_accel_m_s2 * dt_s);

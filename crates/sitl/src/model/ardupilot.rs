@@ -47,12 +47,11 @@ use super::plan::{PlanKind, Plans};
 use super::telemetry::id;
 use crate::wire::{Incoming, PlanItem};
 
-/// After lift-off the compasses are aligned again, this much later.
+/// Delay after lift-off until the compasses are aligned again.
 const YAW_ALIGNED_S: f64 = 2.16;
 /// The first stream heartbeat, besides those of the boot.
 const FIRST_STREAM_HEARTBEAT_S: f64 = 1.02;
 
-/// See the module text.
 pub(super) struct ArduPilot {
     mode: u32,
     announced_mode: u32,
@@ -60,17 +59,17 @@ pub(super) struct ArduPilot {
     /// Motors may leave idle: a takeoff was accepted or a mission started.
     auto_armed: bool,
     flight: Flight,
-    /// Paused in GUIDED: what continues. Whatever is ordered meanwhile is accepted and waits.
+    /// Continues after a pause in GUIDED. Orders meanwhile are accepted and wait.
     held: Option<Flight>,
     speeds: Speeds,
-    /// Since when the vehicle is landed, for the disarm delay.
+    /// Begin of the disarm delay, while landed.
     idle_since_s: f64,
     home: Option<Wgs84>,
     origin: Option<Wgs84>,
     home_set_us: u64,
     prearm_ok: bool,
     prearm_got_worse: bool,
-    /// The check that reports reasons next.
+    /// Next check that reports reasons.
     next_prearm_text: u32,
     checks_run: u32,
     boot_beats: u32,
@@ -83,11 +82,11 @@ pub(super) struct ArduPilot {
     remote_id: RemoteId,
     plans: Plans,
     run: MissionRun,
-    /// The next parameter of a list that is being sent.
+    /// Next parameter of a list in progress.
     listing: Option<usize>,
     yaw_text_s: Option<f64>,
     transmitter: Transmitter,
-    /// Components of its own system that it received messages from: commands to them are theirs.
+    /// Components of its own system that sent to it: commands to them are theirs.
     components: BTreeSet<u8>,
 }
 

@@ -1,9 +1,8 @@
 //! A battery that drains while the motors run, and the estimate of its charge, which follows a second later.
 
-/// An autopilot measures the charge by the voltage and smooths it with this time constant (recorded from PX4).
+/// Time constant of the charge by voltage (recorded from PX4).
 const ESTIMATE_S: f64 = 1.0;
 
-/// See the module text.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Battery {
     percent: f64,
@@ -23,34 +22,30 @@ impl Battery {
         }
     }
 
-    /// Motors run for `dt_s` at the configured drain.
     pub(super) fn drain(&mut self, dt_s: f64) {
         self.use_up(self.percent_per_minute / 60.0 * dt_s, 0.0);
     }
 
-    /// Uses `percent` of a full pack, but leaves `floor_percent`, to which a lower charge is also raised.
+    /// Leaves `floor_percent`, to which a lower charge is also raised.
     pub(super) fn use_up(&mut self, percent: f64, floor_percent: f64) {
         let left = (self.percent - percent).max(floor_percent.clamp(0.0, 100.0));
         self.consumed_percent += (self.percent - left).max(0.0);
         self.percent = left;
     }
 
-    /// A full pack.
     pub(super) fn refill(&mut self) {
         self.percent = 100.0;
     }
 
-    /// Updates the estimate for `dt_s`.
     pub(super) fn measure(&mut self, dt_s: f64) {
         self.estimate += (self.percent - self.estimate) * (dt_s / ESTIMATE_S).min(1.0);
     }
 
-    /// Charge left, 0 to 100.
     pub(super) fn percent(&self) -> f64 {
         self.percent
     }
 
-    /// Charge left as the autopilot estimates it, 0 to 100.
+    /// Charge by the autopilot's estimate, 0 to 100.
     pub(super) fn estimate(&self) -> f64 {
         self.estimate
     }
@@ -60,18 +55,18 @@ impl Battery {
         whole(self.percent)
     }
 
-    /// The estimate as MAVLink reports it.
+    /// Estimate as MAVLink reports it.
     pub(super) fn estimated_remaining(&self) -> i8 {
         whole(self.estimate)
     }
 
-    /// Used charge of a 3300 mAh pack.
+    /// Consumption from a 3300 mAh pack.
     pub(super) fn consumed_mah(&self) -> i32 {
         (self.consumed_percent * 33.0) as i32
     }
 }
 
-/// A charge that differs from a whole number only by rounding is that number.
+/// Ignores rounding errors near a whole number.
 fn whole(percent: f64) -> i8 {
     (percent - 1e-6).ceil() as i8
 }

@@ -54,10 +54,9 @@ pub(super) mod cmd {
     pub const REQUEST_CAPABILITIES: u16 = 520;
 }
 
-/// The parameter 2 of ARM_DISARM that asks for force.
+/// ARM_DISARM, parameter 2.
 pub(super) const FORCE: f32 = 21196.0;
 
-/// See the module text.
 pub(super) struct Core {
     pub(super) config: VehicleConfig,
     /// Seconds since this boot.
@@ -66,9 +65,9 @@ pub(super) struct Core {
     pub(super) battery: Battery,
     pub(super) params: Params,
     pub(super) streams: Streams,
-    /// Anything was received on the link since boot.
+    /// Set by any reception on the link since boot.
     pub(super) received_from_peer: bool,
-    /// Set by the pilot: restart as after a power cycle at this uptime.
+    /// Uptime of a restart, as after a power cycle.
     pub(super) reboot_at_s: Option<f64>,
     outbox: Vec<Outgoing>,
 }
@@ -89,7 +88,6 @@ impl Core {
         }
     }
 
-    /// Sets the parameters that the configuration lists as stored before boot.
     pub(super) fn load_stored_parameters(&mut self) {
         for (name, value) in &self.config.parameters {
             self.params.set(name, *value);
@@ -123,17 +121,16 @@ impl Core {
         std::mem::take(&mut self.outbox)
     }
 
-    /// The vehicle's place on the globe.
     pub(super) fn place(&self) -> Wgs84 {
         self.config.home.offset(self.airframe.position)
     }
 
-    /// A point given in degrees × 10⁷, as meters from the place of boot; `up` is filled in by the caller.
+    /// Meters from the place of boot of a point in degrees × 10⁷; the caller fills in `up`.
     pub(super) fn local_e7(&self, lat_e7: i32, lon_e7: i32) -> Neu {
         self.local_deg(f64::from(lat_e7) / 1e7, f64::from(lon_e7) / 1e7)
     }
 
-    /// A point given in degrees, as meters from the place of boot.
+    /// Meters from the place of boot of a point in degrees.
     pub(super) fn local_deg(&self, lat_deg: f64, lon_deg: f64) -> Neu {
         self.config.home.to_local(Wgs84 {
             lat_deg,
@@ -150,13 +147,13 @@ impl Core {
         (self.uptime_s * 1e6).round() as u64
     }
 
-    /// A message is for this vehicle's autopilot (component 1 or all).
+    /// Component 1 or all.
     pub(super) fn is_for_us(&self, to: Address) -> bool {
         to.system == self.config.system_id && matches!(to.component, 0 | 1)
     }
 }
 
-/// BATTERY_STATUS of a battery beside that of the motors.
+/// BATTERY_STATUS of a battery that does not drive the motors.
 fn other_battery(battery: &OtherBattery) -> MavMessage {
     let mut voltages = [u16::MAX; 10];
     voltages[0] = (battery.volts * 1000.0).round() as u16;

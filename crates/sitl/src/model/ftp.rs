@@ -19,16 +19,14 @@ use mavlink::dialects::ardupilotmega::MavMessage;
 use self::packet::{DATA, Packet, Refusal, opcode};
 use crate::wire::Address;
 
-/// The number of the only session.
 const SESSION: u8 = 0;
-/// Packets of a burst that go out in one step of 20 ms.
+/// Packets in one step of 20 ms.
 const BURST_PACKETS: usize = 3;
-/// A burst pauses after this many bytes; the packet says that it is complete and the client requests the rest.
+/// Then the packet says that the burst is complete and the client requests the rest.
 const BURST_BYTES: usize = 35 * 1024;
-/// Answers with at most this much data are kept for a repeated request.
+/// Limit of data in an answer kept for a repeated request.
 const KEPT_BYTES: u8 = 4;
 
-/// A file that is being streamed, packet by packet.
 #[derive(Clone, Copy, Debug)]
 struct Burst {
     to: Address,
@@ -37,7 +35,6 @@ struct Burst {
     sent: usize,
 }
 
-/// See the module text.
 #[derive(Clone, Debug)]
 pub(super) struct FileServer {
     files: &'static [File],
@@ -56,7 +53,7 @@ impl FileServer {
         }
     }
 
-    /// A request was received; `payload` is that of the message, with or without trailing zeros.
+    /// `payload` is with or without trailing zeros.
     pub(super) fn receive(&mut self, from: Address, payload: &[u8]) -> Option<MavMessage> {
         let request = Packet::decode(payload);
         if let Some(last) = self
@@ -82,7 +79,7 @@ impl FileServer {
         Some(message(from, &answer))
     }
 
-    /// The next packets of a burst.
+    /// Next packets of a burst.
     pub(super) fn step(&mut self) -> Vec<MavMessage> {
         (0..BURST_PACKETS).map_while(|_| self.burst_packet()).collect()
     }
@@ -115,7 +112,7 @@ impl FileServer {
         Some(message(to, &packet))
     }
 
-    /// The data of the answer; `None`: no answer, a burst follows.
+    /// Data of the answer; `None`: a burst follows instead.
     fn answer(&mut self, from: Address, request: &Packet) -> Result<Option<Vec<u8>>, Refusal> {
         if usize::from(request.size) > DATA {
             return Err(Refusal::InvalidDataSize);

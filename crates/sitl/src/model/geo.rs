@@ -3,37 +3,28 @@
 /// Meters in one degree of latitude, as ArduPilot computes it (1.113195 cm per 10⁻⁷ degree).
 const METERS_PER_DEGREE: f64 = 111_319.5;
 
-/// A point: degrees, and meters above mean sea level.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wgs84 {
-    /// Latitude, degrees north.
     pub lat_deg: f64,
-    /// Longitude, degrees east.
     pub lon_deg: f64,
     /// Altitude above mean sea level, meters.
     pub amsl_m: f64,
 }
 
-/// Meters north, east and up of a reference point.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Neu {
-    /// Meters north.
     pub north: f64,
-    /// Meters east.
     pub east: f64,
-    /// Meters up.
     pub up: f64,
 }
 
 impl Neu {
-    /// Distance over the ground.
     pub fn ground_distance(self, other: Self) -> f64 {
         (self.north - other.north).hypot(self.east - other.east)
     }
 }
 
 impl Wgs84 {
-    /// The point at `offset` from here.
     pub fn offset(self, offset: Neu) -> Self {
         Self {
             lat_deg: self.lat_deg + offset.north / METERS_PER_DEGREE,
@@ -42,12 +33,12 @@ impl Wgs84 {
         }
     }
 
-    /// The point this many meters north and east, at the same altitude.
+    /// Keeps the altitude.
     pub fn offset_meters(self, north: f64, east: f64) -> Self {
         self.offset(Neu { north, east, up: 0.0 })
     }
 
-    /// `point` in meters around here. Up is measured from this point's altitude.
+    /// Meters around here, up from this altitude.
     pub fn to_local(self, point: Self) -> Neu {
         Neu {
             north: (point.lat_deg - self.lat_deg) * METERS_PER_DEGREE,
@@ -56,12 +47,11 @@ impl Wgs84 {
         }
     }
 
-    /// Latitude and longitude as MAVLink sends them, degrees × 10⁷.
+    /// Degrees × 10⁷.
     pub fn e7(self) -> (i32, i32) {
         ((self.lat_deg * 1e7).round() as i32, (self.lon_deg * 1e7).round() as i32)
     }
 
-    /// Altitude above mean sea level in millimeters.
     pub fn amsl_mm(self) -> i32 {
         (self.amsl_m * 1000.0).round() as i32
     }

@@ -8,7 +8,7 @@ use mavlink::types::CharArray;
 use super::core::Core;
 use crate::wire::Address;
 
-/// A PING request, which PX4 sends now and then.
+/// PX4 sends a request now and then.
 pub(super) fn ping(core: &Core) -> MavMessage {
     MavMessage::PING(apm::PING_DATA {
         time_usec: core.boot_us(),
@@ -16,7 +16,6 @@ pub(super) fn ping(core: &Core) -> MavMessage {
     })
 }
 
-/// The answer to a PING.
 pub(super) fn ping_answer(to: Address, time_usec: u64, seq: u32) -> MavMessage {
     MavMessage::PING(apm::PING_DATA {
         time_usec,
@@ -26,7 +25,7 @@ pub(super) fn ping_answer(to: Address, time_usec: u64, seq: u32) -> MavMessage {
     })
 }
 
-/// PROTOCOL_VERSION: MAVLink 2.0, 1.0 understood.
+/// MAVLink 2.0, with 1.0 understood.
 pub(super) fn protocol_version() -> MavMessage {
     MavMessage::PROTOCOL_VERSION(apm::PROTOCOL_VERSION_DATA {
         version: 200,
@@ -36,7 +35,7 @@ pub(super) fn protocol_version() -> MavMessage {
     })
 }
 
-/// COMPONENT_INFORMATION with the index of the component's metadata and its checksum.
+/// Index of the component's metadata, and its checksum.
 pub(super) fn component_information(core: &Core, crc: u32, uri: CharArray<100>) -> MavMessage {
     MavMessage::COMPONENT_INFORMATION(apm::COMPONENT_INFORMATION_DATA {
         time_boot_ms: core.boot_ms(),

@@ -1,15 +1,10 @@
 //! The parameter table of a vehicle: a small part of the real one.
 
-/// MAV_PARAM_TYPE of the types in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ParamKind {
-    /// MAV_PARAM_TYPE_INT8 (2).
     Int8,
-    /// MAV_PARAM_TYPE_INT16 (4).
     Int16,
-    /// MAV_PARAM_TYPE_INT32 (6).
     Int32,
-    /// MAV_PARAM_TYPE_REAL32 (9).
     Real32,
 }
 
@@ -24,7 +19,7 @@ impl ParamKind {
         }
     }
 
-    /// What ArduPilot makes of a value for this type: it cuts off what is behind the point, but for a hundredth (recorded: 2.6 is 2).
+    /// ArduPilot's value for this type: decimals are cut off, except for a rounding error of a hundredth (recorded: 2.6 is 2).
     pub(super) fn cut(self, value: f32) -> f32 {
         let within = |low: f32, high: f32| (value + 0.01_f32.copysign(value)).trunc().clamp(low, high);
         match self {
@@ -41,15 +36,14 @@ pub(super) struct Param {
     pub(super) name: &'static str,
     pub(super) kind: ParamKind,
     pub(super) value: f32,
-    /// A value other than the default was written once: the storage contains it, with its type.
+    /// Written once with another value than the default: the storage contains it, with its type.
     pub(super) stored: bool,
     pub(super) read_only: bool,
 }
 
-/// Which number a version has in the place of the recorded one.
+/// Conversion from the recorded version's value.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Form {
-    /// The same.
     Same,
     /// A hundredth, as a float: meters for centimeters.
     Hundredth,
@@ -77,7 +71,7 @@ impl Form {
     }
 }
 
-/// A recorded parameter, the name that a version has for it, and its form.
+/// Recorded name, the version's name, and form.
 pub(super) type Rename = (&'static str, &'static str, Form);
 
 #[derive(Clone, Debug)]
@@ -87,7 +81,7 @@ pub(super) struct Params {
 }
 
 impl Params {
-    /// A table from (name, type, default) rows; sorted by name, like real lists.
+    /// Rows are name, type, default; sorted by name, like real lists.
     pub(super) fn new(rows: &[(&'static str, ParamKind, f32)]) -> Self {
         let mut table: Vec<Param> = rows
             .iter()
@@ -103,8 +97,7 @@ impl Params {
         Self { table, renames: &[] }
     }
 
-    /// The table of a version that has no `missing` parameters, and others under the names and in the forms of `renames`. The model goes on to
-    /// read them by their recorded names.
+    /// Removes `missing` and applies `renames` of a version. The model goes on to read parameters by their recorded names.
     pub(super) fn of_version(mut self, renames: &'static [Rename], missing: &[&str]) -> Self {
         self.table.retain(|param| !missing.contains(&param.name));
         for param in &mut self.table {
@@ -121,14 +114,12 @@ impl Params {
         self
     }
 
-    /// Without these.
     pub(super) fn without(mut self, missing: &[String]) -> Self {
         self.table
             .retain(|param| !missing.iter().any(|name| name == param.name));
         self
     }
 
-    /// With another default.
     pub(super) fn with_default(mut self, name: &str, value: f32) -> Self {
         if let Some(param) = self.table.iter_mut().find(|param| param.name == name) {
             param.value = value;
@@ -148,7 +139,7 @@ impl Params {
         self.table.binary_search_by(|param| param.name.cmp(name)).ok()
     }
 
-    /// The value of a parameter that is known to be in the table, by its recorded name and in that form; 0 otherwise.
+    /// Value by recorded name and form; 0 when the table lacks it.
     pub(super) fn get(&self, name: &str) -> f32 {
         let value = |name: &str| {
             self.index_of(name)
@@ -168,7 +159,7 @@ impl Params {
         }
     }
 
-    /// Sets a value and returns its index; `None` for an unknown name.
+    /// Returns the index; `None` for an unknown name.
     pub(super) fn set(&mut self, name: &str, value: f32) -> Option<usize> {
         let index = self.index_of(name)?;
         let param = self.table.get_mut(index)?;

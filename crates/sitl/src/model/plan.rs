@@ -20,60 +20,50 @@ pub(super) use rules::{PlanKind, PlanRules, verdict};
 use self::upload::{Next, Upload};
 use crate::wire::{Address, PlanBody, PlanItem, PlanMessage, PlanReply};
 
-/// What a vehicle answers or has to act on, in order.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum PlanOutput {
-    /// A message to a peer.
     Reply {
         to: Address,
         kind: PlanKind,
         reply: PlanReply,
     },
-    /// An event that the profile reports or acts on.
     Event(PlanEvent),
 }
 
-/// See [`PlanOutput::Event`].
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum PlanEvent {
-    /// An upload is complete and stored.
     Received(PlanKind),
-    /// An upload was complete but is not consistent; nothing is stored. The reasons, as texts.
+    /// Inconsistent, so not stored; reasons as texts.
     Invalid(PlanKind, Vec<String>),
-    /// An item was refused with this MAV_MISSION_RESULT.
+    /// MAV_MISSION_RESULT of a refused item.
     Refused(PlanKind, u8),
-    /// Nothing was received for too long.
     TimedOut(PlanKind),
-    /// More items than fit; the limit.
+    /// Limit of items that was exceeded.
     TooMany(PlanKind, usize),
-    /// A plan was cleared.
     Cleared(PlanKind),
-    /// A peer wants the mission to continue with this item.
+    /// Order of a peer: the mission continues with this item.
     SetCurrent(u16),
 }
 
-/// What the protocol needs to know of the vehicle when a message is received.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PlanNow {
-    /// Seconds since boot.
     pub(super) now_s: f64,
-    /// Requests for items are sent; before the boot ends they wait on ArduPilot.
+    /// Before the boot ends ArduPilot holds requests for items back.
     pub(super) sends_requests: bool,
-    /// The mission is being flown: it cannot be cleared.
+    /// Then it cannot be cleared.
     pub(super) flying_mission: bool,
-    /// Item 0 of the mission if that is home.
+    /// Item 0 of a mission whose first item is home.
     pub(super) home: PlanItem,
-    /// Item of the mission that is being flown.
+    /// Being flown.
     pub(super) current: u16,
 }
 
-/// All plans of one vehicle.
 #[derive(Clone, Debug)]
 pub(super) struct Plans {
     rules: &'static PlanRules,
     stored: [Vec<PlanItem>; 3],
     uploads: [Option<Upload>; 3],
-    /// The peer that downloads, and which plan, where that matters.
+    /// Downloading peer and its plan, where that matters.
     download: Option<(Address, PlanKind)>,
 }
 
@@ -87,12 +77,12 @@ impl Plans {
         }
     }
 
-    /// The items of a plan. Item 0 of a mission is home on ArduPilot, as it was uploaded.
+    /// Item 0 of an ArduPilot mission is home, as it was uploaded.
     pub(super) fn items(&self, kind: PlanKind) -> &[PlanItem] {
         &self.stored[kind.index()]
     }
 
-    /// Identity of a plan by its content; 0 for an empty plan, or if the autopilot has no such identities.
+    /// Computed from the content; 0 for an empty plan, or an autopilot without such identities.
     pub(super) fn opaque_id(&self, kind: PlanKind) -> u32 {
         if self.rules.opaque_ids {
             rules::opaque_id(self.items(kind))
@@ -101,17 +91,15 @@ impl Plans {
         }
     }
 
-    /// An upload is open.
     pub(super) fn is_receiving(&self) -> bool {
         self.uploads.iter().any(Option::is_some)
     }
 
-    /// An upload is open whose first request could not be sent yet.
+    /// Its first request could not be sent yet.
     pub(super) fn has_unsent_request(&self) -> bool {
         self.uploads.iter().flatten().any(|upload| !upload.was_requested())
     }
 
-    /// A message was received from `from`.
     pub(super) fn receive(&mut self, now: PlanNow, from: Address, message: &PlanMessage) -> Vec<PlanOutput> {
         let mut output = Vec::new();
         match (PlanKind::from_number(message.kind), message.body) {
@@ -128,7 +116,7 @@ impl Plans {
         output
     }
 
-    /// Time passes: requests are repeated, uploads given up.
+    /// Repeats requests, gives up uploads.
     pub(super) fn tick(&mut self, now: PlanNow) -> Vec<PlanOutput> {
         let mut output = Vec::new();
         for kind in PlanKind::ALL {
@@ -285,7 +273,7 @@ impl Plans {
         }
     }
 
-    /// A peer ends its download, or cancels its upload where that is possible.
+    /// Ends a peer's download, or cancels its upload where that is possible.
     fn end(&mut self, from: Address, kind: PlanKind, answer: u8) {
         if self.download == Some((from, kind)) {
             self.download = None;

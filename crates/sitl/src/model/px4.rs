@@ -57,16 +57,15 @@ use crate::wire::{Incoming, PlanItem};
 
 /// The link begins to receive and to send.
 const LINK_UP_S: f64 = 0.5;
-/// The first HEARTBEAT. (The process starts 0.4 s before its clock, so that a recorder receives it at 1.5 s.)
+/// Receivers see it at 1.5 s, as the process starts 0.4 s before its clock.
 const FIRST_HEARTBEAT_S: f64 = 1.17;
-/// After a kill in the air, landed_state becomes ON_GROUND this soon, although it still falls.
+/// Still falling after a kill in the air, it reports ON_GROUND this soon.
 const KILLED_REPORTS_LANDED_S: f64 = 0.4;
 
-/// See the module text.
 pub(super) struct Px4 {
     mode: Mode,
     intended: Mode,
-    /// The last mode that was wanted and in which it can be armed.
+    /// Last chosen mode in which it can be armed.
     after_disarming: Mode,
     armed_s: Option<f64>,
     flight: Flight,
@@ -80,7 +79,7 @@ pub(super) struct Px4 {
     estimator: Estimator,
     /// The receiver was made to fail.
     gps_fails: bool,
-    /// Failures were allowed at some time since boot (SYS_FAILURE_EN): then there is a component that answers.
+    /// Allowed at some time since boot (SYS_FAILURE_EN): then a component answers.
     injects_failures: bool,
     motor_fails: bool,
     gcs: GcsWatch,
@@ -96,18 +95,18 @@ pub(super) struct Px4 {
     plans: Plans,
     mission: Mission,
     offboard: Offboard,
-    /// A place that makes it lift off, and when.
+    /// Target that makes it lift off, and when.
     lifts: Option<(f64, Neu)>,
     fence: Fence,
-    /// When the navigator looks at the fence that was uploaded, and the id of the one that it judged last.
+    /// Time at which the navigator reads the uploaded fence, and the id of the last one it judged.
     fence_due_s: Option<f64>,
     fence_judged: u32,
     in_fence: bool,
     files: FileServer,
-    /// Parameters that were written and are reported once more.
+    /// Written, and to be reported once more.
     params_to_send: Vec<usize>,
     refusal_said_s: f64,
-    /// The factor by which the intervals of streams are longer than nominal.
+    /// Stretch of the intervals of streams.
     slower: f64,
     due: Vec<u32>,
 }
@@ -165,7 +164,7 @@ impl Px4 {
         }
     }
 
-    /// Motors run and it is off the ground according to the land detector.
+    /// Motors run and the land detector sees it off the ground.
     fn flying(&self) -> bool {
         self.armed_s.is_some() && !self.flight.landed()
     }

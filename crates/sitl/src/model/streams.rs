@@ -8,12 +8,11 @@ struct Stream {
     next_s: f64,
 }
 
-/// The streams of one vehicle's link.
+/// Streams of one vehicle's link.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Streams(BTreeMap<u32, Stream>);
 
 impl Streams {
-    /// Sends `id` every `interval_s` seconds from `now_s` on.
     pub(super) fn every(&mut self, id: u32, interval_s: f64, now_s: f64) {
         let interval_s = interval_s.max(0.001);
         self.0.insert(
@@ -25,8 +24,7 @@ impl Streams {
         );
     }
 
-    /// Sends `id` every `interval_s` seconds, in step with a stream that already has this interval, except those in
-    /// `apart`; otherwise from one interval after `now_s` on.
+    /// Joins the step of a stream that has this interval, except those in `apart`; otherwise starts one interval after `now_s`.
     pub(super) fn in_step(&mut self, id: u32, interval_s: f64, now_s: f64, apart: &[u32]) {
         const SAME_S: f64 = 1e-6;
         let interval_s = interval_s.max(0.001);
@@ -37,7 +35,7 @@ impl Streams {
         self.0.insert(id, Stream { interval_s, next_s });
     }
 
-    /// Sends `id` every `interval_s` seconds, counted from its last message; if there was none, from the start of the clock.
+    /// Counted from its last message, or from the start of the clock.
     pub(super) fn retime(&mut self, id: u32, interval_s: f64) {
         let interval_s = interval_s.max(0.001);
         let last_s = self.0.get(&id).map_or(0.0, |stream| stream.next_s - stream.interval_s);
@@ -49,25 +47,25 @@ impl Streams {
         self.0.remove(&id);
     }
 
-    /// The interval in microseconds, or `None` when the stream is off.
+    /// `None` when the stream is off.
     pub(super) fn interval_us(&self, id: u32) -> Option<i32> {
         self.0.get(&id).map(|stream| (stream.interval_s * 1e6).round() as i32)
     }
 
-    /// All streams that are on, with their intervals in seconds.
+    /// Active streams, with intervals in seconds.
     pub(super) fn intervals(&self) -> impl Iterator<Item = (u32, f64)> + '_ {
         self.0.iter().map(|(id, stream)| (*id, stream.interval_s))
     }
 
-    /// Makes `id` due at once, keeping its interval.
+    /// Due at once; keeps its interval.
     pub(super) fn hurry(&mut self, id: u32, now_s: f64) {
         if let Some(stream) = self.0.get_mut(&id) {
             stream.next_s = now_s;
         }
     }
 
-    /// Ids due at `now_s` with intervals `slower` times as long, except streams in `apart`; each advances by its interval
-    /// and missed messages are not sent later.
+    /// Due ids with intervals `slower` times as long, except streams in `apart`; each advances by its interval, and missed
+    /// messages are not sent later.
     pub(super) fn take_due_slowed(&mut self, now_s: f64, due: &mut Vec<u32>, slower: f64, apart: &[u32]) {
         for (&id, stream) in &mut self.0 {
             let factor = if apart.contains(&id) { 1.0 } else { slower };

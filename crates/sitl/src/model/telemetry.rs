@@ -9,7 +9,6 @@ use super::geo::Wgs84;
 use super::params::{Param, ParamKind};
 use crate::wire::Address;
 
-/// Message ids used by name.
 pub(super) mod id {
     pub const HEARTBEAT: u32 = 0;
     pub const SYS_STATUS: u32 = 1;
@@ -39,7 +38,7 @@ pub(super) mod id {
     pub const CURRENT_MODE: u32 = 436;
 }
 
-/// Messages that need nothing but the core. `home_amsl_m` is the reference of relative altitude.
+/// Composes messages from the core alone. `home_amsl_m` is the reference of relative altitude.
 pub(super) fn compose(core: &Core, message: u32, home_amsl_m: f64) -> Option<MavMessage> {
     let place = core.place();
     let (lat, lon) = place.e7();
@@ -114,7 +113,7 @@ fn centimeters(meters: f64) -> i16 {
     (meters * 100.0).round() as i16
 }
 
-/// HOME_POSITION for a home set at `time_us` since boot, seen from the origin at the place of boot.
+/// HOME_POSITION of a home set at `time_us` since boot, relative to the origin at the place of boot.
 pub(super) fn home_position(core: &Core, home: Wgs84, time_us: u64) -> MavMessage {
     let (latitude, longitude) = home.e7();
     let local = core.config.home.to_local(home);
@@ -131,7 +130,6 @@ pub(super) fn home_position(core: &Core, home: Wgs84, time_us: u64) -> MavMessag
     })
 }
 
-/// GPS_GLOBAL_ORIGIN at `origin`.
 pub(super) fn global_origin(origin: Wgs84, time_us: u64) -> MavMessage {
     let (latitude, longitude) = origin.e7();
     MavMessage::GPS_GLOBAL_ORIGIN(apm::GPS_GLOBAL_ORIGIN_DATA {
@@ -142,7 +140,7 @@ pub(super) fn global_origin(origin: Wgs84, time_us: u64) -> MavMessage {
     })
 }
 
-/// GPS_RAW_INT with a good fix where the vehicle is.
+/// GPS_RAW_INT with a good fix.
 pub(super) fn gps_fix(core: &Core, fix_type: apm::GpsFixType, eph: u16) -> MavMessage {
     let place = core.place();
     let (lat, lon) = place.e7();
@@ -166,7 +164,7 @@ pub(super) fn gps_fix(core: &Core, fix_type: apm::GpsFixType, eph: u16) -> MavMe
     })
 }
 
-/// GPS_RAW_INT of a receiver without satellites.
+/// GPS_RAW_INT without satellites.
 pub(super) fn no_gps_fix(core: &Core) -> MavMessage {
     MavMessage::GPS_RAW_INT(apm::GPS_RAW_INT_DATA {
         time_usec: core.boot_us(),
@@ -179,7 +177,6 @@ pub(super) fn no_gps_fix(core: &Core) -> MavMessage {
     })
 }
 
-/// MESSAGE_INTERVAL.
 pub(super) fn message_interval(message: u32, interval_us: i32) -> MavMessage {
     MavMessage::MESSAGE_INTERVAL(apm::MESSAGE_INTERVAL_DATA {
         interval_us,
@@ -200,7 +197,7 @@ pub(super) fn status_text(severity: apm::MavSeverity, text: &[u8], id: u16, chun
     })
 }
 
-/// How a profile puts a number into the value field of PARAM_VALUE.
+/// Encoding of the value field of PARAM_VALUE.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum ParamEncoding {
     /// ArduPilot: every type as a float.
@@ -219,7 +216,7 @@ impl ParamEncoding {
         }
     }
 
-    /// The value in a received field of MAV_PARAM_TYPE `kind`.
+    /// `kind` is MAV_PARAM_TYPE.
     pub(super) fn decode(self, field: f32, kind: u8) -> f32 {
         match (self, kind) {
             (Self::ByteWise, 1..=6) => field.to_bits() as i32 as f32,
@@ -228,7 +225,7 @@ impl ParamEncoding {
     }
 }
 
-/// PARAM_ERROR (345) to `to`: there is no parameter of this name.
+/// PARAM_ERROR (345): unknown name.
 pub(super) fn param_missing(to: Address, name: &str) -> MavMessage {
     MavMessage::PARAM_ERROR(apm::PARAM_ERROR_DATA {
         param_index: -1,
@@ -239,7 +236,7 @@ pub(super) fn param_missing(to: Address, name: &str) -> MavMessage {
     })
 }
 
-/// PARAM_VALUE; `index` 65535 when the answer is to a write.
+/// `index` is 65535 in an answer to a write.
 pub(super) fn param_value(param: &Param, encoding: ParamEncoding, index: u16, count: usize) -> MavMessage {
     MavMessage::PARAM_VALUE(apm::PARAM_VALUE_DATA {
         param_value: encoding.encode(param),

@@ -1,4 +1,4 @@
-//! One vehicle: the shared core and the profile that flies it, driven with explicit time.
+//! One vehicle: the shared core and its profile, driven with explicit time.
 
 use std::time::Duration;
 
@@ -13,40 +13,36 @@ use crate::wire::{Incoming, Outgoing, PlanItem};
 
 const STEP_S: f64 = 0.02;
 
-/// The true state, independent of messages; for tests.
+/// Independent of messages; for tests.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Truth {
-    /// Time since boot.
     pub uptime: Duration,
-    /// Motors run.
     pub armed: bool,
-    /// The autopilot's mode number, as in HEARTBEAT.
+    /// HEARTBEAT.custom_mode.
     pub custom_mode: u32,
-    /// MAV_LANDED_STATE number, as in EXTENDED_SYS_STATE.
+    /// MAV_LANDED_STATE.
     pub landed_state: u8,
-    /// Meters above the ground.
+    /// Above the ground.
     pub height_m: f64,
-    /// Its place; what the autopilot takes for it may be off.
+    /// True position; the autopilot's estimate may be off.
     pub place: Wgs84,
-    /// Where it looks, degrees clockwise from north.
+    /// Degrees clockwise from north.
     pub heading_deg: f64,
-    /// Battery, 0 to 100.
+    /// 0 to 100.
     pub battery_percent: f64,
 }
 
-/// See the module text.
 pub struct Vehicle {
     core: Core,
     pilot: Box<dyn Pilot>,
     left_over_s: f64,
     reboots: u32,
-    /// Switched off in the air: the board boots once the vehicle is on the ground.
+    /// Powerless in the air: the board boots once the vehicle is on the ground.
     dark: bool,
     weather: Weather,
 }
 
 impl Vehicle {
-    /// A vehicle that is switched on now.
     pub fn new(mut config: VehicleConfig) -> Self {
         let weather = Weather::of(config.system_id, config.gps.wander_m);
         // The autopilot lives by the altitudes of its receiver.
@@ -62,7 +58,7 @@ impl Vehicle {
         }
     }
 
-    /// Lets `dt` of simulated time pass; returns what the vehicle sent meanwhile, in order.
+    /// Advances simulated time; returns what the vehicle sent meanwhile, in order.
     pub fn step(&mut self, dt: Duration) -> Vec<Outgoing> {
         self.left_over_s += dt.as_secs_f64();
         while self.left_over_s + 1e-9 >= STEP_S {
@@ -86,7 +82,6 @@ impl Vehicle {
         self.core.take_outbox()
     }
 
-    /// A message arrives now; returns the answers.
     pub fn on_message(&mut self, incoming: &Incoming) -> Vec<Outgoing> {
         if self.dark {
             return Vec::new();
@@ -96,52 +91,50 @@ impl Vehicle {
         self.core.take_outbox()
     }
 
-    /// Writes a parameter as on the vehicle's own console; an unknown name has no effect.
+    /// Writes like the vehicle's console; ignores an unknown name.
     pub fn write_parameter(&mut self, name: &str, value: f32) {
         if let Some(place) = self.core.params.set(name, value) {
             self.pilot.parameter_written(place);
         }
     }
 
-    /// Nobody can write this parameter over the link any more, as with `@READONLY` in ArduPilot's defaults. Only ArduPilot has this.
+    /// Refuses writes over the link, as `@READONLY` in ArduPilot's defaults does. ArduPilot only.
     pub fn make_read_only(&mut self, name: &str) {
         self.core.params.make_read_only(name);
     }
 
-    /// The value of a parameter; for tests.
     pub fn parameter(&self, name: &str) -> Option<f32> {
         let param = self.core.params.at(self.core.params.index_of(name)?)?;
         Some(param.value)
     }
 
-    /// The items of the fence that counts; `None` while a part of the stored one does not, or is not judged yet. For tests.
+    /// Items in force; `None` while a part of the stored fence is not, or is not judged yet. For tests.
     pub fn fence(&self) -> Option<Vec<PlanItem>> {
         self.pilot.fence()
     }
 
-    /// A fault begins or ends now.
     pub fn suffer(&mut self, fault: Fault) {
         self.pilot.suffer(&mut self.core, fault);
     }
 
-    /// The link is blocked, or free again; returns the messages that waited.
+    /// A freed link returns the messages that waited.
     pub fn set_link_blocked(&mut self, blocked: bool) -> Vec<Outgoing> {
         self.pilot.block(&mut self.core, blocked);
         self.core.take_outbox()
     }
 
-    /// Switched off and on: it boots again at its place, with its parameters and charge.
+    /// Boots again at its place, with its parameters and charge.
     pub fn power_cycle(&mut self) {
         self.reboot();
     }
 
-    /// The board restarts at its place. In the air its motors stop, it falls, and it boots where it fell.
+    /// Restarts at its place. In the air its motors stop, it falls, and it boots where it fell.
     pub fn brown_out(&mut self) {
         self.reboot();
         self.dark = !self.core.airframe.on_ground();
     }
 
-    /// A person carries it to `place`, and sets home there, as PX4 does by itself. One that is armed or in the air is not touched.
+    /// Moves a disarmed vehicle on the ground to `place`, and sets home there, as PX4 does by itself.
     pub fn carry(&mut self, place: Wgs84) {
         if self.pilot.armed() || self.dark || !self.core.airframe.on_ground() {
             return;
@@ -151,34 +144,33 @@ impl Vehicle {
         self.pilot.set_home_here(&mut self.core);
     }
 
-    /// From now on the wind blows so in the air, and the autopilot's estimate of its place is off by up to so many meters over ground.
+    /// Sets the wind in the air, and the error of the autopilot's estimate over ground, meters.
     pub fn set_weather(&mut self, wind: Wind, drift_m: f64) {
         self.weather.set(wind, drift_m);
     }
 
-    /// The charge is this many percent from now on.
     pub fn set_battery(&mut self, percent: f64) {
         self.core.battery.use_up(100.0, percent);
     }
 
-    /// These are its batteries beside that of the motors from now on; one that is left out falls silent.
+    /// Replaces its batteries beside that of the motors; a missing one falls silent.
     pub fn set_other_batteries(&mut self, batteries: Vec<OtherBattery>) {
         self.core.config.other_batteries = batteries;
     }
 
-    /// Somebody sets home to `place`, wherever the vehicle is (MAV_CMD_DO_SET_HOME).
+    /// Acts like MAV_CMD_DO_SET_HOME, wherever the vehicle is.
     pub fn move_home(&mut self, place: Wgs84) {
         self.pilot.move_home(&mut self.core, place);
     }
 
-    /// The input of a pilot with a transmitter. It is not a message on the link: the vehicle's messages come with the next step.
+    /// Input of a pilot's transmitter, not a message on the link: the vehicle's messages come with the next step.
     pub fn receive_pilot(&mut self, incoming: &Incoming) {
         if !self.dark {
             self.pilot.receive(&mut self.core, incoming);
         }
     }
 
-    /// A pilot takes it over in the air, or has it, and flies it by stick to `place`, in a mode for that.
+    /// A pilot flies it by stick to `place`, in a mode for that.
     pub fn fly_by_stick(&mut self, place: Wgs84) {
         if self.dark || !self.pilot.armed() || self.core.airframe.on_ground() {
             return;
@@ -187,22 +179,21 @@ impl Vehicle {
         self.pilot.fly_by_stick(&mut self.core, to);
     }
 
-    /// How often the vehicle rebooted by command. A change means that its link went down.
+    /// Reboots by command; a change means that its link went down.
     pub fn reboots(&self) -> u32 {
         self.reboots
     }
 
-    /// The autopilot's estimator has a position that arming and flight can use. A boot takes until then.
+    /// Usable for arming and flight. A boot takes until then.
     pub fn has_position(&self) -> bool {
         self.pilot.has_position(&self.core)
     }
 
-    /// From now on so much simulated time passes in one second of the peers' time: see [`VehicleConfig::seconds_per_peer_second`].
+    /// See [`VehicleConfig::seconds_per_peer_second`].
     pub fn set_seconds_per_peer_second(&mut self, seconds: f64) {
         self.core.config.seconds_per_peer_second = seconds;
     }
 
-    /// The true state.
     pub fn truth(&self) -> Truth {
         Truth {
             uptime: Duration::from_secs_f64(self.core.uptime_s),
@@ -216,7 +207,7 @@ impl Vehicle {
         }
     }
 
-    /// Where the autopilot takes it to be when it is at `place`.
+    /// The autopilot's estimate at `place`.
     fn estimate_at(&self, place: Wgs84) -> Neu {
         let (to, off) = (self.core.config.home.to_local(place), self.weather.off());
         Neu {
@@ -235,7 +226,7 @@ impl Vehicle {
         })
     }
 
-    /// Parameters, place and charge survive; everything else is reset.
+    /// Keeps parameters, place and charge.
     fn reboot(&mut self) {
         let (mut core, pilot) = boot(self.core.config.clone());
         core.params = self.core.params.clone();

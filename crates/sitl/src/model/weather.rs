@@ -1,4 +1,4 @@
-//! What is around a vehicle in the air: the wind, and how far its autopilot's estimate of its place wanders.
+//! The air around a vehicle: wind, and the wander of its autopilot's estimate.
 //!
 //! An autopilot flies by its estimate, and reports that: where it is off, the vehicle is not where it says.
 
@@ -8,29 +8,27 @@ use std::f64::consts::TAU;
 /// A steady wind with gusts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Wind {
-    /// Meters a second.
     pub speed_m_s: f64,
-    /// From where it blows, degrees clockwise from north.
+    /// Degrees clockwise from north, from where it blows.
     pub from_deg: f64,
 }
 
-/// See the module text.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Weather {
     wind: Wind,
-    /// The estimate is off by no more than this over ground, meters.
+    /// Largest error of the estimate over ground, meters.
     drift_m: f64,
-    /// The same from boot on, whatever the weather.
+    /// Largest error from boot on, whatever the weather.
     wander_m: f64,
-    /// How long the vehicle has been in the air.
+    /// Time in the air.
     flown_s: f64,
-    /// By its number, vehicles differ.
+    /// System id: vehicles differ.
     of: u8,
 }
 
-/// What the air around a small multirotor does to it, as a share of their difference in speed in a second.
+/// Share of the difference in speed that acts on a small multirotor in a second.
 const DRAG: f64 = 0.2;
-/// By so much of its speed the wind changes in gusts, and the vehicle is moved until its autopilot notices it.
+/// Share of the wind's speed that changes in gusts and moves the vehicle until its autopilot notices it.
 const GUSTS: f64 = 0.3;
 const SWAY: f64 = 0.015;
 
@@ -47,12 +45,12 @@ impl Weather {
         (self.wind, self.drift_m) = (wind, drift_m);
     }
 
-    /// The vehicle was in the air for this long.
+    /// Adds time in the air.
     pub(super) fn pass(&mut self, dt_s: f64) {
         self.flown_s += dt_s;
     }
 
-    /// The wind now: how it pushes a vehicle at rest in it, meters a second for each second, and how it shakes it, meters a second.
+    /// Push on a vehicle at rest, meters a second for each second, and shake, meters a second.
     pub(super) fn wind(&self) -> (Neu, Neu) {
         let to = (self.wind.from_deg + 180.0).to_radians();
         let along = |length: f64| Neu {
@@ -65,7 +63,7 @@ impl Weather {
         (along(push), along(SWAY * self.wind.speed_m_s * gust))
     }
 
-    /// Where the vehicle is, as seen from where its autopilot takes it to be.
+    /// Position relative to the autopilot's estimate.
     pub(super) fn off(&self) -> Neu {
         let reach = self.drift_m.max(self.wander_m) / std::f64::consts::SQRT_2;
         Neu {
@@ -75,7 +73,7 @@ impl Weather {
         }
     }
 
-    /// From -1 to 1, beginning with 0, with these periods and some more for each vehicle.
+    /// Wave from -1 to 1, beginning with 0, with these periods, longer by vehicle.
     fn wave(&self, slow_s: f64, fast_s: f64) -> f64 {
         let longer = 1.0 + f64::from(self.of) / 256.0;
         let wave = |period_s: f64| (TAU * self.flown_s / (period_s * longer)).sin();

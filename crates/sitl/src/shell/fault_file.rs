@@ -8,7 +8,7 @@ use anyhow::Context;
 use crate::cli::VehiclePlan;
 use crate::faults::{Key, Script};
 
-/// Reads a script; without a file there are no faults. Key files are beside it unless their path is absolute.
+/// No file means no faults. Key files are relative to it.
 pub(super) fn read(path: Option<&Path>) -> anyhow::Result<Script> {
     let Some(path) = path else {
         return Ok(Script::default());
@@ -23,7 +23,6 @@ pub(super) fn read(path: Option<&Path>) -> anyhow::Result<Script> {
     Script::parse(&text, &key).with_context(|| format!("--faults {}", path.display()))
 }
 
-/// Checks that every vehicle that the script names exists.
 pub(super) fn check_names(script: &Script, vehicles: &[VehiclePlan]) -> anyhow::Result<()> {
     for name in script.lines.iter().filter_map(|line| line.vehicle.as_deref()) {
         anyhow::ensure!(

@@ -7,20 +7,16 @@ use super::tcp::TcpLink;
 use super::udp::UdpLink;
 use crate::faults::LinkChange;
 
-/// See the module text.
 pub(super) enum Link {
-    /// A pseudo-terminal.
     Pty(PtyLink),
-    /// Datagrams.
     Udp(UdpLink),
-    /// A listening socket and its client.
+    /// Serves one client at a time.
     Tcp(TcpLink),
-    /// No peer.
     Nowhere,
 }
 
 impl Link {
-    /// Waits for bytes from the peer; 0 when there are none but something changed. Safe to cancel.
+    /// 0: no bytes, but something changed. Safe to cancel.
     pub(super) async fn receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::Pty(link) => link.receive(buffer).await,
@@ -30,7 +26,7 @@ impl Link {
         }
     }
 
-    /// Sends a frame with the next [`Self::flush`] if that is possible then or soon; drops it otherwise.
+    /// Goes out with the next [`Self::flush`] or soon after; dropped otherwise.
     pub(super) fn send(&mut self, frame: &[u8]) {
         match self {
             Self::Pty(link) => link.send(frame),
@@ -40,7 +36,7 @@ impl Link {
         }
     }
 
-    /// Writes everything that was sent since the last flush, at once.
+    /// Writes everything since the last flush at once.
     pub(super) fn flush(&mut self) {
         match self {
             Self::Pty(link) => link.flush(),
@@ -49,7 +45,7 @@ impl Link {
         }
     }
 
-    /// Changes the vehicle's end of the link. Errors: it cannot be opened again.
+    /// Errors: it cannot be opened again.
     pub(super) fn change(&mut self, change: LinkChange) -> anyhow::Result<()> {
         match (self, change) {
             (Self::Nowhere, _) | (Self::Pty(_), LinkChange::PowerCycle) => {}
@@ -64,7 +60,6 @@ impl Link {
         Ok(())
     }
 
-    /// The endpoint for clients.
     pub(super) fn endpoint(&self) -> String {
         match self {
             Self::Pty(link) => link.endpoint(),

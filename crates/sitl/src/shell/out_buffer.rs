@@ -3,15 +3,14 @@
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
 
-/// The limit of waiting bytes: a reader that is away gets gaps, the vehicle never blocks.
+/// Most waiting bytes: an absent reader gets gaps, the vehicle never blocks.
 const LIMIT: usize = 8 * 1024;
 
-/// See the module text.
 #[derive(Default)]
 pub(super) struct OutBuffer(VecDeque<u8>);
 
 impl OutBuffer {
-    /// Takes a frame unless too much waits; returns whether it was taken.
+    /// Returns whether it was taken.
     pub(super) fn push(&mut self, frame: &[u8]) -> bool {
         let fits = self.0.len() + frame.len() <= LIMIT;
         if fits {
@@ -20,7 +19,7 @@ impl OutBuffer {
         fits
     }
 
-    /// Passes waiting bytes to `write` until it accepts no more. `WouldBlock` is not an error.
+    /// Writes until `write` accepts no more. `WouldBlock` is not an error.
     pub(super) fn flush(&mut self, mut write: impl FnMut(&[u8]) -> io::Result<usize>) -> io::Result<()> {
         while !self.0.is_empty() {
             let (front, _) = self.0.as_slices();

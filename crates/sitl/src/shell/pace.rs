@@ -5,27 +5,25 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-/// Lateness from here on is counted together.
+/// Longer delays are counted together.
 const LONGEST_MS: usize = 1000;
 
-/// See the module text.
 #[derive(Debug)]
 pub(super) struct Pace {
     late_ms: Vec<AtomicU64>,
 }
 
-/// Lateness of all steps in a period.
+/// Delays of all steps in a period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct PaceReading {
-    /// Steps taken.
     pub steps: u64,
-    /// Half of all steps were at most this late, in whole milliseconds, rounded down.
+    /// Median, in whole milliseconds, rounded down.
     pub late_p50_ms: u64,
-    /// 99 % of all steps.
+    /// 99 %.
     pub late_p99_ms: u64,
-    /// 99.9 % of all steps.
+    /// 99.9 %.
     pub late_p999_ms: u64,
-    /// All steps; more than a second counts as a second.
+    /// Maximum; more than a second counts as a second.
     pub late_max_ms: u64,
 }
 
@@ -38,7 +36,6 @@ impl Default for Pace {
 }
 
 impl Pace {
-    /// Counts a step with this lateness.
     pub(super) fn stepped(&self, late: Duration) {
         let ms = usize::try_from(late.as_millis()).unwrap_or(LONGEST_MS);
         if let Some(count) = self.late_ms.get(ms.min(LONGEST_MS)) {
@@ -46,7 +43,7 @@ impl Pace {
         }
     }
 
-    /// All steps since the last call.
+    /// Since the last call.
     pub(super) fn take(&self) -> PaceReading {
         let counts: Vec<u64> = self.late_ms.iter().map(|count| count.swap(0, Relaxed)).collect();
         let steps: u64 = counts.iter().sum();

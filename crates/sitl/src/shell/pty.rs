@@ -15,14 +15,13 @@ use tokio::net::unix::pipe::Receiver;
 
 use super::out_buffer::OutBuffer;
 
-/// See the module text. Dropping it removes the symbolic link.
+/// Dropping it removes the symbolic link.
 pub(super) struct PtyLink {
     path: PathBuf,
     pair: Option<Pair>,
     out: OutBuffer,
 }
 
-/// Both ends of an open terminal.
 struct Pair {
     from_client: Receiver,
     to_client: File,
@@ -31,7 +30,7 @@ struct Pair {
 }
 
 impl PtyLink {
-    /// Creates the pair and the link FOLDER/NAME. A stale link of an earlier run is replaced, anything else is not.
+    /// Creates the pair and the link FOLDER/NAME. Replaces a stale link of an earlier run, nothing else.
     pub(super) fn open(folder: &Path, name: &str) -> anyhow::Result<Self> {
         fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
         let path = std::path::absolute(folder.join(name))
@@ -48,7 +47,7 @@ impl PtyLink {
         self.path.display().to_string()
     }
 
-    /// Removes the terminal, like a pulled plug: a client that has it open gets an error, and its name is removed.
+    /// Like a pulled plug: a client that has it open gets an error, and its name goes.
     pub(super) fn hang_up(&mut self) {
         self.out.clear();
         if let Some(pair) = self.pair.take() {
@@ -56,7 +55,6 @@ impl PtyLink {
         }
     }
 
-    /// Creates a new terminal of the same name.
     pub(super) fn come_back(&mut self) -> anyhow::Result<()> {
         if self.pair.is_none() {
             self.pair = Some(Pair::open(&self.path)?);
@@ -77,7 +75,7 @@ impl PtyLink {
         }
     }
 
-    /// Accepts whole frames for the next [`Self::flush`].
+    /// Whole frames, for the next [`Self::flush`].
     pub(super) fn send(&mut self, frame: &[u8]) {
         if self.pair.is_some() && !self.out.push(frame) {
             // Waiting bytes may fit now.

@@ -9,7 +9,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use super::simulation::Simulation;
 use crate::cli::Args;
 
-/// Runs the simulator. Errors name what could not be opened and what to do.
+/// Errors name what could not be opened and what to do.
 pub async fn run(args: Args) -> anyhow::Result<()> {
     let mut terminated = signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?;
     let mut interrupted = signal(SignalKind::interrupt()).context("cannot listen for SIGINT")?;
@@ -29,8 +29,8 @@ pub async fn run(args: Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Waits for the end of standard input, or for ever when that was not requested. A thread of its own reads, because
-/// a read of standard input cannot be cancelled; it ends with the process.
+/// Waits forever when that was not requested. A separate thread reads, because a read of standard input cannot be cancelled; it
+/// ends with the process.
 async fn stdin_closed(wanted: bool) {
     if !wanted {
         return std::future::pending().await;

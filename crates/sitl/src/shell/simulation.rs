@@ -23,20 +23,17 @@ use crate::cli::{Args, LinkSpec, VehiclePlan};
 use crate::faults::{Script, What};
 use crate::wired::WiredVehicle;
 
-/// A vehicle whose endpoint can be opened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Listed {
-    /// Its name.
     pub name: String,
-    /// Its MAVLink system id.
     pub system_id: u8,
-    /// The imitated autopilot: `ardupilot` or `px4`.
+    /// `ardupilot` or `px4`.
     pub autopilot: &'static str,
-    /// What a client opens: the path of a terminal, or `udp:HOST:PORT`, `tcp:HOST:PORT`.
+    /// Path of a terminal, or `udp:HOST:PORT`, `tcp:HOST:PORT`.
     pub endpoint: String,
 }
 
-/// Running vehicles. Dropping it switches them off.
+/// Dropping it switches the vehicles off.
 #[derive(Debug)]
 pub struct Simulation {
     tasks: JoinSet<()>,
@@ -45,27 +42,27 @@ pub struct Simulation {
     injectors: HashMap<String, mpsc::Sender<What>>,
 }
 
-/// 2015-01-01 UTC in Unix time, from which MAVLink counts the time stamps of signatures.
+/// 2015-01-01 UTC in Unix time: zero of MAVLink's time stamps of signatures.
 const SIGNING_EPOCH: Duration = Duration::from_secs(1_420_070_400);
-/// The limit of faults of a vehicle between two of its steps.
+/// Faults of a vehicle between two of its steps.
 const MOST_INJECTED: usize = 8;
-/// The steps of vehicles are spread over this much time.
+/// The steps of vehicles are spread over this time.
 const SPREAD_MS: usize = 25;
 
 impl Simulation {
-    /// Switches on the vehicles of `args`; calls `notify` for each once its endpoint can be opened.
+    /// Calls `notify` for each vehicle once its endpoint can be opened.
     ///
     /// # Errors
-    /// What is wrong with the flags, what could not be opened, with what to do; or an error of `notify`.
+    /// Wrong flags; something could not be opened, with what to do; or an error of `notify`.
     pub async fn start(args: &Args, notify: impl FnMut(Listed) -> anyhow::Result<()>) -> anyhow::Result<Self> {
         let script = fault_file::read(args.faults.as_deref())?;
         Self::start_with(args, &script, notify).await
     }
 
-    /// As [`Self::start`], with the faults of `script` instead of those in a file.
+    /// Works like [`Self::start`], with the faults of `script` instead of a file's.
     ///
     /// # Errors
-    /// As there; or the script names a vehicle that does not exist.
+    /// As there; or the script names a missing vehicle.
     pub async fn start_with(
         args: &Args,
         script: &Script,
@@ -85,12 +82,12 @@ impl Simulation {
         Ok(simulation)
     }
 
-    /// How late steps were since the last call.
+    /// Since the last call.
     pub fn pace(&self) -> PaceReading {
         self.pace.take()
     }
 
-    /// Applies the fault `what` to the named vehicle now. `false`: no such vehicle, its link has failed, or too many faults at once.
+    /// Returns `false` for a missing vehicle, a failed link, or too many faults at once.
     pub fn inject(&self, name: &str, what: What) -> bool {
         self.injectors
             .get(name)
@@ -132,12 +129,12 @@ impl Simulation {
         Ok(listed)
     }
 
-    /// Returns once every vehicle's link has failed, which is logged. Safe to cancel.
+    /// Returns once every link has failed, which is logged. Safe to cancel.
     pub async fn all_failed(&mut self) {
         while self.tasks.join_next().await.is_some() {}
     }
 
-    /// Switches them off, in the air too.
+    /// Ends vehicles in the air, too.
     pub async fn end(mut self) {
         self.stop.cancel();
         self.all_failed().await;

@@ -3,28 +3,27 @@
 /// Simulated seconds per real second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Speedup {
-    /// Until the boot has ended once; `None` from then on.
+    /// `None` after the first boot.
     boot: Option<f64>,
     flight: f64,
 }
 
 impl Speedup {
-    /// `boot` counts until the vehicle has booted for the first time, `flight` from then on.
+    /// `boot` counts until the first boot has ended, `flight` from then on.
     pub(super) fn new(boot: Option<f64>, flight: f64) -> Self {
         Self { boot, flight }
     }
 
-    /// The factor for the next step.
     pub(super) fn factor(self) -> f64 {
         self.boot.unwrap_or(self.flight)
     }
 
-    /// Simulated seconds in which a peer sends what it sends each second. Never less than one: a late peer is not a lost one.
+    /// One at least: a late peer is not a lost one.
     pub(super) fn seconds_per_peer_second(self) -> f64 {
         self.factor().max(1.0)
     }
 
-    /// The vehicle has booted. `true`: its time runs at another speed from now on.
+    /// Returns whether its speed changes.
     pub(super) fn booted(&mut self) -> bool {
         self.boot.take().is_some()
     }

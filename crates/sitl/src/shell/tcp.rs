@@ -8,10 +8,9 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
 use super::out_buffer::OutBuffer;
 
-/// The limit of clients in the accept queue.
 const WAITING: u32 = 16;
 
-/// See the module text. Without a client, frames are dropped.
+/// Drops frames without a client.
 pub(super) struct TcpLink {
     listener: Option<TcpListener>,
     address: SocketAddr,
@@ -61,7 +60,7 @@ impl TcpLink {
         Ok(0)
     }
 
-    /// Accepts whole frames for the next [`Self::flush`].
+    /// Whole frames, for the next [`Self::flush`].
     pub(super) fn send(&mut self, frame: &[u8]) {
         if self.client.is_some() && !self.out.push(frame) {
             // Waiting bytes may fit now.
@@ -76,19 +75,19 @@ impl TcpLink {
         let _ = self.out.flush(|bytes: &[u8]| client.try_write(bytes));
     }
 
-    /// Ends the connection; the next client may connect at once.
+    /// The next client may connect at once.
     pub(super) fn drop_client(&mut self) {
         self.client = None;
         self.out.clear();
     }
 
-    /// Ends the connection, and refuses new ones.
+    /// Refuses new connections, too.
     pub(super) fn hang_up(&mut self) {
         self.drop_client();
         self.listener = None;
     }
 
-    /// Listens again at the same address.
+    /// Listens at the same address.
     pub(super) fn come_back(&mut self) -> anyhow::Result<()> {
         if self.listener.is_none() {
             self.listener = Some(listen(self.address)?);

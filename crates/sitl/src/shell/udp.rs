@@ -6,7 +6,6 @@ use std::net::SocketAddr;
 use anyhow::Context;
 use tokio::net::UdpSocket;
 
-/// See the module text.
 pub(super) struct UdpLink {
     socket: UdpSocket,
     configured: SocketAddr,
@@ -57,7 +56,7 @@ impl UdpLink {
         self.peer = None;
     }
 
-    /// Datagrams pass in both directions, or are lost.
+    /// Carries or loses datagrams, in both directions.
     pub(super) fn set_up(&mut self, up: bool) {
         self.up = up;
     }

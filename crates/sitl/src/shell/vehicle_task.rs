@@ -1,4 +1,4 @@
-//! One running vehicle: lets its time pass, carries bytes between it and its link, keeps its wire log.
+//! One running vehicle: its time, its bytes to and from the link, its wire log.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,12 +14,11 @@ use super::wire_log::WireLog;
 use crate::faults::What;
 use crate::wired::{Event, WiredVehicle};
 
-/// Real time between steps of the model.
+/// Real time.
 const TICK: Duration = Duration::from_millis(25);
 /// A longer gap (a suspended machine) is not made up for.
 const LONGEST_STEP: Duration = Duration::from_millis(500);
 
-/// See the module text.
 pub(super) struct VehicleTask {
     pub(super) name: String,
     pub(super) vehicle: WiredVehicle,
@@ -31,7 +30,7 @@ pub(super) struct VehicleTask {
 }
 
 impl VehicleTask {
-    /// Runs until `stop`. Its steps begin `offset` from now, so that vehicles that start together do not step at the same time.
+    /// `offset` delays its steps, so that vehicles that start together do not step at the same time.
     pub(super) async fn run(mut self, offset: Duration, stop: CancellationToken) {
         let mut stepped = Instant::now();
         let mut tick = interval_at(stepped + offset, TICK);

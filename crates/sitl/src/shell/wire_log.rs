@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
 
-/// See the module text. Without a folder it writes nothing.
+/// Writes nothing without a folder.
 pub(super) struct WireLog(Option<File>);
 
 impl WireLog {

@@ -6,25 +6,21 @@ use std::io::{self, Read};
 use mavlink::dialects::ardupilotmega::MavMessage;
 use mavlink::{MAVLinkMessageRaw, MavlinkReader};
 
-/// Input that was not cut into frames yet; a peer that sends only noise cannot make it larger than this.
+/// Uncut input; a peer that sends only noise cannot exceed this.
 const QUEUE_LIMIT: usize = 64 * 1024;
 
-/// One checked frame: the sender, the message, the payload, and the bytes as received.
+/// Its checksum is valid.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Frame {
-    /// MAVLink system id of the sender.
     pub system: u8,
-    /// MAVLink component id of the sender.
     pub component: u8,
-    /// Message id.
     pub id: u32,
-    /// Payload; MAVLink 2 may have cut trailing zeros.
+    /// MAVLink 2 may have cut trailing zeros.
     pub payload: Vec<u8>,
-    /// The whole frame, for the wire log.
+    /// Bytes for the wire log.
     pub raw: Vec<u8>,
 }
 
-/// See the module text.
 pub struct FrameReader {
     reader: MavlinkReader<ByteQueue>,
 }
@@ -50,14 +46,14 @@ impl Default for FrameReader {
 }
 
 impl FrameReader {
-    /// Adds received bytes. Beyond the queue limit the newest bytes are dropped.
+    /// Drops the newest bytes beyond the queue limit.
     pub fn push(&mut self, bytes: &[u8]) {
         let queue = &mut self.reader.get_mut().0;
         let room = QUEUE_LIMIT.saturating_sub(queue.len());
         queue.extend(&bytes[..bytes.len().min(room)]);
     }
 
-    /// The next whole frame, or `None` until more bytes arrive.
+    /// `None` until more bytes arrive.
     pub fn next_frame(&mut self) -> Option<Frame> {
         let raw = self.reader.read_any_raw_message::<MavMessage>().ok()?;
         let bytes = match &raw {

@@ -6,60 +6,48 @@ use super::frame_reader::Frame;
 use super::plan::{self, PlanMessage};
 use super::remote_id::{self, RemoteIdMessage};
 
-/// One message from a peer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Incoming {
-    /// The sender.
     pub from: Address,
-    /// Its request.
     pub request: Request,
 }
 
-/// The messages that a vehicle handles. Everything else is `Other`.
+/// Messages that a vehicle handles; all others are `Other`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Request {
-    /// HEARTBEAT (0): `kind` is the MAV_TYPE number, 6 for a ground station.
+    /// HEARTBEAT (0); `kind` is MAV_TYPE, 6 for a ground station.
     Heartbeat {
-        /// MAV_TYPE.
         kind: u8,
     },
     /// COMMAND_LONG (76) or COMMAND_INT (75).
     Command(Command),
     /// SET_MODE (11).
     SetMode {
-        /// Target system.
         system: u8,
         /// MAV_MODE_FLAG bits.
         base_mode: u8,
-        /// Autopilot's own mode number.
         custom_mode: u32,
     },
-    /// PARAM_REQUEST_READ (20): by name when `index` is -1.
+    /// PARAM_REQUEST_READ (20).
     ParamRead {
-        /// Target.
         to: Address,
-        /// Index into the list, or -1.
+        /// -1: by name.
         index: i16,
-        /// Name.
         name: String,
     },
     /// PARAM_REQUEST_LIST (21).
     ParamList {
-        /// Target.
         to: Address,
     },
     /// PARAM_SET (23).
     ParamSet {
-        /// Target.
         to: Address,
-        /// Name.
         name: String,
-        /// The 32 bits of the value field; their meaning depends on the type and autopilot.
+        /// Raw bits; their meaning depends on the type and autopilot.
         value: f32,
         /// MAV_PARAM_TYPE.
         kind: u8,
     },
-    /// A message of the mission protocol.
     Plan(PlanMessage),
     /// A message of Remote ID.
     RemoteId(RemoteIdMessage),
@@ -69,55 +57,43 @@ pub enum Request {
     Steer(LocalTarget),
     /// REQUEST_DATA_STREAM (66), the old request for telemetry.
     DataStream {
-        /// Target.
         to: Address,
         /// MAV_DATA_STREAM; 0 means all.
         stream: u8,
-        /// Hz.
         rate_hz: u16,
-        /// Start (true) or stop.
         start: bool,
     },
     /// REQUEST_EVENT (412).
     Events {
-        /// First sequence number.
         first: u16,
-        /// Last sequence number.
         last: u16,
     },
     /// FILE_TRANSFER_PROTOCOL (110).
     Ftp {
-        /// Target.
         to: Address,
-        /// The packet inside; trailing zeros may be cut off.
+        /// Trailing zeros may be cut off.
         packet: Vec<u8>,
     },
     /// TIMESYNC (111) request (`tc1` = 0).
     TimesyncAsk {
-        /// The sender's time, to be returned.
         ts1: i64,
     },
     /// PING (4) request.
     PingAsk {
-        /// The sender's time.
         time_usec: u64,
-        /// The sender's number.
         seq: u32,
     },
     /// Any other message of the dialect.
     Other(u32),
 }
 
-/// A command, in either form.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Command {
-    /// Target.
     pub to: Address,
-    /// MAV_CMD number; may be in no dialect.
+    /// May be in no dialect.
     pub id: u16,
-    /// Parameters 1 to 4.
+    /// 1 to 4.
     pub params: [f32; 4],
-    /// The form of parameters 5 to 7.
     pub form: CommandForm,
 }
 
@@ -126,36 +102,22 @@ pub struct Command {
 pub enum CommandForm {
     /// COMMAND_LONG: three floats, no frame.
     Long {
-        /// Parameters 5, 6 and 7.
         xyz: [f32; 3],
         /// Counts resends.
         confirmation: u8,
     },
     /// COMMAND_INT: degrees × 10⁷ (INT32_MAX: not used) and a frame.
-    Int {
-        /// MAV_FRAME number.
-        frame: u8,
-        /// Latitude × 10⁷.
-        x: i32,
-        /// Longitude × 10⁷.
-        y: i32,
-        /// Altitude, meters.
-        z: f32,
-    },
+    Int { frame: u8, x: i32, y: i32, z: f32 },
 }
 
-/// The target of SET_POSITION_TARGET_GLOBAL_INT.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GotoTarget {
-    /// Addressed vehicle.
     pub to: Address,
-    /// MAV_FRAME number.
     pub frame: u8,
     /// POSITION_TARGET_TYPEMASK; bits 0..2 set mean "ignore position".
     pub type_mask: u16,
-    /// Degrees × 10⁷.
+    /// Degrees × 10⁷, like `lon_e7`.
     pub lat_e7: i32,
-    /// Degrees × 10⁷.
     pub lon_e7: i32,
     /// Meters in `frame`.
     pub alt_m: f32,
@@ -163,12 +125,9 @@ pub struct GotoTarget {
     pub velocity_m_s: [f32; 3],
 }
 
-/// The target of SET_POSITION_TARGET_LOCAL_NED.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LocalTarget {
-    /// Addressed vehicle.
     pub to: Address,
-    /// MAV_FRAME number.
     pub frame: u8,
     /// POSITION_TARGET_TYPEMASK.
     pub type_mask: u16,
@@ -189,7 +148,7 @@ impl Command {
 }
 
 impl Incoming {
-    /// Decodes a frame. Never fails: an unknown message is `Request::Other`.
+    /// Makes an unknown message `Request::Other`; never fails.
     pub fn decode(frame: &Frame) -> Self {
         let from = Address {
             system: frame.system,

@@ -12,45 +12,33 @@ const COMMAND_ACK_ID: u32 = 77;
 /// COMMAND_ACK (77) with plain numbers, so that an unknown command can be answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CommandAck {
-    /// MAV_CMD number.
     pub command: u16,
-    /// MAV_RESULT number.
     pub result: u8,
-    /// System of the command's sender.
     pub target_system: u8,
-    /// Component of the command's sender.
     pub target_component: u8,
 }
 
 /// COMMAND_LONG (76) sent by an autopilot itself (PX4 does so), with a plain command number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CommandLong {
-    /// MAV_CMD number; PX4 also sends 0.
+    /// PX4 also sends 0.
     pub command: u16,
-    /// Parameters 1 to 7.
     pub params: [f32; 7],
-    /// Counts resends.
     pub confirmation: u8,
-    /// Target system; the component is always 0.
+    /// The component is always 0.
     pub target_system: u8,
 }
 
-/// One message to send.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outgoing {
-    /// Anything the dialect can express.
     Message(Box<MavMessage>),
-    /// An answer to a command.
     Ack(CommandAck),
-    /// A command that the vehicle itself sends.
     Command(CommandLong),
     /// A message of the mission protocol, whose numbers may be outside the dialect's enums.
     Plan {
-        /// The receiver.
         to: Address,
         /// MAV_MISSION_TYPE.
         kind: u8,
-        /// The content.
         reply: PlanReply,
     },
 }
@@ -61,7 +49,6 @@ impl From<MavMessage> for Outgoing {
     }
 }
 
-/// Encodes messages of one component: stamps ids and counts the sequence.
 #[derive(Clone, Debug)]
 pub struct Sender {
     system: u8,
@@ -70,7 +57,6 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// A sender whose first frame has sequence 0.
     pub fn new(system: u8, component: u8) -> Self {
         Self {
             system,
@@ -79,7 +65,7 @@ impl Sender {
         }
     }
 
-    /// A sender whose next frame has this sequence.
+    /// The next frame has this sequence.
     pub(crate) fn continuing(system: u8, component: u8, sequence: u8) -> Self {
         Self {
             system,
@@ -88,13 +74,12 @@ impl Sender {
         }
     }
 
-    /// The same component after a power cycle: counts from 0 again.
+    /// Counts from 0 again, as after a power cycle.
     #[must_use]
     pub fn restarted(&self) -> Self {
         Self::new(self.system, self.component)
     }
 
-    /// The MAVLink 2 frame for `message`.
     pub fn encode(&mut self, message: &Outgoing) -> Vec<u8> {
         let mut payload = [0u8; 255];
         let (id, len) = match message {
@@ -110,7 +95,7 @@ impl Sender {
         self.frame(id, &payload[..len], MavMessage::extra_crc(id))
     }
 
-    /// The next MAVLink 2 frame of this component with any id and payload; `extra_crc` is the id's own checksum byte.
+    /// `extra_crc` is the id's own checksum byte.
     pub fn frame(&mut self, id: u32, payload: &[u8], extra_crc: u8) -> Vec<u8> {
         let sequence = self.sequence;
         self.sequence = sequence.wrapping_add(1);

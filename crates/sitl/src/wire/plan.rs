@@ -13,102 +13,74 @@ const MISSION_ACK: u32 = 47;
 const MISSION_REQUEST_INT: u32 = 51;
 const MISSION_ITEM_INT: u32 = 73;
 
-/// One item of a plan, in the numbers of the protocol.
+/// Uses the numbers of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PlanItem {
-    /// MAV_CMD number.
     pub command: u16,
-    /// MAV_FRAME number.
     pub frame: u8,
-    /// Parameters 1 to 4.
+    /// 1 to 4.
     pub params: [f32; 4],
-    /// Latitude × 10⁷ for items with a place.
+    /// Latitude × 10⁷ for items with a place; `y` is the longitude.
     pub x: i32,
-    /// Longitude × 10⁷ for items with a place.
     pub y: i32,
     /// Altitude in `frame`, meters.
     pub z: f32,
-    /// Continue with the next item when this one is done: 1.
+    /// 1: continues with the next item when this one is done.
     pub autocontinue: u8,
 }
 
-/// A message of the mission protocol from a peer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PlanMessage {
-    /// Target.
     pub to: Address,
     /// MAV_MISSION_TYPE: 0 mission, 1 fence, 2 rally, 255 all.
     pub kind: u8,
-    /// Its request or content.
     pub body: PlanBody,
 }
 
-/// A peer's request or content.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PlanBody {
     /// MISSION_COUNT (44): an upload of that many items begins.
     Count(u16),
     /// MISSION_ITEM_INT (73) or MISSION_ITEM (39).
-    Item {
-        /// Place in the plan.
-        seq: u16,
-        /// The item.
-        item: PlanItem,
-    },
+    Item { seq: u16, item: PlanItem },
     /// MISSION_REQUEST_LIST (43): a download begins.
     List,
     /// MISSION_REQUEST_INT (51) or MISSION_REQUEST (40): one item of a download.
-    Request {
-        /// Place in the plan.
-        seq: u16,
-    },
+    Request { seq: u16 },
     /// MISSION_ACK (47): the end of a download, or 15 to cancel.
     Ack(u8),
     /// MISSION_CLEAR_ALL (45).
     Clear,
     /// MISSION_SET_CURRENT (41).
-    SetCurrent {
-        /// Place in the plan.
-        seq: u16,
-    },
+    SetCurrent { seq: u16 },
 }
 
-/// A vehicle's message in the mission protocol.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PlanReply {
     /// MISSION_REQUEST_INT (51), or MISSION_REQUEST (40) when `old`.
-    Request {
-        /// Place in the plan.
-        seq: u16,
-        /// The form without integers.
-        old: bool,
-    },
+    Request { seq: u16, old: bool },
     /// MISSION_COUNT (44).
     Count {
-        /// Items in the plan.
         count: u16,
-        /// Identity of the plan; 0 when the vehicle has no such identities.
+        /// 0 when the vehicle has no such identities.
         opaque_id: u32,
     },
     /// MISSION_ITEM_INT (73).
     Item {
-        /// Place in the plan.
         seq: u16,
-        /// It is the one that is being flown.
+        /// Being flown.
         current: bool,
-        /// The item.
         item: PlanItem,
     },
     /// MISSION_ACK (47).
     Ack {
-        /// MAV_MISSION_RESULT.
         verdict: u8,
-        /// Identity of the plan; 0 when the vehicle has no such identities.
+        /// 0 when the vehicle has no such identities.
         opaque_id: u32,
     },
 }
 
-/// Decodes a message of the mission protocol; `None` for any other id.
+/// `None` for any other id.
 pub(super) fn decode(id: u32, p: Fields<'_>) -> Option<PlanMessage> {
     let message = |target: usize, kind: usize, body: PlanBody| PlanMessage {
         to: Address {
@@ -150,7 +122,6 @@ pub(super) fn decode(id: u32, p: Fields<'_>) -> Option<PlanMessage> {
     })
 }
 
-/// Message id and payload of `reply` to `to` about plans of `kind`.
 pub(super) fn encode(to: Address, kind: u8, reply: &PlanReply) -> (u32, Vec<u8>) {
     let mut payload = Vec::with_capacity(40);
     match *reply {

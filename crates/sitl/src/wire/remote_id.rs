@@ -2,18 +2,11 @@
 
 use super::fields::Fields;
 
-/// A message of Remote ID, as far as a vehicle reads it.
+/// Fields that a vehicle reads.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RemoteIdMessage {
     /// OPEN_DRONE_ID_BASIC_ID (12900).
-    BasicId {
-        /// MAV_ODID_ID_TYPE.
-        id_type: u8,
-        /// MAV_ODID_UA_TYPE.
-        ua_type: u8,
-        /// The id.
-        id: String,
-    },
+    BasicId { id_type: u8, ua_type: u8, id: String },
     /// OPEN_DRONE_ID_SELF_ID (12903).
     SelfId {
         /// What the flight is for.
@@ -21,32 +14,19 @@ pub enum RemoteIdMessage {
     },
     /// OPEN_DRONE_ID_SYSTEM (12904).
     System {
-        /// Degrees × 10⁷.
         lat_e7: i32,
-        /// Degrees × 10⁷.
         lon_e7: i32,
         /// Seconds since 2019.
         timestamp: u32,
-        /// MAV_ODID_OPERATOR_LOCATION_TYPE.
         location_type: u8,
     },
     /// OPEN_DRONE_ID_OPERATOR_ID (12905).
-    OperatorId {
-        /// The operator's registration.
-        id: String,
-    },
+    OperatorId { id: String },
     /// OPEN_DRONE_ID_ARM_STATUS (12918).
-    ArmStatus {
-        /// MAV_ODID_ARM_STATUS_GOOD_TO_ARM.
-        good: bool,
-        /// Why not.
-        error: String,
-    },
+    ArmStatus { good: bool, error: String },
     /// OPEN_DRONE_ID_SYSTEM_UPDATE (12919).
     SystemUpdate {
-        /// Degrees × 10⁷.
         lat_e7: i32,
-        /// Degrees × 10⁷.
         lon_e7: i32,
         /// Seconds since 2019.
         timestamp: u32,

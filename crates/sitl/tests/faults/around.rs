@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use sitl::faults::LinkChange;
 use sitl::wire::{Outgoing, Sender};
 
-/// Frames in 30 s that a fault from second 10 on left whole, of those that were said.
+/// Frames of the vehicle in 30 s, with a fault from second 10 on: those that arrive whole, and those sent.
 fn whole(text: &str) -> (usize, usize) {
     let mut rig = Rig::ready(text);
     let before = rig.log.len();
@@ -214,7 +214,7 @@ fn signed_only_drops_what_is_unsigned_forged_or_repeated() {
     assert_eq!(rig.acks_since(0.0, 400).len(), acks, "the same once more");
 }
 
-/// A frame with a signature, made as the guide says.
+/// Signs as the guide says.
 fn signed(plain: &[u8], key: [u8; 32], stamp: u64) -> Vec<u8> {
     let mut frame = plain[..plain.len() - 2].to_vec();
     frame[2] |= 1;

@@ -14,10 +14,8 @@ const HOME: Wgs84 = Wgs84 {
     lon_deg: 8.545594,
     amsl_m: 488.0,
 };
-/// The key of all tests.
 pub const KEY: [u8; 32] = [7; 32];
 
-/// An ack as it arrived.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ack {
     pub at_s: f64,
@@ -31,12 +29,9 @@ pub struct Rig {
     reader: FrameReader,
     /// What came out of the wire, and when.
     pub frames: Vec<(f64, Frame)>,
-    /// Every byte that came out of the wire.
     pub bytes: Vec<u8>,
-    /// What went into the log.
     pub log: Vec<Vec<u8>>,
     pub changes: Vec<(f64, LinkChange)>,
-    /// A ground station's heartbeat each second.
     pub beats: bool,
     now_s: f64,
 }
@@ -65,14 +60,13 @@ impl Rig {
         Self::new(Autopilot::Px4, text)
     }
 
-    /// A PX4 that can fly, 10 s after it was switched on.
     pub fn ready(text: &str) -> Self {
         let mut rig = Self::px4(text);
         rig.pass_to(10.0);
         rig
     }
 
-    /// A PX4 that holds 10 m up, not before it has been on for 40 s.
+    /// Holds at 10 m, after at least 40 s.
     pub fn hovering(text: &str) -> Self {
         let mut rig = Self::ready(text);
         rig.command(400, [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
@@ -135,13 +129,12 @@ impl Rig {
         self.command(400, [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
     }
 
-    /// To 10 m above the ground.
     pub fn take_off(&mut self) {
         let nan = f32::NAN;
         self.command(22, [nan, 0.0, 0.0, nan, nan, nan, 498.0]);
     }
 
-    /// Asks for AUTOPILOT_VERSION, which changes nothing.
+    /// Changes nothing.
     pub fn request_message(&mut self) {
         self.command(512, [148.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
     }
@@ -171,7 +164,6 @@ impl Rig {
         }
     }
 
-    /// Acks on a command since that second.
     pub fn acks_since(&self, since_s: f64, command: u16) -> Vec<Ack> {
         let ack = |(at_s, frame): &(f64, Frame)| {
             let byte = |index: usize| frame.payload.get(index).copied().unwrap_or(0);
@@ -185,12 +177,10 @@ impl Rig {
         self.frames.iter().filter_map(ack).collect()
     }
 
-    /// Results on a command since that second.
     pub fn results_since(&self, since_s: f64, command: u16) -> Vec<u8> {
         self.acks_since(since_s, command).iter().map(|ack| ack.result).collect()
     }
 
-    /// Frames between two seconds that `wanted` accepts.
     pub fn count(&self, from_s: f64, to_s: f64, wanted: impl Fn(&Frame) -> bool) -> usize {
         let within = |at_s: f64| at_s >= from_s && at_s < to_s;
         self.frames
@@ -199,7 +189,6 @@ impl Rig {
             .count()
     }
 
-    /// landed_state as said between two seconds.
     pub fn landed_states(&self, from_s: f64, to_s: f64) -> Vec<u8> {
         let mut states: Vec<u8> = Vec::new();
         for (at_s, frame) in &self.frames {

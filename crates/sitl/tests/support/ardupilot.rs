@@ -25,12 +25,11 @@ pub fn land(bench: &mut Bench) -> Verdict {
     bench.command(21, [0.0; 7])
 }
 
-/// Booted, heard from us, streams asked for, in GUIDED at 42.5 s.
+/// Ready in GUIDED at 42.5 s, with heartbeats and streams.
 pub fn ready() -> Bench {
     ready_with(VehicleConfig::new(Autopilot::ArduPilot, 1, HOME))
 }
 
-/// The same with other settings.
 pub fn ready_with(config: VehicleConfig) -> Bench {
     let mut bench = Bench::with(config);
     bench.pass_to(0.5);
@@ -62,7 +61,7 @@ pub fn set_parameter(bench: &mut Bench, name: &str, value: f32) {
     });
 }
 
-/// An item in meters north and east of home, and above it.
+/// Meters north and east of home, and above it.
 pub fn item(command: u16, north: f64, east: f64, up: f32) -> PlanItem {
     let (x, y) = HOME.offset_meters(north, east).e7();
     PlanItem {
@@ -76,7 +75,6 @@ pub fn item(command: u16, north: f64, east: f64, up: f32) -> PlanItem {
     }
 }
 
-/// A take-off item.
 pub fn lift_to(up: f32) -> PlanItem {
     PlanItem {
         x: 0,
@@ -85,7 +83,7 @@ pub fn lift_to(up: f32) -> PlanItem {
     }
 }
 
-/// The corners of a square around home, each side twice `half` long.
+/// Around home, each side twice `half` long.
 pub fn square(command: u16, half: f64) -> Vec<PlanItem> {
     [(half, half), (half, -half), (-half, -half), (-half, half)]
         .map(|(north, east)| PlanItem {
@@ -95,7 +93,6 @@ pub fn square(command: u16, half: f64) -> Vec<PlanItem> {
         .to_vec()
 }
 
-/// Says something in the mission protocol; the answers to it.
 pub fn plan(bench: &mut Bench, kind: u8, body: PlanBody) -> Vec<PlanReply> {
     let before = bench.sent.len();
     bench.receive(Request::Plan(PlanMessage { to: US, kind, body }));
@@ -106,7 +103,7 @@ pub fn plan(bench: &mut Bench, kind: u8, body: PlanBody) -> Vec<PlanReply> {
     bench.sent[before..].iter().filter_map(reply).collect()
 }
 
-/// Uploads a plan; the last answer.
+/// Returns the last answer.
 pub fn upload(bench: &mut Bench, kind: u8, items: &[PlanItem]) -> PlanReply {
     let mut last = plan(bench, kind, PlanBody::Count(items.len() as u16));
     for (seq, item) in items.iter().enumerate() {
@@ -118,7 +115,7 @@ pub fn upload(bench: &mut Bench, kind: u8, items: &[PlanItem]) -> PlanReply {
     last[0]
 }
 
-/// MISSION_ACK without an identity, as ArduPilot gives it.
+/// Answer without an identity, as ArduPilot sends it.
 pub fn answer(verdict: u8) -> PlanReply {
     PlanReply::Ack { verdict, opaque_id: 0 }
 }

@@ -1,6 +1,4 @@
-//! A bench for one vehicle model: lets time pass, sends requests as a ground station, remembers what was said and when.
-//!
-//! Owns: short names for what tests say and ask. Must not: hold expectations.
+//! A bench for one vehicle model: lets time pass, sends requests as a ground station, remembers messages with their times.
 #![allow(dead_code, reason = "each test file uses its own part of the bench")]
 
 pub mod ardupilot;
@@ -27,7 +25,6 @@ const STATION: Address = Address {
     component: 190,
 };
 
-/// MAV_RESULT by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     Accepted,
@@ -54,7 +51,7 @@ impl From<u8> for Verdict {
 pub struct Bench {
     pub vehicle: Vehicle,
     pub sent: Vec<(f64, Outgoing)>,
-    /// MAV_TYPE of the heartbeats we send each second, if any.
+    /// MAV_TYPE, once a second, if any.
     pub heartbeat: Option<u8>,
     now_s: f64,
 }
@@ -96,12 +93,12 @@ impl Bench {
         }
     }
 
-    /// Lets time pass to this second after boot.
+    /// Second after boot.
     pub fn pass_to(&mut self, second: f64) {
         self.pass(second - self.now_s);
     }
 
-    /// Lets time pass until `when` holds; how long that took. Fails after `limit` seconds.
+    /// Returns how long it took. Fails after `limit` seconds.
     pub fn until(&mut self, what: &str, limit: f64, mut when: impl FnMut(&Self) -> bool) -> f64 {
         let start = self.now_s;
         while !when(self) {
@@ -120,7 +117,7 @@ impl Bench {
         self.remember(sent);
     }
 
-    /// All verdicts on a COMMAND_LONG, in order.
+    /// Verdicts on a COMMAND_LONG, in order.
     pub fn verdicts(&mut self, id: u16, params: [f32; 7]) -> Vec<Verdict> {
         self.verdicts_from((1, 1), id, params)
     }
@@ -167,14 +164,14 @@ impl Bench {
         self.remember(sent);
     }
 
-    /// Receives the requests at once, before time passes.
+    /// Before time passes.
     pub fn receive_all(&mut self, requests: impl IntoIterator<Item = Request>) {
         for request in requests {
             self.receive(request);
         }
     }
 
-    /// Results of all acks since that many statements.
+    /// `before` is a number of statements.
     pub fn acks_since(&self, before: usize) -> Vec<(u16, Verdict)> {
         let ack = |sent: &(f64, Outgoing)| match sent.1 {
             Outgoing::Ack(ack) => Some((ack.command, Verdict::from(ack.result))),
@@ -235,7 +232,7 @@ impl Bench {
         })
     }
 
-    /// Texts with chunks joined, and when their first chunk came.
+    /// Joins chunks, with the time of the first.
     pub fn texts(&self) -> Vec<(f64, String)> {
         let mut texts: Vec<(f64, String)> = Vec::new();
         for (at, message) in self.messages() {
@@ -274,7 +271,6 @@ impl Bench {
         self.heartbeats().pop().expect("there was a heartbeat").1
     }
 
-    /// Event ids with arguments.
     pub fn events_since(&self, second: f64) -> Vec<(u32, Vec<u8>)> {
         let event = |(at, message): (f64, &MavMessage)| match message {
             MavMessage::EVENT(event) if at >= second - 1e-6 => Some((event.id, event.arguments.to_vec())),
@@ -283,7 +279,7 @@ impl Bench {
         self.messages().filter_map(event).collect()
     }
 
-    /// Times at which landed_state changed, as reported.
+    /// Times of changes, as reported.
     pub fn landed_states(&self) -> Vec<(f64, MavLandedState)> {
         let mut states: Vec<(f64, MavLandedState)> = Vec::new();
         for (at, message) in self.messages() {
@@ -309,7 +305,6 @@ impl Bench {
     }
 }
 
-/// Asserts that `value` lies within `tolerance` of the recorded one.
 pub fn near(what: &str, value: f64, recorded: f64, tolerance: f64) {
     assert!(
         (value - recorded).abs() <= tolerance,

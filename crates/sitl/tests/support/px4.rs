@@ -20,7 +20,6 @@ pub fn ready() -> Bench {
     ready_with(VehicleConfig::new(Autopilot::Px4, 1, super::HOME))
 }
 
-/// The same with other settings.
 pub fn ready_with(config: VehicleConfig) -> Bench {
     let mut bench = Bench::with(config);
     bench.heartbeat = Some(GROUND_STATION);
@@ -36,7 +35,6 @@ pub fn take_off_to(bench: &mut Bench, amsl_m: f32) {
     assert_eq!(bench.command(22, [NAN, 0.0, 0.0, NAN, NAN, NAN, amsl_m]), Accepted);
 }
 
-/// Holds at this height.
 pub fn hovering(height_m: f32) -> Bench {
     hover(ready(), height_m)
 }
@@ -53,7 +51,7 @@ pub fn set_mode(bench: &mut Bench, main: f32, sub: f32) -> Vec<Verdict> {
     bench.verdicts(176, [1.0, main, sub, 0.0, 0.0, 0.0, 0.0])
 }
 
-/// Writes an INT32 parameter as PX4 wants it: the bits of the integer.
+/// INT32, as PX4 wants it: the bits of the integer.
 pub fn set_parameter(bench: &mut Bench, name: &str, value: i32) {
     bench.receive(super::Request::ParamSet {
         to: super::US,

@@ -13,10 +13,10 @@ use crate::wire::Address;
 
 /// The other code for forced arming that ArduPilot accepts.
 const FORCE_ARM: f32 = 2989.0;
-/// The preflight checks run once a second at this fraction of the second.
+/// Second's fraction at which the checks run once a second.
 const CHECK_PHASE_S: f64 = 0.45;
 const GCS_LOST: &str = "GCS failsafe on";
-/// Reasons are reported this many checks after the last report; first with check 29, 30 s after the boot.
+/// Checks between reports of reasons; the first is check 29, 30 s after the boot.
 const CHECKS_PER_TEXT: u32 = 30;
 pub(super) const FIRST_TEXT: u32 = 29;
 
@@ -117,8 +117,7 @@ impl ArduPilot {
         self.send_prearm(core, &reasons);
     }
 
-    /// Runs the checks: SYS_STATUS reports them from now on. Until then it reports those that ran last, even if they are of
-    /// another mode.
+    /// Runs the checks for SYS_STATUS, which until then reports the last run, even of another mode.
     fn check(&mut self, core: &Core) -> Vec<String> {
         let reasons = self.failing(core);
         let ok = reasons.is_empty();

@@ -13,7 +13,7 @@ use crate::model::plan::PlanKind;
 use crate::model::telemetry::id;
 use crate::wire::{Address, PlanItem};
 
-/// Items that only jump or set something may follow each other; more of them than this in a row is an endless loop.
+/// More items in a row that only jump or set something are an endless loop.
 const PASSED_AT_ONCE: usize = 100;
 
 impl ArduPilot {
@@ -52,7 +52,7 @@ impl ArduPilot {
         first.is_some_and(|first| first.command == item::TAKEOFF)
     }
 
-    /// DO_SET_MISSION_CURRENT, the part before the ack; MAV_RESULT.
+    /// DO_SET_MISSION_CURRENT before the ack; MAV_RESULT.
     pub(super) fn current_by_command(&mut self, seq: f32, reset: f32) -> u8 {
         if reset == 1.0 {
             self.run.forget_jumps();
@@ -89,7 +89,7 @@ impl ArduPilot {
         }
     }
 
-    /// Reports which item is current, and flies to it if the mission runs.
+    /// Reports the current item, and flies to it if the mission runs.
     pub(super) fn go_to_current_item(&mut self, core: &mut Core) {
         self.send(core, id::MISSION_CURRENT);
         if self.is_flying_mission() {
@@ -133,7 +133,6 @@ impl ArduPilot {
         }
     }
 
-    /// A mission was uploaded.
     pub(super) fn mission_changed(&mut self, core: &mut Core) {
         if !self.is_flying_mission() {
             return;
@@ -146,7 +145,6 @@ impl ArduPilot {
         }
     }
 
-    /// One step of the mission, after the airframe's.
     pub(super) fn auto_step(&mut self, core: &mut Core, outcome: Outcome) {
         if !self.is_flying_mission() || self.run.paused {
             return;
@@ -203,7 +201,7 @@ impl ArduPilot {
         self.mode == modes::AUTO && self.run.is_running()
     }
 
-    /// Begins the first item from `seq` on that moves the vehicle; the items before it are executed at once.
+    /// Executes items from `seq` on up to the first that moves the vehicle.
     fn begin_item(&mut self, core: &mut Core, seq: u16) {
         let mut seq = seq;
         for _ in 0..PASSED_AT_ONCE {
@@ -285,7 +283,7 @@ impl ArduPilot {
         core.uptime_s - since_s >= waits_s
     }
 
-    /// Nothing is left to fly: on the ground motors stop, in the air it waits at its place.
+    /// Stops motors on the ground, waits in the air.
     fn end_mission(&mut self, core: &mut Core) {
         self.run.complete();
         if self.armed_s.is_none() {
@@ -298,7 +296,6 @@ impl ArduPilot {
         }
     }
 
-    /// Holds at the point where it stops.
     pub(super) fn stop_here(&mut self, core: &Core) {
         self.flight = self.stop(core);
     }
@@ -325,7 +322,7 @@ impl ArduPilot {
         up.unwrap_or(core.airframe.position.up)
     }
 
-    /// A place of 0, 0 means the present place.
+    /// 0, 0 means the present place.
     fn place_of(&self, core: &Core, item: &PlanItem) -> Neu {
         let over = if item.x == 0 && item.y == 0 {
             core.airframe.position
@@ -339,7 +336,7 @@ impl ArduPilot {
     }
 }
 
-/// The vehicle has almost arrived: it stops at each waypoint.
+/// Slow enough for an arrival: it stops at each waypoint.
 fn is_slow(core: &Core) -> bool {
     const SLOW_M_S: f64 = 1.0;
     let velocity = core.airframe.velocity;

@@ -26,7 +26,7 @@ impl BatteryWatch {
         }
     }
 
-    /// Checks the voltage; returns a charge state when it just got worse.
+    /// Returns a charge state that just got worse.
     pub(super) fn step(&mut self, core: &Core) -> Option<Charge> {
         let volts = volts(core);
         let since = |since: Option<f64>, limit: f32| {
@@ -48,7 +48,7 @@ impl BatteryWatch {
     }
 }
 
-/// Volts of a three-cell pack, from SIM_BATT_VOLTAGE (full) down with the charge.
+/// Volts of three cells, from SIM_BATT_VOLTAGE (full) down with the charge.
 pub(super) fn volts(core: &Core) -> f64 {
     let full = f64::from(core.params.get("SIM_BATT_VOLTAGE"));
     full - (100.0 - core.battery.percent()) * 0.024

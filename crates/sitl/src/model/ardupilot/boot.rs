@@ -12,20 +12,17 @@ use crate::model::telemetry::id;
 pub(super) const FIRST_HEARTBEAT_S: f64 = 1.0;
 /// End of the boot: state STANDBY; modes set earlier are discarded.
 pub(super) const INITIALIZED_S: f64 = 2.4;
-/// The battery was measured for the first time.
 pub(super) const BATTERY_READ_S: f64 = 2.5;
 /// Requests for mission items are sent from this time on; answers come sooner.
 pub(super) const ASKS_S: f64 = 2.7;
-/// GPS has a fix.
 pub(super) const GPS_FIX_S: f64 = 10.0;
-/// Home and origin are set.
 pub(super) const ORIGIN_S: f64 = 20.0;
 /// Gyros and accelerometers agree: ready where no position is needed.
 pub(super) const SENSORS_SETTLED_S: f64 = 22.5;
 /// The estimator uses GPS: ready in GUIDED.
 pub(super) const POSITION_S: f64 = 41.4;
 
-/// (seconds after boot, severity, text).
+/// Seconds after boot, severity, text.
 pub(super) const TEXTS: &[(f64, MavSeverity, &str)] = &[
     (0.18, DEBUG, "RCInput: decoding UDP (Pulses)"),
     (0.28, INFO, "Calibrating barometer"),
@@ -73,7 +70,7 @@ impl ArduPilot {
         }
     }
 
-    /// The boot ends: a mode that was set meanwhile is discarded.
+    /// Discards a mode that was set meanwhile.
     fn finish_boot(&mut self, core: &mut Core) {
         self.initialized = true;
         if self.mode != modes::STABILIZE {

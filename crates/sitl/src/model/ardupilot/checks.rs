@@ -1,33 +1,24 @@
-//! ArduCopter's preflight checks: which of them fail at a moment of the boot, with the texts of the real one.
+//! ArduCopter's preflight checks by moment of the boot, with the texts of the real one.
 
 use super::boot::{INITIALIZED_S, ORIGIN_S, SENSORS_SETTLED_S};
 use super::modes;
 
-/// What is wrong with the battery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BatteryTrouble {
-    /// The failsafe was triggered since boot; a higher voltage does not clear it.
+    /// Triggered since boot; a higher voltage does not clear it.
     pub(super) failed: bool,
-    /// It was, and the voltage is low now.
     pub(super) low_now: bool,
 }
 
-/// The inputs of the checks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CheckInputs {
-    /// Seconds since boot.
     pub(super) uptime_s: f64,
-    /// Mode number.
     pub(super) mode: u32,
-    /// The vehicle never becomes ready.
     pub(super) never_ready: bool,
-    /// The estimator has a position.
     pub(super) position: bool,
-    /// There is a mission with more than home.
     pub(super) has_mission: bool,
     /// The fence is on and checks more than height.
     pub(super) fence_needs_position: bool,
-    /// The battery.
     pub(super) battery: BatteryTrouble,
 }
 

@@ -9,7 +9,7 @@ use crate::model::core::{Core, cmd, result};
 use crate::model::telemetry::{self, id};
 use crate::wire::{Address, Command, CommandForm};
 
-/// MAV_CMD numbers that only this profile knows.
+/// MAV_CMD numbers of this profile alone.
 const DO_PAUSE_CONTINUE: u16 = 193;
 const DO_FENCE_ENABLE: u16 = 207;
 const DO_SET_MISSION_CURRENT: u16 = 224;
@@ -117,7 +117,7 @@ impl ArduPilot {
         result::ACCEPTED
     }
 
-    /// CONDITION_YAW: a turn to a heading, or by an angle, right (1) or left (-1); until it is sent to another place.
+    /// CONDITION_YAW: to a heading, or by an angle, right (1) or left (-1), until it gets another target.
     fn condition_yaw(&self, core: &mut Core, command: &Command) -> u8 {
         let [degrees, _, side, relative] = command.params;
         if !(0.0..=360.0).contains(&degrees) || (relative != 0.0 && relative != 1.0) {
@@ -133,7 +133,6 @@ impl ArduPilot {
     }
 }
 
-/// Whether all parameters are 0.
 fn asks_nothing(command: &Command) -> bool {
     let rest = match command.form {
         CommandForm::Long { xyz, .. } => xyz == [0.0; 3],

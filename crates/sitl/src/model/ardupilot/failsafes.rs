@@ -14,10 +14,9 @@ use crate::model::geo::Neu;
 const GCS_LOST_IN_AUTO_GOES_ON: u32 = 1 << 1;
 const LANDING_GOES_ON: u32 = 1 << 3;
 const PILOT_MODE_GOES_ON: u32 = 1 << 4;
-/// A breach of the fence by more than this ends in a landing.
+/// A deeper breach of the fence ends in a landing.
 const FENCE_GIVES_UP_M: f64 = 100.0;
 
-/// What a failsafe may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Action {
     GoOn,
@@ -27,7 +26,7 @@ enum Action {
 }
 
 impl Action {
-    /// Of FS_GCS_ENABLE.
+    /// FS_GCS_ENABLE.
     fn of_gcs(number: f32) -> Self {
         match number as u32 {
             0 => Self::GoOn,
@@ -38,7 +37,7 @@ impl Action {
         }
     }
 
-    /// Of BATT_FS_LOW_ACT and BATT_FS_CRT_ACT.
+    /// BATT_FS_LOW_ACT and BATT_FS_CRT_ACT.
     fn of_battery(number: f32) -> Self {
         match number as u32 {
             1 => Self::Land,
@@ -48,7 +47,7 @@ impl Action {
         }
     }
 
-    /// Of FENCE_ACTION.
+    /// FENCE_ACTION.
     fn of_fence(number: f32) -> Self {
         match number as u32 {
             0 => Self::GoOn,
@@ -176,7 +175,7 @@ impl ArduPilot {
         }
     }
 
-    /// Armed and on the ground: motors stop. In AUTO only if the mission has not begun.
+    /// Stops motors on the ground. In AUTO only if the mission has not begun.
     fn disarms_in_failsafe(&mut self, core: &mut Core) -> bool {
         let on_ground = self.landed(core) && !(self.mode == modes::AUTO && self.auto_armed);
         if on_ground && self.armed_s.is_some() {
@@ -185,7 +184,7 @@ impl ArduPilot {
         on_ground
     }
 
-    /// The vehicle is landing, and FS_OPTIONS allows it to continue; a return becomes a landing.
+    /// FS_OPTIONS may let a landing continue; a return becomes a landing.
     fn continue_landing(&mut self, core: &mut Core) -> bool {
         let landing = matches!(self.flight, Flight::Landing { .. });
         let goes_on = landing && core.params.get("FS_OPTIONS") as u32 & LANDING_GOES_ON != 0;
@@ -204,7 +203,7 @@ impl ArduPilot {
         self.text(core, MavSeverity::MAV_SEVERITY_WARNING, &text);
     }
 
-    /// Changes the mode; if that is not possible, it lands.
+    /// Lands when the mode cannot be entered.
     fn act(&mut self, core: &mut Core, action: Action) {
         let wanted = match action {
             Action::GoOn => return,
@@ -219,14 +218,13 @@ impl ArduPilot {
         core.streams.hurry(super::id::HEARTBEAT, core.uptime_s);
     }
 
-    /// A failsafe's landing hovers first.
     fn land_with_pause(&mut self, core: &mut Core) {
         if self.mode != modes::LAND && self.set_mode(core, modes::LAND).is_ok() {
             self.flight = Flight::land(core.uptime_s + FAILSAFE_PAUSE_S);
         }
     }
 
-    /// A motor stops: in the air that is a crash, whatever is tried. Its messages were not recorded.
+    /// A crash in the air, whatever is tried. Its messages were not recorded.
     pub(super) fn lose_motor(&mut self, core: &mut Core) {
         if self.armed_s.is_none() || self.landed(core) {
             return;

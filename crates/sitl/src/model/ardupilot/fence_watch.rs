@@ -4,31 +4,28 @@ use crate::model::core::Core;
 use crate::model::geo::{Neu, Wgs84};
 use crate::model::plan::Fence;
 
-/// Kinds of fence as bits of FENCE_TYPE.
+/// Bits of FENCE_TYPE.
 const HIGH: u32 = 1;
 const CIRCLE: u32 = 2;
 const SHAPES: u32 = 4;
 const LOW: u32 = 8;
 
-/// Bit of FENCE_OPTIONS: to be in one of the inclusions is enough.
+/// Bit of FENCE_OPTIONS: one of the inclusions is enough.
 const UNION: u32 = 2;
 
-/// What just changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Change {
-    /// New kinds are breached; their names.
+    /// Names of newly breached kinds.
     Breached(String),
-    /// Nothing is breached any more.
     Clear,
 }
 
-/// See the module text.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FenceWatch {
     /// Shapes of the uploaded plan.
     pub(super) shapes: Fence,
     enabled: u32,
-    /// What the parameters asked for last.
+    /// Last value of the parameters.
     followed: Option<u32>,
     breached: u32,
     pub(super) breaches: u16,
@@ -37,7 +34,7 @@ pub(super) struct FenceWatch {
 }
 
 impl FenceWatch {
-    /// Switches by FENCE_ENABLE, all kinds of FENCE_TYPE, where one of the two has changed.
+    /// Applies a change of FENCE_ENABLE or FENCE_TYPE.
     pub(super) fn follow_parameters(&mut self, core: &Core) {
         let wanted = if core.params.get("FENCE_ENABLE") > 0.0 {
             kinds(core)
@@ -51,8 +48,7 @@ impl FenceWatch {
         self.breached &= self.enabled;
     }
 
-    /// DO_FENCE_ENABLE: `how` 0 off, 1 on, 2 only the floor off; `mask` 0 means all kinds of FENCE_TYPE. `false` for
-    /// another `how`.
+    /// DO_FENCE_ENABLE: `how` 0 off, 1 on, 2 only the floor off, else `false`; `mask` 0 means all kinds of FENCE_TYPE.
     pub(super) fn switch(&mut self, core: &Core, how: f32, mask: u32) -> bool {
         let chosen = if mask == 0 { kinds(core) } else { mask };
         match how {
@@ -65,17 +61,15 @@ impl FenceWatch {
         true
     }
 
-    /// Any kind is on.
     pub(super) fn is_on(&self) -> bool {
         self.enabled != 0
     }
 
-    /// Anything is breached now.
     pub(super) fn is_breached(&self) -> bool {
         self.breached != 0
     }
 
-    /// FENCE_BREACH number of the last breach.
+    /// FENCE_BREACH.
     pub(super) fn breach_type(&self) -> u8 {
         match self.last_breached {
             0 => 0,
@@ -85,12 +79,11 @@ impl FenceWatch {
         }
     }
 
-    /// More than height is checked, so that arming needs a position.
+    /// More than height is checked, so arming needs a position.
     pub(super) fn needs_position(&self) -> bool {
         self.enabled & (CIRCLE | SHAPES) != 0
     }
 
-    /// Checks the vehicle's place.
     pub(super) fn step(&mut self, core: &Core, home: Option<Wgs84>) -> Option<Change> {
         if self.enabled == 0 {
             return None;
@@ -108,13 +101,12 @@ impl FenceWatch {
         (was_breached && now == 0).then_some(Change::Clear)
     }
 
-    /// Flying to the point is allowed.
     pub(super) fn allows(&self, core: &Core, home: Option<Wgs84>, point: Neu) -> bool {
         self.forbidden(core, home, point) == 0
     }
 
-    /// A velocity as limited by avoidance of the fence (AVOID_ENABLE): it climbs no further than AVOID_MARGIN below the
-    /// fence, and moves slowly towards the circle, which it then breaches (recorded from the real one).
+    /// Avoidance of the fence (AVOID_ENABLE): climbs no further than AVOID_MARGIN below it, and moves slowly towards the circle,
+    /// which it then breaches (recorded).
     pub(super) fn slowed(&self, core: &Core, home: Option<Wgs84>, wanted: Neu) -> Neu {
         const FENCES: u32 = 1;
         const BRAKES_M_S2: f64 = 1.0;
@@ -142,13 +134,13 @@ impl FenceWatch {
         allowed
     }
 
-    /// The names of the kinds that are on and that the vehicle's place breaks, if there are any.
+    /// Names of active kinds that the vehicle's place breaks, if any.
     pub(super) fn broken_here(&self, core: &Core, home: Option<Wgs84>) -> Option<String> {
         let broken = self.forbidden(core, home, core.airframe.position);
         (broken != 0).then(|| names(broken))
     }
 
-    /// The kinds that are on and that `point` (from the place of boot) breaks.
+    /// Active kinds that `point` (from the place of boot) breaks.
     fn forbidden(&self, core: &Core, home: Option<Wgs84>, point: Neu) -> u32 {
         let home = home.map_or(Neu::default(), |home| core.config.home.to_local(home));
         let meters = |name: &str| f64::from(core.params.get(name));

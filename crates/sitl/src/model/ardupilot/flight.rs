@@ -4,20 +4,20 @@ use crate::model::airframe::{Airframe, Demand};
 use crate::model::geo::Neu;
 use crate::model::params::Params;
 
-/// Motors must have run this long before a takeoff may begin (the arming delay).
+/// Minimum run of motors before a takeoff (the arming delay).
 const ARMING_DELAY_S: f64 = 2.3;
-/// Motors stand still for so long after arming: until then LAND on the ground does not disarm.
+/// Delay of motors after arming: until then LAND on the ground does not disarm.
 pub(super) const MOTORS_HELD_S: f64 = 2.0;
 /// From the start of a takeoff to lift-off: motors spool up.
 const SPOOL_UP_S: f64 = 1.0;
-/// A failsafe's landing first hovers this long, so that a pilot may take over.
+/// Hover before a failsafe's landing, so that a pilot may take over.
 pub(super) const FAILSAFE_PAUSE_S: f64 = 4.0;
 /// Touchdown to "landed", and to motors off in LAND and RTL.
 const LANDED_AFTER_TOUCH_S: f64 = 1.5;
 const DISARM_AFTER_TOUCH_S: f64 = 2.08;
-/// The same after a fall with idle motors.
+/// Touchdown to landed after a fall with idle motors.
 const LANDED_AFTER_FALL_S: f64 = 2.0;
-/// A vehicle that is on the ground when it gets the order to land is landed this much sooner.
+/// Landed sooner by this if it is on the ground at the order to land.
 const FELT_EARLIER_S: f64 = 0.5;
 const CLIMB_ACCEL_M_S2: f64 = 1.0;
 /// A landing from above LAND_ALT_LOW.
@@ -25,24 +25,24 @@ const LAND_BRAKES_M_S2: f64 = 0.5;
 const SLOW_BEFORE_LOW_M: f64 = 0.25;
 /// The sink rate with the throttle stick at the bottom.
 const STICK_SINK_M_S: f64 = 2.4;
-/// A return that begins while it climbs or sinks first settles at its height.
+/// Faster, a return first settles at its height.
 const MOVING_M_S: f64 = 1.0;
 const SETTLES_S: f64 = 6.0;
-/// The tilt must last this long to count as a crash (the crash check).
+/// Tilt that counts as a crash lasts this long (the crash check).
 const CRASH_NOTICED_S: f64 = 2.0;
 
-/// The effect of a throttle stick at the bottom in a mode.
+/// Effect of a throttle stick at the bottom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sink {
     /// It descends at a steady speed.
     Steadily,
-    /// The same, but it stays in flight on the ground.
+    /// Steadily, but it stays in flight on the ground.
     Circling,
     /// The motors idle: it falls.
     Falling,
 }
 
-/// Speeds that were commanded for the present mode; `None`: as the parameters say. Meters a second.
+/// Commanded for the present mode, meters a second; `None`: as the parameters say.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Speeds {
     pub(super) over_ground: Option<f64>,
@@ -68,40 +68,66 @@ impl Speeds {
     }
 }
 
-/// What the vehicle is doing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Flight {
-    /// On the ground, landed.
     Landed,
     /// A takeoff was accepted and motors spool up; still landed until `begins_s`.
-    Spooling { begins_s: f64, to_up_m: f64 },
+    Spooling {
+        begins_s: f64,
+        to_up_m: f64,
+    },
     /// A takeoff that the throttle stick ends at once: in the air between these times.
-    Hopping { from_s: f64, until_s: f64 },
+    Hopping {
+        from_s: f64,
+        until_s: f64,
+    },
     /// Climbing to the takeoff height.
-    Climbing { to_up_m: f64 },
+    Climbing {
+        to_up_m: f64,
+    },
     /// Holding or going to a point.
-    Guided { target: Neu },
+    Guided {
+        target: Neu,
+    },
     /// Keeping a velocity (meters a second, as limited by the fence) until the set-point is too old.
-    Steered { wanted: Neu, allowed: Neu, until_s: f64 },
+    Steered {
+        wanted: Neu,
+        allowed: Neu,
+        until_s: f64,
+    },
     /// Landing, not before `from_s`; `touched_s` once it touches the ground.
-    Landing { from_s: f64, touched_s: Option<f64> },
-    /// Return: climb.
-    ReturnClimb { to_up_m: f64, until_s: f64 },
+    Landing {
+        from_s: f64,
+        touched_s: Option<f64>,
+    },
+    ReturnClimb {
+        to_up_m: f64,
+        until_s: f64,
+    },
     /// Return: fly home at a height.
-    ReturnHome { up_m: f64 },
-    /// Return: wait above home.
-    ReturnLoiter { until_s: f64, up_m: f64 },
+    ReturnHome {
+        up_m: f64,
+    },
+    ReturnLoiter {
+        until_s: f64,
+        up_m: f64,
+    },
     /// Return: hold above home for good (RTL_ALT_FINAL).
-    ReturnHover { up_m: f64 },
+    ReturnHover {
+        up_m: f64,
+    },
     /// A pilot mode with the throttle stick at the bottom.
-    Sinking { how: Sink, touched_s: Option<f64> },
-    /// Motors stopped in the air.
+    Sinking {
+        how: Sink,
+        touched_s: Option<f64>,
+    },
     Falling,
     /// A motor failed: it cannot hold its height; `down_s` once it is on the ground.
-    Crashing { down_s: Option<f64> },
+    Crashing {
+        down_s: Option<f64>,
+    },
 }
 
-/// The outcome of a step of flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     Nothing,
@@ -109,12 +135,12 @@ pub(super) enum Outcome {
     HitGround(u32),
     /// Landed in an automatic mode: motors go off.
     LandedForGood,
-    /// It was on the ground, tilted, for a while: motors go off.
+    /// Tilted on the ground for a while: motors go off.
     Crashed,
 }
 
 impl Flight {
-    /// A takeoff accepted at `now_s` by a vehicle armed at `armed_s`.
+    /// Accepted at `now_s` by a vehicle armed at `armed_s`.
     pub(super) fn take_off(now_s: f64, armed_s: f64, to_up_m: f64) -> Self {
         Self::Spooling {
             begins_s: now_s.max(armed_s + ARMING_DELAY_S) + SPOOL_UP_S,
@@ -122,7 +148,7 @@ impl Flight {
         }
     }
 
-    /// A landing at the airframe's place, that begins at `from_s`.
+    /// Begins at `from_s`, at the airframe's place.
     pub(super) fn land(from_s: f64) -> Self {
         Self::Landing {
             from_s,
@@ -130,7 +156,7 @@ impl Flight {
         }
     }
 
-    /// A return from the airframe's place: it climbs no higher than the cone around `home` at that place.
+    /// Climbs no higher than the cone around `home` at the airframe's place.
     pub(super) fn go_home(airframe: &Airframe, params: &Params, home: Neu, now_s: f64) -> Self {
         const LEAST_SLOPE: f64 = 0.5;
         let here = airframe.position;
@@ -149,7 +175,7 @@ impl Flight {
         }
     }
 
-    /// MAV_LANDED_STATE number.
+    /// MAV_LANDED_STATE.
     pub(super) fn landed_state(self, landed_now: bool) -> u8 {
         match self {
             _ if landed_now => 1,
@@ -159,7 +185,7 @@ impl Flight {
         }
     }
 
-    /// The autopilot considers itself landed.
+    /// Landed as the autopilot knows it.
     pub(super) fn landed(self, now_s: f64) -> bool {
         match self {
             Self::Landed | Self::Spooling { .. } => true,
@@ -171,7 +197,7 @@ impl Flight {
         }
     }
 
-    /// One step. `home` is the target of RTL.
+    /// `home` is the target of RTL.
     pub(super) fn step(
         &mut self,
         airframe: &mut Airframe,
@@ -366,12 +392,11 @@ impl Flight {
     }
 }
 
-/// The real one limits jerk too, which has the effect of about 0.7 of the acceleration.
+/// The real one limits jerk too, with the effect of about 0.7 of the acceleration.
 fn accel(params: &Params) -> f64 {
     f64::from(params.get("WPNAV_ACCEL")) / 100.0 * 0.7
 }
 
-/// Keeps a velocity.
 fn drift(airframe: &mut Airframe, velocity: Neu, (params, speeds): (&Params, Speeds), dt_s: f64) {
     const FAR_S: f64 = 1000.0;
     let towards = Neu {
@@ -391,7 +416,7 @@ fn drift(airframe: &mut Airframe, velocity: Neu, (params, speeds): (&Params, Spe
     );
 }
 
-/// Flies to a height, and to a point when there is one.
+/// Flies to a height, and to a point if given.
 fn climb(airframe: &mut Airframe, to_up_m: f64, towards: Option<Neu>, (params, speeds): (&Params, Speeds), dt_s: f64) {
     let rest = to_up_m - airframe.position.up;
     let limit = if rest > 0.0 {

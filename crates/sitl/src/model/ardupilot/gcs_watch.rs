@@ -2,14 +2,13 @@
 
 use crate::model::core::Core;
 
-/// What just changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Change {
     Lost,
     Back,
 }
 
-/// See the module text. Nothing is lost before a first heartbeat was received, nor while FS_GCS_ENABLE is 0.
+/// Nothing is lost before a first heartbeat, nor while FS_GCS_ENABLE is 0.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct GcsWatch {
     heard_s: Option<f64>,
@@ -21,14 +20,13 @@ pub(super) struct GcsWatch {
 const CHECK_EVERY_S: f64 = 1.0 / 3.0;
 
 impl GcsWatch {
-    /// A heartbeat was received from `system`, of any type.
+    /// Heartbeats count with any type.
     pub(super) fn heartbeat(&mut self, core: &Core, system: u8) {
         if is_ground_station(core, system) {
             self.heard_s = Some(core.uptime_s);
         }
     }
 
-    /// The failsafe is on.
     pub(super) fn lost(&self) -> bool {
         self.lost
     }
@@ -49,7 +47,7 @@ impl GcsWatch {
     }
 }
 
-/// The system id is MAV_GCS_SYSID, or between it and MAV_GCS_SYSID_HI if that is higher.
+/// MAV_GCS_SYSID, up to MAV_GCS_SYSID_HI if that is higher.
 pub(super) fn is_ground_station(core: &Core, system: u8) -> bool {
     let first = core.params.get("MAV_GCS_SYSID");
     let last = core.params.get("MAV_GCS_SYSID_HI").max(first);

@@ -14,10 +14,10 @@ const LOCAL: u8 = 1;
 const LOCAL_OFFSET: u8 = 7;
 const BODY: u8 = 8;
 const BODY_OFFSET: u8 = 9;
-/// A takeoff that the stick ends at once: from the command until it is off the ground, and until it is landed again.
+/// A takeoff that the stick ends at once: from the command to lift-off, and to the landing.
 const HOPS_AFTER_S: f64 = 1.9;
 const HOPS_FOR_S: f64 = 1.9;
-/// A pause stops a climb this gently (recorded: 3.5 m from 2.5 m/s).
+/// Gentle stop of a climb (recorded: 3.5 m from 2.5 m/s).
 const PAUSE_BRAKES_M_S2: f64 = 0.9;
 /// Bits of POSITION_TARGET_TYPEMASK.
 const NO_PLACE: u16 = 0b111;
@@ -57,7 +57,7 @@ impl ArduPilot {
         }
     }
 
-    /// DO_CHANGE_SPEED: in modes that follow a path, of airspeed (0), ground speed (1), climb (2) or descent (3); MAV_RESULT.
+    /// DO_CHANGE_SPEED in modes that follow a path: airspeed (0), ground speed (1), climb (2) or descent (3); MAV_RESULT.
     pub(super) fn change_speed(&mut self, kind: f32, meters_a_second: f32) -> u8 {
         if meters_a_second <= 0.0 || !(0.0..4.0).contains(&kind) {
             return result::DENIED;
@@ -74,7 +74,7 @@ impl ArduPilot {
         result::ACCEPTED
     }
 
-    /// DO_SET_HOME: at the present place, or at a given one; MAV_RESULT.
+    /// DO_SET_HOME, here or at a given place; MAV_RESULT.
     pub(super) fn choose_home(&mut self, core: &mut Core, command: &Command) -> u8 {
         let place = match command.form {
             _ if command.params[0] == 1.0 => None,
@@ -94,7 +94,7 @@ impl ArduPilot {
         result::ACCEPTED
     }
 
-    /// DO_REPOSITION; MAV_RESULT. On the ground it is accepted too, without effect.
+    /// DO_REPOSITION; MAV_RESULT. Accepted without effect on the ground.
     pub(super) fn reposition(&mut self, core: &mut Core, command: &Command) -> u8 {
         let CommandForm::Int { frame, x, y, z } = command.form else {
             return result::UNSUPPORTED;
@@ -126,7 +126,7 @@ impl ArduPilot {
         result::ACCEPTED
     }
 
-    /// SET_POSITION_TARGET_GLOBAL_INT: an unreachable target is ignored without a text.
+    /// SET_POSITION_TARGET_GLOBAL_INT; ignores an unreachable target without a text.
     pub(super) fn goto(&mut self, core: &Core, target: &GotoTarget) {
         let Some(up) = height_above_boot(core, self.home, target.frame, f64::from(target.alt_m)) else {
             return self.stop_guided(core);
@@ -157,7 +157,7 @@ impl ArduPilot {
         self.follow(core, target.type_mask, point, target.velocity_m_s);
     }
 
-    /// A set-point with a position, a velocity, or neither: then it stops.
+    /// Follows a position or a velocity; stops without either.
     fn follow(&mut self, core: &Core, mask: u16, point: Neu, velocity: [f32; 3]) {
         if !self.takes_setpoints(core) {
             return;
@@ -183,7 +183,7 @@ impl ArduPilot {
         self.armed_s.is_some() && !self.landed(core) && self.mode == modes::GUIDED
     }
 
-    /// An invalid set-point stops it.
+    /// Reacts to an invalid set-point.
     fn stop_guided(&mut self, core: &Core) {
         if self.takes_setpoints(core) {
             let flight = self.stop(core);
@@ -191,7 +191,7 @@ impl ArduPilot {
         }
     }
 
-    /// Flies so, or once it continues.
+    /// Flies now, or once it continues.
     fn guide(&mut self, flight: Flight) {
         match &mut self.held {
             Some(held) => *held = flight,
@@ -199,7 +199,7 @@ impl ArduPilot {
         }
     }
 
-    /// It stops and stays, on the ground too: there it does not lift off.
+    /// Works on the ground too: there it does not lift off.
     pub(super) fn pause_guided(&mut self, core: &Core) {
         if self.held.is_some() {
             return;
@@ -216,7 +216,7 @@ impl ArduPilot {
         }
     }
 
-    /// It continues with what was ordered last. Motors spool up again before a takeoff.
+    /// Continues with the last order. Motors spool up again before a takeoff.
     pub(super) fn continue_guided(&mut self, core: &Core) {
         self.flight = match (self.held.take(), self.armed_s) {
             (Some(Flight::Spooling { to_up_m, .. }), Some(armed_s)) => {
@@ -227,7 +227,7 @@ impl ArduPilot {
         };
     }
 
-    /// MAV_LANDED_STATE number. A takeoff that is paused in the air remains one.
+    /// MAV_LANDED_STATE. A takeoff that is paused in the air remains one.
     pub(super) fn landed_state_number(&self, core: &Core) -> u8 {
         let landed = self.landed(core);
         match self.held {
@@ -237,8 +237,8 @@ impl ArduPilot {
     }
 }
 
-/// Height above the place of boot of an altitude in `frame`; `None` for a frame that is not supported here. One above `home` goes with that,
-/// wherever it was set last; the ground lies as high as the place of boot.
+/// Height above the place of boot; `None` for an unsupported frame. An altitude above `home` follows home, wherever it was set
+/// last; the ground is at the height of the place of boot.
 pub(super) fn height_above_boot(core: &Core, home: Option<Wgs84>, frame: u8, altitude_m: f64) -> Option<f64> {
     let boot_m = core.config.home.amsl_m;
     match frame {

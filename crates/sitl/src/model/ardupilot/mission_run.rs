@@ -8,26 +8,25 @@ enum State {
     #[default]
     NotStarted,
     Running,
-    /// Another mode was chosen, or an item was chosen in another mode.
+    /// Another mode or item was chosen.
     Stopped,
     Complete,
 }
 
-/// See the module text.
 #[derive(Clone, Debug, Default)]
 pub(super) struct MissionRun {
     state: State,
     current: u16,
     pub(super) paused: bool,
-    /// A takeoff item waits for the start: MISSION_START, or a raised throttle.
+    /// Waits for MISSION_START, or a raised throttle.
     pub(super) takeoff_waits: bool,
-    /// Since when the vehicle is at the current item's place.
+    /// Arrival at the current item's place.
     pub(super) there_since_s: Option<f64>,
     jumps: BTreeMap<u16, u16>,
 }
 
 impl MissionRun {
-    /// MISSION_STATE number for a mission of `items` with home.
+    /// MISSION_STATE for a mission of `items` with home.
     pub(super) fn number(&self, items: usize) -> u8 {
         match self.state {
             _ if items <= 1 => 1,
@@ -39,7 +38,6 @@ impl MissionRun {
         }
     }
 
-    /// The item that is being flown, or would be.
     pub(super) fn current(&self) -> u16 {
         self.current
     }
@@ -48,12 +46,11 @@ impl MissionRun {
         self.state == State::Running
     }
 
-    /// It can continue where it was.
+    /// Can continue where it was.
     pub(super) fn can_resume(&self) -> bool {
         self.state == State::Stopped && self.current > 0
     }
 
-    /// Begins `item`, or begins it again.
     pub(super) fn begin(&mut self, item: u16) {
         self.state = State::Running;
         self.current = item;
@@ -62,7 +59,7 @@ impl MissionRun {
         self.there_since_s = None;
     }
 
-    /// Another item was chosen while the mission does not run.
+    /// Chooses an item while the mission does not run.
     pub(super) fn choose(&mut self, item: u16) {
         self.state = State::Stopped;
         self.current = item;
@@ -82,7 +79,6 @@ impl MissionRun {
         };
     }
 
-    /// The mission was removed.
     pub(super) fn forget(&mut self) {
         *self = Self::default();
     }
@@ -91,7 +87,7 @@ impl MissionRun {
         self.jumps.clear();
     }
 
-    /// Whether the jump item at `place` is taken once more; it may be taken `times`; below 0: without limit.
+    /// Counts a jump at `place`; `times` below 0: without limit.
     pub(super) fn jumps_again(&mut self, place: u16, times: f32) -> bool {
         let taken = self.jumps.entry(place).or_default();
         let again = times < 0.0 || f32::from(*taken) < times;

@@ -9,11 +9,10 @@ use crate::model::plan::PlanKind;
 use crate::model::telemetry::id;
 use crate::wire::Address;
 
-/// Why a mode cannot be entered, as in texts.
+/// Text of a refused mode.
 pub(super) type Refusal = &'static str;
 
 impl ArduPilot {
-    /// Changes the mode if possible.
     pub(super) fn set_mode(&mut self, core: &mut Core, mode: u32) -> Result<(), Refusal> {
         if mode == self.mode {
             return Ok(());
@@ -55,7 +54,7 @@ impl ArduPilot {
         Ok(())
     }
 
-    /// An armed vehicle on the ground may not begin a mission that does not begin with a takeoff.
+    /// Requires a mission that begins with a takeoff if it is on the ground and armed.
     fn can_start_mission(&mut self, core: &mut Core) -> Result<(), Refusal> {
         if self.plans.items(PlanKind::Mission).len() <= 1 {
             return Err("init failed");
@@ -67,7 +66,7 @@ impl ArduPilot {
         Ok(())
     }
 
-    /// Changes the mode and answers a command with the result.
+    /// Answers a command with the result.
     pub(super) fn mode_by_command(&mut self, core: &mut Core, from: Address, command: u16, mode: u32) {
         let changed = self.set_mode(core, mode);
         core.ack(
@@ -120,7 +119,7 @@ impl ArduPilot {
         }
     }
 
-    /// Heartbeat at once after a change of mode.
+    /// Sends a heartbeat at once.
     pub(super) fn announce_mode(&mut self, core: &mut Core) {
         if self.announced_mode != self.mode {
             self.announced_mode = self.mode;

@@ -13,7 +13,6 @@ pub(super) const THROW: u32 = 18;
 pub(super) const AVOID_ADSB: u32 = 19;
 pub(super) const GUIDED_NO_GPS: u32 = 20;
 
-/// Mode number, name as in texts.
 const NAMES: &[(u32, &str)] = &[
     (0, "STABILIZE"),
     (1, "ACRO"),
@@ -38,17 +37,17 @@ const NAMES: &[(u32, &str)] = &[
     (27, "AUTO RTL"),
 ];
 
-/// The name of a mode, or `None` when this copter does not have it.
+/// `None` when this copter lacks the mode.
 pub(super) fn name(mode: u32) -> Option<&'static str> {
     NAMES.iter().find(|(number, _)| *number == mode).map(|&(_, name)| name)
 }
 
-/// A ground station can arm in the mode.
+/// Armable by a ground station.
 pub(super) fn armable(mode: u32) -> bool {
     matches!(mode, 0 | 1 | 2 | 4 | 5 | 11 | 13 | 16 | 18 | 20 | 24)
 }
 
-/// The mode needs a position estimate, so the preflight checks require one.
+/// Preflight checks of such a mode require a position.
 pub(super) fn needs_position(mode: u32) -> bool {
     matches!(mode, 3 | 4 | 5 | 6 | 7 | 11 | 16 | 17 | 18 | 19 | 21 | 23 | 24)
 }
@@ -58,12 +57,12 @@ pub(super) fn takes_off_by_stick(mode: u32) -> bool {
     matches!(mode, 5 | 16 | 24)
 }
 
-/// The mode cannot be started by this vehicle: no flip or tuning without a pilot, no vehicle to follow, no landing target.
+/// Unavailable here: no flip or tuning without a pilot, no vehicle to follow, no landing target.
 pub(super) fn needs_more(mode: u32) -> bool {
     matches!(mode, 14 | 15 | 23 | 27)
 }
 
-/// The effect of a throttle stick at the bottom; `None`: it stays at its place.
+/// Effect of a throttle stick at the bottom; `None`: it stays.
 pub(super) fn sink(mode: u32) -> Option<Sink> {
     match mode {
         0 | 1 | 11 => Some(Sink::Falling),
@@ -73,17 +72,17 @@ pub(super) fn sink(mode: u32) -> Option<Sink> {
     }
 }
 
-/// The mode follows a path, at speeds that can be commanded.
+/// Follows a path at speeds that can be commanded.
 pub(super) fn takes_speeds(mode: u32) -> bool {
     matches!(mode, 3 | 4 | 6 | 19 | 20 | 21 | 23)
 }
 
-/// A pilot flies by stick; with the throttle stick at the bottom the vehicle sinks.
+/// Sinks with the throttle stick at the bottom.
 pub(super) fn follows_sticks(mode: u32) -> bool {
     matches!(mode, 0 | 1 | 2 | 5 | 11 | 13 | 14 | 15 | 16 | 24)
 }
 
-/// `base_mode` of HEARTBEAT without the armed bit: 81 in pilot modes, 89 in the others.
+/// HEARTBEAT's without the armed bit: 81 in pilot modes, 89 in the others.
 pub(super) fn base_mode_bits(mode: u32) -> u8 {
     if matches!(mode, 3..=7 | 9 | 16 | 17 | 20 | 21 | 23) {
         89

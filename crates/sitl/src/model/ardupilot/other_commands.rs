@@ -3,7 +3,7 @@
 use crate::model::core::result;
 use crate::wire::CommandForm;
 
-/// MAV_FRAME numbers of latitude and longitude: heights above sea level, home and terrain, and their `_INT` twins.
+/// MAV_FRAME of latitude and longitude, with altitudes above sea level, home and terrain, and their `_INT` twins.
 const PLACES: [u8; 6] = [0, 3, 5, 6, 10, 11];
 
 /// MAV_RESULT.

@@ -1,5 +1,4 @@
-//! ArduCopter parameters that ground stations, tests and this profile use, with its defaults, and the answers
-//! to requests for them.
+//! ArduCopter parameters that ground stations, tests and this profile use, with its defaults, and answers to requests for them.
 
 use mavlink::dialects::ardupilotmega::{MavMessage, MavSeverity};
 
@@ -78,21 +77,21 @@ const ROWS: &[(&str, ParamKind, f32)] = &[
     ("WPNAV_SPEED_UP", Real32, 250.0),
 ];
 
-/// Prefixes of the libraries' parameters. The others are the vehicle's own.
+/// Prefixes of the libraries' parameters; the others are the vehicle's.
 const LIBRARIES: &[&str] = &[
     "ARMING_", "AVOID_", "BATT_", "DID_", "FENCE_", "FRAME_", "MAV_", "MIS_", "SIM_", "WPNAV_", "WP_",
 ];
 
-/// A parameter list is sent at this many values a step, so that a slow link is not flooded.
+/// Values of a list in one step, so that a slow link is not flooded.
 const LISTED_PER_STEP: usize = 4;
 
 /// Answered with the old value and a text (recorded).
 const READ_ONLY: &[&str] = &["MIS_TOTAL"];
 
-/// The index in the answer to a write, and to a read by name.
+/// Index in answers to a write, and to a read by name.
 const NO_INDEX: u16 = u16::MAX;
 
-/// ArduCopter 4.8 beside the recorded one (read in its sources).
+/// ArduCopter 4.8 beside the recorded one (its sources).
 const COPTER_48: &[Rename] = &[
     ("ARMING_CHECK", "ARMING_SKIPCHK", Form::Skipped),
     ("LAND_ALT_LOW", "LAND_ALT_LOW_M", Form::Hundredth),
@@ -108,7 +107,7 @@ const COPTER_48: &[Rename] = &[
     ("WPNAV_SPEED_UP", "WP_SPD_UP", Form::Hundredth),
 ];
 
-/// ArduCopter 4.6 beside the recorded one (read in its sources).
+/// ArduCopter 4.6 beside the recorded one (its sources).
 const COPTER_46: &[Rename] = &[
     ("MAV_GCS_SYSID", "SYSID_MYGCS", Form::Same),
     ("MAV_SYSID", "SYSID_THISMAV", Form::Same),
@@ -125,7 +124,7 @@ pub(in crate::model) fn params(firmware: Firmware) -> Params {
 }
 
 impl ArduPilot {
-    /// PARAM_REQUEST_READ of somebody else. A version that does not say what is missing does not answer then.
+    /// PARAM_REQUEST_READ of a peer. A version that does not name missing parameters does not answer then.
     pub(super) fn answer_param(&self, core: &mut Core, from: Address, index: i16, name: &str) {
         if index < 0 && core.params.index_of(name).is_none() && core.config.firmware.names_missing_parameters() {
             return core.send(telemetry::param_missing(from, name));
@@ -133,7 +132,7 @@ impl ArduPilot {
         self.read_param(core, index, name);
     }
 
-    /// The value of a parameter. A name or index that does not exist is not answered.
+    /// Does not answer for an unknown name or index.
     pub(super) fn read_param(&self, core: &mut Core, index: i16, name: &str) {
         let (at, shown_index) = match u16::try_from(index) {
             Ok(index) => (Some(usize::from(index)), index),
@@ -144,7 +143,7 @@ impl ArduPilot {
         }
     }
 
-    /// PARAM_SET. Unknown names, and values that are not numbers, are not answered.
+    /// PARAM_SET. Does not answer for an unknown name, or a value that is not a number.
     pub(super) fn write_param(&mut self, core: &mut Core, name: &str, given: f32) {
         let Some((kind, read_only)) = core
             .params
@@ -180,7 +179,7 @@ impl ArduPilot {
         self.after_param(core, name);
     }
 
-    /// A value of the autopilot's own has changed: it is sent to all.
+    /// Sends a value that the autopilot changed to all.
     pub(super) fn report_param(core: &mut Core, name: &str, new: f32) {
         let stored = core.params.set(name, new).and_then(|at| core.params.at(at)).cloned();
         if let Some(param) = stored {
@@ -188,7 +187,7 @@ impl ArduPilot {
         }
     }
 
-    /// PARAM_REQUEST_LIST: from the start, also when one is in progress.
+    /// PARAM_REQUEST_LIST: restarts a list in progress.
     pub(super) fn list_params(&mut self) {
         self.listing = Some(0);
     }

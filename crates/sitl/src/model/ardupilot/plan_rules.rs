@@ -26,7 +26,7 @@ pub(super) static RULES: PlanRules = PlanRules {
     as_stored,
 };
 
-/// MAV_CMD numbers of mission items that this profile flies.
+/// MAV_CMD numbers of mission items.
 pub(super) mod item {
     pub(in crate::model::ardupilot) const WAYPOINT: u16 = 16;
     pub(in crate::model::ardupilot) const LOITER_UNLIMITED: u16 = 17;
@@ -39,21 +39,18 @@ pub(super) mod item {
     pub(in crate::model::ardupilot) const DO_CHANGE_SPEED: u16 = 178;
 }
 
-/// Items with a place.
 const WITH_PLACE: &[u16] = &[16, 17, 18, 19, 21, 22, 31, 82, 94, 179, 189, 201];
-/// Items without one.
 const WITHOUT_PLACE: &[u16] = &[
     20, 92, 93, 112, 114, 115, 177, 178, 181, 182, 183, 184, 203, 205, 206, 207, 208, 211, 222, 2000, 2001, 2500, 2501,
 ];
 const RALLY_POINT: u16 = 5100;
 const HIGHEST_M: f32 = 83_000.0;
 
-/// Whether the item is one that moves the vehicle, or waits in the air.
+/// Moves the vehicle, or waits in the air.
 pub(super) fn is_navigation(command: u16) -> bool {
     matches!(command, 16..=22 | 31 | 82 | 92 | 93 | 94)
 }
 
-/// The name of an item in texts.
 pub(super) fn name(command: u16) -> &'static str {
     match command {
         item::WAYPOINT => "WP",
@@ -92,7 +89,7 @@ fn first_refusal(verdicts: &[u8]) -> u8 {
     refusal.copied().unwrap_or(verdict::ACCEPTED)
 }
 
-/// Parameters must be numbers; a yaw (parameter 4) may be NaN.
+/// Parameters must be numbers, except a yaw (parameter 4).
 fn numbers(item: &PlanItem) -> u8 {
     let yaw_may_be_open = matches!(item.command, item::WAYPOINT | item::LAND | item::TAKEOFF);
     let bad = |(place, param): (usize, &f32)| {
@@ -138,8 +135,7 @@ fn judge_whole(kind: PlanKind, items: &[PlanItem]) -> Vec<String> {
     }
 }
 
-/// What its storage takes of a fence; from the sizes that the real one took and refused: a polygon of 69 and 70, two of 34 and 35,
-/// circles 42 and 43.
+/// Storage for a fence, from what the real one took and refused: a polygon of 69 and 70, two of 34 and 35, circles 42 and 43.
 const FENCE_BYTES: usize = 560;
 
 fn stored_bytes(fence: &Fence) -> usize {

@@ -3,19 +3,17 @@
 use super::boot::{GPS_FIX_S, POSITION_S};
 use crate::model::core::Core;
 
-/// Without GPS the estimate stays valid this long.
+/// Validity of the estimate without GPS.
 const HOLDS_S: f64 = 7.4;
-/// The failsafe acts this long after GPS was lost.
+/// Delay of the failsafe after GPS was lost.
 const ACTS_S: f64 = 8.0;
 
-/// What just changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Change {
     Lost,
     Back,
 }
 
-/// See the module text.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PositionWatch {
     gps_lost_s: Option<f64>,
@@ -24,27 +22,24 @@ pub(super) struct PositionWatch {
 }
 
 impl PositionWatch {
-    /// The receiver has a fix. SIM_GPS1_ENABLE can remove it, and so can a broken receiver.
+    /// SIM_GPS1_ENABLE and a broken receiver remove it.
     pub(super) fn has_fix(&self, core: &Core) -> bool {
         core.uptime_s >= GPS_FIX_S && !self.receiver_broken && core.params.get("SIM_GPS1_ENABLE") > 0.0
     }
 
-    /// The receiver works, or is broken.
     pub(super) fn set_receiver(&mut self, works: bool) {
         self.receiver_broken = !works;
     }
 
-    /// The estimator has a position.
     pub(super) fn is_known(&self, core: &Core) -> bool {
         core.uptime_s >= POSITION_S && self.gps_lost_s.is_none_or(|at| core.uptime_s < at + HOLDS_S)
     }
 
-    /// The failsafe is on.
     pub(super) fn failed(&self) -> bool {
         self.failed
     }
 
-    /// Checks the receiver. The failsafe begins only while `armed`, and ends when GPS is back.
+    /// The failsafe begins only while `armed`, and ends when GPS is back.
     pub(super) fn step(&mut self, core: &Core, armed: bool) -> Option<Change> {
         if core.uptime_s < GPS_FIX_S {
             return None;

@@ -1,31 +1,29 @@
-//! ArduPilot's OpenDroneID: what it received of its aircraft, its operator and its transmitter, and whether it arms by that.
+//! ArduPilot's OpenDroneID: messages of its aircraft, operator and transmitter, and whether it arms by them.
 //!
 //! Recorded on the real one with a transmitter played on its second serial port. That one has no CAN: a transmitter there
-//! (`DID_CANDRIVER`) is one that is always good to arm, here as a guess.
+//! (`DID_CANDRIVER`) is guessed to be always good to arm.
 
 use super::ArduPilot;
 use crate::model::core::Core;
 use crate::wire::{Address, RemoteIdMessage};
 
-/// What counts for this long, seconds.
+/// Messages are valid this long.
 const COUNTS_FOR_S: f64 = 3.0;
 
-/// Bit of `DID_OPTIONS`: it does not arm without.
+/// `DID_OPTIONS`: no arming without.
 const ENFORCE: u32 = 1;
 
-/// What it received.
 #[derive(Debug, Default)]
 pub(super) struct RemoteId {
     has_id: bool,
     place: Option<(i32, i32)>,
-    /// When the operator's place was received last.
+    /// Last reception of the operator's place.
     system_s: Option<f64>,
-    /// What the transmitter reported last, and when.
+    /// Last report of the transmitter, and its time.
     transmitter: Option<(Result<(), String>, f64)>,
 }
 
 impl RemoteId {
-    /// Why it does not arm, if it does not.
     pub(super) fn failing(&self, core: &Core) -> Option<String> {
         if core.params.get("DID_OPTIONS") as u32 & ENFORCE == 0 {
             return None;

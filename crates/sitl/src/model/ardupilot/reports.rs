@@ -18,7 +18,7 @@ const FENCE: u32 = 0x0010_0000;
 /// Vertical and horizontal position control.
 const POSITION_CONTROL: u32 = 0x6000;
 
-/// Messages that can be requested, at intervals or once: all those of the real one (90700977).
+/// Messages that can be requested: all those of the real one (90700977).
 const KNOWN: &[u32] = &[
     0, 1, 2, 22, 24, 26, 27, 29, 30, 31, 32, 33, 35, 36, 42, 46, 49, 62, 65, 74, 83, 85, 87, 100, 105, 108, 116, 124,
     125, 127, 128, 129, 132, 133, 136, 137, 143, 147, 148, 152, 162, 163, 164, 165, 168, 173, 178, 180, 191, 192, 193,
@@ -26,13 +26,12 @@ const KNOWN: &[u32] = &[
     435, 437, 9005, 11030,
 ];
 
-/// Whether the message id can be requested.
 pub(super) fn known(message: u32) -> bool {
     KNOWN.contains(&message)
 }
 
-/// The real simulator's number: 17 characters of the computer's own id, the first of them advanced by the instance, which is the
-/// system id less one here.
+/// The real simulator's: 17 characters of the computer's id, the first advanced by the instance, which is here the system id less
+/// one.
 fn hardware_uid(system_id: u8) -> [u8; 18] {
     let mut uid = *b"0f3a61c58b2d947e6\0";
     uid[0] = uid[0].wrapping_add(system_id.wrapping_sub(1));

@@ -63,12 +63,11 @@ impl ArduPilot {
         }
     }
 
-    /// A command to a component that never sent anything to it is its own.
+    /// Commands to a component that never sent to it are its own.
     fn is_ours(&self, core: &Core, to: Address) -> bool {
         to.system == core.config.system_id && (core.is_for_us(to) || !self.components.contains(&to.component))
     }
 
-    /// A parameter was written.
     pub(super) fn after_param(&mut self, core: &Core, name: &str) {
         if matches!(name, "FENCE_ENABLE" | "FENCE_TYPE") {
             self.fence.follow_parameters(core);
@@ -167,12 +166,12 @@ impl ArduPilot {
     }
 }
 
-/// ArduPilot also acts on commands to system 0.
+/// ArduPilot acts on commands to system 0, too.
 fn is_for_everyone(to: Address) -> bool {
     to.system == 0 && matches!(to.component, 0 | 1)
 }
 
-/// The groups of REQUEST_DATA_STREAM, as far as this vehicle fills them.
+/// Groups of REQUEST_DATA_STREAM that this vehicle fills.
 fn data_stream(core: &mut Core, stream: u8, rate_hz: u16) {
     let groups: &[(u8, &[u32])] = &[
         (

@@ -1,4 +1,4 @@
-//! What ArduCopter sends on the link: streams, single messages, texts, and what waits while the link is blocked.
+//! Messages that ArduCopter sends: streams, single messages, texts, and their queue while the link is blocked.
 
 use mavlink::dialects::ardupilotmega as apm;
 use mavlink::dialects::ardupilotmega::{MavMessage, MavSeverity};
@@ -8,28 +8,27 @@ use super::boot::INITIALIZED_S;
 use crate::model::core::Core;
 use crate::model::telemetry::{self, id};
 
-/// While a plan is uploaded the requested streams are slower, so that the link is free for it.
+/// Requested streams are slower during an upload of a plan, so that the link is free for it.
 const SLOWER_IN_UPLOAD: f64 = 4.0;
 /// Streams with timers of their own.
 pub(super) const OWN_CLOCKS: &[u32] = &[id::HEARTBEAT, id::TIMESYNC];
-/// Texts that wait for a blocked link; further ones are lost.
+/// Queue for a blocked link; further texts are lost.
 const TEXTS_THAT_WAIT: usize = 30;
 /// Bytes in one STATUSTEXT.
 const CHUNK: usize = 50;
 
-/// See the module text.
 #[derive(Debug, Default)]
 pub(super) struct Transmitter {
     text_id: u16,
     due: Vec<u32>,
     blocked: bool,
-    /// Each message waits once, and has the state at the time when it is sent.
+    /// Each message waits once, and is composed when it is sent.
     waiting: Vec<u32>,
     waiting_texts: Vec<(MavSeverity, String)>,
 }
 
 impl ArduPilot {
-    /// Sends `message`, if it has content now.
+    /// Sends a message that has content now.
     pub(super) fn send(&mut self, core: &mut Core, message: u32) {
         if self.transmitter.blocked {
             if !self.transmitter.waiting.contains(&message) {
@@ -49,7 +48,7 @@ impl ArduPilot {
         }
     }
 
-    /// Texts are sent only once something was received on the link; earlier ones are lost.
+    /// Texts before the first reception on the link are lost.
     pub(super) fn text(&mut self, core: &mut Core, severity: MavSeverity, text: &str) {
         if !core.received_from_peer {
             return;
@@ -90,7 +89,7 @@ impl ArduPilot {
         self.transmitter.due = due;
     }
 
-    /// The link is blocked, or free again: then everything that waited is sent at once.
+    /// A freed link sends everything that waited.
     pub(super) fn block_voice(&mut self, core: &mut Core, blocked: bool) {
         self.transmitter.blocked = blocked;
         if blocked {

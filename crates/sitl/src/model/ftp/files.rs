@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use super::packet::{DATA, Refusal};
 
-/// A file whose content is created when it is first requested.
+/// Content is created on the first request.
 #[derive(Debug)]
 pub(in crate::model) struct File {
     /// Without a leading slash.
@@ -25,7 +25,6 @@ impl File {
     }
 }
 
-/// A path without slashes around it.
 pub(super) fn clean(path: &str) -> String {
     path.trim_matches('/').to_owned()
 }
@@ -35,8 +34,7 @@ pub(super) fn find(files: &'static [File], path: &str) -> Result<&'static File, 
     file.ok_or(Refusal::FileNotFound)
 }
 
-/// The entries of a folder from the `skip`th on, as many as fit: `D` and name, or `F`, name, tab and size; each ends with
-/// a NUL.
+/// Entries from the `skip`th on, as many as fit: `D` and name, or `F`, name, tab and size; each ends with a NUL.
 pub(super) fn list(files: &[File], folder: &str, skip: usize) -> Result<Vec<u8>, Refusal> {
     let mut entries: Vec<String> = Vec::new();
     let mut exists = folder.is_empty();
@@ -72,8 +70,7 @@ pub(super) fn list(files: &[File], folder: &str, skip: usize) -> Result<Vec<u8>,
     Ok(listing)
 }
 
-/// The checksum of the protocol and of component metadata: CRC-32 (reflected 0x04C11DB7) from 0, without a final
-/// inversion.
+/// Checksum of the protocol and of component metadata: CRC-32 (reflected 0x04C11DB7) from 0, without a final inversion.
 pub(in crate::model) fn crc32(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0, |crc, byte| {
         (0..8).fold(crc ^ u32::from(*byte), |crc, _| {

@@ -2,13 +2,10 @@
 //!
 //!   seq u16 | session u8 | opcode u8 | size u8 | req_opcode u8 | burst_complete u8 | padding | offset u32 | data 239
 
-/// Bytes of a whole packet.
 const PACKET: usize = 251;
 const HEADER: usize = 12;
-/// Bytes of data in one packet.
 pub(super) const DATA: usize = PACKET - HEADER;
 
-/// Operation numbers.
 pub(super) mod opcode {
     pub(in crate::model::ftp) const NONE: u8 = 0;
     pub(in crate::model::ftp) const TERMINATE_SESSION: u8 = 1;
@@ -26,7 +23,6 @@ pub(super) mod opcode {
     pub(in crate::model::ftp) const NAK: u8 = 129;
 }
 
-/// Why a request is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
     InvalidDataSize = 3,
@@ -38,7 +34,6 @@ pub(super) enum Refusal {
     FileNotFound = 10,
 }
 
-/// See the module text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Packet {
     pub(super) seq: u16,
@@ -53,7 +48,7 @@ pub(super) struct Packet {
 }
 
 impl Packet {
-    /// Reads a packet; missing bytes count as zero.
+    /// Missing bytes count as zero.
     pub(super) fn decode(payload: &[u8]) -> Self {
         let byte = |index: usize| payload.get(index).copied().unwrap_or(0);
         let size = byte(4);
@@ -86,18 +81,17 @@ impl Packet {
         bytes
     }
 
-    /// The data as a text, up to its first NUL.
+    /// Up to its first NUL.
     pub(super) fn text(&self) -> &str {
         let end = self.data.iter().position(|byte| *byte == 0).unwrap_or(self.data.len());
         std::str::from_utf8(&self.data[..end]).unwrap_or("")
     }
 
-    /// The answer with `data`, at most [`DATA`] bytes.
+    /// `data` has at most [`DATA`] bytes.
     pub(super) fn acknowledged(&self, data: &[u8]) -> Self {
         self.answer(opcode::ACK, data)
     }
 
-    /// The answer that refuses.
     pub(super) fn refused(&self, refusal: Refusal) -> Self {
         self.answer(opcode::NAK, &[refusal as u8])
     }

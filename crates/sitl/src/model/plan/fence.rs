@@ -3,7 +3,7 @@
 use crate::model::geo::Neu;
 use crate::wire::PlanItem;
 
-/// MAV_CMD numbers of fence items.
+/// MAV_CMD numbers.
 pub(in crate::model) mod item {
     pub(in crate::model) const RETURN_POINT: u16 = 5000;
     pub(in crate::model) const POLYGON_IN: u16 = 5001;
@@ -12,37 +12,27 @@ pub(in crate::model) mod item {
     pub(in crate::model) const CIRCLE_OUT: u16 = 5004;
 }
 
-/// A polygon over the ground.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::model) struct Polygon {
-    /// Stay in (true) or out.
     pub(in crate::model) inside: bool,
-    /// Vertices, in order.
     pub(in crate::model) vertices: Vec<Neu>,
 }
 
-/// A circle over the ground.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::model) struct Circle {
-    /// Stay in (true) or out.
     pub(in crate::model) inside: bool,
-    /// Middle.
     pub(in crate::model) center: Neu,
-    /// Meters.
     pub(in crate::model) radius_m: f64,
 }
 
-/// See the module text.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(in crate::model) struct Fence {
-    /// All polygons.
     pub(in crate::model) polygons: Vec<Polygon>,
-    /// All circles.
     pub(in crate::model) circles: Vec<Circle>,
 }
 
 impl Fence {
-    /// Reads the items of a fence plan; `local` turns degrees × 10⁷ into meters.
+    /// `local` turns degrees × 10⁷ into meters.
     ///
     /// # Errors
     /// The vertex count (parameter 1) of a polygon that has too few or differs among its vertices.
@@ -78,7 +68,7 @@ impl Fence {
         Ok(fence)
     }
 
-    /// Leaves out the shapes that do not allow `point`; how many those were.
+    /// Removes shapes that do not allow `point`; returns their number.
     pub(in crate::model) fn leave_out(&mut self, point: Neu) -> usize {
         let before = self.polygons.len() + self.circles.len();
         self.polygons.retain(|polygon| polygon.allows(point));
@@ -86,7 +76,7 @@ impl Fence {
         before - self.polygons.len() - self.circles.len()
     }
 
-    /// The same, where it is enough to be in one of the shapes to stay in, if there are any.
+    /// Any shape to stay in is enough.
     pub(in crate::model) fn allows_in_any(&self, point: Neu) -> bool {
         let polygons = self
             .polygons
@@ -98,7 +88,7 @@ impl Fence {
         any && outside.iter().all(|(_, allowed)| *allowed)
     }
 
-    /// Whether `point` is in every shape to stay in, and out of every shape to stay out of.
+    /// Inside every shape to stay in, outside every other.
     pub(in crate::model) fn allows(&self, point: Neu) -> bool {
         self.polygons.iter().all(|polygon| polygon.allows(point))
             && self.circles.iter().all(|circle| circle.allows(point))

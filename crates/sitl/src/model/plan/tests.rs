@@ -20,7 +20,7 @@ const VEHICLE: Address = Address {
     component: 1,
 };
 
-/// As ArduPilot has them, with small limits.
+/// ArduPilot's, with small limits.
 static LENIENT: PlanRules = PlanRules {
     asks_the_old_way: true,
     repeat_s: 1.0,
@@ -43,7 +43,7 @@ static LENIENT: PlanRules = PlanRules {
     as_stored: |_, item| item,
 };
 
-/// As PX4 has them, with small limits.
+/// PX4's, with small limits.
 static STRICT: PlanRules = PlanRules {
     asks_the_old_way: false,
     repeat_s: 0.25,

@@ -1,20 +1,15 @@
-//! One open upload: the items so far, and when to repeat a request or give up.
+//! One open upload: its items so far, and its timers.
 
 use super::rules::PlanRules;
 use crate::wire::{Address, PlanItem};
 
-/// What is due for an upload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
-    /// Nothing.
     Wait,
-    /// Ask for this item.
     Request(u16),
-    /// End it.
     GiveUp,
 }
 
-/// See the module text.
 #[derive(Clone, Debug)]
 pub(super) struct Upload {
     pub(super) from: Address,
@@ -36,7 +31,7 @@ impl Upload {
         }
     }
 
-    /// The item that is wanted now.
+    /// Item that is expected now.
     pub(super) fn next_seq(&self) -> u16 {
         // Not more items than `count`, which was a u16.
         self.items.len() as u16
@@ -50,7 +45,7 @@ impl Upload {
         self.requested_s = Some(now_s);
     }
 
-    /// A sign of life without an item; returns the item to request again.
+    /// Resets the timer without an item; returns the item to request again.
     pub(super) fn revive(&mut self, now_s: f64) -> u16 {
         self.received_s = now_s;
         self.next_seq()
@@ -69,7 +64,7 @@ impl Upload {
         &self.items
     }
 
-    /// What is due at `now_s`; a request that is returned counts as sent.
+    /// A returned request counts as sent.
     pub(super) fn next(&mut self, now_s: f64, sends_requests: bool, rules: &PlanRules) -> Next {
         // Steps of 20 ms do not add up exactly.
         const SLACK_S: f64 = 1e-6;

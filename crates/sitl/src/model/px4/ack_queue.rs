@@ -10,7 +10,6 @@ use crate::wire::Address;
 
 const PLACES: usize = 4;
 
-/// See the module text.
 #[derive(Clone, Debug, Default)]
 pub(super) struct AckQueue(VecDeque<(Address, u16, u8)>);
 
@@ -22,7 +21,7 @@ impl AckQueue {
         self.0.push_back((to, command, result));
     }
 
-    /// The link's loop: sends all acks in the queue.
+    /// Sends all acks, as the link's loop does.
     pub(super) fn send(&mut self, core: &mut Core) {
         for (to, command, result) in self.0.drain(..) {
             core.ack(to, command, result);

@@ -6,7 +6,7 @@ use super::{Px4, events};
 use crate::model::core::{Core, FORCE, result};
 
 impl Px4 {
-    /// `None`: no ack, as PX4 does for parameters other than 0 and 1.
+    /// `None`: no ack, for parameters other than 0 and 1.
     pub(super) fn arm_disarm(&mut self, core: &mut Core, p1: f32, p2: f32) -> Option<u8> {
         match p1.round() as i64 {
             1 => Some(self.request_arm(core, events::BY_COMMAND)),
@@ -28,7 +28,7 @@ impl Px4 {
         }
     }
 
-    /// Arms if no check fails. Forcing changes nothing: the checks apply to every external command.
+    /// Force changes nothing: the checks apply to every external command.
     pub(super) fn request_arm(&mut self, core: &mut Core, by: u8) -> u8 {
         if self.armed_s.is_some() {
             return result::ACCEPTED;

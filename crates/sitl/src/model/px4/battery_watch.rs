@@ -1,4 +1,4 @@
-//! PX4's battery: the charge of its simulated pack, and the warning level of the charge that it estimates.
+//! PX4's battery: the charge of its simulated pack, and the warning level by the estimated charge.
 
 use crate::model::core::Core;
 
@@ -11,7 +11,6 @@ pub(super) enum Charge {
     Emergency,
 }
 
-/// The warning level of the estimated charge.
 pub(super) fn charge(core: &Core) -> Charge {
     let left = core.battery.estimate() / 100.0;
     let below = |name: &str| left < f64::from(core.params.get(name));
@@ -23,12 +22,12 @@ pub(super) fn charge(core: &Core) -> Charge {
     }
 }
 
-/// Volts of the recorded four-cell pack: 3.6 V a cell when empty, 4.05 V when full.
+/// Four cells (recorded): 3.6 V a cell when empty, 4.05 V when full.
 pub(super) fn volts(core: &Core) -> f64 {
     14.4 + 1.8 * core.battery.percent() / 100.0
 }
 
-/// SIM_BAT_DRAIN, the seconds a full pack lasts, for a drain in percent a minute; 0 never empties it.
+/// SIM_BAT_DRAIN, seconds of a full pack, for percent a minute; 0 never empties it.
 pub(super) fn seconds_of_a_full_pack(percent_per_minute: f64) -> f32 {
     if percent_per_minute > 0.0 {
         (6000.0 / percent_per_minute) as f32
@@ -37,7 +36,7 @@ pub(super) fn seconds_of_a_full_pack(percent_per_minute: f64) -> f32 {
     }
 }
 
-/// One step: the pack drains while the motors run, down to SIM_BAT_MIN_PCT.
+/// Drains while the motors run, down to SIM_BAT_MIN_PCT.
 pub(super) fn step(core: &mut Core, motors_run: bool, dt_s: f64) {
     let lasts_s = f64::from(core.params.get("SIM_BAT_DRAIN"));
     let floor_percent = f64::from(core.params.get("SIM_BAT_MIN_PCT"));

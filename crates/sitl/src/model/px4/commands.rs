@@ -11,13 +11,13 @@ use crate::model::pilot::{Fault, Pilot};
 use crate::model::telemetry::{self, id};
 use crate::wire::{Address, Command, CommandForm};
 
-/// Texts about refused modes are sent at most this often.
+/// Shortest interval of texts about refused modes.
 const REFUSAL_TEXT_S: f64 = 0.9;
-/// The bits of a double NaN's upper half; PX4 refuses them as a coordinate, but not those of a float NaN.
+/// Upper half of a double NaN, which PX4 refuses as a coordinate; a float NaN it takes.
 const REFUSED_COORDINATE: i32 = 0x7FF8_0000;
 /// MAV_FRAME_GLOBAL and MAV_FRAME_GLOBAL_INT.
 const GLOBAL_FRAMES: [u8; 2] = [0, 5];
-/// FAILURE_UNIT numbers of units that can be made to fail.
+/// FAILURE_UNIT.
 const GPS_UNIT: u32 = 4;
 const BATTERY_UNIT: u32 = 100;
 const MOTOR_UNIT: u32 = 101;
@@ -199,7 +199,7 @@ impl Px4 {
         verdict
     }
 
-    /// It holds at another altitude above mean sea level, whatever the frame says.
+    /// The new altitude is above mean sea level, whatever the frame says.
     fn change_altitude(&mut self, core: &mut Core, amsl_m: f32) {
         self.enter(core, Mode::Hold);
         let mut target = core.airframe.position;
@@ -246,7 +246,7 @@ impl Px4 {
         mode.flyable(self.mission.is_valid(), self.estimator.has_position(core))
     }
 
-    /// The second refusal in a row has no text.
+    /// Every second refusal in a row has no text.
     fn refuse_mode(&mut self, core: &mut Core, mode: Mode) -> u8 {
         if core.uptime_s - self.refusal_said_s >= REFUSAL_TEXT_S {
             self.refusal_said_s = core.uptime_s;
@@ -261,7 +261,7 @@ impl Px4 {
         result::TEMPORARILY_REJECTED
     }
 
-    /// Failures on request; `None`: no answer, as no module handles that unit.
+    /// `None`: no answer, as no module handles that unit.
     fn inject(&mut self, core: &mut Core, unit: u32, kind: u32) -> Option<u8> {
         match (unit, kind) {
             (GPS_UNIT, 0) => self.suffer(core, Fault::GpsBack),
@@ -290,7 +290,7 @@ impl Px4 {
 
 const POSITION_TARGET_GLOBAL_INT: u32 = 87;
 
-/// Why a later version refuses a command with a position.
+/// Refusals of later versions, for commands with a position.
 fn refused(core: &Core, command: &Command) -> Option<u8> {
     if !core.config.strict_positions {
         return None;
@@ -308,7 +308,6 @@ fn refused(core: &Core, command: &Command) -> Option<u8> {
     unused.then_some(result::DENIED)
 }
 
-/// Latitude and longitude of a command, if both are given.
 fn point(core: &Core, command: &Command) -> Option<Neu> {
     match command.form {
         CommandForm::Long { xyz: [x, y, _], .. } => {

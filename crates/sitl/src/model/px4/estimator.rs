@@ -2,27 +2,28 @@
 
 use crate::model::core::Core;
 
-/// Attitude is known this long after boot.
 const ATTITUDE_S: f64 = 2.1;
-/// Heading and height are known: satellites are used from here on at the earliest.
+/// Heading and height; satellites are used from here on at the earliest.
 const ALIGNED_S: f64 = 2.9;
 /// A fix is checked a little longer than EKF2_REQ_GPS_H requires.
 const CHECK_S: f64 = 0.2;
-/// A position counts once it has been valid for this long.
+/// Time before a valid position counts.
 const PROBATION_S: f64 = 1.2;
-/// Without satellites the position is given up after this (recorded: 5.3 s).
+/// Loss of position without satellites (recorded: 5.3 s).
 const DEAD_RECKONING_S: f64 = 5.3;
 
-/// The state of the receiver.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Receiver {
-    /// A fix since this second.
-    Fix { since_s: f64 },
-    /// None since this second; whether there was a position then.
-    NoFix { since_s: f64, had_position: bool },
+    Fix {
+        since_s: f64,
+    },
+    /// Whether it had a position at that second.
+    NoFix {
+        since_s: f64,
+        had_position: bool,
+    },
 }
 
-/// See the module text.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Estimator(Receiver);
 
@@ -33,7 +34,6 @@ impl Default for Estimator {
 }
 
 impl Estimator {
-    /// From now on the receiver has a fix, or none.
     pub(super) fn set_fix(&mut self, core: &Core, fix: bool) {
         if fix == self.has_fix() {
             return;
@@ -53,7 +53,7 @@ impl Estimator {
         core.uptime_s >= ATTITUDE_S
     }
 
-    /// A position that flight and arming can use.
+    /// Usable for flight and arming.
     pub(super) fn has_position(self, core: &Core) -> bool {
         match self.0 {
             Receiver::Fix { .. } => core.uptime_s >= self.used_from_s(core) + PROBATION_S,

@@ -7,9 +7,9 @@ use std::collections::VecDeque;
 use mavlink::dialects::ardupilotmega as apm;
 use mavlink::dialects::ardupilotmega::MavMessage;
 
-/// How many past events can be requested again.
+/// Past events that can be requested again.
 const REMEMBERED: usize = 20;
-/// The first number after boot; it wraps within seconds, as on the real one.
+/// First number after boot; wraps within seconds, as on the real one.
 const FIRST_SEQUENCE: u16 = 65530;
 
 /// Event id and log levels (internal in the high half, external in the low half).
@@ -30,7 +30,6 @@ impl Kind {
     }
 }
 
-/// The id of the event with this name.
 const fn id_of(name: &str) -> u32 {
     let bytes = name.as_bytes();
     let mut hash: u32 = 0x811c_9dc5;
@@ -52,7 +51,7 @@ pub(super) const NO_MISSION: Kind = Kind::new("check_modes_mission", 0x66);
 pub(super) const NO_OFFBOARD_SIGNAL: Kind = Kind::new("check_modes_offboard_signal", 0x33);
 pub(super) const NO_MANUAL_CONTROL: Kind = Kind::new("check_modes_manual_control", 0x44);
 pub(super) const NO_GROUND_STATION: Kind = Kind::new("check_rc_dl_no_dllink", 0x66);
-/// `NO_GROUND_STATION` if a ground station is needed for arming.
+/// `NO_GROUND_STATION` where arming needs one.
 pub(super) const GROUND_STATION_NEEDED: Kind = Kind::new("check_rc_dl_no_dllink", 0x33);
 pub(super) const MODE_NOT_SUITABLE: Kind = Kind::new("check_modes_cannot_takeoff", 0x66);
 pub(super) const COMPASS_MISSING: Kind = Kind::new("check_mag_sys_has_mag_missing", 0x33);
@@ -102,20 +101,19 @@ pub(super) const MISSION_CLIMBS: Kind = Kind::new("mission_climb_before_start", 
 pub(super) const MISSION_NOT_VALID: Kind = Kind::new("mission_not_valid_loiter", 0x93);
 pub(super) const MISSION_ENDS: Kind = Kind::new("mission_finished_loiter", 0x66);
 
-/// Causes in the arguments of `FAILSAFE_HOLD` and `FAILSAFE`.
+/// Arguments of `FAILSAFE_HOLD` and `FAILSAFE`.
 pub(super) const CAUSE_GENERIC: u8 = 0;
 pub(super) const CAUSE_GCS_LOSS: u8 = 2;
 pub(super) const CAUSE_CRITICAL_BATTERY: u8 = 4;
 pub(super) const CAUSE_EMERGENCY_BATTERY: u8 = 5;
 
-/// What armed or disarmed it, in the arguments of `ARMED_BY` and `DISARMED_BY`.
+/// Arguments of `ARMED_BY` and `DISARMED_BY`.
 pub(super) const BY_COMMAND: u8 = 4;
 pub(super) const BY_MISSION_START: u8 = 5;
 pub(super) const BY_LANDING: u8 = 6;
 pub(super) const BY_PREFLIGHT_TIMEOUT: u8 = 7;
 pub(super) const BY_FAILSAFE: u8 = 14;
 
-/// See the module text.
 #[derive(Clone, Debug)]
 pub(super) struct Events {
     next: u16,
@@ -130,7 +128,7 @@ impl Events {
         }
     }
 
-    /// The next event; the message is sent on every link.
+    /// Sent on every link.
     pub(super) fn raise(&mut self, kind: Kind, arguments: &[u8], boot_ms: u32) -> MavMessage {
         let mut bytes = [0u8; 40];
         let len = arguments.len().min(40);
@@ -159,7 +157,7 @@ impl Events {
         })
     }
 
-    /// The answer to REQUEST_EVENT: the remembered events, an error for each forgotten one.
+    /// Answers REQUEST_EVENT: remembered events, an error for each forgotten one.
     pub(super) fn replay(&self, first: u16, last: u16, to: (u8, u8)) -> Vec<MavMessage> {
         let count = last.wrapping_sub(first).min(2 * REMEMBERED as u16);
         let oldest = self.past.front().map_or(self.next, |event| event.sequence);

@@ -10,7 +10,7 @@ use super::modes::Mode;
 use super::{Px4, events};
 use crate::model::core::Core;
 
-/// What a failsafe does, from the mildest to the most severe.
+/// Ordered from the mildest to the most severe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
 pub(super) enum Action {
     Hold,
@@ -23,7 +23,6 @@ pub(super) enum Action {
 }
 
 impl Action {
-    /// The number in event arguments.
     fn number(self) -> u8 {
         match self {
             Self::Hold => 5,
@@ -35,23 +34,22 @@ impl Action {
         }
     }
 
-    /// The flight could not continue: there is no wait.
+    /// No wait: the flight could not continue.
     fn is_at_once(self) -> bool {
         matches!(self, Self::Hold | Self::Descend | Self::Terminate)
     }
 }
 
-/// A failsafe that waits or acts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Failsafe {
     pub(super) action: Action,
     cause: u8,
-    /// When the wait ends; `None` once it acts.
+    /// `None` once it acts.
     acts_s: Option<f64>,
 }
 
 impl Px4 {
-    /// A cause requires `action`. Nothing happens on the ground, or when an action at least as severe is active.
+    /// No effect on the ground, or under an action at least as severe.
     pub(super) fn fail_safe(&mut self, core: &mut Core, action: Action, cause: u8) {
         if !self.flying() {
             return;
@@ -69,7 +67,6 @@ impl Px4 {
         }
     }
 
-    /// The wait ends.
     pub(super) fn failsafe_step(&mut self, core: &mut Core) {
         let Some(failsafe) = self.failsafe else { return };
         if failsafe.acts_s.is_some_and(|at_s| core.uptime_s >= at_s) {
@@ -77,7 +74,7 @@ impl Px4 {
         }
     }
 
-    /// The user chose a mode: the failsafe ends. Its cause must end and occur again to count again.
+    /// Ends the failsafe. Its cause must end and occur again to count again.
     pub(super) fn user_takes_over(&mut self, core: &mut Core) {
         if let Some(failsafe) = self.failsafe.take()
             && failsafe.acts_s.is_some()
@@ -86,7 +83,7 @@ impl Px4 {
         }
     }
 
-    /// A failsafe that ends with its cause ends now: back to the mode that the user wants.
+    /// Ends a failsafe with its cause: back to the user's mode.
     pub(super) fn end_failsafe(&mut self, core: &mut Core, action: Action) {
         if self.failsafe.is_none_or(|failsafe| failsafe.action != action) {
             return;
@@ -168,13 +165,13 @@ impl Px4 {
         }
     }
 
-    /// Motors stop permanently; it stays armed and cannot recover.
+    /// Permanent; it stays armed and cannot recover.
     pub(super) fn terminate(&mut self, core: &mut Core) {
         self.change_mode(core, Mode::Termination);
         self.flight = Flight::Falling;
     }
 
-    /// A motor stops: in the air it tumbles and falls, on the ground it does not lift off.
+    /// Tumbles and falls in the air, does not lift off from the ground.
     pub(super) fn lose_motor(&mut self, core: &mut Core) {
         self.motor_fails = true;
         if self.flying() {

@@ -4,39 +4,39 @@ use crate::model::airframe::{Airframe, Demand};
 use crate::model::geo::Neu;
 use crate::model::params::Params;
 
-/// From the start of a takeoff (motors spun up) to "takeoff detected".
+/// Time from spun-up motors to "takeoff detected".
 const DETECT_S: f64 = 0.9;
-/// From "takeoff detected" until the thrust lifts the vehicle.
+/// Time from "takeoff detected" to lift-off.
 const RAMP_S: f64 = 2.2;
-/// The target height counts as reached this far below it.
+/// Reached this far below the target height.
 const REACHED_M: f64 = 0.5;
 /// A takeoff in the air is done this far below its height (NAV_MC_ALT_RAD).
 const TAKEOFF_RADIUS_M: f64 = 0.8;
-/// This near over ground it is at the place of its takeoff.
+/// Distance over ground that counts as the place of its takeoff.
 const THERE_M: f64 = 0.7;
 /// Lower than this a takeoff goes over the ground first.
 const LOW_M: f64 = 1.0;
-/// The land detector needs this long on the ground.
+/// Time on the ground until the land detector notices.
 const LAND_DETECT_S: f64 = 5.7;
-/// High up the vehicle descends faster than MPC_Z_V_AUTO_DN says, near the ground slower than MPC_LAND_SPEED (recorded).
+/// Descends faster than MPC_Z_V_AUTO_DN high up, slower than MPC_LAND_SPEED near the ground (recorded).
 const FAST_SHARE: f64 = 1.05;
 const SLOW_SHARE: f64 = 0.93;
-/// Home counts as reached on a return this close to it.
+/// Distance over ground that counts as home on a return.
 const HOME_REACHED_M: f64 = 1.5;
-/// The fraction of the configured speeds that it flies at (recorded).
+/// Flown share of the configured speeds (recorded).
 const CRUISE_SHARE: f64 = 0.78;
 const CLIMB_SHARE: f64 = 0.8;
-/// Its acceleration and braking over the ground (recorded).
+/// Acceleration and braking over ground (recorded).
 const GROUND_ACCEL_M_S2: f64 = 1.4;
-/// Vertical speed for each meter of height that is missing, per second.
+/// Vertical speed per meter of missing height.
 const HEIGHT_GAIN: f64 = 0.45;
-/// A takeoff towards a point further away never leaves the ground.
+/// A more distant takeoff never leaves the ground.
 pub(super) const TOO_FAR_M: f64 = 5_000.0;
 
-/// A place that is this high and lower is below the ground: on the way there it lands.
+/// A target this low is below the ground: on the way it lands.
 const BELOW_GROUND_M: f64 = -0.5;
 
-/// PLD_SRCH_ALT and PLD_SRCH_TOUT, and how long it takes to stop before (recorded: 12.2 s in all).
+/// PLD_SRCH_ALT and PLD_SRCH_TOUT, and the stop before (recorded: 12.2 s in all).
 const SEARCH_HEIGHT_M: f64 = 10.0;
 const SEARCH_S: f64 = 10.0;
 const STOPS_S: f64 = 2.2;
@@ -50,47 +50,65 @@ const TUMBLE: Demand = Demand {
     accel_m_s2: 1.0,
 };
 
-/// What the vehicle is doing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Flight {
-    /// On the ground, landed.
     Landed,
     /// Motors spin up; still landed until `detected_s`.
-    Spooling { detected_s: f64, to: Neu },
+    Spooling {
+        detected_s: f64,
+        to: Neu,
+    },
     /// Takeoff detected; the thrust ramps up until `lifts_s`, then it climbs.
-    TakingOff { lifts_s: f64, to: Neu },
+    TakingOff {
+        lifts_s: f64,
+        to: Neu,
+    },
     /// A takeoff requested in the air, to a greater height.
-    Rising { from: Neu, to: Neu },
+    Rising {
+        from: Neu,
+        to: Neu,
+    },
     /// Holding, or going to a point.
-    Holding { at: Neu },
+    Holding {
+        at: Neu,
+    },
     /// Precision landing without a beacon in sight: it stops, then searches at a height of its own until `ends_s`.
-    Searching { ends_s: f64 },
+    Searching {
+        ends_s: f64,
+    },
     /// Landing; `touched_s` once it touches the ground.
-    Landing { touched_s: Option<f64> },
+    Landing {
+        touched_s: Option<f64>,
+    },
     /// Return: climb to the return height.
-    ReturnClimb { up_m: f64 },
-    /// Return: fly home.
-    ReturnHome { up_m: f64 },
+    ReturnClimb {
+        up_m: f64,
+    },
+    ReturnHome {
+        up_m: f64,
+    },
     /// Return: hold above home before it lands (RTL_LAND_DELAY), for good without `until_s`.
-    ReturnHover { up_m: f64, until_s: Option<f64> },
+    ReturnHover {
+        up_m: f64,
+        until_s: Option<f64>,
+    },
     /// OFFBOARD; `touched_s` while the set-points keep it on the ground.
-    Steered { steer: Steer, touched_s: Option<f64> },
-    /// Motors stopped in the air.
+    Steered {
+        steer: Steer,
+        touched_s: Option<f64>,
+    },
     Falling,
     /// One motor stopped in the air: it spins and falls fast.
     Tumbling,
 }
 
-/// A set-point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Steer {
-    /// To a place.
     To(Neu),
     /// With a velocity, meters a second.
     At(Neu),
 }
 
-/// The outcome of a step of flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     Nothing,
@@ -103,7 +121,7 @@ pub(super) enum Outcome {
 }
 
 impl Flight {
-    /// A takeoff to `to`, begun at `now_s` by a vehicle armed at `armed_s`. `None`: it never lifts off.
+    /// Begun at `now_s` by a vehicle armed at `armed_s`. `None`: it never lifts off.
     pub(super) fn take_off(airframe: &Airframe, params: &Params, to: Neu, armed_s: f64, now_s: f64) -> Option<Self> {
         let near = airframe.position.ground_distance(to) <= TOO_FAR_M;
         let spun_up_s = armed_s + f64::from(params.get("COM_SPOOLUP_TIME"));
@@ -113,7 +131,7 @@ impl Flight {
         })
     }
 
-    /// The height that RTL flies at: the present one near home, else a cone around home between two heights.
+    /// The present height near home, else a cone around home between two heights.
     pub(super) fn return_height(airframe: &Airframe, params: &Params, home: Neu) -> f64 {
         let distance = airframe.position.ground_distance(home);
         if distance <= f64::from(params.get("RTL_MIN_DIST")) {
@@ -124,31 +142,28 @@ impl Flight {
             .max(airframe.position.up)
     }
 
-    /// A precision landing that sees no beacon.
     pub(super) const fn search(now_s: f64) -> Self {
         Self::Searching {
             ends_s: now_s + STOPS_S + SEARCH_S,
         }
     }
 
-    /// Brakes, and holds where it stops.
     pub(super) fn stop(airframe: &Airframe) -> Self {
         Self::Holding {
             at: airframe.stopping_point(GROUND_ACCEL_M_S2),
         }
     }
 
-    /// Follows a set-point.
     pub(super) fn steered(steer: Steer) -> Self {
         Self::Steered { steer, touched_s: None }
     }
 
-    /// On the ground according to the land detector.
+    /// Judged by the land detector.
     pub(super) fn landed(self) -> bool {
         matches!(self, Self::Landed | Self::Spooling { .. })
     }
 
-    /// MAV_LANDED_STATE number.
+    /// MAV_LANDED_STATE.
     pub(super) fn landed_state(self) -> u8 {
         match self {
             Self::Landed | Self::Spooling { .. } => 1,
@@ -166,7 +181,6 @@ impl Flight {
         }
     }
 
-    /// One step.
     pub(super) fn step(
         &mut self,
         airframe: &mut Airframe,
@@ -348,7 +362,7 @@ impl Flight {
     }
 }
 
-/// Over the ground it accelerates and brakes gently, and stays below the commanded speed, else MPC_XY_CRUISE (recorded: 3.9 m/s of 5).
+/// Gentle acceleration, below the commanded speed, else MPC_XY_CRUISE (recorded: 3.9 m/s of 5).
 fn over_ground(to: Neu, params: &Params, cruise_m_s: Option<f64>) -> Demand {
     Demand {
         climb_m_s: 0.0,
@@ -359,7 +373,6 @@ fn over_ground(to: Neu, params: &Params, cruise_m_s: Option<f64>) -> Demand {
     }
 }
 
-/// Keeps a velocity.
 fn drift(airframe: &mut Airframe, velocity: Neu, params: &Params, dt_s: f64) {
     const FAR_S: f64 = 1000.0;
     let towards = Neu {
@@ -380,7 +393,7 @@ fn drift(airframe: &mut Airframe, velocity: Neu, params: &Params, dt_s: f64) {
     );
 }
 
-/// Flies to a point and stays. With running motors it never rests on the ground by itself: it sinks to the ground.
+/// Holds a point. With running motors it never rests on the ground by itself: it sinks to the ground.
 fn hold(airframe: &mut Airframe, at: Neu, (params, cruise_m_s): (&Params, Option<f64>), dt_s: f64) {
     let rest = at.up - airframe.position.up;
     let limit = f64::from(params.get(if rest > 0.0 {

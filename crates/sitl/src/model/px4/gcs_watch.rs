@@ -1,29 +1,27 @@
-//! PX4's data link supervision: heartbeats of a ground station (type 6, any id) and of a companion that begin, stop and
-//! begin again.
+//! PX4's data link supervision: heartbeats of a ground station (type 6, any id) and of a companion.
 
 use crate::model::core::Core;
 
-/// A ground station is present on the link this long after a heartbeat.
+/// Presence on the link after a heartbeat.
 const PRESENT_S: f64 = 2.5;
-/// The loss is noticed this much later than COM_DL_LOSS_T (recorded: 1.4 to 2.8 s).
+/// Delay of noticing beyond COM_DL_LOSS_T (recorded: 1.4 to 2.8 s).
 const NOTICED_S: f64 = 2.0;
 
-/// What just changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Change {
     Lost,
-    /// Not reported for the first heartbeat ever.
+    /// Reported for all but the first heartbeat ever.
     Regained,
 }
 
-/// A companion computer (heartbeats of type 18 from the vehicle's own system id). Its loss is only reported.
+/// Heartbeats of type 18 from the vehicle's own system id. The loss is only reported.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct CompanionWatch {
     heard_s: Option<f64>,
     lost: bool,
 }
 
-/// The companion's loss is noticed this much later than COM_OBC_LOSS_T (recorded: 6.3 s after the last heartbeat).
+/// Delay beyond COM_OBC_LOSS_T (recorded: 6.3 s after the last heartbeat).
 const COMPANION_NOTICED_S: f64 = 1.2;
 
 impl CompanionWatch {
@@ -43,7 +41,6 @@ impl CompanionWatch {
     }
 }
 
-/// See the module text.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct GcsWatch {
     heard_s: Option<f64>,
@@ -60,7 +57,7 @@ impl GcsWatch {
         self.within(core, PRESENT_S)
     }
 
-    /// There is a connection: received at least once, and not lost since.
+    /// True after one heartbeat without a loss since.
     pub(super) fn connected(&self) -> bool {
         self.heard_s.is_some() && !self.lost
     }

@@ -6,10 +6,10 @@ use super::battery_watch::Charge;
 use super::events::{self, Kind};
 use super::modes::Mode;
 
-/// All modes, in the mode bit field of check events.
+/// Mode bit field of check events.
 const ALL_MODES: [u8; 4] = [0xFF; 4];
 
-/// Places of components in bit fields and in the arguments of check events.
+/// Indices in bit fields and in arguments of check events.
 mod component {
     pub(super) const REMOTE_CONTROL: u8 = 7;
     pub(super) const MOTORS: u8 = 8;
@@ -22,7 +22,7 @@ mod component {
     pub(super) const COMPASS: u8 = 27;
 }
 
-/// The inputs of the checks; a change is reported without a request.
+/// Inputs of the checks; a change is reported without a request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Health {
     pub(super) attitude: bool,
@@ -31,20 +31,19 @@ pub(super) struct Health {
     pub(super) motor_failed: bool,
     pub(super) charge: Charge,
     pub(super) ground_station: bool,
-    /// NAV_DLL_ACT is set: arming needs a ground station.
+    /// NAV_DLL_ACT is set.
     pub(super) ground_station_needed: bool,
     pub(super) outside_fence: bool,
-    /// There is a mission that can be flown.
+    /// A mission can be flown.
     pub(super) mission: bool,
-    /// COM_ARM_MIS_REQ is set: arming needs one, in every mode.
+    /// COM_ARM_MIS_REQ is set: every mode needs one for arming.
     pub(super) mission_needed: bool,
-    /// Set-points are being received.
     pub(super) offboard: bool,
     pub(super) mode: Mode,
 }
 
 impl Health {
-    /// No check fails: the prearm bit of SYS_STATUS.
+    /// The prearm bit of SYS_STATUS.
     pub(super) fn can_arm(self) -> bool {
         self.attitude && self.position && !self.fails_in_all_modes() && self.mode.armable(self.mission, self.offboard)
     }
@@ -70,7 +69,7 @@ impl Health {
             || self.outside_fence
     }
 
-    /// Two states that differ only in modes which fail alike have the same report.
+    /// States that differ only in modes which fail alike report alike.
     pub(super) fn reports_as(self, other: Self) -> bool {
         let key = |health: Self| {
             (
@@ -84,7 +83,7 @@ impl Health {
         key(self) == key(other)
     }
 
-    /// The events of one report: summary, one per failing check, health summary.
+    /// Summary, one event per failing check, health summary.
     pub(super) fn report(self) -> Vec<(Kind, Vec<u8>)> {
         let mut report = vec![(events::ARMING_CHECK_SUMMARY, self.summary())];
         let mut check = |kind: Kind, modes: [u8; 4], rest: &[u8]| {
@@ -158,7 +157,7 @@ impl Health {
         report
     }
 
-    /// Texts of a report; only health checks have one.
+    /// Texts of health checks; others have none.
     pub(super) fn texts(self) -> Vec<(MavSeverity, &'static str)> {
         use MavSeverity::{MAV_SEVERITY_CRITICAL, MAV_SEVERITY_EMERGENCY, MAV_SEVERITY_WARNING};
         let mut texts = Vec::new();

@@ -1,13 +1,13 @@
-//! PX4's home: set when there is a position, set again at arming, and moved up and down in flight.
+//! PX4's home: set with a first position, at arming, and moved vertically in flight.
 //!
-//! In flight the real one (1.17) takes the altitude of home again from a fix whose altitude differs enough from it: it
-//! jumps by one to two meters, up and down, more often than once a second, and relative altitudes jump with it. The
-//! altitude above sea level stays. A target above sea level must therefore be computed only once.
+//! In flight the real one (1.17) takes home's altitude from a fix that differs enough: it jumps by one to two meters, more than
+//! once a second, and relative altitudes jump with it. The altitude above sea level stays. A target above sea level must
+//! therefore be computed only once.
 
 use crate::model::core::Core;
 use crate::model::geo::{Neu, Wgs84};
 
-/// The time between two fixes, and how far a fix has to be from home's altitude to move it.
+/// Interval of fixes, and the difference that moves home's altitude.
 const FIX_S: f64 = 0.125;
 const JUMP_M: f64 = 1.1;
 
@@ -15,11 +15,10 @@ const JUMP_M: f64 = 1.1;
 struct Set {
     place: Wgs84,
     at_us: u64,
-    /// In flight.
     moved: Option<Moved>,
 }
 
-/// What fixes did to home's altitude since takeoff.
+/// Changes of home's altitude by fixes since takeoff.
 #[derive(Clone, Copy, Debug)]
 struct Moved {
     up_m: f64,
@@ -27,7 +26,6 @@ struct Moved {
     next_s: f64,
 }
 
-/// See the module text.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Home(Option<Set>);
 
@@ -36,7 +34,6 @@ impl Home {
         self.0.is_some()
     }
 
-    /// Sets home to the vehicle's place.
     pub(super) fn set_here(&mut self, core: &Core) {
         self.0 = Some(Set {
             place: core.place(),
@@ -45,13 +42,13 @@ impl Home {
         });
     }
 
-    /// Sets home to `place`; fixes go on moving its altitude in flight.
+    /// Fixes go on moving its altitude in flight.
     pub(super) fn move_to(&mut self, place: Wgs84, at_us: u64) {
         let moved = self.0.and_then(|set| set.moved);
         self.0 = Some(Set { place, at_us, moved });
     }
 
-    /// The vehicle left the ground: fixes begin to move the altitude.
+    /// Fixes begin to move the altitude.
     pub(super) fn lift_off(&mut self, now_s: f64) {
         if let Some(set) = &mut self.0 {
             set.moved = Some(Moved {
@@ -62,7 +59,6 @@ impl Home {
         }
     }
 
-    /// Takes the fixes until now.
     pub(super) fn tick(&mut self, now_s: f64) {
         let Some(moved) = self.0.as_mut().and_then(|set| set.moved.as_mut()) else {
             return;
@@ -77,7 +73,7 @@ impl Home {
         }
     }
 
-    /// The vehicle is on the ground: the altitude stays as it is.
+    /// Freezes the altitude on the ground.
     pub(super) fn rest(&mut self) {
         if let Some(set) = &mut self.0 {
             set.place = set.reported();
@@ -85,18 +81,18 @@ impl Home {
         }
     }
 
-    /// Home as it is reported now, and when it was set, in microseconds since boot.
+    /// Home with the time it was set, microseconds since boot.
     pub(super) fn reported(self) -> Option<(Wgs84, u64)> {
         self.0.map(|set| (set.reported(), set.at_us))
     }
 
-    /// Home as the vehicle flies to it; the place of boot if there is none.
+    /// Home as flown to; the place of boot without one.
     pub(super) fn local(self, core: &Core) -> Neu {
         self.0
             .map_or(Neu::default(), |set| core.config.home.to_local(set.place))
     }
 
-    /// The altitude that relative altitudes are measured from.
+    /// Reference of relative altitudes.
     pub(super) fn amsl_m(self, core: &Core) -> f64 {
         self.reported().map_or(core.config.home.amsl_m, |(home, _)| home.amsl_m)
     }
@@ -111,7 +107,7 @@ impl Set {
     }
 }
 
-/// How far the altitude of a fix is from the true one: three dice, 0.6 m as standard deviation.
+/// Error of a fix's altitude: three dice, 0.6 m as standard deviation.
 fn noise_m(fix: u32) -> f64 {
     let die = |side: u32| {
         let mixed = (u64::from(fix) * 3 + u64::from(side) + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);

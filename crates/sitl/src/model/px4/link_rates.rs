@@ -9,7 +9,7 @@ use crate::model::core::Core;
 use crate::model::streams::Streams;
 use crate::model::telemetry::id;
 
-/// One stream: id, messages a second, bytes on the wire.
+/// Id, messages a second, bytes on the wire.
 type Row = (u32, f64, f64);
 
 const ATTITUDE_TARGET: u32 = 83;
@@ -39,7 +39,7 @@ const NORMAL: &[Row] = &[
     (id::CURRENT_EVENT_SEQUENCE, 0.5, 15.0),
     (id::CURRENT_MODE, 0.5, 21.0),
 ];
-/// Bytes a second that these streams share; the rest of 1200 is for what is not modelled.
+/// Bytes a second; the rest of 1200 is for what is not modelled.
 const NORMAL_BUDGET: f64 = 945.0;
 
 /// Mode Onboard, for a companion.
@@ -67,9 +67,9 @@ const ONBOARD: &[Row] = &[
 ];
 const ONBOARD_BUDGET: f64 = 2190.0;
 
-/// Streams whose rate is never stretched.
+/// Streams that are never stretched.
 pub(super) const APART: &[u32] = &[id::HEARTBEAT, id::MISSION_CURRENT, id::PING];
-/// The assumed length of a message that has no row.
+/// Length of a message without a row.
 const USUAL_BYTES: f64 = 50.0;
 
 fn rows(core: &Core) -> (&'static [Row], f64) {
@@ -80,13 +80,12 @@ fn rows(core: &Core) -> (&'static [Row], f64) {
     }
 }
 
-/// The default interval of a stream, in seconds.
 pub(super) fn default_interval_s(core: &Core, message: u32) -> Option<f64> {
     let row = rows(core).0.iter().find(|row| row.0 == message);
     row.map(|(_, hertz, _)| 1.0 / hertz)
 }
 
-/// Starts the default streams: each counts its interval from the start of the clock, and none before `from_s`.
+/// Each stream counts its interval from the start of the clock, and none begins before `from_s`.
 pub(super) fn start(core: &mut Core, from_s: f64, heartbeat_s: f64) {
     for (message, hertz, _) in rows(core).0 {
         let first_s = match *message {
@@ -97,7 +96,7 @@ pub(super) fn start(core: &mut Core, from_s: f64, heartbeat_s: f64) {
     }
 }
 
-/// The factor by which intervals are longer than nominal, with the streams that are on now. At least 1.
+/// Stretch of intervals with the active streams, at least 1.
 pub(super) fn slower(core: &Core) -> f64 {
     let (rows, budget) = rows(core);
     (load(rows, &core.streams) / budget).max(1.0)

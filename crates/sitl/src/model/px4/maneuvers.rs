@@ -7,14 +7,14 @@ use crate::model::core::Core;
 use crate::model::geo::Neu;
 use crate::model::telemetry::id;
 
-/// A target this much higher makes a vehicle on the ground lift off, this much later (recorded from the real one).
+/// Height of a target that makes a vehicle on the ground lift off, and the delay (recorded).
 const LIFTS_FROM_M: f64 = 0.5;
 const LIFTS_AFTER_S: f64 = 1.2;
 
-/// NAV_MC_ALT_RAD: a height counts as reached this near to it.
+/// NAV_MC_ALT_RAD.
 const HEIGHT_RADIUS_M: f64 = 0.8;
 
-/// A requested takeoff. Both `None`: at its place, to the default height.
+/// Both `None`: here, to the default height.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Takeoff {
     pub(super) at: Option<Neu>,
@@ -22,7 +22,7 @@ pub(super) struct Takeoff {
 }
 
 impl Px4 {
-    /// The mode that the user wants and that is flown.
+    /// Sets the user's mode and flies it.
     pub(super) fn change_mode(&mut self, core: &mut Core, mode: Mode) {
         self.intended = mode;
         if !mode.is_descending() {
@@ -31,7 +31,7 @@ impl Px4 {
         self.change_actual(core, mode);
     }
 
-    /// Changes the mode without changing the user's mode.
+    /// Keeps the user's mode.
     pub(super) fn change_actual(&mut self, core: &mut Core, mode: Mode) {
         if self.mode != mode {
             self.mode = mode;
@@ -39,7 +39,7 @@ impl Px4 {
         }
     }
 
-    /// Enters a mode that is allowed.
+    /// Assumes that it is allowed.
     pub(super) fn enter(&mut self, core: &mut Core, mode: Mode) {
         self.user_takes_over(core);
         match mode {
@@ -105,7 +105,7 @@ impl Px4 {
         self.climb(core, to);
     }
 
-    /// Climbs from the ground, with spool-up and ramp, or in the air.
+    /// Includes spool-up and ramp from the ground.
     pub(super) fn climb(&mut self, core: &Core, to: Neu) {
         let Some(armed_s) = self.armed_s else { return };
         self.landed_s = None;
@@ -166,12 +166,12 @@ impl Px4 {
         self.flight = Flight::ReturnClimb { up_m };
     }
 
-    /// DO_CHANGE_SPEED: a ground speed for flights to positions; 0 or less is that of the parameters.
+    /// DO_CHANGE_SPEED over ground to positions; 0 or less restores the parameters' speed.
     pub(super) fn change_speed(&mut self, meters_a_second: f32) {
         self.cruise_m_s = (meters_a_second > 0.0).then_some(f64::from(meters_a_second));
     }
 
-    /// A higher target that was given on the ground makes it lift off.
+    /// Lifts off to a higher target that was given on the ground.
     pub(super) fn lift_step(&mut self, core: &mut Core) {
         let Some((at_s, to)) = self.lifts else { return };
         if self.armed_s.is_none() || self.mode != Mode::Hold || self.flight != Flight::Landed {
@@ -183,7 +183,7 @@ impl Px4 {
         }
     }
 
-    /// Flies to a point and stays there; if that is outside the fence, it reports that and stays at its place.
+    /// Outside the fence it reports that and stays where it is.
     pub(super) fn go_to(&mut self, core: &Core, to: Neu) {
         if core.airframe.position.ground_distance(to) > TOO_FAR_M {
             return;

@@ -16,7 +16,7 @@ const EVENTS: &str = "etc/extras/all_events.json.xz";
 /// COMP_METADATA_TYPE_EVENTS.
 const TYPE_EVENTS: u8 = 4;
 
-/// Every event that the simulator raises: id, name, arguments and message. The format is that of libevents.
+/// Every raised event: id, name, arguments and message, in libevents' format.
 const ALL_EVENTS: &str = include_str!("all_events.json");
 
 static FILES: [File; 4] = [
@@ -26,7 +26,6 @@ static FILES: [File; 4] = [
     File::new("etc/extras/component_general.json", || general().into_bytes()),
 ];
 
-/// A server of these files.
 pub(super) fn server() -> FileServer {
     FileServer::new(&FILES)
 }
@@ -45,7 +44,7 @@ pub(super) fn component_information(core: &Core) -> MavMessage {
     outdated::component_information(core, general_crc(), uri_field())
 }
 
-/// Of the index before compression, although the URI is that of the compressed file: PX4's build does the same.
+/// Before compression, although the URI names the compressed file: PX4's build does the same.
 fn general_crc() -> u32 {
     crc32(FILES[3].bytes())
 }
@@ -62,7 +61,7 @@ fn uri_field() -> CharArray<100> {
     CharArray::new(bytes)
 }
 
-/// The index: one entry for each kind of metadata.
+/// One entry for each kind of metadata.
 fn general() -> String {
     let events = serde_json::json!({
         "type": TYPE_EVENTS,

@@ -12,19 +12,19 @@ use crate::model::geo::Neu;
 use crate::model::plan::PlanKind;
 use crate::wire::PlanItem;
 
-/// A waypoint is reached this close over the ground, and this close in height; a takeoff this close in height.
+/// Distance over the ground, and in height, at which a waypoint is reached; for a takeoff, in height.
 const NEAR_M: f64 = 1.5;
 const NEAR_HEIGHT_M: f64 = 0.8;
 const NEAR_TAKEOFF_HEIGHT_M: f64 = 0.35;
-/// MISSION_ITEM_REACHED is repeated this often.
+/// Interval of repeated MISSION_ITEM_REACHED.
 const REPEAT_S: f64 = 1.0;
 /// MISSION_CURRENT.total without a mission.
 const NO_TOTAL: u16 = u16::MAX;
 
-/// A radius up to this is flown as it was recorded, meters: until [`NEAR_M`].
+/// Up to this radius it flies as recorded, until [`NEAR_M`].
 const RECORDED_RADIUS_M: f64 = 2.0;
 
-/// How near to the place of an item it goes on: a waypoint may name a radius of its own, and NAV_ACC_RAD counts for all others.
+/// Acceptance radius: a waypoint may name its own, else NAV_ACC_RAD counts.
 fn near_m(core: &Core, item: &PlanItem) -> f64 {
     let own = f64::from(item.params[1]);
     let radius = match item.command {
@@ -34,21 +34,19 @@ fn near_m(core: &Core, item: &PlanItem) -> f64 {
     if radius > RECORDED_RADIUS_M { radius } else { NEAR_M }
 }
 
-/// The stored mission, and its progress.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Mission {
     items: Vec<PlanItem>,
     /// MISSION_CURRENT.mission_id.
     id: u32,
     valid: bool,
-    /// A fence ended it in flight.
+    /// Ended by a fence in flight.
     left: bool,
     current: usize,
-    /// All items are done.
     complete: bool,
-    /// When a waiting item ends.
+    /// End of a waiting item.
     waits_until_s: Option<f64>,
-    /// The last item that was done, and when that is reported again.
+    /// Last item done, and the time of its next report.
     reached: Option<(u16, f64)>,
 }
 
@@ -69,7 +67,7 @@ impl Mission {
         self.id
     }
 
-    /// There is a mission, and it can be flown.
+    /// It exists and can be flown.
     pub(super) fn is_valid(&self) -> bool {
         self.valid && !self.items.is_empty()
     }
@@ -78,7 +76,7 @@ impl Mission {
         self.valid = valid;
     }
 
-    /// A fence has ended it in flight.
+    /// Ends it by a fence in flight.
     pub(super) fn leave(&mut self) {
         self.left = true;
     }
@@ -91,7 +89,6 @@ impl Mission {
         self.current
     }
 
-    /// Continues with another item, if it exists.
     pub(super) fn jump(&mut self, to: usize) {
         if to < self.items.len() {
             (self.current, self.complete, self.waits_until_s) = (to, false, None);
@@ -100,14 +97,14 @@ impl Mission {
 }
 
 impl Px4 {
-    /// One that a fence ended in flight is judged again when it is to be flown.
+    /// Judges a mission that a fence ended again before it is flown.
     pub(super) fn judge_left_mission(&mut self, core: &mut Core) {
         if std::mem::take(&mut self.mission.left) {
             self.check_mission(core, true);
         }
     }
 
-    /// MISSION_START: arms, and flies the mission.
+    /// MISSION_START.
     pub(super) fn start_mission(&mut self, core: &mut Core) -> u8 {
         if !self.mission.is_valid() {
             self.event(core, events::NO_MISSION_TO_START, &[]);
@@ -121,7 +118,7 @@ impl Px4 {
         self.request_mode(core, 4, 4)
     }
 
-    /// Mission mode begins with running motors.
+    /// Requires running motors.
     pub(super) fn begin_mission(&mut self, core: &mut Core) {
         if self.mission.complete {
             self.mission.jump(0);
@@ -138,7 +135,7 @@ impl Px4 {
         self.fly_item(core);
     }
 
-    /// MISSION_SET_CURRENT; an item that does not exist is ignored. One that is flown is left for it at once.
+    /// MISSION_SET_CURRENT; ignores a missing item, and flies to a valid one at once.
     pub(super) fn set_current_item(&mut self, core: &mut Core, to: usize) {
         self.mission.jump(to);
         if self.mode == Mode::Mission && self.flying() && self.mission.current == to {
@@ -147,7 +144,7 @@ impl Px4 {
         }
     }
 
-    /// Checks the current item, and reports the last one that was done repeatedly.
+    /// Repeats the report of the last item done, too.
     pub(super) fn mission_step(&mut self, core: &mut Core) {
         if self.mode != Mode::Mission || !self.flying() {
             return;
@@ -185,7 +182,6 @@ impl Px4 {
         }
     }
 
-    /// The current item is done: the next one, or the end.
     pub(super) fn mission_item_done(&mut self, core: &mut Core) {
         let done = self.mission.current as u16;
         self.mission.waits_until_s = None;
@@ -266,7 +262,7 @@ impl Px4 {
         core.send(MavMessage::MISSION_ITEM_REACHED(apm::MISSION_ITEM_REACHED_DATA { seq }));
     }
 
-    /// Altitude of an item: above home in frames 3 and 6, else above mean sea level.
+    /// Altitudes are above home in frames 3 and 6, else above mean sea level.
     fn height_above_home(&self, core: &Core, item: &PlanItem) -> f64 {
         let home_amsl_m = core.config.home.amsl_m + self.home.local(core).up;
         match item.frame {

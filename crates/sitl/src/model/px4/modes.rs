@@ -1,6 +1,5 @@
 //! PX4's modes: `custom_mode` numbers, names, and what each allows.
 
-/// A flight mode that this vehicle can be in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
     Manual,
@@ -20,20 +19,19 @@ pub(super) enum Mode {
     Land,
     Follow,
     PrecisionLand,
-    /// A mode of another program, by its sub mode number: no such program runs.
+    /// Mode of another program, by sub mode number: no such program runs.
     External(u8),
-    /// The failsafe that descends without a position; it cannot be chosen, and is reported as Land.
+    /// A failsafe without a position; it cannot be chosen, and is reported as Land.
     Descend,
     Termination,
 }
 
-/// What a main and sub mode number mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RequestedMode {
     Mode(Mode),
-    /// A main mode that PX4 ignores without complaint.
+    /// Ignored by PX4 without complaint.
     Ignored,
-    /// An AUTO sub mode that PX4 refuses.
+    /// AUTO sub mode that PX4 refuses.
     BadSubMode,
 }
 
@@ -94,7 +92,7 @@ impl Mode {
         }
     }
 
-    /// The name in texts such as "Switching to Position is currently not available".
+    /// Name in texts such as "Switching to Position is currently not available".
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Manual => "Manual",
@@ -118,7 +116,7 @@ impl Mode {
         }
     }
 
-    /// The mode's number in event arguments (navigation mode group of the event metadata).
+    /// Number in event arguments (navigation mode group of the event metadata).
     pub(super) fn event_number(self) -> u8 {
         match self {
             Self::Manual => 0,
@@ -141,14 +139,14 @@ impl Mode {
         }
     }
 
-    /// The vehicle can be armed in this mode with a position, but without stick input.
+    /// Judges a vehicle with a position, but without stick input.
     pub(super) fn armable(self, mission: bool, offboard: bool) -> bool {
         matches!(self, Self::Takeoff | Self::Hold)
             || (self == Self::Mission && mission)
             || (self == Self::Offboard && offboard)
     }
 
-    /// The mode can fly now: it needs no stick input or setpoints that are missing.
+    /// Needs no missing stick input or setpoints.
     pub(super) fn flyable(self, mission: bool, position: bool) -> bool {
         match self {
             Self::Land => true,
@@ -158,12 +156,11 @@ impl Mode {
         }
     }
 
-    /// The mode only descends, so that arming in it is refused as "not suitable".
+    /// Arming in such a mode is refused as "not suitable".
     pub(super) fn is_descending(self) -> bool {
         matches!(self, Self::Return | Self::Land | Self::PrecisionLand | Self::Follow)
     }
 
-    /// The mode cannot be flown without a position.
     pub(super) fn needs_position(self) -> bool {
         matches!(
             self,

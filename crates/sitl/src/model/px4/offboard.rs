@@ -8,24 +8,22 @@ use crate::model::core::Core;
 use crate::model::geo::Neu;
 use crate::wire::{GotoTarget, LocalTarget};
 
-/// From spun-up motors to "takeoff detected" in a climb to a set-point (recorded from the real one).
+/// Time from spun-up motors to "takeoff detected" in a climb to a set-point (recorded).
 const LIFTS_S: f64 = 0.6;
-/// A set-point this much higher makes a vehicle on the ground lift off.
+/// Height of a set-point that makes a vehicle on the ground lift off.
 const HIGHER_M: f64 = 0.5;
-/// In the modes of a pilot who is not there (recorded from the real one).
+/// Sink rate in a pilot's modes without a pilot (recorded).
 const SINKS_M_S: f64 = 0.71;
 const NO_PLACE: u16 = 0b111;
 const NO_VELOCITY: u16 = 0b11_1000;
 const NO_ACCELERATION: u16 = 0b1_1100_0000;
 
-/// The last set-point.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Offboard {
     last: Option<(f64, Steer)>,
 }
 
 impl Offboard {
-    /// Set-points are being received.
     pub(super) fn is_fresh(self, core: &Core) -> bool {
         let holds_s = f64::from(core.params.get("COM_OF_LOSS_T"));
         self.last.is_some_and(|(at_s, _)| core.uptime_s - at_s <= holds_s)
@@ -33,7 +31,7 @@ impl Offboard {
 }
 
 impl Px4 {
-    /// SET_POSITION_TARGET_LOCAL_NED, in the local frame; in the body frame velocities only.
+    /// SET_POSITION_TARGET_LOCAL_NED in the local frame; in the body frame velocities only.
     pub(super) fn steer(&mut self, core: &Core, target: &LocalTarget) {
         const LOCAL: u8 = 1;
         const BODY: u8 = 8;

@@ -11,12 +11,12 @@ const REPEAT_S: f64 = 0.52;
 const REPEATS: u8 = 3;
 const NAN: f32 = f32::NAN;
 
-/// Commands still to be sent, with their times.
+/// Commands to be sent, with their times.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OwnCommands(Vec<(f64, CommandLong)>);
 
 impl OwnCommands {
-    /// Commands the gimbal to point ahead, as at the start of a landing or return.
+    /// Points the gimbal ahead, at the start of a landing or return.
     pub(super) fn neutral_gimbal(&mut self, core: &mut Core) {
         let take = [1.0, 1.0, -1.0, -1.0, 0.0, 0.0, 0.0];
         self.send_text(core, GIMBAL_CONFIGURE, take);
@@ -32,7 +32,7 @@ impl OwnCommands {
         self.repeat(core, 0, params, false);
     }
 
-    /// A mission ends with a return: commands itself to return, and a camera to stop.
+    /// Commands itself to return, and a camera to stop.
     pub(super) fn mission_returns(&mut self, core: &mut Core) {
         let stop = [-1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0];
         for (command, params) in [(NAV_RETURN_TO_LAUNCH, [0.0; 7]), (DO_TRIGGER_CONTROL, stop)] {
@@ -41,7 +41,6 @@ impl OwnCommands {
         }
     }
 
-    /// Sends the commands that are due.
     pub(super) fn step(&mut self, core: &mut Core) {
         while let Some(position) = self.0.iter().position(|(at, _)| core.uptime_s >= *at) {
             let (_, command) = self.0.remove(position);

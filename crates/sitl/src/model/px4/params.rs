@@ -58,9 +58,9 @@ const ROWS: &[(&str, ParamKind, f32)] = &[
     ("SYS_HAS_MAG", Int32, 1.0),
 ];
 
-/// PX4 1.18 has these no longer (its release notes and sources).
+/// Removed in PX4 1.18 (its release notes and sources).
 const NOT_IN_118: &[&str] = &["COM_OBC_LOSS_T", "COM_TAKEOFF_ACT"];
-/// Its default of NAV_ACC_RAD, meters, which no setting for multicopters lowers any more.
+/// Default of NAV_ACC_RAD, meters, which no setting for multicopters lowers any more.
 const RADIUS_IN_118_M: f32 = 10.0;
 
 pub(in crate::model) fn params(firmware: Firmware) -> Params {

@@ -25,7 +25,7 @@ pub(super) static RULES: PlanRules = PlanRules {
     as_stored: |_, item| item,
 };
 
-/// MAV_CMD numbers of mission items that this profile flies.
+/// MAV_CMD numbers of mission items.
 pub(super) mod item {
     pub(in crate::model::px4) const WAYPOINT: u16 = 16;
     pub(in crate::model::px4) const LOITER_UNLIMITED: u16 = 17;
@@ -45,10 +45,9 @@ const WITHOUT_PLACE: &[u16] = &[
 ];
 const RALLY_POINT: u16 = 5100;
 const FEWEST_VERTICES: f32 = 3.0;
-/// MAV_FRAME_MISSION, for items without a place.
+/// Frame of items without a place.
 const FRAME_MISSION: u8 = 2;
 
-/// The item contains the next place.
 pub(super) fn has_place(command: u16) -> bool {
     matches!(
         command,

@@ -1,8 +1,8 @@
-//! What PX4 does with uploaded plans: it reads the fence, checks the mission against it, and reports faults.
+//! PX4's handling of uploaded plans: it reads the fence, checks the mission against it, and reports faults.
 //!
-//! Recorded of 1.17: the navigator takes a fence some 0.5 s after its upload was accepted, and only if its id is another than that
-//! of the fence it judged last. What does not allow home is left out, with a text and an event for each; the plan is read back whole.
-//! A polygon behind a circle is read once for each vertex, all but the first from the middle.
+//! Recorded of 1.17: the navigator reads a fence some 0.5 s after its upload, and only if its id is new. What does not allow home
+//! is left out, with a text and an event for each; the plan is read back whole. A polygon behind a circle is read once for each
+//! vertex, all but the first from the middle.
 
 use super::modes::Mode;
 use super::{Px4, events, plan_rules};
@@ -11,7 +11,6 @@ use crate::model::geo::Neu;
 use crate::model::plan::{Fence, PlanEvent, PlanKind, PlanNow, PlanOutput, fence_item, verdict};
 use crate::wire::{Address, Outgoing, PlanItem, PlanMessage};
 
-/// Until the navigator looks at an uploaded fence.
 const FENCE_AFTER_S: f64 = 0.5;
 
 impl Px4 {
@@ -68,7 +67,7 @@ impl Px4 {
         }
     }
 
-    /// The items of the fence, if it was judged and all of it counts.
+    /// Items of a fence that was judged and counts as a whole.
     pub(super) fn judged_fence(&self) -> Option<Vec<PlanItem>> {
         let items = self.plans.items(PlanKind::Fence);
         let stored = Fence::read(items, |_, _| Neu::default()).ok()?;
@@ -141,7 +140,7 @@ impl Px4 {
         }
     }
 
-    /// A mission that leaves the fence is kept, but it will not fly. Why, it says of a new one only (observed: 1.17).
+    /// Keeps a mission that leaves the fence, but will not fly it. Reasons are sent for a new one only (observed: 1.17).
     pub(super) fn check_mission(&mut self, core: &mut Core, says_why: bool) {
         if self.mission.is_left() {
             return;
@@ -160,7 +159,7 @@ impl Px4 {
     }
 }
 
-/// How many polygons it reads from the middle of another, behind a circle.
+/// Polygons read from the middle of another, behind a circle.
 fn read_from_the_middle(items: &[PlanItem]) -> usize {
     let circle = |item: &&PlanItem| matches!(item.command, fence_item::CIRCLE_IN | fence_item::CIRCLE_OUT);
     let vertex = |item: &&PlanItem| matches!(item.command, fence_item::POLYGON_IN | fence_item::POLYGON_OUT);

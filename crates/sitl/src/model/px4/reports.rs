@@ -15,28 +15,27 @@ const BATTERY: u32 = 0x0200_0000;
 const COMPASS: u32 = 0x4;
 const GPS: u32 = 0x20;
 const POSITION_CONTROL: u32 = 0x4000;
-/// Home is known.
 pub(super) const HOME_S: f64 = 2.05;
 
-/// Messages whose interval can be set: all those of the real one (a70a5583).
+/// All those of the real one (a70a5583).
 const STREAMED: &[u32] = &[
     1, 2, 4, 8, 24, 25, 26, 29, 30, 31, 32, 33, 36, 49, 62, 65, 69, 74, 76, 83, 85, 87, 93, 105, 106, 111, 112, 115,
     116, 124, 129, 132, 137, 141, 143, 147, 148, 149, 192, 225, 230, 231, 233, 235, 241, 242, 245, 246, 250, 251, 253,
     254, 261, 263, 264, 265, 280, 281, 283, 284, 285, 286, 290, 291, 296, 300, 330, 331, 339, 350, 360, 361, 371, 372,
     375, 380, 395, 397, 435, 436, 10001, 12900, 12901, 12904, 12918, 12920,
 ];
-/// Those of them that never have content: a single request for one is refused.
+/// Streamed messages without content: a single request is refused.
 const EMPTY: &[u32] = &[
     24, 25, 62, 65, 76, 87, 106, 112, 116, 124, 129, 137, 143, 149, 225, 231, 233, 246, 250, 251, 253, 254, 263, 265,
     280, 281, 283, 284, 285, 290, 291, 296, 330, 339, 350, 360, 361, 371, 372, 380, 12918, 12920,
 ];
 
-/// Whether an interval can be set for the message id.
+/// Whether an interval can be set.
 pub(super) fn is_streamed(message: u32) -> bool {
     STREAMED.contains(&message)
 }
 
-/// Whether the message id can be requested once.
+/// Whether it can be requested once.
 pub(super) fn known(message: u32) -> bool {
     message == 0 || STREAMED.contains(&message) && !EMPTY.contains(&message)
 }

@@ -14,10 +14,10 @@ const GROUND_STATION: u8 = 6;
 /// MAV_TYPE_ONBOARD_CONTROLLER.
 const COMPANION: u8 = 18;
 
-/// The name under which it answers with a number of all its parameters.
+/// Answered with a number over all its parameters.
 const HASH: &str = "_HASH_CHECK";
 
-/// PARAM_VALUE of [`HASH`], a u32 with its bits (the real number differs; peers only compare it).
+/// PARAM_VALUE of [`HASH`], a u32 by its bits (the real number differs; peers only compare it).
 fn hash(core: &Core) -> MavMessage {
     let values = (0..core.params.len()).filter_map(|at| core.params.at(at));
     let bytes = values.flat_map(|param| param.name.bytes().chain(param.value.to_bits().to_le_bytes()));
@@ -102,7 +102,6 @@ impl Px4 {
     }
 }
 
-/// PARAM_VALUE of the parameter at this index.
 pub(super) fn send_param(core: &mut Core, index: usize) {
     if let Some(param) = core.params.at(index).cloned() {
         let count = core.params.len();

@@ -6,9 +6,8 @@ use mavlink::dialects::ardupilotmega::{MavMessage, MavSeverity};
 
 use crate::model::telemetry;
 
-/// A text that waited longer is dropped.
+/// Older texts are dropped.
 const OLDEST_S: f64 = 5.0;
-/// The queue sends one text per this time.
 const PACE_S: f64 = 0.09;
 const QUEUE_LIMIT: usize = 32;
 
@@ -19,7 +18,6 @@ struct Waiting {
     text: String,
 }
 
-/// See the module text.
 #[derive(Clone, Debug)]
 pub(super) struct Texts {
     waiting: VecDeque<Waiting>,
@@ -47,7 +45,7 @@ impl Texts {
         });
     }
 
-    /// The chunks of the next text, if one may be sent now.
+    /// Chunks of the next text that may be sent now.
     pub(super) fn step(&mut self, ground_station: bool, now_s: f64) -> Vec<MavMessage> {
         self.waiting.retain(|text| now_s - text.said_s <= OLDEST_S);
         if !ground_station || now_s < self.free_s {

@@ -11,9 +11,7 @@ use super::{Px4, events, reports};
 use crate::model::core::Core;
 use crate::model::geo::Neu;
 
-/// Health is first reported at this time.
 const FIRST_REPORT_S: f64 = 2.08;
-/// The number of satellites for a fix.
 const SATELLITES_FOR_A_FIX: f32 = 4.0;
 
 impl Px4 {
@@ -118,7 +116,7 @@ impl Px4 {
         self.estimator.set_fix(core, fix);
     }
 
-    /// Without a position it can only descend; with one again, it can fly the user's mode.
+    /// Descends without a position; returns to the user's mode with one.
     pub(super) fn position_step(&mut self, core: &mut Core) {
         let has = self.estimator.has_position(core);
         if has == self.had_position {

@@ -27,21 +27,18 @@ pub(crate) mod tests;
 
 use crate::resource::Resource;
 
-/// The writer, and what it writes.
 #[derive(Clone, Copy, Debug)]
 pub struct Writer<'a> {
-    /// The kind that is written.
     pub resource: &'a Resource,
-    /// The field manager; `unknown` when empty.
+    /// `unknown` when empty.
     pub manager: &'a str,
-    /// The subresource that is written: `status`, `scale`. `None` for the object itself.
+    /// `status`, `scale`, or `None` for the object itself.
     pub subresource: Option<&'a str>,
-    /// The time, in RFC 3339 with whole seconds, in UTC: `2026-01-31T12:00:00Z`.
+    /// RFC 3339 with whole seconds, in UTC: `2026-01-31T12:00:00Z`.
     pub now: &'a str,
 }
 
 impl Writer<'_> {
-    /// The manager's name as it is stored.
     fn name(&self) -> &str {
         if self.manager.is_empty() {
             "unknown"

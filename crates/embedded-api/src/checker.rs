@@ -16,51 +16,42 @@ use crate::schema::validate::validate;
 use crate::schema::{SchemaError, cause, defaults, lists, object_meta, prune};
 use serde_json::Value;
 
-/// Reads and validates objects of one kind. Create one per kind and keep it: creating it compiles patterns and rules.
+/// Create one per kind and keep it: creating it compiles patterns and rules.
 #[derive(Debug)]
 pub struct Checker {
     resource: Resource,
     custom: Option<Custom>,
 }
 
-/// What a custom kind is validated by.
 #[derive(Debug)]
 struct Custom {
     node: Node,
     rules: Rules,
 }
 
-/// An object that was read: unknown fields are removed, defaults are filled in.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Read {
-    /// The object.
     pub value: Value,
-    /// Unknown fields as messages: `unknown field "spec.foo"`. Refused or sent as warnings, as `fieldValidation` says.
+    /// Messages such as `unknown field "spec.foo"`, for errors or warnings by `fieldValidation`.
     pub unknown: Vec<String>,
-    /// Warnings that are sent for any `fieldValidation`.
+    /// Sent for any `fieldValidation`.
     pub warnings: Vec<String>,
 }
 
-/// Which part of an object a request is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
     /// All but the status.
     Main,
-    /// The status.
     Status,
 }
 
-/// Why an object is refused.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Rejection {
-    /// It cannot be read as its kind: a field has the wrong type.
     Malformed(String),
-    /// It can be read, but is not valid.
     Invalid(Vec<Cause>),
 }
 
 impl Rejection {
-    /// As an answer: 400 or 422.
     #[must_use]
     pub fn refusal(&self, resource: &Resource, name: &str) -> Refusal {
         match self {
@@ -81,7 +72,7 @@ impl Rejection {
     }
 }
 
-/// Duplicate fields in the text of a document, as messages: `duplicate field "spec.replicas"`.
+/// Messages such as `duplicate field "spec.replicas"`.
 #[must_use]
 pub fn repeated(json: &[u8]) -> Vec<String> {
     let fields = duplicates(json).into_iter();
@@ -89,10 +80,8 @@ pub fn repeated(json: &[u8]) -> Vec<String> {
 }
 
 impl Checker {
-    /// The checker of a kind.
-    ///
     /// # Errors
-    /// When the schema has a rule that cannot be compiled, or a keyword that is not checked here.
+    /// A rule that cannot be compiled, or a keyword that is not checked here.
     pub fn new(resource: &Resource) -> Result<Self, SchemaError> {
         let custom = || -> Result<Custom, SchemaError> {
             Ok(Custom {
@@ -106,7 +95,7 @@ impl Checker {
         })
     }
 
-    /// Reads an object: metadata by its type; in the rest, unknown fields and nulls are removed and defaults filled in.
+    /// Reads metadata by its type; in the rest, removes unknown fields and nulls and fills in defaults.
     ///
     /// # Errors
     /// [`Rejection::Malformed`] when a field of the metadata, or of a built-in kind, has the wrong type.
@@ -144,8 +133,8 @@ impl Checker {
         })
     }
 
-    /// Validates an object that was read and has what the server sets. `old` is the previous state, on an update; it has
-    /// then passed [`metadata::keep`]. Returns warnings.
+    /// Validates an object that was read and has the server's fields. `old` is the state before an update, and has passed
+    /// [`metadata::keep`]. Returns warnings.
     ///
     /// # Errors
     /// [`Rejection::Invalid`] with all faults, in the API's order.
@@ -215,7 +204,7 @@ impl Custom {
         }
     }
 
-    /// Rules are evaluated only on objects whose types match the schema.
+    /// Skips objects whose types do not match the schema.
     fn check_rules(&self, object: &Value, old: Option<&Value>, causes: &mut Vec<Cause>) -> Vec<String> {
         const BLOCKING: [&str; 5] = [
             "FieldValueNotSupported",

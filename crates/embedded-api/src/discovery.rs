@@ -14,14 +14,12 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The Kubernetes release whose behavior this API follows. kubectl compares it with its own version and warns when
-/// they are more than one minor release apart. The suffix after the plus sign shows that no cluster is behind it.
+/// The followed Kubernetes release. kubectl warns when its own is more than one minor release apart. The suffix shows that no
+/// cluster is behind it.
 pub const GIT_VERSION: &str = "v1.36.0+embedded";
 
-/// The verbs of a subresource.
 const SUBRESOURCE_VERBS: [&str; 3] = ["get", "patch", "update"];
 
-/// `/version`.
 #[must_use]
 pub fn version() -> Value {
     let architecture = match std::env::consts::ARCH {
@@ -54,7 +52,7 @@ pub fn groups(registry: &Registry) -> Value {
     json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
 }
 
-/// `/apis/{group}`. `None` for a group that is not served.
+/// `/apis/{group}`.
 #[must_use]
 pub fn group(registry: &Registry, name: &str) -> Option<Value> {
     let groups = named(registry);
@@ -64,7 +62,7 @@ pub fn group(registry: &Registry, name: &str) -> Option<Value> {
     Some(document)
 }
 
-/// `/api/v1` and `/apis/{group}/{version}`: the kinds. `None` when there are none.
+/// `/api/v1` and `/apis/{group}/{version}`.
 #[must_use]
 pub fn resources(registry: &Registry, group: &str, version: &str) -> Option<Value> {
     let kinds = registry
@@ -81,7 +79,7 @@ pub fn resources(registry: &Registry, group: &str, version: &str) -> Option<Valu
     )
 }
 
-/// `/api` (`core`) or `/apis` in the aggregated form: every kind of every group in one document. Also its ETag.
+/// `/api` (`core`) or `/apis` in the aggregated form, with its ETag.
 #[must_use]
 pub fn aggregated(registry: &Registry, core: bool) -> (Value, String) {
     let groups = by_group(registry);
@@ -110,7 +108,7 @@ fn named(registry: &Registry) -> BTreeMap<&str, Kinds<'_>> {
     groups
 }
 
-/// The versions of a group, the one that clients should prefer first: stable before beta before alpha, high before low.
+/// Preferred first: stable before beta before alpha, high before low.
 fn versions<'a>(kinds: &Kinds<'a>) -> Vec<&'a str> {
     let mut versions: Vec<&str> = kinds.iter().map(|kind| kind.version.as_str()).collect();
     versions.sort_by_key(|version| Reverse(Version::parse(version).priority()));
@@ -124,7 +122,6 @@ fn group_document(name: &str, kinds: &Kinds<'_>) -> Value {
     json!({"name": name, "preferredVersion": versions.first(), "versions": versions})
 }
 
-/// A kind and its subresources, as entries of a list of kinds.
 fn resource(kind: &Resource) -> Vec<Value> {
     let mut main = json!({
         "name": kind.plural, "singularName": kind.singular, "namespaced": kind.namespaced, "kind": kind.kind,
@@ -192,7 +189,7 @@ fn aggregated_resource(kind: &Resource) -> Value {
 struct Subresource<'a> {
     name: &'static str,
     kind: &'a str,
-    /// Group and version of its kind, if they are not those of the main kind.
+    /// Set if different from the main kind's.
     elsewhere: Option<(&'static str, &'static str)>,
 }
 
@@ -221,7 +218,6 @@ fn verbs(kind: &Resource) -> Vec<&'static str> {
     verbs.into_iter().map(Verb::name).collect()
 }
 
-/// The order of the verbs of a custom kind.
 const CUSTOM_ORDER: [Verb; 8] = [
     Verb::Delete,
     Verb::DeleteCollection,

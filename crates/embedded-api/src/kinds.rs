@@ -18,25 +18,19 @@ use crate::schema::defaults::without_nulls;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Why the kinds cannot be served together.
 #[derive(Debug, PartialEq, thiserror::Error)]
 pub enum KindError {
-    /// Two kinds have the same URL.
     #[error("{plural}.{group}/{version} is defined twice; leave one of the definitions out")]
     Twice {
-        /// Group of both.
         group: String,
-        /// Version of both.
         version: String,
-        /// Plural of both.
         plural: String,
     },
-    /// A printer column's JSONPath is not understood.
     #[error(transparent)]
     Column(#[from] ColumnError),
 }
 
-/// All kinds that are served, in discovery's order: the core group first, then groups by name.
+/// Kinds in discovery's order: the core group first, then groups by name.
 #[derive(Debug)]
 pub struct Registry {
     entries: Vec<Entry>,
@@ -50,10 +44,8 @@ struct Entry {
 }
 
 impl Registry {
-    /// The built-in kinds and `custom`.
-    ///
     /// # Errors
-    /// [`KindError`] when two kinds share a URL or a printer column cannot be read.
+    /// Two kinds share a URL, or a printer column cannot be read.
     pub fn new(custom: Vec<Resource>) -> Result<Self, KindError> {
         let mut all = builtin::all();
         all.extend(custom);
@@ -86,25 +78,23 @@ impl Registry {
         Ok(Self { entries })
     }
 
-    /// The kind served at `/apis/{group}/{version}/…/{plural}`; the core group is empty.
+    /// Kind at `/apis/{group}/{version}/…/{plural}`; the core group is empty.
     #[must_use]
     pub fn find(&self, group: &str, version: &str, plural: &str) -> Option<&Arc<Resource>> {
         self.entry(group, version, plural).map(|entry| &entry.resource)
     }
 
-    /// All kinds.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<Resource>> {
         self.entries.iter().map(|entry| &entry.resource)
     }
 
-    /// How objects of that kind are printed as tables. `None` for a kind that is not served.
     #[must_use]
     pub fn printer(&self, resource: &Resource) -> Option<&Printer> {
         let entry = self.entry(&resource.group, &resource.version, &resource.plural);
         entry.map(|entry| &entry.printer)
     }
 
-    /// Whether a stored object of this kind can be sent as it is stored: no other kind shares its storage.
+    /// Whether stored objects can be sent unchanged: no other kind shares the storage.
     #[must_use]
     pub fn stored_as_shown(&self, resource: &Resource) -> bool {
         let entry = self.entry(&resource.group, &resource.version, &resource.plural);
@@ -119,10 +109,8 @@ impl Registry {
     }
 }
 
-/// Converts an object of `resource` from the form that clients send to the form that is stored: built-in
-/// kinds complete ([`canonical`]), Events as `v1`. Custom objects stay as they are.
-///
-/// Call it after pruning and validation, which work on the form that `resource.schema` describes.
+/// Converts from the form of clients to the stored one: built-in kinds complete ([`canonical`]), Events as `v1`, custom objects
+/// unchanged. Call it after pruning and validation, which need the form of `resource.schema`.
 #[must_use]
 pub fn to_stored(resource: &Resource, object: Value) -> Value {
     if resource.custom {
@@ -140,7 +128,7 @@ pub fn to_stored(resource: &Resource, object: Value) -> Value {
     }
 }
 
-/// A stored object in the form of `resource`: Events of `events.k8s.io` converted, versions of a custom kind renamed.
+/// Converts Events of `events.k8s.io`, and renames versions of a custom kind.
 #[must_use]
 pub fn to_shown(resource: &Resource, mut object: Value) -> Value {
     if (resource.group.as_str(), resource.kind.as_str()) == (event::GROUP, "Event") {

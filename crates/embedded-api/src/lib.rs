@@ -5,8 +5,6 @@
 //! Must not: know Skein. The custom resources are given as CustomResourceDefinition documents. Must not be used where a
 //! cluster exists.
 
-#![warn(missing_docs)]
-
 pub mod apply;
 pub mod checker;
 pub mod discovery;

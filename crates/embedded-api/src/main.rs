@@ -36,7 +36,6 @@ struct Arguments {
     until_stdin_closes: bool,
 }
 
-/// Why it does not run.
 #[derive(Debug, thiserror::Error)]
 enum MainError {
     #[error("{}: {source}; name a file or folder of CustomResourceDefinitions", .path.display())]
@@ -66,7 +65,7 @@ async fn main() -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// An error with its causes, unless its own message contains them.
+/// Causes that its own message contains are not repeated.
 fn with_causes(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
@@ -133,7 +132,7 @@ fn stopped(until_stdin_closes: bool) -> io::Result<CancellationToken> {
     Ok(stopped)
 }
 
-/// All documents of a file, or of the YAML and JSON files in a folder.
+/// Reads a file, or the YAML and JSON files in a folder.
 fn documents(path: &Path) -> Result<Vec<Value>, MainError> {
     let unreadable = |source| MainError::Unreadable {
         path: path.to_owned(),

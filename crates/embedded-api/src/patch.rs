@@ -11,25 +11,22 @@ use crate::refusal::Refusal;
 use crate::resource::Resource;
 use serde_json::{Map, Value, json};
 
-/// How a patch is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PatchType {
-    /// A list of operations, RFC 6902.
+    /// Operations, RFC 6902.
     Json,
-    /// A part of the object, RFC 7386: null removes, lists are replaced.
+    /// Part of the object, RFC 7386: null removes, lists are replaced.
     Merge,
-    /// A part of the object, with lists that are merged by a key. Built-in kinds only.
+    /// Part of the object, with lists merged by a key. Built-in kinds only.
     Strategic,
-    /// The configuration of one manager: server-side apply, see [`crate::apply::merge`].
+    /// Server-side apply, see [`crate::apply::merge`].
     Apply,
 }
 
-/// The object after a patch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Patched {
-    /// The object.
     pub object: Value,
-    /// Fields of the patch without effect: `json patch unknown field "[0].foo"`.
+    /// Fields without effect: `json patch unknown field "[0].foo"`.
     pub unknown: Vec<String>,
 }
 
@@ -41,10 +38,8 @@ impl PatchType {
         ("application/apply-patch+yaml", Self::Apply),
     ];
 
-    /// The type that `Content-Type` names.
-    ///
     /// # Errors
-    /// 415 when this kind of object does not support the patch type: custom resources have no strategic merge patch.
+    /// 415 when this kind does not support the patch type: custom resources have no strategic merge patch.
     pub fn of(content_type: &str, resource: &Resource) -> Result<Self, Refusal> {
         let name = content_type.split(';').next().unwrap_or_default().trim();
         let taken = |(_, kind): &&(&str, Self)| !(resource.custom && *kind == Self::Strategic);
@@ -64,11 +59,11 @@ impl PatchType {
     }
 }
 
-/// The object after a patch of any type but [`PatchType::Apply`], which does not change it.
+/// Any type but [`PatchType::Apply`], which changes nothing.
 ///
 /// # Errors
-/// 400 when the patch cannot be read, 413 when it is too long, 422 when it does not fit the object, 500 for the faults
-/// of strategic merge patches that an API server answers with 500.
+/// 400 when the patch cannot be read, 413 when it is too long, 422 when it does not fit the object, 500 for the faults of
+/// strategic merge patches that an API server answers with 500.
 pub fn apply(patch_type: PatchType, resource: &Resource, object: Value, body: &[u8]) -> Result<Patched, Refusal> {
     let known = |object| Patched {
         object,
@@ -90,7 +85,7 @@ pub fn apply(patch_type: PatchType, resource: &Resource, object: Value, body: &[
     }
 }
 
-/// A patch that is a part of an object; null is an empty patch.
+/// Null is an empty patch.
 fn document(body: &[u8]) -> Result<Map<String, Value>, String> {
     match serde_json::from_slice(body).map_err(|error| error.to_string())? {
         Value::Object(patch) => Ok(patch),
@@ -99,7 +94,7 @@ fn document(body: &[u8]) -> Result<Map<String, Value>, String> {
     }
 }
 
-/// 422: the patch cannot be applied. An API server does not give the reason.
+/// 422, without a reason, as from an API server.
 fn does_not_fit() -> Refusal {
     let message = "the server rejected our request due to an error in our request";
     Refusal {

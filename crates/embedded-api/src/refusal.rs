@@ -2,39 +2,33 @@
 
 use serde_json::{Value, json};
 
-/// Why a request was refused.
+/// HTTP status, and the fields of a `Status` document.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{message}")]
 pub struct Refusal {
-    /// HTTP status code.
     pub code: u16,
-    /// Kubernetes' reason: `NotFound`. Empty where it has none, as for some faults of patches.
+    /// Kubernetes' reason, such as `NotFound`; empty for some faults of patches.
     pub reason: &'static str,
-    /// For people.
     pub message: String,
-    /// `details` of the Status document, or null.
+    /// Null without details.
     pub details: Value,
-    /// `metadata.continue` of the Status document, when a page of a list is no longer available.
+    /// `metadata.continue`, when a page of a list is no longer available.
     pub continue_: Option<Box<str>>,
     /// Warnings for the client besides: unknown fields.
     pub warnings: Box<[String]>,
 }
 
-/// One thing that is wrong with an object: a `StatusCause`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Cause {
-    /// Kubernetes' reason: `FieldValueInvalid`, `FieldValueRequired`, `FieldValueForbidden`,
-    /// `FieldValueNotSupported`, `FieldValueTypeInvalid`, `FieldValueTooLong`, `FieldValueTooMany`,
-    /// `FieldValueDuplicate`.
+    /// Kubernetes' reason, such as `FieldValueInvalid`, `FieldValueRequired`, `FieldValueForbidden`, `FieldValueDuplicate`.
     pub reason: &'static str,
-    /// Path of the field: `spec.replicas`.
+    /// Path: `spec.replicas`.
     pub field: String,
-    /// For people, without the field: `Invalid value: 101: should be at most 100`.
+    /// Text without the field: `Invalid value: 101: should be at most 100`.
     pub message: String,
 }
 
 impl Refusal {
-    /// One without details.
     #[must_use]
     pub fn new(code: u16, reason: &'static str, message: impl Into<String>) -> Self {
         Self {
@@ -47,7 +41,7 @@ impl Refusal {
         }
     }
 
-    /// The same refusal with the warnings found before it.
+    /// Adds warnings found before it.
     #[must_use]
     pub fn warned(mut self, warnings: &[String]) -> Self {
         let mut all = self.warnings.into_vec();
@@ -71,21 +65,21 @@ impl Refusal {
         self
     }
 
-    /// 404: no such object. `resource` is the plural.
+    /// Status 404. `resource` is the plural.
     #[must_use]
     pub fn not_found(group: &str, resource: &str, name: &str) -> Self {
         let message = format!("{} \"{name}\" not found", qualified(resource, group));
         Self::new(404, "NotFound", message).about(group, resource, name)
     }
 
-    /// 409: the name is in use.
+    /// Status 409.
     #[must_use]
     pub fn already_exists(group: &str, resource: &str, name: &str) -> Self {
         let message = format!("{} \"{name}\" already exists", qualified(resource, group));
         Self::new(409, "AlreadyExists", message).about(group, resource, name)
     }
 
-    /// 409: the object is not the one that was meant, or has changed.
+    /// 409: another object than was meant, or a changed one.
     #[must_use]
     pub fn conflict(group: &str, resource: &str, name: &str, why: &str) -> Self {
         let message = format!(
@@ -95,7 +89,7 @@ impl Refusal {
         Self::new(409, "Conflict", message).about(group, resource, name)
     }
 
-    /// 422: the object is not valid. `kind` is the Kind.
+    /// Status 422. `kind` is the Kind.
     #[must_use]
     pub fn invalid(group: &str, kind: &str, name: &str, causes: &[Cause]) -> Self {
         let detail: Vec<String> = causes
@@ -115,26 +109,26 @@ impl Refusal {
         refusal
     }
 
-    /// 403: not allowed with this object.
+    /// Status 403.
     #[must_use]
     pub fn forbidden(group: &str, resource: &str, name: &str, why: &str) -> Self {
         let message = format!("{} \"{name}\" is forbidden: {why}", qualified(resource, group));
         Self::new(403, "Forbidden", message).about(group, resource, name)
     }
 
-    /// 400: the request cannot be read.
+    /// Status 400.
     #[must_use]
     pub fn bad_request(message: impl Into<String>) -> Self {
         Self::new(400, "BadRequest", message)
     }
 
-    /// 410: that revision is no longer known; list again.
+    /// 410: the revision is no longer known; list again.
     #[must_use]
     pub fn expired(message: impl Into<String>) -> Self {
         Self::new(410, "Expired", message)
     }
 
-    /// 405: not supported by this kind.
+    /// Status 405.
     #[must_use]
     pub fn method_not_allowed() -> Self {
         Self::new(
@@ -144,7 +138,7 @@ impl Refusal {
         )
     }
 
-    /// 429: too many requests at a time.
+    /// Status 429.
     #[must_use]
     pub fn too_many_requests() -> Self {
         Self {
@@ -153,13 +147,12 @@ impl Refusal {
         }
     }
 
-    /// 500: it could not be stored, or a bug.
+    /// 500: a failed disk, or a bug.
     #[must_use]
     pub fn internal(message: impl Into<String>) -> Self {
         Self::new(500, "InternalError", message)
     }
 
-    /// The `Status` document.
     #[must_use]
     pub fn document(&self) -> Value {
         let mut status = json!({

@@ -33,31 +33,28 @@ mod stalled;
 pub mod tls;
 mod unproven;
 
-/// Answers requests: [`crate::verbs::Api`], or a fake in tests.
+/// [`crate::verbs::Api`], or a fake in tests.
 pub trait Handler: Clone + Send + Sync + 'static {
-    /// Answers one request. Must be safe to drop at any point: a client that disconnects drops it.
+    /// Must be safe to drop at any point, as when a client disconnects.
     fn handle(&self, request: ApiRequest) -> impl Future<Output = Answer> + Send;
 }
 
-/// Where to listen, and what is written for clients.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Address and port. Port 0 is the port of the last run, or a free one.
+    /// Port 0 is the port of the last run, or a free one.
     pub listen: SocketAddr,
     /// Whether an address that other machines can reach is intended.
     pub beyond_loopback: bool,
-    /// Names and addresses, besides those of loopback and `listen`, under which clients reach it.
+    /// Names of this server, besides those of loopback and `listen`.
     pub names: Vec<String>,
-    /// The path of the kubeconfig; `None`: `kubeconfig` in the data folder.
+    /// `None`: `kubeconfig` in the data folder.
     pub kubeconfig: Option<PathBuf>,
-    /// Name of the kubeconfig's cluster, context and user.
+    /// Cluster, context and user of the kubeconfig.
     pub context: String,
-    /// Limits of sizes and times.
     pub limits: Limits,
 }
 
 impl Default for Options {
-    /// Loopback, the port of the last run, the kubeconfig in the data folder.
     fn default() -> Self {
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
@@ -70,28 +67,25 @@ impl Default for Options {
     }
 }
 
-/// Limits of sizes and times. Each one keeps a client from taking what the others need.
+/// Each one keeps a client from taking what the others need.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Concurrent connections; more of them wait to be accepted.
+    /// Further ones wait to be accepted.
     pub connections: usize,
-    /// All bodies of requests together, in bytes.
+    /// Bytes of all bodies of requests.
     pub bodies: u64,
-    /// All longer answers together that clients have not received yet, in bytes.
+    /// Bytes of all longer answers that clients have not received yet.
     pub answers: u64,
-    /// For the TLS handshake.
     pub handshake: Duration,
     /// From the handshake to the first request with the credential; without one the connection is closed.
     pub credential: Duration,
     /// Without a request on an HTTP/1.1 connection, and for the headers of one.
     pub idle: Duration,
-    /// For the body of a request.
     pub body: Duration,
-    /// For the answer; a watch has answered when it begins.
     pub answer: Duration,
     /// For a connection that accepts nothing of what is written to it.
     pub stalled: Duration,
-    /// For requests in progress during shutdown.
+    /// Time for requests in progress during shutdown.
     pub ending: Duration,
 }
 
@@ -112,39 +106,32 @@ impl Default for Limits {
     }
 }
 
-/// Why it does not serve.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// Other machines could reach it.
     #[error(
         "{0} can be reached from other machines, and this API is its owner's only; listen on 127.0.0.1, or say that \
          other machines are meant to reach it"
     )]
     NotLoopback(SocketAddr),
-    /// No address to listen on.
     #[error(transparent)]
     Port(#[from] PortError),
-    /// No credential.
     #[error(transparent)]
     Token(#[from] TokenError),
-    /// No certificate.
     #[error(transparent)]
     Authority(#[from] AuthorityError),
-    /// No kubeconfig.
     #[error(transparent)]
     Kubeconfig(#[from] KubeconfigError),
 }
 
-/// An API that is being served. Dropping it ends it at once; [`Serving::end`] shuts it down in order.
+/// Dropping it ends it at once; [`Serving::end`] shuts it down in order.
 #[derive(Debug)]
 pub struct Serving {
-    /// The address it listens on.
     pub address: SocketAddr,
-    /// What clients call: `https://127.0.0.1:25017`.
+    /// Example: `https://127.0.0.1:25017`.
     pub url: String,
-    /// The kubeconfig, which holds the credential.
+    /// Holds the credential.
     pub kubeconfig: PathBuf,
-    /// The port of the last run, if another program uses it now: kubeconfigs that were copied elsewhere name it.
+    /// Port of the last run, if another program uses it now: copied kubeconfigs name it.
     pub moved_from: Option<u16>,
     stop: CancellationToken,
     cut: CancellationToken,
@@ -152,11 +139,8 @@ pub struct Serving {
     ending: Duration,
 }
 
-/// Serves `handler` over HTTPS. Once this returns, clients are answered. The caller's store must have locked `folder`:
-/// two processes would overwrite each other's port and kubeconfig.
-///
-/// # Errors
-/// [`ServeError`]: each says which file or address, and what to do.
+/// Returns once clients are answered. The caller's store must have locked `folder`: two processes would overwrite each other's
+/// port and kubeconfig. Errors say which file or address, and what to do.
 pub async fn start(handler: impl Handler, folder: &Folder, options: Options) -> Result<Serving, ServeError> {
     let listen = options.listen;
     if !listen.ip().is_loopback() && !options.beyond_loopback {
@@ -212,8 +196,7 @@ pub async fn start(handler: impl Handler, folder: &Folder, options: Options) -> 
 }
 
 impl Serving {
-    /// Shuts down: no new connections, watches end where a client can resume them, requests in progress get
-    /// [`Limits::ending`], then all connections are closed.
+    /// No new connections; watches end where a client can resume them; requests in progress get [`Limits::ending`].
     pub async fn end(self) {
         self.stop.cancel();
         self.tasks.close();

@@ -64,26 +64,21 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// How long a request waits to be processed.
 const PERMIT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How the API is opened.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The folder of its objects. Created, for this user alone, if it does not exist.
+    /// Created, for this user alone, if missing.
     pub folder: PathBuf,
-    /// The CustomResourceDefinitions that are served besides the built-in kinds.
+    /// CustomResourceDefinitions beside the built-in kinds.
     pub crds: Vec<Value>,
-    /// How much history the store keeps.
     pub history: store::Limits,
-    /// How long Events are kept, and how many.
     pub events: events_ttl::Limits,
-    /// The limit of concurrent requests, without watches.
+    /// Limit without watches.
     pub in_flight: usize,
 }
 
 impl Options {
-    /// The defaults, in this folder, with these CustomResourceDefinitions.
     #[must_use]
     pub fn new(folder: impl Into<PathBuf>, crds: Vec<Value>) -> Self {
         Self {
@@ -96,12 +91,10 @@ impl Options {
     }
 }
 
-/// Of the concurrent requests, one in this many may be a write: a disk that hangs blocks writers and their permits, and
-/// requests that only read must not wait for that.
+/// Share of writes among concurrent requests: a hanging disk blocks writers and their permits, and reads must not wait for that.
 const WRITES: usize = 2;
 
-/// The API. Clones are the same API; dropping the last one ends its watches and its background tasks and releases the
-/// folder.
+/// Cheap to clone; dropping the last clone ends watches and background tasks and releases the folder.
 #[derive(Clone, Debug)]
 pub struct Api {
     core: Arc<Core>,
@@ -110,7 +103,6 @@ pub struct Api {
     running: Arc<Running>,
 }
 
-/// The background tasks.
 #[derive(Debug)]
 struct Running {
     tasks: TaskTracker,
@@ -124,10 +116,7 @@ impl Drop for Running {
 }
 
 impl Api {
-    /// Opens the API on its folder. Call it on a tokio runtime, which then runs the background tasks.
-    ///
-    /// # Errors
-    /// [`OpenError`]: each message says what to do.
+    /// Needs a tokio runtime, which then runs the background tasks. Errors say what to do.
     pub async fn open(options: Options) -> Result<Self, OpenError> {
         let events = options.events;
         let requests = Arc::new(Semaphore::new(options.in_flight.max(1)));
@@ -148,7 +137,7 @@ impl Api {
         })
     }
 
-    /// Executes a request, and answers. Safe to drop at any point; a write that has begun is then done or not.
+    /// Safe to drop at any point; a write that has begun is then done or not.
     pub async fn handle(&self, request: ApiRequest) -> Answer {
         let permits = async {
             // In this order: a request that waits to write holds no permit that others need.
@@ -166,13 +155,12 @@ impl Api {
         answered.unwrap_or_else(|refusal| answer::refusal(&refusal))
     }
 
-    /// The newest revision there is.
     #[must_use]
     pub fn revision(&self) -> u64 {
         self.core.store.revision()
     }
 
-    /// Ends watches and background tasks, finishes the queued writes and closes the files. Later writes are refused.
+    /// Ends watches and background tasks, and finishes queued writes. Later writes are refused.
     pub async fn close(self) {
         self.running.stop.cancel();
         self.running.tasks.close();

@@ -1,9 +1,8 @@
 //! The store under `kill -9`: nothing acknowledged is lost, revisions never go back, watches resume.
 //!
-//! Owns: the rounds: a child process writes and prints what was acknowledged, is killed at some moment, and its folder is
-//! checked. Must not: choose safe moments; it kills while the store is opened, written and compacted.
-//!
-//! `SKEIN_CRASH_ROUNDS` sets how many rounds (30 if unset), `SKEIN_CRASH_SEED` repeats the moments of an earlier run.
+//! In each round a child writes and prints what was acknowledged, and is killed at any moment: while the store is opened, written
+//! or compacted.
+//! `SKEIN_CRASH_ROUNDS` sets the number of rounds (30), `SKEIN_CRASH_SEED` repeats the moments of an earlier run.
 
 use embedded_api::store::{Event, Expect, Facts, FactsFn, Key, Limits, Object, Options, Page, Store, Write};
 use rand::rngs::StdRng;
@@ -22,7 +21,6 @@ use std::time::Duration;
 const KIND: &str = "drones.skein.dev";
 /// Tasks that write in the child, each to objects of its own.
 const WRITERS: u64 = 8;
-/// Objects of each.
 const OBJECTS: u64 = 6;
 
 fn facts() -> FactsFn {
@@ -74,7 +72,7 @@ fn a_process_that_writes_until_it_is_killed() {
     });
 }
 
-/// Creates, changes and deletes objects, and prints each write before and after it.
+/// Prints each write before and after it.
 #[expect(clippy::print_stdout, reason = "it is how the child reports to its parent")]
 async fn write_on(store: Store, writer: u64) {
     for count in store.revision() + writer.. {
@@ -112,7 +110,6 @@ async fn write_on(store: Store, writer: u64) {
 
 // The parent.
 
-/// A write as the child printed it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct LoggedWrite {
     name: String,
@@ -164,7 +161,7 @@ fn start(folder: &Path, forgetful: bool) -> (Child, Receiver<String>) {
     (child, received)
 }
 
-/// Runs a child and kills it at some moment. Returns what was acknowledged, and what was not.
+/// Returns acknowledged writes, and others.
 fn killed(folder: &Path, forgetful: bool, random: &mut StdRng) -> (Vec<LoggedWrite>, Vec<LoggedWrite>) {
     let (mut child, output) = start(folder, forgetful);
     let mut lines = Vec::new();
@@ -201,7 +198,6 @@ fn logged_write(event: &Event) -> LoggedWrite {
     }
 }
 
-/// Every change after `since`, as a watch that resumes there gets it.
 fn resumed(store: &Store, since: u64) -> Vec<LoggedWrite> {
     let mut watch = store.watch(KIND, since).expect("at or above the floor");
     std::iter::from_fn(|| watch.take().expect("goes on"))

@@ -9,7 +9,6 @@ use crate::schema::Schema;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The object with the configuration merged into it.
 #[must_use]
 pub fn combine(schema: &Schema, object: &Value, applied: &Value) -> Value {
     let merged = both(View::root(schema), Some(object), Some(applied));

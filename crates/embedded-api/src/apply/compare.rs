@@ -6,19 +6,17 @@ use crate::schema::Schema;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a write changed. No path is in two of the sets.
+/// No path is in two of the sets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Change {
-    /// Only the new object has them.
     pub added: FieldSet,
-    /// Both have them, with other values.
+    /// Different values of fields in both.
     pub modified: FieldSet,
-    /// Only the old object has them.
     pub removed: FieldSet,
 }
 
 impl Change {
-    /// From one object to another. `None` is an object without any field.
+    /// `None` is an object without any field.
     #[must_use]
     pub fn between(schema: &Schema, old: Option<&Value>, new: &Value) -> Self {
         let found = between(View::root(schema), old, Some(new));
@@ -29,7 +27,6 @@ impl Change {
         }
     }
 
-    /// Without what is in `fields` or below them.
     #[must_use]
     pub fn outside(self, fields: &FieldSet) -> Self {
         Self {
@@ -39,14 +36,13 @@ impl Change {
         }
     }
 
-    /// What the writer now owns: added and changed.
+    /// Fields that the writer now owns.
     #[must_use]
     pub fn written(&self) -> FieldSet {
         self.added.clone().union(self.modified.clone())
     }
 }
 
-/// The changes at one place.
 #[derive(Default)]
 struct Nodes {
     added: Node,
@@ -68,7 +64,7 @@ impl Nodes {
     }
 }
 
-/// What a value changed into, as either of them is owned. A null takes the shape of the other one.
+/// A null takes the shape of the other value.
 fn between(view: View<'_>, old: Option<&Value>, new: Option<&Value>) -> Nodes {
     let shapes = (old.map(|value| view.shape(value)), new.map(|value| view.shape(value)));
     match shapes {
@@ -118,7 +114,6 @@ fn whole(old: Option<&Value>, new: Option<&Value>) -> Nodes {
     found
 }
 
-/// Collects what was found below a place, step by step.
 #[derive(Default)]
 struct Collector {
     added: Vec<(Step, Node)>,
@@ -172,7 +167,7 @@ fn in_maps(view: View<'_>, old: Option<&Map<String, Value>>, new: Option<&Map<St
     found.below()
 }
 
-/// Items with the same step are compared. Items that occur twice in one list are compared as one whole.
+/// Compares items with the same step. Items that occur twice in one list are compared as one whole.
 fn in_lists(view: View<'_>, old: &[Value], new: &[Value]) -> Nodes {
     let (before, after) = (by_step(view, old), by_step(view, new));
     let steps: BTreeSet<&Step> = before.keys().chain(after.keys()).collect();

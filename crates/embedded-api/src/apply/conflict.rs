@@ -5,27 +5,24 @@ use super::managed::{Operation, Owner};
 use crate::refusal::Refusal;
 use serde_json::{Value, json};
 
-/// Fields that others own, by owner.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Conflicts {
     found: Vec<(Owner, FieldSet)>,
 }
 
 impl Conflicts {
-    /// Adds what one owner would lose.
     pub fn add(&mut self, owner: &Owner, fields: FieldSet) {
         if !fields.is_empty() {
             self.found.push((owner.clone(), fields));
         }
     }
 
-    /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.found.is_empty()
     }
 
-    /// The conflicts that are left when these fields may be taken.
+    /// Leaves out fields that may be taken.
     #[must_use]
     pub fn without(self, allowed: &FieldSet) -> Self {
         let mut left = Self::default();

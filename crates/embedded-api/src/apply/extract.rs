@@ -5,7 +5,7 @@ use super::view::{Shape, View};
 use crate::schema::Schema;
 use serde_json::Value;
 
-/// All fields of an object: its leaves, the items of its lists, and the keys of its maps.
+/// Leaves of an object, items of its lists, and keys of its maps.
 #[must_use]
 pub fn fields(schema: &Schema, object: &Value) -> FieldSet {
     node(View::root(schema), object).below

@@ -16,52 +16,42 @@ use std::fmt;
 
 pub use json::FieldsError;
 
-/// A plain value that identifies an item of a list.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scalar {
-    /// A whole number. `1.0` is the same as `1`.
+    /// `1.0` is the same as `1`.
     Int(i64),
     /// Another number, as JSON text.
     Real(String),
-    /// A string.
     Text(String),
-    /// A boolean.
     Bool(bool),
-    /// Anything else, as JSON text. No client writes it, but it is read and kept.
+    /// JSON text of any other value. No client writes it, but it is read and kept.
     Other(String),
 }
 
-/// One step of a path.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Step {
-    /// A field of an object, or a key of a map.
+    /// Field, or key of a map.
     Field(String),
-    /// The item of a list with these values in these fields, which are sorted by name.
+    /// Item of a list by its key fields, sorted by name.
     Key(Vec<(String, Scalar)>),
-    /// The item of a set with this value.
     Value(Scalar),
-    /// The item of a list at this index.
     Index(i64),
 }
 
-/// A set of field paths.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FieldSet {
     /// Sorted by step; empty without any path.
     nodes: Vec<(Step, Node)>,
 }
 
-/// What is in a set at one step.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Node {
     /// Whether the path up to this step is in the set.
     pub member: bool,
-    /// What is in it below.
     pub below: FieldSet,
 }
 
 impl Node {
-    /// A path that ends here.
     #[must_use]
     pub fn leaf() -> Self {
         Self {
@@ -70,7 +60,6 @@ impl Node {
         }
     }
 
-    /// Whether there is no path.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         !self.member && self.below.is_empty()
@@ -78,7 +67,6 @@ impl Node {
 }
 
 impl FieldSet {
-    /// The set of these paths.
     pub fn of<'a>(paths: impl IntoIterator<Item = &'a [Step]>) -> Self {
         let mut set = Self::default();
         for path in paths {
@@ -87,14 +75,13 @@ impl FieldSet {
         set
     }
 
-    /// The set of one path of fields.
     #[must_use]
     pub fn fields(path: &[&str]) -> Self {
         let path: Vec<Step> = path.iter().map(|&name| Step::Field(name.to_owned())).collect();
         Self::of([path.as_slice()])
     }
 
-    /// The set of these nodes, in any order. Of two at the same step the union is taken; empty ones are left out.
+    /// Takes nodes in any order. Unites those at the same step and drops empty ones.
     #[must_use]
     pub fn from_nodes(mut nodes: Vec<(Step, Node)>) -> Self {
         nodes.retain(|(_, node)| !node.is_empty());
@@ -115,7 +102,7 @@ impl FieldSet {
         Self { nodes: merged }
     }
 
-    /// Adds a path. The empty one is not kept: no manager owns a whole object.
+    /// Ignores the empty path: no manager owns a whole object.
     pub fn insert(&mut self, path: &[Step]) {
         let Some((step, rest)) = path.split_first() else { return };
         let at = self.nodes.partition_point(|(other, _)| other < step);
@@ -131,20 +118,17 @@ impl FieldSet {
         }
     }
 
-    /// Whether there is no path.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
 
-    /// How many paths there are.
     #[must_use]
     pub fn len(&self) -> usize {
         let count = |(_, node): &(Step, Node)| usize::from(node.member) + node.below.len();
         self.nodes.iter().map(count).sum()
     }
 
-    /// Whether the path is in the set.
     #[must_use]
     pub fn contains(&self, path: &[Step]) -> bool {
         match path {
@@ -154,14 +138,12 @@ impl FieldSet {
         }
     }
 
-    /// The node at this step.
     #[must_use]
     pub fn get(&self, step: &Step) -> Option<&Node> {
         let at = self.nodes.binary_search_by(|(other, _)| other.cmp(step)).ok()?;
         self.nodes.get(at).map(|(_, node)| node)
     }
 
-    /// The node at this field.
     #[must_use]
     pub fn field(&self, name: &str) -> Option<&Node> {
         let at = self.nodes.binary_search_by(|(other, _)| match other {
@@ -171,12 +153,10 @@ impl FieldSet {
         self.nodes.get(at.ok()?).map(|(_, node)| node)
     }
 
-    /// The nodes in the order of their steps.
     pub fn iter(&self) -> impl Iterator<Item = (&Step, &Node)> {
         self.nodes.iter().map(|(step, node)| (step, node))
     }
 
-    /// The paths that are in either.
     #[must_use]
     pub fn union(self, other: Self) -> Self {
         if other.nodes.is_empty() {
@@ -201,7 +181,6 @@ impl FieldSet {
         Self { nodes }
     }
 
-    /// The paths of this that are in the other too.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
         let both = |step: &Step, node: &Node| {
@@ -216,7 +195,7 @@ impl FieldSet {
         Self { nodes }
     }
 
-    /// The paths of this that are not in the other. A path stays when only a path above or below it is in the other.
+    /// A path stays when only a path above or below it is in the other.
     #[must_use]
     pub fn difference(self, other: &Self) -> Self {
         if other.is_empty() {
@@ -233,7 +212,7 @@ impl FieldSet {
         Self { nodes }
     }
 
-    /// The paths of this that are neither in the other nor below one that is.
+    /// Paths that are neither in the other nor below one that is.
     #[must_use]
     pub fn outside(self, other: &Self) -> Self {
         if other.is_empty() {
@@ -252,7 +231,7 @@ impl FieldSet {
         Self { nodes }
     }
 
-    /// The paths that have none below them.
+    /// Paths that have none below them.
     #[must_use]
     pub fn leaves(self) -> Self {
         let leaf = |(step, node): (Step, Node)| {
@@ -264,7 +243,7 @@ impl FieldSet {
         Self { nodes }
     }
 
-    /// The set with each node changed by `change`; nodes left without a path are dropped.
+    /// Drops nodes left without a path.
     #[must_use]
     pub fn map(self, mut change: impl FnMut(&Step, Node) -> Node) -> Self {
         let changed = |(step, node): (Step, Node)| {
@@ -275,7 +254,7 @@ impl FieldSet {
         Self { nodes }
     }
 
-    /// All paths: those that end at a level before those that go on below it.
+    /// Paths that end at a level precede those that go on below it.
     #[must_use]
     pub fn paths(&self) -> Vec<Vec<Step>> {
         let mut found = Vec::new();
@@ -298,7 +277,7 @@ impl FieldSet {
 }
 
 impl Scalar {
-    /// The value as it identifies an item. `None` for objects, lists and null, which cannot identify one.
+    /// `None` for objects, lists and null, which cannot identify an item.
     #[must_use]
     pub fn of(value: &Value) -> Option<Self> {
         match value {
@@ -310,7 +289,7 @@ impl Scalar {
     }
 
     fn number(number: &serde_json::Number) -> Self {
-        /// Up to this number each whole number has its own double.
+        /// Up to here each whole number has its own double.
         const EXACT: f64 = 9_007_199_254_740_992.0;
         if let Some(whole) = number.as_i64() {
             return Self::Int(whole);

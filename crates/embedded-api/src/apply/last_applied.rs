@@ -8,7 +8,7 @@ use super::typed;
 use serde_json::{Map, Value};
 
 const ANNOTATION: &str = "kubectl.kubernetes.io/last-applied-configuration";
-/// The limit for all annotations of an object together, in bytes.
+/// All annotations of an object together.
 const MOST_BYTES: usize = 256 * 1024;
 
 /// Whether the writer is kubectl's server-side apply.
@@ -17,7 +17,7 @@ pub fn concerns(writer: &Writer<'_>) -> bool {
     writer.manager == "kubectl"
 }
 
-/// The fields of `live` that are still as they were last applied from the client: kubectl may take them.
+/// Fields that kubectl may take: still as they were last applied from the client.
 #[must_use]
 pub fn still_as_applied(live: &Value, writer: &Writer<'_>) -> Option<FieldSet> {
     let schema = &writer.resource.schema;
@@ -32,7 +32,7 @@ pub fn still_as_applied(live: &Value, writer: &Writer<'_>) -> Option<FieldSet> {
     Some(extract::fields(schema, &last).difference(&other))
 }
 
-/// Writes what is applied now into the annotation, if the object has one.
+/// Writes only an existing annotation.
 pub fn refresh(object: &mut Value, applied: &Value) {
     let has_one = annotations(object)
         .and_then(|all| all.get(ANNOTATION))

@@ -4,68 +4,50 @@ use super::field_set::{FieldSet, FieldsError};
 use serde_json::{Map, Value, json};
 use std::cmp::Ordering;
 
-/// If plain writes have more entries than this, the oldest are joined.
+/// Beyond this the oldest entries of plain writes are joined.
 const MOST_UPDATES: usize = 10;
-/// The manager of the joined entries.
 const OLD_UPDATES: &str = "ancient-changes";
 
-/// How a manager got its fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Operation {
-    /// It applied them.
     Apply,
-    /// It wrote them in some other way.
+    /// Any other write.
     Update,
 }
 
-/// A manager that owns fields. Two entries of the same owner are one.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Owner {
-    /// Its name.
     pub manager: String,
-    /// How it writes.
     pub operation: Operation,
-    /// The version that it wrote in. Empty for apply: the owner stays the same when the version changes.
+    /// Empty for apply: the owner stays the same when the version changes.
     pub version: String,
-    /// The subresource it wrote; empty for the object itself.
+    /// Empty for the object itself.
     pub subresource: String,
 }
 
-/// The fields of one owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// The owner.
     pub owner: Owner,
-    /// The version in which the fields are named.
     pub api_version: String,
-    /// When it last changed something, if that is known.
+    /// Last change, if known.
     pub time: Option<String>,
-    /// Its fields.
     pub fields: FieldSet,
 }
 
-/// Why entries cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EntryError {
-    /// A field has a value that it cannot have.
     #[error("{0} is missing or has a wrong value; see meta/v1 ManagedFieldsEntry")]
     Field(&'static str),
-    /// The set cannot be read.
     #[error("error decoding set: {0}")]
     Fields(#[from] FieldsError),
 }
 
-/// All entries of an object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Managed {
     entries: Vec<Entry>,
 }
 
 impl Managed {
-    /// Reads `metadata.managedFields`.
-    ///
-    /// # Errors
-    /// [`EntryError`] when an entry cannot be read.
     pub fn read(entries: &Value) -> Result<Self, EntryError> {
         let mut managed = Self::default();
         let entries = match entries {
@@ -79,44 +61,40 @@ impl Managed {
         Ok(managed)
     }
 
-    /// Reads those of an object. Entries that cannot be read are dropped: those fields then have no known owner.
+    /// Drops entries that cannot be read: those fields then have no known owner.
     #[must_use]
     pub fn of(object: &Value) -> Self {
         let entries = object.pointer("/metadata/managedFields").unwrap_or(&Value::Null);
         Self::read(entries).unwrap_or_default()
     }
 
-    /// Writes them into an object's metadata, in place of those that are there.
+    /// Replaces those in the object's metadata.
     pub fn write(mut self, object: &mut Value) {
         self.entries.sort_by(order);
         let entries: Vec<Value> = self.entries.iter().map(to_json).collect();
         set_json(object, entries);
     }
 
-    /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// The entries, in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = &Entry> {
         self.entries.iter()
     }
 
-    /// The entry of an owner.
     #[must_use]
     pub fn get(&self, owner: &Owner) -> Option<&Entry> {
         self.entries.iter().find(|entry| entry.owner == *owner)
     }
 
-    /// Removes and returns the entry of an owner.
     pub fn take(&mut self, owner: &Owner) -> Option<Entry> {
         let at = self.entries.iter().position(|entry| entry.owner == *owner)?;
         Some(self.entries.swap_remove(at))
     }
 
-    /// Replaces the owner's entry; an entry without fields only removes it.
+    /// An entry without fields only removes the owner's.
     pub fn set(&mut self, entry: Entry) {
         self.take(&entry.owner);
         if !entry.fields.is_empty() {
@@ -124,7 +102,7 @@ impl Managed {
         }
     }
 
-    /// Changes the fields of each entry; entries without fields are removed.
+    /// Removes entries left without fields.
     pub fn change(&mut self, mut change: impl FnMut(&Entry, FieldSet) -> FieldSet) {
         for entry in &mut self.entries {
             let fields = std::mem::take(&mut entry.fields);
@@ -133,7 +111,7 @@ impl Managed {
         self.entries.retain(|entry| !entry.fields.is_empty());
     }
 
-    /// Joins the oldest entries of plain writes until there are few enough.
+    /// Joins entries of plain writes, until there are few enough.
     pub fn join_oldest(&mut self) {
         let is_update = |entry: &Entry| entry.owner.operation == Operation::Update;
         let mut updates: Vec<Owner> = {
@@ -169,7 +147,7 @@ impl Managed {
     }
 }
 
-/// Whether a request asks to clear all owners: one empty entry, or an empty list.
+/// A request clears all owners by one empty entry, or an empty list.
 #[must_use]
 pub fn is_reset(entries: &Value) -> bool {
     let empty = |value: &Value| value.is_null() || value == "" || value.as_object().is_some_and(Map::is_empty);
@@ -233,7 +211,7 @@ fn read_entry(entry: &Value) -> Result<Entry, EntryError> {
     })
 }
 
-/// Times are in UTC with whole seconds, so that text order is time order.
+/// UTC with whole seconds, so that text order is time order.
 fn whole_seconds(time: &str) -> Result<Option<String>, EntryError> {
     if time.is_empty() {
         return Ok(None);

@@ -18,12 +18,11 @@ use serde_json::{Value, json};
 /// Owns the fields that existed before the first owner was recorded.
 const BEFORE_FIRST_APPLY: &str = "before-first-apply";
 
-/// The object after `applied` was applied to `live`, with its `managedFields`. `live` is `None` for an object that does
-/// not exist yet.
+/// `live` is `None` for an object that does not exist yet.
 ///
 /// # Errors
-/// 409 on conflicts with others, without `force`; 400 when it names owners itself or is of another kind; 500, as from an
-/// API server, when its types are not those of the schema.
+/// 409 on conflicts without `force`; 400 when it names owners itself or is of another kind; 500, as from an API server, when its
+/// types are not those of the schema.
 pub fn apply(live: Option<&Value>, applied: &Value, writer: &Writer<'_>, force: bool) -> Result<Value, Refusal> {
     check(applied, writer)?;
     let mut managed = read(live)?;
@@ -98,7 +97,6 @@ fn read(live: Option<&Value>) -> Result<Managed, Refusal> {
         .map_err(|error| Refusal::internal(format!("failed to decode managed fields: {error}")))
 }
 
-/// Merges, gives the applier what it names, and removes what it no longer names.
 fn merge(live: Option<&Value>, applied: &Value, managed: &mut Managed, writer: &Writer<'_>) -> Value {
     let schema = &writer.resource.schema;
     let version = writer.resource.api_version();
@@ -119,7 +117,7 @@ fn merge(live: Option<&Value>, applied: &Value, managed: &mut Managed, writer: &
     }
 }
 
-/// The object without what was in `last`, except for what is owned now.
+/// Removes what was in `last`, except for what is owned now.
 fn prune(merged: Value, last: FieldSet, managed: &Managed, writer: &Writer<'_>) -> Value {
     let schema = &writer.resource.schema;
     let version = writer.resource.api_version();

@@ -3,7 +3,7 @@
 use super::field_set::FieldSet;
 use std::sync::LazyLock;
 
-/// Fields that have no owner: the object's name and the fields that the server manages.
+/// The object's name and the fields that the server manages.
 pub static OWNERLESS: LazyLock<FieldSet> = LazyLock::new(|| {
     let server = [
         "name",

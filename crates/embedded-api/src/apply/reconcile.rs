@@ -4,7 +4,7 @@ use super::field_set::{FieldSet, Node, Step};
 use super::view::{Shape, View};
 use crate::schema::{Schema, Type};
 
-/// The set under the present schema: the owner of a part of what is now atomic owns all of it.
+/// The owner of a part of what is now atomic owns all of it.
 #[must_use]
 pub fn reconciled(schema: &Schema, fields: FieldSet) -> FieldSet {
     below(View::root(schema), fields)

@@ -5,8 +5,7 @@ use super::view::{Shape, View};
 use crate::schema::Schema;
 use serde_json::{Map, Value};
 
-/// The object without these fields. A map or list in which nothing is left becomes null, or is removed
-/// if it is in the set itself.
+/// An emptied map or list becomes null, or goes if it is in the set itself.
 #[must_use]
 pub fn without(schema: &Schema, object: Value, gone: &FieldSet) -> Value {
     if gone.is_empty() {
@@ -60,8 +59,8 @@ fn remove(view: View<'_>, value: Value, gone: &FieldSet) -> Value {
     }
 }
 
-/// The set with the named fields above its paths: the owner of `spec.tags.x` also has `spec` and `spec.tags`, but not the
-/// items of lists or the keys of maps between them.
+/// Adds named fields above the paths: the owner of `spec.tags.x` also has `spec` and `spec.tags`, but not items of lists or keys
+/// of maps between them.
 #[must_use]
 pub fn with_named(schema: &Schema, set: FieldSet) -> FieldSet {
     named(Some(View::root(schema)), set)

@@ -48,7 +48,6 @@ fn before(old: Option<&Value>, new: &Value, writer: &Writer<'_>) -> Managed {
     }
 }
 
-/// Gives the writer the fields that it wrote.
 pub(super) fn write(managed: &mut Managed, old: Option<&Value>, new: &Value, writer: &Writer<'_>) {
     reconcile(managed, writer);
     let change = change(old, new, writer);
@@ -67,7 +66,7 @@ pub(super) fn write(managed: &mut Managed, old: Option<&Value>, new: &Value, wri
     managed.join_oldest();
 }
 
-/// Adapts the owned fields to the schema, which may have changed since.
+/// The schema may have changed since.
 pub(super) fn reconcile(managed: &mut Managed, writer: &Writer<'_>) {
     let version = writer.resource.api_version();
     managed.change(|entry, fields| {
@@ -80,19 +79,17 @@ pub(super) fn reconcile(managed: &mut Managed, writer: &Writer<'_>) {
     });
 }
 
-/// What the write changed, without the fields that the writer cannot change.
 pub(super) fn change(old: Option<&Value>, new: &Value, writer: &Writer<'_>) -> Change {
     let reset = reset(writer);
     Change::between(&writer.resource.schema, old, new).outside(&reset)
 }
 
-/// The fields that this writer cannot change.
 pub(super) fn reset(writer: &Writer<'_>) -> FieldSet {
     let sets = writer.reset().iter().map(|name| FieldSet::fields(&[name]));
     sets.fold(FieldSet::default(), FieldSet::union)
 }
 
-/// The fields of a change that each owner but `except` has.
+/// Conflicts by owner, without `except`.
 pub(super) fn conflicts(managed: &Managed, change: &Change, writer: &Writer<'_>, except: &Owner) -> Conflicts {
     let version = writer.resource.api_version();
     let written = change.written();
@@ -106,8 +103,7 @@ pub(super) fn conflicts(managed: &Managed, change: &Change, writer: &Writer<'_>,
     found
 }
 
-/// Takes the changed and removed fields from all owners but `except`. Entries in other versions name other fields and
-/// stay as they are.
+/// Takes changed and removed fields from all owners but `except`. Entries in other versions name other fields and stay.
 pub(super) fn take_fields(managed: &mut Managed, change: &Change, writer: &Writer<'_>, except: Option<&Owner>) {
     let version = writer.resource.api_version();
     let lost = change.written().union(change.removed.clone());
@@ -130,7 +126,7 @@ pub(super) fn owner(writer: &Writer<'_>, operation: Operation) -> Owner {
     }
 }
 
-/// The object with its entries; those of the old object when only their times differ and nothing else changed.
+/// Keeps the old object's entries when only their times differ and nothing else changed.
 pub(super) fn finish(managed: Managed, old: Option<&Value>, mut new: Value) -> Value {
     managed.write(&mut new);
     if let Some(old) = old

@@ -6,8 +6,6 @@ use crate::schema::{ListType, Schema, Type};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
-/// What is wrong with a configuration.
-///
 /// # Errors
 /// All faults, as one text.
 pub fn check(schema: &Schema, applied: &Value) -> Result<(), String> {
@@ -64,7 +62,7 @@ fn in_list(view: View<'_>, items: &[Value], path: &str, faults: &mut Vec<String>
     }
 }
 
-/// What a scalar must be, if it is something else. A text with a format can be any scalar, except bytes.
+/// Expected type, if the value has another. A text with a format can be any scalar, except bytes.
 fn wrong_scalar(schema: &Schema, given: &Value) -> Option<&'static str> {
     let (right, expected) = match schema.type_ {
         Some(Type::String) if matches!(schema.format(), "" | "byte") => (given.is_string(), "a text"),

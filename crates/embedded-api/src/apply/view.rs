@@ -8,29 +8,23 @@ use crate::schema::{ListType, Schema, Type};
 use serde_json::{Map, Value};
 use std::sync::LazyLock;
 
-/// Anything is allowed.
 static ANY: LazyLock<Schema> = LazyLock::new(Schema::default);
-/// A string.
 static TEXT: LazyLock<Schema> = LazyLock::new(|| Schema {
     type_: Some(Type::String),
     ..Schema::default()
 });
 
-/// The schema at one place of an object.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
-    /// The schema.
     pub schema: &'a Schema,
     /// Whether it, or one above it, preserves unknown fields.
     open: bool,
-    /// Whether this is the whole object: then `metadata` is ObjectMeta, whatever the schema says.
+    /// The whole object, whose `metadata` is ObjectMeta whatever the schema says.
     root: bool,
 }
 
-/// How a value is owned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// As one value.
     Scalar,
     /// Field by field, unless it is atomic.
     Map,
@@ -38,31 +32,25 @@ pub enum Shape {
     List,
 }
 
-/// The schema of a field.
 #[derive(Clone, Copy, Debug)]
 pub struct Field<'a> {
-    /// The schema.
     pub view: View<'a>,
     /// Whether the field has a name in the schema; a key of a map has none.
     pub named: bool,
 }
 
-/// Why an item of a list cannot be identified.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ItemError {
-    /// It is not an object, in a list with keys.
+    /// Item of a list with keys.
     #[error("an item of a list with keys must be an object")]
     NotAMap,
-    /// None of its keys is set.
     #[error("the item has none of its keys {0:?}")]
     NoKeys(Vec<String>),
-    /// It is an object, a list or null, in a set.
     #[error("an item of a set must be a plain value")]
     NotPlain,
 }
 
 impl<'a> View<'a> {
-    /// The view of a whole object of a kind.
     #[must_use]
     pub fn root(schema: &'a Schema) -> Self {
         let open = schema.preserve_unknown;
@@ -82,7 +70,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// How the value is owned here. The schema decides; if it allows anything, the value does.
+    /// Shape by the schema; if that allows anything, by the value.
     #[must_use]
     pub fn shape(self, value: &Value) -> Shape {
         match (self.schema.type_, value) {
@@ -95,7 +83,6 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Whether a value of this shape is owned as one value.
     #[must_use]
     pub fn atomic(self, shape: Shape) -> bool {
         match shape {
@@ -105,7 +92,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The field of that name. `None` when the schema does not have it.
+    /// `None` when the schema lacks it.
     #[must_use]
     pub fn declared(self, name: &str) -> Option<Field<'a>> {
         let named = |view| Some(Field { view, named: true });
@@ -123,7 +110,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The field of that name; anything is allowed in one that the schema does not have.
+    /// Allows anything in a field that the schema lacks.
     #[must_use]
     pub fn field(self, name: &str) -> Field<'a> {
         self.declared(name).unwrap_or(Field {
@@ -132,17 +119,14 @@ impl<'a> View<'a> {
         })
     }
 
-    /// The items of a list.
     #[must_use]
     pub fn items(self) -> Self {
         let items = self.schema.items.as_deref();
         self.of(items.unwrap_or(&ANY))
     }
 
-    /// The step to an item of a list that is not atomic.
-    ///
     /// # Errors
-    /// [`ItemError`] when nothing identifies the item.
+    /// Nothing identifies the item.
     pub fn step(self, item: &Value) -> Result<Step, ItemError> {
         match (&self.schema.list, item) {
             (ListType::Map(keys), Value::Object(fields)) => self.key(keys, fields).map(Step::Key),
@@ -151,7 +135,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// A key that is not set has its default, or is left out.
+    /// An unset key has its default, or is left out.
     fn key(self, keys: &[String], fields: &Map<String, Value>) -> Result<Vec<(String, Scalar)>, ItemError> {
         let items = self.items().schema;
         let value = |key: &String| {
@@ -169,7 +153,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// Whether two values are the same: `1` and `1.0` are.
+/// `1` equals `1.0`.
 #[must_use]
 pub fn same(one: &Value, other: &Value) -> bool {
     match (one, other) {

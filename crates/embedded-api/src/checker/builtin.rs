@@ -11,7 +11,7 @@ use crate::schema::metadata::{STANDARD_FINALIZERS, list, names, names::NameRule,
 use serde_json::Value;
 use std::collections::HashSet;
 
-/// The form of a kind's names. Events of the old form may have any name.
+/// Events of the old form may have any name.
 #[must_use]
 pub fn name_rule(resource: &Resource, object: &Value) -> NameRule {
     match (resource.group.as_str(), resource.kind.as_str()) {
@@ -21,7 +21,7 @@ pub fn name_rule(resource: &Resource, object: &Value) -> NameRule {
     }
 }
 
-/// What is wrong with an object of a built-in kind, besides its types and metadata.
+/// Faults besides types and metadata.
 #[must_use]
 pub fn check(resource: &Resource, object: &Value, old: Option<&Value>) -> Vec<Cause> {
     let mut causes = Vec::new();
@@ -53,7 +53,7 @@ fn finalizers(object: &Value, causes: &mut Vec<Cause>) {
     }
 }
 
-/// Of a Node. The API reports `metadata.taints`, though they are in the spec.
+/// Checks a Node. The API reports `metadata.taints`, though they are in the spec.
 fn taints(node: &Value, causes: &mut Vec<Cause>) {
     let effects = ["NoSchedule", "PreferNoSchedule", "NoExecute"].map(Value::from);
     let mut seen = HashSet::new();

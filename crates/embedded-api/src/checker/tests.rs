@@ -5,7 +5,6 @@ use crate::kinds::custom;
 use crate::schema::cause::line;
 use serde_json::json;
 
-/// The checker of `crds/PLURAL.yaml`.
 fn own(plural: &str) -> Checker {
     let path = format!("{}/../../crds/{plural}.yaml", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(path).unwrap();

@@ -17,7 +17,6 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-/// The OpenAPI documents of all kinds.
 #[derive(Debug)]
 pub struct OpenApi {
     kinds: BTreeMap<String, Vec<Arc<Resource>>>,
@@ -31,7 +30,6 @@ struct Made {
 }
 
 impl OpenApi {
-    /// For the kinds of a registry.
     #[must_use]
     pub fn new(registry: &Registry) -> Self {
         let mut kinds: BTreeMap<String, Vec<Arc<Resource>>> = BTreeMap::new();
@@ -44,13 +42,13 @@ impl OpenApi {
         }
     }
 
-    /// `/openapi/v3`: where each document is, with a link that changes when the document does.
+    /// `/openapi/v3`, with links that change when their documents do.
     #[must_use]
     pub fn index(&self) -> Bytes {
         self.made().index.clone()
     }
 
-    /// `/openapi/v3/{path}`, as `api/v1` or `apis/coordination.k8s.io/v1`. `None` for a group that is not served.
+    /// `/openapi/v3/{path}`, as `api/v1` or `apis/coordination.k8s.io/v1`.
     #[must_use]
     pub fn document(&self, path: &str) -> Option<Bytes> {
         self.made().documents.get(path).cloned()
@@ -75,7 +73,7 @@ impl OpenApi {
     }
 }
 
-/// Path of a kind's group and version without the slash at its front: `apis/coordination.k8s.io/v1`.
+/// Example: `apis/coordination.k8s.io/v1`.
 fn root(kind: &Resource) -> String {
     let prefix = if kind.group.is_empty() { "api" } else { "apis" };
     format!("{prefix}/{}", kind.api_version())

@@ -7,56 +7,41 @@
 
 use crate::refusal::Refusal;
 
-/// A representation that is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Representation {
-    /// Its format.
     pub format: Format,
-    /// Its shape.
     pub shape: Shape,
 }
 
-/// The format of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// `application/json`.
     Json,
-    /// `application/yaml`.
     Yaml,
 }
 
-/// The shape of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// The object, list or document itself.
     Whole,
-    /// A table; the version of `meta.k8s.io`.
+    /// Table with the version of `meta.k8s.io`.
     Table(&'static str),
-    /// One object's metadata; the version of `meta.k8s.io`.
+    /// Metadata of one object, with the version of `meta.k8s.io`.
     Partial(&'static str),
-    /// The metadata of a list's objects; the version of `meta.k8s.io`.
+    /// Metadata of a list's objects, with the version of `meta.k8s.io`.
     PartialList(&'static str),
-    /// All groups and their kinds in one document.
     AggregatedDiscovery,
 }
 
-/// What is requested, which decides what can be offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Requested {
-    /// One object.
     Object,
-    /// Many objects.
     List,
-    /// A watch.
     Watch,
-    /// `/api` or `/apis`.
     Groups,
-    /// Another document: the kinds of a group, the version, the result of an operation.
+    /// The kinds of a group, the version, the result of an operation.
     Document,
 }
 
 impl Format {
-    /// For `Content-Type`.
     #[must_use]
     pub fn media_type(self) -> &'static str {
         match self {
@@ -67,13 +52,11 @@ impl Format {
 }
 
 impl Representation {
-    /// Plain JSON.
     pub const JSON: Self = Self {
         format: Format::Json,
         shape: Shape::Whole,
     };
 
-    /// For `Content-Type`.
     #[must_use]
     pub fn media_type(self) -> &'static str {
         match self.shape {
@@ -83,7 +66,6 @@ impl Representation {
     }
 }
 
-/// One entry of the header.
 struct Clause<'a> {
     type_: &'a str,
     subtype: &'a str,
@@ -91,10 +73,10 @@ struct Clause<'a> {
     parameters: Vec<(&'a str, &'a str)>,
 }
 
-/// The best representation for `accept`. An empty header accepts anything.
+/// An empty header accepts anything.
 ///
 /// # Errors
-/// 406 when nothing that the client understands is served for its request.
+/// 406 when nothing that the client understands is served.
 pub fn choose(accept: &str, requested: Requested) -> Result<Representation, Refusal> {
     if accept.trim().is_empty() {
         return Ok(Representation::JSON);

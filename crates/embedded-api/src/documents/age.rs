@@ -2,12 +2,12 @@
 
 use jiff::Timestamp;
 
-/// The age when the time is not known.
+/// The time is not known.
 pub const UNKNOWN: &str = "<unknown>";
-/// The age when the time cannot be read, or is in the future.
+/// The time cannot be read, or is in the future.
 pub const INVALID: &str = "<invalid>";
 
-/// How long before `now` the RFC 3339 `time` was.
+/// Age since the RFC 3339 `time`.
 #[must_use]
 pub fn of(time: &str, now: Timestamp) -> String {
     if time.is_empty() {
@@ -19,7 +19,7 @@ pub fn of(time: &str, now: Timestamp) -> String {
     }
 }
 
-/// A duration in milliseconds, more precise while it is short. Clocks may differ by a second: slightly below zero is zero.
+/// More precise while it is short. Clocks may differ by a second: slightly below zero is zero.
 fn short(millis: i128) -> String {
     let seconds = millis / 1000;
     if seconds < -1 {

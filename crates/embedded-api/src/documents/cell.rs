@@ -4,7 +4,7 @@ use super::age;
 use jiff::Timestamp;
 use serde_json::{Number, Value};
 
-/// The cell of a column of type `type_`. A value that does not fit the type, or none, is null.
+/// Null for a missing value, or one that does not fit the type.
 #[must_use]
 pub fn of(type_: &str, value: Option<&Value>, now: Timestamp) -> Value {
     let Some(value) = value else { return Value::Null };
@@ -39,7 +39,7 @@ fn integer(value: &Value) -> Option<Value> {
     value.as_f64().map(|number| (number as i64).into())
 }
 
-/// `5` rather than `5.0`, which is how Kubernetes writes it.
+/// `5` rather than `5.0`, as in Kubernetes.
 fn whole(number: Number) -> Number {
     let exact = number
         .as_f64()

@@ -10,40 +10,33 @@ use crate::resource::Resource;
 use jiff::Timestamp;
 use serde_json::Value;
 
-/// A column of a built-in kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Title {
-    /// As shown: `Last Seen`.
     pub name: &'static str,
-    /// OpenAPI type of its values.
+    /// OpenAPI type.
     pub type_: &'static str,
     /// `name` for the column of names, else empty.
     pub format: &'static str,
-    /// What it shows.
     pub description: &'static str,
     /// 0 is always shown, 1 with `-o wide`.
     pub priority: i64,
 }
 
-/// How a built-in kind is printed.
 #[derive(Clone, Copy, Debug)]
 pub struct Cells {
-    /// The columns, in order.
     pub titles: &'static [Title],
     /// One value per column.
     pub row: fn(&Value, Timestamp) -> Vec<Value>,
 }
 
-/// The column of names, which nearly every kind begins with.
 pub const NAME: Title = Title {
     format: "name",
     ..title("Name", "What the object is called, once per namespace.")
 };
 
-/// The column of ages.
 pub const AGE: Title = title("Age", "How long ago the object was made.");
 
-/// How objects of a built-in kind are printed. `None` for a custom one, which defines its own columns.
+/// `None` for a custom kind, which defines its own columns.
 #[must_use]
 pub fn of(resource: &Resource) -> Option<Cells> {
     if resource.custom {
@@ -96,7 +89,7 @@ const LEASE: Cells = Cells {
     },
 };
 
-/// There are never any: nothing runs Pods here.
+/// Unused: nothing runs Pods here.
 const POD: Cells = Cells {
     titles: &[
         NAME,
@@ -131,7 +124,6 @@ fn made(object: &Value, now: Timestamp) -> Value {
     age::of(text(object, "/metadata/creationTimestamp"), now).into()
 }
 
-/// The text at a JSON pointer, empty without one.
 fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
     object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }

@@ -2,7 +2,7 @@
 
 use std::hash::{DefaultHasher, Hasher};
 
-/// Sixteen hexadecimal digits, which differ for other content.
+/// Sixteen hexadecimal digits.
 #[must_use]
 pub fn of(content: &[u8]) -> String {
     let mut hasher = DefaultHasher::new();

@@ -6,27 +6,20 @@
 use serde_json::Value;
 use serde_json_path::JsonPath;
 
-/// A path that cannot be read.
 #[derive(Debug, PartialEq, thiserror::Error)]
 #[error(
     "JSONPath {path:?} is not understood: {why}; write it as .spec.name or .status.list[?(@.name==\"value\")].value"
 )]
 pub struct PathError {
-    /// The path.
     path: String,
-    /// The parser's message.
     why: String,
 }
 
-/// A path, compiled once.
 #[derive(Clone, Debug)]
 pub struct Path(JsonPath);
 
 impl Path {
-    /// Reads a path as written in a CustomResourceDefinition, without braces.
-    ///
-    /// # Errors
-    /// [`PathError`], which quotes the path.
+    /// Reads a path of a CustomResourceDefinition, without braces.
     pub fn new(path: &str) -> Result<Self, PathError> {
         let error = |why: String| PathError {
             path: path.to_owned(),

@@ -4,19 +4,16 @@ use crate::resource::Resource;
 use bytes::Bytes;
 use serde_json::{Map, Value};
 
-/// The metadata of a list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListMeta {
-    /// The revision that the list shows.
     pub resource_version: String,
-    /// Where the next part begins, when this is not the last.
+    /// Begin of the next part, if any.
     pub continue_: Option<String>,
-    /// How many objects the next parts have, if known.
+    /// Number of objects in the next parts, if known.
     pub remaining: Option<u64>,
 }
 
 impl ListMeta {
-    /// As a JSON document.
     #[must_use]
     pub fn json(&self) -> Value {
         let mut fields = Map::new();
@@ -33,7 +30,7 @@ impl ListMeta {
     }
 }
 
-/// The list of `items`, objects of `resource` as JSON, in their order.
+/// `items` are JSON.
 #[must_use]
 pub fn assemble<Item: AsRef<[u8]>>(resource: &Resource, meta: &ListMeta, items: &[Item]) -> Bytes {
     let mut meta = meta.clone();
@@ -44,7 +41,6 @@ pub fn assemble<Item: AsRef<[u8]>>(resource: &Resource, meta: &ListMeta, items: 
     join(&resource.list_kind, &resource.api_version(), &meta, items)
 }
 
-/// A list of any kind.
 #[must_use]
 pub(super) fn join<Item: AsRef<[u8]>>(kind: &str, api_version: &str, meta: &ListMeta, items: &[Item]) -> Bytes {
     let length: usize = items.iter().map(|item| item.as_ref().len() + 1).sum();

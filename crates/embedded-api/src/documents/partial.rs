@@ -5,7 +5,7 @@ use bytes::Bytes;
 use serde_json::{Map, Value};
 use std::borrow::Borrow;
 
-/// One object's metadata, as JSON. `version` is that of `meta.k8s.io`: `v1`.
+/// `version` is that of `meta.k8s.io`: `v1`.
 #[must_use]
 pub fn object(object: &Value, version: &str) -> String {
     let empty = Value::Object(Map::new());
@@ -13,7 +13,6 @@ pub fn object(object: &Value, version: &str) -> String {
     format!(r#"{{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/{version}","metadata":{metadata}}}"#)
 }
 
-/// A list of objects' metadata.
 #[must_use]
 pub fn list<Item: Borrow<Value>>(objects: impl IntoIterator<Item = Item>, meta: &ListMeta, version: &str) -> Bytes {
     let objects = objects.into_iter();

@@ -11,22 +11,19 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use std::borrow::Borrow;
 
-/// How objects of one kind are printed; created once per kind.
+/// Created once per kind.
 #[derive(Debug)]
 pub struct Printer {
     columns: Value,
     rows: Rows,
 }
 
-/// A printer column whose JSONPath is not understood.
 #[derive(Debug, PartialEq, thiserror::Error)]
 #[error("column {column:?} of {resource}: {source}")]
 pub struct ColumnError {
-    /// `plural.group` of the kind.
+    /// `plural.group`.
     pub resource: String,
-    /// Name of the column.
     pub column: String,
-    /// What is wrong with the path.
     pub source: jsonpath::PathError,
 }
 
@@ -36,36 +33,28 @@ enum Rows {
     Custom(Vec<(String, jsonpath::Path)>),
 }
 
-/// What each row contains besides its cells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Include {
-    /// Nothing.
     None,
-    /// The object's metadata.
     #[default]
     Metadata,
-    /// The whole object.
     Object,
 }
 
-/// The requested form of a table.
 #[derive(Clone, Copy, Debug)]
 pub struct TableOptions<'a> {
     /// Version of `meta.k8s.io`: `v1`.
     pub version: &'a str,
-    /// What rows contain.
     pub include: Include,
-    /// Whether the columns are described. In a watch, only the first event's table describes them.
+    /// Set, in a watch, for the first event's table only.
     pub described: bool,
-    /// The time of day, from which ages are counted.
+    /// Ages are counted from it.
     pub now: Timestamp,
 }
 
 impl Include {
-    /// Reads the query parameter `includeObject`.
-    ///
     /// # Errors
-    /// 400 for an unknown value.
+    /// 400 for an unknown value of `includeObject`.
     pub fn parse(parameter: Option<&str>) -> Result<Self, Refusal> {
         match parameter {
             None | Some("" | "Metadata") => Ok(Self::Metadata),
@@ -80,10 +69,6 @@ impl Include {
 }
 
 impl Printer {
-    /// The printer of a kind.
-    ///
-    /// # Errors
-    /// [`ColumnError`] when a column's path cannot be read.
     pub fn new(resource: &Resource) -> Result<Self, ColumnError> {
         if let Some(built_in) = cells::of(resource) {
             let columns = built_in
@@ -133,7 +118,6 @@ impl Printer {
         })
     }
 
-    /// The table of a list.
     pub fn list<Item: Borrow<Value>>(
         &self,
         objects: impl IntoIterator<Item = Item>,
@@ -156,7 +140,6 @@ impl Printer {
         out.into()
     }
 
-    /// The table of one object, also in the event of a watch.
     #[must_use]
     pub fn object(&self, object: &Value, options: &TableOptions<'_>) -> Bytes {
         let version = object.pointer("/metadata/resourceVersion").and_then(Value::as_str);
@@ -198,7 +181,6 @@ fn definition(name: &str, type_: &str, format: &str, description: &str, priority
     json!({"name": name, "type": type_, "format": format, "description": description, "priority": priority})
 }
 
-/// The column of a kind that defines none.
 fn age() -> Column {
     Column {
         name: cells::AGE.name.to_owned(),

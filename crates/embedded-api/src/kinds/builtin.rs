@@ -3,12 +3,10 @@
 use super::builtin_schema::{self, Trust};
 use crate::resource::{Column, Resource, Verb};
 
-/// Read only.
 const READ: &[Verb] = &[Verb::Get, Verb::List, Verb::Watch];
-/// A review: posted, answered, not stored.
 const CREATE: &[Verb] = &[Verb::Create];
 const ALL: &[Verb] = &Verb::ALL;
-/// All verbs but `deletecollection`: namespaces are deleted one by one.
+/// Verbs without `deletecollection`: namespaces are deleted one by one.
 const ONE_BY_ONE: &[Verb] = &[
     Verb::Get,
     Verb::List,
@@ -69,7 +67,6 @@ struct Row {
     verbs: &'static [Verb],
     has_status: bool,
     fields: &'static [&'static str],
-    /// Name of its schema among the definitions.
     definition: &'static str,
     trust: Trust,
 }
@@ -204,12 +201,12 @@ const ROWS: [Row; 11] = [
     },
 ];
 
-/// Every built-in kind, all in version `v1`.
+/// All in version `v1`.
 pub(super) fn all() -> Vec<Resource> {
     ROWS.iter().map(resource).collect()
 }
 
-/// The name of a built-in kind's schema among [`super::definitions`]. `None` for other kinds.
+/// Key in [`super::definitions`]; `None` for other kinds.
 #[must_use]
 pub(crate) fn definition(group: &str, kind: &str) -> Option<&'static str> {
     let found = ROWS.iter().find(|row| row.group == group && row.kind == kind);

@@ -11,27 +11,23 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 use std::sync::{Arc, LazyLock};
 
-/// Where references point: `#/components/schemas/NAME`, as in OpenAPI documents.
+/// Prefix of references, as in OpenAPI documents.
 pub const REFERENCE: &str = "#/components/schemas/";
 
-/// Whether objects of a kind come from clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Trust {
-    /// They do: the schema is parsed and used.
+    /// Clients create objects: the schema is parsed and used.
     Check,
-    /// The API never creates one: any object is accepted, and the (large) schema is not parsed.
+    /// Clients never create objects: anything is accepted, and the (large) schema is not parsed.
     NeverMade,
 }
 
-/// How a list or a map merges.
 enum Merging {
-    /// A list of objects identified by these fields, for apply and for strategic merge patches.
+    /// Merges by these fields of the items, for apply and for strategic merge patches.
     ByKey(&'static str),
-    /// As before, for apply only: a strategic merge patch replaces the list.
+    /// Merges for apply only: a strategic merge patch replaces the list.
     ByKeyInApply(&'static str),
-    /// A list of plain values without order.
     Set,
-    /// The value is replaced as a whole.
     AtomicMap,
 }
 
@@ -63,14 +59,13 @@ const MERGING: &[(&str, Merging)] = &[
 /// The only kind that requires `metadata`. The Rust types always have it, so `k8s-openapi` says that all kinds do.
 const NEEDS_METADATA: &str = "io.k8s.api.core.v1.Event";
 
-/// Schemas of the built-in kinds and of all that they refer to, by name, with references as [`REFERENCE`] says.
+/// Schemas by name, of built-in kinds and all that they refer to, with references as in [`REFERENCE`].
 #[must_use]
 pub fn definitions() -> &'static Map<String, Value> {
     static DEFINITIONS: LazyLock<Map<String, Value>> = LazyLock::new(generate);
     &DEFINITIONS
 }
 
-/// The parsed schema of one definition.
 pub(super) fn schema(name: &str, trust: Trust) -> Arc<Schema> {
     if trust == Trust::NeverMade {
         return Arc::new(Schema::anything());
@@ -80,7 +75,7 @@ pub(super) fn schema(name: &str, trust: Trust) -> Arc<Schema> {
     Arc::new(parsed.expect("the built-in schemas are fixed, and a test parses each of them"))
 }
 
-/// The definitions with objects of unknown content marked: without the mark, their content would be pruned.
+/// Objects of unknown content are marked: else their content would be pruned.
 static OPEN_DEFINITIONS: LazyLock<Map<String, Value>> = LazyLock::new(|| {
     let mut all = definitions().clone();
     for definition in all.values_mut() {

@@ -4,7 +4,6 @@
 
 use serde_json::{Value, json};
 
-/// The string fields of `status.nodeInfo`.
 const NODE_INFO: [&str; 10] = [
     "architecture",
     "bootID",
@@ -18,7 +17,7 @@ const NODE_INFO: [&str; 10] = [
     "systemUUID",
 ];
 
-/// A Node with its specification, its endpoints and the known facts of the machine.
+/// Adds the specification, endpoints and the machine's known facts.
 #[must_use]
 pub fn node(mut node: Value) -> Value {
     default(&mut node, &["spec"], json!({}));
@@ -33,10 +32,8 @@ pub fn node(mut node: Value) -> Value {
     node
 }
 
-/// A Namespace with its phase and the finalizer that keeps it until its objects are deleted.
-///
-/// The finalizer is only given to a new one (no `deletionTimestamp`): during deletion, a missing finalizer means that it
-/// may be removed.
+/// Adds the phase, and to a new one (no `deletionTimestamp`) the finalizer that keeps it until its objects are deleted: during
+/// deletion, a missing finalizer means that it may be removed.
 #[must_use]
 pub fn namespace(mut namespace: Value) -> Value {
     default(&mut namespace, &["spec"], json!({}));
@@ -47,14 +44,13 @@ pub fn namespace(mut namespace: Value) -> Value {
     namespace
 }
 
-/// A Lease with its specification.
 #[must_use]
 pub fn lease(mut lease: Value) -> Value {
     default(&mut lease, &["spec"], json!({}));
     lease
 }
 
-/// Sets the value at `path` unless there is one, or a value on the path is not an object (validation reports that).
+/// Leaves an existing value, and a path through something that is not an object (validation reports that).
 fn default(object: &mut Value, path: &[&str], value: Value) {
     let Some((last, way)) = path.split_last() else {
         return;

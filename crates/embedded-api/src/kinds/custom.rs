@@ -10,39 +10,25 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
-/// Why a document defines no kind.
 #[derive(Debug, thiserror::Error)]
 pub enum CrdError {
-    /// The document is something else.
     #[error("{found} is not a CustomResourceDefinition of apiextensions.k8s.io/v1; give a file that holds one")]
     NotOne {
-        /// `kind` and `apiVersion` of the document.
+        /// `kind` and `apiVersion`.
         found: String,
     },
-    /// A field is missing or has the wrong type.
     #[error("CustomResourceDefinition {name:?} cannot be read; correct it and start again")]
-    Unreadable {
-        /// `metadata.name`.
-        name: String,
-        /// Which field, and what is wrong.
-        source: serde_json::Error,
-    },
-    /// A field has a value that cannot be served.
+    Unreadable { name: String, source: serde_json::Error },
     #[error("CustomResourceDefinition {name:?} cannot be served: {what}")]
     Wrong {
-        /// `metadata.name`.
         name: String,
         /// The field, and what it must be.
         what: String,
     },
-    /// A schema that cannot be used.
     #[error("the schema of version {version} of CustomResourceDefinition {name:?} cannot be used")]
     Schema {
-        /// `metadata.name`.
         name: String,
-        /// The version.
         version: String,
-        /// What is wrong.
         source: SchemaError,
     },
 }
@@ -125,10 +111,7 @@ struct Conversion {
     strategy: String,
 }
 
-/// The kinds that a CustomResourceDefinition defines: one per served version.
-///
-/// # Errors
-/// [`CrdError`], which names the document and says what to change.
+/// One per served version. Errors name the document and say what to change.
 pub fn resources(document: &Value) -> Result<Vec<Resource>, CrdError> {
     let document = &whole_numbers(document.clone());
     let name = name_of(document);
@@ -144,11 +127,7 @@ pub fn resources(document: &Value) -> Result<Vec<Resource>, CrdError> {
         .collect()
 }
 
-/// The document as it is served: defaults filled in, names accepted, established. `uid` and `now` are set as its identity;
-/// the store sets its resourceVersion.
-///
-/// # Errors
-/// [`CrdError`], as [`resources`].
+/// Fills in defaults, accepted names and conditions. `uid` and `now` become its identity; the store sets its resourceVersion.
 pub fn as_served(document: &Value, uid: &str, now: Timestamp) -> Result<Value, CrdError> {
     let spec = read(document)?;
     let now = format!("{now:.0}");
@@ -186,7 +165,7 @@ pub fn as_served(document: &Value, uid: &str, now: Timestamp) -> Result<Value, C
     Ok(served)
 }
 
-/// `document` with `10.0` written as `10`: in a number field, both are the same default.
+/// Writes `10.0` as `10`: in a number field, both are the same default.
 fn whole_numbers(mut document: Value) -> Value {
     plain_numbers(&mut document);
     document

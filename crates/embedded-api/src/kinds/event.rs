@@ -2,7 +2,6 @@
 
 use serde_json::{Map, Value, json};
 
-/// The group of the newer form.
 pub const GROUP: &str = "events.k8s.io";
 
 /// `(v1, events.k8s.io/v1)` names of the same field.
@@ -16,10 +15,8 @@ const RENAMED: [(&str, &str); 7] = [
     ("count", "deprecatedCount"),
 ];
 
-/// A field that is always present, and its default value.
 type Always = (&'static str, fn() -> Value);
 
-/// Fields that are always present in a `v1` Event.
 const ALWAYS_IN_CORE: [Always; 7] = [
     ("involvedObject", empty),
     ("source", empty),
@@ -30,7 +27,6 @@ const ALWAYS_IN_CORE: [Always; 7] = [
     ("reportingInstance", text),
 ];
 
-/// Fields that are always present in an `events.k8s.io/v1` Event.
 const ALWAYS: [Always; 5] = [
     ("regarding", empty),
     ("deprecatedSource", empty),
@@ -39,7 +35,7 @@ const ALWAYS: [Always; 5] = [
     ("eventTime", null),
 ];
 
-/// Fields of `events.k8s.io/v1` that are left out when they are empty, though `v1` has them.
+/// `v1` has them even when they are empty.
 const OMITTED_WHEN_EMPTY: [&str; 2] = ["reportingController", "reportingInstance"];
 
 fn empty() -> Value {
@@ -54,20 +50,18 @@ fn text() -> Value {
     "".into()
 }
 
-/// Converts an `events.k8s.io/v1` Event to `v1`.
 #[must_use]
 pub fn to_core(event: Value) -> Value {
     let renamed = RENAMED.map(|(core, newer)| (newer, core));
     complete_core(rename(event, &renamed, "v1"))
 }
 
-/// A `v1` Event with the fields that are always present.
+/// Adds the fields that are always present.
 #[must_use]
 pub fn complete_core(event: Value) -> Value {
     fill(event, &ALWAYS_IN_CORE)
 }
 
-/// Converts a `v1` Event to `events.k8s.io/v1`.
 #[must_use]
 pub fn from_core(event: Value) -> Value {
     let mut event = fill(rename(event, &RENAMED, "events.k8s.io/v1"), &ALWAYS);

@@ -12,25 +12,20 @@ use json_patch::jsonptr::{Pointer, PointerBuf};
 use json_patch::{AddOperation, PatchOperation, ReplaceOperation};
 use serde_json::{Map, Value};
 
-/// A patch with more operations is refused.
 const MOST_OPERATIONS: usize = 10_000;
 
-/// All values together that a patch copies are at most this long, as JSON.
+/// Total of copied values, as JSON.
 const MOST_COPIED_BYTES: usize = 3 * 1024 * 1024;
-/// No value is inserted deeper than this: a stored object must stay readable, also as an item of a list.
+/// Limit of depth for insertion: a stored object must stay readable, also as an item of a list.
 const DEEPEST: usize = 120;
 
-/// Limit of values visited to measure the depth of what is moved. Ten thousand operations could each move a whole
-/// object.
+/// Values visited to measure the depth of what is moved: each of ten thousand operations could move a whole object.
 const MOST_VISITED: usize = 50_000_000;
 
-/// One operation as it is written.
 pub type Operation = Map<String, Value>;
 
-/// Reads a patch.
-///
 /// # Errors
-/// 400 when it is not a list of operations, 413 when it is too long.
+/// 400 for anything but a list of operations, 413 when it is too long.
 pub fn decode(body: &[u8]) -> Result<Vec<Operation>, Refusal> {
     let bad = |why: String| Refusal::bad_request(format!("error decoding patch: {why}"));
     let operations = match serde_json::from_slice(body).map_err(|error| bad(error.to_string()))? {
@@ -63,7 +58,6 @@ fn operation(given: Value) -> Result<Operation, String> {
     Ok(operation)
 }
 
-/// The fields of the operations that have no effect.
 #[must_use]
 pub fn unknown_fields(patch: &[Operation]) -> Vec<String> {
     let known = ["op", "path", "from", "value"];
@@ -74,10 +68,8 @@ pub fn unknown_fields(patch: &[Operation]) -> Vec<String> {
     unknown.collect()
 }
 
-/// The object after the operations, one after the other.
-///
 /// # Errors
-/// 422 when one of them cannot be done or a test fails.
+/// 422 when an operation cannot be done or a test fails.
 pub fn patch(mut object: Value, patch: Vec<Operation>) -> Result<Value, Refusal> {
     let mut spent = Spent::default();
     for operation in patch {
@@ -86,16 +78,13 @@ pub fn patch(mut object: Value, patch: Vec<Operation>) -> Result<Value, Refusal>
     Ok(object)
 }
 
-/// The cost of a patch so far.
 #[derive(Default)]
 struct Spent {
-    /// Bytes that were copied.
     copied: usize,
-    /// Values that were visited.
     visited: usize,
 }
 
-/// Applies one operation; `None` when it cannot be applied.
+/// `None` when it cannot be applied.
 fn one(object: &mut Value, operation: &Operation, spent: &mut Spent) -> Option<()> {
     let text = |name: &str| operation.get(name).and_then(Value::as_str);
     let value = || operation.get("value").cloned().unwrap_or_default();
@@ -131,7 +120,6 @@ fn add(object: &mut Value, path: &str, value: Value, spent: &mut Spent) -> Optio
     step(object, PatchOperation::Add(AddOperation { path, value }))
 }
 
-/// Removes and returns a value.
 fn remove(object: &mut Value, path: &str) -> Option<Value> {
     let path = part(path)?;
     let (parent, last) = path.split_back()?;
@@ -161,7 +149,7 @@ fn replace(object: &mut Value, path: &str, value: Value, spent: &mut Spent) -> O
 }
 
 impl Spent {
-    /// Whether the value has at most this many levels, without exceeding the limit of visited values.
+    /// Whether the value has at most this many levels, within the limit of visited values.
     fn fits(&mut self, value: &Value, levels: usize) -> bool {
         self.visited += 1;
         if self.visited > MOST_VISITED {
@@ -180,7 +168,7 @@ fn step(object: &mut Value, operation: PatchOperation) -> Option<()> {
     json_patch::patch_unsafe(object, &[operation]).ok()
 }
 
-/// The value at the path. A missing field of an object is null.
+/// A missing field of an object is null.
 fn read<'a>(object: &'a Value, path: &Pointer) -> Option<&'a Value> {
     if let Some(found) = object.pointer(path.as_str()) {
         return Some(found);
@@ -189,7 +177,7 @@ fn read<'a>(object: &'a Value, path: &Pointer) -> Option<&'a Value> {
     parent.is_object().then_some(&Value::Null)
 }
 
-/// A path to a part of the object; not to all of it.
+/// Refuses the whole object.
 fn part(path: &str) -> Option<PointerBuf> {
     PointerBuf::parse(path).ok().filter(|path| !path.is_root())
 }

@@ -9,8 +9,6 @@ use super::document;
 use crate::refusal::Refusal;
 use serde_json::Value;
 
-/// The object with the patch merged into it.
-///
 /// # Errors
 /// 400 when the patch is not a part of an object.
 pub fn patch(mut object: Value, body: &[u8]) -> Result<Value, Refusal> {

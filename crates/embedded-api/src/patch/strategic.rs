@@ -32,11 +32,8 @@ const RETAIN_KEYS: &str = "$retainKeys";
 const SET_ORDER: &str = "$setElementOrder";
 const DELETE_FROM: &str = "$deleteFromPrimitiveList";
 
-/// The object with the patch merged into it.
-///
 /// # Errors
-/// 400 for directives that are not well formed, 422 for lists of lists, 500 for patches that do not fit the schema, as an
-/// API server answers.
+/// 400 for malformed directives, 422 for lists of lists, 500 for patches that do not fit the schema, as an API server answers.
 pub fn patch(schema: &Schema, object: Value, patch: Map<String, Value>) -> Result<Value, Refusal> {
     let object = match object {
         Value::Object(fields) => fields,
@@ -45,7 +42,6 @@ pub fn patch(schema: &Schema, object: Value, patch: Map<String, Value>) -> Resul
     Ok(Value::Object(objects(View::root(schema), object, patch)?))
 }
 
-/// One object with a patch of it.
 fn objects(
     view: View<'_>,
     mut object: Map<String, Value>,
@@ -115,7 +111,7 @@ fn retain(object: &mut Map<String, Value>, patch: &mut Map<String, Value>) -> Re
     Ok(())
 }
 
-/// Merges the lists whose order the patch sets, and removes them from it.
+/// Merges and removes the lists whose order the patch sets.
 fn set_orders(view: View<'_>, object: &mut Map<String, Value>, patch: &mut Map<String, Value>) -> Result<(), Fault> {
     let directives: Vec<String> = patch
         .keys()
@@ -155,7 +151,7 @@ fn a_list(value: Value) -> Result<Vec<Value>, Fault> {
     }
 }
 
-/// A new value without its directives. `None` for one that is a directive itself.
+/// Drops directives; `None` for a value that is one.
 fn plain(value: Value) -> Option<Value> {
     match value {
         Value::Object(fields) if fields.contains_key(PATCH) => None,

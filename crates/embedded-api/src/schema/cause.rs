@@ -4,10 +4,10 @@ use crate::refusal::Cause;
 use serde_json::Value;
 use std::collections::HashSet;
 
-/// The field of a fault of the whole object, as the API names it.
+/// The API's name for a fault of the whole object.
 pub const ROOT: &str = "<nil>";
 
-/// `value` is repeated if it is neither an object nor a list: those can be large.
+/// Repeats `value` if it is neither an object nor a list: those can be large.
 fn cause(reason: &'static str, field: impl Into<String>, word: &str, value: &Value, detail: &str) -> Cause {
     let mut message = word.to_owned();
     let shown = match value {
@@ -25,51 +25,44 @@ fn cause(reason: &'static str, field: impl Into<String>, word: &str, value: &Val
     }
 }
 
-/// The value is not allowed.
 #[must_use]
 pub fn invalid(field: impl Into<String>, value: &Value, detail: &str) -> Cause {
     cause("FieldValueInvalid", field, "Invalid value", value, detail)
 }
 
-/// The value has another type.
 #[must_use]
 pub fn type_invalid(field: impl Into<String>, value: &Value, detail: &str) -> Cause {
     cause("FieldValueTypeInvalid", field, "Invalid value", value, detail)
 }
 
-/// The value is missing.
 #[must_use]
 pub fn required(field: impl Into<String>, detail: &str) -> Cause {
     cause("FieldValueRequired", field, "Required value", &Value::Null, detail)
 }
 
-/// The value may not be set, or may not be changed.
 #[must_use]
 pub fn forbidden(field: impl Into<String>, detail: &str) -> Cause {
     cause("FieldValueForbidden", field, "Forbidden", &Value::Null, detail)
 }
 
-/// The value occurs twice.
 #[must_use]
 pub fn duplicate(field: impl Into<String>, value: &Value, detail: &str) -> Cause {
     cause("FieldValueDuplicate", field, "Duplicate value", value, detail)
 }
 
-/// A text of more than `max` bytes.
+/// `max` is in bytes.
 #[must_use]
 pub fn too_long(field: impl Into<String>, max: i64) -> Cause {
     let detail = format!("may not be more than {max} bytes");
     cause("FieldValueTooLong", field, "Too long", &Value::Null, &detail)
 }
 
-/// A list of more than `max` entries.
 #[must_use]
 pub fn too_many(field: impl Into<String>, count: usize, max: i64) -> Cause {
     let detail = format!("must have at most {max} items");
     cause("FieldValueTooMany", field, "Too many", &count.into(), &detail)
 }
 
-/// Not one of the allowed values.
 #[must_use]
 pub fn not_supported(field: impl Into<String>, value: &Value, supported: &[Value]) -> Cause {
     let supported: Vec<String> = supported.iter().map(ToString::to_string).collect();
@@ -77,13 +70,13 @@ pub fn not_supported(field: impl Into<String>, value: &Value, supported: &[Value
     cause("FieldValueNotSupported", field, "Unsupported value", value, &detail)
 }
 
-/// A cause as one line: `spec.replicas: Invalid value: 5: …`. Warnings have this form.
+/// Line of a warning: `spec.replicas: Invalid value: 5: …`.
 #[must_use]
 pub fn line(cause: &Cause) -> String {
     format!("{}: {}", cause.field, cause.message)
 }
 
-/// The causes in their order, without duplicates. There may be as many as an object has fields.
+/// Removes duplicates in order. There may be as many as an object has fields.
 #[must_use]
 pub fn once(causes: Vec<Cause>) -> Vec<Cause> {
     let mut listed: HashSet<Cause> = HashSet::with_capacity(causes.len());

@@ -21,20 +21,16 @@ static VALIDATOR: LazyLock<Validator> = LazyLock::new(Validator::new);
 #[derive(Debug)]
 pub struct Rules(Option<CompiledSchema>);
 
-/// The result of all rules for an object.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Verdict {
-    /// The refusals.
     pub causes: Vec<Cause>,
-    /// The refusals that are only warnings, because the value is unchanged.
+    /// Refusals of unchanged values.
     pub warnings: Vec<String>,
 }
 
 impl Rules {
-    /// Compiles the rules of a schema.
-    ///
     /// # Errors
-    /// When one cannot be compiled.
+    /// A rule cannot be compiled.
     pub fn compile(schema: &Schema) -> Result<Self, SchemaError> {
         let Some(document) = with_rules(schema, false).filter(has_rules) else {
             return Ok(Self(None));
@@ -46,13 +42,12 @@ impl Rules {
         }
     }
 
-    /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_none()
     }
 
-    /// Evaluates all rules on an object. `old` is the previous state, on an update.
+    /// `old` is the state before an update.
     #[must_use]
     pub fn judge(&self, object: &Value, old: Option<&Value>) -> Verdict {
         let Some(rules) = &self.0 else {
@@ -82,8 +77,7 @@ impl Rules {
     }
 }
 
-/// The part of a schema that rules need: their nodes and the way to them, and the formats of what they read. `None` for a
-/// schema without any of it. The rest, above all long lists in a status, is not walked.
+/// Rules with the nodes above them, and the formats of what they read; `None` without any. Long lists in a status are not walked.
 fn with_rules(schema: &Schema, in_list: bool) -> Option<Value> {
     let mut kept = Map::new();
     if let Some(rules) = schema.rules.get(RULES) {
@@ -120,8 +114,8 @@ fn first_error(compiled: &CompiledSchema) -> Option<String> {
     here.or_else(|| inner.chain(compiled.properties.values()).find_map(first_error))
 }
 
-/// The refusals. `None` when the library panicked, as it does on some numbers: on the negation of the smallest integer, on
-/// quantities too large to compare. The values come from clients, so this must not end the caller.
+/// `None` when the library panics, as on the negation of the smallest integer, or on quantities too large to compare. The values
+/// come from clients, so this must not end the caller.
 fn evaluate(rules: &CompiledSchema, object: &Value, old: Option<&Value>) -> Option<Vec<ValidationError>> {
     // Everything that an evaluation uses is created for it and dropped with it.
     let judged = catch_unwind(AssertUnwindSafe(|| VALIDATOR.validate_compiled(rules, object, old))).ok()?;
@@ -143,7 +137,7 @@ fn cause_of(error: &ValidationError, value: &Value) -> Cause {
     }
 }
 
-/// The value at a path such as `spec.list[0].a`, as far as it can be followed.
+/// Follows a path such as `spec.list[0].a` as far as possible.
 fn at<'a>(object: &'a Value, path: &str) -> Option<&'a Value> {
     let parts = path.split(['.', '[', ']']).filter(|part| !part.is_empty());
     parts.into_iter().try_fold(object, |value, part| match value {

@@ -7,21 +7,21 @@ use regex::Regex;
 use serde_json::{Map, Value};
 use std::sync::LazyLock;
 
-/// A quantity such as `100m`, `4Gi` or `1e3`.
+/// Examples: `100m`, `4Gi`, `1e3`.
 static QUANTITY: LazyLock<Regex> = LazyLock::new(|| {
     let form = "^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([numkMGTPE]?|[KMGTPE]i|[eE][+-]?[0-9]+)$";
     Regex::new(form).expect("the expression is fixed, and a test uses it")
 });
 
-/// Why a value cannot be read: `spec.unschedulable: must be of type boolean`.
+/// Example: `spec.unschedulable: must be of type boolean`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct DecodeError(pub String);
 
-/// Reads `value` in place. Returns the paths of unknown fields, which are removed.
+/// Reads `value` in place. Removes unknown fields, and returns their paths.
 ///
 /// # Errors
-/// When a field has the wrong type.
+/// A field has the wrong type.
 pub fn decode(value: &mut Value, schema: &Schema) -> Result<Vec<String>, DecodeError> {
     let mut unknown = Vec::new();
     one(value, schema, &Path::ROOT, &mut unknown)?;
@@ -68,7 +68,7 @@ fn wrong(at: &Path<'_>, wanted: &str) -> DecodeError {
     })
 }
 
-/// Reads a time or a quantity, in the form in which the API writes it.
+/// A time or a quantity, as the API writes it.
 fn text(value: &mut Value, definition: &str, at: &Path<'_>) -> Result<(), DecodeError> {
     let given = match (&*value, definition) {
         (Value::Number(number), "Quantity") => number.to_string(),
@@ -99,7 +99,7 @@ fn whole_seconds(time: Timestamp) -> Timestamp {
         .unwrap_or(time)
 }
 
-/// An entry of a list or map: null is the type's zero value.
+/// Null is the type's zero value in a list or map.
 fn entry(value: &mut Value, schema: &Schema, at: &Path<'_>, unknown: &mut Vec<String>) -> Result<(), DecodeError> {
     if value.is_null() {
         *value = match schema.type_ {
@@ -145,7 +145,7 @@ fn object(
     failed
 }
 
-/// Lists and maps without entries are left out, as built-in types serialize themselves.
+/// Empty lists and maps, as built-in types serialize themselves.
 fn is_left_out(value: &Value, schema: &Schema) -> bool {
     match value {
         Value::Array(items) => items.is_empty(),

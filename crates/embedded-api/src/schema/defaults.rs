@@ -6,7 +6,7 @@
 use super::Schema;
 use serde_json::Value;
 
-/// Removes fields and map entries that are null where the schema allows no null and has no default. Items of lists stay.
+/// Drops nulls where the schema allows none and has no default. Items of lists stay.
 pub fn drop_nulls(value: &mut Value, schema: &Schema) {
     match value {
         Value::Object(map) => map.retain(|name, value| {
@@ -28,7 +28,6 @@ pub fn drop_nulls(value: &mut Value, schema: &Schema) {
     }
 }
 
-/// Fills in the defaults.
 pub fn fill(value: &mut Value, schema: &Schema) {
     match value {
         Value::Object(map) => {
@@ -62,7 +61,7 @@ fn fill_entry(value: &mut Value, inner: &Schema) {
     fill(value, inner);
 }
 
-/// `value` without fields that are null. Items of lists stay.
+/// Items of lists stay.
 #[must_use]
 pub fn without_nulls(value: Value) -> Value {
     match value {
@@ -75,8 +74,7 @@ pub fn without_nulls(value: Value) -> Value {
     }
 }
 
-/// Writes whole numbers without a point, as the API does: `10.0` becomes `10`. So a value compares equal to itself after
-/// another program wrote it.
+/// Writes `10.0` as `10`, as the API does, so that a value compares equal to itself after another program wrote it.
 pub fn plain_numbers(value: &mut Value) {
     match value {
         Value::Number(number) if number.is_f64() => {
@@ -90,7 +88,7 @@ pub fn plain_numbers(value: &mut Value) {
     }
 }
 
-/// The whole number equal to a real one, up to 2^53: above, real numbers are not exact.
+/// Up to 2^53: above, real numbers are not exact.
 fn whole(real: f64) -> Option<i64> {
     const MOST: f64 = 9_007_199_254_740_992.0;
     if real.fract() != 0.0 || real.abs() > MOST {
@@ -100,8 +98,7 @@ fn whole(real: f64) -> Option<i64> {
     Some(real as i64)
 }
 
-/// Null is allowed where the schema allows it, and where the schema is only `true`. A schema that preserves unknown fields
-/// does not allow it.
+/// Null counts where the schema allows it or is only `true`, but not because it preserves unknown fields.
 fn meaningless(value: &Value, schema: &Schema) -> bool {
     value.is_null() && !schema.nullable && !schema.is_true()
 }

@@ -6,11 +6,9 @@ use std::cell::RefCell;
 use std::collections::HashSet;
 use std::fmt;
 
-/// At most this many are reported.
 const MOST: usize = 100;
 
-/// The paths of fields that occur more than once in the document, in document order: `spec.replicas`.
-/// Empty if the document cannot be read: reading it reports why.
+/// Paths in document order: `spec.replicas`. Empty for a document that cannot be read: reading it reports why.
 #[must_use]
 pub fn duplicates(json: &[u8]) -> Vec<String> {
     let found = RefCell::new(Vec::new());
@@ -25,8 +23,7 @@ pub fn duplicates(json: &[u8]) -> Vec<String> {
     }
 }
 
-/// The reader's position: a path is written only for a report, so that a document with long names costs no more than its
-/// length.
+/// Writes a path only for a report, so that a document with long names costs no more than its length.
 struct Walk<'a> {
     at: Path<'a>,
     found: &'a RefCell<Vec<String>>,

@@ -7,7 +7,7 @@ use super::path::Path;
 use crate::refusal::Cause;
 use serde_json::{Map, Value};
 
-/// The duplicates in the lists of an object that have keys.
+/// Duplicates in lists with keys.
 #[must_use]
 pub fn twice(value: &Value, node: &Node, path: &Path<'_>) -> Vec<Cause> {
     let mut causes = Vec::new();
@@ -61,7 +61,7 @@ fn keyed(items: &[Value], keys: &[String], path: &Path<'_>, causes: &mut Vec<Cau
     repeated(&keys, path, causes);
 }
 
-/// Reports each value that occurs more than once a single time, at its second occurrence.
+/// Reports a repeated value once, at its second occurrence.
 fn repeated(values: &[Value], path: &Path<'_>, causes: &mut Vec<Cause>) {
     let mut counts: std::collections::HashMap<String, usize> = std::collections::HashMap::new();
     for (index, value) in values.iter().enumerate() {

@@ -11,18 +11,16 @@ use names::NameRule;
 use serde_json::Value;
 use std::collections::HashSet;
 
-/// Keys and values of annotations together, in bytes.
+/// Keys and values together, in bytes.
 const ANNOTATIONS_LIMIT: i64 = 256 * 1024;
 /// Finalizers that need no domain.
 pub const STANDARD_FINALIZERS: [&str; 3] = ["kubernetes", "orphan", "foregroundDeletion"];
 
-/// The text of a field; empty without one.
 #[must_use]
 pub fn text<'a>(meta: &'a Value, key: &str) -> &'a str {
     meta.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// The items of a list at a pointer.
 #[must_use]
 pub fn list<'a>(meta: &'a Value, pointer: &str) -> &'a [Value] {
     meta.pointer(pointer)
@@ -35,7 +33,7 @@ fn finalizers(meta: &Value) -> Vec<&str> {
     list(meta, "/finalizers").iter().filter_map(Value::as_str).collect()
 }
 
-/// Finalizers that the old object does not have, in the order of their names.
+/// New ones, in the order of their names.
 fn added<'a>(meta: &'a Value, old: Option<&Value>) -> Vec<&'a str> {
     let before: HashSet<&str> = old.map(finalizers).unwrap_or_default().into_iter().collect();
     let mut new = finalizers(meta);
@@ -45,8 +43,7 @@ fn added<'a>(meta: &'a Value, old: Option<&Value>) -> Vec<&'a str> {
     new
 }
 
-/// What is wrong with the `metadata` of an object, by the rules that need no other object. `namespaced` is whether
-/// objects of its kind are in namespaces.
+/// Rules that need no other object. `namespaced`: objects of the kind are in namespaces.
 #[must_use]
 pub fn check(meta: &Value, rule: NameRule, namespaced: bool) -> Vec<Cause> {
     let mut causes = Vec::new();
@@ -83,7 +80,6 @@ pub fn check(meta: &Value, rule: NameRule, namespaced: bool) -> Vec<Cause> {
     causes
 }
 
-/// A fault of a text, if there is one.
 pub fn wrong(field: &str, value: &str, why: Option<&str>, causes: &mut Vec<Cause>) {
     causes.extend(why.map(|why| cause::invalid(field, &value.into(), why)));
 }
@@ -168,8 +164,7 @@ fn managers(meta: &Value, causes: &mut Vec<Cause>) {
     }
 }
 
-/// Restores what no update can change: generation, creation time, and, once it is set, deletion. A missing uid is the old
-/// one.
+/// Restores generation, creation time, deletion once it is set, and a missing uid.
 pub fn keep(meta: &mut Value, old: &Value) {
     let Some(fields) = meta.as_object_mut() else { return };
     let mut put = |key: &str, always: bool| match old.get(key) {
@@ -188,7 +183,7 @@ pub fn keep(meta: &mut Value, old: &Value) {
     put("deletionGracePeriodSeconds", false);
 }
 
-/// What is wrong with the `metadata` of an update, by the rules that need the previous object.
+/// Rules that need the previous object.
 #[must_use]
 pub fn check_update(meta: &Value, old: &Value) -> Vec<Cause> {
     let mut causes = Vec::new();
@@ -217,7 +212,7 @@ pub fn check_update(meta: &Value, old: &Value) -> Vec<Cause> {
     causes
 }
 
-/// Warnings about finalizers that were added without a domain.
+/// Warnings on finalizers added without a domain.
 #[must_use]
 pub fn finalizer_warnings(meta: &Value, old: Option<&Value>) -> Vec<String> {
     let mut new = added(meta, old);

@@ -4,8 +4,8 @@ use super::{ListType, Schema, SchemaError, Type};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Keywords that would mean something on a cluster and are not checked here. A definition with one of them is refused:
-/// otherwise objects would be accepted here that a cluster refuses.
+/// Meaningful on a cluster and not checked here. A definition with one is refused: else objects would be accepted that a cluster
+/// refuses.
 const NOT_CHECKED: [&str; 13] = [
     "allOf",
     "anyOf",
@@ -22,55 +22,39 @@ const NOT_CHECKED: [&str; 13] = [
     "x-kubernetes-int-or-string",
 ];
 
-/// What is allowed for one value.
 #[derive(Debug, Default)]
 pub struct Node {
-    /// Its type; `None` for any.
+    /// `None` for any.
     pub type_: Option<Type>,
-    /// `nullable`.
     pub nullable: bool,
-    /// `format`; only `int32`, `float` and `date-time` are checked.
+    /// Format, checked for `int32`, `float` and `date-time` only.
     pub format: String,
-    /// Limits of its value.
     pub limits: Limits,
-    /// Fields by name.
     pub properties: BTreeMap<String, Node>,
-    /// Entries of a map.
     pub additional: Option<Box<Node>>,
-    /// Items of a list.
     pub items: Option<Box<Node>>,
-    /// Required fields.
     pub required: Vec<String>,
-    /// What identifies items of a list.
     pub list: ListType,
-    /// Whether it or anything in it is a list that is a set or a map.
+    /// Itself, or anything in it.
     pub has_keyed_lists: bool,
 }
 
-/// Limits of one value.
 #[derive(Debug, Default)]
 pub struct Limits {
-    /// `enum`.
     pub allowed: Vec<Value>,
-    /// `minimum`.
     pub minimum: Option<f64>,
-    /// `maximum`.
     pub maximum: Option<f64>,
-    /// `minLength`, in characters.
+    /// Characters.
     pub min_length: Option<i64>,
-    /// `maxLength`, in characters.
+    /// Characters.
     pub max_length: Option<i64>,
-    /// `minItems`.
     pub min_items: Option<i64>,
-    /// `maxItems`.
     pub max_items: Option<i64>,
 }
 
 impl Node {
-    /// Prepares the schema of a custom kind.
-    ///
     /// # Errors
-    /// When it has a keyword that is not checked here.
+    /// A keyword that is not checked here.
     pub fn of(schema: &Schema) -> Result<Self, SchemaError> {
         Self::read(schema, "schema")
     }
@@ -106,7 +90,6 @@ impl Node {
         Ok(node)
     }
 
-    /// The node of a field or an entry of that name.
     #[must_use]
     pub fn child(&self, name: &str) -> Option<&Self> {
         self.properties.get(name).or(self.additional.as_deref())

@@ -6,11 +6,11 @@ use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// Reads `metadata` in place: unknown fields, nulls and empty fields are removed. Returns the paths of unknown fields, sorted,
-/// within `metadata`: `ownerReferences[0].foo`.
+/// Reads in place: removes unknown fields, nulls and empty fields. Returns sorted paths of unknown fields, relative to
+/// `metadata`: `ownerReferences[0].foo`.
 ///
 /// # Errors
-/// When a field has the wrong type.
+/// A field has the wrong type.
 pub fn read(metadata: &mut Value) -> Result<Vec<String>, DecodeError> {
     if metadata.is_null() {
         *metadata = Value::Object(Map::new());
@@ -23,7 +23,7 @@ pub fn read(metadata: &mut Value) -> Result<Vec<String>, DecodeError> {
     Ok(unknown)
 }
 
-/// Removes duplicate owners: keeps the first with each uid. Returns a warning if it removed any.
+/// Keeps the first owner with each uid; returns a warning if it removed any.
 pub fn merge_owners(metadata: &mut Value) -> Option<String> {
     let owners = metadata.get_mut("ownerReferences")?.as_array_mut()?;
     let mut seen: HashMap<String, usize> = HashMap::new();
@@ -56,7 +56,7 @@ fn empty(value: &Value) -> bool {
     }
 }
 
-/// The schema of `metadata` (meta/v1 ObjectMeta).
+/// meta/v1 ObjectMeta.
 pub static OBJECT_META: LazyLock<Schema> = LazyLock::new(|| {
     let text = json!({"type": "string"});
     let map = json!({"type": "object", "additionalProperties": text});

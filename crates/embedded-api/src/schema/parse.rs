@@ -5,69 +5,34 @@ use super::{ListType, Schema, Type};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// Deeper schemas are refused.
 const MAX_DEPTH: usize = 64;
 
-/// Why a schema document cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum SchemaError {
-    /// A schema that is not an object.
     #[error("{path}: a schema must be an object; correct the document")]
     NotAnObject {
-        /// Where, from the schema's root.
+        /// Path from the schema's root.
         path: String,
     },
-    /// A type that OpenAPI does not have.
     #[error("{path}: {found} is not a type; use object, array, string, integer, number or boolean")]
-    Type {
-        /// Where.
-        path: String,
-        /// The value found.
-        found: String,
-    },
-    /// A reference that does not resolve.
+    Type { path: String, found: String },
     #[error("{path}: nothing is known by the reference {reference:?}; add the definition")]
-    Reference {
-        /// Where.
-        path: String,
-        /// The `$ref`.
-        reference: String,
-    },
-    /// Nested too deep.
+    Reference { path: String, reference: String },
     #[error("{path}: the schema is nested deeper than {MAX_DEPTH} levels; flatten it")]
-    TooDeep {
-        /// Where.
-        path: String,
-    },
-    /// A keyword that has a meaning on a cluster and none here.
+    TooDeep { path: String },
     #[error("{path}: {keyword} is not checked here; write it as a rule of x-kubernetes-validations")]
-    NotChecked {
-        /// Where.
-        path: String,
-        /// The keyword.
-        keyword: &'static str,
-    },
-    /// A rule of `x-kubernetes-validations` that cannot be read.
+    NotChecked { path: String, keyword: &'static str },
     #[error("a rule cannot be used: {why}; correct it")]
-    Rule {
-        /// Which, and what is wrong with it.
-        why: String,
-    },
+    Rule { why: String },
 }
 
 impl Schema {
     /// Reads a schema without references.
-    ///
-    /// # Errors
-    /// When it is not a schema.
     pub fn parse(document: &Value) -> Result<Self, SchemaError> {
         Self::parse_with(document, &Map::new())
     }
 
-    /// Reads a schema whose `$ref`s end in the names of `definitions`. A definition that contains itself allows anything there.
-    ///
-    /// # Errors
-    /// When it is not a schema, or has a reference that does not resolve.
+    /// `$ref`s end in names of `definitions`. A definition that contains itself allows anything there.
     pub fn parse_with(document: &Value, definitions: &Map<String, Value>) -> Result<Self, SchemaError> {
         let mut reader = Reader {
             definitions,
@@ -77,7 +42,6 @@ impl Schema {
         reader.schema(document, "schema")
     }
 
-    /// One that allows anything.
     #[must_use]
     pub fn anything() -> Self {
         Self {
@@ -86,19 +50,18 @@ impl Schema {
         }
     }
 
-    /// Whether it is only the word `true`.
+    /// True for the word `true` alone.
     #[must_use]
     pub fn is_true(&self) -> bool {
         self.preserve_unknown && self.rules.is_null()
     }
 
-    /// `format`; empty without one.
     #[must_use]
     pub fn format(&self) -> &str {
         self.rules.get("format").and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// The name of the definition it came from, without its package: `NodeSpec`. Empty without one.
+    /// Name without package: `NodeSpec`. Empty without one.
     #[must_use]
     pub fn definition(&self) -> &str {
         let name = self.rules.get(DEFINITION).and_then(Value::as_str);
@@ -106,7 +69,7 @@ impl Schema {
     }
 }
 
-/// Where [`Schema::rules`] says which definition it came from.
+/// Key of the definition's name in [`Schema::rules`].
 const DEFINITION: &str = "x-definition";
 
 struct Reader<'a> {
@@ -207,7 +170,7 @@ fn words(list: Option<&Value>) -> Vec<String> {
     list.filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-/// The type, and whether null is allowed beside it.
+/// Type, and whether null is allowed.
 fn type_of(value: Option<&Value>, path: &str) -> Result<(Option<Type>, bool), SchemaError> {
     let wrong = |found: &Value| SchemaError::Type {
         path: path.to_owned(),

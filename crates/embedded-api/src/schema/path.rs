@@ -2,7 +2,6 @@
 //!
 //! A path is a chain on the stack: nothing is allocated until there is a fault.
 
-/// The place of a value.
 #[derive(Clone, Copy, Debug)]
 pub struct Path<'a> {
     before: Option<&'a Self>,
@@ -17,19 +16,16 @@ enum Step<'a> {
 }
 
 impl<'a> Path<'a> {
-    /// The object itself.
     pub const ROOT: Path<'static> = Path {
         before: None,
         step: Step::Root,
     };
 
-    /// A field or an entry of it.
     #[must_use]
     pub fn field(&'a self, name: &'a str) -> Self {
         self.then(Step::Field(name))
     }
 
-    /// An item of it, which is a list.
     #[must_use]
     pub fn index(&'a self, index: usize) -> Self {
         self.then(Step::Index(index))
@@ -42,7 +38,7 @@ impl<'a> Path<'a> {
         }
     }
 
-    /// As messages write it: `spec.labels.app`, `spec.items[0]`; empty at the root.
+    /// `spec.labels.app`, `spec.items[0]`; empty at the root.
     #[must_use]
     pub fn text(&self) -> String {
         let mut text = self.before.map(Self::text).unwrap_or_default();

@@ -4,14 +4,12 @@ use super::Schema;
 use super::path::Path;
 use serde_json::{Map, Value};
 
-/// Fields that every object has.
 const META: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
-/// Paths are reported up to this many bytes: under a long key even a small object has very long ones.
+/// Total of reported paths: under a long key even a small object has very long ones.
 const MOST_BYTES: usize = 4 * 1024 * 1024;
 
-/// Removes the fields of an object that are not in its schema, and returns their paths, sorted: `spec.foo`,
-/// `spec.list[0].bar`.
+/// Returns removed paths, sorted: `spec.foo`, `spec.list[0].bar`.
 pub fn prune(object: &mut Value, schema: &Schema) -> Vec<String> {
     let mut pruning = Pruning {
         removed: Vec::new(),
@@ -28,7 +26,6 @@ struct Pruning {
 }
 
 impl Pruning {
-    /// Records a path, unless the limit is reached.
     fn remove(&mut self, at: &Path<'_>) {
         if self.bytes <= MOST_BYTES {
             let path = at.text();

@@ -5,8 +5,7 @@ use crate::schema::node::Node;
 use serde_json::Value;
 use std::collections::HashMap;
 
-/// Whether a value is unchanged. Items of a list with keys are compared by their keys, at any position; a field that
-/// is not in the schema makes an object a different one.
+/// Compares items of a list with keys by key, at any position; a field that is not in the schema makes objects different.
 #[must_use]
 pub fn same(value: &Value, old: &Value, node: &Node) -> bool {
     match (value, old) {
@@ -29,8 +28,7 @@ pub fn same(value: &Value, old: &Value, node: &Node) -> bool {
     }
 }
 
-/// The items of an old list by their keys. Only lists with keys have any. Built once per list: an object may have tens of
-/// thousands of items, and each of the new ones needs its counterpart.
+/// Items by key, of a list with keys. Built once per list: an object may have tens of thousands of items, each with a counterpart.
 #[derive(Debug)]
 pub struct Items<'a> {
     keys: &'a [String],
@@ -39,7 +37,6 @@ pub struct Items<'a> {
 }
 
 impl<'a> Items<'a> {
-    /// The items of `old`, a list of that type.
     #[must_use]
     pub fn of(old: &'a Value, list: &'a ListType) -> Self {
         let items = old.as_array().map(Vec::as_slice).unwrap_or_default();
@@ -63,7 +60,6 @@ impl<'a> Items<'a> {
         }
     }
 
-    /// The item with the same keys.
     #[must_use]
     pub fn counterpart(&self, item: &Value) -> Option<&'a Value> {
         if self.by_key.is_empty() {

@@ -8,7 +8,7 @@ use super::{Schema, metadata, object_meta, prune};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
-/// Far more than any of them takes, far less than any of them took before.
+/// Far more than they take.
 const SOON: Duration = Duration::from_secs(10);
 
 fn soon<T>(what: impl FnOnce() -> T) -> T {

@@ -8,11 +8,10 @@ use super::{Type, cause, same, time};
 use crate::refusal::Cause;
 use serde_json::{Map, Number, Value};
 
-/// Causes are collected up to this many bytes. A cause names its field with the whole path, so the causes of a
-/// small object with a long key could take gigabytes.
+/// Causes name the whole path, so those of a small object with a long key could take gigabytes.
 const MOST_BYTES: usize = 16 * 1024 * 1024;
 
-/// What is wrong with `value`. `old` is the previous value at its place, if it is known.
+/// `old` is the previous value there, if known.
 #[must_use]
 pub fn validate(value: &Value, old: Option<&Value>, node: &Node, path: &Path<'_>) -> Vec<Cause> {
     let mut found = Found::default();
@@ -32,7 +31,7 @@ impl Found {
         self.causes.push(cause);
     }
 
-    /// Whether the limit of causes is reached: the rest of the object is not checked.
+    /// The rest of the object is not checked.
     fn is_full(&self) -> bool {
         self.size > MOST_BYTES
     }

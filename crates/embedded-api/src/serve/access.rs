@@ -14,22 +14,16 @@ use subtle::ConstantTimeEq;
 #[derive(Clone)]
 pub struct Token(String);
 
-/// Why there is no credential.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
-    /// The file cannot be used.
     #[error(transparent)]
     File(#[from] PrivateFileError),
-    /// The file holds something else.
     #[error("{} is damaged; remove it and start again: a new one is made, and copied kubeconfigs need a new copy", .0.display())]
     Damaged(PathBuf),
 }
 
 impl Token {
-    /// The token of this data folder; created when there is none.
-    ///
-    /// # Errors
-    /// [`TokenError`].
+    /// Creates a missing token.
     pub fn open(folder: &Folder) -> Result<Self, TokenError> {
         let path = folder.path().join("token");
         let Some(text) = private_file::read(&path)? else {
@@ -44,14 +38,12 @@ impl Token {
         }
     }
 
-    /// The token itself, for the kubeconfig.
     #[must_use]
     pub fn secret(&self) -> &str {
         &self.0
     }
 
-    /// Whether these headers contain it: `Authorization: Bearer …`. The time of the answer does not depend on how much
-    /// of a token is right.
+    /// Checks `Authorization: Bearer …`, in a time that does not depend on how much of a token is right.
     #[must_use]
     pub fn admits(&self, headers: &HeaderMap) -> bool {
         let given = headers.get(header::AUTHORIZATION).map(|value| value.as_bytes());
@@ -68,7 +60,6 @@ impl fmt::Debug for Token {
     }
 }
 
-/// The answer to a caller without the token.
 #[must_use]
 pub fn unauthorized() -> Refusal {
     Refusal::new(401, "Unauthorized", "Unauthorized")

@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
-/// Memory is counted in units of this many bytes.
+/// Unit of permits, bytes.
 const PIECE: u64 = 1024;
 
 /// How long a request waits for memory.
@@ -20,7 +20,7 @@ const PERMIT_TIMEOUT: Duration = Duration::from_secs(5);
 /// An answer up to this length needs no permit.
 const SHORT: u64 = 64 * 1024;
 
-/// The available memory. Clones share it.
+/// Cheap to clone; clones share the memory.
 #[derive(Clone, Debug)]
 pub struct Bodies {
     requests: Memory,
@@ -28,7 +28,7 @@ pub struct Bodies {
 }
 
 impl Bodies {
-    /// This many bytes for requests and for answers; at least one unit of each.
+    /// Bytes; at least one unit of each.
     #[must_use]
     pub fn new(requests: u64, answers: u64) -> Self {
         Self {
@@ -37,7 +37,7 @@ impl Bodies {
         }
     }
 
-    /// Memory for the body of a request until the permit is dropped. A body longer than the limit gets all of it.
+    /// A body longer than the limit gets all of it.
     ///
     /// # Errors
     /// 429 when there is none in time.
@@ -45,7 +45,7 @@ impl Bodies {
         self.requests.take(bytes).await
     }
 
-    /// The same answer, which holds its memory until it is dropped.
+    /// Returns the answer, which then holds its permit until it is dropped.
     ///
     /// # Errors
     /// 429 when there is none in time.
@@ -59,7 +59,6 @@ impl Bodies {
     }
 }
 
-/// An answer and its permit.
 struct Reserved {
     bytes: Bytes,
     _permit: OwnedSemaphorePermit,

@@ -23,17 +23,15 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
-/// The longest body that is read, in bytes.
 pub const MAX_BODY: u64 = 3 * 1024 * 1024;
 
-/// This much of a longer body is read and discarded before it is refused: a client reads the answer only after it has
-/// sent its request, and gets a broken pipe instead if the connection ends before.
+/// Read and discarded from a longer body before it is refused: a client reads the answer only after it has sent its request, and
+/// else gets a broken pipe.
 const DISCARDED: usize = 16 * 1024 * 1024;
 
-/// The deadline for that.
 const DISCARDING: Duration = Duration::from_secs(1);
 
-/// Reads a request, calls the handler, and returns the answer. `end` ends a watch.
+/// `end` ends a watch.
 pub async fn answer<B>(
     handler: &impl Handler,
     request: Request<B>,
@@ -153,14 +151,13 @@ fn decode_path(path: &str) -> Result<String, Refusal> {
     }
 }
 
-/// The values of a header that is given several times, as one.
+/// Joins repeated headers.
 fn joined(headers: &HeaderMap, name: HeaderName) -> String {
     let values = headers.get_all(name);
     let values: Vec<&str> = values.iter().filter_map(|value| value.to_str().ok()).collect();
     values.join(", ")
 }
 
-/// A refusal on the wire.
 #[must_use]
 pub fn refuse(refusal: &Refusal) -> Response<AnswerBody> {
     let again = refusal
@@ -200,7 +197,7 @@ fn respond(answer: Answer, end: &CancellationToken) -> Response<AnswerBody> {
     response
 }
 
-/// A warning may quote a user's text: characters that a header cannot contain become a space.
+/// A warning may quote a user's text: forbidden characters become a space.
 fn header_value(text: &str) -> HeaderValue {
     let cleaned: String = text
         .chars()
@@ -209,15 +206,14 @@ fn header_value(text: &str) -> HeaderValue {
     HeaderValue::from_bytes(cleaned.as_bytes()).unwrap_or_else(|_| HeaderValue::from_static(""))
 }
 
-/// The body of an answer. When it is dropped, the sender of a watch ends.
+/// Dropping it ends the sender of a watch.
 pub enum AnswerBody {
-    /// All of it, until it is sent.
+    /// Taken when it is sent.
     Whole(Option<Bytes>),
-    /// A watch.
     Stream {
         /// Whole documents.
         frames: mpsc::Receiver<Bytes>,
-        /// Ends the watch between two documents.
+        /// Ends it between two documents.
         end: Pin<Box<WaitForCancellationFutureOwned>>,
     },
 }

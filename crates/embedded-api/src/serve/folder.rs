@@ -1,58 +1,32 @@
-//! The data folder: it belongs to one user, and no other user can enter it.
+//! The data folder, which only its owner can enter.
 
 use std::fs::{DirBuilder, File};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// A data folder that only its owner can enter, as was checked.
 #[derive(Clone, Debug)]
 pub struct Folder {
     path: PathBuf,
 }
 
-/// Why a folder cannot hold the data.
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
-    /// It is something else.
     #[error("{} is not a folder; name another data folder", .0.display())]
     NotAFolder(PathBuf),
-    /// Another user could change or replace its content.
     #[error("data folder {} belongs to user {owner}, and you are user {you}; name a folder of your own", .path.display())]
-    NotYours {
-        /// The folder.
-        path: PathBuf,
-        /// The user id it belongs to.
-        owner: u32,
-        /// The user id of this process.
-        you: u32,
-    },
-    /// Other users can enter it.
+    NotYours { path: PathBuf, owner: u32, you: u32 },
     #[error(
         "data folder {} is open to other users (mode {mode:o}) and holds a credential: run `chmod 700 {}`, or name \
          another folder", .path.display(), .path.display()
     )]
-    OpenToOthers {
-        /// The folder.
-        path: PathBuf,
-        /// Its permission bits.
-        mode: u32,
-    },
-    /// The operating system refused.
+    OpenToOthers { path: PathBuf, mode: u32 },
     #[error("data folder {} cannot be used: {source}; name a folder that you can write to", .path.display())]
-    System {
-        /// The folder.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    System { path: PathBuf, source: io::Error },
 }
 
 impl Folder {
-    /// Opens a data folder, and creates it if there is none.
-    ///
-    /// # Errors
-    /// [`FolderError`].
+    /// Creates a missing folder.
     pub fn open(path: &Path) -> Result<Self, FolderError> {
         let system = |source| FolderError::System {
             path: path.to_owned(),
@@ -81,7 +55,7 @@ impl Folder {
         Ok(Self { path })
     }
 
-    /// Where it is, absolute.
+    /// Absolute.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -95,8 +69,7 @@ fn make(path: &Path) -> io::Result<()> {
     DirBuilder::new().mode(0o700).create(path)
 }
 
-/// The user that a new file here belongs to: the one that this process runs as. The folder may still belong to another
-/// user: no existing file is opened, and no link followed.
+/// The user of this process. The folder may still belong to another: no existing file is opened, and no link followed.
 fn user_of_new_files(folder: &Path) -> io::Result<u32> {
     let probe = folder.join(format!(".probe.{:016x}", rand::random::<u64>()));
     let owner = File::create_new(&probe)?.metadata()?.uid();
@@ -104,7 +77,7 @@ fn user_of_new_files(folder: &Path) -> io::Result<u32> {
     Ok(owner)
 }
 
-/// One that goes with the first of the two.
+/// Goes with the first of the two.
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test")]
 pub(super) fn scratch() -> (tempfile::TempDir, Folder) {

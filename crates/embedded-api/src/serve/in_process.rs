@@ -10,7 +10,6 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use tokio_util::sync::CancellationToken;
 
-/// The tower service of a handler.
 #[derive(Clone, Debug)]
 pub struct InProcess<H> {
     handler: H,
@@ -19,7 +18,7 @@ pub struct InProcess<H> {
     end: CancellationToken,
 }
 
-/// A client of `handler`, in namespace `default`. `end` ends its watches. Call it on a tokio runtime.
+/// Client for namespace `default`. `end` ends its watches. Call it on a tokio runtime.
 #[must_use]
 pub fn client(handler: impl Handler, end: CancellationToken) -> kube::Client {
     let limits = Limits::default();

@@ -7,36 +7,26 @@ use serde_json::{Value, json};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// The content of the kubeconfig.
 #[derive(Clone, Copy)]
 pub struct Kubeconfig<'a> {
-    /// Name of its cluster, context and user.
+    /// Name of cluster, context and user.
     pub context: &'a str,
-    /// `https://127.0.0.1:25017`.
     pub server: &'a str,
-    /// The certificate to trust, PEM.
+    /// PEM.
     pub authority: &'a str,
-    /// The bearer token.
     pub token: &'a str,
 }
 
-/// Why it is not written.
 #[derive(Debug, thiserror::Error)]
 pub enum KubeconfigError {
-    /// The file cannot be used.
     #[error(transparent)]
     File(#[from] PrivateFileError),
-    /// It belongs to another program.
     #[error("{} is not a kubeconfig of this program, and is left as it is; name another file", .0.display())]
     NotOurs(PathBuf),
 }
 
 impl Kubeconfig<'_> {
-    /// Writes it with mode 0600. If the content is the same, only the mode is set, so that a namespace which
-    /// the user has set in it stays.
-    ///
-    /// # Errors
-    /// [`KubeconfigError`].
+    /// Writes mode 0600. Leaves equal content, so that a namespace which the user has set in it stays.
     pub fn write(&self, path: &Path) -> Result<(), KubeconfigError> {
         let text = match std::fs::read_to_string(path) {
             Err(error) if error.kind() == ErrorKind::NotFound => self.text(),
@@ -59,7 +49,7 @@ impl Kubeconfig<'_> {
         KubeconfigError::NotOurs(path.to_owned())
     }
 
-    /// Whether it names one cluster and one user, both with our name.
+    /// One cluster and one user, with our name.
     fn is_ours(&self, found: &Value) -> bool {
         ["clusters", "users"].iter().all(|list| {
             let named = found[list].as_array().map(Vec::as_slice);

@@ -28,16 +28,15 @@ use tokio_rustls::server::TlsStream;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// After an error of `accept`: most often too many open files, so others must close first.
+/// Pause after an error of `accept`: mostly too many open files, so others must close first.
 const PAUSE: Duration = Duration::from_millis(100);
-/// A client that does not answer for this long is considered gone.
+/// Interval; a client without an answer is considered gone.
 const PING_EVERY: Duration = Duration::from_secs(30);
-/// All headers of one HTTP/2 request, in bytes, including a URL with a long label selector.
+/// Bytes of one HTTP/2 request's headers, including a URL with a long label selector.
 const HEADERS: u32 = 128 * 1024;
-/// Concurrent requests and watches on one HTTP/2 connection.
+/// Limit of one HTTP/2 connection.
 const STREAMS: u32 = 1000;
 
-/// What every connection needs.
 #[derive(Clone, Debug)]
 pub(super) struct Server<H> {
     pub(super) handler: H,
@@ -45,17 +44,14 @@ pub(super) struct Server<H> {
     pub(super) tls: Arc<ServerConfig>,
     pub(super) limits: Limits,
     pub(super) bodies: Bodies,
-    /// Connections that have not shown the credential yet.
+    /// Connections without the credential so far.
     pub(super) unproven: Unproven,
     /// No new connections; finish the last answers.
     pub(super) stop: CancellationToken,
-    /// Close everything.
     pub(super) cut: CancellationToken,
-    /// Owns the tasks of the connections.
     pub(super) tasks: TaskTracker,
 }
 
-/// Accepts connections until `stop`.
 pub(super) async fn run<H: Handler>(server: Server<H>, listener: TcpListener) {
     let free = Arc::new(Semaphore::new(server.limits.connections));
     let accepting = async {

@@ -12,40 +12,25 @@ use tokio::net::TcpListener;
 const CHOICE: Range<u16> = 20_000..30_000;
 const TRIES: usize = 16;
 
-/// A socket that listens.
 #[derive(Debug)]
 pub struct Bound {
-    /// The socket.
     pub listener: TcpListener,
-    /// Its address, with the port.
     pub address: SocketAddr,
-    /// The port of the last run, if another program uses it now.
+    /// Port of the last run, if another program uses it now.
     pub moved_from: Option<u16>,
 }
 
-/// Why there is no socket.
 #[derive(Debug, thiserror::Error)]
 pub enum PortError {
-    /// Another program uses it.
     #[error("{0} is taken by another program; name another port, or 0 for any")]
     Taken(SocketAddr),
-    /// The operating system refused.
     #[error("cannot listen on {address}: {source}; name an address of this machine")]
-    Refused {
-        /// Where.
-        address: SocketAddr,
-        /// Why.
-        source: io::Error,
-    },
-    /// The file with the port cannot be used.
+    Refused { address: SocketAddr, source: io::Error },
     #[error(transparent)]
     File(#[from] PrivateFileError),
 }
 
-/// Listens on `listen`; for port 0 on the port of the last run, or on a free one that is then saved.
-///
-/// # Errors
-/// [`PortError`].
+/// Port 0 means the port of the last run, or a free one that is then saved.
 pub async fn bind(folder: &Folder, listen: SocketAddr) -> Result<Bound, PortError> {
     if listen.port() != 0 {
         let listener = try_bind(listen).await?.ok_or(PortError::Taken(listen))?;

@@ -5,33 +5,20 @@ use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// Why a private file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum PrivateFileError {
-    /// Other users can read it.
     #[error("{} can be read by others (mode {mode:o}) and holds a secret: run `chmod 600 {}`", .path.display(), .path.display())]
-    OpenToOthers {
-        /// The file.
-        path: PathBuf,
-        /// Its permission bits.
-        mode: u32,
-    },
-    /// The operating system refused.
+    OpenToOthers { path: PathBuf, mode: u32 },
     #[error("{} cannot be {what}: {source}; check that you own it and that the disk has space", .path.display())]
     System {
-        /// The file.
         path: PathBuf,
         /// `read` or `written`.
         what: &'static str,
-        /// Why.
         source: io::Error,
     },
 }
 
-/// The text of a private file, or `None` when there is none.
-///
-/// # Errors
-/// [`PrivateFileError`]. A file that is not UTF-8 gives the system's `InvalidData`.
+/// `None` when there is none. A file that is not UTF-8 gives the system's `InvalidData`.
 pub fn read(path: &Path) -> Result<Option<String>, PrivateFileError> {
     let system = |source| PrivateFileError::System {
         path: path.to_owned(),
@@ -50,11 +37,8 @@ pub fn read(path: &Path) -> Result<Option<String>, PrivateFileError> {
     io::read_to_string(file).map(Some).map_err(system)
 }
 
-/// Writes a file of mode 0600 in one step: after a crash it has the old text or the new one. A draft that a killed process has left is
-/// removed, so no two processes may write the same file at once.
-///
-/// # Errors
-/// [`PrivateFileError::System`].
+/// Mode 0600, in one step: after a crash it has the old text or the new one. Removes the draft of a killed process, so no two
+/// processes may write the same file at once.
 pub fn write(path: &Path, text: &str) -> Result<(), PrivateFileError> {
     replace(path, text.as_bytes()).map_err(|source| PrivateFileError::System {
         path: path.to_owned(),
@@ -63,10 +47,7 @@ pub fn write(path: &Path, text: &str) -> Result<(), PrivateFileError> {
     })
 }
 
-/// The same, of any bytes.
-///
-/// # Errors
-/// The operating system's.
+/// Like `write`, for any bytes.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let name = path.file_name().ok_or(ErrorKind::InvalidInput)?;
     let folder = match path.parent() {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep};
 
-/// A stream whose writes fail with `TimedOut` when no byte was accepted for a given time.
+/// Writes fail with `TimedOut` when no byte was accepted for this time.
 pub(super) struct Stalled<S> {
     stream: S,
     patience: Duration,
@@ -16,7 +16,6 @@ pub(super) struct Stalled<S> {
 }
 
 impl<S> Stalled<S> {
-    /// Wraps a stream.
     pub(super) fn new(stream: S, patience: Duration) -> Self {
         Self {
             stream,
@@ -26,7 +25,7 @@ impl<S> Stalled<S> {
         }
     }
 
-    /// The result of a write, or that it took too long.
+    /// Checks the time of a pending write.
     fn judge<T>(&mut self, done: Poll<io::Result<T>>, context: &mut Context<'_>) -> Poll<io::Result<T>> {
         if done.is_ready() {
             self.waiting = false;

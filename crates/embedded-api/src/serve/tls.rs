@@ -18,43 +18,28 @@ use std::sync::Arc;
 
 const CERTIFICATE_END: &str = "-----END CERTIFICATE-----";
 
-/// Signs the serving certificate.
 #[derive(Debug)]
 pub struct Authority {
     certificate_pem: String,
     key: KeyPair,
 }
 
-/// Why there are no certificates.
 #[derive(Debug, thiserror::Error)]
 pub enum AuthorityError {
-    /// The file cannot be used.
     #[error(transparent)]
     File(#[from] PrivateFileError),
-    /// The file holds something else.
     #[error("{} is damaged; remove it and start again: a new one is made, and copied kubeconfigs need a new copy", .0.display())]
     Damaged(PathBuf),
-    /// A name is not valid.
     #[error("no certificate for the names {names}: {source}; name hosts and addresses that clients use")]
-    Names {
-        /// The requested names.
-        names: String,
-        /// Why.
-        source: rcgen::Error,
-    },
-    /// A bug.
+    Names { names: String, source: rcgen::Error },
     #[error("no certificate could be made: {0}; this is a fault of the program")]
     Making(#[from] rcgen::Error),
-    /// A bug.
     #[error("the certificate cannot be used: {0}; this is a fault of the program")]
     Using(#[from] rustls::Error),
 }
 
 impl Authority {
-    /// The authority of this data folder; created when there is none.
-    ///
-    /// # Errors
-    /// [`AuthorityError`].
+    /// Creates a missing authority.
     pub fn open(folder: &Folder) -> Result<Self, AuthorityError> {
         let path = folder.path().join("authority.pem");
         if let Some(text) = private_file::read(&path)? {
@@ -66,7 +51,7 @@ impl Authority {
         Ok(Self { certificate_pem, key })
     }
 
-    /// A certificate, then its key.
+    /// Certificate, then key.
     fn parse(text: &str) -> Option<Self> {
         let end = text.find(CERTIFICATE_END)? + CERTIFICATE_END.len();
         let (certificate, key) = text.split_at_checked(end)?;
@@ -77,7 +62,7 @@ impl Authority {
         authority.is_whole().then_some(authority)
     }
 
-    /// Whether a client that trusts the certificate accepts what the key signs.
+    /// Whether the key belongs to the certificate.
     fn is_whole(&self) -> bool {
         use rustls::pki_types::pem::PemObject;
         let Ok(certificate) = rustls::pki_types::CertificateDer::from_pem_slice(self.certificate_pem.as_bytes()) else {
@@ -89,16 +74,12 @@ impl Authority {
         holds_key && roots.add(certificate).is_ok()
     }
 
-    /// What a client must trust.
     #[must_use]
     pub fn certificate_pem(&self) -> &str {
         &self.certificate_pem
     }
 
-    /// A TLS server under these names and addresses: HTTP/2 and HTTP/1.1, no client certificates.
-    ///
-    /// # Errors
-    /// [`AuthorityError::Names`] when one of them is not a valid name.
+    /// HTTP/2 and HTTP/1.1, without client certificates.
     pub fn server_config(&self, names: &[String]) -> Result<Arc<ServerConfig>, AuthorityError> {
         let (certificate, key) = self.serving(names)?;
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());

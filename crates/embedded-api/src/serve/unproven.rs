@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio_util::sync::CancellationToken;
 
-/// All of them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Unproven(Arc<Mutex<All>>);
 
@@ -14,7 +13,7 @@ struct All {
     waiting: BTreeMap<u64, CancellationToken>,
 }
 
-/// One of them. Dropping it removes it from the list.
+/// Dropping it removes it from the list.
 #[derive(Debug)]
 pub(super) struct UnprovenConnection {
     all: Unproven,
@@ -28,7 +27,6 @@ impl Unproven {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A new one.
     pub(super) fn enter(&self) -> UnprovenConnection {
         let must_close = CancellationToken::new();
         let mut all = self.lock();
@@ -43,7 +41,6 @@ impl Unproven {
         }
     }
 
-    /// Closes the oldest, if there is one.
     pub(super) fn close_oldest(&self) {
         if let Some((_, oldest)) = self.lock().waiting.pop_first() {
             oldest.cancel();
@@ -62,17 +59,14 @@ impl Drop for UnprovenConnection {
 pub(super) struct Proof(Mutex<Option<UnprovenConnection>>);
 
 impl Proof {
-    /// Not yet, on the connection of `connection`.
     pub(super) const fn of(connection: UnprovenConnection) -> Self {
         Self(Mutex::new(Some(connection)))
     }
 
-    /// It was shown.
     pub(super) fn give(&self) {
         drop(self.0.lock().unwrap_or_else(PoisonError::into_inner).take());
     }
 
-    /// Whether it was.
     pub(super) fn is_given(&self) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).is_none()
     }

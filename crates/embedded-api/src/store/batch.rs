@@ -13,29 +13,21 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use tokio::sync::oneshot;
 
-/// The receiver of a write's outcome.
 pub(super) type Answer = oneshot::Sender<Result<Arc<Object>, WriteError>>;
 
-/// What is needed to check and prepare a write.
 pub(super) struct BatchContext<'a> {
-    /// The visible state.
     pub(super) shared: &'a Shared,
-    /// Reads the facts of an object.
     pub(super) facts: &'a FactsFn,
-    /// Shared texts.
     pub(super) names: &'a mut Names,
-    /// The newest revision ever given.
+    /// Newest revision given so far.
     pub(super) given: &'a mut u64,
-    /// Now, in milliseconds since 1970.
+    /// Milliseconds since 1970.
     pub(super) now_ms: u64,
 }
 
-/// Some writes.
 #[derive(Default)]
 pub(super) struct Batch {
-    /// The records for the disk, by revision.
     pub(super) records: Vec<(u64, Vec<u8>)>,
-    /// The size of `records`, in bytes.
     pub(super) bytes: usize,
     changes: Vec<(Change, Answer)>,
     refused: Vec<Refused>,
@@ -45,12 +37,12 @@ pub(super) struct Batch {
 struct Refused {
     answer: Answer,
     error: WriteError,
-    /// Whether it was refused because of another write of this batch.
+    /// Refused because of another write of this batch.
     by_batch: bool,
 }
 
 impl Batch {
-    /// Checks a write, gives it a revision and adds it; or records its refusal.
+    /// Assigns a revision, or records a refusal.
     pub(super) fn add(&mut self, write: Write, answer: Answer, context: &mut BatchContext<'_>) {
         let ahead = self.ahead.get(write.key());
         let by_batch = ahead.is_some();
@@ -74,7 +66,7 @@ impl Batch {
         }
     }
 
-    /// The disk took it: makes it visible, then sends the answers.
+    /// Makes a batch on disk visible, then sends the answers.
     pub(super) fn committed(self, shared: &Shared) {
         let (changes, answers): (Vec<_>, Vec<_>) = self.changes.into_iter().unzip();
         let objects: Vec<_> = changes.iter().map(|change| Arc::clone(&change.object)).collect();
@@ -87,7 +79,7 @@ impl Batch {
         }
     }
 
-    /// The disk did not take it: sends the error to every caller whose outcome depended on it.
+    /// Sends the error of the disk to every caller whose outcome depended on it.
     pub(super) fn failed(self, why: &str) {
         for (_, answer) in self.changes {
             send(answer, Err(WriteError::NotStored(why.to_owned())));

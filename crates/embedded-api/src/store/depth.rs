@@ -6,10 +6,10 @@
 
 use serde_json::Value;
 
-/// The limit of objects and lists within each other, including the outermost.
+/// Levels of objects and lists, including the outermost.
 pub const DEEPEST: usize = 120;
 
-/// Whether a value has at most this many levels. Reads no deeper than that.
+/// Reads no deeper than `levels`.
 fn fits(value: &Value, levels: usize) -> bool {
     match value {
         Value::Array(items) => levels > 0 && items.iter().all(|item| fits(item, levels - 1)),
@@ -18,7 +18,6 @@ fn fits(value: &Value, levels: usize) -> bool {
     }
 }
 
-/// Whether an object can be kept.
 #[must_use]
 pub fn is_within_limit(object: &Value) -> bool {
     fits(object, DEEPEST)

@@ -9,10 +9,9 @@ use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// Only the owner may read and write.
 const OWNER_ONLY: u32 = 0o600;
 
-/// A folder that this process uses alone until this is dropped.
+/// Locked for this process until it is dropped.
 #[derive(Debug)]
 pub(super) struct Folder {
     path: PathBuf,
@@ -20,7 +19,7 @@ pub(super) struct Folder {
 }
 
 impl Folder {
-    /// Creates the folder if it does not exist, and takes its lock.
+    /// Creates a missing folder.
     pub(super) fn open(path: &Path) -> Result<Self, OpenError> {
         make(path).map_err(|source| cannot_write(path, source))?;
         let lock = lock_path(path);
@@ -39,13 +38,11 @@ impl Folder {
         }
     }
 
-    /// Where the objects are.
     pub(super) fn objects(&self) -> PathBuf {
         self.path.join("objects.redb")
     }
 
-    /// Whether the objects file has to be created. Errors: `Missing` when there was one, `Damaged` when it is
-    /// empty.
+    /// Whether the objects file must be created. Errors: `Missing` when there was one, `Damaged` when it is empty.
     pub(super) fn is_fresh(&self) -> Result<bool, OpenError> {
         let (path, lock) = (self.objects(), lock_path(&self.path));
         match fs::metadata(&path) {
@@ -63,7 +60,7 @@ impl Folder {
         }
     }
 
-    /// Creates the objects file with `fill`, under another name until it is complete and on disk.
+    /// Uses another name until the file is complete and on disk.
     pub(super) fn make_objects(&self, fill: impl FnOnce(&Path) -> Result<(), OpenError>) -> Result<(), OpenError> {
         let (path, half) = (self.objects(), self.path.join("objects.redb.new"));
         let failed = |source| cannot_write(&half, source);
@@ -89,7 +86,7 @@ impl Folder {
     }
 }
 
-/// Creates a folder and its parents, durable over a power failure.
+/// Makes parents, too, durable over a power failure.
 fn make(path: &Path) -> io::Result<()> {
     let missing: Vec<&Path> = path.ancestors().take_while(|each| !each.exists()).collect();
     DirBuilder::new().recursive(true).mode(0o700).create(path)?;
@@ -100,7 +97,6 @@ fn make(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The right error for a path that could not be created or written.
 pub(super) fn cannot_write(path: &Path, source: io::Error) -> OpenError {
     let path = path.to_owned();
     match source.kind() {

@@ -19,19 +19,16 @@ use std::thread::{self, JoinHandle};
 use tokio::runtime::Runtime;
 use tokio::sync::{mpsc, oneshot};
 
-/// How a store is opened.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The folder of its files. Created, for this user alone, if it does not exist.
+    /// Created, for this user alone, if missing.
     pub folder: PathBuf,
-    /// How much history it keeps.
     pub history: Limits,
-    /// The limit of writes in the queue; further callers wait for a place.
+    /// Queued writes; further callers wait.
     pub queue: usize,
 }
 
 impl Options {
-    /// The defaults, in this folder.
     #[must_use]
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self {
@@ -42,7 +39,7 @@ impl Options {
     }
 }
 
-/// Objects, stored on disk and read from memory. Clones are the same store; dropping the last one closes it.
+/// Cheap to clone; dropping the last clone closes the store.
 #[derive(Clone)]
 pub struct Store {
     inner: Arc<Inner>,
@@ -55,10 +52,8 @@ struct Inner {
 }
 
 impl Store {
-    /// Opens the store in a folder, or creates one there. Reads all of it: blocks for as long as that takes.
-    ///
-    /// # Errors
-    /// [`OpenError`]. A folder that has, or had, objects is never opened as an empty one.
+    /// Opens or creates the store. Reads all of it: blocks for as long as that takes. A folder that has, or had, objects is never
+    /// opened as an empty one.
     pub fn open(options: Options, facts: FactsFn) -> Result<Self, OpenError> {
         Self::open_on(options, facts, journal::file())
     }
@@ -99,39 +94,35 @@ impl Store {
         }
     }
 
-    /// The newest revision that is visible.
+    /// Newest visible revision.
     #[must_use]
     pub fn revision(&self) -> u64 {
         self.inner.shared.read().revision()
     }
 
-    /// The oldest revision from which a watch can start, and that can be listed.
+    /// Oldest revision for watches and lists.
     #[must_use]
     pub fn floor(&self) -> u64 {
         self.inner.shared.read().history().floor()
     }
 
-    /// Sizes of the content.
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.inner.shared.read().stats()
     }
 
-    /// Why objects cannot be stored at the moment: the disk is full, or fails. `None` when they can, as far as the last
-    /// write or attempt shows.
+    /// Reason that objects cannot be stored (the disk is full, or fails), as of the last write or attempt.
     #[must_use]
     pub fn failing(&self) -> Option<String> {
         self.inner.shared.failing()
     }
 
-    /// The object at `key`.
     #[must_use]
     pub fn get(&self, key: &Key) -> Option<Arc<Object>> {
         self.inner.shared.read().get(key).cloned()
     }
 
-    /// The objects of a kind, in a namespace or in all, for which `keep` is true; or a page of them. `keep` must not use the
-    /// store: it runs while the state is locked.
+    /// `namespace` `None` is all. `keep` must not use the store: it runs while the state is locked.
     ///
     /// # Errors
     /// `Compacted` when the page's revision is below the floor.
@@ -145,7 +136,6 @@ impl Store {
         list(&self.inner.shared.read(), resource, namespace, page, keep)
     }
 
-    /// How many objects of a kind there are, in a namespace or in all.
     #[must_use]
     pub fn count(&self, resource: &str, namespace: Option<&str>) -> usize {
         let state = self.inner.shared.read();
@@ -160,30 +150,27 @@ impl Store {
         }
     }
 
-    /// The objects that name `uid` among their owners.
+    /// Objects with `uid` among their owners.
     #[must_use]
     pub fn owned_by(&self, uid: &str) -> Vec<Arc<Object>> {
         self.inner.shared.read().owned_by(uid)
     }
 
-    /// Whether an object exists that the owner `uid` would wait for.
+    /// Whether the owner `uid` would wait for an object.
     #[must_use]
     pub fn is_blocked(&self, uid: &str) -> bool {
         self.inner.shared.read().is_blocked(uid)
     }
 
-    /// Writes. Returns once it is on disk and visible: the object in its new state, or the last state of a deleted
-    /// object. A caller that stops waiting does not stop the write.
-    ///
-    /// # Errors
-    /// [`WriteError`]; then nothing was written.
+    /// Returns once the write is on disk and visible: the new state, or the last one of a deleted object. A caller that stops
+    /// waiting does not stop the write. On an error nothing was written.
     pub async fn write(&self, write: Write) -> Result<Arc<Object>, WriteError> {
         let (answer, outcome) = oneshot::channel();
         self.ask(Job::Write(Box::new(write), answer)).await?;
         outcome.await.unwrap_or(Err(WriteError::Closed))
     }
 
-    /// The changes of a kind after revision `since`, including future ones.
+    /// Changes after revision `since`, including future ones.
     ///
     /// # Errors
     /// `Compacted` when `since` is below the floor.
@@ -198,7 +185,7 @@ impl Store {
         Ok(Watch::new(Arc::clone(&self.inner.shared), resource, since))
     }
 
-    /// Finishes the writes in the queue, and closes the files. Later writes are refused as `Closed`; reading continues.
+    /// Finishes queued writes. Later writes are refused as `Closed`; reading continues.
     pub async fn close(self) {
         let (closer, closed) = oneshot::channel();
         if self.ask(Job::Close(closer)).await.is_ok() {
@@ -213,7 +200,6 @@ impl Store {
     }
 }
 
-/// Loads the data and creates a writer, ready to run.
 fn start(options: &Options, facts: FactsFn, medium: Medium) -> Result<(Arc<Shared>, Writer, Runtime), OpenError> {
     let mut loaded = load(&options.folder, &medium, &facts)?;
     let shared = Arc::new(Shared::new(mem::replace(&mut loaded.state, State::new(0))));
@@ -236,7 +222,7 @@ impl std::fmt::Debug for Store {
 }
 
 impl Drop for Inner {
-    /// Waits for the writer to finish, so that the folder is free afterwards.
+    /// Waits for the writer, so that the folder is free afterwards.
     fn drop(&mut self) {
         self.queue = None;
         if let Some(Err(_)) = self.writer.take().map(JoinHandle::join) {

@@ -5,21 +5,18 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The cost of one kept change besides the states that it references, in bytes, roughly.
+/// Memory of a kept change besides its states, bytes, roughly.
 const EVENT_BYTES: usize = 192;
 
-/// The cost of one state besides its JSON, in bytes, roughly.
+/// Memory of a state besides its JSON, bytes, roughly.
 const OBJECT_BYTES: usize = 512;
 
-/// How much is kept. A change is kept while it is younger than `age` or among the newest `events`, unless all
-/// together exceed `bytes`.
+/// A change is kept while it is younger than `age` or among the newest `events`, unless all together exceed `bytes`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Younger ones are kept.
     pub age: Duration,
-    /// This many are kept, however old.
     pub events: usize,
-    /// The limit of memory for past states, in bytes, roughly.
+    /// Memory for past states, roughly.
     pub bytes: usize,
 }
 
@@ -34,7 +31,6 @@ impl Default for Limits {
     }
 }
 
-/// The changes above the floor.
 #[derive(Debug, Default)]
 pub(super) struct History {
     order: VecDeque<Entry>,
@@ -43,23 +39,20 @@ pub(super) struct History {
     bytes: usize,
 }
 
-/// One change in the order of all kinds.
 #[derive(Debug)]
 struct Entry {
     resource: Arc<str>,
     written_ms: u64,
 }
 
-/// The changes of one kind.
 #[derive(Debug, Default)]
 struct Line {
     events: VecDeque<Arc<Event>>,
-    /// The newest revision of this kind that is no longer kept.
+    /// Newest revision of this kind that was dropped.
     lost: u64,
 }
 
 impl History {
-    /// An empty history; changes up to `floor` are not kept.
     pub(super) fn new(floor: u64) -> Self {
         Self {
             floor,
@@ -67,22 +60,19 @@ impl History {
         }
     }
 
-    /// The oldest revision after which every change is kept.
+    /// Oldest revision after which every change is kept.
     pub(super) fn floor(&self) -> u64 {
         self.floor
     }
 
-    /// The number of kept changes.
     pub(super) fn len(&self) -> usize {
         self.order.len()
     }
 
-    /// Their size, in bytes, roughly.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Adds a change, newer than all others.
     pub(super) fn push(&mut self, event: Arc<Event>, written_ms: u64) {
         let resource = Arc::clone(&event.object.key.resource);
         self.bytes += cost(&event);
@@ -93,7 +83,7 @@ impl History {
         self.lines.entry(resource).or_default().events.push_back(event);
     }
 
-    /// Drops up to `most` changes that need not be kept. Returns the revisions that no client can request any more.
+    /// Drops up to `most` changes; returns revisions that no client can request any more.
     pub(super) fn trim(&mut self, limits: &Limits, now_ms: u64, most: usize) -> Vec<u64> {
         let age_ms = u64::try_from(limits.age.as_millis()).unwrap_or(u64::MAX);
         let mut unneeded = Vec::new();
@@ -120,7 +110,7 @@ impl History {
         Some(event)
     }
 
-    /// Up to `most` changes of a kind after `since`, oldest first. `None`: some of them are no longer kept.
+    /// Oldest first; `None` when some are no longer kept.
     pub(super) fn after(&self, resource: &str, since: u64, most: usize) -> Option<Vec<Arc<Event>>> {
         let Some(line) = self.lines.get(resource) else {
             return Some(Vec::new());
@@ -133,13 +123,13 @@ impl History {
     }
 }
 
-/// The revisions whose records are not needed once `event` is dropped: the state that it replaced, and a deletion itself.
+/// Revisions whose records are unneeded without `event`: the state that it replaced, and a deletion itself.
 pub(super) fn superseded(event: &Event) -> impl Iterator<Item = u64> {
     let previous = event.previous.as_ref().map(|object| object.revision);
     previous.into_iter().chain(event.deleted.then_some(event.revision))
 }
 
-/// The cost of keeping `event` beyond the current objects.
+/// Memory beyond the current objects.
 fn cost(event: &Event) -> usize {
     let state = |object: &Arc<Object>| OBJECT_BYTES + object.json.len();
     let own = if event.deleted { state(&event.object) } else { 0 };

@@ -16,50 +16,42 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The format of the file and its records.
 const FORMAT: u64 = 1;
 
-/// The engine's cache, in bytes. It is only written through: all reads are from memory.
+/// Bytes. Only written through: all reads are from memory.
 const CACHE: usize = 4 << 20;
 
 const LOG: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("log");
 const ABOUT: TableDefinition<'_, &str, u64> = TableDefinition::new("about");
 
-/// Data on the log as a whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Head {
-    /// The newest revision given, also when its record was removed.
+    /// Newest revision, even if its record was removed.
     pub(super) newest: u64,
-    /// Changes up to here are no longer kept one by one.
+    /// Older changes are not kept one by one.
     pub(super) floor: u64,
-    /// How many records there are.
     pub(super) records: u64,
 }
 
-/// One commit.
 #[derive(Debug, Default)]
 pub(super) struct Commit<'a> {
-    /// Records to keep, by revision.
     pub(super) keep: &'a [(u64, Vec<u8>)],
-    /// Revisions whose records are not needed.
+    /// Revisions of unneeded records.
     pub(super) remove: &'a [u64],
-    /// The newest revision after it.
     pub(super) newest: u64,
-    /// The floor after it.
     pub(super) floor: u64,
 }
 
-/// How the engine opens a file: as it is, or in tests on a disk that can be made to fail.
+/// Opens the plain file, or in tests a disk that can be made to fail.
 pub(super) type Medium = Arc<dyn Fn(&Path) -> Result<Database, redb::DatabaseError> + Send + Sync>;
 
-/// The file, open.
 pub(super) struct Journal {
     path: PathBuf,
     database: Database,
 }
 
 impl Journal {
-    /// A new file with an empty log. `path` exists and is empty.
+    /// `path` exists and is empty.
     pub(super) fn create(path: &Path) -> Result<(), OpenError> {
         let database = engine(path, |builder| builder.create(path))?;
         let journal = Self {
@@ -75,7 +67,7 @@ impl Journal {
         journal.commit(&Commit::default())
     }
 
-    /// Opens a file; the engine checks all of it: each page against its checksum.
+    /// The engine checks each page against its checksum.
     pub(super) fn open(path: &Path, medium: &Medium) -> Result<Self, OpenError> {
         // Some damage makes the engine panic. Nothing of it is used afterwards.
         let opened = panic::catch_unwind(AssertUnwindSafe(|| medium(path)));
@@ -90,7 +82,7 @@ impl Journal {
         }
     }
 
-    /// Reads the data on the log. Errors: `Format`, or `Damaged` when the log is not as it was left.
+    /// Errors: `Format`, or `Damaged` when the log is not as it was left.
     pub(super) fn head(&self) -> Result<Head, OpenError> {
         let (format, head) = self.read(|transaction| {
             let about = transaction.open_table(ABOUT)?;
@@ -109,7 +101,7 @@ impl Journal {
         }
     }
 
-    /// All records, by revision.
+    /// Visits records by revision.
     pub(super) fn each(&self, mut visit: impl FnMut(u64, &[u8]) -> Result<(), OpenError>) -> Result<(), OpenError> {
         self.read(|transaction| {
             let log = transaction.open_table(LOG)?;
@@ -123,7 +115,7 @@ impl Journal {
         })?
     }
 
-    /// Writes a commit to disk, completely or not. After an error the file has to be opened again.
+    /// Atomic. After an error the file has to be opened again.
     pub(super) fn commit(&self, commit: &Commit<'_>) -> Result<(), OpenError> {
         self.change(|change| {
             let mut log = change.open_table(LOG)?;
@@ -141,7 +133,7 @@ impl Journal {
         })
     }
 
-    /// Removes what a failed commit may have left: every record after `newest`.
+    /// Removes what a failed commit may have left.
     pub(super) fn undo_after(&self, newest: u64) -> Result<(), OpenError> {
         self.change(|change| {
             let mut log = change.open_table(LOG)?;
@@ -153,7 +145,6 @@ impl Journal {
         })
     }
 
-    /// The error for a file that does not hold what was written.
     pub(super) fn damaged(&self, what: String) -> OpenError {
         OpenError::Damaged {
             path: self.path.clone(),
@@ -184,7 +175,7 @@ impl Journal {
         }
     }
 
-    /// Closes the file, also when the engine fails again doing so.
+    /// Closes even an engine that fails again.
     pub(super) fn abandon(self) {
         let path = self.path.clone();
         if panic::catch_unwind(AssertUnwindSafe(|| drop(self))).is_err() {
@@ -193,7 +184,6 @@ impl Journal {
     }
 }
 
-/// The medium outside tests: the plain file.
 pub(super) fn file() -> Medium {
     Arc::new(|path| open_checked(|builder| builder.open(path)))
 }
@@ -205,7 +195,7 @@ fn engine(
     open_checked(open).map_err(|error| refused(path, error.into()))
 }
 
-/// Opens with the engine. After a stop without a close the engine checks the file itself; otherwise the check is requested here.
+/// Requests the engine's check of the file, which it does itself after a stop without a close.
 pub(super) fn open_checked(
     open: impl FnOnce(&mut redb::Builder) -> Result<Database, redb::DatabaseError>,
 ) -> Result<Database, redb::DatabaseError> {

@@ -13,34 +13,30 @@ use std::sync::Arc;
 /// Namespace and name of an object, in the order of lists.
 pub type Place = (String, String);
 
-/// Which part of a list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Page {
-    /// The revision to list; the newest if `None`, or if this one does not exist yet.
+    /// `None`, or a future revision: the newest.
     pub at: Option<u64>,
-    /// Only objects after this place: the `more` of the previous page.
+    /// `more` of the previous page.
     pub after: Option<Place>,
-    /// Most objects on the page; `None` for all.
     pub limit: Option<usize>,
 }
 
-/// A list, or a page of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
-    /// The revision it shows; `at` of the next page.
+    /// `at` of the next page.
     pub revision: u64,
-    /// The objects, by namespace and name.
+    /// Order is by namespace and name.
     pub objects: Vec<Arc<Object>>,
-    /// Where the next page begins, when there are more.
+    /// Begin of the next page, if any.
     pub more: Option<Place>,
-    /// How many objects, selected or not, come after this page. `None` on the last one.
+    /// Objects after this page, selected or not; `None` on the last one.
     pub remaining: Option<usize>,
 }
 
-/// Objects of a kind with their state at an older revision, where it differs from the present one.
+/// States at an older revision that differ from the present ones.
 type Undone = BTreeMap<Spot, Option<Arc<Object>>>;
 
-/// One page of the objects of a kind for which `keep` is true.
 pub(super) fn list(
     state: &State,
     resource: &str,
@@ -100,7 +96,7 @@ fn start(namespace: Option<&str>, page: &Page) -> Bound<Spot> {
     }
 }
 
-/// The objects from `start` on, with older states from `undone`.
+/// Objects from `start` on, with older states from `undone`.
 fn between<'a>(
     objects: &'a Objects,
     undone: &'a Undone,

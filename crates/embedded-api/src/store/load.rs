@@ -11,21 +11,14 @@ use serde_json::Value;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What was loaded.
 pub(super) struct Loaded {
-    /// The locked folder.
     pub(super) folder: Folder,
-    /// The log.
     pub(super) journal: Journal,
-    /// Its content.
     pub(super) state: State,
-    /// The shared texts in it.
     pub(super) names: Names,
-    /// Revisions whose records are not needed any more.
     pub(super) unneeded: Vec<u64>,
 }
 
-/// Opens a folder and reads all of it.
 pub(super) fn load(path: &Path, medium: &Medium, facts: &FactsFn) -> Result<Loaded, OpenError> {
     let mut folder = Folder::open(path)?;
     if folder.is_fresh()? {

@@ -4,10 +4,9 @@ use super::object::{Facts, Key};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// Below this many texts, unused ones are kept.
+/// Unused texts are kept below this number.
 const FEW: usize = 1024;
 
-/// The texts.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     known: HashSet<Arc<str>>,
@@ -15,7 +14,6 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// The one copy of `text`.
     pub(super) fn one(&mut self, text: &Arc<str>) -> Arc<str> {
         if let Some(known) = self.known.get(text) {
             return Arc::clone(known);
@@ -28,7 +26,6 @@ impl Names {
         Arc::clone(text)
     }
 
-    /// The key with resource and namespace shared.
     pub(super) fn key(&mut self, key: Key) -> Key {
         Key {
             resource: self.one(&key.resource),
@@ -37,7 +34,6 @@ impl Names {
         }
     }
 
-    /// The facts with everything shared that objects may have in common.
     pub(super) fn facts(&mut self, mut facts: Facts) -> Facts {
         for (key, value) in facts.labels.iter_mut().chain(facts.fields.iter_mut()) {
             *key = self.one(key);

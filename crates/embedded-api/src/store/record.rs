@@ -14,32 +14,26 @@ const PUT: u8 = 1;
 const DELETED: u8 = 2;
 const CHECKSUM: usize = 4;
 
-/// One change, as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Record {
-    /// The object's key.
     pub(super) key: Key,
-    /// Whether the object was deleted.
     pub(super) deleted: bool,
-    /// When it was written, in milliseconds since 1970 by this machine's clock.
+    /// Milliseconds since 1970 by this machine's clock.
     pub(super) written_ms: u64,
-    /// The object.
     pub(super) json: Bytes,
 }
 
-/// Why bytes are not a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum NotARecord {
-    /// They are not the bytes that were written.
     #[error("the checksum of revision {0} does not match")]
     Checksum(u64),
-    /// The checksum is right, but they cannot be read.
+    /// Right checksum, unreadable content.
     #[error("revision {0} cannot be read")]
     Layout(u64),
 }
 
 impl Record {
-    /// Its bytes under `revision`. Errors: `Malformed` when a part of the key is longer than its length field allows.
+    /// Errors: `Malformed` when a part of the key is longer than its length field allows.
     pub(super) fn encode(&self, revision: u64) -> Result<Vec<u8>, WriteError> {
         let parts = [&self.key.resource, &self.key.namespace, &self.key.name];
         let text: usize = parts.iter().map(|part| part.len()).sum();
@@ -60,7 +54,6 @@ impl Record {
         Ok(bytes)
     }
 
-    /// The record in `bytes`, found under `revision`.
     pub(super) fn decode(revision: u64, bytes: &[u8]) -> Result<Self, NotARecord> {
         let layout = NotARecord::Layout(revision);
         let (checksum, rest) = bytes.split_at_checked(CHECKSUM).ok_or(layout)?;

@@ -6,7 +6,6 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use tokio::sync::watch;
 
-/// The state and its notification channels.
 #[derive(Debug)]
 pub(super) struct Shared {
     state: RwLock<State>,
@@ -15,7 +14,6 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    /// Wraps a state.
     pub(super) fn new(state: State) -> Self {
         Self {
             state: RwLock::new(state),
@@ -24,34 +22,31 @@ impl Shared {
         }
     }
 
-    /// Why objects cannot be stored at the moment. `None` when they can.
+    /// Reason that objects cannot be stored at the moment.
     pub(super) fn failing(&self) -> Option<String> {
         let failing = self.failing.read().unwrap_or_else(PoisonError::into_inner);
         failing.clone()
     }
 
-    /// Sets why objects cannot be stored, or that they can.
     pub(super) fn set_failing(&self, why: Option<String>) {
         *self.failing.write().unwrap_or_else(PoisonError::into_inner) = why;
     }
 
-    /// The state, to read. Locked for a moment only; nothing is awaited and no other lock is taken meanwhile.
+    /// Lock it for a moment only: await nothing and take no other lock meanwhile.
     pub(super) fn read(&self) -> RwLockReadGuard<'_, State> {
         self.state.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The state, to change.
     pub(super) fn write(&self) -> RwLockWriteGuard<'_, State> {
         self.state.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A channel that notifies after changes of a kind.
     pub(super) fn wakeup(&self, resource: &str) -> watch::Receiver<()> {
         let mut wakeups = self.wakeups.write().unwrap_or_else(PoisonError::into_inner);
         wakeups.entry(resource.into()).or_default().subscribe()
     }
 
-    /// Makes changes visible, all at once, then notifies.
+    /// All at once, then notifies.
     pub(super) fn publish(&self, changes: impl IntoIterator<Item = Change>) {
         let mut touched = BTreeSet::new();
         let mut state = self.write();
@@ -67,7 +62,7 @@ impl Shared {
         }
     }
 
-    /// No further change will come: every watch ends once it has read all.
+    /// Every watch ends once it has read all.
     pub(super) fn close(&self) {
         self.write().close();
         let wakeups = self.wakeups.read().unwrap_or_else(PoisonError::into_inner);

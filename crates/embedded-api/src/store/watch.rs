@@ -7,19 +7,17 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use tokio::sync::watch;
 
-/// How many changes are taken from the history at a time.
 const READ_BATCH: usize = 32;
 
-/// The changes of one kind, one after the other.
 #[derive(Debug)]
 pub struct Watch {
     shared: Arc<Shared>,
     wakeup: watch::Receiver<()>,
     resource: Arc<str>,
     taken: VecDeque<Arc<Event>>,
-    /// Every change up to here was returned or is in `taken`.
+    /// Changes up to here were returned or are in `taken`.
     read: u64,
-    /// Every change up to here was returned.
+    /// Changes up to here were returned.
     returned: u64,
 }
 
@@ -35,10 +33,10 @@ impl Watch {
         }
     }
 
-    /// The next change. Waits for one; can be dropped and called again without missing any.
+    /// Can be dropped and called again without missing a change.
     ///
     /// # Errors
-    /// `Lagged` when changes that it had not read are no longer kept, `Closed` after the last change of a closed store.
+    /// `Lagged` when unread changes are no longer kept, `Closed` after the last change of a closed store.
     pub async fn next(&mut self) -> Result<Arc<Event>, Ended> {
         loop {
             if let Some(event) = self.take()? {
@@ -49,10 +47,7 @@ impl Watch {
         }
     }
 
-    /// The next change if there is one already.
-    ///
-    /// # Errors
-    /// As [`Watch::next`].
+    /// `None` when there is none yet. Errors are those of [`Watch::next`].
     pub fn take(&mut self) -> Result<Option<Arc<Event>>, Ended> {
         if self.taken.is_empty() {
             self.refill()?;
@@ -64,7 +59,7 @@ impl Watch {
         Ok(event)
     }
 
-    /// The revision up to which every change of this kind was returned: the revision of a bookmark.
+    /// Revision of a bookmark: every change up to it was returned.
     pub fn progress(&mut self) -> u64 {
         if self.taken.is_empty() {
             // A watch that has lagged gets the error from `next`; until then it has read no more than before.

@@ -25,34 +25,28 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 use tracing::{info, warn};
 
-/// Most writes in one commit.
 const MOST_WRITES: usize = 256;
-/// A commit of this size, in bytes, is not made bigger.
+/// Bytes; such a commit gets no further writes.
 const MOST_BYTES: usize = 8 << 20;
-/// The limit of old changes dropped, and of records removed, in one step.
 const STEP: usize = 512;
-/// Records removed along with a write, besides two for each: what a write itself makes unneeded later.
+/// Removed along with a write, besides two for each, which are what a write itself makes unneeded later.
 const FEW: usize = 64;
-/// How long to wait for a write before cleaning up when there is something to remove.
+/// Pause before cleaning up, when there is something to remove.
 const BRISK: Duration = Duration::from_millis(50);
-/// When there is not, it is this part of the age at which changes are dropped.
+/// Otherwise the fraction of the age after which changes are dropped.
 const CALM: u32 = 20;
-/// While the disk fails: the time until the next attempt, if nothing is written in the meantime.
+/// Next attempt while the disk fails and nothing is written.
 const RETRY: Duration = Duration::from_secs(1);
-/// The file is not opened again sooner than this after a failure, and not sooner than a multiple of the time that opening
-/// took: opening reads all of it, and a disk may be full for hours.
+/// Minimum before the file is opened again, besides a multiple of the time that opening takes: it reads all of it, and a disk may
+/// be full for hours.
 const PAUSE: Duration = Duration::from_millis(100);
 const REST: u32 = 4;
 
-/// The jobs of the thread.
 pub(super) enum Job {
-    /// A write.
     Write(Box<Write>, Answer),
-    /// Finish the queued writes, close the file and confirm.
     Close(oneshot::Sender<()>),
 }
 
-/// The state of the thread.
 pub(super) struct Writer {
     journal: Result<Journal, Failure>,
     folder: Folder,
@@ -62,15 +56,13 @@ pub(super) struct Writer {
     names: Names,
     limits: Limits,
     unneeded: VecDeque<u64>,
-    /// How long the last reopening took.
+    /// Last duration.
     reopening: Duration,
-    /// The newest revision that is on disk and visible.
     newest: u64,
-    /// The newest revision that any write was given.
+    /// Newest revision of any write.
     given: u64,
 }
 
-/// The disk failed, and the file is not open.
 struct Failure {
     since: Instant,
     why: String,
@@ -94,7 +86,6 @@ impl Writer {
         }
     }
 
-    /// Runs until the queue is closed.
     pub(super) async fn run(mut self, mut queue: mpsc::Receiver<Job>) {
         let mut jobs = Vec::new();
         let mut closers = Vec::new();
@@ -130,7 +121,6 @@ impl Writer {
         }
     }
 
-    /// One commit with the first of these writes.
     fn write(&mut self, writes: &mut VecDeque<(Write, Answer)>) {
         let now_ms = now_ms();
         self.forget(now_ms);
@@ -159,7 +149,6 @@ impl Writer {
         }
     }
 
-    /// Drops old history and removes some unneeded records.
     pub(super) fn tidy(&mut self) {
         while self.forget(now_ms()) {}
         if !self.unneeded.is_empty() || self.journal.is_err() {
@@ -168,7 +157,7 @@ impl Writer {
         }
     }
 
-    /// Drops some old history. Returns whether there may be more of it.
+    /// Returns whether there may be more of it.
     fn forget(&mut self, now_ms: u64) -> bool {
         let mut state = self.shared.write();
         let before = state.history().len();
@@ -177,7 +166,6 @@ impl Writer {
         before - state.history().len() == STEP
     }
 
-    /// Writes records to disk, and removes some that are not needed.
     fn commit(&mut self, records: &[(u64, Vec<u8>)]) -> Result<(), String> {
         let journal = self.journal.as_ref().map_err(|failure| failure.why.clone())?;
         let newest = records.last().map_or(self.newest, |(revision, _)| *revision);
@@ -205,7 +193,7 @@ impl Writer {
         Ok(())
     }
 
-    /// After a failure, opens the file again and removes what was not acknowledged.
+    /// Opens the file again and removes what was not acknowledged.
     fn reopen(&mut self) -> Result<(), String> {
         let Err(failure) = &self.journal else { return Ok(()) };
         if failure.since.elapsed() < PAUSE.max(self.reopening * REST) {
@@ -259,7 +247,7 @@ impl Writer {
 }
 
 impl Drop for Writer {
-    /// When the thread ends for any reason, no caller waits for it.
+    /// However the thread ends, no caller waits for it.
     fn drop(&mut self) {
         self.shared.close();
     }

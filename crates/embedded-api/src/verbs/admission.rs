@@ -7,31 +7,23 @@ use crate::schema::defaults::fill;
 use crate::schema::metadata::keep;
 use serde_json::{Map, Value, json};
 
-/// Letters of generated names: none that looks like another, and no vowels, so no words.
+/// Unambiguous, and without vowels, so that no words arise.
 const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
-/// How many random letters a generated name has.
 const GENERATED: usize = 5;
-/// A generated name is no longer than this.
 const LONGEST_GENERATED: usize = 63;
 /// Keeps a Namespace until everything in it is deleted.
 pub const NAMESPACE_FINALIZER: &str = "kubernetes";
-/// Label of a Namespace with its own name.
 pub const NAMESPACE_LABEL: &str = "kubernetes.io/metadata.name";
 
-/// What a new object gets that is not in the request.
 #[derive(Clone, Copy, Debug)]
 pub struct ServerFields<'a> {
-    /// The namespace of the path.
     pub namespace: Option<&'a str>,
-    /// `metadata.uid`.
     pub uid: &'a str,
-    /// The time, in RFC 3339 with whole seconds.
+    /// RFC 3339 with whole seconds.
     pub now: &'a str,
-    /// For a generated name.
     pub random: u64,
 }
 
-/// Sets what the server sets on a new object.
 pub fn set_server_fields(resource: &Resource, object: &mut Value, server_fields: &ServerFields<'_>) {
     let metadata = metadata_mut(object);
     put(metadata, "namespace", server_fields.namespace.map(Value::from));
@@ -55,7 +47,6 @@ pub fn set_server_fields(resource: &Resource, object: &mut Value, server_fields:
     }
 }
 
-/// The status of a new object, which has no writer: the schema's defaults.
 fn first_status(resource: &Resource) -> Option<Value> {
     let schema = resource.schema.properties.get("status")?;
     let mut status = schema.default.clone()?;
@@ -63,7 +54,7 @@ fn first_status(resource: &Resource) -> Option<Value> {
     Some(status)
 }
 
-/// Reduces a new object to what its writer may set: removes what only the server sets, and adds what a kind always has.
+/// Keeps what the writer may set, and adds what a kind always has.
 pub fn normalize_new(resource: &Resource, object: &mut Value) {
     let metadata = metadata_mut(object);
     for name in [
@@ -77,7 +68,7 @@ pub fn normalize_new(resource: &Resource, object: &mut Value) {
     name_namespace(resource, object);
 }
 
-/// A Namespace whose name is generated later gets the label with it.
+/// The label follows a generated name.
 fn name_namespace(resource: &Resource, object: &mut Value) {
     let name = meta::name(object).to_owned();
     if is_namespace(resource) && !name.is_empty() {
@@ -86,13 +77,11 @@ fn name_namespace(resource: &Resource, object: &mut Value) {
     }
 }
 
-/// Whether these are Namespaces.
 #[must_use]
 pub fn is_namespace(resource: &Resource) -> bool {
     resource.group.is_empty() && resource.plural == "namespaces"
 }
 
-/// A name that begins with `start`.
 fn generated(start: &str, mut random: u64) -> String {
     let mut end = start.len().min(LONGEST_GENERATED - GENERATED);
     while !start.is_char_boundary(end) {
@@ -108,10 +97,10 @@ fn generated(start: &str, mut random: u64) -> String {
     name
 }
 
-/// Checks that name and namespace of a body are those of the path, and sets a namespace that is missing in the body.
+/// Sets a missing namespace.
 ///
 /// # Errors
-/// 400 when they are others.
+/// 400 when name or namespace differ from the path.
 pub fn match_path(
     resource: &Resource,
     object: &mut Value,
@@ -143,7 +132,7 @@ pub fn match_path(
     Ok(())
 }
 
-/// Restores in `new`, which is to replace `old`, what a write to this object or subresource cannot change.
+/// Restores in `new` what a write to this object or subresource cannot change.
 pub fn restore_fixed_fields(resource: &Resource, old: &Value, new: &mut Value, subresource: Option<&str>) {
     if subresource == Some("status") && resource.custom {
         let status = new.get("status").cloned();
@@ -174,7 +163,7 @@ pub fn restore_fixed_fields(resource: &Resource, old: &Value, new: &mut Value, s
     }
 }
 
-/// Increments the generation if anything changed except `metadata`, and except `status` if that is a subresource.
+/// Counts changes outside of `metadata`, and of `status` if that is a subresource.
 pub fn update_generation(resource: &Resource, old: &Value, new: &mut Value) {
     let counted = old.pointer("/metadata/generation").and_then(Value::as_u64);
     let Some(counted) = counted else {

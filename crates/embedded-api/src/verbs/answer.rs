@@ -8,11 +8,10 @@ use http::StatusCode;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-/// The limit of warnings, which have a limit in bytes as well: clients read headers of a limited size.
+/// They have a limit in bytes as well: clients read headers of a limited size.
 const MOST_WARNINGS: usize = 30;
 const LONGEST_WARNINGS: usize = 4096;
 
-/// A JSON document in the representation that the client wants.
 pub(super) fn document(code: StatusCode, as_: Representation, json: Bytes) -> Answer {
     let body = match as_.format {
         Format::Json => json,
@@ -32,12 +31,10 @@ fn yaml(json: &[u8]) -> Option<Bytes> {
     Some(text.into())
 }
 
-/// A JSON document.
 pub(super) fn json(code: StatusCode, value: &Value) -> Answer {
     document(code, Representation::JSON, value.to_string().into())
 }
 
-/// Plain text.
 pub(super) fn text(code: StatusCode, text: &str) -> Answer {
     Answer {
         code,
@@ -47,7 +44,6 @@ pub(super) fn text(code: StatusCode, text: &str) -> Answer {
     }
 }
 
-/// A watch.
 pub(super) fn stream(frames: mpsc::Receiver<Bytes>) -> Answer {
     Answer {
         code: StatusCode::OK,
@@ -57,7 +53,6 @@ pub(super) fn stream(frames: mpsc::Receiver<Bytes>) -> Answer {
     }
 }
 
-/// A refusal.
 pub(super) fn refusal(refusal: &Refusal) -> Answer {
     let code = StatusCode::from_u16(refusal.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut answer = json(code, &refusal.document());
@@ -68,12 +63,12 @@ pub(super) fn refusal(refusal: &Refusal) -> Answer {
     warned(answer, &refusal.warnings)
 }
 
-/// 404 as from a server that does not know the path.
+/// 404 of an unknown path.
 pub(super) fn no_such_page() -> Answer {
     text(StatusCode::NOT_FOUND, "404 page not found\n")
 }
 
-/// 404 for a path below a group that is built in.
+/// 404 below a built-in group.
 pub(super) fn no_such_resource() -> Refusal {
     let message = "the server could not find the requested resource";
     Refusal {
@@ -82,7 +77,6 @@ pub(super) fn no_such_resource() -> Refusal {
     }
 }
 
-/// 405: not allowed for this path.
 pub(super) fn method_not_allowed() -> Refusal {
     Refusal {
         details: Value::Object(serde_json::Map::new()),
@@ -100,7 +94,6 @@ pub(super) fn too_new(requested: u64, now: u64) -> Refusal {
     }
 }
 
-/// The answer with a header for each warning.
 pub(super) fn warned(mut answer: Answer, warnings: &[String]) -> Answer {
     let mut length = 0;
     for warning in warnings.iter().take(MOST_WARNINGS) {
@@ -114,7 +107,7 @@ pub(super) fn warned(mut answer: Answer, warnings: &[String]) -> Answer {
     answer
 }
 
-/// A text in quotes, on one line, without characters that a header cannot contain.
+/// Quotes on one line, without characters that a header cannot contain.
 fn header_text(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');

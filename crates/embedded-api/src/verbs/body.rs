@@ -13,20 +13,16 @@ use serde_json::Value;
 use serde_saphyr::Error as YamlError;
 use serde_saphyr::options::DuplicateKeyPolicy;
 
-/// The format of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// `application/json`; also a body without a content type.
+    /// Default without a content type.
     Json,
-    /// `application/yaml`.
     Yaml,
-    /// `application/vnd.kubernetes.protobuf`. Built-in kinds only.
+    /// Built-in kinds only.
     Protobuf,
 }
 
 impl Format {
-    /// The format that `Content-Type` names.
-    ///
     /// # Errors
     /// 415 for all others, including CBOR.
     pub fn of(content_type: &str) -> Result<Self, Refusal> {
@@ -45,19 +41,14 @@ fn unsupported() -> Refusal {
     Refusal::new(415, "UnsupportedMediaType", message)
 }
 
-/// A document, and its faults that do not prevent reading.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document {
-    /// The document. A duplicate field has its last value.
+    /// A duplicate field has its last value.
     pub value: Value,
-    /// `duplicate field "spec.replicas"` for each duplicate field.
+    /// Example: `duplicate field "spec.replicas"`.
     pub duplicates: Vec<String>,
 }
 
-/// Reads a document.
-///
-/// # Errors
-/// Why it cannot be read.
 pub fn read(format: Format, body: &Bytes) -> Result<Document, String> {
     let (mut value, duplicates) = match format {
         Format::Json => {
@@ -91,8 +82,7 @@ fn yaml(body: &Bytes) -> Result<(Value, Vec<String>), String> {
     Ok((value, twice))
 }
 
-/// Reads the object of a creation or an update, and checks that it is of the kind of the path. If the body does not name
-/// a built-in kind, the path does.
+/// Checks the object's kind against the path, which also names a missing built-in kind.
 ///
 /// # Errors
 /// 400 when it cannot be read or is of another kind, 415 for unknown formats.
@@ -133,17 +123,15 @@ pub fn object(resource: &Resource, content_type: &str, body: &Bytes) -> Result<D
     Ok(document)
 }
 
-/// Sets `apiVersion` and `kind` to those of the path.
+/// Sets `apiVersion` and `kind` of the path.
 pub fn name_kind(resource: &Resource, object: &mut Value) {
     let fields = super::meta::map_mut(object);
     fields.insert("apiVersion".to_owned(), resource.api_version().into());
     fields.insert("kind".to_owned(), resource.kind.as_str().into());
 }
 
-/// 422 when an object declares another kind than that of the path.
-///
 /// # Errors
-/// That.
+/// 422 for another kind than that of the path.
 pub fn is_of_kind(resource: &Resource, object: &Value) -> Result<(), Refusal> {
     let (version, kind) = (text(object, "/apiVersion"), text(object, "/kind"));
     let (expected_version, expected_kind) = (resource.api_version(), resource.kind.as_str());

@@ -8,12 +8,10 @@ use serde::{Deserialize, Serialize};
 
 const VERSION: &str = "meta.k8s.io/v1";
 
-/// Where a list continues.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Continuation {
-    /// The revision of the list; `None` if the client no longer needs one revision and accepts the present state.
+    /// `None` if the client accepts the present state.
     pub(super) revision: Option<u64>,
-    /// The last object that the client has received.
     pub(super) after: Place,
 }
 
@@ -28,7 +26,7 @@ struct Token {
 }
 
 impl Continuation {
-    /// As a token. In a list of one namespace, the token does not contain the namespace.
+    /// Leaves the namespace out in a list of one.
     pub(super) fn token(&self, within: Option<&str>) -> String {
         let (namespace, name) = &self.after;
         let start = match within {
@@ -48,10 +46,8 @@ impl Continuation {
         BASE64_URL_SAFE_NO_PAD.encode(json)
     }
 
-    /// Reads a token.
-    ///
     /// # Errors
-    /// 400 when this server did not create it.
+    /// 400 for a token of another server.
     pub(super) fn read(token: &str, within: Option<&str>) -> Result<Self, Refusal> {
         let bad = |why: &str| Refusal::bad_request(format!("invalid continue token: continue key is not valid: {why}"));
         let bytes = BASE64_URL_SAFE_NO_PAD.decode(token.trim_end_matches('='));

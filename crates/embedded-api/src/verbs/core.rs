@@ -13,17 +13,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use tokio::sync::Notify;
 
-/// One kind, with the checker of its objects.
 #[derive(Debug)]
 pub(super) struct Kind {
-    /// Its names and schema.
     pub(super) resource: Arc<Resource>,
-    /// Checks its objects.
     pub(super) checker: Checker,
 }
 
 impl Kind {
-    /// The key of an object of this kind.
     pub(super) fn key(&self, namespace: Option<&str>, name: &str) -> Key {
         Key {
             resource: Arc::clone(&self.resource.storage),
@@ -32,28 +28,21 @@ impl Kind {
         }
     }
 
-    /// 404 for an object of this kind.
     pub(super) fn not_found(&self, name: &str) -> Refusal {
         Refusal::not_found(&self.resource.group, &self.resource.plural, name)
     }
 
-    /// 409: it has changed since it was read.
     pub(super) fn modified(&self, name: &str) -> Refusal {
         let why = "the object has been modified; please apply your changes to the latest version and try again";
         Refusal::conflict(&self.resource.group, &self.resource.plural, name, why)
     }
 }
 
-/// The kinds and the objects.
 #[derive(Debug)]
 pub(super) struct Core {
-    /// The objects.
     pub(super) store: Store,
-    /// The kinds that are served.
     pub(super) registry: Registry,
-    /// Their OpenAPI documents.
     pub(super) openapi: OpenApi,
-    /// Notified when an Event was created.
     pub(super) event_made: Notify,
     kinds: HashMap<Url, Arc<Kind>>,
 }
@@ -62,7 +51,6 @@ pub(super) struct Core {
 type Url = (String, String, String);
 
 impl Core {
-    /// All of it.
     pub(super) fn new(store: Store, registry: Registry, kinds: Vec<Kind>) -> Self {
         let url = |resource: &Resource| {
             (
@@ -81,18 +69,15 @@ impl Core {
         }
     }
 
-    /// The kind of a path.
     pub(super) fn kind(&self, target: &Target) -> Option<&Arc<Kind>> {
         self.at(&target.group, &target.version, &target.plural)
     }
 
-    /// The kind at a URL.
     pub(super) fn at(&self, group: &str, version: &str, plural: &str) -> Option<&Arc<Kind>> {
         self.kinds
             .get(&(group.to_owned(), version.to_owned(), plural.to_owned()))
     }
 
-    /// The kind that an object names.
     pub(super) fn named(&self, api_version: &str, kind: &str) -> Option<&Arc<Kind>> {
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
         self.kinds.values().find(|each| {
@@ -101,14 +86,13 @@ impl Core {
         })
     }
 
-    /// A kind whose objects are stored under this name; of several, the one in whose form they are stored.
+    /// Prefers, of several kinds, the one in whose form the objects are stored.
     pub(super) fn storing(&self, storage: &str) -> Option<&Arc<Kind>> {
         let all = self.kinds.values().filter(|kind| *kind.resource.storage == *storage);
         // Events are stored in the form of the core kind; of several versions, any one is right.
         all.min_by_key(|kind| (&kind.resource.group, &kind.resource.version))
     }
 
-    /// The names under which objects are stored, each once.
     pub(super) fn storages(&self) -> Vec<Arc<str>> {
         let mut names: Vec<Arc<str>> = self
             .kinds
@@ -120,8 +104,6 @@ impl Core {
         names
     }
 
-    /// An object in the form of its kind.
-    ///
     /// # Errors
     /// 500 when the stored object cannot be read: a bug of this program.
     pub(super) fn shown(&self, resource: &Resource, object: &Object) -> Result<Value, Refusal> {
@@ -133,10 +115,6 @@ impl Core {
     }
 }
 
-/// An object as it is stored.
-///
-/// # Errors
-/// 500 when it cannot be read.
 pub(super) fn parsed(object: &Object) -> Result<Value, Refusal> {
     let unreadable = |error| {
         Refusal::internal(format!(
@@ -147,7 +125,7 @@ pub(super) fn parsed(object: &Object) -> Result<Value, Refusal> {
     serde_json::from_slice(&object.json).map_err(unreadable)
 }
 
-/// The time in RFC 3339 with whole seconds, in UTC.
+/// Whole seconds, in UTC.
 pub(super) fn rfc3339(time: Timestamp) -> String {
     format!("{time:.0}")
 }

@@ -18,14 +18,10 @@ use jiff::Timestamp;
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// How many generated names are tried.
 const ATTEMPTS: usize = 8;
 
-/// Creates the object in the body and answers with it.
-///
 /// # Errors
-/// 400 and 422 for objects that are not well formed, 404 and 403 for namespaces that are missing or terminating, 409 for a
-/// name that is in use.
+/// 400 and 422 for malformed objects, 404 and 403 for namespaces that are missing or terminating, 409 for a name that is in use.
 pub(super) async fn create(
     core: &Arc<Core>,
     kind: &Arc<Kind>,

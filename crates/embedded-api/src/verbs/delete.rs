@@ -18,24 +18,20 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
-/// How often a deletion is tried when other writers change the object first.
+/// Attempts when other writers change the object first.
 const ATTEMPTS: usize = 32;
-/// How many objects of a collection are deleted at a time.
+/// Objects of a collection deleted at a time.
 const TOGETHER: usize = 64;
 
-/// What a deletion did.
 #[derive(Debug)]
 pub(super) enum Deleted {
-    /// The object is deleted. Its uid.
+    /// Its uid.
     Gone(String),
-    /// It waits for its finalizers.
     Waits(Written),
 }
 
-/// Deletes an object.
-///
 /// # Errors
-/// 404 when there is none, 409 when it is not the one that was meant, 403 for objects that may not be deleted.
+/// 404 for a missing object, 409 for another one than was meant, 403 for one that may not be deleted.
 pub(super) async fn remove(core: &Core, kind: &Kind, key: &Key, options: &DeleteOptions) -> Result<Deleted, Refusal> {
     for _ in 0..ATTEMPTS {
         let object = core.store.get(key).ok_or_else(|| kind.not_found(&key.name))?;
@@ -61,8 +57,6 @@ async fn once(core: &Core, kind: &Kind, object: &Arc<Object>, options: &DeleteOp
     }
 }
 
-/// Deletes the object in the path and answers with the result.
-///
 /// # Errors
 /// As [`remove`], and 400 or 422 for bad options.
 pub(super) async fn delete(
@@ -80,7 +74,7 @@ pub(super) async fn delete(
     }
 }
 
-/// Deletes the selected objects and answers with their previous states.
+/// Answers with the previous states.
 ///
 /// # Errors
 /// As [`remove`], and 400 for bad selectors.
@@ -120,7 +114,6 @@ fn options(request: &ApiRequest) -> Result<DeleteOptions, Refusal> {
     DeleteOptions::read(request, Some(&document.value))
 }
 
-/// The answer when an object is deleted.
 fn gone(encoder: &ObjectEncoder, kind: &Kind, name: &str, uid: &str) -> Answer {
     let resource = &kind.resource;
     let parts = [

@@ -7,21 +7,16 @@ use crate::refusal::Refusal;
 use crate::resource::Resource;
 use serde_json::{Value, json};
 
-/// Namespaces that cannot be deleted.
 pub const UNDELETABLE: [&str; 3] = ["default", "kube-system", "kube-public"];
 
-/// The result of deleting an object.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DeletionEffect {
-    /// It is removed at once.
     Gone,
-    /// It stays for now, in this state.
     Waits(Value),
-    /// It is already waiting.
     Waiting,
 }
 
-/// The effect of a deletion on `object`. `now` is the time in RFC 3339 with whole seconds.
+/// `now` is RFC 3339 with whole seconds.
 #[must_use]
 pub fn effect(resource: &Resource, object: &Value, propagation: Option<Propagation>, now: &str) -> DeletionEffect {
     let before = meta::finalizers(object);
@@ -69,22 +64,19 @@ pub fn effect(resource: &Resource, object: &Value, propagation: Option<Propagati
     DeletionEffect::Waits(waits)
 }
 
-/// Whether an object that is being deleted waits for nothing more.
 #[must_use]
 pub fn is_finished(resource: &Resource, object: &Value) -> bool {
     meta::is_deleting(object) && meta::finalizers(object).is_empty() && has_no_spec_finalizers(resource, object)
 }
 
-/// Whether the object has no finalizers in its `spec`, as a Namespace has.
+/// Reads finalizers in `spec`, as a Namespace has them.
 fn has_no_spec_finalizers(resource: &Resource, object: &Value) -> bool {
     let finalizers = object.pointer("/spec/finalizers").and_then(Value::as_array);
     !is_namespace(resource) || finalizers.is_none_or(Vec::is_empty)
 }
 
-/// Whether the object is the one that is to be deleted.
-///
 /// # Errors
-/// 409 when it has another uid or version, 403 for a Namespace that cannot be deleted.
+/// 409 for another uid or version, 403 for a Namespace that cannot be deleted.
 pub fn admit(resource: &Resource, object: &Value, options: &DeleteOptions) -> Result<(), Refusal> {
     let name = meta::name(object);
     if is_namespace(resource) && UNDELETABLE.contains(&name) {

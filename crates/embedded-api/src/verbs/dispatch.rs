@@ -17,10 +17,6 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// Executes a request.
-///
-/// # Errors
-/// The refusal.
 pub(super) async fn answer(
     core: &Arc<Core>,
     request: &ApiRequest,
@@ -86,7 +82,6 @@ pub(super) async fn answer(
     }
 }
 
-/// The verb of a request for a kind or an object.
 fn verb(resource: &Resource, target: &Target, request: &ApiRequest) -> Result<Verb, Refusal> {
     let named = target.name.is_some();
     Ok(match (&request.method, named) {
@@ -111,7 +106,6 @@ fn verb(resource: &Resource, target: &Target, request: &ApiRequest) -> Result<Ve
     })
 }
 
-/// A part of an object: its status or its scale.
 async fn part(
     core: &Arc<Core>,
     kind: &Arc<Kind>,
@@ -148,7 +142,6 @@ async fn part(
     }
 }
 
-/// 405: no such method here.
 fn not_with(resource: &Resource, method: &Method) -> Refusal {
     if !resource.custom {
         return answer::method_not_allowed();
@@ -168,7 +161,7 @@ fn not_with(resource: &Resource, method: &Method) -> Refusal {
     }
 }
 
-/// No such kind. In a built-in group the message differs from other groups, as in an API server.
+/// Message differs in a built-in group, as in an API server.
 fn unknown(core: &Core, target: &Target) -> Result<Answer, Refusal> {
     if let Some(part) = target.subresource.as_deref()
         && let Some(refusal) = refused::refusal(&target.group, &target.plural, part)

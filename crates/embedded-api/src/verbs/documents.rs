@@ -12,7 +12,7 @@ use bytes::Bytes;
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
-/// The document at a path. `None` when the path names objects.
+/// `None` when the path names objects.
 pub(super) fn answer(core: &Core, route: &Route, request: &ApiRequest) -> Option<Result<Answer, Refusal>> {
     if matches!(route, Route::Objects(_)) {
         return None;
@@ -50,7 +50,7 @@ pub(super) fn answer(core: &Core, route: &Route, request: &ApiRequest) -> Option
     })
 }
 
-/// Whether writes work. Objects can be read while the disk fails: the process is alive, but not ready.
+/// Not ready while the disk fails; the process is alive, and objects can be read.
 fn ready(failing: Option<String>) -> Answer {
     match failing {
         None => answer::text(StatusCode::OK, "ok"),
@@ -85,8 +85,8 @@ fn groups(core: &Core, of_core: bool, request: &ApiRequest) -> Result<Answer, Re
     Ok(answer::document(StatusCode::OK, as_, value.to_string().into()))
 }
 
-/// The older OpenAPI document, empty: kubectl searches it for kinds that are in no version 3 document, such
-/// as a `List` in a file, and does not check what it does not find.
+/// Empty: kubectl searches the older document for kinds that are in no version 3 document, such as a `List` in a file, and does
+/// not check what it does not find.
 fn openapi_v2(request: &ApiRequest) -> Answer {
     const ACCEPT: &str = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
     // The requested name has a character that a `Content-Type` cannot contain.

@@ -14,25 +14,20 @@ use std::time::Duration;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-/// The name under which Events are stored.
 const STORAGE: &str = "events";
 
-/// How many Events are deleted at a time.
 const TOGETHER: usize = 64;
 
-/// How long they are kept, and how many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// An Event is deleted this long after it was last written.
+    /// Since the last write.
     pub age: Duration,
-    /// If there are more, those that were written first are deleted.
+    /// More Events are deleted, those first written first.
     pub count: usize,
-    /// How often the Events are checked.
     pub sweep: Duration,
 }
 
 impl Default for Limits {
-    /// An hour, 20,000 Events, once a minute.
     fn default() -> Self {
         Self {
             age: Duration::from_secs(3600),
@@ -42,17 +37,16 @@ impl Default for Limits {
     }
 }
 
-/// An Event: its key, the revision in which it was last written, and the time of that.
+/// Key, revision and time of the last write.
 type Written = (Key, u64, Timestamp);
 
-/// Notifies that an Event was created, so that a flood of them does not wait for the next sweep.
+/// Wakes the sweep, so that a flood of Events does not wait for the next one.
 pub(super) fn made(core: &Core, kind: &Kind) {
     if *kind.resource.storage == *STORAGE {
         core.event_made.notify_one();
     }
 }
 
-/// Deletes old Events until `stop`.
 pub(super) async fn run(core: Arc<Core>, limits: Limits, stop: CancellationToken) {
     let mut known: HashMap<Key, (u64, Timestamp)> = HashMap::new();
     let flood = limits.count + limits.count / 8;
@@ -68,7 +62,7 @@ pub(super) async fn run(core: Arc<Core>, limits: Limits, stop: CancellationToken
     }
 }
 
-/// Deletes these Events, unless they were written again since; those that are left at `stop` stay.
+/// Spares Events written again since; ends at `stop`.
 async fn sweep(core: &Core, going: Vec<(Key, u64)>, stop: &CancellationToken) {
     let Some(kind) = core.storing(STORAGE) else { return };
     let going = stream::iter(going).take_until(stop.cancelled());
@@ -100,7 +94,7 @@ async fn too_many(core: &Core, flood: usize) {
     }
 }
 
-/// All Events. The time of the last write is read once per Event, and afterwards found by its revision.
+/// Reads the time of a write once, and then finds it by revision.
 fn all(core: &Core, known: &mut HashMap<Key, (u64, Timestamp)>, now: Timestamp) -> Vec<Written> {
     let listed = core.store.list(STORAGE, None, &Page::default(), |_| true);
     // The newest revision is always available.
@@ -120,7 +114,7 @@ fn all(core: &Core, known: &mut HashMap<Key, (u64, Timestamp)>, now: Timestamp) 
     all
 }
 
-/// When an Event was last written, by its own fields; `now` if it has none, or if it is in the future.
+/// Time by its own fields; `now` without one, or for the future.
 fn last_written(object: &Object, now: Timestamp) -> Timestamp {
     let Ok(value) = parsed(object) else { return now };
     let said = [
@@ -132,7 +126,7 @@ fn last_written(object: &Object, now: Timestamp) -> Timestamp {
     times.max().map_or(now, |time| time.min(now))
 }
 
-/// Which Events are deleted, in which revision: those that are too old, and, if too many, the oldest.
+/// Too old ones and, if there are too many, the oldest; with their revisions.
 fn over(mut all: Vec<Written>, limits: Limits, now: Timestamp) -> Vec<(Key, u64)> {
     let age = SignedDuration::try_from(limits.age).unwrap_or(SignedDuration::MAX);
     all.sort_unstable_by_key(|(_, revision, _)| *revision);

@@ -8,10 +8,9 @@ use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The selectable paths, by the name of their storage.
+/// Paths by storage.
 type Paths = HashMap<Arc<str>, Vec<Arc<str>>>;
 
-/// The function that reads the facts of objects of these kinds.
 #[must_use]
 pub fn reader<'a>(kinds: impl Iterator<Item = &'a Resource>) -> FactsFn {
     let mut paths = Paths::new();
@@ -53,7 +52,7 @@ fn read(paths: &Paths, key: &Key, object: &Value) -> Facts {
     }
 }
 
-/// The value of a field as selectors compare it. `None` if there is no value, or none that can be compared.
+/// Value as selectors compare it; `None` if there is none, or none that can be compared.
 fn field(object: &Value, path: &str) -> Option<String> {
     // An Event's source is the component, under either of its two names.
     let value = match path {

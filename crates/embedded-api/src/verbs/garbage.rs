@@ -23,14 +23,12 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-/// How many objects are checked together.
 const TOGETHER: usize = 64;
-/// What failed is tried again after this time.
 const RETRY_AFTER: Duration = Duration::from_secs(2);
 
 type Changes = SelectAll<BoxStream<'static, Result<Arc<Event>, Ended>>>;
 
-/// Objects that still have to be checked. There are never more of them than there are objects.
+/// Holds at most the number of objects.
 #[derive(Default)]
 struct Queue {
     now: BTreeSet<Key>,
@@ -38,7 +36,7 @@ struct Queue {
     retry_at: Option<Instant>,
 }
 
-/// Handles owners and namespaces until `stop`, or until the store is closed.
+/// Runs until `stop`, or until the store is closed.
 pub(super) async fn run(core: Arc<Core>, stop: CancellationToken) {
     loop {
         tokio::select! {
@@ -99,8 +97,7 @@ fn changes(core: &Core, since: u64) -> Result<Changes, Ended> {
     Ok(all)
 }
 
-/// Objects to check first: everything that has owners, is being deleted, or is in a namespace that is missing
-/// or being deleted.
+/// Initial check: all that has owners, is being deleted, or is in a namespace that is missing or being deleted.
 fn concerned(core: &Core) -> Vec<Key> {
     let all = |storage: &str, keep: &dyn Fn(&Object) -> bool| -> Vec<Arc<Object>> {
         // The newest revision is always available.
@@ -134,7 +131,7 @@ impl Queue {
         }
     }
 
-    /// Checks some objects. Whether there were any.
+    /// Returns whether there were any.
     async fn work(&mut self, core: &Arc<Core>) -> bool {
         let mut some = Vec::with_capacity(TOGETHER);
         while some.len() < TOGETHER

@@ -10,8 +10,6 @@ use crate::request::{Answer, ApiRequest};
 use http::StatusCode;
 use std::sync::Arc;
 
-/// Answers with the object of that name.
-///
 /// # Errors
 /// 404 when there is none, 504 for a revision that does not exist yet.
 pub(super) fn get(
@@ -31,10 +29,8 @@ pub(super) fn get(
     encoder.object(StatusCode::OK, &*object.ok_or_else(|| kind.not_found(name))?)
 }
 
-/// Checks that the requested revision exists.
-///
 /// # Errors
-/// 504 when it does not exist yet.
+/// Status 504.
 pub(super) fn check_revision_exists(core: &Core, options: &ListOptions) -> Result<(), Refusal> {
     let now = core.store.revision();
     match options.revision {
@@ -43,7 +39,7 @@ pub(super) fn check_revision_exists(core: &Core, options: &ListOptions) -> Resul
     }
 }
 
-/// The revision that a list has to show: an exact one, or the newest.
+/// An exact revision, or the newest.
 pub(super) fn list_revision(options: &ListOptions) -> Option<u64> {
     match (options.matching, options.revision) {
         (Some(Match::Exact), Some(revision)) => Some(revision),

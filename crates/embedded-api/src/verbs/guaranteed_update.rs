@@ -10,25 +10,20 @@ use crate::store::{Key, Object};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// How often a change is tried when other writers change the object first.
+/// Attempts when other writers change the object first.
 const ATTEMPTS: usize = 32;
 
-/// An object after a change.
 #[derive(Debug)]
 pub(super) struct Updated {
-    /// The object.
     pub(super) written: Written,
-    /// Whether it is new.
     pub(super) created: bool,
-    /// Warnings for the client.
     pub(super) warnings: Vec<String>,
 }
 
-/// Changes the object at `key`, or creates it. `next` returns the new state for the present one; it is called
-/// again when the object has changed in the meantime.
+/// Creates a missing object. `next` computes the new state from the present one, and again after a change meanwhile.
 ///
 /// # Errors
-/// The refusals of `next`, and 409 when the writer requires a revision that is no longer the newest.
+/// Refusals of `next`, and 409 when a required revision is no longer the newest.
 pub(super) async fn guaranteed_update(
     core: &Core,
     kind: &Kind,
@@ -74,7 +69,7 @@ pub(super) async fn guaranteed_update(
     Err(kind.modified(&key.name))
 }
 
-/// Writes a new state: nothing if it is the old one, a removal if the object waited only for this.
+/// Skips an equal state; removes an object that waited only for this.
 async fn change(
     core: &Core,
     kind: &Kind,

@@ -13,8 +13,6 @@ use crate::request::{Answer, ApiRequest};
 use crate::store::{Listed, Object, Page};
 use std::sync::Arc;
 
-/// Answers with the objects of a kind, in a namespace or in all.
-///
 /// # Errors
 /// 400 for bad selectors and tokens, 410 when the requested revision is no longer kept, 504 when it does not exist yet.
 pub(super) fn list(
@@ -30,10 +28,8 @@ pub(super) fn list(
     encoder.list(&objects, &meta)
 }
 
-/// The selected objects, and the metadata of their list.
-///
 /// # Errors
-/// 400 for bad tokens, 410 and 504 as [`list`].
+/// As [`list`].
 pub(super) fn found(
     core: &Core,
     kind: &Kind,
@@ -56,7 +52,6 @@ pub(super) fn found(
     Ok((listed.objects, meta))
 }
 
-/// Which part of the list.
 fn page(options: &ListOptions, namespace: Option<&str>) -> Result<Page, Refusal> {
     let Some(token) = &options.continue_ else {
         return Ok(Page {
@@ -77,7 +72,7 @@ fn page(options: &ListOptions, namespace: Option<&str>) -> Result<Page, Refusal>
     })
 }
 
-/// The metadata of a list. The remaining count is set only if everything is selected: otherwise it is not known.
+/// The remaining count is known only if everything is selected.
 fn meta(listed: &Listed, namespace: Option<&str>, selector: &Selector) -> ListMeta {
     let continuation = listed.more.clone().map(|after| Continuation {
         revision: Some(listed.revision),
@@ -91,7 +86,7 @@ fn meta(listed: &Listed, namespace: Option<&str>, selector: &Selector) -> ListMe
     }
 }
 
-/// 410: with a token for the rest of a list in its present state, if a later page was requested.
+/// Carries a token for the rest in its present state, for a later page.
 fn too_old(page: &Page, now: u64, namespace: Option<&str>) -> Refusal {
     let Some(after) = &page.after else {
         let requested = page.at.unwrap_or_default();

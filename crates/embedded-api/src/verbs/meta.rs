@@ -2,70 +2,59 @@
 
 use serde_json::{Map, Value};
 
-/// Finalizer of an owner that waits for the deletion of its dependents.
+/// Finalizer of an owner that waits for its dependents' deletion.
 pub const FOREGROUND: &str = "foregroundDeletion";
 /// Finalizer of an owner whose dependents stay.
 pub const ORPHAN: &str = "orphan";
 
-/// One of an object's owners.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Owner {
-    /// Its `apiVersion`.
     pub api_version: String,
-    /// Its kind.
     pub kind: String,
-    /// Its name.
     pub name: String,
-    /// Its uid.
     pub uid: String,
-    /// Whether the object blocks the owner's foreground deletion.
+    /// Blocks the owner's foreground deletion.
     pub blocks: bool,
 }
 
-/// The text at a JSON pointer; empty when there is none.
+/// Text at a JSON pointer; empty without one.
 #[must_use]
 pub fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
     object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// `metadata.name`.
 #[must_use]
 pub fn name(object: &Value) -> &str {
     text(object, "/metadata/name")
 }
 
-/// `metadata.namespace`.
 #[must_use]
 pub fn namespace(object: &Value) -> &str {
     text(object, "/metadata/namespace")
 }
 
-/// `metadata.uid`.
 #[must_use]
 pub fn uid(object: &Value) -> &str {
     text(object, "/metadata/uid")
 }
 
-/// `metadata.resourceVersion`.
 #[must_use]
 pub fn resource_version(object: &Value) -> &str {
     text(object, "/metadata/resourceVersion")
 }
 
-/// Whether it is being deleted.
 #[must_use]
 pub fn is_deleting(object: &Value) -> bool {
     !text(object, "/metadata/deletionTimestamp").is_empty()
 }
 
-/// `metadata.finalizers`.
 #[must_use]
 pub fn finalizers(object: &Value) -> Vec<&str> {
     let found = object.pointer("/metadata/finalizers").and_then(Value::as_array);
     found.into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
-/// Sets `metadata.finalizers`; an empty list is left out.
+/// Leaves an empty list out.
 pub fn set_finalizers(object: &mut Value, finalizers: &[String]) {
     let metadata = metadata_mut(object);
     if finalizers.is_empty() {
@@ -75,7 +64,6 @@ pub fn set_finalizers(object: &mut Value, finalizers: &[String]) {
     }
 }
 
-/// `metadata.ownerReferences`.
 #[must_use]
 pub fn owners(object: &Value) -> Vec<Owner> {
     let found = object.pointer("/metadata/ownerReferences").and_then(Value::as_array);
@@ -89,7 +77,6 @@ pub fn owners(object: &Value) -> Vec<Owner> {
     found.into_iter().flatten().map(owner).collect()
 }
 
-/// Removes owners from `metadata.ownerReferences`.
 pub fn remove_owners(object: &mut Value, gone: impl Fn(&str) -> bool) {
     let metadata = metadata_mut(object);
     let Some(references) = metadata.get_mut("ownerReferences").and_then(Value::as_array_mut) else {
@@ -101,7 +88,6 @@ pub fn remove_owners(object: &mut Value, gone: impl Fn(&str) -> bool) {
     }
 }
 
-/// Makes the object block none of its owners.
 pub fn block_no_owner(object: &mut Value) {
     let references = metadata_mut(object).get_mut("ownerReferences");
     for reference in references.and_then(Value::as_array_mut).into_iter().flatten() {
@@ -111,7 +97,7 @@ pub fn block_no_owner(object: &mut Value) {
     }
 }
 
-/// `metadata`, created if it is missing. The object must be a JSON object; another value becomes one.
+/// Created if missing. A value that is not an object becomes one.
 pub fn metadata_mut(object: &mut Value) -> &mut Map<String, Value> {
     map_mut(
         map_mut(object)
@@ -120,7 +106,7 @@ pub fn metadata_mut(object: &mut Value) -> &mut Map<String, Value> {
     )
 }
 
-/// The map in a value; any other value is replaced by an empty map.
+/// Any other value becomes an empty map.
 pub fn map_mut(value: &mut Value) -> &mut Map<String, Value> {
     if !value.is_object() {
         *value = Value::Object(Map::new());
@@ -128,7 +114,7 @@ pub fn map_mut(value: &mut Value) -> &mut Map<String, Value> {
     value.as_object_mut().expect("it was made a map above")
 }
 
-/// Sets or, with `None`, removes a field of a map.
+/// `None` removes it.
 pub fn put(map: &mut Map<String, Value>, key: &str, value: Option<Value>) {
     match value {
         Some(value) => map.insert(key.to_owned(), value),

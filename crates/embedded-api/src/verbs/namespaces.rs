@@ -5,11 +5,8 @@ use crate::refusal::Refusal;
 use crate::store::Key;
 use serde_json::json;
 
-/// The name under which Namespaces are stored.
 pub(super) const STORAGE: &str = "namespaces";
 
-/// Whether an object of this kind can be created in `namespace`.
-///
 /// # Errors
 /// 404 when the namespace is missing, 403 when it is being deleted.
 pub(super) fn check_namespace(core: &Core, kind: &Kind, namespace: Option<&str>, name: &str) -> Result<(), Refusal> {

@@ -17,18 +17,14 @@ use jiff::Timestamp;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// How objects of a kind are represented for one client.
 pub(super) struct ObjectEncoder {
     core: Arc<Core>,
     kind: Arc<Kind>,
-    /// What the client wants.
     pub(super) as_: Representation,
     include: Include,
 }
 
 impl ObjectEncoder {
-    /// For a request.
-    ///
     /// # Errors
     /// 406 when the client accepts nothing that is served.
     pub(super) fn of(
@@ -63,7 +59,7 @@ impl ObjectEncoder {
         }
     }
 
-    /// One stored object. `described`: whether a table describes its columns.
+    /// `described`: a table describes its columns.
     pub(super) fn stored(&self, object: &Object, described: bool) -> Result<Bytes, Refusal> {
         if self.is_stored_form() {
             return Ok(object.json.clone());
@@ -71,7 +67,6 @@ impl ObjectEncoder {
         Ok(self.shown(&self.core.shown(&self.kind.resource, object)?, described))
     }
 
-    /// One object in its stored form.
     pub(super) fn converted(&self, value: Value, described: bool) -> Bytes {
         self.shown(&kinds::to_shown(&self.kind.resource, value), described)
     }
@@ -87,12 +82,10 @@ impl ObjectEncoder {
         }
     }
 
-    /// The answer with one object.
     pub(super) fn object(&self, code: StatusCode, object: &Object) -> Result<Answer, Refusal> {
         Ok(answer::document(code, self.as_, self.stored(object, true)?))
     }
 
-    /// The answer with an object that was written.
     pub(super) fn written(&self, code: StatusCode, written: Written) -> Result<Answer, Refusal> {
         match written {
             Written::Stored(object) => self.object(code, &object),
@@ -100,7 +93,6 @@ impl ObjectEncoder {
         }
     }
 
-    /// The answer with a list.
     pub(super) fn list(&self, objects: &[Arc<Object>], meta: &ListMeta) -> Result<Answer, Refusal> {
         let resource = &self.kind.resource;
         let json = if self.is_stored_form() {
@@ -123,8 +115,7 @@ impl ObjectEncoder {
         Ok(answer::document(StatusCode::OK, self.as_, json))
     }
 
-    /// A past object in its representation of that time, but with a later revision: a watcher gets it for an
-    /// object that it no longer selects.
+    /// A past state with a later revision: a watcher gets it for an object that it no longer selects.
     pub(super) fn deselected(&self, object: &Object, revision: u64, described: bool) -> Result<Bytes, Refusal> {
         let mut value = parsed(object)?;
         super::meta::metadata_mut(&mut value).insert("resourceVersion".to_owned(), revision.to_string().into());

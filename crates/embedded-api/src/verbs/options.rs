@@ -16,25 +16,23 @@ use crate::refusal::{Cause, Refusal};
 use crate::request::ApiRequest;
 use crate::schema::cause;
 
-/// 422 for one of the `…Options` of an API server.
+/// Names one of the `…Options` of an API server.
 pub(super) fn invalid(kind: &str, causes: &[Cause]) -> Refusal {
     Refusal::invalid("meta.k8s.io", kind, "", causes)
 }
 
-/// A parameter that is present and not empty.
+/// Present and not empty.
 pub(super) fn given<'a>(request: &'a ApiRequest, name: &str) -> Option<&'a str> {
     request.query(name).filter(|value| !value.is_empty())
 }
 
-/// A flag: present, and neither `false` nor `0`.
+/// Present, and neither `false` nor `0`.
 pub(super) fn flag(request: &ApiRequest, name: &str) -> Option<bool> {
     request
         .query(name)
         .map(|value| !value.eq_ignore_ascii_case("false") && value != "0")
 }
 
-/// A whole number.
-///
 /// # Errors
 /// 400 when it is not a number.
 pub(super) fn number(request: &ApiRequest, name: &str) -> Result<Option<i64>, Refusal> {
@@ -47,13 +45,11 @@ pub(super) fn number(request: &ApiRequest, name: &str) -> Result<Option<i64>, Re
         .map_err(|_| Refusal::bad_request(not_a_number(name, text)))
 }
 
-/// The message for a text that should have been a number.
 #[must_use]
 pub(super) fn not_a_number(name: &str, text: &str) -> String {
     format!("{name} is {text:?}; it must be a whole number")
 }
 
-/// All values of `dryRun`, and whether a dry run is requested.
 pub(super) fn dry_run(values: &[&str]) -> Result<bool, Cause> {
     match values.iter().all(|value| *value == "All") {
         true => Ok(!values.is_empty()),
@@ -65,7 +61,7 @@ pub(super) fn dry_run(values: &[&str]) -> Result<bool, Cause> {
     }
 }
 
-/// The values of a parameter that may be given several times.
+/// Values of a repeated parameter.
 pub(super) fn all<'a>(request: &'a ApiRequest, name: &str) -> Vec<&'a str> {
     let found = request.query.iter().filter(|(key, _)| key == name);
     found.map(|(_, value)| value.as_str()).collect()

@@ -21,11 +21,10 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// Patches the object and answers with it. An apply creates a missing object.
+/// An apply creates a missing object.
 ///
 /// # Errors
-/// 404 when there is no object, 409 on conflicts, 415 for unknown patches, 422 when the patch or its result is not
-/// well formed.
+/// 404 for a missing object, 409 on conflicts, 415 for unknown patches, 422 when the patch or its result is malformed.
 pub(super) async fn patch(
     core: &Arc<Core>,
     kind: &Arc<Kind>,
@@ -73,7 +72,6 @@ pub(super) async fn patch(
     ))
 }
 
-/// The state that results from a patch.
 fn patched(
     scope: &RequestScope<'_>,
     old: &Value,
@@ -96,7 +94,7 @@ fn patched(
     next().map_err(|refusal: Refusal| refusal.warned(&warnings))
 }
 
-/// The applied configuration: JSON or YAML. A name or namespace in it must be that of the path.
+/// JSON or YAML. A name or namespace in it must be that of the path.
 fn applied(place: Place<'_>, request: &ApiRequest) -> Result<Value, Refusal> {
     let bad = |why: String| Refusal::bad_request(format!("error decoding YAML: {why}"));
     // Programs send JSON, which is also YAML, but faster to read as JSON.

@@ -11,40 +11,22 @@ use messages::{Kind, Message};
 use serde_json::{Map, Value};
 use wire::{Field, fields};
 
-/// What Kubernetes writes before a message.
+/// Prefix of every message in Kubernetes.
 const MAGIC: &[u8] = b"k8s\0";
 
-/// Why a body is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProtobufError {
-    /// It is not protobuf of Kubernetes.
     #[error("the body is not protobuf as Kubernetes writes it")]
     NotProtobuf,
-    /// It is cut off or damaged.
     #[error("the protobuf of the body cannot be read")]
     Broken,
-    /// A kind that has no table here.
+    /// A kind without a table here.
     #[error("{kind} of {api_version:?} is not read from protobuf here; send JSON")]
-    Unknown {
-        /// `apiVersion` of the body.
-        api_version: String,
-        /// Its kind.
-        kind: String,
-    },
-    /// A field that is not in the tables.
+    Unknown { api_version: String, kind: String },
     #[error("field {number} in {inside} is not read from protobuf here; send JSON")]
-    UnknownField {
-        /// The message that contains it: `metadata`.
-        inside: String,
-        /// The number of the field.
-        number: u32,
-    },
+    UnknownField { inside: String, number: u32 },
 }
 
-/// Reads a body into JSON.
-///
-/// # Errors
-/// [`ProtobufError`].
 pub fn read(body: &[u8]) -> Result<Value, ProtobufError> {
     let envelope = body.strip_prefix(MAGIC).ok_or(ProtobufError::NotProtobuf)?;
     let (mut type_, mut raw): (&[u8], &[u8]) = (&[], &[]);
@@ -88,7 +70,7 @@ fn object(message: &Message, bytes: &[u8], inside: &str) -> Result<Map<String, V
     Ok(object)
 }
 
-/// Sets one field of the object. A field that a Go client leaves out of JSON because it is empty is left out here too.
+/// Leaves out empty fields that a Go client leaves out of JSON.
 fn put(object: &mut Map<String, Value>, name: &str, kind: &Kind, field: Field<'_>) -> Result<(), ProtobufError> {
     let value = match (kind, field) {
         (Kind::Text | Kind::TimeIfAny, Field::Bytes(b"")) | (Kind::Whole | Kind::Flag, Field::Number(0)) => {
@@ -124,13 +106,13 @@ fn append(object: &mut Map<String, Value>, name: &str, item: Value) -> Result<()
     Ok(())
 }
 
-/// Key and value of an entry of a map.
+/// Key and value of a map's entry.
 fn entry(bytes: &[u8]) -> Result<(String, &[u8]), ProtobufError> {
     let (key, value) = (only(bytes, 1)?, only(bytes, 2)?);
     Ok((text(key.unwrap_or_default())?, value.unwrap_or_default()))
 }
 
-/// The last field of that number.
+/// Last field of that number.
 fn only(bytes: &[u8], wanted: u32) -> Result<Option<&[u8]>, ProtobufError> {
     let mut found = None;
     for field in fields(bytes) {
@@ -143,7 +125,7 @@ fn only(bytes: &[u8], wanted: u32) -> Result<Option<&[u8]>, ProtobufError> {
     Ok(found)
 }
 
-/// JSON within a message, in its first field.
+/// Reads the message's first field.
 fn json(bytes: &[u8]) -> Result<Value, ProtobufError> {
     let raw = only(bytes, 1)?.unwrap_or(b"null");
     serde_json::from_slice(raw).map_err(|_| ProtobufError::Broken)

@@ -2,16 +2,12 @@
 
 use crate::refusal::Refusal;
 
-/// One unsupported operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// Group of the kind.
     pub group: &'static str,
-    /// Plural of the kind.
     pub plural: &'static str,
-    /// Subresource; empty for the kind itself.
+    /// Empty for the kind itself.
     pub part: &'static str,
-    /// Why, and what to do instead.
     pub why: &'static str,
 }
 
@@ -29,7 +25,6 @@ const fn of_pods(part: &'static str) -> Refused {
     }
 }
 
-/// All unsupported operations.
 pub const REFUSED: [Refused; 16] = [
     of_pods(""),
     of_pods("attach"),
@@ -74,7 +69,7 @@ pub const REFUSED: [Refused; 16] = [
     },
 ];
 
-/// 405 with the reason, for an operation in the list.
+/// 405, for an operation in the list.
 #[must_use]
 pub fn refusal(group: &str, plural: &str, part: &str) -> Option<Refusal> {
     let listed = |entry: &&Refused| (entry.group, entry.plural, entry.part) == (group, plural, part);

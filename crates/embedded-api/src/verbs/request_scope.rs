@@ -11,29 +11,24 @@ use crate::refusal::Refusal;
 use crate::schema::cause;
 use serde_json::Value;
 
-/// The scope of one write.
 #[derive(Clone, Copy)]
 pub(super) struct RequestScope<'a> {
-    /// The kind.
     pub(super) kind: &'a Kind,
-    /// `status` or `scale`; `None` for the object itself.
+    /// `status`, `scale`, or `None` for the object itself.
     pub(super) subresource: Option<&'a str>,
-    /// The options of the write.
     pub(super) options: &'a WriteOptions,
-    /// The time, in RFC 3339 with whole seconds.
+    /// RFC 3339 with whole seconds.
     pub(super) now: &'a str,
 }
 
-/// An object as it was read from a request: not checked yet, and without what the server sets.
+/// Unchecked, and without the server's fields.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Received {
-    /// The object, in the form of its kind.
     pub(super) value: Value,
-    /// Warnings for the client.
     pub(super) warnings: Vec<String>,
 }
 
-/// The state that results from a write: checked, and complete. Only this can be stored.
+/// Checked and complete. Only this can be stored.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct NewState {
     value: Value,
@@ -42,7 +37,7 @@ pub(super) struct NewState {
 }
 
 impl NewState {
-    /// A state that the server itself makes of a stored one.
+    /// Made by the server from a stored state.
     pub(super) fn by_server(value: Value) -> Self {
         Self {
             value,
@@ -51,7 +46,7 @@ impl NewState {
         }
     }
 
-    /// With whether the writer requires the revision that it has read. Otherwise a later one is accepted too.
+    /// Whether the writer requires the revision that it has read; else a later one is accepted too.
     pub(super) fn requiring(self, requires_revision: bool) -> Self {
         Self {
             requires_revision,
@@ -59,37 +54,29 @@ impl NewState {
         }
     }
 
-    /// Whether the writer requires the revision that it has read.
     pub(super) fn requires_revision(&self) -> bool {
         self.requires_revision
     }
 
-    /// The object, in the form of its kind, and warnings for the client.
     pub(super) fn into_parts(self) -> (Value, Vec<String>) {
         (self.value, self.warnings)
     }
 }
 
-/// Whether field owners still have to be recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Owners {
-    /// Yes: a plain write.
     Record,
-    /// No: an apply has done it.
     Recorded,
 }
 
-/// The random part of a new object.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Identity<'a> {
-    /// `metadata.uid`.
     pub(super) uid: &'a str,
     /// For a generated name.
     pub(super) random: u64,
 }
 
 impl RequestScope<'_> {
-    /// The writer, for recording field owners.
     pub(super) fn writer(&self) -> Writer<'_> {
         Writer {
             resource: &self.kind.resource,
@@ -108,7 +95,7 @@ impl RequestScope<'_> {
         }
     }
 
-    /// Reads an object: unknown fields are removed, defaults filled in. `faults` were found in its text.
+    /// Removes unknown fields and fills in defaults. `faults` were found in its text.
     ///
     /// # Errors
     /// 400, or 422 for the result of a patch, when it cannot be read.
@@ -117,10 +104,10 @@ impl RequestScope<'_> {
         Ok(Received { value, warnings })
     }
 
-    /// A new object from one that was read. `namespace` is that of the path.
+    /// `namespace` is that of the path.
     ///
     /// # Errors
-    /// 422 when it is not well formed.
+    /// 422 when it is malformed.
     pub(super) fn prepare_for_create(
         &self,
         received: Received,
@@ -145,10 +132,8 @@ impl RequestScope<'_> {
         self.checked(value, None, warnings)
     }
 
-    /// A new state of an object from one that was read.
-    ///
     /// # Errors
-    /// 422 when it is not well formed.
+    /// 422 when it is malformed.
     pub(super) fn prepare_for_update(
         &self,
         old: &Value,
@@ -175,10 +160,10 @@ impl RequestScope<'_> {
         })
     }
 
-    /// Whether the `resourceVersion` that a writer names is that of the object. Returns whether the writer requires it.
+    /// Checks a named `resourceVersion`; returns whether the writer requires it.
     ///
     /// # Errors
-    /// 409 when it is not, 422 when this kind requires one and none is named, 500 when it is not a number, as an API server
+    /// 409 for another revision, 422 when this kind requires one and none is named, 500 when it is not a number, as an API server
     /// answers.
     pub(super) fn check_revision(&self, old: &Value, named: &str) -> Result<bool, Refusal> {
         let resource = &self.kind.resource;
@@ -201,7 +186,7 @@ impl RequestScope<'_> {
     }
 }
 
-/// Whether clients may replace objects of this kind without a `resourceVersion`.
+/// Allowed without a `resourceVersion`.
 fn allows_unconditional_update(group: &str, plural: &str) -> bool {
     matches!((group, plural), ("", _) | ("events.k8s.io", "events"))
 }

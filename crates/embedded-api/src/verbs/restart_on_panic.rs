@@ -6,10 +6,10 @@ use std::time::Duration;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-/// The pause before a restart. A panic that repeats each time does not fill the log.
+/// A repeated panic must not fill the log.
 const PAUSE: Duration = Duration::from_secs(5);
 
-/// Runs `work` until it ends by itself or `stop` is cancelled; restarts it when it panics.
+/// Ends with `work` or `stop`.
 pub(super) async fn restart_on_panic<F: Future<Output = ()>>(
     what: &str,
     stop: CancellationToken,

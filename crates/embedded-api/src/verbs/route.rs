@@ -1,57 +1,39 @@
 //! What a path names.
 
-/// What a path names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Route {
-    /// `/`: the list of paths.
     Paths,
-    /// `/healthz` and `/livez`, and the paths below them and below `/readyz`.
+    /// `/healthz`, `/livez`, and paths below them and below `/readyz`.
     Health,
-    /// `/readyz`.
     Ready,
-    /// `/version`.
     Version,
-    /// `/api`.
     CoreVersions,
-    /// `/apis`.
     Groups,
-    /// `/apis/{group}`.
     Group(String),
-    /// `/api/{version}` or `/apis/{group}/{version}`.
+    /// `/api/{version}` or `/apis/{group}/{version}`; the core group is empty.
     GroupVersion {
-        /// Group; empty for the core one.
         group: String,
-        /// Version.
         version: String,
     },
-    /// `/openapi/v2`.
     OpenApiV2,
-    /// `/openapi/v3`, and the group and version below it: `apis/skein.dev/v1alpha1`, or empty for the index.
+    /// `/openapi/v3`, with group and version below it: `apis/skein.dev/v1alpha1`, or empty for the index.
     OpenApiV3(String),
-    /// Objects of a kind.
     Objects(Target),
-    /// Anything else.
     Unknown,
 }
 
-/// Objects of a kind, or one of them, or a subresource of one.
+/// All objects of a kind, one of them, or a subresource of one. The core group is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Target {
-    /// Group; empty for the core one.
     pub group: String,
-    /// Version.
     pub version: String,
-    /// Plural of the kind.
     pub plural: String,
-    /// Namespace in the path.
     pub namespace: Option<String>,
-    /// Name in the path.
     pub name: Option<String>,
-    /// The part after the name: `status`, `scale`.
+    /// `status`, `scale`.
     pub subresource: Option<String>,
 }
 
-/// Reads a decoded path.
 #[must_use]
 pub fn route(path: &str) -> Route {
     let Some(path) = path.strip_prefix('/') else {

@@ -22,11 +22,9 @@ use std::sync::Arc;
 
 const VERSION: &str = "autoscaling/v1";
 const KIND: &str = "Scale";
-/// Represents, for a patch, a number that is not set in the object.
+/// Stands in a patch for a number that the object lacks.
 const UNSET: i32 = i32::MIN;
 
-/// Answers with the scale of an object, or changes it first.
-///
 /// # Errors
 /// 404 when there is no object, 409 when it has changed, 422 for numbers that its kind does not allow.
 pub(super) async fn scale(
@@ -81,15 +79,11 @@ fn shown(scale: &Scale, object: &Value, as_: Representation) -> Result<Answer, R
     Ok(answer::document(StatusCode::OK, as_, document.to_string().into()))
 }
 
-/// The requested change of a scale.
 enum Change {
-    /// This document.
     Put(Value),
-    /// The result of a patch.
     Patch(PatchType),
 }
 
-/// The change with its patch, if it is one.
 struct ScaleRequest<'a> {
     change: Change,
     request: &'a ApiRequest,
@@ -124,7 +118,6 @@ fn change<'a>(kind: &Kind, request: &'a ApiRequest) -> Result<(WriteOptions, Sca
     Ok((options, document))
 }
 
-/// The object with the number that the client wants.
 fn next(
     scope: &RequestScope<'_>,
     scale: &Scale,
@@ -170,7 +163,7 @@ fn next(
     Ok(state.requiring(requires_revision))
 }
 
-/// An apply sets the number, or leaves it unchanged.
+/// Leaves a number unchanged that it does not name.
 fn applied(before: &Value, request: &ApiRequest) -> Result<Value, Refusal> {
     let bad = |why: String| Refusal::bad_request(format!("error decoding YAML: {why}"));
     let given = body::read(Format::Yaml, &request.body).map_err(bad)?.value;
@@ -181,7 +174,7 @@ fn applied(before: &Value, request: &ApiRequest) -> Result<Value, Refusal> {
     Ok(wanted)
 }
 
-/// `spec.replicas` of a scale; a missing one is 0.
+/// A missing one is 0.
 fn replicas(scale: &Value) -> Result<i32, Refusal> {
     let given = scale.pointer("/spec/replicas").unwrap_or(&Value::Null);
     let number = match given {
@@ -191,7 +184,6 @@ fn replicas(scale: &Value) -> Result<i32, Refusal> {
     number.ok_or_else(|| patch_fault("spec.replicas: must be of type int32"))
 }
 
-/// The `Scale` document of an object with this desired number.
 fn document(scale: &Scale, object: &Value, desired: &Value) -> Value {
     let there = at(object, &scale.status_replicas).cloned().unwrap_or_else(|| 0.into());
     let mut status = Map::new();
@@ -214,7 +206,7 @@ fn document(scale: &Scale, object: &Value, desired: &Value) -> Value {
     })
 }
 
-/// Sets the value at a simple path such as `.spec.replicas`.
+/// `path` is simple, such as `.spec.replicas`.
 fn set(object: &mut Value, path: &str, value: Value) {
     let mut place = object;
     for part in path.split('.').filter(|part| !part.is_empty()) {

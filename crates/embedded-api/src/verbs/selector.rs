@@ -13,7 +13,6 @@ use crate::store::Object;
 use fields::Field;
 use labels::Requirement;
 
-/// The selection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selector {
     labels: Vec<Requirement>,
@@ -21,10 +20,8 @@ pub struct Selector {
 }
 
 impl Selector {
-    /// Reads the selectors of a list or a watch.
-    ///
     /// # Errors
-    /// 400 for a selector that cannot be read, or for a field that is not selectable for this kind.
+    /// 400 for a selector that cannot be read, or a field that is not selectable for this kind.
     pub fn of(options: &ListOptions, resource: &Resource) -> Result<Self, Refusal> {
         Ok(Self {
             labels: labels::parse(&options.labels).map_err(Refusal::bad_request)?,
@@ -32,13 +29,11 @@ impl Selector {
         })
     }
 
-    /// Whether it selects everything.
     #[must_use]
     pub fn is_everything(&self) -> bool {
         self.labels.is_empty() && self.fields.is_empty()
     }
 
-    /// Whether it selects this object.
     #[must_use]
     pub fn matches(&self, object: &Object) -> bool {
         self.labels

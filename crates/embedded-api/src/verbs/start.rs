@@ -16,30 +16,22 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// Namespaces that always exist.
 const NAMESPACES: [&str; 4] = ["default", "kube-system", "kube-public", "kube-node-lease"];
 
-/// Why the API cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// A CustomResourceDefinition cannot be served.
     #[error(transparent)]
     Definition(#[from] CrdError),
-    /// The kinds conflict.
     #[error(transparent)]
     Kinds(#[from] KindError),
-    /// A schema cannot be used.
     #[error("the schema of {kind} cannot be used; correct its CustomResourceDefinition and start again")]
     Schema {
-        /// `plural.group` of the kind.
+        /// `plural.group`.
         kind: String,
-        /// What is wrong with it.
         source: SchemaError,
     },
-    /// The store cannot be opened.
     #[error(transparent)]
     Store(#[from] store::OpenError),
-    /// The objects that always exist could not be written.
     #[error("the folder can be read, but not written: {0}")]
     NotWritten(Refusal),
     /// The runtime ended while the store was opened.
@@ -47,7 +39,6 @@ pub enum OpenError {
     Ended,
 }
 
-/// Kinds and objects, with those that always exist.
 pub(super) async fn core(options: Options) -> Result<Core, OpenError> {
     let custom = options.crds.iter().map(resources).collect::<Result<Vec<_>, _>>()?;
     let registry = Registry::new(custom.into_iter().flatten().collect())?;
@@ -100,7 +91,7 @@ async fn namespaces(core: &Core) -> Result<(), OpenError> {
     Ok(())
 }
 
-/// Stores the documents that were given, and removes others.
+/// Stores the given documents, and removes others.
 async fn definitions(core: &Core, documents: &[Value]) -> Result<(), OpenError> {
     let Some(kind) = core.at("apiextensions.k8s.io", "v1", "customresourcedefinitions") else {
         return Ok(());

@@ -17,21 +17,16 @@ use serde_json::Value;
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// The object named by a path.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'a> {
-    /// The namespace.
     pub(super) namespace: Option<&'a str>,
-    /// The name.
     pub(super) name: &'a str,
-    /// `status` or `scale`; `None` for the object itself.
+    /// `status`, `scale`, or `None` for the object itself.
     pub(super) subresource: Option<&'a str>,
 }
 
-/// Replaces the object and answers with it.
-///
 /// # Errors
-/// 400 and 422 for objects that are not well formed, 404 when there is none, 409 when it is another one or has changed.
+/// 400 and 422 for malformed objects, 404 for a missing one, 409 when it is another one or has changed.
 pub(super) async fn update(
     core: &Arc<Core>,
     kind: &Arc<Kind>,
@@ -82,13 +77,12 @@ pub(super) async fn update(
     ))
 }
 
-/// Whether an update of a missing object creates it.
 fn allows_create_on_update(kind: &Kind) -> bool {
     let resource = &kind.resource;
     !resource.custom && matches!(&*resource.plural, "leases" | "events")
 }
 
-/// Checks that the replacement is for this object, not for an earlier one of the same name.
+/// Refuses a replacement for an earlier object of the same name.
 fn check_uid(kind: &Kind, old: &Value, new: &Value) -> Result<(), Refusal> {
     let (meant, there) = (meta::uid(new), meta::uid(old));
     if meant.is_empty() || meant == there {

@@ -8,35 +8,27 @@ use crate::refusal::Refusal;
 use crate::schema::cause;
 use serde_json::Value;
 
-/// How an object was sent: whole, or as a patch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SentAs {
-    /// Whole.
     Whole,
-    /// As a patch of the existing object.
+    /// Patch of the existing object.
     Patched,
 }
 
-/// How an object is checked.
 #[derive(Clone, Copy)]
 pub(super) struct Validator<'a> {
-    /// Its kind.
     pub(super) kind: &'a Kind,
-    /// The subresource of the request.
     pub(super) subresource: Option<&'a str>,
-    /// How it was sent.
     pub(super) sent_as: SentAs,
-    /// What is done about unknown and duplicate fields.
     pub(super) validation: Validation,
 }
 
 impl Validator<'_> {
-    /// Reads an object: unknown fields are removed, defaults filled in. `faults` were found in its text:
-    /// duplicate fields. Returns the object and the warnings for the client.
+    /// Removes unknown fields and fills in defaults. `faults` were found in the text: duplicate fields. Returns the object and
+    /// warnings.
     ///
     /// # Errors
-    /// 400, or 422 for the result of a patch, when a field has a type that cannot be read or, with strict validation, when
-    /// there are faults.
+    /// 400, or 422 for the result of a patch, for an unreadable type or, with strict validation, any fault.
     pub(super) fn read(&self, object: Value, mut faults: Vec<String>) -> Result<(Value, Vec<String>), Refusal> {
         let fault = |why: String| match self.sent_as {
             SentAs::Whole => Rejection::Malformed(why).refusal(&self.kind.resource, ""),
@@ -59,7 +51,7 @@ impl Validator<'_> {
         Ok((read.value, faults))
     }
 
-    /// Validates an object that was read and has what the server sets. Returns the warnings for the client.
+    /// Validates an object that was read and has the server's fields; returns warnings.
     ///
     /// # Errors
     /// 422 when a rule is broken.
@@ -73,7 +65,7 @@ impl Validator<'_> {
     }
 }
 
-/// 422: the object that results from a patch cannot be read.
+/// Status 422.
 pub(super) fn patch_fault(why: &str) -> Refusal {
     Refusal::invalid("", "", "", &[cause::invalid("patch", &Value::Null, why)])
 }

@@ -24,18 +24,18 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// Changes that wait for a watcher to read them, besides those in the store's history.
+/// Changes that wait for a watcher, besides those in the store's history.
 const WAITING: usize = 64;
-/// A watch without a timeout ends after at least this time, and before twice this time.
+/// A watch without a timeout lasts from this time to twice as long.
 const SHORTEST: Duration = Duration::from_secs(1800);
 
-/// No watch lasts longer: clocks cannot represent every later time.
+/// Clocks cannot represent every later time.
 const LONGEST: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 
-/// Answers with a watch of a kind in a namespace, or in all.
+/// The watch itself reports a revision that is no longer known.
 ///
 /// # Errors
-/// 400 for bad selectors, 504 for a revision that does not exist yet. The watch itself reports a revision that is no longer known.
+/// 400 for bad selectors, 504 for a revision that does not exist yet.
 pub(super) fn watch(
     core: &Arc<Core>,
     kind: &Arc<Kind>,
@@ -72,7 +72,6 @@ pub(super) fn watch(
     Ok(answer::stream(frames))
 }
 
-/// Where a watch begins.
 fn beginning(options: &ListOptions) -> Beginning {
     match (options.initial_events, options.revision.unwrap_or(0)) {
         (Some(true), _) => Beginning::InitialEvents { end_bookmark: true },

@@ -7,24 +7,19 @@ use serde_json::Value;
 use std::io;
 use std::sync::Arc;
 
-/// The largest object, in bytes.
 pub(super) const LARGEST: usize = 1_572_864;
 
-/// An object after a write.
 #[derive(Clone, Debug)]
 pub(super) enum Written {
-    /// It is in the store.
     Stored(Arc<Object>),
-    /// It is not: a dry run, or it was deleted and this is its last state. In its stored form.
+    /// Stored form of a dry run, or the last state of a deleted object.
     Unstored(Value),
 }
 
-/// A write that was not done.
 #[derive(Debug)]
 pub(super) enum NotWritten {
-    /// The object has changed; read it again.
+    /// Read it again.
     Conflict,
-    /// Something else.
     Refused(Refusal),
 }
 
@@ -35,7 +30,7 @@ impl From<Refusal> for NotWritten {
 }
 
 impl Core {
-    /// Creates an object. If it exists, the error is [`NotWritten::Conflict`].
+    /// [`NotWritten::Conflict`] if it exists.
     pub(super) async fn create(&self, key: Key, value: Value, dry: bool) -> Result<Written, NotWritten> {
         fits(&value)?;
         if self.store.get(&key).is_some() {
@@ -52,7 +47,6 @@ impl Core {
         self.store.write(write).await.map(Written::Stored).map_err(failed)
     }
 
-    /// Replaces an object by another state of it.
     pub(super) async fn replace(&self, old: &Arc<Object>, value: Value, dry: bool) -> Result<Written, NotWritten> {
         fits(&value)?;
         if dry {
@@ -66,7 +60,7 @@ impl Core {
         self.store.write(write).await.map(Written::Stored).map_err(failed)
     }
 
-    /// Deletes an object. `value` is its last state.
+    /// `value` is its last state.
     pub(super) async fn remove(&self, old: &Arc<Object>, value: Value, dry: bool) -> Result<Written, NotWritten> {
         if !dry {
             let write = Write::Delete {
@@ -89,7 +83,6 @@ fn failed(error: WriteError) -> NotWritten {
     })
 }
 
-/// Whether it is small enough, and not nested too deeply.
 fn fits(value: &Value) -> Result<(), Refusal> {
     if !depth::is_within_limit(value) {
         let most = depth::DEEPEST;

@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 pub(crate) const FINALIZER: &str = "example.dev/held";
 
-/// The part of an object that the test compares.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct State {
     pub(crate) uid: String,
@@ -14,7 +13,6 @@ pub(crate) struct State {
     pub(crate) facts: Facts,
 }
 
-/// The fields that changes change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Facts {
     pub(crate) spec: Option<u64>,
@@ -45,23 +43,19 @@ impl From<&DynamicObject> for State {
     }
 }
 
-/// One change. The number is different in each, so that changes cannot be confused.
+/// Each has a number of its own, so that changes cannot be confused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
-    Create {
-        count: u64,
-        held: bool,
-    },
+    Create { count: u64, held: bool },
     PatchSpec(u64),
     PatchStatus(u64),
     Replace(u64),
     Delete,
-    /// Removes the finalizer.
     Release,
 }
 
 impl Change {
-    /// The state of the object after it; `None`: deleted.
+    /// `None`: deleted.
     pub(crate) fn after(self, before: Option<&State>) -> Option<Facts> {
         let facts = before.map(|state| state.facts.clone()).unwrap_or_default();
         match self {
@@ -86,7 +80,7 @@ impl Change {
         }
     }
 
-    /// Whether the object is as this change leaves it, given its previous state.
+    /// Given its previous state.
     pub(crate) fn made(self, before: Option<&State>, now: Option<&State>) -> bool {
         match (before, now) {
             (Some(before), Some(now)) => {
@@ -100,7 +94,6 @@ impl Change {
         }
     }
 
-    /// The body of the patch, for changes that are one.
     pub(crate) fn patch(self) -> Value {
         match self {
             Self::PatchSpec(count) => json!({"spec": {"count": count}}),

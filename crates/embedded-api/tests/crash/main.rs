@@ -45,7 +45,6 @@ fn seeded() -> SmallRng {
     SmallRng::seed_from_u64(seed)
 }
 
-/// All objects, and the revision of the list.
 async fn everything(drones: &Api<DynamicObject>) -> (u64, BTreeMap<String, State>) {
     let list = timeout(SOON, drones.list(&ListParams::default()))
         .await
@@ -59,7 +58,7 @@ async fn everything(drones: &Api<DynamicObject>) -> (u64, BTreeMap<String, State
     (revision, objects.collect())
 }
 
-/// The differences from what was acknowledged: name, acknowledged state, present state.
+/// Name, acknowledged state, present state.
 fn differences<'a>(known: &'a BTreeMap<String, State>, found: &'a BTreeMap<String, State>) -> Vec<Difference<'a>> {
     let names: BTreeSet<&String> = known.keys().chain(found.keys()).collect();
     let pairs = names

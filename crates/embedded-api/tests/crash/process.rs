@@ -10,14 +10,12 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
-/// A data folder and the program that serves it, if it runs.
 pub(crate) struct Program {
     folder: tempfile::TempDir,
     running: Option<Child>,
 }
 
 impl Program {
-    /// An empty folder.
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("crd.json"), definition().to_string()).unwrap();
@@ -36,7 +34,7 @@ impl Program {
         command.kill_on_drop(true).spawn().unwrap()
     }
 
-    /// Starts it, and waits until it reports that it is ready.
+    /// Returns when it reports that it is ready.
     pub(crate) async fn start(&mut self) {
         let mut child = self.spawn();
         let mut said = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -46,7 +44,6 @@ impl Program {
         self.running = Some(child);
     }
 
-    /// Starts it, and kills it after that time, ready or not.
     pub(crate) async fn start_and_kill(&mut self, after: Duration) {
         let child = self.spawn();
         tokio::time::sleep(after).await;
@@ -54,13 +51,12 @@ impl Program {
         self.kill().await;
     }
 
-    /// SIGKILL.
     pub(crate) async fn kill(&mut self) {
         let mut child = self.running.take().unwrap();
         timeout(SOON, child.kill()).await.unwrap().unwrap();
     }
 
-    /// A client by the kubeconfig that the program has written. It stays valid over restarts.
+    /// Uses the program's kubeconfig, which stays valid over restarts.
     pub(crate) async fn drones(&self) -> Api<DynamicObject> {
         let read = Kubeconfig::read_from(self.folder.path().join("data/kubeconfig")).unwrap();
         let config = kube::Config::from_custom_kubeconfig(read, &KubeConfigOptions::default()).await;

@@ -3,16 +3,15 @@
 use crate::change::State;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// One change that was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Applied {
-    /// The object had this state.
     State(State),
-    /// The object with this uid was deleted. Answers do not contain the revision of that.
-    Gone { uid: String },
+    /// Uid alone: answers do not contain the revision of a deletion.
+    Gone {
+        uid: String,
+    },
 }
 
-/// One event of a watch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Event {
     pub(crate) revision: u64,
@@ -20,7 +19,6 @@ pub(crate) struct Event {
     pub(crate) deleted: bool,
 }
 
-/// All changes.
 #[derive(Debug, Default)]
 pub(crate) struct Record {
     states: BTreeMap<u64, State>,
@@ -42,7 +40,7 @@ impl Record {
         }
     }
 
-    /// Checks that every change is there once, in order, and nothing else. Returns what is wrong.
+    /// Every change once, in order, and nothing else; else what is wrong.
     pub(crate) fn check(&self, events: &[Event]) -> Result<(), String> {
         let mut last = 0;
         let mut gone = BTreeSet::new();

@@ -8,18 +8,14 @@ use std::sync::{Arc, Mutex};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-/// A watch in a task of its own.
 pub(crate) struct Watcher {
-    /// The number of received events.
     events: watch::Receiver<usize>,
     log: Arc<Mutex<Vec<Event>>>,
-    /// How often the program was started again.
     starts: watch::Sender<usize>,
     task: JoinHandle<()>,
 }
 
 impl Watcher {
-    /// Follows changes after `revision`.
     pub(crate) fn follow(drones: Api<DynamicObject>, revision: u64) -> Self {
         let (count, events) = watch::channel(0);
         let starts = watch::Sender::new(0);
@@ -46,7 +42,6 @@ impl Watcher {
         }
     }
 
-    /// The program runs again.
     pub(crate) fn resume(&self) {
         assert!(!self.task.is_finished(), "the watcher has ended");
         self.starts.send_modify(|starts| *starts += 1);
@@ -60,14 +55,13 @@ impl Watcher {
         *self.events.borrow()
     }
 
-    /// All events, once there are that many.
     pub(crate) async fn at_least(&mut self, count: usize) -> Vec<Event> {
         self.events.wait_for(|now| *now >= count).await.unwrap();
         self.log.lock().unwrap().clone()
     }
 }
 
-/// Watches until the connection breaks. Returns the last revision that it received, by an event or a bookmark.
+/// Returns the last revision received, by an event or a bookmark.
 async fn until_it_breaks(drones: &Api<DynamicObject>, since: u64, mut on_event: impl FnMut(Event)) -> u64 {
     let mut last = since;
     let stream = match drones.watch(&WatchParams::default(), &since.to_string()).await {
@@ -91,11 +85,10 @@ async fn until_it_breaks(drones: &Api<DynamicObject>, since: u64, mut on_event: 
     last
 }
 
-/// The history does not reach back that far.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Compacted;
 
-/// The first `count` events after `since`, by a watch of their own.
+/// Opens a watch of its own.
 pub(crate) async fn events_since(
     drones: &Api<DynamicObject>,
     since: u64,
@@ -115,7 +108,7 @@ pub(crate) async fn events_since(
     Ok(events)
 }
 
-/// An event, or the revision of a bookmark.
+/// Event, or revision of a bookmark.
 fn read(event: WatchEvent<DynamicObject>) -> Result<Event, u64> {
     let (object, deleted) = match event {
         WatchEvent::Added(object) | WatchEvent::Modified(object) => (object, false),

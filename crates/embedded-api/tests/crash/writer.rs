@@ -13,10 +13,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::watch;
 
 const NAMES: usize = 12;
-/// Bytes that make an object large, so that the history is compacted meanwhile.
+/// Makes objects large, so that the history is compacted meanwhile.
 const PADDING: usize = 4096;
 
-/// The progress of all writers together.
 #[derive(Clone)]
 pub(crate) struct Pace {
     acknowledged: watch::Sender<u64>,
@@ -35,7 +34,6 @@ impl Pace {
         *self.acknowledged.borrow()
     }
 
-    /// The highest revision in any answer.
     pub(crate) fn highest(&self) -> u64 {
         self.highest.load(Ordering::SeqCst)
     }
@@ -50,7 +48,6 @@ impl Pace {
     }
 }
 
-/// One writer and its objects.
 pub(crate) struct Writer {
     id: usize,
     random: SmallRng,
@@ -73,7 +70,6 @@ impl Writer {
         }
     }
 
-    /// The objects that it knows to exist.
     pub(crate) fn objects(&self) -> BTreeMap<String, State> {
         self.objects.clone()
     }
@@ -82,7 +78,6 @@ impl Writer {
         std::mem::take(&mut self.applied)
     }
 
-    /// Writes until a request is not answered.
     pub(crate) async fn write(mut self, drones: Api<DynamicObject>, pace: Pace) -> Self {
         loop {
             let name = format!("drone-{}-{}", self.id, self.random.random_range(0..NAMES));
@@ -141,8 +136,8 @@ impl Writer {
         });
     }
 
-    /// After a restart: whether the change in progress was made. Anything but that, or nothing, is wrong; the
-    /// caller, which compares all objects, detects it. Returns whether one was in progress.
+    /// Returns whether a change was in progress at the restart, made or not. Any other state is detected by the caller, which
+    /// compares all objects.
     pub(crate) fn resolve(&mut self, found: &BTreeMap<String, State>) -> bool {
         let Some((name, change)) = self.under_way.take() else {
             return false;
@@ -155,7 +150,7 @@ impl Writer {
     }
 }
 
-/// Sends a change. Outer `None`: no answer. Inner `None`: the object is deleted.
+/// Outer `None`: no answer. Inner `None`: the object is deleted.
 async fn send(
     drones: &Api<DynamicObject>,
     name: &str,
@@ -194,7 +189,7 @@ async fn send(
     }
 }
 
-/// A whole object: the existing one, changed, or a new one.
+/// The existing object, changed, or a new one.
 fn body(name: &str, change: Change, before: Option<&State>) -> DynamicObject {
     let kind = ApiResource::from_gvk(&GroupVersionKind::gvk("example.dev", "v1", "Drone"));
     let mut object = DynamicObject::new(name, &kind);

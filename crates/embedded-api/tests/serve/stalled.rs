@@ -13,7 +13,6 @@ use tokio::time::timeout;
 /// More than fits in the buffers of a connection.
 const MUCH: usize = 64 << 20;
 
-/// Answers with this many bytes, and notifies when an answer is no longer kept.
 #[derive(Clone)]
 struct Generous {
     dropped: mpsc::Sender<()>,

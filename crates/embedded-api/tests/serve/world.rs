@@ -54,7 +54,6 @@ impl Handler for Script {
     }
 }
 
-/// A data folder, and its server.
 pub(crate) struct World {
     _directory: tempfile::TempDir,
     pub(crate) folder: Folder,
@@ -115,7 +114,7 @@ pub(crate) async fn client(kubeconfig: &Path) -> kube::Client {
     kube::Client::try_from(config.unwrap()).unwrap()
 }
 
-/// A TLS connection that trusts the authority of the kubeconfig and speaks `protocol`.
+/// Trusts the authority of the kubeconfig and speaks `protocol`.
 pub(crate) async fn connect(serving: &Serving, protocol: &[u8]) -> TlsStream<TcpStream> {
     let read = Kubeconfig::read_from(&serving.kubeconfig).unwrap();
     let cluster = read.clusters[0].cluster.clone().unwrap();
@@ -142,7 +141,6 @@ pub(crate) async fn connect(serving: &Serving, protocol: &[u8]) -> TlsStream<Tcp
         .unwrap()
 }
 
-/// Everything that the server sends until it closes the connection.
 pub(crate) async fn rest(stream: &mut TlsStream<TcpStream>) -> String {
     let mut said = Vec::new();
     // A connection that is cut ends with an error: that it ended is what counts.

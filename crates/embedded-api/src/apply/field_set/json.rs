@@ -3,27 +3,20 @@
 use super::{FieldSet, Node, Scalar, Step};
 use serde_json::{Map, Value};
 
-/// Why a `fieldsV1` cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FieldsError {
-    /// Neither an object nor null.
     #[error("fieldsV1: expected an object, got {0}")]
     NotAnObject(Value),
-    /// A key without a known form.
     #[error("fieldsV1: {0:?} is not a step of a path; write f:name, k:{{…}}, v:… or i:…")]
     BadStep(String),
 }
 
 impl FieldSet {
-    /// The set that a `fieldsV1` holds. Unknown kinds of steps are left out.
-    ///
-    /// # Errors
-    /// [`FieldsError`] when it is not FieldsV1.
+    /// Leaves out unknown kinds of steps.
     pub fn from_json(fields: &Value) -> Result<Self, FieldsError> {
         node(fields).map(|node| node.below)
     }
 
-    /// The `fieldsV1` of this set.
     #[must_use]
     pub fn to_json(&self) -> Value {
         Value::Object(object(self, false))

@@ -17,7 +17,6 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The kind that the sequences used.
 pub(crate) fn widget() -> Resource {
     let texts = || Schema {
         additional: Some(Box::new(text())),
@@ -142,7 +141,6 @@ pub(crate) fn object(properties: Vec<(&str, Schema)>) -> Schema {
     }
 }
 
-/// One write of a sequence.
 pub(super) struct Write<'a> {
     pub op: &'a str,
     pub by: &'a str,
@@ -152,7 +150,6 @@ pub(super) struct Write<'a> {
     pub now: &'a str,
 }
 
-/// What the server stores after a write.
 pub(super) fn written(resource: &Resource, live: Option<&Value>, write: &Write<'_>) -> Result<Value, Refusal> {
     let writer = Writer {
         resource,
@@ -202,7 +199,6 @@ pub(super) fn written(resource: &Resource, live: Option<&Value>, write: &Write<'
     Ok(new)
 }
 
-/// Whether there is a null that validation rejects.
 fn has_null(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -216,7 +212,6 @@ fn has_null(value: &Value) -> bool {
     }
 }
 
-/// The fields of the body, nulls included.
 fn fill(object: &mut Value, body: &Value) {
     for (name, value) in body.as_object().unwrap() {
         match (name.as_str(), value) {

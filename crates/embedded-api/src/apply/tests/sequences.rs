@@ -1,6 +1,4 @@
-//! Properties that hold after any sequence of writes.
-//!
-//! Owns: properties over random sequences of creates, merges and applies of one object by three managers.
+//! Properties of any sequence of creates, merges and applies of one object by three managers.
 
 use super::super::extract;
 use super::super::field_set::{FieldSet, Step};
@@ -11,7 +9,7 @@ use super::recorded::{Write, widget, written};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-/// A generated write: operation, manager, subresource, force, body.
+/// Operation, manager, subresource, force, body.
 type Drawn = (&'static str, &'static str, Option<&'static str>, bool, Value);
 
 fn a_text() -> impl Strategy<Value = Value> {
@@ -87,7 +85,7 @@ fn a_write() -> impl Strategy<Value = Drawn> {
     ]
 }
 
-/// Plays the writes on an object that exists. After each write that succeeds, `holds` is called with the object before it.
+/// Calls `holds` after each successful write, with the object before it.
 fn play(writes: &[Drawn], mut holds: impl FnMut(&Drawn, &Value, &Value)) {
     let resource = widget();
     let first = json!({"spec": {"text": "1"}});

@@ -11,12 +11,10 @@ use serde_json::Value;
 
 /// Namespaces in which an Event may be about an object without a namespace.
 const FOR_ALL: [&str; 2] = ["default", "kube-system"];
-/// The longest note, in bytes.
 const LONGEST_NOTE: usize = 1024;
-/// The longest action, reason and name of a reporter, in bytes.
+/// Limit for action, reason and name of a reporter.
 const LONGEST_TEXT: usize = 128;
 
-/// What is wrong with an Event.
 pub(super) fn check(resource: &Resource, event: &Value, is_created: bool, causes: &mut Vec<Cause>) {
     let newer = resource.group == "events.k8s.io";
     let (about, reporter, note) = match newer {

@@ -132,7 +132,6 @@ fn a_new_event_needs_reporter_action_and_reason() {
     assert_eq!(causes[0], "reportingComponent: Required value");
 }
 
-/// A valid Event of the new form.
 fn newer() -> Value {
     json!({"metadata": {"namespace": "default"}, "eventTime": "2020-01-01T00:00:00.000000Z", "type": "Normal",
         "reportingController": "a.b/c", "reportingInstance": "i", "action": "x", "reason": "r", "note": "n",

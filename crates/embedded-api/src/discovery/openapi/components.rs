@@ -7,31 +7,26 @@ use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
 const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1";
-/// Schemas that requests of every kind refer to.
+/// Schemas for requests of every kind.
 const ALWAYS: [&str; 3] = ["Status", "DeleteOptions", "Patch"];
 const SCALE: &str = "io.k8s.api.autoscaling.v1.Scale";
 
-/// A reference to the schema of a kind.
 pub(super) fn reference(kind: &Resource) -> Value {
     refer(&name(kind))
 }
 
-/// A reference to the schema of a kind's lists.
 pub(super) fn list_reference(kind: &Resource) -> Value {
     refer(&list_name(kind))
 }
 
-/// A reference to a type that all groups share: `Status`.
 pub(super) fn meta_reference(type_: &str) -> Value {
     refer(&format!("{META}.{type_}"))
 }
 
-/// A reference to the scale subresource's kind.
 pub(super) fn scale_reference() -> Value {
     refer(SCALE)
 }
 
-/// All schemas of a document with these kinds.
 pub(super) fn schemas(kinds: &[Arc<Resource>]) -> Map<String, Value> {
     let mut all = Map::new();
     for kind in kinds {
@@ -113,7 +108,7 @@ fn list(kind: &Resource) -> Value {
     schema
 }
 
-/// A custom kind's schema with the fields that every object has.
+/// Adds the fields that every object has.
 fn custom(kind: &Resource) -> Value {
     let mut schema = document(&kind.schema);
     let own = json!({
@@ -130,21 +125,18 @@ fn custom(kind: &Resource) -> Value {
     schema
 }
 
-/// The description that a definition has for one of the two fields that name an object's type.
 fn type_field(name: &str) -> Value {
     let status = kinds::definitions().get(&format!("{META}.Status"));
     let field = status.and_then(|status| status.pointer(&format!("/properties/{name}")));
     field.cloned().unwrap_or_else(|| json!({"type": "string"}))
 }
 
-/// The description that definitions have for an object's metadata.
 fn metadata_description() -> &'static str {
     let namespace = kinds::definitions().get("io.k8s.api.core.v1.Namespace");
     let text = namespace.and_then(|namespace| namespace.pointer("/properties/metadata/description"));
     text.and_then(Value::as_str).unwrap_or_default()
 }
 
-/// A parsed schema as a document.
 fn document(schema: &Schema) -> Value {
     let mut out = schema.rules.as_object().cloned().unwrap_or_default();
     if !schema.description.is_empty() {
@@ -169,7 +161,7 @@ fn document(schema: &Schema) -> Value {
     Value::Object(out)
 }
 
-/// A definition in OpenAPI 3.0 form: a reference is alone, or in `allOf` beside the other fields.
+/// Definition in OpenAPI 3.0 form: a reference is alone, or in `allOf` beside other fields.
 fn standard(name: &str, definition: Value) -> Value {
     let either = json!([{"type": "integer"}, {"type": "string"}]);
     let mut schema = beside(definition);
@@ -202,7 +194,6 @@ fn beside(value: Value) -> Value {
     }
 }
 
-/// Names of all schemas that a schema refers to.
 fn references(schema: &Value) -> Vec<String> {
     match schema {
         Value::Object(fields) => {

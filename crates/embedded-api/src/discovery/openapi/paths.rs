@@ -4,16 +4,14 @@ use super::components;
 use crate::resource::{Resource, Verb};
 use serde_json::{Map, Value, json};
 
-/// Media types of patches. Clients search here for the best one that a kind supports.
+/// Clients choose the best one that a kind supports.
 const PATCHES: [&str; 3] = [
     "application/apply-patch+yaml",
     "application/json-patch+json",
     "application/merge-patch+json",
 ];
-/// One more, which only built-in kinds support.
 const STRATEGIC: &str = "application/strategic-merge-patch+json";
 
-/// A query parameter and its type.
 type Parameter = (&'static str, &'static str);
 
 /// Clients search for `dryRun` and `fieldValidation` to see whether they can be used.
@@ -42,7 +40,7 @@ const LISTING: &[Parameter] = &[
     ("watch", "boolean"),
 ];
 
-/// Adds the paths of `kind` below `root`, as in `apis/sea.dev/v1`.
+/// `root` is as in `apis/sea.dev/v1`.
 pub(super) fn add(paths: &mut Map<String, Value>, root: &str, kind: &Resource) {
     let (main, lists) = (components::reference(kind), components::list_reference(kind));
     let options = components::meta_reference("DeleteOptions");

@@ -5,7 +5,6 @@ use crate::patch::{PatchType, apply};
 use crate::refusal::Refusal;
 use serde_json::{Value, json};
 
-/// The message of an API server for a patch that cannot be applied.
 const GENERIC: &str = "the server rejected our request due to an error in our request";
 
 fn done(patch: Value) -> Result<Value, Refusal> {

@@ -3,37 +3,31 @@
 use crate::patch::does_not_fit;
 use crate::refusal::Refusal;
 
-/// A fault of a patch.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub(super) enum Fault {
-    /// `$retainKeys` is not a list of all fields of the patch.
+    /// `$retainKeys` does not list all fields of the patch.
     #[error("$retainKeys must be a list of all fields of the patch")]
     RetainKeys,
-    /// `$deleteFromPrimitiveList` without a field.
     #[error("$deleteFromPrimitiveList must be followed by / and a field")]
     DeleteFrom,
-    /// `$setElementOrder` without a field.
     #[error("$setElementOrder must be followed by / and a field")]
     SetOrder,
-    /// A list in a merged list.
     #[error("lists of lists are not supported")]
     ListOfLists,
     /// An unknown `$patch`, or one that is not for an item of a list.
     #[error("$patch cannot be this here")]
     Directive,
-    /// An item without the key by which its list is merged.
+    /// The item lacks the merge key of its list.
     #[error("an item of the list has no {0:?}, by which it is merged")]
     NoKey(String),
     /// Objects in a list that is merged as a set.
     #[error("the items of the list must be plain values")]
     NoMergeKey,
-    /// Items of several types.
     #[error("the items of the list must have one type")]
     MixedTypes,
-    /// The order in the patch differs from the given one.
+    /// Differs from the given order.
     #[error("the items of the list are not in the order that $setElementOrder gives")]
     OtherOrder,
-    /// A value of another type.
     #[error("the value must be {0}")]
     Type(&'static str),
 }

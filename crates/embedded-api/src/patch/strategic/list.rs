@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use std::collections::HashSet;
 use std::mem::discriminant;
 
-/// A list with a patch of it. A list that is not merged is replaced by the patch.
+/// The patch replaces a list that is not merged.
 pub(super) fn merge(view: View<'_>, live: Vec<Value>, patch: Vec<Value>) -> Result<Vec<Value>, Fault> {
     let Some(key) = view.schema.patch_merge_key.as_deref() else {
         return Ok(patch);
@@ -27,7 +27,7 @@ pub(super) fn merge(view: View<'_>, live: Vec<Value>, patch: Vec<Value>) -> Resu
     }
 }
 
-/// Items of lists that are merged have one type, which is not a list.
+/// Checks a merged list; a list is no such type.
 pub(super) fn same_types(live: &[Value], patch: &[Value]) -> Result<(), Fault> {
     let mut all = live.iter().chain(patch);
     let Some(first) = all.next() else { return Ok(()) };

@@ -8,8 +8,7 @@ use super::fault::Fault;
 use serde_json::Value;
 use std::collections::HashMap;
 
-/// `items` in the order of `wanted`, then of `live`. Items are identified by `key`, or by their value if `key` is
-/// empty.
+/// Sorts in the order of `wanted`, then of `live`. Items are identified by `key`, or by value if `key` is empty.
 pub(super) fn by(items: Vec<Value>, wanted: &[Value], live: &[Value], key: &str) -> Result<Vec<Value>, Fault> {
     for item in items.iter().chain(wanted) {
         identity(item, key)?;
@@ -34,7 +33,6 @@ pub(super) fn by(items: Vec<Value>, wanted: &[Value], live: &[Value], key: &str)
     Ok(all)
 }
 
-/// Where each item is in a list.
 pub(super) struct Places<'a> {
     key: &'a str,
     first: HashMap<String, usize>,
@@ -52,7 +50,7 @@ impl<'a> Places<'a> {
         places
     }
 
-    /// Records the place of an item, unless it is recorded already.
+    /// Keeps an earlier record.
     pub(super) fn add(&mut self, item: &Value, place: usize) {
         if let Ok(id) = identity(item, self.key) {
             self.first.entry(id.to_string()).or_insert(place);
@@ -65,7 +63,7 @@ impl<'a> Places<'a> {
     }
 }
 
-/// Whether the items of a patch come in the order that it sets itself.
+/// Whether the patch follows its own order.
 pub(super) fn check(patch: &[Value], wanted: &[Value], key: &str) -> Result<(), Fault> {
     if patch.is_empty() || wanted.is_empty() {
         return Ok(());

@@ -8,7 +8,6 @@ use crate::schema::{Schema, Type};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// The part of a Node that these tests need.
 fn node() -> Resource {
     let merged = |key: &str, schema: Schema| Schema {
         patch_merge_key: Some(key.to_owned()),

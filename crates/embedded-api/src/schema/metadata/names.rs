@@ -5,19 +5,18 @@ const KEY_NAME: &str =
 const SUBDOMAIN: &str = "must be a DNS subdomain: at most 253 lower case letters, digits, '-' or '.', where each part \
                          starts and ends with a letter or digit";
 
-/// The form of a kind's names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NameRule {
-    /// A DNS subdomain: labels separated by dots. Most kinds.
+    /// DNS subdomain: labels separated by dots. Most kinds.
     Subdomain,
-    /// A DNS label. Namespaces.
+    /// DNS label. Namespaces.
     Label,
     /// Anything that is allowed in a URL's path. Events.
     PathSegment,
 }
 
 impl NameRule {
-    /// What is wrong with a name, or with the prefix of a generated one.
+    /// `is_prefix`: of a generated name.
     #[must_use]
     pub fn check(self, name: &str, is_prefix: bool) -> Option<&'static str> {
         // A dash at the end of a prefix is not at the end of the name.
@@ -55,8 +54,7 @@ fn is_key_name(text: &str) -> bool {
     text.len() <= 63 && text.starts_with(edge) && text.ends_with(edge) && text.chars().all(inner)
 }
 
-/// What is wrong with the key of a label or annotation, or the name of a finalizer: a name, or a subdomain, `/` and a
-/// name.
+/// Rule for names of finalizers, too: a name, or a subdomain, `/` and a name.
 #[must_use]
 pub fn label_key(text: &str) -> Option<&'static str> {
     let (prefix, name) = text.split_once('/').unwrap_or(("a", text));
@@ -67,7 +65,6 @@ pub fn label_key(text: &str) -> Option<&'static str> {
     }
 }
 
-/// What is wrong with the value of a label.
 #[must_use]
 pub fn label_value(text: &str) -> Option<&'static str> {
     (!text.is_empty() && !is_key_name(text)).then_some(KEY_NAME)

@@ -6,7 +6,6 @@ use http_body_util::{Full, StreamBody};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// Records its request, and answers with a given answer.
 #[derive(Clone, Default)]
 struct Script {
     received: Arc<Mutex<Option<ApiRequest>>>,
@@ -227,7 +226,6 @@ async fn a_watch_ends_when_serving_ends_and_its_sender_learns_of_it() {
         .unwrap();
 }
 
-/// A bug of this program.
 #[derive(Clone)]
 struct Faulty;
 

@@ -1,6 +1,4 @@
 //! Objects and stores for tests.
-//!
-//! Owns: the shortest way to each. Must not: hide what a test checks.
 
 use crate::store::{Event, Expect, Facts, FactsFn, Key, Limits, Object, Options, Store, Watch, Write, WriteError};
 use bytes::Bytes;
@@ -9,10 +7,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The kind that most tests use.
 pub(in crate::store) const DRONES: &str = "drones.skein.dev";
 
-/// An object that was never in a store.
 pub(in crate::store) fn object(resource: &str, name: &str, revision: u64) -> Arc<Object> {
     Arc::new(Object {
         key: Key::new(resource, "default", name),
@@ -22,7 +18,6 @@ pub(in crate::store) fn object(resource: &str, name: &str, revision: u64) -> Arc
     })
 }
 
-/// Reads uid, owners and labels.
 pub(in crate::store) fn facts() -> FactsFn {
     Arc::new(|_, value| {
         let metadata = &value["metadata"];
@@ -41,12 +36,10 @@ pub(in crate::store) fn facts() -> FactsFn {
     })
 }
 
-/// Opens a store that keeps all history.
 pub(in crate::store) fn open(folder: &Path) -> Store {
     open_with(folder, Limits::default())
 }
 
-/// Opens a store.
 pub(in crate::store) fn open_with(folder: &Path, history: Limits) -> Store {
     let options = Options {
         history,
@@ -55,7 +48,7 @@ pub(in crate::store) fn open_with(folder: &Path, history: Limits) -> Store {
     Store::open(options, facts()).expect("opens")
 }
 
-/// Keeps only this many changes, however young.
+/// However young.
 pub(in crate::store) fn newest(events: usize) -> Limits {
     Limits {
         age: Duration::ZERO,
@@ -64,24 +57,21 @@ pub(in crate::store) fn newest(events: usize) -> Limits {
     }
 }
 
-/// A drone's key.
 pub(in crate::store) fn drone(name: &str) -> Key {
     Key::new(DRONES, "default", name)
 }
 
-/// An object with a number in it.
 pub(in crate::store) fn body(key: &Key, number: u64) -> Value {
     json!({"metadata": {"name": &*key.name, "uid": format!("uid-{}", key.name)}, "spec": {"number": number}})
 }
 
-/// The number in it.
 pub(in crate::store) fn number(object: &Object) -> u64 {
     let value: Value = serde_json::from_slice(&object.json).expect("JSON");
     assert_eq!(value["metadata"]["resourceVersion"], object.revision.to_string());
     value["spec"]["number"].as_u64().expect("a number")
 }
 
-/// Creates or replaces an object, in any state.
+/// Replaces any state.
 pub(in crate::store) async fn put(store: &Store, key: &Key, number: u64) -> Result<Arc<Object>, WriteError> {
     let expect = store
         .get(key)
@@ -89,7 +79,6 @@ pub(in crate::store) async fn put(store: &Store, key: &Key, number: u64) -> Resu
     put_if(store, key, number, expect).await
 }
 
-/// Creates or replaces an object.
 pub(in crate::store) async fn put_if(
     store: &Store,
     key: &Key,
@@ -104,7 +93,6 @@ pub(in crate::store) async fn put_if(
     store.write(write).await
 }
 
-/// Deletes an object.
 pub(in crate::store) async fn delete(store: &Store, key: &Key) -> Result<Arc<Object>, WriteError> {
     let now = store.get(key).expect("it is there");
     let write = Write::Delete {
@@ -115,7 +103,6 @@ pub(in crate::store) async fn delete(store: &Store, key: &Key) -> Result<Arc<Obj
     store.write(write).await
 }
 
-/// The next event, which must exist.
 pub(in crate::store) async fn next(watch: &mut Watch) -> Arc<Event> {
     let next = tokio::time::timeout(Duration::from_secs(10), watch.next()).await;
     next.expect("an event within ten seconds").expect("the watch goes on")

@@ -46,7 +46,7 @@ async fn file_after_a_close() -> Vec<u8> {
     fs::read(folder.path().join("objects.redb")).expect("read")
 }
 
-/// Opens a store on these bytes, twice if needed. Each time it must be refused, or be complete.
+/// Opens these bytes, twice if needed. Each time the store must be refused, or be complete.
 fn whole_or_refused(folder: &Path, file: &[u8], what: &str) -> bool {
     fs::write(folder.join("objects.redb"), file).expect("written");
     opens_whole(folder, what) || opens_whole(folder, &format!("{what}, at the second start"))

@@ -16,11 +16,11 @@ use std::time::{Duration, Instant};
 #[derive(Debug)]
 struct Disk {
     left: AtomicI64,
-    /// Whether the operation that fails is done nevertheless, as when an error comes late.
+    /// The failing operation is done nevertheless, as when an error comes late.
     late: bool,
     /// Whether the next operation panics, as a bug of the engine would.
     fault: AtomicBool,
-    /// How often the file was opened, and how long that takes.
+    /// Openings of the file, and their duration.
     opened: AtomicU32,
     opening: Duration,
 }
@@ -113,7 +113,7 @@ fn numbers(store: &Store) -> Vec<u64> {
     listed.objects.iter().map(|object| number(object)).collect()
 }
 
-/// Writes until it is stored. Returns how often it was not.
+/// Returns the number of failures.
 async fn insist(store: &Store, name: &str, number: u64) -> usize {
     let deadline = Instant::now() + Duration::from_secs(20);
     for refused in 0.. {

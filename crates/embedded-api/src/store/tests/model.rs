@@ -10,11 +10,8 @@ use tokio::time::timeout;
 
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    /// Create or replace one of a few objects, with its present or an old revision.
     Put { which: usize, stale: bool },
-    /// Delete one, with its present or an old revision.
     Delete { which: usize, stale: bool },
-    /// Close and open.
     Restart,
 }
 
@@ -40,13 +37,12 @@ fn limits() -> impl Strategy<Value = Limits> {
     ]
 }
 
-/// Two kinds, two namespaces.
 fn key(which: usize) -> Key {
     let kind = [DRONES, "swarms"][which % 2];
     Key::new(kind, ["a", "b"][which / 2 % 2], ["x", "y"][which / 4 % 2])
 }
 
-/// One change: its revision is its position in the list, from one.
+/// Its revision is its position in the list, from one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Happened {
     key: Key,
@@ -64,7 +60,7 @@ impl Model {
         self.happened.len() as u64
     }
 
-    /// Each object's revision and number at a revision.
+    /// Revision and number by object.
     fn at(&self, revision: u64) -> BTreeMap<Key, (u64, u64)> {
         let mut state = BTreeMap::new();
         for (happened, revision) in self.happened.iter().zip(1..=revision) {
@@ -126,8 +122,7 @@ async fn step(store: &Store, model: &mut Model, which: usize, stale: bool, delet
     }
 }
 
-/// Everything that can be read, at every revision that can be asked for. History goes by its age meanwhile: a revision may
-/// have gone since the floor was read.
+/// Checks every readable revision. History expires by age: a revision may have gone since the floor was read.
 async fn check(store: &Store, model: &Model) {
     assert_eq!(store.revision(), model.revision());
     for revision in store.floor()..=model.revision() {

@@ -18,7 +18,6 @@ async fn a_written_object_can_be_read_with_its_revision() {
     assert_eq!((number(&read), &*read.facts.uid), (2, "uid-b"));
 }
 
-/// This many nested lists.
 fn nested(levels: usize) -> serde_json::Value {
     (0..levels).fold(json!(1), |inner, _| json!([inner]))
 }

@@ -17,17 +17,16 @@ use futures::{StreamExt, stream};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// How many dependents lose their owner reference together.
+/// Dependents that lose their owner reference together.
 const TOGETHER: usize = 64;
 
-/// How often an object is checked that changes meanwhile.
+/// Attempts on an object that changes meanwhile.
 const ATTEMPTS: usize = 8;
 
-/// Checks an object and does what is decided. A decision on a state that it no longer has is not
-/// executed; the object is checked again.
+/// Decisions are executed only on the state that they are about, else the object is checked again.
 ///
 /// # Errors
-/// What failed, and may succeed later.
+/// A failure that may heal.
 pub(super) async fn reconcile(core: &Arc<Core>, key: &Key) -> Result<(), Refusal> {
     let mut done = once(core, key).await;
     for _ in 1..ATTEMPTS {
@@ -99,7 +98,6 @@ async fn as_dependent(core: &Arc<Core>, kind: &Kind, object: &Object, value: &Va
     }
 }
 
-/// The owner's present state.
 fn state(core: &Core, dependent: &Object, owner: &meta::Owner) -> Owner {
     let Some((kind, key)) = place(core, dependent, owner) else {
         return Owner::There;
@@ -113,7 +111,7 @@ fn state(core: &Core, dependent: &Object, owner: &meta::Owner) -> Owner {
     }
 }
 
-/// The owner's key. `None` when its kind is not served, or is namespaced and the dependent is not.
+/// `None` when its kind is not served, or is namespaced and the dependent is not.
 fn place<'a>(core: &'a Core, dependent: &Object, owner: &meta::Owner) -> Option<(&'a Arc<Kind>, Key)> {
     let kind = core.named(&owner.api_version, &owner.kind)?;
     let namespace = match (kind.resource.namespaced, &*dependent.key.namespace) {
@@ -125,7 +123,6 @@ fn place<'a>(core: &'a Core, dependent: &Object, owner: &meta::Owner) -> Option<
     Some((kind, key))
 }
 
-/// The keys of the owners that an object names.
 pub(super) fn owners(core: &Core, object: &Object) -> Vec<Key> {
     let Ok(value) = parsed(object) else {
         return Vec::new();

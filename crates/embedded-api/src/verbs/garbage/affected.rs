@@ -4,19 +4,15 @@ use crate::store::{Event, Key, Object};
 use crate::verbs::namespaces::STORAGE;
 use std::sync::Arc;
 
-/// Something to check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Affected {
-    /// This object.
     Object(Key),
-    /// All objects that name this uid among their owners.
+    /// Dependents of an owner, by uid.
     DependentsOf(Arc<str>),
-    /// The owners that this object names.
     OwnersOf(Arc<Object>),
 }
 
-/// What to check after a change: only what the change may affect, as an owner may have
-/// thousands of dependents, and each of them is written often while it is deleted.
+/// Names as little as possible: an owner may have thousands of dependents, each written often while it is deleted.
 pub(super) fn affected(event: &Event) -> Vec<Affected> {
     let object = &event.object;
     let (key, facts) = (&object.key, &object.facts);

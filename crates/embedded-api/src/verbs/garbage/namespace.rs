@@ -10,13 +10,12 @@ use futures::{StreamExt, stream};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// How many objects are deleted together.
 const TOGETHER: usize = 64;
 
-/// Deletes what is in the namespace, and releases the namespace when nothing is left.
+/// Deletes its content, then releases it.
 ///
 /// # Errors
-/// What failed, and may succeed later.
+/// A failure that may heal.
 pub(super) async fn reconcile(core: &Arc<Core>, kind: &Kind, namespace: &Object, value: &Value) -> Result<(), Refusal> {
     if !has_finalizer(value) {
         return Ok(());

@@ -3,29 +3,25 @@
 use crate::verbs::meta::{FOREGROUND, ORPHAN};
 use crate::verbs::options::Propagation;
 
-/// The state of an owner, for a dependent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Owner {
-    /// It exists, or its kind is not served here, so its state is unknown.
+    /// Exists, or its kind is not served here, so its state is unknown.
     There,
-    /// It waits for the deletion of its dependents.
+    /// Waits for the deletion of its dependents.
     Waits,
-    /// It was deleted, or another object has its name.
+    /// Deleted, or its name is another object's.
     Gone,
 }
 
-/// What happens to a dependent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Dependent {
-    /// Nothing.
     Stays,
-    /// It loses its references to missing owners, and stays for the others.
+    /// Loses references to missing owners, and stays for the others.
     Forgets,
-    /// It is deleted.
     Goes(Propagation),
 }
 
-/// What happens to a dependent with these owners. `finalizers` are its own; `owns`: it has dependents itself.
+/// `finalizers` are its own; `owns`: it has dependents itself.
 pub(super) fn of_dependent(owners: &[Owner], finalizers: &[&str], owns: bool) -> Dependent {
     let any = |state: Owner| owners.contains(&state);
     if owners.is_empty() || !(any(Owner::Gone) || any(Owner::Waits)) {
@@ -46,21 +42,18 @@ pub(super) fn of_dependent(owners: &[Owner], finalizers: &[&str], owns: bool) ->
     })
 }
 
-/// What an owner that is being deleted waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Waiting {
-    /// Nothing that concerns dependents.
     No,
-    /// That its dependents lose their reference to it.
+    /// Its dependents lose their reference.
     ToBeForgotten,
-    /// The deletion of its dependents; `over` when none that blocks it is left.
+    /// Its dependents are deleted; `over` without a blocking one.
     ForDependents {
-        /// Whether the wait is over.
         over: bool,
     },
 }
 
-/// What an owner that is being deleted waits for. `blocked`: a dependent exists that blocks the deletion.
+/// `blocked`: a dependent blocks the deletion.
 pub(super) fn of_owner(finalizers: &[&str], blocked: bool) -> Waiting {
     if finalizers.contains(&ORPHAN) {
         Waiting::ToBeForgotten

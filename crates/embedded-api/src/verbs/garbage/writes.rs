@@ -12,10 +12,9 @@ use crate::verbs::request_scope::NewState;
 use jiff::Timestamp;
 use serde_json::Value;
 
-/// The field manager.
 const MANAGER: &str = "garbage-collector";
 
-/// Deletes exactly this object, in any state.
+/// Deletes any state.
 pub(super) async fn delete(core: &Core, kind: &Kind, object: &Object, by: Propagation) -> Result<(), Refusal> {
     let options = DeleteOptions {
         propagation: Some(by),
@@ -25,7 +24,6 @@ pub(super) async fn delete(core: &Core, kind: &Kind, object: &Object, by: Propag
     unless_gone(remove(core, kind, &object.key, &options).await.map(drop))
 }
 
-/// Changes exactly this object.
 pub(super) async fn edit(core: &Core, kind: &Kind, object: &Object, by: impl Fn(&mut Value)) -> Result<(), Refusal> {
     let now = rfc3339(Timestamp::now());
     let writer = Writer {
@@ -44,8 +42,8 @@ pub(super) async fn edit(core: &Core, kind: &Kind, object: &Object, by: impl Fn(
     unless_gone(guaranteed_update(core, kind, &object.key, false, next).await.map(drop))
 }
 
-/// A deleted object needs no action. One that could not be changed is an error: an owner whose
-/// dependents still refer to it would delete them.
+/// Success for a deleted object. One that could not be changed is an error: an owner whose dependents still refer to it would
+/// delete them.
 pub(super) fn unless_gone(done: Result<(), Refusal>) -> Result<(), Refusal> {
     match done {
         Err(refusal) if refusal.code == 404 => Ok(()),

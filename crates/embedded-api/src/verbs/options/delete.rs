@@ -6,31 +6,24 @@ use crate::request::ApiRequest;
 use crate::schema::cause;
 use serde_json::{Map, Value};
 
-/// What happens to the dependents of the deleted object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Propagation {
-    /// They are deleted after it.
+    /// Dependents are deleted after it.
     Background,
-    /// They are deleted before it.
+    /// Dependents are deleted before it.
     Foreground,
-    /// They stay.
+    /// Dependents stay.
     Orphan,
 }
 
-/// How something is deleted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeleteOptions {
-    /// Everything is done but the deletion itself.
     pub dry_run: bool,
-    /// What happens to dependents, if the caller specifies it.
     pub propagation: Option<Propagation>,
-    /// The uid that the object must have.
     pub uid: Option<String>,
-    /// The `resourceVersion` that the object must have.
     pub resource_version: Option<String>,
 }
 
-/// The options as written, before they are checked.
 #[derive(Default)]
 struct UncheckedOptions {
     dry_run: Vec<String>,
@@ -41,7 +34,7 @@ struct UncheckedOptions {
 }
 
 impl DeleteOptions {
-    /// Reads them from the body if there is one, else from the query.
+    /// Reads the body if there is one, else the query.
     ///
     /// # Errors
     /// 400 when the body cannot be read, 422 for unknown values.

@@ -6,42 +6,31 @@ use crate::request::ApiRequest;
 use crate::schema::cause;
 use serde_json::Value;
 
-/// How a list matches the requested revision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Match {
-    /// This one.
     Exact,
-    /// This one or a newer one.
     NotOlderThan,
 }
 
-/// What to list or to watch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListOptions {
-    /// Whether it is a watch.
     pub watch: bool,
-    /// Label selector, as text.
     pub labels: String,
-    /// Field selector, as text.
     pub fields: String,
-    /// Most objects on a page.
     pub limit: Option<usize>,
-    /// Token of the next page.
     pub continue_: Option<String>,
-    /// `resourceVersion`; 0 means any.
+    /// 0 means any.
     pub revision: Option<u64>,
-    /// `resourceVersionMatch`.
     pub matching: Option<Match>,
-    /// The timeout of a watch, in seconds.
+    /// Seconds, of a watch.
     pub timeout: Option<u64>,
-    /// Whether a watcher wants bookmarks.
     pub bookmarks: bool,
-    /// Whether a watch begins with the existing objects, and marks their end.
+    /// Begins with the existing objects, and marks their end.
     pub initial_events: Option<bool>,
 }
 
 impl ListOptions {
-    /// Reads them. `watch`: the path requests a watch.
+    /// `watch`: the path requests a watch.
     ///
     /// # Errors
     /// 400 for invalid numbers, 422 for options that cannot be combined.

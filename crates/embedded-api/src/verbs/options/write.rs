@@ -6,37 +6,31 @@ use crate::request::ApiRequest;
 use crate::schema::cause;
 use serde_json::Value;
 
-/// A longer field manager name is refused, a longer program name is truncated.
+/// A longer manager is refused, a longer program name is truncated.
 const LONGEST_MANAGER: usize = 128;
 
-/// What is done about unknown and duplicate fields.
+/// Treatment of unknown and duplicate fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Validation {
-    /// Nothing.
     Ignore,
-    /// They are reported in `Warning` headers.
+    /// Sends `Warning` headers.
     #[default]
     Warn,
-    /// The request is refused.
     Strict,
 }
 
-/// Options of a write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WriteOptions {
-    /// Everything is done but storing.
     pub dry_run: bool,
-    /// The owner of the fields that are written.
+    /// Owner of the written fields.
     pub manager: String,
-    /// How strictly fields are checked.
     pub validation: Validation,
-    /// Whether an apply takes fields from their owners.
+    /// An apply takes fields from their owners.
     pub force: bool,
 }
 
 impl WriteOptions {
-    /// Reads them. `kind` is their name in a refusal: `CreateOptions`, `UpdateOptions`, `PatchOptions`;
-    /// `apply`: the request is a server-side apply.
+    /// `kind` names them in a refusal: `CreateOptions`, `UpdateOptions`, `PatchOptions`; `apply`: server-side apply.
     ///
     /// # Errors
     /// 422 for unknown values.
@@ -88,7 +82,7 @@ fn wrong_manager(manager: &str) -> Option<Cause> {
     bad.then(|| cause::invalid(field, &manager.into(), "must have no control characters"))
 }
 
-/// The name of the program: the part of `User-Agent` before the first slash.
+/// `User-Agent` up to the first slash.
 fn program(user_agent: &str) -> String {
     let name = user_agent.split('/').next().unwrap_or_default();
     let printable: String = name.chars().filter(|letter| !letter.is_control()).collect();

@@ -3,34 +3,23 @@
 /// Fields by number.
 pub(super) struct Message(pub(super) &'static [(u32, &'static str, Kind)]);
 
-/// The type of a field.
 pub(super) enum Kind {
-    /// A text that is left out of JSON when it is empty.
+    /// Left out of JSON when it is empty, as `Whole` and `Flag` are.
     Text,
-    /// A text that may be present and empty.
+    /// May be present and empty, as `WholeOrZero` and `FlagOrFalse` may.
     TextOrEmpty,
-    /// A whole number that is left out of JSON when it is 0.
     Whole,
-    /// A whole number that may be present and 0.
     WholeOrZero,
-    /// A flag that is left out of JSON when it is false.
     Flag,
-    /// A flag that may be present and false.
     FlagOrFalse,
-    /// A time, to the second or to the microsecond. Null in JSON when it is empty.
+    /// Time to the second, or with `micro` to the microsecond. Null in JSON when it is empty; `TimeIfAny` is left out.
     Time {
-        /// To the microsecond.
         micro: bool,
     },
-    /// A time to the second, left out of JSON when it is empty.
     TimeIfAny,
-    /// Texts.
     Texts,
-    /// Texts by their keys.
     TextMap,
-    /// A message.
     One(&'static Message),
-    /// Messages.
     Many(&'static Message),
     /// JSON in a message of its own.
     Json,
@@ -43,7 +32,6 @@ use Kind::{
 const SECONDS: Kind = Time { micro: false };
 const MICROS: Kind = Time { micro: true };
 
-/// The table of a kind.
 pub(super) fn of(api_version: &str, kind: &str) -> Option<&'static Message> {
     Some(match (api_version, kind) {
         ("v1", "Namespace") => &NAMESPACE,

@@ -27,7 +27,6 @@ fn bytes(base64: &str) -> Vec<u8> {
     BASE64_STANDARD.decode(joined).expect("base64")
 }
 
-/// An envelope around a message.
 fn envelope(api_version: &str, kind: &str, raw: &[u8]) -> Vec<u8> {
     let field = |number: u8, bytes: &[u8]| {
         let length = u8::try_from(bytes.len()).expect("short");

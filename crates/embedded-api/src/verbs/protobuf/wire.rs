@@ -3,16 +3,14 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-/// The content of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Field<'a> {
-    /// A number or a flag.
     Number(u64),
-    /// A text, a message, bytes.
+    /// Text, message, bytes.
     Bytes(&'a [u8]),
 }
 
-/// The fields of a message in their order; `None` if it is malformed, which ends it.
+/// Fields in order; `None` ends a malformed message.
 pub(super) fn fields(mut bytes: &[u8]) -> impl Iterator<Item = Option<(u32, Field<'_>)>> {
     let mut broken = false;
     std::iter::from_fn(move || {
@@ -55,7 +53,7 @@ fn varint(bytes: &mut &[u8]) -> Option<u64> {
     None
 }
 
-/// A time as text, to the second or to the microsecond; null when it is empty.
+/// Reads to the second or, with `micro`, to the microsecond; null when it is empty.
 pub(super) fn time(bytes: &[u8], micro: bool) -> Option<Value> {
     let (mut seconds, mut nanos) = (0_i64, 0_i32);
     for field in fields(bytes) {

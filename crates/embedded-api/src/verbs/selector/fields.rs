@@ -4,7 +4,6 @@ use crate::resource::Resource;
 use crate::schema::Type;
 use crate::store::Object;
 
-/// The requirement for one field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Field {
     place: Place,
@@ -16,18 +15,17 @@ pub(super) struct Field {
 enum Place {
     Name,
     Namespace,
-    /// A path, and the value of an object without it.
+    /// Path, with the value of an object that lacks it.
     Path(String, &'static str),
 }
 
-/// Fields of `events.k8s.io` Events, and their stored names.
+/// Fields with their stored names.
 const OF_EVENTS: [(&str, &str); 2] = [
     ("regarding.", "involvedObject."),
     ("reportingController", "reportingComponent"),
 ];
 
 impl Field {
-    /// Whether the object's field meets the requirement.
     pub(super) fn matches(&self, object: &Object) -> bool {
         let value = match &self.place {
             Place::Name => &object.key.name,
@@ -38,7 +36,7 @@ impl Field {
     }
 }
 
-/// Reads a selector; an empty one selects everything.
+/// Empty text selects everything.
 pub(super) fn parse(text: &str, resource: &Resource) -> Result<Vec<Field>, String> {
     let mut fields = Vec::new();
     for term in terms(text) {
@@ -89,7 +87,7 @@ fn type_at(resource: &Resource, path: &str) -> Option<Type> {
     schema.and_then(|schema| schema.type_)
 }
 
-/// The parts between commas that have no backslash before them.
+/// Splits at commas without a backslash before them.
 fn terms(text: &str) -> Vec<&str> {
     let mut terms = Vec::new();
     let (mut start, mut escaped) = (0, false);

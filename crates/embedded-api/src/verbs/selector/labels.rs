@@ -3,10 +3,8 @@
 use super::lexer::{Word, words};
 use crate::schema::metadata::names;
 
-/// The requirement for one label.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Requirement {
-    /// Key of the label.
     pub(super) key: String,
     is: Is,
 }
@@ -22,7 +20,6 @@ enum Is {
 }
 
 impl Requirement {
-    /// Whether a label with this value, or none, meets the requirement.
     pub(super) fn matches(&self, label: Option<&str>) -> bool {
         let number = || label.and_then(|label| label.parse::<i64>().ok());
         match &self.is {
@@ -36,7 +33,7 @@ impl Requirement {
     }
 }
 
-/// Reads a selector; an empty one selects everything.
+/// Empty text selects everything.
 pub(super) fn parse(text: &str) -> Result<Vec<Requirement>, String> {
     let mut parser = Parser {
         words: words(text),
@@ -142,7 +139,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Values in parentheses. Nothing between two commas, or between a comma and a parenthesis, is the empty value.
+    /// Reads values in parentheses. Nothing between two commas, or between a comma and a parenthesis, is the empty value.
     fn list(&mut self) -> Result<Vec<String>, String> {
         let open = self.next();
         if open != Word::Sign("(") {

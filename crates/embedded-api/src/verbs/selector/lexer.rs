@@ -1,18 +1,15 @@
 //! The tokens of a label selector.
 
-/// One token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Word<'a> {
-    /// A key, a value, or one of the operators that are words.
+    /// Key, value, or operator that is a word.
     Plain(&'a str),
     /// One of `! = == != ( ) , > <`.
     Sign(&'a str),
-    /// After the last token.
     End,
 }
 
 impl<'a> Word<'a> {
-    /// As it was written.
     pub(super) fn text(self) -> &'a str {
         match self {
             Self::Plain(text) | Self::Sign(text) => text,
@@ -23,7 +20,7 @@ impl<'a> Word<'a> {
 
 const SIGNS: [&str; 9] = ["==", "!=", "!", "=", "(", ")", ",", ">", "<"];
 
-/// The tokens of `text`, without [`Word::End`].
+/// Words without [`Word::End`].
 pub(super) fn words(text: &str) -> Vec<Word<'_>> {
     let mut words = Vec::new();
     let mut rest = text.trim_start();

@@ -4,7 +4,6 @@ use super::world::{BOATS, NAMESPACES, Response, THINGS, World, boat, thing, worl
 use crate::store::Key;
 use serde_json::{Value, json};
 
-/// A Thing, and Boats that it owns.
 async fn family(world: &World, boats: &[&str], blocks: bool) -> Value {
     let owner = world.post(THINGS, thing("owner")).await.is(201).body;
     for name in boats {

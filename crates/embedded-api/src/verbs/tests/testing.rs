@@ -1,12 +1,9 @@
 //! A kind of object for tests.
-//!
-//! Owns: that kind. Must not: be used outside tests.
 
 use crate::resource::{Resource, Verb};
 use crate::schema::Schema;
 use std::sync::Arc;
 
-/// Things of `a.dev/v1`, in namespaces, with a status.
 pub(in crate::verbs) fn thing(custom: bool) -> Resource {
     Resource {
         group: "a.dev".to_owned(),

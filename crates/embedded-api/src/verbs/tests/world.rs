@@ -10,49 +10,36 @@ use tempfile::TempDir;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-/// The time limit of a wait in a test.
 const LONGEST: Duration = Duration::from_secs(20);
 
-/// Things of namespace `default`.
 pub const THINGS: &str = "/apis/a.dev/v1/namespaces/default/things";
-/// Boats of namespace `default`.
 pub const BOATS: &str = "/apis/a.dev/v1/namespaces/default/boats";
-/// Nodes.
 pub const NODES: &str = "/api/v1/nodes";
-/// Events of namespace `default`.
 pub const EVENTS: &str = "/api/v1/namespaces/default/events";
-/// Namespaces.
 pub const NAMESPACES: &str = "/api/v1/namespaces";
 
-/// An API in a folder.
 pub struct World {
-    /// The API.
     pub api: Api,
     folder: TempDir,
 }
 
-/// The answer.
 #[derive(Debug)]
 pub struct Response {
-    /// HTTP status.
     pub code: u16,
-    /// The body, if it was JSON; else its text.
+    /// Text, if it was not JSON.
     pub body: Value,
 }
 
 impl Response {
-    /// `message` of a Status.
     pub fn message(&self) -> &str {
         self.body["message"].as_str().unwrap_or_default()
     }
 
-    /// `metadata.resourceVersion`.
     pub fn version(&self) -> u64 {
         let text = self.body["metadata"]["resourceVersion"].as_str().unwrap_or_default();
         text.parse().unwrap_or_else(|_| panic!("no version in {}", self.body))
     }
 
-    /// Names of the items of a list.
     pub fn names(&self) -> Vec<&str> {
         let items = self.body["items"]
             .as_array()
@@ -63,7 +50,6 @@ impl Response {
             .collect()
     }
 
-    /// Returns itself, if the code is this one.
     #[track_caller]
     pub fn is(self, code: u16) -> Self {
         assert_eq!(self.code, code, "{}", self.body);
@@ -71,17 +57,14 @@ impl Response {
     }
 }
 
-/// Options of an API in a folder.
 pub fn options(folder: &TempDir) -> Options {
     Options::new(folder.path().join("store"), vec![things(), boats()])
 }
 
-/// A fresh API.
 pub async fn world() -> World {
     world_with(|_| {}).await
 }
 
-/// A fresh API with other options.
 pub async fn world_with(change: impl FnOnce(&mut Options)) -> World {
     let folder = tempfile::tempdir().expect("a folder");
     let mut options = options(&folder);
@@ -91,7 +74,6 @@ pub async fn world_with(change: impl FnOnce(&mut Options)) -> World {
 }
 
 impl World {
-    /// Ends the API and opens it again on the same folder.
     pub async fn restarted(self) -> Self {
         let Self { api, folder } = self;
         api.close().await;
@@ -99,7 +81,6 @@ impl World {
         Self { api, folder }
     }
 
-    /// Sends a request.
     pub async fn send(&self, request: ApiRequest) -> Response {
         response(
             timeout(LONGEST, self.api.handle(request))
@@ -108,49 +89,40 @@ impl World {
         )
     }
 
-    /// GET.
     pub async fn get(&self, path: &str) -> Response {
         self.send(request(Method::GET, path, None)).await
     }
 
-    /// POST.
     pub async fn post(&self, path: &str, body: Value) -> Response {
         self.send(request(Method::POST, path, Some(body))).await
     }
 
-    /// PUT.
     pub async fn put(&self, path: &str, body: Value) -> Response {
         self.send(request(Method::PUT, path, Some(body))).await
     }
 
-    /// DELETE with options in the body.
     pub async fn delete_with(&self, path: &str, body: Value) -> Response {
         self.send(request(Method::DELETE, path, Some(body))).await
     }
 
-    /// DELETE.
     pub async fn delete(&self, path: &str) -> Response {
         self.send(request(Method::DELETE, path, None)).await
     }
 
-    /// PATCH: a merge patch.
     pub async fn merge(&self, path: &str, body: Value) -> Response {
         self.patch(path, "application/merge-patch+json", body).await
     }
 
-    /// PATCH of a type.
     pub async fn patch(&self, path: &str, type_: &str, body: Value) -> Response {
         let mut request = request(Method::PATCH, path, Some(body));
         request.content_type = type_.to_owned();
         self.send(request).await
     }
 
-    /// A watch.
     pub async fn watch(&self, path: &str) -> Watcher {
         self.watch_as(path, "").await
     }
 
-    /// A watch with an `Accept` header.
     pub async fn watch_as(&self, path: &str, accept: &str) -> Watcher {
         let sign = if path.contains('?') { '&' } else { '?' };
         let mut request = request(Method::GET, &format!("{path}{sign}watch=true"), None);
@@ -161,7 +133,6 @@ impl World {
         }
     }
 
-    /// Waits until a GET of `path` is as wanted.
     pub async fn until(&self, path: &str, what: &str, wanted: impl Fn(&Response) -> bool) -> Response {
         let waiting = async {
             loop {
@@ -180,25 +151,22 @@ impl World {
             .unwrap_or_else(|_| panic!("never came: {what}"))
     }
 
-    /// Waits until there is no object at `path`.
     pub async fn until_gone(&self, path: &str) {
         self.until(path, "its end", |response| response.code == 404).await;
     }
 }
 
-/// A watch.
 pub struct Watcher {
     frames: mpsc::Receiver<Bytes>,
 }
 
 impl Watcher {
-    /// The next event; `None` at the end.
     pub async fn next(&mut self) -> Option<Value> {
         let frame = timeout(LONGEST, self.frames.recv()).await.expect("an event in time")?;
         Some(serde_json::from_slice(&frame).expect("JSON"))
     }
 
-    /// Waits until the channel between the server and this watcher is full.
+    /// The channel from the server.
     pub async fn until_full(&self) {
         let full = async {
             while self.frames.len() < self.frames.max_capacity() {
@@ -212,7 +180,7 @@ impl Watcher {
         }
     }
 
-    /// Waits until the server has ended this watch.
+    /// The server has ended this watch.
     pub async fn until_given_up(&self) {
         let given_up = async {
             while !self.frames.is_closed() {
@@ -222,7 +190,7 @@ impl Watcher {
         timeout(LONGEST, given_up).await.expect("given up in time");
     }
 
-    /// Type and name of the next events, as many as are expected.
+    /// Type and name of each event.
     pub async fn expect(&mut self, expected: &[(&str, &str)]) {
         for (type_, name) in expected {
             let event = self
@@ -235,7 +203,6 @@ impl Watcher {
     }
 }
 
-/// A request; the path may contain a query.
 pub fn request(method: Method, path: &str, body: Option<Value>) -> ApiRequest {
     let (path, query) = path.split_once('?').unwrap_or((path, ""));
     let query = form_urlencoded::parse(query.as_bytes()).into_owned().collect();
@@ -264,19 +231,16 @@ fn response(answer: Answer) -> Response {
     }
 }
 
-/// A Thing of that name.
 pub fn thing(name: &str) -> Value {
     json!({"apiVersion": "a.dev/v1", "kind": "Thing", "metadata": {"name": name}, "spec": {"size": 1}})
 }
 
-/// A Thing of that name with these labels.
 pub fn labeled(name: &str, labels: Value) -> Value {
     let mut thing = thing(name);
     thing["metadata"]["labels"] = labels;
     thing
 }
 
-/// A Boat of that name.
 pub fn boat(name: &str) -> Value {
     json!({"apiVersion": "a.dev/v1", "kind": "Boat", "metadata": {"name": name}, "spec": {}})
 }

@@ -6,7 +6,7 @@ use crate::resource::Resource;
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-/// An event. `object` is JSON.
+/// `object` is JSON.
 pub(super) fn event(type_: &str, object: &[u8]) -> Bytes {
     let mut frame = Vec::with_capacity(object.len() + type_.len() + 24);
     frame.extend_from_slice(br#"{"type":""#);
@@ -17,7 +17,7 @@ pub(super) fn event(type_: &str, object: &[u8]) -> Bytes {
     frame.into()
 }
 
-/// A bookmark: everything up to `revision` was sent. `initial_end`: the initial objects were sent too.
+/// Everything up to `revision` was sent, with `initial_end` also the initial objects.
 pub(super) fn bookmark(resource: &Resource, shape: Shape, revision: u64, initial_end: bool) -> Bytes {
     let (api_version, kind) = match shape {
         Shape::Partial(version) | Shape::PartialList(version) => {
@@ -33,7 +33,6 @@ pub(super) fn bookmark(resource: &Resource, shape: Shape, revision: u64, initial
     event("BOOKMARK", object.to_string().as_bytes())
 }
 
-/// An error, which ends the watch.
 pub(super) fn error(refusal: &Refusal) -> Bytes {
     event("ERROR", refusal.document().to_string().as_bytes())
 }

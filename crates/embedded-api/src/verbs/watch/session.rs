@@ -14,52 +14,38 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
-/// A watcher that wants bookmarks gets one about this often.
+/// Approximate interval of bookmarks, if wanted.
 const BOOKMARK: Duration = Duration::from_secs(60);
 /// A watcher that accepts nothing for this long loses its watch.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Where a watch begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Beginning {
-    /// With every existing object, as if it had just been created.
+    /// Every existing object, as if it were new.
     InitialEvents {
-        /// Whether a bookmark marks the end of them.
+        /// Marked by a bookmark.
         end_bookmark: bool,
     },
-    /// With the next change.
     Now,
-    /// With the first change after this revision.
     After(u64),
 }
 
-/// A watch.
 pub(super) struct Session {
-    /// Kinds and objects.
     pub(super) core: Arc<Core>,
-    /// The watched kind.
     pub(super) kind: Arc<Kind>,
-    /// The namespace; `None` for all.
+    /// `None` for all.
     pub(super) namespace: Option<Arc<str>>,
-    /// The representation of objects.
     pub(super) encoder: ObjectEncoder,
-    /// The selected objects.
     pub(super) selector: Selector,
-    /// Where it begins.
     pub(super) beginning: Beginning,
-    /// Whether the watcher wants bookmarks.
     pub(super) bookmarks: bool,
-    /// How long it lasts.
     pub(super) lasts: Duration,
-    /// To the watcher.
     pub(super) sender: mpsc::Sender<Bytes>,
 }
 
-/// Why a watch ends.
 enum End {
-    /// The watcher has disconnected, or accepts nothing.
+    /// Disconnected, or accepts nothing.
     Gone,
-    /// With an error that is sent to the watcher.
     Error(Refusal),
 }
 
@@ -70,7 +56,7 @@ impl From<Refusal> for End {
 }
 
 impl Session {
-    /// Sends events to the watcher until it disconnects, the time is over or `stop` is cancelled.
+    /// Runs until the watcher disconnects, the time is over, or `stop`.
     pub(super) async fn run(self, stop: CancellationToken) {
         let sender = self.sender.clone();
         let ended = tokio::select! {
@@ -120,7 +106,7 @@ impl Session {
         Ok(())
     }
 
-    /// A revision that this server gave out, or 410: a revision of another server's life might never come.
+    /// 410 for a revision of another server's life: it might never come.
     fn known(&self, revision: u64) -> Result<u64, Refusal> {
         match self.core.store.revision() {
             now if revision > now => Err(too_old(revision, now)),
@@ -193,7 +179,7 @@ impl Session {
     }
 }
 
-/// 410: changes after that revision are no longer known.
+/// Status 410.
 fn too_old(requested: u64, floor: u64) -> Refusal {
     Refusal::expired(format!("too old resource version: {requested} ({floor})"))
 }

@@ -1,20 +1,15 @@
 //! The event that a watcher gets for a change, by whether it selected the object before and selects it now.
 
-/// The event for a watcher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum EventType {
-    /// A new object.
     Added,
-    /// A changed object.
     Modified,
-    /// A deleted object.
     Deleted,
-    /// The watcher no longer selects it: sent as if it were deleted.
+    /// No longer selected by the watcher: sent as if it were deleted.
     Left,
 }
 
 impl EventType {
-    /// The type of the event.
     pub(super) fn type_(self) -> &'static str {
         match self {
             Self::Added => "ADDED",
@@ -24,7 +19,6 @@ impl EventType {
     }
 }
 
-/// The event, if any.
 pub(super) fn event_type(matched_before: bool, matches_now: bool, deleted: bool) -> Option<EventType> {
     match (matched_before, matches_now, deleted) {
         (true, _, true) => Some(EventType::Deleted),

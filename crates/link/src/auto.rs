@@ -1,15 +1,13 @@
 //! The `auto` link: searches an autopilot on the serial devices that there are.
 //!
-//! Owns: `Search`: where it searches, for how long, and what it remembers. Must not: write a byte, for it is not known yet what
-//! listens; or take a port that another program holds.
+//! Must not: write a byte, for what listens is not known yet; or take a port that another program holds.
 //!
-//! A port is an autopilot's when the HEARTBEAT of one comes in ([`is_autopilot`]). Each port is heard at each usual baud rate for a little over two
-//! heartbeats. A port on which not a byte comes at the first rate is silent at all of them. USB ports (ttyACM) have no true
-//! baud rate and are tried once.
+//! A port is an autopilot's when the HEARTBEAT of one comes in ([`is_autopilot`]). Each port is heard at each usual baud rate for
+//! a little over two heartbeats. A port silent at the first rate is silent at all of them. USB ports (ttyACM) have no true baud
+//! rate and are tried once.
 //!
-//! After a loss the port that worked is tried first, and for a while only that one: a second autopilot must not take the
-//! place of one that is just restarting. A port on which nothing could be believed, for want of the right key, is no such
-//! port: it is tried last.
+//! After a loss only the port that worked is tried for a while: a second autopilot must not take the place of one that is just
+//! restarting. A port on which nothing could be believed, for want of the right key, is tried last.
 
 pub mod ports;
 
@@ -36,7 +34,6 @@ const NO_FRAME_IN: u64 = 1000;
 /// For this long after a loss only the port that worked is tried; longer than an autopilot takes to restart.
 const FAITHFUL: Duration = Duration::from_secs(20);
 
-/// Searches an autopilot.
 #[derive(Debug)]
 pub(crate) struct Search {
     devices: PathBuf,
@@ -50,11 +47,9 @@ pub(crate) struct Search {
 struct Found {
     port: Port,
     baud: u32,
-    /// When the search began again.
     lost_at: Option<Instant>,
 }
 
-/// What was found at one port.
 #[derive(Debug)]
 enum Finding {
     Autopilot {
@@ -99,7 +94,7 @@ impl Search {
         }
     }
 
-    /// Nothing could be believed of the autopilot that was found: the next one is searched everywhere, and there last.
+    /// Nothing received from the autopilot could be believed: everything is searched again, and that port last.
     pub fn nothing_accepted(&mut self) {
         self.not_accepted = self.found.take().map(|found| found.port);
     }
@@ -129,7 +124,6 @@ impl Search {
         })
     }
 
-    /// The ports to try, in order.
     fn ports(&mut self) -> Vec<Port> {
         if let Some(found) = &mut self.found {
             let lost_at = *found.lost_at.get_or_insert_with(Instant::now);
@@ -183,7 +177,6 @@ impl Search {
     }
 }
 
-/// What came within [`LISTEN`].
 enum Reception {
     Autopilot(MavHeader),
     Others,

@@ -9,12 +9,11 @@ use std::time::Duration;
 
 /// Nothing is believed for this long after an open, or after the last sign of catching up.
 const STABLE_FOR: Duration = Duration::from_millis(200);
-/// And at the longest for this long, so that an odd clock (a simulation that runs fast) cannot silence a vehicle.
+/// Upper bound, so that an odd clock (a simulation that runs fast) cannot silence a vehicle.
 const AT_MOST: Duration = Duration::from_secs(1);
 /// The vehicle's clock must gain this much on ours to count as catching up.
 const GAIN: i64 = 150;
 
-/// Judges frames since the link was opened.
 #[derive(Debug, Default)]
 pub struct Backlog {
     is_current: bool,
@@ -43,7 +42,7 @@ impl Backlog {
     }
 }
 
-/// The vehicle's clock in a message: milliseconds since its boot.
+/// `time_boot_ms` of a message.
 #[must_use]
 pub fn boot_ms(message: &MavMessage) -> Option<u32> {
     Some(match message {

@@ -37,7 +37,6 @@ macro_rules! counters {
                 self.$name.fetch_add(by, ::std::sync::atomic::Ordering::Relaxed);
             })*
 
-            /// The counters now.
             #[must_use]
             pub fn snapshot(&self) -> $snapshot {
                 $snapshot { $($name: self.$name.load(::std::sync::atomic::Ordering::Relaxed)),* }

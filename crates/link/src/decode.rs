@@ -5,10 +5,8 @@ use crate::raw::{RawFrame, Version};
 use mavlink::dialects::ardupilotmega::MavMessage;
 use mavlink::{MavHeader, MavlinkVersion, Message};
 
-/// Why a whole frame could not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unread {
-    /// The dialect does not know the message.
     #[error("the message is not of the dialect that is spoken here; it is only passed on")]
     Unknown,
     /// The payload holds what its fields cannot, such as an enum value from a newer dialect.
@@ -16,10 +14,6 @@ pub enum Unread {
     Payload,
 }
 
-/// Header and message of a frame.
-///
-/// # Errors
-/// [`Unread`]; the frame is whole all the same.
 pub fn decode(frame: &RawFrame) -> Result<(MavHeader, MavMessage), Unread> {
     layout_of(frame.message_id).ok_or(Unread::Unknown)?;
     let version = match frame.version {

@@ -12,25 +12,19 @@ use tokio::time::Instant;
 /// may hold up the listener.
 pub const CAPACITY: usize = 1024;
 
-/// A frame with a good checksum.
 #[derive(Clone, Debug)]
 pub struct Frame {
-    /// Who sent it.
     pub header: MavHeader,
-    /// What it says.
     pub message: MavMessage,
-    /// When it arrived. It may have waited in the queue since; what it says is as old as this.
+    /// Arrival, before any wait in the queue.
     pub at: Instant,
 }
 
-/// What happens on a link.
 #[derive(Clone, Debug)]
 pub enum LinkEvent {
-    /// The link was opened.
     Up,
-    /// The link was lost or could not be opened; it is being retried. The text says why, in one line.
+    /// Lost or not opened, and retried. The text says why, in one line.
     Down(String),
-    /// A frame arrived.
     Frame(Box<Frame>),
 }
 
@@ -47,11 +41,9 @@ struct Shared {
     counters: Arc<Counters>,
 }
 
-/// The listener's end.
 #[derive(Debug)]
 pub struct Events(Arc<Shared>);
 
-/// The link's end.
 #[derive(Debug)]
 pub(crate) struct Sender(Arc<Shared>);
 
@@ -84,7 +76,6 @@ impl Events {
 }
 
 impl Events {
-    /// The next event, if one waits.
     pub fn try_recv(&mut self) -> Option<LinkEvent> {
         self.0
             .queue

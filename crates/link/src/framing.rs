@@ -43,14 +43,12 @@ enum Candidate {
 }
 
 impl Default for Framer {
-    /// Cuts what a guest says.
     fn default() -> Self {
         Self::new(Direction::Guest)
     }
 }
 
 impl Framer {
-    /// Cuts what `from` says.
     #[must_use]
     pub fn new(from: Direction) -> Self {
         Self {
@@ -65,7 +63,7 @@ impl Framer {
         }
     }
 
-    /// Adds bytes as they came, just now.
+    /// Adds bytes that came just now.
     pub fn push(&mut self, bytes: &[u8]) {
         self.push_at(bytes, Instant::now());
     }
@@ -129,8 +127,7 @@ impl Framer {
         }
     }
 
-    /// Like [`Self::next_frame`], for when no byte has come for a while: a whole frame is also taken from behind an
-    /// unfinished one, which then was none.
+    /// Like [`Self::next_frame`], after a silence: also takes a whole frame from behind an unfinished one, which was noise.
     pub fn next_after_silence(&mut self) -> Option<RawFrame> {
         if let Some(frame) = self.next_frame() {
             return Some(frame);
@@ -153,7 +150,7 @@ impl Framer {
         self.skipped += bytes as u64;
     }
 
-    /// What begins at `at`; `None` when nothing is there.
+    /// `None` when nothing is there.
     fn candidate(&self, at: usize) -> Option<Candidate> {
         let bytes = self.pending.get(at..)?;
         let needs = Shape::needs(*bytes.first()?);

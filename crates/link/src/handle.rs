@@ -18,11 +18,9 @@ use std::time::Duration;
 use tokio::sync::{Mutex, Notify};
 use tokio::time::{Instant, timeout};
 
-/// Writes to a link, taps it, and gives its counters.
 #[derive(Clone, Debug)]
 pub struct LinkHandle(pub(crate) Arc<Shared>);
 
-/// What the handles and the link's task share.
 pub(crate) struct Shared {
     pub writer: Mutex<Option<Writer>>,
     /// Rung when the line does not take what is written.
@@ -46,16 +44,14 @@ impl std::fmt::Debug for Shared {
 /// Why a frame was not written.
 #[derive(Debug, thiserror::Error)]
 pub enum SendError {
-    /// The link is down; not a byte left.
     #[error("the link is down")]
     Down,
-    /// The line did not take the frame in time; a part of it may have left, the whole did not.
+    /// The line did not take the frame in time; a part may have left.
     #[error("the line did not take the frame in time")]
     Slow,
-    /// Its sender did not want it written any more when its turn came; not a byte left.
+    /// The sender called it off when its turn came; not a byte left.
     #[error("it was not wanted any more when its turn came")]
     CalledOff,
-    /// Writing failed.
     #[error("writing to the link failed")]
     Failed(#[source] io::Error),
 }
@@ -63,17 +59,11 @@ pub enum SendError {
 impl LinkHandle {
     /// Writes one frame now, as `from`, signed if the link has a key. It is never queued: if the link is
     /// down, or does not take the frame within `within`, the frame is dropped.
-    ///
-    /// # Errors
-    /// [`SendError`], when it was not written.
     pub async fn send(&self, from: Address, message: &MavMessage, within: Duration) -> Result<(), SendError> {
         self.send_if(from, message, within, || true).await
     }
 
-    /// The same, if `still` says so once the line is free for it.
-    ///
-    /// # Errors
-    /// [`SendError`], when it was not written.
+    /// Like [`Self::send`], if `still` says so once the line is free.
     pub async fn send_if(
         &self,
         from: Address,
@@ -181,7 +171,6 @@ impl LinkHandle {
         self.0.up.load(Ordering::Relaxed)
     }
 
-    /// The counters now.
     #[must_use]
     pub fn counters(&self) -> CounterSnapshot {
         self.0.counters.snapshot()

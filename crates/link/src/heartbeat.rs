@@ -3,11 +3,9 @@
 //! Everything on a wire may beat: telemetry radios (SiK calls itself system 51, component 68), companion computers, cameras, and ground
 //! stations, some of which fill in no type. A vehicle whose airframe is not set up yet has no type either, but the name of its autopilot.
 
-/// MAV_AUTOPILOT_GENERIC: no autopilot in particular, which is also what a program sends that fills in nothing.
+/// MAV_AUTOPILOT_GENERIC, also sent by programs that fill in nothing.
 const AUTOPILOT_GENERIC: u8 = 0;
-/// MAV_AUTOPILOT_INVALID: the sender is no autopilot.
 const AUTOPILOT_INVALID: u8 = 8;
-/// MAV_TYPE_GENERIC: the sender fills in no type.
 const TYPE_GENERIC: u8 = 0;
 /// MAV_TYPE_GCS: a ground station may name the autopilot that it is for.
 const TYPE_GCS: u8 = 6;

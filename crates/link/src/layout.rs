@@ -9,17 +9,15 @@ use model::units::Address;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-/// Longest payload.
 const PAYLOAD: usize = 255;
 
-/// What is known of a message of the dialect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// The byte that goes into the checksum after the payload (`CRC_EXTRA`).
+    /// `CRC_EXTRA`, which enters the checksum after the payload.
     pub crc_extra: u8,
     /// Payload bytes in MAVLink 1, which cuts nothing off and knows no extension fields.
     pub v1_payload: usize,
-    /// Where in the payload the system is to which the message is addressed.
+    /// Offset of the target system in the payload.
     pub target_system: Option<usize>,
     target_component: Option<usize>,
 }
@@ -35,7 +33,7 @@ impl Layout {
     }
 }
 
-/// The layout of message `id`; `None` when the dialect does not know it.
+/// `None` when the dialect does not know message `id`.
 #[must_use]
 pub fn layout_of(id: u32) -> Option<&'static Layout> {
     static TABLE: OnceLock<HashMap<u32, Layout>> = OnceLock::new();
@@ -61,7 +59,7 @@ fn target_system_mut(message: &mut MavMessage) -> Option<&mut u8> {
     }
 }
 
-/// Where in the payload the byte is that `field` gives.
+/// Offset in the payload of the byte that `field` gives.
 fn offset(message: &MavMessage, field: fn(&mut MavMessage) -> Option<&mut u8>) -> Option<usize> {
     const ONE: u8 = 0x5A;
     const OTHER: u8 = 0xA5;

@@ -31,7 +31,6 @@ pub struct Link {
     stop: DropGuard,
 }
 
-/// What a link may have besides its URL.
 #[derive(Debug)]
 pub struct Options {
     /// Signs what is sent and refuses what is not signed with the same key. Guests' frames pass as they are.
@@ -41,7 +40,7 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// No signing; devices are in `/dev`.
+    /// Unsigned, on the devices in `/dev`.
     fn default() -> Self {
         Self {
             signing: None,
@@ -57,7 +56,6 @@ impl Link {
         Self::open_with(url, Options::default())
     }
 
-    /// Like [`Self::open`], with options.
     #[must_use]
     pub fn open_with(url: LinkUrl, options: Options) -> (Self, LinkHandle, Events) {
         let counters = Arc::new(Counters::default());
@@ -72,7 +70,6 @@ impl Link {
         Self::over_with(opener, name, None)
     }
 
-    /// Like [`Self::over`], with signing.
     #[must_use]
     pub fn over_with(opener: impl Opener, name: &str, signing: Option<Signing>) -> (Self, LinkHandle, Events) {
         Self::start(opener, name.to_owned(), Arc::new(Counters::default()), signing)
@@ -121,7 +118,7 @@ impl Link {
         )
     }
 
-    /// Closes the link and waits until it is closed.
+    /// Returns once the link is closed.
     pub async fn close(self) {
         drop(self.stop);
         if let Err(error) = self.task.await {
@@ -130,7 +127,7 @@ impl Link {
     }
 }
 
-/// Keeps the last signing time stamp on the disk, for ever.
+/// Saves the last signing time stamp, forever.
 async fn keep_stamps(shared: &Shared, file: Option<StampFile>) {
     let (Some(signer), Some(file)) = (&shared.signer, file) else {
         return pending().await;

@@ -7,16 +7,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use tracing::info;
 
-/// Most ports that an error lists.
 const LISTED: usize = 4;
 
-/// A serial port by its name.
 #[derive(Debug)]
 pub(crate) struct NamedPort {
     device: PathBuf,
     baud: u32,
     devices: PathBuf,
-    /// The name of its socket, once it was open.
+    /// Name under `serial/by-path`, once it was open.
     socket: Option<PathBuf>,
 }
 
@@ -32,7 +30,6 @@ impl NamedPort {
         }
     }
 
-    /// Opens it, wherever it is now.
     pub fn open(&mut self) -> Result<SerialLine, OpenError> {
         match SerialLine::open(&self.device, self.baud) {
             Ok(line) => {
@@ -94,7 +91,7 @@ mod tests {
     use std::os::unix::fs::symlink;
     use tokio_serial::{SerialPort, SerialStream};
 
-    /// A terminal by the name of a port in a folder in the place of `/dev`.
+    /// Makes a terminal with the name of a port, in a folder that replaces `/dev`.
     fn plug(dev: &Path, name: &str) -> SerialStream {
         let (master, slave) = SerialStream::pair().unwrap();
         symlink(slave.name().unwrap(), dev.join(name)).unwrap();

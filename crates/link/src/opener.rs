@@ -14,7 +14,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Opens what a [`LinkUrl`] names.
 pub struct UrlOpener {
     url: LinkUrl,
     counters: Arc<Counters>,

@@ -17,42 +17,33 @@ pub const SIGNATURE: usize = 13;
 pub const SIGNED: u8 = 0x01;
 const CHECKSUM: usize = 2;
 
-/// One whole MAVLink frame exactly as it was on the wire.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RawFrame {
     /// All bytes, from the start byte to the checksum or signature.
     pub bytes: Bytes,
     /// When it arrived or was written.
     pub at: Instant,
-    /// Its sender.
     pub from: Direction,
     /// Which MAVLink it is.
     pub version: Version,
-    /// Whether it carries a signature; nothing says that it is a good one.
+    /// Whether it carries a signature, valid or not.
     pub signed: bool,
-    /// The sender's system.
     pub system: SystemId,
-    /// The sender's component.
     pub component: ComponentId,
-    /// The message.
     pub message_id: u32,
-    /// System and component to which it is addressed; `None` when the message has no target or the dialect does not
-    /// know it. Zeros mean all.
+    /// Addressee, where 0 means all; `None` when the message has no target or the dialect does not know it.
     pub target: Option<Address>,
 }
 
-/// The sender of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// The other end: the autopilot and all else that speaks there.
     Autopilot,
-    /// This program.
     Us,
     /// A guest, such as a ground station, through this program.
     Guest,
 }
 
-/// Which MAVLink a frame is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Version {
     /// MAVLink 1, start byte 0xFE.
@@ -61,27 +52,17 @@ pub enum Version {
     V2,
 }
 
-/// Why bytes are not one frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotAFrame {
-    /// They do not begin like a frame that is understood.
     #[error("the bytes do not begin like a MAVLink frame; send whole MAVLink 1 or 2 frames")]
     NoStart,
-    /// There are fewer or more of them than the header says.
     #[error("{got} bytes, but the header says {expected}; send exactly one frame")]
-    Length {
-        /// Bytes given.
-        got: usize,
-        /// Bytes that the header asks for.
-        expected: usize,
-    },
-    /// The checksum is wrong.
+    Length { got: usize, expected: usize },
     #[error("the checksum is wrong; the frame was damaged on its way, or comes from another dialect")]
     Checksum,
 }
 
 impl RawFrame {
-    /// Its sender.
     #[must_use]
     pub const fn sender(&self) -> Address {
         Address {
@@ -90,11 +71,7 @@ impl RawFrame {
         }
     }
 
-    /// Reads exactly one frame, as from a guest, arrived now. A message that the dialect does not know passes when its
-    /// checksum is right for any `CRC_EXTRA`.
-    ///
-    /// # Errors
-    /// [`NotAFrame`].
+    /// Reads exactly one frame, as from a guest, arrived now. A message unknown to the dialect passes when some `CRC_EXTRA` fits.
     pub fn parse(bytes: &[u8]) -> Result<Self, NotAFrame> {
         let shape = Shape::of(bytes).ok_or(NotAFrame::NoStart)?;
         let expected = shape.len;
@@ -116,7 +93,6 @@ impl RawFrame {
         Some(Self::of_parts(bytes.clone(), &shape, &head, from, at))
     }
 
-    /// A frame that was cut from a stream.
     pub(crate) fn build(bytes: &[u8], shape: &Shape, head: &Head, from: Direction, at: Instant) -> Self {
         Self::of_parts(Bytes::copy_from_slice(bytes), shape, head, from, at)
     }
@@ -137,7 +113,6 @@ impl RawFrame {
         }
     }
 
-    /// The sequence number.
     #[must_use]
     pub fn sequence(&self) -> u8 {
         let at = match self.version {
@@ -155,22 +130,17 @@ impl RawFrame {
     }
 }
 
-/// Where the parts of a frame are, from its first bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
     pub version: Version,
     pub signed: bool,
-    /// Index of the payload.
     pub payload: usize,
-    /// Index of the checksum.
     pub checksum: usize,
-    /// Bytes in all.
     pub len: usize,
-    /// The rest of the header, once it is there.
+    /// `None` until all bytes of the header are there.
     pub head: Option<Head>,
 }
 
-/// Who says what.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Head {
     pub system: SystemId,
@@ -199,8 +169,7 @@ impl Shape {
         }
     }
 
-    /// The shape of the frame that `bytes` begin with. `None` when they begin with no frame that is understood, or are
-    /// fewer than [`Shape::needs`].
+    /// `None` when `bytes` begin no understood frame, or are fewer than [`Shape::needs`].
     pub fn of(bytes: &[u8]) -> Option<Self> {
         let (version, payload, flags) = match *bytes {
             [MAV_STX, _, ..] => (Version::V1, 6, 0),
@@ -241,13 +210,12 @@ impl Head {
         })
     }
 
-    /// Whether the checksum is right; for an unknown message whether there is a `CRC_EXTRA` with which it is, which of
-    /// 256 damaged ones about one passes. `bytes` are the whole frame.
+    /// Whether the checksum is right. Of an unknown message about one damaged frame of 256 passes. `bytes` are the whole frame.
     pub fn checksum_fits(&self, bytes: &[u8], shape: &Shape) -> bool {
         self.crc_extra(bytes, shape).is_some()
     }
 
-    /// The `CRC_EXTRA` with which the checksum is right: that of the dialect, or for an unknown message the only one that there can be.
+    /// The `CRC_EXTRA` of the dialect if it fits; for an unknown message the only one that fits.
     pub fn crc_extra(&self, bytes: &[u8], shape: &Shape) -> Option<u8> {
         let covered = bytes.get(1..shape.checksum)?;
         let &[low, high] = bytes.get(shape.checksum..shape.checksum + CHECKSUM)? else {

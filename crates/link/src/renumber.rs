@@ -15,19 +15,17 @@ use std::collections::BTreeSet;
 /// System ids of vehicles on one port: 1 to this. Those above are left to ground stations.
 pub const VEHICLES_PER_PORT: u8 = 250;
 
-/// As which SiK radios speak on the wire (component 68).
+/// System id of SiK radios (component 68).
 const RADIO: u8 = 51;
 
-/// Where ground stations see a vehicle.
+/// Identity of a vehicle for ground stations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Number {
-    /// Index of the port.
     pub port: usize,
-    /// Its system id there.
     pub system: SystemId,
 }
 
-/// Which system ids are in use on which port.
+/// System ids in use, by port.
 #[derive(Clone, Debug, Default)]
 pub struct Numbers {
     ports: Vec<BTreeSet<u8>>,
@@ -36,7 +34,7 @@ pub struct Numbers {
 }
 
 impl Numbers {
-    /// Something else than its vehicle speaks as `system` on a wire. Whether that is new; a number that a vehicle has already stays its own.
+    /// Notes that something other than its vehicle sends as `system`; returns whether that is new. Numbers already given stay.
     pub fn observe_other(&mut self, system: SystemId) -> bool {
         self.others.insert(system.0)
     }
@@ -67,7 +65,6 @@ impl Numbers {
         }
     }
 
-    /// Whether a vehicle has this number.
     #[must_use]
     pub fn is_taken(&self, number: Number) -> bool {
         self.ports
@@ -75,17 +72,16 @@ impl Numbers {
             .is_some_and(|port| port.contains(&number.system.0))
     }
 
-    /// Whether no more than one vehicle has a number on `port`.
+    /// Whether at most one vehicle has a number on `port`.
     #[must_use]
     pub fn is_alone(&self, port: usize) -> bool {
         self.ports.get(port).is_none_or(|port| port.len() < 2)
     }
 }
 
-/// One vehicle with a number on a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Renumbered {
-    /// What it calls itself.
+    /// System id on the vehicle's own wire.
     pub own: SystemId,
     /// Where ground stations see it.
     pub number: Number,

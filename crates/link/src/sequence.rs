@@ -8,25 +8,20 @@ use model::units::Address;
 /// Most senders that are distinguished; a wire has a handful.
 const SENDERS: usize = 64;
 
-/// What came from one component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SenderCount {
-    /// Which.
     pub sender: Address,
-    /// Frames that came.
     pub frames: u64,
-    /// Frames that were lost on the way.
     pub lost: u64,
     /// Its last sequence number; `None` when the line has been down since.
     last: Option<u8>,
 }
 
-/// All components heard on a link.
 #[derive(Debug, Default)]
 pub(crate) struct Senders(Vec<SenderCount>);
 
 impl Senders {
-    /// A frame came. How many of its sender's were lost before it.
+    /// Counts a frame; returns how many of its sender's were lost before it.
     pub fn count(&mut self, sender: Address, sequence: u8) -> u64 {
         let room = self.0.len() < SENDERS;
         let known = self.0.iter_mut().find(|known| known.sender == sender);
@@ -52,7 +47,6 @@ impl Senders {
         }
     }
 
-    /// What came from each component.
     pub fn list(&self) -> Vec<SenderCount> {
         self.0.clone()
     }

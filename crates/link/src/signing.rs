@@ -25,7 +25,6 @@ use sha2::{Digest, Sha256};
 use stamps::{Stamp, StampError, StampFile, Stamps};
 use std::path::{Path, PathBuf};
 
-/// Bytes of the signature proper.
 const PROOF: usize = 6;
 const RADIO_STATUS: u32 = 109;
 /// Most streams that are distinguished. Only holders of the key can make one. When there are more, those that would be too far
@@ -34,43 +33,34 @@ const STREAMS: usize = 64;
 /// The first frame of a new stream may be this far behind.
 const NEW_STREAM_BEHIND: Stamp = Stamp(60 * Stamp::SECOND);
 
-/// How a link signs.
 #[derive(Debug)]
 pub struct Signing {
     pub(crate) signer: Signer,
     pub(crate) file: StampFile,
 }
 
-/// Why a link cannot sign.
 #[derive(Debug, thiserror::Error)]
 pub enum SigningError {
-    /// The key cannot be used.
     #[error(transparent)]
     Key(#[from] KeyError),
-    /// The file of the time stamp cannot be used.
     #[error(transparent)]
     Stamp(#[from] StampError),
 }
 
-/// What the checks say of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It may be believed.
     Accepted,
-    /// It has no signature.
     Unsigned,
-    /// Its signature is wrong.
     Bad,
-    /// Its signature is right, but it is old.
     Replayed,
 }
 
 impl Signing {
-    /// Reads the key and the last time stamp, and writes the first new one; one that cannot be written is an error only where there was none
-    /// before. `link_id` distinguishes the links of one holder of the key apart. Blocks.
+    /// Reads the key and the last time stamp, and writes the first new one; failing to write is an error only where there was
+    /// none before. `link_id` tells the links of one key holder apart. Blocks.
     ///
     /// # Errors
-    /// [`SigningError`]; the link must not be opened then: the autopilot would not believe it.
+    /// The link must not be opened: the autopilot would not believe it.
     pub fn load(key_file: &Path, link_id: u8, stamp_file: PathBuf) -> Result<Self, SigningError> {
         let key = Key::read(key_file)?;
         let file = StampFile::new(stamp_file);
@@ -104,7 +94,6 @@ struct Stream {
 }
 
 impl Signer {
-    /// A signer whose time stamps begin after those in `stamps`.
     #[must_use]
     pub const fn new(key: Key, link_id: u8, stamps: Stamps) -> Self {
         Self {
@@ -171,7 +160,6 @@ impl Signer {
         Verdict::Accepted
     }
 
-    /// The signature of all of a frame before it.
     fn proof(&self, before: &[u8]) -> [u8; PROOF] {
         let hash = Sha256::new()
             .chain_update(self.key.bytes())
@@ -183,7 +171,7 @@ impl Signer {
     }
 }
 
-/// Compares without revealing by its duration where the difference is.
+/// Compares in constant time.
 fn same(a: &[u8; PROOF], b: &[u8; PROOF]) -> bool {
     a.iter().zip(b).fold(0, |different, (a, b)| different | (a ^ b)) == 0
 }

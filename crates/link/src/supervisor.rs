@@ -32,7 +32,6 @@ const NO_FRAME_IN: u64 = 2000;
 /// Longer than any link lives.
 const NEVER: Duration = Duration::from_secs(3600 * 24 * 365);
 
-/// Keeps one link open.
 pub(crate) struct Supervisor<O> {
     opener: O,
     name: String,
@@ -40,16 +39,15 @@ pub(crate) struct Supervisor<O> {
     events: Sender,
 }
 
-/// One open line.
 struct Session {
     opened: Instant,
-    /// When the last frame that may be believed came.
+    /// Arrival of the last frame that may be believed.
     last_accepted: Option<Instant>,
     backlog: Backlog,
     framer: Framer,
     /// Whole frames, also those that may not be believed.
     frames: u64,
-    /// Bytes since the opening or the last warning.
+    /// Bytes since the opening or the last warning, none of which made a frame.
     mute_bytes: u64,
     warned_of_signatures: bool,
 }
@@ -72,7 +70,6 @@ impl<O: Opener> Supervisor<O> {
         }
     }
 
-    /// Keeps the link open, for ever.
     pub async fn run(mut self) {
         let mut failures = 0_u32;
         let mut last_reason = String::new();
@@ -165,7 +162,6 @@ impl<O: Opener> Supervisor<O> {
         (why, session.last_accepted.is_some())
     }
 
-    /// Takes bytes that have just come.
     fn take(&self, session: &mut Session, bytes: &[u8], is_datagram: bool) {
         self.shared.counters.bytes(bytes.len() as u64);
         session.mute_bytes += bytes.len() as u64;
@@ -233,7 +229,6 @@ impl<O: Opener> Supervisor<O> {
 }
 
 impl<O: Opener> Supervisor<O> {
-    /// Whether the frame's signature is as it must be.
     fn accepts(&self, session: &mut Session, frame: &RawFrame) -> bool {
         let Some(signer) = &self.shared.signer else {
             return true;

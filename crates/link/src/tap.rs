@@ -25,7 +25,6 @@ struct Queue {
     closed: bool,
 }
 
-/// The taps of one link.
 #[derive(Debug, Default)]
 pub(crate) struct Taps(Mutex<List>);
 
@@ -53,13 +52,12 @@ impl Tap {
         }
     }
 
-    /// The next frame, if one waits.
     pub fn try_recv(&mut self) -> Option<Arc<RawFrame>> {
         let mut queue = self.0.queue.lock().unwrap_or_else(PoisonError::into_inner);
         queue.waiting.pop_front()
     }
 
-    /// Frames that this tap has lost because they were not taken in time.
+    /// Frames lost because they were not taken in time.
     #[must_use]
     pub fn lost(&self) -> u64 {
         self.0.lost.load(Ordering::Relaxed)
@@ -67,7 +65,7 @@ impl Tap {
 }
 
 impl Shared {
-    /// Adds a frame; whether another was lost for it.
+    /// Adds a frame; returns whether another was dropped for it.
     fn offer(&self, frame: &Arc<RawFrame>) -> bool {
         let lost = {
             let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
@@ -89,7 +87,6 @@ impl Shared {
 }
 
 impl Taps {
-    /// A new tap that holds up to `capacity` frames, at least one.
     pub fn add(&self, capacity: usize) -> Tap {
         let shared = Arc::new(Shared {
             queue: Mutex::default(),
@@ -107,7 +104,6 @@ impl Taps {
         Tap(shared)
     }
 
-    /// Gives every tap the frame.
     pub fn offer(&self, frame: &Arc<RawFrame>, counters: &Counters) {
         let list = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for tap in list.taps.iter().filter_map(Weak::upgrade) {
@@ -117,7 +113,6 @@ impl Taps {
         }
     }
 
-    /// No more frames will come.
     pub fn close(&self) {
         let mut list = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         list.closed = true;

@@ -26,74 +26,45 @@ const TCP_UNACKNOWLEDGED: Duration = fleet::safety::ARM_LIFE;
 /// An opening takes no longer.
 pub(crate) const OPEN_DEADLINE: Duration = Duration::from_secs(5);
 
-/// Why a link could not be opened, and what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The device file is not there.
     #[error("serial device {0} is missing; is the autopilot plugged in and powered?")]
     Missing(String),
-    /// The device file is not there, and others are.
     #[error(
         "serial device {device} is missing; there is now {others}: if the autopilot is there, name that, best by /dev/serial/by-id, or use auto"
     )]
-    Elsewhere {
-        /// The device.
-        device: String,
-        /// Serial devices that there are.
-        others: String,
-    },
-    /// The device file may not be opened.
+    Elsewhere { device: String, others: String },
     #[error(
         "no permission to open serial device {0}; add the user to its group (often dialout), or give the container the device"
     )]
     Forbidden(String),
-    /// Another program has it.
     #[error("serial device {0} is in use by another program; stop that program")]
     Busy(String),
-    /// The device cannot be used as a serial line.
     #[error("cannot use {device} as a serial device: {why}")]
-    Serial {
-        /// The device.
-        device: String,
-        /// What the system says.
-        why: String,
-    },
-    /// There is no serial device to try.
+    Serial { device: String, why: String },
     #[error("no serial device in {0}; is the autopilot plugged in, and given to the container?")]
     NoDevice(String),
-    /// None of the serial devices has an autopilot.
     #[error("no autopilot on any serial device ({0}); is it powered, and does its port speak MAVLink?")]
     NoAutopilot(String),
-    /// The host name is unknown.
     #[error("cannot find the address of {0}; check the host name")]
     Unresolved(String),
-    /// The network part failed.
     #[error("cannot open {what}: {why}")]
-    Network {
-        /// What was tried.
-        what: String,
-        /// What the system says.
-        why: io::Error,
-    },
+    Network { what: String, why: io::Error },
 }
 
-/// Any byte stream that can be a link.
 pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
-/// An open link.
 pub struct Wire {
     pub(crate) reader: Reader,
     pub(crate) writer: Writer,
 }
 
-/// The reading half.
 pub(crate) enum Reader {
     Stream(ReadHalf<Box<dyn Stream>>),
     Datagrams(Arc<Datagrams>),
 }
 
-/// The writing half.
 pub(crate) enum Writer {
     Stream(WriteHalf<Box<dyn Stream>>),
     Datagrams(Arc<Datagrams>),
@@ -119,7 +90,7 @@ impl Wire {
 }
 
 impl Reader {
-    /// Reads some bytes. 0 means that the other end hung up. Safe to cancel.
+    /// 0 means that the other end hung up. Safe to cancel.
     pub(crate) async fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::Stream(stream) => stream.read(buffer).await,
@@ -141,7 +112,7 @@ impl Reader {
         }
     }
 
-    /// Whether each read is a datagram of its own, in which no frame of the one before continues.
+    /// Whether each read is a datagram, in which no earlier frame continues.
     pub(crate) const fn is_datagrams(&self) -> bool {
         matches!(self, Self::Datagrams(_))
     }

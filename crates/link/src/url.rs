@@ -7,51 +7,32 @@ use std::str::FromStr;
 /// The forms of a link besides `auto`, as helps and errors list them.
 pub const FORMS: &str = "serial:/dev/ttyACM0:921600, udp-listen:0.0.0.0:14540, udp:HOST:PORT or tcp:HOST:PORT";
 
-/// Where the autopilot is reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LinkUrl {
     /// A serial device, such as `/dev/ttyACM0`, a stable `/dev/serial/by-id/...` name, or a pseudo-terminal.
-    Serial {
-        /// The device.
-        device: PathBuf,
-        /// Baud rate.
-        baud: u32,
-    },
+    Serial { device: PathBuf, baud: u32 },
     /// Search an autopilot on the serial devices that there are.
     Auto {
-        /// Only at this baud rate; at all usual ones when `None`.
+        /// `None`: all usual rates.
         baud: Option<u32>,
     },
     /// Wait for the autopilot's datagrams on a local address and answer to their sender.
-    UdpListen {
-        /// Local address.
-        local: HostPort,
-    },
+    UdpListen { local: HostPort },
     /// Send datagrams to the autopilot's address first.
-    Udp {
-        /// Remote address.
-        remote: HostPort,
-    },
+    Udp { remote: HostPort },
     /// Connect by TCP.
-    Tcp {
-        /// Remote address.
-        remote: HostPort,
-    },
+    Tcp { remote: HostPort },
 }
 
-/// What carries a link, which bounds its rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Line {
-    /// A serial line.
     Serial {
-        /// Its baud rate, if the link names it.
+        /// `None` if the link does not name it.
         baud: Option<u32>,
     },
-    /// A network.
     Network,
 }
 
-/// A host name or address, and a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostPort {
     /// Name, IPv4 address, or IPv6 address without brackets.
@@ -60,18 +41,14 @@ pub struct HostPort {
     pub port: u16,
 }
 
-/// A link URL that is none.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{got:?} is not a link: {why}; use auto, auto:57600, {}", FORMS)]
 pub struct BadLinkUrl {
-    /// What was given.
     pub got: String,
-    /// What is wrong with it.
     pub why: &'static str,
 }
 
 impl LinkUrl {
-    /// What carries it.
     #[must_use]
     pub const fn line(&self) -> Line {
         match self {

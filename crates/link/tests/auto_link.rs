@@ -18,10 +18,9 @@ use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 use tokio_serial::{SerialPort, SerialStream};
 
-/// What is at the other end of a port. It hangs up when dropped.
+/// The other end of a port. Hangs up when dropped.
 struct Device {
     speaker: JoinHandle<()>,
-    /// Whether a byte was written to it.
     written_to: Arc<AtomicBool>,
 }
 

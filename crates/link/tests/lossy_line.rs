@@ -161,7 +161,6 @@ async fn what_is_not_written_at_once_is_never_written() {
     let (_link, handle, mut events) = Link::over(Lines(opener), "test");
     let message = MavMessage::HEARTBEAT(HEARTBEAT_DATA::default());
     let within = Duration::from_millis(100);
-    // While the link is down:
     assert!(matches!(
         handle.send(Address::new(1, 191), &message, within).await,
         Err(SendError::Down)

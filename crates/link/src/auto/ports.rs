@@ -7,13 +7,10 @@ use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Most ports that are tried.
 const PORTS: usize = 32;
 
-/// A serial device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Port {
-    /// Its name.
     pub path: PathBuf,
     /// Whether it is a USB port without a true baud rate.
     pub is_usb: bool,

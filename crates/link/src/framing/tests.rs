@@ -8,7 +8,6 @@ use mavlink::{MAVLinkV1MessageRaw, MAVLinkV2MessageRaw, MavHeader, calculate_crc
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 
-/// An id that no dialect has.
 const UNKNOWN: u32 = 0x00AB_CDEF;
 
 pub fn frame_of((system, component): (u8, u8), sequence: u8, message: &MavMessage) -> Vec<u8> {
@@ -171,7 +170,6 @@ fn a_message_that_cannot_be_read_is_still_a_whole_frame() {
 fn an_unknown_message_of_a_known_sender_is_a_frame() {
     for extra in [0, 77, 255] {
         let unknown = foreign(UNKNOWN, extra, &[1, 2, 3]);
-        // Another frame follows, or nothing has come yet.
         assert_eq!(cut(&[beat(0), unknown.clone(), beat(1)].concat()).len(), 3);
         let mut framer = Framer::default();
         framer.push(&[beat(0), unknown.clone()].concat());

@@ -6,12 +6,10 @@ use std::io::{self, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-/// Bytes of a key.
 const LEN: usize = 32;
 /// A key file is no longer: 64 digits, and a line end or two.
 const LONGEST_FILE: u64 = 128;
 
-/// A secret that the autopilot has too.
 #[derive(Clone)]
 pub struct Key([u8; LEN]);
 
@@ -21,43 +19,26 @@ impl fmt::Debug for Key {
     }
 }
 
-/// Why a key file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
-    /// It cannot be read.
     #[error("cannot read the signing key {file}; check the path and that this user may read it")]
-    Unreadable {
-        /// The file.
-        file: String,
-        /// What the system says.
-        source: io::Error,
-    },
+    Unreadable { file: String, source: io::Error },
     /// Others may read or change it.
     #[error(
         "the signing key {file} is open to others (mode {mode:03o}); set it to 400 (chmod 400, or defaultMode 0400 of the Secret's volume)"
     )]
-    OpenToOthers {
-        /// The file.
-        file: String,
-        /// Its permissions.
-        mode: u32,
-    },
-    /// It holds something else.
+    OpenToOthers { file: String, mode: u32 },
     #[error("{0} holds no signing key; it must be 32 bytes, or 64 hexadecimal digits, and not all zero")]
     NoKey(String),
 }
 
 impl Key {
-    /// A key of these bytes.
     #[must_use]
     pub const fn new(bytes: [u8; LEN]) -> Self {
         Self(bytes)
     }
 
     /// Reads a key: 32 bytes, or 64 hexadecimal digits.
-    ///
-    /// # Errors
-    /// [`KeyError`].
     pub fn read(file: &Path) -> Result<Self, KeyError> {
         let name = file.display().to_string();
         let unreadable = |source| KeyError::Unreadable {

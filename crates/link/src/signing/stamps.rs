@@ -22,7 +22,6 @@ const LONGEST_FILE: usize = 20;
 pub struct Stamp(pub u64);
 
 impl Stamp {
-    /// Stamps in a second.
     pub const SECOND: u64 = 100_000;
 
     /// By the system's clock; 0 before 2015.
@@ -42,7 +41,6 @@ impl Stamp {
     }
 }
 
-/// Our own stamps.
 #[derive(Debug)]
 pub struct Stamps(Stamp);
 
@@ -54,7 +52,7 @@ impl Stamps {
         Self(clock.max(Stamp(resumed)))
     }
 
-    /// The last one used or received.
+    /// Last used or received.
     #[must_use]
     pub const fn last(&self) -> Stamp {
         self.0
@@ -72,22 +70,13 @@ impl Stamps {
     }
 }
 
-/// Where the last stamp is kept.
 #[derive(Clone, Debug)]
 pub struct StampFile(PathBuf);
 
-/// Why the file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum StampError {
-    /// It cannot be read or written.
     #[error("cannot use {file}, which keeps the signing time stamp; check its directory and permissions")]
-    Unusable {
-        /// The file.
-        file: String,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// It makes no sense.
+    Unusable { file: String, source: io::Error },
     #[error(
         "{0} holds no signing time stamp, so signed frames might be taken for old ones; make sure that this computer's clock is right, then remove the file"
     )]
@@ -95,16 +84,13 @@ pub enum StampError {
 }
 
 impl StampFile {
-    /// The file at `path`, which need not be there yet.
+    /// The file may not exist yet.
     #[must_use]
     pub const fn new(path: PathBuf) -> Self {
         Self(path)
     }
 
-    /// What it holds; `None` when there is no such file.
-    ///
-    /// # Errors
-    /// [`StampError`].
+    /// `None` when there is no such file.
     pub fn read(&self) -> Result<Option<Stamp>, StampError> {
         let content = match fs::read(&self.0) {
             Ok(content) => content,
@@ -121,10 +107,7 @@ impl StampFile {
         }
     }
 
-    /// Writes it, whole or not at all; it is on the disk when this returns. Blocks.
-    ///
-    /// # Errors
-    /// [`StampError::Unusable`].
+    /// Writes it atomically and syncs it to disk. Blocks.
     pub fn write(&self, stamp: Stamp) -> Result<(), StampError> {
         self.try_write(stamp).map_err(|error| self.unusable(error))
     }

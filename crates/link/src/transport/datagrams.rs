@@ -1,9 +1,8 @@
 //! UDP: one socket for the life of the process, because PX4 answers only the first address and port that it heard.
 //!
-//! Owns: which address the other end has. A client's is what its URL names; a host name is resolved again while nothing is
-//! received, for the host may have got another address. A listener's is the first that was believed, until nothing of that one
-//! has been believed for a while; before, it is the last sender, so that noise from elsewhere keeps nobody out.
-//! Must not: frame.
+//! A client's peer is what its URL names; a host name is resolved again while nothing is received, as the address may have
+//! changed. A listener's peer is the first that was believed, until nothing of it has been believed for a while; before, it is
+//! the last sender, so that noise from elsewhere keeps nobody out.
 
 use super::{OpenError, network, resolve};
 use crate::counters::Counters;
@@ -26,7 +25,6 @@ const LOOK_UP_EVERY: Duration = Duration::from_secs(5);
 /// Finds the addresses of a host.
 type LookUp = Box<dyn Fn(HostPort) -> BoxFuture<'static, io::Result<Vec<SocketAddr>>> + Send + Sync>;
 
-/// A UDP socket that speaks with one autopilot.
 pub(crate) struct Datagrams {
     socket: UdpSocket,
     other: Mutex<Other>,
@@ -36,7 +34,6 @@ pub(crate) struct Datagrams {
     counters: Arc<Counters>,
 }
 
-/// The other end.
 #[derive(Debug)]
 enum Other {
     Named { address: SocketAddr, look_up_at: Instant },
@@ -52,14 +49,12 @@ struct Peer {
 }
 
 impl Datagrams {
-    /// Waits for an autopilot on `local`.
     pub async fn listen(local: &HostPort, counters: Arc<Counters>) -> Result<Self, OpenError> {
         let failed = network(format!("udp-listen:{local}"));
         let socket = UdpSocket::bind(resolve(local).await?).await.map_err(failed)?;
         Ok(Self::new(socket, Other::Heard(None), None, counters))
     }
 
-    /// Speaks to the autopilot at `remote`.
     pub async fn connect(remote: &HostPort, counters: Arc<Counters>) -> Result<Self, OpenError> {
         let failed = network(format!("udp:{remote}"));
         let address = resolve(remote).await?;
@@ -170,7 +165,6 @@ impl Datagrams {
         }
     }
 
-    /// Sends to the other end.
     pub async fn write(&self, bytes: &[u8]) -> io::Result<()> {
         let to = match *self.other() {
             Other::Named { address, .. } => Some(address),

@@ -43,7 +43,7 @@ impl SerialLine {
         Ok(line)
     }
 
-    /// Changes the baud rate. Whether the device can do it.
+    /// Returns whether the device can do it.
     pub fn set_baud(&mut self, baud: u32) -> bool {
         let done = self.0.set_baud_rate(baud).is_ok();
         self.forget();
@@ -55,13 +55,12 @@ impl SerialLine {
         let _ = self.0.clear(ClearBuffer::All);
     }
 
-    /// The line as a link.
     pub fn into_wire(self) -> Wire {
         Wire::stream(self)
     }
 }
 
-/// What to check when a line at `baud` brings bytes and no frame.
+/// What to check when `baud` brings bytes and no frame.
 pub(crate) fn advice(baud: u32) -> String {
     let others = USUAL_BAUDS.iter().filter(|&&usual| usual != baud);
     let others: Vec<String> = others.map(u32::to_string).collect();

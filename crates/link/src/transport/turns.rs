@@ -7,19 +7,16 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 
-/// From one opening to the next.
 const APART: Duration = Duration::from_millis(100);
 
 /// A turn that is further away than this is none: of a clock that was another.
 const FARTHEST: Duration = Duration::from_secs(60);
 
-/// The turns of one machine.
 #[derive(Debug, Default)]
 pub(crate) struct Turns {
     last: Mutex<Option<Instant>>,
 }
 
-/// Those of this program.
 pub(crate) static SERIAL: Turns = Turns { last: Mutex::new(None) };
 
 impl Turns {
@@ -28,7 +25,6 @@ impl Turns {
         sleep_until(self.take(Instant::now())).await;
     }
 
-    /// When the next turn is.
     fn take(&self, now: Instant) -> Instant {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let next = last.map(|last| last + APART).filter(|next| *next <= now + FARTHEST);

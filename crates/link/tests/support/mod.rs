@@ -12,7 +12,6 @@ use tokio::io::DuplexStream;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-/// No test waits longer for anything.
 pub const DEADLINE: Duration = Duration::from_secs(60);
 
 /// Opens one end of each in-memory line that it is given; waits while there is none.
@@ -68,13 +67,11 @@ pub fn beat(sequence: u8) -> Vec<u8> {
     frame((1, 1), sequence, &heartbeat(MavAutopilot::MAV_AUTOPILOT_PX4))
 }
 
-/// The next event.
 pub async fn next(events: &mut Events) -> LinkEvent {
     let event = timeout(DEADLINE, events.recv()).await;
     event.expect("an event in time").expect("the link lives")
 }
 
-/// The next event that is `wanted`.
 pub async fn until(events: &mut Events, wanted: impl Fn(&LinkEvent) -> bool) -> LinkEvent {
     loop {
         let event = next(events).await;

@@ -1,11 +1,11 @@
 //! Areas as people have them: polygons with holes of GeoJSON, KML and Shapefile, of any number of corners.
 //!
-//! Owns: the formats ([`geojson`], [`kml`], [`shapes`]); what is wrong with a polygon, by edge and place ([`valid`]); the same area with
-//! fewer corners, never larger than it was ([`simplify`]); [`prepare`], all of it for one purpose.
+//! Owns: the formats; what is wrong with a polygon, by edge and place ([`valid`]); the same area with fewer corners, never larger
+//! than it was ([`simplify`]); [`prepare`], all of it for one purpose.
 //! Must not: know what is flown over an area.
 //!
-//! What is *allowed* shrinks: the outside of an area moves inward and its holes outward, the outside of a place that must not be entered
-//! moves outward.
+//! What is *allowed* shrinks: the outside of an area moves inward and its holes outward, the outside of a forbidden place
+//! outward.
 
 pub mod geojson;
 pub mod kml;
@@ -20,46 +20,38 @@ use model::units::{AltitudeAmsl, Wgs84};
 use rstar::{AABB, RTree, RTreeObject};
 use valid::{Fault, Rings};
 
-/// A file has at most so many corners.
 pub const MOST_CORNERS: usize = 100_000;
 
-/// A part of an area smaller than this is a sliver of drawing, square meters.
+/// Smaller parts are slivers of drawing, square meters.
 pub const SMALLEST_M2: f64 = fleet::planning::mission::area::SMALLEST;
 
-/// Two corners that are nearer to one another than this are one, meters.
+/// Two corners nearer than this are the same, meters.
 const SAME_CORNER_M: f64 = 0.01;
 
 /// Corners of neighbors are brought onto a grid of this width before they are united, meters.
 const GRID_M: f64 = 0.001;
 
-/// So many polygons are united in one step.
 const UNITED_AT_ONCE: usize = 16;
 
 /// Edges whose boxes meet, counted from both: more in one step are not united.
 const MOST_CROSSINGS: usize = 2_000_000;
 
-/// A polygon as a file has it: rings of corners, which may repeat the first at their end.
+/// Rings of corners, which may repeat the first at their end.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RawPolygon {
-    /// Its outer ring.
     pub outer: Vec<Wgs84>,
-    /// Its holes.
     pub holes: Vec<Vec<Wgs84>>,
 }
 
-/// An area of a file: a polygon, or several that belong together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RawArea {
     /// As the file calls it.
     pub name: Option<String>,
-    /// Its polygons.
     pub polygons: Vec<RawPolygon>,
 }
 
-/// The areas of a file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AreaFile {
-    /// In the order of the file.
     pub areas: Vec<RawArea>,
     /// What else is in the file, in words.
     pub not_taken: Vec<String>,
@@ -74,19 +66,15 @@ impl AreaFile {
     }
 }
 
-/// What an area is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// It is flown over.
     Survey,
-    /// Vehicles stay inside of it.
     Inclusion,
-    /// Vehicles stay outside of it.
     Exclusion,
 }
 
 impl Purpose {
-    /// Most corners: of a survey all together, of a fence of each ring.
+    /// Most corners: of a survey in total, of a fence for each ring.
     const fn most(self) -> usize {
         match self {
             Self::Survey => fleet::planning::mission::area::MOST_CORNERS,
@@ -95,14 +83,11 @@ impl Purpose {
     }
 }
 
-/// An area that can be used.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Area {
-    /// As the file calls it.
     pub name: Option<String>,
-    /// Its outer ring, not closed.
+    /// Open ring, like the holes.
     pub outer: Vec<Wgs84>,
-    /// Its holes, not closed.
     pub holes: Vec<Vec<Wgs84>>,
     /// Square meters, holes left out.
     pub square_meters: f64,
@@ -111,94 +96,51 @@ pub struct Area {
 }
 
 impl Area {
-    /// Corners, those of holes counted.
     #[must_use]
     pub fn corners(&self) -> usize {
         self.outer.len() + self.holes.iter().map(Vec::len).sum::<usize>()
     }
 }
 
-/// Why an area cannot be used.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum BadArea {
-    /// Not on Earth.
     #[error(
         "{what}: corner {corner} is at latitude {latitude}, longitude {longitude}, which is no position; save the file in degrees (WGS 84, EPSG:4326)"
     )]
     NoPosition {
-        /// Which area.
         what: String,
-        /// From 1.
         corner: usize,
-        /// Degrees.
         latitude: f64,
-        /// Degrees.
         longitude: f64,
     },
-    /// Too near to a pole.
     #[error(
         "{what}: latitude {latitude:.4} is too near to a pole; Skein flies between {HIGHEST_LATITUDE}° south and {HIGHEST_LATITUDE}° north"
     )]
-    Polar {
-        /// Which area.
-        what: String,
-        /// Degrees.
-        latitude: f64,
-    },
-    /// Too large.
+    Polar { what: String, latitude: f64 },
     #[error("{what}: a corner ({corner}) is {distance} from the middle, and a site reaches {reach}; divide the area", distance = meters(*.distance), reach = meters(REACH))]
     Far {
-        /// Which area.
         what: String,
-        /// Where.
         corner: String,
-        /// Meters.
         distance: f64,
     },
-    /// Not a polygon.
     #[error("{what}: {fault}")]
-    Fault {
-        /// Which area.
-        what: String,
-        /// What is wrong, and what to do.
-        fault: Fault,
-    },
-    /// Nothing left.
+    Fault { what: String, fault: Fault },
     #[error("{what} has no part larger than {SMALLEST_M2} m²; draw its corners again")]
-    Nothing {
-        /// Which area.
-        what: String,
-    },
-    /// It cannot have so few corners.
+    Nothing { what: String },
     #[error("{what} has {got} corners and cannot be drawn with {most}; divide it")]
-    TooMany {
-        /// Which area.
-        what: String,
-        /// As far as it could be simplified.
-        got: usize,
-        /// What is possible.
-        most: usize,
-    },
-    /// Polygons over one another whose edges cross too often to be united.
+    TooMany { what: String, got: usize, most: usize },
+    /// Overlapping polygons whose edges cross too often to be united.
     #[error(
         "{what}: the edges of its polygons cross one another too often to be united; unite the polygons where they were drawn"
     )]
-    Tangled {
-        /// Which area.
-        what: String,
-    },
-    /// More than is read.
+    Tangled { what: String },
     #[error("the file has {0} corners, more than {MOST_CORNERS}; divide it")]
     TooManyCorners(usize),
-    /// No polygon.
     #[error("the file has no polygon{0}; draw the area as a polygon")]
     NoPolygon(String),
 }
 
 /// The areas of `file` for one purpose: each valid, united where its parts touch, and with no more corners than can be used.
-///
-/// # Errors
-/// Everything that is wrong with them.
 pub fn prepare(file: &AreaFile, purpose: Purpose) -> Result<Vec<Area>, Vec<BadArea>> {
     if file.areas.is_empty() {
         let others = if file.not_taken.is_empty() {
@@ -226,7 +168,6 @@ pub fn prepare(file: &AreaFile, purpose: Purpose) -> Result<Vec<Area>, Vec<BadAr
     if wrong.is_empty() { Ok(ready) } else { Err(wrong) }
 }
 
-/// Names the place of a point of a plane.
 fn position(frame: &Frame, point: Coord) -> Wgs84 {
     let local = Local {
         east: point.x,
@@ -342,7 +283,7 @@ fn one(area: &RawArea, what: &str, purpose: Purpose) -> Result<Vec<Area>, BadAre
     Ok(areas)
 }
 
-/// On a grid of a millimeter, as people write degrees.
+/// Snaps to a grid of a millimeter, as people write degrees.
 fn rounded(at: Wgs84) -> Wgs84 {
     let round = |degrees: f64| (degrees * 1e8).round() / 1e8;
     Wgs84 {
@@ -351,7 +292,6 @@ fn rounded(at: Wgs84) -> Wgs84 {
     }
 }
 
-/// Takes corners away until the purpose allows what is left.
 fn fewer(rings: &mut Rings, purpose: Purpose) -> Result<f64, usize> {
     let most = purpose.most();
     let holds = |counts: &[usize]| match purpose {
@@ -361,8 +301,8 @@ fn fewer(rings: &mut Rings, purpose: Purpose) -> Result<f64, usize> {
     simplify::fit(rings, purpose != Purpose::Exclusion, holds)
 }
 
-/// Polygons that touch or overlap as one; `None`: their edges cross too often. A few at a time and those beside one another first, as what
-/// lies under others is gone then: a thousand polygons over one another have hundreds of thousands of crossings.
+/// Unites polygons that touch or overlap; `None` when their edges cross too often. Starts with few that are neighbors, which
+/// removes what lies under others: a thousand stacked polygons have hundreds of thousands of crossings.
 fn united(all: &[Rings]) -> Option<Vec<Rings>> {
     let west = |rings: &Rings| rings.0.iter().flatten().map(|at| at.x).fold(f64::INFINITY, f64::min);
     let mut sorted = all.to_vec();
@@ -380,7 +320,6 @@ fn united_by_halves(sorted: &[Rings]) -> Option<Vec<Rings>> {
     united_at_once(&parts)
 }
 
-/// An edge, by the box around it.
 struct Boxed([[f64; 2]; 2]);
 
 impl RTreeObject for Boxed {
@@ -392,7 +331,7 @@ impl RTreeObject for Boxed {
     }
 }
 
-/// Whether so many edges lie over one another that uniting them could take minutes.
+/// Whether uniting could take minutes, because too many edges overlap.
 fn is_tangled(all: &[Rings]) -> bool {
     let edges = all.iter().flat_map(|rings| &rings.0).flat_map(|ring| {
         let next = ring.iter().skip(1).chain(ring.first());
@@ -442,7 +381,6 @@ fn united_at_once(all: &[Rings]) -> Option<Vec<Rings>> {
     Some(united.iter().map(rings).filter(|rings| !rings.0.is_empty()).collect())
 }
 
-/// The plane over all of an area.
 fn frame(area: &RawArea, what: &str) -> Result<Frame, BadArea> {
     let corners = || {
         area.polygons
@@ -494,7 +432,6 @@ fn frame(area: &RawArea, what: &str) -> Result<Frame, BadArea> {
     }
 }
 
-/// The corners of a ring in the plane, each once.
 fn ring(frame: &Frame, corners: &[Wgs84], what: &str) -> Result<Vec<Coord>, BadArea> {
     let mut points: Vec<Coord> = Vec::with_capacity(corners.len());
     let near = |a: &Coord, b: &Coord| (a.x - b.x).hypot(a.y - b.y) <= SAME_CORNER_M;

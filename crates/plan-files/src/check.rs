@@ -7,7 +7,7 @@ use model::plan::item::{self, FRAME_GLOBAL, FRAME_GLOBAL_INT, Item};
 use model::station::Altitude;
 use model::units::Wgs84;
 
-/// Altitudes that differ by less are one, meters: QGroundControl shows two decimals.
+/// Altitudes that differ by less are the same, meters: QGroundControl shows two decimals.
 const SAME_ALTITUDE_M: f64 = 0.05;
 
 /// Altitudes above home at which a Mission flies, meters.
@@ -16,150 +16,76 @@ pub const ALTITUDES_M: (f64, f64) = (1.0, 120.0);
 /// MAV_TYPE of vehicles that Skein flies, and 0 (generic).
 pub(crate) const COPTERS: [i64; 9] = [0, 2, 3, 4, 13, 14, 15, 29, 35];
 
-/// What is wrong with a mission.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Problem {
-    /// Not for a copter.
     #[error(
         "the mission was planned for {what} (vehicleType {kind}), and Skein flies multicopters; plan it for a multicopter"
     )]
-    Vehicle {
-        /// MAV_TYPE.
-        kind: i64,
-        /// In words.
-        what: &'static str,
-    },
-    /// Two altitudes.
+    Vehicle { kind: i64, what: &'static str },
     #[error(
         "{item} shows an altitude of {} m and flies at {} m (\"Altitude\" against params[6]); set its altitude again in QGroundControl and save the plan",
         short(*.shown), short(*.flown)
     )]
-    Altitude {
-        /// Which.
-        item: ItemName,
-        /// What QGroundControl shows.
-        shown: f64,
-        /// What an autopilot would fly.
-        flown: f64,
-    },
-    /// Underground, or on the ground.
+    Altitude { item: ItemName, shown: f64, flown: f64 },
     #[error(
         "{item} is flown at {} m above mean sea level, {} ({} m in this file); if these are altitudes above home, save the file with relative altitudes (frame 3), or import it with --above-home",
         short(*.altitude), below_words(*.below), short(*.home)
     )]
     BelowHome {
-        /// Which.
         item: ItemName,
-        /// Meters above mean sea level.
         altitude: f64,
-        /// The same, of home.
         home: f64,
-        /// Meters between them.
         below: f64,
     },
-    /// Home elsewhere.
     #[error(
         "home of the file is at {home}, {distance} from {item}: the file was made for another place, or its home was never set; set home where the vehicles take off",
         distance = meters(*.distance)
     )]
     HomeFar {
-        /// The first that is flown to.
         item: ItemName,
-        /// Where home is.
         home: String,
-        /// Meters between them.
         distance: f64,
     },
     /// Autopilots take 0, 0 or none for the place where the vehicle is.
     #[error("{item} has no place (latitude and longitude are open); give it a place, or remove it")]
-    Open {
-        /// Which.
-        item: ItemName,
-    },
-    /// No altitude.
+    Open { item: ItemName },
     #[error("{item} has no altitude; give meters above home")]
-    NoAltitude {
-        /// Which.
-        item: ItemName,
-    },
-    /// Not on Earth.
+    NoAltitude { item: ItemName },
     #[error("{item} is at latitude {latitude}, longitude {longitude}, which is no position; correct it")]
     NoPosition {
-        /// Which.
         item: ItemName,
-        /// Degrees.
         latitude: f64,
-        /// Degrees.
         longitude: f64,
     },
-    /// Too near to a pole.
     #[error(
         "{item} is at latitude {latitude}, and Skein flies between {HIGHEST_LATITUDE}° south and {HIGHEST_LATITUDE}° north; choose a place there"
     )]
-    Polar {
-        /// Which.
-        item: ItemName,
-        /// Degrees.
-        latitude: f64,
-    },
-    /// Too far.
+    Polar { item: ItemName, latitude: f64 },
     #[error(
         "{item} is {distance} from the first place ({first}), and a site reaches {reach}; correct the place, or make a Mission of each site",
         distance = meters(*.distance), reach = meters(REACH)
     )]
     Far {
-        /// Which.
         item: ItemName,
-        /// Meters.
         distance: f64,
-        /// Where the first is.
         first: String,
     },
-    /// On the ground, or above what is allowed.
     #[error("{item} is flown at {altitude} m above home, and a Mission flies from {low} to {high} m above home; change its altitude", altitude = short(*.altitude), low = ALTITUDES_M.0, high = ALTITUDES_M.1)]
-    Height {
-        /// Which.
-        item: ItemName,
-        /// Meters.
-        altitude: f64,
-    },
-    /// For a plane that takes off like a copter.
+    Height { item: ItemName, altitude: f64 },
     #[error("{item} is for a VTOL plane, and Skein flies multicopters; plan it for a multicopter")]
-    Vtol {
-        /// Which.
-        item: ItemName,
-    },
-    /// An item that is flown by no Mission.
+    Vtol { item: ItemName },
     #[error("{item} cannot be flown by a Mission: {why}")]
-    Unflyable {
-        /// Which.
-        item: ItemName,
-        /// Why, and what to do.
-        why: &'static str,
-    },
-    /// An item that a route does not have, and that can be kept.
+    Unflyable { item: ItemName, why: &'static str },
     #[error("{item} cannot be part of a route: command {} {why}; remove it, or leave it out with --leave-out", item.command)]
-    Unroutable {
-        /// Which.
-        item: ItemName,
-        /// Why.
-        why: &'static str,
-    },
-    /// What `fleet` says of it.
+    Unroutable { item: ItemName, why: &'static str },
     #[error("{item}: {why}")]
-    Other {
-        /// Which.
-        item: ItemName,
-        /// Why, and what to do.
-        why: String,
-    },
-    /// What `fleet` says of all of it.
+    Other { item: ItemName, why: String },
     #[error("{0}")]
     Mission(String),
 }
 
 impl Problem {
-    /// What is wrong and where, without a number of the file but those of its items and commands.
+    /// Names nothing of the file's content but the numbers of its items and commands.
     #[must_use]
     pub fn without_content(&self) -> String {
         match self {
@@ -202,7 +128,7 @@ impl Problem {
     }
 }
 
-/// What a mission says against itself: nothing should be armed for it.
+/// Contradictions for which nothing should be armed.
 #[must_use]
 pub fn contradictions(plan: &Plan) -> Vec<Problem> {
     let (mut found, mut below) = (Vec::new(), Vec::new());
@@ -231,7 +157,6 @@ pub fn contradictions(plan: &Plan) -> Vec<Problem> {
     found
 }
 
-/// Whether the home of a file is not at the site of its mission.
 #[must_use]
 pub fn home_far(plan: &Plan) -> Option<Problem> {
     let (home, _) = plan.file.home?;
@@ -247,7 +172,7 @@ pub fn home_far(plan: &Plan) -> Option<Problem> {
     })
 }
 
-/// Home at 0 m is what programs write that do not know.
+/// Home at 0 m is written by programs that do not know it.
 fn below_home(plan: &Plan, number: usize, item: &Item) -> Option<Problem> {
     let (_, home) = plan.file.home.filter(|(_, home)| home.0 != 0.0)?;
     let [.., Some(altitude)] = item.params else { return None };
@@ -261,7 +186,7 @@ fn below_home(plan: &Plan, number: usize, item: &Item) -> Option<Problem> {
     })
 }
 
-/// Waypoints whose place is open. One autopilot takes such a one for the place where the vehicle is, another for latitude 0, longitude 0.
+/// Waypoints without a place. One autopilot uses its own position, another latitude 0, longitude 0.
 #[must_use]
 pub fn open_waypoints(plan: &Plan) -> Vec<Problem> {
     let items = plan.file.items.iter().enumerate();
@@ -272,8 +197,8 @@ pub fn open_waypoints(plan: &Plan) -> Vec<Problem> {
     .collect()
 }
 
-/// Altitudes above mean sea level where the file does not say how high home is, in a sentence: nobody can say then whether they are above
-/// the ground.
+/// A note on altitudes above mean sea level in a file that does not give home's altitude: whether they are above the ground is
+/// unknown.
 #[must_use]
 pub fn home_unknown(plan: &Plan) -> Option<String> {
     if plan.file.home.is_some_and(|(_, altitude)| altitude.0 != 0.0) {
@@ -297,7 +222,7 @@ pub fn home_unknown(plan: &Plan) -> Option<String> {
     ))
 }
 
-/// Whether autopilots take the place of `item` for the one where the vehicle is.
+/// Whether autopilots substitute the vehicle's position for that of `item`.
 #[must_use]
 pub fn is_open(item: &Item) -> bool {
     let [.., latitude, longitude, _] = item.params;
@@ -306,7 +231,6 @@ pub fn is_open(item: &Item) -> bool {
         || longitude.is_none()
 }
 
-/// What is wrong with the places that are flown to, one after the other.
 #[must_use]
 pub fn places(plan: &Plan) -> Vec<Problem> {
     let mut found = Vec::new();
@@ -345,7 +269,6 @@ pub fn places(plan: &Plan) -> Vec<Problem> {
     found
 }
 
-/// What is wrong with an altitude of a route.
 #[must_use]
 pub fn height(item: ItemName, altitude: Altitude) -> Option<Problem> {
     match altitude {
@@ -357,7 +280,7 @@ pub fn height(item: ItemName, altitude: Altitude) -> Option<Problem> {
     }
 }
 
-/// A number of a file, for words: files show more digits than anybody has entered.
+/// Fewer digits: files show more than anybody has entered.
 fn short(number: f64) -> String {
     format!("{}", (number * 100.0).round() / 100.0)
 }
@@ -370,7 +293,6 @@ fn below_words(below: f64) -> String {
     }
 }
 
-/// A MAV_TYPE that is no copter, for words.
 pub(crate) fn vehicle(kind: i64) -> &'static str {
     match kind {
         1 => "a plane",

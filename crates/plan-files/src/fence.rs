@@ -5,26 +5,22 @@ use crate::{NotTaken, Plan};
 use model::rules::{Outline, Side};
 use model::units::Wgs84;
 
-/// A fence.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FenceFile {
     /// Its shapes, in the order of the file.
     pub shapes: Vec<FenceShape>,
-    /// Whether the file says to which place a vehicle returns that has left the fence.
+    /// Whether the file has a point to return to after a breach.
     pub has_return_point: bool,
 }
 
-/// A shape of a fence.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FenceShape {
-    /// On which side the vehicle has to be.
+    /// The allowed side.
     pub side: Side,
-    /// Its outline.
     pub outline: Outline,
 }
 
 impl FenceShape {
-    /// A shape inside which the vehicle stays.
     #[must_use]
     pub const fn inside(outline: Outline) -> Self {
         Self {
@@ -34,17 +30,10 @@ impl FenceShape {
     }
 }
 
-/// Why a list is no fence.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum BadList {
-    /// Not two numbers.
     #[error("line {line} is {text:?}, not a latitude and a longitude; correct it")]
-    Line {
-        /// From 1.
-        line: usize,
-        /// As it says.
-        text: String,
-    },
+    Line { line: usize, text: String },
     /// It does not end where it begins.
     #[error(
         "the list of places is no closed fence: after the first line, the place to return to, come the corners, and the last repeats the first of them; save the fence again"
@@ -57,7 +46,6 @@ fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
 }
 
-/// Whether a text is a list of places.
 #[must_use]
 pub fn is_list(text: &str) -> bool {
     let places =
@@ -66,7 +54,6 @@ pub fn is_list(text: &str) -> bool {
     all.peek().is_some() && lines(text).take(5).all(|(_, line)| places(line))
 }
 
-/// Whether a text is a list of rally points.
 #[must_use]
 pub fn is_rally(text: &str) -> bool {
     lines(text)
@@ -74,7 +61,6 @@ pub fn is_rally(text: &str) -> bool {
         .is_some_and(|(_, line)| line.split_whitespace().next() == Some("RALLY"))
 }
 
-/// Reads a list of rally points.
 #[must_use]
 pub fn read_rally(text: &str) -> Plan {
     let rally = lines(text).filter(|(_, line)| line.starts_with("RALLY")).count();
@@ -86,10 +72,6 @@ pub fn read_rally(text: &str) -> Plan {
     plan
 }
 
-/// Reads a list of places as a fence.
-///
-/// # Errors
-/// [`BadList`].
 pub fn read_list(text: &str) -> Result<Plan, BadList> {
     let mut places = Vec::new();
     for (line, text) in lines(text) {

@@ -1,13 +1,10 @@
 //! Files that people have: missions, fences and rally points of ground stations, parameter files, areas of maps.
 //!
-//! Owns: the formats, recognized by content ([`recognize`]); the mission in a file, as items ([`PlanFile`]) and as a route ([`route`]); what
-//! of a file is not taken, and why; whether a mission contradicts itself ([`check`]).
+//! Owns: the formats, recognized by content ([`recognize`]); the mission in a file, as items ([`PlanFile`]) and as a route
+//! ([`route`]); what is left out, and why; whether a mission contradicts itself ([`check`]).
 //! Must not: read or write a file, or know Kubernetes objects.
 //!
-//! The items of a file are taken unchanged: of QGroundControl's surveys and corridors the items that it has expanded them to, not the
-//! shapes that it made them of.
-
-#![warn(missing_docs)]
+//! Items are taken unchanged: QGroundControl's surveys and corridors as the items into which it expanded them.
 
 pub mod area;
 pub mod check;
@@ -24,34 +21,22 @@ use model::plan::item::Item;
 use model::units::{AltitudeAmsl, Wgs84};
 use std::fmt;
 
-/// A mission file is no longer than this, bytes.
 pub const LONGEST: usize = 4 * 1024 * 1024;
 
-/// A file has at most so many items.
 pub const MOST_ITEMS: usize = 10_000;
 
-/// A mission as a file has it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PlanFile {
-    /// Its items; home is none of them.
+    /// Items without home.
     pub items: Vec<Item>,
     /// Where the vehicle was assumed to start, which may be anywhere.
     pub home: Option<(Wgs84, AltitudeAmsl)>,
-    /// What else is in the file.
     pub not_taken: Vec<NotTaken>,
 }
 
-/// A part of a file that is no part of a mission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotTaken {
-    /// A geofence.
-    Geofence {
-        /// Its polygons.
-        polygons: usize,
-        /// Its circles.
-        circles: usize,
-    },
-    /// Rally points.
+    Geofence { polygons: usize, circles: usize },
     RallyPoints(usize),
 }
 
@@ -69,25 +54,18 @@ impl fmt::Display for NotTaken {
     }
 }
 
-/// A file of a ground station: a mission, a fence, rally points, or several of them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plan {
-    /// The mission, which may be empty.
     pub file: PlanFile,
-    /// Of each item: where it stands in the file.
     pub items: Vec<Origin>,
-    /// MAV_TYPE that the mission was made for.
+    /// MAV_TYPE.
     pub vehicle_type: Option<i64>,
-    /// The fence, as far as there is one.
     pub fence: fence::FenceFile,
-    /// Rally points.
     pub rally: usize,
-    /// Oddities that were read around, in sentences.
     pub notes: Vec<String>,
 }
 
 impl Plan {
-    /// The name of an item, for words.
     #[must_use]
     pub fn item(&self, number: usize) -> ItemName {
         ItemName {
@@ -98,35 +76,27 @@ impl Plan {
     }
 }
 
-/// Where an item stands in its file, and what the file shows beside it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Origin {
-    /// Where.
     pub place: Place,
     /// The altitude that QGroundControl shows, if the file has one, meters.
     pub shown_altitude: Option<f64>,
 }
 
-/// Where an item stands in its file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Place {
-    /// It is not known.
     #[default]
     Unknown,
-    /// In this line, from 1.
     Line(usize),
-    /// With this number, as QGroundControl shows it.
+    /// Number shown by QGroundControl.
     JumpId(i64),
 }
 
-/// An item, for words: its number from 0 (home is not counted), its command, and where it stands.
+/// Number from 0 (home is not counted), MAV_CMD, and place in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ItemName {
-    /// From 0.
     pub number: usize,
-    /// MAV_CMD.
     pub command: u16,
-    /// Where.
     pub place: Place,
 }
 
@@ -141,42 +111,32 @@ impl fmt::Display for ItemName {
     }
 }
 
-/// The format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// QGroundControl's `.plan`.
     Plan,
-    /// `QGC WPL 110`.
     Wpl,
 }
 
-/// Why a text is no mission.
 #[derive(Debug, thiserror::Error)]
 pub enum Unreadable {
-    /// Too long.
     #[error("the file has {0} bytes, more than {LONGEST}; give a mission file")]
     TooLong(usize),
-    /// Neither.
     #[error(
         "the file is neither a QGroundControl plan (JSON with \"fileType\": \"Plan\") nor begins with \"QGC WPL 110\"; save the mission in one of these formats"
     )]
     NoFormat,
-    /// A file of another kind.
     #[error("the file has {0}, and no mission items; use `skein import`")]
     NoMission(&'static str),
-    /// A broken `.plan`.
     #[error(transparent)]
     Plan(#[from] qgc::BadPlan),
-    /// A broken `QGC WPL 110`.
     #[error(transparent)]
     Wpl(#[from] wpl::BadWpl),
-    /// It contradicts itself.
     #[error(transparent)]
     Contradiction(#[from] check::Problem),
 }
 
 impl Unreadable {
-    /// What is wrong and where, without a word or a number of the file: for those who may not read it.
+    /// Quotes no word or number of the file: for those who may not read it.
     #[must_use]
     pub fn without_content(&self) -> String {
         match self {
@@ -189,17 +149,11 @@ impl Unreadable {
 }
 
 /// The mission of [`read_plan`] alone.
-///
-/// # Errors
-/// [`Unreadable`], what is wrong with it.
 pub fn read(text: &str) -> Result<PlanFile, Unreadable> {
     Ok(read_plan(text)?.file)
 }
 
-/// Reads a mission in either format, and checks that it does not contradict itself, and leaves no waypoint open.
-///
-/// # Errors
-/// [`Unreadable`], what is wrong with it.
+/// Reads a mission in either format; refuses contradictions and open waypoints.
 pub fn read_plan(text: &str) -> Result<Plan, Unreadable> {
     let plan = parse(text)?;
     if plan.file.items.is_empty() {
@@ -222,10 +176,7 @@ pub fn read_plan(text: &str) -> Result<Plan, Unreadable> {
     }
 }
 
-/// Reads a file of a ground station in either format, as it is.
-///
-/// # Errors
-/// [`Unreadable`], what is wrong with it.
+/// Reads either format as it is.
 pub fn parse(text: &str) -> Result<Plan, Unreadable> {
     if text.len() > LONGEST {
         return Err(Unreadable::TooLong(text.len()));
@@ -245,7 +196,6 @@ fn looks_like_json(text: &str) -> bool {
     text.trim_start_matches('\u{feff}').trim_start().starts_with('{')
 }
 
-/// Writes a mission.
 #[must_use]
 pub fn write(file: &PlanFile, format: Format) -> String {
     match format {
@@ -254,7 +204,7 @@ pub fn write(file: &PlanFile, format: Format) -> String {
     }
 }
 
-/// Where the vehicle is taken to start: where the file says, else the first place of the mission, at sea level.
+/// Assumed start: the file's home, else the first place of the mission, at sea level.
 fn home(file: &PlanFile) -> (Wgs84, AltitudeAmsl) {
     let first = file.items.iter().find_map(|item| item.place()?.ok());
     let nowhere = Wgs84 {
@@ -265,13 +215,11 @@ fn home(file: &PlanFile) -> (Wgs84, AltitudeAmsl) {
         .unwrap_or((first.map_or(nowhere, |(at, _)| at), AltitudeAmsl(0.0)))
 }
 
-/// A place, for words.
 #[must_use]
 pub fn at(place: Wgs84) -> String {
     format!("{:.6}, {:.6}", place.latitude_deg, place.longitude_deg)
 }
 
-/// A distance, for words.
 #[must_use]
 pub fn meters(meters: f64) -> String {
     if meters >= 10_000.0 {

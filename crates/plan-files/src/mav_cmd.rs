@@ -1,6 +1,6 @@
 //! Names of MAV_CMD (MAVLink common and ardupilotmega), for words.
 
-/// MAV_CMD and its name without the prefix, sorted by number.
+/// Sorted by number.
 const NAMES: &[(u16, &str)] = &[
     (16, "NAV_WAYPOINT"),
     (17, "NAV_LOITER_UNLIM"),
@@ -205,14 +205,13 @@ const NAMES: &[(u16, &str)] = &[
     (43005, "SET_HAGL"),
 ];
 
-/// The name of a MAV_CMD without its prefix; `None`: the definitions have none.
+/// Name without its prefix; `None` for an unknown number.
 #[must_use]
 pub fn name(command: u16) -> Option<&'static str> {
     let index = NAMES.binary_search_by_key(&command, |(number, _)| *number).ok()?;
     NAMES.get(index).map(|(_, name)| *name)
 }
 
-/// The name of a MAV_CMD, or its number.
 #[must_use]
 pub fn words(command: u16) -> String {
     name(command).map_or_else(|| format!("command {command}"), str::to_owned)

@@ -11,84 +11,47 @@ use model::denied_parameters as denied;
 use model::vehicle::Autopilot;
 use std::collections::BTreeMap;
 
-/// A profile has at most so many values for one autopilot.
 pub const MOST_VALUES: usize = model::rules::MOST_PARAMETERS;
 
 /// The longest name that MAVLink has.
 const LONGEST_NAME: usize = 16;
 
-/// Why longer names are left out.
 const TOO_LONG: &str = "its name has more than 16 characters, and no autopilot can be asked for it";
 
-/// Values as a file has them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ParameterFile {
-    /// By name: the value, and its line.
+    /// Value and line by name.
     pub values: BTreeMap<String, (f64, usize)>,
-    /// The autopilot that the file names.
     pub autopilot: Option<Autopilot>,
-    /// The vehicle that the file names, such as "Multi-Rotor".
     pub vehicle: Option<String>,
-    /// Whether it has the five columns of QGroundControl, which knows both autopilots.
+    /// Whether it has the five columns of QGroundControl, which are the same for both autopilots.
     pub has_columns: bool,
-    /// Names that are longer than any of MAVLink.
     pub too_long: Vec<String>,
 }
 
-/// Why a text is no parameter file that can be taken.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum BadParameters {
-    /// No name and value.
     #[error("line {line} is {text:?}, not the name and the value of a parameter; correct or remove it")]
-    Line {
-        /// From 1.
-        line: usize,
-        /// As it says.
-        text: String,
-    },
-    /// Two values.
+    Line { line: usize, text: String },
     #[error("line {line}: {name} is {second}, and {first} in line {before}; remove one of them")]
     Twice {
-        /// From 1.
         line: usize,
-        /// The parameter.
         name: String,
-        /// The value before.
         first: f64,
-        /// The value now.
         second: f64,
-        /// From 1.
         before: usize,
     },
-    /// A file of a developer.
     #[error("line {line} includes another file ({text}); import that file too, and remove the line")]
-    Include {
-        /// From 1.
-        line: usize,
-        /// As it says.
-        text: String,
-    },
-    /// Both or neither.
+    Include { line: usize, text: String },
+    /// Names of both autopilots, or of neither.
     #[error(
         "the file does not say for which autopilot its parameters are; give --autopilot ardupilot or --autopilot px4"
     )]
     Autopilot,
-    /// Not for a copter.
     #[error("the parameters are those of {what} ({name}), and Skein flies multicopters; give a file of a multicopter")]
-    Vehicle {
-        /// In words.
-        what: &'static str,
-        /// By which it is known.
-        name: String,
-    },
-    /// Only calibrations, ids and so on.
+    Vehicle { what: &'static str, name: String },
     #[error("none of the {count} parameters may be set by a ParameterProfile: {why}; give a file with others")]
-    None {
-        /// How many.
-        count: usize,
-        /// Their names, and why.
-        why: String,
-    },
+    None { count: usize, why: String },
     /// A dump of a whole autopilot.
     #[error(
         "the file has {0} parameters that may be set, and a vehicle can be given {MOST_VALUES}; keep those that all vehicles should have in common, or take some of them with --only PREFIX"
@@ -96,7 +59,6 @@ pub enum BadParameters {
     TooMany(usize),
 }
 
-/// Whether a text looks like parameters.
 #[must_use]
 pub fn is_one(text: &str) -> bool {
     let mut lines = lines(text).take(20).peekable();
@@ -112,7 +74,7 @@ fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     lines.filter(|(_, line)| !line.is_empty())
 }
 
-/// Name and value, in one of the three forms.
+/// Accepts all three forms.
 fn pair(line: &str) -> Option<(&str, f64)> {
     let columns: Vec<&str> = line.split_whitespace().collect();
     if let [.., name, value, _] = columns.as_slice()
@@ -134,7 +96,6 @@ fn pair(line: &str) -> Option<(&str, f64)> {
     Some((name, value))
 }
 
-/// System, component, name, value and type.
 fn has_columns(columns: &[&str]) -> bool {
     let whole = |column: &str| column.parse::<u32>().is_ok();
     matches!(columns, [system, component, _, _, kind] if whole(system) && whole(component) && whole(kind))
@@ -145,10 +106,6 @@ fn is_name(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_uppercase()) && name.len() <= 40 && name.chars().all(rest)
 }
 
-/// Reads a parameter file.
-///
-/// # Errors
-/// [`BadParameters`], the line that cannot be read.
 pub fn read(text: &str) -> Result<ParameterFile, BadParameters> {
     let mut file = ParameterFile::default();
     for remark in text.lines().filter_map(|line| line.trim().strip_prefix('#')) {
@@ -339,11 +296,10 @@ const NAMED: [(&str, &str); 8] = [
 /// Only VTOL planes have it, which have the parameters of copters, too.
 const VTOL_TYPE: &str = "VT_TYPE";
 
-/// What PX4 says that it flies (MAV_TYPE): a build for all vehicles lists the parameters of copters on planes, too.
+/// MAV_TYPE that PX4 reports: a build for all vehicles lists the parameters of copters on planes, too.
 const VEHICLE_TYPE: &str = "MAV_TYPE";
 
 impl ParameterFile {
-    /// The vehicle that the file names, if it is no copter.
     fn names_other(&self) -> Option<BadParameters> {
         let vehicle = self.vehicle.as_ref()?;
         let lower = vehicle.to_ascii_lowercase();
@@ -354,7 +310,6 @@ impl ParameterFile {
         })
     }
 
-    /// The vehicle that has the outputs of the file, if no copter has them.
     fn has_other_output(&self) -> Option<BadParameters> {
         let mut functions = self
             .values
@@ -369,7 +324,6 @@ impl ParameterFile {
         })
     }
 
-    /// The vehicle that PX4 says that it flies, if it is no copter.
     fn has_other_type(&self) -> Option<BadParameters> {
         let (value, _) = self.values.get(VEHICLE_TYPE)?;
         let kind: i64 = format!("{value}").parse().ok()?;
@@ -379,10 +333,6 @@ impl ParameterFile {
         })
     }
 
-    /// The autopilot that the values are for.
-    ///
-    /// # Errors
-    /// [`BadParameters::Autopilot`].
     pub fn stack(&self) -> Result<Autopilot, BadParameters> {
         if let Some(autopilot) = self.autopilot {
             return Ok(autopilot);
@@ -401,31 +351,23 @@ impl ParameterFile {
     }
 }
 
-/// What a profile can have of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
-    /// For which autopilot.
     pub autopilot: Autopilot,
-    /// By name, as a profile writes it.
     pub values: BTreeMap<String, String>,
-    /// Why names are left out, with the names.
     pub left_out: BTreeMap<&'static str, Vec<String>>,
     /// Names that newer firmware has changed.
     pub renamed: Vec<String>,
 }
 
 impl Profile {
-    /// The names that are left out, and why.
     fn why(&self) -> String {
         let words = |(why, names): (&&str, &Vec<String>)| format!("{} ({}): {why}", names.join(", "), names.len());
         self.left_out.iter().map(words).collect::<Vec<_>>().join("; ")
     }
 }
 
-/// The values of `file` that a profile may have; with `only`, those whose names begin so.
-///
-/// # Errors
-/// [`BadParameters`].
+/// Values that a profile may have; with `only`, those whose names begin so.
 pub fn profile(file: &ParameterFile, autopilot: Option<Autopilot>, only: &[String]) -> Result<Profile, BadParameters> {
     let autopilot = autopilot.map_or_else(|| file.stack(), Ok)?;
     let typed = match autopilot {

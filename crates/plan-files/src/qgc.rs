@@ -7,65 +7,39 @@ use model::rules::{Outline, Side};
 use model::units::{AltitudeAmsl, Meters, Wgs84};
 use serde_json::{Value, json};
 
-/// Why a text is no `.plan` that can be taken.
 #[derive(Debug, thiserror::Error)]
 pub enum BadPlan {
-    /// Broken JSON.
     #[error("the plan cannot be read; save it again with QGroundControl")]
     Json(#[from] serde_json::Error),
-    /// JSON of some other program.
     #[error("the plan has fileType {0:?}, not \"Plan\"; give a .plan file of QGroundControl")]
     FileType(String),
-    /// A format of the future.
     #[error(
         "the {part} of the plan has version {got}, and {known} is known; save it with a version of QGroundControl that writes that"
     )]
-    Version {
-        /// Of what.
-        part: &'static str,
-        /// As it says.
-        got: i64,
-        /// As is read here.
-        known: i64,
-    },
-    /// Nothing to fly.
+    Version { part: &'static str, got: i64, known: i64 },
     #[error("the plan has no mission items; add some")]
     Empty,
-    /// More than any vehicle flies.
     #[error("the plan has more than {MOST_ITEMS} items; divide it")]
     TooMany,
     /// A pattern whose places are not in the file.
     #[error("item {number} of the plan is a {kind}, which has no expanded items: {why}")]
     Unexpanded {
-        /// From 0, in the file.
         number: usize,
-        /// As the file says.
         kind: String,
-        /// Why, and what to do.
         why: &'static str,
     },
-    /// An item that is none.
     #[error("item {number} of the plan is no mission item: {why}; save it again with QGroundControl")]
-    Item {
-        /// From 0, in the file.
-        number: usize,
-        /// What is wrong with it.
-        why: String,
-    },
-    /// A part of a fence.
+    Item { number: usize, why: String },
     #[error("{what} {number} of the plan's geofence cannot be read: {why}; draw it again in QGroundControl")]
     Fence {
-        /// polygon or circle.
         what: &'static str,
-        /// From 1.
         number: usize,
-        /// What is wrong with it.
         why: &'static str,
     },
 }
 
 impl BadPlan {
-    /// What is wrong and where, without a word or a number of the file.
+    /// Quotes no word or number of the file.
     #[must_use]
     pub fn without_content(&self) -> String {
         match self {
@@ -90,20 +64,15 @@ impl BadPlan {
     }
 }
 
-/// QGroundControl does not save what a structure scan flies.
 const SCAN: &str = "QGroundControl does not save the places that it flies; upload the plan to a vehicle, download it again, and save that";
 /// Surveys before 2018 are saved as a grid.
 const EARLY: &str =
     "an early QGroundControl has saved it without them; open the plan with a current QGroundControl and save it again";
 /// Patterns that are not of multicopters.
 const LANDING: &str = "it is the landing of a plane; remove it, as Skein brings its vehicles home";
-/// Other patterns.
 const OTHER: &str = "make it one of simple items, a survey or a corridor scan";
 
 /// Reads a `.plan`, a `.mission`, or a file of a fence or of rally points alone.
-///
-/// # Errors
-/// [`BadPlan`].
 pub fn read(text: &str) -> Result<Plan, BadPlan> {
     let json: Value = serde_json::from_str(text)?;
     let kind = json.get("fileType").and_then(Value::as_str);
@@ -240,7 +209,8 @@ fn push(number: usize, item: &Value, plan: &mut Plan) -> Result<(), BadPlan> {
     Ok(())
 }
 
-/// What QGroundControl shows beside an item: from AltitudeMode 3 on (calculated above terrain) the one above mean sea level is flown.
+/// Altitude that QGroundControl shows beside an item; from AltitudeMode 3 on (above terrain) the one above mean sea level is
+/// flown.
 fn shown_altitude(item: &Value) -> Option<f64> {
     match item.get("AltitudeMode").and_then(Value::as_i64) {
         Some(3) => item.get("AMSLAltAboveTerrain")?.as_f64(),
@@ -362,7 +332,6 @@ fn rally(rally: &Value) -> usize {
     rally.get("points").and_then(Value::as_array).map_or(0, Vec::len)
 }
 
-/// Writes a `.plan` of simple items, for a multicopter.
 #[must_use]
 pub fn write(file: &PlanFile) -> String {
     let (at, altitude) = home(file);

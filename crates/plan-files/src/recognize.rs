@@ -1,95 +1,68 @@
-//! What kind a file is, by its content.
+//! The kind of a file, by its content.
 
 use crate::area::{AreaFile, geojson, kml, shapes};
 use crate::parameters::{self, BadParameters, ParameterFile};
 use crate::{LONGEST, Plan, Unreadable, fence, looks_like_json, qgc, text, wpl};
 use serde_json::Value;
 
-/// A file of areas is no longer than this, bytes.
 pub const LONGEST_AREAS: usize = 32 * 1024 * 1024;
 
-/// What a file holds.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Contents {
-    /// Of a ground station: a mission, a fence, rally points.
     Plan(Box<Plan>),
-    /// Parameters.
     Parameters(ParameterFile),
-    /// Areas.
     Areas(AreaFile),
 }
 
-/// A file that was recognized.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recognized {
-    /// Its kind, for words.
     pub kind: &'static str,
-    /// What it holds.
     pub contents: Contents,
-    /// Its text; empty where it is none.
+    /// Empty for binary files.
     pub text: String,
 }
 
-/// Why a file is not taken.
 #[derive(Debug, thiserror::Error)]
 pub enum Refused {
-    /// Empty.
     #[error("the file is empty; give a plan, waypoints, a fence, parameters or an area")]
     Empty,
-    /// Too long.
     #[error("the file has {0} bytes, more than {most} of this kind; divide it", most = .1)]
     TooLong(usize, usize),
-    /// A show.
     #[error(
         "the file is a Skybrush show (.skyc), and Skein flies no shows; fly it with Skybrush, or draw the places as a formation (docs/concepts/formation.md)"
     )]
     Skybrush,
-    /// An archive of something that is read.
     #[error("the file is a zip archive with {0}; unpack it and import that")]
     Archive(String),
-    /// A log.
     #[error(
         "the file is {0}; import the mission, fence or parameters that it was flown with, saved by a ground station"
     )]
     Log(&'static str),
-    /// Already in the form.
     #[error("the file holds Kubernetes objects already; apply it with kubectl apply -f")]
     Objects,
-    /// Something else that is known by name.
     #[error("the file is {0}; save it as {1}")]
     Other(&'static str, &'static str),
-    /// Not known.
     #[error(
         "the file is of no kind that Skein reads: a QGroundControl plan, QGC WPL 110, a fence or rally points of Mission Planner or MAVProxy, parameters, KML, GeoJSON, or a Shapefile; save it as one of these"
     )]
     Unknown,
-    /// Of a ground station.
     #[error(transparent)]
     Plan(#[from] Unreadable),
-    /// A list of a fence.
     #[error(transparent)]
     List(#[from] fence::BadList),
-    /// Parameters.
     #[error(transparent)]
     Parameters(#[from] BadParameters),
-    /// GeoJSON.
     #[error(transparent)]
     GeoJson(#[from] geojson::BadGeoJson),
-    /// KML.
     #[error(transparent)]
     Kml(#[from] kml::BadKml),
-    /// Shapefile.
     #[error(transparent)]
     Shapes(#[from] shapes::BadShapes),
-    /// Broken JSON.
     #[error("the file is JSON that is broken; save it again")]
     Json(#[source] serde_json::Error),
 }
 
 /// Reads a file. `name` counts only where the content says nothing; `projection` is the text of the `.prj` beside a Shapefile.
-///
-/// # Errors
-/// [`Refused`], and what to do.
 pub fn read(bytes: &[u8], name: &str, projection: Option<&str>) -> Result<Recognized, Refused> {
     if shapes::is_one(bytes) {
         if bytes.len() > LONGEST_AREAS {
@@ -180,7 +153,7 @@ fn plan(kind: &'static str, text: &str, read: impl Fn(&str) -> Result<Plan, Refu
     Ok(recognized(kind, Contents::Plan(Box::new(read(text)?)), text.to_owned()))
 }
 
-/// What an archive holds, by the names in it.
+/// Names what an archive holds, by the names in it.
 fn archive(bytes: &[u8], name: &str) -> Refused {
     let has = |part: &[u8]| {
         bytes
@@ -213,7 +186,7 @@ fn binary(bytes: &[u8]) -> Option<Refused> {
         .then_some(Refused::Other("a PDF", "a plan, KML or GeoJSON"))
 }
 
-/// Files that are often taken for one that is read.
+/// Files often taken for one that is read.
 fn other(text: &str, name: &str) -> Refused {
     let start = text.trim_start();
     let head: String = start.chars().take(2000).collect();

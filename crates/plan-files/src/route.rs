@@ -1,4 +1,4 @@
-//! A mission as a route: which items become waypoints, which are left out and what Skein does instead, which it cannot say.
+//! A mission as a route: which items become waypoints, and which are left out or refused.
 
 use crate::check::{self, Problem};
 use crate::{Plan, at, mav_cmd, meters};
@@ -7,25 +7,20 @@ use model::plan::item::{self, FRAME_MISSION, Item};
 use model::plan::{BadRoute, Route, Waypoint};
 use std::collections::BTreeMap;
 
-/// What a route leaves out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOut {
-    /// In a word.
     pub what: String,
     /// Why, and what Skein does instead.
     pub why: &'static str,
-    /// The numbers of the items, from 0.
+    /// Numbers of items, from 0.
     pub items: Vec<usize>,
 }
 
-/// A mission as a route.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Routed {
-    /// Its waypoints.
     pub waypoints: Vec<Waypoint>,
-    /// What is left out.
     pub left_out: Vec<LeftOut>,
-    /// What is taken and means something else, in sentences.
+    /// Changes of meaning, in sentences.
     pub notes: Vec<String>,
 }
 
@@ -48,29 +43,23 @@ const WAITS: &str =
     "the vehicle would wait there for a person; let it go on by itself (autocontinue), or divide the mission there";
 const ASKED: &str = "a route does not have it, and --leave-out was given";
 
-/// Why a mission is no route.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Refusal {
-    /// Everything that is wrong with it.
     pub problems: Vec<Problem>,
-    /// What would have been left out.
     pub left_out: Vec<LeftOut>,
 }
 
-/// What is done with an item.
 enum Taken {
-    /// It is part of the route.
     As(Item),
-    /// It is left out.
+    /// Left out: its name, and the reason.
     Not(String, &'static str),
-    /// It cannot be said.
     Cannot(Problem),
 }
 
-/// The mission of `plan` as a route. With `leave_out`, items that a route does not have are left out, each named.
+/// Drops items that a route does not have with `leave_out`, each named; else refuses them.
 ///
 /// # Errors
-/// [`Refusal`], everything that is wrong with it.
+/// Every problem of the mission.
 pub fn route(plan: &Plan, leave_out: bool) -> Result<Routed, Refusal> {
     let mut problems = check::contradictions(plan);
     problems.extend(check::places(plan));
@@ -178,8 +167,8 @@ const LOITER_TURNS: u16 = 18;
 const LOITER_TO_ALT: u16 = 31;
 const DIGICAM_CONTROL: u16 = 203;
 
-/// The numbers of the items of stops: a landing, waits, and the takeoff after it. Where something is done on the ground (a gripper opens),
-/// it is no stop to charge.
+/// Items of stops: a landing, waits, and the takeoff after it. A landing where something happens on the ground (a gripper opens)
+/// is no charging stop.
 fn stops(items: &[Item]) -> Vec<usize> {
     let mut found = Vec::new();
     let mut begun: Option<usize> = None;
@@ -202,9 +191,8 @@ struct Walk<'a> {
     leave_out: bool,
     stops: Vec<usize>,
     last_place: Option<usize>,
-    /// The place before.
     before: Option<Item>,
-    /// Photos that were begun before the first place.
+    /// Photos begun before the first place.
     waiting_trigger: Option<(usize, Item)>,
     /// Photos at an interval are on.
     series: bool,
@@ -285,7 +273,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A place, or a hold where the vehicle is.
+    /// A waypoint, or a hold at the current position.
     fn place(&mut self, number: usize, item: &Item) -> Taken {
         let name = self.plan.item(number);
         let unflyable = |why| Taken::Cannot(Problem::Unflyable { item: name, why });
@@ -345,7 +333,6 @@ const fn is_above_terrain(item: &Item) -> bool {
     )
 }
 
-/// One photo.
 fn photo(item: &Item) -> Item {
     let zero = Some(0.0);
     Item {
@@ -380,13 +367,12 @@ fn landing_elsewhere(plan: &Plan) -> Option<String> {
     })
 }
 
-/// Whether these items are taken out where the others are kept unchanged.
 #[must_use]
 pub fn is_trimmed(left: &LeftOut) -> bool {
     [SETTING, MARK].contains(&left.why)
 }
 
-/// The plan without the items that no autopilot needs and some do not take: those that set up a camera, and marks.
+/// Drops items that no autopilot needs and some reject: camera setup, and marks.
 #[must_use]
 pub fn trimmed(plan: &Plan, left_out: &[LeftOut]) -> Plan {
     let gone = left_out.iter().filter(|left| is_trimmed(left));
@@ -403,7 +389,7 @@ fn kept_of<T: Copy>(all: &[T], stay: impl Fn(usize) -> bool) -> Vec<T> {
     kept.map(|(_, one)| *one).collect()
 }
 
-/// Whether `problems` are only of a kind that unchanged items do not have.
+/// Whether unchanged items have none of `problems`.
 #[must_use]
 pub fn may_be_kept(problems: &[Problem]) -> bool {
     problems
@@ -411,7 +397,7 @@ pub fn may_be_kept(problems: &[Problem]) -> bool {
         .all(|problem| matches!(problem, Problem::Unroutable { .. }))
 }
 
-/// What is wrong with the mission of `plan` where its items are flown unchanged.
+/// Problems of a mission that is flown unchanged.
 #[must_use]
 pub fn unchanged(plan: &Plan) -> Vec<Problem> {
     let mut problems = check::contradictions(plan);
@@ -440,7 +426,7 @@ pub fn unchanged(plan: &Plan) -> Vec<Problem> {
     problems
 }
 
-/// The words of `fleet`, with the name of a command that it does not know.
+/// The text of `fleet`, with the command's name.
 fn words(plan: &Plan, error: &fleet::planning::mission::written::BadItems) -> String {
     use fleet::planning::mission::written::BadItems;
     use model::plan::flight::BadPlan;
@@ -452,7 +438,7 @@ fn words(plan: &Plan, error: &fleet::planning::mission::written::BadItems) -> St
     }
 }
 
-/// The plan with altitudes above mean sea level taken for altitudes above home.
+/// Takes altitudes above mean sea level for altitudes above home.
 #[must_use]
 pub fn above_home(mut plan: Plan) -> Plan {
     for item in &mut plan.file.items {

@@ -12,7 +12,7 @@ const SURVEY: &str = include_str!("../samples/survey.plan");
 const CORRIDOR: &str = include_str!("../samples/corridor.plan");
 const WAYPOINTS: &str = include_str!("../samples/patrol.waypoints");
 
-/// Any but those of fences and rally points, which are no items of a mission.
+/// Excludes fences and rally points, which are no items of a mission.
 fn items() -> impl Strategy<Value = Item> {
     let params = prop::array::uniform7(prop::option::of(-1000.0..1000.0_f64));
     let command = any::<u16>().prop_filter("a fence", |command| !(5000..=5100).contains(command));

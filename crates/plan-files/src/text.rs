@@ -2,7 +2,7 @@
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 
-/// The text of a file, without byte order mark and with `\n` at the end of each line.
+/// Removes the byte order mark and makes line ends `\n`.
 #[must_use]
 pub fn decode(bytes: &[u8]) -> String {
     let (encoding, bytes) = match Encoding::for_bom(bytes) {
@@ -14,7 +14,7 @@ pub fn decode(bytes: &[u8]) -> String {
     text.replace("\r\n", "\n").replace('\r', "\n")
 }
 
-/// The text of a file that has to be Unicode, without byte order mark: UTF-8, or UTF-16 as Windows saves it. `None`: it is none.
+/// Decodes UTF-8, or UTF-16 as Windows saves it, without byte order mark.
 #[must_use]
 pub fn unicode(bytes: &[u8]) -> Option<String> {
     let (encoding, bytes) = match Encoding::for_bom(bytes) {
@@ -45,7 +45,7 @@ fn guess(bytes: &[u8]) -> &'static Encoding {
     }
 }
 
-/// A number as people write it, with a point or with a comma.
+/// Accepts a decimal point or comma.
 #[must_use]
 pub fn number(text: &str) -> Option<f64> {
     let parsed = if text.matches(',').count() == 1 && !text.contains('.') {

@@ -24,83 +24,42 @@ const CIRCLE_INSIDE: u16 = 5003;
 const CIRCLE_OUTSIDE: u16 = 5004;
 const RALLY: u16 = 5100;
 
-/// Why a text is no `QGC WPL 110`.
 #[derive(Debug, PartialEq, thiserror::Error)]
 pub enum BadWpl {
-    /// Another version.
     #[error("the file begins with {0:?}, and \"QGC WPL 110\" is read; save it in that version")]
     Header(String),
-    /// Not 12 numbers.
     #[error("line {line} has {count} values, not 12; save the file again")]
-    Count {
-        /// From 1.
-        line: usize,
-        /// How many.
-        count: usize,
-    },
-    /// No number.
+    Count { line: usize, count: usize },
     #[error("line {line}: {field} is {text:?}, which is no number in its range; correct it")]
     Number {
-        /// From 1.
         line: usize,
-        /// Which of the 12.
         field: &'static str,
-        /// As it says.
         text: String,
     },
-    /// Not in order.
     #[error("line {line} has number {got}, which is not above {before} of the line before; put the lines in order")]
-    Order {
-        /// From 1.
-        line: usize,
-        /// As it says.
-        got: usize,
-        /// The one before.
-        before: usize,
-    },
-    /// Two lists, one after the other.
+    Order { line: usize, got: usize, before: usize },
+    /// A second list after the first.
     #[error(
         "a second list of items begins in line {line} (number 0 after {before}); put each list into a file of its own, or number the lines on"
     )]
-    Second {
-        /// From 1.
-        line: usize,
-        /// The number before.
-        before: usize,
-    },
-    /// The first item is another one than home, and would be lost.
+    Second { line: usize, before: usize },
+    /// Item 0 is not home, and would be lost.
     #[error(
         "line {line}: item 0 is home, a waypoint above sea level (command {NAV_WAYPOINT}, frame {FRAME_GLOBAL}), and this is command {command} \
          in frame {frame}; put home before it"
     )]
-    Home {
-        /// From 1.
-        line: usize,
-        /// As it says.
-        command: u16,
-        /// As it says.
-        frame: u8,
-    },
-    /// A polygon of a fence that ends too early.
+    Home { line: usize, command: u16, frame: u8 },
+    /// A fence polygon that ends too early.
     #[error("line {line}: a polygon of the fence has {got} corners and says that it has {said}; save the fence again")]
-    Polygon {
-        /// From 1.
-        line: usize,
-        /// Corners that are there.
-        got: usize,
-        /// Corners that should be.
-        said: f64,
-    },
-    /// Nothing to fly.
+    Polygon { line: usize, got: usize, said: f64 },
     #[error("the file has no mission items after home; add some")]
     Empty,
-    /// More than any vehicle flies.
     #[error("the file has more than {MOST_ITEMS} items; divide it")]
     TooMany,
 }
 
 impl BadWpl {
-    /// What is wrong and where, without a word or a number of the file.
+    /// Quotes no word or number of the file.
     #[must_use]
     pub fn without_content(&self) -> String {
         match self {
@@ -124,7 +83,6 @@ impl BadWpl {
     }
 }
 
-/// Whether a text is meant to be in this format.
 #[must_use]
 pub fn is_one(text: &str) -> bool {
     let first = text
@@ -141,10 +99,7 @@ fn words(line: &str) -> String {
         .to_ascii_uppercase()
 }
 
-/// Reads `QGC WPL 110`, with any line ends, blanks between the values, and gaps in the numbers.
-///
-/// # Errors
-/// [`BadWpl`].
+/// Accepts any line ends, blanks between values, and gaps in the numbers.
 pub fn read(text: &str) -> Result<Plan, BadWpl> {
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
     let lines = text.lines().enumerate().map(|(index, line)| (index + 1, line.trim()));
@@ -223,7 +178,7 @@ pub fn read(text: &str) -> Result<Plan, BadWpl> {
     if is_empty { Err(BadWpl::Empty) } else { Ok(plan) }
 }
 
-/// Whether all that is there to fly is home.
+/// Whether the only place to fly to is home.
 fn only_home_again(file: &PlanFile) -> bool {
     let Some((home, _)) = file.home else { return false };
     let is_home = |item: &Item| {
@@ -249,7 +204,7 @@ const fn is_first_takeoff(item: &Item) -> bool {
     item.command == NAV_TAKEOFF && item.frame != FRAME_GLOBAL
 }
 
-/// The shapes of a fence: the first parameter of a vertex counts those of its polygon, that of a circle is its radius.
+/// A vertex's first parameter counts those of its polygon, a circle's is its radius.
 fn shapes(items: &[(usize, Item)]) -> Result<FenceFile, BadWpl> {
     let mut file = FenceFile::default();
     let mut left = items;
@@ -355,7 +310,7 @@ fn item(line: usize, text: &str) -> Result<(usize, Item), BadWpl> {
     Ok((whole(number).parse().map_err(|_| wrong("number", number))?, item))
 }
 
-/// Where home is, unless it is at 0, 0, which is what programs write that do not know.
+/// `None` at 0, 0, written by programs that do not know it.
 fn home_of(item: &Item) -> Option<(Wgs84, AltitudeAmsl)> {
     let [.., latitude, longitude, altitude] = item.params;
     let at = Wgs84 {
@@ -365,7 +320,6 @@ fn home_of(item: &Item) -> Option<(Wgs84, AltitudeAmsl)> {
     (at.latitude_deg != 0.0 || at.longitude_deg != 0.0).then_some((at, AltitudeAmsl(altitude.unwrap_or_default())))
 }
 
-/// Writes `QGC WPL 110`.
 #[must_use]
 pub fn write(file: &PlanFile) -> String {
     let (at, altitude) = home(file);

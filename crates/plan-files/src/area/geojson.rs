@@ -7,13 +7,10 @@ use serde::Deserialize as _;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Why a text cannot be taken.
 #[derive(Debug, thiserror::Error)]
 pub enum BadGeoJson {
-    /// Broken.
     #[error("the GeoJSON cannot be read; save it again")]
     Broken(#[from] ::geojson::Error),
-    /// Coordinates of another kind.
     #[error("the coordinates of the GeoJSON are in {0}; save it in degrees (WGS 84, EPSG:4326)")]
     Reference(String),
 }
@@ -43,9 +40,6 @@ pub fn is_one(json: &Value) -> bool {
 }
 
 /// Reads the polygons of `json`.
-///
-/// # Errors
-/// [`BadGeoJson`].
 pub fn read(json: &Value) -> Result<AreaFile, BadGeoJson> {
     let mut file = AreaFile::default();
     let mut others = BTreeMap::new();

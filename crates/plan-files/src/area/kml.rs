@@ -7,35 +7,22 @@ use quick_xml::Reader;
 use quick_xml::events::Event;
 use std::collections::BTreeMap;
 
-/// Why a text cannot be taken.
 #[derive(Debug, thiserror::Error)]
 pub enum BadKml {
-    /// Broken XML.
     #[error("the KML cannot be read at byte {at}; save it again")]
-    Broken {
-        /// From 0.
-        at: u64,
-        /// Why.
-        source: quick_xml::Error,
-    },
-    /// What comes after could be a polygon as well.
+    Broken { at: u64, source: quick_xml::Error },
+    /// The cut part could hold a polygon.
     #[error("the KML ends inside of <{0}>: a part of it is missing; save or copy it again")]
     Cut(String),
-    /// Tags in tags in tags.
     #[error("the KML has tags more than {DEEPEST} deep in one another at byte {at}; save it again")]
-    Deep {
-        /// From 0.
-        at: u64,
-    },
-    /// A corner that is none.
+    Deep { at: u64 },
     #[error("the KML has the corner {0:?}, which is not longitude,latitude in degrees; save it again")]
     Corner(String),
 }
 
-/// Tags are no deeper in one another than this: folders in folders need a few.
+/// Deepest nesting; folders in folders need a few levels.
 const DEEPEST: usize = 200;
 
-/// Whether a text is KML.
 #[must_use]
 pub fn is_one(text: &str) -> bool {
     let start: String = text.trim_start().chars().take(4000).collect();
@@ -44,10 +31,6 @@ pub fn is_one(text: &str) -> bool {
     start.contains("<kml") && (first == 0 || start.contains("<?xml"))
 }
 
-/// Reads the polygons.
-///
-/// # Errors
-/// [`BadKml`].
 pub fn read(text: &str) -> Result<AreaFile, BadKml> {
     let mut reader = Reader::from_str(text);
     reader.config_mut().check_end_names = false;

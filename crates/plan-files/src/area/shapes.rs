@@ -6,20 +6,13 @@ use shapefile::{PolygonRing, Shape, ShapeReader};
 use std::collections::BTreeMap;
 use std::io::Cursor;
 
-/// Why bytes cannot be taken.
 #[derive(Debug, thiserror::Error)]
 pub enum BadShapes {
-    /// Broken.
     #[error("the Shapefile cannot be read ({0}); save it again")]
     Broken(String),
-    /// What is missing could be a polygon, and what comes after the end would not be read.
+    /// The missing part could be a polygon, and bytes after the end would not be read.
     #[error("the Shapefile says that it has {said} bytes, and has {got}; save or copy it again")]
-    Length {
-        /// As it says.
-        said: u64,
-        /// As it is.
-        got: usize,
-    },
+    Length { said: u64, got: usize },
     /// Meters instead of degrees, or another datum.
     #[error("the coordinates of the Shapefile are in {0:?} (its .prj file); save it in degrees (WGS 84, EPSG:4326)")]
     Reference(String),
@@ -31,10 +24,6 @@ pub fn is_one(bytes: &[u8]) -> bool {
     bytes.starts_with(&[0, 0, 0x27, 0x0a]) && bytes.len() >= 100
 }
 
-/// Reads the polygons.
-///
-/// # Errors
-/// [`BadShapes`].
 pub fn read(bytes: &[u8], projection: Option<&str>) -> Result<AreaFile, BadShapes> {
     if let Some(text) = projection {
         check(text)?;
@@ -109,7 +98,7 @@ fn flat<P>(ring: &PolygonRing<P>, xy: impl Fn(&P) -> (f64, f64)) -> (bool, Vec<W
     (is_outer, ring.points().iter().map(place).collect())
 }
 
-/// A hole belongs to the outer ring around it, which may stand before or after.
+/// A hole belongs to the outer ring around it, which may come before or after.
 fn polygons(rings: Vec<(bool, Vec<Wgs84>)>) -> Vec<RawPolygon> {
     let (outers, holes): (Vec<_>, Vec<_>) = rings.into_iter().partition(|(is_outer, _)| *is_outer);
     let mut polygons: Vec<RawPolygon> = outers

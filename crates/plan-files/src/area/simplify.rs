@@ -15,19 +15,18 @@ use rstar::{AABB, RTree, RTreeObject};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// A corner in a circle of corners.
 #[derive(Clone, Copy, Debug)]
 struct Corner {
     at: Coord,
     ring: usize,
     before: usize,
     next: usize,
-    /// Counts its changes, and those of its neighbors: a cut of before is void.
+    /// Number of changes to it and its neighbors; a cut planned before a change is void.
     changed: u32,
     is_there: bool,
 }
 
-/// A triangle that can be cut off: its area first, square micrometers, so that cuts can be ordered.
+/// A triangle that can be cut off. Its area comes first, square micrometers, so that cuts are ordered by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Cut {
     area: u64,
@@ -58,11 +57,11 @@ struct Circle {
     sides: RTree<Side>,
 }
 
-/// Takes corners away until `holds` is true of the number of corners of each ring. With `inside` the inside of the outer ring is allowed
-/// (and the outside of the others), else the outside of the outer ring. Returns by how much an edge moved at most, meters.
+/// Takes corners away until `holds` is true of the number of corners of each ring. `inside`: the inside of the outer ring is
+/// allowed (and the outside of the others), else the outside of the outer ring. Returns the largest move of an edge, meters.
 ///
 /// # Errors
-/// The number of corners that it came down to, where that is not enough.
+/// The number of corners that remained, where that is not enough.
 pub fn fit(rings: &mut Rings, inside: bool, holds: impl Fn(&[usize]) -> bool) -> Result<f64, usize> {
     let counts: Vec<usize> = rings.0.iter().map(Vec::len).collect();
     if holds(&counts) {
@@ -136,7 +135,7 @@ impl Circle {
         }
     }
 
-    /// The four points around a corner: before, itself, next, and the one after.
+    /// Before, itself, next, and the one after.
     fn around(&self, index: usize) -> [Coord; 4] {
         let b = self.corner(index);
         let c = self.corner(b.next);
@@ -283,7 +282,7 @@ fn moved(before: &Rings, after: &Rings) -> f64 {
     before.0.iter().zip(&after.0).map(of).fold(0.0, f64::max)
 }
 
-/// How far a point is from the edge of a ring.
+/// Distance of a point from the edge of a ring.
 pub(super) fn distance(ring: &[Coord], point: Coord) -> f64 {
     let next = ring.iter().skip(1).chain(ring.first());
     let to = |(a, b): (&Coord, &Coord)| {

@@ -11,7 +11,7 @@ const MIDDLE: Wgs84 = Wgs84 {
     longitude_deg: 8.545_594,
 };
 
-/// The place so many meters east and north of the middle, as GeoJSON has it.
+/// GeoJSON position at meters east and north of the middle.
 fn place((east, north): (f64, f64)) -> Value {
     let at = shifted(MIDDLE, east, north);
     json!([at.longitude_deg, at.latitude_deg])
@@ -42,7 +42,6 @@ fn wrong(text: &str) -> String {
     errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
-/// A ring around the middle whose edge waves.
 fn waves(count: u32, radius: f64, depth: f64, middle: (f64, f64)) -> Vec<(f64, f64)> {
     let corner = |index: u32| {
         let angle = std::f64::consts::TAU * f64::from(index) / f64::from(count);
@@ -119,7 +118,6 @@ proptest! {
             prop_assert_eq!(valid::fault(&rings, &frame), None);
             let (small, large) = if inside { (after, &before) } else { (&before, after) };
             prop_assert!(valid::area(small).abs() <= valid::area(large).abs() + 1e-6);
-            // Middles of edges are inside, too.
             for (a, b) in small.iter().zip(small.iter().skip(1)) {
                 let middle = (*a + *b) / 2.0;
                 let deep = Coord { x: middle.x * 0.9999, y: middle.y * 0.9999 };
@@ -255,7 +253,6 @@ fn an_area_across_the_180th_meridian_is_one() {
         area.outer.len() == 4 && (50_000.0..70_000.0).contains(&area.square_meters),
         "{area:?}"
     );
-    // As RFC 7946 divides it.
     let divided = json!([
         [[
             [179.9985, -16.843],

@@ -6,12 +6,11 @@ use model::geo::Frame;
 use rstar::{AABB, RTree, RTreeObject};
 use std::fmt;
 
-/// Rings in a plane, meters, none closed: the outer one first.
+/// Rings in a plane, meters, not closed: the outer one first.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rings(pub Vec<Vec<Coord>>);
 
 impl Rings {
-    /// Inside of the outer ring and outside of the others.
     #[must_use]
     pub fn square_meters(&self) -> f64 {
         let mut areas = self.0.iter().map(|ring| area(ring).abs());
@@ -19,7 +18,6 @@ impl Rings {
     }
 }
 
-/// A ring, for words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RingName(pub usize);
 
@@ -32,14 +30,11 @@ impl fmt::Display for RingName {
     }
 }
 
-/// An edge: its ring, and the number of the corner at which it begins, from 1.
+/// An edge: its ring, and its corners, numbered from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Edge {
-    /// Which ring.
     pub ring: RingName,
-    /// From 1.
     pub from: usize,
-    /// From 1.
     pub to: usize,
 }
 
@@ -53,60 +48,27 @@ impl fmt::Display for Edge {
     }
 }
 
-/// Why rings make no polygon.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Fault {
-    /// No shape.
     #[error("{0} has fewer than 3 different corners; give at least 3")]
     TooFewCorners(RingName),
-    /// Two edges of one ring.
     #[error("{ring} crosses itself: the edge from corner {} to {} meets the edge from corner {} to {} at {at}; move or remove one of these corners", one.from, one.to, other.from, other.to)]
     CrossesItself {
-        /// Which ring.
         ring: RingName,
-        /// One edge.
         one: Edge,
-        /// The other.
         other: Edge,
-        /// Where.
         at: String,
     },
-    /// There and back.
     #[error("{ring} turns back on itself at corner {corner} ({at}); remove that corner")]
-    TurnsBack {
-        /// Which ring.
-        ring: RingName,
-        /// From 1.
-        corner: usize,
-        /// Where.
-        at: String,
-    },
-    /// Edges of two rings.
+    TurnsBack { ring: RingName, corner: usize, at: String },
     #[error("{} and {} meet: the edge from corner {} to {} of the first crosses the edge from corner {} to {} of the other at {at}; draw them apart", one.ring, other.ring, one.from, one.to, other.from, other.to)]
-    RingsCross {
-        /// One edge.
-        one: Edge,
-        /// The other.
-        other: Edge,
-        /// Where.
-        at: String,
-    },
-    /// A hole that is none.
+    RingsCross { one: Edge, other: Edge, at: String },
     #[error("{ring} lies outside of the outer edge (at {at}); move or remove it")]
-    HoleOutside {
-        /// Which ring.
-        ring: RingName,
-        /// Where.
-        at: String,
-    },
-    /// A hole in a hole.
+    HoleOutside { ring: RingName, at: String },
     #[error("{ring} lies inside of {around} (at {at}); remove one of them")]
     HoleInHole {
-        /// The inner.
         ring: RingName,
-        /// The outer.
         around: RingName,
-        /// Where.
         at: String,
     },
 }
@@ -118,7 +80,6 @@ pub fn area(ring: &[Coord]) -> f64 {
     ring.iter().zip(next).map(|(a, b)| a.x * b.y - b.x * a.y).sum::<f64>() / 2.0
 }
 
-/// Whether a point is inside of a ring.
 #[must_use]
 pub fn contains(ring: &[Coord], point: Coord) -> bool {
     let next = ring.iter().skip(1).chain(ring.first());
@@ -167,7 +128,6 @@ impl Line {
     }
 }
 
-/// A line by its number, and its ends.
 struct Boxed {
     number: usize,
     from: [f64; 2],
@@ -182,7 +142,7 @@ impl RTreeObject for Boxed {
     }
 }
 
-/// The first thing that is wrong with `rings`; `None`: they make a polygon.
+/// The first fault of `rings`; `None` for a valid polygon.
 #[must_use]
 pub fn fault(rings: &Rings, frame: &Frame) -> Option<Fault> {
     let place = |point: Coord| at(super::position(frame, point));

@@ -1,6 +1,4 @@
-//! Files as people have them: each kind that was met in the field, made again by hand around the simulators' home.
-//!
-//! Owns: one test for each kind, with what is right. Must not: read files of others.
+//! Files as people have them: a test for each kind met in the field, made again by hand around the simulators' home.
 
 use crate::check::Problem;
 use crate::recognize::{self, Contents, Recognized, Refused};
@@ -39,7 +37,6 @@ fn routed(bytes: impl AsRef<[u8]>) -> Routed {
     route(&plan(bytes), false).unwrap()
 }
 
-/// What is wrong, all of it.
 fn wrong(bytes: impl AsRef<[u8]>) -> String {
     let refusal = route(&plan(bytes), false).unwrap_err();
     refusal
@@ -55,7 +52,7 @@ fn left_out(routed: &Routed) -> String {
     routed.left_out.iter().map(words).collect::<Vec<_>>().join("\n")
 }
 
-/// An item of QGroundControl; `None` is null.
+/// A QGroundControl item; `None` is null.
 fn simple(id: i64, command: u16, place: Option<[f64; 2]>, altitude: Option<f64>, params: [f64; 4]) -> Value {
     let [a, b, c, d] = params;
     json!({
@@ -85,7 +82,7 @@ fn qgc(items: &Value) -> String {
 /// Frame, command, parameters, place and altitude of an item.
 type Line = (u8, u16, [f64; 4], [f64; 2], f64);
 
-/// Lines of `QGC WPL 110` with home before them: frame, command, four parameters, place and altitude.
+/// `QGC WPL 110` with home first.
 fn wpl(lines: &[Line]) -> String {
     let mut text = format!(
         "QGC WPL 110\n0\t1\t0\t16\t0\t0\t0\t0\t{}\t{}\t488.0\t1\n",
@@ -236,7 +233,6 @@ fn altitudes_below_home_are_refused_with_how_to_put_them_above_it() {
     let above = route::above_home(plan(&text));
     let waypoints: Vec<Waypoint> = route(&above, false).unwrap().waypoints;
     assert_eq!(waypoints[0].altitude, Altitude::AboveHome(AltitudeAboveHome(50.0)));
-    // Home at 0 m is not known.
     assert!(route(&plan(text.replace("488.0", "0")), false).is_ok());
     let high = wpl(&[(0, 16, ZERO, NORTH, 520.0)]);
     assert_eq!(routed(high).waypoints[0].altitude, Altitude::Amsl(AltitudeAmsl(520.0)));

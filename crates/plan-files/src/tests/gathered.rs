@@ -1,6 +1,4 @@
-//! Kinds of files that public repositories hold, each made again by hand.
-//!
-//! Owns: one test for each kind that was taken wrongly, or not named well. Must not: read files of others.
+//! Files of public repositories that were taken wrongly or not named well, made again by hand.
 
 use crate::area::{self, AreaFile, Purpose};
 use crate::parameters::{self, profile};
@@ -155,7 +153,6 @@ fn a_list_of_geojson_is_read_as_one_file() {
     assert!(said.contains("of no kind that Skein reads"), "{said}");
 }
 
-/// A MultiPolygon of squares, each over most of the others.
 fn over_one_another(count: u32) -> String {
     let squares: Vec<Value> = (0..count)
         .map(|number| {

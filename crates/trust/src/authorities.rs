@@ -36,10 +36,8 @@ const MOST: usize = 4;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Authorities(Vec<Authority>);
 
-/// A text that holds no authorities.
 #[derive(Debug, thiserror::Error)]
 pub enum AuthoritiesError {
-    /// It holds none.
     #[error(
         "there is no authority in it; put back the copy that was saved, or remove it: a new one is made, and every agent outside the cluster has to be enrolled again"
     )]
@@ -49,26 +47,16 @@ pub enum AuthoritiesError {
 }
 
 impl Authorities {
-    /// A first one, made at `now`.
-    ///
-    /// # Errors
-    /// [`AuthorityError`], a fault of ours.
     pub fn make(now: SystemTime) -> Result<Self, AuthorityError> {
         Self::of(Validity::of(now, LIFE))
     }
 
     /// A first and only one with a life of its own, such as [`Validity::any_time`].
-    ///
-    /// # Errors
-    /// [`AuthorityError`], a fault of ours.
     pub fn of(validity: Validity) -> Result<Self, AuthorityError> {
         Ok(Self(vec![Authority::make(validity)?]))
     }
 
     /// Reads certificates and keys alternating, as [`Authorities::to_pem`] writes them.
-    ///
-    /// # Errors
-    /// [`AuthoritiesError`].
     pub fn from_pem(text: &str) -> Result<Self, AuthoritiesError> {
         const KEY_ENDS: &str = "PRIVATE KEY-----\n";
         let mut all = Vec::new();
@@ -109,17 +97,14 @@ impl Authorities {
             .expect("there is at least one, and the place is one of theirs")
     }
 
-    /// Those to believe: all that have not ended at `now`, and the newest in any case.
+    /// Authorities to believe: all that have not ended at `now`, and the newest in any case.
     pub fn bundle(&self, now: SystemTime) -> Bundle {
         let good = self.0.iter().filter(|one| now <= one.validity().not_after);
         let bundles = good.map(Authority::bundle).reduce(|all, one| all.with(&one));
         bundles.unwrap_or_else(|| self.signer(now).bundle())
     }
 
-    /// Those of the next years, when it is time to make one; the oldest goes when there are too many.
-    ///
-    /// # Errors
-    /// [`AuthorityError`], a fault of ours.
+    /// The list with a new authority when it is time for one; the oldest goes when there are too many.
     pub fn next(&self, now: SystemTime) -> Result<Option<Self>, AuthorityError> {
         if !is_time(&self.lives(), now) {
             return Ok(None);
@@ -149,8 +134,7 @@ fn signer(lives: &[Validity], now: SystemTime) -> usize {
         .unwrap_or(last)
 }
 
-/// Whether the next one has to be made: the newest ends within [`AHEAD`]. One that a wrong clock dated into the future is no
-/// reason to wait.
+/// Whether the newest ends within [`AHEAD`]. An authority that a wrong clock dated into the future is no reason to wait.
 fn is_time(lives: &[Validity], now: SystemTime) -> bool {
     let begun = lives.iter().filter(|life| life.not_before <= now);
     begun

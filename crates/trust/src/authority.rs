@@ -25,25 +25,21 @@ pub struct Authority {
     validity: Validity,
 }
 
-/// Why there is no authority, or no certificate of it.
 #[derive(Debug, thiserror::Error)]
 pub enum AuthorityError {
     #[error("the authority's key is damaged: {0}; put back the copy that was saved")]
     Key(rcgen::Error),
-    /// The certificate is damaged, or is none of an authority.
     #[error("the authority's certificate is damaged: {0}; put back the copy that was saved")]
     Damaged(String),
-    /// Key and certificate do not belong together.
     #[error("the authority's key does not belong to its certificate; put back the copies that were saved together")]
     Strangers,
     #[error(transparent)]
     Certificate(#[from] CertificateError),
-    /// It is a time at which the authority is not good.
+    /// The authority is not valid at this time.
     #[error(
         "the authority is not good at the time that this computer's clock says, so nothing that it signs now would be; set the clock"
     )]
     Clock,
-    /// A name is none.
     #[error("no certificate for the names {names}: {source}; name hosts and addresses")]
     Names { names: String, source: rcgen::Error },
     #[error("no certificate could be made: {0}; this is a fault of the program")]
@@ -54,9 +50,6 @@ pub enum AuthorityError {
 
 impl Authority {
     /// Makes one, with a new key.
-    ///
-    /// # Errors
-    /// [`AuthorityError::Making`].
     pub fn make(validity: Validity) -> Result<Self, AuthorityError> {
         let key = KeyPair::generate()?;
         let mut params = CertificateParams::default();
@@ -76,10 +69,6 @@ impl Authority {
         Self::from_pem(&pem, &key.serialize_pem())
     }
 
-    /// Reads a certificate and its key.
-    ///
-    /// # Errors
-    /// [`AuthorityError`].
     pub fn from_pem(certificate_pem: &str, key_pem: &str) -> Result<Self, AuthorityError> {
         let damaged = |error: BundleError| AuthorityError::Damaged(error.to_string());
         let bundle = Bundle::from_pem(certificate_pem).map_err(damaged)?;
@@ -104,12 +93,11 @@ impl Authority {
         })
     }
 
-    /// Its certificate, for those that are to trust it.
     pub fn certificate_pem(&self) -> &str {
         &self.certificate_pem
     }
 
-    /// Its key: the secret that all else hangs on.
+    /// Secret.
     pub fn key_pem(&self) -> String {
         self.issuer.key().serialize_pem()
     }
@@ -129,16 +117,12 @@ impl Authority {
         signed().unwrap_or(false)
     }
 
-    /// From when to when it is good.
     pub const fn validity(&self) -> Validity {
         self.validity
     }
 
-    /// A certificate for the coordinator's end: [`SERVER_NAME`] and `names`, host names or addresses. It does not outlive the
-    /// authority.
-    ///
-    /// # Errors
-    /// [`AuthorityError::Names`] when one of them is no name.
+    /// A certificate for the coordinator's end: [`SERVER_NAME`] and `names`, host names or addresses. It ends with the authority
+    /// at the latest.
     pub fn server(&self, names: &[String], validity: Validity) -> Result<Identity, AuthorityError> {
         let mut all = vec![SERVER_NAME.to_owned()];
         all.extend(names.iter().filter(|name| *name != SERVER_NAME).cloned());
@@ -151,10 +135,7 @@ impl Authority {
         self.sign(params, ExtendedKeyUsagePurpose::ServerAuth, validity)
     }
 
-    /// A certificate for an agent or a person's tool. It does not outlive the authority.
-    ///
-    /// # Errors
-    /// [`AuthorityError::Making`].
+    /// A certificate for an agent or a person's tool. It ends with the authority at the latest.
     pub fn client(&self, peer: &Peer, validity: Validity) -> Result<Identity, AuthorityError> {
         let mut params = CertificateParams::default();
         let uri = peer.to_string();

@@ -12,7 +12,6 @@ pub struct Bundle {
     pem: String,
 }
 
-/// A text that is no bundle.
 #[derive(Debug, thiserror::Error)]
 pub enum BundleError {
     #[error(
@@ -25,9 +24,6 @@ pub enum BundleError {
 
 impl Bundle {
     /// Reads one or more certificates. Other PEM sections and text between them are passed over.
-    ///
-    /// # Errors
-    /// [`BundleError`].
     pub fn from_pem(text: &str) -> Result<Self, BundleError> {
         let mut certificates: Vec<CertificateDer<'static>> = Vec::new();
         for part in CertificateDer::pem_slice_iter(text.as_bytes()) {
@@ -55,7 +51,6 @@ impl Bundle {
         Some(Self { certificates, pem })
     }
 
-    /// Both, each certificate once.
     pub fn with(&self, other: &Self) -> Self {
         let more = other.certificates.iter().filter(|one| !self.certificates.contains(one));
         let certificates = self.certificates.iter().chain(more).cloned().collect();

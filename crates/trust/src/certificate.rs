@@ -14,11 +14,9 @@ pub enum Caller {
     Peer(PeerCertificate),
     /// It was signed by the cluster's authority for clients: a user of Kubernetes, never an agent.
     KubernetesUser {
-        /// The user: the subject's common name.
         name: String,
         /// The user's groups: the subject's organizations.
         groups: Vec<String>,
-        /// From when to when the certificate is good.
         validity: Validity,
     },
     /// Nobody signed it but its holder, who has this key, and says that a request to the API server names it
@@ -43,26 +41,20 @@ impl Caller {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PeerCertificate {
     pub peer: Peer,
-    /// Its serial number, in lower-case hexadecimal.
     pub serial: String,
-    /// From when to when it is good.
     pub validity: Validity,
 }
 
-/// A certificate that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum CertificateError {
     #[error("the certificate is damaged: {0}; have a new one made")]
     Damaged(String),
-    /// It names neither an agent nor an operator.
     #[error("the certificate names neither an agent nor an operator; have one made with `skein enroll`")]
     Nobody,
     #[error("the certificate names more than one holder; have one made with `skein enroll`")]
     Several,
-    /// It names something that is no holder.
     #[error(transparent)]
     Peer(#[from] BadPeer),
-    /// A user's certificate without a name.
     #[error("the certificate's subject has no common name, so Kubernetes knows no user by it")]
     NoUser,
     /// A user's certificate with a name that others may read as another.
@@ -77,10 +69,6 @@ pub enum CertificateError {
 }
 
 impl PeerCertificate {
-    /// Reads a certificate of ours.
-    ///
-    /// # Errors
-    /// [`CertificateError`] when it names not exactly one peer.
     pub fn read(der: &CertificateDer<'_>) -> Result<Self, CertificateError> {
         let certificate = parse(der)?;
         Ok(Self {
@@ -91,7 +79,7 @@ impl PeerCertificate {
     }
 }
 
-/// The user of Kubernetes whom a certificate names: common name and organizations, as the API server reads them.
+/// Common name and organizations, as the API server reads them.
 pub(crate) fn kubernetes_user(der: &CertificateDer<'_>) -> Result<Caller, CertificateError> {
     let certificate = parse(der)?;
     // The API server reads some older kinds of text, too. To pass one over would leave another name than the one that it reads.
@@ -119,7 +107,6 @@ pub(crate) fn requester(der: &CertificateDer<'_>) -> Result<Caller, CertificateE
     Ok(Caller::Requester { request, key })
 }
 
-/// The one URI that a certificate names.
 fn only_uri<'a>(certificate: &X509Certificate<'a>) -> Result<&'a str, CertificateError> {
     let names = certificate
         .subject_alternative_name()
@@ -138,10 +125,6 @@ fn only_uri<'a>(certificate: &X509Certificate<'a>) -> Result<&'a str, Certificat
     }
 }
 
-/// From when to when a certificate is good.
-///
-/// # Errors
-/// [`CertificateError::Damaged`].
 pub fn validity(der: &CertificateDer<'_>) -> Result<Validity, CertificateError> {
     Ok(validity_of(&parse(der)?))
 }
@@ -170,7 +153,7 @@ mod tests {
     use super::*;
     use rcgen::{CertificateParams, DistinguishedName, DnType, DnValue, KeyPair, string::BmpString};
 
-    /// Of a certificate whose subject is this, with attributes in this order.
+    /// Reads a certificate with this subject, with attributes in this order.
     fn user(subject: &[(DnType, DnValue)]) -> Result<(String, Vec<String>), CertificateError> {
         let mut params = CertificateParams::default();
         params.distinguished_name = DistinguishedName::new();

@@ -13,9 +13,6 @@ use std::sync::Arc;
 /// What a client speaks TLS with: it believes `bundle`, and shows `identity` when it has one.
 ///
 /// Connect with [`server_name`] as the name, whatever address was dialled.
-///
-/// # Errors
-/// [`ConfigError`], a fault of ours.
 pub fn client_config(bundle: &Bundle, identity: Option<&Identity>) -> Result<ClientConfig, ConfigError> {
     let builder = ClientConfig::builder_with_provider(provider())
         .with_protocol_versions(&[&rustls::version::TLS13])?

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::SystemTime;
 
-/// Of one holder the newest ones count: it may have the old one and the new one on its disk, and some to spare.
+/// Newest certificates of one holder that count: it may have the old and the new one on its disk, and some to spare.
 const MOST: usize = 8;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,10 +38,6 @@ pub struct BadList {
 }
 
 impl Enrolled {
-    /// Reads the list.
-    ///
-    /// # Errors
-    /// [`BadList`].
     pub fn from_map(map: &BTreeMap<String, String>) -> Result<Self, BadList> {
         let entry = |holder: &String, line: &str| {
             let parsed = line.split_once(' ').and_then(|(serial, ends)| {
@@ -79,11 +75,9 @@ impl Enrolled {
             .collect()
     }
 
-    /// Makes a certificate for `peer` and adds it. Certificates that have long been over at `now` go: one who enrolls may have a
-    /// clock that is ahead, and what goes too soon ends the session of an agent in the air.
-    ///
-    /// # Errors
-    /// [`AuthorityError`]; the list is as before.
+    /// Makes a certificate for `peer` and lists it. Certificates long expired at `now` go, not sooner: an enrolling person's
+    /// clock may be ahead, and a certificate removed too soon ends the session of an agent in the air. On an error the list is
+    /// unchanged.
     pub fn issue(
         &mut self,
         authority: &Authority,
@@ -117,7 +111,7 @@ impl Enrolled {
         self.0.retain(|_, entries| !entries.is_empty());
     }
 
-    /// Takes all certificates of `peer` off; says how many there were.
+    /// Removes all certificates of `peer`; returns their number.
     pub fn revoke(&mut self, peer: &Peer) -> usize {
         self.0.remove(&key(peer)).map_or(0, |entries| entries.len())
     }

@@ -6,14 +6,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// So often a pair is read again that does not belong together, and so long after: one that is just replaced, a file after the other,
-/// belongs together soon.
+/// Number of retries and pause between them for a pair that does not belong together: one file of it may just have been replaced.
 const READ_AGAIN: (usize, Duration) = (20, Duration::from_millis(50));
 
 /// Larger files are none of ours.
 const LARGEST: u64 = 1024 * 1024;
 
-/// A file that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     #[error("{} cannot be read: {source}; check that it is there and that this program may read it", .path.display())]
@@ -28,10 +26,6 @@ pub enum FileError {
     },
 }
 
-/// The text of a file.
-///
-/// # Errors
-/// [`FileError::Unread`].
 pub fn text(path: &Path) -> Result<String, FileError> {
     let read = || {
         use io::Read as _;
@@ -49,10 +43,6 @@ pub fn text(path: &Path) -> Result<String, FileError> {
     })
 }
 
-/// Authorities to believe.
-///
-/// # Errors
-/// [`FileError`].
 pub fn bundle(path: &Path) -> Result<Bundle, FileError> {
     Bundle::from_pem(&text(path)?).map_err(|source| FileError::Bundle {
         path: path.to_owned(),
@@ -60,10 +50,7 @@ pub fn bundle(path: &Path) -> Result<Bundle, FileError> {
     })
 }
 
-/// A certificate and its key. Blocks, for a second more where they do not belong together.
-///
-/// # Errors
-/// [`FileError`].
+/// Blocks, for a second more where certificate and key do not belong together.
 pub fn identity(certificate: &Path, key: &Path) -> Result<Identity, FileError> {
     let (mut tries, delay) = READ_AGAIN;
     loop {

@@ -17,14 +17,12 @@ pub struct Identity {
     validity: Validity,
 }
 
-/// A text that is no identity.
 #[derive(Debug, thiserror::Error)]
 pub enum IdentityError {
     #[error("there is no certificate in it ({0}); give the PEM text, `-----BEGIN CERTIFICATE-----` and so on")]
     NoCertificate(String),
     #[error("there is no private key in it ({0}); give the PEM text, `-----BEGIN PRIVATE KEY-----` and so on")]
     NoKey(String),
-    /// They do not belong together.
     #[error("the key does not belong to the certificate ({0}); give the pair that was made together")]
     Strangers(rustls::Error),
     #[error(transparent)]
@@ -32,10 +30,7 @@ pub enum IdentityError {
 }
 
 impl Identity {
-    /// Reads a certificate, with those between it and its authority after it, and its key.
-    ///
-    /// # Errors
-    /// [`IdentityError`].
+    /// The certificate is followed by those between it and its authority.
     pub fn from_pem(certificate_pem: &str, key_pem: &str) -> Result<Self, IdentityError> {
         let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(certificate_pem.as_bytes()).collect();
         let chain = chain.map_err(|error| IdentityError::NoCertificate(error.to_string()))?;
@@ -54,22 +49,21 @@ impl Identity {
         })
     }
 
-    /// The certificate, with those between it and its authority after it.
+    /// Followed by those between it and its authority.
     pub fn certificate_pem(&self) -> &str {
         &self.certificate_pem
     }
 
-    /// The key: a secret.
+    /// Secret.
     pub fn key_pem(&self) -> &str {
         &self.key_pem
     }
 
-    /// From when to when it is good.
     pub const fn validity(&self) -> Validity {
         self.validity
     }
 
-    /// The certificates, the holder's first.
+    /// The holder's certificate is first.
     pub fn chain(&self) -> &[CertificateDer<'static>] {
         &self.certified.cert
     }

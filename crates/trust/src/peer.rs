@@ -6,7 +6,6 @@ use std::fmt;
 const AGENT: &str = "skein://agent/";
 const OPERATOR: &str = "skein://operator/";
 
-/// The holder of a client certificate.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Peer {
     /// The agent of one node: `skein://agent/NODE`. It may speak for that node and nothing else.
@@ -15,15 +14,12 @@ pub enum Peer {
     Operator { name: String },
 }
 
-/// A text that names no peer.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum BadPeer {
     #[error("{0:?} names no agent and no operator: it must be {AGENT}NODE or {OPERATOR}NAME")]
     Kind(String),
-    /// The node's name is none.
     #[error(transparent)]
     Node(#[from] BadNodeName),
-    /// The operator's name is none.
     #[error("{0:?} is no operator's name: use letters, digits, '-', '_', '.', '@', at most 64")]
     Operator(String),
 }
@@ -33,10 +29,6 @@ impl Peer {
         Self::Agent { node }
     }
 
-    /// An operator.
-    ///
-    /// # Errors
-    /// [`BadPeer::Operator`].
     pub fn operator(name: &str) -> Result<Self, BadPeer> {
         let fine = |c: char| c.is_ascii_alphanumeric() || "-_.@".contains(c);
         if name.is_empty() || name.len() > 64 || !name.chars().all(fine) {
@@ -45,10 +37,6 @@ impl Peer {
         Ok(Self::Operator { name: name.to_owned() })
     }
 
-    /// Reads the URI.
-    ///
-    /// # Errors
-    /// [`BadPeer`].
     pub fn parse(uri: &str) -> Result<Self, BadPeer> {
         if let Some(node) = uri.strip_prefix(AGENT) {
             return Ok(Self::agent(NodeName::parse(node)?));

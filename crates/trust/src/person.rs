@@ -12,7 +12,6 @@ const MARGIN: Duration = crate::validity::SKEW;
 /// What the request and the certificate say of their subject, which nobody reads.
 const SUBJECT: &str = "skein person";
 
-/// A key for which a request is still to be made.
 pub struct PersonKey(KeyPair);
 
 #[derive(Debug, thiserror::Error)]
@@ -24,27 +23,17 @@ pub enum PersonError {
 }
 
 impl PersonKey {
-    /// Makes a key.
-    ///
-    /// # Errors
-    /// [`PersonError`].
     pub fn make() -> Result<Self, PersonError> {
         Ok(Self(KeyPair::generate()?))
     }
 
-    /// The request for it (PKCS #10), in PEM.
-    ///
-    /// # Errors
-    /// [`PersonError`].
+    /// PKCS #10, in PEM.
     pub fn request_pem(&self) -> Result<String, PersonError> {
         Ok(params().serialize_request(&self.0)?.pem()?)
     }
 
-    /// What is shown to a coordinator: a certificate that its holder has signed, and that names the request made at `now`. Its span
-    /// is a note for the holder: the coordinator goes by the request's.
-    ///
-    /// # Errors
-    /// [`PersonError`].
+    /// The certificate for a coordinator, signed by its holder. It names the request made at `now`. Its span is a note for the
+    /// holder: the coordinator goes by the request's.
     pub fn identity(&self, request: &RequestName, now: SystemTime) -> Result<Identity, PersonError> {
         let (mut params, life) = (params(), Validity::of(now, REQUEST_LIFE));
         params.not_before = life.not_before.into();

@@ -1,9 +1,9 @@
 //! How a person of a cluster proves who they are without handing over a secret: a key, and a request to the API server that names
 //! it.
 //!
-//! The person has the API server record a CertificateSigningRequest with the key's public half. The API server itself writes into it
-//! who asked, so the request says "this key is this person". The TLS handshake proves that the caller holds the key. Nothing is
-//! ever signed, and what the other end learns of the proof is of no use to it.
+//! The API server records a CertificateSigningRequest with the key's public half, and writes into it who asked: "this key is this
+//! person". The TLS handshake proves that the caller holds the key. Nothing is ever signed, and the proof is of no use to the
+//! other end.
 
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, CertificateSigningRequestDer};
@@ -38,15 +38,10 @@ pub enum BadProof {
     Key,
 }
 
-/// The name of a request, as objects of Kubernetes are named.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequestName(String);
 
 impl RequestName {
-    /// Reads a name.
-    ///
-    /// # Errors
-    /// [`BadProof::Name`].
     pub fn parse(name: &str) -> Result<Self, BadProof> {
         let part = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
         let fine = name.len() <= 253
@@ -87,16 +82,13 @@ fn shortened(text: &str) -> String {
 pub struct PublicKey(Vec<u8>);
 
 impl PublicKey {
-    /// That of a certificate, read as the TLS handshake reads it: what it has verified and what is compared is the same key.
+    /// Read as the TLS handshake reads it, so that the verified key is the compared one.
     pub(crate) fn of_certificate(certificate: &CertificateDer<'_>) -> Result<Self, BadProof> {
         let parsed = ParsedCertificate::try_from(certificate).map_err(|_| BadProof::Key)?;
         Self::new(&parsed.subject_public_key_info())
     }
 
-    /// That of a certificate request (PKCS #10), in PEM.
-    ///
-    /// # Errors
-    /// [`BadProof`].
+    /// Reads a certificate request (PKCS #10), in PEM.
     pub fn of_request(pem: &[u8]) -> Result<Self, BadProof> {
         if pem.len() > LONGEST_REQUEST {
             return Err(BadProof::Request);

@@ -13,7 +13,6 @@ use rustls::sign::SingleCertAndKey;
 use rustls::{DigitallySignedStruct, DistinguishedName, ServerConfig, SignatureScheme};
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// Why a TLS configuration could not be made: a fault of ours.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     #[error("no TLS configuration could be made: {0}; this is a fault of the program")]
@@ -34,7 +33,7 @@ pub struct Clients {
     pub requesters: bool,
 }
 
-/// The coordinator's end. A copy is the same end.
+/// Cheap to clone; clones share state.
 #[derive(Clone, Debug)]
 pub struct Server {
     now: Arc<RwLock<Now>>,
@@ -49,10 +48,6 @@ struct Now {
 }
 
 impl Server {
-    /// Shows `identity` and believes `clients`.
-    ///
-    /// # Errors
-    /// [`ConfigError`].
     pub fn new(identity: Identity, clients: Clients) -> Result<Self, ConfigError> {
         let now = Now::new(identity, clients)?;
         Ok(Self {
@@ -60,7 +55,6 @@ impl Server {
         })
     }
 
-    /// The configuration for the next connection.
     pub fn config(&self) -> Arc<ServerConfig> {
         Arc::clone(&self.read().config)
     }
@@ -69,19 +63,13 @@ impl Server {
         self.read().identity.clone()
     }
 
-    /// Shows `identity` from the next connection on; says whether it is another one.
-    ///
-    /// # Errors
-    /// [`ConfigError`]; nothing has changed then.
+    /// Shows `identity` from the next connection on; returns whether it is another one. On an error nothing changes.
     pub fn show(&self, identity: Identity) -> Result<bool, ConfigError> {
         let clients = self.read().clients.clone();
         self.change(identity, clients)
     }
 
-    /// Believes `clients` from the next connection on; says whether they are others.
-    ///
-    /// # Errors
-    /// [`ConfigError`]; nothing has changed then.
+    /// Believes `clients` from the next connection on; returns whether they are others. On an error nothing changes.
     pub fn believe(&self, clients: Clients) -> Result<bool, ConfigError> {
         let identity = self.read().identity.clone();
         self.change(identity, clients)
@@ -99,10 +87,10 @@ impl Server {
         Ok(true)
     }
 
-    /// Who showed these certificates, the holder's first; the signer of the first decides what kind of caller that is.
+    /// The holder of these certificates, its own first; the signer of the first decides the kind of caller.
     ///
     /// # Errors
-    /// [`CertificateError`] when no authority that is trusted now has signed it, or it names no holder.
+    /// No authority trusted now has signed it, or it names no holder.
     pub fn caller(&self, shown: &[CertificateDer<'_>], now: UnixTime) -> Result<Caller, CertificateError> {
         let (first, between) = shown.split_first().ok_or(CertificateError::Nobody)?;
         let verifier = Arc::clone(&self.read().verifier);

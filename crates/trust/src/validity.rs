@@ -8,12 +8,10 @@ pub const SKEW: Duration = Duration::from_secs(300);
 /// The last second that a certificate can name: 9999-12-31 23:59:59 (RFC 5280, 4.1.2.5), in seconds since 1970.
 const LAST: u64 = 253_402_300_799;
 
-/// From when to when, in whole seconds.
+/// Whole seconds, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Validity {
-    /// The first moment.
     pub not_before: SystemTime,
-    /// The last moment.
     pub not_after: SystemTime,
 }
 
@@ -44,12 +42,11 @@ impl Validity {
         }
     }
 
-    /// Whether it is good at `now`.
     pub fn holds(&self, now: SystemTime) -> bool {
         self.not_before <= now && now <= self.not_after
     }
 
-    /// How long after `now` it is time for the next one: at two thirds of the span.
+    /// Time from `now` until renewal, at two thirds of the span.
     pub fn renewal_in(&self, now: SystemTime) -> Duration {
         let span = seconds(self.not_after).saturating_sub(seconds(self.not_before));
         let due = seconds(self.not_before).saturating_add(span / 3 * 2);

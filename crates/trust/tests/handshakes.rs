@@ -276,7 +276,6 @@ fn a_pair_that_is_replaced_one_file_after_the_other_is_read_whole() {
     std::fs::write(&key, old.key_pem()).unwrap();
     let read = std::thread::scope(|threads| {
         let reader = threads.spawn(|| trust::files::identity(&certificate, &key));
-        // Longer than it takes to read them once.
         std::thread::sleep(Duration::from_millis(150));
         let written = folder.path().join("new.key");
         std::fs::write(&written, new.key_pem()).unwrap();

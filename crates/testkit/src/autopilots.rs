@@ -23,20 +23,19 @@ use crate::{Launch, Process, Scratch};
 /// How long a boot may take on a machine that is busy with something else.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Latitude and longitude in degrees, height above mean sea level in meters.
+/// Degrees, degrees, meters above mean sea level.
 pub const HOME: [f64; 3] = [47.397742, 8.545594, 488.0];
 
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// How much faster than in life its time runs.
+    /// How much faster than real time its clock runs.
     pub speedup: u32,
-    /// Where it is on the ground: latitude, longitude, height above mean sea level.
+    /// Latitude, longitude, altitude as in [`HOME`].
     pub home: [f64; 3],
-    /// Parameters that differ from the defaults.
     pub parameters: Vec<(String, f64)>,
     /// A serial port and its baud rate, besides the network links. ArduCopter has its first link there, and boots at once.
     pub serial: Option<(PathBuf, u32)>,
-    /// Its MAVLink system id; `None`: one that no other has.
+    /// MAVLink system id; `None`: unique.
     pub system: Option<u8>,
 }
 
@@ -53,7 +52,6 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The same, with one parameter set.
     pub fn parameter(mut self, name: &str, value: f64) -> Self {
         self.parameters.push((name.to_owned(), value));
         self
@@ -72,9 +70,8 @@ pub struct Autopilot {
 }
 
 impl Autopilot {
-    /// Starts one with parameters as delivered.
-    ///
-    /// What it keeps is in memory: an autopilot whose log or parameters wait for a busy disk flies without its sensors meanwhile.
+    /// Starts one with default parameters. Its files are in memory: an autopilot that waits for a busy disk flies without its
+    /// sensors meanwhile.
     pub fn start(firmware: Firmware, instance: Instance, settings: Settings) -> anyhow::Result<Self> {
         let mut autopilot = Self {
             process: None,
@@ -138,32 +135,30 @@ impl Autopilot {
         (Ipv4Addr::LOCALHOST, port).into()
     }
 
-    /// Its working folder, in which it keeps its logs.
     pub fn folder(&self) -> &Path {
         self.scratch.path()
     }
 
-    /// Its process. Errors: it is switched off.
+    /// Errors: it is switched off.
     pub fn process(&self) -> anyhow::Result<&Process> {
         self.process.as_ref().context("the autopilot is switched off")
     }
 
-    /// Pulls the battery: it ends at once, in the air too.
+    /// Cuts power at once, in the air too.
     pub fn power_off(&mut self) {
         if let Some(process) = self.process.take() {
             process.kill();
         }
     }
 
-    /// Starts it again; it has kept its parameters. Its vehicle is at its home again.
+    /// Starts it again at its home; its parameters persist.
     pub fn power_on(&mut self) -> anyhow::Result<()> {
         self.power_off();
         self.boot(false)
     }
 
-    /// Runs one of PX4's own commands, such as `["param", "set", "NAV_DLL_ACT", "2"]`, and returns what it printed.
-    ///
-    /// Errors: it fails, or the autopilot is not a PX4.
+    /// Runs one of PX4's own commands, such as `["param", "set", "NAV_DLL_ACT", "2"]`, and returns its output. Errors: it fails,
+    /// or the autopilot is not a PX4.
     pub fn shell(&self, words: &[&str]) -> anyhow::Result<String> {
         let (command, arguments) = words.split_first().context("a command is missing")?;
         anyhow::ensure!(self.stack() == Stack::Px4, "only PX4 has a shell");
@@ -238,7 +233,6 @@ impl Autopilot {
         }
         if as_delivered {
             for kept in ["parameters.bson", "parameters_backup.bson", "dataman"] {
-                // Most often there is none.
                 let _ = std::fs::remove_file(self.scratch.path().join(kept));
             }
         }

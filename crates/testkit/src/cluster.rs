@@ -11,7 +11,6 @@ pub enum ServedBy {
     Embedded,
 }
 
-/// A running API. Dropping it ends it and removes its data.
 #[derive(Debug)]
 pub enum Cluster {
     Kubernetes(Box<ControlPlane>),
@@ -36,7 +35,6 @@ impl Cluster {
         }
     }
 
-    /// The real control plane, if it is one.
     pub fn kubernetes(&self) -> Option<&ControlPlane> {
         match self {
             Self::Kubernetes(plane) => Some(plane),
@@ -44,7 +42,6 @@ impl Cluster {
         }
     }
 
-    /// `kubectl` as the administrator.
     pub fn kubectl(&self) -> &Kubectl {
         match self {
             Self::Kubernetes(plane) => plane.kubectl(),
@@ -56,7 +53,7 @@ impl Cluster {
         self.kubectl().kubeconfig()
     }
 
-    /// The kubeconfig of a program that runs as this ServiceAccount. The embedded API has one user only.
+    /// The embedded API has one user only.
     pub fn service_account_kubeconfig(&self, namespace: &str, name: &str) -> anyhow::Result<PathBuf> {
         match self {
             Self::Kubernetes(plane) => plane.service_account_kubeconfig(namespace, name),
@@ -64,7 +61,7 @@ impl Cluster {
         }
     }
 
-    /// The process that answers, for a test that stops (SIGSTOP) and continues (SIGCONT) it.
+    /// Process that a test stops and continues (SIGSTOP, SIGCONT).
     pub fn api_server(&self) -> &Process {
         match self {
             Self::Kubernetes(plane) => plane.api_server(),
@@ -72,7 +69,6 @@ impl Cluster {
         }
     }
 
-    /// A folder for files with the same lifetime.
     pub fn scratch(&self) -> &Scratch {
         match self {
             Self::Kubernetes(plane) => plane.scratch(),
@@ -80,7 +76,6 @@ impl Cluster {
         }
     }
 
-    /// Creates one Ready node with these labels.
     pub fn create_node(&self, name: &str, labels: &[(&str, &str)]) -> anyhow::Result<()> {
         self.create_nodes(&[name], labels)
     }

@@ -33,13 +33,13 @@ use crate::network_namespace::{enter, way_in};
 use crate::process::wait_while_running;
 use crate::{Kubectl, Launch, Process, Scratch, ports, prerequisites};
 
-/// A start that finds one of its ports taken in the meantime is tried again this often.
+/// Attempts of a start that finds one of its ports taken.
 const ATTEMPTS: u32 = 5;
 
-/// How long each stage of the start may take on a machine that is busy with something else.
+/// Deadline of each stage of the start on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// How to start a control plane. What is not said is the default of a small cluster, except for what each method says.
+/// Defaults are those of a small cluster, except where a method says otherwise.
 #[derive(Debug, Default, Clone)]
 pub struct Builder {
     node_lifecycle: bool,
@@ -57,38 +57,37 @@ impl Builder {
         self
     }
 
-    /// Whether etcd waits for the disk before it acknowledges, as in life; off by default, for tests lose nothing.
+    /// Whether etcd syncs to disk before it acknowledges; off by default: tests lose nothing.
     pub fn durable(mut self, on: bool) -> Self {
         self.durable = on;
         self
     }
 
-    /// Runs it in another network namespace, at an address that others in there can reach. Programs on this machine
-    /// reach it by loopback as ever.
+    /// Runs it in another network namespace, at an address reachable there. This machine reaches it by loopback.
     pub fn place(mut self, place: Place) -> Self {
         self.place = Some(place);
         self
     }
 
-    /// Knows people by client certificates of this authority, given as PEM texts of its certificate and key, and signs with it
-    /// what is approved of requests for certificates. Without it nobody is known by a certificate.
+    /// Knows users by client certificates of this authority (PEM texts of its certificate and key), and signs approved requests
+    /// for certificates with it. Without it no certificate is known.
     pub fn client_authority(mut self, certificate: impl Into<String>, key: impl Into<String>) -> Self {
         self.client_authority = Some((certificate.into(), key.into()));
         self
     }
 
-    /// Files or folders of manifests to apply, in this order, before the controllers start; relative paths are
-    /// relative to the workspace's root.
+    /// Files or folders of manifests to apply, in this order, before the controllers start; paths are relative to the workspace's
+    /// root.
     ///
-    /// Give CRDs here: the garbage collector looks for new kinds of owners only every 30 s, so the dependents of an
-    /// owner whose CRD is made later are left alone for that long.
+    /// Give CRDs here: the garbage collector looks for new kinds of owners only every 30 s, and ignores the dependents of an
+    /// owner whose CRD is newer until then.
     pub fn manifests(mut self, paths: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
         self.manifests.extend(paths.into_iter().map(Into::into));
         self
     }
 
-    /// Starts it and waits until it is ready: `/readyz` answers ok, and Pods may be made in namespace `default`.
-    /// Builds it first when that was not done before, which takes minutes and says so on standard error.
+    /// Returns when `/readyz` answers ok, and Pods may be made in namespace `default`. A first build takes minutes and is
+    /// reported on standard error.
     pub fn start(self) -> anyhow::Result<ControlPlane> {
         prerequisites::setpriv()?;
         let binaries = Binaries::find_or_build()?;
@@ -104,7 +103,7 @@ impl Builder {
     }
 }
 
-/// A running control plane. Dropping it ends all its processes and removes its data.
+/// Dropping it ends all its processes and removes its data.
 // The order of the fields is the order of their end: those who ask first, then those who answer, then the files.
 #[derive(Debug)]
 pub struct ControlPlane {
@@ -121,13 +120,11 @@ pub struct ControlPlane {
 }
 
 impl ControlPlane {
-    /// Starts one as most tests want it.
     pub fn start() -> anyhow::Result<Self> {
         Self::builder().start()
     }
 
-    /// The one control plane of this process, for tests that do not disturb each other; the first caller's `start`
-    /// starts it. It ends with the process.
+    /// Shared by the tests of this process that do not disturb each other; the first caller's `start` starts it.
     pub fn shared(start: impl FnOnce() -> anyhow::Result<Self>) -> anyhow::Result<&'static Self> {
         static SHARED: Mutex<Option<&ControlPlane>> = Mutex::new(None);
         let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -144,12 +141,11 @@ impl ControlPlane {
         Builder::default()
     }
 
-    /// `kubectl` as the administrator.
     pub fn kubectl(&self) -> &Kubectl {
         &self.admin
     }
 
-    /// `kubectl` as the user of another kubeconfig, such as that of [`Self::service_account_kubeconfig`].
+    /// Acts as the user of another kubeconfig, such as that of [`Self::service_account_kubeconfig`].
     pub fn kubectl_as(&self, kubeconfig: impl Into<PathBuf>) -> Kubectl {
         let kubeconfig = kubeconfig.into();
         // Users may differ in what they are allowed to discover, so each has a cache of its own.
@@ -165,43 +161,39 @@ impl ControlPlane {
         &self.server
     }
 
-    /// The folder with the binaries, `kubectl` among them.
     pub fn binaries(&self) -> &Binaries {
         &self.binaries
     }
 
-    /// A folder for files that belong to this control plane's life.
     pub fn scratch(&self) -> &Scratch {
         &self.scratch
     }
 
-    /// The API server's process, for a test that stops (SIGSTOP) and continues (SIGCONT) it.
+    /// Process that a test stops and continues (SIGSTOP, SIGCONT).
     pub fn api_server(&self) -> &Process {
         &self.api_server
     }
 
-    /// The processes of the control plane.
     pub fn processes(&self) -> [&Process; 4] {
         [&self.etcd, &self.api_server, &self.controller_manager, &self.scheduler]
     }
 
-    /// An error that shows the end of the log of a component that has died.
+    /// Errors show the end of the log of a component that has died.
     pub fn ensure_running(&self) -> anyhow::Result<()> {
         self.processes().into_iter().try_for_each(Process::ensure_running)
     }
 
-    /// Applies files or folders of manifests; relative paths are relative to the workspace's root.
-    /// Returns when every CRD among them can be used.
+    /// Applies files or folders of manifests (relative to the workspace's root) and waits until their CRDs can be used.
     pub fn apply_files(&self, paths: impl IntoIterator<Item = impl Into<PathBuf>>) -> anyhow::Result<()> {
         apply_files(&self.admin, paths)
     }
 
-    /// All requests that the API server has answered so far, in that order.
+    /// All requests answered so far, in that order.
     pub fn requests(&self) -> anyhow::Result<Vec<Request>> {
         audit::read(&audit_log(&self.scratch))
     }
 
-    /// What RBAC grants to a ServiceAccount by name and it has never made use of, so far.
+    /// Permissions that a ServiceAccount has by name and has not used so far.
     pub fn unused_grants(&self, namespace: &str, name: &str) -> anyhow::Result<Vec<Grant>> {
         let granted = grants::of(&self.admin, namespace, name)?;
         let user = format!("system:serviceaccount:{namespace}:{name}");
@@ -216,7 +208,7 @@ impl ControlPlane {
             .collect())
     }
 
-    /// Deletes a namespace and waits until it is gone with all that was in it.
+    /// Deletes a namespace and waits until it is empty and gone.
     pub fn delete_namespace(&self, name: &str) -> anyhow::Result<()> {
         self.kubectl()
             .run(["delete", "namespace", name, "--wait=true"])
@@ -224,7 +216,7 @@ impl ControlPlane {
     }
 }
 
-/// The folder of the workspace, to which manifest paths are relative.
+/// Manifest paths are relative to it.
 pub fn workspace_root() -> &'static Path {
     let own = Path::new(env!("CARGO_MANIFEST_DIR"));
     own.ancestors().nth(2).unwrap_or(own)

@@ -11,27 +11,25 @@ use crate::autopilots::{Autopilot, Firmware, Instance, Settings, Stack};
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub scripts: u64,
-    /// The first script's seed.
     pub seed: u64,
     /// How much faster than in life.
     pub speedup: u32,
-    /// How often a script that differs is run again to shorten it.
+    /// Runs to shorten a script that differs.
     pub tries: usize,
-    /// Which version the simulated one plays; the recorded one without it.
+    /// `None`: the recorded version.
     pub firmware: Option<String>,
-    /// Where what the autopilot did is saved.
     pub keep: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
     pub same: u64,
-    /// Of those, within what may differ in time.
+    /// Part of `same`, within the tolerance of time.
     pub warped: u64,
-    /// Scripts that differed once and not again.
+    /// Differed once and not again.
     pub once: u64,
     pub differ: u64,
-    /// Scripts that spoilt the autopilot, so that it was started again.
+    /// Restarts of an autopilot that a script spoilt.
     pub spoilt: u64,
 }
 
@@ -70,8 +68,6 @@ impl std::fmt::Display for Count {
 }
 
 /// Runs `plan` with `program` (skein-differ) on one autopilot; `say` gets every line it prints.
-///
-/// Errors: an autopilot or the program cannot be started.
 pub fn run(firmware: &Firmware, program: &Path, plan: &Plan, say: &mut dyn FnMut(&str)) -> anyhow::Result<Count> {
     let mut count = Count::default();
     let mut from = 0;
@@ -97,7 +93,7 @@ pub fn run(firmware: &Firmware, program: &Path, plan: &Plan, say: &mut dyn FnMut
     Ok(count)
 }
 
-/// One life of an autopilot; the script to go on with when it must be started again.
+/// One life of an autopilot; returns the script to go on with after a restart.
 fn once(
     program: &Path,
     autopilot: &Autopilot,

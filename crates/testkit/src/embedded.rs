@@ -9,17 +9,15 @@ use serde::Deserialize;
 use crate::control_plane::{Binaries, nodes, workspace_root};
 use crate::{Kubectl, Launch, Process, Scratch, manifests};
 
-/// The deadline of the start on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What `skein-api` prints once it is ready.
 #[derive(Deserialize)]
 struct Ready {
     server: String,
     kubeconfig: PathBuf,
 }
 
-/// A running `skein-api`. Dropping it ends it and removes its data.
+/// Dropping it ends it and removes its data.
 // The order of the fields is the order of their end: the process first, then its files.
 #[derive(Debug)]
 pub struct Embedded {
@@ -30,14 +28,11 @@ pub struct Embedded {
 }
 
 impl Embedded {
-    /// Starts one with an empty data folder and the CRDs in `crds/`, and waits until it answers.
-    ///
-    /// Errors: it is not built, or it does not start; with the end of its log.
+    /// Starts with an empty data folder and the CRDs in `crds/`, and waits until it answers. Errors have the end of its log.
     pub fn start() -> anyhow::Result<Self> {
         Self::start_with(Binaries::find_or_build()?.path("kubectl"))
     }
 
-    /// The same, with this `kubectl`.
     pub fn start_with(kubectl: PathBuf) -> anyhow::Result<Self> {
         let scratch = Scratch::new("skein-api-")?;
         let (process, ready) = launch(scratch.path())?;
@@ -50,12 +45,11 @@ impl Embedded {
         })
     }
 
-    /// `kubectl` as the owner of the data folder, the only user.
+    /// Acts as the owner of the data folder, the only user.
     pub fn kubectl(&self) -> &Kubectl {
         &self.admin
     }
 
-    /// Creates one Ready node with these labels.
     pub fn create_node(&self, name: &str, labels: &[(&str, &str)]) -> anyhow::Result<()> {
         nodes::create(&self.admin, &[name], labels)
     }
@@ -68,12 +62,11 @@ impl Embedded {
         &self.server
     }
 
-    /// Its process, for a test that stops (SIGSTOP) and continues (SIGCONT) it.
+    /// Process that a test stops and continues (SIGSTOP, SIGCONT).
     pub fn process(&self) -> &Process {
         &self.process
     }
 
-    /// A folder for files with the lifetime of this server.
     pub fn scratch(&self) -> &Scratch {
         &self.scratch
     }

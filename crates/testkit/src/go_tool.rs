@@ -16,18 +16,16 @@ const BUILD_WITHIN: Duration = Duration::from_secs(1800);
 
 #[derive(Clone, Copy, Debug)]
 pub struct GoTool {
-    /// Its name, and that of the folder of its Go module in `tests/`.
+    /// Name of the tool, and of the folder of its Go module in `tests/`.
     pub name: &'static str,
-    /// The package to build, as an argument of `go build`.
+    /// Argument of `go build`.
     pub package: &'static str,
-    /// Files of that folder that it is built from, besides `go.mod` and `go.sum`.
+    /// Sources in that folder besides `go.mod` and `go.sum`.
     pub sources: &'static [&'static str],
 }
 
 impl GoTool {
-    /// Its program, built first if needed, with a note on standard error.
-    ///
-    /// Errors: Go is missing or too old; the build fails.
+    /// Builds it first if needed, with a note on standard error. Errors: Go is missing or too old; the build fails.
     pub fn find_or_build(&self) -> anyhow::Result<PathBuf> {
         let module = workspace_root().join("tests").join(self.name);
         let read = |name: &str| {
@@ -51,7 +49,7 @@ impl GoTool {
         Ok(binary)
     }
 
-    /// Builds it beside its place and moves it there in one step. Other processes that need the same wait meanwhile.
+    /// Renames the finished build into place. Other processes that need it wait meanwhile.
     fn build(&self, module: &Path, folder: &Path, binary: &Path) -> anyhow::Result<()> {
         std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
         let lock = File::create(folder.join("lock"))?;

@@ -19,7 +19,6 @@ const HELM: GoTool = GoTool {
 /// The deadline of one call of Helm; calls that wait for a cluster set a timeout themselves.
 const CALL_WITHIN: Duration = Duration::from_secs(300);
 
-/// Helm, with a home of its own.
 #[derive(Debug)]
 pub struct Helm {
     binary: PathBuf,
@@ -27,9 +26,7 @@ pub struct Helm {
 }
 
 impl Helm {
-    /// Finds Helm in the cache, building it first if needed, with a note on standard error.
-    ///
-    /// Errors: Go is missing or too old; the build fails.
+    /// Builds it first if needed, with a note on standard error. Errors: Go is missing or too old; the build fails.
     pub fn find_or_build() -> anyhow::Result<Self> {
         let binary = HELM.find_or_build()?;
         let home = Scratch::new("skein-helm-")?;
@@ -41,9 +38,6 @@ impl Helm {
         run::output(self.command(args), None, CALL_WITHIN)
     }
 
-    /// Runs it and returns what it printed.
-    ///
-    /// Errors: it fails; with its own message.
     pub fn run<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> anyhow::Result<String> {
         let output = self.output(args)?;
         let words = String::from_utf8_lossy(&output.stderr);
@@ -51,7 +45,6 @@ impl Helm {
         String::from_utf8(output.stdout).context("helm printed something that is not UTF-8")
     }
 
-    /// The command without running it, for a caller that runs it in another way.
     pub fn command<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Command {
         let mut command = Command::new(&self.binary);
         command.args(args).env_remove("KUBECONFIG");

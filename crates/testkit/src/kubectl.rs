@@ -16,22 +16,21 @@ use crate::Launch;
 use crate::launch::GO;
 use proxy::Proxy;
 
-/// One `kubectl` call may take this long unless [`Kubectl::within`] says otherwise.
+/// Deadline of one call unless [`Kubectl::within`] says otherwise.
 const DEADLINE: Duration = Duration::from_secs(120);
 
-/// Runs `kubectl` with one kubeconfig.
 #[derive(Debug, Clone)]
 pub struct Kubectl {
     binary: PathBuf,
     kubeconfig: PathBuf,
     cache: PathBuf,
     deadline: Duration,
-    /// Of all copies, from the first [`Self::read`] on.
+    /// Shared by clones, from the first [`Self::read`] on.
     proxy: Arc<Mutex<Option<Arc<Proxy>>>>,
 }
 
 impl Kubectl {
-    /// `binary` with the user in `kubeconfig`; discovery is cached in `cache`.
+    /// `cache` is for discovery.
     pub fn new(binary: PathBuf, kubeconfig: PathBuf, cache: PathBuf) -> Self {
         Self {
             binary,
@@ -42,7 +41,6 @@ impl Kubectl {
         }
     }
 
-    /// The same, with another deadline for each call.
     pub fn within(mut self, deadline: Duration) -> Self {
         self.deadline = deadline;
         self
@@ -56,7 +54,6 @@ impl Kubectl {
         &self.binary
     }
 
-    /// The command as it would be run, for a caller that wants to run it in another way.
     pub fn command<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Command {
         let mut command = Command::new(&self.binary);
         command.args(args);
@@ -69,7 +66,7 @@ impl Kubectl {
         command
     }
 
-    /// The command as a process that stays, called `name` in what is said of it.
+    /// A process that stays, with `name` in messages.
     pub fn launch<A: AsRef<OsStr>>(&self, name: &str, args: impl IntoIterator<Item = A>) -> Launch {
         let command = self.command(args);
         let launch = Launch::program(command.get_program())
@@ -81,53 +78,43 @@ impl Kubectl {
         })
     }
 
-    /// Runs it; a failure status is for the caller to judge.
+    /// The caller judges a failure status.
     pub fn output<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> anyhow::Result<Output> {
         crate::run::output(self.command(args), None, self.deadline)
     }
 
-    /// Runs it and returns what it printed.
-    ///
-    /// Errors: it fails; with its own words.
     pub fn run<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> anyhow::Result<String> {
         self.checked(self.command(args), None)
     }
 
-    /// Runs it with `stdin` as its input and returns what it printed.
-    ///
-    /// Errors: it fails; with its own words.
+    /// `stdin` is its input; returns its output.
     pub fn run_with<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>, stdin: &str) -> anyhow::Result<String> {
         self.checked(self.command(args), Some(stdin))
     }
 
-    /// Runs it, expects it to fail, and returns its words on standard error.
-    ///
-    /// Errors: it succeeds.
+    /// Expects a failure; returns standard error.
     pub fn refused<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> anyhow::Result<String> {
         self.failing(self.command(args), None)
     }
 
-    /// Applies manifests (YAML or JSON) given as text.
     pub fn apply(&self, manifests: &str) -> anyhow::Result<String> {
         self.run_with(["apply", "-f", "-"], manifests)
     }
 
-    /// Applies manifests given as text, expects that to be refused, and returns the words of the refusal.
+    /// Expects a refusal; returns its text.
     pub fn apply_refused(&self, manifests: &str) -> anyhow::Result<String> {
         self.failing(self.command(["apply", "-f", "-"]), Some(manifests))
     }
 
-    /// Runs it with `-o json` and returns the object or the list.
+    /// Adds `-o json`.
     pub fn json<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> anyhow::Result<serde_json::Value> {
         let mut command = self.command(args);
         command.args(["-o", "json"]);
         Ok(serde_json::from_str(&self.checked(command, None)?)?)
     }
 
-    /// Reads an object or a list by its path in the API, such as `/api/v1/nodes/a`, through a `kubectl proxy` that stays: for a test that
-    /// looks again and again.
-    ///
-    /// Errors: the API server does not answer with it; with its own words.
+    /// Reads an object or a list by its path in the API, such as `/api/v1/nodes/a`, through a `kubectl proxy` that stays: for
+    /// frequent reads.
     pub fn read(&self, path: &str) -> anyhow::Result<serde_json::Value> {
         let looked = self.proxy()?.get(path, self.deadline);
         if !matches!(looked, Ok((200 | 404, _))) {

@@ -13,7 +13,6 @@ use crate::{Process, spawner};
 /// For programs in Go: memory is there, cores are few, so garbage is collected seldom.
 pub(crate) const GO: [(&str, &str); 2] = [("GOGC", "800"), ("GOMEMLIMIT", "1GiB")];
 
-/// A program about to be started.
 #[derive(Clone, Debug)]
 pub struct Launch {
     name: String,
@@ -25,7 +24,6 @@ pub struct Launch {
 }
 
 impl Launch {
-    /// The program at `program`, with nothing but this process's environment.
     pub fn program(program: impl Into<PathBuf>) -> Self {
         let program = program.into();
         let name = program
@@ -43,14 +41,12 @@ impl Launch {
         }
     }
 
-    /// A program of this workspace, such as `skein-agent`, from the folder in which the running executable was built.
-    ///
-    /// Errors: it is not built.
+    /// A program of this workspace, such as `skein-agent`, from the folder of the running executable. Errors: it is not built.
     pub fn workspace(binary: &str) -> anyhow::Result<Self> {
         Ok(Self::program(workspace_binary(binary)?))
     }
 
-    /// The name of the process in messages and of its log files; by default the program's.
+    /// Name in messages and log files; by default the program's.
     pub fn named(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
         self
@@ -76,19 +72,19 @@ impl Launch {
             .fold(self, |launch, (key, value)| launch.env(key, value))
     }
 
-    /// Its working directory; by default this process's.
+    /// Default: this process's.
     pub fn folder(mut self, folder: impl Into<PathBuf>) -> Self {
         self.folder = Some(folder.into());
         self
     }
 
-    /// Where the log files go; by default a folder that is gone with the process.
+    /// Default: a folder that is gone with the process.
     pub fn logs_in(mut self, folder: impl Into<PathBuf>) -> Self {
         self.logs = Some(folder.into());
         self
     }
 
-    /// Starts it. Standard output and standard error each go to a file of their own.
+    /// Standard output and standard error each go to a file.
     pub fn start(self) -> anyhow::Result<Process> {
         let cannot = || format!("cannot start {} ({})", self.name, self.program.display());
         let (folder, own) = match self.logs {
@@ -111,9 +107,7 @@ impl Launch {
     }
 }
 
-/// Where a program of this workspace lies: beside the running executable, which may be a test in `deps/`.
-///
-/// Errors: it is not built.
+/// Path beside the running executable, which may be a test in `deps/`. Errors: it is not built.
 pub fn workspace_binary(binary: &str) -> anyhow::Result<PathBuf> {
     let exe = std::env::current_exe()?;
     let folder = exe.parent().context("the running executable has no folder")?;
@@ -131,7 +125,7 @@ pub fn workspace_binary(binary: &str) -> anyhow::Result<PathBuf> {
     Ok(path)
 }
 
-/// A log file that no earlier process of the same name wrote to.
+/// A log file that no earlier process of this name wrote to.
 fn new_log(folder: &Path, name: &str, kind: &str) -> anyhow::Result<(PathBuf, File)> {
     for turn in 1.. {
         let file = if turn == 1 {

@@ -21,7 +21,6 @@ pub const FILES: [&str; 7] = [
     "roles.yaml",
 ];
 
-/// The files that the chart has copies of, beside the CRDs.
 const COPIED: [&str; 2] = [
     "deploy/monitoring/alerts.yaml",
     "deploy/monitoring/fleet-dashboard.json",
@@ -35,8 +34,6 @@ pub fn chart() -> PathBuf {
 }
 
 /// Everything that the chart renders in [`NAMESPACE`] with these settings, each `path=value`.
-///
-/// Errors: Helm or the chart refuses them; with the message.
 pub fn template(helm: &Helm, settings: &[&str]) -> anyhow::Result<String> {
     let chart = chart();
     let chart = chart.to_str().context("the workspace's path is not UTF-8")?;
@@ -45,7 +42,7 @@ pub fn template(helm: &Helm, settings: &[&str]) -> anyhow::Result<String> {
     helm.run(args)
 }
 
-/// The files of the CRDs, from the workspace's root.
+/// Paths relative to the workspace's root.
 pub fn crds() -> anyhow::Result<Vec<String>> {
     let folder = workspace_root().join("crds");
     let mut files = Vec::new();
@@ -59,7 +56,7 @@ pub fn crds() -> anyhow::Result<Vec<String>> {
     Ok(files)
 }
 
-/// The expected content of each generated file of `deploy/`, by its path from the workspace's root.
+/// Content by path from the workspace's root.
 pub fn generated(helm: &Helm) -> anyhow::Result<BTreeMap<String, String>> {
     let documents = by_template(&template(helm, &[])?);
     let mut files = BTreeMap::new();
@@ -80,7 +77,6 @@ pub fn generated(helm: &Helm) -> anyhow::Result<BTreeMap<String, String>> {
     Ok(files)
 }
 
-/// The documents by the template that they come from.
 fn by_template(rendered: &str) -> BTreeMap<String, Vec<String>> {
     let mut documents: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for document in rendered.split("---\n") {

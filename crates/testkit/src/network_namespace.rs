@@ -9,7 +9,7 @@ use anyhow::Context;
 
 use crate::Launch;
 
-/// A program to start in the network namespace `namespace`. The process enters it and becomes the program.
+/// The process enters `namespace` and becomes the program.
 pub fn enter(namespace: &Path, program: &Path) -> Launch {
     let name = program.file_name().unwrap_or(program.as_os_str()).to_string_lossy();
     Launch::program("nsenter")
@@ -19,8 +19,7 @@ pub fn enter(namespace: &Path, program: &Path) -> Launch {
         .arg(program)
 }
 
-/// Lets programs on this machine reach `to` inside the network namespace `namespace`, at the returned loopback port.
-/// Ends with this process.
+/// Forwards the returned loopback port to `to` inside `namespace` while this process lives.
 pub fn way_in(namespace: &Path, to: SocketAddr) -> anyhow::Result<u16> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let port = listener.local_addr()?.port();

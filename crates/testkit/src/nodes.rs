@@ -39,10 +39,9 @@ pub use traces::Traces;
 use crate::control_plane::{Binaries, Place};
 use crate::{ControlPlane, Process, Scratch, wait_for};
 
-/// The deadline for nodes to become Ready on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(180);
 
-/// A control plane with real nodes. Dropping it ends everything and removes its data.
+/// Dropping it ends everything and removes its data.
 // The order of the fields is the order of their end.
 #[derive(Debug)]
 pub struct RealCluster {
@@ -73,15 +72,14 @@ impl Builder {
         self
     }
 
-    /// As for the control plane: files or folders to apply before the controllers start.
+    /// Applied before the controllers start.
     pub fn manifests(mut self, paths: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
         self.manifests.extend(paths.into_iter().map(Into::into));
         self
     }
 
-    /// Starts everything and returns when every node is Ready and has its labels.
-    ///
-    /// Errors: this machine cannot run nodes (see [`why_not`]); something does not start.
+    /// Returns when every node is Ready and has its labels. Errors: this machine cannot run nodes (see [`why_not`]); something
+    /// does not start.
     pub fn start(self) -> anyhow::Result<RealCluster> {
         if let Some(why) = why_not() {
             anyhow::bail!("no real nodes here: {why}");
@@ -170,20 +168,18 @@ impl RealCluster {
         &self.nodes
     }
 
-    /// What it leaves on the machine while it runs.
     pub fn traces(&self) -> Traces {
         let folders = [self.scratch.path(), self.plane.scratch().path()];
         Traces::new(folders.map(Into::into).to_vec(), self.cgroups.folders().to_vec())
     }
 
-    /// Returns an error with the end of the log of a process that has died.
+    /// Errors have the end of the log of a process that has died.
     pub fn ensure_running(&self) -> anyhow::Result<()> {
         self.plane.ensure_running()?;
         self.dns.ensure_running()?;
         self.nodes.iter().try_for_each(Node::ensure_running)
     }
 
-    /// Waits until the API server reports the node Ready.
     pub fn wait_ready(&self, name: &str) -> anyhow::Result<()> {
         let result = wait_for(format!("node {name} to be ready"), PATIENCE, || {
             self.nodes.iter().try_for_each(Node::ensure_running)?;

@@ -8,15 +8,13 @@ use std::time::Duration;
 /// Set by `cargo xtask` to the Python of the environment made from `tests/peers/requirements.txt`.
 const PYTHON: &str = "SKEIN_TEST_PYTHON";
 
-/// That Python. Errors: nobody has set it up.
 pub fn python() -> anyhow::Result<std::ffi::OsString> {
     std::env::var_os(PYTHON)
         .with_context(|| format!("{PYTHON} is not set; run `cargo xtask test`, which prepares Python and sets it"))
 }
 
-/// Runs a script of `tests/peers`, with more in its environment; what it said.
-///
-/// Errors: it did not end within `deadline`, or failed; what it said is in the error.
+/// Runs a script of `tests/peers`, with `env` added to its environment, and returns its output. Errors: it failed or exceeded
+/// `deadline`; with its output.
 pub fn run(script: &str, args: &[&str], env: &[(&str, &str)], deadline: Duration) -> anyhow::Result<String> {
     // MAVProxy writes files to its user's home.
     let home = tempfile::tempdir()?;

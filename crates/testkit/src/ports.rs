@@ -9,26 +9,24 @@ use std::net::{Ipv4Addr, TcpListener, UdpSocket};
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// The first port that may be picked.
 const FIRST: u16 = 12_000;
 
-/// How many ports may be picked. Linux gives clients ports from 32,768 up.
+/// Linux gives clients ports from 32,768 up.
 const COUNT: u16 = 18_000;
 
-/// The locks of the ports that this process has picked; they end with it.
+/// Held until this process ends.
 static HELD: Mutex<Vec<File>> = Mutex::new(Vec::new());
 
-/// A TCP port of 127.0.0.1 that no program listens on at this moment.
+/// Port of 127.0.0.1 without a listening program at this moment.
 pub fn free_tcp_port() -> io::Result<u16> {
     pick(|port| TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok())
 }
 
-/// `count` different free TCP ports of 127.0.0.1.
 pub fn free_tcp_ports(count: usize) -> io::Result<Vec<u16>> {
     (0..count).map(|_| free_tcp_port()).collect()
 }
 
-/// A UDP port of 127.0.0.1 that no program uses at this moment.
+/// Port of 127.0.0.1 without a program at this moment.
 pub fn free_udp_port() -> io::Result<u16> {
     pick(|port| UdpSocket::bind((Ipv4Addr::LOCALHOST, port)).is_ok())
 }
@@ -52,7 +50,7 @@ fn pick(free: impl Fn(u16) -> bool) -> io::Result<u16> {
     ))
 }
 
-/// The lock of a port, `None` while another process holds it.
+/// `None` while another process holds it.
 fn lock(port: u16) -> io::Result<Option<File>> {
     let folder = std::env::temp_dir().join(format!("skein-test-ports-{}", nix::unistd::getuid()));
     std::fs::create_dir_all(&folder)?;

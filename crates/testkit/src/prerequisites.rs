@@ -17,12 +17,12 @@ impl std::fmt::Display for Missing {
 impl std::error::Error for Missing {}
 
 impl Missing {
-    /// `tool` is needed for `purpose` and is missing; `get` says how to install it.
+    /// `get` says how to install it.
     pub fn tool(tool: &str, purpose: &str, get: &str) -> Self {
         Self(format!("{tool} is missing: {purpose}. Get it: {get}"))
     }
 
-    /// `tool` exists as version `found`, but `wanted` is needed.
+    /// `tool` exists as version `found`.
     pub fn version(tool: &str, found: &str, wanted: &str, get: &str) -> Self {
         Self(format!(
             "{tool} {found} is too old: {wanted} or later is needed. Get it: {get}"
@@ -30,7 +30,6 @@ impl Missing {
     }
 }
 
-/// Whether `program` is on the PATH.
 pub fn on_path(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|folder| folder.join(program).is_file())

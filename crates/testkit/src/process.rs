@@ -12,15 +12,13 @@ use nix::unistd::Pid;
 use crate::scratch::Scratch;
 use crate::wait::{pause, wait_for};
 
-/// How many lines of a log are shown when something went wrong.
+/// Lines of a log in an error.
 const TAIL: usize = 40;
 
 /// A process stops within this time on a machine that is busy with something else.
 const PAUSED_WITHIN: Duration = Duration::from_secs(20);
 
-/// Waits for `probe` as [`wait_for`] does, but not for what a process that has ended will never do.
-///
-/// Errors: the deadline passes, or one of `needed` ends first; with the ends of their logs.
+/// Waits as [`wait_for`] does, and fails as soon as one of `needed` ends, with the ends of their logs.
 pub fn wait_while_running<T>(
     needed: &[&Process],
     what: &str,
@@ -48,7 +46,7 @@ pub fn wait_while_running<T>(
     }
 }
 
-/// A process that was started by us and ends with us.
+/// Dropping it ends it.
 #[derive(Debug)]
 pub struct Process {
     name: String,
@@ -60,7 +58,6 @@ pub struct Process {
 }
 
 impl Process {
-    /// Takes charge of a child that writes to these files; `own` is the folder to remove with it.
     pub(crate) fn new(name: String, child: Child, [stdout, stderr]: [PathBuf; 2], own: Option<Scratch>) -> Self {
         Self {
             pid: child.id(),
@@ -80,17 +77,17 @@ impl Process {
         self.pid
     }
 
-    /// All it has written to standard output so far.
+    /// All output so far.
     pub fn stdout(&self) -> String {
         read_lossy(&self.stdout)
     }
 
-    /// All it has written to standard error so far, which is where our programs log.
+    /// All output so far; our programs log there.
     pub fn stderr(&self) -> String {
         read_lossy(&self.stderr)
     }
 
-    /// How it ended, or `None` while it runs.
+    /// `None` while it runs.
     pub fn exit_status(&self) -> anyhow::Result<Option<ExitStatus>> {
         Ok(self.child().try_wait()?)
     }
@@ -99,7 +96,7 @@ impl Process {
         matches!(self.exit_status(), Ok(None))
     }
 
-    /// An error that shows the end of its log, when it no longer runs.
+    /// Errors have the end of its log.
     pub fn ensure_running(&self) -> anyhow::Result<()> {
         match self.exit_status()? {
             None => Ok(()),
@@ -107,9 +104,7 @@ impl Process {
         }
     }
 
-    /// Waits for a whole line on either output that `wanted` accepts, and returns it. Looks at all lines from the start.
-    ///
-    /// Errors: the deadline passes, or the process ends without having written such a line; with the end of its log.
+    /// Returns the first whole line on either output, from the start, that `wanted` accepts. Errors have the end of its log.
     pub fn wait_for_line(&self, deadline: Duration, wanted: impl Fn(&str) -> bool) -> anyhow::Result<String> {
         let what = format!("the awaited line from {}", self.name);
         wait_while_running(&[self], &what, deadline, || {
@@ -122,9 +117,7 @@ impl Process {
         })
     }
 
-    /// Waits for what this process is to bring about.
-    ///
-    /// Errors: the deadline passes, or the process ends first; with the end of its log.
+    /// Waits for a result of this process. Errors have the end of its log.
     pub fn wait_until<T>(
         &self,
         what: &str,
@@ -134,8 +127,6 @@ impl Process {
         wait_while_running(&[self], what, deadline, probe)
     }
 
-    /// Sends a signal.
-    ///
     /// Errors: the process has already ended.
     pub fn signal(&self, signal: Signal) -> anyhow::Result<()> {
         // The child is not reaped while we hold the lock, so the id cannot belong to another process.
@@ -145,9 +136,8 @@ impl Process {
         nix::sys::signal::kill(pid, signal).with_context(|| format!("cannot send {signal} to {}", self.name))
     }
 
-    /// Stops it (SIGSTOP) and waits until none of its threads runs any more: the signal alone lets them finish what they are at.
-    ///
-    /// Errors: it has ended, or goes on running.
+    /// Sends SIGSTOP and waits until none of its threads runs any more: the signal alone lets them finish their work. Errors: it
+    /// has ended, or goes on running.
     pub fn pause(&self) -> anyhow::Result<()> {
         self.signal(Signal::SIGSTOP)?;
         let tasks = format!("/proc/{}/task", self.pid());
@@ -161,7 +151,6 @@ impl Process {
         })
     }
 
-    /// Waits until it has ended by itself.
     pub fn wait_for_exit(&self, deadline: Duration) -> anyhow::Result<ExitStatus> {
         wait_for(format!("{} to end", self.name), deadline, || {
             self.exit_status()?
@@ -169,7 +158,7 @@ impl Process {
         })
     }
 
-    /// Asks it to end (SIGTERM), waits for that, and returns how it ended. Kills it when the deadline passes, which is an error.
+    /// Sends SIGTERM and waits. Kills it when the deadline passes, which is an error.
     pub fn stop(self, deadline: Duration) -> anyhow::Result<ExitStatus> {
         if let Some(status) = self.exit_status()? {
             return Ok(status);
@@ -178,7 +167,7 @@ impl Process {
         self.wait_for_exit(deadline)
     }
 
-    /// Kills it (SIGKILL), as a crash would, and waits until it is gone.
+    /// SIGKILL; returns when it is gone.
     pub fn kill(&self) {
         let mut child = self.child();
         // Both fail only when it is gone already.
@@ -186,7 +175,7 @@ impl Process {
         let _ = child.wait();
     }
 
-    /// The last lines of both its logs.
+    /// Last lines of both logs.
     pub fn tail(&self) -> String {
         tail(&(self.stdout() + &self.stderr()), TAIL)
     }

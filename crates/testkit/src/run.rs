@@ -8,9 +8,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 
-/// Runs `command` with `stdin` as its input and returns its status and output.
-///
-/// Errors: it cannot be started, or does not end within `deadline` (it is then killed). A failure status is not an error.
+/// Runs `command` to its end with `stdin` as its input. Errors: it cannot be started, or is killed at `deadline`. A failure
+/// status is not an error.
 pub fn output(mut command: Command, stdin: Option<&str>, deadline: Duration) -> anyhow::Result<Output> {
     let program = command.get_program().to_string_lossy().into_owned();
     command.stdin(if stdin.is_some() { Stdio::piped() } else { Stdio::null() });

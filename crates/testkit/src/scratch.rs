@@ -12,7 +12,6 @@ use std::process::{Child, Command, Stdio};
 /// Removes `$1` once standard input closes. Two tries: a process that is being killed may still write one last file.
 const SWEEP: &str = r#"cat >/dev/null; rm -rf -- "$1"; sleep 0.5; rm -rf -- "$1""#;
 
-/// A folder of our own below the system's temporary folder.
 #[derive(Debug)]
 pub struct Scratch {
     path: PathBuf,
@@ -20,12 +19,12 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Makes an empty folder whose name starts with `prefix`, readable by this user only.
+    /// `prefix` begins its name; only this user can read it.
     pub fn new(prefix: &str) -> io::Result<Self> {
         Self::below(&std::env::temp_dir(), prefix)
     }
 
-    /// The same, where no disk can keep its user waiting, if the system has such a place.
+    /// Uses memory, if the system has such a place, where no slow disk delays its user.
     pub fn in_memory(prefix: &str) -> io::Result<Self> {
         let memory = Path::new("/dev/shm");
         match memory.is_dir() {
@@ -54,7 +53,6 @@ impl Scratch {
         &self.path
     }
 
-    /// Makes a sub-folder and returns its path.
     pub fn folder(&self, name: &str) -> io::Result<PathBuf> {
         let folder = self.path.join(name);
         std::fs::create_dir_all(&folder)?;

@@ -28,7 +28,7 @@ static SPAWNER: LazyLock<Mutex<Sender<Order>>> = LazyLock::new(|| {
     Mutex::new(orders)
 });
 
-/// A command for `program` that ends when this process does. Start it with [`spawn`] only.
+/// Start it with [`spawn`] only.
 pub fn bound_command(program: &Path, args: &[OsString]) -> Command {
     let mut command = if cfg!(target_os = "linux") {
         let mut command = Command::new("setpriv");
@@ -42,7 +42,7 @@ pub fn bound_command(program: &Path, args: &[OsString]) -> Command {
     command
 }
 
-/// Starts `command` from the thread that lives as long as this process.
+/// Starts it from the thread that lives as long as this process.
 pub fn spawn(command: Command) -> io::Result<Child> {
     let gone = || io::Error::other("the thread that starts processes is gone");
     let (reply, answer) = channel();

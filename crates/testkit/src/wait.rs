@@ -3,17 +3,17 @@
 use std::fmt::Display;
 use std::time::{Duration, Instant};
 
-/// A condition is looked at this long after the last look at the soonest.
+/// Shortest pause between two probes.
 const POLL: Duration = Duration::from_millis(50);
 
-/// And at the latest, however long a look takes.
+/// Longest pause, however long a probe takes.
 const LONGEST_POLL: Duration = Duration::from_millis(500);
 
-/// Polls `probe` until it returns `Ok`, at most for `deadline`; returns what it returned.
+/// Polls `probe` until it returns `Ok`, at most for `deadline`.
 ///
-/// The probe's error is its account of the world as it is ("2 of 3 fly"), not a failure: it is only reported
-/// when the deadline passes. Write it with `anyhow::ensure!`. The probe runs at least once, and once more after
-/// the deadline, so that a slow machine does not turn a true condition into a failure.
+/// The probe's error describes the present state ("2 of 3 fly"), and is reported only when the deadline passes. Write it with
+/// `anyhow::ensure!`. The probe runs at least once, and once more after the deadline, so that a slow machine does not turn a true
+/// condition into a failure.
 pub fn wait_for<T>(
     what: impl AsRef<str>,
     deadline: Duration,
@@ -34,9 +34,7 @@ pub fn wait_for<T>(
     }
 }
 
-/// The same for a probe that waits itself, and for a test that cannot go on without.
-///
-/// Panics: the deadline passes, with what was seen last.
+/// Like [`wait_for`], for an asynchronous probe. Panics at the deadline, with the last error.
 pub async fn until<T, E: Display>(what: &str, deadline: Duration, probe: impl AsyncFn() -> Result<T, E>) -> T {
     let start = Instant::now();
     loop {
@@ -49,8 +47,8 @@ pub async fn until<T, E: Display>(what: &str, deadline: Duration, probe: impl As
     }
 }
 
-/// How long to wait after a look that took so long: one that starts a program leaves the machine to others for four times its time, or those
-/// who wait keep the cores from those they wait for.
+/// Pause after a probe of this length: one that starts a program leaves the machine to others for four times its time, so that
+/// waiting does not keep the cores from the awaited work.
 pub(crate) fn pause(look: Duration) -> Duration {
     (look * 4).clamp(POLL, LONGEST_POLL)
 }

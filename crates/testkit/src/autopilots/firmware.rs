@@ -11,14 +11,12 @@ const PURPOSE: &str = "it is flown by the tests with real autopilots";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stack {
     ArduPilot,
-    /// PX4.
     Px4,
 }
 
 impl Stack {
     pub const ALL: [Self; 2] = [Self::ArduPilot, Self::Px4];
 
-    /// The one that this is not.
     pub fn other(self) -> Self {
         match self {
             Self::ArduPilot => Self::Px4,
@@ -26,7 +24,7 @@ impl Stack {
         }
     }
 
-    /// The variable of the environment that names its program.
+    /// Environment variable that names its program.
     pub fn variable(self) -> &'static str {
         match self {
             Self::ArduPilot => "SKEIN_ARDUCOPTER",
@@ -48,7 +46,6 @@ impl std::fmt::Display for Stack {
     }
 }
 
-/// The program of one autopilot and the files that it needs.
 #[derive(Clone, Debug)]
 pub struct Firmware {
     stack: Stack,
@@ -58,12 +55,11 @@ pub struct Firmware {
     data: PathBuf,
 }
 
-/// The programs of one stack on this machine.
 #[derive(Debug, Default)]
 pub struct Found {
     /// Complete programs, that of [`Firmware::find`] first.
     pub programs: Vec<Firmware>,
-    /// Folders of the cache in which a part is missing.
+    /// Folders of the cache that lack a part.
     pub incomplete: Vec<Missing>,
 }
 
@@ -76,9 +72,7 @@ impl Found {
 }
 
 impl Firmware {
-    /// The program that the environment names, else the newest in `~/.cache/skein/autopilots`.
-    ///
-    /// Errors: it is missing or incomplete; with the way to get it.
+    /// The program that the environment names, else the newest in `~/.cache/skein/autopilots`. Errors say how to get it.
     pub fn find(stack: Stack) -> Result<Self, Missing> {
         if let Some(place) = std::env::var_os(stack.variable()) {
             return Self::at(stack, stack.variable(), Path::new(&place));
@@ -94,8 +88,7 @@ impl Firmware {
         )
     }
 
-    /// The version that the simulated autopilot can play and that is the nearest to this one, by the name of its folder; `None` for the one
-    /// that it plays by itself.
+    /// The simulated autopilot's version nearest to this one, by folder name; `None` for the default.
     pub fn simulated_version(&self) -> Option<&'static str> {
         let folders = self.place.components().rev();
         folders
@@ -113,7 +106,7 @@ impl Firmware {
             .next()
     }
 
-    /// Every program on this machine: that of [`Firmware::find`], and those in folders of `~/.cache/skein/autopilots`.
+    /// All programs: that of [`Firmware::find`], and those in `~/.cache/skein/autopilots`.
     pub fn all(stack: Stack) -> Found {
         let mut found = Self::in_cache(stack);
         if let Ok(usual) = Self::find(stack) {
@@ -164,12 +157,12 @@ impl Firmware {
         })
     }
 
-    /// The folder of the cache in which it is, such as `copter-4.6.2`, or where else it was found.
+    /// Folder in the cache, such as `copter-4.6.2`, or where else it was found.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The value of [`Stack::variable`] for it.
+    /// Value for [`Stack::variable`].
     pub fn place(&self) -> &Path {
         &self.place
     }

@@ -7,7 +7,6 @@ use std::ops::Range;
 /// The range of numbers, unless `SKEIN_AUTOPILOT_INSTANCES=FIRST-LAST` sets another.
 const USUAL: Range<u8> = 100..200;
 
-/// One number, reserved while this lives.
 #[derive(Debug)]
 pub struct Instance {
     number: u8,
@@ -15,9 +14,7 @@ pub struct Instance {
 }
 
 impl Instance {
-    /// A number that is not in use.
-    ///
-    /// Errors: all are in use, or the environment has no valid range.
+    /// A number that is not in use. Errors: all are in use, or the environment has no valid range.
     pub fn claim() -> anyhow::Result<Self> {
         let range = match std::env::var("SKEIN_AUTOPILOT_INSTANCES") {
             Ok(text) => parse(&text)?,

@@ -9,27 +9,26 @@ use serde::Deserialize;
 pub(super) const POLICY: &str = r#"{"apiVersion": "audit.k8s.io/v1", "kind": "Policy",
  "omitStages": ["RequestReceived", "Panic"], "rules": [{"level": "Metadata"}]}"#;
 
-/// A request that the API server answered; a watch from its beginning.
+/// A watch counts from its beginning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    /// The user, such as `system:serviceaccount:skein-system:skein-coordinator`.
+    /// Example: `system:serviceaccount:skein-system:skein-coordinator`.
     pub user: String,
-    /// The RBAC verb: `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`.
+    /// RBAC verb.
     pub verb: String,
-    /// The API group; empty for the core group and for requests without a resource.
+    /// Empty for the core group and for requests without a resource.
     pub group: String,
-    /// The resource with its subresource as RBAC writes them (`drones`, `drones/status`); empty if there is none.
+    /// Resource with its subresource as RBAC writes them (`drones`, `drones/status`); empty if there is none.
     pub resource: String,
-    /// The namespace; empty for a request across namespaces or for a cluster-scoped object.
     pub namespace: String,
-    /// The object's name; empty for lists, watches and creations without one.
+    /// Empty for lists, watches and creations without one.
     pub name: String,
     pub uri: String,
-    /// The HTTP status of the answer: 403 is a refusal by RBAC.
+    /// HTTP status of the answer; 403 is a refusal by RBAC.
     pub code: u16,
 }
 
-/// Reads the log: each request once. A line that is still being written is left out.
+/// Each request once. Skips a line that is still being written.
 pub(super) fn read(path: &Path) -> anyhow::Result<Vec<Request>> {
     let text = std::fs::read_to_string(path)?;
     let lines = text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));

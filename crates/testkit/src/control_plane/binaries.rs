@@ -15,7 +15,7 @@ use super::workspace_root;
 use crate::prerequisites::{self, Missing};
 use crate::spawner;
 
-/// Each binary, and the Go package that it is built from; the quick one first, so that progress is visible.
+/// Binary and its Go package; the quickest first, so that progress is visible.
 const BINARIES: [(&str, &str); 5] = [
     ("etcd", "go.etcd.io/etcd/server/v3"),
     ("kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver"),
@@ -27,7 +27,7 @@ const BINARIES: [(&str, &str); 5] = [
     ("kubectl", "k8s.io/kubernetes/cmd/kubectl"),
 ];
 
-/// The further binaries of real nodes, of the same release. Built separately, as most machines cannot run nodes.
+/// Binaries of real nodes, of the same release. Built separately: most machines cannot run nodes.
 const NODE_BINARIES: [(&str, &str); 4] = [
     ("pause", "skein.dev/tests/cluster/pause"),
     ("coredns", DNS),
@@ -35,23 +35,19 @@ const NODE_BINARIES: [(&str, &str); 4] = [
     ("kubelet", "k8s.io/kubernetes/cmd/kubelet"),
 ];
 
-/// A Go module of its own.
 const DNS: &str = "skein.dev/tests/cluster/dns";
 
 /// Part of the cache key: increase it when the way of building changes.
 const RECIPE: &str = "1";
 
-/// How often a running build reports its progress.
 const REPORT_EVERY: Duration = Duration::from_secs(15);
 
-/// A folder that has every binary of the control plane.
 #[derive(Debug, Clone)]
 pub struct Binaries(PathBuf);
 
 impl Binaries {
-    /// Finds the binaries, building them first if needed. Progress is printed on standard error.
-    ///
-    /// Errors: `KUBEBUILDER_ASSETS` lacks one; Go is missing or too old; the build fails.
+    /// Builds them first if needed, with progress on standard error. Errors: `KUBEBUILDER_ASSETS` lacks one; Go is missing or too
+    /// old; the build fails.
     pub fn find_or_build() -> anyhow::Result<Self> {
         if let Some(assets) = std::env::var_os("KUBEBUILDER_ASSETS").filter(|value| !value.is_empty()) {
             return Self::from_assets(PathBuf::from(assets));
@@ -64,9 +60,7 @@ impl Binaries {
         Ok(Self(folder))
     }
 
-    /// `kubectl` alone, for callers without a control plane: of the binaries if they exist, else from the PATH.
-    ///
-    /// Errors: there is none, and it cannot be built.
+    /// `kubectl` alone, for callers without a control plane: a built one, else from the PATH, else built.
     pub fn kubectl() -> anyhow::Result<PathBuf> {
         let built = Recipe::read()?.cache_folder("control-plane")?.is_dir();
         let given = std::env::var_os("KUBEBUILDER_ASSETS").is_some_and(|value| !value.is_empty());
@@ -76,9 +70,7 @@ impl Binaries {
         Ok(Self::find_or_build()?.path("kubectl"))
     }
 
-    /// Finds the programs of a real node (kubelet, kube-proxy, CoreDNS, pause), building them first if needed.
-    ///
-    /// Errors: Go is missing or too old; the build fails.
+    /// Programs of a real node (kubelet, kube-proxy, CoreDNS, pause), built first if needed.
     pub fn find_or_build_for_nodes() -> anyhow::Result<Self> {
         let recipe = Recipe::read_for_nodes()?;
         let folder = recipe.cache_folder("nodes")?;
@@ -88,9 +80,7 @@ impl Binaries {
         Ok(Self(folder))
     }
 
-    /// Checks that the tools for a build exist; returns a note when none is needed.
-    ///
-    /// Errors: Go is missing or too old.
+    /// Checks that Go is there; returns a note when no build is needed.
     pub fn check_tools() -> Result<Option<String>, Missing> {
         if std::env::var_os("KUBEBUILDER_ASSETS").is_some_and(|value| !value.is_empty()) {
             return Ok(Some("Go not needed: KUBEBUILDER_ASSETS is set".to_owned()));
@@ -106,7 +96,6 @@ impl Binaries {
         &self.0
     }
 
-    /// One of them, by name.
     pub fn path(&self, binary: &str) -> PathBuf {
         self.0.join(binary)
     }
@@ -127,7 +116,6 @@ impl Binaries {
     }
 }
 
-/// What the binaries are built from.
 #[derive(Debug)]
 struct Recipe {
     module: PathBuf,
@@ -155,7 +143,7 @@ impl Recipe {
         })
     }
 
-    /// The same, and what the programs that are not part of Kubernetes are built from.
+    /// Includes the sources of programs that are not part of Kubernetes.
     fn read_for_nodes() -> anyhow::Result<Self> {
         let mut recipe = Self::read()?;
         let files = ["pause/main.go", "dns/main.go", "dns/go.mod", "dns/go.sum"];
@@ -207,7 +195,7 @@ pub fn cache_root() -> anyhow::Result<PathBuf> {
         .context("no folder to keep the control plane in: set SKEIN_CACHE")
 }
 
-/// Builds all of them beside `folder` and moves them there in one step, so that a half-built one is never used.
+/// Builds beside `folder` and renames, so that a partial build is never used.
 fn build_into(folder: &Path, recipe: &Recipe, binaries: &[(&str, &str)]) -> anyhow::Result<()> {
     let parent = folder.parent().context("the cache folder has no parent")?;
     std::fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
@@ -249,7 +237,6 @@ fn build_into(folder: &Path, recipe: &Recipe, binaries: &[(&str, &str)]) -> anyh
     Ok(())
 }
 
-/// One `go build`, with regular lines on its progress.
 fn go_build(recipe: &Recipe, package: &str, out: &Path, title: &str, start: Instant) -> anyhow::Result<()> {
     say(&format!("{title}: started ({} so far)", elapsed(start)));
     let go = Path::new("go");

@@ -12,12 +12,12 @@ use serde_json::{Value, json};
 pub struct FirstUser {
     pub name: String,
     groups: String,
-    /// The bearer token: 128 random bits in hexadecimal.
+    /// Bearer token: 128 random bits in hexadecimal.
     pub token: String,
 }
 
-/// The administrator and the two control-plane components, whose RBAC bindings the API server creates itself; then
-/// `more`, each a name and its groups.
+/// The administrator and the two components whose RBAC bindings the API server creates itself; then `more`, each a name and its
+/// groups.
 pub fn first_users(more: &[(String, String)]) -> io::Result<Vec<FirstUser>> {
     let own = [
         ("admin", "system:masters"),
@@ -35,16 +35,13 @@ pub fn first_users(more: &[(String, String)]) -> io::Result<Vec<FirstUser>> {
     own.iter().chain(more).map(user).collect()
 }
 
-/// Writes the file for `--token-auth-file`.
 pub fn write_token_file(path: &Path, users: &[FirstUser]) -> io::Result<()> {
     let line = |user: &FirstUser| format!("{},{},{},\"{}\"\n", user.token, user.name, user.name, user.groups);
     write_private(path, &users.iter().map(line).collect::<String>())
 }
 
-/// Writes a new private key (elliptic curve P-256) for signing ServiceAccount tokens.
-///
-/// The form is RFC 5915 `ECPrivateKey` without the optional public key, which a reader computes: a fixed frame
-/// around 32 random bytes. So no cryptographic library is needed to create one.
+/// Writes a new P-256 private key for signing ServiceAccount tokens: RFC 5915 `ECPrivateKey` without the optional public key, a
+/// fixed frame around 32 random bytes. So no cryptographic library is needed.
 pub fn write_signing_key(path: &Path) -> io::Result<()> {
     let mut scalar = random::<32>()?;
     // Any number from 1 up to the curve's order is valid. The order starts with the bits 1111…; this keeps us below it.
@@ -60,9 +57,8 @@ pub fn write_signing_key(path: &Path) -> io::Result<()> {
     write_private(path, &pem)
 }
 
-/// Writes a kubeconfig for one user with these credentials (`shows`), such as a token. It is JSON, which is YAML too.
-///
-/// The server name for TLS is given, as the server is also reached by addresses that are not in its certificate.
+/// Writes a kubeconfig (JSON, which is YAML too) for one user with these credentials (`shows`), such as a token. It gives the
+/// server name for TLS, as the server's addresses are not all in its certificate.
 pub fn write_kubeconfig(path: &Path, server: &str, ca_pem: &[u8], user: &str, shows: &Value) -> io::Result<()> {
     let config = json!({
         "apiVersion": "v1", "kind": "Config", "current-context": "test",
@@ -85,7 +81,6 @@ fn random<const N: usize>() -> io::Result<[u8; N]> {
     Ok(bytes)
 }
 
-/// Writes a file that only its owner can read.
 pub fn write_private(path: &Path, text: &str) -> io::Result<()> {
     let mut file = File::options()
         .write(true)

@@ -7,16 +7,16 @@ use serde_json::Value;
 use super::Request;
 use crate::Kubectl;
 
-/// One permission: one verb on one resource.
+/// One verb on one resource.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Grant {
     pub verb: String,
-    /// The API group; empty for the core group.
+    /// Empty for the core group.
     pub group: String,
     pub resource: String,
-    /// The object's name, when the rule names one.
+    /// Set when the rule names one.
     pub name: Option<String>,
-    /// The namespace in which it is valid; `None` for all.
+    /// `None` for all.
     pub namespace: Option<String>,
 }
 
@@ -35,7 +35,7 @@ impl Grant {
     }
 }
 
-/// All permissions of a ServiceAccount by bindings that name it.
+/// Permissions by bindings that name the ServiceAccount.
 pub(super) fn of(kubectl: &Kubectl, namespace: &str, name: &str) -> anyhow::Result<BTreeSet<Grant>> {
     let mut grants = BTreeSet::new();
     for kind in ["clusterrolebindings", "rolebindings"] {

@@ -6,7 +6,6 @@ use super::ControlPlane;
 use crate::Kubectl;
 
 impl ControlPlane {
-    /// Creates one Ready node with these labels.
     pub fn create_node(&self, name: &str, labels: &[(&str, &str)]) -> anyhow::Result<()> {
         self.create_nodes(&[name], labels)
     }
@@ -17,7 +16,6 @@ impl ControlPlane {
     }
 }
 
-/// Creates Ready nodes, each with these labels and `kubernetes.io/hostname`. A node that exists gets the labels.
 pub(crate) fn create<N: AsRef<str>>(kubectl: &Kubectl, names: &[N], labels: &[(&str, &str)]) -> anyhow::Result<()> {
     if names.is_empty() {
         return Ok(());

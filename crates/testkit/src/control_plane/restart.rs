@@ -11,10 +11,8 @@ use super::{ControlPlane, PATIENCE};
 use crate::process::wait_while_running;
 use crate::{Launch, Process};
 
-/// The deadline of one call to etcd.
 const CALL: Duration = Duration::from_secs(20);
 
-/// How the two processes that keep the state were started.
 #[derive(Debug)]
 pub(super) struct Again {
     etcd: Launch,
@@ -33,28 +31,25 @@ impl Again {
 }
 
 impl ControlPlane {
-    /// etcd's process, for a test that stops and continues it.
     pub fn etcd(&self) -> &Process {
         &self.etcd
     }
 
-    /// Kills etcd, as a crash would.
     pub fn kill_etcd(&self) {
         self.etcd.kill();
     }
 
-    /// Restarts a killed etcd on its data, and waits until the API server is ready.
+    /// Returns when the API server is ready, on the data that was there.
     pub fn start_etcd(&mut self) -> anyhow::Result<()> {
         self.etcd = self.again.etcd.clone().start()?;
         self.wait_ready()
     }
 
-    /// Kills the API server, as a crash would.
     pub fn kill_api_server(&self) {
         self.api_server.kill();
     }
 
-    /// Restarts a killed API server and waits until it is ready.
+    /// Returns when it is ready.
     pub fn start_api_server(&mut self) -> anyhow::Result<()> {
         self.api_server = self.again.api_server.clone().start()?;
         self.wait_ready()

@@ -9,10 +9,8 @@ use super::Kubectl;
 use crate::{Process, Scratch, wait_for};
 use anyhow::Context as _;
 
-/// It starts within this on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// See the module text. Dropping it ends it.
 #[derive(Debug)]
 pub(super) struct Proxy {
     _process: Process,
@@ -38,7 +36,6 @@ impl Proxy {
         })
     }
 
-    /// The status and the body with which a GET of `path` is answered.
     pub(super) fn get(&self, path: &str, deadline: Duration) -> anyhow::Result<(u16, String)> {
         let mut stream = UnixStream::connect(&self.socket)?;
         stream.set_read_timeout(Some(deadline))?;

@@ -34,7 +34,6 @@ pub struct Cgroups {
 }
 
 impl Cgroups {
-    /// Creates a group `name` with one group for each of `below`.
     pub fn make(name: &str, below: &[&str]) -> anyhow::Result<Self> {
         let hierarchies = hierarchies(&std::fs::read_to_string("/proc/mounts")?);
         anyhow::ensure!(!hierarchies.is_empty(), "no control groups are mounted");
@@ -68,7 +67,7 @@ impl Cgroups {
         &self.folders
     }
 
-    /// The name of one of the groups below, as kubelets write it.
+    /// Path as kubelets write it.
     pub fn path(&self, below: &str) -> String {
         format!("/{}/{below}", self.name)
     }

@@ -11,7 +11,6 @@ pub const PAUSE: &str = "skein.dev/pause:1";
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Starts containerd inside `machine` and waits until it answers.
 pub fn start(machine: &Machine, number: u8) -> anyhow::Result<Process> {
     let network = machine.root().join("cni");
     std::fs::create_dir_all(&network)?;

@@ -9,10 +9,9 @@ use crate::{ControlPlane, Process};
 /// The domain of Services, the same as in nearly every cluster.
 pub const DOMAIN: &str = "cluster.local";
 
-/// Its user at the API server.
 pub const USER: &str = "coredns";
 
-/// Starts it. It answers as soon as it has listed the Services once.
+/// It answers after it has listed the Services once.
 pub fn start(switch: &Switch, plane: &ControlPlane, binaries: &Binaries, root: &Path) -> anyhow::Result<Process> {
     let file = root.join("Corefile");
     let kubeconfig = plane.user_kubeconfig(USER);

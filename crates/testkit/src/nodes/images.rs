@@ -9,18 +9,17 @@ use serde_json::json;
 
 use crate::run;
 
-/// This machine's architecture by its name in images.
+/// Architecture by its name in images.
 pub const ARCHITECTURE: &str = if cfg!(target_arch = "aarch64") {
     "arm64"
 } else {
     "amd64"
 };
 
-/// The deadline for copying and packing some tens of megabytes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Writes an image called `name` that runs `program`, found on its PATH by its file name, as user 65532.
-/// `folder` must be empty; returns the tar file.
+/// Writes an image that runs `program`, found on its PATH by its file name, as user 65532. `folder` must be empty; returns the
+/// tar file.
 pub fn write(name: &str, program: &Path, folder: &Path) -> anyhow::Result<PathBuf> {
     let file_name = program.file_name().context("a program has a name")?.to_string_lossy();
     let (root, inside) = (folder.join("root"), format!("usr/bin/{file_name}"));
@@ -51,7 +50,7 @@ pub fn write(name: &str, program: &Path, folder: &Path) -> anyhow::Result<PathBu
     Ok(folder.join("image.tar"))
 }
 
-/// The libraries that the dynamic loader would load, with the loader itself; nothing for a static program.
+/// Includes the loader itself; empty for a static program.
 fn libraries(program: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut command = Command::new("ldd");
     command.arg(program);

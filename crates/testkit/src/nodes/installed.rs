@@ -17,7 +17,6 @@ pub const SYSTEM: &str = manifests::NAMESPACE;
 /// were just built.
 pub const IMAGES: &str = "SKEIN_TEST_IMAGES";
 
-/// The deadline for Pods to start on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(180);
 
 /// The autopilot's port in the agent's manifest.
@@ -26,17 +25,17 @@ const PORT: &str = "ttyACM0";
 #[derive(Debug, Clone)]
 pub struct ClusterSetup {
     pub drones: u8,
-    /// How much faster than real time the vehicles' clock runs.
+    /// Pace of the vehicles' clock over real time.
     pub speedup: f32,
     pub vehicles: Vec<String>,
-    /// A folder of image archives, instead of images of the programs that were just built.
+    /// Image archives, instead of images of the programs just built.
     pub images: Option<PathBuf>,
     /// Values for the chart, each `path=value`.
     pub values: Vec<String>,
 }
 
 impl Default for ClusterSetup {
-    /// Two, in real time, with the images that [`IMAGES`] names.
+    /// Two drones, in real time, with the images that [`IMAGES`] names.
     fn default() -> Self {
         Self {
             drones: 2,
@@ -50,7 +49,7 @@ impl Default for ClusterSetup {
     }
 }
 
-/// A running installation. Dropping it ends everything: vehicles in the air are simulated.
+/// Dropping it ends everything: vehicles in the air are simulated.
 #[derive(Debug)]
 pub struct Installed {
     cluster: RealCluster,
@@ -61,7 +60,7 @@ pub struct Installed {
 }
 
 impl Installed {
-    /// Starts nodes and vehicles, installs the chart, and returns when all Pods are ready.
+    /// Returns when all Pods are ready.
     pub fn start(setup: &ClusterSetup) -> anyhow::Result<Self> {
         let helm = Helm::find_or_build()?;
         let scratch = Scratch::new("skein-installed-")?;
@@ -92,8 +91,8 @@ impl Installed {
         Ok(installed)
     }
 
-    /// Installs the chart with these values, each `path=value`, or upgrades to them, and waits as Helm does, except for agents,
-    /// whose Pods are replaced when they are deleted.
+    /// Installs or upgrades with these values, each `path=value`, and waits as Helm does, except for agents: their Pods are
+    /// replaced when they are deleted.
     pub fn install(&self, values: &[&str]) -> anyhow::Result<()> {
         let (chart, timeout) = (manifests::chart(), format!("--timeout={}s", PATIENCE.as_secs()));
         let mut command = self.helm.command(["upgrade", "--install", "skein"]);
@@ -108,7 +107,6 @@ impl Installed {
         Ok(())
     }
 
-    /// The cluster that it runs on.
     pub fn cluster(&mut self) -> &mut RealCluster {
         &mut self.cluster
     }
@@ -117,12 +115,10 @@ impl Installed {
         self.cluster.plane()
     }
 
-    /// What the cluster leaves on the machine while it runs.
     pub fn traces(&self) -> Traces {
         self.cluster.traces()
     }
 
-    /// The names of the drone nodes.
     pub fn drones(&self) -> Vec<&str> {
         self.drones.iter().map(String::as_str).collect()
     }
@@ -136,7 +132,7 @@ impl Installed {
         self.cluster.plane().kubeconfig()
     }
 
-    /// Runs `kubectl` as the administrator and returns its output. Errors: it failed.
+    /// Acts as the administrator. Errors: it failed.
     pub fn kubectl(&self, args: &[&str]) -> anyhow::Result<String> {
         self.cluster.plane().kubectl().run(args)
     }
@@ -163,7 +159,6 @@ impl Installed {
         })
     }
 
-    /// The agent's Pod on a node.
     pub fn agent_pod(&self, node: &str) -> anyhow::Result<String> {
         let field = format!("--field-selector=spec.nodeName={node}");
         let label = "-l=app.kubernetes.io/name=skein-agent";
@@ -236,7 +231,7 @@ fn vehicles(names: &[String], setup: &ClusterSetup, scratch: &Path) -> anyhow::R
     Ok(simulator)
 }
 
-/// The image archives in a folder, except those of another architecture, whose names end with it.
+/// All image archives in a folder, except those whose name ends with another architecture.
 fn archives(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let shown = folder.display();
     let entries = std::fs::read_dir(folder).with_context(|| format!("cannot read the images in {shown}"))?;

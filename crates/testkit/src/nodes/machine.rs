@@ -14,18 +14,15 @@ use crate::{Launch, Process, run};
 
 const SCRIPT: &str = include_str!("machine.sh");
 
-/// The deadline for creating namespaces and mounts, which takes milliseconds.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A serial port that the machine has in its `/dev`, for root and group `dialout`.
+/// A serial port in the machine's `/dev`, for root and group `dialout`.
 #[derive(Debug, Clone)]
 pub struct Device {
-    /// Its name there, such as `ttyACM0`.
     pub name: String,
     pub source: Source,
 }
 
-/// The device behind a serial port.
 #[derive(Debug, Clone)]
 pub enum Source {
     /// A simulator's pseudo-terminal, by its path outside the machine.
@@ -39,7 +36,6 @@ pub enum Source {
     },
 }
 
-/// A running machine. Dropping it ends everything inside.
 #[derive(Debug)]
 pub struct Machine {
     first: Process,
@@ -50,7 +46,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Starts one. `root` is its folder, which contains what it writes to `/var/lib` and `/var/log`.
+    /// `root` becomes its folder, with what it writes to `/var/lib` and `/var/log`.
     pub fn start(name: &str, root: &Path, logs: &Path, devices: &[Device]) -> anyhow::Result<Self> {
         std::fs::create_dir_all(root)?;
         let script = root.join("machine.sh");
@@ -91,22 +87,21 @@ impl Machine {
         &self.name
     }
 
-    /// Its folder, as a path outside the machine.
+    /// A path outside the machine.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// The process id of its first process, outside the machine.
+    /// Id of its first process, outside the machine.
     pub fn pid(&self) -> &str {
         &self.pid
     }
 
-    /// Its first process, for the end of its log.
     pub fn process(&self) -> &Process {
         &self.first
     }
 
-    /// A program to start inside. Killing its [`Process`] kills it; other signals do not reach it.
+    /// Killing the [`Process`] kills the program; other signals do not reach it.
     pub fn launch(&self, program: impl AsRef<Path>) -> Launch {
         let program = program.as_ref();
         let file_name = program.file_name().unwrap_or(program.as_os_str()).to_string_lossy();
@@ -119,9 +114,7 @@ impl Machine {
             .logs_in(&self.logs)
     }
 
-    /// Runs a program inside until it ends and returns what it printed.
-    ///
-    /// Errors: it fails, with its own message, or does not end within `deadline`.
+    /// Runs a program inside to its end and returns its output. Errors: it fails, or exceeds `deadline`.
     pub fn run(&self, command: &[&str], deadline: Duration) -> anyhow::Result<String> {
         let mut entry = Command::new("nsenter");
         entry.args(self.entry()).args(command);

@@ -15,11 +15,9 @@ pub struct Spec {
     pub name: String,
     /// Labels besides those that kubelets set.
     pub labels: Vec<(String, String)>,
-    /// The devices in its `/dev`.
     pub devices: Vec<Device>,
 }
 
-/// Data that all nodes of a cluster share.
 #[derive(Debug)]
 pub(super) struct Surroundings<'a> {
     pub plane: &'a ControlPlane,
@@ -30,7 +28,7 @@ pub(super) struct Surroundings<'a> {
     pub logs: &'a Path,
 }
 
-/// A running node. Dropping it ends it with all its containers, like a power loss.
+/// Dropping it ends it with all its containers, like a power loss.
 #[derive(Debug)]
 pub struct Node {
     kubelet: Option<Process>,
@@ -41,7 +39,7 @@ pub struct Node {
 }
 
 impl Node {
-    /// Starts one; it becomes Ready some seconds later. `cgroup` is the control group for its containers.
+    /// Returns before it is Ready. `cgroup` is for its containers.
     pub(super) fn start(spec: &Spec, number: u8, cgroup: &str, around: &Surroundings<'_>) -> anyhow::Result<Self> {
         let root = around.root.join(&spec.name);
         let machine = Machine::start(&spec.name, &root, around.logs, &spec.devices)?;
@@ -84,12 +82,11 @@ impl Node {
         self.machine.name()
     }
 
-    /// Its machine, for inspection.
     pub fn machine(&self) -> &Machine {
         &self.machine
     }
 
-    /// Kills the kubelet (SIGKILL); containers continue to run.
+    /// SIGKILL; containers continue to run.
     pub fn kill_kubelet(&mut self) {
         if let Some(kubelet) = self.kubelet.take() {
             kubelet.kill();
@@ -104,7 +101,7 @@ impl Node {
         self.start_kubelet(&address)
     }
 
-    /// Returns an error with the end of the log of a process that has died.
+    /// Errors have the end of the log of a process that has died.
     pub fn ensure_running(&self) -> anyhow::Result<()> {
         let processes = [self.machine.process(), &self._proxy, &self._containerd];
         processes

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::prerequisites::on_path;
 
-/// Each program, and Debian's package of it.
+/// Program and its Debian package.
 const PROGRAMS: [(&str, &str); 9] = [
     ("containerd", "containerd"),
     ("containerd-shim-runc-v2", "containerd"),
@@ -46,9 +46,6 @@ pub fn why_not() -> Option<String> {
     ))
 }
 
-/// The folder with the CNI plugins.
-///
-/// Errors: there is none.
 pub fn cni_plugins() -> anyhow::Result<PathBuf> {
     let found = PLUGIN_FOLDERS
         .iter()

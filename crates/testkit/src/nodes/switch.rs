@@ -22,17 +22,16 @@ const BRIDGE: &str = "ip link set lo up
     echo up
     exec sleep infinity";
 
-/// The deadline for a few calls of `ip`.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A running network. Dropping it removes the bridge.
+/// Dropping it removes the bridge.
 #[derive(Debug)]
 pub struct Switch {
     holder: Process,
     namespace: PathBuf,
 }
 
-/// The address of the node with this number (1 to 200).
+/// `number` is 1 to 200.
 pub fn address(number: u8) -> Ipv4Addr {
     Ipv4Addr::new(10, 77, 0, 10_u8.saturating_add(number))
 }
@@ -54,17 +53,15 @@ impl Switch {
         Ok(Self { holder, namespace })
     }
 
-    /// Its network namespace, as a file.
     pub fn namespace(&self) -> &Path {
         &self.namespace
     }
 
-    /// A program to start on its network, at address [`HUB`].
+    /// A program on its network, at address [`HUB`].
     pub fn launch(&self, program: impl AsRef<Path>) -> Launch {
         enter(&self.namespace, program.as_ref())
     }
 
-    /// Its process, for the end of its log.
     pub fn process(&self) -> &Process {
         &self.holder
     }

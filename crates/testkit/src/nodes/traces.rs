@@ -9,7 +9,6 @@ pub struct Traces {
 }
 
 impl Traces {
-    /// The traces of a cluster with these folders and control groups.
     pub(super) fn new(folders: Vec<PathBuf>, groups: Vec<PathBuf>) -> Self {
         Self { folders, groups }
     }

@@ -1,7 +1,7 @@
-//! Spans made OpenTelemetry's, and handed to its batch processor.
+//! Converts spans to OpenTelemetry's, and hands them to its batch processor.
 //!
-//! Owns: the connection's security, the bound of the queue, and what is logged when spans are lost. The processor has a thread of its own;
-//! a collector that does not answer within `OTEL_EXPORTER_OTLP_TIMEOUT` (10 s) loses what was to be sent, and nothing waits for it.
+//! The processor has a thread of its own; a collector that does not answer within `OTEL_EXPORTER_OTLP_TIMEOUT` (10 s) loses the
+//! spans that were to be sent, and nothing waits for it.
 //! Must not: block what writes a span.
 
 use crate::DateOf;
@@ -26,7 +26,6 @@ use tracing::warn;
 
 #[derive(Debug, thiserror::Error)]
 pub enum CannotSend {
-    /// A file of the environment cannot be read.
     #[error(
         "{0}: {1}; mount the file, or name another in OTEL_EXPORTER_OTLP_CERTIFICATE, _CLIENT_CERTIFICATE and _CLIENT_KEY"
     )]
@@ -42,7 +41,6 @@ pub struct Exporter {
     scope: InstrumentationScope,
 }
 
-/// What waits, and what was lost.
 #[derive(Debug)]
 struct Queue {
     waiting: AtomicUsize,

@@ -16,19 +16,19 @@ use model::ids::NodeName;
 use model::trace::Span;
 use std::time::{Duration, SystemTime};
 
-/// Where spans go. A copy goes to the same place; the default goes nowhere.
+/// Cheap to clone; clones share the destination. The default drops spans.
 #[derive(Clone, Debug, Default)]
 pub struct Traces {
     #[cfg(feature = "otlp")]
     to: Option<std::sync::Arc<exporter::Exporter>>,
 }
 
-/// When a moment of a span was, by the date of this computer.
+/// Converts a moment of a span to the date of this computer.
 pub type DateOf<'a> = &'a dyn Fn(model::time::Moment) -> SystemTime;
 
 impl Traces {
-    /// Where the environment says that traces of `program` go. It has to be called in a tokio runtime, which carries the connection.
-    /// What cannot be used is logged, and there are no traces then: that must keep no vehicle on the ground.
+    /// Reads the environment for `program`. Needs a tokio runtime, which carries the connection. Unusable settings are logged and
+    /// turn traces off: they must keep no vehicle on the ground.
     pub fn from_environment(program: &Program) -> Self {
         Self::open(program, |name| std::env::var(name).ok())
     }
@@ -70,7 +70,7 @@ impl Traces {
         false
     }
 
-    /// Hands `span` over, which is about the vehicle of `node` if that is known; it is dropped when too many wait.
+    /// Queues `span`, of the vehicle of `node` if that is known; drops it when too many wait.
     pub fn write(&self, span: Span, node: Option<&NodeName>, date: DateOf<'_>) {
         #[cfg(feature = "otlp")]
         if let Some(to) = &self.to {
@@ -80,7 +80,7 @@ impl Traces {
         let _ = (span, node, date, self);
     }
 
-    /// Sends what waits, for as long as this at most. Blocks while it does.
+    /// Sends what is queued, within this time. Blocks.
     pub fn finish(&self, within: Duration) {
         #[cfg(feature = "otlp")]
         if let Some(to) = &self.to {

@@ -4,7 +4,6 @@ use std::time::{Duration, Instant};
 
 const AT_MOST_EVERY: Duration = Duration::from_secs(60);
 
-/// What was lost since the last line.
 #[derive(Debug, Default)]
 pub struct Losses {
     count: usize,
@@ -12,7 +11,7 @@ pub struct Losses {
 }
 
 impl Losses {
-    /// `count` more are lost; how many to speak of now, if it is time to.
+    /// Adds `count`; returns the number to log now, if it is time to.
     pub fn lost(&mut self, count: usize, now: Instant) -> Option<usize> {
         self.count = self.count.saturating_add(count);
         if self.said.is_some_and(|said| now.duration_since(said) < AT_MOST_EVERY) {

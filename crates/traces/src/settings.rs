@@ -1,8 +1,7 @@
-//! What the environment says of traces, by the standard names of OpenTelemetry.
+//! Settings of traces by the standard variables of OpenTelemetry.
 //!
-//! Owns: whether there are any, and what is refused. What is not named here is read by OpenTelemetry's own libraries: `OTEL_SERVICE_NAME`,
-//! `OTEL_RESOURCE_ATTRIBUTES`, `OTEL_BSP_SCHEDULE_DELAY`, and of `OTEL_EXPORTER_OTLP_` `HEADERS` and `TIMEOUT`.
-//! Must not: touch the network or the disk.
+//! OpenTelemetry's own libraries read the others: `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES`, `OTEL_BSP_SCHEDULE_DELAY`, and
+//! of `OTEL_EXPORTER_OTLP_` `HEADERS` and `TIMEOUT`.
 
 use std::path::PathBuf;
 
@@ -21,16 +20,14 @@ pub struct Program {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     pub endpoint: String,
-    /// The file with the authorities that its certificate may be of; `None`: those of the system.
+    /// The file with the collector's authorities; `None`: those of the system.
     pub authorities: Option<PathBuf>,
-    /// The files with certificate and key that are shown to it.
+    /// Files of certificate and key.
     pub identity: Option<(PathBuf, PathBuf)>,
 }
 
-/// Settings that cannot be used. Each is one line that says what to do.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum BadSettings {
-    /// Another protocol than the one that is there.
     #[error(
         "OTEL_EXPORTER_OTLP_PROTOCOL: {0:?} is not supported; use grpc, and the port of the collector for it, usually 4317"
     )]
@@ -42,10 +39,7 @@ pub enum BadSettings {
 }
 
 impl Settings {
-    /// What `env` says; `None`: no traces are written.
-    ///
-    /// # Errors
-    /// [`BadSettings`].
+    /// `None`: no traces are written.
     pub fn read(env: impl Fn(&str) -> Option<String>) -> Result<Option<Self>, BadSettings> {
         let set = |name: &str| {
             env(name)

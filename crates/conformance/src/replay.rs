@@ -43,22 +43,21 @@ pub use table::{LEGEND, table};
 
 use std::path::Path;
 
-/// One recording, replayed.
 #[derive(Debug)]
 pub struct Outcome {
     pub name: String,
-    /// The comparison, or why it could not be read.
+    /// Errors: the recording could not be read.
     pub result: Result<Comparison, RecordingError>,
 }
 
 impl Outcome {
-    /// It was read, and nothing differs.
+    /// Read, and without a difference.
     pub fn is_same(&self) -> bool {
         self.result.as_ref().is_ok_and(Comparison::is_same)
     }
 }
 
-/// The result of a folder, worst last.
+/// The worst is last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Judgment {
     Same,
@@ -67,10 +66,6 @@ pub enum Judgment {
     Unreadable,
 }
 
-/// Replays every NAME.tlog of `folder`, in order of names. A recording that cannot be read does not stop the others.
-///
-/// # Errors
-/// The folder cannot be read, or holds no recording.
 pub fn folder(folder: &Path) -> Result<Vec<Outcome>, RecordingError> {
     let replay = |name: String| {
         let compared = |recording: Recording| {
@@ -87,7 +82,7 @@ pub fn folder(folder: &Path) -> Result<Vec<Outcome>, RecordingError> {
     Ok(recording::names(folder)?.into_iter().map(replay).collect())
 }
 
-/// Explanations that match no difference in `outcomes`.
+/// Explanations that match no difference.
 pub fn idle<'a>(outcomes: &[Outcome], explained: &'a Explained) -> Vec<&'a Explanation> {
     let read = outcomes.iter().filter_map(|outcome| {
         let comparison = outcome.result.as_ref().ok()?;

@@ -1,9 +1,7 @@
-//! The simulated autopilots answer the inputs of recorded flights as the real ones did.
+//! The simulated autopilots answer the inputs of recorded flights as the real ones did, except for explained deviations.
 //!
-//! Owns: which recordings, and that nothing differs but what is explained beside them. Must not: know a recording.
-//!
-//! The tolerances are stated and justified in `conformance::replay`. SKEIN_REPLAY_FOLDERS (separated by colons) takes the place
-//! of the recordings that are checked in.
+//! The tolerances are stated and justified in `conformance::replay`. SKEIN_REPLAY_FOLDERS (separated by colons) replaces the
+//! recordings that are checked in.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -18,7 +16,7 @@ fn checked_in(stack: &str) -> PathBuf {
         .join(stack)
 }
 
-/// Replays a folder, prints its table, and fails on a deviation that is not explained.
+/// Fails on an unexplained deviation.
 fn assert_same(folder: &Path) {
     let explained = Explained::in_folder(folder).expect("a list that can be read");
     let outcomes = replay::folder(folder).expect("a folder of recordings");
@@ -28,7 +26,6 @@ fn assert_same(folder: &Path) {
     assert_eq!(replay::judge(&outcomes, &explained), Judgment::Same, "\n{table}");
 }
 
-/// The folders of the environment instead, if there are any.
 fn others() -> Vec<PathBuf> {
     let folders = std::env::var_os("SKEIN_REPLAY_FOLDERS");
     folders.map_or(Vec::new(), |folders| std::env::split_paths(&folders).collect())
@@ -69,7 +66,6 @@ fn the_simulated_autopilots_answer_as_those_of_the_folders_in_the_environment() 
     }
 }
 
-/// A folder with one good recording.
 fn folder_of_one() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     for extension in ["tlog", "jsonl"] {
@@ -79,7 +75,7 @@ fn folder_of_one() -> tempfile::TempDir {
     folder
 }
 
-/// Exit status and standard output of the program.
+/// Exit status and standard output.
 fn run(arguments: &[&Path]) -> (Option<i32>, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_skein-replay"))
         .args(arguments)
@@ -157,7 +153,7 @@ fn a_deviation_ends_with_status_1_and_an_explanation_of_it_with_0() {
     assert!(table.contains("explained   status: #2") && table.contains("(changed by this test)"));
 }
 
-/// All heartbeats of the autopilot but the first say MAV_STATE 4.
+/// Changes all heartbeats of the autopilot but the first to MAV_STATE 4.
 fn with_other_state(tlog: &[u8]) -> Vec<u8> {
     const HEARTBEAT_CRC_EXTRA: u8 = 50;
     let mut changed = tlog.to_vec();
@@ -181,7 +177,7 @@ fn with_other_state(tlog: &[u8]) -> Vec<u8> {
     changed
 }
 
-/// CRC-16/MCRF4XX, as MAVLink sums its frames.
+/// CRC-16/MCRF4XX.
 fn crc(bytes: &[u8]) -> u16 {
     bytes.iter().fold(0xFFFF, |crc: u16, byte| {
         (0..8).fold(crc ^ u16::from(*byte), |crc, _| {

@@ -1,6 +1,4 @@
-//! `skein-differ`: runs random scripts on a real autopilot and on the simulated one.
-//!
-//! Owns: the command line and what is printed. Must not: compare, or start the autopilot.
+//! `skein-differ`: runs random scripts on a running autopilot and on the simulated one.
 
 use std::io::Write;
 use std::net::{SocketAddr, TcpStream, UdpSocket};

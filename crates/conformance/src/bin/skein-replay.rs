@@ -1,6 +1,4 @@
 //! `skein-replay FOLDER`: how well the simulated autopilots reproduce what recorded real ones did.
-//!
-//! Owns: the command line. Must not: compare.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

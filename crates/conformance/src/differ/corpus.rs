@@ -27,14 +27,10 @@ struct File {
     /// Seconds, kind of statement, and one or two numbers.
     #[serde(rename = "heard")]
     statements: Vec<(f64, String, u32, u8)>,
-    /// The script, for people.
     script: Vec<String>,
 }
 
 /// Writes `run` of the script with this number to `folder`.
-///
-/// # Errors
-/// It cannot be written.
 pub fn save(folder: &Path, number: u64, run: &Run, script: &str) -> io::Result<()> {
     let Scene {
         place,
@@ -71,9 +67,6 @@ pub fn save(folder: &Path, number: u64, run: &Run, script: &str) -> io::Result<(
 }
 
 /// All runs that are saved in `folder`, by name, with their scripts.
-///
-/// # Errors
-/// The folder or a file in it cannot be read.
 pub fn load(folder: &Path) -> io::Result<Vec<(String, Run, String)>> {
     let mut paths: Vec<PathBuf> = fs::read_dir(folder)?
         .map(|entry| entry.map(|entry| entry.path()))

@@ -13,14 +13,14 @@ const PARAM_REAL32: u8 = 9;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scene {
-    /// The vehicle's place when the script began; its altitude is the ground's.
+    /// Position when the script began; its altitude is the ground's.
     pub(super) place: Wgs84,
     pub(super) system: u8,
     pub(super) autopilot: Autopilot,
     pub(super) firmware: Firmware,
 }
 
-/// The frame of an act; `None` for an act that sends nothing at once.
+/// `None` for an act that sends nothing at once.
 pub(super) fn frame(scene: &Scene, sender: &mut Sender, act: &Act) -> Option<Vec<u8>> {
     let (id, payload) = match act {
         Act::Command {
@@ -59,12 +59,10 @@ pub(super) fn heartbeat(sender: &mut Sender) -> Vec<u8> {
     framed(sender, 0, &[0, 0, 0, 0, GROUND_STATION, NO_AUTOPILOT, 0, ACTIVE, 3])
 }
 
-/// MISSION_CLEAR_ALL of a kind of plan.
 pub(super) fn clear_plan(sender: &mut Sender, system: u8, kind: u8) -> Vec<u8> {
     framed(sender, 45, &[system, 1, kind])
 }
 
-/// PARAM_REQUEST_READ by name.
 pub(super) fn read_parameter(sender: &mut Sender, system: u8, name: &str) -> Vec<u8> {
     framed(sender, 20, &param_read(system, name))
 }
@@ -78,7 +76,6 @@ pub(super) fn write_parameter(sender: &mut Sender, system: u8, name: &str, bits:
     framed(sender, 23, &payload)
 }
 
-/// COMMAND_LONG with plain numbers.
 pub(super) fn plain_command(sender: &mut Sender, system: u8, id: u16, params: [f32; 7]) -> Vec<u8> {
     let mut payload: Vec<u8> = params.into_iter().flat_map(f32::to_le_bytes).collect();
     payload.extend(id.to_le_bytes());
@@ -114,7 +111,7 @@ fn param_set(scene: &Scene, name: &str, value: f32, integer: bool) -> (u32, Vec<
     (23, payload)
 }
 
-/// Degrees × 10⁷ of a point at this distance in meters.
+/// Degrees × 10⁷ of a point at this distance, meters.
 fn e7(place: Wgs84, north_m: f32, east_m: f32) -> (i32, i32) {
     place.offset_meters(f64::from(north_m), f64::from(east_m)).e7()
 }

@@ -12,7 +12,6 @@ const BOTH: u16 = 0b1101_1100_0000;
 const NOTHING: u16 = 0b1111_1111_1111;
 const FORCE: f32 = 21196.0;
 
-/// The script of this seed. The same for each version but for the names and units of parameters.
 pub fn generate(autopilot: Autopilot, firmware: Firmware, seed: u64) -> Script {
     let mut draw = Draw {
         chance: Chance::new(seed, autopilot.name()),
@@ -49,7 +48,7 @@ impl Draw {
         of[self.chance.below(of.len())]
     }
 
-    /// A duration between these two, in seconds, to a tenth.
+    /// Seconds, to a tenth.
     fn span(&mut self, from: f64, to: f64) -> f64 {
         let tenths = ((to - from) * 10.0) as usize + 1;
         from + self.chance.below(tenths) as f64 / 10.0

@@ -6,7 +6,7 @@ use crate::replay::{Channel, Comparison, Fact, Statement, compare};
 use sitl::model::Autopilot;
 use sitl::wire::{FrameReader, Incoming, Request};
 
-/// The largest time between two acks of one command.
+/// Largest time between two acks of one command.
 const TOGETHER_S: f64 = 0.3;
 
 const REQUEST_MESSAGE: u16 = 512;
@@ -19,12 +19,11 @@ const PX4_LAND: u32 = 0x0604_0000;
 const PX4_RETURN: u32 = 0x0504_0000;
 /// MAV_LANDED_STATE.
 const LANDING: u8 = 4;
-/// HEARTBEAT may report the mode this much later than EXTENDED_SYS_STATE the state.
+/// Largest delay of HEARTBEAT's mode behind EXTENDED_SYS_STATE's state.
 const STATE_S: f64 = 1.0;
 /// The longest recorded return of that kind, and some margin.
 const LONGEST_RETURN_S: f64 = 18.0;
 
-/// See the module text.
 #[derive(Debug)]
 pub enum Outcome {
     Same,
@@ -40,7 +39,6 @@ impl Outcome {
     }
 }
 
-/// Compares a run of the real autopilot with the simulator.
 pub fn judge(run: &Run) -> Outcome {
     let plain = against(run, &Warp::default());
     if plain.is_same() {
@@ -59,9 +57,9 @@ fn against(run: &Run, warp: &Warp) -> Comparison {
     compare(&real, &simulated, &[], run.end_s)
 }
 
-/// How long a return takes that follows a landing without GPS on PX4 is chance: nobody knows how far the vehicle drifted meanwhile.
-/// Runs of seed 1157, each on a PX4 of its own, began the landing 4.7, 5.0, 9.4, 10.2 and 10.4 s after the return, and one run among
-/// others 16.6 s. So the simulated "landing" (landed state 4) of such a return takes the time of the real one.
+/// The duration of PX4's return after a landing without GPS is chance: it drifted by an unknown distance. Five PX4s began the
+/// landing of seed 1157 4.7 to 10.4 s after the return, one run 16.6 s. So the simulated "landing" (landed state 4) takes the
+/// real one's time.
 fn without_drift(run: &Run, mut simulated: Vec<Statement>, real: &[Statement]) -> Vec<Statement> {
     let lost_s = run
         .inputs
@@ -77,7 +75,7 @@ fn without_drift(run: &Run, mut simulated: Vec<Statement>, real: &[Statement]) -
     simulated
 }
 
-/// The place of the landing that ends a return, which followed a landing that began after `lost_s`.
+/// Index of the landing that ends a return after a landing that began after `lost_s`.
 fn landing_of_return(statements: &[Statement], lost_s: f64) -> Option<usize> {
     let later = |from_s: f64, fact: Fact| {
         let fits = |statement: &Statement| statement.at_s >= from_s && statement.fact == fact;
@@ -90,7 +88,7 @@ fn landing_of_return(statements: &[Statement], lost_s: f64) -> Option<usize> {
     (statements[place].at_s <= from_s + LONGEST_RETURN_S).then_some(place)
 }
 
-/// The receiver is made to see no satellites.
+/// Whether a frame makes the receiver see no satellites.
 fn loses_gps(frame: &[u8]) -> bool {
     let mut reader = FrameReader::default();
     reader.push(frame);
@@ -102,9 +100,9 @@ fn loses_gps(frame: &[u8]) -> bool {
         })
 }
 
-/// Whether PX4 accepts a request of these is chance: the request is denied when nothing new has come since its stream sent the
-/// last one. Two runs of seed 1045 (VFR_HUD), and two of seed 9127 (POSITION_TARGET_LOCAL_NED), each on a PX4 of its own:
-/// accepted, denied. So the simulated ack of such a request takes the result of the real one.
+/// Whether PX4 accepts a request of these is chance: it denies when nothing is new since its stream's last message. Pairs of runs
+/// of seeds 1045 (VFR_HUD) and 9127 (POSITION_TARGET_LOCAL_NED) on fresh PX4s gave both results. So the simulated ack takes the
+/// real one's result.
 fn without_chance(run: &Run, mut simulated: Vec<Statement>, real: &[Statement]) -> Vec<Statement> {
     if run.scene.autopilot != Autopilot::Px4 {
         return simulated;
@@ -146,8 +144,8 @@ fn without_chance(run: &Run, mut simulated: Vec<Statement>, real: &[Statement]) 
     simulated
 }
 
-/// Two acks of the same command at nearly the same time are put in order: PX4's link and its commander both answer a change
-/// of mode, and which of them is first is random.
+/// Sorts two acks of one command at nearly the same time: PX4's link and its commander both answer a change of mode, in random
+/// order.
 fn in_one_order(mut statements: Vec<Statement>) -> Vec<Statement> {
     let ack = |statements: &Statement| match statements.fact {
         Fact::Ack { command, result } => Some((command, result)),
@@ -170,8 +168,7 @@ fn in_one_order(mut statements: Vec<Statement>) -> Vec<Statement> {
     statements
 }
 
-/// What the real autopilot reported after the last step is dropped if the simulated one has reported less: it may come
-/// later.
+/// Drops what the real autopilot reported after the last step if the simulated one has reported less: it may come later.
 fn without_late(real: &[Statement], simulated: &[Statement], end_s: f64) -> Vec<Statement> {
     let mut judged = Vec::new();
     for channel in Channel::ALL {
@@ -213,7 +210,7 @@ mod tests {
         }
     }
 
-    /// A run in which this message is requested at 1 s and another at 2 s.
+    /// Requests `message` at 1 s and another at 2 s.
     fn requests(autopilot: Autopilot, message: u32) -> Run {
         let mut station = Sender::new(255, 190);
         let mut request = |message: u32| {

@@ -26,12 +26,11 @@ const ANSWERS_S: f64 = 15.0;
 const PAUSE_CONTINUE: u16 = 193;
 const FORCE: f32 = 21196.0;
 const POINTS_EVERY_S: f64 = 0.2;
-/// Silence of the autopilot's clock, in real time.
+/// Longest silence of the autopilot's clock, in real time.
 const SILENT: Duration = Duration::from_secs(15);
 /// A landing from the greatest height, and the time until the vehicle is ready again.
 const SETTLES_S: f64 = 150.0;
 
-/// Why the autopilot cannot be used any more.
 #[derive(Debug, Error)]
 pub enum LiveError {
     #[error("the link to the autopilot failed; start it again")]
@@ -51,7 +50,7 @@ pub enum LiveError {
 /// A stream to an autopilot. A read times out after about a millisecond.
 pub enum Wire {
     Tcp(TcpStream),
-    /// As of PX4: a socket that is connected to it.
+    /// PX4; the socket is connected to it.
     Udp(UdpSocket),
 }
 
@@ -91,7 +90,6 @@ impl Wire {
     }
 }
 
-/// See the module text.
 pub struct Live {
     wire: Wire,
     reader: FrameReader,
@@ -121,7 +119,7 @@ struct State {
     ready: bool,
     place: Option<Wgs84>,
     internal_error: bool,
-    /// SET_HOME was sent between scripts and not answered yet.
+    /// SET_HOME was sent between scripts and is unanswered.
     home_unanswered: bool,
 }
 
@@ -141,9 +139,6 @@ fn base_number(autopilot: Autopilot) -> u32 {
 
 impl Live {
     /// Waits until the autopilot has booted and is ready to arm.
-    ///
-    /// # Errors
-    /// It is silent, or does not become ready.
     pub fn new(
         wire: Wire,
         (autopilot, firmware): (Autopilot, Firmware),
@@ -228,9 +223,6 @@ impl Live {
     }
 
     /// Runs a script, from a settled state to a settled state.
-    ///
-    /// # Errors
-    /// The autopilot must be started again.
     pub fn play(&mut self, script: &Script) -> Result<Run, LiveError> {
         self.wait_until_ready()?;
         self.scene.place = self.state.place.unwrap_or(self.scene.place);
@@ -299,7 +291,7 @@ impl Live {
         Ok(())
     }
 
-    /// On the ground, disarmed, with its parameters, without plans, in the mode in which scripts begin, ready to arm.
+    /// Ready: on the ground, disarmed, with its parameters, without plans, in the first mode of scripts, able to arm.
     fn wait_until_ready(&mut self) -> Result<(), LiveError> {
         let limit_s = self.now_s() + SETTLES_S;
         let written = std::mem::take(&mut self.written);
@@ -358,7 +350,7 @@ impl Live {
         })
     }
 
-    /// What outlasts a flight: plans, a fence, a pause in GUIDED, and a home that was chosen.
+    /// Clears what outlasts a flight: plans, a fence, a pause in GUIDED, a chosen home.
     fn forget_orders(&mut self) -> Result<(), LiveError> {
         const FIRST: [f32; 7] = [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
         for kind in 0..3 {

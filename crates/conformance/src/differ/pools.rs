@@ -6,7 +6,7 @@
 
 use sitl::model::{Autopilot, Firmware};
 
-/// Commands that are sent with all parameters zero, in any state of the vehicle.
+/// Sent with all parameters zero, in any state of the vehicle.
 pub(super) fn plain_commands(autopilot: Autopilot) -> &'static [u16] {
     match autopilot {
         Autopilot::ArduPilot => ARDUPILOT,
@@ -68,7 +68,7 @@ pub(super) const PX4_MODES: &[(u8, u8)] = &[
     (0, 0),
 ];
 
-/// Parameters with values that may be written on the ground or in the air: name, values, whether an integer.
+/// Name, values, whether an integer; written on the ground or in the air.
 pub(super) type Parameter = (&'static str, &'static [f32], bool);
 
 pub(super) fn parameters(autopilot: Autopilot, firmware: Firmware) -> &'static [Parameter] {
@@ -79,7 +79,7 @@ pub(super) fn parameters(autopilot: Autopilot, firmware: Firmware) -> &'static [
     }
 }
 
-/// Those of [`ARDUPILOT_PARAMETERS`], each under the name and in the unit of ArduCopter 4.8.
+/// [`ARDUPILOT_PARAMETERS`] in the names and units of ArduCopter 4.8.
 const COPTER_48_PARAMETERS: &[Parameter] = &[
     ("AVOID_ENABLE", &[0.0, 1.0, 3.0, 7.0], false),
     ("RTL_ALT_M", &[0.0, 10.0, 20.0], false),

@@ -4,7 +4,7 @@ use super::encode::Scene;
 use crate::replay::Statement;
 use sitl::model::Autopilot;
 
-/// Messages of a real autopilot are recorded for this long after the last step.
+/// Recording goes on this long after the last step.
 pub(super) const TAIL_S: f64 = 6.0;
 /// What the comparison and the clock need: message and interval in microseconds.
 pub(super) const STREAMS: [(u32, f32); 8] = [
@@ -19,7 +19,6 @@ pub(super) const STREAMS: [(u32, f32); 8] = [
     (105, -1.0),
 ];
 
-/// The record of a script on the real autopilot.
 pub struct Run {
     pub(super) scene: Scene,
     /// What was sent to the vehicle, in seconds since the script began.

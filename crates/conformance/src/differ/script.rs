@@ -4,7 +4,6 @@ use std::fmt;
 
 use sitl::model::Autopilot;
 
-/// See the module text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Script {
     pub autopilot: Autopilot,
@@ -13,10 +12,9 @@ pub struct Script {
     pub steps: Vec<Step>,
 }
 
-/// One step: a pause, then an act.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
-    /// Its place in the script as it was drawn; shrinking keeps it.
+    /// Index in the script as drawn; shrinking keeps it.
     pub place: usize,
     /// Seconds of the vehicle's time since the step before.
     pub after_s: f64,
@@ -26,7 +24,6 @@ pub struct Step {
 /// A message, or a change of what is sent.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Act {
-    /// COMMAND_LONG or COMMAND_INT.
     Command {
         /// MAV_CMD.
         id: u16,
@@ -45,14 +42,12 @@ pub enum Act {
         base_mode: u8,
         custom_mode: u32,
     },
-    /// PARAM_SET (23).
     ParamSet {
         name: &'static str,
         value: f32,
         /// An integer of PX4, whose bits are sent.
         integer: bool,
     },
-    /// PARAM_REQUEST_READ (20) by name.
     ParamRead {
         name: &'static str,
     },
@@ -67,7 +62,6 @@ pub enum Act {
 /// MAV_FRAME and form of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// COMMAND_LONG.
     Long,
     /// COMMAND_INT in this frame.
     Int(u8),
@@ -79,18 +73,11 @@ pub enum At {
     /// Plain values. In COMMAND_INT, 5 and 6 are whole numbers.
     Plain(f32, f32, f32),
     /// Not given: NaN, or INT32_MAX, with this altitude above the ground (NaN: none); `amsl`: above mean sea level.
-    Here {
-        /// Meters above the ground.
-        up_m: f32,
-        amsl: bool,
-    },
+    Here { up_m: f32, amsl: bool },
     /// Meters from where the script began.
     There {
-        /// Meters north.
         north_m: f32,
-        /// Meters east.
         east_m: f32,
-        /// Meters above the ground.
         up_m: f32,
         amsl: bool,
     },
@@ -100,36 +87,29 @@ pub enum At {
 pub enum Setpoint {
     /// SET_POSITION_TARGET_GLOBAL_INT (86).
     Global {
-        /// MAV_FRAME.
         frame: u8,
-        /// POSITION_TARGET_TYPEMASK.
         mask: u16,
-        /// Meters north of where the script began, meters east of it, meters above the ground.
+        /// Meters: north and east of where the script began, above the ground.
         place: [f32; 3],
         /// Meters a second, north, east, down.
         velocity: [f32; 3],
     },
-    /// SET_POSITION_TARGET_LOCAL_NED (84).
     Local {
-        /// MAV_FRAME.
         frame: u8,
-        /// POSITION_TARGET_TYPEMASK.
         mask: u16,
         /// Meters, down positive.
         place: [f32; 3],
-        /// Meters a second.
         velocity: [f32; 3],
     },
 }
 
 impl Script {
-    /// The duration from its beginning to its last step, in seconds.
+    /// Up to the last step, seconds.
     pub fn length_s(&self) -> f64 {
         self.steps.iter().map(|step| step.after_s).sum()
     }
 
-    /// The same without the steps at `left_out` (present indices, not places as drawn). Pauses stay, so that the remaining
-    /// steps keep their times.
+    /// Leaves out the steps at these present indices. The others keep their times.
     pub fn without(&self, left_out: &[usize]) -> Self {
         let mut steps = Vec::new();
         let mut carried_s = 0.0;

@@ -15,9 +15,9 @@ use sitl::model::{Autopilot, Firmware};
 pub struct Settings {
     pub autopilot: Autopilot,
     pub firmware: Firmware,
-    /// The first script's seed; the others follow.
+    /// The following scripts have the following seeds.
     pub seed: u64,
-    /// The folder for the records of the real autopilot.
+    /// Folder for records of the real autopilot.
     pub keep: Option<PathBuf>,
     /// Runs of shortened scripts for each that differs; 0: no shrinking.
     pub tries: usize,
@@ -25,7 +25,6 @@ pub struct Settings {
 
 #[derive(Debug)]
 pub struct Report {
-    /// The script as it was drawn.
     pub script: Script,
     pub found: Found,
 }
@@ -40,14 +39,12 @@ pub enum Found {
     Once(Comparison),
     /// A difference, and the shortest script that still shows one.
     Differs {
-        /// What differed at first.
         comparison: Comparison,
         /// The shortened script, and what differs in it.
         shortened: Option<(Script, Comparison)>,
     },
 }
 
-/// See the module text.
 pub struct Session {
     settings: Settings,
 }
@@ -57,7 +54,7 @@ impl Session {
         Self { settings }
     }
 
-    /// Runs the script with this number, and shortens it if it differs.
+    /// Shortens the script if it differs.
     ///
     /// # Errors
     /// The autopilot must be started again. The report so far comes first.
@@ -70,10 +67,7 @@ impl Session {
         self.run_script(live, script, number)
     }
 
-    /// The same with a given script.
-    ///
-    /// # Errors
-    /// As above.
+    /// Like [`Self::run`], for a given script.
     pub fn run_script(&self, live: &mut Live, script: Script, number: u64) -> (Option<Report>, Result<(), LiveError>) {
         let keep = |run: Run| -> Result<Outcome, LiveError> {
             if let Some(folder) = &self.settings.keep {
@@ -146,7 +140,7 @@ impl Session {
 }
 
 impl Script {
-    /// The same with only the steps at these places as drawn.
+    /// Keeps only the steps at these indices as drawn.
     pub fn only(&self, places: &[usize]) -> Self {
         let others = self.steps.iter().enumerate();
         let left_out: Vec<usize> = others

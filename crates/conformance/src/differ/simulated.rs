@@ -12,16 +12,16 @@ use sitl::wire::{Frame, FrameReader, Incoming, Outgoing, Sender};
 
 /// After this time it is ready to arm.
 const WARM_UP_S: f64 = 60.0;
-/// One step of the model, so that each statement has its time.
+/// Short, so that each statement has its time.
 const STEP_S: f64 = 0.02;
-/// It runs this much longer than the real one, so that it may be late.
+/// Extra time, as it may be late.
 const LATER_S: f64 = 6.0;
 const SHIFTS_S: [f64; 6] = [-1.5, -0.8, -0.3, 0.3, 0.8, 1.5];
 const SHARES: [f64; 4] = [0.9, 0.95, 1.05, 1.1];
-/// And each message is moved at random, in this many variants.
+/// Number of variants with randomly shifted messages.
 const JITTERED: u64 = 16;
 
-/// A map from the real vehicle's seconds to the simulated one's.
+/// Maps the real vehicle's seconds to the simulated one's.
 #[derive(Clone, Debug, Default)]
 pub struct Warp(Vec<(f64, f64)>);
 
@@ -72,7 +72,7 @@ impl Warp {
     }
 }
 
-/// The simulated vehicle's answers to the inputs of `run`, in seconds of the real one.
+/// Answers to the inputs of `run`, in seconds of the real vehicle.
 pub fn simulated(run: &Run, warp: &Warp) -> Vec<Statement> {
     let mut bench = Bench::new(&run.scene, &run.parameters);
     bench.warm_up(&run.scene);
@@ -88,7 +88,6 @@ pub fn simulated(run: &Run, warp: &Warp) -> Vec<Statement> {
     statements
 }
 
-/// Names of the parameters that a simulated vehicle has.
 pub(super) fn parameter_names(scene: &Scene) -> Vec<String> {
     let mut bench = Bench::new(scene, &[]);
     bench.pass(5.0);
@@ -99,14 +98,13 @@ pub(super) fn parameter_names(scene: &Scene) -> Vec<String> {
     bench.names.unwrap_or_default()
 }
 
-/// Which facts count, and only when they change.
+/// Facts that count, only when they change.
 #[derive(Default)]
 pub(super) struct Filter {
     last: BTreeMap<u8, Fact>,
 }
 
 impl Filter {
-    /// The facts in `frame` that count.
     pub(super) fn take(&mut self, frame: &Frame) -> Vec<Fact> {
         if frame.id == 77 && !matches!(frame.payload.get(8).copied().unwrap_or(0), 0 | 255) {
             return Vec::new();
@@ -153,7 +151,7 @@ impl Bench {
         }
     }
 
-    /// Brings it to the real one's state: streams, heartbeats, mode.
+    /// Sets streams, heartbeats and mode as the real one has them.
     fn warm_up(&mut self, scene: &Scene) {
         let mut station = Sender::new(255, 190);
         self.pass(5.0);

@@ -8,21 +8,20 @@ use sitl::wire::Frame;
 /// Two readings closer than this are not used to compute the pace.
 const APART_S: f64 = 0.4;
 
-/// A step back by more than this is a reboot.
+/// A larger step back is a reboot.
 const REBOOT_S: f64 = 1.0;
 
-/// Readings of both clocks, in order: recorder's seconds, autopilot's seconds since its first boot.
+/// Pairs of recorder's seconds and autopilot's seconds since its first boot, in order.
 #[derive(Clone, Debug, Default)]
 pub struct BootClock {
     readings: Vec<(f64, f64)>,
     /// The part of `time_boot_ms` that a reboot reset.
     before_boot_s: f64,
-    /// Reboots: the last message before, and the boot.
+    /// Last message before a reboot, and the boot.
     restarts: Vec<(f64, f64)>,
 }
 
 impl BootClock {
-    /// Uses the time in `frame`, received at `at_s`.
     pub fn receive(&mut self, at_s: f64, frame: &Frame) {
         let Some(said_s) = time_boot_s(frame) else { return };
         match self.readings.last() {
@@ -41,7 +40,7 @@ impl BootClock {
         }
     }
 
-    /// Reboots that were detected: when the autopilot stopped sending, and when it booted again, on its own clock.
+    /// Reboots on the autopilot's own clock: when it stopped sending, and when it booted.
     pub fn restarts(&self) -> &[(f64, f64)] {
         &self.restarts
     }

@@ -6,11 +6,11 @@
 use super::channel::Channel;
 use super::fact::Statement;
 
-/// The interval between two reports, with a margin for the clocks.
+/// Interval of reports, with a margin for the clocks.
 const BRIEF_S: f64 = 1.1;
 
-/// The places in both accounts after a brief state at one of these two places; `None` when there is none. If both are
-/// possible, the one is chosen after which the accounts agree.
+/// Indices in both accounts after a brief state at one of these two; `None` without one. If both are possible, those after which
+/// the accounts agree.
 pub(super) fn skipped(
     recorded: &[Statement],
     place: usize,
@@ -31,7 +31,7 @@ pub(super) fn skipped(
         .or(without_real)
 }
 
-/// After a brief state, and after the return to the state before it.
+/// Index after a brief state and the return to the state before it.
 fn after(account: &[Statement], place: usize) -> Option<usize> {
     let (now, next) = (account.get(place)?, account.get(place + 1)?);
     if Channel::of(now.fact).is_sent_once() || next.at_s - now.at_s > BRIEF_S {

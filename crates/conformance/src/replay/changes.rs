@@ -5,9 +5,8 @@ use super::fact::{Fact, Statement, facts};
 use super::param_requests::ParamRequests;
 use sitl::wire::Frame;
 
-/// Keeps every ack and text, of each kind of state only the changes, and of the other answers (plans, parameters) each
-/// one once when it is repeated: how often a request is repeated depends on the load of the machine, and
-/// PX4 sends a parameter two or three times.
+/// Keeps every ack and text, changes of each kind of state, and each other answer (plans, parameters) once: repetitions of
+/// requests depend on the machine's load, and PX4 sends a parameter two or three times.
 #[derive(Debug)]
 pub struct Changes<'a> {
     param_requests: &'a ParamRequests,
@@ -22,7 +21,7 @@ enum Kind {
 }
 
 impl<'a> Changes<'a> {
-    /// Nothing was sent so far. Parameters count only if they were requested (`param_requests`).
+    /// Parameters count only if they were requested (`param_requests`).
     pub fn new(param_requests: &'a ParamRequests) -> Self {
         Self {
             param_requests,
@@ -31,7 +30,6 @@ impl<'a> Changes<'a> {
         }
     }
 
-    /// Uses the statements in `frame`.
     pub fn receive(&mut self, at_s: f64, frame: &Frame) {
         for fact in facts(frame) {
             if !self.param_requests.is_answer(at_s, &fact) {
@@ -52,7 +50,6 @@ impl<'a> Changes<'a> {
         }
     }
 
-    /// All kept statements, in order.
     pub fn done(self) -> Vec<Statement> {
         self.changes
     }

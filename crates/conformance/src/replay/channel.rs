@@ -2,12 +2,10 @@
 
 use super::fact::Fact;
 
-/// See the module text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Channel {
     /// COMMAND_ACK.
     Acks,
-    /// Armed or not.
     Armed,
     Mode,
     /// MAV_LANDED_STATE.
@@ -26,7 +24,7 @@ pub enum Channel {
 }
 
 impl Channel {
-    /// All of them, in the order of the table.
+    /// Order of the table.
     pub const ALL: [Self; 11] = [
         Self::Acks,
         Self::Armed,
@@ -41,7 +39,6 @@ impl Channel {
         Self::Texts,
     ];
 
-    /// Where `fact` belongs.
     pub fn of(fact: Fact) -> Self {
         match fact {
             Fact::Ack { .. } => Self::Acks,
@@ -58,7 +55,7 @@ impl Channel {
         }
     }
 
-    /// Each statement is an answer that is not repeated by itself: a lost one stays unknown.
+    /// Such an answer is not repeated: a lost one stays unknown.
     pub fn is_sent_once(self) -> bool {
         matches!(self, Self::Acks | Self::Plans | Self::Params | Self::Texts)
     }
@@ -67,7 +64,7 @@ impl Channel {
         self != Self::Texts
     }
 
-    /// Its name in tables and lists of explanations.
+    /// Name in tables and lists of explanations.
     pub fn name(self) -> &'static str {
         match self {
             Self::Acks => "acks",

@@ -19,14 +19,13 @@ const PX4_SET: &[(&str, f32)] = &[
     ("SYS_FAILURE_EN", 1.0),
 ];
 
-/// A note with the first words begins a time in which the autopilot receives nothing from us: PX4 on UDP accepts only the
-/// first port that sent to it. A note with the second words ends it.
+/// Notes that begin and end a time in which the autopilot receives nothing from us: PX4 on UDP accepts only the first port that sent to it.
 const OTHER_PORT: (&str, &str) = ("another source port", "first source port");
 
-/// Events that begin and end a time in which the recorder was not connected.
+/// Events that begin and end a time without the recorder.
 const CLOSED: (&str, &str) = ("tcp_connection_closed_by_us", "tcp_connection_reopened");
 
-/// A word in the note on the link that means a serial line, on which the recorded PX4 was configured for a companion.
+/// Marks a serial line in the note on the link; the recorded PX4 was configured for a companion there.
 const SERIAL: &str = "pty";
 /// A link with a higher throughput, in bytes a second, had room for everything.
 const ROOM_BYTES_PER_S: f64 = 5000.0;
@@ -46,44 +45,40 @@ const NO_GROUND_STATION: u32 = 23_579_003;
 /// Log level "error" in the low half: the check prevents arming.
 const LEVEL_ERROR: u8 = 3;
 
-/// See the module text.
 #[derive(Clone, Debug, Default)]
 pub struct Circumstances {
     /// Parameters as they were before the start.
     pub parameters: Vec<(String, f32)>,
-    /// When the autopilot sent one of them although no peer had requested it: it was written on its console.
+    /// Changes on the autopilot's console: sent although no peer requested them.
     pub console: Vec<(f64, String, f32)>,
     /// PX4's own battery simulation: full again whenever the motors stop.
     pub battery_refills: bool,
-    /// The autopilot is a process, which cannot restart itself.
+    /// A process, which cannot restart itself.
     pub is_process: bool,
-    /// What the autopilot's port was configured for.
     pub port: Option<Port>,
-    /// Switched off and on again: when it stopped sending, and when it booted.
+    /// Pairs of the last transmission and the boot.
     pub power_cycles: Vec<(f64, f64)>,
-    /// The start and end of times in which it received nothing from us.
+    /// Begin and end of times in which it received nothing from us.
     pub unheard: Vec<(f64, f64)>,
-    /// The start and end of times in which the recorder was not connected, so that it received nothing from the autopilot.
+    /// Begin and end of times in which the recorder was not connected.
     pub deaf: Vec<(f64, f64)>,
 }
 
-/// All frames on the wire, with their senders, in the autopilot's time.
+/// Frames with their senders, in the autopilot's time.
 pub struct Wire<'a> {
-    /// Seconds, and the frame.
     pub frames: &'a [(f64, Frame)],
-    /// System and component id of the autopilot.
+    /// System and component id.
     pub vehicle: (u8, u8),
 }
 
 impl Wire<'_> {
-    /// The autopilot sent `frame`.
     pub fn is_vehicle(&self, frame: &Frame) -> bool {
         (frame.system, frame.component) == self.vehicle
     }
 }
 
 impl Circumstances {
-    /// Reads them. `clock` converts the transcript's seconds into the autopilot's.
+    /// `clock` converts the transcript's seconds into the autopilot's.
     pub fn read(autopilot: Autopilot, wire: &Wire<'_>, transcript: &[Value], clock: &BootClock) -> Self {
         let notes = Notes { transcript, clock };
         let mut found = Self {
@@ -115,7 +110,7 @@ impl Circumstances {
         }
     }
 
-    /// A check that fails before a peer set the parameter that it uses.
+    /// Uses a check that fails before a peer set its parameter.
     fn take_checks(&mut self, wire: &Wire<'_>) {
         let before_set = |name: &str| {
             let set = wire.frames.iter().position(|(_, frame)| sets(frame, name));
@@ -139,7 +134,7 @@ impl Circumstances {
         }
     }
 
-    /// The estimator first reports that the fix does not satisfy it: the duration of that is its check time.
+    /// Computes the check time from the first reports that the fix does not satisfy the estimator.
     fn take_sky(&mut self, wire: &Wire<'_>) {
         let mut readings = wire
             .frames
@@ -157,7 +152,7 @@ impl Circumstances {
         }
     }
 
-    /// Values that the autopilot sends before a peer set them.
+    /// Uses values that the autopilot sends before a peer set them.
     fn take_reported_values(&mut self, autopilot: Autopilot, wire: &Wire<'_>) {
         let mut set = Vec::new();
         let mut requested_all = false;
@@ -189,14 +184,12 @@ fn sets(frame: &Frame, name: &str) -> bool {
     frame.id == PARAM_SET && Fields(&frame.payload).text(6, 16) == name
 }
 
-/// The recorder's notes in a transcript.
 struct Notes<'a> {
     transcript: &'a [Value],
     clock: &'a BootClock,
 }
 
 impl Notes<'_> {
-    /// How the autopilot was connected, according to the notes.
     fn port(&self) -> Option<Port> {
         let carried = self.transcript.iter().filter_map(|row| row["bytes_per_s"].as_f64());
         let link = self.transcript.iter().find_map(|row| row["link"].as_str())?;

@@ -23,14 +23,12 @@ use super::channel::Channel;
 use super::fact::{Fact, Statement};
 use super::gaps::Gap;
 
-/// How far apart two equal changes may lie.
+/// Largest distance of two equal changes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tolerance {
-    /// Both sides report a change with their next periodic message, once a second at the slowest; two such timers
-    /// differ by up to two seconds.
+    /// Both sides report with their next message, at least once a second; two such timers differ by up to two seconds.
     pub fixed_s: f64,
-    /// Climbs, descents and spool-ups of two flights of the same real vehicle differ by about a tenth; the time since
-    /// the last common change is what can have drifted.
+    /// Climbs, descents and spool-ups of two real flights differ by about a tenth of the time since the last common change.
     pub share: f64,
 }
 
@@ -43,8 +41,7 @@ impl Default for Tolerance {
     }
 }
 
-/// A simulated answer may come this much before or after the frames around a gap: the real ones answer within 25 ms, and
-/// the rest is for reading the autopilot's clock between two of its messages.
+/// Margin around a gap: real answers come within 25 ms, and the rest is for reading the autopilot's clock between its messages.
 const GAP_S: f64 = 0.1;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -52,19 +49,16 @@ pub enum Verdict {
     /// All `count` statements are equal, in order and in time; `worst_s` is the largest difference in time.
     Same {
         count: usize,
-        /// Acks of the simulated vehicle that the recorder may have lost.
+        /// Simulated acks that the recorder may have lost.
         lost: usize,
-        /// States so short that only one side reported them.
+        /// Brief states of one side.
         brief: usize,
-        /// Seconds.
         worst_s: f64,
     },
-    /// Not judged: how many of the recorded texts the simulated one sent too, and how many it sent besides.
+    /// Counts of texts, which are not judged.
     Texts {
         recorded: usize,
-        /// Of those, also simulated.
         common: usize,
-        /// Simulated only.
         besides: usize,
     },
     /// The statement at `place` differs, or is missing on one side.
@@ -77,7 +71,7 @@ pub enum Verdict {
     OutOfTime {
         place: usize,
         recorded: Statement,
-        /// How much later the simulated one was, in seconds.
+        /// Positive when the simulated one is late, seconds.
         late_s: f64,
     },
 }
@@ -87,7 +81,7 @@ impl Verdict {
         matches!(self, Self::Same { .. } | Self::Texts { .. })
     }
 
-    /// The first statement that differs, from 1.
+    /// Number from 1.
     pub fn place(&self) -> Option<usize> {
         match self {
             Self::Same { .. } | Self::Texts { .. } => None,
@@ -143,7 +137,7 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// The result of a replay, channel by channel, in the order of [`Channel::ALL`].
+/// Channels in the order of [`Channel::ALL`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison(pub Vec<(Channel, Verdict)>);
 
@@ -159,8 +153,8 @@ impl Comparison {
     }
 }
 
-/// Compares the statements of a real and a simulated vehicle. `gaps`: where the recorder lost frames of the real one; `end_s`: when
-/// the recording ends, after which the simulated vehicle went on for a while.
+/// `gaps`: frames of the real vehicle that the recorder lost; `end_s`: end of the recording, after which the simulated vehicle
+/// went on.
 pub fn compare(recorded: &[Statement], simulated: &[Statement], gaps: &[Gap], end_s: f64) -> Comparison {
     let only = |statements: &[Statement], channel: Channel| -> Vec<Statement> {
         let belongs = |statements: &&Statement| Channel::of(statements.fact) == channel;
@@ -207,7 +201,6 @@ fn without_numbers(fact: Fact) -> Option<[u8; 50]> {
     }
 }
 
-/// Compares both accounts statement by statement.
 fn judge(recorded: &[Statement], simulated: &[Statement], gaps: &mut [Gap], end_s: f64) -> Verdict {
     let tolerance = Tolerance::default();
     let (mut worst_s, mut before_s) = (0.0_f64, 0.0);
@@ -287,7 +280,7 @@ fn judge(recorded: &[Statement], simulated: &[Statement], gaps: &mut [Gap], end_
     }
 }
 
-/// Whether a frame may have been lost at `at_s`; if so, it is used up.
+/// Whether a frame may have been lost at `at_s`; uses it up.
 fn take_gap(gaps: &mut [Gap], at_s: f64) -> bool {
     let around = |gap: &&mut Gap| gap.missing > 0 && (gap.from_s - GAP_S..=gap.to_s + GAP_S).contains(&at_s);
     match gaps.iter_mut().find(around) {

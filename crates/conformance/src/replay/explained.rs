@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::compare::Comparison;
 
-/// The name of the list in a folder of recordings.
+/// File name in a folder of recordings.
 pub const FILE: &str = "explained.json";
 
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -18,12 +18,11 @@ pub const FILE: &str = "explained.json";
 pub struct Explanation {
     pub recording: String,
     pub channel: String,
-    /// Which statement of the channel differs first, from 1, as the table shows it.
+    /// First differing statement of the channel, from 1, as the table shows it.
     pub place: usize,
     pub reason: String,
 }
 
-/// Why a list cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ExplainedError {
     #[error("cannot read {}: {source}", path.display())]
@@ -40,10 +39,6 @@ pub enum ExplainedError {
 pub struct Explained(Vec<Explanation>);
 
 impl Explained {
-    /// Reads a list.
-    ///
-    /// # Errors
-    /// [`ExplainedError`].
     pub fn read(path: &Path) -> Result<Self, ExplainedError> {
         let text = std::fs::read(path).map_err(|source| ExplainedError::Unreadable {
             path: path.to_owned(),
@@ -62,10 +57,7 @@ impl Explained {
         }
     }
 
-    /// The list in a folder of recordings; empty when there is none.
-    ///
-    /// # Errors
-    /// [`ExplainedError`].
+    /// Empty when the folder has no list.
     pub fn in_folder(folder: &Path) -> Result<Self, ExplainedError> {
         let path = folder.join(FILE);
         if path.is_file() {
@@ -75,14 +67,14 @@ impl Explained {
         }
     }
 
-    /// The reason why `recording` differs first at `place` (from 1) of the channel with this name.
+    /// Reason for a first difference at `place` (from 1).
     pub fn reason(&self, recording: &str, channel: &str, place: usize) -> Option<&str> {
         let fits =
             |entry: &&Explanation| entry.recording == recording && entry.channel == channel && entry.place == place;
         self.0.iter().find(fits).map(|entry| entry.reason.as_str())
     }
 
-    /// Entries that match nothing in `comparisons`: the deviation is gone, or has changed.
+    /// Entries that match nothing: the deviation is gone, or has changed.
     pub fn idle<'a>(&'a self, comparisons: &[(&str, &Comparison)]) -> Vec<&'a Explanation> {
         let explains = |entry: &&Explanation| {
             let fits = |(channel, verdict): &(super::Channel, super::Verdict)| {

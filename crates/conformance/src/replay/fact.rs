@@ -51,7 +51,7 @@ pub enum Fact {
     },
     /// PARAM_VALUE (22).
     Param {
-        /// `param_id`, with zeros after it.
+        /// `param_id`, padded with zeros.
         name: [u8; 16],
         /// The bits of `param_value`.
         bits: u32,
@@ -62,15 +62,13 @@ pub enum Fact {
     Text {
         /// MAV_SEVERITY.
         severity: u8,
-        /// With zeros after it.
+        /// Padded with zeros.
         text: [u8; 50],
     },
 }
 
-/// A statement and when it was made, in seconds since the recording began.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Statement {
-    /// Seconds.
     pub at_s: f64,
     pub fact: Fact,
 }
@@ -78,7 +76,6 @@ pub struct Statement {
 const ARMED_BIT: u8 = 128;
 const PREARM_BIT: u32 = 0x1000_0000;
 
-/// The statements in `frame` that are compared.
 pub fn facts(frame: &Frame) -> Vec<Fact> {
     let p = Fields(&frame.payload);
     let plan = |kind: usize, number: u16| Fact::Plan {

@@ -8,14 +8,12 @@ const LATE: u8 = 16;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gap {
-    /// When the frame before it arrived, in seconds.
+    /// Arrival of the frame before, seconds.
     pub from_s: f64,
-    /// When the frame after it arrived.
     pub to_s: f64,
     pub missing: u8,
 }
 
-/// See the module text.
 #[derive(Clone, Debug, Default)]
 pub struct Gaps {
     last: Option<(f64, u8)>,
@@ -23,7 +21,6 @@ pub struct Gaps {
 }
 
 impl Gaps {
-    /// Uses the number of a frame of the autopilot.
     pub fn receive(&mut self, at_s: f64, number: u8) {
         let Some((last_s, last)) = self.last else {
             self.last = Some((at_s, number));
@@ -48,7 +45,6 @@ impl Gaps {
         self.last = Some((at_s, number));
     }
 
-    /// All gaps, in order.
     pub fn done(self) -> Vec<Gap> {
         self.found.into_iter().filter(|gap| gap.missing > 0).collect()
     }

@@ -4,8 +4,8 @@ use super::circumstances::Wire;
 use sitl::model::Wgs84;
 use sitl::wire::Fields;
 
-/// The default place in the simulations of both projects. It is also used for a vehicle that reported no position, and
-/// for one whose positions equal it within their noise: then this is the exact place.
+/// Default place in the simulations of both projects. Used without a reported position, and for positions that equal it within
+/// their noise.
 const USUAL: Wgs84 = Wgs84 {
     lat_deg: 47.397742,
     lon_deg: 8.545594,
@@ -18,7 +18,6 @@ const NOISE_M: f64 = 10.0;
 
 const GLOBAL_POSITION_INT: u32 = 33;
 
-/// See the module text.
 pub fn home(wire: &Wire<'_>) -> Wgs84 {
     let reported = wire
         .frames

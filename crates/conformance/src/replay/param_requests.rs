@@ -3,17 +3,15 @@
 use super::fact::Fact;
 use sitl::wire::{Incoming, Request};
 
-/// See the module text.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ParamRequests {
-    /// When the whole list was first requested, or one parameter by its index.
+    /// First request of the whole list, or of one parameter by its index.
     any_s: Option<f64>,
-    /// Names, and when each was first requested or written.
+    /// First request or write of each name.
     names: Vec<(f64, [u8; 16])>,
 }
 
 impl ParamRequests {
-    /// The requests in `inputs`.
     pub fn of(inputs: &[(f64, Incoming)]) -> Self {
         let mut requests = Self::default();
         for (at_s, incoming) in inputs {

@@ -20,14 +20,12 @@ use std::path::{Path, PathBuf};
 const MAV_AUTOPILOT_INVALID: u8 = 8;
 const MAV_AUTOPILOT_PX4: u8 = 12;
 
-/// Why a recording cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordingError {
     #[error("cannot read {}: {source}", path.display())]
     Unreadable { path: PathBuf, source: std::io::Error },
     #[error("{} has no recordings; give a folder with NAME.tlog and NAME.jsonl files", .0.display())]
     Empty(PathBuf),
-    /// The files do not have the expected content.
     #[error("{}: {why}", path.display())]
     Strange { path: PathBuf, why: String },
 }
@@ -35,26 +33,20 @@ pub enum RecordingError {
 #[derive(Clone, Debug)]
 pub struct Recording {
     pub autopilot: Autopilot,
-    /// System and component id of the autopilot.
+    /// System and component id.
     pub vehicle: (u8, u8),
-    /// Where it stood at the start.
     pub home: Wgs84,
-    /// What its peers sent, with seconds since boot.
+    /// Inputs with seconds since boot.
     pub inputs: Vec<(f64, Incoming)>,
     pub statements: Vec<Statement>,
     pub param_requests: ParamRequests,
     /// When it ends, in seconds.
     pub end_s: f64,
-    /// Where frames of the autopilot were lost.
     pub gaps: Vec<Gap>,
     pub circumstances: Circumstances,
 }
 
 impl Recording {
-    /// Reads `NAME.tlog` and `NAME.jsonl` in `folder`.
-    ///
-    /// # Errors
-    /// [`RecordingError`].
     pub fn read(folder: &Path, name: &str) -> Result<Self, RecordingError> {
         let tlog = folder.join(format!("{name}.tlog"));
         let transcript = folder.join(format!("{name}.jsonl"));
@@ -112,7 +104,7 @@ impl Recording {
     }
 }
 
-/// Ids and stack of the first sender of a HEARTBEAT that is an autopilot.
+/// The first sender of a HEARTBEAT that is an autopilot.
 fn autopilot(frames: &[(f64, Frame)]) -> Option<((u8, u8), Autopilot)> {
     frames.iter().filter(|(_, frame)| frame.id == 0).find_map(|(_, frame)| {
         let stack = match *frame.payload.get(5)? {
@@ -124,7 +116,7 @@ fn autopilot(frames: &[(f64, Frame)]) -> Option<((u8, u8), Autopilot)> {
     })
 }
 
-/// The names of all recordings in `folder`: every NAME of a NAME.tlog, in order.
+/// Every NAME of a NAME.tlog, in order.
 pub fn names(folder: &Path) -> Result<Vec<String>, RecordingError> {
     let unreadable = |source| RecordingError::Unreadable {
         path: folder.to_owned(),

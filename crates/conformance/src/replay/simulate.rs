@@ -7,7 +7,6 @@ use sitl::model::{Vehicle, VehicleConfig};
 use sitl::wire::{FrameReader, Outgoing, Sender};
 use std::time::Duration;
 
-/// The answers of a simulated vehicle of the same stack to the inputs of `recording`.
 pub fn simulate(recording: &Recording) -> Vec<Statement> {
     let circumstances = &recording.circumstances;
     let (system, component) = recording.vehicle;
@@ -46,17 +45,17 @@ pub fn simulate(recording: &Recording) -> Vec<Statement> {
     replay.changes.done()
 }
 
-/// It continues for this long, so that the statements at the end of the recording may be late.
+/// Extra time, as statements at the end of the recording may be late.
 const LATER_S: f64 = 5.0;
 
-/// One step of the model at a time, so that each statement has its time.
+/// Short, so that each statement has its time.
 const STEP_S: f64 = 0.02;
 
 struct Replay<'a> {
     vehicle: Vehicle,
     sender: Sender,
     changes: Changes<'a>,
-    /// Times in which the recorder was not connected: the link is blocked then.
+    /// Times in which the recorder was not connected; the link is blocked then.
     deaf: &'a [(f64, f64)],
     is_deaf: bool,
     now_s: f64,

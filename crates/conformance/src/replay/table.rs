@@ -6,7 +6,6 @@ use super::compare::Verdict;
 use super::explained::Explained;
 use super::{Channel, Outcome};
 
-/// What the columns mean, for `--help`.
 pub const LEGEND: &str = "\
 One line for each recording that agrees, and one for each channel in which a recording does not:
   NAME  same        CHANNEL COUNT, SECONDS; ...   COUNT statements are equal, the latest by SECONDS;
@@ -22,7 +21,6 @@ Channels: acks (COMMAND_ACK), armed, mode, landed (landed_state), status (MAV_ST
 texts (STATUSTEXT; counted without regard to order and numbers, never judged).
 A statement may be 2 s and a tenth of the time since the last one early or late; answers must be equal and in order.";
 
-/// The table of one folder, and the count.
 pub fn table(outcomes: &[Outcome], explained: &Explained) -> String {
     let mut text = String::new();
     let width = outcomes.iter().map(|outcome| outcome.name.len()).max().unwrap_or(0);

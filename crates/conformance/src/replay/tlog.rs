@@ -10,8 +10,6 @@ pub struct Tlog {
     pub numbers: Vec<(f64, (u8, u8), u8)>,
 }
 
-/// Cuts a tlog.
-///
 /// # Errors
 /// The position without a frame, as a text.
 pub fn read(tlog: &[u8]) -> Result<Tlog, String> {

@@ -300,9 +300,6 @@ pub struct Filter {
 
 impl Filter {
     /// With the namespace that was named before the command, if one was.
-    ///
-    /// # Errors
-    /// All namespaces were asked for as well.
     pub fn default_namespace(&mut self, before: Option<String>) -> Result<(), Failure> {
         if before.is_some() && self.all_namespaces {
             return Err(Failure::Usage(

@@ -3,7 +3,7 @@
 use crate::vehicle::Vehicle;
 use std::collections::BTreeMap;
 
-/// The lines from `before` to `after`, in the order of `after`, those that are gone last.
+/// Lines in the order of `after`, vehicles that are gone last.
 pub fn lines(before: &[Vehicle], after: &[Vehicle]) -> Vec<String> {
     let old: BTreeMap<String, &Vehicle> = before.iter().map(|v| (key(v), v)).collect();
     let new: BTreeMap<String, &Vehicle> = after.iter().map(|v| (key(v), v)).collect();
@@ -18,7 +18,7 @@ pub fn lines(before: &[Vehicle], after: &[Vehicle]) -> Vec<String> {
     changes.chain(gone).collect()
 }
 
-/// Idle vehicles go by their node, Drones by their name; a Drone keeps its line when it gets a node.
+/// An idle vehicle by its node, a Drone by its name, so that it keeps its line when it gets a node.
 fn key(v: &Vehicle) -> String {
     v.title()
 }

@@ -27,20 +27,15 @@ use std::time::Duration;
 use stored_proof::StoredProof;
 use tokio::time::timeout;
 
-/// Namespace of the coordinator where nothing else is said.
+/// Default namespace of the coordinator.
 pub const SYSTEM: &str = "skein-system";
 
-/// One call to the API server takes at most this long.
 const ANSWER: Duration = Duration::from_secs(10);
 
-/// Which cluster, as whom.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Choice {
-    /// The kubeconfig; when left out, KUBECONFIG or ~/.kube/config.
     pub kubeconfig: Option<PathBuf>,
-    /// Its context; when left out, the current one.
     pub context: Option<String>,
-    /// Namespace of the coordinator; [`SYSTEM`] when left out.
     pub coordinator_namespace: Option<String>,
 }
 
@@ -55,8 +50,7 @@ impl fmt::Display for Choice {
 }
 
 impl Choice {
-    /// The namespace that the context names, for objects; `None` where it names none, or cannot be read: the one that connects
-    /// reports it.
+    /// Namespace of the context, for objects; `None` without one, or when it cannot be read, which connecting reports.
     pub fn default_namespace(&self) -> Option<String> {
         let kubeconfig = match &self.kubeconfig {
             Some(path) => Kubeconfig::read_from(path),
@@ -74,24 +68,17 @@ impl Choice {
     }
 }
 
-/// A cluster that can be asked.
 #[derive(Clone)]
 pub struct Cluster {
-    /// Its API, as the person.
     pub client: Client,
-    /// What the person shows there.
     pub credential: Credential,
-    /// Where the proof is stored that goes with a token; `None` for a certificate, or where there is no place.
+    /// Proof that goes with a token; `None` for a certificate, or without a place.
     stored: Option<StoredProof>,
-    /// Namespace of the coordinator.
     pub namespace: String,
 }
 
 impl Cluster {
-    /// Reads the kubeconfig. Runs its exec plugin, if it has one, which may ask the person to log in.
-    ///
-    /// # Errors
-    /// [`Failure::Usage`]: it cannot be used; the text says why.
+    /// Runs the exec plugin of the kubeconfig, if any, which may ask the person to log in.
     pub async fn of(choice: &Choice) -> Result<Self, Failure> {
         // Fails only if a provider is installed already, which is as good.
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
@@ -143,8 +130,7 @@ impl Cluster {
     }
 }
 
-/// The answer of the API server, or in plain words why there is none; `what` is what was to be done, such as
-/// "get configmaps/skein-ca in namespace skein-system".
+/// Translates errors; `what` is the attempt, such as "get configmaps/skein-ca in namespace skein-system".
 pub(crate) async fn answer_of<T>(what: &str, call: impl Future<Output = kube::Result<T>>) -> Result<T, Refusal> {
     match timeout(ANSWER, call).await {
         Ok(answer) => answer.map_err(|error| Refusal::of(what, error)),

@@ -28,16 +28,12 @@ use way::{Ended, Wants, Way};
 /// Most vehicles of one command.
 const MOST: usize = 500;
 
-/// One that is selected and was refused is tried again after this.
+/// Retry of a selected Drone that was refused.
 const AGAIN: Duration = Duration::from_secs(30);
 
-/// Lines that wait to be printed.
+/// Queue for printing.
 const LINES: usize = 64;
 
-/// Connects until Ctrl-C, or until no Drone that was named is left.
-///
-/// # Errors
-/// [`Failure`].
 pub async fn run(route: Route, args: ConnectArgs, drones: Vec<ObjectKey>) -> Result<(), Failure> {
     args.check_ports()?;
     if let Some(hint) = args.hint() {
@@ -85,7 +81,6 @@ async fn connect(route: Route, args: ConnectArgs, drones: Vec<ObjectKey>) -> Res
     }
 }
 
-/// Prints what is said.
 async fn print(mut lines: mpsc::Receiver<String>) -> Result<(), Failure> {
     while let Some(line) = lines.recv().await {
         let mut out = std::io::stdout().lock();
@@ -94,7 +89,6 @@ async fn print(mut lines: mpsc::Receiver<String>) -> Result<(), Failure> {
     std::future::pending().await
 }
 
-/// The ways that are open or are being opened.
 struct Ways {
     desk: Arc<Desk>,
     trunks: Trunks,
@@ -102,7 +96,7 @@ struct Ways {
     say: mpsc::Sender<String>,
     open: BTreeMap<ObjectKey, AbortHandle>,
     tasks: JoinSet<(ObjectKey, Ended)>,
-    /// Those that were refused, and until when they are let be.
+    /// Refused Drones, each with the time of its next try.
     rests: BTreeMap<ObjectKey, Instant>,
 }
 
@@ -122,7 +116,7 @@ impl Ways {
         self.open.insert(drone, handle);
     }
 
-    /// Those that were named; ends when none is left.
+    /// Ends when none is left.
     async fn named(mut self, drones: Vec<ObjectKey>) -> Result<(), Failure> {
         drones.into_iter().for_each(|drone| self.open(drone));
         let mut last = None;
@@ -137,7 +131,7 @@ impl Ways {
         Err(Failure::Failed(last.unwrap_or_default()))
     }
 
-    /// Those that a selector selects, and those that come later.
+    /// Connects those that come later, too.
     async fn selected(mut self, route: &Route, which: Which) -> Result<(), Failure> {
         let stream = fleet_feed::open(route, &which, fleet_feed::OFTEN).await?;
         let (sender, mut seen) = watch::channel(FleetSnapshot::default());

@@ -8,10 +8,10 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// A log that is longer is put aside at the next start.
+/// A longer log is put aside at the next start.
 const LONGEST_LOG: u64 = 16 << 20;
 
-/// A data folder, held by this process.
+/// Locked by this process.
 #[derive(Debug)]
 pub struct DataDir {
     path: PathBuf,
@@ -19,16 +19,16 @@ pub struct DataDir {
 }
 
 impl DataDir {
-    /// The folder that is used when none is named: `$XDG_DATA_HOME/skein`, or `~/.local/share/skein`.
+    /// `$XDG_DATA_HOME/skein`, or `~/.local/share/skein`.
     ///
     /// # Errors
-    /// Neither variable says where.
+    /// Neither variable is set.
     pub fn usual() -> Result<PathBuf, Failure> {
         usual(|name| std::env::var_os(name).map(PathBuf::from))
     }
 
-    /// Takes the folder, and makes it if need be, with nobody else let in. What there is already is left as it is: the API
-    /// takes care of the folder of its credentials itself.
+    /// Locks the folder, making it for its owner alone if missing. Leaves existing contents: the API checks the folder of its
+    /// credentials itself.
     ///
     /// # Errors
     /// Another process has it, or it cannot be made or written; with what to do.
@@ -61,35 +61,29 @@ impl DataDir {
         }
     }
 
-    /// The folder itself.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Where the API keeps its objects and credentials.
     pub fn api(&self) -> PathBuf {
         self.path.join("api")
     }
 
-    /// Where the kubeconfig is, unless the person wants it elsewhere.
     pub fn kubeconfig(&self) -> PathBuf {
         self.path.join("kubeconfig")
     }
 
-    /// The authority of this station, and the list of certificates that count.
+    /// The station's authority, and the list of certificates that count.
     pub fn trust(&self) -> PathBuf {
         self.path.join("trust")
     }
 
-    /// The log of a station that shows the state of its fleet on the terminal.
+    /// Log of a station that shows its fleet on the terminal.
     pub fn log_path(&self) -> PathBuf {
         self.path.join("skein.log")
     }
 
-    /// That file, to be written on at its end. A long one is put aside, in place of the one before.
-    ///
-    /// # Errors
-    /// The disk's.
+    /// Opens it for appending. A long one replaces the one put aside before.
     pub fn log(&self) -> io::Result<File> {
         let path = self.log_path();
         if std::fs::metadata(&path).is_ok_and(|file| file.len() > LONGEST_LOG) {
@@ -98,14 +92,12 @@ impl DataDir {
         File::options().create(true).append(true).mode(0o600).open(path)
     }
 
-    /// What the agent of `node` remembers.
     pub fn agent(&self, node: &NodeName) -> PathBuf {
         self.path.join("agents").join(node.as_str())
     }
 }
 
-/// Makes the folder of the flight logs if need be, and sees whether files can be written there: a flight without its log is not noticed
-/// before the log is wanted.
+/// Makes the folder if missing, and tests that files can be written: a missing flight log is noticed only when it is wanted.
 ///
 /// # Errors
 /// [`Failure::Usage`], with what to do.
@@ -120,10 +112,7 @@ pub fn try_flight_logs(folder: Option<&Path>) -> Result<(), Failure> {
     })
 }
 
-/// Writes a file that its owner alone may read, at once as a whole, in a folder that is made if need be.
-///
-/// # Errors
-/// The disk's.
+/// Writes atomically, for its owner alone, in a folder made if missing.
 pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;

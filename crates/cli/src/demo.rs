@@ -30,25 +30,21 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
 
-/// The name of the demo's Swarm, in namespace `default`.
+/// Swarm in namespace `default`.
 pub const SWARM: &str = "demo";
 
-/// From power-up to holding: an ArduPilot takes about 45 s to be ready in real time and 15 s to climb; a busy machine takes longer.
+/// An ArduPilot takes about 45 s to be ready in real time and 15 s to climb; a busy machine takes longer.
 const UNTIL_HOLDING: Duration = Duration::from_secs(300);
 
-/// From the highest hold there is, 120 m, at the slowest landing speed.
+/// Time from the highest hold, 120 m, at the slowest landing speed.
 const UNTIL_LANDED: Duration = Duration::from_secs(300);
 
-/// How long the picture may take to show what is known already.
+/// Time for the picture to show what is known already.
 const LAST_WAIT: Duration = Duration::from_secs(2);
 
-/// After a deletion that did not get through.
+/// Retry of a failed deletion.
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
 
-/// Flies it.
-///
-/// # Errors
-/// [`Failure`]: what could not be started, what did not fly or land, or that the person wanted the end at once.
 pub async fn run(args: DemoArgs) -> Result<(), Failure> {
     let interrupt = Interrupt::catch()?;
     tokio::select! {
@@ -77,7 +73,6 @@ async fn narrate(args: &DemoArgs, interrupt: &Interrupt) -> Result<(), Failure> 
     }
 }
 
-/// How the way up ended.
 enum Flown {
     All,
     Interrupted,
@@ -130,7 +125,7 @@ async fn fly(args: &DemoArgs, parts: &mut Parts, interrupt: &Interrupt) -> Resul
     }
 }
 
-/// Shows the fleet until the person wants the end; what they let happen meanwhile is done.
+/// Waits until the person wants the end; also handles keys.
 async fn hold(parts: &Parts, interrupt: &Interrupt, follow: &mut Follow, mut keys: Option<Keys>) {
     if keys.is_some() {
         terminal::line(keys::HELP);
@@ -161,7 +156,7 @@ async fn next(keys: &mut Option<Keys>) -> Key {
     }
 }
 
-/// Done once `wanted` vehicles hold, and the Swarm's own status says that it is ready.
+/// `wanted` vehicles hold, and the Swarm's status is Ready.
 async fn all_hold(mut fleet: watch::Receiver<Vec<Vehicle>>, wanted: usize, objects: &Objects) {
     let all = |fleet: &Vec<Vehicle>| fleet.iter().filter(|vehicle| stage::holds(vehicle)).count() >= wanted;
     if fleet.wait_for(all).await.is_err() {
@@ -171,10 +166,8 @@ async fn all_hold(mut fleet: watch::Receiver<Vec<Vehicle>>, wanted: usize, objec
     objects.swarm_ready(SWARM).await;
 }
 
-/// Deletes the Swarm and waits until its Drones are gone: they stay until their autopilots report them landed and disarmed.
-/// Then the agents end; one whose vehicle should still be up, for a Drone of the person's own, brings it down.
-///
-/// Errors: vehicles that were not observed landed.
+/// Deletes the Swarm and waits until its Drones are gone: they stay until their autopilots report them landed and disarmed. Then
+/// the agents end, landing vehicles that should still be up. Errors: vehicles that were not observed landed.
 async fn land(parts: &mut Parts, objects: &Objects, follow: &mut Follow) -> Result<(), String> {
     terminal::heading(messages::LANDING);
     let mut fleet = follow.fleet();

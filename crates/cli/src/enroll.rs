@@ -21,22 +21,14 @@ use trust::{Bundle, Identity, Peer, Validity};
 
 const DAY: Duration = Duration::from_secs(86_400);
 
-/// Days that a certificate of a cluster's authority is good for.
 const USUAL_DAYS: u16 = 365;
 
-/// What was signed, and which authorities its holder has to trust.
 #[derive(Debug)]
 pub struct Signed {
-    /// Certificate and key.
     pub identity: Identity,
-    /// The authorities to believe.
     pub authority: Bundle,
 }
 
-/// Makes a certificate, or revokes all of one holder.
-///
-/// # Errors
-/// [`Failure`].
 pub async fn run(issuer: &Issuer, args: &EnrollArgs) -> Result<(), Failure> {
     let peer = peer(args)?;
     if args.revoke {
@@ -83,19 +75,15 @@ fn print(text: &str) -> Result<(), Failure> {
     Ok(writeln!(std::io::stdout(), "{text}")?)
 }
 
-/// The files that are handed over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Files {
-    /// Authorities to trust.
     pub authority: PathBuf,
-    /// The certificate.
     pub certificate: PathBuf,
-    /// Its key, readable by its owner alone.
+    /// Readable by its owner alone.
     pub key: PathBuf,
 }
 
 impl Files {
-    /// In the folder `out`.
     pub fn of(peer: &Peer, out: &Path) -> Self {
         let kind = match peer {
             Peer::Agent { .. } => "agent",
@@ -108,7 +96,7 @@ impl Files {
         }
     }
 
-    /// Checked before anything is signed, so that no key is lost.
+    /// Before anything is signed, so that no key is lost.
     fn are_free(&self) -> Result<(), Failure> {
         for path in [&self.certificate, &self.key] {
             if path.exists() {

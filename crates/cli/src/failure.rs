@@ -2,46 +2,39 @@
 
 use std::process::ExitCode;
 
-/// Why a command did not do what was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// The coordinator said no, or could not.
     #[error("{0}")]
     Failed(String),
-    /// The command line makes no sense, in a way that clap cannot see.
+    /// A fault of the command line that clap cannot see.
     #[error("{0}")]
     Usage(String),
-    /// Nothing answers.
     #[error("cannot reach the coordinator at {server}: {why}; {advice}")]
     Unreachable {
-        /// Where.
         server: String,
-        /// What the system says.
         why: String,
-        /// Advice, by how the coordinator was named.
+        /// Advice by how the coordinator was named.
         advice: &'static str,
     },
-    /// There is none to be reached, or none yet, for a reason that is known.
+    /// Unreachable, or not reachable yet, for a known reason.
     #[error("{0}")]
     Away(String),
-    /// It answers, but does not know the fleet yet.
+    /// It does not know the fleet yet.
     #[error("{why} (the coordinator at {server})")]
     NotReady {
-        /// Where.
         server: String,
-        /// What it says, with what to do.
+        /// Reason, with what to do.
         why: String,
     },
-    /// The person wanted the end at once.
+    /// Ended by a second signal.
     #[error("{0}")]
     AtOnce(String),
-    /// Printing failed.
     #[error("cannot write the answer: {0}")]
     Output(#[from] std::io::Error),
 }
 
 impl Failure {
-    /// The exit code, as documented in `skein --help`.
+    /// Codes are documented in `skein --help`.
     pub fn exit_code(&self) -> ExitCode {
         ExitCode::from(self.number())
     }
@@ -56,7 +49,7 @@ impl Failure {
         }
     }
 
-    /// Whether the reader of our output has gone, as in `skein status | head -1`; that is no failure.
+    /// Normal in `skein status | head -1`; no failure.
     pub fn is_closed_pipe(&self) -> bool {
         matches!(self, Self::Output(e) if e.kind() == std::io::ErrorKind::BrokenPipe)
     }

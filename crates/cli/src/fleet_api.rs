@@ -20,56 +20,48 @@ use tokio_util::sync::CancellationToken;
 /// Namespace of the coordinator's own objects.
 pub const SYSTEM: &str = "skein-system";
 
-/// What a kubeconfig of ours calls its cluster, context and user.
+/// Cluster, context and user of our kubeconfigs.
 const CONTEXT: &str = "skein";
 
-/// An API on this machine that does not answer within this time is not there.
+/// Answer time of an API on this machine.
 const STILL_THERE: Duration = Duration::from_secs(1);
 
-/// One call takes at most this long.
+/// Deadline of one call.
 const ANSWER: Duration = Duration::from_secs(10);
 
-/// What follows from starting without the objects: agents are notified that the Drones which they serve are gone.
+/// Consequence of a start without objects: agents learn that the Drones which they serve are gone.
 const WITHOUT_OBJECTS: &str = "Started with no objects, every vehicle that is in the air LANDS WHERE IT IS, because its Drone is \
      gone, also if its Swarm is applied again: see first that each of them can land there, or bring it down by its remote \
      control. Then apply the Swarms from your own files (`kubectl get swarms -A -o yaml` saves them)";
 
-/// Which API.
 #[derive(Clone, Debug)]
 pub enum Source {
-    /// The embedded one, with its data in this folder.
+    /// Embedded, with its data in `folder`.
     Embedded {
-        /// Folder for its data and credentials.
         folder: PathBuf,
-        /// Where tools reach it; port 0 is the one of the last time, or a free one.
+        /// Address for tools; port 0 is the last one, or a free one.
         listen: SocketAddr,
-        /// Where the kubeconfig goes.
         kubeconfig: PathBuf,
     },
-    /// A server that runs already, reached by this kubeconfig; the custom resources are applied there.
+    /// A running server; the custom resources are applied there.
     Existing(PathBuf),
 }
 
-/// A running API.
 pub struct FleetApi {
     client: Client,
     kubeconfig: PathBuf,
     embedded: Option<Embedded>,
 }
 
-/// What runs in this process for it.
 struct Embedded {
     api: Api,
     serving: Serving,
-    /// Ends the watches of clients in this process.
+    /// Ends watches of clients in this process.
     end: CancellationToken,
 }
 
 impl FleetApi {
-    /// Starts it. Once this returns, tools are answered and the coordinator's namespace exists.
-    ///
-    /// # Errors
-    /// What cannot be had, with what to do.
+    /// Returns once tools are answered and the coordinator's namespace exists.
     pub async fn start(source: Source) -> Result<Self, Failure> {
         let api = match source {
             Source::Embedded {
@@ -87,17 +79,15 @@ impl FleetApi {
         Ok(api)
     }
 
-    /// A client of it.
     pub fn client(&self) -> Client {
         self.client.clone()
     }
 
-    /// The kubeconfig for other programs.
     pub fn kubeconfig(&self) -> &Path {
         &self.kubeconfig
     }
 
-    /// Ends it in order. What was acknowledged is on the disk, with or without this.
+    /// Acknowledged writes are on disk with or without this.
     pub async fn end(self) {
         let Some(Embedded { api, serving, end }) = self.embedded else {
             return;
@@ -141,8 +131,7 @@ fn cannot(error: &(dyn std::error::Error + 'static)) -> Failure {
     Failure::Failed(error_chain(error))
 }
 
-/// Why the objects cannot be had. A person who follows the advice to start without them has to know what that does to vehicles
-/// that fly.
+/// Explains the failure, and what a start without the objects does to vehicles in flight.
 fn not_opened(error: &OpenError) -> Failure {
     match error {
         OpenError::Store(store::OpenError::Damaged { .. } | store::OpenError::Missing { .. }) => {
@@ -152,8 +141,8 @@ fn not_opened(error: &OpenError) -> Failure {
     }
 }
 
-/// Whether the file at `path` is the way to another station that runs now: one who uses it would come to ours instead, and give
-/// orders to other vehicles than they think.
+/// Whether the file at `path` leads to another running station, whose users would come to ours and command other vehicles than
+/// they think.
 async fn not_in_use(path: &Path) -> Result<(), Failure> {
     let Ok(found) = Kubeconfig::read_from(path) else {
         return Ok(());

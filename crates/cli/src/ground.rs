@@ -18,40 +18,27 @@ use proto::v1::ground_request::Target;
 use std::collections::BTreeSet;
 use std::io::Write;
 
-/// So many objects are named; of more, how many.
+/// Objects named in a message.
 const NAMED: usize = 12;
 
-/// What is ordered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verb {
-    /// Land, and stay down.
     Ground,
-    /// Fly again.
     Release,
 }
 
 /// What came of an order, in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
-    /// What was done, if anything was.
     pub done: Option<String>,
-    /// What of it was not, if there is such a thing.
     pub left: Option<String>,
 }
 
-/// Lands and keeps down.
-///
-/// # Errors
-/// [`Failure`].
 pub async fn ground(route: &Route, args: &GroundArgs) -> Result<(), Failure> {
     let target = target(args)?;
     print(give(&mut Server::connect(route).await?, Verb::Ground, &target).await?)
 }
 
-/// Gives the order, once.
-///
-/// # Errors
-/// [`Failure`].
 pub async fn give(server: &mut Server, verb: Verb, target: &Target) -> Result<Outcome, Failure> {
     let done = carried_out(server, verb, target).await?;
     let (text, word) = match verb {
@@ -80,7 +67,7 @@ fn outcome(done: &v1::GroundResponse, text: String, word: &str) -> Outcome {
     Outcome { done: text, left }
 }
 
-/// What has to be asked for to see what `target` covers.
+/// Filter for the vehicles that `target` covers.
 fn which(target: &Target) -> Which {
     match target {
         Target::Swarm(swarm) => Which {
@@ -106,8 +93,7 @@ fn covered_by(target: &Target, all: Vec<v1::Vehicle>) -> Vec<Vehicle> {
     covered.map(Vehicle::from).collect()
 }
 
-/// Whether an order with this target concerns the vehicle, as things are. Which labels it has is not known here: a selector covers all
-/// that were asked for with it.
+/// Judges the present state. A selector covers all that were listed with it: labels are not known here.
 pub(crate) fn covers(target: &Target, vehicle: &v1::Vehicle) -> bool {
     match target {
         Target::Swarm(swarm) => vehicle.swarm == swarm.name && vehicle.drone_namespace == swarm.namespace,
@@ -117,10 +103,7 @@ pub(crate) fn covers(target: &Target, vehicle: &v1::Vehicle) -> bool {
     }
 }
 
-/// Lets fly again. `named`: the kubeconfig for a coordinator that was named by its address.
-///
-/// # Errors
-/// [`Failure`].
+/// `named`: kubeconfig for a coordinator named by address.
 pub async fn release(route: &Route, args: &GroundArgs, named: Option<Choice>) -> Result<(), Failure> {
     let target = target(args)?;
     let (server, orders) = tokio::join!(Server::connect(route), in_force::Orders::of(route, named));
@@ -136,7 +119,7 @@ pub async fn release(route: &Route, args: &GroundArgs, named: Option<Choice>) ->
     print(outcome(&done, text, "released"))
 }
 
-/// Says what was done, and fails if a part of it was not.
+/// Fails if a part was left undone.
 fn print(outcome: Outcome) -> Result<(), Failure> {
     if let Some(text) = outcome.done {
         writeln!(std::io::stdout(), "{text}")?;
@@ -197,7 +180,7 @@ async fn explained(
     }
 }
 
-/// How the Drones of a Mission are named, where `target` is the name of one that flies some.
+/// Hint for a `target` that is the name of a Mission with Drones.
 async fn of_mission(verb: Verb, target: &Target, server: &mut Server) -> Option<String> {
     let Target::Swarm(named) = target else { return None };
     let which = Which {
@@ -293,7 +276,7 @@ fn object(o: &v1::ObjectName) -> String {
     )
 }
 
-/// The first of many, and how many more there are.
+/// The first ones, and the number of others.
 fn some_of(all: &[String], between: &str) -> String {
     let first: Vec<&str> = all.iter().take(NAMED).map(String::as_str).collect();
     match all.len().saturating_sub(NAMED) {
@@ -302,7 +285,7 @@ fn some_of(all: &[String], between: &str) -> String {
     }
 }
 
-/// What an order does not cover, if there is such a thing.
+/// What the order leaves out, if anything.
 fn not_done(done: &v1::GroundResponse, verb: &str) -> Option<String> {
     let lines = done.not_done.iter().map(|left| {
         let name = left.object.as_ref().map_or_else(|| "an object".to_owned(), object);
@@ -350,7 +333,7 @@ fn grounded(target: &Target, done: &v1::GroundResponse, covered: Option<&[Vehicl
     )
 }
 
-/// `ended`: whether an order was in force for it, where that is known.
+/// `ended`: an order was in force, if known.
 fn released(target: &Target, done: &v1::GroundResponse, ended: Option<bool>) -> String {
     let (whom, counts) = (whom(target, done), counts(done));
     match ended {

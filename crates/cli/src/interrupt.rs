@@ -9,24 +9,20 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// A key that is held down, or a shell that passes the signal on, is not a second request.
+/// A held key, or a shell that passes the signal on, is no second request.
 const ONE_REQUEST: Duration = Duration::from_secs(1);
 
-/// What the person has asked for so far. Dropping it stops the listening.
 #[derive(Debug)]
 pub struct Interrupt {
-    /// Cancelled when we are asked to end in order.
+    /// First request.
     pub in_order: CancellationToken,
-    /// Cancelled when we are asked to end at once.
+    /// Second request.
     pub at_once: CancellationToken,
     listening: JoinHandle<()>,
 }
 
 impl Interrupt {
-    /// From now on signals are caught.
-    ///
-    /// # Errors
-    /// The system does not let us.
+    /// Catches signals until it is dropped.
     pub fn catch() -> Result<Self, Failure> {
         let of = |kind| signal(kind).map_err(|why| Failure::Failed(format!("cannot wait for signals: {why}")));
         let interrupt = of(SignalKind::interrupt())?;
@@ -87,7 +83,7 @@ struct EndRequests {
 }
 
 impl EndRequests {
-    /// What a signal means that comes `now`.
+    /// Meaning of a signal that comes `now`.
     fn take(&mut self, urgent: bool, now: Instant) -> Option<EndRequest> {
         match self.first {
             None => {

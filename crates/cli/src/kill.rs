@@ -10,17 +10,13 @@ use std::io::{IsTerminal, Write};
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
-/// How long the vehicle has to be observed with its motors off. Reports come at least once a second.
+/// Time to observe the motors off. Reports come at least once a second.
 const CONFIRM_WITHIN: Duration = Duration::from_secs(5);
 const READ_EVERY: Duration = Duration::from_millis(250);
 
-/// What has to be typed the second time.
+/// Typed as second confirmation.
 const CONFIRMATION: &str = "KILL";
 
-/// Stops the motors, if the person means it.
-///
-/// # Errors
-/// [`Failure`], when the vehicle was not observed with its motors off.
 pub async fn run(route: &Route, args: &KillArgs) -> Result<(), Failure> {
     let drone = args.drone.key().map_err(Failure::Usage)?;
     let ask = must_ask(args, &drone, std::io::stdin().is_terminal())?;
@@ -56,7 +52,7 @@ fn print(text: &str) -> Result<(), Failure> {
     Ok(writeln!(std::io::stdout(), "{text}")?)
 }
 
-/// Whether the person has to be asked; a script says it with both flags.
+/// A script gives both flags instead.
 fn must_ask(args: &KillArgs, drone: &ObjectKey, terminal: bool) -> Result<bool, Failure> {
     match (&args.confirm, args.yes_stop_the_motors) {
         (Some(name), _) if *name != drone.name => Err(Failure::Usage(format!(
@@ -71,7 +67,7 @@ fn must_ask(args: &KillArgs, drone: &ObjectKey, terminal: bool) -> Result<bool, 
     }
 }
 
-/// Asks for `expected`; anything else ends it.
+/// Anything but `expected` ends it.
 async fn confirm(question: &str, expected: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout();
     write!(out, "{question}")?;
@@ -120,7 +116,7 @@ fn answer_text(outcome: v1::KillOutcome, detail: &str) -> String {
     }
 }
 
-/// The vehicle once its motors are observed to be off, or as it is when the time is over.
+/// Vehicle with its motors off, or as it is at the deadline.
 async fn until_stopped(server: &mut Server, drone: &ObjectKey) -> Result<Vehicle, Failure> {
     let until = Instant::now() + CONFIRM_WITHIN;
     loop {
@@ -132,12 +128,12 @@ async fn until_stopped(server: &mut Server, drone: &ObjectKey) -> Result<Vehicle
     }
 }
 
-/// Disarmed by its own account; one that falls is disarmed and not on the ground.
+/// Judges by its own account; a falling vehicle is disarmed and not on the ground.
 fn motors_off(vehicle: &Vehicle) -> bool {
     matches!(vehicle.truth.as_str(), "Disarmed" | "UnknownContradiction")
 }
 
-/// What is to be said at last, as a success or a failure.
+/// Success or failure, in words.
 fn verdict(outcome: v1::KillOutcome, vehicle: &Vehicle) -> Result<String, String> {
     if motors_off(vehicle) {
         return Ok(

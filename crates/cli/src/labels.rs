@@ -1,10 +1,8 @@
-//! Labels that a person asks for: what no object can have is a mistake, and would select nothing for ever.
+//! Labels in selectors: an impossible one would never select anything, so it is a mistake.
 
 use embedded_api::schema::metadata::names;
 use serde_json::Value;
 
-/// Whether an object can have this label.
-///
 /// # Errors
 /// The rule that it breaks.
 pub fn possible(key: &str, value: &str) -> Result<(), String> {
@@ -17,10 +15,10 @@ pub fn possible(key: &str, value: &str) -> Result<(), String> {
     }
 }
 
-/// The same of all labels that an object selects by, at whatever depth.
+/// Checks all label selectors of an object, at any depth.
 ///
 /// # Errors
-/// The first that no object can have, with its field.
+/// The first impossible label, with its field.
 pub fn possible_in(object: &Value) -> Result<(), String> {
     within(object, "")
 }

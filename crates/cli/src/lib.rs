@@ -55,7 +55,6 @@ use std::time::Duration;
 
 const STOP_WITHIN: Duration = Duration::from_secs(2);
 
-/// Reads the command line, does what it says, and says how it went.
 pub fn main() -> ExitCode {
     let (is_plugin, command) = called();
     let parsed = command
@@ -76,8 +75,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Whether kubectl has called this program as its plugin, which follows from the program's name, and the command line that goes
-/// with that.
+/// kubectl calls plugins by program name; the command line follows from that.
 fn called() -> (bool, clap::Command) {
     let program = std::env::args_os().next().map(PathBuf::from);
     let stem = program.as_deref().and_then(Path::file_stem);
@@ -184,7 +182,7 @@ fn run(cli: Cli, is_plugin: bool) -> Result<(), Failure> {
     }
 }
 
-/// The kubeconfig that goes with a coordinator that is named by its address, if one is named.
+/// Kubeconfig for a coordinator that is named by address.
 fn named_kubeconfig(place: WhereArgs, environment: &Environment) -> Option<cluster::Choice> {
     let named = place.kubeconfig.is_some() || place.context.is_some() || environment.kubeconfig.is_some();
     named.then_some(cluster::Choice {
@@ -194,7 +192,7 @@ fn named_kubeconfig(place: WhereArgs, environment: &Environment) -> Option<clust
     })
 }
 
-/// Runs what goes on for a while and has many parts.
+/// Runtime for work that goes on and has many parts.
 fn run_parts(work: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let result = runtime.block_on(Box::pin(work));

@@ -8,21 +8,18 @@ use std::io;
 use std::time::Duration;
 use tracing_subscriber::EnvFilter;
 
-/// How long the last lines have at the end.
+/// Time for the last lines.
 const LAST_LINES: Duration = Duration::from_secs(1);
 
-/// The same as the coordinator's: kube logs each failed connection as an error, and its Controller repeats the object's name.
+/// The coordinator's default: kube logs each failed connection as an error, and its Controller repeats the object's name.
 const DEFAULT: &str = "info,kube_client::client::builder=off,kube_runtime::controller=warn";
 
-/// A running log. Dropping it writes what still waits, as far as that goes quickly.
+/// Dropping it writes what still waits, briefly.
 #[derive(Debug)]
 pub struct Log(Lines);
 
 impl Log {
-    /// Logs to standard error; `RUST_LOG` says what.
-    ///
-    /// # Errors
-    /// The system gives no thread or no file.
+    /// `RUST_LOG` filters.
     pub fn to_standard_error(format: LogFormat) -> Result<Self, Failure> {
         Ok(Self::start(
             Lines::to_standard_error().map_err(|why| cannot(&why))?,
@@ -30,10 +27,7 @@ impl Log {
         ))
     }
 
-    /// Logs to `file` as text; `RUST_LOG` says what.
-    ///
-    /// # Errors
-    /// The system gives no thread.
+    /// Text; `RUST_LOG` filters.
     pub fn to_file(file: File) -> Result<Self, Failure> {
         Ok(Self::start(
             Lines::to(file).map_err(|why| cannot(&why))?,

@@ -28,18 +28,13 @@ use std::path::Path;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
-/// Someone who wants a list now waits for so long.
 const LIST_PATIENCE: Duration = Duration::from_secs(5);
-/// A download waits for an agent or a coordinator that comes back.
+/// Patience with an agent or a coordinator that comes back.
 const DOWNLOAD_PATIENCE: Duration = Duration::from_secs(120);
-/// The agent reads logs for a list for so long, and the list is printed with what is known then.
+/// Time for the agent to read logs for a list, which is then printed as far as it is known.
 const READING: Duration = Duration::from_secs(15);
 const ASK_AGAIN: Duration = Duration::from_millis(200);
 
-/// Lists, shows or copies.
-///
-/// # Errors
-/// [`Failure`].
 pub async fn run(route: Route, args: &LogsArgs) -> Result<(), Failure> {
     let whose = args.of().map_err(Failure::Usage)?;
     let short = args.download.is_none() && !args.follow;
@@ -74,7 +69,7 @@ pub async fn run(route: Route, args: &LogsArgs) -> Result<(), Failure> {
     }
 }
 
-/// Copies the chosen logs into `folder`, once all of them have names of logs of that vehicle and are not too long.
+/// Starts only once all names are valid for that vehicle and the sizes within limits.
 async fn download(source: &mut impl Source, chosen: &[LogFile], args: &LogsArgs, folder: &Path) -> Result<(), Failure> {
     let from = if args.autopilot {
         LogsFrom::Autopilot
@@ -97,7 +92,7 @@ async fn download(source: &mut impl Source, chosen: &[LogFile], args: &LogsArgs,
     Ok(())
 }
 
-/// The logs, the newest first, once the agent has read them.
+/// Newest first, once the agent has read them.
 async fn listed(source: &mut impl Source, on_autopilot: bool) -> Result<Vec<LogFile>, Failure> {
     let (begun, mut said) = (Instant::now(), String::new());
     let patience = if on_autopilot { DOWNLOAD_PATIENCE } else { READING };
@@ -136,7 +131,7 @@ async fn copy(source: &mut impl Source, log: &ListedLog, folder: &Path) -> Resul
     Ok(writeln!(std::io::stdout(), "{path}: {size}, {how}, sha256 {sha256}")?)
 }
 
-/// How far something is, on one line of a terminal, which is cleared at the end.
+/// Line of a terminal, cleared at the end.
 struct Progress<'a> {
     what: &'a str,
     all: u64,

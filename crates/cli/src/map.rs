@@ -58,17 +58,17 @@ use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// How long an order of which the answer is not here yet is waited for at the end.
+/// Wait at the end for an order without an answer so far.
 const LAST_ANSWERS: Duration = Duration::from_secs(20);
 
-/// The start of something else waits so long for the map, which is tried again after this.
+/// Before something else goes on; the map is tried again after it.
 const BESIDE: Duration = Duration::from_secs(10);
 const AGAIN: Duration = Duration::from_millis(100);
 
-/// Serves the map until the person has seen enough. `named`: the kubeconfig for a coordinator that was named by its address.
+/// Serves until the person has seen enough. `named`: kubeconfig for a coordinator named by address.
 ///
 /// # Errors
-/// [`Failure`]: this program has no page, the coordinator cannot be reached at the start, or the port is not free.
+/// This program has no page, the coordinator cannot be reached at the start, or the port is not free.
 pub async fn run(route: Route, args: MapArgs, named: Option<Choice>) -> Result<(), Failure> {
     let interrupt = Interrupt::catch()?;
     let basemap = args.basemap.as_deref().map(Basemap::open).transpose()?;
@@ -103,8 +103,8 @@ pub async fn run(route: Route, args: MapArgs, named: Option<Choice>) -> Result<(
     }
 }
 
-/// The map beside something else that a person runs in a terminal, for as long as that runs; they are shown the address, or why there is none.
-/// Without a terminal there is no map: anybody who reads the address in a log could command the vehicles.
+/// Serves beside another command in a terminal, and prints the address or the reason against it. Without a terminal there is no
+/// map: a reader of the log could command the vehicles.
 pub async fn beside(route: Route, named: Option<Choice>) -> Option<ServedMap> {
     if map_page::missing().is_some() || !std::io::stdout().is_terminal() {
         return None;
@@ -137,9 +137,9 @@ pub async fn beside(route: Route, named: Option<Choice>) -> Option<ServedMap> {
     Some(map)
 }
 
-/// A map that is served until it is dropped.
+/// Dropping it ends it.
 pub struct ServedMap {
-    /// With the token that is good once.
+    /// Address with the one-time token.
     address: String,
     guard: Arc<Guard>,
     tasks: JoinSet<()>,
@@ -148,7 +148,7 @@ pub struct ServedMap {
 }
 
 impl ServedMap {
-    /// Serves the vehicles that `filter` selects at a port of this machine; 0: any that is free.
+    /// `filter` selects vehicles; port 0 is any free one.
     async fn start(
         route: Route,
         filter: Filter,
@@ -226,7 +226,7 @@ impl ServedMap {
         })
     }
 
-    /// Ends it. What was ordered is not taken back by looking away.
+    /// Orders go on.
     async fn end(self) -> Result<(), Failure> {
         self.orders.close();
         if !self.orders.is_empty() {
@@ -247,7 +247,7 @@ async fn bind(port: u16) -> Result<TcpListener, Failure> {
     })
 }
 
-/// Opens a browser by a file that leads it here: every user of this machine can read the arguments of a process, and so the token in them.
+/// Opens it by a file: every user of this machine can read the arguments of a process, and so a token in them.
 fn browser(guard: &Guard) -> Result<Redirect, String> {
     let shows = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     if cfg!(target_os = "linux") && !shows("DISPLAY") && !shows("WAYLAND_DISPLAY") {

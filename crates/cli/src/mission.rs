@@ -23,10 +23,6 @@ use serde_json::Value;
 use std::io::{Read as _, Write as _};
 use std::path::Path;
 
-/// Does what the command line says.
-///
-/// # Errors
-/// What is wrong with a file or with the Mission in it.
 pub fn run(args: &MissionArgs) -> Result<(), Failure> {
     match &args.command {
         MissionCommand::Preview(args) => preview::run(args),
@@ -35,7 +31,7 @@ pub fn run(args: &MissionArgs) -> Result<(), Failure> {
     }
 }
 
-/// How a Mission is, and the condition that says why.
+/// State, and the condition that explains it.
 pub fn state(status: &MissionStatus) -> (&'static str, Option<&Condition>) {
     let of = |kind| status.conditions.iter().find(|condition| condition.type_ == kind);
     // One that failed is stalled, too.
@@ -90,7 +86,6 @@ fn of_waypoints(waypoints: &[Waypoint]) -> PlanFile {
     }
 }
 
-/// A file, or standard input.
 fn read(path: &Path) -> Result<String, Failure> {
     let most = u64::try_from(plan_files::LONGEST).unwrap_or(u64::MAX);
     let cannot = |error: std::io::Error| Failure::Failed(format!("cannot read {}: {error}", path.display()));
@@ -118,7 +113,7 @@ fn read(path: &Path) -> Result<String, Failure> {
     })
 }
 
-/// The name of a file as the name of an object.
+/// Makes the name of an object of it.
 fn name_of(path: &Path) -> String {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy().to_lowercase();
     let letter = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '-' };
@@ -142,7 +137,6 @@ fn json_of(object: &impl serde::Serialize) -> Result<Value, Failure> {
     serde_json::to_value(object).map_err(|error| failed(&error))
 }
 
-/// A spec without what is the default anyway.
 fn shortest(spec: &MissionSpec) -> Result<Value, Failure> {
     let (mut spec, defaults) = (json_of(spec)?, json_of(&MissionSpec::default())?);
     if let Some(fields) = spec.as_object_mut() {

@@ -6,12 +6,9 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// The name of a node and the link to its autopilot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeLink {
-    /// Name of the node.
     pub name: NodeName,
-    /// Where its autopilot is.
     pub link: LinkUrl,
 }
 
@@ -37,10 +34,7 @@ impl fmt::Display for NodeLink {
     }
 }
 
-/// Whether each node and each link is named once: two agents on one autopilot would both command it.
-///
-/// # Errors
-/// What is there twice.
+/// Rejects a node or link that is named twice: two agents on one autopilot would both command it.
 pub fn each_once(nodes: &[NodeLink]) -> Result<(), String> {
     for (index, node) in nodes.iter().enumerate() {
         let before = nodes.get(..index).unwrap_or_default();
@@ -60,7 +54,7 @@ pub fn each_once(nodes: &[NodeLink]) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether both surely lead to one autopilot: a serial port has one, by whichever of its names and at whatever rate.
+/// Whether both certainly lead to one autopilot: a serial port has one, by any name and rate.
 fn same(one: &LinkUrl, other: &LinkUrl) -> bool {
     match (one, other) {
         (LinkUrl::Serial { device: one, .. }, LinkUrl::Serial { device: other, .. }) => real(one) == real(other),
@@ -68,7 +62,7 @@ fn same(one: &LinkUrl, other: &LinkUrl) -> bool {
     }
 }
 
-/// The device behind names such as /dev/serial/by-id/...; one that is not plugged in is taken by its name.
+/// Resolves names such as /dev/serial/by-id/...; an absent device is taken by its name.
 fn real(device: &Path) -> PathBuf {
     device.canonicalize().unwrap_or_else(|_| device.to_owned())
 }

@@ -1,4 +1,4 @@
-//! The few objects that `up` and `demo` read and write themselves.
+//! Objects that `up` and `demo` read and write.
 
 use crate::failure::Failure;
 use coordinator::cluster::api::error_chain;
@@ -15,42 +15,33 @@ use std::fmt::Debug;
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
 
-/// One call takes at most this long.
+/// Deadline of one call.
 const ANSWER: Duration = Duration::from_secs(10);
 
-/// How often objects are read that are waited for.
+/// Interval of reads while waiting.
 const READ_EVERY: Duration = Duration::from_millis(200);
 
-/// Field manager of what people's commands write.
+/// Field manager of people's commands.
 const MANAGER: &str = "skein";
 
 /// Namespace of the demo's objects.
 const NAMESPACE: &str = "default";
 
-/// Swarms and Drones.
 #[derive(Clone)]
 pub struct Objects(Client);
 
 impl Objects {
-    /// Those of the API behind `client`.
     pub const fn new(client: Client) -> Self {
         Self(client)
     }
 
-    /// All Drones.
-    ///
-    /// # Errors
-    /// [`Failure`].
     pub async fn drones(&self) -> Result<Vec<Drone>, Failure> {
         let drones: Api<Drone> = Api::all(self.0.clone());
         let list = call("list the Drones", drones.list(&ListParams::default())).await?;
         Ok(list.items)
     }
 
-    /// How many Drones want flight: they are not grounded and not on their way out.
-    ///
-    /// # Errors
-    /// [`Failure`].
+    /// Number of Drones that are neither grounded nor deleted.
     pub async fn want_flight(&self) -> Result<usize, Failure> {
         let swarms: Api<Swarm> = Api::all(self.0.clone());
         let swarms = call("list the Swarms", swarms.list(&ListParams::default())).await?;
@@ -58,11 +49,8 @@ impl Objects {
         Ok(wanting_flight(&swarms.items, &drones))
     }
 
-    /// Gives a ground order to all that is kept, as `skein ground --all` does, but without a coordinator: before there is
-    /// one that could fly anything.
-    ///
-    /// # Errors
-    /// [`Failure`]; then nothing may be started.
+    /// Orders as `skein ground --all` does, but before there is a coordinator that could fly anything. After an error nothing may
+    /// be started.
     pub async fn ground_all(&self) -> Result<(), Failure> {
         self.order_all_to_the_ground().await?;
         let swarms: Api<Swarm> = Api::all(self.0.clone());
@@ -80,7 +68,7 @@ impl Objects {
         Ok(())
     }
 
-    /// The order itself, under which falls what is applied later; `skein release --all` ends it.
+    /// Covers later objects, too; `skein release --all` ends it.
     async fn order_all_to_the_ground(&self) -> Result<(), Failure> {
         let orders: Api<GroundOrder> = Api::all(self.0.clone());
         let now = Timestamp::now();
@@ -109,10 +97,6 @@ impl Objects {
             .map(drop)
     }
 
-    /// Applies a Swarm.
-    ///
-    /// # Errors
-    /// [`Failure`].
     pub async fn apply_swarm(&self, name: &str, replicas: u16, altitude: f64) -> Result<(), Failure> {
         let swarms: Api<Swarm> = Api::namespaced(self.0.clone(), NAMESPACE);
         let swarm = json!({
@@ -127,10 +111,7 @@ impl Objects {
             .map(drop)
     }
 
-    /// Deletes a Swarm, if it is there, without waiting for its end.
-    ///
-    /// # Errors
-    /// [`Failure`].
+    /// Ignores a missing Swarm, and does not wait.
     pub async fn delete_swarm(&self, name: &str) -> Result<(), Failure> {
         let swarms: Api<Swarm> = Api::namespaced(self.0.clone(), NAMESPACE);
         let params = DeleteParams::default();
@@ -147,7 +128,7 @@ impl Objects {
         Ok(conditions.iter().any(|c| c.type_ == "Ready" && c.status == "True"))
     }
 
-    /// Waits until all Drones of a Swarm are gone. What cannot be read now is asked for again.
+    /// Retries failed readings.
     pub async fn all_gone(&self, swarm: &str) {
         let drones: Api<Drone> = Api::namespaced(self.0.clone(), NAMESPACE);
         let of_swarm = ListParams::default().labels(&format!("{}={swarm}", labels::SWARM));
@@ -157,14 +138,14 @@ impl Objects {
         }
     }
 
-    /// Waits until the Swarm is Ready by its own status. What cannot be read now is asked for again.
+    /// Waits for its own status. Retries failed readings.
     pub async fn swarm_ready(&self, name: &str) {
         while !self.swarm_is_ready(name).await.is_ok_and(|ready| ready) {
             sleep(READ_EVERY).await;
         }
     }
 
-    /// Waits until no Drone on `nodes` is said to fly, at most for `within`.
+    /// Waits, at most for `within`, until no Drone on `nodes` is recorded in flight.
     pub async fn wait_until_written_down(&self, nodes: &[NodeName], within: Duration) {
         let flies = |drone: &Drone| {
             let here = nodes
@@ -189,7 +170,7 @@ fn owns(swarm: &Swarm, drone: &Drone) -> bool {
         .any(|owner| swarm.metadata.uid.as_ref() == Some(&owner.uid))
 }
 
-/// Drones that want flight, with those that a Swarm is still to make.
+/// Includes Drones that a Swarm is still to make.
 fn wanting_flight(swarms: &[Swarm], drones: &[Drone]) -> usize {
     let stays = |metadata: &ObjectMeta| metadata.deletion_timestamp.is_none();
     let grounded =

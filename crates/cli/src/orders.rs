@@ -12,22 +12,17 @@ use proto::v1;
 use proto::v1::ground_request::Target;
 use std::fmt;
 
-/// So many connections carry orders for many at the same time.
 const TOGETHER: usize = 4;
 
-/// What is ordered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verb {
-    /// Land, and stay on the ground.
     Ground,
-    /// End ground orders.
     Release,
-    /// Let Skein go on after a takeover.
+    /// Continues after a takeover.
     Resume,
 }
 
 impl Verb {
-    /// As a person says it.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Ground => "ground",
@@ -36,7 +31,6 @@ impl Verb {
         }
     }
 
-    /// What it does to those whom it concerns.
     pub const fn does(self) -> &'static str {
         match self {
             Self::Ground => "They land where they are, at once, and stay on the ground until they are released.",
@@ -46,16 +40,12 @@ impl Verb {
     }
 }
 
-/// Whom an order names.
+/// Objects by namespace and name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Whom {
-    /// A Swarm, by namespace and name.
     Swarm(String, String),
-    /// A Drone, by namespace and name.
     Drone(String, String),
-    /// The vehicle of a node.
     Node(String),
-    /// Every Swarm and every Drone.
     All,
 }
 
@@ -84,32 +74,27 @@ impl fmt::Display for Whom {
     }
 }
 
-/// An order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Order {
-    /// What.
     pub verb: Verb,
-    /// To whom; at least one.
+    /// Targets, at least one.
     pub whom: Vec<Whom>,
 }
 
 impl Order {
-    /// Whether the order concerns this vehicle, as things are now.
     pub fn concerns(&self, vehicle: &v1::Vehicle) -> bool {
         self.whom.iter().any(|whom| ground::covers(&whom.target(), vehicle))
     }
 }
 
-/// What came of an order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
-    /// What was ordered.
     pub verb: Verb,
-    /// Each answer, and whether it was done in full.
+    /// Whether each was done in full.
     pub answers: Vec<(String, bool)>,
 }
 
-/// Gives the order, once to each whom it names.
+/// Orders each target once.
 pub async fn give(route: &Route, order: Order) -> Outcome {
     let verb = order.verb;
     let lanes = order.whom.len().clamp(1, TOGETHER);

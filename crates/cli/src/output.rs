@@ -2,17 +2,15 @@
 
 use std::io::IsTerminal;
 
-/// What may be done with the output.
+/// Capabilities of standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Output {
-    /// Whether a person reads it as it is written, on a terminal on which a picture can be drawn again in its place.
+    /// A person watches on a terminal that can redraw a picture in place.
     pub terminal: bool,
-    /// Whether escape sequences for colors may be written.
     pub color: bool,
 }
 
 impl Output {
-    /// Reads standard output and the environment.
     pub fn of_this_process() -> Self {
         let var = |name| std::env::var_os(name).map(|v| v.to_string_lossy().into_owned());
         Self::of(
@@ -22,7 +20,7 @@ impl Output {
         )
     }
 
-    /// Escape sequences only on a terminal that knows them, and colors never when NO_COLOR is set and not empty (no-color.org).
+    /// Escape sequences need a terminal that knows them, and NO_COLOR (no-color.org) turns colors off.
     fn of(terminal: bool, no_color: Option<&str>, term: Option<&str>) -> Self {
         let wanted = no_color.is_none_or(str::is_empty);
         let terminal = terminal && term != Some("dumb");
@@ -32,7 +30,7 @@ impl Output {
         }
     }
 
-    /// Columns and rows of the terminal, as of now; `None` when there is none or it does not say.
+    /// Columns and rows now; `None` without a terminal, or when it does not say.
     pub fn size(self) -> Option<(usize, usize)> {
         if !self.terminal {
             return None;

@@ -8,10 +8,6 @@ use crate::vehicle::Vehicle;
 use proto::v1;
 use std::io::Write;
 
-/// Lets Skein go on after somebody else has taken over, or with a vehicle that was left to a person.
-///
-/// # Errors
-/// [`Failure`].
 pub async fn run(route: &Route, args: &ResumeArgs) -> Result<(), Failure> {
     let meant = args.meant().map_err(Failure::Usage)?;
     let mut server = Server::connect(route).await?;
@@ -22,7 +18,6 @@ pub async fn run(route: &Route, args: &ResumeArgs) -> Result<(), Failure> {
     Ok(writeln!(std::io::stdout(), "{text}")?)
 }
 
-/// What was done for the vehicle of a node, in words.
 fn stood_up(node: &str, answer: &v1::ResumeResponse) -> String {
     let flew_for = answer.stood_down.as_ref().map_or_else(String::new, |down| {
         format!(" It had flown for Drone {}/{}.", down.drone_namespace, down.drone_name)
@@ -30,7 +25,6 @@ fn stood_up(node: &str, answer: &v1::ResumeResponse) -> String {
     format!("The vehicle of node {node} may fly again, for any Drone that is bound to it.{flew_for}")
 }
 
-/// What was done, in words.
 pub(crate) fn resumed(drone: &ObjectKey, answer: &v1::ResumeResponse) -> String {
     let of = |n: u32| {
         if n == 1 {

@@ -6,38 +6,28 @@ use agent::credentials::Files;
 use std::fmt;
 use std::path::PathBuf;
 
-/// A way to a coordinator, with what is shown there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Route {
-    /// Plain text; nothing is shown.
+    /// Plain text, without credentials.
     Plain(ServerUrl),
-    /// TLS, with an authority and credentials from files.
-    Files {
-        /// Where.
-        server: ServerUrl,
-        /// What is believed and shown.
-        files: Files,
-    },
-    /// The same, to a ground station (`skein up`) on this machine.
+    /// TLS with an authority and credentials from files.
+    Files { server: ServerUrl, files: Files },
+    /// The same, to a ground station on this machine.
     Station {
-        /// Where.
         server: ServerUrl,
-        /// Its data folder.
         folder: PathBuf,
-        /// What is believed and shown.
         files: Files,
     },
-    /// TLS, with the authority that a cluster publishes and the credential of its kubeconfig.
+    /// TLS with the cluster's authority and the kubeconfig's credential.
     Cluster {
-        /// The cluster.
         choice: cluster::Choice,
-        /// Where; `None`: through the API server.
+        /// `None`: through the API server.
         server: Option<ServerUrl>,
     },
 }
 
 impl Route {
-    /// The namespace of objects that are named without one, where the way there names one.
+    /// Namespace of objects that are named without one.
     pub fn default_namespace(&self) -> Option<String> {
         match self {
             Self::Cluster { choice, .. } => choice.default_namespace(),
@@ -45,7 +35,7 @@ impl Route {
         }
     }
 
-    /// Advice to a person where nothing answers at its end, which is not to name again what was named.
+    /// Hint when nothing answers. Does not tell the person to name what they named.
     pub const fn advice(&self) -> &'static str {
         match self {
             Self::Plain(_) | Self::Files { .. } | Self::Cluster { server: Some(_), .. } => {

@@ -2,17 +2,13 @@
 
 use std::io::Write;
 
-/// Shows pictures until dropped; uses the terminal's second screen, so that what was there before comes back.
+/// Uses the terminal's second screen until dropped, so that the previous content comes back.
 #[derive(Debug)]
 pub struct Screen<W: Write> {
     to: W,
 }
 
 impl<W: Write> Screen<W> {
-    /// Takes the screen.
-    ///
-    /// # Errors
-    /// The terminal cannot be written to.
     pub fn take(mut to: W) -> std::io::Result<Self> {
         // Second screen, no cursor.
         to.write_all(b"\x1b[?1049h\x1b[?25l")?;
@@ -20,10 +16,7 @@ impl<W: Write> Screen<W> {
         Ok(Self { to })
     }
 
-    /// Shows `picture`, cut to `rows` lines when that is known.
-    ///
-    /// # Errors
-    /// The terminal cannot be written to.
+    /// Cuts to `rows` lines if known.
     pub fn show(&mut self, picture: &str, rows: Option<usize>) -> std::io::Result<()> {
         self.to.write_all(frame(picture, rows).as_bytes())?;
         self.to.flush()
@@ -37,7 +30,7 @@ impl<W: Write> Drop for Screen<W> {
     }
 }
 
-/// Draws over the last picture line by line and clears what is left of it, which does not flicker.
+/// Overwrites line by line, which does not flicker.
 fn frame(picture: &str, rows: Option<usize>) -> String {
     let lines: Vec<&str> = picture.lines().collect();
     let (shown_lines, more) = match rows {

@@ -22,26 +22,23 @@ use tonic::service::interceptor::InterceptedService;
 use tonic::transport::Channel;
 use tonic::{Code, Request, Response, Status, Streaming};
 
-/// Setting up the connection may take this long.
 const CONNECT: Duration = Duration::from_secs(5);
 
-/// One answer may take this long: a ground order writes every Swarm before it answers.
+/// Time for one answer: a ground order writes every Swarm before it.
 const ANSWER: Duration = Duration::from_secs(20);
 
-/// A silent connection is probed after this long, and given up when the probe stays unanswered for as long again.
+/// Silence before a probe, and wait for its answer.
 const PROBE: Duration = Duration::from_secs(5);
 
-/// The largest answer taken, in bytes: a fleet of 25,000 is about 10 MiB.
+/// Bytes of an answer: a fleet of 25,000 has about 10 MiB.
 const LARGEST: usize = 64 << 20;
 
-/// Which vehicles.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Which {
-    /// Of Drones in this namespace; empty for all, and for vehicles without a Drone.
+    /// Namespace of Drones; empty for all, and for vehicles without a Drone.
     pub namespace: String,
-    /// Of Drones that this label selector selects; empty for all.
+    /// Label selector of Drones; empty for all.
     pub selector: String,
-    /// With the airspace that each vehicle owns.
     pub airspace: bool,
 }
 
@@ -57,22 +54,16 @@ impl From<&Filter> for Which {
 
 type Client = FleetClient<InterceptedService<Channel, Bearer>>;
 
-/// An open connection.
 #[derive(Debug)]
 pub struct Server {
-    /// Where it leads.
     route: Route,
     client: Client,
     channel: InterceptedService<Channel, Bearer>,
-    /// What was shown, where it is of an earlier command.
+    /// Proof of an earlier command, if that was shown.
     stored: Option<StoredProof>,
 }
 
 impl Server {
-    /// Connects.
-    ///
-    /// # Errors
-    /// [`Failure`].
     pub async fn connect(route: &Route) -> Result<Self, Failure> {
         Self::connect_with(route, None).await
     }
@@ -92,9 +83,8 @@ impl Server {
         })
     }
 
-    /// The answer to a call. What an earlier command has shown may count no more: its request to the API server may have been deleted
-    /// meanwhile, or the API server be another one. Then the call was refused before anything was done, so it is made once more with
-    /// a new proof.
+    /// Retries once with a new proof: that of an earlier command may be invalid, its request deleted or of another API server.
+    /// Such a call was refused before anything was done.
     async fn ask<Q: Clone, A, F>(&mut self, request: Q, call: impl Fn(Client, Q) -> F) -> Result<A, Status>
     where
         F: Future<Output = Result<Response<A>, Status>>,
@@ -112,10 +102,6 @@ impl Server {
         answer.map(Response::into_inner)
     }
 
-    /// All vehicles of `which`.
-    ///
-    /// # Errors
-    /// [`Failure`].
     pub async fn list(&mut self, which: &Which) -> Result<Vec<v1::Vehicle>, Failure> {
         let Which {
             namespace,
@@ -135,11 +121,7 @@ impl Server {
         Ok(answer.map_err(|s| self.failure(&s))?.vehicles)
     }
 
-    /// All vehicles of `which`, now and whenever something changes, but not more often than `every`, where the coordinator's own
-    /// choice does not do.
-    ///
-    /// # Errors
-    /// [`Failure`].
+    /// Sends at once and on changes, at most every `every` if given.
     pub async fn watch(
         &mut self,
         which: &Which,
@@ -167,10 +149,8 @@ impl Server {
         }
     }
 
-    /// Lands and keeps down.
-    ///
     /// # Errors
-    /// [`Failure`]; [`NotFound`](OrderFailure::NotFound) for a Swarm that does not exist, or when nothing is selected.
+    /// [`NotFound`](OrderFailure::NotFound) for a Swarm that does not exist, or when nothing is selected.
     pub async fn ground(&mut self, target: v1::ground_request::Target) -> Result<v1::GroundResponse, OrderFailure> {
         let request = v1::GroundRequest { target: Some(target) };
         let answer = self
@@ -181,8 +161,6 @@ impl Server {
         answer.map_err(|s| self.order_failure(&s))
     }
 
-    /// Lets fly again.
-    ///
     /// # Errors
     /// As for [`Self::ground`].
     pub async fn release(&mut self, target: v1::ground_request::Target) -> Result<v1::GroundResponse, OrderFailure> {
@@ -195,7 +173,7 @@ impl Server {
         answer.map_err(|s| self.order_failure(&s))
     }
 
-    /// What an error of a read means for a person.
+    /// Translates a failed read for a person.
     pub fn failure(&self, status: &Status) -> Failure {
         let server = self.route.to_string();
         match status.code() {
@@ -228,7 +206,7 @@ impl Server {
         }
     }
 
-    /// The same for an order, which may have been carried out in part.
+    /// Translates a failed order, which may have been carried out in part.
     fn order_failure(&self, status: &Status) -> OrderFailure {
         match status.code() {
             Code::NotFound => OrderFailure::NotFound(status.message().to_owned()),
@@ -238,14 +216,12 @@ impl Server {
     }
 }
 
-/// Why an order was not carried out.
 #[derive(Debug)]
 pub enum OrderFailure {
-    /// There is no such Swarm, or a selector selects nothing; in the coordinator's words.
+    /// No such Swarm, or nothing selected; in the coordinator's words.
     NotFound(String),
-    /// It was carried out in part, or not, as the coordinator is not ready yet; in the coordinator's words.
+    /// Carried out in part, or not, as the coordinator is not ready yet; in its words.
     Unavailable(String),
-    /// Anything else.
     Other(Failure),
 }
 
@@ -255,7 +231,7 @@ fn within<T>(deadline: Duration, message: T) -> Request<T> {
     request
 }
 
-/// The innermost reason, such as "Connection refused (os error 111)"; the layers above it say nothing.
+/// Innermost reason, such as "Connection refused (os error 111)"; outer layers add nothing.
 fn root_cause(error: &dyn Error) -> String {
     let mut innermost = error;
     while let Some(source) = innermost.source() {

@@ -13,34 +13,26 @@ use crate::station_record::{self, StationRecord};
 use agent::credentials::{Files, Proof};
 use std::path::{Path, PathBuf};
 
-/// Says where the coordinator is when the command line does not.
 pub const VARIABLE: &str = "SKEIN_SERVER";
 
-/// What the environment says besides the command line.
 #[derive(Debug, Clone, Default)]
 pub struct Environment {
-    /// [`VARIABLE`].
     pub server: Option<String>,
-    /// SKEIN_SERVER_CA, SKEIN_CLIENT_CERT, SKEIN_CLIENT_KEY.
     pub files: [Option<PathBuf>; 3],
     /// SKEIN_STATION, or the usual data folder.
     pub data: Option<PathBuf>,
-    /// Whether the data folder was named by SKEIN_STATION.
+    /// Set by SKEIN_STATION.
     pub data_is_named: bool,
-    /// The station of that folder.
     pub station: Option<StationRecord>,
-    /// The station of that folder that ran last, where none runs.
+    /// The last one, where none runs.
     pub ended: Option<StationRecord>,
-    /// KUBECONFIG.
     pub kubeconfig: Option<PathBuf>,
-    /// Whether there is ~/.kube/config.
     pub has_usual_kubeconfig: bool,
-    /// Whether the program was called as a plugin of kubectl.
     pub is_plugin: bool,
 }
 
 impl Environment {
-    /// Reads the environment. `is_plugin`: the program was called as `kubectl skein`.
+    /// `is_plugin`: called as `kubectl skein`.
     pub fn read(is_plugin: bool) -> Self {
         let path = |name: &str| {
             std::env::var_os(name)
@@ -64,10 +56,10 @@ impl Environment {
     }
 }
 
-/// The way to the coordinator that is meant by the command line, `given`, and what is around.
+/// Decides by the command line `given`, and the environment.
 ///
 /// # Errors
-/// [`Failure::Usage`]: it is not clear, or not safe, which; with what to say.
+/// Unclear or unsafe; with what to say.
 pub fn choose(given: WhereArgs, environment: &Environment) -> Result<Route, Failure> {
     let choice = cluster::Choice {
         kubeconfig: given.kubeconfig.clone(),
@@ -135,7 +127,7 @@ pub fn choose(given: WhereArgs, environment: &Environment) -> Result<Route, Fail
     }
 }
 
-/// One that is named by its address.
+/// Named by its address.
 fn direct(
     server: ServerUrl,
     given: &WhereArgs,
@@ -193,19 +185,14 @@ fn station(folder: &Path, record: Option<StationRecord>) -> Result<Route, Failur
     })
 }
 
-/// Who issues certificates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Issuer {
-    /// A ground station: its data folder.
+    /// Data folder of a station.
     Station(PathBuf),
-    /// A cluster.
     Cluster(cluster::Choice),
 }
 
-/// The issuer that is meant. No coordinator needs to run for that.
-///
-/// # Errors
-/// As for [`choose`].
+/// Works without a running coordinator.
 pub fn issuer(given: WhereArgs, environment: &Environment) -> Result<Issuer, Failure> {
     if given.server.is_some() {
         return Err(usage(
@@ -231,10 +218,8 @@ pub fn issuer(given: WhereArgs, environment: &Environment) -> Result<Issuer, Fai
     }
 }
 
-/// `command` has a coordinator of its own.
-///
 /// # Errors
-/// [`Failure::Usage`]: the person has named another one.
+/// The person has named another coordinator than that of `command`.
 pub fn none(before: &WhereArgs, command: &str) -> Result<(), Failure> {
     if *before == WhereArgs::default() {
         return Ok(());

@@ -5,23 +5,21 @@ use std::net::IpAddr;
 use std::str::FromStr;
 use tonic::transport::Endpoint;
 
-/// Where the coordinator listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerUrl(String);
 
 impl ServerUrl {
-    /// Whether it is spoken to in TLS.
     pub fn is_tls(&self) -> bool {
         self.0.starts_with("https://")
     }
 
-    /// HOST:PORT, to dial.
+    /// HOST:PORT.
     pub fn dial(&self) -> &str {
         let rest = self.0.split_once("://").map_or(self.0.as_str(), |(_, rest)| rest);
         rest.trim_end_matches('/')
     }
 
-    /// Whether it is on this machine, whatever name servers say.
+    /// Whatever name servers say.
     pub fn is_loopback(&self) -> bool {
         let host = self.dial().rsplit_once(':').map_or("", |(host, _)| host);
         let bare = host.trim_start_matches('[').trim_end_matches(']');

@@ -27,47 +27,34 @@ use std::sync::Arc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-/// An agent to be.
 #[derive(Clone, Debug)]
 pub struct NodeSetup {
-    /// Name of its node.
     pub name: NodeName,
-    /// Where its autopilot is.
     pub link: agent::LinkUrl,
-    /// The folder for what it remembers.
     pub state: PathBuf,
-    /// Its other settings.
     pub settings: AgentSettings,
 }
 
-/// What a station is made of.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// The API.
     pub api: Source,
-    /// Where agents and tools reach the coordinator; port 0 is any free one.
+    /// Address of the coordinator; port 0 is any free one.
     pub listen: SocketAddr,
-    /// Folder for the keys with which the links of agents and tools are secured; `None`: plain text, on this machine only.
+    /// Keys for TLS with agents and tools; `None`: plain text, on this machine only.
     pub keys: Option<PathBuf>,
-    /// The agents in this process.
     pub nodes: Vec<NodeSetup>,
-    /// Where metrics are served; `None`: nowhere.
+    /// `None`: nowhere.
     pub metrics_listen: Option<SocketAddr>,
-    /// Whether a ground order is given to all that is kept, before anything could fly.
+    /// Orders everything kept to the ground, before anything could fly.
     pub grounded: bool,
-    /// What is set for stations and the airspace.
     pub site: SiteRules,
-    /// Once this is cancelled, also during the start, the agents in this process bring their vehicles down and end.
+    /// Cancelled, also during the start: the agents land their vehicles and end.
     pub end_requested: CancellationToken,
 }
 
-/// A running station.
 pub struct Station {
-    /// The API.
     pub api: FleetApi,
-    /// The agents in this process.
     pub agents: Agents,
-    /// Its keys, where the links are secured.
     pub guard: Option<Arc<Guard>>,
     commander: Commander,
     uplink: SocketAddr,
@@ -76,8 +63,7 @@ pub struct Station {
 }
 
 impl Station {
-    /// Starts all of it. Everything that another program may hold (ports, folders, files) is acquired before the first agent
-    /// begins.
+    /// Acquires everything that another program may hold (ports, folders, files) before the first agent begins.
     ///
     /// # Errors
     /// What is in the way, with what to do.
@@ -171,18 +157,17 @@ impl Station {
         })
     }
 
-    /// Where the coordinator is, for agents and tools on this machine: https://HOST:PORT, or http where nothing is secured.
+    /// Address for this machine: https://HOST:PORT, or http without keys.
     pub fn server(&self) -> String {
         let scheme = if self.guard.is_some() { "https" } else { "http" };
         format!("{scheme}://{}", reached(self.uplink))
     }
 
-    /// Where it listens.
     pub const fn listen(&self) -> SocketAddr {
         self.uplink
     }
 
-    /// Ends coordinator and API, once the agents have ended.
+    /// Call it after the agents have ended.
     pub async fn end(self) {
         self.commander.end().await;
         if let Some(keeping) = self.keeping {
@@ -195,7 +180,7 @@ impl Station {
     }
 }
 
-/// Why an agent cannot remember, with what to do here: its folder is one of the data folder.
+/// Advice: the agent's folder is within the data folder.
 fn cannot(node: &NodeName, error: CannotStart) -> Failure {
     Failure::Failed(match error {
         CannotStart::State(StoreError::Unusable { dir, why }) => format!(
@@ -214,7 +199,7 @@ fn cannot(node: &NodeName, error: CannotStart) -> Failure {
     })
 }
 
-/// HOST:PORT by which this machine reaches what listens on `address`.
+/// HOST:PORT by which this machine reaches `address`.
 fn reached(address: SocketAddr) -> String {
     let host = match address {
         SocketAddr::V4(v4) if v4.ip().is_unspecified() => "127.0.0.1".to_owned(),

@@ -14,28 +14,24 @@ const AUTHORITY: &str = "ca.crt";
 const CERTIFICATE: &str = "operator.crt";
 const KEY: &str = "operator.key";
 
-/// A station.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StationRecord {
-    /// Where its coordinator is reached from this machine: https://HOST:PORT.
+    /// Address from this machine: https://HOST:PORT.
     pub server: String,
-    /// Where it listens for agents elsewhere: HOST:PORT.
+    /// Address for agents elsewhere: HOST:PORT.
     pub listen: String,
-    /// The kubeconfig of its API.
+    /// Kubeconfig of its API.
     pub kubeconfig: PathBuf,
 }
 
 impl StationRecord {
-    /// That of the data folder `data`; `None` where no station runs by its own account.
+    /// `None` where no station runs by its own account.
     pub fn read(data: &Path) -> Option<Self> {
         let text = std::fs::read(data.join(FOLDER).join(RECORD)).ok()?;
         serde_json::from_slice(&text).ok()
     }
 
-    /// Writes it, and what a tool has to believe and show; the record last.
-    ///
-    /// # Errors
-    /// The disk's.
+    /// Writes it last, after credentials for tools.
     pub fn write(&self, data: &Path, authority: &Bundle, operator: &Identity) -> io::Result<()> {
         let folder = data.join(FOLDER);
         write_private(&folder.join(AUTHORITY), authority.to_pem().as_bytes())?;
@@ -44,14 +40,13 @@ impl StationRecord {
         write_private(&folder.join(RECORD), &serde_json::to_vec_pretty(self)?)
     }
 
-    /// That of the station that ran last with the data folder `data` and has ended.
+    /// Record of the last station of `data`, which has ended.
     pub fn ended(data: &Path) -> Option<Self> {
         let text = std::fs::read(data.join(FOLDER).join(ENDED)).ok()?;
         serde_json::from_slice(&text).ok()
     }
 
-    /// Takes the record away when the station ends, but for what it takes to know its kubeconfig again. The certificate, which
-    /// counts no more, is left.
+    /// Renames the record, by which its kubeconfig is still known. The certificate stays, invalid.
     pub fn remove(data: &Path) {
         let folder = data.join(FOLDER);
         // If it stays, one who follows it gets no answer.
@@ -59,7 +54,7 @@ impl StationRecord {
     }
 }
 
-/// What a tool believes and shows at the station of the data folder `data`.
+/// Trust and credentials of tools.
 pub fn files(data: &Path) -> Files {
     let folder = data.join(FOLDER);
     Files {

@@ -10,10 +10,6 @@ use crate::vehicle::{Vehicle, shown};
 use std::fmt::Write as _;
 use std::io::Write as _;
 
-/// Asks once and prints.
-///
-/// # Errors
-/// [`Failure`].
 pub async fn run(route: &Route, args: &StatusArgs, out: &Output) -> Result<(), Failure> {
     let answer = Server::connect(route).await?.list(&Which::from(&args.filter)).await?;
     let vehicles = shown(answer, &args.filter);
@@ -30,7 +26,7 @@ pub async fn run(route: &Route, args: &StatusArgs, out: &Output) -> Result<(), F
     Ok(std::io::stdout().write_all(text.as_bytes())?)
 }
 
-/// What is printed for no vehicles, on standard error so that programs read an empty answer.
+/// Text for standard error, so that programs read an empty answer.
 pub fn nothing(filter: &Filter) -> &'static str {
     if filter.namespace.is_some() || filter.swarm.is_some() || filter.selector.is_some() {
         "No such Drones."

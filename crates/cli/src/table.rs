@@ -3,31 +3,22 @@
 use crate::vehicle::{Vehicle, age_text, aged};
 use std::fmt::Write;
 
-/// How a table is laid out.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Layout {
-    /// More columns.
     pub wide: bool,
-    /// Leave out the namespace, as all are of one.
+    /// Leaves out the namespace, as all are of one.
     pub one_namespace: bool,
-    /// Escape sequences for colors.
     pub color: bool,
-    /// Cut lines to this many columns.
+    /// Cuts lines to this many columns.
     pub width: Option<usize>,
 }
 
-/// What a cell means, for its color.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tone {
-    /// Nothing in particular.
     Plain,
-    /// As desired.
     Good,
-    /// On its way.
     Moving,
-    /// Waiting for something.
     Waiting,
-    /// Unknown, or a fault.
     Bad,
 }
 
@@ -45,7 +36,7 @@ impl Tone {
 
 type Cell = (String, Tone);
 
-/// The table with a heading, each line ended by a newline; nothing for no vehicles.
+/// Table with a heading; lines end with a newline. Empty without vehicles.
 pub fn render(vehicles: &[Vehicle], layout: Layout) -> String {
     if vehicles.is_empty() {
         return String::new();
@@ -95,7 +86,7 @@ fn write_line(text: &mut String, line: &[Cell], widths: &[usize], layout: Layout
     text.push('\n');
 }
 
-/// The text, cut to `width` characters with an ellipsis.
+/// Cuts to `width` characters with an ellipsis.
 pub fn clip(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();

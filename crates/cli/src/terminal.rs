@@ -5,13 +5,11 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
-/// A plain line.
 pub fn line(text: &str) {
     // If standard output is closed, nobody reads, and what flies still flies.
     let _ = writeln!(std::io::stdout(), "{text}");
 }
 
-/// The start of a new stage.
 pub fn heading(text: &str) {
     let (bold, plain) = if Output::of_this_process().color {
         ("\x1b[1m", "\x1b[0m")
@@ -21,7 +19,7 @@ pub fn heading(text: &str) {
     line(&format!("{bold}==> {text}{plain}"));
 }
 
-/// A path as a word of a shell's command line, to be copied from the terminal.
+/// Quoted for a shell, to be copied from the terminal.
 pub fn shell_word(path: &Path) -> String {
     let text = path.display().to_string();
     let plain = |c: char| c.is_alphanumeric() || "/._-+,:@%".contains(c);
@@ -31,7 +29,7 @@ pub fn shell_word(path: &Path) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
-/// A duration as a person says it: `4.2 s`, `3 min 07 s`.
+/// Examples: `4.2 s`, `3 min 07 s`.
 pub fn duration(span: Duration) -> String {
     let seconds = span.as_secs();
     if seconds < 60 {

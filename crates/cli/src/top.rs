@@ -44,31 +44,31 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tty::Tty;
 
-/// From one drawing to the next, at least.
+/// Shortest interval of drawings.
 const DRAW_EVERY: Duration = Duration::from_millis(50);
 
-/// After a drawing that took long none is made for so many times as long: whatever the size of the fleet, drawing takes a fifth of a core at most.
+/// Pause after a drawing, in multiples of its duration: drawing takes a fifth of a core at most.
 const REST: u32 = 4;
 
 /// Ages grow by themselves.
 const TICK: Duration = Duration::from_millis(500);
 
-/// Answers that wait to be shown.
+/// Queue of answers.
 const ANSWERS: usize = 16;
 
-/// How long a stopped program is waited for after Ctrl-Z; where nobody could start it again it is not stopped.
+/// Wait after Ctrl-Z for the stop; a program that nobody could start again is not stopped.
 const STOPPED_WITHIN: Duration = Duration::from_millis(300);
 
-/// How long the end may take after a signal; a terminal that takes nothing any more is not waited for.
+/// Deadline after a signal; a terminal that takes nothing any more is not waited for.
 const END_WITHIN: Duration = Duration::from_secs(2);
 
-/// The exit code then, as shells count a process that was ended by Ctrl-C.
+/// Exit code by a signal, as shells count Ctrl-C.
 const ENDED_BY_SIGNAL: i32 = 130;
 
-/// Shows the fleet until the person has seen enough. `named`: the kubeconfig for a coordinator that was named by its address.
+/// Shows the fleet until the person has seen enough. `named`: kubeconfig for a coordinator named by address.
 ///
 /// # Errors
-/// [`Failure`]: no terminal, or the coordinator cannot be reached at the start; or the terminal is gone.
+/// No terminal, or it is gone, or the coordinator cannot be reached at the start.
 pub async fn run(route: Route, args: TopArgs, named: Option<Choice>) -> Result<(), Failure> {
     tty::ensure()?;
     let interrupt = Interrupt::catch()?;
@@ -79,7 +79,7 @@ pub async fn run(route: Route, args: TopArgs, named: Option<Choice>) -> Result<(
     result
 }
 
-/// Ends the program once a signal has asked for it and it does not end by itself, as nothing takes what it writes.
+/// Ends a program that does not end after a signal, as nothing takes what it writes.
 async fn end_without_terminal(asked: CancellationToken) {
     asked.cancelled().await;
     sleep(END_WITHIN).await;
@@ -166,7 +166,6 @@ async fn show(route: Route, args: TopArgs, named: Option<Choice>, interrupt: &In
     Ok(())
 }
 
-/// What runs beside; all of it ends with this.
 #[derive(Default)]
 struct Tasks {
     set: JoinSet<()>,
@@ -196,26 +195,20 @@ struct Shell {
     answers: (mpsc::Sender<Outcome>, mpsc::Receiver<Outcome>),
 }
 
-/// From the end of a drawing that took so long to the next one.
 fn rest(took: Duration) -> Duration {
     DRAW_EVERY.max(took.saturating_mul(REST))
 }
 
-/// What happened.
 enum Happened {
     Key(Key),
-    /// The terminal has another size.
     Resized,
-    /// Nothing more than the time.
     Tick,
     Fleet,
     Objects,
     Answer(Outcome),
-    /// The program goes on after it was stopped.
     Continued,
-    /// The terminal is gone, or a signal asks for the end.
+    /// Terminal gone, or a signal.
     End,
-    /// A part has died.
     Broken,
 }
 

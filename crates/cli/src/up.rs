@@ -27,13 +27,13 @@ use no_pause::NoPause;
 use std::io::IsTerminal;
 use std::time::Duration;
 
-/// How long the coordinator has at the end to write down what the agents have reported last.
+/// Time for the coordinator, at the end, to record the agents' last reports.
 const LAST_WRITES: Duration = Duration::from_secs(5);
 
-/// Runs the station until it is asked to end and the vehicles of its own agents have landed.
+/// Runs until it is asked to end and the vehicles of its own agents have landed.
 ///
 /// # Errors
-/// [`Failure`]: it could not start, a vehicle was not observed landed, or the person wanted the end at once.
+/// It could not start, a vehicle was not observed landed, or the person wanted the end at once.
 pub async fn run(args: UpArgs) -> Result<(), Failure> {
     coordinator::server::file_limit::raise();
     node_link::each_once(&args.nodes).map_err(Failure::Usage)?;
@@ -120,7 +120,7 @@ async fn run_parts(args: &UpArgs, data: &DataDir, interrupt: &Interrupt) -> Resu
     ended
 }
 
-/// The way to the coordinator of this station, as its own person.
+/// Leads there as its own person.
 fn own(station: &Station, data: &DataDir) -> Result<Route, Failure> {
     Ok(Route::Station {
         server: station.server().parse().map_err(Failure::Failed)?,
@@ -129,7 +129,7 @@ fn own(station: &Station, data: &DataDir) -> Result<Route, Failure> {
     })
 }
 
-/// Leaves word for tools on this machine how to reach the station.
+/// Informs tools on this machine.
 fn record(station: &Station, data: &DataDir) -> std::io::Result<()> {
     let Some(guard) = &station.guard else { return Ok(()) };
     let record = StationRecord {
@@ -140,7 +140,7 @@ fn record(station: &Station, data: &DataDir) -> std::io::Result<()> {
     record.write(data.path(), &guard.bundle(), guard.operator())
 }
 
-/// Has the vehicles of this process's agents brought down, and waits for them.
+/// Vehicles of this process's agents.
 async fn land(station: &mut Station, objects: &Objects) -> Result<(), Failure> {
     // They were notified by the signal itself.
     let nodes = station.agents.nodes();

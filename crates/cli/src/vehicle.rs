@@ -1,8 +1,5 @@
-//! One vehicle as people and programs are shown it.
-//!
-//! Owns: turning the coordinator's message into plain values: what is stale is unknown, texts that came over the air
-//! cannot play tricks on a terminal. A value of a newer coordinator is shown by its number instead of being refused.
-//! Must not: format tables.
+//! One vehicle as people and programs are shown it: stale values are unknown, texts from the air cannot play tricks on a
+//! terminal, and values of a newer coordinator are shown by number.
 
 use crate::args::Filter;
 use proto::v1;
@@ -64,7 +61,6 @@ pub struct Vehicle {
     /// MAVLink system id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system_id: Option<u32>,
-    /// Firmware version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub firmware: Option<String>,
     /// Number of the autopilot's hardware, hexadecimal.
@@ -76,7 +72,6 @@ pub struct Vehicle {
     /// Remaining battery, percent, as of then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub battery_percent: Option<u32>,
-    /// Battery voltage, volts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub battery_volts: Option<f64>,
     /// How long ago the autopilot reported its position, in milliseconds; absent when it did not, or it is not known.
@@ -87,7 +82,6 @@ pub struct Vehicle {
     pub position: Option<Position>,
 }
 
-/// Where a vehicle is.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Position {
@@ -97,7 +91,6 @@ pub struct Position {
     pub longitude_degrees: f64,
     /// Meters above mean sea level.
     pub altitude_amsl_meters: f64,
-    /// Meters above home.
     pub altitude_above_home_meters: f64,
 }
 
@@ -182,7 +175,6 @@ impl Vehicle {
         }
     }
 
-    /// What a table says about flying.
     pub const fn flying_text(&self) -> &'static str {
         match self.flying {
             Some(true) => "yes",

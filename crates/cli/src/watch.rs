@@ -25,10 +25,10 @@ pub(crate) const RETRY: Backoff = Backoff {
     cap: Duration::from_secs(5),
 };
 
-/// Shows the fleet until Ctrl-C.
+/// Runs until Ctrl-C.
 ///
 /// # Errors
-/// [`Failure`], when the coordinator cannot be reached at the start, or the output has gone.
+/// The coordinator cannot be reached at the start, or the output has gone.
 pub async fn run(route: &Route, args: &WatchArgs, out: &Output) -> Result<(), Failure> {
     // Caught before anything is shown: one who sees something may press Ctrl-C at once. Ending so gives the terminal back.
     let interrupt = Interrupt::catch()?;
@@ -81,13 +81,12 @@ async fn follow(
     }
 }
 
-/// Some number from 0 to 1; the standard library seeds its hashers at random.
+/// Number from 0 to 1; the standard library seeds its hashers at random.
 pub(crate) fn jitter() -> f64 {
     let hash = u32::try_from(RandomState::new().hash_one(0) >> 32).unwrap_or(u32::MAX);
     f64::from(hash) / f64::from(u32::MAX)
 }
 
-/// What is shown, and how.
 struct View {
     heading: String,
     layout: Layout,
@@ -138,7 +137,7 @@ impl View {
         self.draw()
     }
 
-    /// The coordinator is away. Shown once; what is on the screen is marked as old.
+    /// Shown once; the picture is marked as old.
     fn lost(&mut self, why: &str) -> std::io::Result<()> {
         if self.screen.is_none() && self.lost.is_none() {
             self.line(&format!("lost the coordinator ({why}); trying again"))?;
@@ -165,7 +164,7 @@ impl View {
     }
 }
 
-/// The time of day for a line, in UTC, to the millisecond.
+/// UTC, to the millisecond.
 pub(crate) fn now() -> String {
     format!("{:.3}", jiff::Timestamp::now())
 }

@@ -99,9 +99,6 @@ pub struct AgentSettings {
 
 impl AgentArgs {
     /// The settings of the agent of `node`, where `all` are the nodes of this process.
-    ///
-    /// # Errors
-    /// What makes no sense, with what to write instead.
     pub fn of(&self, node: &NodeName, all: &[NodeName], signing: &SigningArgs) -> Result<AgentSettings, String> {
         for named in self.gcs_listen.iter().chain(&signing.signing_key) {
             if let Some(name) = named.node.as_ref().filter(|name| !all.contains(name)) {

@@ -71,9 +71,6 @@ pub enum Port {
 
 impl ConnectArgs {
     /// The Drones that are named, in the namespace that was named before the command, or `usual`, where none was named with them.
-    ///
-    /// # Errors
-    /// [`Failure::Usage`].
     pub fn named(
         &mut self,
         before: Option<String>,
@@ -102,7 +99,6 @@ impl ConnectArgs {
         Ok(keys)
     }
 
-    /// All ports at which ground stations are met.
     pub fn ports(&self) -> Vec<Port> {
         let named: Vec<Port> = self.to.iter().chain(&self.listen).cloned().collect();
         if named.is_empty() { vec![Port::usual()] } else { named }
@@ -117,9 +113,6 @@ impl ConnectArgs {
     }
 
     /// Refuses a port that others reach, unless that is meant.
-    ///
-    /// # Errors
-    /// [`Failure::Usage`].
     pub fn check_ports(&self) -> Result<(), Failure> {
         match self.to.iter().chain(&self.listen).find(|port| !port.is_local()) {
             Some(port) if !self.allow_remote => Err(Failure::Usage(format!(
@@ -139,7 +132,6 @@ impl Port {
         }
     }
 
-    /// A place to which frames are sent.
     fn sent_to(text: &str) -> Result<Self, String> {
         match text.parse::<Self>()? {
             Self::Tcp(address) => Err(format!(
@@ -149,7 +141,6 @@ impl Port {
         }
     }
 
-    /// The option that names it.
     pub const fn option(&self) -> &'static str {
         match self {
             Self::Udp { .. } => "--to",
@@ -157,10 +148,10 @@ impl Port {
         }
     }
 
-    /// The port for the vehicles of group `index`: the first 250 are group 0.
+    /// Group `index` has 250 vehicles; the first is 0.
     ///
     /// # Errors
-    /// There is none of that number.
+    /// No port of that number.
     pub fn of_group(&self, index: usize) -> Result<Self, Failure> {
         let next = |port: u16| {
             let next = u16::try_from(index).ok().and_then(|index| port.checked_add(index));

@@ -59,9 +59,6 @@ impl ResumeArgs {
     }
 
     /// What is meant.
-    ///
-    /// # Errors
-    /// Two namespaces were given, or nothing was named; the text says what to do.
     pub fn meant(&self) -> Result<Resumed, String> {
         match (&self.vehicle, &self.drone) {
             (Some(node), _) => Ok(Resumed::Vehicle(node.clone())),
@@ -111,9 +108,6 @@ impl DroneArgs {
     }
 
     /// The Drone that is meant.
-    ///
-    /// # Errors
-    /// Two namespaces were given; the text says what to leave out.
     pub fn key(&self) -> Result<ObjectKey, String> {
         self.drone.key(self.namespace.as_deref(), None)
     }
@@ -121,9 +115,6 @@ impl DroneArgs {
 
 impl ObjectRef {
     /// The object that is meant, where `namespace` was given apart from it, and `usual` is that of one without any.
-    ///
-    /// # Errors
-    /// Two namespaces were given; the text says what to leave out.
     pub fn key(&self, namespace: Option<&str>, usual: Option<&str>) -> Result<ObjectKey, String> {
         let name = self.name.clone();
         let namespace = match (self.namespace.as_deref(), namespace) {

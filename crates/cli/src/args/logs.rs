@@ -66,10 +66,6 @@ impl LogsArgs {
         }
     }
 
-    /// Whose logs are meant.
-    ///
-    /// # Errors
-    /// The text says what to change.
     pub fn of(&self) -> Result<LogsOf, String> {
         match (&self.vehicle, &self.drone) {
             (Some(node), _) => Ok(LogsOf::Node(node.clone())),

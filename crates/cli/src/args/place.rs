@@ -46,7 +46,7 @@ pub struct WhereArgs {
 }
 
 impl WhereArgs {
-    /// These, and where they say nothing, `others`.
+    /// Fills gaps from `others`.
     pub fn or(self, others: Self) -> Self {
         Self {
             server: self.server.or(others.server),

@@ -6,17 +6,16 @@ use crate::failure::Failure;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
 
-/// Name of the ConfigMap, and of the Secret with the key.
+/// ConfigMap with the certificates, and Secret with the key.
 pub const NAME: &str = "skein-ca";
 
-/// The key in it.
 const KEY: &str = "ca.crt";
 
 impl Cluster {
-    /// The authority's certificates, as PEM.
+    /// PEM.
     ///
     /// # Errors
-    /// [`Failure`]: it is not published yet, or the person may not read it.
+    /// Not published yet, or the person may not read it.
     pub async fn authority(&self) -> Result<String, Failure> {
         let namespace = &self.namespace;
         let maps: Api<ConfigMap> = Api::namespaced(self.client.clone(), namespace);

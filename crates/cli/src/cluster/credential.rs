@@ -1,8 +1,8 @@
-//! What a kubeconfig shows to the API server.
+//! The credential of a kubeconfig: a token, a token file or a client certificate. An exec plugin's answer was put there before
+//! ([`super::plugin`]).
 //!
-//! Owns: taking it out of the kubeconfig, whatever way it is given there: a token, a token file or a client certificate; what an
-//! exec plugin gives was put there before ([`super::plugin`]). Must not: keep or print it, or show a token to any other than the API
-//! server: the coordinator gets a proof that is of no use to it ([`super::person`]).
+//! Must not: keep or print it, or show a token to any but the API server: the coordinator gets a proof that is of no use to it
+//! ([`super::person`]).
 
 use crate::failure::Failure;
 use coordinator::cluster::api::error_chain;
@@ -20,22 +20,21 @@ use std::time::Duration;
 use tokio::time::timeout;
 use tower::{BoxError, Layer, ServiceExt, service_fn};
 
-/// A login program has this long for a new token.
+/// Time for a login program to answer with a new token.
 pub(super) const PLUGIN: Duration = Duration::from_secs(60);
 
-/// What a person shows.
 #[derive(Clone, Debug)]
 pub enum Credential {
-    /// A bearer token, for the API server alone.
+    /// Token for the API server alone.
     Token(SecretString),
-    /// A client certificate, for both: the handshake proves its key and gives nothing away.
+    /// Certificate for both ends: the handshake proves its key and gives nothing away.
     Certificate(Arc<dyn ResolvesClientCert>),
 }
 
-/// The credential of the kubeconfig's user, as it is valid now.
+/// Reads the credential as it is valid now.
 ///
 /// # Errors
-/// [`Failure`]: there is none that the coordinator could check, or a login program failed.
+/// No credential that the coordinator could check, or a failed login program.
 pub async fn of(config: &Config) -> Result<Credential, Failure> {
     let user = &config.auth_info;
     if user.impersonate.is_some() || user.impersonate_groups.is_some() {
@@ -65,7 +64,7 @@ pub async fn of(config: &Config) -> Result<Credential, Failure> {
     Err(cannot("it has neither a token nor a client certificate"))
 }
 
-/// The `Authorization` header with which the API server is asked; `None` for none.
+/// Header for the API server.
 async fn authorization(config: Config) -> Result<Option<String>, Failure> {
     // A login program (`auth-provider`) is run here, and may wait for the person.
     let layer = tokio::task::spawn_blocking(move || config.auth_layer());

@@ -12,24 +12,21 @@ use kube::Api;
 use kube::api::ListParams;
 use proto::channel::Connection;
 
-/// The Lease that says which coordinator leads.
+/// Names the leading coordinator.
 const LEASE: &str = "skein-coordinator";
 
-/// An open connection to a Pod.
 pub struct Forwarded {
-    /// The Pod.
     pub to: Chosen,
-    /// The bytes.
     pub connection: Box<dyn Connection>,
-    /// Ends with what the node says when it cannot pass the bytes on, such as that nothing listens there; never ends otherwise.
+    /// Ends with the node's message when it cannot pass bytes on, such as that nothing listens there; else never.
     pub trouble: BoxFuture<'static, String>,
 }
 
 impl Cluster {
-    /// Opens a connection to the coordinator that leads, or to one that is ready where the leader is not known.
+    /// Connects to the leading coordinator, or to a ready one where the leader is not known.
     ///
     /// # Errors
-    /// [`Failure`]: there is no Pod, or the person may not; with what to do.
+    /// There is no Pod, or the person may not; with what to do.
     pub async fn forward(&self) -> Result<Forwarded, Failure> {
         let namespace = &self.namespace;
         let pods: Api<Pod> = Api::namespaced(self.client.clone(), namespace);
@@ -55,8 +52,7 @@ impl Cluster {
         })
     }
 
-    /// Which coordinator leads. Not to know it, also for want of the right to read it, is no failure: it only costs a try at
-    /// another Pod.
+    /// `None` also for want of the right to read it: that only costs a try at another Pod.
     async fn leader(&self) -> Option<String> {
         let leases: Api<Lease> = Api::namespaced(self.client.clone(), &self.namespace);
         let lease = answer_of("get leases", leases.get_opt(LEASE)).await.ok()??;

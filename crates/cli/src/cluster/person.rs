@@ -18,27 +18,21 @@ use trust::person::is_due;
 use trust::proof::{REQUEST_LIFE, SIGNER};
 use trust::{Identity, PersonKey, RequestName};
 
-/// Names of requests begin with this.
 const PREFIX: &str = "skein-person-";
 
-/// Where an earlier proof is still good, the API server has so long for a new request.
+/// Time for a new request while an earlier proof is still good.
 const RENEWAL: Duration = Duration::from_secs(2);
 
-/// What is shown.
 #[derive(Debug)]
 pub struct Proof {
-    /// The key, and a certificate that names the request.
     pub identity: Identity,
-    /// Where it was stored, when an earlier command has made it.
+    /// Storage, if an earlier command made it.
     pub stored: Option<StoredProof>,
 }
 
 impl Cluster {
-    /// The proof for a coordinator: that of an earlier command, and a new one when half of its time is over. Then the earlier one is
-    /// still good for a while, for an API server that takes no new requests: a ground order must not depend on that.
-    ///
-    /// # Errors
-    /// [`Failure`]: the API server does not take the request; with what to do.
+    /// Reuses an earlier command's proof, and renews it after half of its time. A ground order must not depend on an API server
+    /// that takes no new requests, so the earlier one then still serves.
     pub async fn proof(&self) -> Result<Proof, Failure> {
         let now = SystemTime::now();
         let earlier = match &self.stored {
@@ -67,7 +61,7 @@ impl Cluster {
         Ok(Proof { identity, stored: None })
     }
 
-    /// Has the API server note that the key of this request is the person's.
+    /// Has the API server note that the key is the person's.
     async fn request(&self, pem: String) -> Result<RequestName, Failure> {
         let requests: Api<CertificateSigningRequest> = Api::all(self.client.clone());
         let what = "create certificatesigningrequests";

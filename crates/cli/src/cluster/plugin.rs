@@ -13,7 +13,6 @@ use std::process::Stdio;
 use tokio::process::Command;
 use tokio::time::timeout;
 
-/// What a plugin prints.
 #[derive(Deserialize)]
 struct Answer {
     status: Option<Shown>,
@@ -27,10 +26,10 @@ struct Shown {
     client_key_data: Option<String>,
 }
 
-/// Has `user` show what their plugin answers now, if they have one.
+/// Runs the plugin of `user`, if any, and keeps its answer there.
 ///
 /// # Errors
-/// [`Failure::Failed`]: the plugin cannot be run, fails, or answers with nothing that could be shown.
+/// The plugin cannot be run, fails, or gives no credential.
 pub async fn resolve(user: &mut AuthInfo) -> Result<(), Failure> {
     // A token in the kubeconfig counts before the plugin, and a person who acts as another is refused without it.
     if user.token.is_some() || user.token_file.is_some() || user.impersonate.is_some() {
@@ -102,7 +101,6 @@ async fn run(plugin: &ExecConfig) -> Result<Shown, Failure> {
     })
 }
 
-/// What the plugin is given.
 fn question(plugin: &ExecConfig, interactive: bool) -> Result<String, Failure> {
     let mut spec = json!({"interactive": interactive});
     if plugin.provide_cluster_info {

@@ -2,39 +2,29 @@
 
 use k8s_openapi::api::core::v1::Pod;
 
-/// What the coordinator's Pods are labeled with.
 pub const LABEL: &str = "app.kubernetes.io/name=skein-coordinator";
 
-/// The port when the Pod names none `grpc`.
+/// Port where the Pod names none `grpc`.
 const USUAL_PORT: u16 = 50_051;
 
-/// A Pod, and its port for agents and tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chosen {
-    /// Its name.
     pub pod: String,
-    /// The port.
     pub port: u16,
 }
 
-/// Why none was chosen.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoPod {
-    /// There is none.
     #[error(
         "no coordinator runs in namespace {0} (no Pod with {LABEL}); name the namespace it is in with \
          --coordinator-namespace, or install it"
     )]
     None(String),
-    /// None is ready.
     #[error("the coordinator is not ready yet: {0}; see `kubectl -n {1} describe pod {0}`")]
     NotReady(String, String),
 }
 
-/// The leader where `holder` of its Lease names it, else any that is ready.
-///
-/// # Errors
-/// [`NoPod`].
+/// Prefers the leader, named by the `holder` of its Lease, to other ready Pods.
 pub fn choose(namespace: &str, holder: Option<&str>, pods: &[Pod]) -> Result<Chosen, NoPod> {
     let alive = || pods.iter().filter(|pod| pod.metadata.deletion_timestamp.is_none());
     let holds = |pod: &&Pod| holder.is_some_and(|holder| is_of(holder, name(pod)));
@@ -57,7 +47,7 @@ fn name(pod: &Pod) -> &str {
     pod.metadata.name.as_deref().unwrap_or_default()
 }
 
-/// Whether a holder identity is that of a Pod: its name, perhaps with something after it that distinguishes its lives.
+/// A holder is the Pod's name, perhaps with a suffix that distinguishes its lives.
 fn is_of(holder: &str, pod: &str) -> bool {
     match holder.strip_prefix(pod) {
         Some(rest) => !pod.is_empty() && (rest.is_empty() || rest.starts_with(['-', '_'])),

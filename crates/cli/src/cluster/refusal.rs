@@ -3,62 +3,36 @@
 use crate::failure::Failure;
 use coordinator::cluster::api::error_chain;
 
-/// The ClusterRole that allows to make the requests of [`super::person`].
+/// Allows the requests of [`super::person`].
 const ROLE: &str = "skein-person";
 
-/// Why.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
-    /// The person lacks a right.
     #[error("you may not {what}: {why}; ask for the Role skein-connect there, and to enrol for skein-enroll")]
     Forbidden {
-        /// What was to be done.
         what: String,
-        /// In the API server's words.
+        /// The API server's words.
         why: String,
     },
-    /// The person may not have the API server confirm who they are.
+    /// The API server's confirmation of the person is refused.
     #[error(
         "you may not {what}: {why}; ask for the ClusterRole {}, by a ClusterRoleBinding. By such a request the API server confirms to \
          the coordinator who you are; your token is never sent there",
         ROLE
     )]
-    Unconfirmed {
-        /// What was to be done.
-        what: String,
-        /// In the API server's words.
-        why: String,
-    },
-    /// The API server does not know the person.
+    Unconfirmed { what: String, why: String },
     #[error("the API server does not accept the credential of this kubeconfig ({why}); log in again")]
-    Unauthenticated {
-        /// In its words.
-        why: String,
-    },
-    /// What was asked for is not there.
+    Unauthenticated { why: String },
     #[error("cannot {what}: there is none")]
-    Missing {
-        /// What was to be done.
-        what: String,
-    },
-    /// The API server does not answer.
+    Missing { what: String },
     #[error("the API server does not answer within {seconds} s; is this the right context? (`kubectl version`)")]
-    Silent {
-        /// How long it was waited for.
-        seconds: u64,
-    },
-    /// Anything else.
+    Silent { seconds: u64 },
     #[error("cannot {what}: {why}")]
-    Other {
-        /// What was to be done.
-        what: String,
-        /// Why not.
-        why: String,
-    },
+    Other { what: String, why: String },
 }
 
 impl Refusal {
-    /// What `error` of the API means, which came when `what` was to be done.
+    /// `what` was attempted.
     pub fn of(what: &str, error: kube::Error) -> Self {
         let what = what.to_owned();
         match error {

@@ -16,10 +16,8 @@ use trust::Identity;
 use trust::person::may_be_shown;
 use trust::proof::REQUEST_LIFE;
 
-/// A longer file is none of ours.
 const LONGEST: u64 = 16 * 1024;
 
-/// Where the proof for one API server and one token is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredProof {
     folder: PathBuf,
@@ -27,7 +25,7 @@ pub struct StoredProof {
 }
 
 impl StoredProof {
-    /// In the person's cache folder: `$XDG_CACHE_HOME/skein/persons`, or `~/.cache/skein/persons`; `None` where there is neither.
+    /// `$XDG_CACHE_HOME/skein/persons`, or `~/.cache/skein/persons`; `None` without either.
     pub fn of(config: &Config, token: &str) -> Option<Self> {
         let folder = folder(|name| std::env::var_os(name).map(PathBuf::from))?;
         Some(Self::within(folder, config, token))
@@ -50,12 +48,12 @@ impl StoredProof {
         self.folder.join(&self.name)
     }
 
-    /// What is stored, if it may be shown at `now` and nobody else could read it.
+    /// Reads a proof that may be shown at `now` and that nobody else could read.
     pub async fn read(self, now: SystemTime) -> Option<Identity> {
         spawn_blocking(move || read(&self.path(), now)).await.ok()?
     }
 
-    /// Keeps it, and removes what has ended.
+    /// Removes expired ones, too.
     pub async fn write(self, identity: Identity, now: SystemTime) {
         let written = spawn_blocking(move || {
             sweep(&self.folder, now);
@@ -66,7 +64,7 @@ impl StoredProof {
         }
     }
 
-    /// Removes it: it counts no more.
+    /// It is valid no more.
     pub fn forget(&self) {
         let _ = fs::remove_file(self.path());
     }
@@ -105,7 +103,6 @@ fn write(folder: &Path, path: &Path, identity: &Identity) -> io::Result<()> {
     Ok(())
 }
 
-/// Removes what was kept for so long that it has ended.
 fn sweep(folder: &Path, now: SystemTime) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let written = entry.metadata().and_then(|about| about.modified());

@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio::sync::{Mutex, mpsc};
 
-/// All numbers and ports of one command.
 pub struct Desk {
     ports: Vec<Port>,
     state: Mutex<State>,
@@ -22,18 +21,13 @@ struct State {
     groups: Vec<Group>,
 }
 
-/// A vehicle's place at a port.
 pub struct Seat {
-    /// Its number there.
     pub vehicle: Renumbered,
-    /// Where its frames go.
     pub group: mpsc::Sender<ToGroup>,
-    /// The ports, for people.
     pub ports: String,
 }
 
 impl Desk {
-    /// No vehicle has a number yet.
     pub fn new(ports: Vec<Port>) -> Self {
         Self {
             ports,
@@ -41,19 +35,15 @@ impl Desk {
         }
     }
 
-    /// Opens the first port.
-    ///
-    /// # Errors
-    /// [`Failure`].
     pub async fn open_first(&self) -> Result<(), Failure> {
         let mut state = self.state.lock().await;
         self.open_up_to(&mut state, 0).await
     }
 
-    /// The place of `drone`, whose vehicle calls itself `own`. It keeps its number for as long as the command runs, whatever its vehicle is.
+    /// Keeps its number while the command runs, whatever its vehicle is. `own` is the vehicle's own system id.
     ///
     /// # Errors
-    /// There is no further port.
+    /// No further port.
     pub async fn seat(&self, drone: &ObjectKey, own: SystemId) -> Result<Seat, Failure> {
         let mut state = self.state.lock().await;
         let number = match state.given.get(drone) {
@@ -75,14 +65,13 @@ impl Desk {
         })
     }
 
-    /// Something else than its vehicle speaks with the system id of `number` on a wire: no vehicle gets that one from now on. Whether a
-    /// vehicle has it already, the first time.
+    /// Reserves a system id that something else uses on a wire. Returns whether a vehicle has it already, the first time.
     pub async fn observe_other(&self, number: Number) -> bool {
         let mut state = self.state.lock().await;
         state.numbers.observe_other(number.system) && state.numbers.is_taken(number)
     }
 
-    /// The vehicle of `drone` is not reached any more; its number stays its own.
+    /// Its number stays its own.
     pub async fn leave(&self, drone: &ObjectKey) {
         let state = self.state.lock().await;
         if let Some(number) = state.given.get(drone)

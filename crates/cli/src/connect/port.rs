@@ -19,49 +19,37 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
-/// Frames and news that wait to be handed on.
 const WAITING: usize = 256;
 const FROM_GUESTS: usize = 64;
 const LOOKUP_WITHIN: Duration = Duration::from_secs(5);
 
-/// What is sent to a port.
 pub enum ToGroup {
-    /// A vehicle is reached; what ground stations send it goes there. It comes in the place of one with the same number.
+    /// A vehicle is reached, in place of any with the same number; frames for it go to the channel.
     Joined(Renumbered, mpsc::Sender<RawFrame>),
-    /// It is not any more.
     Left(SystemId),
-    /// A frame from the wire of the vehicle with this number.
+    /// Frame from the vehicle with this number.
     Frame(SystemId, RawFrame),
-    /// Which numbers are in use.
     Numbers(Arc<Numbers>),
 }
 
-/// The ports of one group of vehicles. Dropping it closes them.
+/// Dropping it closes the ports.
 pub struct Group {
-    /// Takes what is sent to the ports.
     pub sender: mpsc::Sender<ToGroup>,
-    /// For people.
     pub name: String,
     _tasks: JoinSet<()>,
 }
 
 impl Group {
-    /// These numbers are in use now.
     pub async fn know(&self, numbers: &Arc<Numbers>) {
         // It ends with the command.
         let _ = self.sender.send(ToGroup::Numbers(Arc::clone(numbers))).await;
     }
 
-    /// The vehicle of that number is not reached any more.
     pub async fn leave(&self, system: SystemId) {
         let _ = self.sender.send(ToGroup::Left(system)).await;
     }
 }
 
-/// Opens them.
-///
-/// # Errors
-/// [`Failure`]: one cannot be had.
 pub async fn open(ports: Vec<Port>) -> Result<Group, Failure> {
     let mut tasks = JoinSet::new();
     let (to_hub, from_guests) = mpsc::channel(FROM_GUESTS);
@@ -143,7 +131,7 @@ impl Hub {
         }
     }
 
-    /// Hands a frame of a vehicle to all ground stations, an answer to those that asked; each loses its oldest where it is too slow.
+    /// Answers go to those that asked; each slow ground station loses its oldest frames.
     fn hand_out(&mut self, system: SystemId, frame: &RawFrame) {
         let vehicle = self.vehicles.get(&system);
         if let Some(frame) = vehicle.and_then(|(vehicle, _)| vehicle.to_guests(frame, &self.numbers)) {
@@ -157,7 +145,7 @@ impl Hub {
         }
     }
 
-    /// Hands a ground station's frame to the vehicles that it is for. A way that takes none is full of newer ones soon enough.
+    /// A full way drops the frame: newer ones follow.
     fn receive(&mut self, guest: GuestId, frame: &RawFrame) {
         self.askers.ask(guest, frame, Instant::now());
         for (vehicle, way) in self.vehicles.values() {

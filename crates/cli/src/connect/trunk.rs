@@ -10,14 +10,12 @@ use tonic::{Code, Status};
 /// Ways on one connection.
 const WAYS: usize = 48;
 
-/// All connections.
 pub struct Trunks {
     route: Route,
     given: usize,
     last: Arc<Trunk>,
 }
 
-/// One connection.
 pub struct Trunk {
     route: Route,
     state: Mutex<State>,
@@ -30,13 +28,11 @@ struct State {
 }
 
 impl Trunks {
-    /// None is open yet.
     pub fn new(route: Route) -> Self {
         let last = Arc::new(Trunk::new(route.clone()));
         Self { route, given: 0, last }
     }
 
-    /// The one for another way.
     pub fn next(&mut self) -> Arc<Trunk> {
         if self.given > 0 && self.given.is_multiple_of(WAYS) {
             self.last = Arc::new(Trunk::new(self.route.clone()));
@@ -54,10 +50,7 @@ impl Trunk {
         }
     }
 
-    /// What opens ways now, and which connection that is.
-    ///
-    /// # Errors
-    /// [`Failure`].
+    /// Returns the generation of the connection, too.
     pub async fn client(&self) -> Result<(u64, GuestClient), Failure> {
         let mut state = self.state.lock().await;
         let server = match state.server.take() {
@@ -72,8 +65,8 @@ impl Trunk {
         Ok((state.generation, client))
     }
 
-    /// A call on connection `generation` has ended with `status`: it is made again where that is why. Whether what was shown there was of
-    /// an earlier command, and the call is to be made once more with something new.
+    /// Handles the end of a call on connection `generation`: dials again where that is the cause. Returns whether the call is
+    /// worth one more try, with a new proof instead of an earlier command's.
     pub async fn ended(&self, generation: u64, status: &Status) -> bool {
         let broken = std::error::Error::source(status).is_some();
         if !broken && !matches!(status.code(), Code::Unavailable | Code::Unauthenticated) {

@@ -24,42 +24,32 @@ use tonic::{Code, Status, Streaming};
 
 /// The coordinator waits 15 s for the agent.
 const OPEN_WITHIN: Duration = Duration::from_secs(25);
-/// Frames for the vehicle that wait here.
+/// Queued frames for the vehicle.
 const WAITING: usize = 128;
-/// Frames that go in one message.
+/// Frames in one message.
 const AT_ONCE: usize = 4096;
-/// A way that has lived this long resets its back-off.
+/// Resets the back-off.
 const STEADY: Duration = Duration::from_secs(10);
-/// How often is said that frames are lost.
+/// Interval of messages on lost frames.
 const LOSSES_EVERY: Duration = Duration::from_secs(10);
 
-/// One Drone's way.
 pub struct Way {
-    /// The Drone.
     pub drone: ObjectKey,
-    /// What is asked for at most.
     pub wants: Wants,
-    /// The connection.
     pub trunk: Arc<Trunk>,
-    /// Where its vehicle gets its number.
     pub desk: Arc<Desk>,
-    /// Where lines for the person go.
     pub say: mpsc::Sender<String>,
 }
 
-/// What a person wants of a vehicle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wants {
-    /// To receive; nothing is sent.
     Watch,
-    /// To fly it by a program, within the volume that it has for one.
+    /// Flies it by a program, within the vehicle's volume for that.
     Control,
-    /// To command it.
     Command,
 }
 
 impl Wants {
-    /// What these arguments say.
     pub const fn of(args: &ConnectArgs) -> Self {
         match (args.watch_only, args.control) {
             (true, _) => Self::Watch,
@@ -72,11 +62,9 @@ impl Wants {
 /// Why there is no way any more.
 pub struct Ended(pub String);
 
-/// Why a stream has ended.
 enum Lost {
-    /// It is opened again.
     ForNow(String),
-    /// At once, with another proof of who we are.
+    /// Opened at once, with another proof of who we are.
     Proof,
     ForGood(String),
 }
@@ -88,7 +76,6 @@ struct Open {
 }
 
 impl Way {
-    /// Keeps it open.
     pub async fn keep(self) -> Ended {
         let (mut failures, mut said) = (0, String::new());
         loop {
@@ -140,7 +127,7 @@ impl Way {
         judge(&ended)
     }
 
-    /// Opens the stream; within, that there is no port for the vehicle.
+    /// The inner error: no port for the vehicle.
     async fn open(&self, mut client: GuestClient) -> Result<Result<Open, Failure>, Status> {
         let (outbound, requests) = mpsc::channel(4);
         let open = v1::ConnectOpen {
@@ -237,7 +224,7 @@ impl Way {
         }
     }
 
-    /// Something else than the vehicle speaks as `other` on its wire.
+    /// Reports that something else sends as `other` on the vehicle's wire.
     async fn observe_other(&self, seat: &Seat, other: SystemId) {
         let number = Number {
             system: other,
@@ -258,7 +245,7 @@ impl Way {
     }
 }
 
-/// `first` and those that wait behind it, as far as they fit into one message.
+/// `first` and queued frames that fit into one message.
 fn batch(first: RawFrame, waiting: &mut mpsc::Receiver<RawFrame>, lost: u64, at: Duration) -> v1::GuestFrames {
     let mut data = first.bytes.to_vec();
     let mut count = 1;
@@ -277,7 +264,7 @@ fn batch(first: RawFrame, waiting: &mut mpsc::Receiver<RawFrame>, lost: u64, at:
     }
 }
 
-/// What a person has to know of a way that is open.
+/// Informs the person once a way is open.
 fn summary(seat: &Seat, connected: &v1::Connected, wants: Wants) -> String {
     let (own, shown) = (seat.vehicle.own, seat.vehicle.number.system);
     let called = if own == shown {
@@ -306,7 +293,6 @@ fn summary(seat: &Seat, connected: &v1::Connected, wants: Wants) -> String {
     )
 }
 
-/// Whether to try again.
 fn judge(status: &Status) -> Lost {
     let why = status.message().to_owned();
     match status.code() {

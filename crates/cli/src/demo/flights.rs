@@ -5,26 +5,22 @@ use crate::vehicle::Vehicle;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The flights, by node.
 #[derive(Debug, Default)]
 pub struct Flights(BTreeMap<String, Flight>);
 
-/// One vehicle's.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Flight {
-    /// Where it is now.
     pub stage: Stage,
-    /// What was last said of it.
     pub vehicle: Vehicle,
-    /// Where it was when it was heard last.
+    /// Stage at the last report.
     last_known: Stage,
     firsts: BTreeMap<Stage, Duration>,
-    /// Meters above home when it first held.
+    /// Meters above home at the first hold.
     held_at: Option<f64>,
 }
 
 impl Flights {
-    /// Takes note of the fleet as it is observed `at` this time; returns the nodes whose vehicles have come to another stage.
+    /// Returns nodes whose vehicles have reached another stage.
     pub fn note(&mut self, at: Duration, fleet: &[Vehicle]) -> Vec<String> {
         let mut changed = Vec::new();
         for vehicle in fleet.iter().filter(|vehicle| !vehicle.node.is_empty()) {
@@ -57,17 +53,14 @@ impl Flights {
         changed
     }
 
-    /// The flight of a node.
     pub fn get(&self, node: &str) -> Option<&Flight> {
         self.0.get(node)
     }
 
-    /// All of them, by node.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Flight)> {
         self.0.iter().map(|(node, flight)| (node.as_str(), flight))
     }
 
-    /// How many vehicles are at each stage that any is at.
     pub fn counts(&self) -> Vec<(Stage, usize)> {
         let count = |stage: Stage| self.0.values().filter(|flight| flight.stage == stage).count();
         Stage::ALL
@@ -77,7 +70,6 @@ impl Flights {
             .collect()
     }
 
-    /// A line per vehicle.
     pub fn summary(&self) -> String {
         let mut lines = vec!["Summary, in seconds since the Swarm was applied:".to_owned()];
         let width = self.0.keys().map(String::len).max().unwrap_or_default();
@@ -110,7 +102,7 @@ impl Flights {
 }
 
 impl Flight {
-    /// When it was first observed at `stage`, or past it where it went through faster than it was followed.
+    /// First observation at or past `stage`, where it went through faster than it was followed.
     pub fn reached(&self, stage: Stage) -> Option<Duration> {
         let past = self.firsts.range(stage..=Stage::Landed);
         past.filter(|(at, _)| stage < Stage::Flying || **at == stage)

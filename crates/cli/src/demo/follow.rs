@@ -17,7 +17,6 @@ const READ_EVERY: Duration = Duration::from_millis(200);
 /// After losing the coordinator.
 const AGAIN_AFTER: Duration = Duration::from_millis(300);
 
-/// Follows one fleet. Dropping it ends that.
 #[derive(Debug)]
 pub struct Follow {
     fleet: watch::Receiver<Vec<Vehicle>>,
@@ -28,7 +27,7 @@ pub struct Follow {
 }
 
 impl Follow {
-    /// Starts the clock of the flights and listens to the coordinator at `server`.
+    /// Starts the clock of the flights.
     pub fn start(server: Route, out: Output) -> Self {
         let (sender, fleet) = watch::channel(Vec::new());
         Self {
@@ -40,17 +39,14 @@ impl Follow {
         }
     }
 
-    /// What the vehicles have done so far.
     pub const fn flights(&self) -> &Flights {
         &self.flights
     }
 
-    /// Since when it follows.
     pub fn elapsed(&self) -> Duration {
         self.begun.elapsed()
     }
 
-    /// The fleet as it is reported, for waiting on it.
     pub fn fleet(&self) -> watch::Receiver<Vec<Vehicle>> {
         self.fleet.clone()
     }
@@ -73,7 +69,7 @@ impl Follow {
         }
     }
 
-    /// From here on other lines follow; what was shown stays where it is.
+    /// Lines follow; the picture stays.
     pub fn keep_shown(&mut self) {
         self.view.keep_shown();
     }

@@ -1,4 +1,4 @@
-//! Keys by which a person lets something happen to the simulated vehicles of the demo, where standard input is a terminal.
+//! Keys that make something happen to the simulated vehicles of the demo, where standard input is a terminal.
 
 use crate::output::Output;
 use crate::vehicle::Vehicle;
@@ -13,38 +13,36 @@ use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio::time::sleep;
 
-/// What a pilot may choose whose sticks are not simulated: Brake on ArduCopter, in which it stays where it is; Return on PX4, which takes
-/// no mode of a pilot without his sticks.
+/// Modes for a pilot without simulated sticks: Brake on ArduCopter, which stays in place; Return on PX4, which takes no pilot's
+/// mode without sticks.
 const TAKEN: ModeNumber = ModeNumber {
     px4: Some((4 << 16) | (5 << 24)),
     ardupilot: Some(17),
 };
 
-/// What Skein holds in: AUTO.LOITER on PX4, Guided on ArduCopter.
+/// Skein's holding modes: AUTO.LOITER on PX4, Guided on ArduCopter.
 const BACK: ModeNumber = ModeNumber {
     px4: Some((4 << 16) | (3 << 24)),
     ardupilot: Some(4),
 };
 
-/// How a pilot lands a vehicle: Land, which both autopilots have.
+/// Land, which both autopilots have.
 const DOWN: ModeNumber = ModeNumber {
     px4: Some((4 << 16) | (6 << 24)),
     ardupilot: Some(9),
 };
 
-/// The charge after the key for a low battery: below the usual reserve of Skein, above the limits of the autopilots themselves.
+/// Below Skein's usual reserve, above the autopilots' own limits.
 const LOW_PERCENT: f64 = 19.0;
 
-/// How long a lost link is lost, in simulated seconds.
 const LOST_SECONDS: f64 = 20.0;
 
-/// Percent that a battery on the ground gains in each second.
+/// Gained by a battery on the ground in each second.
 const CHARGE_PERCENT: u32 = 2;
 
-/// Keys that wait; one who presses faster loses some.
+/// Queue; further keys are lost.
 const WAITING: usize = 8;
 
-/// What a person asks for by a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Key {
     /// A pilot takes a vehicle over.
@@ -53,9 +51,7 @@ pub enum Key {
     GiveBack,
     /// A battery is low at once.
     LowBattery,
-    /// The autopilot is not heard for a while.
     LostLink,
-    /// What the keys do.
     Help,
 }
 
@@ -72,20 +68,19 @@ impl Key {
     }
 }
 
-/// What the keys do.
 pub const HELP: &str = "Keys, for a vehicle that holds: t a pilot takes it over, g gives it back; b its battery is low; l its \
      autopilot is not heard for 20 s; ? this list. Batteries are charged on the ground.";
 
-/// The keys of a terminal. Dropping it gives the terminal back as it was.
+/// Dropping it restores the terminal.
 pub struct Keys {
     before: Termios,
     pressed: mpsc::Receiver<Key>,
-    /// Nodes whose vehicles a pilot has, by a key.
+    /// Nodes that a key gave to a pilot.
     taken: BTreeSet<String>,
 }
 
 impl Keys {
-    /// Reads keys from now on; `None` where nobody can press any, or the picture is not drawn on a terminal.
+    /// `None` where nobody can press keys, or no picture is drawn on a terminal.
     pub fn listen(out: Output) -> Option<Self> {
         let input = std::io::stdin();
         // What runs in the background must not read, or it is stopped.
@@ -113,7 +108,7 @@ impl Keys {
         })
     }
 
-    /// The next key that means something. Safe to cancel.
+    /// Skips keys without meaning. Safe to cancel.
     pub async fn next(&mut self) -> Key {
         match self.pressed.recv().await {
             Some(key) => key,
@@ -122,7 +117,7 @@ impl Keys {
         }
     }
 
-    /// Does what `key` asks for; what is to be said.
+    /// Returns the message.
     pub fn press(&mut self, key: Key, fleet: &[Vehicle], simulation: &Simulation) -> String {
         let Some((vehicle, what)) = happening(key, fleet, &self.taken) else {
             return nothing(key).to_owned();
@@ -161,7 +156,7 @@ fn read(sender: &mpsc::Sender<Key>) {
     }
 }
 
-/// To which vehicle something happens, and what.
+/// Target and fault of a key.
 fn happening<'a>(key: Key, fleet: &'a [Vehicle], taken: &BTreeSet<String>) -> Option<(&'a Vehicle, What)> {
     let holds = |vehicle: &&Vehicle| vehicle.truth == "InAir" && vehicle.activity.as_deref() == Some("Holding");
     let mut all: Vec<&Vehicle> = fleet.iter().filter(|vehicle| !vehicle.node.is_empty()).collect();
@@ -215,7 +210,7 @@ fn text_of(key: Key, vehicle: &Vehicle) -> String {
     }
 }
 
-/// Charges the batteries of vehicles on the ground, for as long as this is awaited.
+/// Charges vehicles on the ground while it is awaited.
 pub async fn charge(fleet: watch::Receiver<Vec<Vehicle>>, simulation: Arc<Simulation>) {
     loop {
         sleep(Duration::from_secs(1)).await;
@@ -226,7 +221,7 @@ pub async fn charge(fleet: watch::Receiver<Vec<Vehicle>>, simulation: Arc<Simula
     }
 }
 
-/// The vehicles in the air that a pilot has, or had without a word of a person since: Skein does not land those.
+/// Nodes in the air with a pilot who was not resumed: Skein does not land these.
 pub fn with_pilots(fleet: &[Vehicle]) -> Vec<String> {
     let flies = |vehicle: &&Vehicle| vehicle.flying == Some(true) || vehicle.truth == "InAir";
     let is_left = |vehicle: &&Vehicle| {
@@ -237,7 +232,7 @@ pub fn with_pilots(fleet: &[Vehicle]) -> Vec<String> {
     with_pilots.map(|vehicle| vehicle.node.clone()).collect()
 }
 
-/// Has the pilots of such vehicles land them, each once, for as long as this is awaited.
+/// Their pilots land them, each once, while it is awaited.
 pub async fn land_by_pilots(fleet: watch::Receiver<Vec<Vehicle>>, simulation: Arc<Simulation>) {
     let mut told = BTreeSet::new();
     loop {
@@ -250,7 +245,6 @@ pub async fn land_by_pilots(fleet: watch::Receiver<Vec<Vehicle>>, simulation: Ar
     }
 }
 
-/// The next charge of a vehicle that can be charged.
 fn charged(vehicle: &Vehicle) -> Option<(String, u32)> {
     let percent = vehicle.battery_percent.filter(|percent| *percent < 100)?;
     (vehicle.truth == "Disarmed").then(|| (vehicle.node.clone(), percent.saturating_add(CHARGE_PERCENT).min(100)))

@@ -7,10 +7,8 @@ use crate::station::Station;
 use crate::terminal;
 use std::time::Duration;
 
-/// The end in order begins.
 pub const LANDING: &str = "deleting the Swarm: all land (Ctrl-C again ends at once)";
 
-/// Vehicles that Skein does not land.
 pub fn landed_by_pilots(nodes: &[String]) -> String {
     let named = nodes
         .iter()
@@ -25,16 +23,13 @@ pub fn landed_by_pilots(nodes: &[String]) -> String {
     format!("{named}{more}: in the hands of a pilot, whom Skein leaves in command; the pilot lands now")
 }
 
-/// The end at once.
 pub const AT_ONCE: &str = "ended at once; the simulated vehicles are gone with it, wherever they were";
 
-/// The end in order of a flight that was to be whole.
 pub const INTERRUPTED: &str = "interrupted; all that flew has landed";
 
-/// How many of those that are not where they should be are named.
+/// Vehicles named in a message.
 const NAMED: usize = 8;
 
-/// It begins.
 pub fn boarding(wanted: usize, altitude: f64) -> String {
     let who = if wanted == 1 {
         "1 vehicle boots".to_owned()
@@ -44,7 +39,7 @@ pub fn boarding(wanted: usize, altitude: f64) -> String {
     format!("{who}; to be armed, taken off and held at {altitude} m (Ctrl-C lands)")
 }
 
-/// Their boot is faster than the rest. A flight is never, unless the person asks.
+/// Flight is real time unless the person asks otherwise.
 pub fn boots_faster(boot: f64, flight: f64) -> String {
     let then = if (flight - 1.0).abs() < f64::EPSILON {
         "in real time".to_owned()
@@ -54,7 +49,6 @@ pub fn boots_faster(boot: f64, flight: f64) -> String {
     format!("    each boots at {boot} times real time until it knows its position; all after that is {then}")
 }
 
-/// All fly.
 pub fn all_hold(wanted: usize, after: Duration) -> String {
     format!(
         "all {wanted} hold, {} after the Swarm was applied",
@@ -62,7 +56,7 @@ pub fn all_hold(wanted: usize, after: Duration) -> String {
     )
 }
 
-/// What a person may do from another terminal while the vehicles hold.
+/// Suggestions for another terminal while the vehicles hold.
 pub fn things_to_try(station: &Station, drones: u16, altitude: f64) -> String {
     let skein = std::env::current_exe().map_or_else(|_| "skein".to_owned(), |path| terminal::shell_word(&path));
     format!(
@@ -80,7 +74,6 @@ pub fn things_to_try(station: &Station, drones: u16, altitude: f64) -> String {
     )
 }
 
-/// The Swarm of the demo on one line.
 fn swarm(drones: u16, altitude: f64) -> String {
     format!(
         "{{apiVersion: skein.dev/v1alpha1, kind: Swarm, metadata: {{name: {SWARM}}}, spec: {{replicas: {drones}, template: {{spec: \
@@ -89,17 +82,15 @@ fn swarm(drones: u16, altitude: f64) -> String {
     )
 }
 
-/// Not all flew in time.
 pub fn not_flown(flights: &Flights) -> String {
     format!("not all vehicles came to hold: {}", others(flights, Stage::Flying))
 }
 
-/// Not all landed in time.
 pub fn not_landed(flights: &Flights) -> String {
     format!("not all vehicles landed: {}", others(flights, Stage::Landed))
 }
 
-/// Which have not come to `stage`, and where it is instead.
+/// Vehicles not at `stage`, with their stage.
 fn others(flights: &Flights, stage: Stage) -> String {
     let others = flights.iter().filter(|(_, flight)| flight.reached(stage).is_none());
     let others: Vec<_> = others

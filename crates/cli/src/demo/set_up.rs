@@ -18,13 +18,12 @@ use tempfile::TempDir;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// A port of this machine that is free.
+/// Any free port of this machine.
 const ANY: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
-/// What a pseudo-terminal is set to; it has no rate of its own.
+/// A pseudo-terminal has no rate of its own.
 const BAUD: u32 = 57_600;
 
-/// All parts of a running demo.
 // The order of the fields is the order of their end.
 pub struct Parts {
     station: Station,
@@ -35,10 +34,6 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// Starts everything but the Swarm, and says so.
-    ///
-    /// # Errors
-    /// What cannot be had, with what to do.
     pub async fn start(args: &DemoArgs) -> Result<Self, Failure> {
         let begun = Instant::now();
         let folder = tempfile::Builder::new()
@@ -128,27 +123,23 @@ impl Parts {
         })
     }
 
-    /// The ground station.
     pub const fn station(&self) -> &Station {
         &self.station
     }
 
-    /// The ground station, for asking its agents to end.
     pub const fn station_mut(&mut self) -> &mut Station {
         &mut self.station
     }
 
-    /// The vehicles.
     pub fn simulation(&self) -> Arc<Simulation> {
         Arc::clone(&self.simulation)
     }
 
-    /// The file with what the parts have to say.
     pub fn log(&self) -> &Path {
         &self.log
     }
 
-    /// Ends all parts. The folder is removed unless something failed, so that the log can be read.
+    /// The folder is kept with its log if something failed.
     pub async fn clear(self, remove: bool) {
         self.station.end().await;
         // All others that had it have ended with the flight.
@@ -165,19 +156,19 @@ impl Parts {
     }
 }
 
-/// An ArduPilot needs 41 simulated seconds for a position. At this many times real time a peer's heartbeats, one a second, are
-/// still closer to one another than its FS_GCS_TIMEOUT of 5 s.
+/// An ArduPilot needs 41 simulated seconds for a position. At this speedup a peer's heartbeats, one a second, are still within
+/// its FS_GCS_TIMEOUT of 5 s.
 const BOOT_SPEEDUP: f64 = 4.0;
 
-/// The largest fleet that boots faster. At four times real time a vehicle sends four times as much, and this machine has to carry it.
+/// A vehicle at this speedup sends four times as much, which this machine has to carry.
 const MOST_BOOTING_FASTER: u16 = 20;
 
-/// How fast the vehicles boot, if that is faster than they fly.
+/// Speedup of the boot, if faster than the flight.
 pub(super) fn boot_speedup(args: &DemoArgs) -> Option<f64> {
     (args.speedup < BOOT_SPEEDUP && args.drones <= MOST_BOOTING_FASTER).then_some(BOOT_SPEEDUP)
 }
 
-/// The names of nodes and vehicles, of the same length, so that they sort as they count.
+/// Names of equal length, so that they sort as they count.
 pub(super) fn names(count: u16) -> Vec<String> {
     let width = count.to_string().len();
     (1..=count).map(|number| format!("drone-{number:0width$}")).collect()

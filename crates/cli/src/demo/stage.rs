@@ -4,32 +4,24 @@
 
 use crate::vehicle::Vehicle;
 
-/// A stage, in the order of a flight.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stage {
-    /// Not heard yet, or its arming checks do not pass yet.
+    /// Unheard so far, or arming checks fail.
     #[default]
     Booting,
-    /// Its arming checks pass.
     Ready,
-    /// It is being armed, or is armed on the ground.
+    /// Being armed, or armed on the ground.
     Arming,
-    /// On its way up.
     Climbing,
-    /// It holds at its height.
     Flying,
-    /// Somebody else flies it, or its autopilot by a failsafe of its own.
+    /// Flown by somebody else, or by its autopilot's failsafe.
     TakenOver,
-    /// On its way down.
     Landing,
-    /// Down and disarmed again.
     Landed,
-    /// Nothing is known of it any more.
     Silent,
 }
 
 impl Stage {
-    /// All of them.
     pub const ALL: [Self; 9] = [
         Self::Booting,
         Self::Ready,
@@ -42,7 +34,6 @@ impl Stage {
         Self::Silent,
     ];
 
-    /// One word.
     pub const fn label(self) -> &'static str {
         match self {
             Self::Booting => "booting",
@@ -57,7 +48,7 @@ impl Stage {
         }
     }
 
-    /// Whether it was observed off the ground by then.
+    /// Observed off the ground by then.
     const fn after_takeoff(self) -> bool {
         matches!(
             self,
@@ -65,7 +56,7 @@ impl Stage {
         )
     }
 
-    /// The stage of `vehicle`, which was at `before` when it was heard last.
+    /// `before`: stage at the last report.
     pub fn of(vehicle: &Vehicle, before: Self) -> Self {
         let activity = vehicle.activity.as_deref().unwrap_or_default();
         match (vehicle.truth.as_str(), activity) {
@@ -85,7 +76,7 @@ impl Stage {
     }
 }
 
-/// Whether it holds at its height, by its autopilot's and its agent's account.
+/// Agreement of its autopilot and its agent.
 pub fn holds(vehicle: &Vehicle) -> bool {
     Stage::of(vehicle, Stage::default()) == Stage::Flying
 }

@@ -1,4 +1,4 @@
-//! How the demo is shown: drawn again in its place on a terminal, lines of what has changed elsewhere.
+//! The demo's picture, redrawn in place on a terminal, and lines of changes elsewhere.
 
 use super::flights::{Flight, Flights};
 use crate::output::Output;
@@ -8,22 +8,21 @@ use std::fmt::Write as _;
 use std::io::Write;
 use std::time::Duration;
 
-/// The largest fleet of which each change is a line of its own.
+/// The largest fleet with one line for each change.
 const SMALL: usize = 10;
 
-/// How many changes are named in one line.
+/// Changes named in one line.
 const NAMED: usize = 6;
 
-/// How many of the last changes of a large fleet stay on a terminal.
+/// Last changes of a large fleet that stay on a terminal.
 const MOST_LINES: usize = 8;
 
-/// Lines that are left free below the picture.
+/// Free below the picture.
 const BELOW: usize = 2;
 
-/// How much of a message is shown, in characters.
+/// Characters of a message.
 const LONGEST_MESSAGE: usize = 80;
 
-/// The view of one demo.
 #[derive(Debug)]
 pub struct View {
     out: Output,
@@ -32,7 +31,6 @@ pub struct View {
 }
 
 impl View {
-    /// One that suits standard output.
     pub fn new(out: Output) -> Self {
         Self {
             out,
@@ -41,7 +39,7 @@ impl View {
         }
     }
 
-    /// Shows the flights as they are `elapsed` after the start; `changed` are the nodes at another stage than before.
+    /// `changed`: nodes that reached another stage.
     pub fn show(&mut self, elapsed: Duration, flights: &Flights, changed: &[String]) {
         let small = flights.iter().count() <= SMALL;
         let news = if small {
@@ -61,7 +59,7 @@ impl View {
         self.draw(elapsed, flights, &picture);
     }
 
-    /// From here on other lines follow; the picture stays where it is.
+    /// Lines follow; the picture stays.
     pub fn keep_shown(&mut self) {
         self.drawn = None;
     }
@@ -85,8 +83,7 @@ impl View {
     }
 }
 
-/// The whole table where the terminal has room for it; else of the last changes as many as it has room for: what has left
-/// the screen at its top cannot be drawn again.
+/// The whole table where it fits, else the last changes that fit: what has left the screen at its top cannot be redrawn.
 fn picture(whole: Vec<String>, last: &VecDeque<String>, rows: usize) -> Vec<String> {
     if whole.len() + BELOW < rows {
         return whole;
@@ -106,14 +103,12 @@ fn clock(elapsed: Duration) -> String {
     format!("{:>6.1} s", elapsed.as_secs_f32())
 }
 
-/// A line for each change.
 fn singly(elapsed: Duration, flights: &Flights, changed: &[String]) -> Vec<String> {
     let text = |node: &String| flights.get(node).map(|flight| row(node, flight));
     let rows = changed.iter().filter_map(text);
     rows.map(|row| format!("{}  {row}", clock(elapsed))).collect()
 }
 
-/// One line for all changes of this moment.
 fn together(elapsed: Duration, flights: &Flights, changed: &[String]) -> Vec<String> {
     if changed.is_empty() {
         return Vec::new();
@@ -160,7 +155,7 @@ fn row(node: &str, flight: &Flight) -> String {
     line.trim_end().to_owned()
 }
 
-/// What fits beside the rest of a row; `kubectl describe` has all of it.
+/// Fits beside the rest of a row; `kubectl describe` has all of it.
 fn first_sentence(message: &str) -> String {
     let sentence = message.split(". ").next().unwrap_or_default();
     match sentence.char_indices().nth(LONGEST_MESSAGE) {

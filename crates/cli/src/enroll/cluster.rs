@@ -12,19 +12,14 @@ use std::collections::BTreeMap;
 use std::time::SystemTime;
 use trust::{Authorities, Enrolled, Peer, Validity};
 
-/// Name of the ConfigMap.
 const LIST: &str = "skein-enrolled";
 
-/// Key of the Secret.
 const KEY: &str = "authorities.pem";
 
-/// Somebody else may write at the same time, but not so often.
+/// Attempts against concurrent writers.
 const TRIES: usize = 5;
 
-/// Makes a certificate that counts.
-///
-/// # Errors
-/// [`Failure`]; no certificate counts then that did not before.
+/// Leaves the list unchanged on an error.
 pub async fn issue(choice: &Choice, peer: &Peer, life: Validity, now: SystemTime) -> Result<Signed, Failure> {
     let cluster = Cluster::of(choice).await?;
     let authorities = authorities(&cluster).await?;
@@ -38,10 +33,7 @@ pub async fn issue(choice: &Choice, peer: &Peer, life: Validity, now: SystemTime
     })
 }
 
-/// Has no certificate of `peer` count any more; how many there were.
-///
-/// # Errors
-/// [`Failure`].
+/// Revokes all certificates of `peer`; returns their number.
 pub async fn revoke(choice: &Choice, peer: &Peer) -> Result<usize, Failure> {
     let cluster = Cluster::of(choice).await?;
     change(&cluster, |list| Ok(list.revoke(peer))).await
@@ -67,7 +59,7 @@ async fn authorities(cluster: &Cluster) -> Result<Authorities, Failure> {
     Authorities::from_pem(&text).map_err(|why| Failure::Failed(format!("Secret {namespace}/{AUTHORITY}: {why}")))
 }
 
-/// Changes the list, again from its newest version when somebody else was first.
+/// Retries from the newest version after a conflict.
 async fn change<T>(cluster: &Cluster, mut edit: impl FnMut(&mut Enrolled) -> Result<T, Failure>) -> Result<T, Failure> {
     let namespace = &cluster.namespace;
     let maps: Api<ConfigMap> = Api::namespaced(cluster.client.clone(), namespace);
@@ -116,7 +108,7 @@ async fn change<T>(cluster: &Cluster, mut edit: impl FnMut(&mut Enrolled) -> Res
     )))
 }
 
-/// Whether it was written; `false` when somebody else was first.
+/// `false` on a conflict.
 fn once(written: kube::Result<ConfigMap>) -> kube::Result<bool> {
     match written {
         Ok(_) => Ok(true),

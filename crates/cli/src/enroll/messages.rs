@@ -5,10 +5,9 @@ use crate::terminal::shell_word;
 use std::net::SocketAddr;
 use trust::{Peer, Validity};
 
-/// The last year that a certificate can name; it means without end.
+/// Last year of a certificate, for one without end.
 const WITHOUT_END: i16 = 9999;
 
-/// The name of a holder.
 pub fn name(peer: &Peer) -> String {
     match peer {
         Peer::Agent { node } => node.to_string(),
@@ -16,19 +15,17 @@ pub fn name(peer: &Peer) -> String {
     }
 }
 
-/// Where the holder of a certificate reaches the coordinator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Address {
     /// HOST:PORT.
     At(String),
-    /// A ground station that only this computer reaches, on this port.
+    /// Reachable from this computer alone, on this port.
     OnlyFromHere(u16),
-    /// Not known here.
     Unknown,
 }
 
 impl Address {
-    /// By which another computer reaches what listens on `listen`, a socket address.
+    /// Address for another computer; `listen` is a socket address.
     pub fn from_elsewhere(listen: &str) -> Self {
         let Ok(address) = listen.parse::<SocketAddr>() else {
             return Self::At(listen.to_owned());
@@ -56,7 +53,7 @@ impl Address {
         }
     }
 
-    /// What has to be done before the address can be reached, as a line of its own.
+    /// Precondition of the address, as a line of its own.
     fn hint(&self) -> String {
         match self {
             Self::At(_) => String::new(),
@@ -71,7 +68,7 @@ impl Address {
     }
 }
 
-/// A certificate was made. `address`: where the coordinator is reached by its holder.
+/// `address`: of the coordinator, for the holder.
 pub fn enrolled(peer: &Peer, files: &Files, address: &Address, life: Validity) -> String {
     let end = end(life);
     let hint = address.hint();
@@ -107,7 +104,6 @@ fn end(life: Validity) -> String {
     }
 }
 
-/// Certificates count no more.
 pub fn revoked(peer: &Peer, count: usize) -> String {
     let name = name(peer);
     match count {

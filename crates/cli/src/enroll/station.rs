@@ -15,7 +15,6 @@ use trust::{Authorities, Bundle, Enrolled, Peer, Validity};
 const AUTHORITIES: &str = "authorities.pem";
 const LIST: &str = "enrolled.json";
 
-/// The keys of one station.
 #[derive(Debug)]
 pub struct Keys {
     folder: PathBuf,
@@ -23,10 +22,10 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// Those in `folder`, made if there are none yet.
+    /// Makes missing keys.
     ///
     /// # Errors
-    /// [`Failure`]: the folder cannot be used, or what is in it is damaged; with what to do.
+    /// The folder cannot be used, or is damaged; with what to do.
     pub fn open(folder: &Path) -> Result<Self, Failure> {
         DirBuilder::new()
             .recursive(true)
@@ -57,10 +56,10 @@ impl Keys {
         })
     }
 
-    /// Those in `folder` of a station that was started before.
+    /// Keys of a station that was started before.
     ///
     /// # Errors
-    /// As for [`Self::open`], and when there are none: a new authority in a folder that was mistyped would be trusted by no agent.
+    /// As for [`Self::open`], and without keys: no agent would trust a new authority in a mistyped folder.
     pub fn existing(folder: &Path) -> Result<Self, Failure> {
         if !folder.join(AUTHORITIES).exists() && !folder.join(LIST).exists() {
             return Err(Failure::Usage(format!(
@@ -71,20 +70,14 @@ impl Keys {
         Self::open(folder)
     }
 
-    /// The authorities.
     pub const fn authorities(&self) -> &Authorities {
         &self.authorities
     }
 
-    /// Authorities to trust for this station.
     pub fn bundle(&self) -> Bundle {
         self.authorities.bundle(SystemTime::now())
     }
 
-    /// The certificates that count.
-    ///
-    /// # Errors
-    /// [`Failure`]: the list is damaged, or cannot be read.
     pub fn list(&self) -> Result<Enrolled, Failure> {
         let path = self.folder.join(LIST);
         let Some(text) = read(&path)? else {
@@ -94,10 +87,7 @@ impl Keys {
         Enrolled::from_map(&map).map_err(|why| damaged(&path, &why))
     }
 
-    /// Makes a certificate that counts.
-    ///
-    /// # Errors
-    /// [`Failure`]; nothing has changed then.
+    /// Changes nothing on an error.
     pub fn issue(&self, peer: &Peer, life: Validity, now: SystemTime) -> Result<Signed, Failure> {
         let _lock = exclusive(&self.folder)?;
         let mut list = self.list()?;
@@ -110,10 +100,7 @@ impl Keys {
         })
     }
 
-    /// Has no certificate of `peer` count any more; how many there were.
-    ///
-    /// # Errors
-    /// [`Failure`]; nothing has changed then.
+    /// Revokes all certificates of `peer`; returns their number. On an error nothing changes.
     pub fn revoke(&self, peer: &Peer) -> Result<usize, Failure> {
         let _lock = exclusive(&self.folder)?;
         let mut list = self.list()?;
@@ -130,7 +117,7 @@ impl Keys {
     }
 }
 
-/// Nobody else writes while this is held.
+/// Locks out other writers.
 fn exclusive(folder: &Path) -> Result<File, Failure> {
     let path = folder.join("trust.lock");
     let open = File::options().create(true).truncate(false).write(true).open(&path);

@@ -1,4 +1,4 @@
-//! Orders that keep vehicles on the ground, as the API has them: whether a release has ended anything.
+//! Orders in force by the API: whether a release has ended anything.
 
 use crate::cluster::Choice;
 use crate::live::objects::{Objects, objects};
@@ -10,15 +10,15 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// An order waits so long for what is only said about it.
+/// Time for what is only reported about an order.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Ground orders with what was taken out of each, and the Swarms and Drones that are marked.
+/// Ground orders with their exceptions, and marked Swarms and Drones.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct InForce(BTreeSet<String>);
 
 impl InForce {
-    /// Whether anything was ended between two readings; `None` where one of them is missing.
+    /// `None` where a reading is missing.
     pub(super) fn ended(before: Option<&Self>, after: Option<&Self>) -> Option<bool> {
         Some(before? != after?)
     }
@@ -44,17 +44,16 @@ fn key(kind: &str, object: &impl ResourceExt) -> String {
     )
 }
 
-/// The API that is read, if there is one.
 pub(super) struct Orders(Option<Objects>);
 
 impl Orders {
-    /// The one that belongs to the coordinator at the end of `route`.
+    /// API of the coordinator at the end of `route`.
     pub(super) async fn of(route: &Route, named: Option<Choice>) -> Self {
         let found = timeout(PATIENCE, objects(route, named)).await;
         Self(found.ok().and_then(Result::ok).and_then(Result::ok))
     }
 
-    /// Reads what is in force; `None` where that cannot be read.
+    /// `None` where that cannot be read.
     pub(super) async fn read(&self) -> Option<InForce> {
         let objects = self.0.as_ref()?;
         let (orders, swarms, drones) = (

@@ -1,11 +1,11 @@
-//! What a ground order has still to bring about, and by whom.
+//! What a ground order still requires, and of whom.
 
 use crate::vehicle::Vehicle;
 
-/// So many vehicles are named; of more, how many.
+/// Vehicles named in a message.
 const NAMED: usize = 8;
 
-/// What is owed for `vehicles`, those that a ground order covers, as they were last reported.
+/// `vehicles` are covered, as last reported.
 pub fn outstanding(vehicles: &[Vehicle]) -> String {
     let (mut ordered, mut others, mut unknown, mut down) = (Vec::new(), Vec::new(), Vec::new(), 0_usize);
     for vehicle in vehicles.iter().filter(|vehicle| !vehicle.node.is_empty()) {

@@ -11,20 +11,18 @@ const SINCE_BOOT: ClockId = ClockId::CLOCK_BOOTTIME;
 #[cfg(not(target_os = "linux"))]
 const SINCE_BOOT: ClockId = ClockId::CLOCK_MONOTONIC;
 
-/// For a kernel that has no such clock: one that stops while the machine sleeps.
+/// Clock for a kernel without a boot clock: stops while the machine sleeps.
 static START: LazyLock<Instant> = LazyLock::new(Instant::now);
 
-/// A moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Now {
-    /// Since some start, the same for all; it never goes back.
+    /// Monotonic, with a common start.
     pub elapsed: Duration,
-    /// By the wall clock, for the times that objects carry.
+    /// Wall clock, for times of objects.
     pub utc: Timestamp,
 }
 
 impl Now {
-    /// The moment, by this machine's clocks.
     pub fn read() -> Self {
         Self {
             elapsed: clock_gettime(SINCE_BOOT).map_or_else(|_| START.elapsed(), Duration::from),
@@ -32,7 +30,6 @@ impl Now {
         }
     }
 
-    /// How long ago `then` was.
     pub const fn since(&self, then: Duration) -> Duration {
         self.elapsed.saturating_sub(then)
     }

@@ -11,38 +11,32 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tonic::Streaming;
 
-/// How often one who looks at a terminal gets news.
+/// News for a terminal.
 pub const OFTEN: Duration = Duration::from_millis(500);
 
-/// What is known of the fleet.
 #[derive(Debug, Clone, Default)]
 pub struct FleetSnapshot {
-    /// The vehicles of the last message, in the coordinator's order.
+    /// Last message, in the coordinator's order.
     pub vehicles: Arc<Vec<v1::Vehicle>>,
-    /// When it came; `None` before the first.
+    /// Arrival of the last message.
     pub received: Option<Duration>,
-    /// Why the coordinator is away, while it is.
+    /// Set while the coordinator is away.
     pub lost: Option<Lost>,
 }
 
-/// The coordinator is away.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lost {
-    /// Since then.
     pub since: Duration,
-    /// What the last try to reach it brought.
+    /// Result of the last try.
     pub why: String,
 }
 
-/// Opens the stream; the coordinator sends a message `every` so often, while something changes.
-///
-/// # Errors
-/// [`Failure`].
+/// Limits messages to one in `every`.
 pub async fn open(route: &Route, which: &Which, every: Duration) -> Result<Streaming<v1::ListResponse>, Failure> {
     Server::connect(route).await?.watch(which, Some(every)).await
 }
 
-/// Follows `stream`, and the next ones once it has ended, for as long as somebody looks.
+/// Opens further streams when one ends, while anybody watches `seen`.
 pub async fn follow(
     route: Route,
     (which, every): (Which, Duration),

@@ -13,15 +13,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// One call takes at most this long.
+/// Deadline of one call.
 const ANSWER: Duration = Duration::from_secs(10);
 
-/// Something that was read, perhaps a while ago.
+/// Perhaps read a while ago.
 #[derive(Debug, Clone)]
 pub struct Reading<T> {
-    /// The last that was read, and when.
     pub last: Option<(T, Duration)>,
-    /// Why it could not be read since.
+    /// Failure of readings since.
     pub problem: Option<String>,
 }
 
@@ -35,12 +34,11 @@ impl<T> Default for Reading<T> {
 }
 
 impl<T> Reading<T> {
-    /// What was read last.
     pub fn value(&self) -> Option<&T> {
         self.last.as_ref().map(|(value, _)| value)
     }
 
-    /// Notes an answer that came at `at`.
+    /// Received at `at`.
     pub fn note(&mut self, answer: Result<T, String>, at: Duration) {
         match answer {
             Ok(value) => (self.last, self.problem) = (Some((value, at)), None),
@@ -49,22 +47,18 @@ impl<T> Reading<T> {
     }
 }
 
-/// The API that belongs to a coordinator.
 pub struct Objects {
     choice: Choice,
-    /// With the person's rights.
     pub client: Client,
-    /// In words.
     pub from: String,
-    /// The last call failed in a way that a new login, or a new address, may fix.
+    /// A new login, or a new address, may fix the last failure.
     renew: AtomicBool,
 }
 
-/// Where the objects are, for a person who reaches the coordinator by `route`; `named` is the kubeconfig that was named for one that was
-/// named by its address. `Ok(Err)`: nowhere that is known, in words.
+/// `route` leads to the coordinator; `named` is the kubeconfig for one named by address. `Ok(Err)`: no known place, in words.
 ///
 /// # Errors
-/// [`Failure`]: the kubeconfig cannot be used.
+/// The kubeconfig cannot be used.
 pub async fn objects(route: &Route, named: Option<Choice>) -> Result<Result<Objects, String>, Failure> {
     let choice = match route {
         Route::Cluster { choice, .. } => choice.clone(),
@@ -98,7 +92,7 @@ pub async fn objects(route: &Route, named: Option<Choice>) -> Result<Result<Obje
 }
 
 impl Objects {
-    /// After a call that failed in a way that a new login, or a new address, may fix: tries that. Whether there was such a call.
+    /// Retries after a failure that a new login or address may fix; returns whether there was one.
     pub async fn renew(&mut self) -> bool {
         let failed = self.renew.swap(false, Ordering::Relaxed);
         if failed && let Ok(cluster) = Cluster::of(&self.choice).await {
@@ -107,10 +101,7 @@ impl Objects {
         failed
     }
 
-    /// The objects, or why they cannot be read; `what` is what is tried, such as "list the Swarms".
-    ///
-    /// # Errors
-    /// In words.
+    /// `what` is the attempt, such as "list the Swarms".
     pub async fn list<K>(&self, what: &str, api: &Api<K>, params: &ListParams) -> Result<Vec<K>, String>
     where
         K: Clone + DeserializeOwned + Debug,
@@ -118,10 +109,6 @@ impl Objects {
         Ok(self.answered(what, api.list(params)).await?.items)
     }
 
-    /// One object, or why it cannot be read.
-    ///
-    /// # Errors
-    /// In words.
     pub async fn get<K>(&self, kind: &str, name: &str, api: &Api<K>) -> Result<K, String>
     where
         K: Clone + DeserializeOwned + Debug,
@@ -129,10 +116,6 @@ impl Objects {
         self.answered(&format!("read the {kind}"), api.get(name)).await
     }
 
-    /// What came of a call, under its deadline.
-    ///
-    /// # Errors
-    /// In words.
     pub async fn answered<T>(&self, what: &str, call: impl Future<Output = kube::Result<T>>) -> Result<T, String> {
         let answer = timeout(ANSWER, call).await;
         let refused = matches!(&answer, Ok(Err(kube::Error::Api(status))) if status.code != 401);

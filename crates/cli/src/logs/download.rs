@@ -23,34 +23,29 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use tokio::time::{Instant, sleep};
 
-/// How often a log is copied whose copies are not equal to it.
+/// Attempts at a copy that is equal to the log.
 const ATTEMPTS: usize = 2;
 
-/// A log that is there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Copied {
-    /// Where.
     pub path: PathBuf,
-    /// Its SHA-256.
     pub sha256: String,
-    /// It was there before.
     pub before: bool,
 }
 
-/// A log that an agent has listed, under a name that cannot lead elsewhere.
+/// Its name cannot lead elsewhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedLog {
-    /// Its name.
     pub name: LogName,
-    /// How long it was then.
+    /// Length at the listing.
     pub bytes: u64,
 }
 
 impl ListedLog {
-    /// All of `listed`, once each has a name that logs `from` there have, and none exceeds `caps`.
+    /// Checks names of logs `from` there, and `caps`.
     ///
     /// # Errors
-    /// The first one that is refused. An agent that lists one is not to be trusted with the others.
+    /// The first refusal. An agent that lists such a log is not to be trusted with the others.
     pub fn all_of(listed: &[v1::LogFile], from: LogsFrom<'_>, mut caps: SizeCaps) -> Result<Vec<Self>, Failure> {
         let mut logs: Vec<Self> = Vec::new();
         for log in listed {
@@ -66,10 +61,7 @@ impl ListedLog {
     }
 }
 
-/// Copies `log` into `folder`; `progress` is called with how many bytes are there.
-///
-/// # Errors
-/// [`Failure`]; what has come stays for the next time.
+/// `progress` gets the bytes so far. After an error they stay for the next time.
 pub async fn copy(
     source: &mut impl Source,
     log: &ListedLog,
@@ -117,7 +109,7 @@ pub async fn copy(
     Err(Failure::Failed(why))
 }
 
-/// What is there, if anything is; of a link, the link.
+/// Does not follow a link.
 fn about(path: &Path) -> io::Result<Option<Metadata>> {
     match fs::symlink_metadata(path) {
         Ok(there) => Ok(Some(there)),
@@ -133,7 +125,7 @@ fn another_file(path: &Path) -> Failure {
     ))
 }
 
-/// Gives the whole copy its name. Nothing is replaced but the beginning of the same log: what was copied while it was shorter.
+/// Renames the whole copy. Replaces only the beginning of the same log, from an earlier copy.
 fn give_name(part: &Path, file: &mut File, path: &Path) -> Result<(), Failure> {
     let is_new = match File::options().write(true).create_new(true).open(path) {
         Ok(_) => true,
@@ -150,7 +142,6 @@ fn give_name(part: &Path, file: &mut File, path: &Path) -> Result<(), Failure> {
     Ok(renamed?)
 }
 
-/// Whether the file at `path` is the beginning of `file`.
 fn is_beginning(path: &Path, file: &mut File) -> io::Result<bool> {
     let Some(there) = about(path)?.filter(Metadata::is_file) else {
         return Ok(false);
@@ -161,7 +152,7 @@ fn is_beginning(path: &Path, file: &mut File) -> io::Result<bool> {
     Ok(there.len() <= file.metadata()?.len() && digest_of(&mut earlier)? == beginning)
 }
 
-/// The file that is copied into, which no other process copies into. It has no other name, and is not elsewhere.
+/// Locked against other processes, a regular file without another name.
 fn locked(part: &Path, name: &LogName) -> Result<File, Failure> {
     if about(part)?.is_some_and(|there| !there.is_file() || there.nlink() != 1) {
         return Err(another_file(part));
@@ -183,7 +174,7 @@ fn locked(part: &Path, name: &LogName) -> Result<File, Failure> {
     }
 }
 
-/// Brings the file to `bytes`, from where it is.
+/// Extends the file to `bytes`.
 async fn fetch(
     source: &mut impl Source,
     name: &LogName,

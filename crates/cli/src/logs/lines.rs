@@ -13,13 +13,9 @@ use std::io::Write;
 use std::time::Duration;
 use tokio::time::sleep;
 
-/// Between two questions while nothing is new.
+/// Pause while nothing is new.
 const ASK_AGAIN: Duration = Duration::from_millis(500);
 
-/// Prints one log to its end.
-///
-/// # Errors
-/// [`Failure`].
 pub async fn print(source: &mut impl Source, name: &str, zone: &TimeZone, out: &mut impl Write) -> Result<(), Failure> {
     let mut place = v1::LogLines {
         name: name.to_owned(),
@@ -29,10 +25,7 @@ pub async fn print(source: &mut impl Source, name: &str, zone: &TimeZone, out: &
     Ok(())
 }
 
-/// Prints the end of the newest log, and goes on for ever.
-///
-/// # Errors
-/// [`Failure`].
+/// Starts at the end of the newest log, and never ends.
 pub async fn follow(source: &mut impl Source, zone: &TimeZone, out: &mut impl Write) -> Result<(), Failure> {
     let mut place = v1::LogLines {
         from_the_end: true,
@@ -48,7 +41,7 @@ pub async fn follow(source: &mut impl Source, zone: &TimeZone, out: &mut impl Wr
     }
 }
 
-/// Prints what follows on `place`, and moves it behind that.
+/// Advances `place` past what it prints.
 async fn step(
     source: &mut impl Source,
     place: &mut v1::LogLines,
@@ -86,7 +79,6 @@ mod tests {
     use super::*;
     use std::collections::VecDeque;
 
-    /// Answers these, and then says that something is wrong.
     struct Scripted(VecDeque<(v1::LogLines, v1::LogText)>);
 
     impl Source for Scripted {

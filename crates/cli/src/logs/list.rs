@@ -1,4 +1,4 @@
-//! The list of a vehicle's logs, as a table, and which of them a person means.
+//! The list of a vehicle's logs, as a table, and the choice of a person.
 
 use crate::failure::Failure;
 use crate::vehicle::{age_text, printable};
@@ -10,13 +10,13 @@ use std::fmt::Write;
 const HEADINGS: [&str; 8] = [
     "LOG", "BEGUN", "LENGTH", "IN AIR", "HIGHEST", "SIZE", "UPLOADED", "NAME",
 ];
-/// So many logs are named to one who has named another.
+/// Alternatives for an unknown name.
 const NAMED: usize = 8;
 
-/// Shown only where logs are uploaded.
+/// Column that is shown only where logs are uploaded.
 const UPLOADED: usize = 6;
 
-/// The table, each line ended by a newline; times in `zone`.
+/// Lines end with a newline; times in `zone`.
 pub fn table(logs: &[LogFile], zone: &TimeZone) -> String {
     let rows = logs.iter().map(|log| {
         [
@@ -58,7 +58,7 @@ pub fn table(logs: &[LogFile], zone: &TimeZone) -> String {
     text
 }
 
-/// What a log is called on the command line: its number, the last part of its name.
+/// Last part of its name, for the command line.
 pub fn number(log: &LogFile) -> &str {
     let stem = log.name.rsplit_once('.').map_or(log.name.as_str(), |(stem, _)| stem);
     let number = stem.rsplit_once('-').map_or(stem, |(_, number)| number);
@@ -69,10 +69,10 @@ pub fn number(log: &LogFile) -> &str {
     }
 }
 
-/// The logs that are meant: those that are named, or all, or else the newest one in which the vehicle was in the air, or else the newest.
+/// Named ones, or all, else the newest with flight, else the newest.
 ///
 /// # Errors
-/// The one that there is not.
+/// A name that does not exist.
 pub fn chosen(logs: &[LogFile], named: &[String], all: bool) -> Result<Vec<LogFile>, Failure> {
     if all {
         return Ok(logs.to_vec());
@@ -92,7 +92,6 @@ pub fn chosen(logs: &[LogFile], named: &[String], all: bool) -> Result<Vec<LogFi
     named.iter().map(find).collect()
 }
 
-/// Names the logs that there are.
 fn there(logs: &[LogFile]) -> String {
     let names: Vec<String> = logs.iter().take(NAMED).map(|log| printable(number(log))).collect();
     let names = names.join(", ");
@@ -118,7 +117,6 @@ fn span(ms: u64) -> String {
     if ms == 0 { "-".to_owned() } else { age_text(ms) }
 }
 
-/// Bytes, for people.
 pub fn size(bytes: u64) -> String {
     match bytes {
         0..1024 => format!("{bytes} B"),

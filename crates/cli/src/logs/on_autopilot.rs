@@ -14,13 +14,10 @@ use std::io::Write;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
-/// Between two questions; the agent writes what has come with each.
+/// The agent writes what has come with each question.
 const ASK_AGAIN: Duration = Duration::from_millis(500);
 
-/// The log as it is on the agent's disk, once it is there.
-///
-/// # Errors
-/// [`Failure`]; what has come stays there for the next time.
+/// Returns the log on the agent's disk. After an error what has come stays there for the next time.
 pub async fn brought(source: &mut impl Source, log: &ListedLog) -> Result<ListedLog, Failure> {
     let progress = Progress::of(log.name.as_str(), log.bytes);
     let (mut came, mut last, mut said) = (0, Instant::now(), String::new());

@@ -4,10 +4,8 @@ use super::list::size;
 use crate::failure::Failure;
 use model::logs::LogName;
 
-/// Bytes of one MiB.
 const MIB: u64 = 1 << 20;
 
-/// What may still be brought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SizeCaps {
     log: u64,
@@ -16,7 +14,7 @@ pub struct SizeCaps {
 }
 
 impl SizeCaps {
-    /// This many MiB for one log, and for all of them together.
+    /// Limits for one log, and in total.
     pub const fn of_mib(log: u64, total: u64) -> Self {
         Self {
             log: log.saturating_mul(MIB),
@@ -25,10 +23,8 @@ impl SizeCaps {
         }
     }
 
-    /// Counts a log of `bytes`.
-    ///
     /// # Errors
-    /// The cap that it exceeds, and the flag that raises it.
+    /// The exceeded cap, and the flag that raises it.
     pub fn take(&mut self, name: &LogName, bytes: u64) -> Result<(), Failure> {
         let all = self.taken.saturating_add(bytes);
         let (what, cap, flag) = if bytes > self.log {

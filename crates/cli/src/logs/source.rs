@@ -13,27 +13,21 @@ use std::io::Write;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
-/// Between two attempts.
 const RETRY: Backoff = Backoff {
     first: Duration::from_millis(500),
     cap: Duration::from_secs(5),
 };
 
-/// One who answers.
 pub trait Source {
-    /// The answer.
-    ///
     /// # Errors
-    /// [`Failure`], once asking again is of no use.
+    /// Asking again is of no use.
     async fn ask(&mut self, question: Question) -> Result<Answer, Failure>;
 
-    /// The node whose logs they are, as far as it is known.
     fn node(&self) -> Option<&NodeName> {
         None
     }
 }
 
-/// The coordinator, for one vehicle.
 #[derive(Debug)]
 pub struct Remote {
     route: Route,
@@ -44,7 +38,7 @@ pub struct Remote {
 }
 
 impl Remote {
-    /// Nothing is dialled yet. One answer is waited for as long as `patience`.
+    /// Dials later. `patience` is for one answer.
     pub fn new(route: Route, whose: LogsOf, patience: Duration) -> Self {
         let node = match &whose {
             LogsOf::Node(node) => NodeName::parse(node).ok(),

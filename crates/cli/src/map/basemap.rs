@@ -11,13 +11,12 @@ use std::time::UNIX_EPOCH;
 use tokio::fs::File;
 use tokio::io::{AsyncReadExt as _, AsyncSeekExt as _};
 
-/// How a PMTiles file of version 3 begins.
+/// Start of a PMTiles file, version 3.
 const MAGIC: &[u8] = b"PMTiles\x03";
 
-/// Read at a time, bytes.
+/// Bytes of one read.
 const PIECE: u64 = 64 * 1024;
 
-/// The file.
 #[derive(Debug, Clone)]
 pub struct Basemap {
     path: PathBuf,
@@ -25,10 +24,7 @@ pub struct Basemap {
 }
 
 impl Basemap {
-    /// Checks that it is there and what it should be.
-    ///
-    /// # Errors
-    /// [`Failure`].
+    /// Checks the format.
     pub fn open(path: &Path) -> Result<Self, Failure> {
         let cannot = |why: std::io::Error| Failure::Usage(format!("--basemap: cannot read {}: {why}", path.display()));
         let mut file = std::fs::File::open(path).map_err(cannot)?;
@@ -48,7 +44,7 @@ impl Basemap {
         })
     }
 
-    /// The range that is asked for, or all of it.
+    /// The requested range, or all.
     pub async fn serve(&self, headers: &HeaderMap) -> Response {
         let (mut file, length) = match self.file().await {
             Ok(opened) => opened,
@@ -116,10 +112,10 @@ fn pieces(file: File, length: u64) -> Body {
 
 #[derive(Debug, PartialEq, Eq)]
 enum Asked {
-    /// From the first to the last byte, both included.
+    /// Both included.
     Range(u64, u64),
     Outside,
-    /// Several ranges or another unit: all of it is the answer (RFC 9110, 14.2).
+    /// All of it is the answer (RFC 9110, 14.2).
     Unknown,
 }
 

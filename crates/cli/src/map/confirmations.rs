@@ -5,10 +5,9 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// So many wait; a further one drops the oldest.
+/// A further one drops the oldest.
 const MOST: usize = 32;
 
-/// Things that wait for a person's word.
 #[derive(Debug)]
 pub struct Confirmations<T>(Mutex<VecDeque<(String, Instant, T)>>);
 
@@ -19,7 +18,7 @@ impl<T> Default for Confirmations<T> {
 }
 
 impl<T> Confirmations<T> {
-    /// Keeps `what` for so long; the code for it.
+    /// Returns a code that is good for `lives`.
     pub fn offer(&self, what: T, lives: Duration, now: Instant) -> String {
         let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let code = secret();
@@ -30,7 +29,7 @@ impl<T> Confirmations<T> {
         code
     }
 
-    /// What the code was made for, once.
+    /// Each code works once.
     pub fn take(&self, code: &str, now: Instant) -> Option<T> {
         let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.retain(|(_, until, _)| *until > now);

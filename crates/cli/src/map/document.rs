@@ -22,30 +22,25 @@ use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-/// What does not change.
 #[derive(Debug, Clone, Default)]
 pub struct About {
-    /// Which coordinator, in words.
+    /// Name in words.
     pub coordinator: String,
-    /// Where objects are from, in words; empty: nowhere.
+    /// Source in words; empty: nowhere.
     pub objects_from: String,
-    /// Whether there is a base map.
     pub basemap: bool,
-    /// Only vehicles of this Swarm.
     pub swarm: Option<String>,
 }
 
-/// Makes one document after the other.
 #[derive(Debug, Default)]
 pub struct Documents {
     about: About,
     vehicles: Vehicles,
-    /// Entries of objects, by uid, with the resourceVersion of which they were made.
+    /// Entries by uid, with the resourceVersion that they represent.
     made: HashMap<String, (String, Value)>,
 }
 
 impl Documents {
-    /// Before the first.
     pub fn new(about: About) -> Self {
         Self {
             about,
@@ -53,7 +48,6 @@ impl Documents {
         }
     }
 
-    /// The document of what is known now.
     pub fn next(&mut self, fleet: &FleetSnapshot, objects: &ObjectsSnapshot, now: Now) -> Value {
         let drones = by_name(&objects.drones);
         let swarm = self.about.swarm.as_ref();
@@ -161,7 +155,7 @@ fn problems(objects: &ObjectsSnapshot) -> Map<String, Value> {
         .collect()
 }
 
-/// What only its Drone says of a vehicle.
+/// Fields from the Drone alone.
 fn of_drone(drone: &Drone, entry: &mut Map<String, Value>) {
     if let Some(mission) = drone.labels().get(labels::MISSION) {
         let namespace = drone.namespace().unwrap_or_default();
@@ -189,7 +183,6 @@ fn condition<'a>(conditions: &'a [Condition], kind: &str) -> Option<&'a Conditio
     conditions.iter().find(|condition| condition.type_ == kind)
 }
 
-/// Reason and message of a condition.
 fn says(condition: Option<&Condition>) -> (String, String) {
     condition.map_or_else(Default::default, |found| {
         (printable(&found.reason), printable(&found.message))
@@ -254,10 +247,10 @@ fn formation_entry(swarm: &Swarm, asked: &Formation, slots: &[SlotStatus], cover
     entry
 }
 
-/// The places of the slots of a Swarm, by the usual rules of a site.
+/// Places by the usual rules of a site.
 ///
 /// # Errors
-/// Why there are none, in words.
+/// In words.
 pub(super) fn slot_places(swarm: &Swarm) -> Result<Vec<Value>, String> {
     let stations = formation::slots(swarm, &SiteRules::default()).transpose();
     let stations = stations.map_err(|why| why.to_string())?.unwrap_or_default();

@@ -16,68 +16,44 @@ use model::units::Wgs84;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// Field manager of what is made from the page.
 const MANAGER: &str = "skein-map";
 
 const API_VERSION: &str = "skein.dev/v1alpha1";
 
-/// What the page asks for.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub enum Asked {
-    /// A new Mission.
     #[serde(rename_all = "camelCase")]
     Mission {
-        /// Where.
         namespace: String,
-        /// Its name.
         name: String,
-        /// Its spec.
         spec: Value,
     },
-    /// A new Geofence.
     #[serde(rename_all = "camelCase")]
-    Geofence {
-        /// Its name.
-        name: String,
-        /// Its spec.
-        spec: Value,
-    },
-    /// Another place for a formation.
+    Geofence { name: String, spec: Value },
     #[serde(rename_all = "camelCase")]
     Anchor {
-        /// Namespace of the Swarm.
         namespace: String,
-        /// The Swarm.
         swarm: String,
-        /// Degrees.
         latitude_degrees: f64,
-        /// Degrees.
         longitude_degrees: f64,
-        /// Where the shape looks; as it is, if it is left out.
+        /// Unchanged, if left out.
         heading_degrees: Option<f64>,
     },
 }
 
-/// What is applied when the person confirms it.
+/// Applied when the person confirms it.
 #[derive(Debug, Clone)]
 pub enum Edit {
-    /// Creates it.
     Mission(Box<Mission>),
-    /// Creates it.
     Geofence(Box<Geofence>),
-    /// Patches the Swarm.
     Anchor {
-        /// Its namespace.
         namespace: String,
-        /// Its name.
         name: String,
-        /// A merge patch.
         patch: Value,
     },
 }
 
-/// What a person is shown before.
 #[derive(Debug, Clone, Serialize)]
 pub struct Shown {
     what: String,
@@ -88,13 +64,13 @@ pub struct Shown {
     warnings: Vec<String>,
 }
 
-/// Where vehicles are that could take part in a Mission.
+/// Vehicles that could take part in a Mission.
 pub type Starts = Vec<Wgs84>;
 
-/// What would come of it, judged by the API server; nothing is changed.
+/// Judged by the API server without a change.
 ///
 /// # Errors
-/// What is wrong with it, with what to do.
+/// In words, with what to do.
 pub async fn preview(asked: Asked, objects: &Objects, starts: Starts) -> Result<(Edit, Shown), String> {
     match asked {
         Asked::Mission { namespace, name, spec } => mission(namespace, name, spec, objects, starts).await,
@@ -151,7 +127,7 @@ async fn mission(
     Ok((Edit::Mission(Box::new(mission)), shown))
 }
 
-/// The nearest of the vehicles that could take part, or, where none is known, as many at the first place.
+/// The nearest vehicles that could take part, or `count` at the first place where none is known.
 pub(super) fn fliers(work: &Work, starts: &[Wgs84], count: usize) -> Vec<Flier> {
     let Some(first) = work.track().points().first().map(|point| work.position(point.at)) else {
         return Vec::new();
@@ -239,10 +215,6 @@ async fn anchor(namespace: String, name: String, patch: Value, objects: &Objects
     Ok((Edit::Anchor { namespace, name, patch }, shown))
 }
 
-/// Applies it, once.
-///
-/// # Errors
-/// In words.
 pub async fn apply(edit: Edit, objects: &Objects) -> Result<String, String> {
     let client = objects.client.clone();
     match edit {

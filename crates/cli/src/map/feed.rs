@@ -16,17 +16,16 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-/// From one document to the next; one follows sooner, by as much as `SOONER`, when something new comes.
+/// Interval of documents, less `SOONER` when something new comes.
 pub const EVERY: Duration = Duration::from_secs(1);
 
-/// News comes once a second, and not to the millisecond.
+/// News need not come to the millisecond.
 const SOONER: Duration = Duration::from_millis(200);
 
-/// A comment is sent after so long without a change, so that a dead connection is noticed.
+/// Silence before a comment goes out, so that a dead connection is noticed.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
 
-/// The values of a vehicle that change with nearly every report, in the order of a row of `moves`, and how many of the smallest steps that are
-/// shown are in one of their units.
+/// Values that change with nearly every report, in the order of a row of `moves`, and the number of shown steps in a unit.
 const MOVING: [(&str, f64); 7] = [
     ("longitudeDegrees", 1e7),
     ("latitudeDegrees", 1e7),
@@ -37,7 +36,7 @@ const MOVING: [(&str, f64); 7] = [
     ("headingDegrees", 1.0),
 ];
 
-/// A document, and what makes it of the one before: that is written once for all pages.
+/// Document with the change from its predecessor, serialized once for all pages.
 #[derive(Debug, Default)]
 pub struct Edition {
     document: Value,
@@ -46,7 +45,6 @@ pub struct Edition {
 }
 
 impl From<Value> for Edition {
-    /// One that follows no other.
     fn from(document: Value) -> Self {
         Self {
             document,
@@ -56,7 +54,7 @@ impl From<Value> for Edition {
 }
 
 impl Edition {
-    /// The one after this; `None` if nothing has changed.
+    /// `None` if nothing has changed.
     fn next(&self, document: Value) -> Option<Self> {
         let changes = changes(&self.document, &document)?;
         Some(Self {
@@ -66,7 +64,7 @@ impl Edition {
         })
     }
 
-    /// What makes it of `sent`.
+    /// Change from `sent`.
     fn since(&self, sent: &Self) -> Option<Cow<'_, str>> {
         match &self.changes {
             Some(changes) if self.number == sent.number + 1 => Some(Cow::Borrowed(changes.as_str())),
@@ -75,7 +73,6 @@ impl Edition {
     }
 }
 
-/// Makes the documents, for as long as this runs.
 pub async fn build(
     about: About,
     mut fleet: watch::Receiver<FleetSnapshot>,
@@ -103,7 +100,7 @@ pub async fn build(
     }
 }
 
-/// The events for one page, until it goes or this ends.
+/// Events until the page goes or this ends.
 pub fn events(
     documents: watch::Receiver<Arc<Edition>>,
     ending: CancellationToken,
@@ -132,8 +129,7 @@ pub fn events(
     Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE))
 }
 
-/// What a page is sent to make `now` of `before`: a merge patch, and beside it, as `moves`, rows of numbers for vehicles that moved. `None` if
-/// they are the same.
+/// A merge patch, with `moves` beside it: rows of numbers for vehicles that moved. `None` for no change.
 fn changes(before: &Value, now: &Value) -> Option<Value> {
     let mut changes = patch(before, now)?;
     let moves = changes.get_mut("vehicles").and_then(Value::as_object_mut);
@@ -147,8 +143,7 @@ fn changes(before: &Value, now: &Value) -> Option<Value> {
     Some(changes)
 }
 
-/// Takes the moves out of the patch of `vehicles`, which makes those that are there `now`. One that has just come, or has no place any more,
-/// stays as it is.
+/// Moves rows out of the patch of `vehicles`. A vehicle that has just come, or lost its place, stays in the patch.
 fn take_moves(vehicles: &mut Map<String, Value>, now: &Value) -> Vec<Value> {
     let mut moves = Vec::new();
     vehicles.retain(|id, change| {
@@ -169,7 +164,7 @@ fn take_moves(vehicles: &mut Map<String, Value>, now: &Value) -> Vec<Value> {
     moves
 }
 
-/// Its number, and the values that move, in whole steps.
+/// Its number, and moving values in whole steps.
 fn row(vehicle: &Map<String, Value>) -> Option<Value> {
     let [longitude, latitude, ..] = MOVING;
     if !vehicle.contains_key(longitude.0) || !vehicle.contains_key(latitude.0) {
@@ -191,7 +186,7 @@ fn whole(steps: f64) -> i64 {
     whole
 }
 
-/// What makes `now` of `before`; `None` if they are the same. Neither may have a null outside of arrays, which a merge patch cannot say.
+/// `None` for no change. Neither may have a null outside of arrays, which a merge patch cannot express.
 pub fn patch(before: &Value, now: &Value) -> Option<Value> {
     if before == now {
         return None;
@@ -219,7 +214,7 @@ pub fn patch(before: &Value, now: &Value) -> Option<Value> {
 mod tests {
     use super::*;
 
-    /// As RFC 7396 has it.
+    /// RFC 7396.
     fn apply(to: &mut Value, patch: &Value) {
         let Value::Object(patch) = patch else {
             *to = patch.clone();
@@ -253,7 +248,7 @@ mod tests {
         assert_eq!(patch(&now, &now), None);
     }
 
-    /// A page, which has the rows applied as FEED.md says.
+    /// Applies rows as FEED.md says.
     fn page(document: &mut Value, mut changes: Value) {
         let moves = changes.as_object_mut().unwrap().remove("moves");
         apply(document, &changes);

@@ -1,7 +1,7 @@
-//! Files that are dropped on the page: what `skein import` says of them, what would become of them, and where that is.
+//! The answer to a file dropped on the page: what `skein import` says of it, what it would become, and where.
 //!
-//! Owns: the answer to the page. Must not: make an object, which the page asks for as for one that was drawn; or read a file by itself
-//! ([`crate::mission::import`] does).
+//! Must not: make an object, which the page requests as for a drawn one; or read a file by itself ([`crate::mission::import`]
+//! does).
 
 use super::edits::fliers;
 use super::shapes;
@@ -18,65 +18,57 @@ use plan_files::area::Area;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// The largest file that is read, bytes.
+/// Bytes.
 const LARGEST: usize = 8 * 1024 * 1024;
 
-/// The largest body: the file in base64, four letters for three bytes, and its name.
+/// The file in base64, four letters for three bytes, and its name.
 pub const LARGEST_BODY: usize = LARGEST / 3 * 4 + 16 * 1024;
 
-/// So many files are read at a time.
 pub const AT_A_TIME: usize = 2;
 
-/// Of so many Missions it is computed what would be flown.
+/// Missions with a preview.
 const MOST_PLANNED: usize = 8;
 
-/// Of so many objects of one file each is shown.
+/// Objects of one file that are listed.
 const MOST_OBJECTS: usize = 100;
 
-/// The longest name of a file, bytes.
+/// Bytes.
 const LONGEST_NAME: usize = 255;
 
-/// What an object needs beside its spec in the request that makes it, bytes.
+/// Bytes in the creating request beside the spec.
 const ENVELOPE: usize = 1024;
 
-/// Altitudes of a survey and the distance of its lines, meters; as `skein import` takes them.
+/// Altitudes of a survey, and the distance of its lines, meters; as in `skein import`.
 const ALTITUDES: (f64, f64) = (1.0, 120.0);
 const SPACINGS: (f64, f64) = (1.0, 1000.0);
 
-/// A file, and what its areas are.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Asked {
-    /// Its name, of which the objects get theirs.
     name: String,
-    /// Its bytes in base64.
+    /// Base64.
     content: String,
-    /// What its areas are; nobody has said so yet when left out.
+    /// `None`: not chosen yet.
     areas: Option<Areas>,
 }
 
-/// What areas are.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 enum Areas {
-    /// They are flown over.
     #[serde(rename_all = "camelCase")]
     Survey {
         /// Above home.
         altitude_meters: f64,
-        /// From one line to the next.
         spacing_meters: f64,
     },
-    /// Vehicles stay inside.
     Inclusion {},
-    /// Vehicles stay outside.
     Exclusion {},
 }
 
-/// What is shown. Objects larger than `largest` bytes are not offered.
+/// Objects larger than `largest` bytes are not offered.
 ///
 /// # Errors
-/// What is wrong with the file, with what to do.
+/// In words, with what to do.
 pub fn read(asked: &Asked, starts: &[Wgs84], largest: usize) -> Result<Value, String> {
     if asked.name.len() > LONGEST_NAME {
         return Err("the name of the file is too long; rename it".to_owned());
@@ -188,7 +180,7 @@ fn shown(made: Made, starts: &[Wgs84], largest: usize) -> Value {
     })
 }
 
-/// Why the map does not make this object.
+/// Reason that the map does not make this object.
 fn beyond_the_map(document: &Value, largest: usize) -> Option<&'static str> {
     match document["kind"].as_str() {
         Some("Mission") if !document["spec"]["planFrom"].is_null() => {
@@ -200,7 +192,7 @@ fn beyond_the_map(document: &Value, largest: usize) -> Option<&'static str> {
     }
 }
 
-/// What a Mission comes to, for the vehicles that are nearest.
+/// Plan for the nearest vehicles.
 fn flown(mission: &Value, documents: &[Value], starts: &[Wgs84]) -> Result<preview::Preview, Failure> {
     let maps = documents.iter().filter(|document| document["kind"] == "ConfigMap");
     let manifest = Manifest::of_documents(maps.chain([mission]).cloned().collect())?;

@@ -18,12 +18,11 @@ use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio_util::sync::CancellationToken;
 
-/// What the page may do: run its own scripts and workers, and ask this server. MapLibre makes images and its worker from blobs.
+/// Own scripts and workers, and requests to this server. MapLibre makes images and its worker from blobs.
 pub const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; \
     font-src 'self'; connect-src 'self'; worker-src 'self' blob:; manifest-src 'self'; base-uri 'none'; form-action 'none'; \
     frame-ancestors 'none'";
 
-/// Headers of every answer.
 const HEADERS: [(HeaderName, &str); 8] = [
     (header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY_POLICY),
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
@@ -38,39 +37,32 @@ const HEADERS: [(HeaderName, &str); 8] = [
     (header::CACHE_CONTROL, "no-store"),
 ];
 
-/// Where a browser says from which site a request comes.
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// Whether a browser goes to another page, or asks for something within one.
+/// Navigation, or a request within a page.
 const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 
-/// For which place a browser asks: `document` is the whole of a tab.
+/// `document` is the whole of a tab.
 const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 
-/// The name of the door key in the query of an address.
 const DOOR: &str = "door=";
 
-/// Why a request gets nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// The address is another than the one that was printed.
+    /// Address differs from the printed one.
     #[error("this is not the address that `skein map` printed; open that one")]
     Host,
-    /// It comes from another page.
     #[error("requests of other pages are not answered; open the address that `skein map` printed")]
     Foreign,
-    /// The token is wrong, or was used.
     #[error(
         "this address is wrong, or was opened before, and it is good once; if you did not open it, somebody else did: end `skein map`, and run it again"
     )]
     Token,
-    /// There is no session.
     #[error("this request has no session; run `skein map` and open the address that it prints")]
     Session,
 }
 
 impl Refusal {
-    /// The status of the answer.
     pub const fn status(self) -> StatusCode {
         match self {
             Self::Host => StatusCode::MISDIRECTED_REQUEST,
@@ -80,26 +72,24 @@ impl Refusal {
     }
 }
 
-/// Where the token is exchanged for the session.
+/// Exchanges the token for the session.
 pub const SESSION_PATH: &str = "/api/session";
 
-/// The secrets of one server.
 pub struct Guard {
     host: String,
     origin: String,
     session: String,
-    /// `None` once it was used.
+    /// `None` once used.
     token: Mutex<Option<String>>,
-    /// For the address that is printed; says nothing once the token was used.
+    /// Valid until the token is used.
     printed: String,
-    /// The door key: admits a navigation from elsewhere, such as from a file, to the page that is the same for everybody.
+    /// Admits a navigation from elsewhere, such as from a file, to the page that is the same for everybody.
     door: String,
-    /// Cancelled once the token was used.
+    /// Cancelled on the token's use.
     used: CancellationToken,
 }
 
 impl Guard {
-    /// For a server on this port.
     pub fn new(port: u16) -> Self {
         let (token, session, door) = (secret(), secret(), secret());
         Self {
@@ -114,17 +104,16 @@ impl Guard {
         }
     }
 
-    /// The address with the token.
     pub fn address(&self) -> String {
         self.printed.clone()
     }
 
-    /// The address with the token and the door key, for a file that leads a browser here.
+    /// Address with token and door key, for a file that leads a browser here.
     pub fn address_from_a_file(&self) -> String {
         self.printed.replacen("/#", &format!("/?{DOOR}{}#", self.door), 1)
     }
 
-    /// Cancelled once the token was used.
+    /// Cancelled on the token's use.
     pub fn used(&self) -> CancellationToken {
         self.used.clone()
     }
@@ -169,8 +158,6 @@ impl Guard {
         }
     }
 
-    /// The session, for the token.
-    ///
     /// # Errors
     /// [`Refusal::Token`]; a wrong token spends nothing.
     pub fn exchange(&self, token: &str) -> Result<&str, Refusal> {
@@ -184,7 +171,6 @@ impl Guard {
     }
 }
 
-/// Lets a request through, or answers it.
 pub async fn check(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
     let mut answer = match guard.admit(request.method(), request.uri(), request.headers()) {
         Ok(()) => next.run(request).await,
@@ -201,7 +187,7 @@ pub async fn check(State(guard): State<Arc<Guard>>, request: Request, next: Next
     answer
 }
 
-/// 256 random bits, as hexadecimal digits.
+/// 256 random bits in hexadecimal.
 pub(super) fn secret() -> String {
     let bytes: [u8; 32] = rand::random();
     bytes.iter().fold(String::new(), |mut text, byte| {
@@ -210,7 +196,7 @@ pub(super) fn secret() -> String {
     })
 }
 
-/// Whether two secrets are the same. The time that it takes says something of their digests only.
+/// Compares secrets; its duration reveals only their digests.
 pub(super) fn same(one: &str, other: &str) -> bool {
     Sha256::digest(one.as_bytes()) == Sha256::digest(other.as_bytes())
 }

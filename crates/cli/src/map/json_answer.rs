@@ -4,7 +4,6 @@ use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use serde_json::Value;
 
-/// An answer for scripts.
 pub(super) struct Json(pub Value);
 
 impl IntoResponse for Json {

@@ -7,10 +7,8 @@ use proto::v1;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// So many may be named in one order.
 const MOST: usize = 500;
 
-/// What the page asks for.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Asked {
@@ -36,10 +34,6 @@ enum AskedWhom {
 }
 
 impl Asked {
-    /// The order.
-    ///
-    /// # Errors
-    /// What is wrong, with what to do.
     pub fn order(self) -> Result<Order, String> {
         let verb = match self.verb {
             AskedVerb::Ground => Verb::Ground,
@@ -84,7 +78,6 @@ impl AskedWhom {
     }
 }
 
-/// What a person is shown before they confirm.
 pub fn preview(order: &Order, fleet: &[v1::Vehicle]) -> Value {
     let concerns: Vec<Value> = fleet
         .iter()
@@ -106,7 +99,6 @@ pub fn preview(order: &Order, fleet: &[v1::Vehicle]) -> Value {
     })
 }
 
-/// What came of it.
 pub fn answers(outcome: &Outcome) -> Value {
     let answers: Vec<Value> = outcome
         .answers

@@ -16,31 +16,26 @@ use tokio::time::{Instant, sleep};
 /// How often they are read.
 const READ_EVERY: Duration = Duration::from_secs(2);
 
-/// Lists that took long are read again after so many times as long.
+/// Pause after a list, in multiples of its duration.
 const REST: u32 = 5;
 
-/// After an API server that does not answer.
+/// Retry while the API server does not answer.
 const AGAIN: Backoff = Backoff {
     first: READ_EVERY,
     cap: Duration::from_secs(30),
 };
 
-/// All that was read.
 #[derive(Debug, Clone, Default)]
 pub struct ObjectsSnapshot {
-    /// Why there are no objects to be read at all.
+    /// Reason that no objects can be read.
     pub none: Option<String>,
-    /// The Drones.
     pub drones: Reading<Arc<Vec<Drone>>>,
-    /// The Swarms.
     pub swarms: Reading<Arc<Vec<Swarm>>>,
-    /// The Missions.
     pub missions: Reading<Arc<Vec<Mission>>>,
-    /// The Geofences.
     pub geofences: Reading<Arc<Vec<Geofence>>>,
 }
 
-/// Reads them for as long as this runs, and while somebody takes `documents`.
+/// Reads while somebody takes `documents`.
 pub async fn follow<T: Send + Sync>(
     objects: Arc<RwLock<Objects>>,
     namespace: Option<String>,

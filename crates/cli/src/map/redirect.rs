@@ -6,7 +6,7 @@ use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// A file that leads a browser to an address with a token. Dropping it removes the file.
+/// Dropping it removes the file.
 #[derive(Debug)]
 pub(super) struct Redirect {
     path: PathBuf,
@@ -14,10 +14,7 @@ pub(super) struct Redirect {
 }
 
 impl Redirect {
-    /// Writes the file, in a folder of its own that nobody else may enter. `address` is one of ours, without quotes and angle brackets.
-    ///
-    /// # Errors
-    /// The disk's.
+    /// Uses a folder that nobody else may enter. `address` is ours, without quotes and angle brackets.
     pub(super) fn to(address: &str) -> io::Result<Self> {
         let folder = tempfile::Builder::new()
             .prefix("skein-map-")
@@ -29,7 +26,6 @@ impl Redirect {
         Ok(Self { path, _folder: folder })
     }
 
-    /// The file.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }

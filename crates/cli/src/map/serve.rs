@@ -36,54 +36,41 @@ use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// The largest body that is read, bytes.
+/// Bytes of most bodies.
 const LARGEST: usize = 256 * 1024;
 
-/// Headers or a body have to be here within so long.
+/// Time for headers, and for a body.
 const READ_WITHIN: Duration = Duration::from_secs(10);
 
-/// An answer, but that to an order, takes at most so long.
+/// Time for an answer, except that to an order.
 const ANSWER_WITHIN: Duration = Duration::from_secs(60);
 
-/// So many connections are open at a time; a browser opens six.
+/// A browser opens six.
 const CONNECTIONS: usize = 64;
 
-/// After an accept that failed, as when all files are open.
+/// Pause after a failed accept, as when all files are open.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(200);
 
-/// How long an order may be confirmed.
 const ORDER_LIVES: Duration = Duration::from_secs(60);
 
-/// How long an object may be confirmed.
 const EDIT_LIVES: Duration = Duration::from_secs(300);
 
-/// What the requests need.
 pub struct App {
-    /// The way to the coordinator.
     pub route: Route,
-    /// The newest document.
     pub documents: watch::Sender<Arc<feed::Edition>>,
-    /// The fleet.
     pub fleet: watch::Receiver<FleetSnapshot>,
-    /// The objects.
     pub seen: watch::Receiver<ObjectsSnapshot>,
-    /// Where objects are, or why there are none.
     pub objects: Result<Arc<RwLock<Objects>>, String>,
-    /// The base map.
     pub basemap: Option<Basemap>,
-    /// Orders that wait for a person's word.
     pub orders: Confirmations<Order>,
-    /// Objects that do.
     pub edits: Confirmations<Edit>,
-    /// Files that are read at a time; each may be large, and its work long to plan.
+    /// Concurrent readings: each file may be large, and its work long to plan.
     pub files: Arc<Semaphore>,
-    /// Orders that were given and not answered yet. They go on when the page goes away.
+    /// Orders without an answer so far. They go on when the page goes away.
     pub given: TaskTracker,
-    /// The end.
     pub ending: CancellationToken,
 }
 
-/// Why a request is not done.
 struct Refused(StatusCode, String);
 
 impl IntoResponse for Refused {
@@ -100,7 +87,6 @@ impl From<String> for Refused {
 
 type Answer = Result<Json, Refused>;
 
-/// All requests, behind `guard`.
 pub fn router(guard: Arc<Guard>, app: Arc<App>) -> Router {
     let entrance = Arc::clone(&guard);
     let enter = move |headers: HeaderMap, body: Body| {
@@ -128,7 +114,6 @@ pub fn router(guard: Arc<Guard>, app: Arc<App>) -> Router {
         .with_state(app)
 }
 
-/// Serves `listener`, for as long as this runs.
 pub async fn serve(listener: TcpListener, guard: Arc<Guard>, app: Arc<App>) {
     let (router, seats) = (router(guard, app), Arc::new(Semaphore::new(CONNECTIONS)));
     let mut connections = JoinSet::new();
@@ -189,12 +174,11 @@ async fn events(State(app): State<Arc<App>>) -> Response {
     feed::events(app.documents.subscribe(), app.ending.clone()).into_response()
 }
 
-/// The body, as what it has to be.
 async fn read<T: DeserializeOwned>(headers: &HeaderMap, body: Body) -> Result<T, Refused> {
     read_of(headers, body, LARGEST).await
 }
 
-/// The body of at most so many bytes.
+/// `largest` is in bytes.
 async fn read_of<T: DeserializeOwned>(headers: &HeaderMap, body: Body, largest: usize) -> Result<T, Refused> {
     let media_type = headers
         .get(header::CONTENT_TYPE)
@@ -231,7 +215,7 @@ struct Entering {
     token: String,
 }
 
-/// The session, for the token of the printed address.
+/// Exchanges the token for the session.
 async fn enter(guard: &Guard, headers: &HeaderMap, body: Body) -> Answer {
     let Entering { token } = read(headers, body).await?;
     let session = guard
@@ -246,7 +230,7 @@ struct Confirmed {
     confirm: String,
 }
 
-/// The answer to a preview with the code that confirms it.
+/// Adds the code that confirms a preview.
 fn offered(mut shown: Value, code: String, lives: Duration) -> Json {
     shown["confirm"] = json!(code);
     shown["livesMs"] = json!(u64::try_from(lives.as_millis()).unwrap_or(u64::MAX));
@@ -283,7 +267,7 @@ async fn give_order(State(app): State<Arc<App>>, headers: HeaderMap, body: Body)
     Ok(Json(orders::answers(&outcome)))
 }
 
-/// What a file is and what would become of it. Nothing is made.
+/// Changes nothing.
 async fn read_file(State(app): State<Arc<App>>, headers: HeaderMap, body: Body) -> Answer {
     let asked: files::Asked = read_of(&headers, body, files::LARGEST_BODY).await?;
     let busy = || {
@@ -344,7 +328,7 @@ async fn apply_object(State(app): State<Arc<App>>, headers: HeaderMap, body: Bod
     Ok(Json(json!({"done": done})))
 }
 
-/// Where vehicles are on the ground that serve no Drone.
+/// Places of vehicles on the ground without a Drone.
 fn starts(fleet: &FleetSnapshot) -> Starts {
     let free = fleet.vehicles.iter().filter(|vehicle| vehicle.drone_name.is_empty());
     free.filter(|vehicle| Vehicle::from((*vehicle).clone()).flying == Some(false))

@@ -7,10 +7,8 @@ use model::units::Wgs84;
 use serde_json::{Value, json};
 use std::f64::consts::TAU;
 
-/// Corners of a circle.
 const CORNERS: u32 = 64;
 
-/// The area of a survey.
 pub fn survey(area: &mission::Area) -> Value {
     let outer = std::iter::once(&area.polygon);
     let rings: Vec<Value> = outer
@@ -26,7 +24,6 @@ pub fn survey(area: &mission::Area) -> Value {
     json!({"type": "Polygon", "coordinates": rings})
 }
 
-/// A part of a Geofence.
 pub fn fence(area: &geofence::Area) -> Value {
     let ring = match (&area.polygon, &area.circle) {
         (Some(corners), _) => ring(

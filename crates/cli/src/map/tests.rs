@@ -72,7 +72,6 @@ impl Page {
         self.router.clone().oneshot(request).await.unwrap()
     }
 
-    /// The credentials of a session.
     async fn enter(&self) -> String {
         let (status, answer) = self.post("", "/api/session", json!({"token": self.token})).await;
         assert_eq!(status, StatusCode::OK, "{answer}");
@@ -257,7 +256,6 @@ async fn requests_of_other_pages_get_nothing() {
     );
 }
 
-/// The status of a request as a browser makes it.
 async fn of_browser(page: &Page, path: &str, site: &str, mode: &str, dest: &str) -> StatusCode {
     let request = get(path)
         .header("sec-fetch-site", site)
@@ -546,8 +544,8 @@ async fn more_files_than_are_read_at_a_time_wait_and_are_told_so() {
     assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
 }
 
-/// Another program listens at another port of this host, and the browser opens it, by a link or on its own reload. The port is no part of
-/// what cookies belong to (RFC 6265, section 8.5): it is sent all cookies that the map has set.
+/// Another program of this host listens at another port, and the browser opens it. Cookies belong to all ports of a host (RFC
+/// 6265, section 8.5): it is sent all that the map has set.
 #[tokio::test]
 async fn another_program_of_this_machine_is_sent_nothing_that_opens_the_map() {
     let page = page();

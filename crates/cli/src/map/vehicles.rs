@@ -1,8 +1,7 @@
-//! One vehicle on the map.
+//! A vehicle's entry in the document: course and speed over ground, computed from two positions; begin of what is old; its
+//! airspace.
 //!
-//! Owns: its entry in the document; course and speed over ground, which are not reported, from two positions; since when something is old;
-//! the airspace that it owns.
-//! Ages are given as the moment since when, and only of what is old: the entry of a vehicle about which nothing new is known does not change.
+//! Ages are moments, and only of what is old: the entry of a vehicle without news does not change.
 //! Must not: place a vehicle where it was not reported.
 
 use crate::live::clock::Now;
@@ -15,41 +14,38 @@ use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// What is older is marked.
+/// Older values are marked.
 const OLD: Duration = Duration::from_secs(3);
 
-/// Positions this far apart in time make a speed.
+/// Seconds between positions that make a speed.
 const APART: std::ops::RangeInclusive<f64> = 0.15..=5.0;
 
-/// A vehicle that is slower has no course, meters per second.
+/// A slower vehicle has no course, meters per second.
 const LEAST_SPEED: f64 = 0.5;
 
-/// What is remembered of one vehicle from one document to the next.
 #[derive(Debug, Clone, Default)]
 struct Track {
-    /// Of the report, on the agent's clock, and when that was by ours.
+    /// Report's time on the agent's clock.
     made_ms: u64,
     made_at_ms: i64,
-    /// The position with its time on the agent's clock.
+    /// Position with its time on the agent's clock.
     position: Option<(u64, Wgs84)>,
     /// Degrees from north, and meters per second.
     course: Option<f64>,
     speed: Option<f64>,
 }
 
-/// The name of the number of a vehicle, by which what moves is sent.
+/// Key of the number by which `moves` names a vehicle.
 pub(super) const NUMBER: &str = "number";
 
-/// All vehicles.
 #[derive(Debug, Default)]
 pub struct Vehicles {
-    /// Each with its number.
     tracks: HashMap<String, (u64, Track)>,
-    /// How many numbers were given: none is given twice.
+    /// Given so far, each once.
     numbers: u64,
 }
 
-/// Its key: the Drone, or the node of a vehicle without one.
+/// The Drone, or the node of a vehicle without one.
 pub fn id(vehicle: &v1::Vehicle) -> String {
     if vehicle.drone_name.is_empty() {
         format!("node/{}", vehicle.node)
@@ -59,7 +55,7 @@ pub fn id(vehicle: &v1::Vehicle) -> String {
 }
 
 impl Vehicles {
-    /// The entries, of what was received at `received`.
+    /// `received` is the time of the message.
     pub fn entries(&mut self, vehicles: &[&v1::Vehicle], received: Duration, now: Now) -> Map<String, Value> {
         let mut tracks = HashMap::with_capacity(vehicles.len());
         let mut entries = Map::new();
@@ -130,7 +126,7 @@ impl Track {
         self.course = (speed >= LEAST_SPEED).then(|| east.atan2(north).to_degrees().rem_euclid(360.0));
     }
 
-    /// When something was that the agent received at `then` by its own clock, if that is long ago.
+    /// Time of what the agent received at `then` by its own clock, if it is old.
     fn old(&self, then: Option<u64>, now: Now) -> Option<i64> {
         let before = self.made_ms.saturating_sub(then.unwrap_or(self.made_ms));
         let at = self.made_at_ms - millis(Duration::from_millis(before));
@@ -227,7 +223,6 @@ fn entry(vehicle: &v1::Vehicle, track: &Track, now: Now) -> Map<String, Value> {
     entry
 }
 
-/// What it owns.
 fn airspace(owned: &v1::Airspace) -> Value {
     if owned.everywhere {
         return json!({"everywhere": true});
@@ -257,7 +252,7 @@ fn whole_degrees(degrees: f64) -> Option<f64> {
     degrees.is_finite().then(|| degrees.round().rem_euclid(360.0))
 }
 
-/// Who decides what the vehicle does, for the page and in words.
+/// Code for the page, and words.
 fn in_command(vehicle: &Vehicle) -> (&'static str, &'static str) {
     if vehicle.drone.is_empty() {
         return ("Nobody", "serves no Drone; Skein sends nothing that moves it");
@@ -282,7 +277,7 @@ fn millis(span: Duration) -> i64 {
     i64::try_from(span.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// Degrees to a centimeter.
+/// Precision of a centimeter.
 pub(super) fn fine(degrees: f64) -> f64 {
     (degrees * 1e7).round() / 1e7
 }

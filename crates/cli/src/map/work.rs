@@ -7,14 +7,14 @@ use fleet::planning::mission::{Stretch, Stretches, Work};
 use model::station::Altitude;
 use serde_json::{Value, json};
 
-/// A path of more places is not sent.
+/// Longer paths are not sent.
 const LONGEST: usize = 50_000;
 
-/// Longitude, latitude, and height in meters.
+/// Longitude, latitude, and altitude in meters.
 pub type Place = [f64; 3];
 
-/// All of the work of a Mission; `None` for a plan, for what cannot be planned, and for a survey that is planned otherwise here than by those
-/// who fly it, where positions are other ground.
+/// `None` for a plan, for what cannot be planned, and for a survey whose plan here differs from that of those who fly it, where
+/// positions are other ground.
 pub fn path(mission: &Mission) -> Option<Vec<Place>> {
     let work = match (&mission.spec.route, &mission.spec.survey) {
         (Some(route), _) => Work::of_route(&route.to_route().ok()?).ok()?,
@@ -42,7 +42,7 @@ pub fn path(mission: &Mission) -> Option<Vec<Place>> {
     })
 }
 
-/// The parts of a path that the ranges name, as a `MultiLineString`.
+/// Parts of a path as a `MultiLineString`.
 pub fn lines(path: &[Place], ranges: impl IntoIterator<Item = TrackRange>) -> Value {
     let stretches = ranges.into_iter().map(|range| Stretch {
         from: range.from,
@@ -64,7 +64,6 @@ fn line(path: &[Place], stretch: &Stretch) -> Vec<Place> {
     first.into_iter().chain(inside.iter().copied()).chain(last).collect()
 }
 
-/// The whole number of a position.
 fn whole(position: f64) -> usize {
     #[expect(
         clippy::cast_possible_truncation,

@@ -14,7 +14,7 @@ use fleet::planning::mission::{Flier, Leg, Plan, Point, Work};
 use model::station::Altitude;
 use serde_json::{Value, json};
 
-/// Longitude and latitude, degrees, and height in meters.
+/// Longitude and latitude, degrees, and altitude in meters.
 type Position = [f64; 3];
 
 pub(super) fn of(work: &Work, plan: &Plan, fliers: &[Flier]) -> Value {
@@ -57,7 +57,6 @@ pub(super) fn of(work: &Work, plan: &Plan, fliers: &[Flier]) -> Value {
     json!({"type": "FeatureCollection", "features": features})
 }
 
-/// The parts of a path that are work.
 fn lines(work: &Work, path: &[Point]) -> Vec<Vec<Position>> {
     let mut lines: Vec<Vec<Position>> = Vec::new();
     let mut goes_on = false;
@@ -74,7 +73,7 @@ fn lines(work: &Work, path: &[Point]) -> Vec<Vec<Position>> {
     lines
 }
 
-/// The parts of a line between its crossings of the 180th meridian; each leg of it goes the shorter way around the Earth.
+/// Splits a line at the 180th meridian; each leg goes the shorter way around the Earth.
 fn cut(line: Vec<Position>) -> Vec<Vec<Position>> {
     let crosses = |from: &Position, to: &Position| (to[0] - from[0]).abs() > 180.0;
     if !line

@@ -19,22 +19,17 @@ use std::collections::BTreeSet;
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-/// kubectl apply stores a copy of an object in an annotation, and the API server takes no annotations above 256 KiB, bytes.
+/// Bytes: kubectl apply stores a copy in an annotation, and the API server takes no annotations above 256 KiB.
 const LARGEST_APPLIED: usize = 240 * 1024;
 
-/// A file as it was found.
 struct File<'a> {
     path: &'a Path,
-    /// The name of its objects.
     name: String,
     bytes: Vec<u8>,
     projection: Option<String>,
 }
 
-/// Does what the command line says.
-///
-/// # Errors
-/// What is wrong with a file; nothing is printed then.
+/// Prints nothing on an error.
 pub fn run(args: &ImportArgs) -> Result<(), Failure> {
     let (mut objects, mut problems, mut reports) = (Objects::default(), Vec::new(), Vec::new());
     label_keys_once(args)?;
@@ -140,7 +135,6 @@ fn print(args: &ImportArgs, objects: &Objects) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Writes new files: all of them, or none.
 fn write_all(files: &[(PathBuf, String)]) -> Result<(), (PathBuf, std::io::Error)> {
     let mut made: Vec<&Path> = Vec::new();
     for (path, text) in files {
@@ -159,7 +153,6 @@ fn write_all(files: &[(PathBuf, String)]) -> Result<(), (PathBuf, std::io::Error
     Ok(())
 }
 
-/// What a file is, once its objects are made.
 fn one(path: &Path, args: &ImportArgs, objects: &mut Objects) -> Result<(&'static str, Nature), Failure> {
     let file = read(path, args.name.as_deref())?;
     let found = recognized(&file)?;
@@ -189,22 +182,15 @@ fn make(file: &File<'_>, found: &Recognized, args: &ImportArgs, objects: &mut Ob
     })
 }
 
-/// What a file is that was given otherwise than by its path, and what becomes of it.
 pub(crate) struct Made {
-    /// Its kind, for words.
     pub kind: &'static str,
-    /// Its objects.
     pub documents: Vec<Value>,
-    /// What is said about it.
     pub notes: Vec<String>,
-    /// Its areas, while nobody has said what they are.
+    /// Areas of undecided use.
     pub areas: Vec<Area>,
 }
 
-/// Takes a file of this name.
-///
-/// # Errors
-/// What is wrong with it.
+/// Reads a file that was not given by path.
 pub(crate) fn made(name: &str, bytes: Vec<u8>, args: &ImportArgs) -> Result<Made, Failure> {
     let path = Path::new(name);
     let file = File {
@@ -230,7 +216,7 @@ pub(crate) fn made(name: &str, bytes: Vec<u8>, args: &ImportArgs) -> Result<Made
     })
 }
 
-/// A key with two values selects nothing.
+/// Two values for one key select nothing.
 fn label_keys_once(args: &ImportArgs) -> Result<(), Failure> {
     let mut seen = BTreeSet::new();
     match args.vehicles.iter().find(|(key, _)| !seen.insert(key)) {
@@ -241,7 +227,7 @@ fn label_keys_once(args: &ImportArgs) -> Result<(), Failure> {
     }
 }
 
-/// Two objects of one kind and name would be one.
+/// Objects of equal kind and name.
 fn twice(documents: &[Value]) -> Vec<String> {
     let mut seen = BTreeSet::new();
     let again = documents
@@ -278,7 +264,6 @@ fn read<'a>(path: &'a Path, name: Option<&str>) -> Result<File<'a>, Failure> {
     })
 }
 
-/// Whether objects of a kind are wanted.
 fn wants(args: &ImportArgs, kind: Kind) -> bool {
     args.kinds.is_empty() || args.kinds.contains(&kind)
 }

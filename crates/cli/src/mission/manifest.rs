@@ -18,14 +18,12 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-/// A Mission, and the documents beside it.
 #[derive(Debug)]
 pub(crate) struct Manifest {
     pub mission: Mission,
     documents: Vec<Value>,
 }
 
-/// What a Mission has to be flown.
 pub(crate) enum Content {
     Route(Route),
     Survey(Box<Survey>),
@@ -33,21 +31,19 @@ pub(crate) enum Content {
 }
 
 impl Manifest {
-    /// The Mission that is meant.
     pub fn of(args: &MissionFile) -> Result<Self, Failure> {
         let documents = yaml::documents(&read_file(&args.file)?, &args.file)?;
         let mission = read(&documents, args.mission.as_deref())?;
         Ok(Self { mission, documents })
     }
 
-    /// A Mission that is no file.
     pub fn of_document(document: &Value) -> Result<Self, Failure> {
         let mission = judged(document)?;
         let documents = Vec::new();
         Ok(Self { mission, documents })
     }
 
-    /// A Mission that is no file, and what it names, among `documents`.
+    /// Documents include those that the Mission names.
     pub fn of_documents(documents: Vec<Value>) -> Result<Self, Failure> {
         let mission = read(&documents, None)?;
         Ok(Self { mission, documents })
@@ -87,7 +83,7 @@ impl Manifest {
     }
 }
 
-/// The Mission with this name among the documents, or the only one.
+/// Finds it by name, or the only one.
 fn read(documents: &[Value], name: Option<&str>) -> Result<Mission, Failure> {
     let missions = documents.iter().filter(|document| document["kind"] == "Mission");
     let named = |mission: &&Value| name.is_none_or(|name| mission["metadata"]["name"] == name);
@@ -107,7 +103,7 @@ fn read(documents: &[Value], name: Option<&str>) -> Result<Mission, Failure> {
     }
 }
 
-/// The object, if an API server would take it.
+/// Judges as an API server would.
 pub(crate) fn judged<K: CustomResourceExt + DeserializeOwned>(document: &Value) -> Result<K, Failure> {
     Judge::default().judged(document)
 }
@@ -189,7 +185,7 @@ impl OfKind {
     }
 }
 
-/// Why an object is refused, each fault with its field.
+/// Each fault with its field.
 fn words(rejection: Rejection) -> String {
     let causes = match rejection {
         Rejection::Malformed(why) => return why,
@@ -203,7 +199,6 @@ fn words(rejection: Rejection) -> String {
     of_fields.chain(of_whole).collect::<Vec<_>>().join("; ")
 }
 
-/// An error with what caused it.
 pub(crate) fn failed(error: &dyn std::error::Error) -> Failure {
     let mut text = error.to_string();
     let mut source = error.source();

@@ -14,18 +14,15 @@ use std::io::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
-/// More flights than this are not counted.
+/// Further flights are not counted.
 const MOST_FLIGHTS: usize = 200;
 
-/// What would be flown.
 pub(crate) struct Preview {
-    /// For a person.
     pub numbers: String,
-    /// For a map.
     pub geojson: Value,
 }
 
-/// A place that is nearer to 0,0 than this was written by a program that knew none, degrees.
+/// Degrees from 0,0: written by a program that knew no place.
 const NOWHERE: f64 = 1e-3;
 
 pub(super) fn run(args: &PreviewArgs) -> Result<(), Failure> {
@@ -59,7 +56,6 @@ pub(super) fn run(args: &PreviewArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What the Mission comes to for these vehicles.
 pub(crate) fn of(manifest: &Manifest, fliers: impl FnOnce(&Work) -> Vec<Flier>) -> Result<Preview, Failure> {
     let spec = serde_json::to_value(&manifest.mission.spec).map_err(|error| failed(&error))?;
     with_doubts(
@@ -72,7 +68,7 @@ fn is_nowhere(latitude: f64, longitude: f64) -> bool {
     latitude.abs() < NOWHERE && longitude.abs() < NOWHERE
 }
 
-/// A sentence on a place that is at 0,0.
+/// Sentence on a place at 0,0.
 pub(super) fn doubt(what: &str) -> String {
     format!(
         "NOTE: {what} is at latitude 0, longitude 0, in the sea west of Africa, where programs put what has no position; it is probably not \
@@ -92,7 +88,7 @@ fn with_doubts(preview: Result<Preview, Failure>, doubt: Option<String>) -> Resu
     }
 }
 
-/// The field of the first place that is at 0,0.
+/// Field of the first place at 0,0.
 pub(super) fn nowhere(value: &Value, path: &str) -> Option<String> {
     match value {
         Value::Object(fields) => {
@@ -206,7 +202,7 @@ fn numbers(manifest: &Manifest, what: &str, work: &Work, plan: &Plan, fliers: &[
     Ok(text)
 }
 
-/// What is left after the first flights, and how many more it takes.
+/// Work and number of flights after the first ones.
 fn rest(work: &Work, plan: &Plan, fliers: &[Flier]) -> Result<String, Failure> {
     let all = |plan: &Plan| -> Vec<usize> { plan.shares.iter().map(|share| share.path.len()).collect() };
     let mut left = plan.left(work, &all(plan));

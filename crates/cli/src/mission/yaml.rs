@@ -6,7 +6,7 @@ use serde_json::Value;
 use serde_saphyr::{Error, MessageFormatter as _, UserMessageFormatter};
 use std::path::Path;
 
-/// The documents of a text that was read from `path`.
+/// `path` is for errors.
 pub(super) fn documents(text: &str, path: &Path) -> Result<Vec<Value>, Failure> {
     serde_saphyr::from_multiple(text).map_err(|error| {
         let error = error.without_snippet();

@@ -26,29 +26,22 @@ use tokio_rustls::TlsConnector;
 use tonic::transport::{Channel, Endpoint};
 use trust::{Bundle, client_config};
 
-/// How the coordinator is named inside the connection; where it is says its address.
+/// Name inside the connection, whatever the address.
 const NAME: &str = "http://skein-coordinator";
 
-/// When one that was hung up on dials again.
 const AGAIN: Backoff = Backoff {
     first: Duration::from_millis(100),
     cap: Duration::from_secs(1),
 };
 
-/// An open connection.
 pub struct Opened {
-    /// The connection.
     pub channel: Channel,
-    /// What to show with each call on it.
     pub bearer: Bearer,
-    /// The proof of an earlier command that was shown, where it was one.
+    /// Set if an earlier command's proof was shown.
     pub stored: Option<StoredProof>,
 }
 
-/// Opens a connection. `window` is how many bytes of one stream may be under way to us, where the usual would hold too long a past.
-///
-/// # Errors
-/// [`Failure`].
+/// `window`: bytes of one stream under way to us, where the default would hold too long a past.
 pub fn open(route: &Route, window: Option<u32>) -> BoxFuture<'_, Result<Opened, Failure>> {
     opened(route, window).boxed()
 }
@@ -99,8 +92,7 @@ async fn opened(route: &Route, window: Option<u32>) -> Result<Opened, Failure> {
     }
 }
 
-/// TLS that believes what the cluster publishes, and proves who the person of its kubeconfig is; with the proof of an earlier command,
-/// where it is that one.
+/// Trusts what the cluster publishes, and proves the person of its kubeconfig, with an earlier command's proof if there is one.
 async fn shown(cluster: &Cluster) -> Result<(Arc<ClientConfig>, Option<StoredProof>), Failure> {
     let authority = Bundle::from_pem(&cluster.authority().await?);
     let authority =
@@ -133,8 +125,8 @@ async fn tcp(route: &Route, server: &ServerUrl) -> Result<TcpStream, Failure> {
     connected.map_err(|error| unreachable(route, root_cause(&error)))
 }
 
-/// A connection inside TLS. A coordinator that has more to do than it can hangs up on those who come, before it has answered: it is dialled
-/// again for as long as a connection may take, and nothing was asked of it yet.
+/// An overloaded coordinator hangs up before it answers, when nothing was asked yet: dials again within the time for a
+/// connection.
 async fn dialled(route: &Route, server: &ServerUrl, tls: &Arc<ClientConfig>) -> Result<Box<dyn Connection>, Failure> {
     let began = Instant::now();
     let mut failures = 0;
@@ -163,7 +155,6 @@ async fn inside_tls<C: Connection + 'static>(
     }
 }
 
-/// Whether the other end closed the connection without a word.
 fn is_hung_up(error: &io::Error) -> bool {
     use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
     matches!(
@@ -201,7 +192,7 @@ fn no_answer() -> String {
     format!("no answer within {} s", CONNECT.as_secs())
 }
 
-/// What a failed handshake means for a person.
+/// Translates a failed handshake for a person.
 fn about_tls(route: &Route, error: &io::Error) -> Failure {
     use rustls::Error as Tls;
     let why = root_cause(error);
@@ -217,7 +208,6 @@ fn about_tls(route: &Route, error: &io::Error) -> Failure {
     }
 }
 
-/// The coordinator ended the handshake, or the connection right after it.
 pub(super) fn refused(why: &str) -> String {
     format!(
         "the coordinator does not accept the certificate that was shown ({why}); has it ended, or been revoked, or is the coordinator \

@@ -7,10 +7,6 @@ use proto::v1;
 use proto::v1::kill_response::Step;
 
 impl Server {
-    /// One Drone and its vehicle.
-    ///
-    /// # Errors
-    /// [`Failure`].
     pub async fn get(&mut self, drone: &ObjectKey) -> Result<v1::Vehicle, Failure> {
         let ObjectKey { namespace, name } = drone.clone();
         let request = v1::GetRequest { namespace, name };
@@ -22,20 +18,14 @@ impl Server {
         answer.map_err(|s| self.failure(&s))
     }
 
-    /// Lets Skein go on after a takeover.
-    ///
-    /// # Errors
-    /// [`Failure`]; then nothing goes on.
+    /// Continues after a takeover. After an error nothing goes on.
     pub async fn resume(&mut self, drone: &ObjectKey) -> Result<v1::ResumeResponse, Failure> {
         let ObjectKey { namespace, name } = drone.clone();
         let node = String::new();
         self.ask_resume(v1::ResumeRequest { namespace, name, node }).await
     }
 
-    /// Lets the vehicle of `node` fly again that stands down.
-    ///
-    /// # Errors
-    /// [`Failure`]; then nothing may have changed.
+    /// Ends a stand-down of the node's vehicle. After an error nothing may have changed.
     pub async fn stand_up(&mut self, node: &str) -> Result<v1::ResumeResponse, Failure> {
         let request = v1::ResumeRequest {
             node: node.to_owned(),
@@ -53,10 +43,7 @@ impl Server {
         answer.map_err(|s| self.failure(&s))
     }
 
-    /// What a kill would stop, and the code for it. Does nothing.
-    ///
-    /// # Errors
-    /// [`Failure`].
+    /// The vehicle and the code for a kill. Does nothing.
     pub async fn offer_kill(&mut self, drone: &ObjectKey) -> Result<(v1::Vehicle, v1::KillOffer), Failure> {
         let answer = self.call_kill(drone, String::new()).await?;
         match (answer.vehicle, answer.step) {
@@ -65,10 +52,7 @@ impl Server {
         }
     }
 
-    /// Stops the motors; `code` is that of an offer.
-    ///
-    /// # Errors
-    /// [`Failure`].
+    /// `code` is that of an offer.
     pub async fn kill(&mut self, drone: &ObjectKey, code: String) -> Result<v1::KillAnswer, Failure> {
         match self.call_kill(drone, code).await?.step {
             Some(Step::Answer(answer)) => Ok(answer),

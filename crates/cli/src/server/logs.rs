@@ -11,25 +11,20 @@ use proto::v1::logs_request::Whose;
 use std::time::Duration;
 use tonic::Code;
 
-/// One answer may take this long: the coordinator gives an agent 10 s, and others may ask before.
+/// Time for one answer: the coordinator gives an agent 10 s, and others may ask before.
 const ANSWER: Duration = Duration::from_secs(25);
 
-/// Why there is no answer.
 #[derive(Debug)]
 pub enum NoLogs {
-    /// Asking again may help: something on the way is gone for the moment, or busy.
+    /// Temporary: asking again may help.
     Gone(Failure),
-    /// The coordinator does not know who asks. What was shown may be of a ground station that has started again since; its files say more.
+    /// The coordinator does not know who asks. A ground station may have started again since; its files say more.
     Unknown(Failure),
-    /// It would not.
     Refused(Failure),
 }
 
 impl Server {
-    /// Asks the agent of `whose` once. With the answer comes the node that the coordinator asked, empty from one that does not say.
-    ///
-    /// # Errors
-    /// [`NoLogs`].
+    /// Asks once. Returns the node that was asked, too, empty from a coordinator that does not say.
     pub async fn logs(&mut self, whose: &LogsOf, question: Question) -> Result<(Answer, String), NoLogs> {
         let whose = match whose {
             LogsOf::Drone(key) => Whose::Drone(v1::DroneTarget {
@@ -73,7 +68,7 @@ impl Server {
     }
 }
 
-/// An answer to another question, or to none.
+/// Answer to another question, or to none.
 pub fn no_sense() -> Failure {
     Failure::Failed("the agent's answer makes no sense; is it of another version? See `skein status`".to_owned())
 }

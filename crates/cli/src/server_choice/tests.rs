@@ -18,7 +18,6 @@ fn record() -> StationRecord {
     }
 }
 
-/// A station runs here.
 fn field() -> Environment {
     Environment {
         data: Some("/data".into()),

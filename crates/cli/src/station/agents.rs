@@ -1,9 +1,7 @@
-//! The agents in this process.
+//! The agents in this process, one task each, on threads of their own: an agent must receive from its autopilot, whatever API and
+//! coordinator are busy with. An agent that died of a fault is restarted; one that was lost has not landed its vehicle.
 //!
-//! Owns: one task per agent, on threads that nothing else uses: whatever API and coordinator are busy with, an agent has to
-//! receive from its autopilot. Starting an agent again that has died of a fault, and saying how each has ended: one that was lost
-//! has not brought its vehicle down.
-//! Must not: decide anything about flight. Dropping this is losing the agents: their vehicles go on by themselves.
+//! Must not: decide anything about flight. Dropping this loses the agents: their vehicles go on by themselves.
 
 use crate::failure::Failure;
 use agent::{Agent, Config, Ending};
@@ -21,14 +19,13 @@ const RETRY: Backoff = Backoff {
     cap: Duration::from_secs(10),
 };
 
-/// Agents that are kept running.
 #[derive(Debug)]
 pub struct Agents {
     tasks: JoinSet<Ending>,
-    /// Whose each task is, in the order in which they were given.
+    /// Nodes by task, in the given order.
     lives: Vec<(Id, NodeName)>,
     stop: CancellationToken,
-    /// Taken when this is dropped.
+    /// Taken on drop.
     threads: Option<Runtime>,
 }
 
@@ -42,11 +39,7 @@ impl Drop for Agents {
 }
 
 impl Agents {
-    /// Starts those that are given, each with the configuration it was opened with. When `end_requested` is cancelled each brings its
-    /// vehicle down and ends, whatever this program is busy with then.
-    ///
-    /// # Errors
-    /// The system gives no thread.
+    /// Starts all. When `end_requested` is cancelled each agent lands its vehicle and ends, whatever this program is busy with then.
     pub fn start(agents: Vec<(Config, Agent)>, end_requested: &CancellationToken) -> Result<Self, Failure> {
         let stop = end_requested.child_token();
         let lives = agents.into_iter().map(|(config, agent)| {
@@ -80,17 +73,17 @@ impl Agents {
         Ok(started)
     }
 
-    /// Their nodes, in the order in which they were given.
+    /// Nodes in the given order.
     pub fn nodes(&self) -> Vec<NodeName> {
         self.lives.iter().map(|(_, node)| node.clone()).collect()
     }
 
-    /// Asks all of them to end: each brings its vehicle down first.
+    /// Asks all to end: each lands its vehicle first.
     pub fn land(&self) {
         self.stop.cancel();
     }
 
-    /// The next one that has ended, once they were asked to; `None` when none is left. Safe to cancel.
+    /// Returns `None` when none is left. Call [`Self::land`] first. Safe to cancel.
     pub async fn next_ended(&mut self) -> Option<(NodeName, Ending)> {
         loop {
             let (task, ending) = match self.tasks.join_next_with_id().await? {
@@ -108,7 +101,7 @@ impl Agents {
     }
 }
 
-/// Lives again and again until asked to end.
+/// Restarts the agent until it is asked to end.
 async fn keep(config: Config, first: Agent, stop: CancellationToken) -> Ending {
     let node = config.node.clone();
     let (mut agent, mut failures) = (Some(first), 0);

@@ -15,10 +15,9 @@ const RETRY: Backoff = Backoff {
     cap: Duration::from_secs(5),
 };
 
-/// One that has lived this long resets the back-off.
+/// Resets the back-off.
 const STEADY: Duration = Duration::from_secs(30);
 
-/// A coordinator that is kept running.
 #[derive(Debug)]
 pub struct Commander {
     stop: CancellationToken,
@@ -26,10 +25,6 @@ pub struct Commander {
 }
 
 impl Commander {
-    /// Opens its port.
-    ///
-    /// # Errors
-    /// The address cannot be had.
     pub async fn bind(listen: SocketAddr) -> Result<TcpListener, Failure> {
         coordinator::listener::bind(listen).await.map_err(|why| {
             Failure::Failed(format!(
@@ -38,14 +33,14 @@ impl Commander {
         })
     }
 
-    /// Runs it on `listener`, whose address is `address`.
+    /// `address` is that of `listener`.
     pub fn start(setup: coordinator::Setup, listener: TcpListener, address: SocketAddr) -> Self {
         let stop = CancellationToken::new();
         let task = tokio::spawn(keep(setup, listener, address, stop.clone()));
         Self { stop, task }
     }
 
-    /// Ends it; vehicles go on as assigned.
+    /// Vehicles go on as assigned.
     pub async fn end(self) {
         self.stop.cancel();
         // It cannot fail: what dies in it is caught in `keep`.

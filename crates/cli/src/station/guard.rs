@@ -15,17 +15,15 @@ use tokio::time::sleep;
 use trust::server::Clients;
 use trust::{Bundle, Enrolled, Identity, Peer, Validity, client_config};
 
-/// What is revoked is out so soon.
+/// A revoked certificate is refused within this.
 const READ_EVERY: Duration = Duration::from_secs(2);
 
-/// The operator where the system gives no name.
+/// Operator without a name from the system.
 const SOMEBODY: &str = "local";
 
-/// The keys of a station that runs.
 #[derive(Debug)]
 pub struct Guard {
     keys: Arc<Keys>,
-    /// The certificates of this process.
     own: Enrolled,
     agents: BTreeMap<NodeName, Credentials>,
     operator: Identity,
@@ -34,10 +32,10 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// Opens the keys in `folder`, and makes certificates for the agents of `nodes` and for the person.
+    /// Makes certificates for the agents of `nodes` and for the person, too.
     ///
     /// # Errors
-    /// [`Failure`]: the keys cannot be used; with what to do.
+    /// The keys cannot be used; with what to do.
     pub fn open(folder: &Path, nodes: impl Iterator<Item = NodeName>) -> Result<Self, Failure> {
         let fault = |why: &dyn std::error::Error| Failure::Failed(why.to_string());
         let keys = Keys::open(folder)?;
@@ -83,7 +81,6 @@ impl Guard {
         })
     }
 
-    /// For the coordinator.
     pub fn security(&self) -> Security {
         Security::Certificates {
             server: self.server.clone(),
@@ -91,22 +88,20 @@ impl Guard {
         }
     }
 
-    /// For the agent of `node`, if it is one of those in this process.
+    /// `None` for a node of another process.
     pub fn agent(&self, node: &NodeName) -> Option<Credentials> {
         self.agents.get(node).cloned()
     }
 
-    /// For the person's tools.
     pub const fn operator(&self) -> &Identity {
         &self.operator
     }
 
-    /// Authorities to trust for this station.
     pub fn bundle(&self) -> Bundle {
         self.keys.bundle()
     }
 
-    /// Reads the list again and again, for as long as this is awaited.
+    /// Reads the list again while it is awaited.
     pub async fn keep(&self) {
         let mut last_error = String::new();
         loop {
@@ -136,14 +131,12 @@ impl Guard {
     }
 }
 
-/// The person who runs the station.
 fn person() -> Peer {
     let name = std::env::var("USER").unwrap_or_default();
     let named = Peer::operator(&name).or_else(|_| Peer::operator(SOMEBODY));
     named.expect("the name is made of letters")
 }
 
-/// Both lists.
 fn together(stored: &Enrolled, own: &Enrolled) -> Enrolled {
     let mut all = stored.to_map();
     for (holder, lines) in own.to_map() {

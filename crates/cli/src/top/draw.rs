@@ -20,13 +20,11 @@ use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 use std::time::Duration;
 
-/// Less than this shows nothing of use.
+/// Smallest useful size.
 const LEAST: (u16, u16) = (30, 8);
 
-/// How meanings look.
 #[derive(Debug, Clone, Copy)]
 pub struct Paint {
-    /// Whether there are colors.
     pub color: bool,
 }
 
@@ -52,7 +50,6 @@ impl Paint {
         Style::new().add_modifier(Modifier::BOLD)
     }
 
-    /// What must not be missed.
     fn alarm(self) -> Style {
         let style = Style::new()
             .add_modifier(Modifier::BOLD)
@@ -65,12 +62,10 @@ impl Paint {
     }
 }
 
-/// A line of a page.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Line {
     text: String,
     style: Style,
-    /// The indent of what does not fit on the first line.
     indent: usize,
 }
 
@@ -89,7 +84,6 @@ impl Line {
     }
 }
 
-/// Draws it.
 pub fn draw(frame: &mut Frame<'_>, model: &mut Model, now: Now, paint: Paint) {
     let area = frame.area();
     if area.is_empty() {
@@ -155,7 +149,7 @@ pub fn draw(frame: &mut Frame<'_>, model: &mut Model, now: Now, paint: Paint) {
     put(buffer, area, area.height - 1, hints(model), Style::new());
 }
 
-/// Puts one line of text on a row of `area`, cut to its width.
+/// Cut to the width of `area`.
 fn put(buffer: &mut Buffer, area: Rect, row: u16, text: &str, style: Style) {
     let width = usize::from(area.width);
     let text = clip(text, width);
@@ -239,7 +233,7 @@ fn tabs(model: &Model, width: usize) -> String {
         .unwrap_or_else(|| line(true))
 }
 
-/// What is typed, what was just done, or why the selected row is as it is.
+/// Typed text, last result, or the selected row's message.
 fn word_line(model: &Model, rows: &[Row], now: Now, paint: Paint) -> (String, Style) {
     match &model.prompt {
         Some(Prompt::Command(text)) => return (format!(":{text}_"), paint.strong()),

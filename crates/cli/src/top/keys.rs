@@ -2,39 +2,27 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-/// A key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Key {
-    /// A printable character, upper case with shift.
+    /// Upper case with shift.
     Char(char),
-    /// A letter with Ctrl, in lower case.
+    /// Lower case.
     Ctrl(char),
-    /// Return.
     Enter,
-    /// Escape.
     Esc,
-    /// Deletes the last character.
     Backspace,
-    /// Up.
     Up,
-    /// Down.
     Down,
-    /// Left.
     Left,
-    /// Right.
     Right,
-    /// A page up.
     PageUp,
-    /// A page down.
     PageDown,
-    /// To the start.
     Home,
-    /// To the end.
     End,
 }
 
 impl Key {
-    /// The key of an event of the terminal; `None` for one that means nothing here.
+    /// `None` for an event without meaning here.
     pub fn of(event: &KeyEvent) -> Option<Self> {
         if event.kind == KeyEventKind::Release {
             return None;

@@ -3,29 +3,27 @@
 use super::model::Viewport;
 use proto::v1;
 
-/// Meters in a degree of latitude.
 const METERS_PER_DEGREE: f64 = 111_195.0;
 
-/// The map shows at least so many meters, each way.
+/// Shown at least, each way, meters.
 const LEAST: f64 = 20.0;
 
-/// What is shown around the outermost place, as a part of the whole.
+/// Factor around the outermost place.
 const MARGIN: f64 = 1.25;
 
-/// Degrees, north and east.
+/// North and east.
 pub type Degrees = (f64, f64);
 
-/// Meters to the east and to the north of the middle.
+/// East and north of the middle.
 pub type Meters = (f64, f64);
 
-/// Where the middle of a plane is.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Plane {
     middle: Degrees,
 }
 
 impl Plane {
-    /// A plane in the middle of places; `None` for none.
+    /// `None` without places.
     pub fn around(places: &[Degrees]) -> Option<Self> {
         let &(latitude, longitude) = places.first()?;
         let first = Self {
@@ -45,7 +43,6 @@ impl Plane {
         Some(Self { middle })
     }
 
-    /// A place on it.
     pub fn meters(&self, (latitude, longitude): Degrees) -> Meters {
         // The short way round, on both sides of the 180th meridian.
         let east = (longitude - self.middle.1 + 540.0).rem_euclid(360.0) - 180.0;
@@ -56,30 +53,26 @@ impl Plane {
     }
 }
 
-/// How much shorter a degree of longitude is at this latitude.
+/// Relative length of a degree of longitude.
 fn shrink(latitude: f64) -> f64 {
     latitude.to_radians().cos().max(0.01)
 }
 
-/// A place that exists on the Earth.
+/// `None` off the Earth.
 pub fn place(latitude: f64, longitude: f64) -> Option<Degrees> {
     let real = latitude.is_finite() && longitude.is_finite() && latitude.abs() <= 90.0 && longitude.abs() <= 360.0;
     real.then_some((latitude, longitude))
 }
 
-/// The places that the coordinator knows of one vehicle.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Places {
-    /// Where it was when it reported last.
     pub at: Option<Degrees>,
-    /// Its home.
     pub home: Option<Degrees>,
-    /// The corners of its route, to where it is to hold.
+    /// Corners, up to where it is to hold.
     pub route: Vec<Degrees>,
 }
 
 impl Places {
-    /// Of a vehicle.
     pub fn of(vehicle: &v1::Vehicle) -> Self {
         let Some(report) = &vehicle.report else {
             return Self::default();
@@ -95,25 +88,21 @@ impl Places {
         }
     }
 
-    /// All of them.
     pub fn all(&self) -> impl Iterator<Item = Degrees> {
         self.at.into_iter().chain(self.home).chain(self.route.iter().copied())
     }
 }
 
-/// The part of the plane that a screen of so many dots shows: the same length in both directions.
+/// Part of the plane on a screen of dots, equally scaled in both directions.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Frame {
-    /// Meters east, from and to.
     pub east: [f64; 2],
-    /// Meters north, from and to.
     pub north: [f64; 2],
-    /// Meters in one dot.
     pub dot: f64,
 }
 
 impl Frame {
-    /// What shows all of `places` on `width` by `height` dots, and from there where the person looks.
+    /// Shows all of `places` on `width` by `height` dots, moved by the viewport.
     pub fn showing(places: &[Meters], (width, height): (f64, f64), viewport: Viewport) -> Self {
         let far = places.iter().fold((LEAST / 2.0, LEAST / 2.0), |far: Meters, (x, y)| {
             (far.0.max(x.abs()), far.1.max(y.abs()))
@@ -133,12 +122,11 @@ impl Frame {
         }
     }
 
-    /// Whether a place is on it.
     pub fn has(&self, (x, y): Meters) -> bool {
         (self.east[0]..=self.east[1]).contains(&x) && (self.north[0]..=self.north[1]).contains(&y)
     }
 
-    /// A round length that takes at most `dots` dots, and how many.
+    /// A round length of at most `dots` dots, and its dots.
     pub fn scale(&self, dots: f64) -> (f64, f64) {
         let most = self.dot * dots;
         let power = 10_f64.powf(most.log10().floor());
@@ -152,7 +140,6 @@ impl Frame {
     }
 }
 
-/// A length as a scale has it.
 pub fn length_text(meters: f64) -> String {
     if meters >= 1000.0 {
         format!("{} km", meters / 1000.0)

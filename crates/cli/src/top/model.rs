@@ -9,111 +9,86 @@ use crate::live::fleet_feed::FleetSnapshot;
 use crate::orders::{Order, Outcome, Verb, Whom};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// So much can be typed.
+/// Characters.
 const TYPED: usize = 120;
 
-/// How far the map is magnified or reduced, in steps of a half.
+/// Magnification, in half steps.
 const ZOOM: std::ops::RangeInclusive<i32> = -12..=24;
 
-/// What is on the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum View {
-    /// A list.
     List(List),
-    /// The map.
     Map,
 }
 
-/// What lies over the view.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Over {
-    /// What the keys do.
     Help,
-    /// One object.
     Details(RowKey),
-    /// An order that waits to be confirmed.
     Confirm(Order),
-    /// What came of one.
     Outcome(Outcome),
 }
 
-/// What is being typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Prompt {
-    /// A command, after a colon.
     Command(String),
-    /// A filter, after a slash, and what it was before.
+    /// Text after a slash, with the previous filter.
     Find(String, String),
 }
 
-/// What the shell is to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
-    /// End.
     Quit,
-    /// Give the terminal back until the person goes on (Ctrl-Z).
+    /// Gives the terminal back until the person goes on (Ctrl-Z).
     Suspend,
-    /// Draw everything again (Ctrl-L).
+    /// Draws everything again (Ctrl-L).
     Redraw,
-    /// Give the order, once, now.
     Give(Order),
 }
 
-/// The part of the map that is shown.
+/// Part of the map in view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Viewport {
-    /// Steps of magnification from what shows all.
+    /// Steps from what shows all.
     pub zoom: i32,
     /// Steps to the east and to the north.
     pub shift: (i32, i32),
 }
 
-/// The cursor of a list.
 #[derive(Debug, Clone, Default)]
 struct Cursor {
     key: Option<RowKey>,
     index: usize,
 }
 
-/// The state.
 #[derive(Debug)]
 pub struct Model {
-    /// Which coordinator, in words.
+    /// Coordinator in words.
     pub route: String,
-    /// Where the objects are from, in words.
+    /// Source in words.
     pub objects_from: String,
-    /// What was asked for on the command line.
     pub filter: Filter,
-    /// The fleet.
     pub fleet: FleetSnapshot,
-    /// The objects.
     pub objects: ObjectsSnapshot,
-    /// What is on the screen.
     pub view: View,
-    /// What lies over it.
     pub over: Option<Over>,
-    /// Lines that are scrolled away of what lies over it.
+    /// Scrolled lines of `over`.
     pub scroll: usize,
-    /// What is being typed.
     pub prompt: Option<Prompt>,
-    /// The filter.
     pub find: String,
-    /// A notice to the person, until the next key.
+    /// Shown until the next key.
     pub notice: Option<String>,
-    /// Orders that were given and not answered yet.
+    /// Orders without an answer so far.
     pub pending: usize,
-    /// Rows that are marked.
     pub marked: BTreeSet<RowKey>,
-    /// The part of the map that is shown.
     pub viewport: Viewport,
     orders: BTreeMap<usize, rows::Order>,
     cursors: BTreeMap<usize, Cursor>,
-    /// Rows that fitted on the screen when it was drawn last.
+    /// Rows that fitted at the last drawing.
     pub page: usize,
 }
 
 impl Model {
-    /// Before anything is known.
     pub fn new(route: String, filter: Filter) -> Self {
         Self {
             route,
@@ -136,7 +111,6 @@ impl Model {
         }
     }
 
-    /// All that rows are made of, as of now.
     pub const fn source(&self, now: Now) -> Source<'_> {
         Source {
             fleet: &self.fleet,
@@ -146,7 +120,7 @@ impl Model {
         }
     }
 
-    /// The list whose rows are selected: on the map, the vehicles.
+    /// Vehicles while the map is shown.
     pub const fn list(&self) -> List {
         match self.view {
             View::List(list) => list,
@@ -154,7 +128,7 @@ impl Model {
         }
     }
 
-    /// Its rows, filtered and in order.
+    /// Filtered and in order.
     pub fn rows(&self, now: Now) -> Vec<Row> {
         let mut rows = self.source(now).rows(self.list());
         rows::keep(&mut rows, &self.find);
@@ -164,12 +138,12 @@ impl Model {
         rows
     }
 
-    /// How the list is ordered; `None`: in its own order.
+    /// `None`: its own order.
     pub fn order(&self) -> Option<rows::Order> {
         self.orders.get(&number(self.list())).copied()
     }
 
-    /// Which of the rows is selected.
+    /// Index of the selected row.
     pub fn selected(&self, rows: &[Row]) -> Option<usize> {
         let cursor = self.cursors.get(&number(self.list())).cloned().unwrap_or_default();
         let by_key = cursor.key.and_then(|key| rows.iter().position(|row| row.key == key));
@@ -177,7 +151,7 @@ impl Model {
         by_key.or_else(|| rows.len().checked_sub(1).map(|last| cursor.index.min(last)))
     }
 
-    /// What of the objects is looked at, and so worth reading.
+    /// Objects in view, worth reading.
     pub fn wanted(&self) -> Wanted {
         Wanted {
             list: match self.view {
@@ -193,7 +167,6 @@ impl Model {
         }
     }
 
-    /// An order was answered.
     pub fn answered(&mut self, outcome: Outcome) {
         self.pending = self.pending.saturating_sub(1);
         // What waits to be confirmed is not pushed away under the person's finger.
@@ -206,7 +179,6 @@ impl Model {
         self.show(Over::Outcome(outcome));
     }
 
-    /// What a key does.
     pub fn press(&mut self, key: Key, now: Now) -> Option<Effect> {
         self.notice = None;
         match key {
@@ -350,7 +322,7 @@ impl Model {
         self.orders.insert(number(list), rows::Order { column, reversed });
     }
 
-    /// The rows that a key is meant for: those that are marked, else the selected one.
+    /// Marked rows, else the selected one.
     fn meant(&self, now: Now) -> Vec<RowKey> {
         if !self.marked.is_empty() {
             return self.marked.iter().cloned().collect();
@@ -360,7 +332,6 @@ impl Model {
         index.map(|index| rows[index].key.clone()).into_iter().collect()
     }
 
-    /// Has an order confirmed.
     fn ask(&mut self, letter: char, of: &[RowKey], now: Now) -> Option<Effect> {
         let verb = match letter {
             'g' => Verb::Ground,

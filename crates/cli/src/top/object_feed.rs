@@ -16,25 +16,25 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
-/// What is looked at is read this often.
+/// Interval for objects in view.
 const READ_EVERY: Duration = Duration::from_secs(2);
 
-/// A list that took long is read again after so many times as long.
+/// Pause after a list, in multiples of its duration.
 const REST: u32 = 5;
 
-/// So many Events are read of one object.
+/// Events read of one object.
 const EVENTS: u32 = 500;
 
-/// The Namespace in which Events about objects without one are.
+/// Namespace of Events about objects without one.
 const EVENTS_OF_CLUSTER: &str = "default";
 
-/// After an API server that does not answer.
+/// Retry while the API server does not answer.
 const AGAIN: Backoff = Backoff {
     first: READ_EVERY,
     cap: Duration::from_secs(30),
 };
 
-/// Reads what is `wanted`, again and again, for as long as somebody looks.
+/// Reads `wanted` repeatedly, while somebody looks.
 pub async fn follow(
     mut objects: Objects,
     namespace: Option<String>,
@@ -102,7 +102,7 @@ impl Objects {
         tokio::join!(list, details);
     }
 
-    /// Those of one namespace, or of all.
+    /// `None`: all namespaces.
     fn of<K>(&self, namespace: Option<&str>) -> Api<K>
     where
         K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>,

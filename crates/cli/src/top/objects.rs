@@ -7,78 +7,56 @@ use k8s_openapi::api::core::v1::Event;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use std::sync::Arc;
 
-/// An object that a person looks at.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ObjectRef {
-    /// Swarm, Drone, Vehicle or Mission.
     pub kind: &'static str,
     /// Empty for a Vehicle.
     pub namespace: String,
-    /// Its name.
     pub name: String,
 }
 
-/// The kinds that are listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Listed {
-    /// Swarms.
     Swarms,
-    /// Vehicles.
     Vehicles,
-    /// Missions.
     Missions,
 }
 
-/// What is looked at now, and so worth reading.
+/// Objects in view, which are worth reading.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// The list.
     pub list: Option<Listed>,
-    /// The object.
     pub details: Option<ObjectRef>,
 }
 
-/// All that was read.
 #[derive(Debug, Clone, Default)]
 pub struct ObjectsSnapshot {
-    /// Why there are no objects to be read at all, such as that no kubeconfig is known.
+    /// Reason that no objects can be read, such as that no kubeconfig is known.
     pub none: Option<String>,
-    /// The Swarms.
     pub swarms: Reading<Arc<Vec<Swarm>>>,
-    /// The inventory.
     pub vehicles: Reading<Arc<Vec<Vehicle>>>,
-    /// The Missions.
     pub missions: Reading<Arc<Vec<Mission>>>,
-    /// The object that is looked at, and what is known of it.
     pub details: Option<(ObjectRef, Reading<Details>)>,
 }
 
-/// Conditions and Events of one object.
 #[derive(Debug, Clone)]
 pub struct Details {
-    /// Its conditions.
     pub conditions: Vec<Condition>,
-    /// Its Events, the newest first, or why they cannot be read.
+    /// Newest first.
     pub events: Result<Vec<EventLine>, String>,
 }
 
-/// An Event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventLine {
-    /// When it happened last; `None` when it does not say.
+    /// Last occurrence, if known.
     pub at: Option<jiff::Timestamp>,
-    /// Whether it is a warning.
     pub warning: bool,
-    /// Its reason.
     pub reason: String,
-    /// Its text.
     pub text: String,
-    /// How often it happened.
     pub count: i32,
 }
 
 impl EventLine {
-    /// The line of an Event.
     pub fn of(event: &Event) -> Self {
         let series = event.series.as_ref();
         let times = [

@@ -17,30 +17,23 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::time::Duration;
 
-/// Agents report at least once a second; where some are connected and nothing comes for so long, the connection does not live.
+/// Agents report at least once a second, so a longer silence with connected agents is a dead connection.
 const SILENT_AFTER: Duration = Duration::from_secs(5);
 
-/// The lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum List {
-    /// Drones.
     Drones,
-    /// Swarms.
     Swarms,
-    /// Vehicles.
     Vehicles,
-    /// Missions.
     Missions,
 }
 
-/// A column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Column {
-    /// Its heading.
     pub name: &'static str,
-    /// The key that sorts by it, with shift.
+    /// Sorts by it, with shift.
     pub key: char,
-    /// Where there is no room for all, the column with the highest number goes first; 0 stays.
+    /// Rank in making room: the highest goes first; 0 stays.
     pub spare: u8,
 }
 
@@ -48,7 +41,7 @@ const fn column(name: &'static str, key: char, spare: u8) -> Column {
     Column { name, key, spare }
 }
 
-/// The last column of each list is its message, which gets what room is left.
+/// Last column of each list, with the remaining room.
 pub const MESSAGE: Column = column("MESSAGE", ' ', 0);
 
 const DRONES: &[Column] = &[
@@ -88,7 +81,6 @@ const VEHICLES: &[Column] = &[
 ];
 
 impl List {
-    /// Its columns, without the message.
     pub const fn columns(self) -> &'static [Column] {
         match self {
             Self::Drones => DRONES,
@@ -99,21 +91,16 @@ impl List {
     }
 }
 
-/// What a row is of.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RowKey {
-    /// A Drone, by namespace and name.
     Drone(String, String),
-    /// A Swarm, by namespace and name.
     Swarm(String, String),
-    /// A vehicle: its node, and the name of its object where there is one.
+    /// Node, and the name of its object if there is one.
     Vehicle(String, Option<String>),
-    /// A Mission, by namespace and name.
     Mission(String, String),
 }
 
 impl RowKey {
-    /// Its object, where it has one.
     pub fn object(&self) -> Option<ObjectRef> {
         let of = |kind, namespace: &str, name: &str| ObjectRef {
             kind,
@@ -129,7 +116,7 @@ impl RowKey {
         }
     }
 
-    /// Whom an order names that is given on it; `None`: its Drones, one by one.
+    /// Target of an order; `None`: its Drones, one by one.
     pub fn whom(&self) -> Option<Whom> {
         Some(match self.clone() {
             Self::Drone(namespace, name) => Whom::Drone(namespace, name),
@@ -150,14 +137,11 @@ impl RowKey {
     }
 }
 
-/// A field of a row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cell {
-    /// What is shown.
     pub text: String,
-    /// What it means.
     pub tone: Tone,
-    /// What it is sorted by, where that is a number; what has none comes last.
+    /// Sort key; rows without one come last.
     number: Option<f64>,
 }
 
@@ -183,59 +167,46 @@ fn count(value: Option<i64>) -> Cell {
     number(value.map(|value| value as f64), |value| format!("{value:.0}"))
 }
 
-/// A row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
-    /// What it is of.
     pub key: RowKey,
-    /// One for each column of the list.
     pub cells: Vec<Cell>,
-    /// Why it is as it is.
     pub message: String,
-    /// The Drones that may be resumed, by namespace and name.
+    /// Resumable Drones, by namespace and name.
     pub drones: Vec<(String, String)>,
 }
 
 impl Row {
-    /// Whether the vehicle serves one of its Drones.
     pub fn has(&self, vehicle: &Vehicle) -> bool {
         let is = |(namespace, name): &(String, String)| *namespace == vehicle.namespace && *name == vehicle.drone;
         self.drones.iter().any(is)
     }
 }
 
-/// How a list is ordered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Order {
-    /// The number of the column.
     pub column: usize,
-    /// The largest first.
     pub reversed: bool,
 }
 
-/// All that rows are made of.
 #[derive(Debug, Clone, Copy)]
 pub struct Source<'a> {
-    /// The fleet.
     pub fleet: &'a FleetSnapshot,
-    /// The objects.
     pub objects: &'a ObjectsSnapshot,
-    /// What was asked for on the command line.
     pub filter: &'a Filter,
-    /// The moment.
     pub now: Now,
 }
 
 impl Source<'_> {
-    /// How old the last message of the coordinator is, where it should not be: the coordinator is away, or silent though agents are
-    /// connected to it. `None` while it is fresh, and before the first one.
+    /// Age of the coordinator's last message, where it is away, or silent with connected agents. `None` while it is fresh, and
+    /// before the first one.
     pub fn stale(&self) -> Option<Duration> {
         let age = self.now.since(self.fleet.received?);
         let connected = || self.fleet.vehicles.iter().any(|vehicle| vehicle.agent_connected);
         (self.fleet.lost.is_some() || (age > SILENT_AFTER && connected())).then_some(age)
     }
 
-    /// The vehicles as of now: what has become old since it was received is old.
+    /// Values that have become old since their reception are old.
     pub fn vehicles(&self) -> Vec<Vehicle> {
         let (stale, mut shown) = (self.stale().is_some(), Vec::new());
         for vehicle in self.raw() {
@@ -249,12 +220,11 @@ impl Source<'_> {
         shown
     }
 
-    /// The vehicles as the coordinator reported them.
     pub fn raw(&self) -> impl Iterator<Item = &proto::v1::Vehicle> {
         self.fleet.vehicles.iter()
     }
 
-    /// One of them as of now.
+    /// Vehicle with its present ages.
     pub fn aged(&self, vehicle: &proto::v1::Vehicle, stale: bool) -> Vehicle {
         let since = self.fleet.received.map_or(Duration::MAX, |at| self.now.since(at));
         let since = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
@@ -267,7 +237,7 @@ impl Source<'_> {
         vehicle
     }
 
-    /// The rows of a list, in its own order.
+    /// Rows in the list's own order.
     pub fn rows(&self, list: List) -> Vec<Row> {
         match list {
             List::Drones => self
@@ -384,7 +354,7 @@ impl Source<'_> {
     }
 }
 
-/// Whether the object is of the airframe that the agent of the vehicle's node receives now.
+/// Whether the object is of the airframe that the node's agent receives now.
 fn is_of(object: &crds::Vehicle, vehicle: &Vehicle) -> bool {
     let same = match (&object.spec.hardware_uid, &vehicle.hardware_uid) {
         (Some(of_object), Some(heard)) => of_object == heard,
@@ -476,7 +446,7 @@ fn aircraft(node: &str, live: Option<&Vehicle>, object: Option<&crds::Vehicle>) 
     }
 }
 
-/// Yes, no or unknown; `-` where it was not reported.
+/// `-` where it was not reported.
 fn condition_cell(condition: Option<&Condition>) -> Cell {
     match condition.map(|condition| condition.status.as_str()) {
         Some("True") => toned("yes", Tone::Good),
@@ -486,12 +456,10 @@ fn condition_cell(condition: Option<&Condition>) -> Cell {
     }
 }
 
-/// Seconds from `then` to now.
 pub fn seconds_since(now: Now, then: jiff::Timestamp) -> f64 {
     now.utc.duration_since(then).as_secs_f64().max(0.0)
 }
 
-/// A span as a table has it, from seconds.
 pub fn age_of(seconds: f64) -> String {
     #[allow(
         clippy::cast_possible_truncation,
@@ -501,7 +469,7 @@ pub fn age_of(seconds: f64) -> String {
     age_text((seconds * 1000.0) as u64)
 }
 
-/// Only the rows that have `find` somewhere, whatever the case; with `!` before it, only the others.
+/// Keeps rows with `find`, in any case; with `!` before it, the others.
 pub fn keep(rows: &mut Vec<Row>, find: &str) {
     let (find, inverse) = match find.strip_prefix('!') {
         Some(rest) => (rest, true),
@@ -520,7 +488,7 @@ pub fn keep(rows: &mut Vec<Row>, find: &str) {
     });
 }
 
-/// Sorts the rows. Those that have no figure come last either way; equal ones stay as they are.
+/// Stable. Rows without a figure come last either way.
 pub fn sort(rows: &mut [Row], order: Order) {
     rows.sort_by(|a, b| {
         let (Some(a), Some(b)) = (a.cells.get(order.column), b.cells.get(order.column)) else {

@@ -20,7 +20,7 @@ use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// So many seconds after the last message of the coordinator.
+/// Seconds after the coordinator's last message.
 fn after(seconds: f64) -> Now {
     Now {
         elapsed: Duration::from_secs(1000) + Duration::from_secs_f64(seconds),

@@ -1,4 +1,4 @@
-//! The terminal: taken, given back, and given back whatever happens.
+//! Taking the terminal, and giving it back whatever happens.
 
 use crate::failure::Failure;
 use crossterm::cursor::{Hide, Show};
@@ -13,34 +13,31 @@ use std::io::{BufWriter, IsTerminal, Stdout, Write, stdin, stdout};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether the terminal is ours now. A panic may come from any thread.
+/// A panic may come from any thread.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// A whole screen is written at once, so that none is shown in parts.
+/// Bytes: a whole screen is written at once.
 const SCREEN: usize = 1 << 16;
 
-/// No looks, nothing on the screen.
+/// Resets looks and clears the screen.
 const CLEAR: &[u8] = b"\x1b[0m\x1b[2J";
 
 type Drawn = Terminal<CrosstermBackend<BufWriter<Stdout>>>;
 
-/// A terminal that is ours until this is dropped.
 pub struct Tty {
     drawn: Drawn,
     before: Before,
 }
 
-/// Where standard input came from and standard error went before. What runs beside, such as a login program, neither reads the keys nor
-/// writes across the screen.
+/// Original standard input and standard error. Programs beside, such as a login, must neither read the keys nor write across the
+/// screen.
 struct Before {
     input: Option<OwnedFd>,
     errors: OwnedFd,
 }
 
-/// Whether this is a terminal on which a view can be shown.
-///
 /// # Errors
-/// [`Failure::Usage`]: it is none, with what to do instead.
+/// [`Failure::Usage`]: no terminal for a view, with what to do instead.
 pub fn ensure() -> Result<(), Failure> {
     let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
     if !stdin().is_terminal() || !stdout().is_terminal() || dumb {
@@ -59,10 +56,7 @@ pub fn ensure() -> Result<(), Failure> {
 }
 
 impl Tty {
-    /// Takes the terminal. From now on what is written to standard error is lost, and standard input is empty.
-    ///
-    /// # Errors
-    /// The terminal's.
+    /// Takes the terminal; from now on standard error is lost, and standard input is empty.
     pub fn take() -> std::io::Result<Self> {
         give_back_on_panic();
         let null = File::options().read(true).write(true).open("/dev/null")?;
@@ -84,36 +78,25 @@ impl Tty {
         Ok(tty)
     }
 
-    /// What is drawn on.
     pub const fn drawn(&mut self) -> &mut Drawn {
         &mut self.drawn
     }
 
-    /// Takes the terminal once more, whatever another program has made of it; all is drawn again.
-    ///
-    /// # Errors
-    /// The terminal's.
+    /// Takes it again, whatever another program did to it, and draws everything.
     pub fn again(&mut self) -> std::io::Result<()> {
         take()?;
         self.drawn = begin()?;
         Ok(())
     }
 
-    /// What is on the screen is not what was drawn, as its size has changed; the next drawing is of everything.
-    ///
-    /// # Errors
-    /// The terminal's.
+    /// Marks everything for drawing after a change of size.
     pub fn redraw(&mut self) -> std::io::Result<()> {
         stdout().write_all(CLEAR)?;
         self.drawn = begin()?;
         Ok(())
     }
 
-    /// Gives the terminal back and stops this program and those with it, as Ctrl-Z does. Returns at once: the stop comes when it
-    /// comes.
-    ///
-    /// # Errors
-    /// The system's.
+    /// Gives the terminal back and stops the process group, as Ctrl-Z does. Returns at once: the stop comes later.
     pub fn suspend(&self) -> std::io::Result<()> {
         give_back();
         // The whole group: a script that has started this is to stop, too.
@@ -146,7 +129,7 @@ fn take() -> std::io::Result<()> {
     stdout().flush()
 }
 
-/// Gives the terminal back as it was, if it is ours. First its mode, which waits for nothing: what is written may not come through.
+/// Restores it, if it is ours. The mode comes first and waits for nothing: output may not come through.
 pub fn give_back() {
     if TAKEN.swap(false, Ordering::SeqCst) {
         // A terminal that is gone cannot show an error.
@@ -155,7 +138,7 @@ pub fn give_back() {
     }
 }
 
-/// Gives back only the terminal's mode: for an end while something that is written does not come through.
+/// Restores only the mode, for an end while output does not come through.
 pub fn give_back_mode() {
     let _ = disable_raw_mode();
 }

@@ -17,10 +17,10 @@ use tokio::time::sleep;
 /// After losing the coordinator.
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
 
-/// How long the last lines have at the end.
+/// Time for the last lines.
 const LAST_LINES: Duration = Duration::from_millis(500);
 
-/// Writes the state of a fleet. Dropping it ends that.
+/// Dropping it ends it.
 #[derive(Debug)]
 pub struct FleetLines {
     following: JoinHandle<()>,
@@ -28,10 +28,6 @@ pub struct FleetLines {
 }
 
 impl FleetLines {
-    /// Follows the coordinator at `server` from now on.
-    ///
-    /// # Errors
-    /// The system gives no thread or no file.
     pub fn start(server: Route) -> Result<Self, Failure> {
         let out = std::io::stdout().as_fd().try_clone_to_owned().map(File::from)?;
         let lines = Lines::to(out)?;

@@ -8,15 +8,12 @@ use model::ids::NodeName;
 use std::net::SocketAddr;
 use std::path::Path;
 
-/// The end at once.
 pub const AT_ONCE: &str = "ended at once. Vehicles that are in the air go on by themselves, under their autopilots' own \
      failsafe; `skein up` on the same folder takes them up again";
 
-/// Ctrl-Z.
 pub const NOT_PAUSED: &str = "Not paused: nothing would take care of the vehicles. Open another terminal, or press Ctrl-C to land \
      the vehicles that are reached from here, and end";
 
-/// The station can be used.
 pub fn how_to_use(station: &Station, folder: &Path, example: &Path) -> String {
     let option = if DataDir::usual().is_ok_and(|usual| usual.canonicalize().is_ok_and(|usual| usual == folder)) {
         String::new()
@@ -44,7 +41,7 @@ pub fn how_to_use(station: &Station, folder: &Path, example: &Path) -> String {
     )
 }
 
-/// Where the log is while the terminal shows the state of the fleet.
+/// Hint while the terminal shows the fleet.
 pub fn log_is_in(path: &Path) -> String {
     format!(
         "Below, a line for each change of the fleet (UTC). The log: {}",
@@ -52,7 +49,7 @@ pub fn log_is_in(path: &Path) -> String {
     )
 }
 
-/// A Swarm to begin with, for so many vehicles that are reached from here.
+/// Example for vehicles reached from here.
 pub fn example_swarm(vehicles: usize) -> String {
     format!(
         "# An example, written again at each start of `skein up`: copy it before you change it. Apply it with `kubectl apply -f`.\n\
@@ -74,14 +71,14 @@ pub fn example_swarm(vehicles: usize) -> String {
     )
 }
 
-/// The API was to be opened to others.
+/// `--api-listen` would open the API to others.
 pub fn only_for_this_machine(listen: SocketAddr) -> String {
     format!(
         "--api-listen {listen}: the API is for its owner on this machine only; use an address such as 127.0.0.1:6443"
     )
 }
 
-/// How agents on other computers get in.
+/// Hint for agents on other computers.
 fn elsewhere(listen: SocketAddr, option: &str) -> String {
     if listen.ip().is_loopback() {
         return format!("No other computer can reach it (--listen 0.0.0.0:{}).", listen.port());
@@ -89,7 +86,6 @@ fn elsewhere(listen: SocketAddr, option: &str) -> String {
     format!("Agents elsewhere connect to {listen}, each with a certificate: skein enroll{option} NODE")
 }
 
-/// Objects of an earlier run want vehicles in the air.
 pub fn flight_wanted_from_before(drones: usize) -> String {
     format!(
         "NOTE: {} kept here from before: vehicles that are ready take off for {}. Keep them down with `skein ground --all` now, or `skein up --grounded` next time.",
@@ -98,7 +94,6 @@ pub fn flight_wanted_from_before(drones: usize) -> String {
     )
 }
 
-/// The same, at the end.
 pub fn flight_still_wanted(drones: usize) -> String {
     format!(
         "{} kept: started again with this folder, vehicles take off for {} (not with --grounded).",
@@ -118,11 +113,10 @@ const fn it(drones: usize) -> &'static str {
     if drones == 1 { "it" } else { "them" }
 }
 
-/// What becomes of vehicles that are not ours to land.
+/// Consequence for vehicles that are not ours to land.
 const ELSEWHERE: &str = "Vehicles of agents elsewhere go on as assigned, until the time is over after which they do what \
      their failsafe for a lost coordinator says (`kubectl explain swarm.spec.template.spec.failsafe`).";
 
-/// The end in order begins.
 pub fn landing(nodes: usize) -> String {
     if nodes == 0 {
         return format!("Asked to end. {ELSEWHERE}");
@@ -133,7 +127,6 @@ pub fn landing(nodes: usize) -> String {
     )
 }
 
-/// An agent has ended.
 pub fn ended(node: &NodeName, ending: Ending) -> String {
     match ending {
         Ending::Landed => format!("{node}: down, or never up"),
@@ -141,7 +134,6 @@ pub fn ended(node: &NodeName, ending: Ending) -> String {
     }
 }
 
-/// Not all landed.
 pub fn not_down(nodes: &[NodeName]) -> String {
     format!(
         "not observed landed and disarmed in time: {}; search for them, their autopilots go on by themselves",

@@ -7,15 +7,11 @@ use nix::sys::signal::Signal;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinHandle;
 
-/// While this lives, Ctrl-Z pauses nothing.
+/// Ignores Ctrl-Z until dropped.
 #[derive(Debug)]
 pub struct NoPause(JoinHandle<()>);
 
 impl NoPause {
-    /// From now on.
-    ///
-    /// # Errors
-    /// The system does not let us.
     pub fn begin() -> Result<Self, Failure> {
         let mut pauses = signal(SignalKind::from_raw(Signal::SIGTSTP as i32))
             .map_err(|why| Failure::Failed(format!("cannot wait for signals: {why}")))?;

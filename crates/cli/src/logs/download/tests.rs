@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 const NAME: &str = "skein-pine-20261121T080203Z-17.tlog";
 
-/// An agent that answers so many questions, and then never again.
+/// Answers this many questions.
 struct Fake {
     log: Vec<u8>,
     answers: usize,
@@ -58,7 +58,7 @@ impl Source for Fake {
     }
 }
 
-/// An agent that gives the digest of other bytes, as long as these, for the beginning of its log.
+/// Gives the digest of other bytes, of equal length, for the log's beginning.
 struct Liar(Fake, Vec<u8>);
 
 impl Source for Liar {
@@ -72,7 +72,7 @@ impl Source for Liar {
     }
 }
 
-/// An agent that works on a digest for as many answers as these.
+/// Works on a digest during these answers.
 struct Slow(Fake, VecDeque<u64>);
 
 impl Source for Slow {

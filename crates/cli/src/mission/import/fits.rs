@@ -1,31 +1,24 @@
-//! Options of `skein import` that say something about the files that are given: one that says nothing is a mistake of the person.
+//! Options of `skein import` that apply to none of the given files: a mistake of the person.
 
 use crate::args::import::{AreaPurpose, ImportArgs};
 use serde_json::Value;
 
-/// Kind that a file turned out to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Nature {
-    /// A plan, a fence or rally points of a ground station.
     Plan,
-    /// Parameters.
     Parameters,
-    /// Areas of a map.
     Areas,
 }
 
-/// A file that was taken.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Taken {
     nature: Nature,
-    /// A Mission was made of it.
     has_mission: bool,
-    /// An object was made of it that holds for certain Vehicles.
+    /// An object for certain Vehicles.
     has_selector: bool,
 }
 
 impl Taken {
-    /// A file of which `made` became.
     pub fn of<'a>(nature: Nature, made: impl Iterator<Item = &'a Value> + Clone) -> Self {
         Self {
             nature,
@@ -37,7 +30,7 @@ impl Taken {
     }
 }
 
-/// A sentence for each option that fits none of the files.
+/// A sentence for each option.
 pub(super) fn misfits(args: &ImportArgs, taken: &[Taken]) -> Vec<String> {
     const MISSION: &str = "a mission of a ground station that becomes a Mission";
     const SURVEY: &str = "areas of a map that become surveys (--as survey)";

@@ -16,30 +16,24 @@ use plan_files::parameters::{self, ParameterFile};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// Objects, and what is said about them.
 #[derive(Debug, Default)]
 pub(super) struct Objects {
-    /// As they are printed.
     pub documents: Vec<Value>,
-    /// What is left out, and why.
     pub notes: Vec<String>,
     /// Judges each of them.
     pub judge: Judge,
 }
 
-/// Kind and name.
 pub(super) fn title(document: &Value) -> String {
     let part = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     format!("{} {}", part(&document["kind"]), part(&document["metadata"]["name"]))
 }
 
-/// Of so many problems each is named, of more the first ones.
 const MOST_PROBLEMS: usize = 12;
 
-/// A Geofence has at most so many shapes on each side, as its schema says.
+/// Shapes on each side, by the schema.
 const MOST_SHAPES: usize = 32;
 
-/// What is wrong, each on its own line.
 pub(super) fn lines<T: std::fmt::Display>(problems: &[T]) -> Failure {
     let mut lines: Vec<String> = problems.iter().take(MOST_PROBLEMS).map(ToString::to_string).collect();
     if problems.len() > MOST_PROBLEMS {
@@ -70,7 +64,7 @@ fn selector(args: &ImportArgs) -> Value {
 }
 
 impl Objects {
-    /// Adds an object, and says so where it is too large for `kubectl apply`.
+    /// Notes an object that is too large for `kubectl apply`.
     pub fn push(&mut self, document: Value) {
         let size = document.to_string().len();
         if size > LARGEST_APPLIED {
@@ -95,7 +89,6 @@ impl Objects {
         }
     }
 
-    /// The Geofence of a fence as a ground station has it.
     pub fn fence(&mut self, name: &str, fence: &FenceFile, args: &ImportArgs) -> Result<(), Failure> {
         let (mut include, mut exclude) = (Vec::new(), Vec::new());
         let mut wrong = Vec::new();
@@ -187,7 +180,7 @@ impl Objects {
         Ok(())
     }
 
-    /// What the polygons of a map are said to be.
+    /// Adds areas by the person's choice of use.
     pub fn areas(&mut self, name: &str, file: &AreaFile, args: &ImportArgs) -> Result<(), Failure> {
         let purpose = match args.purpose {
             Some(AreaPurpose::Survey) | None => Purpose::Survey,
@@ -277,7 +270,6 @@ impl Objects {
         self.geofence(name, vec![Outline::Polygon(area.outer.clone())], exclude, args)
     }
 
-    /// The ParameterProfile of a parameter file.
     pub fn parameters(&mut self, name: &str, file: &ParameterFile, args: &ImportArgs) -> Result<(), Failure> {
         let autopilot = args.autopilot.map(|stack| match stack {
             Stack::Ardupilot => Autopilot::ArduPilot,
@@ -336,7 +328,6 @@ fn parameters_profile(
     }
 }
 
-/// An area, for words.
 fn describe(area: &Area) -> String {
     let name = area
         .name

@@ -1,4 +1,4 @@
-//! What a file of a ground station becomes: a Mission of a route or of the unchanged items, and a Geofence.
+//! A ground station's file as a Mission, of a route or of unchanged items, and a Geofence.
 
 use super::objects::{Objects, lines};
 use super::{File, wants};
@@ -16,10 +16,9 @@ use plan_files::{Format, NotTaken, Plan};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// A mission file in a ConfigMap may not be larger, as the API server takes no larger ConfigMap, bytes.
+/// Bytes: the API server takes no larger ConfigMap.
 const LARGEST_CONFIG_MAP: usize = 1024 * 1024;
 
-/// Of so many items each is named, of more the first ones.
 const MOST_NAMED: usize = 6;
 
 pub(super) fn import(
@@ -150,7 +149,7 @@ fn note(plan: &Plan, left: &LeftOut) -> String {
     )
 }
 
-/// A Mission whose items stay as they are. What contradicts itself, lies beyond a site, or has an open waypoint is refused, what else no Mission flies is said.
+/// Refuses contradictions, places beyond a site and open waypoints; reports what else no Mission flies.
 fn unchanged(file: &File<'_>, plan: &Plan, text: &str, objects: &mut Objects) -> Result<(), Failure> {
     let mut problems = check::contradictions(plan);
     problems.extend(check::places(plan));

@@ -8,13 +8,13 @@ use crate::top::objects::Details;
 use crate::top::rows::{Row, RowKey, age_of, seconds_since};
 use crate::vehicle::{Vehicle, age_text, aged, printable};
 
-/// So wide is the name of a fact.
+/// Width of a fact's name.
 const NAMES: usize = 12;
 
-/// So many Events are shown, the newest.
+/// Newest ones.
 const EVENTS: usize = 40;
 
-/// So many Drones of a Swarm or a Mission are named.
+/// Drones of a Swarm or a Mission.
 const NAMED: usize = 200;
 
 pub(super) fn lines(model: &Model, key: &RowKey, now: Now, paint: Paint) -> Vec<Line> {
@@ -93,7 +93,7 @@ fn facts_of_row(model: &Model, row: &Row) -> Vec<Line> {
     lines
 }
 
-/// What the vehicle and its agent say of themselves.
+/// Statements of the vehicle and its agent.
 fn says(v: &Vehicle) -> Vec<Line> {
     let report = match v.report_age_ms {
         None => "none".to_owned(),
@@ -117,7 +117,7 @@ fn says(v: &Vehicle) -> Vec<Line> {
     lines
 }
 
-/// What a list has no room for.
+/// Facts for which a list has no room.
 fn facts(v: &Vehicle) -> Vec<Line> {
     let position = v.position.as_ref().map(|p| {
         let place = format!("{:.6}, {:.6}", p.latitude_degrees, p.longitude_degrees);

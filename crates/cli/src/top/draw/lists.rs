@@ -11,19 +11,18 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use std::time::Duration;
 
-/// No column is wider, but for the last one.
+/// Width limit of all columns but the last.
 const WIDEST: usize = 40;
 
-/// Columns go away until so much is left for the message.
+/// Columns go until the message has this width.
 const LEAST_MESSAGE: usize = 12;
 
-/// Before each row: whether it is selected, and whether it is marked.
+/// Selection and mark before each row.
 const SIGNS: usize = 2;
 
-/// Between two columns.
 const GAP: usize = 2;
 
-/// Objects that were read longer ago than this are shown with their age.
+/// Objects are then shown with their age.
 const OLD_AFTER: Duration = Duration::from_secs(15);
 
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, model: &Model, rows: &[Row], now: Now, paint: Paint) {
@@ -110,7 +109,7 @@ fn short(n: usize) -> u16 {
     u16::try_from(n).unwrap_or(u16::MAX)
 }
 
-/// The columns that there is room for, each with its width.
+/// Columns that fit, with widths.
 fn fitting(list: List, rows: &[Row], width: usize) -> Vec<(usize, usize)> {
     let columns = list.columns();
     let wide = |index: usize| {
@@ -140,7 +139,7 @@ fn fitting(list: List, rows: &[Row], width: usize) -> Vec<(usize, usize)> {
     }
 }
 
-/// What has to be known of a list that is made of objects.
+/// Note on a list of objects.
 pub(super) fn note(model: &Model, now: Now) -> Option<String> {
     let about = |state: Option<Duration>, problem: Option<&String>, what: &str| {
         let age = state.map(|at| now.since(at));

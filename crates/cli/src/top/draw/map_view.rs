@@ -20,7 +20,6 @@ const HOME: &str = "⌂";
 const STATION: &str = "+";
 const LEGEND: &str = "▲ flies  ■ on the ground  ? unknown  ⌂ home  + station";
 
-/// A vehicle and where it is.
 struct Shown {
     vehicle: Vehicle,
     places: Places,
@@ -166,7 +165,7 @@ fn to_cells(cells: f64, most: u16) -> u16 {
     cells.clamp(0.0, f64::from(most.saturating_sub(1))) as u16
 }
 
-/// Text on the map that does not cover other text.
+/// Does not cover other text.
 struct Labels<'a> {
     buffer: &'a mut Buffer,
     area: Rect,

@@ -12,7 +12,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::widgets::{Block, Clear, Widget};
 
-/// No box is wider: longer lines are hard to read.
+/// Longer lines are hard to read.
 const WIDEST: u16 = 100;
 
 const KEYS: &[(&str, &str)] = &[
@@ -33,7 +33,6 @@ const KEYS: &[(&str, &str)] = &[
     ("q, :q, Ctrl-C", "quit; nothing that flies is touched"),
 ];
 
-/// What the keys do.
 pub(super) fn help(model: &Model, paint: Paint) -> Vec<Line> {
     let mut lines = vec![Line::styled("Keys", paint.strong())];
     let key = |(key, does): &(&str, &str)| Line::new(format!("  {key:<14} {does}")).indented(17);
@@ -59,7 +58,6 @@ pub(super) fn help(model: &Model, paint: Paint) -> Vec<Line> {
     lines
 }
 
-/// Whom an order concerns, as of now.
 pub(super) fn confirm(model: &Model, order: &Order, now: Now, paint: Paint) -> Vec<Line> {
     let source = model.source(now);
     let stale = source.stale();
@@ -114,7 +112,6 @@ fn state(vehicle: &Vehicle) -> String {
     format!("{}{node}: {}, {flying}{height}", vehicle.title(), vehicle.phase)
 }
 
-/// What came of an order.
 pub(super) fn outcome(outcome: &Outcome, paint: Paint) -> Vec<Line> {
     let line = |(text, done): &(String, bool)| {
         if *done {
@@ -136,7 +133,7 @@ fn laid_out(lines: &[Line], width: u16) -> Vec<(String, Style)> {
     lines.iter().flat_map(wrapped).collect()
 }
 
-/// Puts lines into `area`, without the first `scroll`, which is corrected where there are not so many.
+/// Skips `scroll` lines, and corrects it where there are fewer.
 pub(super) fn page(buffer: &mut Buffer, area: Rect, lines: &[Line], scroll: &mut usize) {
     let lines = laid_out(lines, area.width);
     let height = usize::from(area.height);
@@ -157,7 +154,7 @@ pub(super) fn page(buffer: &mut Buffer, area: Rect, lines: &[Line], scroll: &mut
     }
 }
 
-/// Puts a box with lines over the middle of `area`, and what can be done below them.
+/// Centered in `area`, with the choices below.
 pub(super) fn boxed(
     buffer: &mut Buffer,
     area: Rect,

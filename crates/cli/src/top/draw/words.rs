@@ -1,7 +1,7 @@
 //! Text in a given width.
 
-/// The text in lines of at most `width` characters, cut between words where that is possible; all but the first begin with `indent`
-/// spaces. Spaces at its start are kept.
+/// Lines of at most `width` characters, cut between words where possible; all but the first are indented by `indent`. Leading
+/// spaces stay.
 pub fn wrap(text: &str, width: usize, indent: usize) -> Vec<String> {
     let width = width.max(1);
     let indent = indent.min(width / 2);

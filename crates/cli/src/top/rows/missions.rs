@@ -100,7 +100,6 @@ impl Source<'_> {
         }
     }
 
-    /// How many of these Drones' vehicles are in the air.
     fn in_the_air(&self, drones: &[(String, String)]) -> i64 {
         let flies = |vehicle: &&v1::Vehicle| {
             let is_it = |(namespace, name): &(String, String)| {

@@ -7,14 +7,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// Connections of the crowd, at least.
 const CROWD: usize = 10_000;
 
-/// How often an agent connects during the attack: a fast machine refuses 10,000 connections in a second, so the attack continues
-/// until the agent has connected this often.
+/// Connections of an agent during the attack, which lasts until then: a fast machine refuses 10,000 connections in a second.
 const VISITS: usize = 5;
 
-/// Concurrent connections on the attacker's side, well below the limit of open files of a process.
+/// Limit on the attacker's side, well below that of open files of a process.
 const AT_A_TIME: usize = 400;
 
 #[tokio::test(flavor = "multi_thread")]

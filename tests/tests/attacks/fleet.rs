@@ -33,7 +33,7 @@ async fn list(place: &Place, token: &str) -> Result<v1::ListResponse, Status> {
     listed.await.map(tonic::Response::into_inner)
 }
 
-/// A ServiceAccount in namespace default with these permissions everywhere, and its token.
+/// Makes a ServiceAccount with these permissions everywhere; returns its token.
 fn person(place: &Place, name: &str, rules: &[(&str, &str)]) -> String {
     place.kubectl(["create", "serviceaccount", name, "-n", "default"]);
     for (number, (verb, resource)) in rules.iter().enumerate() {

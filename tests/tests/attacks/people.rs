@@ -31,7 +31,6 @@ pub async fn list(fleet: &mut Fleet) -> Result<v1::ListResponse, Status> {
     listed.map(tonic::Response::into_inner)
 }
 
-/// The answer to a person with this certificate who lists the fleet.
 pub async fn seen_by(place: &Place, identity: &Identity) -> Result<v1::ListResponse, Status> {
     until("a coordinator that knows the fleet", async || {
         let listed = match fleet(place, identity).await {
@@ -46,12 +45,11 @@ pub async fn seen_by(place: &Place, identity: &Identity) -> Result<v1::ListRespo
     .await
 }
 
-/// As a user of the cluster.
 fn user(person: &Person) -> Identity {
     people().sign(person)
 }
 
-/// The holder's identity according to the API server itself.
+/// According to the API server itself.
 fn known_as(place: &Place, identity: &Identity) -> Value {
     let (certificate, key) = (identity.certificate_pem(), identity.key_pem());
     let kubeconfig = place.plane.certificate_kubeconfig("whoami", certificate, key).unwrap();

@@ -1,5 +1,5 @@
-//! The surroundings of the attacks: one real control plane, and for each test a coordinator with the rights of deploy/rbac.yaml, a
-//! bystander that is connected all the time, and nodes.
+//! One real control plane, and for each test a coordinator with the rights of deploy/rbac.yaml, a bystander that stays connected,
+//! and nodes.
 
 use crate::certificates_of_people::ClusterAuthority;
 use crate::session::Bystander;
@@ -16,7 +16,6 @@ pub const SYSTEM: &str = "skein-system";
 
 static ONE: Mutex<()> = Mutex::new(());
 
-/// A control plane with a coordinator.
 pub struct Place {
     pub plane: &'static ControlPlane,
     pub coordinator: Process,
@@ -38,7 +37,7 @@ pub fn plane() -> &'static ControlPlane {
     ControlPlane::shared(start).unwrap()
 }
 
-/// The authority of the cluster's user certificates.
+/// Authority for certificates of the cluster's users.
 pub fn people() -> &'static ClusterAuthority {
     static PEOPLE: OnceLock<ClusterAuthority> = OnceLock::new();
     PEOPLE.get_or_init(ClusterAuthority::make)
@@ -49,7 +48,7 @@ impl Place {
         Self::with(&[])
     }
 
-    /// The same with more flags for the coordinator.
+    /// `flags` are the coordinator's.
     pub fn with(flags: &[&str]) -> Self {
         let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
         let plane = plane();
@@ -75,13 +74,12 @@ impl Place {
         }
     }
 
-    /// A bystander with an open session; it runs until its result is requested.
+    /// Its session runs until its result is requested.
     pub async fn bystander(&self) -> Bystander {
         let token = tokens::of_agent(self.plane, "bystander");
         Bystander::start(self.way.clone(), &token).await
     }
 
-    /// Waits for a line of the coordinator's log that has all these words.
     pub fn until_logged(&self, words: &[&str]) -> String {
         let logged = |line: &str| words.iter().all(|word| line.contains(word));
         self.coordinator.wait_for_line(PATIENCE, logged).unwrap()
@@ -110,7 +108,7 @@ fn start(plane: &ControlPlane, kubeconfig: &Path, flags: &[&str]) -> (Process, S
     (process, address.unwrap())
 }
 
-/// The trusted certificates, as agents and tools read them.
+/// Certificates as agents and tools read them.
 pub fn published(plane: &ControlPlane) -> Bundle {
     let path = format!("/api/v1/namespaces/{SYSTEM}/configmaps/skein-ca");
     let bundle = wait_for("ConfigMap skein-ca", PATIENCE, || {

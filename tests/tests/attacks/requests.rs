@@ -19,7 +19,7 @@ fn everybody_may_ask(place: &Place) {
     place.kubectl(["create", "clusterrolebinding", "may-ask", role, to]);
 }
 
-/// The name of a request of `user` for `key`, to `signer`, who says to be `claimed`.
+/// Makes a request of `user` for `key`, to `signer`, who claims to be `claimed`; returns its name.
 fn asked(place: &Place, user: &str, key: &PersonKey, signer: &str, claimed: &str) -> String {
     let request = json!({
         "apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest",
@@ -35,13 +35,11 @@ fn asked(place: &Place, user: &str, key: &PersonKey, signer: &str, claimed: &str
     made.unwrap().trim().rsplit('/').next().unwrap().to_owned()
 }
 
-/// What the holder of `key` shows who names the request `name`.
 fn shown(key: &PersonKey, name: &str) -> Identity {
     key.identity(&RequestName::parse(name).unwrap(), SystemTime::now())
         .unwrap()
 }
 
-/// The refusal of a call on an open connection.
 async fn refusal(open: &Fleet, words: &str) -> Status {
     until("it to be refused", async || {
         let seen = list(&mut open.clone()).await;

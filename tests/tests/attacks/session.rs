@@ -39,8 +39,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Opens a stream with a token and sends Hello for `node`. A coordinator that has just started answers that it is not
-    /// ready yet; then the stream is opened again.
+    /// Opens a stream with a token and sends Hello for `node`, again while the coordinator is not ready yet.
     pub async fn open(way: &Way, token: &str, node: &str) -> Result<Self, Status> {
         let opened = until("a coordinator that knows the fleet", async || {
             match Self::open_once(way, token, node).await {
@@ -63,7 +62,6 @@ impl Stream {
         Ok(Self { to, from })
     }
 
-    /// Reads until the stream ends; returns its status.
     pub async fn ending(mut self) -> Status {
         loop {
             match self.from.message().await {
@@ -74,7 +72,7 @@ impl Stream {
         }
     }
 
-    /// Sends reports, and waits for the first order: the session is open.
+    /// Reports until the first order: the session is open.
     pub async fn until_ordered(&mut self) -> Result<(), Status> {
         self.to.try_send(report(1)).unwrap();
         let first = tokio::time::timeout(Duration::from_secs(20), self.from.message()).await;
@@ -83,7 +81,7 @@ impl Stream {
     }
 }
 
-/// The status of an attempt to connect as an agent: at once, or after Hello.
+/// Refusal of a connection as an agent: at once, or after Hello.
 pub async fn refused(way: &Way, token: &str, node: &str) -> Status {
     match Stream::open(way, token, node).await {
         Err(status) => status,
@@ -91,7 +89,7 @@ pub async fn refused(way: &Way, token: &str, node: &str) -> Status {
     }
 }
 
-/// An agent of node `bystander` that reports five times a second on one stream.
+/// An agent of node `bystander`, with five reports a second on one stream.
 pub struct Bystander {
     reports: Arc<AtomicU64>,
     task: tokio::task::JoinHandle<Status>,
@@ -126,7 +124,7 @@ impl Bystander {
         Self { reports, task }
     }
 
-    /// Its stream is still the first one, and its reports still arrive.
+    /// Checks that its first stream is open, and its reports still arrive.
     pub async fn stays_unharmed(self) {
         let before = self.reports.load(Ordering::Relaxed);
         let start = Instant::now();

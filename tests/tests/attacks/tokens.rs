@@ -11,7 +11,7 @@ use testkit::ControlPlane;
 
 pub const AUDIENCE: &str = "skein-coordinator";
 
-/// The token of the agent on this node, requested as a kubelet does.
+/// Token as a kubelet requests it.
 pub fn of_agent(plane: &ControlPlane, node: &str) -> String {
     make(
         plane,
@@ -27,14 +27,13 @@ pub fn of_agent(plane: &ControlPlane, node: &str) -> String {
     )
 }
 
-/// A token of a ServiceAccount in our namespace.
 pub fn make(plane: &ControlPlane, account: &str, flags: &[&str]) -> String {
     let mut args = vec!["create", "token", account, "-n", SYSTEM];
     args.extend_from_slice(flags);
     plane.kubectl().run(args).unwrap().trim().to_owned()
 }
 
-/// The token with other claims, signed with the cluster's own key.
+/// Token with other claims, signed with the cluster's own key.
 pub fn forged(plane: &ControlPlane, token: &str, change: impl FnOnce(&mut Value)) -> String {
     let mut parts = token.split('.');
     let (header, claims) = (parts.next().unwrap(), parts.next().unwrap());
@@ -49,7 +48,7 @@ pub fn forged(plane: &ControlPlane, token: &str, change: impl FnOnce(&mut Value)
     format!("{signed}.{}", URL_SAFE_NO_PAD.encode(raw(&signature)))
 }
 
-/// Two numbers of 32 bytes each (RFC 7518, 3.4) from the DER of an ECDSA signature.
+/// Two numbers of 32 bytes each (RFC 7518, 3.4), from DER.
 fn raw(der: &[u8]) -> Vec<u8> {
     let number = |at: usize| {
         let length = usize::from(der[at + 1]);

@@ -17,7 +17,6 @@ use trust::{Bundle, Identity};
 pub type Calls = InterceptedService<Channel, Bearer>;
 pub type AnyError = Box<dyn std::error::Error + Send + Sync>;
 
-/// The address of a coordinator, and the trusted certificates.
 #[derive(Clone, Debug)]
 pub struct Way {
     pub address: SocketAddr,
@@ -32,7 +31,7 @@ impl Way {
         Self { address, bundle, from }
     }
 
-    /// The same from another of this machine's addresses.
+    /// Connects from another of this machine's addresses.
     pub fn from(&self, from: [u8; 4]) -> Self {
         let from = IpAddr::from(from);
         Self { from, ..self.clone() }

@@ -14,7 +14,6 @@ use tonic::Code;
 /// The first bytes of a client in HTTP/2, and those of the coordinator (RFC 9113, 3.4).
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// Reads until the other end closes; returns what was received.
 async fn until_closed(stream: &mut (impl AsyncReadExt + Unpin), within: Duration) -> Vec<u8> {
     let mut all = Vec::new();
     // A reset is an end as well.

@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use testkit::{Launch, Process, ServedBy, wait_for};
 
-/// One whose right ends is cut off within this; asked every four seconds by answers of at most four.
+/// Time after a right ends: it is asked every four seconds, for at most four.
 const CUT_OFF_WITHIN: Duration = Duration::from_secs(10);
 const NAMESPACE: &str = "field";
 
@@ -39,7 +39,7 @@ const PARAM_VALUE: u32 = 22;
 const GLOBAL_POSITION_INT: u32 = 33;
 const COMMAND_ACK: u32 = 77;
 
-/// Vehicles that fly for the Drones of a Swarm; each Drone's name by its node.
+/// Flight for Drones of a Swarm, whose names are listed by node.
 struct Flight {
     stage: Stage,
     nodes: Vec<&'static str>,
@@ -65,7 +65,6 @@ impl Flight {
         })
     }
 
-    /// The Drone that the vehicle of a node serves.
     fn drone(&self, node: &str) -> anyhow::Result<String> {
         let drones = self.stage.drones(NAMESPACE)?;
         let of_node = drones.iter().find(|drone| drone["spec"]["nodeName"] == node);
@@ -73,7 +72,7 @@ impl Flight {
         Ok(name.with_context(|| format!("{node} serves no Drone"))?.to_owned())
     }
 
-    /// `skein connect`, as the person of a kubeconfig.
+    /// Runs as the person of a kubeconfig.
     fn connect(&self, kubeconfig: Option<&Path>, args: &[&str]) -> anyhow::Result<Process> {
         let mut launch = Launch::workspace("skein")?.args(["--server", &self.stage.server()]);
         if let Some(kubeconfig) = kubeconfig {
@@ -82,7 +81,6 @@ impl Flight {
         launch.args(["connect", "-n", NAMESPACE]).args(args).start()
     }
 
-    /// Events about Drones, by reason.
     fn events(&self, reason: &str) -> anyhow::Result<Vec<String>> {
         let field = format!("reason={reason}");
         let list = self
@@ -100,7 +98,7 @@ impl Flight {
     }
 }
 
-/// Waits for a ground station's place at a port, and until it has received messages of the vehicle.
+/// Waits for a place at a port, and for messages of the vehicle.
 fn connected(port: u16) -> anyhow::Result<Station> {
     let mut station = wait_for("skein connect to listen", PATIENCE, || Station::at(port))?;
     let until = Instant::now() + PATIENCE;
@@ -115,7 +113,7 @@ fn connected(port: u16) -> anyhow::Result<Station> {
     Ok(station)
 }
 
-/// An order to disarm by force, with which a ground station stops motors.
+/// Forced, as a ground station stops motors.
 fn disarm() -> MavMessage {
     MavMessage::COMMAND_LONG(COMMAND_LONG_DATA {
         command: MavCmd::MAV_CMD_COMPONENT_ARM_DISARM,
@@ -192,7 +190,7 @@ fn pymavlink_mavproxy_and_mavsdk_command_the_right_one_of_two_with_one_system_id
     Ok(())
 }
 
-/// The kubeconfig of a person with ClusterRoles that are installed, each bound by a binding of its own.
+/// Person with installed ClusterRoles, each by a binding of its own.
 fn person(stage: &Stage, name: &str, roles: &[&str]) -> anyhow::Result<PathBuf> {
     let kubectl = stage.cluster.kubectl();
     kubectl.run(["create", "serviceaccount", name, "-n", "default"])?;

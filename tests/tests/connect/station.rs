@@ -18,16 +18,14 @@ pub struct Station {
     stream: TcpStream,
     framer: Framer,
     beat_at: Instant,
-    /// Bytes that came.
     pub bytes: usize,
-    /// When each GLOBAL_POSITION_INT of the autopilot was made, milliseconds since it booted.
+    /// Creation times of GLOBAL_POSITION_INT, milliseconds since boot.
     pub positions: Vec<u32>,
-    /// How often each message of the autopilot came, and the last of each.
+    /// Count and last frame of each message of the autopilot.
     pub seen: BTreeMap<u32, (u64, RawFrame)>,
 }
 
 impl Station {
-    /// Connects, if a program listens.
     pub fn at(port: u16) -> anyhow::Result<Self> {
         let stream = TcpStream::connect(("127.0.0.1", port)).context("no program listens")?;
         stream.set_read_timeout(Some(Duration::from_millis(100)))?;
@@ -52,7 +50,7 @@ impl Station {
         Ok(self.stream.write_all(raw.raw_bytes())?)
     }
 
-    /// Listens for a while, and beats. Errors: it was cut off.
+    /// Sends heartbeats meanwhile. Errors: it was cut off.
     pub fn listen(&mut self, span: Duration) -> anyhow::Result<()> {
         let until = Instant::now() + span;
         let mut buffer = [0; 4096];
@@ -81,7 +79,6 @@ impl Station {
         Ok(())
     }
 
-    /// How often message `id` of the autopilot came.
     pub fn count(&self, id: u32) -> u64 {
         self.seen.get(&id).map_or(0, |(count, _)| *count)
     }

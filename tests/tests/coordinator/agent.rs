@@ -12,56 +12,49 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 use v1::FlightTruth as Truth;
 
-/// A vehicle, with what its agent keeps on disk. Outlives connections.
+/// Vehicle with its agent's disk. Outlives connections.
 #[derive(Clone)]
 pub struct Vehicle(Arc<Mutex<State>>);
 
 pub struct State {
     pub node: String,
-    /// The number of its autopilot's hardware; empty: it has none.
+    /// Hardware number of the autopilot; may be empty.
     pub hardware: String,
     pub truth: Truth,
     pub ready: bool,
     pub reasons: Vec<String>,
     pub class: v1::ReasonClass,
-    /// The height that it does not leave, whatever is ordered.
+    /// Keeps this height, whatever is ordered.
     pub stuck_at: Option<f64>,
     pub battery: u32,
     pub obeys: bool,
     pub tick: Duration,
-    /// Ticks from one stage of its flight to the next.
+    /// Ticks between stages of its flight.
     pub pace: u64,
-    /// Whether it lands when ordered to.
     pub lands: bool,
     pub fence: Fence,
-    /// How often another station has taken over.
     pub takeovers: u32,
-    /// The number of the stand-down that it reports.
     pub stand_down: Option<u32>,
     pub kills: Vec<v1::Kill>,
-    /// Every received order, in this order.
     pub orders: Vec<Order>,
-    /// Every received set of rules, in this order.
     pub rules: Vec<Rules>,
-    /// What it reports of the last one; `None`: that it is in force as soon as it has come.
+    /// Reported rules; `None`: the last ones are in force at once.
     pub reported: Option<RulesReport>,
-    /// Every received word on who operates it.
     pub remote_ids: Vec<RemoteIdOrder>,
-    /// What it reports of that; `None`: that it sends the last one, and that its transmitter is good to arm.
+    /// `None`: it sends the last order, and its transmitter is good to arm.
     pub remote_id: Option<RemoteIdReport>,
-    /// Latitude and longitude of its home.
+    /// Latitude and longitude.
     pub home: (f64, f64),
-    /// Where it is: latitude, longitude, and meters above home. Only with one it flies plans and routes.
+    /// Latitude, longitude, meters above home. Needed to fly plans and routes.
     pub at: Option<(f64, f64, f64)>,
-    /// Every received plan, in this order.
     pub plans: Vec<FlightPlan>,
-    /// What it has reached of the last one.
+    /// Progress of the last plan.
     pub reached: Reached,
-    /// The words with which its autopilot refuses plans.
+    /// Its autopilot's reason for refusing plans.
     pub refuses: Option<String>,
-    /// Ticks that it takes from item to item.
+    /// Ticks from item to item.
     pub leg: u64,
-    /// It goes no farther on its plan than so many items.
+    /// Goes no farther on its plan.
     pub waits_at: usize,
     route: RouteState,
     ticks: u64,
@@ -80,7 +73,6 @@ impl Vehicle {
         matches!(self.state().truth, Truth::TakingOff | Truth::InAir | Truth::Landing)
     }
 
-    /// The names of the Drones for which it was ever ordered to fly.
     pub fn ordered_to_fly_for(&self) -> Vec<String> {
         let flying = |order: &Order| match order {
             Order::Assigned(a) if matches!(a.desired, Desired::Flying { .. }) => Some(a.name.name.clone()),
@@ -89,7 +81,7 @@ impl Vehicle {
         self.state().orders.iter().filter_map(flying).collect()
     }
 
-    /// Whether it was ever ordered to be on the ground, or that it has no Drone, since order number `from`.
+    /// True after an order to the ground, or one without a Drone, since order number `from`.
     pub fn ordered_to_land_since(&self, from: usize) -> bool {
         self.state().orders[from..].iter().any(|order| match order {
             Order::Unassigned { .. } => true,
@@ -134,7 +126,7 @@ impl State {
         }
     }
 
-    /// What its agent says first on each stream; `life` is a number of this life of the agent, 0 for none.
+    /// First message of each stream; `life` numbers this life of the agent, 0 for none.
     pub fn hello(&self, life: u64) -> v1::FromAgent {
         from(v1::from_agent::Message::Hello(v1::Hello {
             node: self.node.clone(),
@@ -144,7 +136,7 @@ impl State {
         }))
     }
 
-    /// Its height, meters above home: the ordered one, as far as it flies.
+    /// Meters above home: the ordered height, as far as it flies.
     fn height(&self) -> f64 {
         match self.fence.held.as_ref().map(|held| held.desired) {
             Some(Desired::Flying { altitude }) if self.truth == Truth::InAir => self.stuck_at.unwrap_or(altitude.0),
@@ -159,7 +151,6 @@ impl State {
             .map(|held| matches!(held.desired, Desired::Grounded { .. }))
     }
 
-    /// One step towards the ordered state.
     pub fn step(&mut self) {
         self.ticks += 1;
         if !self.ticks.is_multiple_of(self.pace) {
@@ -176,7 +167,6 @@ impl State {
         self.fly();
     }
 
-    /// One step along its plan, or along its route.
     fn fly(&mut self) {
         let Some((latitude, longitude, _)) = self.at else {
             return;
@@ -207,7 +197,7 @@ impl State {
         }
     }
 
-    /// Whether it flies the plan that it was sent last.
+    /// Judges the last plan that it was sent.
     fn is_on_plan(&self) -> bool {
         let named = self.fence.held.as_ref().and_then(|held| held.plan.as_ref());
         let held = self.plans.last().map(|plan| &plan.digest);
@@ -219,7 +209,7 @@ impl State {
         items > 0 && usize::from(self.reached.first_left()) >= items
     }
 
-    /// Takes a plan; one that it has goes on.
+    /// An equal plan goes on.
     pub fn take_plan(&mut self, plan: FlightPlan) {
         if self.plans.last().map(|last| &last.digest) != Some(&plan.digest) {
             self.reached = Reached::none();
@@ -242,7 +232,7 @@ impl State {
         }
     }
 
-    /// Takes an order, if it obeys and `fleet` allows it.
+    /// Obeys as configured, and where `fleet` allows it.
     pub fn take(&mut self, order: Order) {
         if self.obeys
             && let Ok(fence) = self.fence.take(&order, self.truth == Truth::Disarmed)
@@ -263,7 +253,6 @@ impl State {
         })
     }
 
-    /// What is in force of the rules that came last.
     fn rules_state(&self) -> RulesReport {
         let Some(rules) = self.rules.last() else {
             return RulesReport::default();
@@ -288,7 +277,6 @@ impl State {
         }
     }
 
-    /// What it makes of the operator that came last.
     fn remote_id_state(&self) -> Option<RemoteIdReport> {
         let operator = self.remote_ids.last()?.operator.as_ref()?;
         Some(self.remote_id.clone().unwrap_or_else(|| RemoteIdReport {
@@ -381,7 +369,7 @@ impl State {
     }
 }
 
-/// One agent process: reconnects for ever until it is dropped.
+/// Reconnects until it is dropped.
 pub struct Agent(tokio::task::JoinHandle<()>);
 
 impl Agent {

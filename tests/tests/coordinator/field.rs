@@ -13,14 +13,14 @@ use std::time::Duration;
 use testkit::control_plane::Request;
 use testkit::{Cluster, ControlPlane, Launch, Process, ServedBy, wait_for};
 
-/// How long anything may take on a machine that is busy with something else.
+/// Deadline of anything on a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(40);
 
 pub const SYSTEM: &str = "skein-system";
 
 const COORDINATOR: &str = "system:serviceaccount:skein-system:skein-coordinator";
 
-/// One test at a time runs, on either of them: they share the machine.
+/// One test at a time on either: they share the machine.
 static PLACES: Mutex<Places> = Mutex::new(Places {
     kubernetes: None,
     embedded: None,
@@ -57,7 +57,6 @@ impl Place {
     }
 }
 
-/// The field, for one test.
 pub struct Field {
     place: &'static Place,
     pub client: Client,
@@ -69,7 +68,6 @@ pub struct Field {
 pub struct Coordinator {
     pub process: Process,
     pub address: String,
-    /// Where it serves what it counts.
     pub metrics: String,
 }
 
@@ -78,7 +76,7 @@ impl Field {
         clippy::await_holding_lock,
         reason = "the lock lets one test at a time run, and each has its own runtime"
     )]
-    /// A cluster without Swarms, Drones, nodes or claims.
+    /// Removes Swarms, Drones, nodes and claims.
     pub async fn clean(served_by: ServedBy) -> Self {
         let mut places = PLACES.lock().unwrap_or_else(PoisonError::into_inner);
         let place = places.get(served_by);
@@ -158,23 +156,22 @@ impl Field {
         &self.place.cluster
     }
 
-    /// An object of Skein, or a list of them, by its path behind the version of the API, such as `vehicles`.
+    /// An object of Skein, or a list, by its path behind the version of the API, such as `vehicles`.
     pub fn read(&self, path: &str) -> Value {
         let path = format!("/apis/skein.dev/v1alpha1/{path}");
         self.cluster().kubectl().read(&path).unwrap()
     }
 
-    /// Starts a coordinator with the rights of deploy/rbac.yaml.
+    /// Has the rights of deploy/rbac.yaml.
     pub fn coordinator(&mut self) -> Coordinator {
         self.coordinator_with(|launch| launch)
     }
 
-    /// The same, with a launch of one's own making. Links are in plain text: `attacks.rs` is about their security.
+    /// `change` adapts its launch. Links are in plain text: `attacks.rs` is about their security.
     pub fn coordinator_with(&mut self, change: impl FnOnce(Launch) -> Launch) -> Coordinator {
         self.start(|launch| change(launch).arg("--insecure-plaintext"))
     }
 
-    /// The same, with its links secured.
     pub fn secured_coordinator(&mut self, change: impl FnOnce(Launch) -> Launch) -> Coordinator {
         self.start(change)
     }
@@ -266,7 +263,6 @@ impl Field {
             .items
     }
 
-    /// Waits until all Drones of the cluster are as `test` wants them.
     pub async fn until_drones(&self, what: &str, test: impl Fn(&[Drone]) -> bool) -> Vec<Drone> {
         self.until(what, async || {
             let drones = self.all_drones().await;
@@ -280,19 +276,18 @@ impl Field {
         .await
     }
 
-    /// Waits until `probe` is satisfied; its error says what it saw.
     pub async fn until<T>(&self, what: &str, probe: impl AsyncFn() -> Result<T, String>) -> T {
         testkit::until(what, PATIENCE, probe).await
     }
 
-    /// What the coordinators of this test asked of the API server so far; only a real one keeps a record.
+    /// Requests of this test's coordinators so far; only a real API server records them.
     pub fn asked(&self) -> Option<Vec<Request>> {
         let all = self.cluster().kubernetes()?.requests().context("audit log").unwrap();
         let ours = all.into_iter().skip(self.asked_before);
         Some(ours.filter(|r| r.user == COORDINATOR).collect())
     }
 
-    /// What they wrote, but for Events and the renewal of their own Lease.
+    /// Leaves out Events and the renewal of their own Lease.
     pub fn written(&self) -> Option<Vec<Request>> {
         let writes = ["create", "update", "patch", "delete"];
         let asked = self.asked()?.into_iter().filter(|r| r.name != "skein-coordinator");
@@ -344,7 +339,7 @@ pub fn phase(drone: &Drone) -> &str {
         .unwrap_or_default()
 }
 
-/// Status, reason and message of a condition.
+/// Status, reason and message.
 pub fn condition(drone: &Drone, kind: &str) -> (String, String, String) {
     let conditions = drone.status.clone().unwrap_or_default().conditions;
     let found = conditions.into_iter().find(|c| c.type_ == kind);

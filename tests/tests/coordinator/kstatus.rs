@@ -1,5 +1,5 @@
-//! The result of tools that wait for objects (Flux, and others based on `kstatus`) for Swarms, Drones and Missions in each part of their
-//! life: a Swarm is Current only when everything requested is done.
+//! What tools that wait for objects (Flux, and others based on `kstatus`) say of Swarms, Drones and Missions: a Swarm is Current
+//! only when everything requested is done.
 
 use crate::agent::Vehicle;
 use crate::field::{Field, condition};
@@ -20,7 +20,7 @@ const KSTATUS: GoTool = GoTool {
 
 const WITHIN: Duration = Duration::from_secs(60);
 
-/// kstatus of all Swarms, Drones and Missions in namespace `north`, by kind and then by name, each with its reason.
+/// States in namespace `north`, by kind and name, with reasons.
 fn said(field: &Field) -> anyhow::Result<BTreeMap<String, String>> {
     let all = field
         .cluster()
@@ -40,7 +40,7 @@ fn said(field: &Field) -> anyhow::Result<BTreeMap<String, String>> {
     words.lines().map(pair).collect()
 }
 
-/// Waits until kstatus is `swarm` for the Swarm, and `drones` for the Drones, sorted.
+/// `drones` are sorted.
 async fn until(field: &Field, what: &str, swarm: &str, drones: &[&str]) {
     let word = |status: &String| status.split(':').next().unwrap_or_default().to_owned();
     let probe = async || {
@@ -63,7 +63,6 @@ async fn until(field: &Field, what: &str, swarm: &str, drones: &[&str]) {
     field.until(what, probe).await;
 }
 
-/// Waits until kstatus is `status` for the Mission of `crate::missions`.
 pub async fn until_mission(field: &Field, status: &str) {
     let probe = async || {
         let all = said(field).map_err(|error| format!("{error:#}"))?;

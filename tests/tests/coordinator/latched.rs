@@ -13,7 +13,7 @@ use tonic::transport::Channel;
 
 type Fleet = v1::fleet_client::FleetClient<Channel>;
 
-/// A vehicle that may fly does so within this time; here none may.
+/// Enough for a permitted takeoff.
 const LONG_ENOUGH: Duration = Duration::from_secs(3);
 
 pub async fn fleet(coordinator: &Coordinator) -> Fleet {

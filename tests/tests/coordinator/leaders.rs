@@ -19,7 +19,6 @@ use tonic_health::pb::{HealthCheckRequest, health_client::HealthClient};
 /// Longer than a leader acts without a renewal.
 const DOUBTED: Duration = Duration::from_millis(7500);
 
-/// Waits until the EndpointSlice of the Service has `address`.
 pub async fn service_leads_to(field: &Field, address: &str) {
     let slices: Api<EndpointSlice> = Api::namespaced(field.client.clone(), SYSTEM);
     field
@@ -35,7 +34,7 @@ pub async fn service_leads_to(field: &Field, address: &str) {
         .await;
 }
 
-/// Whether the Pod would be Ready, and whether it accepts agents.
+/// Whether the Pod would be Ready, and accepts agents.
 async fn health(coordinator: &Coordinator) -> (bool, bool) {
     let server = format!("http://{}", coordinator.address);
     let channel = tonic::transport::Channel::from_shared(server).unwrap();
@@ -67,7 +66,7 @@ fn terms(vehicles: &[Vehicle]) -> Vec<Option<u64>> {
     vehicles.iter().map(term).collect()
 }
 
-/// Waits until all hold an order of a term above `term`; returns how long that took.
+/// Returns how long it took.
 async fn until_led_above(field: &Field, vehicles: &[Vehicle], term: u64) -> Duration {
     let start = Instant::now();
     field
@@ -94,7 +93,7 @@ fn assert_nobody_was_told_to_land(vehicles: &[Vehicle], since: &[usize]) {
     }
 }
 
-/// Agents that find the coordinator that leads.
+/// Agents that find the leader.
 fn also(vehicles: &[Vehicle], coordinator: &Coordinator) -> Vec<Agent> {
     vehicles.iter().map(|v| Agent::start(v, &coordinator.address)).collect()
 }

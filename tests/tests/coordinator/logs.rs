@@ -15,7 +15,6 @@ const ABOUT_A_DRONE: [&str; 4] = ["bound", "phase changed", "order sent to the a
 
 const RELEASED: &str = "released: its vehicle is landed and disarmed";
 
-/// The deadline of a log line.
 const SOON: Duration = Duration::from_secs(10);
 
 pub async fn each_line_about_a_drone_is_in_its_span_and_none_mixes_two(mut field: Field) {

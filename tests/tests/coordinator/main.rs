@@ -98,7 +98,6 @@ use tenants::while_one_namespace_is_planned_another_is_suspended_deleted_and_gro
 use testkit::process::Signal;
 use testkit::{Launch, ServedBy};
 
-/// These tests on one kind of API server.
 macro_rules! tests_on {
     ($module:ident, $served_by:ident: $($name:ident),+ $(,)?) => {
         mod $module {
@@ -110,7 +109,7 @@ macro_rules! tests_on {
     };
 }
 
-/// Each of these tests once on a real API server and once on the embedded one.
+/// Runs each on a real API server and on the embedded one.
 macro_rules! on_both {
     ($($name:ident),+ $(,)?) => {
         tests_on! {on_kubernetes, Kubernetes: $($name),+}
@@ -187,7 +186,7 @@ on_both! {
     where_no_other_vehicle_can_be_had_no_more_land_than_may_be_missing,
 }
 
-/// Vehicles on nodes, each with its agent connected to `coordinator`.
+/// One per node, with its agent connected to `coordinator`.
 fn crew(field: &Field, coordinator: &Coordinator, names: &[&str]) -> (Vec<Vehicle>, Vec<Agent>) {
     field.nodes(names);
     let vehicles: Vec<_> = names.iter().map(|name| Vehicle::new(name)).collect();
@@ -387,7 +386,7 @@ async fn a_swarm_is_in_the_air_soon_after_it_is_applied_and_costs_few_writes_its
     }
 }
 
-/// A person with the permission requests the list of vehicles, over TLS: with a token, and by a request.
+/// Lists vehicles over TLS: with a token, and by a request.
 async fn somebody_looks(field: &Field, coordinator: &Coordinator) {
     let kubectl = field.cluster().kubectl();
     let token = kubectl

@@ -117,7 +117,7 @@ pub async fn what_is_counted_is_what_happened_and_all_that_dashboard_and_alerts_
     judge(&field, &scrapes);
 }
 
-/// Runs every query of the dashboard and of the alerts on `scrapes` with Prometheus's own engine.
+/// Uses Prometheus's own engine.
 fn judge(field: &Field, scrapes: &[String]) {
     let monitoring = workspace_root().join("deploy/monitoring");
     let mut command = Command::new(PROMQL.find_or_build().unwrap());

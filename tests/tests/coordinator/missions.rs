@@ -9,7 +9,7 @@ use model::plan::item::Item;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// So many places of a route, 30 m apart, east of the homes.
+/// 30 m apart, east of the homes.
 pub fn route(places: u32) -> Value {
     let place = |number: u32| {
         json!({"latitudeDegrees": 47.0 + f64::from(number) * 0.000_27, "longitudeDegrees": 8.001, "altitudeMeters": 20,
@@ -48,7 +48,7 @@ pub async fn until(field: &Field, what: &str, is: impl Fn(&Value) -> bool) -> Va
         .await
 }
 
-/// The reasons and messages of all Events, one a line.
+/// Reasons and messages of all Events, one a line.
 fn said(field: &Field) -> String {
     let all = field
         .cluster()
@@ -60,10 +60,9 @@ fn said(field: &Field) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// In so many ticks from item to item a vehicle never comes to the next.
+/// Pace of a vehicle that stays at its item.
 pub const WAITS: u64 = u64::MAX;
 
-/// Vehicles some way apart from one another, that fly plans.
 pub fn fliers(field: &Field, coordinator: &Coordinator, names: &[&str]) -> (Vec<Vehicle>, Vec<Agent>) {
     let (vehicles, agents) = crew(field, coordinator, names);
     for (number, vehicle) in vehicles.iter().enumerate() {

@@ -18,7 +18,6 @@ fn apply(field: &Field, name: &str, site: &str, location: &Value) {
     field.cluster().kubectl().apply(&object.to_string()).unwrap();
 }
 
-/// The status and the reason of a condition.
 fn condition(object: &Value, kind: &str) -> (String, String) {
     let conditions = object["status"]["conditions"].as_array();
     let found = conditions.into_iter().flatten().find(|c| c["type"] == kind);

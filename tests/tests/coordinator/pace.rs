@@ -64,7 +64,7 @@ pub async fn takeoffs_of_a_swarm_are_spread_in_time_and_never_more_are_up_than_m
     expect_quiet(&coordinator);
 }
 
-/// Deletes a Drone of the Swarm `alpha` whose vehicle does not land, and waits until its replacement waits for that.
+/// Deletes a Drone of Swarm `alpha` whose vehicle does not land, and waits for a replacement that waits for that.
 async fn one_that_waits(field: &Field, vehicles: &[Vehicle]) -> (Vehicle, Drone) {
     for vehicle in vehicles.iter().filter(|v| v.flies()) {
         vehicle.state().lands = false;

@@ -69,7 +69,6 @@ pub async fn patch_swarm(field: &Field, spec: serde_json::Value) {
     swarms.patch("alpha", &PatchParams::default(), &patch).await.unwrap();
 }
 
-/// A Swarm of `replicas` in the air, on some of the nodes.
 pub async fn swarm_in_the_air(field: &Field, spec: serde_json::Value) -> Vec<Drone> {
     let replicas = usize::try_from(spec["replicas"].as_u64().unwrap()).unwrap();
     field.swarm("north", "alpha", spec).await;
@@ -334,7 +333,7 @@ pub async fn a_lost_vehicle_is_replaced_only_by_policy_and_is_taken_up_when_it_c
     drop(again);
 }
 
-/// Makes the status say that the Drone has been unknown for long.
+/// Unknown since long ago, by its status.
 async fn since_long_ago(field: &Field, name: &str) {
     let drones = field.drones("north");
     let mut status = drones.get(name).await.unwrap().status.unwrap();

@@ -16,7 +16,7 @@ fn run<const N: usize>(field: &Field, args: [&str; N]) {
     field.cluster().kubectl().run(args).unwrap();
 }
 
-/// A circle around the home of all vehicles, for those of a site.
+/// Around the home of all vehicles, for those of a site.
 fn fence(site: &str, radius: f64) -> Value {
     json!({
         "vehicleSelector": {"matchLabels": {"site": site}},
@@ -25,7 +25,6 @@ fn fence(site: &str, radius: f64) -> Value {
     })
 }
 
-/// The status and the reason of a condition.
 fn condition(object: &Value, kind: &str) -> (String, String) {
     let conditions = object["status"]["conditions"].as_array();
     let found = conditions.into_iter().flatten().find(|c| c["type"] == kind);

@@ -10,10 +10,9 @@ use model::assignment::{Desired, GroundedWhy, Order};
 use serde_json::{Value, json};
 use std::time::Instant;
 
-/// Missions of the hostile namespace, each planned for itself.
 const HOSTILE_MISSIONS: u32 = 40;
 
-/// A survey over 1 km² with a comb of so many teeth as a hole, its lines aslant.
+/// A survey over 1 km² with a comb as its hole, its lines aslant.
 fn comb(teeth: u32, spacing: f64) -> Value {
     let corner = |east: f64, north: f64| json!({"latitudeDegrees": 47.1 + north / 111_000.0, "longitudeDegrees": 8.0 + east / 76_000.0});
     let square = [(0.0, 0.0), (1000.0, 0.0), (1000.0, 1000.0), (0.0, 1000.0)];
@@ -61,7 +60,7 @@ fn is_grounded(vehicle: &Vehicle) -> bool {
     matches!(state.orders.last(), Some(Order::Assigned(last)) if last.desired == ordered)
 }
 
-/// Waits until `what` is so that was just asked for, which is before all of the other namespace was planned.
+/// Before all of the other namespace is planned.
 async fn soon(field: &Field, what: &str, asked: Instant, is: impl AsyncFn() -> Result<(), String>) {
     field.until(what, is).await;
     println!("{what}: after {} ms", asked.elapsed().as_millis());

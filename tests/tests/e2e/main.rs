@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use testkit::{Scratch, ServedBy, wait_for};
 
-/// Each of these tests once on a real API server and once on the embedded one.
+/// Runs each on a real API server and on the embedded one.
 macro_rules! on_both {
     ($($name:ident),+ $(,)?) => {
         mod on_kubernetes {
@@ -106,7 +106,7 @@ fn a_vehicle_waits_for_an_aircraft_its_autopilot_hears_and_goes_elsewhere_meanwh
     Ok(())
 }
 
-/// A place this many meters from where simulated vehicles stand, 15 m above home.
+/// Meters from where simulated vehicles stand, 15 m above home.
 fn north_and_east(north: f64, east: f64) -> Value {
     let meters_per_degree = 111_319.5;
     let (latitude, longitude) = (47.397_742_f64, 8.545_594);
@@ -127,7 +127,7 @@ fn drone(node: &str, station: Value) -> String {
 
 const NODES: [&str; 5] = ["node-1", "node-2", "node-3", "node-4", "node-5"];
 
-/// The node of each Drone that has one, by Drone name.
+/// Nodes by Drone name.
 fn bound(drones: &[Value]) -> BTreeMap<String, String> {
     let pair = |d: &Value| {
         Some((
@@ -138,7 +138,7 @@ fn bound(drones: &[Value]) -> BTreeMap<String, String> {
     drones.iter().filter_map(pair).collect()
 }
 
-/// Waits until `count` Drones are left. Until then no Drone may be removed while its vehicle is not landed and disarmed.
+/// Fails if a Drone goes while its vehicle is not landed and disarmed.
 fn wait_until_gone(stage: &Stage, namespace: &str, count: usize) -> anyhow::Result<()> {
     let before = bound(&stage.drones(namespace)?);
     let result = wait_for(format!("{count} Drones left"), PATIENCE, || {
@@ -235,8 +235,8 @@ fn the_coordinator_dies_and_comes_back(stage: &mut Stage, up: &[&str]) -> anyhow
     Ok(())
 }
 
-/// SIGKILL in mid-flight: the Drone's flight becomes unknown, the vehicle flies on, and the new agent takes over
-/// without a command.
+/// SIGKILL in mid-flight: the Drone's flight becomes unknown, the vehicle flies on, and the new agent takes over without a
+/// command.
 fn an_agent_dies_and_comes_back(stage: &mut Stage, node: &str) -> anyhow::Result<()> {
     let before = wire::now();
     stage.take_agent(node)?.kill();
@@ -414,8 +414,8 @@ fn a_vehicle_that_refuses_to_arm_says_why_in_its_autopilots_own_words(api: Serve
     Ok(())
 }
 
-/// The simulated autopilot has a transmitter on CAN that is always good to arm. What it was sent counts for 3 s of its own time, so that it
-/// runs at twice the speed of life only.
+/// The simulated transmitter on CAN is always good to arm. What it was sent counts for 3 s of its own time, so it runs at only
+/// twice real time.
 fn a_vehicle_that_must_have_an_operator_flies_once_one_is_sent_every_second(api: ServedBy) -> anyhow::Result<()> {
     let enforced = ["DID_ENABLE=1", "DID_OPTIONS=1", "DID_CANDRIVER=1"];
     let mut more = vec!["--speedup", "2"];

@@ -1,5 +1,5 @@
-//! The stage of the end-to-end tests: an API server, real or embedded, and coordinator, agents and simulated vehicles as
-//! processes of their own, over pseudo-terminals.
+//! An API server, real or embedded, and coordinator, agents and simulated vehicles as processes of their own, over
+//! pseudo-terminals.
 
 use crate::wire::Wire;
 use anyhow::{Context, ensure};
@@ -12,19 +12,18 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 use testkit::{Cluster, Launch, Process, Scratch, ServedBy, wait_for};
 
-/// How long anything may take on a machine that is busy with something else.
+/// Deadline of anything on a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(90);
 
-/// How much faster than in life the vehicles' time runs: an ArduPilot takes 41.5 s to be ready.
+/// Pace over real time: an ArduPilot takes 41.5 s to be ready.
 const SPEEDUP: &str = "10";
 
 const SYSTEM: &str = "skein-system";
 
-/// Whether there is a stage. One at a time: two cores carry one fleet.
+/// One stage at a time: two cores carry one fleet.
 static TAKEN: Mutex<bool> = Mutex::new(false);
 static FREE: Condvar = Condvar::new();
 
-/// The right to the one stage.
 struct StagePermit;
 
 impl StagePermit {
@@ -52,19 +51,18 @@ pub struct Stage {
     kubeconfig: PathBuf,
     port: u16,
     logs: PathBuf,
-    /// More in the environment of coordinator and agents.
+    /// Environment of coordinator and agents.
     settings: Vec<(&'static str, String)>,
     _permit: StagePermit,
 }
 
-/// A real control plane that no stage has at the moment.
+/// A real control plane without a stage.
 static SPARE: Mutex<Option<Cluster>> = Mutex::new(None);
 
-/// A cluster; a real control plane is kept for the next stage.
+/// A real control plane is kept for the next stage.
 pub struct LentCluster(Option<Cluster>);
 
 impl LentCluster {
-    /// One on which nothing of Skein is.
     fn take(served_by: ServedBy) -> anyhow::Result<Self> {
         let spare = || SPARE.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(cluster) = (served_by == ServedBy::Kubernetes).then(spare).flatten() {
@@ -98,7 +96,7 @@ impl Drop for LentCluster {
     }
 }
 
-/// Deletes what a test has left on an API server; nothing is there any more that would release it.
+/// Removes finalizers, too: nothing else is left to do so.
 fn clear(cluster: &Cluster) -> anyhow::Result<()> {
     let kubectl = cluster.kubectl();
     let kinds = ALL.map(|kind| format!("{}.skein.dev", kind.plural)).join(",");
@@ -130,12 +128,12 @@ fn clear(cluster: &Cluster) -> anyhow::Result<()> {
 }
 
 impl Stage {
-    /// An API server, a coordinator and the vehicles; no nodes and no agents yet.
+    /// Starts without nodes and agents.
     pub fn set(served_by: ServedBy, vehicles: &[&str], autopilot: &str, more: &[&str]) -> anyhow::Result<Self> {
         Self::set_by_way_of(served_by, vehicles, autopilot, more, |_, kubeconfig| Ok(kubeconfig))
     }
 
-    /// The same; the coordinator goes to the API server by the kubeconfig that `way` makes of its own.
+    /// The coordinator uses the kubeconfig that `way` makes of its own.
     pub fn set_by_way_of(
         served_by: ServedBy,
         vehicles: &[&str],
@@ -146,7 +144,7 @@ impl Stage {
         Self::set_with(served_by, vehicles, autopilot, more, (way, vec![]))
     }
 
-    /// The same; coordinator and agents have these settings in their environment.
+    /// Sets the environment of coordinator and agents.
     pub fn set_with(
         served_by: ServedBy,
         vehicles: &[&str],
@@ -198,7 +196,6 @@ impl Stage {
         Ok(stage)
     }
 
-    /// Starts the coordinator, at the same address each time.
     pub fn start_coordinator(&mut self) -> anyhow::Result<()> {
         let process = Launch::workspace("skein-coordinator")?
             .args(["--listen", &format!("127.0.0.1:{}", self.port), "--namespace", SYSTEM])
@@ -227,7 +224,7 @@ impl Stage {
         self.scratch.path().join(name)
     }
 
-    /// What the agent of a node shows and believes: its token, as its kubelet would have it made, and the authority.
+    /// Credentials of a node's agent: a token as its kubelet requests it, and the authority.
     fn credentials(&self, node: &str) -> anyhow::Result<Vec<(&'static str, PathBuf)>> {
         if !self.is_secured() {
             return Ok(vec![]);
@@ -256,19 +253,18 @@ impl Stage {
         ])
     }
 
-    /// Ends the coordinator without warning (SIGKILL).
+    /// SIGKILL.
     pub fn kill_coordinator(&mut self) {
         if let Some(process) = self.coordinator.take() {
             process.kill();
         }
     }
 
-    /// Makes a drone node and starts its agent.
     pub fn add_node(&mut self, node: &str) -> anyhow::Result<()> {
         self.add_node_with(node, &[])
     }
 
-    /// The same, with labels.
+    /// Makes a drone node and starts its agent.
     pub fn add_node_with(&mut self, node: &str, labels: &[(&str, &str)]) -> anyhow::Result<()> {
         let mut all = vec![("node-role.kubernetes.io/drone", "")];
         all.extend_from_slice(labels);
@@ -276,7 +272,6 @@ impl Stage {
         self.start_agent(node)
     }
 
-    /// Starts the agent of a node.
     pub fn start_agent(&mut self, node: &str) -> anyhow::Result<()> {
         let state = self.scratch.folder("state")?.join(node);
         std::fs::create_dir_all(&state)?;
@@ -308,7 +303,6 @@ impl Stage {
         self.scratch.path().join(format!("ready-{node}"))
     }
 
-    /// What the readiness probe of the agent of a node says. Errors: it is not ready.
     pub fn probe(&self, node: &str) -> anyhow::Result<()> {
         let mut command = std::process::Command::new(testkit::launch::workspace_binary("skein-agent")?);
         command
@@ -324,7 +318,7 @@ impl Stage {
         self.coordinator.as_ref().context("there is no coordinator")
     }
 
-    /// Takes the agent of a node out of the stage's care.
+    /// The caller owns it from now on.
     pub fn take_agent(&mut self, node: &str) -> anyhow::Result<Process> {
         self.agents.remove(node).with_context(|| format!("{node} has no agent"))
     }
@@ -338,12 +332,12 @@ impl Stage {
         Wire(self.scratch.path().join("wire").join(format!("{node}.tlog")))
     }
 
-    /// The nodes whose vehicle is in the air at its height, by its own words.
+    /// Vehicles at their height, by their own messages.
     pub fn in_air<'a>(&self, nodes: &[&'a str]) -> Vec<&'a str> {
         nodes.iter().copied().filter(|n| self.wire(n).said().in_air()).collect()
     }
 
-    /// Waits until exactly `count` of the vehicles are in the air and none of the others flies; returns which.
+    /// Waits until exactly `count` are in the air and no other flies; returns which.
     pub fn wait_in_air<'a>(&self, nodes: &[&'a str], count: usize) -> anyhow::Result<Vec<&'a str>> {
         let what = format!("{count} of {} vehicles in the air", nodes.len());
         let result = wait_for(what, PATIENCE, || {
@@ -362,7 +356,7 @@ impl Stage {
         result.map_err(|error| self.explain(error))
     }
 
-    /// `error`, with what kubectl and the logs say.
+    /// Adds the output of kubectl and the logs.
     pub fn explain(&self, error: anyhow::Error) -> anyhow::Error {
         let seen = self
             .kubectl(&["get", "swarms,drones", "-A", "-o", "wide"])
@@ -374,7 +368,7 @@ impl Stage {
         error.context(all)
     }
 
-    /// An object of Skein, or a list of them, by its path behind the version of the API, such as `vehicles`.
+    /// An object of Skein, or a list, by its path behind the version of the API, such as `vehicles`.
     pub fn read(&self, path: &str) -> anyhow::Result<Value> {
         self.cluster.kubectl().read(&format!("/apis/skein.dev/v1alpha1/{path}"))
     }
@@ -388,12 +382,12 @@ impl Stage {
         Ok(list["items"].as_array().cloned().unwrap_or_default())
     }
 
-    /// What `skein status -o json` prints, once the coordinator knows the fleet.
+    /// Output of `skein status -o json`, once the coordinator knows the fleet.
     pub fn status(&self) -> anyhow::Result<Value> {
         Ok(serde_json::from_str(&self.skein(&["status", "-o", "json"])?)?)
     }
 
-    /// Runs `skein`; what it printed. Errors: it failed.
+    /// Returns its output. Errors: it failed.
     pub fn skein(&self, args: &[&str]) -> anyhow::Result<String> {
         let mut command = std::process::Command::new(testkit::launch::workspace_binary("skein")?);
         command.args(["--server", &self.server()]);

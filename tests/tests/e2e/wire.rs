@@ -11,19 +11,17 @@ const AUTOPILOT: u8 = 1;
 
 pub struct Wire(pub PathBuf);
 
-/// A command that moves something, as the vehicle received it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Command {
-    /// When it crossed the wire, in Unix microseconds.
+    /// Unix microseconds.
     pub at: u64,
     pub command: MavCmd,
-    /// Its first parameters.
     pub param1: f32,
     pub param2: f32,
 }
 
 impl Command {
-    /// What a message moves, unless it only requests messages or reasons.
+    /// `None` for requests of messages and reasons.
     #[allow(deprecated, reason = "older firmware knows no other way, and newer still knows it")]
     pub fn of(at: u64, message: &MavMessage) -> Option<Self> {
         let asking = [
@@ -46,7 +44,6 @@ impl Command {
     }
 }
 
-/// The vehicle's last reported state.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Said {
     pub armed: Option<bool>,
@@ -54,7 +51,7 @@ pub struct Said {
 }
 
 impl Said {
-    /// In the air at its height, by its own messages.
+    /// Height reached, by its own messages.
     pub fn in_air(self) -> bool {
         self.armed == Some(true) && self.landed == Some(MavLandedState::MAV_LANDED_STATE_IN_AIR)
     }
@@ -64,13 +61,12 @@ impl Said {
         self.armed == Some(false) && self.landed == Some(MavLandedState::MAV_LANDED_STATE_ON_GROUND)
     }
 
-    /// Never armed as far as it reported, or landed again. Before a request, an ArduPilot does not report whether it is landed.
+    /// Unarmed by all its reports, or landed again. Unasked, an ArduPilot does not report whether it is landed.
     pub fn not_flying(self) -> bool {
         self.armed != Some(true)
     }
 }
 
-/// Where it was, and where its nose pointed.
 #[allow(dead_code, reason = "only the map is asked where vehicles are")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Place {
@@ -80,7 +76,7 @@ pub struct Place {
     pub heading: Option<f64>,
 }
 
-/// Now, on the clock of the wire log.
+/// Clock of the wire log.
 pub fn now() -> u64 {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
@@ -88,7 +84,7 @@ pub fn now() -> u64 {
 }
 
 impl Wire {
-    /// Every message on the wire, with its time and whether the autopilot sent it.
+    /// Messages with their time, and whether the autopilot sent them.
     fn messages(&self) -> Vec<(u64, bool, MavMessage)> {
         let Ok(log) = std::fs::read(&self.0) else {
             return Vec::new();
@@ -113,7 +109,6 @@ impl Wire {
         found
     }
 
-    /// The vehicle's last reported state.
     pub fn said(&self) -> Said {
         let mut said = Said::default();
         for (_, autopilot, message) in self.messages() {
@@ -122,12 +117,12 @@ impl Wire {
         said
     }
 
-    /// Its last reported height above home, meters.
+    /// Last report above home, meters.
     pub fn height(&self) -> Option<f64> {
         self.heights().last().copied()
     }
 
-    /// All heights above home that it reported, meters.
+    /// All reports above home, meters.
     pub fn heights(&self) -> Vec<f64> {
         let height = |(_, autopilot, message)| match message {
             MavMessage::GLOBAL_POSITION_INT(position) if autopilot => Some(f64::from(position.relative_alt) / 1000.0),
@@ -148,7 +143,7 @@ impl Wire {
         self.messages().into_iter().filter_map(place).collect()
     }
 
-    /// When each position was made that it sent, milliseconds since it booted.
+    /// Creation times, milliseconds since boot.
     #[allow(dead_code, reason = "only ground stations are asked what they received")]
     pub fn positions_sent(&self) -> Vec<u32> {
         let made = |(_, autopilot, message)| match message {
@@ -158,7 +153,7 @@ impl Wire {
         self.messages().into_iter().filter_map(made).collect()
     }
 
-    /// Whether it flew without a break since `since`, or was landed and disarmed all the time, by each of its messages on flight.
+    /// Flew since `since`, or was landed and disarmed all the time, by each of its messages on flight.
     pub fn flew_without_a_break_since(&self, since: u64) -> bool {
         let mut said = Said::default();
         self.messages().iter().all(|(at, autopilot, message)| {
@@ -167,7 +162,7 @@ impl Wire {
         })
     }
 
-    /// Commands that move something, received at or after `since`: everything but requests for messages and reasons.
+    /// All but requests for messages and reasons, received at or after `since`.
     pub fn commands_since(&self, since: u64) -> Vec<Command> {
         let sent = self
             .messages()
@@ -176,7 +171,7 @@ impl Wire {
         sent.filter_map(|(at, _, message)| Command::of(at, &message)).collect()
     }
 
-    /// When it was sent its operator's place, microseconds, and as of when, seconds since 2019.
+    /// Times of its operator's place: sent, microseconds; valid, seconds since 2019.
     pub fn operator_sent(&self) -> Vec<(u64, u32)> {
         let sent = |(at, autopilot, message): (u64, bool, MavMessage)| match message {
             MavMessage::OPEN_DRONE_ID_SYSTEM(system) if !autopilot => Some((at, system.timestamp)),
@@ -185,7 +180,7 @@ impl Wire {
         self.messages().into_iter().filter_map(sent).collect()
     }
 
-    /// How often it accepted to arm. Panics if it was ever ordered to disarm, which nothing in Skein may do.
+    /// Accepted commands to arm. Panics on an order to disarm, which nothing in Skein may send.
     pub fn arms(&self) -> usize {
         let arming = MavCmd::MAV_CMD_COMPONENT_ARM_DISARM;
         for command in self.commands_since(0).iter().filter(|c| c.command == arming) {
@@ -205,7 +200,6 @@ impl Wire {
 }
 
 impl Said {
-    /// Processes one message of the wire.
     pub fn take_in(&mut self, autopilot: bool, message: &MavMessage) {
         match message {
             MavMessage::HEARTBEAT(beat) if autopilot => {

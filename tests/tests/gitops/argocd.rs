@@ -7,7 +7,7 @@ use crate::{Fleet, manifest};
 
 /// An Application with the options of the document, and with others.
 struct Application {
-    /// Instead of those of the document.
+    /// `None`: those of the document.
     sync_options: Option<Value>,
     ignores: bool,
     prune: bool,

@@ -10,7 +10,7 @@ impl Fleet {
         run(FLUX, self.flux_args(verb, more, objects))
     }
 
-    /// The same, of what succeeds.
+    /// Fails unless it succeeds.
     fn flux_well(&self, verb: &str, more: &[&str], objects: &[Value]) -> String {
         said(FLUX, self.flux_args(verb, more, objects))
     }

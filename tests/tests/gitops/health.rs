@@ -9,7 +9,6 @@ use crate::Fleet;
 use crate::field::Field;
 use crate::tools::{ARGOCD, KSTATUS, documented, said, text};
 
-/// The kinds that a manifest may have.
 const KINDS: [&str; 6] = ["Swarm", "Drone", "Mission", "Geofence", "ParameterProfile", "Operator"];
 
 /// The block with Argo CD's settings as it stands in the document, as ConfigMap `argocd-cm`, with the text that "serves" the other kinds.
@@ -36,7 +35,7 @@ fn configure(field: &Field) {
     }
 }
 
-/// The word of kstatus and that of Argo CD for each object, by kind and name.
+/// kstatus and Argo CD's health, by kind and name.
 fn of(field: &Field, objects: &str) -> BTreeMap<String, (String, String)> {
     configure(field);
     let file = field.cluster().scratch().path().join("health.json");
@@ -60,7 +59,6 @@ fn of(field: &Field, objects: &str) -> BTreeMap<String, (String, String)> {
     .collect()
 }
 
-/// The same for all objects that are there.
 pub fn of_all_objects(fleet: &Fleet) -> BTreeMap<String, (String, String)> {
     let kinds = "swarms,drones,missions,geofences,parameterprofiles,operators";
     let args = ["get", kinds, "-n", "north", "-o", "json"];

@@ -7,7 +7,6 @@ use testkit::{ControlPlane, Helm, manifests};
 const SYSTEM: &str = "skein-system";
 const WITHIN: Duration = Duration::from_secs(120);
 
-/// Helm at a control plane: whether it succeeded, and its words.
 fn helm(helm: &Helm, plane: &ControlPlane, args: &[&str]) -> (bool, String) {
     let mut command = helm.command(args);
     command.arg("--namespace").arg(SYSTEM).arg("--kubeconfig");

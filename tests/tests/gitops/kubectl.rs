@@ -12,7 +12,7 @@ use crate::{Fleet, manifest};
 
 const WITHIN: Duration = Duration::from_secs(60);
 
-/// kubectl with `input` as its input, however it ends.
+/// `input` is its standard input.
 fn with_input(field: &Field, args: &[&str], input: &str) -> Output {
     let command = field.cluster().kubectl().command(args);
     testkit::run::output(command, Some(input), WITHIN).unwrap()

@@ -26,7 +26,7 @@ use proto::v1::FlightTruth as Truth;
 use serde_json::{Value, json};
 use testkit::ServedBy;
 
-/// A cluster with a coordinator and as many vehicles as have a name here.
+/// One vehicle for each name.
 struct Fleet {
     field: Field,
     vehicles: Vec<Vehicle>,
@@ -59,18 +59,18 @@ impl Fleet {
         }
     }
 
-    /// kubectl in namespace `north`.
+    /// Uses namespace `north`.
     fn kubectl<const N: usize>(&self, args: [&str; N]) -> String {
         let all = [["-n", "north"].as_slice(), &args].concat();
         self.field.cluster().kubectl().run(all).unwrap()
     }
 
-    /// `spec.replicas` of Swarm `alpha`, as the API server has it.
+    /// `spec.replicas` of Swarm `alpha` on the API server.
     fn replicas(&self) -> Value {
         self.field.read("namespaces/north/swarms/alpha")["spec"]["replicas"].clone()
     }
 
-    /// Waits until so many are in the air, as their agents have it, no other is on its way, and the Swarm says that it is Ready.
+    /// Waits for so many in the air by their agents, with no other on its way, and a Ready Swarm.
     async fn until_fly(&self, wanted: usize) {
         self.field
             .until_drones(&format!("{wanted} to fly"), |drones| {
@@ -94,7 +94,7 @@ impl Fleet {
             .await;
     }
 
-    /// Waits until none is in the air and none armed.
+    /// Neither in the air nor armed.
     async fn until_landed(&self) {
         self.field
             .until("all to be down", async || {
@@ -108,7 +108,6 @@ impl Fleet {
             .await;
     }
 
-    /// A file with `text`, for a tool.
     fn file(&self, name: &str, text: &str) -> PathBuf {
         let path = self.field.cluster().scratch().path().join(name);
         std::fs::write(&path, text).unwrap();
@@ -116,7 +115,7 @@ impl Fleet {
     }
 }
 
-/// The manifest of Swarm `alpha`, with this number or with none.
+/// Manifest of Swarm `alpha`.
 fn manifest(replicas: Option<u32>) -> Value {
     let mut object = json!({
         "apiVersion": "skein.dev/v1alpha1", "kind": "Swarm", "metadata": {"name": "alpha", "namespace": "north"},

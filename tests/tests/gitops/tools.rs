@@ -8,21 +8,18 @@ use std::time::Duration;
 use testkit::GoTool;
 use testkit::control_plane::workspace_root;
 
-/// What Flux and other tools that wait for objects understand of them.
 pub const KSTATUS: GoTool = GoTool {
     name: "kstatus",
     package: ".",
     sources: &["main.go"],
 };
 
-/// Health, differences and syncs of Argo CD.
 pub const ARGOCD: GoTool = GoTool {
     name: "argocd",
     package: ".",
     sources: &["main.go"],
 };
 
-/// Applies, waits and deletions of Flux.
 pub const FLUX: GoTool = GoTool {
     name: "flux",
     package: ".",
@@ -31,7 +28,7 @@ pub const FLUX: GoTool = GoTool {
 
 const WITHIN: Duration = Duration::from_secs(150);
 
-/// Runs it: whether it succeeded, and all that it said.
+/// Success and output.
 pub fn run(tool: GoTool, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> (bool, String) {
     let mut command = Command::new(tool.find_or_build().unwrap());
     command.args(args);
@@ -40,14 +37,14 @@ pub fn run(tool: GoTool, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> (
     (output.status.success(), words)
 }
 
-/// The same, of one that succeeds.
+/// Fails unless it succeeds.
 pub fn said(tool: GoTool, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> String {
     let (well, words) = run(tool, args);
     assert!(well, "{}: {words}", tool.name);
     words
 }
 
-/// The block of the document that begins so.
+/// Finds a block of the document by its beginning.
 pub fn documented(beginning: &str) -> String {
     let text = std::fs::read_to_string(workspace_root().join("docs/how-to/use-gitops.md")).unwrap();
     let blocks = text

@@ -6,14 +6,13 @@ use crate::wire::Place;
 use anyhow::{Context, ensure};
 use serde_json::{Value, json};
 
-/// Latitude and longitude in degrees.
+/// Degrees.
 type Corner = (f64, f64);
 
-/// What was shown at one moment: each piece with the ends of its lines, and how far around them it reaches, meters.
+/// Pieces at one moment: ends of lines, and their reach around them, meters.
 pub struct Claimed(Vec<(Vec<Corner>, f64)>);
 
 impl Claimed {
-    /// That of the row of a vehicle.
     pub fn of(row: &Value) -> anyhow::Result<Self> {
         let pieces = row["airspace"]["pieces"].as_array();
         let pieces = pieces.with_context(|| format!("it owns nothing: {row}"))?;
@@ -29,7 +28,7 @@ impl Claimed {
         Ok(claimed)
     }
 
-    /// The canvas is blue in the middle of all lines, and not at `elsewhere`.
+    /// Blue in the middle of all lines, and not at `elsewhere`.
     pub fn is_drawn(&self, page: &mut Page, elsewhere: Value) -> anyhow::Result<()> {
         let lines = self.0.iter().filter(|(core, _)| core.len() == 2);
         let middles =
@@ -50,7 +49,7 @@ impl Claimed {
         Ok(())
     }
 
-    /// The vehicle was at no other place.
+    /// Checks that it was at no other place.
     pub fn had_all(&self, places: &[Place]) -> anyhow::Result<()> {
         ensure!(places.len() > 10, "it was at {} places", places.len());
         for place in places {
@@ -69,7 +68,7 @@ impl Claimed {
     }
 }
 
-/// Meters from a place to a line, in a plane.
+/// Meters, in a plane.
 fn beside(place: Corner, from: Corner, to: Corner) -> f64 {
     let (length, a, b) = (apart(from, to), apart(place, from), apart(place, to));
     if length < 0.01 {

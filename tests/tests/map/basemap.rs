@@ -1,14 +1,11 @@
 //! A base map: a PMTiles file (version 3) with one vector tile, which is water.
 
-/// Header of PMTiles, bytes.
 const HEADER: u64 = 127;
-/// The layers, in JSON.
 const METADATA: &[u8] = br#"{"vector_layers":[{"id":"water","fields":{}}],"attribution":"made up"}"#;
 /// Nothing is compressed; tiles are Mapbox vector tiles.
 const NONE: u8 = 1;
 const VECTOR: u8 = 1;
 
-/// The world as one square of water.
 pub fn all_water() -> Vec<u8> {
     let tile = tile();
     // One entry: its tile, for how many, its bytes, where it is (plus one).

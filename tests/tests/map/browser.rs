@@ -10,10 +10,10 @@ use std::time::Duration;
 use testkit::control_plane::workspace_root;
 use testkit::wait_for;
 
-/// The deadline of one step: drawing without a GPU on a busy machine.
+/// Deadline of one step: drawing without a GPU on a busy machine.
 const STEP: Duration = Duration::from_secs(150);
 
-/// The deadline of a state of the fleet, such as a Mission that is complete.
+/// Deadline of a state of the fleet, such as a complete Mission.
 const PATIENCE: Duration = Duration::from_secs(240);
 
 const END: Duration = Duration::from_secs(15);
@@ -35,7 +35,6 @@ fn prepared(variable: &str) -> PathBuf {
 }
 
 impl Page {
-    /// Starts a browser for this address; nothing is opened yet.
     pub fn start(address: &str) -> anyhow::Result<Self> {
         // Node.js searches for packages beside the program.
         let program = prepared("SKEIN_TEST_MAP_NODE").join("page.mjs");
@@ -65,7 +64,6 @@ impl Page {
         Ok(page)
     }
 
-    /// Does a step; its answer.
     pub fn step(&mut self, step: &Value) -> anyhow::Result<Value> {
         writeln!(self.steps.as_mut().context("no input")?, "{step}")?;
         let line = self
@@ -79,7 +77,7 @@ impl Page {
         }
     }
 
-    /// Waits until its lists are as they should be; what they are then.
+    /// Returns its lists once they are right.
     pub fn wait(&mut self, what: &str, judge: impl Fn(&Value) -> anyhow::Result<()>) -> anyhow::Result<Value> {
         let mut last = Value::Null;
         wait_for(what, PATIENCE, || {

@@ -5,7 +5,7 @@ use crate::field::Field;
 use anyhow::{Context, ensure};
 use serde_json::{Value, json};
 
-/// `corner`: a place so many meters east and north of a home, longitude first.
+/// `corner`: meters east and north of a home, longitude first.
 pub fn are_read_and_make_nothing_unasked(
     page: &mut Page,
     field: &Field,

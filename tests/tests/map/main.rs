@@ -1,5 +1,5 @@
-//! `skein map` in a real, headless Chromium: vehicles where they are, orders that they obey, a drawn survey that is flown, and others that get
-//! nothing. Where a vehicle is and whether it flies is read from its own messages on the wire.
+//! `skein map` in a real, headless Chromium: positions, orders that vehicles obey, a drawn survey that is flown, and refused
+//! callers. Where a vehicle is and whether it flies is read from its own messages on the wire.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -29,7 +29,7 @@ const VEHICLES: [&str; 3] = ["alpha", "bravo", "carol"];
 /// Meters in a degree of latitude.
 const METERS: f64 = 111_195.0;
 
-/// Meters between two places, latitude and longitude in degrees.
+/// Meters, from latitude and longitude in degrees.
 fn apart(a: (f64, f64), b: (f64, f64)) -> f64 {
     let north = (a.0 - b.0) * METERS;
     north.hypot((a.1 - b.1) * METERS * a.0.to_radians().cos())
@@ -39,7 +39,7 @@ fn place(row: &Value) -> Option<(f64, f64)> {
     Some((row["latitude"].as_f64()?, row["longitude"].as_f64()?))
 }
 
-/// The row of the vehicle that is on this node, by the text or the id of its row.
+/// Finds a vehicle's row, by its text or id.
 fn row<'a>(lists: &'a Value, field: &Field, vehicle: &str) -> anyhow::Result<(&'a str, &'a Value)> {
     let drones = field.drones()?;
     let name = drones
@@ -52,7 +52,7 @@ fn row<'a>(lists: &'a Value, field: &Field, vehicle: &str) -> anyhow::Result<(&'
     Ok((id, row))
 }
 
-/// The page has the vehicle at a place that the vehicle itself has reported, with its nose as it was there.
+/// Compares the row with a place that the vehicle itself has reported, and its heading there.
 fn is_true(row: &Value, field: &Field, vehicle: &str) -> anyhow::Result<(f64, f64)> {
     let shown = place(row).with_context(|| format!("{vehicle} is nowhere: {row}"))?;
     let reported = field.wire(vehicle).places();

@@ -9,13 +9,12 @@ use testkit::wait_for;
 use crate::PATIENCE;
 use crate::wire::Wire;
 
-/// Nodes, Pods and vehicles.
 pub struct Field {
     pub installed: Installed,
 }
 
 impl Field {
-    /// This many drone nodes, with Skein installed.
+    /// Drone nodes with Skein installed.
     pub fn start(drones: u8) -> anyhow::Result<Self> {
         let installed = Installed::start(&ClusterSetup {
             drones,
@@ -27,7 +26,7 @@ impl Field {
         Ok(Self { installed })
     }
 
-    /// Ends it, and checks that nothing is left of it: no process, no control group, no folder.
+    /// Checks that nothing is left of it: no process, no control group, no folder.
     pub fn end(self) -> anyhow::Result<()> {
         let traces = self.installed.traces();
         assert!(!traces.left().is_empty(), "the traces of a running cluster are found");
@@ -39,7 +38,6 @@ impl Field {
         })
     }
 
-    /// Creates the Swarm `alpha` and waits until all of it is in the air.
     pub fn fly(&self, replicas: usize) -> anyhow::Result<()> {
         let swarm = serde_json::json!({
             "apiVersion": "skein.dev/v1alpha1", "kind": "Swarm",
@@ -51,7 +49,7 @@ impl Field {
         self.wait_in_air(replicas)
     }
 
-    /// Waits until exactly this many vehicles are in the air, by their own messages, and as many Drones are Flying.
+    /// Exactly this many in the air by their own messages, and as many Drones Flying.
     pub fn wait_in_air(&self, count: usize) -> anyhow::Result<()> {
         wait_for(format!("{count} vehicles in the air"), PATIENCE, || {
             let drones = self.installed.drones();
@@ -70,7 +68,7 @@ impl Field {
         .map_err(|error| self.installed.explain(error))
     }
 
-    /// Waits until the agents of these nodes have connected to a coordinator after `then` (Unix microseconds).
+    /// `then` is in Unix microseconds.
     pub fn wait_connected_since(&self, then: u64, nodes: &[&str]) -> anyhow::Result<()> {
         let label = "-l=app.kubernetes.io/name=skein-coordinator";
         wait_for(format!("{nodes:?} to connect"), PATIENCE, || {
@@ -85,7 +83,7 @@ impl Field {
         .map_err(|error| self.installed.explain(error))
     }
 
-    /// These vehicles have flown without a break and got no command since `then`.
+    /// Flown without a break and without a command since `then`.
     pub fn assert_undisturbed(&self, nodes: &[&str], then: u64) {
         for node in nodes {
             assert_eq!(self.wire(node).commands_since(then), [], "{node}");
@@ -93,13 +91,11 @@ impl Field {
         }
     }
 
-    /// The status of the node's condition Ready.
     pub fn ready(&self, node: &str) -> anyhow::Result<String> {
         let path = r#"jsonpath={.status.conditions[?(@.type=="Ready")].status}"#;
         self.kubectl(&["get", "node", node, "-o", path])
     }
 
-    /// The identity of the agent's Pod on a node.
     pub fn agent_uid(&self, node: &str) -> anyhow::Result<String> {
         let pod = self.installed.agent_pod(node)?;
         let found: Value = self.installed.plane().kubectl().json(["get", &pod, "-n", SYSTEM])?;
@@ -115,7 +111,6 @@ impl Field {
     }
 }
 
-/// Unix microseconds in the format of kubectl.
 fn rfc3339(micros: u64) -> anyhow::Result<String> {
     let time = k8s_openapi::jiff::Timestamp::from_microsecond(i64::try_from(micros)?)?;
     Ok(time.to_string())

@@ -27,7 +27,6 @@ use testkit::nodes::installed::SYSTEM;
 use testkit::nodes::why_not;
 use testkit::wait_for;
 
-/// The deadline of a wait on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(180);
 
 const DRONE: &str = "node-role.kubernetes.io/drone";
@@ -35,7 +34,7 @@ const DRONE: &str = "node-role.kubernetes.io/drone";
 /// One cluster at a time: two cores can run one.
 static ONE: Mutex<()> = Mutex::new(());
 
-/// Runs `test` on machines that can run nodes, one at a time.
+/// Skips machines that cannot run nodes.
 fn on_real_nodes(test: fn() -> anyhow::Result<()>) -> anyhow::Result<()> {
     if let Some(why) = why_not() {
         // Bypasses the test runner's capture, as a test that did not run must not look as if it had.
@@ -157,8 +156,8 @@ fn a_node_loses_its_label(field: &Field, node: &str, other: &str) -> anyhow::Res
     field.wait_in_air(2)
 }
 
-/// The Pod garbage collector deletes the Pods of a deleted node without their grace period, so the kubelet gives the agent about a second:
-/// enough to order the landing, which the autopilot then completes by itself.
+/// The Pod garbage collector ignores the grace period of a deleted node's Pods, so the kubelet gives the agent about a second:
+/// enough to order the landing, which the autopilot completes by itself.
 fn a_node_is_deleted(field: &Field, node: &str, other: &str) -> anyhow::Result<()> {
     field.fly(2)?;
     let (before, pod) = (wire::now(), field.agent_uid(node)?);

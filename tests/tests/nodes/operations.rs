@@ -1,5 +1,4 @@
-//! What people do to an installation while it flies: they inspect it with `kubectl skein`, upgrade the release, drain a node by its
-//! taint, and cordon one.
+//! Operations on an installation in flight: inspection with `kubectl skein`, upgrade, drain by taint, cordon.
 
 use std::process::Command;
 
@@ -94,7 +93,6 @@ fn the_release_is_upgraded(field: &Field, flying: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The one is on the ground and the other in the air.
 fn flies_instead_of(field: &Field, up: &str, down: &str) -> anyhow::Result<()> {
     wait_for(format!("{up} to fly instead of {down}"), PATIENCE, || {
         let said = [field.wire(up).said(), field.wire(down).said()];

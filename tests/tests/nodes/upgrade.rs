@@ -50,7 +50,6 @@ pub fn the_one_that_stands_first_and_the_other_once_it_has_landed() -> anyhow::R
     field.end()
 }
 
-/// Waits until the coordinator reports that the new agent of a node works.
 fn wait_until_well(field: &Field, node: &str) -> anyhow::Result<()> {
     wait_for(format!("the new agent of {node} to be well"), PATIENCE, || {
         let path = r#"jsonpath={.items[?(@.reason=="AgentUpgraded")].note}"#;

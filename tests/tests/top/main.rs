@@ -1,5 +1,5 @@
-//! `skein top` on a terminal: its screens, its keys, its end, and orders that vehicles obey. A terminal is emulated ([`avt`]); whether
-//! a vehicle flies is read from its own messages on the wire.
+//! `skein top` on an emulated terminal ([`avt`]): screens, keys, its end, and orders that vehicles obey. Whether a vehicle flies
+//! is read from its own messages on the wire.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -31,7 +31,7 @@ use testkit::wait_for;
 /// The usual terminal, a small one, a large one.
 const SIZES: [(u16, u16); 3] = [(80, 24), (60, 16), (132, 43)];
 
-/// Each screen: how to get there, what is on it at last, and how to get back.
+/// How to get there, what is on it at last, and how to get back.
 const SCREENS: &[(&str, &str, &str, &str)] = &[
     ("drones", "1", "[1 Drones]", ""),
     ("swarms", "2", "[2 Swarms]", ""),
@@ -63,7 +63,7 @@ fn without_port(text: &str, coordinator: &Coordinator) -> String {
     text.replace(&coordinator.url(), "http://127.0.0.1:PORT")
 }
 
-/// Whether the rows of so many Drones of Swarm alpha say that it is not known whether they fly.
+/// Flight is unknown in so many rows of Swarm alpha.
 fn all_unknown(text: &str, drones: usize) -> bool {
     let row = |line: &&str| line.starts_with(['>', ' ']) && line.contains(" alpha-");
     let rows: Vec<&str> = text.lines().filter(row).collect();

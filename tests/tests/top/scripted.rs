@@ -11,22 +11,20 @@ use tokio_stream::StreamExt;
 use tokio_stream::wrappers::IntervalStream;
 use tonic::{Request, Response, Status};
 
-/// From one message to the next.
 const EVERY: Duration = Duration::from_millis(200);
 
 #[derive(Default)]
 pub struct Script {
     fleet: Mutex<Vec<v1::Vehicle>>,
-    /// Messages that were taken from it.
     pub sent: AtomicU64,
-    /// It says nothing more, though it is connected.
+    /// Silent, though connected.
     pub silent: AtomicBool,
     pub orders: Mutex<Vec<(&'static str, Target)>>,
     /// Locked while the answer to a release is kept back.
     pub answers: tokio::sync::Mutex<()>,
 }
 
-/// A coordinator that runs until dropped.
+/// Runs until dropped.
 pub struct Coordinator {
     pub script: Arc<Script>,
     pub address: SocketAddr,
@@ -34,7 +32,6 @@ pub struct Coordinator {
 }
 
 impl Coordinator {
-    /// Starts one at a free port.
     pub fn start(fleet: Vec<v1::Vehicle>) -> anyhow::Result<Self> {
         Self::at(SocketAddr::from(([127, 0, 0, 1], 0)), fleet)
     }
@@ -69,7 +66,7 @@ impl Coordinator {
 struct Service(Arc<Script>);
 
 impl Script {
-    /// The fleet, a little later each time.
+    /// A little later each time.
     fn now(&self) -> v1::ListResponse {
         let message = self.sent.fetch_add(1, Ordering::SeqCst);
         let mut vehicles = self.fleet.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -137,7 +134,6 @@ impl Fleet for Service {
     }
 }
 
-/// Five Drones of two Swarms in several states, and an idle vehicle.
 pub fn fleet() -> Vec<v1::Vehicle> {
     use v1::FlightTruth as T;
     let flying = |n: u32| flies(n, "alpha", T::InAir, "Flying", "flies as asked");

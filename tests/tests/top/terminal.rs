@@ -17,7 +17,7 @@ use testkit::wait_for;
 
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A terminal. Dropping it kills what runs on it.
+/// Dropping it kills what runs on it.
 pub struct Screen {
     master: File,
     slave: File,
@@ -33,7 +33,7 @@ struct Shown {
 }
 
 impl Screen {
-    /// Runs `command` on a terminal of this size; it is the session's leader.
+    /// `command` becomes the session's leader.
     pub fn run(mut command: Command, (columns, rows): (u16, u16)) -> anyhow::Result<Self> {
         let size = Winsize {
             ws_row: rows,
@@ -70,7 +70,7 @@ impl Screen {
         self.shown.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What it shows: its lines, without the blanks at their ends.
+    /// Its lines, without trailing blanks.
     pub fn text(&self) -> String {
         let shown = self.shown();
         let line = |line: &avt::Line| {
@@ -86,19 +86,17 @@ impl Screen {
         String::from_utf8_lossy(&self.shown().raw).into_owned()
     }
 
-    /// Whether it shows the second screen, on which views are drawn.
+    /// The second screen, on which views are drawn.
     pub fn is_second(&self) -> bool {
         self.shown().terminal.active_screen_kind() == ScreenKind::Alternate
     }
 
-    /// Waits until it shows all of `wanted`.
     pub fn wait_for(&self, wanted: &[&str]) -> anyhow::Result<String> {
         self.wait_until(&format!("{wanted:?} on the screen"), |text| {
             wanted.iter().all(|wanted| text.contains(wanted))
         })
     }
 
-    /// Waits until what it shows is as wanted.
     pub fn wait_until(&self, what: &str, wanted: impl Fn(&str) -> bool) -> anyhow::Result<String> {
         wait_for(what, PATIENCE, || {
             let text = self.text();
@@ -111,7 +109,7 @@ impl Screen {
         Ok((&self.master).write_all(keys.as_bytes())?)
     }
 
-    /// Changes the size; the program is notified by SIGWINCH.
+    /// The program is notified by SIGWINCH.
     pub fn resize(&self, (columns, rows): (u16, u16)) -> anyhow::Result<()> {
         let size = rustix::termios::Winsize {
             ws_row: rows,
@@ -123,17 +121,16 @@ impl Screen {
         Ok(rustix::termios::tcsetwinsize(&self.master, size)?)
     }
 
-    /// From now on nothing takes what is written, or something does again.
+    /// Whether anything takes what is written.
     pub fn read(&self, read: bool) {
         self.read.store(read, Ordering::SeqCst);
     }
 
-    /// Sends a signal to what runs.
     pub fn signal(&self, signal: Signal) -> anyhow::Result<()> {
         Ok(kill(Pid::from_raw(i32::try_from(self.child.id())?), signal)?)
     }
 
-    /// Whether the terminal's mode is the one from before.
+    /// The mode from before.
     pub fn is_as_before(&self) -> anyhow::Result<bool> {
         let now = tcgetattr(&self.slave)?;
         Ok(now.local_flags == self.before.local_flags
@@ -161,12 +158,12 @@ impl Drop for Screen {
     }
 }
 
-/// `program` as the leader of a session on the terminal that is its input, with `home` as the person's home and nothing else of theirs.
+/// Makes `program` the leader of a session on the terminal that is its input, with `home` and nothing else of the person's.
 pub fn command(program: &Path, home: &Path) -> Command {
     in_session(&["--ctty", "--"], program, home)
 }
 
-/// The same in a session without a terminal, where `/dev/tty` cannot be opened.
+/// Starts a session without a terminal, where `/dev/tty` cannot be opened.
 pub fn detached(program: &Path, home: &Path) -> Command {
     in_session(&["--"], program, home)
 }

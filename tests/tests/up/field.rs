@@ -10,10 +10,8 @@ use testkit::control_plane::Binaries;
 use testkit::process::Signal;
 use testkit::{Kubectl, Launch, Process, Scratch, wait_for};
 
-/// The deadline of a wait on a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(90);
 
-/// How much faster than real time the vehicles' clock runs.
 const SPEEDUP: &str = "10";
 
 /// One field at a time: two cores can run one fleet.
@@ -32,7 +30,7 @@ pub struct Field {
 }
 
 impl Field {
-    /// These vehicles, switched on; nothing of Skein runs yet.
+    /// Switched on; nothing of Skein runs yet.
     pub fn with(vehicles: &[&str], autopilot: &str) -> anyhow::Result<Self> {
         let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
         let scratch = Scratch::new("skein-up-")?;
@@ -75,12 +73,12 @@ impl Field {
         format!("serial:{}:57600", port.display())
     }
 
-    /// A command line of `skein up` on this laptop's data, with agents for these vehicles.
+    /// `skein up` on this laptop's data, with agents for these vehicles.
     pub fn station(&self, vehicles: &[&str]) -> anyhow::Result<Launch> {
         Ok(self.on_this_laptop(Launch::workspace("skein")?, vehicles))
     }
 
-    /// The same, started by a shell that redirects its output, such as `2>/dev/full`.
+    /// Uses a shell that redirects output, such as `2>/dev/full`.
     pub fn station_with_output(&self, vehicles: &[&str], redirection: &str) -> anyhow::Result<Launch> {
         let shell = Launch::program("/bin/sh")
             .named("skein")
@@ -103,12 +101,12 @@ impl Field {
         launch
     }
 
-    /// The address of the station: HOST:PORT.
+    /// HOST:PORT.
     pub fn listen(&self) -> String {
         format!("127.0.0.1:{}", self.port)
     }
 
-    /// `skein status` of a person who has only the address, and the station's authority.
+    /// `skein status` with only the address, and the station's authority.
     pub fn stranger(&self, server: &str) -> anyhow::Result<std::process::Output> {
         let own = tempfile::tempdir()?;
         let token = own.path().join("token");
@@ -127,12 +125,11 @@ impl Field {
         self.scratch.path().join("data")
     }
 
-    /// Starts `skein up` and waits until it reports that it is ready.
+    /// Returns when it reports that it is ready.
     pub fn start_up(&mut self, vehicles: &[&str]) -> anyhow::Result<()> {
         self.start_up_with(vehicles, &[])
     }
 
-    /// The same, with more flags.
     pub fn start_up_with(&mut self, vehicles: &[&str], flags: &[&str]) -> anyhow::Result<()> {
         let up = self.station(vehicles)?.args(flags).start()?;
         up.wait_for_line(PATIENCE, |line| line.starts_with("Skein is up."))?;
@@ -140,18 +137,17 @@ impl Field {
         Ok(())
     }
 
-    /// The running `skein up`.
     pub fn up(&self) -> anyhow::Result<&Process> {
         self.up.as_ref().context("skein up does not run")
     }
 
-    /// Kills `skein up` (SIGKILL), as a crash or an empty battery would.
+    /// SIGKILL, as a crash or an empty battery would.
     pub fn kill_up(&mut self) -> anyhow::Result<()> {
         self.up.take().context("skein up does not run")?.kill();
         Ok(())
     }
 
-    /// Ends `skein up` (SIGINT), and waits for that; returns what it printed.
+    /// SIGINT; returns its output.
     pub fn end_up(&mut self) -> anyhow::Result<String> {
         let up = self.up.take().context("skein up does not run")?;
         up.signal(Signal::SIGINT)?;
@@ -160,7 +156,7 @@ impl Field {
         Ok(up.stdout())
     }
 
-    /// The folder with the certificate of a node's agent, made by `skein enroll` the first time.
+    /// Certificate of a node's agent, made by `skein enroll` the first time.
     pub fn enrolled(&self, node: &str) -> anyhow::Result<PathBuf> {
         let files = self.scratch.path().join(format!("enrolled-{node}"));
         if !files.exists() {
@@ -170,12 +166,11 @@ impl Field {
         Ok(files)
     }
 
-    /// Starts an agent in a process of its own, as on a companion computer.
+    /// Runs it as on a companion computer.
     pub fn start_agent(&mut self, vehicle: &str) -> anyhow::Result<()> {
         self.start_agent_with(vehicle, &[])
     }
 
-    /// The same, with more in its environment.
     pub fn start_agent_with(&mut self, vehicle: &str, settings: &[(&str, String)]) -> anyhow::Result<()> {
         let files = self.enrolled(vehicle)?;
         let mut agent = Launch::workspace("skein-agent")?
@@ -196,25 +191,24 @@ impl Field {
         Ok(())
     }
 
-    /// Where the companion computer keeps its flight logs.
     pub fn flight_logs(&self) -> PathBuf {
         self.scratch.path().join("flight-logs")
     }
 
-    /// Kills the agent on the companion computer (SIGKILL).
+    /// SIGKILL on the companion computer.
     pub fn kill_agent(&mut self) -> anyhow::Result<()> {
         self.agent.take().context("no agent runs")?.kill();
         Ok(())
     }
 
-    /// A command line of `skein` of a person at this laptop.
+    /// `skein` of a person at this laptop.
     pub fn person(&self) -> anyhow::Result<Launch> {
         Ok(Launch::workspace("skein")?
             .env("SKEIN_STATION", self.data())
             .logs_in(self.scratch.path().join("logs")))
     }
 
-    /// Writes this into the state of the companion computer's agent, as from an earlier life.
+    /// Sets the state of the companion computer's agent, as from an earlier life.
     pub fn remember(&self, state: &Value) -> anyhow::Result<()> {
         let file = self.scratch.folder("state")?.join("state.json");
         Ok(std::fs::write(file, state.to_string())?)
@@ -228,12 +222,12 @@ impl Field {
         &self.kubectl
     }
 
-    /// An object of Skein, or a list of them, by its path behind the version of the API, such as `vehicles`.
+    /// An object of Skein, or a list, by its path behind the version of the API, such as `vehicles`.
     pub fn read(&self, path: &str) -> anyhow::Result<Value> {
         self.kubectl.read(&format!("/apis/skein.dev/v1alpha1/{path}"))
     }
 
-    /// Applies a Swarm `alpha` of this many Drones.
+    /// Swarm `alpha`.
     pub fn fly(&self, replicas: usize, altitude: f64) -> anyhow::Result<()> {
         let swarm = serde_json::json!({
             "apiVersion": "skein.dev/v1alpha1", "kind": "Swarm", "metadata": {"name": "alpha", "namespace": "default"},
@@ -242,7 +236,6 @@ impl Field {
         self.kubectl.apply(&swarm.to_string()).map(drop)
     }
 
-    /// Waits until a Swarm is Ready, with `kubectl wait`.
     pub fn wait_ready(&self, swarm: &str) -> anyhow::Result<()> {
         let timeout = format!("--timeout={}s", PATIENCE.as_secs());
         let waited = self
@@ -251,7 +244,7 @@ impl Field {
         waited.map(drop).map_err(|error| self.explain(error))
     }
 
-    /// Name, uid and node of each Drone.
+    /// Name, uid and node.
     pub fn drones(&self) -> anyhow::Result<Vec<[String; 3]>> {
         let list = self.read("namespaces/default/drones")?;
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -265,7 +258,7 @@ impl Field {
         Ok(list["items"].as_array().into_iter().flatten().map(drone).collect())
     }
 
-    /// Waits until exactly these vehicles are in the air at their height and all others are not armed, by their own messages.
+    /// Waits until these are at their height and all others not armed, by their own messages.
     pub fn wait_in_air(&self, wanted: &[&str]) -> anyhow::Result<()> {
         let result = wait_for(format!("{wanted:?} in the air"), PATIENCE, || {
             for vehicle in &self.vehicles {
@@ -282,12 +275,11 @@ impl Field {
         result.map_err(|error| self.explain(error))
     }
 
-    /// The JSON output of `skein`.
     pub fn skein(&self, args: &[&str]) -> anyhow::Result<Value> {
         Ok(serde_json::from_str(&self.skein_says(args)?)?)
     }
 
-    /// The output of `skein` for this laptop's station.
+    /// Runs it for this laptop's station.
     pub fn skein_says(&self, args: &[&str]) -> anyhow::Result<String> {
         let mut command = std::process::Command::new(testkit::launch::workspace_binary("skein")?);
         command
@@ -299,7 +291,7 @@ impl Field {
         Ok(String::from_utf8(output.stdout)?)
     }
 
-    /// The Ready condition of a Node: its status and reason.
+    /// Status and reason of a Node's Ready condition.
     pub fn readiness(&self, node: &str) -> anyhow::Result<[String; 2]> {
         let node = self.kubectl.read(&format!("/api/v1/nodes/{node}"))?;
         let conditions = node["status"]["conditions"].as_array();
@@ -308,7 +300,6 @@ impl Field {
         Ok(["status", "reason"].map(|field| ready[field].as_str().unwrap_or_default().to_owned()))
     }
 
-    /// Waits until the Ready condition of a Node is this.
     pub fn wait_readiness(&self, node: &str, status: &str, reason: &str) -> anyhow::Result<()> {
         let result = wait_for(format!("node {node} to be {reason}"), PATIENCE, || {
             let seen = self.readiness(node)?;
@@ -318,7 +309,7 @@ impl Field {
         result.map_err(|error| self.explain(error))
     }
 
-    /// Waits until the inventory says of these vehicles, by their nodes, why they are free or not.
+    /// Why vehicles are free or not, by node.
     pub fn wait_inventory(&self, wanted: &str) -> anyhow::Result<()> {
         let columns =
             r#"jsonpath={range .items[*]}{.spec.nodeName}: {.status.conditions[?(@.type=="Free")].reason}; {end}"#;
@@ -331,7 +322,7 @@ impl Field {
         result.map_err(|error| self.explain(error))
     }
 
-    /// `error`, with the output of kubectl and the logs.
+    /// Adds the output of kubectl and the logs.
     pub fn explain(&self, error: anyhow::Error) -> anyhow::Error {
         let seen = self
             .kubectl

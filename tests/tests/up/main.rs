@@ -356,7 +356,6 @@ fn a_station_in_a_terminal_serves_the_map_to_one_browser_and_else_to_nobody() ->
     Ok(())
 }
 
-/// The answer of an HTTP server.
 fn http_get(address: &str, path: &str) -> anyhow::Result<String> {
     http_ask(
         address,
@@ -364,7 +363,7 @@ fn http_get(address: &str, path: &str) -> anyhow::Result<String> {
     )
 }
 
-/// The map's answer to a page that exchanges the token of its address.
+/// Exchanges the token of the map's address, as its page does.
 fn http_enter(address: &str, token: &str) -> anyhow::Result<String> {
     let body = format!("{{\"token\": \"{token}\"}}");
     let request = format!(

@@ -57,7 +57,7 @@ fn a_station_whose_output_nobody_reads_flies_and_lands_what_it_is_asked_to() -> 
     Ok(())
 }
 
-/// A pipe at `path` that is full, as no one reads it; returns the read end.
+/// Full, as no one reads it; returns the read end.
 fn full_pipe(path: &Path) -> anyhow::Result<File> {
     nix::unistd::mkfifo(path, Mode::S_IRUSR | Mode::S_IWUSR)?;
     // Open at both ends, so that neither open call waits for the other.

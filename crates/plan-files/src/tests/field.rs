@@ -105,14 +105,24 @@ const OPEN: [f64; 2] = [0.0; 2];
 
 #[test]
 fn each_command_of_mavlink_has_its_name() {
+    /// In development.xml, as PX4 1.18 has it, or in an older common.xml, and not in the dialect that Skein speaks.
+    const ELSEWHERE: [u16; 12] = [
+        247, 309, 550, 610, 620, 2020, 2021, 5005, 12_900, 32_100, 43_004, 43_006,
+    ];
     let mut named = 0;
     for number in 0..=u16::MAX {
         let defined = MavCmd::from_u16(number).map(|command| format!("{command:?}"));
         let defined = defined.as_deref().map(|name| name.strip_prefix("MAV_CMD_").unwrap());
-        assert_eq!(mav_cmd::name(number), defined, "{number}");
-        named += usize::from(defined.is_some());
+        let name = mav_cmd::name(number);
+        if ELSEWHERE.contains(&number) {
+            assert!(defined.is_none() && name.is_some(), "{number}");
+        } else {
+            assert_eq!(name, defined, "{number}");
+        }
+        named += usize::from(name.is_some());
     }
-    assert!(named > 190, "{named}");
+    assert!(named > 200, "{named}");
+    assert_eq!(mav_cmd::name(43_004), Some("EXTERNAL_WIND_ESTIMATE"));
 }
 
 fn survey() -> Value {

@@ -371,6 +371,13 @@ fn lines_are_read_however_a_program_has_written_them() {
             .map(|c| u8::try_from(u32::from(c)).unwrap())
             .collect(),
         text.replace('.', ",").into_bytes(),
+        format!("{text}\u{1a}").into_bytes(),
+        // As spreadsheets save it.
+        text.replace('\t', ",")
+            .replace("QGC WPL 110", "QGC WPL 110,,,,,,,,,,,")
+            .into_bytes(),
+        text.replace('\t', ", ").into_bytes(),
+        text.replace('.', ",").replace('\t', ";").into_bytes(),
     ] {
         assert_eq!(plan(&bytes).file, expected, "{:?}", String::from_utf8_lossy(&bytes));
     }
@@ -394,6 +401,8 @@ fn lines_are_read_however_a_program_has_written_them() {
     let takeoff = plan("QGC WPL 110\n0 1 3 22 0 0 0 nan 47.3977 8.5456 10 1\n1 0 3 16 0 0 0 nan 47.398 8.5456 10 1\n");
     assert_eq!((takeoff.file.home, takeoff.file.items.len()), (None, 2));
     assert!(refused("QGC WPL 120\n").contains("begins with \"QGC WPL 120\""));
+    assert!(refused(format!("QGC WPL 120 {}\n", "x".repeat(5000))).len() < 200);
+    assert!(refused(text.replace("\t10\t1\n2", "\t10\n2")).contains("line 3 has 11 values, not 12"));
 }
 
 #[test]
@@ -791,6 +800,17 @@ fn files_of_other_kinds_are_refused_by_name_with_what_to_do() {
         ),
         (b"hello world\n".to_vec(), "of no kind that Skein reads"),
         (b"{\"fileType\": ".to_vec(), "JSON that is broken"),
+        (
+            b"[\n{\"type\": \"FeatureCollection\", \"features\": [},]}]".to_vec(),
+            "JSON that is broken",
+        ),
+        (b"\x1f\x8b\x08\x00".to_vec(), "packed (gzip)"),
+        (b"7z\xbc\xaf\x27\x1c\x00".to_vec(), "packed (7z)"),
+        (b"<!DOCTYPE html>\n<html lang=\"en\">".to_vec(), "a web page"),
+        (
+            b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n".to_vec(),
+            "git lfs pull",
+        ),
     ] {
         let said = refused(&bytes);
         assert!(said.contains(expected) && said.contains("; "), "{said}");

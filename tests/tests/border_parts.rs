@@ -1,9 +1,9 @@
 //! Coordinator, agent and commands beside real parts of the computers and networks that they come to: a network without IPv4, a clock that
-//! was never set, a company's proxy.
+//! was never set, a serial port that is named by its socket, a company's proxy.
 //!
 //! Owns: these parts (a network namespace, libfaketime, tinyproxy), and what is promised there. Must not: script a part that can be had.
 //!
-//! Needs root and some packages. Without them, each test prints `skipped:` and why, and passes.
+//! Needs root and some packages, but for the serial port. Without them, each test prints `skipped:` and why, and passes.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -314,6 +314,29 @@ fn at_a_ground_station_a_clock_that_was_never_set_is_no_obstacle() -> anyhow::Re
         clock.set("+0")?;
         lands_as_told(&stage, |line| line.starts_with("20"))
     })
+}
+
+/// A board at one socket of two equal ones, by the only name that tells them apart: with colons in it.
+#[test]
+fn an_agent_flies_over_a_serial_port_that_is_named_by_its_socket() -> anyhow::Result<()> {
+    let devices = Scratch::new("skein-devices-")?;
+    let sockets = devices.folder("serial")?.join("by-path");
+    std::fs::create_dir_all(&sockets)?;
+    let named = sockets.join("pci-0000:00:14.0-usb-0:1.2:1.0-port0");
+    let settings = vec![("SKEIN_LINK", format!("serial:{}:57600", named.display()))];
+    let kept = |_: &testkit::Cluster, kubeconfig| Ok(kubeconfig);
+    let mut stage = Stage::set_with(ServedBy::Embedded, &["pine"], "px4", &[], (kept, settings))?;
+    // The simulator's port, beside its wire log.
+    let wire = stage.wire("pine").0;
+    let simulator = wire.parent().and_then(Path::parent).context("no folder")?;
+    std::os::unix::fs::symlink(simulator.join("ports").join("pine"), &named)?;
+    stage.add_node("pine")?;
+    stage.cluster.kubectl().apply(&swarm("default", "alpha", 1, &[]))?;
+    stage.wait_in_air(&["pine"], 1)?;
+    let opened = format!("link opened link=serial:{}:57600", named.display());
+    let log = stage.agent("pine")?.stderr();
+    ensure!(log.contains(&opened), "{log}");
+    Ok(())
 }
 
 /// A command on a computer that boots in 1970 names the clock, which the certificate of the cluster does not fit.

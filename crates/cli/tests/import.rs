@@ -425,6 +425,41 @@ fn an_area_is_what_it_is_said_to_be() {
 }
 
 #[test]
+fn an_area_with_more_holes_than_a_mission_has_becomes_several() {
+    let square = |east: f64, north: f64, half: f64| {
+        let corners = [(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0)];
+        corners.map(|(x, y)| {
+            [
+                8.5456 + (east + half * x) / 75_000.0,
+                47.3977 + (north + half * y) / 111_000.0,
+            ]
+        })
+    };
+    let hole = |number: u32| {
+        let at = [number % 8, number / 8].map(|place| (f64::from(place) - 3.5) * 40.0);
+        square(at[0], at[1], 4.0)
+    };
+    let rings: Vec<[[f64; 2]; 5]> = std::iter::once(square(0.0, 0.0, 200.0))
+        .chain((0..64).map(hole))
+        .collect();
+    let folder = Folder::new();
+    let file = folder.file(
+        "orchard.geojson",
+        json!({"type": "Polygon", "coordinates": rings}).to_string(),
+    );
+    let (documents, said) = imported(&[&file, "--as", "survey", "--altitude", "40", "--spacing", "20"]);
+    assert_eq!(titles(&documents), ["Mission orchard-1", "Mission orchard-2"]);
+    assert!(
+        said.contains("divided into 2 areas, as 260 corners and 64 holes are too many for one"),
+        "{said}"
+    );
+    for document in &documents {
+        let holes = document["spec"]["survey"]["area"]["holes"].as_array().unwrap();
+        assert_eq!(holes.len(), 32, "{said}");
+    }
+}
+
+#[test]
 fn parameters_become_a_profile_that_reports() {
     let folder = Folder::new();
     let file = folder.file(

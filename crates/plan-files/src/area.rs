@@ -1,12 +1,14 @@
 //! Areas as people have them: polygons with holes of GeoJSON, KML and Shapefile, of any number of corners.
 //!
-//! Owns: the formats; what is wrong with a polygon, by edge and place ([`valid`]); the same area with fewer corners, never larger
-//! than it was ([`simplify`]); [`prepare`], all of it for one purpose.
+//! Owns: the formats ([`geojson`], [`kml`], [`shapes`]); what is wrong with a polygon, by edge and place ([`valid`]); the same area with
+//! fewer corners, never larger than it was ([`simplify`]); a survey in pieces, where that is not enough (`divide`); [`prepare`], all of it for
+//! one purpose.
 //! Must not: know what is flown over an area.
 //!
 //! What is *allowed* shrinks: the outside of an area moves inward and its holes outward, the outside of a forbidden place
 //! outward.
 
+mod divide;
 pub mod geojson;
 pub mod kml;
 pub mod shapes;
@@ -15,6 +17,7 @@ pub mod valid;
 
 use crate::{at, meters};
 use ::geo::{Coord, LineString, MultiPolygon, Polygon, unary_union};
+use divide::{Fitted, corners, fitted};
 use model::geo::{Frame, HIGHEST_LATITUDE, Local, REACH, offset, shifted};
 use model::units::{AltitudeAmsl, Wgs84};
 use rstar::{AABB, RTree, RTreeObject};
@@ -249,36 +252,50 @@ fn one(area: &RawArea, what: &str, purpose: Purpose) -> Result<Vec<Area>, BadAre
             ));
             rings.0.truncate(1);
         }
-        let before = rings.0.iter().map(Vec::len).sum::<usize>();
-        let moved = fewer(&mut rings, purpose).map_err(|got| BadArea::TooMany {
+        let before = corners(&rings);
+        let holes = rings.0.len().saturating_sub(1);
+        let fitted = fitted(rings, purpose, 0).map_err(|got| BadArea::TooMany {
             what: what.clone(),
             got,
             most: purpose.most(),
         })?;
-        let after = rings.0.iter().map(Vec::len).sum::<usize>();
-        if after < before {
-            let way = match purpose {
-                Purpose::Survey | Purpose::Inclusion => "inward",
-                Purpose::Exclusion => "outward",
-            };
+        let pieces = fitted.len();
+        if pieces > 1 {
             notes.push(format!(
-                "{what}: {before} corners were simplified to {after}; its edge moved {way} by up to {}",
-                meters(moved)
+                "{what}: it was divided into {pieces} areas, as {before} corners and {holes} holes are too many for one"
             ));
         }
-        let square_meters = rings.square_meters();
-        let mut places = rings.0.iter().map(|ring| {
-            ring.iter()
-                .map(|point| rounded(position(&frame, *point)))
-                .collect::<Vec<_>>()
-        });
-        areas.push(Area {
-            name: area.name.clone(),
-            outer: places.next().unwrap_or_default(),
-            holes: places.collect(),
-            square_meters,
-            notes,
-        });
+        for (number, Fitted { rings, before, moved }) in fitted.into_iter().enumerate() {
+            let what = if pieces > 1 {
+                format!("{what}, piece {}", number + 1)
+            } else {
+                what.clone()
+            };
+            let after = corners(&rings);
+            if after < before {
+                let way = match purpose {
+                    Purpose::Survey | Purpose::Inclusion => "inward",
+                    Purpose::Exclusion => "outward",
+                };
+                notes.push(format!(
+                    "{what}: {before} corners were simplified to {after}; its edge moved {way} by up to {}",
+                    meters(moved)
+                ));
+            }
+            let square_meters = rings.square_meters();
+            let mut places = rings.0.iter().map(|ring| {
+                ring.iter()
+                    .map(|point| rounded(position(&frame, *point)))
+                    .collect::<Vec<_>>()
+            });
+            areas.push(Area {
+                name: area.name.clone(),
+                outer: places.next().unwrap_or_default(),
+                holes: places.collect(),
+                square_meters,
+                notes: std::mem::take(&mut notes),
+            });
+        }
     }
     Ok(areas)
 }
@@ -292,17 +309,8 @@ fn rounded(at: Wgs84) -> Wgs84 {
     }
 }
 
-fn fewer(rings: &mut Rings, purpose: Purpose) -> Result<f64, usize> {
-    let most = purpose.most();
-    let holds = |counts: &[usize]| match purpose {
-        Purpose::Survey => counts.iter().sum::<usize>() <= most,
-        Purpose::Inclusion | Purpose::Exclusion => counts.iter().all(|count| *count <= most),
-    };
-    simplify::fit(rings, purpose != Purpose::Exclusion, holds)
-}
-
-/// Unites polygons that touch or overlap; `None` when their edges cross too often. Starts with few that are neighbors, which
-/// removes what lies under others: a thousand stacked polygons have hundreds of thousands of crossings.
+/// Polygons that touch or overlap as one; `None`: their edges cross too often. A few at a time and those beside one another first, as what
+/// lies under others is gone then: a thousand polygons over one another have hundreds of thousands of crossings.
 fn united(all: &[Rings]) -> Option<Vec<Rings>> {
     let west = |rings: &Rings| rings.0.iter().flatten().map(|at| at.x).fold(f64::INFINITY, f64::min);
     let mut sorted = all.to_vec();
@@ -352,18 +360,22 @@ fn united_at_once(all: &[Rings]) -> Option<Vec<Rings>> {
         x: (point.x / GRID_M).round() * GRID_M,
         y: (point.y / GRID_M).round() * GRID_M,
     };
-    let polygon = |rings: &Rings| {
-        let mut lines = rings
-            .0
-            .iter()
-            .map(|ring| LineString::from(ring.iter().map(snap).collect::<Vec<_>>()));
-        Polygon::new(
-            lines.next().unwrap_or_else(|| LineString::new(Vec::new())),
-            lines.collect(),
-        )
-    };
-    let polygons: Vec<Polygon> = all.iter().map(polygon).collect();
-    let MultiPolygon(united) = unary_union(&polygons);
+    let polygons: Vec<Polygon> = all.iter().map(|rings| polygon_of(rings, snap)).collect();
+    Some(rings_of(&unary_union(&polygons)))
+}
+
+fn polygon_of(rings: &Rings, corner: impl Fn(&Coord) -> Coord) -> Polygon {
+    let mut lines = rings
+        .0
+        .iter()
+        .map(|ring| LineString::from(ring.iter().map(&corner).collect::<Vec<_>>()));
+    Polygon::new(
+        lines.next().unwrap_or_else(|| LineString::new(Vec::new())),
+        lines.collect(),
+    )
+}
+
+fn rings_of(MultiPolygon(polygons): &MultiPolygon) -> Vec<Rings> {
     let open = |line: &LineString| {
         let mut points = line.0.clone();
         points.pop();
@@ -378,7 +390,7 @@ fn united_at_once(all: &[Rings]) -> Option<Vec<Rings>> {
                 .collect(),
         )
     };
-    Some(united.iter().map(rings).filter(|rings| !rings.0.is_empty()).collect())
+    polygons.iter().map(rings).filter(|rings| !rings.0.is_empty()).collect()
 }
 
 fn frame(area: &RawArea, what: &str) -> Result<Frame, BadArea> {

@@ -1,4 +1,4 @@
-//! Names of MAV_CMD (MAVLink common and ardupilotmega), for words.
+//! Names of MAV_CMD, for words: MAVLink common and ardupilotmega, and what only the definitions of PX4 have (development) or older ones had.
 
 /// Sorted by number.
 const NAMES: &[(u16, &str)] = &[
@@ -87,10 +87,12 @@ const NAMES: &[(u16, &str)] = &[
     (243, "PREFLIGHT_UAVCAN"),
     (245, "PREFLIGHT_STORAGE"),
     (246, "PREFLIGHT_REBOOT_SHUTDOWN"),
+    (247, "DO_UPGRADE"),
     (252, "OVERRIDE_GOTO"),
     (260, "OBLIQUE_SURVEY"),
     (262, "DO_SET_STANDARD_MODE"),
     (300, "MISSION_START"),
+    (309, "ACTUATOR_GROUP_TEST"),
     (310, "ACTUATOR_TEST"),
     (311, "CONFIGURE_ACTUATOR"),
     (400, "COMPONENT_ARM_DISARM"),
@@ -117,9 +119,12 @@ const NAMES: &[(u16, &str)] = &[
     (532, "SET_CAMERA_FOCUS"),
     (533, "SET_STORAGE_USAGE"),
     (534, "SET_CAMERA_SOURCE"),
+    (550, "SET_AT_S_PARAM"),
     (600, "JUMP_TAG"),
     (601, "DO_JUMP_TAG"),
+    (610, "DO_SET_SYS_CMP_ID"),
     (611, "DO_SET_GLOBAL_ORIGIN"),
+    (620, "EXTERNAL_ATTITUDE_ESTIMATE"),
     (1000, "DO_GIMBAL_MANAGER_PITCHYAW"),
     (1001, "DO_GIMBAL_MANAGER_CONFIGURE"),
     (2000, "IMAGE_START_CAPTURE"),
@@ -129,6 +134,8 @@ const NAMES: &[(u16, &str)] = &[
     (2004, "CAMERA_TRACK_POINT"),
     (2005, "CAMERA_TRACK_RECTANGLE"),
     (2010, "CAMERA_STOP_TRACKING"),
+    (2020, "CAMERA_START_MTI"),
+    (2021, "CAMERA_STOP_MTI"),
     (2500, "VIDEO_START_CAPTURE"),
     (2501, "VIDEO_STOP_CAPTURE"),
     (2502, "VIDEO_START_STREAMING"),
@@ -150,11 +157,13 @@ const NAMES: &[(u16, &str)] = &[
     (5002, "NAV_FENCE_POLYGON_VERTEX_EXCLUSION"),
     (5003, "NAV_FENCE_CIRCLE_INCLUSION"),
     (5004, "NAV_FENCE_CIRCLE_EXCLUSION"),
+    (5005, "NAV_FENCE_HOME_CIRCLE_INCLUSION"),
     (5100, "NAV_RALLY_POINT"),
     (5200, "UAVCAN_GET_NODE_INFO"),
     (5300, "DO_SET_SAFETY_SWITCH_STATE"),
     (10001, "DO_ADSB_OUT_IDENT"),
     (10151, "LOWEHEISER_SET_STATE"),
+    (12900, "ODID_SET_EMERGENCY"),
     (30001, "PAYLOAD_PREPARE_DEPLOY"),
     (30002, "PAYLOAD_CONTROL_DEPLOY"),
     (31000, "WAYPOINT_USER_1"),
@@ -173,6 +182,7 @@ const NAMES: &[(u16, &str)] = &[
     (31013, "USER_4"),
     (31014, "USER_5"),
     (32000, "CAN_FORWARD"),
+    (32100, "REQUEST_OPERATOR_CONTROL"),
     (42000, "POWER_OFF_INITIATED"),
     (42001, "SOLO_BTN_FLY_CLICK"),
     (42002, "SOLO_BTN_FLY_HOLD"),
@@ -202,7 +212,9 @@ const NAMES: &[(u16, &str)] = &[
     (43001, "GUIDED_CHANGE_ALTITUDE"),
     (43002, "GUIDED_CHANGE_HEADING"),
     (43003, "EXTERNAL_POSITION_ESTIMATE"),
+    (43004, "EXTERNAL_WIND_ESTIMATE"),
     (43005, "SET_HAGL"),
+    (43006, "ESTIMATOR_SENSOR_ENABLE"),
 ];
 
 /// Name without its prefix; `None` for an unknown number.

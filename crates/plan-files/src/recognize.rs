@@ -34,6 +34,12 @@ pub enum Refused {
     Skybrush,
     #[error("the file is a zip archive with {0}; unpack it and import that")]
     Archive(String),
+    #[error("the file is packed ({0}); unpack it and import what is in it")]
+    Packed(&'static str),
+    #[error("the file is a web page, and not the file that it shows; download that itself (GitHub: Raw)")]
+    WebPage,
+    #[error("the file only says where Git LFS keeps the file; fetch that itself with git lfs pull")]
+    LfsPointer,
     #[error(
         "the file is {0}; import the mission, fence or parameters that it was flown with, saved by a ground station"
     )]
@@ -87,17 +93,23 @@ pub fn read(bytes: &[u8], name: &str, projection: Option<&str>) -> Result<Recogn
     if name.to_ascii_lowercase().ends_with(".skyc") {
         return Err(Refused::Skybrush);
     }
+    if text.trim_start().starts_with("version https://git-lfs.github.com/") {
+        return Err(Refused::LfsPointer);
+    }
     if kml::is_one(&text) {
         let contents = Contents::Areas(kml::read(&text)?);
         return Ok(recognized("KML", contents, text));
     }
     // A list of GeoJSON; other texts begin with a bracket, too.
-    if text.trim_start().starts_with('[')
-        && let Ok(json) = serde_json::from_str::<Value>(&text)
-        && geojson::is_one(&json)
-    {
-        let contents = Contents::Areas(geojson::read(&json)?);
-        return Ok(recognized("GeoJSON", contents, text));
+    if let Some(list) = text.trim_start().strip_prefix('[') {
+        match serde_json::from_str::<Value>(&text) {
+            Ok(json) if geojson::is_one(&json) => {
+                let contents = Contents::Areas(geojson::read(&json)?);
+                return Ok(recognized("GeoJSON", contents, text));
+            }
+            Err(error) if list.trim_start().starts_with('{') => return Err(Refused::Json(error)),
+            _ => {}
+        }
     }
     if looks_like_json(&text) {
         let json: Value = serde_json::from_str(&text).map_err(Refused::Json)?;
@@ -181,6 +193,16 @@ fn binary(bytes: &[u8]) -> Option<Refused> {
     if bytes.starts_with(&[0xa3, 0x95]) {
         return Some(Refused::Log("a flight log of ArduPilot (DataFlash)"));
     }
+    let packed = [
+        (&b"\x1f\x8b"[..], "gzip"),
+        (b"7z\xbc\xaf\x27\x1c", "7z"),
+        (b"Rar!\x1a\x07", "rar"),
+        (b"\xfd7zXZ\0", "xz"),
+        (b"\x28\xb5\x2f\xfd", "zstd"),
+    ];
+    if let Some((_, program)) = packed.iter().find(|(start, _)| bytes.starts_with(start)) {
+        return Some(Refused::Packed(*program));
+    }
     bytes
         .starts_with(b"%PDF")
         .then_some(Refused::Other("a PDF", "a plan, KML or GeoJSON"))
@@ -201,6 +223,10 @@ fn other(text: &str, name: &str) -> Refused {
     }
     if start.starts_with("#!/bin/sh") || head.contains("param set") {
         return Refused::Other("a start script of PX4", "a parameter file of QGroundControl");
+    }
+    let lower = head.to_ascii_lowercase();
+    if lower.starts_with("<!doctype html") || lower.contains("<html") {
+        return Refused::WebPage;
     }
     if start.starts_with('<') {
         return Refused::Other("XML, but not KML", "KML");

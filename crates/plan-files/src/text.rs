@@ -10,8 +10,10 @@ pub fn decode(bytes: &[u8]) -> String {
         None => (guess(bytes), bytes),
     };
     let text = encoding.decode_without_bom_handling(bytes).0;
-    // Old programs end a line with \r alone.
-    text.replace("\r\n", "\n").replace('\r', "\n")
+    // Old programs end a line with \r alone, and a file with the end mark of DOS.
+    let mut text = text.replace("\r\n", "\n").replace('\r', "\n");
+    text.truncate(text.trim_end_matches('\u{1a}').len());
+    text
 }
 
 /// Decodes UTF-8, or UTF-16 as Windows saves it, without byte order mark.

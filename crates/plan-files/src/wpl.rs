@@ -16,6 +16,12 @@ use std::fmt::Write as _;
 
 const HEADER: &str = "QGC WPL 110";
 
+/// So much is shown of another first line, characters.
+const LONGEST_HEADER: usize = 40;
+
+/// Values in a line.
+const COLUMNS: usize = 12;
+
 /// Items of fences and rally points (MAV_CMD): NAV_FENCE_RETURN_POINT to NAV_RALLY_POINT.
 const FENCE_RETURN: u16 = 5000;
 const POLYGON_INSIDE: u16 = 5001;
@@ -99,15 +105,16 @@ fn words(line: &str) -> String {
         .to_ascii_uppercase()
 }
 
-/// Accepts any line ends, blanks between values, and gaps in the numbers.
+/// Accepts any line ends, blanks, semicolons or commas between the values, and gaps in the numbers.
 pub fn read(text: &str) -> Result<Plan, BadWpl> {
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
     let lines = text.lines().enumerate().map(|(index, line)| (index + 1, line.trim()));
     // MAVProxy writes comments.
     let mut lines = lines.filter(|(_, text)| !text.is_empty() && !text.starts_with('#'));
     let header = lines.next().map_or("", |(_, line)| line);
-    if words(header) != HEADER {
-        return Err(BadWpl::Header(header.to_owned()));
+    // A spreadsheet fills the row up.
+    if words(header.trim_end_matches([';', ','])) != HEADER {
+        return Err(BadWpl::Header(header.chars().take(LONGEST_HEADER).collect()));
     }
     let mut plan = Plan::default();
     let mut fence = Vec::new();
@@ -259,13 +266,27 @@ fn place(item: &Item) -> Wgs84 {
     }
 }
 
+/// The values of a line: with blanks between them, or with the semicolons or commas of a spreadsheet.
+fn columns(text: &str) -> Vec<&str> {
+    let blanks: Vec<&str> = text.split_whitespace().collect();
+    if blanks.len() == COLUMNS && !blanks.iter().any(|value| value.ends_with([';', ','])) {
+        return blanks;
+    }
+    let by = |mark: char| text.split(mark).map(str::trim).collect::<Vec<&str>>();
+    [';', ',']
+        .map(by)
+        .into_iter()
+        .find(|values| values.len() == COLUMNS)
+        .unwrap_or(blanks)
+}
+
 fn item(line: usize, text: &str) -> Result<(usize, Item), BadWpl> {
-    let values: Vec<&str> = text.split_whitespace().collect();
+    let values = columns(text);
     let count = values.len();
     let [number, _current, frame, command, params @ .., goes_on] = values.as_slice() else {
         return Err(BadWpl::Count { line, count });
     };
-    if count != 12 {
+    if count != COLUMNS {
         return Err(BadWpl::Count { line, count });
     }
     let wrong = |field, text: &str| BadWpl::Number {

@@ -45,6 +45,7 @@ on_both! {
     a_vehicle_that_must_have_an_operator_flies_once_one_is_sent_every_second,
     an_agent_whose_node_is_no_drone_node_is_told_so_and_flies_once_it_is_one,
     a_changed_altitude_is_flown_to_in_the_air_by_both_autopilots,
+    a_node_by_its_full_name_of_120_characters_flies_and_keeps_its_log,
 }
 
 #[test]
@@ -541,4 +542,36 @@ fn a_changed_altitude_is_flown_to_in_the_air_by_both_autopilots(api: ServedBy) -
         assert_eq!(answer, [MavCmd::MAV_CMD_DO_REPOSITION; 2], "{node}");
     }
     Ok(())
+}
+
+/// A computer by its full name, as a company names it. It is longer than the value of a label.
+fn a_node_by_its_full_name_of_120_characters_flies_and_keeps_its_log(api: ServedBy) -> anyhow::Result<()> {
+    let node = format!("drone-7.{}.example.com.lab", ["field-station"; 7].join("."));
+    let node = node.as_str();
+    ensure!(node.len() >= 120, "it has {}", node.len());
+    let logs = Scratch::new("skein-logs-")?;
+    let settings = vec![("SKEIN_FLIGHT_LOG_DIR", logs.path().display().to_string())];
+    let kept = |_: &testkit::Cluster, kubeconfig| Ok(kubeconfig);
+    let mut stage = Stage::set_with(api, &[node], "px4", &[], (kept, settings))?;
+    stage.add_node(node)?;
+    stage.cluster.kubectl().apply(&swarm("default", "alpha", 1, &[]))?;
+    stage.wait_in_air(&[node], 1)?;
+    wait_ready(&stage, "alpha")?;
+    let drones = stage.drones("default")?;
+    let drone = drones.first().context("there is no Drone")?;
+    ensure!(drone["spec"]["nodeName"] == node, "{drone}");
+    let vehicles = stage.read("vehicles")?;
+    ensure!(vehicles["items"][0]["spec"]["nodeName"] == node, "{vehicles}");
+    let name = drone["metadata"]["name"].as_str().context("it has no name")?;
+    wait_for("its flight log to be listed", PATIENCE, || {
+        let listed = stage.skein(&["logs", name])?;
+        ensure!(listed.contains(&format!("skein-{node}-")), "{listed}");
+        Ok(())
+    })?;
+    stage.skein(&["ground", "alpha"])?;
+    wait_for("it to be on the ground", PATIENCE, || {
+        ensure!(stage.wire(node).said().not_flying(), "it flies");
+        Ok(())
+    })
+    .map_err(|error| stage.explain(error))
 }

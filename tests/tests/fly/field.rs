@@ -35,6 +35,8 @@ pub const NODES: [&str; 6] = ["node-1", "node-2", "node-3", "node-4", "node-5", 
 #[derive(Clone, Debug)]
 pub struct Setup {
     pub vehicles: usize,
+    /// Where the first of them stands: latitude and longitude in degrees, altitude above mean sea level in meters.
+    pub home: [f64; 3],
     /// How far apart their homes are, meters; the first is the westernmost.
     pub apart: f64,
     /// Every second vehicle has the other autopilot.
@@ -53,6 +55,7 @@ impl Default for Setup {
     fn default() -> Self {
         Self {
             vehicles: 1,
+            home: HOME,
             apart: 0.0,
             mixed: false,
             versions: false,
@@ -148,12 +151,13 @@ impl Field {
             ..Settings::default()
         };
         let east = self.setup.apart * f64::from(u32::try_from(self.vehicles.len())?);
-        let home = Wgs84 {
-            latitude_deg: HOME[0],
-            longitude_deg: HOME[1],
+        let [latitude_deg, longitude_deg, altitude] = self.setup.home;
+        let first = Wgs84 {
+            latitude_deg,
+            longitude_deg,
         };
-        let at = shifted(home, east, 0.0);
-        settings.home = [at.latitude_deg, at.longitude_deg, HOME[2]];
+        let at = shifted(first, east, 0.0);
+        settings.home = [at.latitude_deg, at.longitude_deg, altitude];
         let own = match firmware.stack() {
             Stack::ArduPilot => &self.setup.ardupilot,
             Stack::Px4 => &self.setup.px4,

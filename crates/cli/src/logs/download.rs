@@ -66,6 +66,26 @@ pub async fn copy(
     source: &mut impl Source,
     log: &ListedLog,
     folder: &Path,
+    progress: impl FnMut(u64),
+) -> Result<Copied, Failure> {
+    let copied = copy_into(source, log, folder, progress).await;
+    copied.map_err(|failure| match failure {
+        // Of this disk, as on a full one; all else has words of its own.
+        Failure::Output(error) => {
+            let (name, folder) = (&log.name, folder.display());
+            Failure::Failed(format!(
+                "cannot copy {name} into {folder}: {error}; see that there is room and that you may write there, and copy it again: it \
+                 goes on where it stopped; or name another folder with --download=DIR"
+            ))
+        }
+        other => other,
+    })
+}
+
+async fn copy_into(
+    source: &mut impl Source,
+    log: &ListedLog,
+    folder: &Path,
     mut progress: impl FnMut(u64),
 ) -> Result<Copied, Failure> {
     let ListedLog { name, bytes } = log;

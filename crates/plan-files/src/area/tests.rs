@@ -103,6 +103,65 @@ fn an_area_of_ten_thousand_corners_is_made_simpler_in_time_and_never_larger() {
     fleet::planning::mission::Area::new(&survey.outer, &survey.holes).unwrap();
 }
 
+#[test]
+fn an_area_with_more_holes_than_a_survey_has_is_divided_and_none_of_it_lost() {
+    let coords = |ring: &[(f64, f64)]| ring.iter().map(|(x, y)| Coord { x: *x, y: *y }).collect::<Vec<_>>();
+    let flat = |places: &[Wgs84]| -> Vec<Coord> {
+        let coord = |at: &Wgs84| {
+            let (x, y) = offset(MIDDLE, *at);
+            Coord { x, y }
+        };
+        places.iter().map(coord).collect()
+    };
+    let near = |ring: &[Coord], point: Coord| simplify::distance(ring, point) < 0.05;
+    let within = |ring: &[Coord], point: Coord| valid::contains(ring, point) || near(ring, point);
+    let outer = waves(3000, 800.0, 8.0, (0.0, 0.0));
+    let pond = |number: u32| {
+        let at = [number % 12, number / 12].map(|place| (f64::from(place) - 5.5) * 85.0);
+        waves(40, 14.0, 1.5, (at[0], at[1]))
+    };
+    let ponds: Vec<Vec<(f64, f64)>> = (0..144).map(pond).collect();
+    let rings: Vec<Value> = std::iter::once(&outer).chain(&ponds).map(|one| ring(one)).collect();
+    let pieces = prepared(&feature("Polygon", &json!(rings)), Purpose::Survey);
+    assert!((2..=8).contains(&pieces.len()), "{}", pieces.len());
+    let said = &pieces[0].notes[0];
+    let divided = format!("the area: it was divided into {} areas, as ", pieces.len());
+    assert!(
+        said.starts_with(&divided) && said.contains("144 holes are too many for one"),
+        "{said}"
+    );
+
+    let square = |ring: &[(f64, f64)]| valid::area(&coords(ring)).abs();
+    let all = square(&outer) - ponds.iter().map(|pond| square(pond)).sum::<f64>();
+    let kept: f64 = pieces.iter().map(|piece| piece.square_meters).sum();
+    assert!(kept <= all * 1.000_1 && kept > all * 0.9, "{kept} of {all} m²");
+    let truth = coords(&outer);
+    for piece in &pieces {
+        assert!(
+            piece.corners() <= 500 && piece.holes.len() <= 50,
+            "{} corners",
+            piece.corners()
+        );
+        fleet::planning::mission::Area::new(&piece.outer, &piece.holes).unwrap();
+        let edge = flat(&piece.outer);
+        let holes: Vec<Vec<Coord>> = piece.holes.iter().map(|hole| flat(hole)).collect();
+        for corner in &edge {
+            assert!(within(&truth, *corner), "{corner:?}");
+        }
+        for corner in ponds.iter().flatten().step_by(4) {
+            let at = Coord {
+                x: corner.0,
+                y: corner.1,
+            };
+            let is_out = !valid::contains(&edge, at) || near(&edge, at) || holes.iter().any(|hole| within(hole, at));
+            assert!(is_out, "{at:?} of a hole is flown over");
+        }
+    }
+    // What vehicles stay inside of is one.
+    let one = prepared(&feature("Polygon", &json!(rings)), Purpose::Inclusion);
+    assert_eq!((one.len(), one[0].holes.len()), (1, 144));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]

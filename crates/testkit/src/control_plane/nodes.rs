@@ -49,6 +49,9 @@ fn node(name: &str, labels: &[(&str, &str)]) -> Value {
         .iter()
         .map(|(key, value)| ((*key).to_owned(), (*value).into()))
         .collect();
-    all.insert("kubernetes.io/hostname".into(), name.into());
+    // A longer name is no label value.
+    if name.len() <= 63 {
+        all.insert("kubernetes.io/hostname".into(), name.into());
+    }
     json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": all}})
 }

@@ -1,4 +1,7 @@
-//! What people bring to the field: a survey as QGroundControl saves it, a payload with a battery of its own, a home that is far away.
+//! What people bring to the field: a survey as QGroundControl saves it, a payload with a battery of its own, a home that is far away, a field
+//! across the 180th meridian.
+
+mod across;
 
 use std::process::Command;
 use std::time::Duration;
@@ -47,6 +50,16 @@ pub const ALL: &[Scenario] = &[
         "home 49 km from where the vehicle stands: it is not armed, its Drone says how far, and it flies once home is right",
         home_far,
     ),
+    Scenario::new(
+        "field-across-180",
+        "a station on the other side of the 180th meridian, one on this side, and a survey of a field on both: flown, and no way around the Earth",
+        across::across,
+    )
+    .with(|_| Setup {
+        home: across::PAD,
+        ..Setup::default()
+    })
+    .real_time(),
 ];
 
 const NODE: &str = NODES[0];

@@ -132,7 +132,7 @@ pub(super) fn drone(field: &Field, name: &str, node: &str, station: &Value) -> a
     field.kubectl().apply(&drone.to_string()).map(drop)
 }
 
-fn send_to(field: &Field, name: &str, station: &Value) -> anyhow::Result<()> {
+pub(super) fn send_to(field: &Field, name: &str, station: &Value) -> anyhow::Result<()> {
     let patch = json!({"spec": {"station": station}}).to_string();
     field
         .kubectl()

@@ -306,3 +306,17 @@ async fn a_digest_that_takes_several_answers_is_waited_for() {
     let why = copy(&mut stuck, &file(40), folder.path(), |_| ()).await.unwrap_err();
     assert!(why.to_string().contains("makes no sense"), "{why}");
 }
+
+/// As on a full disk: nothing can be made in the folder, root or not.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_folder_that_takes_no_file_is_named_with_what_to_do() {
+    let folder = Path::new("/proc/self");
+    let mut source = Fake::of(&content(40));
+    let failure = copy(&mut source, &file(40), folder, |_| ()).await.unwrap_err();
+    let said = failure.to_string();
+    assert!(
+        said.starts_with(&format!("cannot copy {NAME} into /proc/self: ")) && said.contains("--download=DIR"),
+        "{said}"
+    );
+}

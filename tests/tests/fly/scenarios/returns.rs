@@ -217,7 +217,10 @@ fn through_formation(field: &mut Field, figures: &mut Figures) -> anyhow::Result
 fn fly_again(field: &Field, node: &str) -> anyhow::Result<()> {
     super::formations::resume(field, node)?;
     let drone = || field.objects().of(node).context("there is no Drone");
-    let name = drone()?["metadata"]["name"].as_str().context("it has no name")?.to_owned();
+    let name = drone()?["metadata"]["name"]
+        .as_str()
+        .context("it has no name")?
+        .to_owned();
     field.skein(&["ground", "--drone", &name])?;
     field.wait("the ground order to reach it", 30, || {
         let drone = drone()?;

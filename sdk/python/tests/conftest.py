@@ -24,7 +24,7 @@ import yaml
 from skein._program import find
 from skein.testing import SimulatedFleet, simulated_fleet
 
-NEEDING = ("test_tutorial.py", "test_lifetime.py", "test_notebook.py", "test_parallel.py")
+NEEDING = ("test_tutorial.py", "test_lifetime.py", "test_notebook.py", "test_own_code.py", "test_parallel.py")
 """The files whose every test runs the programs."""
 
 

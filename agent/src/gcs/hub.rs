@@ -122,8 +122,8 @@ impl Hub {
             let beat = frame.message_id == super::fields::HEARTBEAT;
             self.out.push(guest, Arc::clone(frame), beat);
         }
-        if verdict.refusal == Some(Refusal::ReadOnly)
-            && let Some(notice) = self.notices.read_only(guest, self.switch.ours(), now)
+        if let Some(refusal) = verdict.refusal
+            && let Some(notice) = self.notices.refused(guest, refusal, frame, self.switch.ours(), now)
         {
             self.hand_out(&[guest], &Arc::new(notice));
         }
@@ -157,7 +157,7 @@ impl Hub {
             Some(Refusal::Impostor) => counters.impostors(1),
             Some(Refusal::Radio) => counters.radio(1),
             Some(Refusal::HeldHeartbeat) => counters.held_heartbeats(1),
-            Some(Refusal::ReadOnly | Refusal::NotOfPrograms) => counters.read_only(1),
+            Some(Refusal::ReadOnly | Refusal::NotOfPrograms | Refusal::NotNow) => counters.read_only(1),
         }
     }
 }

@@ -66,8 +66,10 @@ pub enum Refusal {
     HeldHeartbeat,
     /// Guests only watch.
     ReadOnly,
-    /// A program may not send it, or not now.
+    /// No program may send it.
     NotOfPrograms,
+    /// A program may send it, but not now.
+    NotNow,
 }
 
 /// What becomes of a guest's frame.
@@ -202,8 +204,8 @@ impl Switch {
     fn receive_from_program(&mut self, guest: GuestId, frame: &RawFrame, now: Instant) -> Verdict {
         let refusal = match program::says(frame, self.stack) {
             Says::Asks => None,
-            Says::SetPoint => (!self.lease.hear(true, now)).then_some(Refusal::NotOfPrograms),
-            Says::Mode => (!self.lease.hear(false, now)).then_some(Refusal::NotOfPrograms),
+            Says::SetPoint => (!self.lease.hear(true, now)).then_some(Refusal::NotNow),
+            Says::Mode => (!self.lease.hear(false, now)).then_some(Refusal::NotNow),
             Says::Beat => {
                 self.lease.hear(false, now);
                 Some(Refusal::HeldHeartbeat)

@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
-"""Builds the site of the documents into target/site, and checks llms.txt.
+"""Builds the site of the documents into target/site/VERSION, and checks llms.txt.
 
     python3 docs/site.py
+
+target/site as a whole is what a web server serves: it leads to the newest version that has a folder there, and each page lets its reader
+choose another one. So put the folders of earlier versions there first, where they should stay.
 
 Fails on a link or an anchor that leads nowhere, on a page that the navigation leaves out, and on a page of docs/ that llms.txt does not
 name. It needs Python 3.11 with `venv`; the packages of docs/requirements.txt are installed once, into target/site-venv.
 """
 
+import json
 import os
 import re
 import shutil
@@ -16,6 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "target"
+SITE = TARGET / "site"
 SOURCE = TARGET / "site-source"
 REQUIREMENTS = ROOT / "docs/requirements.txt"
 
@@ -74,6 +79,23 @@ def python_with_packages() -> Path:
     return python
 
 
+def order_of(version: str) -> tuple[list[int], bool, str]:
+    """By numbers; what comes before a release (1.0.0-rc.1) is older than it."""
+    numbers, _, before = version.partition("-")
+    return [int(number) for number in numbers.split(".")], not before, before
+
+
+def list_versions() -> list[str]:
+    """Writes which versions are there, as the theme's list of them reads it, and the page that leads to the newest. The newest is first."""
+    folders = [index.parent.name for index in SITE.glob("*/index.html") if re.fullmatch(r"\d+\.\d+\.\d+(-.+)?", index.parent.name)]
+    versions = sorted(folders, key=order_of, reverse=True)
+    entries = [{"version": version, "title": version, "aliases": []} for version in versions]
+    (SITE / "versions.json").write_text(json.dumps(entries))
+    newest = f'<!doctype html><meta http-equiv="refresh" content="0; url={versions[0]}/"><a href="{versions[0]}/">Skein {versions[0]}</a>\n'
+    (SITE / "index.html").write_text(newest)
+    return versions
+
+
 def main() -> int:
     faults = faults_of_llms_txt()
     for fault in faults:
@@ -83,9 +105,10 @@ def main() -> int:
     # The second switches an advertisement of the theme off.
     environment = os.environ | {"SKEIN_SITE_NAME": f"Skein {version}", "NO_MKDOCS_2_WARNING": "1"}
     command = [python_with_packages(), "-m", "mkdocs", "build", "--strict", "--config-file", ROOT / "docs/mkdocs.yml"]
+    command += ["--site-dir", SITE / version]
     built = subprocess.run(command, env=environment, check=False).returncode == 0
     if built and not faults:
-        print(f"the site of Skein {version}: {TARGET / 'site/index.html'}")
+        print(f"the site of Skein {version}: {SITE / 'index.html'}; versions: {', '.join(list_versions())}")
     return 0 if built and not faults else 1
 
 

@@ -1,6 +1,8 @@
 #!/bin/sh
-# Checks the Python SDK in a fresh virtual environment: install, generated files, types, style, tests.
-# Needs Python 3.11 or later with pip, and SKEIN_BIN: the path of the program `skein`, with `skein-sitl` beside it.
+# Checks the Python SDK in a fresh virtual environment: install, generated files, types, style, tests, and those of real
+# calls once more on a real Kubernetes API. Arguments are for pytest, which then runs once.
+# Needs Python 3.11 or later with pip, SKEIN_BIN: the path of the program `skein`, with the others beside it, and the
+# binaries of a control plane (tests/real_station.py).
 set -eu
 : "${SKEIN_BIN:?set SKEIN_BIN to the path of the program skein, such as target/debug/skein}"
 SKEIN_BIN=$(realpath "$SKEIN_BIN")
@@ -26,3 +28,4 @@ ruff format --check --quiet .
 ruff check --quiet .
 mypy --cache-dir "$venv/mypy"
 python -m pytest --quiet -p no:cacheprovider "$@"
+[ $# -gt 0 ] || python -m pytest --quiet -p no:cacheprovider --api real

@@ -149,11 +149,7 @@ impl Hub {
             }
         }
         let ours = self.switch.ours();
-        let notice = match verdict.refusal {
-            Some(Refusal::ReadOnly) => self.notices.read_only(guest, ours, now),
-            Some(Refusal::OutsideVolume) => self.notices.outside_volume(guest, ours, now),
-            _ => None,
-        };
+        let notice = (verdict.refusal).and_then(|refusal| self.notices.refused(guest, refusal, frame, ours, now));
         let answer = verdict.answer.and_then(|answer| answer.frame(frame.sender()));
         for own in notice.into_iter().chain(answer) {
             self.hand_out(&[guest], &Arc::new(own));
@@ -188,7 +184,13 @@ impl Hub {
             Some(Refusal::Impostor) => counters.impostors(1),
             Some(Refusal::Radio) => counters.radio(1),
             Some(Refusal::HeldHeartbeat) => counters.held_heartbeats(1),
-            Some(Refusal::ReadOnly | Refusal::NotOfPrograms | Refusal::OutsideVolume) => counters.read_only(1),
+            Some(
+                Refusal::ReadOnly
+                | Refusal::NotOfPrograms
+                | Refusal::OutsideVolume
+                | Refusal::NotNow
+                | Refusal::Repeated,
+            ) => counters.read_only(1),
         }
     }
 }

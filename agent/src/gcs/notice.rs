@@ -1,43 +1,90 @@
 //! The notice to a guest that is refused: a STATUSTEXT (253) of the agent.
 
+use super::fields;
 use super::routes::{Address, GuestId};
+use super::switch::Refusal;
 use link::dialect::{MavMessage, MavSeverity, STATUSTEXT_DATA};
 use link::raw::RawFrame;
 use mavlink::{MAVLinkV2MessageRaw, MavHeader};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// A guest gets a notice no more often than this.
+/// A guest gets the same notice no more often than this.
 const EVERY: Duration = Duration::from_secs(10);
-/// At most 50 bytes.
-const READ_ONLY: &str = "Skein: read-only, this was not passed on";
-const OUTSIDE: &str = "Skein: a set-point leads out of the volume";
+/// A guest gets no more different notices than this in that time.
+const MOST: usize = 5;
+
+/// Subject of a notice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Subject {
+    /// The guest only watches.
+    ReadOnly,
+    /// The program has no vehicle now.
+    NotNow,
+    /// A set-point of a program.
+    OutsideVolume,
+    /// A message that no program may send.
+    Message(u32),
+    /// A command that no program may send.
+    Command(u16),
+}
+
+impl Subject {
+    fn of(refusal: Refusal, frame: &RawFrame) -> Option<Self> {
+        match refusal {
+            Refusal::ReadOnly => Some(Self::ReadOnly),
+            Refusal::NotNow => Some(Self::NotNow),
+            Refusal::OutsideVolume => Some(Self::OutsideVolume),
+            Refusal::NotOfPrograms => {
+                let message = Self::Message(frame.message_id);
+                Some(fields::command(frame).map_or(message, Self::Command))
+            }
+            // Programs send these all the time, and miss nothing.
+            Refusal::SetupSigning | Refusal::Impostor | Refusal::Radio | Refusal::HeldHeartbeat | Refusal::Repeated => {
+                None
+            }
+        }
+    }
+
+    /// At most 50 bytes.
+    fn words(self) -> String {
+        match self {
+            Self::ReadOnly => "Skein: read-only, this was not passed on".to_owned(),
+            Self::NotNow => "Skein: not passed on now; see the Drone's Ready".to_owned(),
+            Self::OutsideVolume => "Skein: a set-point leads out of the volume".to_owned(),
+            Self::Message(id) => format!("Skein: a program may not send message {id}"),
+            Self::Command(number) => format!("Skein: a program may not send command {number}"),
+        }
+    }
+}
 
 /// Notifies guests that they were refused.
 #[derive(Debug, Default)]
 pub struct Notices {
-    noticed: BTreeMap<GuestId, Instant>,
+    noticed: BTreeMap<GuestId, (Instant, BTreeSet<Subject>)>,
     sequence: u8,
 }
 
 impl Notices {
-    /// The notice to `guest` from `ours` that it may only watch, if it had none lately.
-    pub fn read_only(&mut self, guest: GuestId, ours: Address, now: Instant) -> Option<RawFrame> {
-        self.notice(READ_ONLY, guest, ours, now)
-    }
-
-    /// The notice to a program that what it has sent leads out of its volume, if it had none lately.
-    pub fn outside_volume(&mut self, guest: GuestId, ours: Address, now: Instant) -> Option<RawFrame> {
-        self.notice(OUTSIDE, guest, ours, now)
-    }
-
-    fn notice(&mut self, words: &str, guest: GuestId, ours: Address, now: Instant) -> Option<RawFrame> {
-        let lately = |at: &Instant| now.saturating_duration_since(*at) < EVERY;
-        if self.noticed.get(&guest).is_some_and(lately) {
+    /// The notice to `guest` from `ours` that `frame` was refused, if there is one for that and it had it not lately.
+    pub fn refused(
+        &mut self,
+        guest: GuestId,
+        refusal: Refusal,
+        frame: &RawFrame,
+        ours: Address,
+        now: Instant,
+    ) -> Option<RawFrame> {
+        let subject = Subject::of(refusal, frame)?;
+        let (since, subjects) = self.noticed.entry(guest).or_insert_with(|| (now, BTreeSet::new()));
+        if now.saturating_duration_since(*since) >= EVERY {
+            *since = now;
+            subjects.clear();
+        }
+        if subjects.len() >= MOST || !subjects.insert(subject) {
             return None;
         }
-        self.noticed.insert(guest, now);
         self.sequence = self.sequence.wrapping_add(1);
         let header = MavHeader {
             system_id: u32::from(ours.system.0),
@@ -46,7 +93,7 @@ impl Notices {
         };
         let text = MavMessage::STATUSTEXT(STATUSTEXT_DATA {
             severity: MavSeverity::MAV_SEVERITY_NOTICE,
-            text: words.into(),
+            text: subject.words().as_str().into(),
             ..STATUSTEXT_DATA::default()
         });
         let mut raw = MAVLinkV2MessageRaw::new();
@@ -62,22 +109,76 @@ impl Notices {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gcs::tests::frame;
+    use link::dialect::{COMMAND_LONG_DATA, MANUAL_CONTROL_DATA, MavCmd};
+
+    const PROGRAM: Address = Address::new(245, 190);
+
+    fn command(command: MavCmd) -> RawFrame {
+        let data = COMMAND_LONG_DATA {
+            command,
+            ..COMMAND_LONG_DATA::default()
+        };
+        frame(PROGRAM, &MavMessage::COMMAND_LONG(data))
+    }
+
+    fn notice(notices: &mut Notices, guest: u64, refusal: Refusal, frame: &RawFrame, now: Instant) -> Option<RawFrame> {
+        notices.refused(GuestId(guest), refusal, frame, Address::new(7, 191), now)
+    }
+
+    fn says(notice: &RawFrame, words: &str) -> bool {
+        notice.bytes.windows(words.len()).any(|part| part == words.as_bytes())
+    }
 
     #[test]
     fn a_guest_is_told_once_in_a_while_and_each_guest_for_itself() {
-        let (mut notices, now) = (Notices::default(), Instant::now());
+        let (mut notices, began) = (Notices::default(), Instant::now());
+        let arms = command(MavCmd::MAV_CMD_COMPONENT_ARM_DISARM);
         let mut noticed = |guest: u64, s: u64| {
-            let now = now + Duration::from_secs(s);
-            notices.read_only(GuestId(guest), Address::new(7, 191), now)
+            let now = began + Duration::from_secs(s);
+            notice(&mut notices, guest, Refusal::ReadOnly, &arms, now)
         };
         let frame = noticed(1, 0).unwrap();
         assert_eq!((frame.sender(), frame.message_id), (Address::new(7, 191), 253));
-        assert!(frame.bytes.windows(9).any(|w| w == b"read-only"));
+        assert!(says(&frame, "read-only"));
         assert!(noticed(1, 9).is_none() && noticed(2, 9).is_some() && noticed(1, 10).is_some());
     }
 
     #[test]
+    fn a_program_is_told_each_thing_that_it_may_not_send_and_not_without_end() {
+        let (mut notices, now) = (Notices::default(), Instant::now());
+        let arms = command(MavCmd::MAV_CMD_COMPONENT_ARM_DISARM);
+        let sticks = frame(PROGRAM, &MavMessage::MANUAL_CONTROL(MANUAL_CONTROL_DATA::default()));
+        let mut told = |refusal, frame: &RawFrame| notice(&mut notices, 1, refusal, frame, now);
+        let refusal = Refusal::NotOfPrograms;
+        assert!(says(&told(refusal, &sticks).unwrap(), "may not send message 69"));
+        assert!(says(&told(refusal, &arms).unwrap(), "may not send command 400"));
+        assert!(told(refusal, &arms).is_none());
+        assert!(says(&told(Refusal::NotNow, &arms).unwrap(), "not passed on now"));
+        assert!(told(Refusal::HeldHeartbeat, &arms).is_none());
+        let others = [
+            MavCmd::MAV_CMD_NAV_TAKEOFF,
+            MavCmd::MAV_CMD_NAV_LAND,
+            MavCmd::MAV_CMD_MISSION_START,
+        ];
+        assert_eq!(
+            others
+                .iter()
+                .filter(|other| told(refusal, &command(**other)).is_some())
+                .count(),
+            2
+        );
+    }
+
+    #[test]
     fn the_words_fit() {
-        assert!(READ_ONLY.len() <= 50 && OUTSIDE.len() <= 50);
+        let longest = [
+            Subject::ReadOnly,
+            Subject::NotNow,
+            Subject::OutsideVolume,
+            Subject::Message(0x00FF_FFFF),
+            Subject::Command(u16::MAX),
+        ];
+        assert!(longest.iter().all(|subject| subject.words().len() <= 50));
     }
 }

@@ -71,10 +71,14 @@ pub enum Refusal {
     HeldHeartbeat,
     /// Guests only watch.
     ReadOnly,
-    /// A program may not send it, or not now.
+    /// No program may send it.
     NotOfPrograms,
     /// It leads out of the volume of its program, or it cannot be told where.
     OutsideVolume,
+    /// A program may send it, but not now.
+    NotNow,
+    /// A mode of a program's that it has, as far as is known, or asked for since the last HEARTBEAT.
+    Repeated,
 }
 
 /// What becomes of a guest's frame.
@@ -254,7 +258,7 @@ impl Switch {
                 leased: Some(now + STALE),
                 ..Verdict::default()
             },
-            Some(true) | None => refused(Refusal::NotOfPrograms),
+            Some(true) | None => refused(Refusal::NotNow),
         }
     }
 
@@ -264,18 +268,18 @@ impl Switch {
         } else {
             Judgment::Refused
         };
-        let answered = |accepted| Verdict {
+        let answered = |accepted, refusal| Verdict {
             answer: self.modes.autopilot(target).map(|by| Answer { by, accepted }),
-            ..refused(Refusal::NotOfPrograms)
+            ..refused(refusal)
         };
         match judgment {
             Judgment::Passes(until) => Verdict {
                 leased: Some(until),
                 ..Verdict::default()
             },
-            Judgment::HasIt => answered(true),
-            Judgment::Refused => answered(false),
-            Judgment::Later => refused(Refusal::NotOfPrograms),
+            Judgment::HasIt => answered(true, Refusal::Repeated),
+            Judgment::Refused => answered(false, Refusal::NotNow),
+            Judgment::Later => refused(Refusal::Repeated),
         }
     }
 

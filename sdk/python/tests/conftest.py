@@ -1,10 +1,15 @@
-"""Fixtures: one simulated fleet for the tests of real calls, and an API server that follows a script."""
+"""Fixtures: one simulated fleet for the tests of real calls, and an API server that follows a script.
+
+With `--api real` the fleet is on a real Kubernetes API (`real_station.py`), and only the tests that use it are run.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
+import shlex
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -13,16 +18,27 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import real_station
 import yaml
 
+from skein._program import find
 from skein.testing import SimulatedFleet, simulated_fleet
 
-NEEDING = ("test_tutorial.py", "test_lifetime.py", "test_notebook.py", "test_parallel.py")
+NEEDING = ("test_tutorial.py", "test_lifetime.py", "test_notebook.py", "test_own_code.py", "test_parallel.py")
 """The files whose every test runs the programs."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Which Kubernetes API the fleet of the tests is on."""
+    parser.addoption("--api", choices=["embedded", "real"], default="embedded", help="embedded: that of `skein up`")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Without the programs, only pure tests run; CI names them, so that nothing is left out there in silence."""
+    if config.getoption("--api") == "real":
+        others = [item for item in items if "station" not in getattr(item, "fixturenames", ())]
+        items[:] = [item for item in items if item not in others]
+        config.hook.pytest_deselected(items=others)
     if os.environ.get("SKEIN_BIN"):
         return
     for item in items:
@@ -32,10 +48,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.fixture(scope="module")
-def station() -> Iterator[SimulatedFleet]:
+def station(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimulatedFleet]:
     """A fleet for all tests of a file: an ArduPilot `a` and a PX4 `b`. Each test cleans up after itself."""
-    with simulated_fleet() as fleet:
-        yield fleet
+    with pytest.MonkeyPatch.context() as patch:
+        if request.config.getoption("--api") == "real":
+            wrapper = tmp_path_factory.mktemp("real") / "skein"
+            command = [sys.executable, real_station.__file__, str(find("skein").resolve().parent)]
+            wrapper.write_text(f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n')
+            wrapper.chmod(0o755)
+            patch.setenv("SKEIN_SITL_BIN", str(find("skein-sitl")))
+            patch.setenv("SKEIN_BIN", str(wrapper))
+        with simulated_fleet() as fleet:
+            yield fleet
 
 
 @dataclass

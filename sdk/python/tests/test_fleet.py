@@ -6,11 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
-from skein import AsyncFleet, Fleet, Snapshot, import_file, preview
+from skein import AsyncFleet, Fleet, Snapshot, import_file, models, preview
 from skein.errors import Conflict, Invalid, NotFound, OrderRefused, ProgramFailed, WaitTimeout
 from skein.models import Area, Drone, DroneSpec, Geofence, Mission, MissionSpec, Place, Survey, Swarm, SwarmSpec
 from skein.testing import SimulatedFleet
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
 @pytest.fixture
@@ -60,6 +63,17 @@ def test_a_rule_is_refused_in_its_own_words_and_a_dry_run_keeps_nothing(fleet: S
     fleet.swarms.apply(Swarm.named("s", SwarmSpec(replicas=0)), dry_run=True)
     with pytest.raises(NotFound):
         fleet.swarms.get("s")
+
+
+def test_every_example_is_read_written_and_accepted_as_it_is(fleet: SimulatedFleet) -> None:
+    bodies = [body for file in EXAMPLES.glob("*.yaml") for body in yaml.safe_load_all(file.read_text())]
+    ours = [body for body in bodies if body and body["apiVersion"] == "skein.dev/v1alpha1"]
+    assert {body["kind"] for body in ours} >= {"Drone", "Swarm", "Mission", "Geofence", "ParameterProfile", "Operator"}
+    for body in ours:
+        body["metadata"].pop("namespace", None)
+        object = getattr(models, body["kind"]).from_api(body)
+        assert object.to_apply() == body
+        assert fleet.apply(object, dry_run=True).name == body["metadata"]["name"]
 
 
 def test_a_field_of_another_owner_is_a_conflict_unless_it_is_taken_over(fleet: SimulatedFleet) -> None:

@@ -78,7 +78,7 @@ const ELSEWHERE: [(&str, &str); 18] = [
     ),
     (
         "docs/how-to/fly-with-own-code.md",
-        "it takes a program of others; tests/fly/scenarios/external.rs flies as it does",
+        "sdk/python/tests/test_own_code.py flies so with MAVSDK, tests/fly/scenarios/external.rs with real autopilots",
     ),
     (
         "docs/how-to/import-files.md",

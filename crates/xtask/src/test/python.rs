@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use testkit::control_plane::workspace_root;
+use testkit::control_plane::{Binaries, workspace_root};
 use testkit::launch::workspace_binary;
 
 use crate::command;
@@ -14,12 +14,13 @@ pub fn site() -> anyhow::Result<()> {
     command::succeed(site, "the site does not build: run `python3 docs/site.py`")
 }
 
-/// Checks the SDK with the program that was built.
+/// Checks the SDK with the programs that were built, on the embedded API and on a real one.
 pub fn sdk() -> anyhow::Result<()> {
     let mut check = Command::new("sh");
     check
         .arg("sdk/python/check.sh")
         .env("SKEIN_BIN", workspace_binary("skein")?)
+        .env("KUBEBUILDER_ASSETS", Binaries::find_or_build()?.folder())
         .current_dir(workspace_root());
     command::succeed(check, "run `SKEIN_BIN=target/debug/skein sdk/python/check.sh`")
 }

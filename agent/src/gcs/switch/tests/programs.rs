@@ -88,7 +88,7 @@ fn a_program_moves_the_vehicle_only_while_it_may_and_arms_and_reaches_nobody() {
         let expected = if passes {
             (alone.clone(), None)
         } else {
-            (nobody.clone(), Some(Refusal::NotOfPrograms))
+            (nobody.clone(), Some(Refusal::NotNow))
         };
         let verdict = sent(&set_point);
         assert_eq!((verdict.to, verdict.refusal), expected);

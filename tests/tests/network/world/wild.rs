@@ -35,7 +35,7 @@ use std::time::Duration;
 pub const OF_THE_GATE: RangeInclusive<usize> = 5..=6;
 pub const BESIDES: usize = swarm::VEHICLES + 1;
 /// How long the faults last, seconds; then holes are judged without any.
-pub const DISORDER: Range<f64> = 100.0..200.0;
+pub const DISORDER: Range<f64> = 80.0..160.0;
 /// Makes its random numbers others than those of the world.
 const OTHER: u64 = 0x5EED_FA11;
 /// The vehicle on the site of its own, far off, meters east of the others.

@@ -49,13 +49,13 @@ const TRIES: u32 = 40;
 const LISTS: Duration = Duration::from_secs(12);
 const CATCHES_UP: Duration = Duration::from_secs(3);
 /// What follows from a Geofence was ordered by then.
-const REACTS: Duration = Duration::from_secs(20);
+const REACTS: Duration = Duration::from_secs(15);
 /// Higher than this a vehicle is in the air, meters.
 const LIFTED: f64 = 1.0;
 /// A home that is nearer to an edge has no such fence, meters.
 const HOME: f64 = 6.0;
 /// Without faults of the network there are two holes, each for so long.
-const QUIET: Duration = Duration::from_secs(60);
+const QUIET: Duration = Duration::from_secs(45);
 const QUIET_HOLES: u32 = 2;
 /// Now, by the clock of the coordinators.
 const EPOCH: &str = "1970-01-01T00:00:00Z";
@@ -279,6 +279,10 @@ impl Run<'_> {
         }
         self.quiet();
         self.tell("the faults of the network end");
+        if let Some(mut wild) = self.wild.take() {
+            self.silence_the_liar(&mut wild);
+            self.wild = Some(wild);
+        }
         for _ in 0..QUIET_HOLES {
             if let Some(mut wild) = self.wild.take() {
                 self.dig_a_hole(&mut wild);

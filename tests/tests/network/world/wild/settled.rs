@@ -2,7 +2,6 @@
 //!
 //! Owns: the last edits, and what is awaited after them. Must not: wait.
 
-use super::Wild;
 use super::edits;
 use super::fences::{FIELD, selects};
 use super::profiles::{APPLIED, REPORTED};
@@ -21,7 +20,9 @@ const ADVICE: &str = "land the vehicle";
 impl Run<'_> {
     /// The last edits: what persons want can be from now on.
     pub(in crate::world) fn settle_the_wild(&mut self) {
-        let Some(mut wild) = self.wild.take() else { return };
+        if self.wild.is_none() {
+            return;
+        }
         self.fill_the_hole();
         let field = json!({"vehicleSelector": edits::of_all_here(), "include": edits::field(), "exclude": null,
             "ceilingMeters": null, "floorMeters": null, "windows": null, "breach": "Return"});
@@ -29,8 +30,6 @@ impl Run<'_> {
         let applied = json!({"vehicleSelector": edits::of_all_here(), "enforce": "Apply"});
         self.edit(&format!("{PROFILES}/{APPLIED}"), &json!({"spec": applied}));
         self.settle_the_swarm();
-        self.silence_the_liar(&mut wild);
-        self.wild = Some(wild);
     }
 
     /// Persons go on with what objects say that they are to do.

@@ -311,7 +311,8 @@ impl Run<'_> {
     /// One whose autopilot returns by itself, as where a pilot flew it out of its fence, goes a way that none of ours has chosen.
     fn divert_who_returns(&mut self) {
         for node in &self.nodes {
-            if node.vehicle.armed() && node.returns() && !self.oracle.tired.contains(&node.number) {
+            let returns = node.vehicle.armed() && node.returns() && !self.oracle.tired.contains(&node.number);
+            if returns && node.vehicle.fence() != Some(Vec::new()) {
                 self.oracle.separation.divert(node.number);
             }
         }

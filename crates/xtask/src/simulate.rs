@@ -26,7 +26,8 @@ pub struct Args {
     /// Missions in layers, with pilots who move vehicles, returns that ground stations order, and edits of what is flown.
     #[arg(long, conflicts_with_all = ["vehicles", "rules", "missions"])]
     gate: bool,
-    /// The same, where each field is edited, receivers and winds differ, everything is grounded at times, and one coordinator plans otherwise.
+    /// The same, where each field is edited, receivers and winds differ, Geofences come over vehicles, an agent lies, everything is grounded
+    /// at times, and one coordinator plans otherwise.
     #[arg(long, conflicts_with_all = ["vehicles", "rules", "missions", "gate"])]
     wild: bool,
     /// Random formations that it goes through.

@@ -114,6 +114,11 @@ impl Cluster {
         self.callers.lock().unwrap()[caller].late_until = until;
     }
 
+    /// Until when the events of `caller`'s watches are late.
+    pub fn late_until(&self, caller: usize) -> Duration {
+        self.callers.lock().unwrap()[caller].late_until
+    }
+
     /// `caller` reads the altitude steps of Missions so much higher than they are, meters: so does one of a version that plans otherwise. What
     /// a Mission asks for is no other work by that.
     pub fn reads_higher_steps(&self, caller: usize, raises: f64) {

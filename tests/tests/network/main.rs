@@ -25,9 +25,12 @@
 //! of the Missions is, while they are flown. All that flies by our orders keeps apart, by where it truly is; afterwards all Missions
 //! complete, and nothing hovers without saying why.
 //!
-//! Wild worlds have all of that, and besides: each field of Missions and Drones that can be edited is (a new field that is not makes the test
-//! fail), nodes are drained, batteries run low, everything is grounded and released, each vehicle has a receiver with a datum of its own and a wind of its own, one
-//! flies on a second site, and one of the two coordinators lays out the layers of Missions otherwise, as another version would.
+//! Wild worlds have all of that, and besides: each field of Missions, Drones, Swarms, Geofences and ParameterProfiles that can be edited is (a
+//! new field that is not makes a test fail), nodes are drained, batteries run low, everything is grounded and released, each vehicle has a
+//! receiver with a datum of its own and a wind of its own, a Swarm flies formations, one vehicle flies on a second site, a captured agent lies
+//! about its place, its home and aircraft, and one of the two coordinators lays out the layers of Missions otherwise, as another version would.
+//! Geofences come over vehicles in the air: none that flies by our orders enters what a known one forbids, and one that was there leaves or
+//! holds. Afterwards all is as declared, within a stated time, or an object of rules says on which vehicle it is not, and why.
 //!
 //! Not covered: TLS and credentials; serial lines; the process around coordinator and agent (`coordinator::run_with`,
 //! `agent::life`); SIGTERM; everything that uses the real clock, which does not advance (`replaceLostAfterSeconds`, times in
@@ -90,7 +93,7 @@ fn number(name: &str) -> Option<u64> {
 
 /// The standard harness waits by the clock, which does not advance here: these tests run one by one, with the harness's output format.
 type Test = (&'static str, fn());
-const TESTS: [Test; 10] = [
+const TESTS: [Test; 12] = [
     (
         "a_landing_leaves_out_those_below_it_only",
         oracle::separation::a_landing_leaves_out_those_below_it_only,
@@ -127,6 +130,14 @@ const TESTS: [Test; 10] = [
     (
         "all_keep_apart_where_everything_is_edited_and_one_coordinator_plans_otherwise",
         all_keep_apart_where_everything_is_edited_and_one_coordinator_plans_otherwise,
+    ),
+    (
+        "what_can_be_edited_is_edited_in_wild_worlds",
+        what_can_be_edited_is_edited_in_wild_worlds,
+    ),
+    (
+        "the_judge_of_geofences_knows_who_enters_who_leaves_and_who_flies_about",
+        the_judge_of_geofences_knows_who_enters_who_leaves_and_who_flies_about,
     ),
 ];
 
@@ -194,8 +205,16 @@ fn missions_keep_apart_whoever_moves_their_vehicles_or_edits_them() {
 }
 
 fn all_keep_apart_where_everything_is_edited_and_one_coordinator_plans_otherwise() {
-    wild::every_field_is_edited();
     under_seeds(WILD_SEEDS, Theme::Wild);
+}
+
+fn what_can_be_edited_is_edited_in_wild_worlds() {
+    wild::fields::every_field_is_edited();
+}
+
+fn the_judge_of_geofences_knows_who_enters_who_leaves_and_who_flies_about() {
+    wild::outline::depths_are_right();
+    wild::course::courses_are_judged();
 }
 
 /// What the environment asks for, if not the usual runs.
@@ -245,6 +264,7 @@ fn under_seeds(usual: u64, theme: Theme) {
     let seeds = number("SKEIN_SEEDS").unwrap_or(usual);
     let from = number("SKEIN_FROM").unwrap_or(0);
     let (next, done, failed) = (AtomicU64::new(from), AtomicU64::new(0), Mutex::new(Vec::new()));
+    let hours = Mutex::new(0.0);
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     let alone = |seed: u64| {
         let of = variables(theme)
@@ -267,6 +287,7 @@ fn under_seeds(usual: u64, theme: Theme) {
                         eprintln!("{}\n{printed}", alone(seed));
                         failed.lock().unwrap().push(seed);
                     } else if theme != Theme::Disorder {
+                        *hours.lock().unwrap() += vehicle_hours(&printed);
                         eprintln!("{}, {:.1} s of wall time", printed.trim_end(), uptime() - began);
                     }
                     let done = done.fetch_add(1, Ordering::Relaxed) + 1;
@@ -277,6 +298,10 @@ fn under_seeds(usual: u64, theme: Theme) {
             });
         }
     });
+    let hours = hours.into_inner().unwrap();
+    if hours > 0.0 {
+        eprintln!("{hours:.2} vehicle-hours in the air under {seeds} seeds");
+    }
     let mut failed = failed.into_inner().unwrap();
     failed.sort_unstable();
     let first = failed.first().copied().unwrap_or_default();
@@ -286,6 +311,13 @@ fn under_seeds(usual: u64, theme: Theme) {
         failed.len(),
         alone(first)
     );
+}
+
+/// What the line of a seed says of the time that its vehicles were in the air, hours.
+fn vehicle_hours(printed: &str) -> f64 {
+    let before = printed.split_once(" vehicle-hours").map(|(before, _)| before);
+    let number = before.and_then(|before| before.rsplit(' ').next());
+    number.and_then(|number| number.parse().ok()).unwrap_or_default()
 }
 
 fn the_same_seed_is_the_same_run() {

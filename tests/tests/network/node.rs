@@ -71,7 +71,7 @@ impl Node {
     }
 
     /// The Service has the address of the leader, and sometimes still that of another coordinator.
-    fn network(&self) -> Network {
+    pub fn network(&self) -> Network {
         let node = self.clone();
         Network::by(move |_| {
             let at_random = {

@@ -44,6 +44,20 @@ impl Spot {
         (place.lat_deg, place.lon_deg)
     }
 
+    /// The place on the ground with this latitude and longitude, degrees.
+    pub fn at_degrees(lat_deg: f64, lon_deg: f64) -> Self {
+        Self::of(Wgs84 {
+            lat_deg,
+            lon_deg,
+            ..CENTER
+        })
+    }
+
+    /// Meters above mean sea level.
+    pub const fn amsl(self) -> f64 {
+        CENTER.amsl_m + self.up
+    }
+
     fn on_earth(self) -> Wgs84 {
         let place = CENTER.offset_meters(self.north, self.east);
         Wgs84 {

@@ -199,7 +199,7 @@ impl Run<'_> {
             Theme::Rollout(vehicles) | Theme::Missions(vehicles) => vehicles,
             Theme::Patrol => patrol::VEHICLES,
             Theme::Gate => gate::vehicles(&mut rng),
-            Theme::Wild => gate::vehicles(&mut rng) + 1,
+            Theme::Wild => rng.random_range(wild::OF_THE_GATE) + wild::BESIDES,
         };
         let cluster = Cluster::open(&folder.join("api"), COORDINATORS, split(&mut rng));
         let mut builder = turmoil::Builder::new();
@@ -220,8 +220,8 @@ impl Run<'_> {
             Theme::Patrol => patrol::homes(),
             Theme::Gate => gate::homes(count, &mut rng),
             Theme::Wild => {
-                let mut homes = gate::homes(count - 1, &mut rng);
-                homes.push(wild::far_home());
+                let mut homes = gate::homes(count - wild::BESIDES, &mut rng);
+                homes.extend(wild::homes());
                 homes
             }
         };
@@ -287,6 +287,14 @@ impl Run<'_> {
             let term = Term([3, 900, 5000, 2_147_483_646, u64::MAX][rng.random_range(0..5)]);
             let (name, like) = (format!("captured-{number}"), nodes[0].clone());
             sim.host(name.clone(), move || lie(name.clone(), term, like.clone()));
+        }
+        let lie = wild.as_ref().and_then(Wild::lie);
+        let liars = liars + u32::from(lie.is_some());
+        if let Some(lie) = lie {
+            let like = nodes[0].clone();
+            sim.host(wild::liars::NAME, move || {
+                wild::liars::live(like.clone(), Arc::clone(&lie))
+            });
         }
         let (person, words) = mpsc::unbounded_channel();
         let words = Mutex::new(Some(words));

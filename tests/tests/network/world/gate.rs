@@ -1,7 +1,7 @@
 //! Missions in layers beside Drones with stations and a parked vehicle, while persons move vehicles and edit what is flown, leaders and agents
 //! are killed, and the network breaks.
 
-use super::{DRAW, LOOKED_AFTER, ON_STATION, Run};
+use super::{DRAW, LOOKED_AFTER, ON_STATION, Run, wild};
 use crate::station::PersonOrder;
 use crate::vehicle::Spot;
 use http::Method;
@@ -162,7 +162,7 @@ fn asked(place: Spot) -> Value {
 }
 
 /// Clear of all work and all homes.
-fn sound(number: usize) -> Spot {
+pub(super) fn sound(number: usize) -> Spot {
     Spot {
         east: -45.0 - 25.0 * number as f64,
         north: -30.0,
@@ -224,11 +224,13 @@ impl Run<'_> {
             meters(returned[1]),
             elapsed.as_secs()
         );
+        let wild = self.wild_account();
+        self.oracle.tally.course += &wild;
         Ok(())
     }
 
     fn fly_through_the_gate(&mut self) -> Result<(), String> {
-        let all = self.nodes.len() - self.far();
+        let all = self.nodes.len() - self.besides();
         self.oracle
             .desire(Duration::ZERO, u32::try_from(self.nodes.len()).unwrap());
         self.oracle.separation.persons();
@@ -246,12 +248,7 @@ impl Run<'_> {
             still: BTreeMap::new(),
         });
         for number in 0..all {
-            let kind = match number {
-                number if number < missions => "mission",
-                number if number + 1 < all => "post",
-                _ => "none",
-            };
-            let label = json!({"metadata": {"labels": {"kind": kind}}});
+            let label = json!({"metadata": {"labels": {"kind": self.kind_of(number)}}});
             let path = format!("/api/v1/nodes/{}", self.nodes[number].name());
             self.ask(Method::PATCH, &path, &label);
         }
@@ -262,7 +259,8 @@ impl Run<'_> {
         self.begin_the_wild();
         self.ask_for_posts();
         self.ask_for_missions();
-        let end = self.sim.elapsed() + Duration::from_secs_f64(self.rng.random_range(DISORDER));
+        let disorder = if self.wild.is_some() { wild::DISORDER } else { DISORDER };
+        let end = self.sim.elapsed() + Duration::from_secs_f64(self.rng.random_range(disorder));
         while self.sim.elapsed() < end {
             if self.chance(FAULTS) {
                 self.mishap();
@@ -274,6 +272,7 @@ impl Run<'_> {
             self.go_on_with_what_is_due(self.sim.elapsed());
             self.pass_in_the_air(DRAW)?;
         }
+        self.hold_to_holes()?;
         self.wind_down();
         self.await_all()
     }
@@ -282,13 +281,35 @@ impl Run<'_> {
         self.gate.as_mut().unwrap()
     }
 
+    /// What the vehicle of this node is for, which is a label of the node.
+    pub(super) fn kind_of(&self, number: usize) -> &'static str {
+        let Some(gate) = &self.gate else { return "none" };
+        match number {
+            number if number < gate.first_post => "mission",
+            number if number < gate.parked => "post",
+            number if number == gate.parked => "none",
+            number => wild::kind(number - gate.parked - 1),
+        }
+    }
+
+    /// Whether a pilot has it, or had it without a `resume` since.
+    pub(super) fn is_taken(&self, number: usize) -> bool {
+        self.gate.as_ref().is_some_and(|gate| gate.taken.contains(&number))
+    }
+
+    /// Whether what was edited of this object is still to be as it was.
+    pub(super) fn is_to_be_undone(&self, path: &str) -> bool {
+        let is_due = |(_, what): &(Duration, Due)| matches!(what, Due::Undoes(of, _) if of == path);
+        self.gate.as_ref().is_some_and(|gate| gate.due.iter().any(is_due))
+    }
+
     pub(super) fn tell(&mut self, what: &str) {
         let now = self.sim.elapsed();
         tracing::info!(?now, what, "somebody does something");
         self.gate().story.push(format!("{:7.1} s {what}", now.as_secs_f64()));
     }
 
-    fn list(&self, path: &str) -> Vec<Value> {
+    pub(super) fn list(&self, path: &str) -> Vec<Value> {
         let list = self.ask(Method::GET, path, &Value::Null);
         list["items"].as_array().cloned().unwrap_or_default()
     }
@@ -297,13 +318,13 @@ impl Run<'_> {
         self.list(MISSIONS)
     }
 
-    fn pass_in_the_air(&mut self, span: Duration) -> Result<(), String> {
+    pub(super) fn pass_in_the_air(&mut self, span: Duration) -> Result<(), String> {
         let before = self.sim.elapsed();
         self.pass(span)?;
         let passed = self.sim.elapsed() - before;
         let flying = self.nodes.iter().filter(|node| node.vehicle.armed()).count();
         self.oracle.tally.in_the_air += passed * u32::try_from(flying).unwrap();
-        Ok(())
+        self.judge_fences()
     }
 
     fn any_post(&mut self) -> Spot {
@@ -571,7 +592,7 @@ impl Run<'_> {
     }
 
     /// What persons have begun goes on.
-    fn go_on_with_what_is_due(&mut self, now: Duration) {
+    pub(super) fn go_on_with_what_is_due(&mut self, now: Duration) {
         for number in 0..self.nodes.len() {
             if !self.nodes[number].vehicle.armed() {
                 let gate = self.gate();
@@ -624,11 +645,14 @@ impl Run<'_> {
             .retain(|(_, what)| !matches!(what, Due::Moves(..) | Due::Resumes(_)));
         self.go_on_with_what_is_due(Duration::MAX);
         let parked = self.gate().parked;
-        (0..parked).for_each(|node| self.cordon(node, false));
+        (0..self.nodes.len())
+            .filter(|node| *node != parked)
+            .for_each(|node| self.cordon(node, false));
         self.ask_for_posts();
         for number in 0..self.gate().posts.len() {
             self.place_post(number, sound(number));
         }
+        self.settle_the_wild();
     }
 
     fn await_all(&mut self) -> Result<(), String> {
@@ -675,10 +699,10 @@ impl Run<'_> {
         if let Some(drone) = of_missions {
             return Some(format!("Drone {} is still there", drone["metadata"]["name"]));
         }
-        if let Some(missing) = self.far_one_is_missing() {
-            return Some(missing);
+        if let Some(why) = self.is_not_settled() {
+            return Some(why);
         }
-        (self.up() != posts.len() + self.far()).then(|| format!("{} are in the air", self.up()))
+        (self.up() != posts.len() + self.besides()).then(|| format!("{} are in the air", self.up()))
     }
 
     /// Of one that stays where it is in the air, its Drone says why, unless that is its station.

@@ -1,22 +1,41 @@
 //! Wild worlds: those of the gate, where each field that can be edited is, in each vehicle another receiver and another wind, ground orders come
-//! and go, batteries run low, a vehicle flies on a site of its own, and one coordinator is of a version that plans otherwise.
+//! and go, batteries run low, a Swarm flies formations, a vehicle flies on a site of its own, Geofences come over all of them, a captured agent
+//! lies, and one coordinator is of a version that plans otherwise.
 //!
-//! Owns: [`Wild`], whose random numbers are its own, so that the worlds of the gate stay as they are under their seeds; [`every_field_is_edited`].
-//! Must not: judge.
+//! Owns: [`Wild`], whose random numbers are its own, so that the worlds of the gate stay as they are under their seeds; the parts below.
+//! Must not: judge; [`fences`] does.
+
+pub mod course;
+mod edits;
+mod fences;
+pub mod fields;
+pub mod liars;
+pub mod outline;
+mod profiles;
+mod settled;
+mod swarm;
 
 use super::gate::{DRONES, condition, corner};
 use super::{ON_STATION, Run};
 use crate::autopilot::Kind;
 use crate::station::PersonOrder;
 use crate::vehicle::{Spot, Vehicle};
+use fences::Fences;
 use http::Method;
+use liars::{Liar, Lie};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
 use sitl::model::{GpsError, Wind};
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+/// Vehicles of the gate, and those besides: of the Swarm, and on a site of its own.
+pub const OF_THE_GATE: RangeInclusive<usize> = 5..=6;
+pub const BESIDES: usize = swarm::VEHICLES + 1;
+/// How long the faults last, seconds; then holes are judged without any.
+pub const DISORDER: Range<f64> = 80.0..160.0;
 /// Makes its random numbers others than those of the world.
 const OTHER: u64 = 0x5EED_FA11;
 /// The vehicle on the site of its own, far off, meters east of the others.
@@ -49,79 +68,14 @@ const UP: f64 = 6.0;
 /// What is edited for a while is as before after this long, seconds.
 const FOR_A_WHILE: Range<f64> = 1.0..40.0;
 
-/// The fields that are edited, by the gate or here.
-const EDITED: [(&str, &[&str]); 2] = [
-    (
-        "Mission",
-        &[
-            "route",
-            "survey",
-            "parallelism",
-            "completions",
-            "repeat",
-            "handover.overlapSeconds",
-            "altitudeStepMeters",
-            "nodeSelector",
-            "failsafe.onCoordinatorLoss",
-            "failsafe.coordinatorLossSeconds",
-            "failsafe.onLowBattery",
-            "failsafe.reservePercent",
-            "failsafe.preflight",
-            "backoffLimit",
-            "activeDeadlineSeconds",
-            "suspend",
-            "ttlSecondsAfterFinished",
-            "priority",
-        ],
-    ),
-    (
-        "Drone",
-        &[
-            "nodeSelector",
-            "takeoffAltitudeMeters",
-            "station.latitudeDegrees",
-            "station.longitudeDegrees",
-            "station.altitudeMeters",
-            "station.altitudeReference",
-            "station.headingDegrees",
-            "station.speedMetersPerSecond",
-            "grounded",
-            "failsafe.onCoordinatorLoss",
-            "failsafe.coordinatorLossSeconds",
-            "failsafe.onLowBattery",
-            "failsafe.reservePercent",
-            "failsafe.preflight",
-            "resumeAfterTakeovers",
-        ],
-    ),
-];
-
-/// Those that are not: work of another kind, a field of one value, one that never changes once it is set, and what is for programs of others,
-/// of which there are none here.
-const LEFT: [(&str, &[&str]); 2] = [
-    ("Mission", &["planFrom", "handover.at"]),
-    (
-        "Drone",
-        &[
-            "nodeName",
-            "control",
-            "external.radiusMeters",
-            "external.belowMeters",
-            "external.aboveMeters",
-            "external.leaseSeconds",
-        ],
-    ),
-];
-
-/// Fields that are edited as a whole.
-const WHOLE: [&str; 3] = ["route", "survey", "planFrom"];
-
 pub struct Wild {
     rng: StdRng,
     /// By how much the other version raises the layers, meters.
     raises: Option<f64>,
     /// When the batteries of these are below the reserve.
     runs_down: Vec<(Duration, usize)>,
+    fences: Fences,
+    liar: Option<Liar>,
 }
 
 impl Wild {
@@ -129,11 +83,19 @@ impl Wild {
         let mut rng = StdRng::seed_from_u64(seed ^ OTHER);
         let other = rng.random_bool(SHARE_OF_VERSIONS);
         let raises = rng.random_range(RAISES);
+        let liar = Liar::of_world(&mut rng);
         Self {
             rng,
             raises: other.then_some(raises),
             runs_down: Vec::new(),
+            fences: Fences::default(),
+            liar,
         }
+    }
+
+    /// What a captured agent reports, if there is one.
+    pub fn lie(&self) -> Option<Arc<Mutex<Lie>>> {
+        self.liar.as_ref().map(|liar| Arc::clone(&liar.lie))
     }
 
     /// Which coordinator reads by how much higher steps, if one does.
@@ -157,8 +119,18 @@ impl Wild {
     }
 }
 
+/// The homes of the vehicles that are besides those of the gate.
+pub fn homes() -> Vec<Spot> {
+    (0..swarm::VEHICLES).map(swarm::home).chain([far_home()]).collect()
+}
+
+/// Of which kind the vehicle of this number is, of those besides the gate's.
+pub const fn kind(number: usize) -> &'static str {
+    if number < swarm::VEHICLES { "swarm" } else { "far" }
+}
+
 /// The home of the vehicle on a site of its own.
-pub const fn far_home() -> Spot {
+const fn far_home() -> Spot {
     Spot {
         east: FAR,
         north: 0.0,
@@ -171,50 +143,6 @@ const fn far_station() -> Spot {
         east: FAR,
         north: FAR_OFF,
         up: FAR_UP,
-    }
-}
-
-/// The fields of `spec` in the CRD of a kind; those of a part of it as `part.field`.
-fn fields(document: &Value) -> Vec<String> {
-    let schema = &document["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
-    let spec = schema["properties"]["spec"]["properties"].as_object();
-    let mut names = Vec::new();
-    for (name, field) in spec.into_iter().flatten() {
-        let parts = field["properties"]
-            .as_object()
-            .filter(|_| !WHOLE.contains(&name.as_str()));
-        match parts {
-            Some(parts) => names.extend(parts.keys().map(|part| format!("{name}.{part}"))),
-            None => names.push(name.clone()),
-        }
-    }
-    names
-}
-
-/// Each field of what is flown here is edited, or it is said above why it is not: a new one is to be thought of.
-pub fn every_field_is_edited() {
-    for document in crds::yaml::documents().unwrap() {
-        let kind = document["spec"]["names"]["kind"].as_str().unwrap_or_default();
-        let of = |table: &[(&str, &'static [&'static str])]| {
-            let found = table.iter().find(|(name, _)| *name == kind);
-            found.map(|(_, fields)| *fields)
-        };
-        let Some(edited) = of(&EDITED) else { continue };
-        let left = of(&LEFT).unwrap_or_default();
-        let all = fields(&document);
-        let forgotten: Vec<&String> = all
-            .iter()
-            .filter(|field| !edited.contains(&field.as_str()) && !left.contains(&field.as_str()))
-            .collect();
-        assert!(
-            forgotten.is_empty(),
-            "fields of {kind} that no wild world edits: {forgotten:?}"
-        );
-        let gone: Vec<&&str> = edited
-            .iter()
-            .filter(|field| !all.iter().any(|name| name == *field))
-            .collect();
-        assert!(gone.is_empty(), "fields that {kind} has not: {gone:?}");
     }
 }
 
@@ -236,24 +164,27 @@ fn path_of(drone: &Value) -> String {
 }
 
 impl Run<'_> {
-    /// How many vehicles fly on sites of their own.
-    pub(super) fn far(&self) -> usize {
-        usize::from(self.wild.is_some())
+    /// How many vehicles there are that are not the gate's.
+    pub(super) fn besides(&self) -> usize {
+        if self.wild.is_some() { BESIDES } else { 0 }
     }
 
     pub(super) fn begin_the_wild(&mut self) {
-        let Some(version) = self.wild.as_ref().map(Wild::other_version) else {
-            return;
-        };
-        if let Some((coordinator, raises)) = version {
+        let Some(mut wild) = self.wild.take() else { return };
+        if let Some((coordinator, raises)) = wild.other_version() {
             self.tell(&format!(
                 "coordinator-{coordinator} flies layers {raises:.2} m farther apart"
             ));
         }
-        let number = self.nodes.len() - 1;
-        let path = format!("/api/v1/nodes/{}", self.nodes[number].name());
-        self.ask(Method::PATCH, &path, &json!({"metadata": {"labels": {"kind": "far"}}}));
+        for node in self.nodes.iter().rev().take(BESIDES) {
+            let label = json!({"metadata": {"labels": {"kind": self.kind_of(node.number)}}});
+            self.ask(Method::PATCH, &format!("/api/v1/nodes/{}", node.name()), &label);
+        }
         self.ask_for_the_far_one();
+        self.ask_for_the_field();
+        self.ask_for_profiles();
+        self.ask_for_the_swarm(&mut wild.rng);
+        self.wild = Some(wild);
     }
 
     fn ask_for_the_far_one(&self) {
@@ -285,6 +216,9 @@ impl Run<'_> {
             self.empty_a_battery(&mut wild);
         }
         self.tend_batteries(&mut wild);
+        self.edit_rules_and_swarm(&mut wild);
+        self.change_the_holes(&mut wild);
+        self.let_the_liar_speak(&mut wild);
         self.wild = Some(wild);
     }
 
@@ -399,19 +333,8 @@ impl Run<'_> {
         }
     }
 
-    /// The faults end: what was edited is as it was, and the other version stays.
-    pub(super) fn look_after_the_wild(&mut self) {
-        if let Some(mut wild) = self.wild.take() {
-            self.say(PersonOrder::Release);
-            self.ask_for_the_far_one();
-            self.tend_batteries(&mut wild);
-            self.wild = Some(wild);
-        }
-    }
-
     /// Why the vehicle on the site of its own is not at its station, if it is not.
-    pub(super) fn far_one_is_missing(&self) -> Option<String> {
-        self.wild.as_ref()?;
+    fn far_one_is_missing(&self) -> Option<String> {
         let node = self.nodes.last()?;
         let (at, _) = node.vehicle.spot()?;
         let place = far_station();

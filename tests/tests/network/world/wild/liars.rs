@@ -1,0 +1,291 @@
+//! A captured agent that lies about its vehicle: where it is, where its home is, that it flies, and aircraft that are not there.
+//!
+//! Owns: the lies, within what the threat model says of them, and what a person does about them. Must not: judge; all others keep apart by where
+//! they truly are, and their orders go on, as in any other world.
+//!
+//! | lie | promised |
+//! |---|---|
+//! | home and place far away | it moves nobody else: it is not ended |
+//! | a place in the air where others fly, and another home on the field | others wait, and say for which, until a person turns it off and declares it down |
+//! | an aircraft over the field | others wait until that was not reported for a while |
+
+use super::Wild;
+use crate::node::Node;
+use crate::vehicle::Spot;
+use crate::world::Run;
+use agent::coordinator::Coordinator;
+use agent::logs::LogDesk;
+use agent::uplink::{Outward, Uplink};
+use http::Method;
+use model::ids::NodeName;
+use model::report::Report;
+use model::route_order::Waypoint;
+use model::time::Moment;
+use model::traffic::{Aircraft, Altitude};
+use model::units::{AltitudeAboveHome, AltitudeAmsl, ComponentId, SystemId, Wgs84};
+use model::vehicle::{Airborne, Autopilot, FlightTruth, HardwareUid, Identity, Position};
+use rand::RngExt;
+use rand::rngs::StdRng;
+use serde_json::json;
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::sync::{mpsc, watch};
+use tokio::time::interval;
+use tokio_util::sync::CancellationToken;
+
+/// Its node: the first of those with captured agents.
+pub const NAME: &str = "captured-0";
+/// In this share of the worlds there is one.
+const SHARE: f64 = 0.75;
+/// Another lie comes after so long, seconds.
+const LASTS: Range<f64> = 15.0..40.0;
+/// How often it reports.
+const REPORTS: Duration = Duration::from_millis(500);
+/// An aircraft is told of in so many of its lies, and one in the air in so many.
+const TELLS: f64 = 0.3;
+const FLIES: f64 = 0.6;
+/// So far from another vehicle it says to be, at most, east and north, meters, and so high.
+const BESIDE: f64 = 25.0;
+const UP: Range<f64> = 4.0..60.0;
+/// Where its home is said to be: to the side of all others, meters east and north, and so much too high or too low.
+const HOMES: [(f64, f64); 3] = [(110.0, -60.0), (-110.0, 60.0), (125.0, 70.0)];
+const DATUM: Range<f64> = -8.0..8.0;
+/// How far away is far away, meters west and north.
+const AFAR: Range<f64> = 9_000.0..13_000.0;
+/// Its hardware, and the address of its aircraft: no others'.
+const HARDWARE: HardwareUid = HardwareUid::Short(0x00C0_FFEE);
+const ICAO: u32 = 0x00AB_CDEF;
+/// Now, by the clock of the coordinators, which stands still.
+const EPOCH: &str = "1970-01-01T00:00:00Z";
+
+/// Which kind of lies it tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tale {
+    Afar,
+    Among,
+    Aircraft,
+}
+
+/// What it says of its vehicle at a time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Lie {
+    at: Spot,
+    home: Spot,
+    flies: bool,
+    aircraft: Option<Spot>,
+}
+
+pub struct Liar {
+    tale: Tale,
+    /// What its agent reports now.
+    pub lie: Arc<Mutex<Lie>>,
+    next: Duration,
+    told: u32,
+    is_off: bool,
+}
+
+const fn ground(east: f64, north: f64) -> Spot {
+    Spot { east, north, up: 0.0 }
+}
+
+impl Liar {
+    /// The one of this world, if there is one.
+    pub fn of_world(rng: &mut StdRng) -> Option<Self> {
+        let tale = [Tale::Afar, Tale::Among, Tale::Aircraft][rng.random_range(0..3)];
+        let lies = rng.random_bool(SHARE);
+        let (east, north) = HOMES[rng.random_range(0..HOMES.len())];
+        let home = ground(east, north);
+        let lie = Lie {
+            at: home,
+            home,
+            flies: false,
+            aircraft: None,
+        };
+        let liar = Self {
+            tale,
+            lie: Arc::new(Mutex::new(lie)),
+            next: Duration::ZERO,
+            told: 0,
+            is_off: false,
+        };
+        lies.then_some(liar)
+    }
+
+    /// In a few words.
+    pub fn account(&self) -> String {
+        format!("{} lies of one captured ({:?})", self.told, self.tale)
+    }
+
+    fn another(&self, fly: &[Spot], rng: &mut StdRng) -> Lie {
+        let (east, north) = HOMES[rng.random_range(0..HOMES.len())];
+        let on_field = ground(east, north);
+        let flies = rng.random_bool(FLIES);
+        match self.tale {
+            Tale::Afar => {
+                let home = ground(-rng.random_range(AFAR), rng.random_range(AFAR));
+                let up = if flies { rng.random_range(UP) } else { 0.0 };
+                Lie {
+                    at: Spot { up, ..home },
+                    home,
+                    flies,
+                    aircraft: None,
+                }
+            }
+            Tale::Among => {
+                let home = Spot {
+                    up: rng.random_range(DATUM),
+                    ..on_field
+                };
+                let near = match fly.is_empty() {
+                    true => on_field,
+                    false => fly[rng.random_range(0..fly.len())],
+                };
+                let there = Spot {
+                    east: near.east + rng.random_range(-BESIDE..BESIDE),
+                    north: near.north + rng.random_range(-BESIDE..BESIDE),
+                    up: rng.random_range(UP),
+                };
+                Lie {
+                    at: if flies { there } else { home },
+                    home,
+                    flies,
+                    aircraft: None,
+                }
+            }
+            Tale::Aircraft => {
+                let aircraft = Spot {
+                    east: rng.random_range(-60.0..120.0),
+                    north: rng.random_range(-60.0..120.0),
+                    up: rng.random_range(0.0..100.0),
+                };
+                Lie {
+                    at: on_field,
+                    home: on_field,
+                    flies: false,
+                    aircraft: rng.random_bool(TELLS).then_some(aircraft),
+                }
+            }
+        }
+    }
+}
+
+fn on_earth(spot: Spot) -> Wgs84 {
+    let (latitude_deg, longitude_deg) = spot.degrees();
+    Wgs84 {
+        latitude_deg,
+        longitude_deg,
+    }
+}
+
+fn report(node: &NodeName, lie: &Lie, now: Duration) -> Report {
+    let made = Moment::at(now);
+    let aircraft = lie.aircraft.map(|spot| Aircraft {
+        icao: ICAO,
+        at: on_earth(spot),
+        altitude: Some(Altitude::Satellite(AltitudeAmsl(spot.amsl()))),
+        velocity: Some([0.0, 0.0]),
+        climb: Some(0.0),
+        may_be_uncrewed: false,
+        seen: made,
+    });
+    Report {
+        made,
+        link_alive: true,
+        identity: Some(Identity {
+            autopilot: Autopilot::Px4,
+            system: SystemId(7),
+            component: ComponentId(1),
+            firmware: None,
+            hardware: Some(HARDWARE),
+        }),
+        truth: match lie.flies {
+            true => FlightTruth::Airborne(Airborne::InAir),
+            false => FlightTruth::Disarmed,
+        },
+        ready: Some(true),
+        position: Some(Position {
+            at: on_earth(lie.at),
+            amsl: AltitudeAmsl(lie.at.amsl()),
+            above_home: AltitudeAboveHome(lie.at.up - lie.home.up),
+        }),
+        position_at: Some(made),
+        home: Some(Waypoint {
+            at: on_earth(lie.home),
+            amsl: AltitudeAmsl(lie.home.amsl()),
+        }),
+        return_height: Some(AltitudeAboveHome(30.0)),
+        others_flew: lie.flies,
+        traffic: aircraft.into_iter().collect(),
+        ..Report::of_nothing(node.clone())
+    }
+}
+
+/// The life of the captured agent: it reports `lie`, whatever that is by now, and follows no order. Its way to the coordinators is that of
+/// the node `like`.
+pub async fn live(like: Node, lie: Arc<Mutex<Lie>>) -> turmoil::Result {
+    let node = NodeName::parse(NAME)?;
+    let mut coordinator = Coordinator::plain("http://127.0.0.1:50051")?;
+    coordinator.network = like.network();
+    let (reports, outward) = watch::channel(Outward::default());
+    let (pilot, mut ignored) = mpsc::channel(16);
+    let uplink = Uplink {
+        coordinator,
+        node: node.clone(),
+        life: like.rng.lock().unwrap().random(),
+        outward,
+        pilot,
+        guests: mpsc::channel(1).0,
+        logs: LogDesk::default(),
+        farewell: CancellationToken::new(),
+    };
+    tokio::spawn(uplink.keep());
+    let mut tick = interval(REPORTS);
+    loop {
+        tokio::select! {
+            word = ignored.recv() => {
+                if word.is_none() {
+                    return Err(format!("{NAME} ended by itself").into());
+                }
+            }
+            _ = tick.tick() => {
+                let now = turmoil::sim_elapsed().unwrap_or_default();
+                let told = *lie.lock().unwrap();
+                reports.send_replace(Outward { report: Some(report(&node, &told, now)), ..Outward::default() });
+            }
+        }
+    }
+}
+
+impl Run<'_> {
+    /// It lies otherwise, once that is due.
+    pub(super) fn let_the_liar_speak(&mut self, wild: &mut Wild) {
+        let now = self.sim.elapsed();
+        let Some(liar) = wild.liar.as_mut().filter(|liar| !liar.is_off && liar.next <= now) else {
+            return;
+        };
+        let here = self.nodes.iter().filter(|node| self.kind_of(node.number) != "far");
+        let spots = here.filter_map(|node| node.vehicle.spot());
+        let fly: Vec<Spot> = spots.map(|(at, _)| at).filter(|at| at.up > UP.start).collect();
+        let lie = liar.another(&fly, &mut wild.rng);
+        *liar.lie.lock().unwrap() = lie;
+        liar.told += 1;
+        liar.next = now + Duration::from_secs_f64(wild.rng.random_range(LASTS));
+        self.tell(&format!("{NAME} lies: {lie:.1?}"));
+    }
+
+    /// A person turns it off and declares that its vehicle is down, where others wait for it. One that is far away may go on.
+    pub(super) fn silence_the_liar(&mut self, wild: &mut Wild) {
+        let Some(liar) = wild.liar.as_mut().filter(|liar| !liar.is_off) else {
+            return;
+        };
+        if liar.tale == Tale::Afar {
+            return;
+        }
+        liar.is_off = true;
+        self.tell(&format!("a person turns {NAME} off, and declares it down"));
+        self.sim.crash(NAME);
+        let down = json!({"metadata": {"annotations": {crds::labels::VEHICLE_IS_DOWN: EPOCH}}});
+        self.ask(Method::PATCH, &format!("/api/v1/nodes/{NAME}"), &down);
+    }
+}

@@ -201,7 +201,7 @@ fn binary(bytes: &[u8]) -> Option<Refused> {
         (b"\x28\xb5\x2f\xfd", "zstd"),
     ];
     if let Some((_, program)) = packed.iter().find(|(start, _)| bytes.starts_with(start)) {
-        return Some(Refused::Packed(*program));
+        return Some(Refused::Packed(program));
     }
     bytes
         .starts_with(b"%PDF")

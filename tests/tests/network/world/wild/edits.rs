@@ -132,7 +132,7 @@ pub fn of_field(rng: &mut StdRng) -> Edit {
             json!({"floorMeters": rounded(rng, FLOOR), "breach": "Warn"}),
             json!({"floorMeters": null, "breach": "Return"}),
         ),
-        5 => stays(json!({"breach": ["Warn", "Hold", "Return"][rng.random_range(0..3)]})),
+        5 => stays(json!({"breach": (["Warn", "Hold", "Return"][rng.random_range(0..3)])})),
         6 => for_a_while(json!({"windows": [{"until": PAST}]}), json!({"windows": null})),
         7 => stays(json!({"windows": [{"from": PAST, "until": FUTURE}]})),
         _ => {
@@ -148,7 +148,7 @@ pub fn of_field(rng: &mut StdRng) -> Edit {
 pub fn of_hole(rng: &mut StdRng) -> Edit {
     match rng.random_range(0..2) {
         0 => selector(rng),
-        _ => stays(json!({"breach": ["Warn", "Hold", "Return"][rng.random_range(0..3)]})),
+        _ => stays(json!({"breach": (["Warn", "Hold", "Return"][rng.random_range(0..3)])})),
     }
 }
 
@@ -159,7 +159,7 @@ pub fn of_applied(rng: &mut StdRng) -> Edit {
         0 => selector(rng),
         1 => stays(json!({"precedence": rng.random_range(-5..=5)})),
         2 => for_a_while(json!({"enforce": "Report"}), json!({"enforce": "Apply"})),
-        3 => stays(json!({"reboot": ["Never", "WhenIdle"][rng.random_range(0..2)]})),
+        3 => stays(json!({"reboot": (["Never", "WhenIdle"][rng.random_range(0..2)])})),
         4 => stays(json!({"maxUnavailable": rng.random_range(1..=5)})),
         5 => setting("returnAltitudeMeters", text(rng, 15.0..45.0)),
         6 => setting("waypointRadiusMeters", text(rng, 1.0..2.0)),
@@ -203,7 +203,7 @@ pub fn of_swarm(rng: &mut StdRng) -> Edit {
         6..=9 => stays(json!({"formation": formation(rng)})),
         10 => for_a_while(json!({"grounded": true}), json!({"grounded": false})),
         11 => stays(json!({"maxSurge": rng.random_range(0..=1), "maxUnavailable": rng.random_range(1..=2)})),
-        12 => stays(json!({"onCordon": ["Continue", "Land"][rng.random_range(0..2)]})),
+        12 => stays(json!({"onCordon": (["Continue", "Land"][rng.random_range(0..2)])})),
         13 => stays(json!({"replaceLostAfterSeconds": rng.random_range(60..600)})),
         14 => stays(json!({"rotateAtPercent": rng.random_range(25..60)})),
         _ => stays(json!({"takeoffIntervalSeconds": rng.random_range(0..20)})),

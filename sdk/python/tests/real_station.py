@@ -29,7 +29,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[3]
 SYSTEM = "skein-system"
-PATIENCE_S = 80.0
+PATIENCE_S = 120.0
 """What may take long on a busy machine has so many seconds."""
 USERS = {"admin": "system:masters", "system:kube-controller-manager": ""}
 """Who is known by a token from the start, and the groups."""

@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import Any
 
 _PR_SET_PDEATHSIG = 1
-START_S = 90.0
-"""`skein up` has this long to start: a debug build on a busy machine takes half of it."""
+START_S = 180.0
+"""`skein up` has this long to start: a debug build on a busy machine, or one on a real API server, takes half of it."""
 
 
 # The one MAVLink message that vehicles are sent from here: COMMAND_LONG (76) of MAVLink 2.

@@ -198,7 +198,9 @@ fn files_with(folder: &str, words: &[&str]) -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let mut found: Vec<String> = rust_files(&root)
         .into_iter()
-        .filter(|path| !path.ends_with("tests.rs"))
+        .filter(|path| {
+            !path.ends_with("tests.rs") && !path.strip_prefix(&root).unwrap().iter().any(|part| part == "tests")
+        })
         .filter(|path| {
             let text = std::fs::read_to_string(path).unwrap();
             let program = text.split("#[cfg(test)]").next().unwrap_or_default();

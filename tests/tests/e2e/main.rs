@@ -560,8 +560,12 @@ fn a_node_by_its_full_name_of_120_characters_flies_and_keeps_its_log(api: Served
     let drones = stage.drones("default")?;
     let drone = drones.first().context("there is no Drone")?;
     ensure!(drone["spec"]["nodeName"] == node, "{drone}");
-    let vehicles = stage.read("vehicles")?;
-    ensure!(vehicles["items"][0]["spec"]["nodeName"] == node, "{vehicles}");
+    // It is written beside the flight, not before it.
+    wait_for("its Vehicle", PATIENCE, || {
+        let vehicles = stage.read("vehicles")?;
+        ensure!(vehicles["items"][0]["spec"]["nodeName"] == node, "{vehicles}");
+        Ok(())
+    })?;
     let name = drone["metadata"]["name"].as_str().context("it has no name")?;
     wait_for("its flight log to be listed", PATIENCE, || {
         let listed = stage.skein(&["logs", name])?;

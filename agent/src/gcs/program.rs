@@ -10,7 +10,8 @@
 //! | HEARTBEAT (0) | a sign of life; it is not passed on, since the autopilot's failsafe is another's to feed |
 //! | what [`super::read_only`] lets pass | it only asks |
 //!
-//! No acceleration passes: how soon the vehicle is taken back goes by how fast it may get, which none bounds.
+//! No acceleration passes: how soon the vehicle is taken back goes by how fast it may get, which none bounds. Nor does what is no number: what an
+//! autopilot makes of it, nobody says.
 //! A place passes where it can be told whether it is inside of the volume ([`Aim`]): one from the vehicle's own place or heading cannot.
 
 use super::fields::{self, COMMAND_INT, COMMAND_LONG};
@@ -41,6 +42,8 @@ const ACCELERATION: u16 = 0b1_1100_0000;
 /// Where both messages have their place, velocity, type_mask and coordinate_frame.
 const PLACE: [usize; 3] = [4, 8, 12];
 const VELOCITY: [usize; 3] = [16, 20, 24];
+/// What else is a number, by the bit that ignores it: each velocity, yaw and yaw_rate.
+const NUMBERS: [(u16, usize); 5] = [(1 << 3, 16), (1 << 4, 20), (1 << 5, 24), (1 << 10, 40), (1 << 11, 44)];
 const TYPE_MASK: usize = 48;
 const COORDINATE_FRAME: usize = 52;
 
@@ -99,12 +102,15 @@ pub fn says(frame: &RawFrame, autopilot: Option<u8>) -> Says {
     }
 }
 
-/// Where a set-point leads; `None`: that is not told, or it gives an acceleration.
+/// Where a set-point leads; `None`: that is not told, it gives an acceleration, or what is no number.
 fn aim(frame: &RawFrame) -> Option<Aim> {
     let ignored = fields::number(frame, TYPE_MASK);
     let uses = |what: u16| ignored & what != what;
     let gives_acceleration = ignored & ACCELERATION != ACCELERATION;
-    if gives_acceleration || !uses(EAST_AND_NORTH | UP | VELOCITY_OVER_GROUND | VELOCITY_UP) {
+    let are_numbers = NUMBERS
+        .iter()
+        .all(|(bit, at)| !uses(*bit) || fields::float(frame, *at).is_finite());
+    if gives_acceleration || !are_numbers || !uses(EAST_AND_NORTH | UP | VELOCITY_OVER_GROUND | VELOCITY_UP) {
         return None;
     }
     let meters = |at| f64::from(fields::float(frame, at));
@@ -314,6 +320,31 @@ mod tests {
             assert_eq!(local(PLACES, in_frame), Says::Other, "{in_frame:?}");
         }
         assert_eq!(global(PLACES, MAV_FRAME_GLOBAL_TERRAIN_ALT), Says::Other);
+    }
+
+    #[test]
+    fn what_is_no_number_passes_only_where_it_is_ignored() {
+        let given = |ignored: u16, wrong: f32| {
+            let message = MavMessage::SET_POSITION_TARGET_LOCAL_NED(SET_POSITION_TARGET_LOCAL_NED_DATA {
+                vx: 1.0,
+                vz: wrong,
+                yaw: wrong,
+                yaw_rate: wrong,
+                afx: wrong,
+                type_mask: PositionTargetTypemask::from_bits_truncate(ignored),
+                coordinate_frame: MavFrame::MAV_FRAME_LOCAL_NED,
+                ..SET_POSITION_TARGET_LOCAL_NED_DATA::default()
+            });
+            of(&message, PX4)
+        };
+        // Velocity over ground alone; with the one upright, with yaw, and with its rate.
+        let over_ground = VELOCITIES | VELOCITY_UP;
+        for wrong in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+            assert!(matches!(given(over_ground, wrong), Says::SetPoint(_)), "{wrong}");
+            for used in [VELOCITY_UP, 1 << 10, 1 << 11] {
+                assert_eq!(given(over_ground & !used, wrong), Says::Other, "{wrong} in {used:#x}");
+            }
+        }
     }
 
     #[test]

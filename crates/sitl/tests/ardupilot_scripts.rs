@@ -200,6 +200,21 @@ fn a_velocity_is_held_for_three_seconds_after_the_last_set_point() {
 }
 
 #[test]
+fn a_velocity_that_is_no_number_or_beyond_all_sense_stops_the_vehicle() {
+    for wrong in [f32::NAN, f32::INFINITY, 1001.0] {
+        let mut bench = flying(10.0);
+        keep(&mut bench, 4.0, 3.0, 0.0);
+        velocity(&mut bench, wrong, 0.0);
+        bench.pass(6.0);
+        let stopped = bench.truth().place;
+        bench.pass(5.0);
+        let north_m = (bench.truth().place.lat_deg - stopped.lat_deg) * 111_319.5;
+        support::near("meters flown since", north_m, 0.0, 0.5);
+        support::near("height", bench.truth().height_m, 10.0, 0.5);
+    }
+}
+
+#[test]
 fn a_velocity_towards_the_fence_creeps_over_the_circle_but_stops_below_the_ceiling() {
     let mut bench = flying(10.0);
     for (name, value) in [

@@ -15,6 +15,7 @@ const ALTITUDE: u32 = 0x0002_0000;
 const STABILIZED: u32 = 0x0007_0000;
 const ORBIT: u32 = 0x0103_0000;
 const PLACE_ONLY: u16 = 0b1101_1111_1000;
+const VELOCITY_ONLY: u16 = 0b1101_1100_0111;
 const NOTHING: u16 = 0b1111_1111_1111;
 
 fn plain(bench: &mut Bench, id: u16) -> Vec<Verdict> {
@@ -169,6 +170,28 @@ fn armed_in_offboard_it_takes_off_to_the_set_point_and_is_in_the_air_at_once() {
     assert_eq!(states.iter().map(|(_, state)| *state).collect::<Vec<_>>(), [1, 2]);
     support::near("in the air", states[1].0 - armed_s, 1.6, 0.4);
     support::near("height", bench.truth().height_m, 15.0, 2.0);
+}
+
+#[test]
+fn a_velocity_that_is_no_number_leaves_the_vehicle_where_it_is() {
+    let mut bench = hovering(15.0);
+    keep(&mut bench, 1.0);
+    assert_eq!(set_mode(&mut bench, 6.0, 0.0), [Accepted, Accepted]);
+    keep(&mut bench, 10.0);
+    let before = bench.truth().place;
+    for _ in 0..20 {
+        bench.receive(Request::Steer(LocalTarget {
+            to: US,
+            frame: 1,
+            type_mask: VELOCITY_ONLY,
+            place_m: [0.0; 3],
+            velocity_m_s: [f32::NAN; 3],
+        }));
+        bench.pass(0.2);
+    }
+    assert_eq!(bench.truth().custom_mode, OFFBOARD);
+    let north_m = (bench.truth().place.lat_deg - before.lat_deg) * 111_319.5;
+    support::near("meters flown since", north_m, 0.0, 1.0);
 }
 
 #[test]

@@ -22,6 +22,8 @@ const PAUSE_BRAKES_M_S2: f64 = 0.9;
 /// Bits of POSITION_TARGET_TYPEMASK.
 const NO_PLACE: u16 = 0b111;
 const NO_VELOCITY: u16 = 0b11_1000;
+/// The real one stops at a velocity beyond this, and at one that is no number.
+const FASTEST_M_S: f32 = 1000.0;
 
 impl ArduPilot {
     /// NAV_TAKEOFF; MAV_RESULT.
@@ -166,7 +168,7 @@ impl ArduPilot {
             if self.fence.allows(core, self.home, point) {
                 self.guide(Flight::Guided { target: point });
             }
-        } else if mask & NO_VELOCITY != NO_VELOCITY {
+        } else if mask & NO_VELOCITY != NO_VELOCITY && velocity.iter().all(|part| part.abs() <= FASTEST_M_S) {
             let [north, east, down] = velocity.map(f64::from);
             let wanted = Neu { north, east, up: -down };
             self.guide(Flight::Steered {

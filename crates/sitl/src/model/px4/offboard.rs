@@ -35,7 +35,8 @@ impl Px4 {
     pub(super) fn steer(&mut self, core: &Core, target: &LocalTarget) {
         const LOCAL: u8 = 1;
         const BODY: u8 = 8;
-        let has_place = target.type_mask & NO_PLACE != NO_PLACE && target.frame == LOCAL;
+        let is_place = target.place_m.iter().all(|part| part.is_finite());
+        let has_place = target.type_mask & NO_PLACE != NO_PLACE && target.frame == LOCAL && is_place;
         if !matches!(target.frame, LOCAL | BODY) {
             let text = format!(
                 "SET_POSITION_TARGET_LOCAL_NED coordinate frame {} unsupported\t",
@@ -70,7 +71,8 @@ impl Px4 {
     }
 
     fn take_setpoint(&mut self, core: &Core, form: &str, place: Option<Neu>, mask: u16, velocity: [f32; 3]) {
-        let [north, east, down] = velocity.map(f64::from);
+        // An axis without a number is under no control of the set-point.
+        let [north, east, down] = velocity.map(|part| if part.is_finite() { f64::from(part) } else { 0.0 });
         let steer = match place {
             Some(place) => Steer::To(place),
             None if mask & NO_VELOCITY != NO_VELOCITY => Steer::At(Neu { north, east, up: -down }),

@@ -221,7 +221,9 @@ impl Run<'_> {
             let ready = drone["status"]["conditions"].as_array().into_iter().flatten();
             let ready = ready.filter(|one| one["type"] == "Ready").map(|one| &one["message"]);
             let (name, node) = (&drone["metadata"]["name"], &drone["spec"]["nodeName"]);
-            format!("{name} on {node}: {}", ready.map(Value::to_string).collect::<String>())
+            let warnings = &drone["status"]["preflightWarnings"];
+            let ready = ready.map(Value::to_string).collect::<String>();
+            format!("{name} on {node}: {ready}, warned of {warnings}")
         });
         vehicles.chain(drones).collect::<Vec<_>>().join("; ")
     }

@@ -27,22 +27,25 @@ impl Pilot {
         Some(Volume { route, home })
     }
 
-    /// State of the vehicle since it was lent in this flight.
+    /// State of the vehicle since it was lent in this flight. Once it has airspace for a program again, it is not taken back any more.
     pub(super) fn lent(&self) -> Option<Lent> {
         match self.lending.flies() {
             true => Some(Lent::Flies),
-            false => self.taken_back.map(Lent::TakenBack),
+            false => self.taken_back.filter(|_| !self.has_room()).map(Lent::TakenBack),
         }
+    }
+
+    fn has_room(&self) -> bool {
+        let held = self.state.fence.held.as_ref();
+        let route = held.and_then(|held| held.route.as_ref());
+        route.is_some_and(|route| route.room.is_some())
     }
 
     /// An OFFBOARD is of a program while the vehicle has airspace for one or is to stop in it, and until it was observed in another mode since.
     pub(super) fn know_lent(&mut self) {
-        let held = self.state.fence.held.as_ref();
-        let route = held.and_then(|held| held.route.as_ref());
-        let has_room = route.is_some_and(|route| route.room.is_some());
         let beat = self.vehicle.heartbeat.as_ref();
         let offboard = beat.is_some_and(|beat| beat.value.mode.label == OFFBOARD);
-        self.vehicle.lent = has_room || self.state.stops_in.is_some() || (self.vehicle.lent && offboard);
+        self.vehicle.lent = self.has_room() || self.state.stops_in.is_some() || (self.vehicle.lent && offboard);
     }
 
     pub(super) fn observe_lending(&mut self, now: Moment) {

@@ -372,7 +372,9 @@ fn holding(q: &Question<'_>, report: &Report) -> (&'static str, String) {
                     EXTERNAL,
                     "in the air, flown by a program within the volume of spec.external".to_owned(),
                 ),
-                Some(Lent::TakenBack(_)) | None => (
+                // It keeps the volume until it has stopped.
+                Some(Lent::TakenBack(_)) => (OFF_STATION, "in the air; it is stopped where it is".to_owned()),
+                None => (
                     HOLDING,
                     "in the air, on station; a program may fly it: `skein connect --control`".to_owned(),
                 ),

@@ -566,7 +566,7 @@ fn a_drone_that_a_program_flies_is_ready_and_says_why_it_was_taken_back() {
             Some(OffStation::Lent),
             back(WhyBack::LeftVolume),
             holds,
-            (true, "Holding"),
+            (false, "LeftVolume"),
         ),
         (
             Some(OffStation::Moving),

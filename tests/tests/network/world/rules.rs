@@ -217,7 +217,7 @@ impl Run<'_> {
 
     fn ask_for_a_profile(&mut self) {
         let most = self.rng.random_range(1..=VEHICLES);
-        // No lower than the returns above which no station lies at the end.
+        // Above the stations of the end, which lie below 6 m.
         let (copter, px4) = (self.rng.random_range(1500..3000), self.rng.random_range(5..40));
         let spec = json!({"vehicleSelector": {"matchLabels": {"site": "north"}}, "enforce": "Apply", "maxUnavailable": most,
             "ardupilot": {SET[0].0: copter.to_string()}, "px4": {SET[1].0: px4.to_string()}});

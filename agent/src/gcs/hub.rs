@@ -58,7 +58,7 @@ impl Out {
         self.wake.notify_one();
     }
 
-    /// What to write now, and what was lost so far.
+    /// The next frame to write, and counts of what was lost so far.
     fn next(&self) -> (Next, Lost) {
         let mut outbox = self.lock();
         if !self.lease.passes() {

@@ -19,7 +19,7 @@ const ONE_MOMENT_MS: u32 = 100;
 /// A position that comes out of turn is no older than this, milliseconds; an older one shows that the autopilot has restarted.
 const LATE_MS: u32 = 1000;
 
-/// What was heard of it.
+/// Messages that tell the origin.
 #[derive(Debug, Default)]
 pub struct LocalOrigin {
     origin: Option<Waypoint>,

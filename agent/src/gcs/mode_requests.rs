@@ -22,10 +22,10 @@ pub const AUTO_LOITER: u32 = 0x0304_0000;
 /// An autopilot tells its mode once a second.
 const MODE_IS_OF_NOW: Duration = Duration::from_millis(1200);
 
-/// What becomes of a request.
+/// Verdict on a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judgment {
-    /// It is passed on, no later than this.
+    /// Passed on, no later than this.
     Passes(Instant),
     /// The vehicle is in that mode: the request is answered, and not passed on.
     HasIt,
@@ -66,7 +66,7 @@ impl ModeRequests {
         (to == SystemId(0) || to == who.system).then_some(who)
     }
 
-    /// What becomes of a request of a program for this mode.
+    /// The verdict on a request of a program for this mode.
     pub fn judge(&mut self, wanted: u32, target: Option<Address>, now: Instant) -> Judgment {
         let is_its = self.autopilot(target).is_some();
         let Some(heard) = self.0.as_mut().filter(|_| is_its) else {

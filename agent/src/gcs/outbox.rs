@@ -27,7 +27,7 @@ const BURST: f64 = 280.0;
 
 #[derive(Debug)]
 struct Entry {
-    /// It is written no later than this.
+    /// Latest time to write it.
     until: Instant,
     /// Whether it moves the vehicle for a program.
     leased: bool,

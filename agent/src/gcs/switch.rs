@@ -89,7 +89,7 @@ pub struct Verdict {
     pub refusal: Option<Refusal>,
     /// It moves the vehicle for a program: it is written only while that may fly it, and no later than this.
     pub leased: Option<Instant>,
-    /// What the program is answered, as it is not passed on.
+    /// Answer to the program, where its frame is not passed on.
     pub answer: Option<Answer>,
 }
 
@@ -250,7 +250,7 @@ impl Switch {
         verdict
     }
 
-    /// One that leads out of the volume renews no lease, either.
+    /// A set-point that leads out of the volume renews no lease, either.
     fn judge_set_point(&self, aim: &Aim, now: Instant) -> Verdict {
         match self.lease.has(aim, self.origin.place()) {
             Some(false) => refused(Refusal::OutsideVolume),

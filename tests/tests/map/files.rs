@@ -66,7 +66,7 @@ pub fn are_read_and_make_nothing_unasked(
     let asked = json!({"step": "drop", "name": "fiji.geojson", "content": fiji.to_string(), "areas": "survey"});
     let shown = page.step(&asked)?;
     ensure!(shown["objects"] == json!([["Mission/fiji", false]]), "{shown}");
-    // The fleet is in Europe.
+    // The fleet is in Europe, whether or not one of it is free.
     ensure!(
         shown["said"][0]
             .as_str()

@@ -127,7 +127,7 @@ async fn mission(
     Ok((Edit::Mission(Box::new(mission)), shown))
 }
 
-/// The nearest vehicles that could take part, or `count` at the first place where none is known.
+/// The nearest of those vehicles, or `count` at the first place where none is known.
 pub(super) fn fliers(work: &Work, starts: &[Wgs84], count: usize) -> Vec<Flier> {
     let Some(first) = work.track().points().first().map(|point| work.position(point.at)) else {
         return Vec::new();

@@ -24,6 +24,7 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use model::units::Wgs84;
+use proto::v1;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -328,17 +329,21 @@ async fn apply_object(State(app): State<Arc<App>>, headers: HeaderMap, body: Bod
     Ok(Json(json!({"done": done})))
 }
 
-/// Places of vehicles on the ground without a Drone.
+/// Places of vehicles on the ground without a Drone; of all vehicles when there are none.
 fn starts(fleet: &FleetSnapshot) -> Starts {
-    let free = fleet.vehicles.iter().filter(|vehicle| vehicle.drone_name.is_empty());
-    free.filter(|vehicle| Vehicle::from((*vehicle).clone()).flying == Some(false))
-        .filter_map(|vehicle| {
-            let at = vehicle.report.as_ref()?.position.as_ref()?;
-            let (latitude_deg, longitude_deg) = place(at.latitude_deg, at.longitude_deg)?;
-            Some(Wgs84 {
-                latitude_deg,
-                longitude_deg,
-            })
-        })
-        .collect()
+    let places = |of: &dyn Fn(&v1::Vehicle) -> bool| -> Starts {
+        let chosen = fleet.vehicles.iter().filter(|vehicle| of(vehicle));
+        chosen.filter_map(stands_at).collect()
+    };
+    let free = places(&|vehicle| vehicle.drone_name.is_empty() && Vehicle::from(vehicle.clone()).flying == Some(false));
+    if free.is_empty() { places(&|_| true) } else { free }
+}
+
+fn stands_at(vehicle: &v1::Vehicle) -> Option<Wgs84> {
+    let at = vehicle.report.as_ref()?.position.as_ref()?;
+    let (latitude_deg, longitude_deg) = place(at.latitude_deg, at.longitude_deg)?;
+    Some(Wgs84 {
+        latitude_deg,
+        longitude_deg,
+    })
 }

@@ -527,6 +527,21 @@ async fn a_file_is_read_for_the_session_only_and_makes_nothing() {
     assert_eq!(status, StatusCode::PAYLOAD_TOO_LARGE);
 }
 
+#[tokio::test]
+async fn a_field_is_planned_from_where_vehicles_are_while_all_of_them_fly() {
+    let page = page();
+    let session = page.enter().await;
+    let fiji = r#"{"type": "Polygon", "coordinates": [[[177.44, -17.75], [177.442, -17.75], [177.442, -17.749], [177.44, -17.75]]]}"#;
+    let content = base64::prelude::BASE64_STANDARD.encode(fiji);
+    let file = json!({"name": "fiji.geojson", "content": content, "areas": {"survey": {"altitudeMeters": 40, "spacingMeters": 20}}});
+    let (_, shown) = page.post(&session, "/api/files", file).await;
+    let said = shown["said"].to_string();
+    assert!(
+        said.contains("fiji cannot be flown so") && said.contains("farther than 20 km"),
+        "{shown}"
+    );
+}
+
 #[tokio::test(start_paused = true)]
 async fn more_files_than_are_read_at_a_time_wait_and_are_told_so() {
     let page = page();

@@ -1,10 +1,8 @@
-//! What this coordinator has to do with the Kubernetes API.
+//! The coordinator's side of the Kubernetes API, as one handle, [`Cluster`].
 //!
-//! Owns: what was observed of the cluster ([`world`]) and the watches that fill it ([`watching`]), how its ground orders and labels are
-//! read ([`world::ground_order`], [`selection`]), what has to be reconciled ([`wake_set`]), claims to nodes ([`claims`]), Events
-//! ([`events`]), the conditions of a status ([`conditions`]), what the API server itself confirms ([`confirm`]) of what is acted on
-//! ([`acted_on`]), and calls with deadlines ([`api`], [`retry`]); all of it as one handle, [`Cluster`]. Must not: decide anything about a
-//! Drone, or know of agents.
+//! Owns: what was observed of the cluster ([`world`]) and the watches that fill it ([`watching`]), what has to be reconciled
+//! ([`wake_set`]), claims to nodes ([`claims`]), Events ([`events`]), what the API server itself confirms ([`confirm`]), and calls with
+//! deadlines ([`api`], [`retry`]). Must not: decide anything about a Drone, or know of agents.
 
 pub mod acted_on;
 pub mod api;
@@ -30,23 +28,20 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 use world::{Wakes, World};
 
-/// What is read from the Kubernetes API and written to it. A copy is the same.
+/// Cheap to clone; clones share state.
 #[derive(Clone, Debug)]
 pub struct Cluster {
     client: Client,
     pub namespace: Arc<str>,
-    /// What was observed of the cluster.
     pub world: Arc<World>,
     pub wakes: Wakes,
     pub events: Arc<events::Outbox>,
-    /// Which rules and Missions the controllers act on.
     pub acted_on: Arc<acted_on::ActedOn>,
-    /// What the API server itself has said of late.
+    /// Recent answers of the API server itself.
     confirmed: Arc<Confirmed>,
 }
 
 impl Cluster {
-    /// The cluster behind `client`, and the Events about it that are to be published.
     pub fn new(
         client: kube::Client,
         namespace: &str,

@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 pub struct ActedOn(Mutex<HashMap<&'static str, HashMap<String, i64>>>);
 
 impl ActedOn {
-    /// The controller `by` acts on these objects now, and no others: uid and generation of each.
+    /// The controller `by` acts on these objects (uid, generation) now, and on no others.
     pub fn put(&self, by: &'static str, objects: impl Iterator<Item = (String, i64)>) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let known = all.entry(by).or_default();
@@ -17,7 +17,7 @@ impl ActedOn {
         known.extend(objects);
     }
 
-    /// Whether the object is acted on as it is there, or in a newer generation.
+    /// Whether a controller acts on this generation of the object, or a newer one.
     pub fn has(&self, object: &impl ResourceExt) -> bool {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let uid = object.meta().uid.as_deref().unwrap_or_default();

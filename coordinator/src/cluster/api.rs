@@ -9,24 +9,21 @@ use kube::client::ClientBuilder;
 use std::future::Future;
 use std::time::Duration;
 
-/// One call takes at most this long, whatever the network does.
 pub const DEADLINE: Duration = Duration::from_secs(10);
 
-/// A connection on which nothing comes for so long while something is awaited is given up. A list may take its time; one that will
-/// never come must not be waited for. A watch says something more often ([`crate::cluster::watching`]).
+/// A connection on which nothing comes for this long while an answer is awaited is given up. Longer than a slow list takes; a watch sends
+/// something more often ([`crate::cluster::watching`]).
 pub const SILENCE: Duration = Duration::from_secs(30);
 
-/// A call to the Kubernetes API that brought no result.
 #[derive(Debug, thiserror::Error)]
 pub enum ApiError {
-    /// The API server refused it, or could not be reached.
     #[error("cannot {what}: {}", error_chain(refusal.as_ref()))]
     Refused {
         what: &'static str,
-        /// Why not. All of it is in the text, so it is no source to be printed once more.
+        /// No `#[source]`: the text holds all of it, which would be printed twice.
         refusal: Box<kube::Error>,
     },
-    /// No answer came within [`DEADLINE`], or what less the caller had to spare.
+    /// No answer within [`DEADLINE`], or the shorter time that the caller had.
     #[error("cannot {what}: no answer of the API server in time")]
     TimedOut { what: &'static str },
 }
@@ -42,36 +39,34 @@ impl ApiError {
         }
     }
 
-    /// The object does not exist.
     pub fn is_not_found(&self) -> bool {
         self.status().is_some_and(kube::core::Status::is_not_found)
     }
 
-    /// Somebody else was first: the object changed since it was read, or its uid is another.
+    /// The object changed since it was read, or has another uid.
     pub fn is_conflict(&self) -> bool {
         self.status().is_some_and(kube::core::Status::is_conflict)
     }
 
-    /// An object of that name exists.
     pub fn is_already_exists(&self) -> bool {
         self.status().is_some_and(kube::core::Status::is_already_exists)
     }
 
-    /// The API server will not do it, now or later, until somebody changes something.
+    /// The API server refuses until a person changes something.
     pub fn is_refusal(&self) -> bool {
         // An admission webhook that names no code of its own denies with 400.
         self.status()
             .is_some_and(|status| status.is_invalid() || status.is_forbidden() || status.code == 400)
     }
 
-    /// The world is another than was thought: it exists, has changed, or is gone.
+    /// The object exists, has changed, or is gone, unlike our cache.
     pub fn is_overtaken(&self) -> bool {
         self.is_already_exists() || self.is_conflict() || self.is_not_found()
     }
 }
 
-/// An error with its sources, each said once: the reason for "client error" is at the very end. An answer of the API server is
-/// given in the server's words, where kube prints the fields of its own structure.
+/// An error with its sources, each said once: the reason for "client error" is at the very end. An answer of the API server is given in the
+/// server's words; kube prints the fields of its own structure.
 pub fn error_chain(error: &(dyn std::error::Error + 'static)) -> String {
     let mut chain = error.to_string();
     let mut next = Some(error);
@@ -99,7 +94,7 @@ pub fn error_chain(error: &(dyn std::error::Error + 'static)) -> String {
     chain
 }
 
-/// What TLS says of a certificate that is not good at the time of this computer's clock.
+/// Phrases of TLS for a certificate that is not valid at the time of this computer's clock.
 const SAID_OF_TIMES: [&str; 4] = [
     "certificate not valid yet",
     "certificate expired",
@@ -107,7 +102,6 @@ const SAID_OF_TIMES: [&str; 4] = [
     "certificate: Expired",
 ];
 
-/// What the API server answered, with its code.
 fn answer(status: &kube::core::Status) -> String {
     let words = [&status.message, &status.reason];
     let words = words.into_iter().find(|text| !text.is_empty());
@@ -119,9 +113,6 @@ fn answer(status: &kube::core::Status) -> String {
 }
 
 /// Awaits `call` for at most [`DEADLINE`]; `what` completes "cannot …".
-///
-/// # Errors
-/// [`ApiError`].
 pub async fn call<T>(what: &'static str, call: impl Future<Output = Result<T, kube::Error>>) -> Result<T, ApiError> {
     match tokio::time::timeout(DEADLINE, call).await {
         Ok(Ok(value)) => Ok(value),
@@ -133,7 +124,6 @@ pub async fn call<T>(what: &'static str, call: impl Future<Output = Result<T, ku
     }
 }
 
-/// How the coordinator creates an object.
 pub fn posting() -> PostParams {
     PostParams {
         field_manager: Some(labels::COORDINATOR.into()),
@@ -141,7 +131,6 @@ pub fn posting() -> PostParams {
     }
 }
 
-/// How the coordinator patches an object.
 pub fn merging() -> PatchParams {
     PatchParams {
         field_manager: Some(labels::COORDINATOR.into()),
@@ -149,7 +138,7 @@ pub fn merging() -> PatchParams {
     }
 }
 
-/// To delete the object with this `metadata.uid`, and no later one of its name.
+/// Deletes the object with this `metadata.uid` only, and no later one of its name.
 pub fn only(uid: &str) -> DeleteParams {
     DeleteParams::default().preconditions(Preconditions {
         uid: Some(uid.to_owned()),
@@ -158,19 +147,15 @@ pub fn only(uid: &str) -> DeleteParams {
 }
 
 /// A client for the cluster of KUBECONFIG, or of the pod that this runs in, whose calls are counted. Does not connect yet.
-///
-/// # Errors
-/// There is no usable configuration.
 pub async fn client(calls: &ApiCalls) -> anyhow::Result<kube::Client> {
     let mut config = kube::Config::infer().await.map_err(|error| {
-        // Its sources say the same again, so they are left out.
+        // Its sources say the same again.
         let advice = "set KUBECONFIG to a kubeconfig file, or run in a cluster with a ServiceAccount";
         anyhow::anyhow!("no Kubernetes configuration; {advice} ({error})")
     })?;
     proxy::apply(&mut config)?;
     config.read_timeout = Some(SILENCE);
-    // The caller tries again by a schedule of its own. The ready-made one doubles without a cap that is of use (1000 s), and waits
-    // for as long as a server asks, be it an hour.
+    // The caller retries by a schedule of its own. kube's doubles up to 1000 s, and waits as long as a server asks.
     config.default_retry = false;
     let builder = ClientBuilder::try_from(config).context("the Kubernetes configuration cannot be used")?;
     Ok(builder.with_layer(calls).build())

@@ -1,9 +1,8 @@
-//! Claims: one Lease per drone node, naming the Drone that its vehicle serves. They make binding atomic, also between two
-//! coordinators that do not know of each other.
+//! Claims: one Lease per drone node, naming the Drone that its vehicle serves. They make binding atomic, also between two coordinators that
+//! do not know of each other.
 //!
-//! Owns: creating and taking over claims. A claim is never deleted; one whose holder is gone, or is bound to another
-//! node, can be taken over, after the API server itself has said so.
-//! Must not: choose nodes.
+//! A claim is never deleted; one whose holder is gone, or is bound to another node, can be taken over once the API server itself has
+//! confirmed that. Must not: choose nodes.
 
 use crate::cluster::Cluster;
 use crate::cluster::api::{self, ApiError};
@@ -20,20 +19,15 @@ use model::ids::{DroneUid, NodeName};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// How often a lost race is run again within one call.
 const ROUNDS: usize = 5;
 
-/// What became of the request for a claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     Ours,
     Taken(Key),
 }
 
-/// Gets the claim to `node` for the Drone `key` with `uid`, if it can be had.
-///
-/// # Errors
-/// [`ApiError`]; nothing is known then, and it may be tried again.
+/// Gets the claim to `node` for the Drone `key` with `uid`, if it is free. After an error nothing is known, and it may be tried again.
 pub async fn obtain(cluster: &Cluster, node: &NodeName, key: &Key, uid: &str) -> Result<Outcome, ApiError> {
     let leases: Api<Lease> = Api::namespaced(cluster.client(), &cluster.namespace);
     let params = api::posting();
@@ -55,7 +49,7 @@ pub async fn obtain(cluster: &Cluster, node: &NodeName, key: &Key, uid: &str) ->
             (binding::Claim::TakeOver, _) => {
                 api::call("take over a claim", leases.replace(&name, &params, &lease)).await
             }
-            // Without a claim there is no holder to ask for or to be taken by.
+            // Without a claim there is no holder to check.
             _ => api::call("create a claim", leases.create(&params, &lease)).await,
         };
         match written {
@@ -63,7 +57,7 @@ pub async fn obtain(cluster: &Cluster, node: &NodeName, key: &Key, uid: &str) ->
                 cluster.world.lease(Change::Answered(Arc::new(lease)));
                 return Ok(Outcome::Ours);
             }
-            // Another was first, or our cache is old: read what is there, and decide again.
+            // Another was first, or our cache is old: read, and decide again.
             Err(error) if lost < ROUNDS && error.is_overtaken() => {
                 lost += 1;
                 let existing = api::call("read a claim", leases.get_opt(&name)).await?;
@@ -78,7 +72,7 @@ pub async fn obtain(cluster: &Cluster, node: &NodeName, key: &Key, uid: &str) ->
     }
 }
 
-/// Whether the holder of `claim` exists and can still be served by `node`, by asking the API server.
+/// Asks the API server whether the holder of `claim` exists and can still be served by `node`.
 async fn is_valid(cluster: &Cluster, claim: &Claim, node: &NodeName) -> Result<bool, ApiError> {
     let drones: Api<Drone> = Api::namespaced(cluster.client(), &claim.holder.namespace);
     let holder = api::call("look for the holder of a claim", drones.get_opt(&claim.holder.name)).await?;

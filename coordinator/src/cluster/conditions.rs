@@ -1,4 +1,4 @@
-//! Conditions in a status, and which changes of their messages are no news.
+//! Conditions of a status.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use k8s_openapi::jiff::Timestamp;
@@ -21,7 +21,7 @@ pub(crate) fn condition(
     new
 }
 
-/// A condition whose message is `message`: its numbers are what it reports.
+/// A condition whose message reports numbers, so that a change of these replaces it.
 pub(crate) fn exact_condition(
     old: &[Condition],
     kind: &str,
@@ -37,7 +37,7 @@ pub(crate) fn exact_condition(
         None => "Unknown",
     };
     let before = old.iter().find(|c| c.type_ == kind && c.status == status);
-    // Kubernetes keeps whole seconds; what is compared must be the same before and after it was written.
+    // Kubernetes keeps whole seconds: the value must equal the one read back.
     let now = Timestamp::from_second(now.as_second()).unwrap_or(now);
     Condition {
         type_: kind.to_owned(),
@@ -49,12 +49,10 @@ pub(crate) fn exact_condition(
     }
 }
 
-/// Whether two texts differ in nothing but the digits of their numbers.
 pub fn same_but_for_numbers(one: &str, other: &str) -> bool {
     one == other || shape(one) == shape(other)
 }
 
-/// A text without the digits of its numbers.
 pub fn shape(text: &str) -> String {
     let mut shape = String::with_capacity(text.len());
     for c in text.chars() {

@@ -1,8 +1,8 @@
-//! The API server's own answer, before a flight is begun or a vehicle bound: caches may be late, whatever their watches say.
+//! The API server's own answers before a flight begins or a vehicle is bound: caches may be late, whatever their watches report.
 //!
-//! Owns: asking for what one takeoff or binding rests on, taking the answers into the caches, and for how long an answer holds
-//! ([`fleet::planning::freshness::CONFIRMED_FOR`]). Of rules on board and Missions only the metadata is asked for: what controllers make of them
-//! takes them longer, so that a takeoff waits until they act on what there is ([`super::acted_on`]). Must not: decide; the caller reads the
+//! Owns: asking for what one takeoff or binding rests on, filling the caches with the answers, and how long an answer holds
+//! ([`fleet::planning::freshness::CONFIRMED_FOR`]). Of rules on board and Missions only metadata is asked for: a takeoff waits until the
+//! controllers act on the same generation ([`super::acted_on`]). Must not: decide; the caller reads the caches again.
 //! caches again.
 
 use crate::cluster::Cluster;
@@ -22,10 +22,10 @@ use std::fmt::Debug;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::time::Instant;
 
-/// When what was asked about, by its kind and name; old answers go when there are so many.
+/// Limit of remembered answers; at the limit old ones go.
 const MOST: usize = 4096;
 
-/// Since when the caches hold what the API server itself has said of an object.
+/// When the API server last answered about an object, by its kind and name.
 #[derive(Debug, Default)]
 pub struct Confirmed(Mutex<HashMap<String, Instant>>);
 
@@ -44,7 +44,7 @@ impl Confirmed {
     }
 }
 
-/// Whether all that a takeoff of `drone` from `node` rests on has been asked for just now.
+/// Whether everything that a takeoff of `drone` from `node` rests on was confirmed just now.
 pub fn holds(cluster: &Cluster, drone: &Drone, node: &NodeName) -> bool {
     let swarm = owner(drone).map(|(_, name)| Key::new(&Key::of(drone).namespace, name));
     let known = |what: &str| cluster.confirmed.holds(what);
@@ -75,10 +75,8 @@ fn of_mission(uid: &str) -> String {
 const GROUND_ORDERS: &str = "groundorders";
 const RULES: &str = "rules";
 
-/// Asks for all that a takeoff of `drone` from `node` rests on. Whether it is there, and acted on as it is; the caches hold the rest.
-///
-/// # Errors
-/// [`ApiError`]; nothing is known then, and no flight is begun.
+/// Asks for everything that a takeoff of `drone` from `node` rests on. Whether it exists, and is acted on as it is; the caches hold the
+/// rest. After an error no flight begins.
 pub async fn takeoff(cluster: &Cluster, drone: &Drone, node: &NodeName) -> Result<bool, ApiError> {
     let key = Key::of(drone);
     let swarm = owner(drone).map(|(_, name)| Key::new(&key.namespace, name));
@@ -108,10 +106,7 @@ pub async fn takeoff(cluster: &Cluster, drone: &Drone, node: &NodeName) -> Resul
     Ok(drone && swarm && mission && node && rules)
 }
 
-/// Asks for a node. Whether it is there, and a drone node; the caches hold the rest.
-///
-/// # Errors
-/// [`ApiError`].
+/// Asks for a node. Whether it exists and is a drone node; the caches hold the rest.
 pub async fn node(cluster: &Cluster, name: &NodeName) -> Result<bool, ApiError> {
     let what = of_node(name);
     if cluster.confirmed.holds(&what) {
@@ -162,7 +157,7 @@ async fn swarm(cluster: &Cluster, key: &Key) -> Result<bool, ApiError> {
     Ok(true)
 }
 
-/// Asks for a Mission. Whether it is there, and acted on as it is.
+/// Whether a Mission exists, and is acted on as it is.
 async fn acted_on_mission(cluster: &Cluster, key: &Key, uid: &str) -> Result<bool, ApiError> {
     let what = of_mission(uid);
     if cluster.confirmed.holds(&what) {
@@ -170,7 +165,7 @@ async fn acted_on_mission(cluster: &Cluster, key: &Key, uid: &str) -> Result<boo
     }
     let sent = Instant::now();
     let missions: Api<Mission> = Api::namespaced(cluster.client(), &key.namespace);
-    // The coordinator may list Missions only.
+    // RBAC: the coordinator may list Missions, not get them.
     let named = ListParams::default().fields(&format!("metadata.name={}", key.name));
     let list = api::call("list a Mission", missions.list_metadata(&named)).await?;
     let mut listed = list.items.iter();
@@ -181,7 +176,7 @@ async fn acted_on_mission(cluster: &Cluster, key: &Key, uid: &str) -> Result<boo
     Ok(acts)
 }
 
-/// Lists the Geofences and ParameterProfiles: one that is not known as it is could select the vehicle. Whether all are acted on.
+/// Lists the Geofences and ParameterProfiles, as an unknown one could select the vehicle. Whether all are acted on.
 async fn acted_on_rules(cluster: &Cluster) -> Result<bool, ApiError> {
     if cluster.confirmed.holds(RULES) {
         return Ok(true);
@@ -198,7 +193,7 @@ async fn acted_on_rules(cluster: &Cluster) -> Result<bool, ApiError> {
     Ok(acts)
 }
 
-/// Whether all objects of a kind are acted on. A kind that is not installed has none.
+/// A kind that is not installed has no objects, so all are acted on.
 async fn are_acted_on<K>(cluster: &Cluster, what: &'static str) -> Result<bool, ApiError>
 where
     K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug,
@@ -214,7 +209,7 @@ where
     }
 }
 
-/// Lists the ground orders: one that is not known could cover anything.
+/// Lists the ground orders, as an unknown one could cover anything.
 async fn ground_orders(cluster: &Cluster) -> Result<(), ApiError> {
     if cluster.confirmed.holds(GROUND_ORDERS) {
         return Ok(());

@@ -11,17 +11,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-/// So many Events may wait for the API server.
+/// Events that may wait for the API server.
 const OUTBOX: usize = 1024;
 
-/// The reason of the record of a flight: no two are the same, whatever their text.
+/// The reason of a flight's record: each is published, even with the same text.
 pub const FLIGHT: &str = "Flight";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// Whether a person should check it.
     pub warning: bool,
-    /// One word: what happened.
     pub reason: &'static str,
     pub text: String,
 }
@@ -35,7 +33,6 @@ impl Note {
         }
     }
 
-    /// Something that a person should check.
     pub fn warning(reason: &'static str, text: impl Into<String>) -> Self {
         Self {
             warning: true,
@@ -59,7 +56,6 @@ pub struct Outbox {
     metrics: Metrics,
 }
 
-/// An outbox and its other end.
 pub fn channel(metrics: Metrics) -> (Outbox, mpsc::Receiver<Message>) {
     let (sender, receiver) = mpsc::channel(OUTBOX);
     (
@@ -73,13 +69,12 @@ pub fn channel(metrics: Metrics) -> (Outbox, mpsc::Receiver<Message>) {
 }
 
 impl Outbox {
-    /// Records `note` about `drone` as an Event.
     pub fn record(&self, drone: &Drone, note: Note) {
         self.record_about(drone.object_ref(&()), None, note);
     }
 
-    /// Records `note` about another object, and one that it has to do with. Of two with the same reason about the same objects
-    /// only the first is shown, and how often there was another; a warning with another text counts as another reason.
+    /// Records `note` about an object, and a related one. Of Events with the same reason about the same objects only the first is shown,
+    /// with a count; a warning with another text counts as another reason.
     pub fn record_about(&self, about: ObjectReference, related: Option<ObjectReference>, note: Note) {
         let message = Message { about, related, note };
         if self.sender.try_send(message).is_err() {
@@ -92,7 +87,6 @@ impl Outbox {
     }
 }
 
-/// Publishes what is put into the outbox.
 pub async fn publish(
     client: kube::Client,
     mut messages: mpsc::Receiver<Message>,
@@ -119,7 +113,7 @@ pub async fn publish(
             note: Some(clipped(note.text)),
             secondary: related,
         };
-        // Boxed: the recorder's future is large.
+        // The recorder's future is large.
         let published = api::call("publish an Event", recorder.publish(&event, &about).boxed()).await;
         metrics.event(published.is_ok());
         if let Err(error) = published {
@@ -128,8 +122,8 @@ pub async fn publish(
     }
 }
 
-/// Of two Events with the same reason and action the recorder publishes only the first one's text. A warning with another text is
-/// therefore another action: the second reason not to arm must not hide behind the first. Numbers make no other text.
+/// The recorder publishes one text per reason and action. A warning with another text is another action: the second reason not to arm must
+/// not hide behind the first. Numbers make no other text.
 fn action(note: &Note) -> String {
     let record = note.reason == FLIGHT;
     if !note.warning && !record {
@@ -142,7 +136,7 @@ fn action(note: &Note) -> String {
     format!("{}-{hash:08x}", note.reason)
 }
 
-/// Events hold at most 1 kB of text.
+/// Kubernetes limits the note of an Event to 1 kB.
 fn clipped(mut text: String) -> String {
     const MOST: usize = 1000;
     if text.len() > MOST {

@@ -4,17 +4,14 @@ use kube::ResourceExt;
 use model::ids::DroneName;
 use std::fmt;
 
-/// Namespace and name of a Swarm or Drone; the namespace is empty for cluster-scoped objects.
+/// The namespace is empty for cluster-scoped objects.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key {
-    /// `metadata.namespace`.
     pub namespace: String,
-    /// `metadata.name`.
     pub name: String,
 }
 
 impl Key {
-    /// The key of `object`.
     pub fn of(object: &impl ResourceExt) -> Self {
         Self {
             namespace: object.namespace().unwrap_or_default(),
@@ -22,7 +19,6 @@ impl Key {
         }
     }
 
-    /// `namespace/name`.
     pub fn new(namespace: &str, name: &str) -> Self {
         Self {
             namespace: namespace.to_owned(),

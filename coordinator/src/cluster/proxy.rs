@@ -1,20 +1,17 @@
-//! Whether an API server is reached through a proxy, as a company's network asks for.
+//! The proxy through which an API server is reached.
 //!
-//! The client's own reading of NO_PROXY asks it of the proxy's address instead of the cluster's, so that its answer is not used.
+//! kube matches NO_PROXY against the proxy's address instead of the cluster's, so its answer is not used.
 
 use http::Uri;
 use std::net::{IpAddr, Ipv6Addr};
 
-/// The variables of a process, the upper-case one first.
+/// Environment variables, the upper-case one first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Variables {
-    /// HTTPS_PROXY.
     pub https_proxy: Option<String>,
-    /// NO_PROXY.
     pub no_proxy: Option<String>,
 }
 
-/// Why a proxy cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("HTTPS_PROXY: {0:?} is not a proxy; write http://HOST:PORT, or add the cluster's host to NO_PROXY")]
 pub struct BadProxy(String);
@@ -34,15 +31,12 @@ impl Variables {
 }
 
 /// Sets the proxy of `config`, which was read from a kubeconfig.
-///
-/// # Errors
-/// [`BadProxy`].
 pub fn apply(config: &mut kube::Config) -> Result<(), BadProxy> {
     config.proxy_url = decide(config.proxy_url.take(), &config.cluster_url, &Variables::of_process())?;
     Ok(())
 }
 
-/// What to do about a kubeconfig that was refused, where that is because of these variables.
+/// What to do about a kubeconfig that was refused because of these variables.
 pub fn advice(error: &kube::config::KubeconfigError) -> Option<&'static str> {
     match error {
         kube::config::KubeconfigError::ParseNoProxy(_) => {
@@ -55,7 +49,7 @@ pub fn advice(error: &kube::config::KubeconfigError) -> Option<&'static str> {
     }
 }
 
-/// The proxy to `cluster`. `found` is what the client has found: what the kubeconfig names, or the variable.
+/// `found` is the proxy that kube has found: the kubeconfig's, or the variable's.
 fn decide(found: Option<Uri>, cluster: &Uri, variables: &Variables) -> Result<Option<Uri>, BadProxy> {
     let Some(text) = &variables.https_proxy else {
         return Ok(found);
@@ -91,8 +85,8 @@ fn is_loopback(host: &str) -> bool {
         || host.parse::<IpAddr>().is_ok_and(|ip| ip.to_canonical().is_loopback())
 }
 
-/// Whether an entry of NO_PROXY names `host`, in lower case, at `port`: all (`*`), an address, a network, or a name with what is below it;
-/// `.NAME` and `*.NAME` are only what is below. A port limits it to that one.
+/// Whether an entry of NO_PROXY names `host` (lower case) at `port`: all (`*`), an address, a network, or a name with its subdomains;
+/// `.NAME` and `*.NAME` are the subdomains only. A port limits it to that one.
 fn excepts(entry: &str, host: &str, port: u16) -> bool {
     if entry.is_empty() {
         return false;
@@ -122,7 +116,7 @@ fn excepts(entry: &str, host: &str, port: u16) -> bool {
     }
 }
 
-/// The port behind a name or an address, if there is one. An IPv6 address with a port has brackets.
+/// An IPv6 address with a port has brackets.
 fn split_port(entry: &str) -> (&str, Option<u16>) {
     let is_plain_ipv6 = entry.parse::<Ipv6Addr>().is_ok();
     match entry.rsplit_once(':') {
@@ -267,7 +261,7 @@ mod tests {
                 .unwrap(),
         );
         config.default_retry = false;
-        // It never comes to certificates, and a computer may have none.
+        // No connection is made, and a computer may have no certificates.
         config.accept_invalid_certs = true;
         let client = kube::Client::try_from(config).unwrap();
         let asked = tokio::spawn(async move {

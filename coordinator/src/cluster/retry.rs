@@ -1,4 +1,4 @@
-//! How failed work is tried again.
+//! Delays after failed work.
 
 use model::backoff::Backoff;
 use std::collections::HashMap;
@@ -8,20 +8,19 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// When failed work is tried again.
 pub const RETRY: Backoff = Backoff {
     first: Duration::from_millis(200),
     cap: Duration::from_secs(30),
 };
 
-/// When a watch that has failed is begun again. It costs the API server little, and until then we are blind.
+/// A watch that has failed. It costs the API server little, and until then we are blind.
 pub const WATCH: Backoff = Backoff {
     first: Duration::from_millis(400),
     cap: Duration::from_secs(5),
 };
 
-/// What has failed is left alone for its shortest delay, but no longer than this, even if it is woken: an outage does not become a
-/// storm, and what was changed for the better is soon noticed.
+/// Limit of the rest after a failure, during which wake-ups are ignored: an outage does not become a storm, and a mended cause is soon
+/// noticed.
 const LONGEST_REST: Duration = Duration::from_secs(1);
 
 /// Failures in a row, by key. A key is forgotten when its work succeeds or its object is gone.
@@ -41,7 +40,7 @@ impl<K> Default for Failures<K> {
 }
 
 impl<K: Clone + Eq + Hash + Display> Failures<K> {
-    /// Work on `key` has failed; returns after which time it is to be tried again, `jitter` being in 0.0..=1.0.
+    /// The delay after which to try again, `jitter` being in 0.0..=1.0.
     pub fn failed(&self, key: &K, error: &impl Display, now: Instant, jitter: f64) -> Duration {
         let mut failures = self.lock();
         let failed = failures.entry(key.clone()).or_insert(Failed { times: 0, last: now });
@@ -58,12 +57,11 @@ impl<K: Clone + Eq + Hash + Display> Failures<K> {
         RETRY.delay(times, jitter)
     }
 
-    /// Work on `key` has succeeded, or there is nothing to work on any more.
     pub fn forget(&self, key: &K) {
         self.lock().remove(key);
     }
 
-    /// How long `key` is still to be left alone, if it has only just failed.
+    /// How long `key` is still left alone after a failure.
     pub fn resting(&self, key: &K, now: Instant) -> Option<Duration> {
         let failures = self.lock();
         let Failed { times, last } = failures.get(key)?;

@@ -1,9 +1,8 @@
-//! Which Swarms and Drones a label selector means.
+//! Label selectors over Swarms and Drones.
 //!
-//! Owns: whose labels count. A Drone has its own labels and those of its Swarm, its own first. A Swarm has those of its
-//! template, as its Drones get them, and its own, the template's first: so `team!=red` does not select a Swarm whose Drones are
-//! all red. A Swarm that matches is meant as a whole, with the Drones that it makes later; of any other, each Drone that matches.
-//! Must not: call the API or decide who may.
+//! A Drone has its own labels and those of its Swarm, its own first. A Swarm has those of its template, as its Drones get them, and its
+//! own, the template's first: so `team!=red` does not select a Swarm whose Drones are all red. A matching Swarm is selected as a whole,
+//! with the Drones that it makes later; of any other, each matching Drone.
 
 use crds::{Drone, Swarm, labels};
 use fleet::planning::selector::{NoSelector, Selector};
@@ -11,7 +10,6 @@ use kube::ResourceExt;
 
 const LONGEST_LABEL: usize = 63;
 
-/// Objects with certain labels, in one namespace or all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selection {
     selector: Option<Selector>,
@@ -21,9 +19,6 @@ pub struct Selection {
 
 impl Selection {
     /// For reading: empty texts leave the choice open.
-    ///
-    /// # Errors
-    /// [`NoSelector`].
     pub fn to_read(namespace: &str, selector: &str) -> Result<Self, NoSelector> {
         let text = selector.to_owned();
         let selector = Some(selector).filter(|text| !text.is_empty());
@@ -34,10 +29,7 @@ impl Selection {
         })
     }
 
-    /// For an order: there has to be a selector.
-    ///
-    /// # Errors
-    /// [`NoSelector`].
+    /// For an order: an empty selector is refused.
     pub fn to_order(namespace: &str, selector: &str) -> Result<Self, NoSelector> {
         Ok(Self {
             selector: Some(selector.parse()?),
@@ -46,7 +38,7 @@ impl Selection {
         })
     }
 
-    /// The one namespace; `None`: all.
+    /// `None`: all namespaces.
     pub fn namespace(&self) -> Option<&str> {
         self.namespace.as_deref()
     }
@@ -56,24 +48,22 @@ impl Selection {
         (&self.selector, &self.namespace) == (&other.selector, &other.namespace)
     }
 
-    /// Namespace and selector, as they were given.
     pub fn texts(&self) -> (String, String) {
         (self.namespace.clone().unwrap_or_default(), self.text.clone())
     }
 
-    /// Whether vehicles without a Drone are meant, too.
+    /// Whether vehicles without a Drone are selected, too.
     pub const fn is_everything(&self) -> bool {
         self.selector.is_none() && self.namespace.is_none()
     }
 
-    /// Whether labels of a Swarm match.
     pub fn has_swarm(&self, swarm: &Swarm) -> bool {
         let here = self.namespace().is_none_or(|n| swarm.namespace().as_deref() == Some(n));
         let name = swarm_label(swarm);
         here && self.matches(|key| of_swarm(swarm, name.as_ref(), key))
     }
 
-    /// Whether labels of a Drone match, which is of `swarm`, if it is of one.
+    /// `swarm` is the one that `drone` belongs to, if any.
     pub fn has_drone(&self, drone: &Drone, swarm: Option<&Swarm>) -> bool {
         let here = self.namespace().is_none_or(|n| drone.namespace().as_deref() == Some(n));
         let name = swarm.and_then(swarm_label);
@@ -86,10 +76,9 @@ impl Selection {
     }
 }
 
-/// The label that all Drones of `swarm` carry.
 pub fn swarm_label(swarm: &Swarm) -> Option<(String, String)> {
     let name = swarm.name_any();
-    // A longer name is no label value; the owner reference is what counts.
+    // A longer name is no label value; the owner reference counts.
     (name.len() <= LONGEST_LABEL).then(|| (labels::SWARM.to_owned(), name))
 }
 
@@ -97,7 +86,7 @@ fn some(text: &str) -> Option<String> {
     Some(text).filter(|text| !text.is_empty()).map(str::to_owned)
 }
 
-/// The value of a label that Drones have from `swarm`, whose own one is `name`.
+/// The label value that Drones have from `swarm`; `name` is the Swarm's own label.
 fn of_swarm<'a>(swarm: &'a Swarm, name: Option<&'a (String, String)>, key: &str) -> Option<&'a str> {
     if key == labels::MANAGED_BY {
         return Some(labels::COORDINATOR);

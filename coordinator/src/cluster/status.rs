@@ -1,13 +1,10 @@
-//! Writing the status of an object, and of no other one that was made again under its name.
+//! Writes the status of an object, and never that of a successor with its name.
 //!
-//! An API server does not compare `metadata.uid` where the status of a custom resource is written: it takes it from the stored object. What a
-//! late watch shows of an object that is gone would become the status of its successor, whose generation may be the same. So a status is
-//! written on one version of the object. Where that is not the newest, the newest is asked for, and the status goes on it if it is of the same
-//! object: others who change it, or a watch that is late, keep no status back. (That of a Node is refused where the uid is another's;
-//! `tests/tests/api/subresources.rs` has both.) A leader puts it on a newer version only while it may act ([`write_while`]): that version may
-//! be the next leader's.
-//!
-//! Owns: that. Must not: decide what is written, or when it is tried again.
+//! An API server does not compare `metadata.uid` on the status subresource of a custom resource: it takes the uid from the stored object. A
+//! late watch could so put the status of a deleted object on its successor, whose generation may be the same. Therefore a status is written
+//! on one resourceVersion. Where that is not the newest, the newest is asked for, and the write is repeated if the uid is the same, so that
+//! other writers or a late watch keep no status back. (For a Node another uid is refused; `tests/tests/api/subresources.rs` has both.) A
+//! leader repeats a write only while it may act ([`write_while`]): the newer version may be the next leader's.
 
 use super::api::{self, ApiError};
 use crds::labels;
@@ -19,13 +16,11 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 use std::fmt::Debug;
 
-/// So often one write asks for the newest version.
+/// Attempts, each on the newest version.
 const ROUNDS: u32 = 3;
 
-/// Writes `status` on the object `about`, and returns it as it is then; `what` completes "cannot …".
-///
-/// # Errors
-/// [`ApiError`]; it is overtaken where the object is gone, even if there is another of its name.
+/// Writes `status` on the object `about`, and returns the object; `what` completes "cannot …". The error is an overtaken one where the
+/// object is gone, even if there is another of its name.
 pub async fn write<K>(
     what: &'static str,
     api: &Api<K>,
@@ -38,10 +33,8 @@ where
     write_while(|| true, what, api, about, status).await
 }
 
-/// The same, by a leader: on a newer version of the object only while it `acts`.
-///
-/// # Errors
-/// [`ApiError`]; it is overtaken also where the object has changed and the leader acts no more.
+/// The same, by a leader: on a newer version only while it `acts`. The error is an overtaken one also where the object has changed and the
+/// leader acts no more.
 pub async fn write_while<K>(
     acts: impl Fn() -> bool,
     what: &'static str,
@@ -77,12 +70,12 @@ where
     }
 }
 
-/// The version of the object now; `None` where it is gone.
+/// `None` where the object is gone.
 async fn newest<K>(what: &'static str, api: &Api<K>, about: &ObjectMeta) -> Result<Option<String>, ApiError>
 where
     K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug,
 {
-    // A coordinator may list all kinds, and get only some.
+    // RBAC: the coordinator may list all kinds, and get only some.
     let named = ListParams::default().fields(&format!("metadata.name={}", about.name.as_deref().unwrap_or_default()));
     let found = api::call(what, api.list_metadata(&named)).await?;
     let same = found.items.into_iter().find(|found| found.metadata.uid == about.uid);

@@ -1,8 +1,7 @@
-//! Which objects are to be reconciled again.
+//! Objects to be reconciled again.
 //!
-//! Owns: [`WakeSet`]. Waking never blocks and nothing is dropped; a key that waits is kept once, so the set is bounded by the
-//! number of objects. (A channel must do one of these: block the waker, drop, or grow.)
-//! Must not: know what a key stands for, or what works on it: kube's Controller for Drones and Swarms, and
+//! Waking never blocks and drops nothing; a waiting key is kept once, so the set is bounded by the number of objects. (A channel must block
+//! the waker, drop, or grow.) Must not: know what a key stands for, or who takes it: kube's Controller for Drones and Swarms,
 //! [`crate::controllers::queue`] for nodes.
 
 use futures::Stream;
@@ -11,7 +10,7 @@ use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
-/// Keys that wait to be reconciled, in the order in which they were woken. It is made for one taker.
+/// Waiting keys, oldest first, for one taker.
 #[derive(Debug)]
 pub struct WakeSet<K> {
     waiting: Mutex<Waiting<K>>,
@@ -38,7 +37,6 @@ impl<K> Default for WakeSet<K> {
 }
 
 impl<K: Clone + Eq + Hash> WakeSet<K> {
-    /// Has `key` reconciled as soon as may be.
     pub fn wake(&self, key: K) {
         let mut waiting = self.lock();
         if waiting.keys.insert(key.clone()) {
@@ -48,7 +46,7 @@ impl<K: Clone + Eq + Hash> WakeSet<K> {
         }
     }
 
-    /// Takes out the key that has waited longest. Nothing is lost when this is dropped half-way.
+    /// Takes the key that has waited longest. Safe to cancel.
     pub async fn next(&self) -> K {
         loop {
             let changed = self.changed.notified();
@@ -74,7 +72,6 @@ impl<K: Clone + Eq + Hash> WakeSet<K> {
         self.lock().order.len()
     }
 
-    /// Whether none waits.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -1,9 +1,8 @@
 //! The watches that keep the caches filled.
 //!
-//! Owns: listing and watching Drones, Swarms, drone nodes and claims, finding out what went away while a watch was broken, and
-//! the stores from which the controllers see which Drones and Swarms exist; listing all again when asked to ([`Relist`]). A
-//! store and the [`World`] share their objects, and a store is filled first. Must not: decide. An
-//! API server that is away only makes the caches older.
+//! Owns: listing and watching, finding out what went away while a watch was broken, the stores of the controllers, listing everything again
+//! when asked to ([`Relist`]). A store and the [`World`] share their objects; a store is filled first. Must not: decide. An API server that
+//! is away only makes the caches older.
 
 use crate::cluster::api::error_chain;
 use crate::cluster::key::Key;
@@ -28,22 +27,22 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// The API server ends a watch after so many seconds, and it is begun again where it was. One that is open but dead is found out by
-/// that: nothing else is sure to be said on it. kube waits 5 s longer, which is still less than [`crate::cluster::api::SILENCE`].
+/// Length of one watch, by the API server, after which it continues where it was. This detects an open but dead connection: nothing else is
+/// sure to arrive on it. kube waits 5 s longer, still less than [`crate::cluster::api::SILENCE`].
 pub(crate) const WATCH_SECONDS: u32 = 20;
 
-/// After so long without trouble, the next failure of a watch is the first in a row. Longer than any try takes.
+/// After this long without trouble, the next failure is the first in a row. Longer than any try takes.
 const CALM: Duration = Duration::from_secs(60);
 
-/// The Drones and Swarms that exist, as kube's controllers want to see them.
+/// The Drones and Swarms that exist, as kube's controllers read them.
 #[derive(Clone, Debug)]
 pub struct Stores {
     pub drones: Store<Drone>,
     pub swarms: Store<Swarm>,
 }
 
-/// Lists everything again, where watches may be late: each list is asked for without a resourceVersion, so that the API server
-/// answers with nothing older than the question.
+/// Lists everything again, where watches may be late: without a resourceVersion, so that the API server answers with nothing older than the
+/// question.
 #[derive(Clone, Debug, Default)]
 pub struct Relist {
     asked: latest::Sender<u64>,
@@ -51,12 +50,12 @@ pub struct Relist {
 }
 
 impl Relist {
-    /// Done once all kinds were listed by requests that were sent after this was called.
+    /// Done once all kinds were listed by requests that were sent after this call.
     pub async fn all(&self) {
         let mut done = self.done.subscribe();
         self.asked.send_modify(|count| *count += 1);
         let now = *self.asked.borrow();
-        // Fails only if the sender is gone, and that is ourselves.
+        // Fails only if the sender is gone, which `self` owns.
         let _ = done.wait_for(|done| done.iter().all(|count| *count >= now)).await;
     }
 
@@ -75,7 +74,6 @@ impl Relist {
     }
 }
 
-/// One watch's part in a [`Relist`].
 #[derive(Debug)]
 pub(crate) struct RelistPart {
     asked: latest::Receiver<u64>,
@@ -85,7 +83,6 @@ pub(crate) struct RelistPart {
 }
 
 impl RelistPart {
-    /// A list is about to be asked for.
     fn begin(&mut self) {
         self.now = *self.asked.borrow_and_update();
     }
@@ -97,7 +94,7 @@ impl RelistPart {
         }
     }
 
-    /// The list that was begun last is complete, or one after it.
+    /// The list that was begun last, or a later one, is complete.
     fn complete(&self) {
         self.done.send_modify(|done| {
             if let Some(count) = done.get_mut(self.kind) {
@@ -107,7 +104,7 @@ impl RelistPart {
     }
 }
 
-/// Starts all watches. `namespace` is that of the claims.
+/// `namespace` is that of the claims.
 pub fn start(
     client: &kube::Client,
     namespace: &str,
@@ -157,7 +154,7 @@ pub fn start(
     (stores, relist)
 }
 
-/// Calls `notify` with every change, for ever, after putting it into `store`. After a break it reports what is gone, too.
+/// Calls `notify` with every change, for ever, after putting it into `store`. After a break it reports deletions, too.
 pub(crate) async fn follow<K>(
     api: Api<K>,
     config: watcher::Config,
@@ -201,7 +198,7 @@ async fn follow_afresh<K>(
         };
         match event {
             Some(Ok(event)) => {
-                // That a list is asked for is reported before it is there.
+                // `Init` only reports that a list is asked for.
                 if broken && !matches!(event, Event::Init) {
                     broken = false;
                     tracing::info!(%kind, "watch is back");
@@ -230,13 +227,12 @@ async fn follow_afresh<K>(
     }
 }
 
-/// Whether a watch was refused because what it would go on from is forgotten. kube lists again when the watch itself says so, but
-/// would ask for the same again and again where it is the status of the answer.
+/// Whether a watch was refused because its resourceVersion is too old. kube lists again when an event of the watch says so, but would
+/// repeat the request for ever where the response's status does.
 fn is_expired(error: &watcher::Error) -> bool {
     matches!(error, watcher::Error::WatchStartFailed(kube::Error::Api(status)) if status.code == 410)
 }
 
-/// Failures of a watch in a row.
 #[derive(Debug, Default)]
 struct Trouble {
     times: u32,
@@ -244,8 +240,8 @@ struct Trouble {
 }
 
 impl Trouble {
-    /// How long to wait after a failure at `now`, `jitter` being in 0.0..=1.0. That a list went well does not end the row: the
-    /// watch after it may fail each time.
+    /// The delay after a failure at `now`, `jitter` being in 0.0..=1.0. A successful list does not end the row: the watch after it may fail
+    /// each time.
     fn rest(&mut self, now: Instant, jitter: f64) -> Duration {
         let calm = self.last.is_none_or(|last| now - last > CALM);
         self.times = if calm { 1 } else { self.times.saturating_add(1) };
@@ -254,7 +250,7 @@ impl Trouble {
     }
 }
 
-/// What exists, for finding out at a fresh list what went away unseen.
+/// The objects that exist, to find at a fresh list those that went away unseen.
 struct Observed<K: Resource<DynamicType = ()> + Clone + 'static> {
     now: HashSet<Key>,
     listed: HashSet<Key>,
@@ -275,14 +271,14 @@ impl<K: Resource<DynamicType = ()> + Clone + 'static> Observed<K> {
             store.apply_watcher_event(&event);
         }
         match event {
-            // The list is asked for after this is taken in.
+            // The list is asked for after this event is handled.
             Event::Init => {
                 self.listed.clear();
                 notify(Change::Asked);
             }
             Event::InitApply(object) => {
                 self.listed.insert(Key::of(&object));
-                // A store shows a list as a whole, once it is complete.
+                // A store shows a list as a whole, once complete.
                 if self.store.is_none() {
                     notify(Change::Is(Arc::new(object)));
                 }
@@ -311,7 +307,7 @@ impl<K: Resource<DynamicType = ()> + Clone + 'static> Observed<K> {
         }
     }
 
-    /// `object` as the store has it, so that it is not kept twice.
+    /// The store's copy of `object`, so that it is not kept twice.
     fn shared(&self, object: K) -> Arc<K> {
         let store = self.store.as_ref().map(Writer::as_reader);
         let stored = store.and_then(|store| store.get(&ObjectRef::from_obj(&object)));
@@ -319,7 +315,7 @@ impl<K: Resource<DynamicType = ()> + Clone + 'static> Observed<K> {
     }
 }
 
-/// Removes the bookkeeping of field managers, which is half of an object and of no use here.
+/// Half of an object is bookkeeping of field managers.
 fn drop_managed_fields<K: ResourceExt>(object: &mut K) {
     object.managed_fields_mut().clear();
 }

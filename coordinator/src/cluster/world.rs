@@ -1,9 +1,8 @@
-//! What the coordinator has observed of the cluster, indexed so that no decision has to go through everything.
+//! The observed cluster, indexed so that no decision has to go through everything.
 //!
 //! Owns: the caches of Drones, Swarms, drone nodes, claims and ground orders; what has to be reconciled when one of them changes; the
-//! reservations that keep two Drones of this process from choosing one node at a time.
-//! Must not: call the API. What it does not know it says it does not know: nothing is concluded before all caches are
-//! filled ([`World::synced`]).
+//! reservations that keep two Drones of this process from choosing one node at a time. Must not: call the API, or conclude anything before
+//! all caches are filled ([`World::synced`]).
 
 pub mod claim;
 mod ended_orders;
@@ -43,9 +42,7 @@ use tokio::time::Instant;
 
 #[derive(Clone, Debug, Default)]
 pub struct Wakes {
-    /// Drones, for the Drone controller.
     pub drones: Arc<WakeSet<Key>>,
-    /// Swarms, for the Swarm controller.
     pub swarms: Arc<WakeSet<Key>>,
     /// Nodes whose agent may need another order.
     pub nodes: Arc<WakeSet<NodeName>>,
@@ -53,12 +50,12 @@ pub struct Wakes {
 
 #[derive(Debug)]
 pub enum Change<K> {
-    /// It is there, as a watch says.
+    /// It exists, as a watch says.
     Is(Arc<K>),
-    /// It is there, as the answer to a request of our own says, which may have been under way for long.
+    /// It exists, as the answer to a request of our own says, which may be older than the cache.
     Answered(Arc<K>),
     Gone(Key),
-    /// All that exist are about to be asked for: nothing that comes from now on is older than what is known.
+    /// All are about to be listed: nothing that comes from now on is older than what is known.
     Asked,
     /// All that exist have been reported.
     Filled,
@@ -70,7 +67,7 @@ pub struct World {
     filled: watch::Sender<u8>,
     orders: Mutex<Orders>,
     departures: Mutex<Option<OnDeparture>>,
-    /// For each bit of `filled`, the newest resourceVersion that was known when all were asked for last.
+    /// For each bit of `filled`, the newest resourceVersion known when the last list was asked for.
     known: [AtomicU64; KINDS],
     went_back: watch::Sender<Option<WentBack>>,
 }
@@ -81,7 +78,6 @@ struct Orders {
     ended: EndedOrders,
 }
 
-/// Takes in that a Drone has left its Swarm.
 type OnDeparture = Arc<dyn Fn(&Drone) + Send + Sync>;
 
 impl fmt::Debug for World {
@@ -92,12 +88,11 @@ impl fmt::Debug for World {
     }
 }
 
-/// The resourceVersion of an object that is said now, and the one that is known; `None` where it is no number.
+/// The resourceVersion reported now, and the known one; `None` where it is no number.
 type Versions = (Option<u64>, Option<u64>);
 
 const KINDS: usize = 5;
 
-/// Bits of `filled`.
 const ALL: u8 = (1 << KINDS) - 1;
 const DRONES: usize = 0;
 const SWARMS: usize = 1;
@@ -105,12 +100,12 @@ const NODES: usize = 2;
 const CLAIMS: usize = 3;
 const GROUND_ORDERS: usize = 4;
 
-/// The Swarm that controls a Drone: uid and name.
+/// uid and name.
 pub fn owner(drone: &Drone) -> Option<(&str, &str)> {
     controller(drone, "Swarm")
 }
 
-/// The Mission that controls a Drone: uid and name.
+/// uid and name.
 pub fn mission(drone: &Drone) -> Option<(&str, &str)> {
     controller(drone, "Mission")
 }
@@ -123,18 +118,16 @@ fn controller<'a>(drone: &'a Drone, kind: &str) -> Option<(&'a str, &'a str)> {
         .map(|r| (r.uid.as_str(), r.name.as_str()))
 }
 
-/// The uid of the Swarm that controls a Drone.
 fn of_swarm(drone: &Drone) -> Option<&str> {
     owner(drone).map(|(swarm, _)| swarm)
 }
 
-/// `metadata.uid`; every object read from the API server has one.
+/// Every object read from the API server has one.
 pub fn uid(object: &impl ResourceExt) -> &str {
     object.meta().uid.as_deref().unwrap_or_default()
 }
 
 impl World {
-    /// Empty caches.
     pub fn new(wakes: Wakes) -> Self {
         Self {
             inner: Mutex::default(),
@@ -151,9 +144,9 @@ impl World {
         self.wakes.clone()
     }
 
-    /// Done once all caches have been filled for the first time.
+    /// Done once all caches have been filled.
     pub async fn synced(&self) {
-        // Fails only if the sender is gone, and that is ourselves.
+        // Fails only if the sender is gone, which `self` owns.
         let _ = self.filled.subscribe().wait_for(|bits| *bits == ALL).await;
     }
 
@@ -161,13 +154,13 @@ impl World {
         self.filled.send_modify(|bits| *bits |= 1 << kind);
     }
 
-    /// Done once the API server has answered with something older than what it had said before.
+    /// Done once the API server has answered with something older than an earlier answer.
     pub async fn went_back(&self) -> WentBack {
         let mut went_back = self.went_back.subscribe();
         let what = went_back.wait_for(Option::is_some).await.ok();
         match what.and_then(|what| what.clone()) {
             Some(what) => what,
-            // The sender is gone only with ourselves.
+            // The sender, which `self` owns, is gone.
             None => std::future::pending().await,
         }
     }
@@ -177,8 +170,8 @@ impl World {
         self.known[kind].store(newest, Ordering::Relaxed);
     }
 
-    /// Whether the object `key`, of which `new` is said, by a watch or by an answer, is known in a newer version. Reports where that shows that
-    /// the store of the API server went back in time.
+    /// Whether a newer version of the object `key` than `new` is known. Reports where that shows that the store of the API server went back
+    /// in time.
     fn is_late(&self, kind: usize, key: impl fmt::Display, (new, known): Versions, watched: bool) -> bool {
         let (Some(new), Some(known)) = (new, known) else {
             return false;
@@ -194,7 +187,7 @@ impl World {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Calls `call`, from now on, with each Drone that leaves its Swarm: it is gone, or is another's.
+    /// Calls `call` with each Drone that leaves its Swarm: it is gone, or is another's.
     pub fn on_departure(&self, call: impl Fn(&Drone) + Send + Sync + 'static) {
         let mut departures = self.departures.lock().unwrap_or_else(PoisonError::into_inner);
         *departures = Some(Arc::new(call));
@@ -204,7 +197,7 @@ impl World {
         let call = self.departures.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let Some(call) = call else { return };
         call(drone);
-        // It was woken when the Drone left, and may have been reconciled before that was taken in.
+        // Its wake-up when the Drone left may have been handled before the departure was.
         if let Some(swarm) = self.lock().swarm_of(&Key::of(drone), drone) {
             self.wakes.swarms.wake(swarm.clone());
         }
@@ -231,7 +224,7 @@ impl World {
         }
     }
 
-    /// With `only_known`, nothing is taken in of a Drone that is not known, or is known no more.
+    /// With `only_known`, an unknown Drone is ignored.
     fn put_drone(&self, drone: Arc<Drone>, only_known: bool) {
         let key = Key::of(drone.as_ref());
         let mut inner = self.lock();
@@ -260,7 +253,7 @@ impl World {
         }
     }
 
-    /// Whether the Drone with the uid `drone` exists and belongs to the Swarm with the uid `swarm`.
+    /// Arguments: uids.
     pub fn is_member(&self, swarm: &str, drone: &str) -> bool {
         let inner = self.lock();
         let found = inner.drone_of_uid.get(drone).filter(|key| inner.is_beside(swarm, key));
@@ -268,13 +261,13 @@ impl World {
         found.is_some_and(|found| of_swarm(found) == Some(swarm))
     }
 
-    /// Takes in the answer to a write of our own, so that the next decision does not rest on what was before it. Only of
-    /// a Drone that is known: one that is gone by now must not come back.
+    /// Caches the answer to a write of our own, so that the next decision does not rest on the state before it. Only of a known Drone: one
+    /// that is gone must not come back.
     pub fn learn_drone(&self, drone: Drone) {
         self.drone(Change::Answered(Arc::new(drone)));
     }
 
-    /// Others have what the Drone `old` has no more, which is `new` now, or gone: its vehicle, and what it was woken for if it
+    /// Wakes others for what the Drone `old` has no more, now that it is `new` or gone: its vehicle, and the vehicle it was woken for if it
     /// needs none any more.
     fn pass_on(&self, inner: &mut Inner, old: &Drone, new: Option<&Drone>) {
         if let Some(node) = inner.left_behind(old, new) {
@@ -297,7 +290,7 @@ impl World {
         }
     }
 
-    /// Has the agent of `node` and all Drones on it, but for `except`, reconciled.
+    /// Wakes the agent of `node` and all Drones on it but `except`.
     fn wake_node(&self, inner: &Inner, node: &str, except: Option<&Key>) {
         for key in inner
             .on_node
@@ -313,12 +306,12 @@ impl World {
         }
     }
 
-    /// Has Drones without a vehicle reconciled that the one of `node` would do for: it may be free.
+    /// Wakes Drones without a vehicle that could use the one of `node`.
     pub fn a_vehicle_may_be_free(&self, node: &NodeName) {
         self.offer(&mut self.lock(), node.as_str());
     }
 
-    /// Those whose nodeSelector it does not match would find nothing.
+    /// Drones whose nodeSelector does not match would find nothing.
     fn offer(&self, inner: &mut Inner, node: &str) {
         let Some(facts) = NodeName::parse(node)
             .ok()
@@ -332,7 +325,6 @@ impl World {
         }
     }
 
-    /// Has the Drones on `node` reconciled.
     pub fn wake_drones_on(&self, node: &NodeName) {
         let inner = self.lock();
         for key in inner.on_node.get(node.as_str()).into_iter().flatten() {
@@ -342,7 +334,7 @@ impl World {
 
     pub fn swarm(&self, change: Change<Swarm>) {
         let mut inner = self.lock();
-        // Of a Swarm that is not known, or is known no more, no answer is taken in.
+        // An answer about an unknown Swarm is ignored.
         let only_known = matches!(change, Change::Answered(_));
         let (key, id) = match change {
             Change::Asked => {
@@ -371,7 +363,7 @@ impl World {
                 inner.swarm_of_uid.insert(id.clone(), key.clone());
                 self.wakes.swarms.wake(key.clone());
                 match before {
-                    // Made again under its name, and that the one before went was not reported: that one's Drones are not its own.
+                    // Made again under its name, and the deletion was not reported: the old one's Drones are not its own.
                     Some(before) if uid(before.as_ref()) != id => {
                         let gone = uid(before.as_ref());
                         inner.swarm_of_uid.remove(gone);
@@ -403,12 +395,12 @@ impl World {
         }
     }
 
-    /// Takes in the answer to a write of our own to a Swarm that is known.
+    /// Caches the answer to a write of our own to a known Swarm.
     pub fn learn_swarm(&self, swarm: Swarm) {
         self.swarm(Change::Answered(Arc::new(swarm)));
     }
 
-    /// What may be done with the vehicle of `node` has changed: has its agent, the Drones on it and their Swarms reconciled.
+    /// The use of the vehicle of `node` has changed: wakes its agent, the Drones on it and their Swarms.
     fn wake_use(&self, inner: &Inner, node: &NodeName) {
         self.wake_node(inner, node.as_str(), None);
         for key in inner.on_node.get(node.as_str()).into_iter().flatten() {
@@ -419,8 +411,8 @@ impl World {
         }
     }
 
-    /// A node with the drone label changed. It matters for choosing, and for what is on the ground; what flies does so without
-    /// its Node object.
+    /// A node with the drone label changed. It matters for choosing, and for vehicles on the ground; those in the air fly without their
+    /// Node object.
     pub fn node(&self, change: Change<Node>) {
         let mut inner = self.lock();
         match change {
@@ -451,7 +443,7 @@ impl World {
                 self.offer(&mut inner, name.as_str());
             }
         }
-        // Those that it does not do for say so of it.
+        // Drones that it does not suit report so.
         for key in inner.pending.changed() {
             self.wakes.drones.wake(key);
         }
@@ -496,7 +488,7 @@ impl World {
         self.orders.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A ground order changed. What it covers is reconciled, and that may be anything.
+    /// A ground order changed, which may cover anything: all that it may cover is reconciled.
     pub fn ground_order(&self, change: Change<GroundOrder>) {
         match change {
             Change::Asked => {
@@ -511,7 +503,7 @@ impl World {
         }
     }
 
-    /// This very ground order is gone; one that was made since under its name is in force.
+    /// Not the one that was made since under its name.
     pub fn ground_order_ended(&self, ended: &InForce) {
         let id = |order: &InForce| order.object.metadata.uid.clone();
         self.end_ground_orders(|order| order.name() == ended.name() && id(order) == id(ended));
@@ -529,8 +521,8 @@ impl World {
         self.wake_for_ground_orders();
     }
 
-    /// An order that is not known may be anybody's, and is in force as soon as anything shows it. But an answer may be older than the end of an
-    /// order, and does not bring that back.
+    /// An unknown order is in force as soon as anything shows it. But an answer may be older than the end of an order, and does not bring
+    /// that back.
     fn put_ground_order(&self, object: &GroundOrder, watched: bool) {
         let mut orders = self.lock_orders();
         let mut now: Vec<Arc<InForce>> = Vec::clone(&orders.in_force);
@@ -564,12 +556,10 @@ impl World {
     }
 
     fn wake_for_ground_orders(&self) {
-        // Which vehicles would do has changed, for all.
         let _all_are_woken = self.lock().pending.changed();
         self.wake_all();
     }
 
-    /// The ground orders that are recorded: those in force.
     pub fn ground_orders(&self) -> Arc<Vec<Arc<InForce>>> {
         Arc::clone(&self.lock_orders().in_force)
     }
@@ -591,7 +581,6 @@ impl World {
         }
     }
 
-    /// The claim to `node`, as far as is known.
     pub fn claim(&self, node: &str) -> Option<Claim> {
         self.lock().claims.get(node).cloned()
     }
@@ -600,7 +589,7 @@ impl World {
         self.lock().drones.get(key).cloned()
     }
 
-    /// All Drones of a namespace, or of all, by namespace and name.
+    /// By namespace and name; `None`: of all namespaces.
     pub fn all_drones(&self, namespace: Option<&str>) -> Vec<Arc<Drone>> {
         let inner = self.lock();
         inner
@@ -611,17 +600,16 @@ impl World {
             .collect()
     }
 
-    /// Whether there is a node of this name with the drone label.
     pub fn knows_node(&self, node: &NodeName) -> bool {
         self.lock().nodes.contains_key(node)
     }
 
-    /// Whether there is a node of this name with the drone label, and whether Kubernetes sees it as Ready.
+    /// Whether Kubernetes reports it as Ready; `None`: no node with the drone label.
     pub fn node_ready(&self, node: &NodeName) -> Option<bool> {
         self.lock().nodes.get(node).map(|facts| facts.ready)
     }
 
-    /// Whether a Drone has `node`, as far as that is known without its agent: none that merely names it counts.
+    /// Whether a Drone has `node`, without asking its agent: one that merely names it does not count.
     pub fn is_in_service(&self, node: &NodeName) -> bool {
         self.lock().is_in_service(node.as_str())
     }
@@ -633,72 +621,65 @@ impl World {
         holding::has_node(drone, holder, held)
     }
 
-    /// Whether `selector` selects a node with the drone label.
     pub fn has_node_for(&self, selector: &BTreeMap<String, String>) -> bool {
         let inner = self.lock();
         inner.nodes.values().any(|node| selects(selector, &node.labels))
     }
 
-    /// What is known of a node with the drone label.
     pub fn node_facts(&self, node: &NodeName) -> Option<Arc<NodeFacts>> {
         self.lock().nodes.get(node).cloned()
     }
 
-    /// Nodes whose vehicles a person has declared to be out of the air, each with the time of that.
+    /// Nodes whose vehicles a person has declared to be out of the air, and when.
     pub fn declared_down(&self) -> BTreeMap<NodeName, Moment> {
         self.lock().declared_down.clone()
     }
 
-    /// How many nodes have the drone label.
     pub fn drone_nodes(&self) -> usize {
         self.lock().nodes.len()
     }
 
-    /// How many nodes a Drone has, and does not merely name. It takes the longer the more there are.
+    /// Nodes that a Drone has, and does not merely name. Linear in their number.
     pub fn nodes_in_service(&self) -> usize {
         let inner = self.lock();
         inner.on_node.keys().filter(|node| inner.is_in_service(node)).count()
     }
 
-    /// What may be done with the vehicle of `node`.
     pub fn node_use(&self, node: &NodeName) -> NodeUse {
         let inner = self.lock();
         inner.nodes.get(node).map_or(NodeUse::Gone, |facts| facts.usable)
     }
 
-    /// The Drones that name a node; more than one only if people set `spec.nodeName` themselves. At most one has it
-    /// ([`World::has_node`]).
+    /// The Drones that name a node; several only if people set `spec.nodeName`. At most one has it ([`World::has_node`]).
     pub fn drones_on(&self, node: &NodeName) -> Vec<Arc<Drone>> {
         let inner = self.lock();
         let keys = inner.on_node.get(node.as_str()).into_iter().flatten();
         keys.filter_map(|key| inner.drones.get(key).cloned()).collect()
     }
 
-    /// Several agents report this number now, so it does not tell one airframe from another.
+    /// Several agents report this number at once, so it identifies no airframe.
     pub fn hardware_is_shared(&self, hardware: &HardwareUid) {
         self.lock().share_hardware(hardware.to_string());
     }
 
-    /// The nodes but `node` with a Drone that an airframe of this number serves, and that is not known to be on the ground; none where several
-    /// airframes have the number.
+    /// The nodes but `node` with a Drone that an airframe of this number serves, and that is not known to be on the ground; none where
+    /// several airframes have the number.
     pub fn flying_elsewhere(&self, hardware: &HardwareUid, node: &NodeName) -> Vec<NodeName> {
         self.lock().flying_elsewhere(&hardware.to_string(), node.as_str())
     }
 
-    /// The Drones that the Swarm with this uid owns, by namespace and name.
+    /// By namespace and name; `swarm` is a uid.
     pub fn drones_of_swarm(&self, swarm: &str) -> Vec<Arc<Drone>> {
         let inner = self.lock();
         inner.members(swarm).map(|(_, drone)| Arc::clone(drone)).collect()
     }
 
-    /// How many Drones a Swarm owns.
     pub fn size_of_swarm(&self, key: &Key) -> usize {
         let inner = self.lock();
         let swarm = inner.swarms.get(key);
         swarm.map_or(0, |swarm| inner.members(uid(swarm.as_ref())).count())
     }
 
-    /// Whether a Drone of that name exists.
     pub fn drone_exists(&self, key: &Key) -> bool {
         self.lock().drones.contains_key(key)
     }
@@ -716,7 +697,7 @@ impl World {
             .cloned()
     }
 
-    /// The Swarm that controls `drone`: one of its own namespace.
+    /// In the Drone's own namespace.
     pub fn swarm_of(&self, drone: &Drone) -> Option<Arc<Swarm>> {
         let inner = self.lock();
         let swarm = inner.swarm_of(&Key::of(drone), drone)?;
@@ -727,8 +708,8 @@ impl World {
         self.lock().swarms.values().cloned().collect()
     }
 
-    /// All drone nodes, each with whether a Drone has it; and how many changes had been observed by then. It takes the longer the more
-    /// there are: what is found among them is kept for others ([`World::keep`]).
+    /// All drone nodes, each with whether a Drone has it; and the count of changes observed. Linear: the result is kept for others
+    /// ([`World::keep`]).
     pub fn candidates(&self) -> (Vec<(Arc<NodeFacts>, bool)>, u64) {
         let inner = self.lock();
         let nodes = inner.nodes.values();
@@ -736,24 +717,23 @@ impl World {
         (nodes.collect(), inner.pending.changes())
     }
 
-    /// What is known of the vehicles that do for those with this request.
     pub fn find(&self, request: &VehicleRequest, now: Instant) -> Found {
         self.lock().pending.find(request, now)
     }
 
-    /// Keeps what was found for those with this request, while there are any.
+    /// Keeps the list while a Drone with this request waits.
     pub fn keep(&self, request: &VehicleRequest, list: Shortlist) {
         self.lock().pending.keep(request, list);
     }
 
-    /// The node that the Drone `me` has a claim to.
+    /// `me` is a uid.
     pub fn claimed_by(&self, me: &str) -> Option<NodeName> {
         let inner = self.lock();
         inner.claimed_by.get(me).and_then(|node| NodeName::parse(node).ok())
     }
 
-    /// Reserves `node` for the Drone `me`, so that no other Drone of this process takes it until the reservation is dropped, if it
-    /// `suits`, which gets whether another Drone has it. `suits` must not ask the world: that answers no call meanwhile.
+    /// Reserves `node` for the Drone with the uid `me` until the reservation is dropped, if it `suits`, which gets whether another Drone
+    /// has it. `suits` must not call the world, which is locked meanwhile.
     pub fn reserve(
         self: &Arc<Self>,
         me: &str,
@@ -785,14 +765,14 @@ impl Drop for Reservation {
     fn drop(&mut self) {
         let mut inner = self.world.lock();
         inner.reserved.remove(self.node.as_str());
-        // One that is gone does not try again.
+        // A deleted Drone does not try again.
         if !inner.drone_of_uid.contains_key(&self.me) {
             self.world.offer(&mut inner, self.node.as_str());
         }
     }
 }
 
-/// Whether what a Swarm wants of the Drones that it has is the same: all but their number.
+/// Equal but for the number of Drones.
 fn same_for_drones(one: &Swarm, other: &Swarm) -> bool {
     let desired = |swarm: &Swarm| crds::SwarmSpec {
         replicas: 0,
@@ -801,7 +781,7 @@ fn same_for_drones(one: &Swarm, other: &Swarm) -> bool {
     desired(one) == desired(other)
 }
 
-/// Whether `drone` carries the finalizer that waits for its landing.
+/// Whether `drone` has the finalizer that waits for its landing.
 pub fn is_guarded(drone: &Drone) -> bool {
     drone.finalizers().iter().any(|f| f == labels::LANDED_FINALIZER)
 }

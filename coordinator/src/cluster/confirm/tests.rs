@@ -22,7 +22,7 @@ const MISSIONS: &str = "/apis/skein.dev/v1alpha1/namespaces/north/missions";
 /// An API server of a few answers, and the coordinator's caches.
 struct Field {
     answers: Arc<Mutex<BTreeMap<&'static str, Value>>>,
-    /// While this is true, its answers are made and do not arrive.
+    /// While true, its answers are made but do not arrive.
     slow: watch::Sender<bool>,
     cluster: Cluster,
     drone: Drone,
@@ -32,7 +32,6 @@ fn list(items: &[Value]) -> Value {
     json!({"apiVersion": "v1", "kind": "List", "metadata": {}, "items": items})
 }
 
-/// An object, as far as its metadata goes.
 fn object(uid: &str, generation: i64) -> Value {
     json!({
         "apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata",
@@ -90,7 +89,6 @@ impl Field {
         self.answers.lock().unwrap().insert(path, list(objects));
     }
 
-    /// Whether a takeoff is confirmed, once the API server was asked about it.
     async fn confirms(&self) -> bool {
         tokio::time::advance(CONFIRMED_FOR).await;
         let node = NodeName::parse("n").unwrap();

@@ -8,13 +8,12 @@ use serde_json::Value;
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 
-/// The object of a name as an API server has it.
 #[derive(Debug, Default)]
 struct Stored {
     uid: &'static str,
     version: u32,
     phase: Option<String>,
-    /// Somebody else changes it before each write of a status.
+    /// Times that somebody else changes it before a write of a status.
     changes: u32,
     patches: u32,
 }
@@ -64,7 +63,6 @@ async fn written(stored: Stored) -> (Result<Drone, ApiError>, Stored) {
     written_while(stored, || true).await
 }
 
-/// The same, by one that leads while it `acts`.
 async fn written_while(stored: Stored, acts: impl Fn() -> bool) -> (Result<Drone, ApiError>, Stored) {
     let stored = Arc::new(Mutex::new(stored));
     let shared = Arc::clone(&stored);

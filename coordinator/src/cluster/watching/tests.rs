@@ -76,8 +76,8 @@ fn what_is_told_is_in_the_store_by_then_and_is_not_kept_twice() {
 const GONE: &str =
     r#"{"kind":"Status","apiVersion":"v1","status":"Failure","code":410,"reason":"Expired","message":"too old"}"#;
 
-/// An API server of Drones, of which each list shows one more: `list-1`, `list-1` and `list-2`, and so on. Each watch is answered
-/// by `watch`, which gets how many there were before.
+/// An API server of Drones, of which each list shows one more: `list-1`, `list-1` and `list-2`, and so on. Each watch is answered by
+/// `watch`, which gets the number of watches before it.
 fn api(watch: impl Fn(usize) -> Response<Body> + Send + Sync + 'static) -> Api<Drone> {
     let counts = Arc::new(Mutex::new((0, 0)));
     let watch = Arc::new(watch);
@@ -113,7 +113,7 @@ fn followed(api: Api<Drone>) -> mpsc::UnboundedReceiver<String> {
     news
 }
 
-/// What is reported next; `None` when nothing is for an hour.
+/// The next report; `None` after an hour without one.
 async fn next(news: &mut mpsc::UnboundedReceiver<String>) -> Option<String> {
     let hour = Duration::from_secs(3600);
     tokio::time::timeout(hour, news.recv()).await.ok().flatten()
@@ -133,7 +133,6 @@ async fn a_watch_that_is_answered_with_the_status_410_lists_afresh() {
 
 #[tokio::test(start_paused = true)]
 async fn a_watch_on_which_nothing_comes_is_asked_for_again_within_half_a_minute() {
-    // The first is dead; the second reports something.
     let watch = |before| {
         let mut object = serde_json::to_value(drone("news")).unwrap();
         object["metadata"]["resourceVersion"] = "8".into();
@@ -171,7 +170,7 @@ async fn a_watch_that_always_fails_is_tried_every_few_seconds_and_not_in_a_rush(
 
 #[tokio::test(start_paused = true)]
 async fn everything_is_listed_afresh_when_asked_to_whatever_the_watch_is_silent_about() {
-    // Watches are open, and late by any time.
+    // Watches are open and silent.
     let silent = |_| {
         Response::new(Body::from_stream(
             futures::stream::pending::<Result<Bytes, Infallible>>(),

@@ -1,4 +1,4 @@
-//! A claim, as its Lease says it.
+//! The Lease of a claim.
 
 use crate::cluster::key::Key;
 use k8s_openapi::api::coordination::v1::Lease;
@@ -7,13 +7,11 @@ use kube::ResourceExt;
 /// Label on claims, for the watch.
 pub const LABEL: &str = "skein.dev/claim";
 
-/// Annotation on a claim: the node. Its name may be too long for the Lease's own name.
+/// Annotation: the node, whose name may be too long for the Lease's own name.
 pub const NODE: &str = "skein.dev/node";
 
-/// Annotation on a claim: namespace of the Drone that holds it.
 pub const DRONE_NAMESPACE: &str = "skein.dev/drone-namespace";
 
-/// Annotation on a claim: name of the Drone that holds it.
 pub const DRONE_NAME: &str = "skein.dev/drone-name";
 
 const LONGEST_NAME: usize = 253;
@@ -32,15 +30,15 @@ impl Claim {
     }
 }
 
-/// Name of the claim to `node`. Two node names that agree in their first 248 characters share a claim, which can make a
-/// node seem taken but never gives one to two.
+/// Name of the claim to `node`. Two node names that agree in their first 248 characters share a claim, which can make a node seem taken but
+/// never gives one to two.
 pub fn name(node: &str) -> String {
     let mut name = format!("node-{node}");
     name.truncate(LONGEST_NAME);
     name.trim_end_matches(['-', '.']).to_owned()
 }
 
-/// Node and claim of a Lease; `None` for a Lease that is no claim.
+/// `None` for a Lease that is no claim.
 pub fn parse(lease: &Lease) -> Option<(String, Claim)> {
     let notes = lease.annotations();
     let holder = Key::new(notes.get(DRONE_NAMESPACE)?, notes.get(DRONE_NAME)?);

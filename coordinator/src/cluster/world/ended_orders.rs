@@ -1,23 +1,23 @@
-//! Ground orders that have ended of late, by their uid: an answer that was under way meanwhile may still show one in force.
+//! Ground orders that ended recently, by uid: an answer that was under way may still show one in force.
 
 use crate::cluster::api::DEADLINE;
 use std::collections::VecDeque;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// No answer comes later than [`DEADLINE`] after its question. One that shows an order after this long was asked for after the order had been
-/// found gone, so the order is there.
+/// No answer comes later than [`DEADLINE`] after its question. One that shows an order after this long was asked for after the order had
+/// been found gone, so the order exists.
 const REMEMBERED_FOR: Duration = DEADLINE.saturating_mul(2);
 
-/// So many are remembered; the oldest are forgotten first.
+/// The oldest are forgotten first.
 const MOST: usize = 1024;
 
-/// Ground orders that have ended of late, the oldest first, each with when that was found.
+/// Oldest first, each with when its end was found.
 #[derive(Debug, Default)]
 pub(super) struct EndedOrders(VecDeque<(String, Instant)>);
 
 impl EndedOrders {
-    /// The order with this uid was found gone `now`. One without a uid was never at the API server.
+    /// The order with this uid was found gone `now`. An order without a uid was never at the API server.
     pub(super) fn put(&mut self, uid: Option<&str>, now: Instant) {
         self.0.retain(|(_, at)| now - *at < REMEMBERED_FOR);
         if self.0.len() >= MOST {
@@ -26,7 +26,7 @@ impl EndedOrders {
         self.0.extend(uid.map(|uid| (uid.to_owned(), now)));
     }
 
-    /// Whether an answer that comes `now` and shows the order with this uid may be older than its end.
+    /// Whether an answer at `now` that shows the order with this uid may be older than its end.
     pub(super) fn has(&self, uid: Option<&str>, now: Instant) -> bool {
         let ended = |(ended, at): &(String, Instant)| Some(ended.as_str()) == uid && now - *at < REMEMBERED_FOR;
         self.0.iter().any(ended)

@@ -19,12 +19,11 @@ pub struct InForce {
 }
 
 impl InForce {
-    /// Whether it was read from the API server; else it has yet to be written.
+    /// Whether it was read from the API server, and not just made here.
     pub const fn is_recorded(&self) -> bool {
         self.object.metadata.resource_version.is_some()
     }
 
-    /// Reads `object`.
     pub fn of(object: GroundOrder) -> Self {
         let spec = &object.spec;
         let name = || Name::new(&spec.namespace, &spec.target);
@@ -71,7 +70,6 @@ impl InForce {
         self.object.metadata.name.as_deref().unwrap_or_default()
     }
 
-    /// Whether it keeps the vehicle of `drone` on the ground.
     pub fn covers(&self, world: &World, drone: &Drone) -> bool {
         let namespace = drone.metadata.namespace.as_deref().unwrap_or_default();
         let subject = Subject {
@@ -95,7 +93,6 @@ impl InForce {
         })
     }
 
-    /// Whether it is by the same selector.
     pub fn is_by(&self, selection: &Selection) -> bool {
         self.selection.as_ref().is_some_and(|own| own.is_same(selection))
     }

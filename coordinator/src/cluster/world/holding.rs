@@ -1,12 +1,12 @@
-//! The Drone that has a node. Anybody who may create a Drone may name any node in it, in its own namespace or against another's; the vehicle
-//! there serves it only by more than that.
+//! The Drone that has a node. Anybody who may create a Drone may name any node in it; the vehicle there serves it only for a stronger
+//! reason.
 
 use super::uid;
 use crds::Drone;
 use model::ids::DroneUid;
 
-/// Whether `drone` has the node that it names, the claim to which has this `holder`: it is the holder, the agent of the node reports to
-/// serve it (`held`), or it was served when a person removed the claim.
+/// Whether `drone` has the node that it names: it is the `holder` of the node's claim, the agent reports to serve it (`held`), or it was
+/// served when a person removed the claim.
 pub fn has_node(drone: &Drone, holder: Option<&str>, held: Option<&DroneUid>) -> bool {
     let me = uid(drone);
     let by_agent = held.is_some_and(|held| held.0 == me);
@@ -14,7 +14,7 @@ pub fn has_node(drone: &Drone, holder: Option<&str>, held: Option<&DroneUid>) ->
     drone.spec.node_name.is_some() && (by_agent || by_claim)
 }
 
-/// Whether the status of `drone` names the node that its spec names: the coordinator, which alone writes it, has seen the vehicle serve it.
+/// Whether the status of `drone`, which only the coordinator writes, names the node of its spec: the vehicle was seen to serve it.
 pub fn was_served(drone: &Drone) -> bool {
     let status = drone.status.as_ref();
     let served = status.and_then(|status| status.node_name.as_deref());

@@ -22,22 +22,20 @@ pub(super) struct Inner {
     pub(super) swarms: BTreeMap<Key, Arc<Swarm>>,
     pub(super) swarm_of_uid: HashMap<String, Key>,
     pub(super) nodes: BTreeMap<NodeName, Arc<NodeFacts>>,
-    /// The nodes whose vehicles a person has declared to be out of the air.
     pub(super) declared_down: BTreeMap<NodeName, Moment>,
     pub(super) claims: HashMap<String, Claim>,
     pub(super) claimed_by: HashMap<String, String>,
     pub(super) reserved: HashMap<String, String>,
-    /// The Drones that are bound and have a vehicle of this hardware number.
+    /// Bound Drones by the hardware number of their vehicle.
     of_hardware: HashMap<String, BTreeSet<Key>>,
-    /// Hardware numbers that several airframes have, as several agents have reported them at one time.
+    /// Hardware numbers that several agents have reported at one time.
     shared_hardware: HashSet<String>,
 }
 
-/// So many hardware numbers of several airframes are remembered. A number beyond them counts as that of one airframe: that keeps vehicles on
-/// the ground, and lets none fly.
+/// Limit of remembered shared numbers. A number beyond it counts as that of one airframe, which keeps vehicles on the ground and lets none
+/// fly.
 pub(super) const MOST_SHARED: usize = 1000;
 
-/// The hardware number of the vehicle of a Drone that is bound.
 fn hardware(drone: &Drone) -> Option<&str> {
     drone.spec.node_name.as_ref()?;
     drone.status.as_ref()?.vehicle.as_ref()?.hardware_uid.as_deref()
@@ -101,19 +99,17 @@ impl Inner {
         }
     }
 
-    /// Whether what has this key is in the namespace of the Swarm with this uid: an owner reference counts in its own namespace only.
+    /// Whether `key` is in the namespace of the Swarm with this uid: an owner reference counts in its own namespace only.
     pub(super) fn is_beside(&self, swarm: &str, key: &Key) -> bool {
         let swarm = self.swarm_of_uid.get(swarm);
         swarm.is_none_or(|swarm| swarm.namespace == key.namespace)
     }
 
-    /// The Swarm that controls `drone`, which has this key.
     pub(super) fn swarm_of(&self, key: &Key, drone: &Drone) -> Option<&Key> {
         let (swarm, _) = owner(drone)?;
         self.swarm_of_uid.get(swarm).filter(|_| self.is_beside(swarm, key))
     }
 
-    /// The Drones that the Swarm with this uid controls.
     pub(super) fn members(&self, swarm: &str) -> impl Iterator<Item = (&Key, &Arc<Drone>)> {
         let naming = self.of_swarm.get(swarm).into_iter().flatten();
         naming.filter(move |(key, _)| self.is_beside(swarm, key))
@@ -133,7 +129,7 @@ impl Inner {
         }
     }
 
-    /// The node that the Drone `old` was bound to or had claimed, if it has it no more: it is `new` now, or gone.
+    /// The node that the Drone `old` was bound to or had claimed, if `new` (or its deletion) gives it up.
     pub(super) fn left_behind(&self, old: &Drone, new: Option<&Drone>) -> Option<String> {
         let had = old.spec.node_name.as_ref().or_else(|| self.claimed_by.get(uid(old)))?;
         let has = new.filter(|new| uid(*new) == uid(old));
@@ -141,14 +137,13 @@ impl Inner {
         (!has).then(|| had.clone())
     }
 
-    /// The Drones that name `node`.
     pub(super) fn naming<'a>(&'a self, node: &str) -> impl Iterator<Item = (&'a Key, &'a Arc<Drone>)> + use<'a> {
         let keys = self.on_node.get(node).into_iter().flatten();
         keys.filter_map(move |key| Some((key, self.drones.get(key)?)))
     }
 
-    /// The nodes but `node` that have a Drone which is served by an airframe of this number, and not known to be on the ground. None where
-    /// the number is that of several airframes.
+    /// The nodes but `node` whose Drone is served by an airframe of this number, and not known to be on the ground. None where several
+    /// airframes have the number.
     pub(super) fn flying_elsewhere(&self, hardware: &str, node: &str) -> Vec<NodeName> {
         let tells = !self.shared_hardware.contains(hardware);
         let keys = self.of_hardware.get(hardware).filter(|_| tells).into_iter().flatten();
@@ -161,7 +156,7 @@ impl Inner {
             .collect()
     }
 
-    /// Several airframes have this number. Those of no bound Drone are found again when they matter, and are the first to be forgotten.
+    /// Several airframes have this number. Numbers of no bound Drone are forgotten first: they are found again when they matter.
     pub(super) fn share_hardware(&mut self, hardware: String) {
         if self.shared_hardware.len() >= MOST_SHARED && !self.shared_hardware.contains(&hardware) {
             let bound = &self.of_hardware;
@@ -172,27 +167,24 @@ impl Inner {
         }
     }
 
-    /// How many numbers of several airframes are remembered.
     #[cfg(test)]
     pub(super) fn shared_hardware_count(&self) -> usize {
         self.shared_hardware.len()
     }
 
-    /// The uid of the Drone that holds the claim to `node`.
     pub(super) fn holder(&self, node: &str) -> Option<&str> {
         self.claims.get(node).map(|claim| claim.uid.as_str())
     }
 
-    /// Whether a Drone has `node`, as far as that is known without its agent.
     pub(super) fn is_in_service(&self, node: &str) -> bool {
         let holder = self.holder(node);
         self.naming(node).any(|(_, drone)| has_node(drone, holder, None))
     }
 
-    /// Whether another Drone than `me` has `node` reserved, has it, or holds a valid claim; or names it, of a namespace that its vehicle is
-    /// granted to: that one is about to get it. One of another namespace never does, and takes nothing by naming it. (Where only what is granted
-    /// may be used, a vehicle without a grant is free for nobody anyway.) A claim whose holder is not known here does not count; a Drone that
-    /// wants it asks the API server.
+    /// Whether another Drone than `me` has `node` reserved, has it, or holds a valid claim; or names it from a namespace that its vehicle
+    /// is granted to, and so is about to get it. One of another namespace takes nothing by naming it. (Where only granted vehicles may be
+    /// used, one without a grant is free for nobody.) A claim whose holder is unknown does not count; a Drone that wants it asks the API
+    /// server.
     pub(super) fn taken(&self, node: &str, me: &str) -> bool {
         if self.reserved.get(node).is_some_and(|other| other != me) {
             return true;

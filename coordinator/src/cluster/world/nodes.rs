@@ -1,4 +1,4 @@
-//! What matters of a Node object for choosing a vehicle.
+//! The facts of a Node object that matter for choosing a vehicle.
 
 use crds::labels;
 use fleet::planning::binding::taint_matters;
@@ -11,7 +11,6 @@ use model::time::Moment;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// A node with the drone label.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeFacts {
     pub name: NodeName,
@@ -19,15 +18,14 @@ pub struct NodeFacts {
     pub ready: bool,
     /// `spec.unschedulable`.
     pub cordoned: bool,
-    /// Carries a taint that Drones do not tolerate, or is being deleted.
+    /// Has a taint that Drones do not tolerate, or is being deleted.
     pub tainted: bool,
-    /// What may be done with its vehicle.
     pub usable: NodeUse,
     /// When a person declared its vehicle to be out of the air, by the wall clock.
     pub declared_down: Option<Moment>,
 }
 
-/// A time of the wall clock, since 1970; one before that is that.
+/// A wall-clock time since 1970; an earlier one becomes 1970.
 pub fn of_the_wall(at: Timestamp) -> Moment {
     Moment::at(Duration::from_millis(
         u64::try_from(at.as_millisecond()).unwrap_or_default(),
@@ -35,7 +33,7 @@ pub fn of_the_wall(at: Timestamp) -> Moment {
 }
 
 impl NodeFacts {
-    /// Reads `node`; `None` if its name is none that an agent could have.
+    /// `None` if an agent could not have its name.
     pub fn of(node: &Node) -> Option<Self> {
         let spec = node.spec.as_ref();
         let conditions = node

@@ -1,8 +1,7 @@
-//! The Drones that have no vehicle yet, by what they request, with the vehicles that would do.
+//! The Drones that have no vehicle yet, by what they request, with the vehicles that suit.
 //!
-//! Owns: [`VehicleRequest`], which is the same for all that request the same, so that going through all nodes is done for all of
-//! them at once and not for each; [`Shortlist`], how long what was found then counts; which Drone tries a vehicle next that
-//! may be free. Must not: check a vehicle, or read a clock.
+//! Owns: [`VehicleRequest`], equal for Drones with equal requests, so that all nodes are gone through once for all of them; how long a
+//! [`Shortlist`] counts; which Drone tries next a vehicle that may be free. Must not: check a vehicle, or read a clock.
 
 use crate::cluster::key::Key;
 use crate::cluster::world::{mission, owner};
@@ -14,39 +13,34 @@ use std::ops::Bound;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// What was found counts for this long; a better vehicle that came since is overlooked for no longer.
+/// How long a list counts; a better vehicle that came since is overlooked for no longer.
 pub const FRESH: Duration = Duration::from_secs(1);
 
-/// That there was none counts for this long, while nothing is observed that would change it.
+/// How long an empty result counts, while no change is observed.
 pub const OLD: Duration = Duration::from_secs(30);
 
-/// All nodes are not gone through again sooner than this for those that request the same.
+/// Least time between two searches of all nodes for one request.
 pub const REST: Duration = Duration::from_millis(200);
 
-/// A vehicle that may be free is tried by so many of those that request the same: some may have found one by then. The
-/// others are not woken; there may be thousands.
+/// Drones of one request that are woken for a vehicle that may be free: some may have found one by then. There may be thousands.
 const WOKEN_AT_ONCE: usize = 16;
 
-/// Vehicles that came to be free are remembered, this many of them.
+/// Limit of remembered free vehicles.
 const MAX_SHORTLIST: usize = 10_000;
 
-/// What a Drone asks of a vehicle. It holds all that [`fleet::planning::binding`] checks but for what is the Swarm's: one with the same
-/// request can take the same vehicles.
+/// What a Drone asks of a vehicle: all that [`fleet::planning::binding`] checks but for what is the Swarm's.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct VehicleRequest {
-    /// Its namespace: vehicles may be granted to some.
+    /// Vehicles may be granted to some namespaces.
     namespace: Option<String>,
-    /// `metadata.uid` of the Swarm that controls it.
+    /// `metadata.uid` of the controlling Swarm.
     swarm: Option<String>,
     is_for_mission: bool,
-    /// `spec.nodeSelector`.
     pub selector: BTreeMap<String, String>,
-    /// `spec.failsafe.reservePercent`.
     reserve: Option<i32>,
 }
 
 impl VehicleRequest {
-    /// That of `drone`.
     pub fn of(drone: &Drone) -> Self {
         Self {
             namespace: drone.metadata.namespace.clone(),
@@ -57,37 +51,34 @@ impl VehicleRequest {
         }
     }
 
-    /// That of `drone` if it needs a vehicle: it has none, and is not being deleted.
+    /// `None` if `drone` needs no vehicle: it has one, or is being deleted.
     pub(super) fn of_waiting(drone: &Drone) -> Option<Self> {
         let waits = drone.spec.node_name.is_none() && drone.metadata.deletion_timestamp.is_none();
         waits.then(|| Self::of(drone))
     }
 }
 
-/// What is known of the vehicles that would do.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Found {
-    /// This one may: it did when it was put on the list.
+    /// It suited when it was put on the list.
     Try(NodeName),
-    /// Nothing: all nodes have to be gone through.
+    /// All nodes have to be gone through.
     NotSearched,
-    /// There is none. When to check again at the latest, if that may be old.
+    /// None suits. When to check again at the latest, if that may be old.
     None(NoVehicle, Option<Duration>),
-    /// All that would do are gone; when to check again.
+    /// All that suited are taken; when to check again.
     Exhausted(Duration),
 }
 
-/// The vehicles that would do, as they were found.
 #[derive(Debug)]
 pub struct Shortlist {
-    /// Best first.
     pub nodes: VecDeque<NodeName>,
-    /// Why there was none, if so.
+    /// Why there was none.
     pub none: Option<NoVehicle>,
     pub cut: bool,
     /// When all nodes were gone through.
     pub at: Instant,
-    /// The changes that had been observed by then.
+    /// The count of changes observed by then.
     pub changes: u64,
 }
 
@@ -132,7 +123,7 @@ impl Group {
 #[derive(Debug, Default)]
 pub struct Pending {
     groups: BTreeMap<VehicleRequest, Group>,
-    /// Counts what may be news to them.
+    /// Counts changes that may matter to them.
     changes: u64,
 }
 
@@ -150,7 +141,7 @@ impl Pending {
         }
     }
 
-    /// Something changed that may be news to all: which are to be woken.
+    /// A change that may matter to all; returns the Drones to wake.
     pub(super) fn changed(&mut self) -> Vec<Key> {
         self.changes += 1;
         self.groups
@@ -159,13 +150,12 @@ impl Pending {
             .collect()
     }
 
-    /// One that had `request` needs it no more. It may have been woken for a vehicle meanwhile, and no other: which is to be
-    /// woken in its place.
+    /// A Drone with `request` needs it no more, and may have been woken alone for a vehicle; returns the one to wake in its place.
     pub(super) fn passed_on(&mut self, request: &VehicleRequest) -> Option<Key> {
         self.groups.get_mut(request)?.some(1).pop()
     }
 
-    /// The vehicle of `node` may be free, which does for those that `wants` says: which are to be woken.
+    /// The vehicle of `node` may be free; returns the Drones to wake, of requests that `wants` accepts.
     pub(super) fn may_be_free(&mut self, node: &NodeName, wants: impl Fn(&VehicleRequest) -> bool) -> Vec<Key> {
         self.changes += 1;
         let groups = self.groups.iter_mut().filter(|(request, _)| wants(request));
@@ -178,7 +168,7 @@ impl Pending {
         groups.collect()
     }
 
-    /// What the Swarm `swarm` asks of a vehicle may have changed, and what is being found just now is of before.
+    /// The requirements of the Swarm `swarm` may have changed: results of searches under way are stale.
     pub(super) fn invalidate(&mut self, swarm: &str) {
         self.changes += 1;
         for (request, group) in &mut self.groups {
@@ -188,20 +178,17 @@ impl Pending {
         }
     }
 
-    /// What is known of the vehicles for `request`.
     pub(super) fn find(&mut self, request: &VehicleRequest, now: Instant) -> Found {
         let list = self.groups.get_mut(request).and_then(|group| group.list.as_mut());
         list.map_or(Found::NotSearched, |list| list.next(self.changes, now))
     }
 
-    /// Keeps what was found for `request`.
     pub(super) fn keep(&mut self, request: &VehicleRequest, list: Shortlist) {
         if let Some(group) = self.groups.get_mut(request) {
             group.list = Some(list);
         }
     }
 
-    /// How many changes have been observed.
     pub(super) const fn changes(&self) -> u64 {
         self.changes
     }

@@ -82,7 +82,6 @@ fn a_node_reserved_by_one_drone_is_taken_for_others_until_the_reservation_ends()
     assert!(world.reserve("b", &unheard_of, |_, _| true).is_none());
 }
 
-/// There is a node of this name, whose vehicle is granted to `namespace`.
 fn grant(world: &World, name: &str, namespace: &str) {
     let mut node = Node::default();
     node.metadata.name = Some(name.to_owned());
@@ -99,7 +98,6 @@ fn a_drone_takes_no_node_by_naming_it_that_is_not_granted_to_its_namespace() {
     world.drone(Change::Is(Arc::new(drone("a", 1, Some("n1")))));
     assert_eq!(taken(&world, "b"), [false, false]);
     assert!(!world.is_in_service(&n1) && world.nodes_in_service() == 0);
-    // It served there before the label changed.
     let mut served = drone("a", 2, Some("n1"));
     served.status = Some(crds::DroneStatus {
         node_name: Some("n1".to_owned()),
@@ -257,11 +255,10 @@ fn an_ended_ground_order_comes_back_by_no_answer_and_any_other_holds_at_once() {
     world.ground_order(Change::Gone(Key::new("", "g")));
     world.ground_order(Change::Answered(ground_order("g", "one", 5)));
     assert_eq!(in_force(&world), [""; 0]);
-    // Given by somebody else meanwhile, under its name or another.
+    // Made by somebody else meanwhile, under its name or another.
     world.ground_order(Change::Answered(ground_order("g", "two", 7)));
     world.ground_order(Change::Answered(ground_order("h", "three", 8)));
     assert_eq!(in_force(&world), ["two", "three"]);
-    // That the first one has ended is no news of the second.
     let first = InForce::of(ground_order("g", "one", 5).as_ref().clone());
     world.ground_order_ended(&first);
     assert_eq!(in_force(&world), ["two", "three"]);
@@ -311,7 +308,7 @@ fn a_swarm_made_anew_under_a_name_does_not_own_the_drones_of_the_one_before() {
     world.swarm(swarm("first", 1, |spec| spec.grounded = true));
     world.drone(drone_of("first", 2));
     wakes.drones.drain();
-    // The watch was broken when the first went.
+    // The deletion of the first was not reported.
     world.swarm(swarm("second", 5, |_| {}));
     assert!(
         world.swarm_of_uid("first").is_none(),
@@ -534,7 +531,7 @@ fn what_was_found_is_doubted_when_the_swarm_asks_for_something_else() {
     assert!(found());
 }
 
-/// Calls `learn` all the while that `go` is, again and again.
+/// Calls `learn` again and again while `go` runs.
 fn meanwhile(learn: impl Fn() + Sync, go: impl Fn()) {
     let over = AtomicBool::new(false);
     std::thread::scope(|both| {

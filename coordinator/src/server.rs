@@ -1,8 +1,8 @@
-//! The gRPC server: uplink, fleet, health and reflection on one port, and health alone on another for the kubelet, which can
-//! probe gRPC in plain text only.
+//! The gRPC server: uplink, fleet, health and reflection on one port, and health alone on another for the kubelet, which can probe gRPC in
+//! plain text only.
 //!
-//! Owns: the listeners and their limits; the services are given to it. Must not: answer from empty caches ([`gate`]), or anybody
-//! who has not shown who they are ([`auth`]).
+//! Owns: the listeners and their limits; the services are given to it. Must not: answer from empty caches ([`gate`]), or a caller without
+//! credentials ([`auth`]).
 
 pub mod admission;
 pub mod auth;
@@ -31,17 +31,17 @@ use tonic::transport::server::TcpIncoming;
 use tonic_health::pb::health_server::HealthServer;
 use tonic_health::server::{HealthReporter, HealthService};
 
-/// Both directions of a dead connection are noticed within interval plus timeout.
+/// A dead connection is noticed by both ends within interval plus timeout.
 const KEEPALIVE: Duration = Duration::from_secs(5);
 
-/// Largest message taken by a service: a report is well below 4 KiB.
+/// In bytes; a report is well below 4 KiB.
 pub const LARGEST_MESSAGE: usize = 64 * 1024;
 
-/// Streams on one connection: an agent needs one, a person's tool a few.
+/// An agent needs one, a person's tool a few.
 const STREAMS_PER_CONNECTION: u32 = 64;
 
-/// What a client may send before the server has read it, on one stream and on one connection alike: more than a message, and little
-/// for each of all those who have proven nothing yet.
+/// Bytes that a client may send before the server has read them, on one stream and on one connection alike: more than a message, and little
+/// for each client that has proven nothing yet.
 const WINDOW: u32 = 64 * 1024;
 
 /// All headers of one call, in bytes; a person's token is the longest.
@@ -50,13 +50,9 @@ const HEADERS: u32 = 32 * 1024;
 /// A kubelet's probe takes no longer, and no other client has anything to do there.
 const LONGEST_PROBE: Duration = Duration::from_secs(60);
 
-/// How long open streams have for their farewell.
+/// Time for open streams to end.
 const FAREWELL: Duration = Duration::from_secs(5);
 
-/// Opens the port and says where.
-///
-/// # Errors
-/// The address cannot be had.
 pub async fn bind(listen: SocketAddr) -> anyhow::Result<TcpListener> {
     let listener = crate::listener::bind(listen)
         .await
@@ -66,9 +62,6 @@ pub async fn bind(listen: SocketAddr) -> anyhow::Result<TcpListener> {
 }
 
 /// Writes the address of `listener` to the file at `path`, at once as a whole.
-///
-/// # Errors
-/// The file cannot be written.
 pub fn write_address(listener: &TcpListener, path: &Path) -> anyhow::Result<()> {
     let address = listener.local_addr()?;
     let draft = path.with_extension("new");
@@ -89,21 +82,18 @@ impl From<TcpListener> for Listeners {
     }
 }
 
-/// How the links of agents and people are secured, and with whose help.
+/// How the links of agents and people are secured, and by what.
 #[derive(Clone)]
 pub struct Links {
-    /// The Kubernetes API, which judges tokens and keeps the authority.
+    /// Judges tokens and keeps the authority.
     pub client: kube::Client,
-    /// Namespace of the coordinator's own objects.
+    /// Of the coordinator's own objects.
     pub namespace: String,
     pub security: Security,
 }
 
-/// Serves the `services`, which judge their callers by what they are given, until `ending`, then gives open streams a moment. Where
-/// certificates come from the cluster, it begins once they are there.
-///
-/// # Errors
-/// A listener fails, or the descriptors are broken.
+/// Serves the `services`, which judge their callers themselves, until `ending`, then gives open streams a moment. Where certificates come
+/// from the cluster, it begins once they are there.
 pub async fn serve(
     listeners: Listeners,
     gate: Gate,
@@ -168,7 +158,7 @@ async fn serve_health(listener: TcpListener, health: HealthReporter, ending: Can
     }
 }
 
-/// Serves the connections of `admission`; `auth` checks their calls.
+/// `auth` checks the calls on connections of `admission`.
 async fn serve_at(
     listener: TcpListener,
     (gate, services): (Gate, Routes),
@@ -217,7 +207,6 @@ mod tests {
     use tonic_health::pb::health_client::HealthClient;
     use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus as Reported};
 
-    /// A gate that nobody opens, and the services behind it.
     fn closed() -> (Gate, Routes) {
         let gates = Gates::default();
         let services = services(&gates, &Auth::open());
@@ -253,7 +242,7 @@ mod tests {
         serving.await.unwrap().unwrap();
     }
 
-    /// How much a client may send before the server has read it, on one stream and on the connection (RFC 9113, 5.2).
+    /// Bytes that a client may send before the server has read them, on one stream and on the connection (RFC 9113, 5.2).
     async fn windows(address: std::net::SocketAddr) -> (u32, u32) {
         use tokio::io::{AsyncReadExt, AsyncWriteExt};
         let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
@@ -264,7 +253,7 @@ mod tests {
         let number = |bytes: &[u8]| bytes.iter().fold(0_u32, |all, byte| all << 8 | u32::from(*byte));
         loop {
             let mut head = [0; 9];
-            // The first keepalive ends what is reported at the beginning.
+            // The first keepalive ends the opening frames.
             stream.read_exact(&mut head).await.unwrap();
             let mut body = vec![0; number(&head[..3]) as usize];
             stream.read_exact(&mut body).await.unwrap();

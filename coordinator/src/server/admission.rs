@@ -50,7 +50,7 @@ pub struct Limits {
     pub strangers: usize,
     /// The same, of one neighbor.
     pub strangers_per_neighbor: usize,
-    /// One of these keeps its permit for so long, unless a neighbor that has fewer needs it.
+    /// How long a stranger keeps its permit, unless a neighbor that has fewer needs it.
     pub time: Duration,
     /// Connections in all that have proven something.
     pub named: usize,
@@ -58,15 +58,14 @@ pub struct Limits {
     pub per_name: usize,
     /// New connections of one neighbor at once, and one more after each `every`.
     pub burst: u32,
-    /// See `burst`.
     pub every: Duration,
     pub handshake: Duration,
     /// From the handshake to the first call with good credentials.
     pub proof: Duration,
 }
 
-/// Above the largest fleet that one coordinator is made for: as many as come in a second and take some seconds each, by a radio,
-/// have a permit; all of one neighbor are through within a minute.
+/// Above the largest fleet that one coordinator is made for: permits for as many as come in a second and take some seconds each, by a
+/// radio; all of one neighbor are through within a minute.
 pub const LIMITS: Limits = Limits {
     strangers: 4096,
     strangers_per_neighbor: 2048,
@@ -85,7 +84,6 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// Connections on their way from the handshake to the gRPC server.
 const WAITING: usize = 64;
 
-/// Admission of connections to one listener.
 #[derive(Clone, Debug)]
 pub struct Admission(Arc<Inner>);
 
@@ -102,7 +100,6 @@ struct Inner {
 }
 
 impl Admission {
-    /// Admission that speaks TLS as `tls` says, or plain text.
     pub fn new(tls: Option<trust::Server>, limits: Limits, refusal_log: Arc<RefusalLog>) -> Self {
         Self(Arc::new(Inner {
             limits,
@@ -234,7 +231,7 @@ impl From<io::Error> for Refused {
     }
 }
 
-/// The stream after the handshake; `None` when the other end closed before it said anything, as a load balancer's probe does.
+/// The stream after the handshake; `None` when the other end closed before it sent anything, as a load balancer's probe does.
 async fn shake(server: &trust::Server, stream: TcpStream) -> Result<Option<TlsStream<TcpStream>>, Refused> {
     let mut first = [0];
     // A TLS record that opens a handshake begins with 22 (RFC 8446, 5.1).

@@ -48,7 +48,7 @@ pub enum Who {
     Unauthenticated,
     Agent {
         node: NodeName,
-        /// The certificate that says so; `None`: a token did.
+        /// `None`: a token proved it.
         certificate: Option<PeerCertificate>,
     },
     /// A person with a certificate of ours.
@@ -64,7 +64,7 @@ impl Who {
         Status::internal("the call's credentials were not checked, which is a fault of the coordinator")
     }
 
-    /// A name that no other caller has.
+    /// Unique among callers.
     pub fn name(&self) -> String {
         match self {
             Self::Unauthenticated => "anybody".to_owned(),
@@ -75,23 +75,22 @@ impl Who {
     }
 }
 
-/// What is asked for, as far as it decides what credentials count.
+/// The part of a request that decides which credentials count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallKind {
-    /// The uplink: agents only.
+    /// Agents only.
     Uplink,
-    /// Everything else: people.
+    /// Everything else.
     People {
-        /// The call makes things safer, so that what was known of the caller within the last hour will do when the API server
-        /// is away.
+        /// The call makes things safer, so that an answer of the last hour on the caller counts when the API server is away.
         safe: bool,
     },
 }
 
-/// While the API server is away, a session whose time has come checks after this, or twice this, whether it is back.
+/// While the API server is away, a session that is due checks after this, or twice this, whether it is back.
 const CHECK_AGAIN: Duration = Duration::from_secs(30);
 
-/// Checks credentials. Clones share their state.
+/// Clones share their state.
 #[derive(Clone, Debug)]
 pub struct Auth(Arc<Inner>);
 
@@ -105,7 +104,6 @@ struct Inner {
 #[derive(Debug)]
 enum Kind {
     Open,
-    /// Certificates of ours only.
     Certificates(watch::Receiver<Enrolled>),
     Cluster {
         enrolled: watch::Receiver<Enrolled>,
@@ -116,7 +114,6 @@ enum Kind {
 }
 
 impl Auth {
-    /// For these links; `enrolled` are the certificates that count.
     pub fn new(
         security: &Security,
         client: &kube::Client,
@@ -157,7 +154,7 @@ impl Auth {
         &self.0.refusals
     }
 
-    /// Whether judging these credentials asks nobody anything, or they were good within the last hour.
+    /// Whether judging these credentials asks nobody, or they were good within the last hour.
     pub fn knows(&self, kind: CallKind, token: Option<&str>, caller: Option<&Caller>) -> bool {
         match (&self.0.kind, token, caller) {
             (Kind::Cluster { tokens, .. }, Some(token), _) => tokens.knows(token, kind == CallKind::Uplink),
@@ -168,10 +165,7 @@ impl Auth {
         }
     }
 
-    /// Who calls: by the token, when there is one, else by the certificate.
-    ///
-    /// # Errors
-    /// [`Refusal`].
+    /// The caller, by the token, when there is one, else by the certificate.
     pub async fn authenticate(
         &self,
         kind: CallKind,
@@ -220,18 +214,12 @@ impl Auth {
         }
     }
 
-    /// Whether `who` may do it.
-    ///
-    /// # Errors
-    /// [`Refusal`], with the rule that is missing.
+    /// The error names the rule that is missing.
     pub async fn may(&self, who: &Who, right: &Right) -> Result<(), Refusal> {
         self.may_since(who, right, FRESH).await
     }
 
-    /// The same by an answer that is not older than `age`.
-    ///
-    /// # Errors
-    /// [`Refusal`], with the rule that is missing.
+    /// The same by an answer not older than `age`.
     pub async fn may_since(&self, who: &Who, right: &Right, age: Duration) -> Result<(), Refusal> {
         match (who, &self.0.kind) {
             (Who::Unauthenticated, Kind::Open) | (Who::Operator { .. }, _) => Ok(()),
@@ -243,9 +231,9 @@ impl Auth {
         }
     }
 
-    /// Done when a session of `who` has to show its credentials again, with why: after the session's life, `jitter` in 0.0..=1.0
-    /// making it up to a tenth longer, but not while nobody could check them: the agent would be lost for as long; or as soon as
-    /// its certificate counts no more.
+    /// Done, with the reason, when a session of `who` has to show its credentials again: after the session's life, `jitter` in 0.0..=1.0
+    /// making it up to a tenth longer, but not while nobody could check them, as the agent would be lost for as long; or as soon as its
+    /// certificate counts no more.
     pub async fn is_over(&self, who: &Who, jitter: f64) -> Over {
         let aged = async {
             match self.0.session_life {

@@ -1,12 +1,8 @@
-//! How many files this process may have open.
-//!
-//! Owns: raising the soft limit, which is often 1024, to what the system allows. An agent
-//! needs one at the coordinator, a simulated vehicle with its agent about ten. Must not: fail: what cannot be opened later says
-//! so by itself.
+//! Raises the soft limit of open files, which is often 1024, to what the system allows. An agent needs one at the coordinator, a simulated
+//! vehicle with its agent about ten. Must not: fail: an open beyond the limit fails by itself.
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
-/// Raises the limit as far as may be.
 pub fn raise() {
     let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else {
         return;

@@ -20,7 +20,7 @@ const SERVICES: [&str; 3] = [
 /// Each watcher costs a listing of the whole fleet per interval.
 const MOST_WATCHERS: usize = 32;
 
-/// Of these, so many of one person, so that one keeps no other from watching.
+/// So that one person keeps no other from watching.
 const MOST_OF_ONE: usize = 8;
 
 const WATCH: Words = Words {
@@ -29,7 +29,6 @@ const WATCH: Words = Words {
     end: "`skein watch`",
 };
 
-/// Closed until this coordinator leads and knows the fleet.
 #[derive(Clone, Debug)]
 pub struct Gate {
     able: CancellationToken,
@@ -60,7 +59,7 @@ impl Gate {
         self.health().await.set_service_status("", ServingStatus::Serving).await;
     }
 
-    /// Opens it: each [`ServiceGate`] has what its service works on.
+    /// Each [`ServiceGate`] has its handles.
     pub async fn open(&self) {
         let health = self.health().await;
         health.set_service_status("", ServingStatus::Serving).await;
@@ -69,7 +68,7 @@ impl Gate {
         }
     }
 
-    /// What reports our health; at first nothing serves.
+    /// At first nothing serves.
     pub(super) async fn health(&self) -> HealthReporter {
         let begin = async || {
             let health = HealthReporter::new();
@@ -82,7 +81,6 @@ impl Gate {
         self.health.get_or_init(begin).await.clone()
     }
 
-    /// Counts this coordinator as able to serve agents.
     pub(super) fn set_able(&self) {
         self.able.cancel();
     }
@@ -107,7 +105,7 @@ impl Gate {
     }
 }
 
-/// The gate of one service: closed until there is `H`, which that service works on.
+/// The gate of one service, closed until it gets the `H` that it works on.
 #[derive(Debug)]
 pub struct ServiceGate<H> {
     gate: Gate,
@@ -124,7 +122,6 @@ impl<H> Clone for ServiceGate<H> {
 }
 
 impl<H> ServiceGate<H> {
-    /// A closed one, which is a part of `gate`.
     pub fn new(gate: &Gate) -> Self {
         Self {
             gate: gate.clone(),
@@ -132,15 +129,11 @@ impl<H> ServiceGate<H> {
         }
     }
 
-    /// The service works on `handles` from now on.
     pub fn open(&self, handles: H) {
         // It is opened once.
         let _ = self.handles.set(Arc::new(handles));
     }
 
-    /// What the service works on.
-    ///
-    /// # Errors
     /// UNAVAILABLE while the gate is closed.
     pub fn handles(&self) -> Result<Arc<H>, Status> {
         let handles = self.handles.get().cloned();
@@ -149,15 +142,12 @@ impl<H> ServiceGate<H> {
         })
     }
 
-    /// Runs `task` of a person's tool, unless there are too many already.
-    ///
-    /// # Errors
-    /// RESOURCE_EXHAUSTED.
+    /// Runs `task` of a person's tool; RESOURCE_EXHAUSTED where there are too many already.
     pub fn track_watcher(&self, who: &Who, task: impl Future<Output = ()> + Send + 'static) -> Result<(), Status> {
         self.gate.track_watcher(who, task)
     }
 
-    /// Runs `task`; the server waits for it before it ends.
+    /// The server waits for `task` before it ends.
     pub fn track(&self, task: impl Future<Output = ()> + Send + 'static) {
         self.gate.track(task);
     }
@@ -203,7 +193,7 @@ mod tests {
                 gate.track_watcher(&Who::Unauthenticated, dies).is_ok(),
                 "after {number} others"
             );
-            // The place is free before the task lets go of what it holds last, or as soon as it has ended.
+            // The place is free before the task lets go of its last values, or as soon as it has ended.
             assert!(receiver.await.is_err());
             gate.tasks.close();
             gate.tasks.wait().await;

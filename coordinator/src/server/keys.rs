@@ -27,34 +27,30 @@ use trust::files::FileError;
 use trust::server::Clients;
 use trust::{Authorities, Bundle, Enrolled, Identity, SERVER_NAME, Server, Validity};
 
-/// Life of a server certificate that we make.
 const SERVER_LIFE: Duration = Duration::from_secs(24 * 3600);
 
-/// Objects other than the list are read again after this.
+/// Between two readings of objects other than the list.
 const REREAD: Duration = Duration::from_secs(600);
 
-/// The list of certificates and the files are read again after this: what is revoked is out so soon.
+/// Between two readings of the list of certificates and of the files: the delay of a revocation.
 const REREAD_SOON: Duration = Duration::from_secs(10);
 
-/// What admission and the judging of credentials need.
+/// The keys for admission and the judging of credentials.
 #[derive(Clone, Debug)]
 pub struct Keys {
-    /// What is shown, and which authorities are trusted.
+    /// The certificate to show, and the trusted authorities.
     pub server: Server,
     pub enrolled: watch::Receiver<Enrolled>,
 }
 
-/// Why there are no keys yet.
 #[derive(Debug, thiserror::Error)]
 pub enum KeysError {
-    /// The API server did not help.
     #[error(transparent)]
     Api(#[from] ApiError),
     #[error(transparent)]
     File(#[from] FileError),
     #[error("Secret skein-ca: {0}")]
     Secret(#[from] trust::authorities::AuthoritiesError),
-    /// The list of certificates is damaged.
     #[error("ConfigMap skein-enrolled: {0}")]
     List(#[from] trust::enrolled::BadList),
     #[error(transparent)]
@@ -72,13 +68,13 @@ pub struct Keeper {
     /// Those read last, which sign while the Secret cannot be read.
     authorities: Authorities,
     list: watch::Sender<Enrolled>,
-    /// When the certificate that is shown has to be replaced, when it is ours.
+    /// When our own certificate has to be replaced.
     renewal: Option<Instant>,
     /// The last trouble that was logged, so that each is logged once.
     trouble: Option<String>,
 }
 
-/// The first keys, as soon as there are any; `None` when `ending` comes first.
+/// The first keys; `None` when `ending` comes first.
 pub async fn open(
     client: &kube::Client,
     namespace: &str,
@@ -91,7 +87,7 @@ pub async fn open(
             Ok(opened) => return Some(opened),
             Err(error) => {
                 failures = failures.saturating_add(1);
-                // Often enough to be snapshot, not so often as to hide all else.
+                // Often enough to be noticed, not so often as to hide all else.
                 if failures.is_power_of_two() {
                     tracing::warn!(%error, failures, "no certificate to serve with yet; will be tried again");
                 }
@@ -139,7 +135,6 @@ async fn first(
 }
 
 impl Keeper {
-    /// Keeps them until `ending`.
     pub async fn keep(mut self, ending: CancellationToken) {
         let mut next_read = Instant::now() + jittered(REREAD);
         let mut next_list = Instant::now() + REREAD_SOON;
@@ -151,7 +146,7 @@ impl Keeper {
                     let result = self.reconcile().await;
                     self.log_trouble(result);
                     next_read = Instant::now() + jittered(REREAD);
-                    // One that failed is not tried again at once.
+                    // A failed renewal is not tried again at once.
                     self.renewal = self.renewal.map(|at| at.max(Instant::now() + REREAD_SOON));
                 } else {
                     sleep_until(next_list).await;
@@ -177,7 +172,7 @@ impl Keeper {
             }
         };
         self.authorities = snapshot.authorities.clone();
-        // One of ours that is good for long goes on, unless another authority signs now.
+        // A certificate of ours that is valid for long goes on, unless another authority signs now.
         let stays = self.security.tls_dir.is_none()
             && self.renewal.is_some_and(|at| at > Instant::now())
             && snapshot.signed(&shown, now);
@@ -194,8 +189,8 @@ impl Keeper {
         Ok(())
     }
 
-    /// A certificate of ours that is due is renewed also while nobody can be asked: an API server that is away for a day must
-    /// not keep agents with certificates from their coordinator.
+    /// Renews a due certificate of ours also while nobody can be asked: an API server that is away for a day must not keep agents with
+    /// certificates from their coordinator.
     fn renew_alone(&mut self, now: SystemTime) -> Result<(), KeysError> {
         if self.renewal.is_none_or(|at| at > Instant::now()) {
             return Ok(());
@@ -207,7 +202,7 @@ impl Keeper {
         Ok(())
     }
 
-    /// A clock that was set may have made what is shown bad long before its renewal.
+    /// A clock that was set may have made the certificate invalid long before its renewal.
     fn renew_if_clock_was_set(&mut self, now: SystemTime) {
         if self.security.tls_dir.is_none() && !self.server.identity().validity().holds(now) {
             self.renewal = Some(Instant::now());
@@ -222,7 +217,7 @@ impl Keeper {
                 self.reconcile().await?;
             }
         }
-        // A list that is gone or damaged by mistake must not end the sessions of vehicles in the air: what was read last counts.
+        // A list that is gone or damaged by mistake must not end the sessions of airborne vehicles: the last reading counts.
         let Some(list) = enrolled::read(&self.client, &self.namespace).await? else {
             return Ok(());
         };
@@ -254,7 +249,6 @@ fn jittered(span: Duration) -> Duration {
     span + span.mul_f64(rand::random::<f64>() / 10.0)
 }
 
-/// What was read at one time.
 #[derive(Debug)]
 struct KeySnapshot {
     identity: Identity,
@@ -309,7 +303,6 @@ async fn read(
     })
 }
 
-/// A certificate to serve with, made at `now`.
 fn serving(authorities: &Authorities, namespace: &str, now: SystemTime) -> Result<Identity, trust::AuthorityError> {
     let life = Validity::of(now, SERVER_LIFE);
     authorities.signer(now).server(&names(namespace), life)
@@ -326,7 +319,7 @@ fn names(namespace: &str) -> Vec<String> {
     ]
 }
 
-/// Reads them beside whatever else goes on: a pair that does not belong together is read again for a while.
+/// Reads on another thread; a pair that does not belong together is read again for a while.
 async fn read_folder(folder: &Path) -> Result<(Identity, Option<Bundle>), FileError> {
     let path = folder.to_owned();
     let read = tokio::task::spawn_blocking(move || read_blocking(&path)).await;

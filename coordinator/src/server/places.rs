@@ -1,4 +1,4 @@
-//! Places for streams of people: so many in all, and so many of one person, so that one keeps no other from having any.
+//! Limits of streams of people: in all, and of one person, so that one keeps no other from having any.
 
 use crate::server::auth::Who;
 use std::collections::BTreeMap;
@@ -9,13 +9,13 @@ use tonic::Status;
 pub struct Words {
     /// There are too many in all, with what to do.
     pub full: &'static str,
-    /// What one person does too often: they …
+    /// What one person does too often; completes "they …".
     pub own: &'static str,
-    /// What they have to end another of.
+    /// What they have to end one of.
     pub end: &'static str,
 }
 
-/// The places. A copy is the same.
+/// Cheap to clone; clones share state.
 #[derive(Clone, Debug)]
 pub struct Places {
     taken: Arc<Mutex<BTreeMap<String, usize>>>,
@@ -24,7 +24,7 @@ pub struct Places {
     words: Words,
 }
 
-/// One of them; dropping it makes room, however its task has ended.
+/// One place; dropping it frees it, however its task has ended.
 #[derive(Debug)]
 pub struct Place {
     taken: Arc<Mutex<BTreeMap<String, usize>>>,
@@ -32,7 +32,6 @@ pub struct Place {
 }
 
 impl Places {
-    /// `most` of them, and of one person `most_of_one`.
     pub fn new(most: usize, most_of_one: usize, words: Words) -> Self {
         Self {
             taken: Arc::default(),
@@ -42,10 +41,7 @@ impl Places {
         }
     }
 
-    /// Takes one for `who`.
-    ///
-    /// # Errors
-    /// RESOURCE_EXHAUSTED.
+    /// Takes one for `who`, or RESOURCE_EXHAUSTED.
     pub fn take(&self, who: &Who) -> Result<Place, Status> {
         let Words { full, own: does, end } = self.words;
         let name = who.name();

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use trust::Enrolled;
 
-/// The audience of agents' tokens: a token for anything else is none for us, and ours is good nowhere else.
+/// A token for another audience is refused here, and ours is good nowhere else.
 pub const AUDIENCE: &str = "skein-coordinator";
 
 /// How long a session counts as authenticated before the agent has to show its credentials again.
@@ -13,27 +13,25 @@ pub const SESSION_LIFE: Duration = Duration::from_secs(24 * 3600);
 
 #[derive(Clone, Debug)]
 pub enum Security {
-    /// Not secured: everybody may do everything: for tests and demonstrations on one machine.
+    /// Everybody may do everything: for tests and demonstrations on one machine.
     Plaintext,
-    /// TLS; agents and people show certificates of an authority of ours. Without a cluster.
+    /// TLS without a cluster; agents and people show certificates of an authority of ours.
     Certificates {
-        /// What is shown and who is believed.
+        /// The certificate to show and the trusted authorities.
         server: trust::Server,
         enrolled: watch::Receiver<Enrolled>,
     },
-    /// TLS; agents show their ServiceAccount's token or a certificate of ours, people what they show to Kubernetes
-    /// or a key that it has noted to be theirs, and the API server says who they are and what they may.
+    /// TLS; agents show their ServiceAccount's token or a certificate of ours, people their Kubernetes credentials or a key that Kubernetes
+    /// has noted to be theirs; the API server says who they are and what they may.
     Cluster(ClusterSecurity),
 }
 
-/// What is to be known of the cluster.
 #[derive(Clone, Debug)]
 pub struct ClusterSecurity {
     /// Folder with `tls.crt`, `tls.key` and `ca.crt`, such as a mounted Secret; `None`: Skein makes certificates itself.
     pub tls_dir: Option<PathBuf>,
-    /// ServiceAccount of the agents, `NAMESPACE/NAME`.
+    /// ServiceAccount of the agents, namespace and name.
     pub agent_account: (String, String),
-    /// How long a session counts as authenticated.
     pub session_life: Duration,
 }
 

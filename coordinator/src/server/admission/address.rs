@@ -1,9 +1,9 @@
-//! Which neighbor a connection is counted for.
+//! The neighbor that a connection is counted for.
 
 use std::fmt;
 use std::net::IpAddr;
 
-/// One IPv4 address, or one IPv6 network of 64 bits, which one machine may use all of.
+/// One IPv4 address, or one IPv6 network of 64 bits, all of which one machine may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Neighbor(IpAddr);
 

@@ -1,4 +1,4 @@
-//! How often something may happen, per key: token buckets, and not more of them than fit.
+//! Token buckets by key, bounded in number.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -6,21 +6,18 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// At most this many keys are remembered; with more, those that are full again go.
+/// Limit of keys; beyond it, those with full buckets are forgotten.
 const MOST: usize = 10_000;
 
 #[derive(Debug)]
 pub struct Buckets<K> {
-    /// This often at once.
     burst: u32,
-    /// One more after each such span.
     every: Duration,
     /// When each bucket is full again.
     full_at: Mutex<HashMap<K, Instant>>,
 }
 
 impl<K: Eq + Hash> Buckets<K> {
-    /// Buckets of `burst`, of which one is filled up again after each `every`.
     pub fn new(burst: u32, every: Duration) -> Self {
         Self {
             burst,
@@ -29,7 +26,7 @@ impl<K: Eq + Hash> Buckets<K> {
         }
     }
 
-    /// Takes one from the bucket of `key`; false when it is empty.
+    /// False when the bucket is empty.
     pub fn take(&self, key: K, now: Instant) -> bool {
         self.reserve(key, Duration::ZERO, now).is_some()
     }
@@ -55,7 +52,6 @@ impl<K: Eq + Hash> Buckets<K> {
         fits.then_some(due)
     }
 
-    /// Puts one back into the bucket of `key`.
     pub fn give_back(&self, key: &K, now: Instant) {
         let mut full_at = self.full_at.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(full) = full_at.get_mut(key) {

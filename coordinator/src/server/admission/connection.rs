@@ -1,4 +1,4 @@
-//! One connection, as the gRPC server sees it: bytes, until it is cut.
+//! One connection, for the gRPC server: bytes, until it is cut.
 
 use super::ticket::Ticket;
 use std::io;
@@ -10,7 +10,6 @@ use tokio_rustls::server::TlsStream;
 use tokio_util::sync::{CancellationToken, DropGuard, WaitForCancellationFutureOwned};
 use tonic::transport::server::Connected;
 
-/// Bytes of a connection.
 #[derive(Debug)]
 enum Bytes {
     Plain(TcpStream),
@@ -30,7 +29,6 @@ impl Connection {
         Self::new(Bytes::Plain(stream), ticket, cut, gone)
     }
 
-    /// A connection after its TLS handshake.
     pub(super) fn tls(stream: TlsStream<TcpStream>, ticket: Ticket, cut: CancellationToken, gone: DropGuard) -> Self {
         Self::new(Bytes::Tls(Box::new(stream)), ticket, cut, gone)
     }

@@ -1,5 +1,5 @@
-//! Permits for connections: so many in all, and so many for each key. When all are taken, a new connection gets the permit of the
-//! oldest one, if that one has had its time. Were it cut sooner, a crowd would push its own out before any of them is done.
+//! Permits for connections, in all and for each key. When all are taken, a new connection gets the permit of the oldest one, if that one
+//! has had its time. Were it cut sooner, a crowd would push its own out before any of them is done.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
@@ -8,7 +8,6 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// The permits, and how many there may be.
 #[derive(Debug)]
 pub struct ConnectionLimits<K> {
     all: Arc<Mutex<Permits<K>>>,
@@ -23,7 +22,7 @@ struct Permits<K> {
     count: u64,
     admitted: BTreeMap<u64, Admitted<K>>,
     per_key: HashMap<K, usize>,
-    /// How many keys have so many: with a whole fleet coming, nothing may search all keys for each connection.
+    /// Number of keys by number of permits: with a whole fleet coming, nothing may search all keys for each connection.
     keys_with: BTreeMap<usize, usize>,
 }
 
@@ -34,7 +33,7 @@ struct Admitted<K> {
     lost: CancellationToken,
 }
 
-/// A permit; dropping it frees it.
+/// Dropping it frees it.
 #[derive(Debug)]
 pub struct ConnectionPermit<K: Clone + Eq + Hash> {
     all: Arc<Mutex<Permits<K>>>,
@@ -58,14 +57,14 @@ impl<K: Clone + Eq + Hash> ConnectionLimits<K> {
         }
     }
 
-    /// Takes a permit for `key`; `None` when there is none. One may be withdrawn for it, which cancels its token: when the key has
-    /// all it may have, the oldest of the same key; when all permits are taken, the oldest of the key that has the most, or, when
-    /// no key has more than this one would, the oldest of all. The first and the last only after their time.
+    /// Takes a permit for `key`; `None` when there is none. One may be withdrawn for it, which cancels its token: when the key has all it
+    /// may have, the oldest of the same key; when all permits are taken, the oldest of the key that has the most, or, when no key has more
+    /// than this one would, the oldest of all. The first and the last only after their time.
     pub fn take(&self, key: &K, lost: CancellationToken, now: Instant) -> Option<ConnectionPermit<K>> {
         self.take_of(self.most, key, lost, now)
     }
 
-    /// The same as if there were only `most` permits, of which one key may have the same share.
+    /// The same with only `most` permits, of which one key may have the same share.
     pub fn take_of(&self, most: usize, key: &K, lost: CancellationToken, now: Instant) -> Option<ConnectionPermit<K>> {
         let most = most.min(self.most);
         let share = self.most_per_key.saturating_mul(most).checked_div(self.most);
@@ -134,7 +133,6 @@ impl<K: Clone + Eq + Hash> Permits<K> {
         }
     }
 
-    /// From now on `key` has so many.
     fn count_key(&mut self, key: &K, now: usize) {
         let before = match now {
             0 => self.per_key.remove(key),

@@ -1,6 +1,5 @@
-//! How late this process is: how long its tasks wait for a processor.
-//!
-//! Owns: measuring it by a task that wants to run ten times a second. Must not: decide what follows from it.
+//! How long the tasks of this process wait for a processor, measured by a task that wants to run ten times a second. Must not: decide what
+//! follows from it.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -15,19 +14,18 @@ pub struct Lateness(Mutex<Measured>);
 struct Measured {
     /// When the task wants to run next.
     due: Instant,
-    /// How much later than it wanted it ran the last time.
+    /// Delay of its last run.
     last: Duration,
 }
 
 impl Measured {
-    /// The greater of the last and of the one that is going on.
+    /// The greater of the last delay and of the present one.
     fn at(self, now: Instant) -> Duration {
         self.last.max(now.saturating_duration_since(self.due))
     }
 }
 
 impl Lateness {
-    /// None, until it is measured.
     pub fn none() -> Self {
         Self(Mutex::new(Measured {
             due: Instant::now() + EVERY,
@@ -35,7 +33,7 @@ impl Lateness {
         }))
     }
 
-    /// Measures it, for as long as this runs.
+    /// Measures for as long as this runs.
     pub async fn measure(&self) {
         let mut last = Duration::ZERO;
         loop {

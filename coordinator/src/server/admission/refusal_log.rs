@@ -34,7 +34,7 @@ impl Default for RefusalLog {
 }
 
 impl RefusalLog {
-    /// Logs that `remote` was refused `what`, unless too many lines were written; what was omitted is counted in the next line.
+    /// Logs that `remote` was refused `what`, unless too many lines were written; omitted lines are counted in the next one.
     pub fn refusal(&self, remote: SocketAddr, what: &'static str, why: &dyn Display) {
         let now = Instant::now();
         let key = (Neighbor::of(remote.ip()), what);

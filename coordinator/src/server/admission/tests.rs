@@ -80,7 +80,7 @@ async fn a_connection_that_proves_something_stays_and_one_that_does_not_is_cut()
     use tonic::transport::server::Connected;
     taken[1].connect_info().prove("agent a");
     assert_eq!(field.admission.0.named.taken(), 1);
-    // What is cut ends for the server, and so for the other end.
+    // A cut connection ends for the server, and so for the other end.
     let mut first = taken.remove(0);
     assert!(first.read(&mut [0]).await.is_err());
     drop(first);

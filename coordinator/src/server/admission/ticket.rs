@@ -1,4 +1,4 @@
-//! What is known of one connection: where it comes from, the certificate shown, and whether it has proven anything.
+//! Facts of one connection: where it comes from, the certificate shown, and whether it has proven anything.
 
 use super::address::Neighbor;
 use super::connection_limits::{ConnectionLimits, ConnectionPermit};
@@ -9,10 +9,10 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use trust::Caller;
 
-/// After so many calls that were refused for their credentials a connection is cut.
+/// Calls refused for their credentials after which a connection is cut.
 const MOST_REFUSALS: u32 = 8;
 
-/// One connection, as the calls on it see it. A copy is the same connection.
+/// Cheap to clone; clones share state.
 #[derive(Clone, Debug)]
 pub struct Ticket(Arc<Inner>);
 
@@ -59,7 +59,7 @@ impl Ticket {
         }))
     }
 
-    /// A connection that is none, for tests.
+    /// Without a connection.
     #[cfg(test)]
     pub(crate) fn of(remote: &str, caller: Option<Caller>) -> Self {
         let remote = remote.parse().expect("the test names an address");
@@ -81,7 +81,7 @@ impl Ticket {
         self.0.caller.as_ref()
     }
 
-    /// A call on it has proven to be that of `name`. Each name has so many connections; of more, the oldest is cut.
+    /// A call on it has proven to be that of `name`. The connections of a name are limited; beyond that the oldest is cut.
     pub fn prove(&self, name: &str) {
         if self.0.proven.is_cancelled() {
             return;
@@ -95,19 +95,18 @@ impl Ticket {
         self.0.proven.cancel();
     }
 
-    /// Calls on it that cannot be checked at once are checked one by one: the next when this is dropped.
+    /// A turn to check a call that cannot be checked at once; dropped, the next call has its turn.
     pub async fn judge_next(&self) -> tokio::sync::MutexGuard<'_, ()> {
         self.0.judging.lock().await
     }
 
-    /// A call on it was refused for its credentials; after some the connection is cut.
+    /// A call was refused for its credentials; after some the connection is cut.
     pub fn refused(&self) {
         if self.0.refusals.fetch_add(1, Ordering::Relaxed) + 1 >= MOST_REFUSALS {
             self.0.cut.cancel();
         }
     }
 
-    /// Done once it has proven something.
     pub(super) fn proven(&self) -> CancellationToken {
         self.0.proven.clone()
     }

@@ -1,8 +1,8 @@
-//! What a user of Kubernetes may, as the API server's SubjectAccessReview says.
+//! Rights of a user of Kubernetes, by the API server's SubjectAccessReview.
 //!
-//! Owns: asking, and keeping answers for seconds. Must not: decide anything by itself, but for one thing: one who was allowed to
-//! ground within the last hour may do so while the API server does not answer. Grounding is safe, and it may be urgent. So that
-//! this is known of those who watch, it is asked when they begin to, not only when they ground.
+//! Answers are kept for seconds. Must not: decide anything by itself, with one exception: who was allowed to ground within the last hour
+//! may do so while the API server does not answer. Grounding is safe, and it may be urgent. So that this is known of watchers, it is asked
+//! when they begin to watch, not only when they ground.
 
 use super::answer_cache::{AnswerCache, FRESH, HASTE, LAST_RESORT};
 use super::questions::{PATIENCE, Questions};
@@ -14,7 +14,7 @@ use kube::api::PostParams;
 use std::time::Duration;
 use tokio::time::{Instant, timeout};
 
-/// Whether those who watch may ground is asked again after this, and an answer waited for no longer than the next.
+/// Between two such questions about a watcher; the API server has as long to answer.
 const FORESIGHT: Duration = Duration::from_secs(300);
 const FORESIGHT_PATIENCE: Duration = Duration::from_secs(1);
 
@@ -24,12 +24,11 @@ pub struct Access {
     answers: AnswerCache<(User, Right), bool>,
     /// Who may ground what, for the last resort.
     may_ground: AnswerCache<(User, Right), ()>,
-    /// Of whom that was asked before they wanted to.
+    /// Watchers about whom that was asked.
     foreseen: AnswerCache<(User, Right), ()>,
 }
 
 impl Access {
-    /// Asks `client`.
     pub fn new(client: kube::Client) -> Self {
         Self {
             reviews: Questions::new(client),
@@ -39,10 +38,7 @@ impl Access {
         }
     }
 
-    /// Whether `user` may do it, by an answer that is not older than `age`, nor than [`FRESH`].
-    ///
-    /// # Errors
-    /// [`Refusal::Forbidden`], or that nobody could be asked.
+    /// Whether `user` may do it, by an answer not older than `age`, nor than [`FRESH`].
     pub async fn may(&self, user: &User, right: &Right, age: Duration) -> Result<(), Refusal> {
         if !right.can_be() {
             return Err(Refusal::NoName);
@@ -83,7 +79,7 @@ impl Access {
         within.any(|right| self.may_ground.get(&(user.clone(), right), LAST_RESORT, now).is_some())
     }
 
-    /// Asks whether one who watches may ground as well.
+    /// Asks whether a watcher may ground as well.
     async fn foresee(&self, user: &User, right: &Right) {
         if right.verb != SEE {
             return;
@@ -93,7 +89,7 @@ impl Access {
             let now = Instant::now();
             if self.foreseen.get(&key, FORESIGHT, now).is_none() {
                 self.foreseen.keep(key.clone(), (), now);
-                // What is not known by then is not known.
+                // No answer by then counts as none.
                 let _ = timeout(FORESIGHT_PATIENCE, self.ask(user, &key.1, FORESIGHT_PATIENCE)).await;
             }
         };

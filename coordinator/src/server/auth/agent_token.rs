@@ -1,22 +1,19 @@
-//! Which node an agent's token speaks for.
+//! The node that an agent's token speaks for.
 
 use super::refusal::Refusal;
 use crate::server::security::AUDIENCE;
 use k8s_openapi::api::authentication::v1::TokenReviewStatus;
 use model::ids::NodeName;
 
-/// What the API server says of the node that a token is bound to, or that its pod runs on (Kubernetes 1.33 and later).
+/// The node that a token is bound to, or that its pod runs on, in a TokenReview (Kubernetes 1.33 and later).
 const NODE: &str = "authentication.kubernetes.io/node-name";
 
-/// The node whose agent a reviewed token is that of; `account` is the agents' ServiceAccount, namespace and name.
-///
-/// # Errors
-/// [`Refusal`].
+/// The node of a reviewed token's agent; `account` is the agents' ServiceAccount, namespace and name.
 pub fn node(review: TokenReviewStatus, account: &(String, String)) -> Result<NodeName, Refusal> {
     if review.authenticated != Some(true) {
         return Err(Refusal::BadToken(why(review.error)));
     }
-    // An API server that does not know of audiences says nothing of them; then it did not check ours.
+    // An API server that does not know of audiences returns none; then it did not check ours.
     let audiences = review.audiences.unwrap_or_default();
     if !audiences.iter().any(|audience| audience == AUDIENCE) {
         return Err(Refusal::OtherAudience(audiences));
@@ -34,7 +31,7 @@ pub fn node(review: TokenReviewStatus, account: &(String, String)) -> Result<Nod
     }
 }
 
-/// Why a token is not accepted, in the API server's words.
+/// In the API server's words.
 pub fn why(error: Option<String>) -> String {
     error
         .filter(|text| !text.is_empty())

@@ -6,20 +6,20 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// An answer counts for so long without asking again.
+/// How long an answer counts without asking again.
 pub const FRESH: Duration = Duration::from_secs(10);
 
-/// A good answer counts for so long when the API server cannot be asked and the call makes things safer.
+/// How long a good answer counts when the API server cannot be asked and the call makes things safer.
 pub const LAST_RESORT: Duration = Duration::from_secs(3600);
 
-/// Where a good answer of the last hour will do, the API server has this long for a newer one: an order to ground reaches
-/// agents within a second, whatever the API server does.
+/// Where a good answer of the last hour counts, the API server has this long for a newer one: an order to ground reaches agents within a
+/// second, whatever the API server does.
 pub const HASTE: Duration = Duration::from_millis(100);
 
-/// At most this many answers, unless another number is given; with more, the oldest half goes.
+/// By default; beyond it the oldest half goes.
 const MOST: usize = 4096;
 
-/// Answers, each with the time when it came.
+/// Answers, each with its time.
 #[derive(Debug)]
 pub struct AnswerCache<K, V> {
     answers: Mutex<HashMap<K, (V, Instant)>>,
@@ -33,7 +33,6 @@ impl<K, V> Default for AnswerCache<K, V> {
 }
 
 impl<K, V> AnswerCache<K, V> {
-    /// Keeps at most so many.
     pub fn of_at_most(most: usize) -> Self {
         Self {
             answers: Mutex::default(),
@@ -43,14 +42,13 @@ impl<K, V> AnswerCache<K, V> {
 }
 
 impl<K: Eq + Hash, V: Clone> AnswerCache<K, V> {
-    /// The answer to `key`, if it is not older than `age`.
+    /// `None` where it is older than `age`.
     pub fn get(&self, key: &K, age: Duration, now: Instant) -> Option<V> {
         let cache = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         let (answer, at) = cache.get(key)?;
         (now.saturating_duration_since(*at) <= age).then(|| answer.clone())
     }
 
-    /// Keeps an answer that came at `now`.
     pub fn keep(&self, key: K, answer: V, now: Instant) {
         let mut cache = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         if cache.len() >= self.most && !cache.contains_key(&key) {
@@ -63,13 +61,12 @@ impl<K: Eq + Hash, V: Clone> AnswerCache<K, V> {
         cache.insert(key, (answer, now));
     }
 
-    /// Forgets the answer to `key`.
     pub fn forget(&self, key: &K) {
         self.answers.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
     }
 }
 
-/// Answers that are good or bad. Apart, so that guesses without end push no good one out.
+/// Good and bad answers. Apart, so that guesses without end push no good one out.
 #[derive(Debug)]
 pub struct Verdicts<K, Good, Bad> {
     good: AnswerCache<K, Good>,
@@ -97,12 +94,12 @@ impl<K: Copy + Eq + Hash, Good: Clone, Bad: Clone> Verdicts<K, Good, Bad> {
         self.good.get(key, LAST_RESORT, now)
     }
 
-    /// Whether `key` had a good answer within the last hour, or has a fresh bad one: what it costs to check it is bounded.
+    /// Whether `key` had a good answer within the last hour, or has a fresh bad one: the cost of checking it is bounded.
     pub fn knows(&self, key: &K, now: Instant) -> bool {
         self.last_resort(key, now).is_some() || self.bad.get(key, FRESH, now).is_some()
     }
 
-    /// Keeps the answer that came at `now`, in place of the one before.
+    /// Replaces the answer before.
     pub fn keep(&self, key: K, answer: &Result<Good, Bad>, now: Instant) {
         match answer {
             Ok(good) => {
@@ -143,7 +140,6 @@ mod tests {
         assert!(cache.answers.lock().unwrap().len() <= MOST);
         assert!(cache.get(&9_999, LAST_RESORT, now).is_some());
         assert!(cache.get(&0, LAST_RESORT, now).is_none());
-        // Also when all came at once.
         let at_once = AnswerCache::default();
         (0..10_000).for_each(|number| at_once.keep(number, (), now));
         assert!(at_once.answers.lock().unwrap().len() <= MOST);

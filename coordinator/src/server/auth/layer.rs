@@ -1,4 +1,4 @@
-//! Each call's credentials are checked before anything else happens to it, whatever its path.
+//! Checks each call's credentials before anything else, whatever its path.
 
 use super::{Auth, CallKind, Refusal, Who};
 use crate::server::admission::Ticket;
@@ -20,18 +20,17 @@ const ANSWER: &str = "/skein.v1.Guests/Answer";
 const GROUND: &str = "/skein.v1.Fleet/Ground";
 const KILL: &str = "/skein.v1.Fleet/Kill";
 
-/// Credentials of one neighbor that are not known and are being checked or were bad, at once, and one more after each [`EVERY`]: each
-/// costs the API server a question.
+/// Credentials of one neighbor that are unknown and being checked, or were bad, at once; and one more after each [`EVERY`]. Each costs the
+/// API server a question.
 const BURST: u32 = 100;
 const EVERY: Duration = Duration::from_millis(100);
 
 /// The same of orders to stop: to ground and to kill. They wait for their turn instead of being refused, so that nobody's guesses keep a
-/// good one out of an address that many share, as behind a port-forward. Each connection waits with one at a time, and a neighbor has at most
-/// [`strangers_per_neighbor`](crate::server::admission::Limits) connections, 2048: the last of so many guesses is judged after 2 s.
+/// good one out of an address that many share, as behind a port-forward. Each connection waits with one at a time, and a neighbor has at
+/// most [`strangers_per_neighbor`](crate::server::admission::Limits) connections, 2048: the last of so many guesses is judged after 2 s.
 const STOP_EVERY: Duration = Duration::from_millis(1);
 const STOP_PATIENCE: Duration = Duration::from_secs(3);
 
-/// Judges the calls of a server.
 #[derive(Clone, Debug)]
 pub struct AuthLayer {
     auth: Auth,
@@ -46,7 +45,6 @@ pub struct Authenticated<S> {
 }
 
 impl AuthLayer {
-    /// Judges by `auth`.
     pub fn new(auth: Auth) -> Self {
         Self {
             auth,
@@ -88,9 +86,9 @@ impl AuthLayer {
         }
     }
 
-    /// Who calls. Credentials that nobody knows yet may be a guess, and cost the API server a question: of each connection one is
-    /// checked after the other, and of each neighbor so many; those of a call that `stops` vehicles apart. A known caller, or one with a
-    /// certificate that an authority has signed, does not wait for that.
+    /// The caller. Unknown credentials may be a guess, and cost the API server a question: of each connection one is checked after the
+    /// other, and of each neighbor a limited number; those of a call that `stops` vehicles apart. A known caller, or one with a certificate
+    /// that an authority has signed, does not wait for that.
     async fn authenticate(
         &self,
         (kind, stops): (CallKind, bool),
@@ -127,7 +125,7 @@ impl AuthLayer {
 struct Turn<'a> {
     bucket: &'a Buckets<Neighbor>,
     from: Neighbor,
-    /// Whether it is given back when this is dropped.
+    /// Whether dropping it gives it back.
     unused: bool,
 }
 
@@ -210,7 +208,7 @@ where
     }
 
     fn call(&mut self, mut request: Request<Body>) -> Self::Future {
-        // The one that is ready is used; the copy is not.
+        // `self.inner` is the one that is ready; the copy may not be.
         let copy = self.inner.clone();
         let mut inner = std::mem::replace(&mut self.inner, copy);
         let layer = self.layer.clone();

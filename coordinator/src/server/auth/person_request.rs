@@ -1,8 +1,8 @@
-//! What a person's request to the API server says of the key that it names ([`trust::proof`]).
+//! The person of a key, by a request to the API server that names the key ([`trust::proof`]).
 //!
-//! The API server itself writes into a CertificateSigningRequest who made it, and lets nobody change that. So one for our signer
-//! says "this key is this person"; the TLS handshake has proved that the caller holds the key. It needs no approval, and nothing is
-//! signed. Denying or deleting it ends what it says.
+//! The API server itself writes into a CertificateSigningRequest who made it, and lets nobody change that. So one for our signer says "this
+//! key is this person"; the TLS handshake has proved that the caller holds the key. It needs no approval, and nothing is signed. Denying or
+//! deleting it ends what it says.
 
 use super::user::User;
 use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
@@ -15,10 +15,9 @@ const ENDING: [&str; 2] = ["Denied", "Failed"];
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadRequest {
-    /// It is not there.
     #[error("there is none of that name; it may have been deleted. Run the command again, which makes a new one")]
     Missing,
-    /// It is one for something else.
+    /// It is for another signer.
     #[error("it is for signer {0:?}, not {SIGNER}")]
     Signer(String),
     /// It names another key, or none.
@@ -26,22 +25,18 @@ pub enum BadRequest {
     Key,
     #[error("it has ended; run the command again, which makes a new one")]
     Ended,
-    /// It is of a time to come.
     #[error(
         "by the coordinator's clock it is of a time to come, so a clock is wrong: set those of coordinator and API server"
     )]
     NotYet,
     #[error("it was denied; ask who did that")]
     Denied,
-    /// It says nothing of who made it, or when.
+    /// It does not name its author, or its time.
     #[error("the API server has not noted who made it, and when")]
     NoAuthor,
 }
 
-/// Who the holder of `key` is according to `request`, and until when it says so.
-///
-/// # Errors
-/// [`BadRequest`].
+/// The holder of `key` according to `request`, and until when.
 pub fn person(
     request: &CertificateSigningRequest,
     key: &PublicKey,
@@ -89,7 +84,7 @@ pub fn person(
     Ok((user, until))
 }
 
-/// For how long a request counts that is to count for so many seconds: never longer than [`REQUEST_LIFE`].
+/// How long a request counts that asks for this many seconds: never longer than [`REQUEST_LIFE`].
 fn life(seconds: Option<i32>) -> Duration {
     let asked = seconds.map(|seconds| Duration::from_secs(u64::try_from(seconds).unwrap_or(0)));
     asked.map_or(REQUEST_LIFE, |asked| asked.min(REQUEST_LIFE))
@@ -130,7 +125,7 @@ mod tests {
         Case { key, request, made }
     }
 
-    /// The judgment of a good request with one thing changed, a second after it was made.
+    /// The result for a good request with one change, a second after it was made.
     fn with(change: impl FnOnce(&mut Case)) -> Result<(User, SystemTime), BadRequest> {
         let mut case = good();
         change(&mut case);
@@ -145,7 +140,7 @@ mod tests {
         assert_eq!(user.groups, ["pilots", "system:authenticated"]);
         assert_eq!(user.extra["a"], ["b"]);
         assert_eq!(until, case.made + REQUEST_LIFE);
-        // Nobody need approve it.
+        // No approval is needed.
         let approved = with(|case| case.request.status = condition("Approved"));
         assert!(approved.is_ok());
     }

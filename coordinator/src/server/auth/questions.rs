@@ -1,4 +1,4 @@
-//! Questions to the API server, so many at a time, each with a deadline.
+//! Questions to the API server, limited in number, each with a deadline.
 
 use super::refusal::Refusal;
 use crate::cluster::api::{self, ApiError};
@@ -10,10 +10,9 @@ use tokio::time::timeout;
 
 const AT_A_TIME: usize = 32;
 
-/// A question waits so long to be asked, and then so long for its answer, unless the caller has less time.
+/// Time of a question to be asked, and again for its answer, unless the caller has less time.
 pub const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Asks about objects of one kind.
 #[derive(Debug)]
 pub struct Questions<K> {
     objects: Api<K>,
@@ -21,7 +20,6 @@ pub struct Questions<K> {
 }
 
 impl<K: Resource<DynamicType = ()>> Questions<K> {
-    /// Asks `client`.
     pub fn new(client: kube::Client) -> Self {
         Self {
             objects: Api::all(client),
@@ -29,10 +27,7 @@ impl<K: Resource<DynamicType = ()>> Questions<K> {
         }
     }
 
-    /// The answer to `call`; failures name `what`.
-    ///
-    /// # Errors
-    /// [`Refusal::Busy`] when it was not asked within `patience`; that the API server did not answer, or not within `patience`.
+    /// The answer to `call`; failures name `what`. [`Refusal::Busy`] when it was not asked within `patience`.
     pub async fn ask<'a, T, F>(
         &'a self,
         what: &'static str,

@@ -29,15 +29,12 @@ pub enum Refusal {
     OtherAudience(Vec<String>),
     #[error("the token is that of {user}, and agents are {wanted}; see --agent-service-account")]
     OtherAccount { user: String, wanted: String },
-    /// The token is bound to no node.
     #[error(
         "the token names no node: it must be bound to the agent's pod or node, and Kubernetes must be 1.33 or later"
     )]
     NoNode,
-    /// The token's node is none.
     #[error("the token names a node that cannot be one: {0:?}")]
     BadNode(String),
-    /// A request that does not say who the caller is.
     #[error("request {0} to the API server does not show who you are: {1}")]
     BadRequest(RequestName, BadRequest),
     /// A certificate of ours that counts no more, or never did.
@@ -48,7 +45,7 @@ pub enum Refusal {
     Ended,
     #[error("{0} is no agent: only an agent's own credentials open the uplink")]
     NoAgent(String),
-    /// An agent asks for what is for people.
+    /// An agent asks for a service for people.
     #[error("an agent (of node {0}) may use the uplink only")]
     AgentIsNoPerson(NodeName),
     /// RBAC does not allow it.
@@ -56,13 +53,10 @@ pub enum Refusal {
     Forbidden { user: String, right: Box<Right> },
     #[error("that is no name of a namespace or an object in Kubernetes: use lower-case letters, digits, '-' and '.'")]
     NoName,
-    /// Too many bad credentials from there.
     #[error("too many refused credentials from this address; try again in some seconds")]
     TooMany,
-    /// The API server could not be asked.
     #[error("who you are and what you may do cannot be checked now: {0}; try again")]
     Unasked(#[from] ApiError),
-    /// Too many questions wait for the API server.
     #[error("too many credentials are being checked; try again in a moment")]
     Busy,
 }
@@ -89,7 +83,7 @@ impl Refusal {
         }
     }
 
-    /// Whether it says something about the credentials: they will be refused again.
+    /// Whether the credentials will be refused again.
     pub fn is_final(&self) -> bool {
         matches!(self.code(), Code::Unauthenticated | Code::PermissionDenied)
     }

@@ -21,7 +21,6 @@ pub struct Requests {
 type Print = [u8; 32];
 
 impl Requests {
-    /// Asks `client`.
     pub fn new(client: kube::Client) -> Self {
         Self {
             objects: Questions::new(client),
@@ -29,11 +28,8 @@ impl Requests {
         }
     }
 
-    /// The person who made this request for this key; `safe`: an answer of the last hour will do when the API server does not answer
-    /// at once, until the request's own end.
-    ///
-    /// # Errors
-    /// [`Refusal`].
+    /// The person who made this request for this key. `safe`: an answer of the last hour counts when the API server does not answer at
+    /// once, until the request's own end.
     pub async fn person(&self, request: &RequestName, key: &PublicKey, safe: bool) -> Result<User, Refusal> {
         let (print, now) = (print(request, key), Instant::now());
         let bad = |why| Refusal::BadRequest(request.clone(), why);
@@ -61,13 +57,12 @@ impl Requests {
         answer.map(|(user, _)| user).map_err(bad)
     }
 
-    /// Whether this showed a person within the last hour, or is known to show none just now: what it costs to check it is bounded.
+    /// Whether this showed a person within the last hour, or is known to show none: the cost of checking it is bounded.
     pub fn knows(&self, request: &RequestName, key: &PublicKey) -> bool {
         self.people.knows(&print(request, key), Instant::now())
     }
 }
 
-/// The user whom a request shows until then.
 fn unless_over((user, until): (User, SystemTime), now: SystemTime) -> Option<User> {
     (now <= until).then_some(user)
 }

@@ -22,9 +22,9 @@ pub struct Right {
     pub verb: &'static str,
     /// Resource, with its subresource behind a slash.
     pub resource: &'static str,
-    /// Namespace; `None`: all.
+    /// `None`: all.
     pub namespace: Option<String>,
-    /// Name; `None`: all.
+    /// `None`: all.
     pub name: Option<String>,
 }
 
@@ -35,7 +35,7 @@ pub const RELEASE: &str = "release";
 /// The verb of a ground station that may command.
 pub const CONNECT: &str = "connect";
 
-/// What a program flies.
+/// The subresource of a program that flies.
 const EXTERNAL: &str = "drones/external";
 
 pub const SEE: &str = "get";
@@ -44,27 +44,25 @@ pub const SEE: &str = "get";
 const LONGEST_NAME: usize = 253;
 
 impl Right {
-    /// To see Drones of a namespace, or of all when it is empty.
+    /// Of all namespaces when it is empty.
     pub fn to_see(namespace: &str) -> Self {
         Self::new(SEE, "drones", Some(namespace), None)
     }
 
-    /// To see one Drone.
     pub fn to_see_one(drone: &Key) -> Self {
         Self::of(SEE, "drones", drone)
     }
 
-    /// To ground or release a Swarm; `verb` is [`GROUND`] or [`RELEASE`].
+    /// `verb` is [`GROUND`] or [`RELEASE`].
     pub fn to_order(verb: &'static str, swarm: &Key) -> Self {
         Self::of(verb, "swarms", swarm)
     }
 
-    /// To ground or release whatever there is in a namespace, or in all.
+    /// In a namespace, or in all.
     pub fn to_order_all(verb: &'static str, namespace: Option<&str>) -> Self {
         Self::new(verb, "swarms", namespace, None)
     }
 
-    /// To go on commanding a Drone that somebody had taken over.
     pub fn to_resume(drone: &Key) -> Self {
         Self::of("resume", "drones", drone)
     }
@@ -74,21 +72,20 @@ impl Right {
         flew_for.map_or_else(|| Self::new("resume", "drones", None, None), Self::to_resume)
     }
 
-    /// To reach the vehicle of a Drone with a ground station: of this one, or of all in its namespace, which is asked first since one
-    /// answer does for all of them.
+    /// To reach the vehicle of a Drone with a ground station: of all Drones in its namespace, or of this one. The first is asked first,
+    /// since one answer does for all of them.
     pub fn to_connect(drone: &Key) -> [Self; 2] {
         let all = Self::new(CONNECT, "drones", Some(&drone.namespace), None);
         [all, Self::of(CONNECT, "drones", drone)]
     }
 
-    /// To fly the vehicle of a Drone by a program, within the volume of its spec.external. One who may command it may that, too.
+    /// To fly the vehicle of a Drone by a program, within the volume of its spec.external. The right to command it includes that.
     pub fn to_control(drone: &Key) -> [Self; 4] {
         let [all, one] = Self::to_connect(drone);
         let own = Self::new(CONNECT, EXTERNAL, Some(&drone.namespace), None);
         [own, Self::of(CONNECT, EXTERNAL, drone), all, one]
     }
 
-    /// To stop the motors of a Drone.
     pub fn to_kill(drone: &Key) -> Self {
         Self::of("kill", "drones", drone)
     }
@@ -98,12 +95,10 @@ impl Right {
         Self::of("kill", "swarms", swarm)
     }
 
-    /// To read the logs of the vehicle that serves a Drone.
     pub fn to_read_logs(drone: &Key) -> Self {
         Self::of(SEE, "drones/log", drone)
     }
 
-    /// To read the logs of any vehicle.
     pub fn to_read_all_logs() -> Self {
         Self::new(SEE, "vehicles/log", None, None)
     }
@@ -122,7 +117,7 @@ impl Right {
         }
     }
 
-    /// The resource and its subresource, if it is one.
+    /// The resource and its subresource.
     pub fn parts(&self) -> (&'static str, Option<&'static str>) {
         match self.resource.split_once('/') {
             Some((resource, subresource)) => (resource, Some(subresource)),
@@ -135,7 +130,7 @@ impl Right {
         self.verb != SEE
     }
 
-    /// Whether there can be anything of that name. What cannot be is neither asked about, nor cached, nor logged.
+    /// Whether an object can have that name. An impossible one is neither asked about, nor cached, nor logged.
     pub fn can_be(&self) -> bool {
         let edge = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
         let label = |part: &str| {
@@ -161,7 +156,7 @@ impl Right {
         [self.clone(), in_namespace, everywhere]
     }
 
-    /// To ground all where this right is, and all there is.
+    /// To ground all in this right's namespace, and everything.
     pub fn grounding(&self) -> [Self; 2] {
         let there = self.namespace.as_deref();
         [there, None].map(|namespace| Self::new(GROUND, "swarms", namespace, None))
@@ -183,7 +178,7 @@ impl Right {
     }
 }
 
-/// As it completes "may not …".
+/// Completes "may not …".
 impl fmt::Display for Right {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (resource, subresource) = self.parts();

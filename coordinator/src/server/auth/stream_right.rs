@@ -1,4 +1,4 @@
-//! One person on a stream that goes on, and for how long they may.
+//! The right of a person to a stream, for as long as it lasts.
 
 use super::{Auth, CallKind, Refusal, Right, Who};
 use crate::server::admission::Ticket;
@@ -9,19 +9,18 @@ use tonic::Status;
 /// Credentials are shown again after this.
 const LONGEST: Duration = Duration::from_secs(3600);
 
-/// The right of one person to one stream.
 #[derive(Debug)]
 pub struct StreamRight {
     pub who: Who,
     pub right: Right,
     pub auth: Auth,
     pub ticket: Option<Ticket>,
-    /// What they may is asked again after this, and answers of before are no older.
+    /// The right is checked again after this, by answers no older.
     pub recheck: Duration,
 }
 
 impl StreamRight {
-    /// Done with why, once they may go on no longer.
+    /// Done, with the reason, once they may go on no longer.
     pub async fn is_over(&self) -> Status {
         if self.auth.is_open() {
             std::future::pending::<()>().await;
@@ -31,7 +30,7 @@ impl StreamRight {
             sleep(self.recheck).await;
             match self.ask().await {
                 Err(refusal) if refusal.is_final() => return refusal.into(),
-                // An API server that is away changes nothing for those who are there already.
+                // An API server that is away changes nothing for open streams.
                 _ if Instant::now() < until => {}
                 _ => return Status::unavailable("credentials have to be shown again; reconnect"),
             }

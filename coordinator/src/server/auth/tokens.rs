@@ -15,35 +15,34 @@ use sha2::{Digest, Sha256};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::time::Instant;
 
-/// Tokens of agents whose answers are kept: above the largest fleet that one coordinator is made for, each with one that goes
-/// and one that comes.
+/// Tokens of agents whose answers are kept: above the largest fleet that one coordinator is made for, each with an old and a new one.
 const MOST_AGENTS: usize = 60_000;
 
-/// Longer tokens are none.
+/// Bytes; a longer one is no token.
 const LONGEST: usize = 16 * 1024;
 
-/// An agent that comes back within so long is let in by the answer of before, until its token's own end. Its session would have gone on for a
-/// day; and when a whole fleet comes back, again and again, each is asked about once.
+/// An agent that comes back this soon is let in by the answer before, until its token's own end. Its session would have gone on for a day;
+/// and when a whole fleet comes back, again and again, each is asked about once.
 const COMES_BACK: Duration = Duration::from_secs(60);
 
-/// What is asked, as failures name it.
+/// Completes "cannot …".
 const ASK: &str = "ask the API server whose token it is";
 
 #[derive(Debug)]
 pub struct Tokens {
     agent_account: (String, String),
-    /// Asked apart from those about people: a fleet that comes back keeps no person from grounding it.
+    /// Apart from those about people: a fleet that comes back keeps no person from grounding it.
     about_agents: Questions<TokenReview>,
     about_people: Questions<TokenReview>,
     agents: AnswerCache<Print, NodeName>,
     people: Verdicts<Print, User, String>,
 }
 
-/// The SHA-256 of a token.
+/// SHA-256.
 type Print = [u8; 32];
 
 impl Tokens {
-    /// Asks `client`; agents are `agent_account`, namespace and name.
+    /// `agent_account` is namespace and name.
     pub fn new(client: kube::Client, agent_account: (String, String)) -> Self {
         Self {
             agent_account,
@@ -54,11 +53,8 @@ impl Tokens {
         }
     }
 
-    /// The node whose agent this token is that of. While the API server cannot be asked, a token that was good counts for as long
-    /// as a session would, until its own end: an agent that is let in no more would take its coordinator for lost, and land.
-    ///
-    /// # Errors
-    /// [`Refusal`].
+    /// The node of this agent's token. While the API server cannot be asked, a token that was good counts for as long as a session would,
+    /// until its own end: an agent that is not let in would take its coordinator for lost, and land.
     pub async fn agent(&self, token: &str) -> Result<NodeName, Refusal> {
         let print = print(token)?;
         let fresh = self.agents.get(&print, COMES_BACK, Instant::now());
@@ -87,10 +83,7 @@ impl Tokens {
         }
     }
 
-    /// The person whose token this is; `safe`: an answer of the last hour will do when the API server does not answer at once.
-    ///
-    /// # Errors
-    /// [`Refusal`].
+    /// The person of this token. `safe`: an answer of the last hour counts when the API server does not answer at once.
     pub async fn person(&self, token: &str, safe: bool) -> Result<User, Refusal> {
         let (print, now) = (print(token)?, Instant::now());
         if let Some(answer) = self.people.fresh(&print, now) {
@@ -110,8 +103,8 @@ impl Tokens {
         answer.map_err(Refusal::BadToken)
     }
 
-    /// Whether a token was good within the last hour (an agent's: as long as a session lives), or is known for a bad one just now:
-    /// what it costs to check it is bounded.
+    /// Whether a token was good within the last hour (an agent's: as long as a session lives), or is known to be bad: the cost of checking
+    /// it is bounded.
     pub fn knows(&self, token: &str, is_agent: bool) -> bool {
         let (Ok(print), now) = (print(token), Instant::now()) else {
             return true;
@@ -158,8 +151,7 @@ fn print(token: &str) -> Result<Print, Refusal> {
     Ok(Sha256::digest(token.as_bytes()).into())
 }
 
-/// Whether a token says of itself that its time is over. It was checked when its answer was kept; one that says nothing is taken
-/// at that.
+/// Whether a token itself says that it has ended. The API server checked it when its answer was kept; one that says nothing has not ended.
 fn is_over(token: &str) -> bool {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let now = now.map_or(0, |since| since.as_secs());

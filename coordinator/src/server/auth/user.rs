@@ -9,14 +9,14 @@ const AUTHENTICATED: &str = "system:authenticated";
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct User {
     pub name: String,
-    /// Unique id; empty when there is none.
+    /// Empty when there is none.
     pub uid: String,
     pub groups: Vec<String>,
     pub extra: BTreeMap<String, Vec<String>>,
 }
 
 impl User {
-    /// The user of a client certificate, as the API server would have it.
+    /// The user that the API server takes a client certificate for.
     pub fn of_certificate(name: &str, groups: &[String]) -> Self {
         let mut groups = groups.to_vec();
         groups.push(AUTHENTICATED.to_owned());

@@ -14,7 +14,6 @@ const NAME: &str = "skein-ca";
 
 const KEY: &str = "authorities.pem";
 
-/// The authorities as they should be at `now`.
 pub(super) async fn current(client: &kube::Client, namespace: &str, now: SystemTime) -> Result<Authorities, KeysError> {
     let secrets: Api<Secret> = Api::namespaced(client.clone(), namespace);
     // Another coordinator may be first, twice at most: once to make it, once to add to it.
@@ -46,7 +45,7 @@ pub(super) async fn current(client: &kube::Client, namespace: &str, now: SystemT
 
 fn text(secret: &Secret) -> Option<String> {
     let bytes = secret.data.as_ref()?.get(KEY)?;
-    // What is no text is damaged, and reported as that where it is read.
+    // Bytes that are no text are reported where the text is parsed.
     Some(String::from_utf8_lossy(&bytes.0).into_owned())
 }
 
@@ -73,7 +72,7 @@ async fn write(
         .data
         .get_or_insert_with(BTreeMap::new)
         .insert(KEY.to_owned(), bytes);
-    // It keeps its resourceVersion, so that of two that write one is refused.
+    // It keeps its resourceVersion, so that of two writers one is refused.
     if exists {
         api::call("write Secret skein-ca", secrets.replace(NAME, &params, &secret)).await?;
     } else {

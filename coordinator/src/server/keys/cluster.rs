@@ -9,7 +9,7 @@ const NAMESPACE: &str = "kube-system";
 const NAME: &str = "extension-apiserver-authentication";
 const KEY: &str = "client-ca-file";
 
-/// The authorities; `None` when the cluster knows no client certificates.
+/// `None` when the cluster knows no client certificates.
 pub(super) async fn authorities(client: &kube::Client) -> Result<Option<Bundle>, ApiError> {
     let maps: Api<ConfigMap> = Api::namespaced(client.clone(), NAMESPACE);
     let what = "read ConfigMap kube-system/extension-apiserver-authentication";

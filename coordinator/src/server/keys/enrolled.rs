@@ -8,7 +8,6 @@ use trust::Enrolled;
 
 const NAME: &str = "skein-enrolled";
 
-/// The list; `None` when there is none.
 pub(super) async fn read(client: &kube::Client, namespace: &str) -> Result<Option<Enrolled>, KeysError> {
     let maps: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
     let found = api::call("read ConfigMap skein-enrolled", maps.get_opt(NAME)).await?;

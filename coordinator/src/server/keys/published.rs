@@ -12,7 +12,7 @@ const NAME: &str = "skein-ca";
 
 const KEY: &str = "ca.crt";
 
-/// Labels of what a coordinator makes for itself.
+/// Labels of objects that a coordinator makes for itself.
 pub(super) fn labels() -> BTreeMap<String, String> {
     let pairs = [
         ("app.kubernetes.io/name", labels::COORDINATOR),
@@ -21,7 +21,7 @@ pub(super) fn labels() -> BTreeMap<String, String> {
     pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).into()
 }
 
-/// Has the ConfigMap say `bundle`. Another coordinator that writes at the same time writes the same.
+/// Another coordinator that writes at the same time writes the same.
 pub(super) async fn publish(client: &kube::Client, namespace: &str, bundle: &Bundle) -> Result<(), ApiError> {
     let maps: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
     let params = api::posting();

@@ -6,7 +6,7 @@ use crate::server::security::SESSION_LIFE;
 
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// A keeper that shows a certificate made at `made`, which it means to renew in ten hours.
+/// A keeper with a certificate made at `made`, which it means to renew in ten hours.
 fn keeper(made: SystemTime) -> Keeper {
     let authorities = Authorities::of(Validity::any_time()).unwrap();
     let identity = authorities

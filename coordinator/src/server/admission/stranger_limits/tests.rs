@@ -1,7 +1,7 @@
-//! A whole fleet comes at once, as when a coordinator has been started again: all get in, and soon.
+//! A whole fleet comes at once, as after a restart of the coordinator: all get in, and soon.
 //!
-//! A simulation in time of its own: agents dial, are let in or not, take a round trip or more to show who they are, and come
-//! again after the agents' own back-off when it did not work. One thing is done at a time for those that are admitted.
+//! A simulation in time of its own: agents dial, are let in or not, take a round trip or more to show who they are, and retry after the
+//! agents' own back-off. One thing is done at a time for those that are admitted.
 
 use super::*;
 use crate::server::admission::LIMITS;
@@ -16,7 +16,7 @@ const RETRY: Backoff = Backoff {
     cap: Duration::from_secs(5),
 };
 
-/// What one handshake with all that belongs to it costs the coordinator.
+/// Cost of one handshake to the coordinator, with all that belongs to it.
 const WORK: Duration = Duration::from_micros(700);
 
 /// The same where the API server and the agents need the processor, too.
@@ -27,16 +27,14 @@ struct Fleet {
     agents: u32,
     /// From being let in to having shown everything, without waiting for the coordinator.
     way: Duration,
-    /// Whether all come from one address.
     one_address: bool,
-    /// What one costs.
+    /// Cost of one handshake.
     work: Duration,
 }
 
-/// How a fleet came in.
 struct Came {
     within: Duration,
-    /// How much was done for those who were too late then.
+    /// Handshakes that were done for agents that had given up.
     in_vain: u32,
 }
 
@@ -53,12 +51,12 @@ struct Visit {
     permit: Option<ConnectionPermit<Neighbor>>,
 }
 
-/// How long it takes until all have proven who they are; `None`: more than `patience`.
+/// Time until all have proven who they are; `None`: more than `patience`.
 fn all_in(fleet: Fleet, patience: Duration) -> Option<Duration> {
     come(fleet, patience, true).map(|came| came.within)
 }
 
-/// The same; `minds`: whether it lets in fewer when it is late.
+/// `minds`: it lets in fewer when it is late.
 fn come(fleet: Fleet, patience: Duration, minds: bool) -> Option<Came> {
     let mut in_vain = 0;
     let (start, stranger_limits) = (Instant::now(), StrangerLimits::new(&LIMITS));

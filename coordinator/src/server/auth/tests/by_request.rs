@@ -19,7 +19,7 @@ const SAFE: CallKind = CallKind::People { safe: true };
 const PEOPLE: CallKind = CallKind::People { safe: false };
 const NOW: Duration = Duration::ZERO;
 
-/// What a caller with this key shows, as the handshake leaves it.
+/// A caller with this key, after the handshake.
 fn shown(name: &str, key: &PersonKey) -> Caller {
     Caller::Requester {
         request: RequestName::parse(name).unwrap(),
@@ -78,7 +78,7 @@ async fn the_api_server_is_asked_once_in_ten_seconds_and_a_deleted_request_shows
         assert!(matches!(refused, Err(Refusal::BadRequest(_, BadRequest::Missing))));
     }
     assert_eq!(api.asked(), 2);
-    // What it said is not remembered, also when the API server is away then.
+    // The answer is not remembered, also when the API server is away then.
     api.is_away(true);
     tokio::time::sleep(LATER).await;
     assert!(matches!(

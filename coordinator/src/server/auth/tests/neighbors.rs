@@ -20,7 +20,7 @@ const GROUND: &str = "/skein.v1.Fleet/Ground";
 const KILL: &str = "/skein.v1.Fleet/Kill";
 const LIST: &str = "/skein.v1.Fleet/List";
 
-/// How the call with `token`, or without one, on the connection of `ticket` is answered.
+/// The answer to a call on the connection of `ticket`.
 pub(super) async fn call(layer: &AuthLayer, ticket: &Ticket, path: &str, token: &str) -> Code {
     let answer = service_fn(async |_: Request<Body>| Ok::<_, Infallible>(Response::new(Body::empty())));
     let mut request = Request::builder().uri(path).extension(ticket.clone());
@@ -58,7 +58,7 @@ async fn a_known_caller_is_admitted_whatever_others_at_the_same_address_guess() 
     guess(&layer, LIST).await;
     assert_eq!(call(&layer, &here(), GROUND, "t").await, Code::Ok);
     assert_eq!(call(&layer, &here(), SESSION, "a").await, Code::Ok);
-    // And also when the answer is not fresh any more.
+    // Also when the answer is not fresh any more.
     tokio::time::sleep(Duration::from_secs(60)).await;
     guess(&layer, SESSION).await;
     assert_eq!(call(&layer, &here(), GROUND, "t").await, Code::Ok);
@@ -112,7 +112,7 @@ async fn many_connections_of_one_address_have_so_many_questions_asked_at_a_time(
     calls.iter().for_each(JoinHandle::abort);
 }
 
-/// So many connections of one address, each with a guess at who may order `path`.
+/// Connections of one address, each with a guess at who may order `path`.
 fn guessers(layer: &AuthLayer, path: &'static str, connections: usize) -> Vec<JoinHandle<Code>> {
     let guess = |number| {
         let layer = layer.clone();

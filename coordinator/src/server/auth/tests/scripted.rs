@@ -1,6 +1,4 @@
-//! An API server of a few lines for tests: whose tokens and requests there are, who may what, and whether it answers.
-//!
-//! Owns: answers to TokenReview and SubjectAccessReview, and requests of persons. Must not: judge anything else.
+//! A scripted API server: answers to TokenReview and SubjectAccessReview, and requests of persons. Must not: judge anything else.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -15,7 +13,7 @@ use tokio::sync::watch;
 use tower::{BoxError, service_fn};
 use trust::PersonKey;
 
-/// The API server. A copy is the same one.
+/// Cheap to clone; clones share state.
 #[derive(Clone)]
 pub struct Scripted(Arc<Inner>);
 
@@ -38,13 +36,11 @@ impl Scripted {
         }))
     }
 
-    /// `token` is that of the person `name`.
     pub fn knows(&self, token: &str, name: &str) {
         let status = json!({"authenticated": true, "user": {"username": name}});
         self.0.users.lock().unwrap().insert(token.to_owned(), status);
     }
 
-    /// `token` is that of the agent of `node`.
     pub fn knows_agent(&self, token: &str, node: &str) {
         let status = json!({
             "authenticated": true,
@@ -80,7 +76,7 @@ impl Scripted {
         self.0.may.lock().unwrap().insert(verb.to_owned());
     }
 
-    /// Whether it leaves all questions without an answer.
+    /// Whether it answers no question.
     pub fn is_away(&self, away: bool) {
         self.0.away.send_replace(away);
     }

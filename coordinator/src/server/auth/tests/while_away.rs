@@ -1,4 +1,4 @@
-//! What holds while the API server does not answer: one who may ground can do so at once, and no session is given up.
+//! While the API server does not answer, one who may ground can do so at once, and no session is given up.
 
 use super::super::*;
 use super::scripted::Scripted;
@@ -34,7 +34,7 @@ fn swarm() -> Right {
     Right::to_order(GROUND, &Key::new("north", "alpha"))
 }
 
-/// What a call to ground the Swarm goes through.
+/// The checks of a call to ground the Swarm.
 async fn grounds(auth: &Auth, token: &str) -> Result<(), Refusal> {
     let who = auth.authenticate(SAFE, Some(token), None).await?;
     auth.may(&who, &swarm()).await
@@ -68,7 +68,6 @@ async fn a_person_who_watched_within_the_hour_and_could_ground_can_ground() {
     grounds(&auth, "t").await.unwrap();
     let all = auth.may(&who, &Right::to_order_all(GROUND, None)).await;
     assert!(all.is_ok(), "they could ground all as well: {all:?}");
-    // And no more than that.
     let release = auth.may(&who, &Right::to_order_all(RELEASE, None)).await;
     assert!(matches!(release, Err(Refusal::Unasked(_))), "{release:?}");
 }

@@ -1,10 +1,9 @@
-//! What the Drone and the Swarm controller share: kube's Controller, fed by [`WakeSet`]s.
+//! The parts that the Drone and the Swarm controller share: kube's Controller, fed by [`WakeSet`]s.
 //!
-//! Owns: running a reconcile per object on `kube::runtime::Controller`, which reconciles an object once at a time, merges
-//! wake-ups, limits how many run at once and keeps the time of the next reconcile; how failures are tried again; a graceful end.
-//! Must not: watch. The watch fills the store first and wakes then ([`crate::cluster::watching`]), so what is woken is in the
-//! store. The store only says what exists: a reconcile reads the [`World`](crate::cluster::world::World), which knows the answers
-//! to our own writes before the watch does.
+//! Owns: running a reconcile per object on `kube::runtime::Controller`, which reconciles an object once at a time, merges wake-ups, limits
+//! how many run at once and keeps the time of the next reconcile; retries; a graceful end. Must not: watch. The watch fills the store first
+//! and wakes then ([`crate::cluster::watching`]). The store only says what exists: a reconcile reads the
+//! [`World`](crate::cluster::world::World), which knows the answers to our own writes before the watch does.
 
 pub mod airspace;
 pub mod airspace_grants;
@@ -47,12 +46,11 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// After losing to another writer, the watch brings the news within this time.
+/// The watch brings the other writer's change within this time.
 const AFTER_CONFLICT: Duration = Duration::from_millis(100);
 
-/// Calls `reconcile` for each object woken, for at most `most` at a time, until `ending`; what is under way then is
-/// finished. `reconcile` says after which time it wants to run again at the latest, and `rest` for how long an object is left alone
-/// after a reconcile, even if it is woken; but for one that wants to run again at once: it is not done.
+/// Calls `reconcile` for each object woken, for at most `most` at a time, until `ending`; calls under way are then finished. `reconcile`
+/// returns the delay until its next run, zero if it is not done; `rest` is how long an object is otherwise left alone, even if woken.
 pub async fn run<K, F, Fut>(
     objects: Store<K>,
     wakes: Arc<WakeSet<Key>>,
@@ -75,7 +73,7 @@ pub async fn run<K, F, Fut>(
     let triggers = wakes
         .stream()
         .map(|key| ObjectRef::new(&key.name).within(&key.namespace));
-    // The store's own changes come by the same way as all others.
+    // The store's own changes come as wake-ups, too.
     let unused = futures::stream::pending();
     let mut results = std::pin::pin!(
         Controller::for_stream(unused, objects)
@@ -113,7 +111,6 @@ pub async fn run<K, F, Fut>(
     }
 }
 
-/// Which objects are left alone for a while.
 struct Rests {
     until: Mutex<HashMap<Key, Instant>>,
     rest: Box<dyn Fn(&Key) -> Duration + Send + Sync>,
@@ -124,13 +121,11 @@ impl Rests {
         self.until.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How much longer `key` rests.
     fn left(&self, key: &Key, now: Instant) -> Option<Duration> {
         let until = *self.lock().get(key)?;
         until.checked_duration_since(now).filter(|left| !left.is_zero())
     }
 
-    /// `key` has been reconciled.
     fn begin(&self, key: Key, now: Instant) {
         let rest = (self.rest)(&key);
         if !rest.is_zero() {
@@ -184,7 +179,7 @@ fn try_again<K: Resource<DynamicType = ()>>(object: Arc<K>, error: &ApiError, fa
     Action::requeue(failures.failed(&key, error, Instant::now(), rand::random()))
 }
 
-/// Losing to another writer is no fault: reconcile again once the cache has the news.
+/// Losing to another writer is no fault: reconcile again once the cache is up to date.
 pub(crate) fn overtaken_is_no_failure(
     result: Result<Option<Duration>, ApiError>,
 ) -> Result<Option<Duration>, ApiError> {
@@ -234,7 +229,6 @@ mod tests {
         resting(Duration::ZERO, reconcile)
     }
 
-    /// The same, with a rest after each reconcile.
     fn resting<Fut>(rest: Duration, reconcile: impl Fn(Key) -> Fut + Send + 'static) -> Running
     where
         Fut: Future<Output = Result<Option<Duration>, ApiError>> + Send + 'static,

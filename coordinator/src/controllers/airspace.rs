@@ -25,12 +25,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What the operator has set for each site.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SiteRules {
     pub rules: Rules,
     pub limits: Limits,
-    /// How far off a vehicle is on its station.
     pub tolerance: Tolerance,
 }
 
@@ -41,20 +39,19 @@ pub(super) struct BelowSky {
     pub(super) kept: BTreeSet<NodeName>,
 }
 
-/// The airspace. A copy is the same.
+/// Cheap to clone; clones share state.
 #[derive(Clone, Debug)]
 pub struct Airspace {
     pub(super) of: SiteRules,
     site: Arc<Mutex<Option<Sites>>>,
     sky: Arc<Mutex<BelowSky>>,
-    /// Drones were not looked over yet: one that has a station or flies for a Mission may be anywhere.
+    /// Drones were not gone through yet: one with a station or a Mission may be anywhere.
     pub(super) unplaced: Arc<AtomicBool>,
     declared_down: Arc<Mutex<Declarations>>,
     fences: Arc<NodeRules>,
 }
 
 impl Airspace {
-    /// That of a site for which the operator has set `of`, where Geofences are known to `fences`.
     pub fn new(of: SiteRules, fences: &Arc<NodeRules>) -> Self {
         Self {
             of,
@@ -66,10 +63,7 @@ impl Airspace {
         }
     }
 
-    /// The station that a Drone asks for, whose vehicle is on `node`.
-    ///
-    /// # Errors
-    /// Why it cannot be one, in words.
+    /// The station that a Drone asks for, whose vehicle is on `node`; the error says why it cannot be one.
     pub(super) fn station(
         &self,
         asked: &AskedStation,
@@ -104,7 +98,7 @@ impl Airspace {
         self.sky.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether no aircraft may come near to the vehicle that has made this `report` between its place and `height`.
+    /// Whether no aircraft may come near the column from the vehicle of `report` to `height`.
     fn is_below_clear_sky(&self, report: Option<&Report>, height: AltitudeAboveHome) -> bool {
         let rules = &self.of.rules;
         report.is_none_or(|report| self.sky().sky.is_clear(report, height, rules))
@@ -114,8 +108,8 @@ impl Airspace {
         self.unplaced.load(Ordering::Relaxed)
     }
 
-    /// Whether a Drone without a station has to wait on the ground of `node` for others: for those with a station or of a Mission, or, when
-    /// it flies a `plan`, until all of its way is clear. One that may be in the air by an order to fly does not.
+    /// Whether a Drone without a station has to wait on the ground of `node`: for vehicles with a station or a Mission, or, when it flies a
+    /// `plan`, until all of its way is clear. False for one that may be airborne by an order to fly.
     pub fn keeps_down(
         &self,
         drone: &Drone,
@@ -144,8 +138,8 @@ impl Airspace {
         !site.as_ref().is_some_and(may)
     }
 
-    /// The height above home at which the vehicle of `node` is to hold for `drone`, which is `asked` for another, and why it is not that one:
-    /// while the way there is not clear, or a Geofence does not allow it, it is the one that its agent holds an order for.
+    /// The altitude above home at which the vehicle of `node` is to hold for `drone`, which asks for another, and why it differs: while the
+    /// way there is not clear, or a Geofence forbids it, the one of the order that its agent holds.
     pub fn height(
         &self,
         drone: &Drone,
@@ -169,7 +163,7 @@ impl Airspace {
         if is_clear && self.is_below_clear_sky(report, asked) {
             return (asked, None);
         }
-        // An order to go there may be under way; to take it back would send the vehicle to and fro.
+        // An order to go there may be under way; revoking it would send the vehicle to and fro.
         let granted = site.as_ref().and_then(|site| site.changes_to(node));
         (
             granted.filter(|height| allowed(*height)).unwrap_or(held),
@@ -177,7 +171,6 @@ impl Airspace {
         )
     }
 
-    /// How far the vehicle of `node` is off a `station`.
     pub fn off(&self, node: &NodeName, report: &Report, station: &Station) -> Option<Off> {
         match self.lock().as_ref() {
             Some(site) => site.off(node, report, station),
@@ -185,13 +178,12 @@ impl Airspace {
         }
     }
 
-    /// The airspace that the vehicle of `node` owns, for people to see.
     pub fn owned(&self, node: &NodeName) -> Option<Owned> {
         self.lock().as_ref()?.owned(node)
     }
 
-    /// Whether the order for a vehicle may name the plan `digest`: on the ground [`Self::keeps_down`] says so, in the air what was granted from
-    /// where it is.
+    /// Whether the order for a vehicle may name the plan `digest`: on the ground by [`Self::keeps_down`], in the air by what was granted
+    /// from where it is.
     pub fn may_name_plan(&self, node: Option<&NodeName>, digest: &PlanDigest, report: Option<&Report>) -> bool {
         let airborne = report.filter(|report| matches!(report.truth, FlightTruth::Airborne(_)));
         let Some((report, node)) = airborne.zip(node) else {
@@ -203,14 +195,14 @@ impl Airspace {
         }
     }
 
-    /// A person has declared that the vehicle of `node` is not in the air any more.
+    /// A person has declared that the vehicle of `node` is not airborne any more.
     pub fn declare_down(&self, node: &NodeName) {
         if let Some(site) = self.lock().as_mut() {
             site.declare_down(node);
         }
     }
 
-    /// Carries out what people have `declared` by annotations of Nodes, as far as that counts `now`.
+    /// The same by annotations of Nodes, as far as they count `now`.
     pub(super) fn declare_down_by_nodes(&self, declared: &BTreeMap<NodeName, Moment>, now: Moment) {
         if self.lock().is_none() {
             return;
@@ -222,7 +214,7 @@ impl Airspace {
         }
     }
 
-    /// Why the vehicle of `node` cannot go on with its plan from where it is in the air, in a clause.
+    /// Why the airborne vehicle of `node` cannot go on with its plan from where it is, in a clause.
     pub fn plan_barred(&self, node: &NodeName) -> Option<String> {
         self.lock().as_ref()?.plan_barred(node).map(str::to_owned)
     }
@@ -232,12 +224,12 @@ impl Airspace {
         self.lock().as_ref()?.plan_waits(node).map(str::to_owned)
     }
 
-    /// The number of the route that the vehicle of `node` was granted last, for whatever Drone, and may have yet to take, or to let go of.
+    /// The number of the last route granted to the vehicle of `node`, for any Drone, which it may have yet to take or to give up.
     pub fn last_granted(&self, node: &NodeName) -> Option<OrderNumber> {
         self.lock().as_ref()?.last_granted(node)
     }
 
-    /// How one moves that flies for a Mission and has no plan: it holds where it is, or flies home along a route before it lands.
+    /// Movement of a vehicle that flies for a Mission and has no plan: it holds, or flies home along a route before it lands.
     pub fn way_back(&self, node: Option<&NodeName>, report: Option<&Report>, now: Moment) -> Option<Movement> {
         let site = self.lock();
         let place = site.as_ref().zip(node);
@@ -257,7 +249,7 @@ impl Airspace {
         })
     }
 
-    /// How `drone`, which is bound to `node`, moves; `None` for one without a station.
+    /// `None` without a station.
     pub fn movement(
         &self,
         drone: &Drone,
@@ -279,7 +271,7 @@ impl Airspace {
             route: place
                 .filter(|_| bad.is_none() || could_go)
                 .and_then(|(site, node)| site.route(node).cloned()),
-            // What is wrong with it is said, and asked of no vehicle.
+            // The fault is shown, and no vehicle is asked to fly there.
             manner: bad
                 .as_ref()
                 .map_or_else(|| self::place(asked).manner, |_| Manner::default()),
@@ -295,7 +287,7 @@ impl Airspace {
     }
 }
 
-/// Why a vehicle that has made this `report` is not on its station while it is in no site, which needs its home.
+/// A site needs the vehicle's home.
 fn without_site(report: Option<&Report>) -> OffStation {
     match report.map(|report| report.home) {
         Some(None) => OffStation::Waits(NO_HOME.to_owned()),
@@ -307,19 +299,15 @@ fn without_site(report: Option<&Report>) -> OffStation {
     }
 }
 
-/// The place that a Drone asks for, whose vehicle has made this `report`.
-///
-/// # Errors
-/// Why it cannot be one.
+/// The station that a Drone asks for, whose vehicle has made this `report`.
 fn station(asked: &AskedStation, report: Option<&Report>, limits: &Limits) -> Result<Station, BadStation> {
     let station = Station::new(place(asked), limits)?;
-    // One that does not know its home flies nowhere.
+    // A vehicle that does not know its home flies nowhere.
     let home = report.and_then(|report| report.home);
     home.map_or(Ok(()), |home| station.suits(home.at, home.amsl, limits))?;
     Ok(station)
 }
 
-/// A place as it is asked for.
 pub fn place(asked: &AskedStation) -> Place {
     let altitude = match asked.altitude_reference {
         AltitudeReference::AboveHome => Altitude::AboveHome(AltitudeAboveHome(asked.altitude_meters)),

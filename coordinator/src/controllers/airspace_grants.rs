@@ -1,7 +1,7 @@
 //! Grants of the airspace of all sites, twice a second.
 //!
-//! Owns: gathering for [`fleet::planning::site::Sites`] what Drones ask for and agents report, and waking whom its grants concern. Must not: grant
-//! anything itself, or do anything for a fleet without stations.
+//! Owns: gathering the input of [`fleet::planning::site::Sites`] from Drones and reports, and waking whom its grants concern. Must not:
+//! grant anything itself, or work for a fleet without stations.
 
 use crate::cluster::events::Note;
 use crate::cluster::world::of_the_wall;
@@ -26,7 +26,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::task::JoinSet;
 
-/// Reports come once a second; a vehicle that waits for another's airspace gets it this long after that was reported free.
+/// Reports come once a second; a waiting vehicle gets another's airspace this long after the report that freed it.
 const EVERY: Duration = Duration::from_millis(500);
 
 pub fn start(observer: &Observer, metrics: &Metrics, tasks: &mut JoinSet<()>) {
@@ -34,7 +34,7 @@ pub fn start(observer: &Observer, metrics: &Metrics, tasks: &mut JoinSet<()>) {
     tasks.spawn(async move {
         let ending = observer.leadership.ending.clone();
         loop {
-            // What is granted by one that may lead no more could be another's.
+            // A grant by one that leads no more could overlap the next leader's.
             if observer.leadership.state.acts() {
                 update(&observer, &metrics);
             }
@@ -45,7 +45,6 @@ pub fn start(observer: &Observer, metrics: &Metrics, tasks: &mut JoinSet<()>) {
     });
 }
 
-/// One vehicle, as far as its airspace goes.
 struct Gathered {
     drone: Option<Arc<Drone>>,
     report: Option<(Arc<Report>, Moment)>,
@@ -59,7 +58,7 @@ fn update(observer: &Observer, metrics: &Metrics) {
     let drones = observer.world().all_drones(None);
     hear_aircraft(observer, &drones);
     if !drones.iter().any(|drone| roams(observer, drone)) {
-        // Routes are numbered over all of a leadership: what is kept goes on when there is a station again.
+        // Routes are numbered over all of a leadership, so the numbers go on when there is a station again.
         if airspace.lock().as_mut().is_some_and(Sites::rest) {
             wake_all(observer, &drones);
         }
@@ -108,7 +107,7 @@ fn update(observer: &Observer, metrics: &Metrics) {
         let new = after.filter(|(pair, danger)| before.get(pair).map(|known| known.action) != Some(danger.action));
         new.map(|(pair, danger)| (pair, danger.action)).collect::<Vec<_>>()
     };
-    // Not before the site is there: nobody takes off in between.
+    // Not before the site exists: nobody takes off in between.
     set_unplaced(observer, &drones, false);
     for ((from, vehicle), what) in conflicts {
         metrics.conflict(what);
@@ -145,7 +144,7 @@ fn update(observer: &Observer, metrics: &Metrics) {
     }
 }
 
-/// Takes in the aircraft that vehicles report, and wakes those without a station who may take off or climb by them no more, or again.
+/// Updates the aircraft that vehicles report, and wakes those without a station that may no longer, or again, take off or climb by them.
 fn hear_aircraft(observer: &Observer, drones: &[Arc<Drone>]) {
     let (sessions, airspace) = (&observer.sessions, &observer.airspace);
     let now = observer.leadership.state.now();
@@ -180,10 +179,9 @@ fn hear_aircraft(observer: &Observer, drones: &[Arc<Drone>]) {
     }
 }
 
-/// Its route, why it is not on its station, whether it may take off or is home, and to which height it may change.
+/// Route, why it is off its station, whether it may take off or is home, and the altitude that it may change to.
 type Shown = (Option<RouteOrder>, Option<OffStation>, bool, Option<AltitudeAboveHome>);
 
-/// What people and agents are shown of each vehicle that moves.
 fn shown(airspace: &Airspace, gathered: &BTreeMap<NodeName, Gathered>, now: Moment) -> BTreeMap<NodeName, Shown> {
     let site = airspace.lock();
     let Some(site) = site.as_ref() else {
@@ -212,7 +210,7 @@ fn node_of(drone: &Drone) -> Option<NodeName> {
     NodeName::parse(drone.spec.node_name.as_deref()?).ok()
 }
 
-/// All vehicles that are connected or serve a Drone, the ways of their plans, and to which heights they are to change.
+/// All vehicles that are connected or serve a Drone, the ways of their plans, and their altitude changes.
 fn gather(
     observer: &Observer,
     drones: &[Arc<Drone>],
@@ -275,12 +273,12 @@ fn gather(
     (all, corridors, changes)
 }
 
-/// Whether its vehicle may go elsewhere than above its home.
+/// Whether its vehicle may leave the column above its home.
 fn roams(observer: &Observer, drone: &Drone) -> bool {
     drone.spec.station.is_some() || observer.missions.plan(drone) != PlanOf::NoMission
 }
 
-/// Takes note of whether one may be anywhere while there is no site. All wait again for that, or need not any more.
+/// Notes whether a Drone may be anywhere while there is no site, and wakes those whom a change concerns.
 fn set_unplaced(observer: &Observer, drones: &[Arc<Drone>], unplaced: bool) {
     if observer.airspace.unplaced.swap(unplaced, Ordering::Relaxed) != unplaced {
         wake_all(observer, drones);

@@ -33,23 +33,18 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tracing::Instrument;
 
-/// Drones worked on at a time.
 const AT_A_TIME: u16 = 16;
 
 #[derive(Debug)]
 pub struct DroneController {
-    /// What is known of each, and what gives it its vehicle.
     pub binder: Binder,
-    /// The assessment of each for its Swarm.
     pub assessments: Arc<Assessments>,
-    /// Which vehicles are on their way to another height.
+    /// Vehicles on their way to another altitude.
     pub heights: Arc<Heights>,
-    /// When the status of each was written last.
     pub paces: Paces,
 }
 
 impl DroneController {
-    /// What is known of each Drone.
     pub const fn observer(&self) -> &Observer {
         &self.binder.observer
     }
@@ -91,7 +86,7 @@ async fn reconcile(controller: &DroneController, key: &Key) -> Result<Option<Dur
     applied.done(later)
 }
 
-/// The Drone as it is now, which its Swarm's takeoff slots and assessments take in, and when to observe it again at the latest.
+/// The Drone as it is now, also for its Swarm's takeoff slots and assessments, and when to observe it again at the latest.
 fn observe(controller: &DroneController, key: &Key) -> Option<(DroneSnapshot, Option<Duration>)> {
     let observer = controller.observer();
     let snapshot = DroneSnapshot::of(observer, observer.world().get_drone(key)?);

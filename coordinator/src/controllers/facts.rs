@@ -1,6 +1,4 @@
-//! Facts of one Drone: its object, its claim, its ground orders, its agent's report.
-//!
-//! Owns: gathering them from the caches, and what follows from them for one reconcile. Must not: call the API.
+//! Facts of one Drone: its object, its claim, its ground orders, its agent's report. Must not: call the API.
 
 use crate::cluster::Cluster;
 use crate::cluster::key::Key;
@@ -33,35 +31,28 @@ use model::vehicle::FlightTruth;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What the facts of a Drone are gathered from. A copy is the same.
+/// Sources of the facts. Cheap to clone; clones share state.
 #[derive(Clone, Debug)]
 pub struct Observer {
-    /// Its object, its Swarm, its node, its claim.
     pub cluster: Cluster,
     pub sessions: Arc<Sessions>,
-    /// Whether we may act just now.
     pub leadership: Leadership,
-    /// The ground orders that cover it.
     pub ground: GroundOrders,
-    /// Which agents are being replaced by a newer version.
     pub upgrades: Arc<Upgrades>,
     pub takeoff_slots: Arc<TakeoffSlots>,
     pub airspace: Airspace,
-    /// Which rules have to be in force on vehicles.
     pub rules: Arc<NodeRules>,
     pub missions: Arc<Missions>,
     pub operators: Arc<NodeOperators>,
-    /// What is written of their takeoffs.
     pub traces: FlightTraces,
 }
 
 impl Observer {
-    /// What was observed of the cluster.
     pub const fn world(&self) -> &Arc<World> {
         &self.cluster.world
     }
 
-    /// The last report of `node` on its open session, and when it came. One report is of one moment, however often it is taken in: between two
+    /// The last report of `node` on its open session, and when it came. A report is of one moment, however often it is read: between two
     /// moments its vehicle would seem to stand still.
     pub fn reported(&self, node: &NodeName) -> Option<(Arc<Report>, Moment)> {
         let (report, at) = self.sessions.received(node)?;
@@ -69,22 +60,19 @@ impl Observer {
     }
 }
 
-/// One Drone as it is observed now.
 #[derive(Clone, Debug)]
 pub struct DroneSnapshot {
     pub key: Key,
     pub drone: Arc<Drone>,
     pub facts: Facts,
-    /// The node it is bound to, if that is a name a node can have.
+    /// The node it is bound to, if a node can have that name.
     pub node: Option<NodeName>,
-    /// What may be done with that node's vehicle.
     pub usable: Option<NodeUse>,
-    /// What the agent on that node reports, on its open session.
+    /// On the agent's open session.
     pub report: Option<Arc<Report>>,
 }
 
 impl DroneSnapshot {
-    /// Gathers what is known of `drone`.
     pub fn of(observer: &Observer, drone: Arc<Drone>) -> Self {
         let node = drone
             .spec
@@ -103,12 +91,11 @@ impl DroneSnapshot {
         }
     }
 
-    /// `metadata.uid`.
     pub fn uid(&self) -> &str {
         uid(self.drone.as_ref())
     }
 
-    /// Whether the agent of its node says that it serves this Drone.
+    /// Whether the agent of its node reports to serve this Drone.
     pub fn held_by_agent(&self) -> bool {
         self.report
             .as_ref()
@@ -116,7 +103,7 @@ impl DroneSnapshot {
             .is_some_and(|held| held.uid == self.facts.uid)
     }
 
-    /// Whether it wants flight: its vehicle takes off as soon as it may, or stays up.
+    /// Whether its vehicle takes off as soon as it may, or stays up.
     pub fn wants_flight(&self) -> bool {
         let may_fly = matches!(
             self.facts.lift,
@@ -126,8 +113,8 @@ impl DroneSnapshot {
         !self.facts.deleting && self.facts.ground == Ground::No && may_fly
     }
 
-    /// Whether a vehicle serves it or may have served it: it has the claim, its status says so, or the agent says so. A
-    /// Drone that merely names a node has never had a vehicle.
+    /// Whether a vehicle serves it or may have served it, by its claim, its status or the agent. A Drone that merely names a node has never
+    /// had a vehicle.
     pub fn was_served(&self) -> bool {
         let in_status = self
             .drone
@@ -138,14 +125,14 @@ impl DroneSnapshot {
     }
 }
 
-/// What the agent of the node that `drone` names reports, on its open session.
+/// On the agent's open session.
 fn report(observer: &Observer, drone: &Drone) -> Option<Arc<Report>> {
     let node = NodeName::parse(drone.spec.node_name.as_deref()?).ok()?;
     observer.sessions.current(&node)
 }
 
-/// The node whose vehicle serves the Drone ([`World::has_node`](crate::cluster::world::World::has_node)): of the vehicle of a node that a
-/// Drone merely names, nothing is shown by way of that Drone.
+/// The node whose vehicle serves the Drone ([`World::has_node`](crate::cluster::world::World::has_node)). A Drone that merely names a node
+/// shows nothing of the vehicle there.
 pub fn serving_node<'a>(observer: &Observer, snapshot: &'a DroneSnapshot) -> Option<&'a NodeName> {
     let node = snapshot.node.as_ref()?;
     let held = snapshot.report.as_deref().and_then(|report| report.held.as_ref());
@@ -153,13 +140,13 @@ pub fn serving_node<'a>(observer: &Observer, snapshot: &'a DroneSnapshot) -> Opt
     has_it.then_some(node)
 }
 
-/// Whether what preflight finds keeps the vehicle of `drone` on the ground.
+/// Whether preflight keeps the vehicle of `drone` on the ground.
 pub(super) fn refuses(drone: &Drone) -> bool {
     let failsafe = drone.spec.failsafe.as_ref();
     failsafe.is_some_and(|failsafe| failsafe.preflight == PreflightPolicy::Refuse)
 }
 
-/// The facts of `drone`, of which its agent has made this `report`.
+/// `report` is the one of the Drone's agent.
 pub fn facts_with(observer: &Observer, drone: &Drone, report: Option<&Report>) -> Facts {
     let me = uid(drone);
     let claim = drone
@@ -168,9 +155,9 @@ pub fn facts_with(observer: &Observer, drone: &Drone, report: Option<&Report>) -
         .as_deref()
         .and_then(|node| observer.world().claim(node));
     let swarm = match owner(drone) {
-        // Orphaned: its Swarm may have been grounded, and that is not known now. What flies goes on, what is on the ground stays.
+        // Orphaned: its Swarm may have been grounded, which is unknown now. Airborne vehicles go on, the others stay on the ground.
         None if drone.labels().contains_key(labels::SWARM) => None,
-        // The same of one whose Mission is gone; while that is there, it has no say in it.
+        // The same without its Mission; while that exists, it has no say in this.
         None if drone.labels().contains_key(labels::MISSION) && plans::owner(drone).is_none() => None,
         None => Some(false),
         Some(_) => observer.world().swarm_of(drone).map(|swarm| swarm.spec.grounded),
@@ -196,12 +183,12 @@ pub fn facts_with(observer: &Observer, drone: &Drone, report: Option<&Report>) -
         }
         PlanOf::NoMission | PlanOf::Unknown | PlanOf::None | PlanOf::Some(_) => None,
     };
-    // Its airspace was claimed for the height of its Mission, and anybody may have edited its Drone since.
+    // Its airspace was claimed for the altitude of its Mission, and anybody may have edited its Drone since.
     let takeoff = match &planned {
         PlanOf::Some(planned) => planned.takeoff,
         PlanOf::NoMission | PlanOf::Unknown | PlanOf::None => drone.spec.takeoff_altitude_meters,
     };
-    // Without a plan, one that flies for a Mission is anywhere: it moves along routes, as one with a station.
+    // Without a plan, a vehicle of a Mission may be anywhere: it moves along routes, as one with a station.
     let strays = plan.is_none() && planned != PlanOf::NoMission;
     let movement = match strays {
         false => observer.airspace.movement(drone, node.as_ref(), report, now),
@@ -223,7 +210,7 @@ pub fn facts_with(observer: &Observer, drone: &Drone, report: Option<&Report>) -
         .as_ref()
         .and_then(|node| observer.rules.named(node, &name, refuses));
     let policy = if refuses { Preflight::Refuse } else { Preflight::Warn };
-    // Its agent sees to that, too, unless it is of an older version.
+    // The agent checks that, too, unless it is of an older version.
     let in_force =
         report.is_none_or(|report| clearance(policy, rules.as_ref(), &report.rules) == RulesClearance::Clear);
     let lift = match lift {
@@ -287,7 +274,7 @@ pub fn facts_with(observer: &Observer, drone: &Drone, report: Option<&Report>) -
     }
 }
 
-/// What agents reported of its flight. The hardware is that of the vehicle which it is bound to now, if any is known.
+/// The hardware is that of the vehicle which it is bound to now, if known.
 fn reported_flight(drone: &Drone) -> ReportedFlight {
     let Some(kept) = &drone.status else {
         return ReportedFlight::default();
@@ -299,21 +286,21 @@ fn reported_flight(drone: &Drone) -> ReportedFlight {
     }
 }
 
-/// Whether the agent that serves `drone` reports less of its flight than it did before.
+/// Whether the agent that serves `drone` reports less of its flight than before.
 fn has_forgotten(drone: &Drone, report: Option<&Report>) -> bool {
     let serves = |held: &Held| held.uid.0 == uid(drone);
     let report = report.filter(|report| report.held.as_ref().is_some_and(serves));
     report.is_some_and(|report| reported_flight(drone).exceeds(report.takeovers, report.so_far))
 }
 
-/// Whether the deletion of `drone` says nothing of its vehicle: a Mission deletes its own Drones, and a Swarm marks those whose vehicles stand
-/// down.
+/// Whether the deletion of `drone` says nothing of its vehicle: a Mission deletes its own Drones, and a Swarm marks those whose vehicles
+/// stand down.
 fn is_recalled(drone: &Drone) -> bool {
     let of_mission = plans::owner(drone).is_some() || drone.labels().contains_key(labels::MISSION);
     of_mission || drone.annotations().contains_key(labels::RECALLED)
 }
 
-/// Whether the flight of `drone` has come to its end by itself: its agent says so, or said so before it lost its memory.
+/// Whether the flight of `drone` has ended by itself, by its agent's report now, or before it lost its memory.
 fn flight_is_over(drone: &Drone, report: Option<&Report>) -> bool {
     let Some(report) = report else { return false };
     let serves = |held: &Held| held.uid.0 == uid(drone);
@@ -333,7 +320,7 @@ fn lift(observer: &Observer, drone: &Drone, report: Option<&Report>, over: bool,
     let swarm = owner(drone).filter(|_| observer.world().swarm_of(drone).is_some());
     let flies = report.is_some_and(|report| matches!(report.truth, FlightTruth::Airborne(_)));
     let altitude = Some(AltitudeAboveHome(drone.spec.takeoff_altitude_meters));
-    // A Mission sees to it, too, that another comes.
+    // A Mission replaces it, too.
     let replaced = swarm.is_some() || plans::owner(drone).is_some();
     let usable = node_use::lift(observer.world().node_use(&node), replaced);
     // An order to be on the ground would make an agent of an older version forget that its flight is over. It stays down by itself; one
@@ -346,7 +333,7 @@ fn lift(observer: &Observer, drone: &Drone, report: Option<&Report>, over: bool,
         Lift::Stay(why) => Lift::Stay(why),
         Lift::Free if !observer.leadership.state.acts() => Lift::Stay(NoLift::Doubt),
         Lift::Free if observer.upgrades.holds(&node) => Lift::Stay(NoLift::Upgrade),
-        // One that is to fly a plan waits until its autopilot has it, and where that leads was checked before.
+        // A vehicle with a plan waits until its autopilot has it; the plan's way was checked before.
         Lift::Free if *planned != PlanOf::NoMission => match planned {
             PlanOf::Some(planned) if report.is_none_or(|report| is_ready(planned, report) || flies) => Lift::Free,
             _ => Lift::Stay(NoLift::Plan),

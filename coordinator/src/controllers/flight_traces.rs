@@ -13,10 +13,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 use traces::Traces;
 
-/// Drones that are remembered at most; then all are forgotten, and what follows is written as of ones that were not known before.
+/// Drones remembered; at the limit all are forgotten, and later spans are those of unknown Drones.
 const MOST: usize = 50_000;
 
-/// Writes the coordinator's spans. A copy is the same.
+/// Cheap to clone; clones share state.
 #[derive(Clone, Debug, Default)]
 pub struct FlightTraces {
     to: Traces,
@@ -46,7 +46,6 @@ fn subject(drone: &Drone) -> Subject {
 }
 
 impl FlightTraces {
-    /// What goes to `to`.
     pub fn to(to: Traces) -> Self {
         Self {
             to,
@@ -54,7 +53,6 @@ impl FlightTraces {
         }
     }
 
-    /// `drone` was bound to the vehicle of `node`.
     pub fn bound(&self, drone: &Drone, node: &NodeName) {
         let now = now();
         self.write(
@@ -64,7 +62,7 @@ impl FlightTraces {
         );
     }
 
-    /// An order was sent to the agent of `node`, at this date. `begins` is whether a flight may begin by it.
+    /// `begins` is whether a flight may begin by the order, `at` its date.
     pub fn ordered(&self, assignment: &Assignment, node: &NodeName, (begins, at): (bool, Moment)) {
         let of = || Subject {
             uid: assignment.uid.clone(),
@@ -93,7 +91,6 @@ impl FlightTraces {
         );
     }
 
-    /// `drone` is gone.
     pub fn forget(&self, drone: &Drone) {
         let mut tracks = self.tracks.lock().unwrap_or_else(PoisonError::into_inner);
         tracks.remove(&DroneUid(uid(drone).to_owned()));

@@ -1,9 +1,8 @@
-//! The Mission controller: has the work of Missions flown by Drones, and says how far it has come.
+//! The Mission controller: has the work of Missions flown by Drones, and reports progress.
 //!
-//! Owns: reconciling all Missions; what of their plans is sent to agents and named in their orders
-//! ([`crate::controllers::plans`]); their Drones, statuses and Events. Must not: decide ([`fleet::planning::mission::progress`] does), bind Drones,
-//! begin a write when another may lead by then, however long the calls before it took, or give a part to a Drone before that is written
-//! down: another leader makes the same plans from the status.
+//! Owns: reconciling all Missions; which plans are sent to agents and named in their orders ([`crate::controllers::plans`]); their Drones,
+//! statuses and Events. Must not: decide ([`fleet::planning::mission::progress`] does), bind Drones, begin a write when another may lead by
+//! then, or give a part to a Drone before that is in the status, from which another leader makes the same plans.
 
 mod file;
 mod flights;
@@ -55,16 +54,14 @@ use tokio::time::{Instant, timeout};
 use work::Job;
 use writes::build;
 
-/// From one reconcile to the next.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// The name of no Drone: whether an order covers one that is made now does not depend on its name.
+/// The name of no Drone: whether an order covers a new Drone does not depend on its name.
 const NEW: &str = "new";
 
-/// From one reconcile to the next at least.
 const LEAST_PAUSE: Duration = Duration::from_millis(100);
 
-/// Put on an object by the API server when it is deleted with `--cascade=orphan`.
+/// Finalizer that the API server adds on a deletion with `--cascade=orphan`.
 const ORPHAN: &str = "orphan";
 
 struct Controller {
@@ -78,12 +75,10 @@ struct Controller {
     rounds: Mutex<Rounds>,
 }
 
-/// Why a Mission was not brought on.
 #[derive(Debug, thiserror::Error)]
 enum NotBroughtOn {
     #[error("another coordinator may lead, so nothing is written until the Lease is renewed")]
     MayNotAct,
-    /// A call to the Kubernetes API brought no result.
     #[error(transparent)]
     Api(#[from] ApiError),
 }
@@ -129,7 +124,7 @@ impl Controller {
         self.observer.leadership.state.acts()
     }
 
-    /// Until the next reconcile: earlier where some were put off, where one was edited, or where what they waited for is planned.
+    /// Until the next reconcile: earlier where some were put off, one was edited, or a plan that was waited for is there.
     async fn pause(&self) {
         tokio::time::sleep(LEAST_PAUSE).await;
         if !lock(&self.rounds).has_put_off() {
@@ -137,7 +132,6 @@ impl Controller {
         }
     }
 
-    /// Reconciles one Mission.
     async fn reconcile(&self, turn: &mut Turn<'_>, now: Instant) -> Result<(), NotBroughtOn> {
         let subject = turn.subject;
         let mission = &subject.mission;
@@ -168,7 +162,7 @@ impl Controller {
         let read = match self.read_file(mission, turn.memory.as_ref(), now) {
             Ok(None) => None,
             Ok(Some(Asked::Done(file))) => Some((file, now)),
-            // What it had begun by goes on meanwhile.
+            // The work that it has begun by goes on meanwhile.
             Ok(Some(Asked::Waits(_))) if is_known => None,
             Err(error) => {
                 self.let_come_home(subject, wall).await?;
@@ -208,7 +202,7 @@ impl Controller {
         result
     }
 
-    /// Whether it has ended for as long as it is to be kept.
+    /// Whether it has been over for as long as it is kept.
     fn is_to_go(&self, subject: &Subject, wall: Timestamp) -> bool {
         let ended = subject
             .mission
@@ -266,7 +260,7 @@ impl Controller {
         }
         let is_full = next.create > room;
         next.create = next.create.min(room);
-        // What has ended stays as it was written.
+        // A finished status stays as it was written.
         if !ended {
             let before = before.filter(|_| subject.drones.is_empty());
             let before = before.map(|before| status::Waits::priority(&before.name_any()));
@@ -289,7 +283,6 @@ impl Controller {
                 memory.written = status;
             }
         }
-        // Written down, or no news.
         memory.progress = next.progress.clone();
         // Before the next Drone is made.
         self.let_rest(uid(mission.as_ref()), memory, now);
@@ -306,7 +299,7 @@ impl Controller {
         Ok(())
     }
 
-    /// What is wrong with the work is said, and no vehicle flies it.
+    /// Shows the fault in the work; no vehicle flies it.
     async fn cannot(
         &self,
         subject: &Subject,
@@ -324,7 +317,7 @@ impl Controller {
             left: Duration::ZERO,
         };
         let status = status::next(&known, wall);
-        // Its file may be gone once it has ended, or its survey be planned otherwise, and it stays as it was written.
+        // Once the Mission has ended, its file may be gone or its survey be planned otherwise: the status stays as it was written.
         let of_now = subject.mission.spec.plan_from.is_some()
             || why == work::PLANNED_OTHERWISE
             || memory.written.observed_generation == subject.mission.metadata.generation;
@@ -339,7 +332,7 @@ impl Controller {
         self.delete(subject, &all, Instant::now()).await
     }
 
-    /// Vehicles that have refused a plan are left alone for a while: those who choose vehicles know.
+    /// Vehicles that have refused a plan are left alone for a while; binding reads it from there.
     fn let_rest(&self, mission: &str, memory: &mut Memory, now: Instant) {
         let refused = &memory.progress.refused;
         memory
@@ -392,13 +385,13 @@ impl Controller {
     }
 }
 
-/// Whether a Mission was edited or deleted, and its status does not say so yet.
+/// Whether a Mission was edited or deleted, and its status does not show it yet.
 fn is_unserved(mission: &Mission) -> bool {
     let observed = mission.status.as_ref().and_then(|status| status.observed_generation);
     mission.metadata.deletion_timestamp.is_some() || observed != mission.metadata.generation
 }
 
-/// How long the work that is left takes at best.
+/// Least time that the work left takes.
 fn time_left(memory: &Memory, job: &Job, progress: &Progress, wanted: &Wanted) -> Duration {
     let part = |part: &Part| {
         let all = job.work.seconds(&part.stretches);

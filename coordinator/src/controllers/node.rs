@@ -1,10 +1,10 @@
-//! Where there is no cluster, agents become Nodes: somebody has to make the object that a kubelet makes elsewhere.
+//! Node objects for agents, where there is no cluster whose kubelets make them.
 //!
-//! Owns: reconciling a node whenever its agent comes or goes or its object changes, and the two writes there are: the object
-//! itself, and its Ready condition. [`next`] decides. Must not: run in a cluster, where Nodes belong to kubelets.
+//! Owns: reconciling a node whenever its agent comes or goes or its object changes, and the two writes: the object itself, and its Ready
+//! condition. [`next`] decides. Must not: run in a cluster.
 //!
-//! A Node that a person deletes comes back at once while its agent is connected, else when it connects. What a person
-//! puts on it, labels, a cordon, taints, stays.
+//! A Node that a person deletes comes back at once while its agent is connected, else when it connects. A person's labels, cordons and
+//! taints stay.
 
 pub mod next;
 
@@ -33,13 +33,11 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// Nodes worked on at a time.
 const AT_A_TIME: usize = 8;
 
-/// After losing to another writer, the watch brings the news within this time.
+/// The watch brings the other writer's change within this time.
 const AFTER_CONFLICT: Duration = Duration::from_millis(100);
 
-/// What one reconcile needs to know.
 struct Keeper {
     cluster: Cluster,
     sessions: Arc<Sessions>,
@@ -48,14 +46,13 @@ struct Keeper {
     silent: Mutex<HashMap<NodeName, (Silence, Instant)>>,
 }
 
-/// What of a node is not heard.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Silence {
     Agent,
     Autopilot,
 }
 
-/// Starts keeping Nodes, if agents become Nodes here, until `ending`.
+/// Keeps Nodes, if agents become Nodes here, until `ending`.
 pub fn start(
     cluster: &Cluster,
     sessions: &Arc<Sessions>,

@@ -1,4 +1,4 @@
-//! What others may know of the rules of each node.
+//! The rules of each node, for the other controllers.
 
 use crds::vehicle::VehicleRules;
 use fleet::planning::geofence::{Origin, Outside, Wanted, WayOutside, outside, way_outside};
@@ -8,11 +8,11 @@ use model::units::{AltitudeAboveHome, Wgs84};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The digest that is named to an agent whose rules cannot be made: it holds no rules of that name, so it does not arm where rules have
-/// to be in force.
+/// The digest named to an agent whose rules cannot be made: it holds no rules of that name, so it does not arm where rules have to be in
+/// force.
 pub const UNMADE: &str = "00000000000000000000000000000000";
 
-/// What others may know of the rules of each node. One for a leadership.
+/// One for a leadership.
 #[derive(Debug, Default)]
 pub struct NodeRules(Mutex<Known>);
 
@@ -26,31 +26,29 @@ struct Known {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OfNode {
-    /// What has to be in force before its vehicle is armed.
+    /// Has to be in force before its vehicle is armed.
     pub named: Option<RulesDigest>,
-    /// The Drone that was on the node when that was found: values may depend on it.
+    /// The Drone that was on the node then: values may depend on it.
     pub drone: Option<DroneName>,
-    /// The fences that hold for it: its Geofences, and those that its autopilot keeps besides.
+    /// Its Geofences, and those that its autopilot keeps besides.
     pub fences: Vec<Arc<Wanted>>,
-    /// What its Vehicle shows; `None` while it is not heard here, and shows what it did.
+    /// For its Vehicle; `None` while it is not heard here: the Vehicle then keeps what it shows.
     pub shown: Option<ShownRules>,
 }
 
-/// What a Vehicle shows of its rules, if there are any.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ShownRules(pub Option<VehicleRules>);
 
-/// On how many vehicles rules are in force.
+/// Vehicles by whether the rules are in force.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     pub in_force: usize,
-    /// They are not yet: time helps.
+    /// Time helps.
     pub not_yet: usize,
     pub stuck: usize,
 }
 
 impl Counts {
-    /// These, and `others`.
     pub const fn add(&mut self, others: Self) {
         self.in_force += others.in_force;
         self.not_yet += others.not_yet;
@@ -59,7 +57,7 @@ impl Counts {
 }
 
 impl OfNode {
-    /// What Drones and routes depend on.
+    /// Equal in all that Drones and routes depend on.
     fn is_as(&self, other: &Self) -> bool {
         (&self.named, &self.drone, &self.fences) == (&other.named, &other.drone, &other.fences)
     }
@@ -70,17 +68,17 @@ impl NodeRules {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether all objects are known, and all Vehicles.
+    /// Whether all objects and all Vehicles are known.
     pub fn is_complete(&self) -> bool {
         self.lock().complete
     }
 
-    /// What has to be in force on `node` before its vehicle is armed. While that is not known, it is for one that refuses to arm without
-    /// (`strict`) something that cannot be in force.
+    /// The digest that has to be in force on `node` before its vehicle is armed. While that is unknown, one that cannot be in force for a
+    /// vehicle that refuses to arm without (`strict`).
     pub fn named(&self, node: &NodeName, drone: &DroneName, strict: bool) -> Option<RulesDigest> {
         let known = self.lock();
         match known.nodes.get(node) {
-            // Also where none select it: one that was made with the Drone may not have been reconciled yet.
+            // Also where no object selects it: one that was made with the Drone may not have been reconciled yet.
             Some(of) if strict && of.drone.as_ref() != Some(drone) => Some(RulesDigest(UNMADE.to_owned())),
             Some(of) => of.named.clone(),
             None if known.complete && !known.any => None,
@@ -88,10 +86,7 @@ impl NodeRules {
         }
     }
 
-    /// Whether the Geofences of `node` allow its vehicle to hold there.
-    ///
-    /// # Errors
-    /// The Geofence that does not, and what to do.
+    /// Whether the Geofences of `node` allow its vehicle to hold there; the error names the one that does not, and what to do.
     pub fn allow(&self, node: &NodeName, at: Option<Wgs84>, height: Option<AltitudeAboveHome>) -> Result<(), Outside> {
         let known = self.lock();
         let Some(of) = known.nodes.get(node) else { return Ok(()) };
@@ -99,10 +94,7 @@ impl NodeRules {
         outside(&wanted, at, height)
     }
 
-    /// Whether the Geofences of `node` allow its vehicle to change its altitude in the air.
-    ///
-    /// # Errors
-    /// Which does not, and what to do.
+    /// The same for a change of altitude in the air.
     pub fn allow_change(&self, node: &NodeName, altitude: AltitudeAboveHome) -> Result<(), Outside> {
         self.allow(node, None, Some(altitude))?;
         let fences = self.fences_of(node);
@@ -110,10 +102,7 @@ impl NodeRules {
         if is_unknown { Err(Outside::Unknown) } else { Ok(()) }
     }
 
-    /// Whether the Geofences of `node` allow a way along `places`.
-    ///
-    /// # Errors
-    /// [`WayOutside`].
+    /// The same for a way along `places`.
     pub fn allow_way(&self, node: &NodeName, places: &[(Wgs84, AltitudeAboveHome)]) -> Result<(), WayOutside> {
         let known = self.lock();
         let Some(of) = known.nodes.get(node) else { return Ok(()) };
@@ -121,7 +110,6 @@ impl NodeRules {
         way_outside(&wanted, places)
     }
 
-    /// The Geofences that hold for `node`.
     pub fn fences_of(&self, node: &NodeName) -> Vec<Arc<Wanted>> {
         let known = self.lock();
         known.nodes.get(node).map(|of| of.fences.clone()).unwrap_or_default()
@@ -134,7 +122,7 @@ impl NodeRules {
         fenced.map(|(node, of)| (node.clone(), of.fences.clone())).collect()
     }
 
-    /// On how many vehicles the objects of each kind are in what state.
+    /// Vehicles by kind of object and state.
     pub fn states(&self) -> Vec<(&'static str, &'static str, usize)> {
         let known = self.lock();
         let kinds = ["Geofence", "ParameterProfile"].into_iter();
@@ -149,12 +137,11 @@ impl NodeRules {
         states.collect()
     }
 
-    /// Takes in how many have what.
     pub fn count(&self, counts: BTreeMap<&'static str, Counts>) {
         self.lock().counts = counts;
     }
 
-    /// Takes in all nodes, and says which Drones and routes concern that have changed. `any`: whether there are objects.
+    /// Replaces all nodes; returns those whose change concerns Drones and routes. `any`: whether there are objects.
     pub fn update(&self, nodes: HashMap<NodeName, OfNode>, any: bool) -> Vec<NodeName> {
         let mut known = self.lock();
         let first = !std::mem::replace(&mut known.complete, true);
@@ -168,7 +155,7 @@ impl NodeRules {
         changed.map(|(node, _)| node.clone()).collect()
     }
 
-    /// What the Vehicle of `node` shows of them; `None`: what it did.
+    /// `None`: its Vehicle keeps what it shows.
     pub fn shown(&self, node: &NodeName) -> Option<ShownRules> {
         self.lock().nodes.get(node)?.shown.clone()
     }

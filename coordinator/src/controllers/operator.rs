@@ -1,8 +1,8 @@
-//! Who operates the vehicles: what Operators say, brought to the agents, and what came of it.
+//! Who operates the vehicles: Operators, brought to the agents, and the result.
 //!
-//! Owns: reconciling all vehicles, what is sent to agents, what their Vehicles show
-//! ([`crate::controllers::node_operators`]), and the statuses of the objects. Must not: choose one of several Operators
-//! ([`model::remote_id::choose`]), or count on anything that an agent did not report.
+//! Owns: reconciling all vehicles, what is sent to agents, what their Vehicles show ([`crate::controllers::node_operators`]), and the
+//! statuses of the objects. Must not: choose one of several Operators ([`model::remote_id::choose`]), or count on anything that an agent
+//! did not report.
 
 pub mod objects;
 pub mod status;
@@ -29,7 +29,6 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-/// From one reconcile to the next.
 const EVERY: Duration = Duration::from_secs(1);
 
 struct Controller {
@@ -38,11 +37,10 @@ struct Controller {
     operators: Store<Operator>,
     airframes: Airframes,
     writes: Writes,
-    /// What was last reported of the transmitter of each Vehicle.
+    /// The last report on the transmitter of each Vehicle.
     transmitters: HashMap<String, Transmitter>,
 }
 
-/// A vehicle, as far as its operator goes.
 struct Subject {
     node: NodeName,
     name: String,
@@ -50,7 +48,7 @@ struct Subject {
     report: Option<Arc<Report>>,
 }
 
-/// Starts bringing operators to the agents. `vehicles` are those of the inventory, which are known by `airframes`.
+/// `vehicles` is the inventory, known by `airframes`.
 pub fn start(observer: &Observer, (vehicles, airframes): (Store<Vehicle>, Airframes), tasks: &mut JoinSet<()>) {
     let ending = observer.leadership.ending.clone();
     let mut controller = Controller {
@@ -69,7 +67,7 @@ pub fn start(observer: &Observer, (vehicles, airframes): (Store<Vehicle>, Airfra
             tokio::select! {
                 () = ending.cancelled() => return,
                 () = tokio::time::sleep_until(next) => {
-                    // The rules wait for the Vehicles, without whose labels another Operator might seem to be meant.
+                    // Rules wait for the Vehicles, without whose labels another Operator might seem to select.
                     if acts() && controller.observer.rules.is_complete() {
                         controller.reconcile();
                     }
@@ -90,7 +88,6 @@ impl Controller {
         rules::filled(&self.operators, Api::all(self.observer.cluster.client())).await;
     }
 
-    /// Reconciles all vehicles once.
     fn reconcile(&mut self) {
         let (now, wall) = (Instant::now(), Timestamp::now());
         let mut wanted: Vec<Wanted> = self.operators.state().iter().map(|object| Wanted::of(object)).collect();
@@ -151,11 +148,11 @@ impl Controller {
         }
         let mut all = Vec::new();
         for (node, _) in &self.observer.sessions.connected() {
-            // Others that were heard on its wire are not there now.
+            // Other airframes that were heard on its wire are not there now.
             let known = silent.remove(node.as_str()).unwrap_or_default();
             let report = self.observer.sessions.current(node);
             let of = self.airframes.of(node, report.as_deref(), now);
-            // Until it is known which airframe it is, its labels are not, and its agent goes on by what it has.
+            // Without its airframe its labels are unknown, and its agent goes on by what it has.
             let Some(of) = of else { continue };
             let name = name(node.as_str(), of);
             let vehicle = known.into_iter().find(|vehicle| vehicle.name_any() == name);

@@ -1,4 +1,4 @@
-//! Keeps every connected agent informed of what should be true on its node.
+//! Keeps every connected agent informed of the desired state of its node.
 
 use crate::cluster::Cluster;
 use crate::cluster::api::{self, ApiError};
@@ -29,7 +29,6 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tracing::Instrument;
 
-/// Nodes worked on at a time.
 const AT_A_TIME: usize = 8;
 
 /// When the API server knows of a Drone that the cache does not show yet.
@@ -63,7 +62,7 @@ pub fn start(observer: &Observer, tasks: &mut JoinSet<()>) {
     });
 }
 
-/// When it becomes doubtful who leads, reconciles those that were ordered to fly and have not taken off yet.
+/// When it becomes doubtful who leads, reconciles the nodes that were ordered to fly and have not taken off yet.
 async fn reconcile_in_doubt(observer: &Observer) {
     let mut acted = true;
     loop {
@@ -87,10 +86,10 @@ async fn reconcile_in_doubt(observer: &Observer) {
     }
 }
 
-/// What to send to an agent, and what that was decided on.
+/// The order for an agent, and its grounds.
 struct Decision {
     to_send: ToSend,
-    /// The agent's last report on the open session.
+    /// On the agent's open session.
     report: Option<Arc<Report>>,
     /// When to check again at the latest.
     again: Option<Duration>,
@@ -108,7 +107,7 @@ async fn reconcile(
         if is_bound(&observer.cluster, node, stranger).await? {
             return Ok(Some(AFTER_OLD_CACHE));
         }
-        // The question took its time: an order given meanwhile must not be overtaken by what was observed before it.
+        // The question took its time: decide again, or an older state would replace an order given meanwhile.
         let stranger = stranger.clone();
         decision = match decide(observer, node, Some(&stranger)) {
             None => return Ok(None),
@@ -121,7 +120,7 @@ async fn reconcile(
         ToSend::Nothing => return Ok(again),
         ToSend::ConfirmUnbound(_) => return Ok(Some(Duration::ZERO)),
     };
-    // Asked by another task than the one that sends: no ground order waits behind a question.
+    // Another task asks, so that no ground order waits behind a question.
     let held = report.as_ref().and_then(|report| report.held.as_ref());
     let truth = report.as_ref().map(|report| report.truth);
     let begins = begins_flight(&order, held, truth);
@@ -148,7 +147,7 @@ async fn reconcile(
     Ok(again)
 }
 
-/// Whether the API server itself has said just now what a takeoff by `order` rests on.
+/// Whether the API server itself has confirmed just now what a takeoff by `order` rests on.
 fn is_confirmed(cluster: &Cluster, node: &NodeName, order: &Order) -> bool {
     let drones = cluster.world.drones_on(node);
     let meant = |drone: &Drone| matches!(order, Order::Assigned(a) if a.uid.0 == uid(drone));
@@ -178,7 +177,7 @@ async fn confirm_takeoff(cluster: &Cluster, node: &NodeName) -> Result<Option<Du
     Ok(None)
 }
 
-/// Whether `order` may be sent, by what is known, to an agent that reports `held`.
+/// Whether `order` may be sent to an agent that reports `held`.
 fn may_be_sent(observer: &Observer, node: &NodeName, order: &Order, held: Option<&Held>) -> bool {
     let knowledge = observer.leadership.state.knowledge();
     let ours = |drone: &Drone| matches!(order, Order::Assigned(a) if a.uid.0 == uid(drone));
@@ -191,8 +190,8 @@ fn may_be_sent(observer: &Observer, node: &NodeName, order: &Order, held: Option
     may_send(knowledge, order, held, !knowledge.acts() && here())
 }
 
-/// What to send to the agent of `node`, as things are now; `None` when it is not connected. `unbound` is a Drone of which the API
-/// server said that it is not bound to the node.
+/// The present order for the agent of `node`; `None` when it is not connected. `unbound` is a Drone which the API server reports not to be
+/// bound to the node.
 fn decide(observer: &Observer, node: &NodeName, unbound: Option<&DroneUid>) -> Option<Decision> {
     let report = observer.sessions.agent(node)?.report.map(|(report, _)| report);
     let reported = report.as_ref().map(|report| report.held.as_ref());
@@ -200,7 +199,7 @@ fn decide(observer: &Observer, node: &NodeName, unbound: Option<&DroneUid>) -> O
     if let Some(held) = held {
         observer.leadership.deposition.note_reported_term(node, held.term);
     }
-    // Before the facts are: a route that is granted meanwhile is not void.
+    // Read before the facts: a route that is granted meanwhile is not void.
     let granted = observer.airspace.last_granted(node);
     let is_unbound = held.is_some_and(|held| Some(&held.uid) == unbound);
     let bound = observer.world().drones_on(node);
@@ -222,7 +221,7 @@ fn decide(observer: &Observer, node: &NodeName, unbound: Option<&DroneUid>) -> O
     });
     let drones: Vec<Facts> = drones.collect();
     let to_send = for_node(observer.leadership.term, &drones, reported, is_unbound);
-    // What it is to fly is not known here yet: nothing new is said to one that flies.
+    // Its plan is not known here yet: an airborne vehicle gets no new order.
     let unplanned = |a: &Assignment| {
         let drone = bound.iter().find(|drone| uid(drone.as_ref()) == a.uid.0);
         matches!(a.desired, Desired::Flying { .. })
@@ -241,7 +240,7 @@ fn decide(observer: &Observer, node: &NodeName, unbound: Option<&DroneUid>) -> O
     Some(Decision { to_send, report, again })
 }
 
-/// Requests a takeoff slot for a Drone on the ground, where only that is missing; what is known of it then, and when to ask again.
+/// Requests a takeoff slot for a Drone on the ground, where only that is missing; the facts then, and when to ask again.
 fn request_slot(
     observer: &Observer,
     drone: &Drone,
@@ -278,8 +277,8 @@ fn request_slot(
     }
 }
 
-/// An agent that keeps a ground order which is not known as given or done, and says what none in force says, is right, and not
-/// the coordinator: the order `latch` is in force again then. Whether it was taken up.
+/// Puts the ground order `latch` in force again, which an agent keeps and which is not known here as given or ended, nor covered by one in
+/// force: the agent is right then. Whether it did.
 fn take_up_ground_order(observer: &Observer, latch: Option<GroundOrderId>, drone: &Drone, known: &Facts) -> bool {
     let latch = latch.filter(|_| known.ground_mark.is_none() && !known.deleting);
     if let Some(id) = latch {
@@ -288,7 +287,7 @@ fn take_up_ground_order(observer: &Observer, latch: Option<GroundOrderId>, drone
     latch.is_some()
 }
 
-/// Whether the Drone `uid` is bound to `node`, by asking the API server.
+/// Asks the API server whether the Drone `uid` is bound to `node`.
 async fn is_bound(cluster: &Cluster, node: &NodeName, uid: &DroneUid) -> Result<bool, ApiError> {
     let drones: Api<Drone> = Api::all(cluster.client());
     let on_node = ListParams::default().fields(&format!("spec.nodeName={node}"));

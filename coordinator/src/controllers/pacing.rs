@@ -7,9 +7,9 @@ use tokio::time::Instant;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Urgency {
-    /// Nothing changed that is worth a write.
+    /// Not worth a write.
     None,
-    /// What follows from it will say more.
+    /// Written with what follows from it.
     Later,
     Soon,
     Now,
@@ -23,16 +23,16 @@ pub enum Due {
     In(Duration),
 }
 
-/// A change that can wait does so for this long, so that what follows from it is written with it.
+/// Delay of a change that can wait, so that what follows from it is written with it.
 pub const BATCH_DELAY: Duration = Duration::from_secs(1);
 
-/// A change that passes by itself is written when it has not passed after this long.
+/// Delay of a change that usually passes by itself.
 pub const PASSING: Duration = Duration::from_secs(30);
 
 /// Least time between a write and a later one that can wait.
 pub const MIN_INTERVAL: Duration = Duration::from_secs(2);
 
-/// When each object's status was written last, by uid.
+/// The last write of each object's status, by uid.
 #[derive(Debug, Default)]
 pub struct Paces(Mutex<HashMap<String, Pace>>);
 
@@ -47,7 +47,6 @@ impl Paces {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the status of `uid` is to be written now.
     pub fn due(&self, uid: &str, urgency: Urgency, now: Instant) -> Due {
         let mut paces = self.lock();
         let pace = paces.entry(uid.to_owned()).or_default();
@@ -68,7 +67,6 @@ impl Paces {
         }
     }
 
-    /// The status of `uid` was written.
     pub fn written(&self, uid: &str, now: Instant) {
         self.lock().insert(
             uid.to_owned(),
@@ -79,7 +77,6 @@ impl Paces {
         );
     }
 
-    /// `uid` is gone.
     pub fn forget(&self, uid: &str) {
         self.lock().remove(uid);
     }

@@ -1,4 +1,4 @@
-//! What Drones of Missions fly, for the other controllers.
+//! The plans of Missions' Drones, for the other controllers.
 
 pub use crate::cluster::world::mission as owner;
 use crate::cluster::world::uid;
@@ -14,13 +14,13 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::time::Instant;
 
-/// What is to be flown by one Drone.
+/// The plan of one Drone.
 #[derive(Clone, Debug)]
 pub struct Planned {
     pub digest: PlanDigest,
     /// Where its vehicle is on the ground.
     pub start: Wgs84,
-    /// To which height it takes off, meters above home.
+    /// Takeoff altitude, meters above home.
     pub takeoff: f64,
     pub places: Vec<Waypoint>,
     /// The numbers of the items that lead to these places.
@@ -37,7 +37,7 @@ impl PartialEq for Planned {
 }
 
 impl Planned {
-    /// The place to which a vehicle flies next that has made this `report`, and its index among the places of the plan.
+    /// The next place of a vehicle that has made this `report`, and its index among the places of the plan.
     fn next(&self, report: &Report) -> Option<(usize, &Waypoint)> {
         let plan = Some(&report.plan).filter(|plan| plan.held.as_ref() == Some(&self.digest));
         let left = plan.map_or(0, |plan| usize::from(plan.reached.first_left()));
@@ -46,7 +46,7 @@ impl Planned {
         Some((next, self.places.get(next)?))
     }
 
-    /// The airspace of the whole plan, from the ground to the ground, for a vehicle that has made this `report` and has this `home`.
+    /// The airspace of the whole plan, from the ground to the ground.
     pub fn corridor(&self, home: AltitudeAmsl, report: &Report) -> Corridor {
         let at = |at: Wgs84, amsl: f64| model::route_order::Waypoint {
             at,
@@ -73,18 +73,17 @@ impl Planned {
     }
 }
 
-/// What others may know of Missions. One for a leadership.
+/// One for a leadership.
 #[derive(Debug, Default)]
 pub struct Missions(Mutex<Known>);
 
-/// What is known of them all.
 #[derive(Debug, Default)]
 pub struct Known {
-    /// The uids of Missions that were reconciled.
+    /// Uids of the Missions that were reconciled.
     pub missions: HashSet<String>,
     /// By the uid of the Drone; of those that have a part.
     pub plans: HashMap<String, Plan>,
-    /// Vehicles that have refused a plan, by the uid of the Mission; only of those of which some have.
+    /// Vehicles that have refused a plan, by the uid of the Mission.
     pub refused: HashMap<String, Arc<[Resting]>>,
 }
 
@@ -97,14 +96,13 @@ pub enum Plan {
 }
 
 impl Known {
-    /// Forgets the Missions and Drones that are not among those of `all`.
     pub fn forget_others_than(&mut self, all: &Self) {
         self.missions.retain(|mission| all.missions.contains(mission));
         self.plans.retain(|drone, _| all.plans.contains_key(drone));
         self.refused.retain(|mission, _| all.missions.contains(mission));
     }
 
-    /// What is known to be flown by the Drone with this uid.
+    /// By the Drone's uid.
     pub fn planned(&self, drone: &str) -> Option<&Arc<Planned>> {
         match self.plans.get(drone)? {
             Plan::Known(planned) => Some(planned),
@@ -113,17 +111,15 @@ impl Known {
     }
 }
 
-/// A vehicle that has refused a plan of a Mission: it is left alone for a while, and then taken where no other will do.
+/// A vehicle that has refused a plan of a Mission: it is left alone for a while, and then taken where no other suits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resting {
     pub node: NodeName,
-    /// Until when it is left alone.
     pub until: Instant,
-    /// Why it refused, in the words of its autopilot.
+    /// In the words of its autopilot.
     pub words: String,
 }
 
-/// What is known of the plan of a Drone.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PlanOf {
     NoMission,
@@ -146,10 +142,9 @@ impl Missions {
         found.cloned().unwrap_or_else(|| Arc::new([]))
     }
 
-    /// The plan of `drone`.
     pub fn plan(&self, drone: &Drone) -> PlanOf {
         let Some((mission, _)) = owner(drone) else {
-            // One that its Mission has left behind flies no plan, and does not take off to hold somewhere.
+            // A Drone that its Mission has left behind flies no plan, and does not take off to hold somewhere.
             return match drone.labels().contains_key(labels::MISSION) {
                 true => PlanOf::None,
                 false => PlanOf::NoMission,
@@ -165,7 +160,7 @@ impl Missions {
     }
 }
 
-/// Whether the autopilot has taken the plan of `planned`, so that it can be flown.
+/// Whether the autopilot has taken the plan, so that it can be flown.
 pub fn is_ready(planned: &Planned, report: &Report) -> bool {
     report.plan.held.as_ref() == Some(&planned.digest) && report.plan.state == PlanState::Ready
 }

@@ -1,9 +1,8 @@
 //! Works off the nodes whose agents may need another order.
 //!
-//! Owns: one reconcile of a node at a time, a few nodes at once, and another later or after a failure. Drones and Swarms are
-//! worked off by kube's Controller ([`crate::controllers`]). It does not fit here: it reconciles the objects of a store, and an
-//! order is for an agent, which may be there before any Node object and must be sent when that object is gone.
-//! Must not: know what a reconcile of a node does.
+//! One reconcile of a node at a time, a few nodes at once, and another later or after a failure. kube's Controller ([`crate::controllers`])
+//! does not fit: it reconciles the objects of a store, and an order is for an agent, which may be there before any Node object and must get
+//! it when that object is gone. Must not: know what a reconcile of a node does.
 
 use crate::cluster::retry::Failures;
 use crate::cluster::wake_set::WakeSet;
@@ -17,9 +16,9 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::time::DelayQueue;
 
-/// Calls `work` for each key woken, for at most `most` keys at a time, until `ending`; what is under way then is finished.
-/// `work` says after which time it wants to run again at the latest; an error is tried again with a capped, jittered
-/// back-off. A key woken while it is worked on is reconciled once more.
+/// Calls `work` for each key woken, for at most `most` keys at a time, until `ending`; calls under way are then finished. `work` returns
+/// the delay until its next run at the latest; an error is retried with a capped, jittered back-off. A key woken while it is worked on is
+/// reconciled once more.
 pub async fn work_off<K, F, Fut, E>(wakes: &WakeSet<K>, most: usize, ending: &CancellationToken, work: F)
 where
     K: Clone + Eq + Hash + Display,
@@ -44,7 +43,7 @@ where
                         failures.forget(&key);
                         if woken { Some(Duration::ZERO) } else { again }
                     }
-                    // What failed waits even if it was woken, so that an outage does not become a storm.
+                    // It waits even if woken, so that an outage does not become a storm.
                     Err(error) => Some(failures.failed(&key, &error, Instant::now(), rand::random())),
                 };
                 match again {

@@ -1,4 +1,4 @@
-//! What agents reported of a Drone's flight, as the Drone's status keeps it.
+//! Agents' reports of a Drone's flight, as the Drone's status keeps them.
 
 use crds::DroneStatus;
 use model::report::Report;
@@ -18,7 +18,6 @@ pub const fn so_far(reported: SoFar) -> Option<&'static str> {
     }
 }
 
-/// What agents reported of the flight, as `status` has kept it.
 pub fn reported_flight(status: &DroneStatus) -> ReportedFlight {
     ReportedFlight {
         takeovers: status
@@ -38,8 +37,8 @@ pub fn reported_flight(status: &DroneStatus) -> ReportedFlight {
     }
 }
 
-/// The flight as it is kept after `holder`, the report of the agent that serves the Drone. Takeovers are never fewer and a kill is never
-/// undone: an agent that reports less has started from a disk that is older, and is sent what is kept.
+/// The flight after `holder`, the report of the agent that serves the Drone. Takeovers are never fewer and a kill is never undone: an agent
+/// that reports less has started from an older disk, and is sent what is kept.
 pub fn later(before: ReportedFlight, holder: Option<&Report>) -> ReportedFlight {
     let Some(report) = holder else { return before };
     ReportedFlight {

@@ -1,8 +1,8 @@
-//! Rules on board: what Geofences and ParameterProfiles want, brought to the agents, and what came of it.
+//! Rules on board: Geofences and ParameterProfiles, brought to the agents, and the result.
 //!
-//! Owns: reconciling all vehicles, what is sent to agents and named in their orders
-//! ([`crate::controllers::node_rules`]), the statuses of the objects, Events, and a record of each flight. Must not: compile
-//! ([`fleet::planning::geofence`], [`fleet::planning::parameters`]) or count on anything that an agent did not report.
+//! Owns: reconciling all vehicles, what is sent to agents and named in their orders ([`crate::controllers::node_rules`]), the statuses of
+//! the objects, Events, and a record of each flight. Must not: compile ([`fleet::planning::geofence`], [`fleet::planning::parameters`]) or
+//! count on anything that an agent did not report.
 
 mod aboard;
 pub mod flight;
@@ -45,13 +45,12 @@ use tokio::time::Instant;
 use troubles::Troubles;
 use writes::Writes;
 
-/// From one reconcile to the next.
 const EVERY: Duration = Duration::from_secs(1);
 
 /// A leader begins no change of values before all vehicles are heard that were heard before it, and at the latest after this long.
 const HEARS_ALL: Duration = Duration::from_secs(60);
 
-/// What is remembered of a vehicle beside its [`plan::Memory`].
+/// Memory of a vehicle beside its [`plan::Memory`].
 #[derive(Default)]
 struct Followed {
     flight: flight::Followed,
@@ -70,12 +69,12 @@ struct Controller {
     memories: Memories,
     followed: HashMap<NodeName, Followed>,
     writes: Writes,
-    /// When it reconciled first.
+    /// Its first reconcile.
     began: Option<Instant>,
     hears_all: bool,
 }
 
-/// Starts bringing rules to the agents. `vehicles` are those of the inventory, which are known by `airframes`.
+/// `vehicles` is the inventory, known by `airframes`.
 pub fn start(observer: &Observer, (vehicles, airframes): (Store<Vehicle>, Airframes), tasks: &mut JoinSet<()>) {
     let ending = observer.leadership.ending.clone();
     let mut controller = Controller {
@@ -113,7 +112,7 @@ pub fn start(observer: &Observer, (vehicles, airframes): (Store<Vehicle>, Airfra
     });
 }
 
-/// The objects of a cluster-scoped kind, watched.
+/// Watches a cluster-scoped kind.
 pub(super) fn watch<K>(observer: &Observer, tasks: &mut JoinSet<()>) -> Store<K>
 where
     K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
@@ -136,7 +135,6 @@ impl Controller {
         filled(&self.vehicles, Api::all(client())).await;
     }
 
-    /// Reconciles all vehicles once.
     fn reconcile(&mut self) {
         let (now, wall) = (Instant::now(), Timestamp::now());
         let objects = Objects {
@@ -169,7 +167,7 @@ impl Controller {
         self.write_statuses(&objects, &vehicles, now, wall);
     }
 
-    /// Every vehicle that is connected, and every one that is in the inventory and not another airframe on the wire of one that is.
+    /// Every vehicle that is connected, and every one of the inventory that is not another airframe on the wire of a connected one.
     fn subjects(&self, now: Instant) -> Vec<(Subject, Option<DroneName>)> {
         let mut silent: HashMap<String, Vec<Arc<Vehicle>>> = HashMap::new();
         for vehicle in self.vehicles.state() {
@@ -184,7 +182,7 @@ impl Controller {
             let report = sessions.current(node).filter(|report| report.identity.is_some());
             let airframe = self.airframes.of(node, report.as_deref(), now);
             let object = airframe.map(|airframe| name(node.as_str(), airframe));
-            // Others that were heard on its wire are not there now.
+            // Other airframes that were heard on its wire are not there now.
             let known = silent.remove(node.as_str()).unwrap_or_default();
             let vehicle = known
                 .into_iter()
@@ -239,7 +237,7 @@ impl Controller {
         (subject, drone)
     }
 
-    /// Lets the other controllers know, and wakes those whom a change concerns.
+    /// Publishes to the other controllers, and wakes those whom a change concerns.
     fn show(&self, objects: &Objects, subjects: &[Subject], outcomes: &[Outcome], drones: &[Option<DroneName>]) {
         let all = subjects.iter().zip(outcomes).zip(drones);
         let nodes = all.map(|(of, drone)| (of.0.node.clone(), shown::of_node(objects, of, drone.as_ref())));
@@ -249,7 +247,7 @@ impl Controller {
         }
     }
 
-    /// Events about what changed on a vehicle, and the record of a flight that has ended.
+    /// Events about changes on a vehicle, and the record of a flight that has ended.
     fn publish(&mut self, objects: &Objects, of: (&Subject, &Outcome), drone: Option<&DroneName>, wall: Timestamp) {
         let (subject, outcome) = of;
         let followed = self.followed.entry(subject.node.clone()).or_default();
@@ -339,7 +337,7 @@ impl Controller {
     }
 }
 
-/// Done when `store` is filled, or its kind is not there.
+/// Done when `store` is filled, or its kind is not installed.
 pub(super) async fn filled<K>(store: &Store<K>, api: Api<K>)
 where
     K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static,

@@ -1,7 +1,7 @@
 //! The Swarm controller: keeps as many Drones as are desired, and removes its own, and only its own, when it goes.
 //!
-//! Owns: one reconcile of one Swarm, as observe, plan, apply, status. Which Drones are its own follows from the owner
-//! reference's uid, not by labels. Must not: bind Drones or hold their finalizers.
+//! Owns: one reconcile of one Swarm, as observe, plan, apply, status. Its Drones are those whose owner reference has its uid, not those
+//! with its labels. Must not: bind Drones or hold their finalizers.
 
 pub mod expectations;
 pub mod formation;
@@ -48,36 +48,30 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tracing::{Instrument, Span};
 
-/// Swarms worked on at a time.
 const AT_A_TIME: u16 = 4;
 
 /// Drones made or deleted in one reconcile of a Swarm; the rest follows in the next.
 const BATCH: usize = 50;
 
-/// Calls under way at a time for one Swarm.
 const CONCURRENCY: usize = 8;
 
-/// A reconcile of a Swarm goes through its Drones, and each of them may wake it. After one it rests for this long for each,
-/// which is some times what the reconcile took: a large Swarm in motion takes no more than a part of one core.
+/// Rest after a reconcile, for each Drone of the Swarm: each is gone through, and may wake the Swarm. It is several times the length of a
+/// reconcile, so that a large Swarm in motion takes only a part of one core.
 const REST_FOR_EACH: Duration = Duration::from_micros(10);
 
 /// Names tried beyond those needed, before giving up until the cache shows what is in the way.
 const SPARE_NAMES: usize = 20_000;
 
-/// Put on an object by the API server when it is deleted with `--cascade=orphan`.
+/// Finalizer that the API server adds on a deletion with `--cascade=orphan`.
 const ORPHAN: &str = "orphan";
 
 #[derive(Debug)]
 pub struct SwarmController {
-    /// What is known of each Drone.
     pub observer: Observer,
-    /// The assessment of each Drone for its Swarm.
     pub assessments: Arc<Assessments>,
     /// Creations and deletions that the caches do not show yet.
     pub expectations: Expectations,
-    /// When the status of each Swarm was written last.
     pub paces: Paces,
-    /// Which slots of formations are covered.
     pub coverages: Arc<Coverages>,
     pub reception: Mutex<Reception>,
 }
@@ -154,7 +148,7 @@ async fn reconcile(controller: &SwarmController, key: &Key) -> Result<Option<Dur
         }
     } else if !guarded {
         set_finalizers(cluster, &swarm, |f| f.push(labels::DRONES_FINALIZER.to_owned())).await?;
-        // The Drones come with the next reconcile, of a Swarm that is known to wait for them.
+        // The Drones come with the next reconcile, which finds the finalizer in place.
         return Ok(Some(Duration::ZERO));
     }
     let rolled = rollout::roll(&controller.observer, &swarm, &drones).await;
@@ -171,7 +165,7 @@ async fn reconcile(controller: &SwarmController, key: &Key) -> Result<Option<Dur
     Ok([converged?, later].into_iter().flatten().min())
 }
 
-/// What is wrong with a formation, and why, in one sentence.
+/// One sentence.
 fn bad_formation(why: &BadFormation) -> String {
     match why.source() {
         Some(source) => format!("spec.formation: {why}: {source}"),
@@ -179,8 +173,8 @@ fn bad_formation(why: &BadFormation) -> String {
     }
 }
 
-/// Makes and deletes Drones as planned, and gives them the slots of the formation, if there is one. None is made for a formation that
-/// cannot be flown, and none that is there is moved.
+/// Makes and deletes Drones as planned, and gives them the slots of the formation. For a formation that cannot be flown none is made, and
+/// none is moved.
 async fn converge(
     controller: &SwarmController,
     swarm: &Swarm,
@@ -201,7 +195,7 @@ async fn converge(
         drone.metadata.deletion_timestamp.is_none()
             && !controller.expectations.expects_deletion(uid(drone.as_ref()), now)
     };
-    // One that was made and is gone before it was observed would be counted on for ever: reconcile again when it is given up.
+    // A Drone that is gone before it was observed would count for ever: reconcile again when it is given up.
     let recheck = (!unseen.is_empty()).then_some(expectations::EXPECTATION_TIMEOUT);
     let calm = controller.assessments.calm(uid(swarm)) || swarm.metadata.deletion_timestamp.is_some();
     if slots.is_none() && calm && drones.iter().filter(stays).count() + unseen.len() == desired {
@@ -239,7 +233,7 @@ async fn converge(
     let lost = lost.count();
     takeoff_slots.lost(uid(swarm), lost);
     let cut_off = lost > 0 && controller.is_cut_off();
-    // A Swarm that is being deleted lets all go anyway.
+    // A Swarm that is being deleted releases all Drones anyway.
     let grace = leadership
         .grace_left()
         .filter(|_| swarm.metadata.deletion_timestamp.is_none());
@@ -255,7 +249,7 @@ async fn converge(
         lost: member.replace == Some(Replace::Lost),
     });
     plan.create = creations(plan.create, existing, bounds.most());
-    // With a formation, which slots those have that were just made is known when they are observed.
+    // The slots of Drones that were just made are known once these are observed.
     if slots.is_some_and(|slots| slots.is_err() || !unseen.is_empty()) {
         plan.create = 0;
     }
@@ -293,7 +287,7 @@ async fn converge(
     }
     filled.write(&controller.observer, drones).await?;
     let more = plan.create > BATCH || plan.delete.len() > BATCH;
-    // Just started: what flies and what is idle is known once the agents have found their way here.
+    // Just started: airborne and idle vehicles are known once the agents have connected.
     let unsure = grace.filter(|_| plan.unsure);
     let cut_off = cut_off.then_some(RECONNECT_TIME);
     Ok(more.then_some(Duration::ZERO).or(unsure).or(cut_off).or(recheck))
@@ -314,7 +308,7 @@ fn free_names(world: &World, swarm: &Swarm, unseen: &[(String, String)], count: 
     names
 }
 
-/// Runs calls a few at a time, all of them; returns the first failure.
+/// Runs all calls, a few at a time; returns the first failure.
 async fn run(calls: impl Iterator<Item = impl Future<Output = Result<(), ApiError>>>) -> Result<(), ApiError> {
     let results: Vec<_> = stream::iter(calls).buffer_unordered(CONCURRENCY).collect().await;
     results.into_iter().collect()
@@ -336,13 +330,13 @@ async fn create(
             expectations.created(uid(swarm), &name, uid(&made), Instant::now());
             Ok(())
         }
-        // Another coordinator, or we with an older cache, thought of the same name: then it is there.
+        // Another coordinator, or we with an older cache, chose the same name: the Drone exists.
         Err(error) if error.is_already_exists() => Ok(()),
         Err(error) => Err(error),
     }
 }
 
-/// Marks it first, where its vehicle stands down: no person deletes it.
+/// Marks the Drone first where its vehicle stands down, as no person deletes it.
 async fn delete(
     observer: &Observer,
     expectations: &Expectations,
@@ -382,7 +376,6 @@ fn stands_down(observer: &Observer, key: &Key) -> bool {
     report.is_some_and(|report| report.stand_down.is_some())
 }
 
-/// A new Drone of `swarm`.
 fn build(swarm: &Swarm, name: &str) -> Drone {
     let template = swarm.spec.template.metadata.clone().unwrap_or_default();
     let mut drone = Drone::new(name, swarm.spec.drone_spec());

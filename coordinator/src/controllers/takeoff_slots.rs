@@ -14,17 +14,17 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// A vehicle is relieved at its reserve and this many percent more, where the Swarm does not say when: so much is left for its
-/// replacement to take off.
+/// A vehicle is relieved at its reserve and this many percent more, where the Swarm does not say when: time for its replacement to take
+/// off.
 const ROTATE_BEFORE_RESERVE: u8 = 10;
 
-/// A Drone that waits for others to land asks again this soon.
+/// Retry of a Drone that waits for others to land.
 const AGAIN: Duration = Duration::from_millis(500);
 
-/// A Drone whose autopilot refused to arm during its slot asks again this soon.
+/// Retry of a Drone whose autopilot refused to arm during its slot.
 const UNFIT: Duration = Duration::from_secs(2);
 
-/// The takeoff slots of all Swarms, by uid.
+/// By uid of the Swarm.
 #[derive(Debug, Default)]
 pub struct TakeoffSlots(Mutex<HashMap<String, OfSwarm>>);
 
@@ -48,7 +48,7 @@ impl TakeoffSlots {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// At the beginning of a leadership: a Drone that has a vehicle counts as up, and the leader before may just have given it its slot.
+    /// At the beginning of a leadership: a Drone that has a vehicle counts as up, and the previous leader may just have given it its slot.
     pub(super) fn take_over(&self, world: &World, served: &Drone, now: Moment) {
         self.change(world, served, |slots, me| {
             slots.up(me);
@@ -56,18 +56,18 @@ impl TakeoffSlots {
         });
     }
 
-    /// Has `change` done to the slots of the Swarm of `drone`, with its uid.
+    /// Applies `change` to the slots of the Swarm of `drone`, with the Drone's uid.
     pub(super) fn change(&self, world: &World, drone: &Drone, change: impl FnOnce(&mut SlotsOfSwarm, &DroneUid)) {
         let Some((swarm, _)) = owner(drone) else { return };
         let me = DroneUid(uid(drone).to_owned());
         let mut all = self.lock();
-        // It may have gone since the snapshot. What goes is forgotten after this, or was before.
+        // It may have gone since the snapshot. A departure is handled after this, or was before.
         if world.is_member(swarm, &me.0) {
             change(&mut all.entry(swarm.to_owned()).or_default().slots, &me);
         }
     }
 
-    /// A Drone is on the ground or gone.
+    /// The Drone is on the ground or gone.
     pub fn forget(&self, world: &World, drone: &Drone) {
         let Some((swarm, _)) = owner(drone) else { return };
         let mut all = self.lock();
@@ -84,7 +84,7 @@ impl TakeoffSlots {
         self.lock().remove(swarm);
     }
 
-    /// So many vehicles of a Swarm are lost and replaced: they count no more as up.
+    /// This many vehicles are lost and replaced: they no longer count as up.
     pub fn lost(&self, swarm: &str, lost: usize) {
         let mut all = self.lock();
         match all.get_mut(swarm) {
@@ -94,8 +94,8 @@ impl TakeoffSlots {
         }
     }
 
-    /// Whether a Drone of the Swarm `swarm` need not wait for a slot: it has one, or is in the air (`flies`). One of which nothing
-    /// is known has to wait: it may be on the ground.
+    /// Whether a Drone need not wait for a slot: it has one, or is airborne (`flies`). A Drone of which nothing is known has to wait: it
+    /// may be on the ground.
     pub fn has(&self, swarm: &str, drone: &str, flies: bool) -> bool {
         let all = self.lock();
         let me = DroneUid(drone.to_owned());
@@ -103,7 +103,6 @@ impl TakeoffSlots {
         slots.is_some_and(|slots| slots.may_take_off(&me) || (flies && slots.counts(&me)))
     }
 
-    /// Whether as many of `swarm` are up as may be.
     pub fn are_full(&self, swarm: &Swarm) -> bool {
         let all = self.lock();
         let most = |lost: usize| bounds(swarm).most() + lost;
@@ -111,7 +110,7 @@ impl TakeoffSlots {
             .is_some_and(|of_swarm| of_swarm.slots.len() >= most(of_swarm.lost))
     }
 
-    /// Gives `drone` a slot if it may have one; else says when to ask again. `fit` is whether its autopilot does not refuse to arm.
+    /// Gives `drone` a slot if it may have one; else returns when to ask again. `fit`: its autopilot does not refuse to arm.
     pub fn request(&self, world: &World, swarm: &Swarm, drone: &Drone, fit: bool, now: Moment) -> Option<Duration> {
         let mut all = self.lock();
         if !world.is_member(uid(swarm), uid(drone)) {
@@ -127,7 +126,7 @@ impl TakeoffSlots {
         }
     }
 
-    /// The takeoff of `drone` is about to be ordered: how long it has to wait, because another of its Swarm was ordered just now.
+    /// Reserves the takeoff of `drone`; returns how long it has to wait, because another of its Swarm was ordered just now.
     pub fn order(&self, world: &World, drone: &Drone, now: Moment) -> Option<Duration> {
         let swarm = world.swarm_of(drone)?;
         let mut all = self.lock();
@@ -136,8 +135,8 @@ impl TakeoffSlots {
         of_swarm.slots.order(&DroneUid(uid(drone).to_owned()), pace, now)
     }
 
-    /// `drone` is on the ground, and its autopilot refuses to arm: after which time it gives its slot back, which it has at zero;
-    /// `None` if it keeps it.
+    /// `drone` is on the ground, and its autopilot refuses to arm: the time until it gives its slot back, which it does at zero; `None` if
+    /// it keeps it.
     pub fn refuses(&self, swarm: &Swarm, drone: &Drone, now: Moment) -> Option<Duration> {
         let mut all = self.lock();
         let of_swarm = all.get_mut(uid(swarm))?;
@@ -146,7 +145,7 @@ impl TakeoffSlots {
     }
 }
 
-/// How far `swarm` may go above and below what is desired. One that is being deleted replaces no Drone.
+/// A Swarm that is being deleted replaces no Drone.
 pub fn bounds(swarm: &Swarm) -> Bounds {
     let number = |n: i32| usize::try_from(n).unwrap_or_default();
     if swarm.metadata.deletion_timestamp.is_some() {

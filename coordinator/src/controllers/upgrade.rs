@@ -1,8 +1,8 @@
-//! Replaces agents by a newer version, node by node, while their vehicles are on the ground: deletes Pods of the DaemonSet
-//! `skein-agent`, whose strategy is OnDelete.
+//! Replaces agents by a newer version, node by node, while their vehicles are on the ground: deletes Pods of the DaemonSet `skein-agent`,
+//! whose strategy is OnDelete.
 //!
-//! Owns: gathering what [`fleet::planning::upgrade`] decides from, and doing what it says. The leader does that alone, and nothing while in
-//! doubt. Must not: decide, or delete what has changed since it was assessed. Where there is no such DaemonSet nothing is done.
+//! Owns: gathering the input of [`fleet::planning::upgrade`], and carrying out its plan. Only the leader does that, and not while in doubt.
+//! Must not: decide, or delete a Pod that has changed since it was assessed.
 
 pub mod daemon_set;
 pub mod pods;
@@ -29,22 +29,19 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 
-/// How often it is planned which agents may be replaced.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// How often the DaemonSet is asked for.
 const FETCH_EVERY: Duration = Duration::from_secs(5);
 
-/// How often it is checked whether there is a DaemonSet by now.
+/// Between two checks for a DaemonSet where there is none.
 const ABSENT: Duration = Duration::from_secs(60);
 
-/// What was known of the DaemonSet this long ago is not known any more.
+/// Age at which what is known of the DaemonSet counts as unknown.
 const OLD: Duration = Duration::from_secs(30);
 
 /// A deletion takes no longer than a leader may act without renewing its Lease once more.
 const DELETION: Duration = Duration::from_millis(2500);
 
-/// Which agents are being replaced, and how far that is.
 #[derive(Debug)]
 pub struct Upgrades {
     pace: Option<Pace>,
@@ -53,7 +50,6 @@ pub struct Upgrades {
 }
 
 impl Upgrades {
-    /// None are, yet.
     pub fn new(pace: Option<Pace>) -> Self {
         Self {
             pace,
@@ -84,16 +80,14 @@ impl Upgrades {
 
 #[derive(Debug)]
 pub struct UpgradeController {
-    /// Drone nodes, and the API server, which deletes Pods.
     pub cluster: Cluster,
     pub sessions: Arc<Sessions>,
-    /// Whether we may act just now.
     pub leadership: Leadership,
     pub upgrades: Arc<Upgrades>,
     pub metrics: Metrics,
 }
 
-/// Starts replacing agents, where that is the coordinator's to do.
+/// Replaces agents, where that is the coordinator's task.
 pub fn start(controller: UpgradeController, tasks: &mut JoinSet<()>) {
     let Some(pace) = controller.upgrades.pace else { return };
     let driver = Driver {
@@ -110,9 +104,9 @@ struct Driver {
     controller: UpgradeController,
     pace: Pace,
     pods: Arc<Pods>,
-    /// The DaemonSet, and when it was asked for.
+    /// And when it was fetched.
     agents: Option<(Agents, Instant)>,
-    /// What was logged last of the DaemonSet, so that it is logged once.
+    /// The last log line about the DaemonSet, so that each is logged once.
     trouble: Option<String>,
 }
 
@@ -143,11 +137,11 @@ impl Driver {
             };
             tokio::join!(watch, work);
         };
-        // What is under way is a read, or a deletion that the next leader will observe.
+        // A call under way is a read, or a deletion that the next leader will observe.
         Box::pin(ending.run_until_cancelled(work)).await;
     }
 
-    /// Asks for the DaemonSet. That it cannot be had is logged once, and forgotten when it is old.
+    /// Logs a failure once; the DaemonSet is forgotten when it is old.
     async fn fetch_daemon_set(&mut self) {
         let before = self.agents.as_ref().map(|(agents, _)| agents);
         let trouble = match daemon_set::fetch(&self.controller.cluster, before).await {
@@ -252,7 +246,7 @@ impl Driver {
         }
     }
 
-    /// Has every node and Drone reconciled whose vehicle may take off again, or may not any more.
+    /// Wakes every node and Drone whose vehicle may take off again, or no longer may.
     fn wake_changed(&self, before: &BTreeSet<NodeName>) {
         let now = self.controller.upgrades.held();
         for node in before.symmetric_difference(&now) {
@@ -264,9 +258,9 @@ impl Driver {
         }
     }
 
-    /// Deletes the Pod, if all is still as it was when that was decided.
+    /// Deletes the Pod, if nothing has changed since the decision.
     async fn replace(&mut self, node: &NodeName, pod: &AgentPod) {
-        // The API server is asked, as what is cached may be old.
+        // The API server is asked, as the cache may be old.
         let newest = match daemon_set::fetch(&self.controller.cluster, None).await {
             Ok(agents) => agents
                 .filter(|agents| agents.on_delete)
@@ -309,7 +303,7 @@ impl Driver {
         }
     }
 
-    /// A deletion of which no answer came may have been done: it is tried again, or observed. One that was refused is not.
+    /// A deletion without an answer may have been done: it is tried again, or observed. A refused one was not.
     fn not_replaced(&self, node: &NodeName, error: &ApiError) {
         tracing::warn!(%node, %error, "agent could not be replaced; its vehicle may fly soon, and it is tried again later");
         self.controller.metrics.upgrade("failed");

@@ -1,7 +1,7 @@
 //! The inventory: one Vehicle object for each airframe of which an agent has received messages.
 //!
-//! Owns: reconciling all nodes again and again, and the writes that [`next`] asks for, a few at a time. Must not: do anything that
-//! flight depends on; it goes on without the objects, and where their kind is not installed.
+//! Owns: reconciling all nodes periodically, and the writes that [`next`] asks for. Must not: do anything that flight depends on; it goes
+//! on without the objects, and where their kind is not installed.
 
 pub mod next;
 pub mod whose;
@@ -33,19 +33,17 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use whose::{Airframes, served};
 
-/// From one reconcile to the next.
 const EVERY: Duration = Duration::from_secs(5);
 
-/// Between two questions whether the objects are known.
+/// Between two checks whether the store is filled.
 const FILLED_AGAIN: Duration = Duration::from_secs(1);
 
 /// Writes of one reconcile: 20 a second, however many vehicles there are.
 const MOST_WRITES: usize = 100;
 
-/// Writes under way at once.
 const AT_A_TIME: usize = 4;
 
-/// Which nodes observe which number of hardware.
+/// The nodes that observe each hardware number.
 type Hardware<'a> = HashMap<HardwareUid, Vec<&'a NodeName>>;
 
 fn other_node<'a>(hardware: &Hardware<'a>, node: &NodeName, airframe: Option<Airframe>) -> Option<&'a NodeName> {
@@ -53,7 +51,6 @@ fn other_node<'a>(hardware: &Hardware<'a>, node: &NodeName, airframe: Option<Air
     nodes.iter().find(|other| **other != node).copied()
 }
 
-/// What the inventory is made from.
 struct Inventory {
     observer: Observer,
     vehicles: Store<Vehicle>,
@@ -63,7 +60,7 @@ struct Inventory {
     counted: Counted,
 }
 
-/// Starts keeping the inventory, and returns it, and by which airframes it is kept.
+/// Returns the inventory, and the airframes by which it is kept.
 pub fn start(observer: &Observer, tasks: &mut JoinSet<()>) -> (Store<Vehicle>, Airframes) {
     let airframes = Airframes::default();
     let writer = Writer::<Vehicle>::default();
@@ -95,8 +92,8 @@ pub fn start(observer: &Observer, tasks: &mut JoinSet<()>) -> (Store<Vehicle>, A
     (vehicles, airframes)
 }
 
-/// Done when `store` is filled. The controller of rules waits for the same store, and what wakes one that waits wakes only the last of
-/// them; so this asks again.
+/// Done when `store` is filled. The controller of rules waits for the same store, whose wake-up reaches only the last waiter; so this
+/// polls.
 async fn filled(store: &Store<Vehicle>) -> Result<(), WriterDropped> {
     loop {
         if let Ok(done) = tokio::time::timeout(FILLED_AGAIN, store.wait_until_ready()).await {
@@ -106,7 +103,7 @@ async fn filled(store: &Store<Vehicle>) -> Result<(), WriterDropped> {
 }
 
 impl Inventory {
-    /// Compares all nodes with what is written, and writes what has to be written.
+    /// Compares all nodes with their objects, and writes the differences.
     async fn reconcile(&mut self) {
         let (now, wall) = (Instant::now(), Timestamp::now());
         let mut nodes: BTreeMap<NodeName, Vec<Arc<Vehicle>>> = BTreeMap::new();
@@ -135,7 +132,7 @@ impl Inventory {
                 }
             }
         }
-        // Those that come first by name do not keep the others waiting.
+        // The first by name do not keep the others waiting.
         let most = due.len().min(MOST_WRITES);
         let first = rand::random_range(0..due.len().max(1));
         due.rotate_left(first);
@@ -146,7 +143,7 @@ impl Inventory {
             .await;
     }
 
-    /// The nodes whose agents observe a number of hardware now.
+    /// The nodes whose agents observe a hardware number now.
     fn hardware<'a>(&self, nodes: impl Iterator<Item = &'a NodeName>, now: Instant) -> Hardware<'a> {
         let mut hardware = Hardware::new();
         for node in nodes {
@@ -215,7 +212,7 @@ impl Inventory {
                 self.failures.forget(&name);
                 self.paces.written(&name, Instant::now());
             }
-            // The watch brings the news.
+            // The watch brings the other writer's change.
             Err(error) if error.is_overtaken() => {}
             Err(error) => {
                 self.failures

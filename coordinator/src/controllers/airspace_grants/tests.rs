@@ -29,7 +29,7 @@ fn name(name: &str) -> NodeName {
     NodeName::parse(name).unwrap()
 }
 
-/// Gives a Drone a station there, 20 m above home.
+/// Gives a Drone a station 20 m above home.
 fn station_at(at: Wgs84) -> impl FnOnce(&mut Drone) {
     move |drone: &mut Drone| {
         drone.spec.station = Some(AskedStation {
@@ -55,7 +55,6 @@ impl Field {
         Self::with(for_a_mission)
     }
 
-    /// The same, where `change` says what the vehicle of `m` is to do.
     fn with(change: impl FnOnce(&mut Drone)) -> Self {
         let observer = observer(Scripted::new().client());
         observer.leadership.state.knows(Knowledge::Current);
@@ -97,12 +96,12 @@ impl Field {
         plans(&self.observer, "m", Some(planned).filter(|_| has));
     }
 
-    /// A report of a vehicle so far north and so high.
+    /// A report from so many meters north and up.
     fn report(&self, node: &'static str, north: f64, up: f64, truth: FlightTruth) {
         self.report_with(node, (north, up), truth, None);
     }
 
-    /// The same, of one whose agent holds an order to fly at this height.
+    /// With the altitude of the order that its agent holds.
     fn report_with(&self, node: &'static str, (north, up): (f64, f64), truth: FlightTruth, ordered: Option<f64>) {
         let flies = up > 0.5;
         let home = if node == "m" { 0.0 } else { 50.0 };
@@ -124,7 +123,6 @@ impl Field {
                 at: shifted(HOME, 0.0, home),
                 amsl: AltitudeAmsl(SEA),
             }),
-            // The vehicle of `x` serves no Drone.
             held: (node != "x").then(|| Held {
                 uid: DroneUid(format!("uid-{node}")),
                 term: Term(1),
@@ -153,12 +151,10 @@ impl Field {
         update(&self.observer, &Metrics::default());
     }
 
-    /// Whether the one below is kept on the ground.
     fn keeps_down(&self) -> bool {
         self.keeps_down_with(None)
     }
 
-    /// The same, if it flew this plan.
     fn keeps_down_with(&self, plan: Option<&PlanDigest>) -> bool {
         let node = name("n");
         let report = self.observer.sessions.current(&node);

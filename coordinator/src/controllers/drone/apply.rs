@@ -1,4 +1,4 @@
-//! Does what was decided for a Drone, at the API server.
+//! Carries out a decision about a Drone at the API server.
 
 use crate::cluster::api::ApiError;
 use crate::cluster::claims;
@@ -9,7 +9,6 @@ use fleet::planning::drone::status::Binding;
 use fleet::safety::NoRelease;
 use std::time::Duration;
 
-/// What a step has come to.
 #[derive(Debug)]
 pub struct Applied {
     snapshot: DroneSnapshot,
@@ -20,12 +19,10 @@ pub struct Applied {
 }
 
 impl Applied {
-    /// The Drone as it is since.
     pub const fn snapshot(&self) -> &DroneSnapshot {
         &self.snapshot
     }
 
-    /// What its binding has come to.
     pub const fn binding(&self) -> &Binding {
         &self.binding
     }
@@ -35,10 +32,7 @@ impl Applied {
         self.no_release
     }
 
-    /// When to reconcile again at the latest, now that the status is dealt with and asks for `later`.
-    ///
-    /// # Errors
-    /// What the API server refused to do.
+    /// When to reconcile again at the latest, `later` being the status's answer; or the API server's refusal of the step.
     pub fn done(self, later: Option<Duration>) -> Result<Option<Duration>, ApiError> {
         match self.refused {
             Some(error) => Err(error),
@@ -47,11 +41,7 @@ impl Applied {
     }
 }
 
-/// Does `step` for the Drone of `snapshot`, which is to be reconciled again after `recheck`. `None` when there is nothing more to
-/// say of it.
-///
-/// # Errors
-/// [`ApiError`].
+/// Carries out `step`; the next reconcile is due after `recheck`. `None` when the Drone needs no status any more.
 pub async fn apply(
     controller: &DroneController,
     snapshot: DroneSnapshot,

@@ -1,7 +1,7 @@
 //! Giving a Drone its vehicle: choose a node, claim it, then write it into `spec.nodeName`, once.
 //!
-//! Owns: the order of these steps. Each can fail or be cut off after any of them; the next reconcile goes on from what is there.
-//! Must not: send orders; the agent gets its order once the claim, the finalizer and the binding are all observed.
+//! Each step can fail or be cut off; the next reconcile goes on from the objects. Must not: send orders; the agent gets its order once the
+//! claim, the finalizer and the binding are all observed.
 
 use crate::cluster::api::{self, ApiError};
 use crate::cluster::claims::{self, Outcome};
@@ -28,11 +28,11 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Nodes tried within one reconcile before the Drone waits for the next.
+/// Nodes tried within one reconcile.
 const TRIES: usize = 4;
 
-/// A Drone without a vehicle is woken when one may be free; this is for the wake-up that was lost, as when a reservation
-/// was given up after a call that failed.
+/// A Drone without a vehicle is woken when one may be free; this is for a lost wake-up, as when a reservation was given up after a failed
+/// call.
 pub(super) const RECHECK: Duration = Duration::from_secs(60);
 
 /// When all tries were lost to others.
@@ -40,28 +40,23 @@ const AFTER_LOSING: Duration = Duration::from_secs(1);
 
 const OTHERS_WERE_FASTER: &str = "other Drones were faster; trying again";
 
-/// So many of the best nodes are kept for those that request the same.
+/// Length of a shortlist, for all Drones that request the same.
 const SHORT: usize = 1024;
 
-/// Nodes of a shortlist that one Drone tries before it waits for the next reconcile.
+/// Nodes of a shortlist that one Drone checks within one reconcile.
 const MOST_TRIES: usize = 2 * SHORT;
 
-/// What a vehicle is chosen with.
 #[derive(Clone, Debug)]
 pub struct Binder {
-    /// What is known of Drones and vehicles.
     pub observer: Observer,
     /// Whether a vehicle that is granted to no namespace is used by none.
     pub granted_only: bool,
 }
 
-/// What is observed after a step, what the binding has come to, and when to reconcile again at the latest.
+/// The snapshot after a step, the binding, and when to reconcile again at the latest.
 pub type Bound = (DroneSnapshot, Binding, Option<Duration>);
 
-/// Makes sure of finalizer and claim of a Drone whose own `node` is.
-///
-/// # Errors
-/// [`ApiError`].
+/// Ensures finalizer and claim of the Drone that has `node`.
 pub async fn keep(observer: &Observer, snapshot: DroneSnapshot, node: NodeName) -> Result<Bound, ApiError> {
     let (snapshot, outcome) = hold(observer, snapshot, &node).await?;
     Ok((snapshot, binding(node, outcome), None))
@@ -77,7 +72,7 @@ fn binding(node: NodeName, outcome: Outcome) -> Binding {
     }
 }
 
-/// Makes sure of finalizer and claim of a Drone that is bound.
+/// Ensures finalizer and claim of a bound Drone.
 async fn hold(
     observer: &Observer,
     snapshot: DroneSnapshot,
@@ -97,11 +92,8 @@ async fn hold(
 }
 
 /// A user wrote `spec.nodeName`: that node and no other, if its vehicle is free.
-///
-/// # Errors
-/// [`ApiError`].
 pub async fn bind_to(binder: &Binder, snapshot: DroneSnapshot, node: &str) -> Result<Bound, ApiError> {
-    // Whether it is taken is for the claim to say: several Drones may name the same node.
+    // The claim decides whether it is taken: several Drones may name the same node.
     let required = Requirements {
         only: Some(node),
         ..required(binder, &snapshot)
@@ -137,7 +129,6 @@ pub async fn bind_to(binder: &Binder, snapshot: DroneSnapshot, node: &str) -> Re
                 )
             }
             (None, Err(none)) => (Binding::NoFreeVehicle(none.to_string()), RECHECK),
-            // It does now.
             (None, Ok(_)) => (Binding::NoFreeVehicle(OTHERS_WERE_FASTER.to_owned()), AFTER_LOSING),
         };
         return Ok((snapshot, binding, Some(again)));
@@ -156,9 +147,6 @@ pub async fn bind_to(binder: &Binder, snapshot: DroneSnapshot, node: &str) -> Re
 }
 
 /// Chooses a node for a Drone that has none, claims it, and writes it into the Drone.
-///
-/// # Errors
-/// [`ApiError`].
 pub async fn bind(binder: &Binder, snapshot: DroneSnapshot) -> Result<Bound, ApiError> {
     let mut lost = HashSet::new();
     for _ in 0..TRIES {
@@ -195,7 +183,7 @@ pub async fn bind(binder: &Binder, snapshot: DroneSnapshot) -> Result<Bound, Api
     ))
 }
 
-/// Whether a node that was chosen still does, by asking the API server: a cordon may not have reached the cache.
+/// Asks the API server whether a chosen node still suits: a cordon may not have reached the cache.
 async fn is_still_free(binder: &Binder, snapshot: &DroneSnapshot, node: &NodeName) -> Result<bool, ApiError> {
     if !confirm::node(&binder.observer.cluster, node).await? {
         return Ok(false);
@@ -211,8 +199,7 @@ async fn is_still_free(binder: &Binder, snapshot: &DroneSnapshot, node: &NodeNam
     }))
 }
 
-/// Reserves the best node that there is, but for those `lost`; or why there is none, and when to try again. Vehicles that have refused a
-/// plan of its Mission come last, each after a rest.
+/// [`find_among`] the vehicles that have not refused a plan of the Drone's Mission; then among the others, each after a rest.
 fn find(
     binder: &Binder,
     snapshot: &DroneSnapshot,
@@ -238,8 +225,8 @@ fn find(
     Err((why, (next.until - now).min(AFTER_LOSING.max(*again))))
 }
 
-/// Reserves the best node that there is, but for those `lost`; or why there is none, and when to try again. All nodes are gone
-/// through once for all Drones that request the same, and what was found is checked again for each Drone.
+/// Reserves the best node but those `lost`; or why there is none, and when to try again. All nodes are gone through once for all Drones
+/// that request the same, and the result is checked again for each Drone.
 fn find_among(
     binder: &Binder,
     snapshot: &DroneSnapshot,
@@ -298,7 +285,7 @@ fn shortlist(binder: &Binder, snapshot: &DroneSnapshot, required: Requirements<'
     }
 }
 
-/// What a Drone asks of its node, but for where the others fly.
+/// Requirements on a node, but for where the others fly.
 fn required<'a>(binder: &Binder, snapshot: &'a DroneSnapshot) -> Requirements<'a> {
     Requirements {
         selector: &snapshot.drone.spec.node_selector,
@@ -310,7 +297,7 @@ fn required<'a>(binder: &Binder, snapshot: &'a DroneSnapshot) -> Requirements<'a
     }
 }
 
-/// Where a Drone of the same Swarm flies, if one does.
+/// Where another Drone of the same Swarm flies.
 fn where_others_fly(observer: &Observer, snapshot: &DroneSnapshot) -> Option<Wgs84> {
     let (swarm, _) = owner(&snapshot.drone)?;
     let others = observer.world().drones_of_swarm(swarm);
@@ -324,13 +311,12 @@ fn where_others_fly(observer: &Observer, snapshot: &DroneSnapshot) -> Option<Wgs
     })
 }
 
-/// On the ground a vehicle is given up again at the charge at which it would be relieved ([`fleet::planning::swarm::replacement`]). It is
-/// chosen only with this many percent more, so that a reading that wavers by one does not have it chosen and given up again and
-/// again.
+/// On the ground a vehicle is given up at the charge at which it would be relieved ([`fleet::planning::swarm::replacement`]). Choosing
+/// needs this many percent more, so that a wavering reading does not have it chosen and given up again and again.
 const ABOVE_RELIEF: u8 = 2;
 
-/// A vehicle that would have to be relieved as soon as it is up is of no use to a Swarm or a Mission, and two such would replace each other
-/// for ever.
+/// A vehicle that would have to be relieved once airborne is of no use to a Swarm or a Mission, and two such would replace each other for
+/// ever.
 fn least_battery(world: &World, snapshot: &DroneSnapshot) -> Percent {
     let reserve = snapshot.facts.failsafe.reserve;
     let higher = |than: Percent, by: u8| {
@@ -364,8 +350,8 @@ fn check<'a>(
     choose(required, candidates, most).map(|best| best.into_iter().cloned().collect())
 }
 
-/// Whether the airframe of `node` may be flying, by its hardware number, for a Drone of another node whose agent is away. Where both agents are
-/// there, they are two airframes of one number, or one that is seen to fly.
+/// Whether the airframe of `node` may be flying, by its hardware number, for a Drone of another node whose agent is away. Where both agents
+/// are there, they are two airframes of one number, or one that is observed to fly.
 pub fn flies_elsewhere(observer: &Observer, node: &NodeName, report: Option<&Report>) -> bool {
     let hardware = report.and_then(|report| report.identity.as_ref()?.hardware.as_ref());
     hardware.is_some_and(|hardware| {
@@ -374,7 +360,7 @@ pub fn flies_elsewhere(observer: &Observer, node: &NodeName, report: Option<&Rep
     })
 }
 
-/// `elsewhere`: what [`flies_elsewhere`] says.
+/// `elsewhere` is the result of [`flies_elsewhere`].
 pub fn candidate<'a>(
     observer: &Observer,
     facts: &'a NodeFacts,
@@ -396,8 +382,7 @@ pub fn candidate<'a>(
     }
 }
 
-/// Reserves `node` if it does now. The caches are locked while it is checked. One that a user named is not asked whether it is
-/// taken.
+/// Reserves `node` if it suits now, with the caches locked. For a node that a user named the claim decides whether it is taken.
 fn reserve(
     binder: &Binder,
     snapshot: &DroneSnapshot,
@@ -414,7 +399,7 @@ fn reserve(
     })
 }
 
-/// Puts the finalizer on, and the node in, in one write that fails if the object has changed since it was observed.
+/// Writes finalizer and node in one write that fails if the object has changed since it was observed.
 async fn guard(
     observer: &Observer,
     snapshot: &DroneSnapshot,

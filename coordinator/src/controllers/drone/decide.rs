@@ -1,4 +1,4 @@
-//! What a reconcile of a Drone is to do, by what was observed of it.
+//! The decision of a reconcile of a Drone.
 
 use crate::controllers::facts::DroneSnapshot;
 use crds::labels;
@@ -7,26 +7,22 @@ use fleet::safety::{LastDesired, NoRelease, Release, may_release};
 use kube::ResourceExt;
 use model::ids::{NodeName, Term};
 
-/// What one reconcile of a Drone is to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Nothing: it is being deleted, and no finalizer of ours holds it.
+    /// It is being deleted, and no finalizer of ours holds it.
     Nothing,
     Leave {
         /// The node to which it gets its claim back first, if no other Drone has that.
         claim: Option<NodeName>,
-        /// Why it may go, or why it stays.
         verdict: Result<Release, NoRelease>,
     },
-    /// It has no node: choose one.
     Bind,
-    /// This node is its own: make sure of finalizer and claim.
+    /// The node is its own: ensure finalizer and claim.
     Hold(NodeName),
     /// A user wrote this into `spec.nodeName`: that node and no other, if its vehicle is free.
     BindTo(String),
 }
 
-/// The step for `snapshot`, by a leader of `term`.
 pub fn decide(snapshot: &DroneSnapshot, term: Term) -> Step {
     if snapshot.facts.deleting {
         return leave(snapshot, term);
@@ -45,8 +41,8 @@ fn leave(snapshot: &DroneSnapshot, term: Term) -> Step {
         return Step::Nothing;
     }
     let served = snapshot.was_served();
-    // Its agent is ordered to land only under a claim, and the old one is gone: it was removed by hand, or is that of a Drone which a
-    // restored store does not know. If another Drone has it, the node has gone over to that one, and an operator has to say what is true.
+    // Its agent is ordered to land only under a claim, and the old one is gone: removed by hand, or that of a Drone which a restored store
+    // does not know. If another Drone has it, the node has gone over to that one, and an operator has to say what is true.
     let serves_none = snapshot.report.as_deref().is_some_and(|report| report.held.is_none());
     let can_be_had = match snapshot.facts.claim {
         Claimed::Free => !snapshot.held_by_agent(),
@@ -84,7 +80,6 @@ mod tests {
     use model::units::AltitudeAboveHome;
     use std::sync::Arc;
 
-    /// A Drone that names `node`, the claim to which is `claim`.
     fn drone(node: Option<&str>, claim: Claimed) -> DroneSnapshot {
         let mut drone = Drone::new("a", DroneSpec::default());
         drone.spec.node_name = node.map(str::to_owned);
@@ -123,7 +118,6 @@ mod tests {
         }
     }
 
-    /// The same, being deleted.
     fn deleted(node: Option<&str>, claim: Claimed) -> DroneSnapshot {
         let mut snapshot = drone(node, claim);
         snapshot.facts.deleting = true;

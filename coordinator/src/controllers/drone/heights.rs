@@ -1,4 +1,4 @@
-//! Which vehicles are on their way to the height that they were asked for, and since when.
+//! Vehicles on their way to the altitude that they were asked for, and since when.
 
 use crate::controllers::facts::DroneSnapshot;
 use fleet::planning::drone::Ground;
@@ -10,13 +10,11 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// A vehicle on its way is checked this often: reports are no news for their position alone.
+/// Reports are no news for their position alone.
 const ON_ITS_WAY: Duration = Duration::from_secs(1);
 
-/// One that has not arrived in time is checked this often.
 const LATE: Duration = Duration::from_secs(5);
 
-/// The ways of all vehicles that are in the air for a Drone.
 #[derive(Debug, Default)]
 pub struct Heights(Mutex<HashMap<String, Climb>>);
 
@@ -25,7 +23,6 @@ impl Heights {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Where the vehicle of a Drone is on its way, `now`.
     pub fn observe(&self, snapshot: &DroneSnapshot, now: Moment) -> Height {
         let mut ways = self.lock();
         let at = snapshot
@@ -47,13 +44,13 @@ impl Heights {
     }
 }
 
-/// Whether its agent flies it as this Drone wants now.
+/// Whether its agent flies the present desire of this Drone.
 fn is_to_be_there(snapshot: &DroneSnapshot, report: &Report) -> bool {
     let taken =
         |held: &model::assignment::Held| held.uid == snapshot.facts.uid && held.generation >= snapshot.facts.generation;
     let flies = matches!(report.truth, FlightTruth::Airborne(_));
     let by_us = matches!(report.activity, Activity::TakingOff | Activity::Holding);
-    // One with a station is where its route leads, and one with a plan where that does.
+    // With a station or a plan, the route decides.
     let desired = snapshot.facts.movement.is_none()
         && snapshot.facts.plan.is_none()
         && !snapshot.facts.deleting
@@ -61,7 +58,7 @@ fn is_to_be_there(snapshot: &DroneSnapshot, report: &Report) -> bool {
     desired && flies && by_us && report.held.as_ref().is_some_and(taken)
 }
 
-/// After which time a vehicle is checked again although nothing reports it.
+/// After which time a vehicle is checked again although no news comes.
 pub const fn check_again(height: Height) -> Option<Duration> {
     match height {
         Height::There => None,

@@ -1,11 +1,10 @@
-//! Which Events a change of a Drone's status is worth.
+//! Events for a change of a Drone's status.
 
 use crate::cluster::events::Note;
 use crds::DroneStatus;
 use fleet::planning::drone::status::deviations::{FELL, alarms};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
-/// Which Events to record when a status changes from `old` to `new`.
 pub fn notes(old: &DroneStatus, new: &DroneStatus) -> Vec<Note> {
     let mut notes = vec![];
     let message_of = |kind: &str| find(new, kind).map(|c| c.message.clone()).unwrap_or_default();

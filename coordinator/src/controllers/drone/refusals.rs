@@ -1,8 +1,7 @@
 //! Why an autopilot does not arm, as `status.armingRefusals`.
 //!
-//! Owns: the mapping from a report's reasons, when each was first reported, and which changes are no news: autopilots put
-//! measured values into their texts, and a value that wanders must not cost a write each time.
-//! Must not: classify reasons; the agent does.
+//! Autopilots put measured values into their texts: a value that wanders must not cost a write each time. Must not: classify reasons; the
+//! agent does.
 
 use crate::cluster::conditions::same_but_for_numbers;
 use crds::drone::ArmingRefusal;
@@ -11,7 +10,7 @@ use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use model::report::Report;
 use model::vehicle::ReasonClass;
 
-/// The refusals in `report`, `old` being those in the status now.
+/// The refusals in `report`; `old` are those of the status.
 pub fn reported(old: &[ArmingRefusal], report: &Report, now: Timestamp) -> Vec<ArmingRefusal> {
     if report.ready != Some(false) {
         return Vec::new();
@@ -39,7 +38,7 @@ pub fn reported(old: &[ArmingRefusal], report: &Report, now: Timestamp) -> Vec<A
         .collect()
 }
 
-/// When a moment of the agent's clock was, by ours; in whole seconds, as Kubernetes keeps them.
+/// A moment of the agent's clock, by ours; in whole seconds, as Kubernetes keeps them.
 fn since(report: &Report, first: model::time::Moment, now: Timestamp) -> Option<Time> {
     let ago = SignedDuration::try_from(report.made.since(first)).ok()?;
     let at = now.checked_sub(ago).ok()?;

@@ -1,11 +1,11 @@
-//! Which Drones have a takeoff slot of their Swarm, by what is observed of them.
+//! Takeoff slots of Drones, by what is observed of them.
 
 use crate::controllers::facts::{DroneSnapshot, Observer};
 use fleet::planning::swarm::takeoff_slots::TakeoffSlots as SlotsOfSwarm;
 use model::vehicle::FlightTruth;
 
-/// Before the first slot is given: all Drones that have a vehicle count as up, until their agents have reported them on the
-/// ground, and the leader before may have given a slot just now.
+/// At the beginning of a leadership all Drones that have a vehicle count as up until their agents report them on the ground: the previous
+/// leader may just have given a slot.
 pub fn begin(observer: &Observer) {
     let now = observer.leadership.state.now();
     for drone in observer.world().all_drones(None) {
@@ -16,7 +16,6 @@ pub fn begin(observer: &Observer) {
     }
 }
 
-/// Takes in the snapshot of a Drone.
 pub fn observe(observer: &Observer, snapshot: &DroneSnapshot) {
     let (slots, world) = (&observer.takeoff_slots, observer.world());
     if !snapshot.was_served() {

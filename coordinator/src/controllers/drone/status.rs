@@ -1,4 +1,4 @@
-//! The Drone's status object: put together from what is known, and written when it says something new.
+//! The Drone's status object: put together from what is known, and written when it changes in a way that matters.
 
 use crate::cluster::api::ApiError;
 use crate::cluster::conditions::condition;
@@ -24,14 +24,11 @@ use model::vehicle::Autopilot;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// A battery change of this many percent is worth a write of its own: a whole charge then costs three writes at most, so that a
-/// long flight keeps to its budget of eight. Live figures come with the fleet service.
+/// A battery change of this many percent is worth a write of its own: a whole charge then costs three writes at most, within the budget of
+/// eight for a long flight. Live figures come with the fleet service.
 pub(crate) const BATTERY_STEP: i32 = 25;
 
-/// Writes the status of a Drone for which was done what was decided, if it says something new, or says when to reconcile again.
-///
-/// # Errors
-/// [`ApiError`].
+/// Writes the status after a step, or says when to reconcile again.
 pub async fn write(controller: &DroneController, applied: &Applied) -> Result<Option<Duration>, ApiError> {
     let (snapshot, binding) = (applied.snapshot(), applied.binding());
     let Observer {
@@ -84,7 +81,7 @@ pub async fn write(controller: &DroneController, applied: &Applied) -> Result<Op
     }
     let drones: Api<Drone> = Api::namespaced(cluster.client(), &snapshot.key.namespace);
     if leadership.ending.is_cancelled() {
-        // Sessions end because we do; that says nothing about vehicles.
+        // Sessions end because we end; that says nothing about vehicles.
         return Ok(None);
     }
     let acts = || leadership.state.acts();
@@ -107,15 +104,15 @@ pub async fn write(controller: &DroneController, applied: &Applied) -> Result<Op
     Ok(again)
 }
 
-/// While agents find their way to a coordinator that has just started, their silence is no news; how long that still holds.
-/// It only holds back what people are shown: nothing is decided on an old report.
+/// While agents find their way to a coordinator that has just started, their silence is no news; for how long yet. Only for what people are
+/// shown: no decision rests on an old report.
 fn grace(observer: &Observer, snapshot: &DroneSnapshot) -> Option<Duration> {
     let node = snapshot.node.as_ref()?;
     let unheard = observer.sessions.snapshot(node).report.is_none();
     observer.leadership.grace_left().filter(|_| unheard)
 }
 
-/// How much the change from `old` to `next` matters. A mode that changes on the way up or down goes with the next write.
+/// A mode that changes on the way up or down is written with the next change.
 fn urgency(old: &DroneStatus, next: &DroneStatus) -> Urgency {
     let ready = |s: &DroneStatus| s.conditions.iter().any(|c| c.type_ == "Ready" && c.status == "True");
     let deviates = |s: &DroneStatus| {
@@ -147,8 +144,7 @@ fn urgency(old: &DroneStatus, next: &DroneStatus) -> Urgency {
     }
 }
 
-/// For which generation a vehicle is on its way to its station, if it is: why it waits, flies or settles changes from one second to the
-/// next.
+/// The generation for which a vehicle is on its way to its station: why it waits, flies or settles changes from one second to the next.
 fn on_its_way(status: &DroneStatus) -> Option<i64> {
     let ready = status.conditions.iter().find(|c| c.type_ == "Ready")?;
     let on_way = ON_ITS_WAY.contains(&ready.reason.as_str());
@@ -164,17 +160,17 @@ fn assemble(
     generation: i64,
     now: Timestamp,
 ) -> DroneStatus {
-    // Of this Drone's flight only an agent that holds it can report.
+    // Only an agent that holds this Drone can report of its flight.
     let holder = report.filter(|_| held);
     let node_name = match binding {
         Binding::Bound(node) => Some(node.to_string()),
-        // What may have served it once is never forgotten: its finalizer depends on it.
+        // The finalizer depends on a node that may have served it, so it is never forgotten.
         _ => old.node_name.clone(),
     };
     let phase = Some(new.phase.text().to_owned());
     let transition = old.phase != phase || old.flying != new.flying;
-    // The vehicle's identity and its last known place, where a person may search for it, stay when the agent falls silent. Its
-    // battery goes on draining meanwhile: an old charge is not shown.
+    // The vehicle's identity and last known position, where a person may search for it, stay when the agent falls silent. Its battery
+    // drains meanwhile: an old charge is not shown.
     let same_node = old.node_name == node_name;
     let before = if same_node { old.clone() } else { DroneStatus::default() };
     let flight = later(reported_flight(&before), holder);
@@ -219,13 +215,13 @@ fn assemble(
     }
 }
 
-/// What is written anyway has the figures of now, which alone cause no write.
+/// Figures that cause no write of their own, taken along with one.
 fn refresh(next: &mut DroneStatus, report: &Report, now: Timestamp) {
     next.battery = battery(report, now).or_else(|| next.battery.take());
     next.position = position(report).or_else(|| next.position.take());
 }
 
-/// An agent that was restarted in flight has yet to read the autopilot's parameters: what was found before the flight is kept.
+/// An agent that was restarted in flight has yet to read the autopilot's parameters: findings from before the flight stay.
 fn warnings(before: Vec<String>, report: Option<&Report>) -> Vec<String> {
     match report {
         Some(r) if !r.warnings.is_empty() || r.truth.flying() != Some(true) => r.warnings.clone(),
@@ -233,7 +229,7 @@ fn warnings(before: Vec<String>, report: Option<&Report>) -> Vec<String> {
     }
 }
 
-/// What is known of the vehicle after `read`: hardware that was read once stays, because a Drone never moves to another airframe.
+/// Hardware that was read once stays, because a Drone never moves to another airframe.
 fn same_airframe(before: Option<VehicleIdentity>, read: Option<VehicleIdentity>) -> Option<VehicleIdentity> {
     let (before, read) = match (before, read) {
         (Some(before), Some(read)) => (before, read),
@@ -612,7 +608,7 @@ mod tests {
         assert_eq!(reasons(&flying, &lost), ["Lost"]);
     }
 
-    /// An API server that takes each status, and keeps the last.
+    /// An API server that keeps the last status.
     fn api(kept: &Arc<Mutex<Option<Value>>>) -> kube::Client {
         let kept = Arc::clone(kept);
         let service = service_fn(move |request: Request<Body>| {

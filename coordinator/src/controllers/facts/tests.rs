@@ -1,4 +1,4 @@
-//! An observer of a cluster of a few objects, and what it makes of them.
+//! An observer of a cluster of a few objects.
 
 use super::*;
 use crate::cluster::world::{Change, Wakes};
@@ -16,7 +16,6 @@ use model::vehicle::Airborne;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-/// An observer that has observed nothing yet; `client` is one of its API server.
 pub fn observer(client: kube::Client) -> Observer {
     let (world, metrics) = (Arc::new(World::new(Wakes::default())), Metrics::default());
     let (cluster, _) = Cluster::new(client, "here", Arc::clone(&world), metrics.clone());
@@ -37,7 +36,7 @@ pub fn observer(client: kube::Client) -> Observer {
     }
 }
 
-/// The Drone `name`, which `change` changes, is bound to the node of its name and holds the claim to it.
+/// The Drone `name`, after `change`, is bound to the node of its name and holds the claim to it.
 pub fn bound(observer: &Observer, name: &str, change: impl FnOnce(&mut Drone)) -> Arc<Drone> {
     let mut drone = Drone::new(name, DroneSpec::default());
     drone.spec.node_name = Some(name.to_owned());
@@ -58,7 +57,6 @@ pub fn bound(observer: &Observer, name: &str, change: impl FnOnce(&mut Drone)) -
     drone
 }
 
-/// There is a node of this name.
 pub fn node(observer: &Observer, name: &str, drained: bool) {
     let taint = json!({"key": node_use::GROUND_TAINT, "effect": "NoExecute"});
     let taints = if drained { vec![taint] } else { Vec::new() };
@@ -71,7 +69,6 @@ pub fn node(observer: &Observer, name: &str, drained: bool) {
     observer.world().node(Change::Is(Arc::new(node)));
 }
 
-/// The same, where a person declares at this time that its vehicle is not in the air.
 pub fn node_declared_down(observer: &Observer, name: &str, at: Timestamp) {
     let node = json!({"metadata": {
         "name": name,
@@ -82,7 +79,6 @@ pub fn node_declared_down(observer: &Observer, name: &str, at: Timestamp) {
     observer.world().node(Change::Is(Arc::new(node)));
 }
 
-/// Has a Drone fly for the Mission `survey`.
 pub fn for_a_mission(drone: &mut Drone) {
     drone.metadata.owner_references = Some(vec![OwnerReference {
         api_version: "skein.dev/v1alpha1".into(),
@@ -94,7 +90,7 @@ pub fn for_a_mission(drone: &mut Drone) {
     }]);
 }
 
-/// The Mission `survey` was reconciled, and the Drone `name` flies this for it; nothing without a plan.
+/// The Mission `survey` was reconciled, and the Drone `name` has this plan, or none.
 pub fn plans(observer: &Observer, name: &str, plan: Option<Planned>) {
     let mut known = observer.missions.lock();
     known.missions.insert("uid-survey".to_owned());

@@ -16,27 +16,25 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::task::JoinSet;
 
-/// From one reading to the next: what has begun cannot change, and a new leader could not go on with another file.
+/// Between two readings: a mission that has begun cannot change, and a new leader could not go on with another file.
 const AGAIN: Duration = Duration::from_secs(60);
 
-/// The same, of one that was not there or cannot be flown.
+/// Between two readings of a file that is missing or cannot be flown.
 const AGAIN_IF_BAD: Duration = Duration::from_secs(10);
 
-/// Files that are read at the same time, each of another namespace.
+/// Files read at a time, each of another namespace.
 const READ_AT_A_TIME: usize = 8;
 
-/// A file with so few bytes is planned where it is read: that takes less than to wait for another thread.
+/// A shorter file is planned where it is read: that takes less time than waiting for another thread.
 const BYTES_AT_ONCE: usize = 8192;
 
-/// The reason of a Mission at whose file the reader fails.
+/// The reason of a Mission at whose file the reader panics.
 const FAULT: &str = "reading it ended in a fault of this program, which its log has; change the file, and report it";
 
-/// Whether a file that was read so long ago is to be read again.
 pub fn is_due(ago: Duration, good: bool) -> bool {
     ago >= if good { AGAIN } else { AGAIN_IF_BAD }
 }
 
-/// A file that is to be read.
 #[derive(Clone, Debug)]
 pub struct Order {
     pub namespace: String,
@@ -47,7 +45,6 @@ pub struct Order {
 }
 
 impl Order {
-    /// To read the file `from` for the Mission with this uid.
     pub const fn new(namespace: String, uid: String, from: ConfigMapKey) -> Self {
         Self {
             namespace,
@@ -57,10 +54,7 @@ impl Order {
         }
     }
 
-    /// Reads it.
-    ///
-    /// # Errors
-    /// [`ApiError`], when it is not known what there is.
+    /// On an error it is unknown what exists.
     async fn read(&mut self, client: kube::Client, pool: &Pool) -> Result<File, ApiError> {
         let ConfigMapKey { name, key } = &self.from;
         let namespace = &self.namespace;
@@ -95,7 +89,6 @@ impl Order {
         }))
     }
 
-    /// The work of `text`.
     async fn work(&self, text: String, pool: &Pool) -> Arc<FileWork> {
         let digest = digest(&text);
         if let Some(known) = self.known.as_ref().filter(|known| known.digest == digest) {
@@ -113,8 +106,8 @@ impl Order {
         }
     }
 
-    /// The work of a file, unless it moves actuators and its namespace may not have that flown. A right to create Missions is none to
-    /// order what drops something over people.
+    /// The work of a file, unless it moves actuators and its namespace may not have that flown. A right to create Missions is none to drop
+    /// something over people.
     async fn may_fly(&self, client: kube::Client, work: Arc<FileWork>) -> Result<File, ApiError> {
         let Some(item) = work.moves else {
             return Ok(Ok(work));
@@ -142,7 +135,7 @@ impl Order {
     }
 }
 
-/// Reads files, each for one Mission at a time.
+/// Reads one file per Mission at a time.
 #[derive(Debug, Default)]
 pub struct Reader {
     readings: Arc<Mutex<Readings>>,
@@ -174,7 +167,7 @@ impl Readings {
 }
 
 impl Reader {
-    /// The result of this order; begins to read the file.
+    /// The result of this order, whose reading it begins.
     pub fn read(&mut self, mut order: Order, client: &kube::Client, pool: &Pool) -> Asked<Result<File, ApiError>> {
         while self.tasks.try_join_next().is_some() {}
         let uid = order.uid.clone();
@@ -207,12 +200,10 @@ impl Reader {
         Asked::Waits(place)
     }
 
-    /// Whether the file of a Mission is being read, or was read and not fetched.
     pub fn is_asked(&self, uid: &str) -> bool {
         self.asked.contains(uid)
     }
 
-    /// Forgets the files of Missions that are not `known`.
     pub fn retain(&mut self, known: impl Fn(&str) -> bool) {
         let mut readings = lock(&self.readings);
         readings.done.retain(|uid, _| known(uid));
@@ -251,7 +242,7 @@ mod tests {
     const DROPS: &str = "QGC WPL 110\n0\t1\t0\t16\t0\t0\t0\t0\t47.4\t8.5\t488\t1\n1\t0\t3\t16\t0\t0\t0\t0\t47.401\t8.5\t30\t1\n\
                          2\t0\t3\t183\t9\t1900\t0\t0\t0\t0\t0\t1\n3\t0\t3\t16\t0\t0\t0\t0\t47.402\t8.5\t30\t1\n";
 
-    /// What is read of `text`, in a namespace with these labels; `None`: the coordinator may not read namespaces.
+    /// `None`: the coordinator may not read namespaces.
     async fn read_in(text: &str, labels: Option<Value>) -> File {
         let text = text.to_owned();
         let service = service_fn(move |request: Request<Body>| {

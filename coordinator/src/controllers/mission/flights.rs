@@ -1,4 +1,4 @@
-//! Flights of the vehicles of a Mission: the plan of each part, judged, kept, and shown to agents and to the other controllers.
+//! Flights of the vehicles of a Mission: the plan of each part, judged, kept, and passed to agents and to the other controllers.
 
 use super::memory::Memory;
 use super::observe::Subject;
@@ -16,8 +16,7 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 impl Controller {
-    /// Plans the flights of parts that another leader gave: an agent's account of what its vehicle has flown is one of its plan, and a vehicle is
-    /// judged by that.
+    /// Plans the flights of parts that another leader gave: an agent reports the items flown of its plan, and a vehicle is judged by that.
     pub(super) fn plan_written(
         &self,
         subject: &Subject,
@@ -65,7 +64,7 @@ impl Controller {
             }
             let raised = part.raised(wanted.layer_height);
             let Ok(planned) = sharer.flight(&part.stretches, part.start, raised) else {
-                // What another leader gave is flown as it was until then.
+                // A part from another leader is flown as it was until then.
                 if memory.progress.part(&part.drone).is_none() {
                     unanswered.insert(part.drone.clone());
                 }
@@ -121,7 +120,7 @@ impl Controller {
             let Some((part, flight, plan)) = memory.flights.get(&snapshot.key.name) else {
                 continue;
             };
-            // Only what is written down.
+            // Only parts that are in the status.
             if memory.progress.part(&snapshot.key.name).is_none() {
                 continue;
             }
@@ -144,8 +143,7 @@ impl Controller {
         }
     }
 
-    /// Lets the other controllers know what the Missions of one namespace are flown by, and wakes those whom a change concerns. Adds it to
-    /// what is known of `all`.
+    /// Publishes the plans of one namespace to the other controllers, wakes those whom a change concerns, and adds them to `all`.
     pub(super) fn show(&self, turns: &[Turn<'_>], all: &mut Known) {
         let mut next = Known::default();
         for turn in turns {
@@ -182,7 +180,6 @@ impl Controller {
     }
 }
 
-/// The vehicle of a part, by the last report of its agent.
 pub(super) fn carrier(report: Option<&Report>) -> Carrier<'_> {
     match report.map(|report| (report.truth, report)) {
         None | Some((FlightTruth::Unknown(_), _)) => Carrier::Unknown,

@@ -17,7 +17,6 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use tokio::time::Instant;
 
-/// Memory of one Mission.
 pub(super) struct Memory {
     pub(super) generation: Option<i64>,
     /// The generation by which its Drones have their parts.
@@ -25,31 +24,30 @@ pub(super) struct Memory {
     /// The file that it names, and when that was read.
     pub(super) file: Option<(File, Instant)>,
     pub(super) job: Result<Job, String>,
-    /// The survey that it is, so that an edit of anything else plans nothing again.
+    /// Kept so that an edit of anything else plans nothing again.
     pub(super) survey: Option<Survey>,
     /// The file that it named then.
     pub(super) from: Option<PlanFrom>,
     pub(super) progress: Progress,
-    /// Its status as it was written last.
     pub(super) written: MissionStatus,
-    /// Answers that were found beside, and the places on the ground of the Drones for which more are being found.
+    /// Answers from the planner, and the places on the ground of the Drones for which more are being found.
     pub(super) answers: Arc<Answers>,
     pub(super) starts: HashMap<String, Wgs84>,
     pub(super) flights: HashMap<String, (Part, Arc<PlannedFlight>, FlightPlan)>,
     pub(super) since: HashMap<String, (Passing, Instant)>,
     pub(super) unfit: HashMap<String, (String, Instant)>,
-    /// Drones in the air whose plan cannot be made again, and why.
+    /// Airborne Drones whose plan cannot be made again, and why.
     pub(super) replanned: HashMap<String, String>,
-    /// Findings on the rest of the flight of each.
+    /// Findings on the rest of the flight of each Drone.
     pub(super) judged: HashMap<String, Judged>,
     pub(super) fit_since: Option<Instant>,
-    /// Drones that were made since one last began its work, and when the last was.
+    /// Drones made since one last began its work, and when the last was made.
     pub(super) made: (usize, Option<Instant>),
     /// Vehicles that have refused a plan: how often, and until when they are left alone.
     pub(super) resting: HashMap<NodeName, (u32, Instant)>,
 }
 
-/// A vehicle that has moved no farther than this on the ground is where it was, meters: positions of receivers waver.
+/// A vehicle on the ground that has moved less is where it was, meters: positions of receivers waver.
 const SAME_START_M: f64 = 1.0;
 
 impl Memory {
@@ -90,7 +88,7 @@ impl Memory {
         self.job.as_ref().is_ok_and(is_it)
     }
 
-    /// Begins the memory of a Mission that is reconciled for the first time in this leadership, without its work.
+    /// Memory of a Mission at its first reconcile in this leadership, without its work.
     pub(super) fn of(mission: &Mission) -> Self {
         let written = mission.status.clone().unwrap_or_default();
         Self {

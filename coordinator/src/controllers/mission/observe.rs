@@ -1,4 +1,4 @@
-//! Missions and their Drones, as the plan wants to know them.
+//! Missions and their Drones, as input of the plan.
 
 use super::memory::Memory;
 use super::{Controller, reach, status, work};
@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Vehicles that become fit within so long of the first share the work from the beginning.
+/// Vehicles that become fit this soon after the first share the work from the beginning.
 const GATHERING: Duration = Duration::from_secs(5);
 
 /// A vehicle that could not fly a part from where it is on the ground is judged again after this long.
@@ -68,7 +68,7 @@ impl Controller {
         missions.sort_by_key(|mission| (-mission.spec.priority, Key::of(mission.as_ref())));
         let subject = |mission: Arc<Mission>| {
             let own = drones.remove(uid(mission.as_ref())).unwrap_or_default();
-            // An owner is in the namespace of what it owns: a reference from elsewhere takes no part of the work.
+            // An owner reference from another namespace does not count.
             let is_own = |drone: &Arc<Drone>| drone.namespace() == mission.namespace();
             Subject {
                 drones: own
@@ -82,7 +82,6 @@ impl Controller {
         missions.into_iter().map(subject).collect()
     }
 
-    /// Its Drones as the plan wants to know them.
     pub(super) fn observe(&self, subject: &Subject, memory: &mut Memory, now: Instant) -> Vec<Observed> {
         let mut all = Vec::new();
         for snapshot in &subject.drones {
@@ -172,7 +171,7 @@ impl Controller {
     }
 }
 
-/// Whether others may become fit soon, with whom the work is shared.
+/// Whether others may become fit soon, to share the work.
 pub(super) fn gathering(memory: &mut Memory, drones: &[Observed], now: Instant) -> bool {
     let may = |seen: &&Observed| !seen.leaving && memory.progress.part(&seen.drone).is_none();
     let fit = drones
@@ -188,7 +187,7 @@ pub(super) fn gathering(memory: &mut Memory, drones: &[Observed], now: Instant) 
     waits && now - since < GATHERING
 }
 
-/// Why those that are there do not fly.
+/// Why the existing Drones do not fly.
 pub(super) fn waits(memory: &Memory, subject: &Subject, controller: &Controller) -> Option<status::Waits> {
     for snapshot in &subject.drones {
         let name = &snapshot.key.name;

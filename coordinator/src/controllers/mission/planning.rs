@@ -1,4 +1,4 @@
-//! The work of a Mission, from its spec or its file, planned beside the controllers where that takes time.
+//! The work of a Mission, from its spec or its file; planning that takes time runs in the [`Pool`](super::pool::Pool).
 
 use super::file::{self, Order};
 use super::lock::lock;
@@ -18,11 +18,11 @@ use kube::ResourceExt;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Areas with so few corners are planned at once: that takes less than to wait for another thread.
+/// Areas with fewer corners are planned at once: that takes less time than waiting for another thread.
 const CORNERS_AT_ONCE: usize = 16;
 
 impl Controller {
-    /// Its work, if that is another than is `known`; `read` is its file, if that was read just now.
+    /// Its work, if it differs from `known`; `read` is its file, if that was read just now.
     pub(super) fn job(
         &self,
         mission: &Mission,
@@ -62,7 +62,7 @@ impl Controller {
         }
     }
 
-    /// A Mission that nothing was planned of yet says what it waits for. If it is not to go on, its Drones need not wait for that.
+    /// Shows what a Mission without any plan waits for. If it is not to go on, its Drones need not wait for that.
     pub(super) async fn say_planning(
         &self,
         subject: &Subject,
@@ -88,7 +88,7 @@ impl Controller {
         self.delete(subject, &all, Instant::now()).await
     }
 
-    /// The file that it names, if it is time to read it. One that flies goes on by what was read while the API does not answer.
+    /// The file that it names, if it is time to read it. A Mission that flies goes on by the last reading while the API does not answer.
     pub(super) fn read_file(
         &self,
         mission: &Mission,
@@ -100,7 +100,7 @@ impl Controller {
         };
         let id = uid(mission);
         let mut reader = lock(&self.reader);
-        // Another file, or whether it may be flown, is asked for at once after an edit.
+        // After an edit, another file, or whether it may be flown, is asked for at once.
         let same = memory.filter(|memory| memory.generation == mission.metadata.generation);
         let known = same.and_then(|memory| Some((memory, memory.file.as_ref()?)));
         if let Some((memory, (_, at))) = known
@@ -128,13 +128,12 @@ impl Controller {
     }
 }
 
-/// For how long a Mission with this status has run.
 pub(super) fn running(status: &MissionStatus, wall: Timestamp) -> Option<Duration> {
     let started = status.start_time.as_ref().map(|at| at.0)?;
     Duration::try_from(wall.duration_since(started)).ok()
 }
 
-/// The corners of the area of a survey, with those of its holes.
+/// With those of its holes.
 fn corners(spec: &MissionSpec) -> usize {
     let area = spec.survey.as_ref().map(|survey| &survey.area);
     area.map_or(0, |area| {

@@ -1,6 +1,6 @@
 //! Planning beside the controllers: surveys, the text of files, and how work is shared.
 //!
-//! Owns: [`Pool`]: the queue, in which namespaces take turns, and the results until they are fetched. Must not: decide what is planned when.
+//! Owns: the queue, in which namespaces take turns, and the results until they are fetched. Must not: decide what is planned when.
 
 use super::lock::lock;
 use super::turns::{MOST_WAITING, Turns};
@@ -16,32 +16,28 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-/// Tasks at the same time: one core stays free for all else.
+/// One core stays free for all else.
 const AT_A_TIME: usize = 1;
 
-/// A task that takes longer than this is waited for no more: others are begun beside it. A survey with all that the CRD allows takes a few
-/// seconds.
+/// A task that takes longer no longer keeps others from beginning. The largest survey that the CRD allows takes a few seconds.
 const PLANNING_DEADLINE: Duration = Duration::from_secs(30);
 
 /// Tasks that take longer than that at the same time, each of another namespace.
 const MOST_LATE: usize = 2;
 
-/// Surveys of one namespace whose results are kept, so that one that is edited back, or created again, is not planned again.
+/// Surveys kept per namespace, so that one that is edited back, or created again, is not planned again.
 const KEPT_OF_NAMESPACE: usize = 4;
 
-/// Namespaces of which results are kept.
 const KEPT_NAMESPACES: usize = 64;
 
-/// The reason of a Mission whose survey the planner fails at.
+/// The reason of a Mission whose survey makes the planner panic.
 pub const FAULT: &str =
     "planning it ended in a fault of this program, which its log has; change the work, and report it";
 
 #[derive(Clone, Debug)]
 pub enum Task {
     Survey(Box<MissionSpec>),
-    /// The text of a mission file.
     File(Arc<str>),
-    /// Shares of work, and the flights of its parts.
     Sharing(Arc<Work>, Box<Request>),
 }
 
@@ -49,7 +45,7 @@ pub enum Task {
 pub enum Done {
     Survey(Result<Job, String>),
     File(Arc<FileWork>),
-    /// Answers about this work; `None`: the planner failed at it.
+    /// `None`: the planner panicked.
     Sharing(Arc<Work>, Option<Arc<Answers>>),
 }
 
@@ -70,7 +66,7 @@ impl Task {
         }
     }
 
-    /// The result of a task at which the planner panics: it fails at that one only, and its Mission says so.
+    /// The result of a task at which the planner panics: only that one fails, and its Mission says so.
     fn failed(&self) -> Done {
         match self {
             Self::Survey(_) => Done::Survey(Err(format!("spec.survey: {FAULT}"))),
@@ -80,21 +76,16 @@ impl Task {
     }
 }
 
-/// A kind of task of a Mission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// See [`Task::Survey`].
     Survey,
-    /// See [`Task::File`].
     File,
-    /// See [`Task::Sharing`].
     Sharing,
 }
 
-/// A task of the Mission with this uid; of each there is one at a time.
+/// A task of the Mission with this uid; of each kind one at a time.
 type Of = (String, Kind);
 
-/// The place of a request in the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     Now,
@@ -106,7 +97,7 @@ pub enum Place {
 }
 
 impl Place {
-    /// In a clause about `what`, which "is being planned" or waits for that.
+    /// A clause about `what`, which "is being planned" or waits for that.
     pub fn text(self, what: &str) -> String {
         match self {
             Self::Now | Self::After(0) => format!("{what} is being planned"),
@@ -130,13 +121,12 @@ pub enum Asked<T> {
     Waits(Place),
 }
 
-/// Cheap to clone; clones share state.
 #[derive(Clone, Debug, Default)]
 pub struct Pool {
     queue: Arc<Mutex<Queue>>,
     /// A result is there that the controller may fetch.
     pub ready: Arc<Notify>,
-    /// The same, for all others who wait for one.
+    /// The same, for all others who wait.
     changed: Arc<Notify>,
 }
 
@@ -154,7 +144,7 @@ impl Running {
     }
 }
 
-/// A survey by the digest of all that it depends on.
+/// With the digest of all that it depends on.
 type Kept = (String, Result<Job, String>);
 
 #[derive(Debug, Default)]
@@ -163,7 +153,7 @@ struct Queue {
     turns: Turns<Of, (String, Task)>,
     running: Vec<Running>,
     done: HashMap<Of, (String, Done)>,
-    /// The last surveys of each namespace, by their digests, and which namespace had one planned longest ago.
+    /// The last surveys of each namespace, by their digests; and the namespaces, longest unused first.
     kept: HashMap<String, VecDeque<Kept>>,
     kept_in_order: VecDeque<String>,
 }
@@ -216,7 +206,6 @@ impl Pool {
         })
     }
 
-    /// The result of a task, once it is there.
     pub async fn result(&self, of: (&str, &str), digest: &str, task: impl Fn() -> Task) -> Done {
         loop {
             let changed = self.changed.notified();
@@ -229,14 +218,12 @@ impl Pool {
         }
     }
 
-    /// Forgets what was asked for Missions that are not `known`.
     pub fn retain(&self, known: impl Fn(&str) -> bool) {
         let mut queue = self.lock();
         queue.done.retain(|(uid, _), _| known(uid));
         queue.turns.retain(|(uid, _)| known(uid));
     }
 
-    /// Works off one after the other, until none waits.
     fn work_off(&self, first: (Of, Task), run: impl Fn(&Task) -> Done) {
         let mut next = Some(first);
         while let Some((of, task)) = next {
@@ -256,14 +243,13 @@ impl Pool {
 }
 
 impl Queue {
-    /// The next task that may be begun now.
     fn take(&mut self, now: Instant) -> Option<(Of, Task)> {
         let (late, in_time): (Vec<&Running>, Vec<&Running>) =
             self.running.iter().partition(|running| running.is_late(now));
         if in_time.len() >= AT_A_TIME || late.len() > MOST_LATE {
             return None;
         }
-        // What one Mission asks for while that is planned waits for it.
+        // Other tasks of a Mission wait for the one that is late.
         let may = |name: &str| !late.iter().any(|running| running.namespace == name);
         let (namespace, of, (digest, task)) = self.turns.take(may)?;
         self.running.push(Running {
@@ -275,7 +261,7 @@ impl Queue {
         Some((of, task))
     }
 
-    /// Keeps what came of a task, unless another version of it waits.
+    /// Keeps the result of a task, unless another version of it waits.
     fn end(&mut self, of: &Of, done: Done) {
         let Some(number) = self.running.iter().position(|running| running.of == *of) else {
             return;

@@ -9,10 +9,8 @@ use model::station::{Altitude, Manner, Place, Station};
 use model::units::{AltitudeAboveHome, Wgs84};
 use std::sync::Arc;
 
-/// Whether the vehicle of a Drone may fly all of a flight: within reach of its home, and where its Geofences allow it.
-///
-/// # Errors
-/// Where it may not, and why, in a sentence.
+/// Whether the vehicle of a Drone may fly all of a flight: within reach of its home, and where its Geofences allow it. The error is a
+/// sentence.
 pub fn allows(observer: &Observer, snapshot: &DroneSnapshot, flight: &PlannedFlight) -> Result<(), String> {
     let (Some(node), Some(report)) = (&snapshot.node, &snapshot.report) else {
         return Ok(());
@@ -37,7 +35,6 @@ pub fn allows(observer: &Observer, snapshot: &DroneSnapshot, flight: &PlannedFli
     allowed.map_err(|why| format!("its way may not be flown: {why}"))
 }
 
-/// What was found of the rest of a flight.
 #[derive(Debug)]
 pub struct Judged {
     home: Wgs84,
@@ -46,8 +43,8 @@ pub struct Judged {
     pub verdict: Result<(), String>,
 }
 
-/// Whether the vehicle of a Drone may fly the rest of a flight, of which it has `reached` these items, though its Geofences may be others
-/// than when it began. What was found `before` holds as long as they are the same. `None`: it is not known which vehicle that is.
+/// Whether the vehicle of a Drone may fly the rest of a flight, of which it has `reached` these items, though its Geofences may have
+/// changed since it began. The finding from `before` holds while they are the same. `None`: the vehicle is unknown.
 pub fn goes_on(
     observer: &Observer,
     snapshot: &DroneSnapshot,
@@ -76,7 +73,6 @@ pub fn goes_on(
     }))
 }
 
-/// How high a place is above this home.
 fn height(place: &Waypoint, home: route_order::Waypoint) -> AltitudeAboveHome {
     match place.altitude {
         Altitude::AboveHome(height) => height,
@@ -84,7 +80,6 @@ fn height(place: &Waypoint, home: route_order::Waypoint) -> AltitudeAboveHome {
     }
 }
 
-/// A place, as people read it.
 fn at(place: Wgs84) -> String {
     format!("{:.6}, {:.6}", place.latitude_deg, place.longitude_deg)
 }

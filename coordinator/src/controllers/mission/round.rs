@@ -1,7 +1,7 @@
 //! One round of the Mission controller: all Missions once, those of different namespaces side by side.
 //!
-//! Owns: the order, the time that each namespace takes, and failures. Must not: let the calls for one namespace keep another waiting, or what
-//! is shown of it.
+//! Owns: the order, the time that each namespace takes, and failures. Must not: let the calls for one namespace delay another, or what is
+//! shown of it.
 
 use super::lock::lock;
 use super::memory::Memory;
@@ -17,10 +17,9 @@ use futures::stream::{self, StreamExt};
 use std::collections::{HashMap, HashSet};
 use tokio::time::Instant;
 
-/// Namespaces whose Missions are reconciled at a time: each has at most some calls to the Kubernetes API under way.
+/// Each has at most some calls to the Kubernetes API under way.
 const NAMESPACES_AT_A_TIME: usize = 32;
 
-/// The turn of one Mission.
 pub(super) struct Turn<'a> {
     pub(super) subject: &'a Subject,
     /// A Mission of its namespace that waits for vehicles and comes before it.
@@ -31,7 +30,6 @@ pub(super) struct Turn<'a> {
 }
 
 impl Controller {
-    /// Reconciles all Missions once.
     pub(super) async fn reconcile_all(&mut self) {
         let subjects = self.subjects();
         let known: HashSet<&str> = subjects.iter().map(|subject| uid(subject.mission.as_ref())).collect();
@@ -96,7 +94,7 @@ impl Controller {
             match Box::pin(self.reconcile(turn, now)).await {
                 Ok(()) => self.failures.forget(&key),
                 Err(NotBroughtOn::MayNotAct) => {}
-                // The watch brings the news.
+                // The watch brings the other writer's change.
                 Err(NotBroughtOn::Api(error)) if error.is_overtaken() => {}
                 Err(NotBroughtOn::Api(error)) => {
                     self.failures.failed(&key, &error, now, rand::random());
@@ -109,7 +107,7 @@ impl Controller {
         turns
     }
 
-    /// The Mission that waits for vehicles before the others, in each namespace.
+    /// The Mission of each namespace that waits for vehicles before the others.
     fn urgent<'a>(&self, subjects: &'a [Subject], claims: &[Claim<'a>]) -> HashMap<&'a str, &'a Mission> {
         let mission = |number: usize| -> Option<&'a Mission> { Some(subjects.get(number)?.mission.as_ref()) };
         let has_node = |number| {

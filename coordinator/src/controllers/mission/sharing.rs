@@ -1,4 +1,4 @@
-//! How the work of a Mission is shared: at once where that takes no time, else beside the controllers.
+//! How the work of a Mission is shared: computed at once where that takes no time, else in the pool.
 
 use super::Controller;
 use super::memory::Memory;
@@ -11,9 +11,7 @@ use fleet::planning::mission::progress::{Doing, Observed, Part, Sharer, Step, Wa
 use std::sync::Arc;
 use tokio::time::Instant;
 
-/// The next step of a Mission.
 pub(super) struct Followed {
-    /// As far as it is known.
     pub(super) next: Step,
     pub(super) drones: Vec<Observed>,
     pub(super) rest: Option<Place>,
@@ -21,13 +19,13 @@ pub(super) struct Followed {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) enum NotFollowed {
-    /// Flights that another leader gave its Drones are not known yet, so nothing that these report can be judged.
+    /// Flights that another leader gave its Drones are not known yet, so their reports cannot be judged.
     FlightsWait(Place),
     Failed,
 }
 
 impl Controller {
-    /// The next step. Vehicles that fly go on by the plans that they have until others are found.
+    /// The next step. Airborne vehicles go on by the plans that they have until others are found.
     pub(super) fn follow(
         &self,
         subject: &Subject,
@@ -87,7 +85,7 @@ impl Controller {
         }
     }
 
-    /// Has answers found, and keeps them once they are there; `None`: the planner fails at it.
+    /// Has answers found, and keeps them once they are there; `None`: the planner panicked.
     fn ask_for_answers(
         &self,
         subject: &Subject,

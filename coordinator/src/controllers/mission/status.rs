@@ -1,4 +1,4 @@
-//! What a Mission says of itself.
+//! The status of a Mission.
 
 use super::work::{Job, corner, ranges, write};
 use crate::cluster::conditions::{exact_condition, shape};
@@ -11,26 +11,24 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use k8s_openapi::jiff::{SignedDuration, Timestamp, Unit};
 use std::time::Duration;
 
-/// Ranges that no vehicle has flown, of a Mission that has failed.
+/// Ranges listed that no vehicle has flown, of a Mission that has failed.
 const MOST_NOT_FLOWN: usize = 20;
 
-/// Progress is written down when it has come farther by this much, percent.
+/// Progress of this much, percent, is worth a write.
 const COARSE: u8 = 25;
 
-/// What the status is made from.
 #[derive(Clone, Copy, Debug)]
 pub struct Known<'a> {
     pub mission: &'a Mission,
-    /// Its status, as it was written last.
+    /// As it was written last.
     pub old: &'a MissionStatus,
-    /// Its work, or what is wrong with it.
     pub job: Result<&'a Job, &'a str>,
-    /// What follows; `None` for work that cannot be flown.
+    /// `None` for work that cannot be flown.
     pub step: Option<&'a Step>,
     pub drones: usize,
-    /// Why those that are there do not fly, or none is made.
+    /// Why the existing Drones do not fly, or none is made.
     pub waits: Option<&'a Waits>,
-    /// How long what is left takes, if all goes well.
+    /// How long the work left takes, if all goes well.
     pub left: Duration,
 }
 
@@ -39,11 +37,9 @@ pub struct Known<'a> {
 pub enum Waits {
     /// Its vehicle may not fly any part from where it is on the ground.
     Unfit(String),
-    /// The airspace that it needs is not free.
     Airspace(String),
     /// A Mission of a higher priority waits for vehicles, or many Drones do, and no Drone is made.
     Priority(String),
-    /// The shares of the work are being planned.
     Planning(String),
 }
 
@@ -68,14 +64,11 @@ impl Waits {
     }
 }
 
-/// What a person can do for work that no vehicle may fly.
 const OUT_OF_REACH: &str =
     "move the work or a vehicle, or widen what forbids it (the coordinator's --station-reach, a Geofence)";
 
-/// How a message ends that names what to see.
 const SEE: &str = "see `kubectl get drones`";
 
-/// The status that follows `now`.
 pub fn next(known: &Known<'_>, now: Timestamp) -> MissionStatus {
     let generation = known.mission.metadata.generation.unwrap_or_default();
     let mut status = known.old.clone();
@@ -105,7 +98,7 @@ pub fn next(known: &Known<'_>, now: Timestamp) -> MissionStatus {
                 Some(doubt) => format!("{message}; {doubt}"),
                 None => message,
             };
-            // A patrol that flies is where it is to be, and never done.
+            // A patrol is never done, so one that flies is where it is to be.
             let underway = !patrol || step.progress.parts.is_empty();
             let of = if underway {
                 &[("Progressing", true), ("Reconciling", true)][..]
@@ -163,7 +156,7 @@ pub fn next(known: &Known<'_>, now: Timestamp) -> MissionStatus {
     status
 }
 
-/// The status of one that was never planned yet, and `waits`: a clause.
+/// The status before the first plan; `waits` is a clause.
 pub fn planning(mission: &Mission, old: &MissionStatus, waits: &str, now: Timestamp) -> MissionStatus {
     let known = Known {
         mission,
@@ -247,7 +240,7 @@ fn refused(step: &Step) -> String {
     })
 }
 
-/// How many have parts, in a clause.
+/// A clause.
 fn sharing(parts: usize) -> String {
     match parts {
         1 => "1 vehicle has a part of the work".to_owned(),
@@ -284,7 +277,7 @@ pub fn is_news(old: &MissionStatus, new: &MissionStatus) -> bool {
         text.trim_end_matches('%').parse().unwrap_or_default()
     };
     let (before, after) = (percent(old), percent(new));
-    // All of it is said with what follows from that, a moment later.
+    // The rest is written with what follows from it, a moment later.
     let far = (after.abs_diff(before) >= COARSE && after < 100) || old.done.is_none();
     let quiet = |status: &MissionStatus| {
         let mut quiet = status.clone();

@@ -1,4 +1,4 @@
-//! What the Mission controller sends to an API server that takes its time.
+//! The calls of the Mission controller to an API server that takes its time.
 
 mod beside;
 
@@ -48,12 +48,12 @@ fn mission(name: &str, finalizers: &[&str]) -> Mission {
 }
 
 impl Field {
-    /// With these Missions, and an API server that takes so long for each answer. The Lease is renewed now.
+    /// With an API server that takes `takes` for each answer. The Lease is renewed now.
     fn new(missions: &[Mission], takes: Duration) -> Self {
         Self::with(missions, move |_: &str| takes)
     }
 
-    /// The same, where it takes so long for the answer to a call of a path.
+    /// `takes` is by the path of a call.
     fn with(missions: &[Mission], takes: impl Fn(&str) -> Duration + Clone + Send + 'static) -> Self {
         let calls = Arc::new(Mutex::new(Vec::new()));
         let made = Arc::clone(&calls);
@@ -97,7 +97,7 @@ impl Field {
         Self { controller, calls }
     }
 
-    /// What is called for when all Missions are reconciled once, so long after the Lease was renewed last.
+    /// The calls of one round, so long after the Lease was renewed last.
     async fn calls_after(&mut self, renewed: Duration) -> Vec<String> {
         tokio::time::advance(renewed).await;
         self.controller.reconcile_all().await;
@@ -206,19 +206,17 @@ fn begun(step: f64, written: bool) -> (Mission, PlanDigest) {
     (mission, digest)
 }
 
-/// A field in which the vehicle of Drone `m` flies the plan `digest` for this Mission.
+/// The vehicle of Drone `m` flies the plan `digest` for this Mission.
 fn in_the_air(mission: &Mission, digest: &PlanDigest) -> (Field, Arc<Drone>) {
     in_the_air_with(mission, digest, |_| {})
 }
 
-/// The same, with another report of it.
 fn in_the_air_with(mission: &Mission, digest: &PlanDigest, change: impl FnOnce(&mut Report)) -> (Field, Arc<Drone>) {
     let field = Field::new(std::slice::from_ref(mission), Duration::ZERO);
     let drone = fly(&field, digest, change);
     (field, drone)
 }
 
-/// The vehicle of Drone `m` flies the plan `digest` in this field.
 fn fly(field: &Field, digest: &PlanDigest, change: impl FnOnce(&mut Report)) -> Arc<Drone> {
     let observer = &field.controller.observer;
     node(observer, "m", false);
@@ -352,7 +350,7 @@ async fn a_drone_of_another_namespace_that_names_a_mission_as_its_owner_has_no_p
     assert_eq!(field.controller.observer.missions.plan(&foreign), PlanOf::None);
 }
 
-/// Mission `survey` with a triangle to be flown, whose lines an earlier version planned of which some are flown. Drone `m` has the rest.
+/// Mission `survey` over a triangle, partly flown along lines that an earlier version planned. Drone `m` has the rest.
 fn planned_otherwise() -> (Mission, PlanDigest) {
     let (mut mission, digest) = begun(10.0, true);
     let corner = |east: f64, north: f64| json!({"latitudeDegrees": 47.4 + north, "longitudeDegrees": 8.5 + east});

@@ -1,15 +1,14 @@
-//! A queue in which namespaces take turns: how much one of them asks for delays nobody else's.
+//! A queue in which namespaces take turns, so that one with many requests does not delay the others.
 
 use std::collections::{BTreeMap, VecDeque};
 
-/// Requests of one namespace that wait; of more, the rest is asked for again later.
+/// Waiting requests of one namespace; the rest is asked for again later.
 pub const MOST_WAITING: usize = 256;
 
-/// Requests that wait, each known by its key.
+/// Waiting requests, by key.
 #[derive(Debug)]
 pub struct Turns<K, T> {
     waiting: BTreeMap<String, VecDeque<(K, T)>>,
-    /// The namespace whose turn was last.
     last: Option<String>,
 }
 
@@ -23,7 +22,7 @@ impl<K, T> Default for Turns<K, T> {
 }
 
 impl<K: PartialEq, T> Turns<K, T> {
-    /// Puts a request at the end of its namespace's row, or in the place of the one with its key. One for which there is no room does not wait.
+    /// Puts a request at the end of its namespace's row, or in the place of the one with its key. Dropped where there is no room.
     pub fn put(&mut self, namespace: &str, key: K, request: T) {
         let row = self.waiting.entry(namespace.to_owned()).or_default();
         let is_full = row.len() >= MOST_WAITING;
@@ -34,7 +33,7 @@ impl<K: PartialEq, T> Turns<K, T> {
         }
     }
 
-    /// The first request of the namespace whose turn it is, of those that `may` have one; with its namespace.
+    /// The next request, of the namespaces that `may` have one; with its namespace.
     pub fn take(&mut self, may: impl Fn(&str) -> bool) -> Option<(String, K, T)> {
         self.waiting.retain(|_, row| !row.is_empty());
         let after = |name: &&String| self.last.as_ref().is_none_or(|last| *name > last);
@@ -45,8 +44,8 @@ impl<K: PartialEq, T> Turns<K, T> {
         Some((turn, key, request))
     }
 
-    /// How many have their turn before the request with this key: those of its own row, and as many of each other namespace. `None`: it does not
-    /// wait.
+    /// How many have their turn before the request with this key: those of its own row, and as many of each other namespace. `None`: it
+    /// does not wait.
     pub fn before(&self, key: &K) -> Option<usize> {
         let place = |row: &VecDeque<(K, T)>| row.iter().position(|(known, _)| known == key);
         let own = self.waiting.values().find_map(place)?;
@@ -59,7 +58,6 @@ impl<K: PartialEq, T> Turns<K, T> {
         all.find_map(|(known, request)| (known == key).then_some(request))
     }
 
-    /// Forgets those that are not `known`.
     pub fn retain(&mut self, known: impl Fn(&K) -> bool) {
         for row in self.waiting.values_mut() {
             row.retain(|(key, _)| known(key));

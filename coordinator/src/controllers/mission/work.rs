@@ -1,4 +1,4 @@
-//! What a Mission is to fly, and how far its status says that it has come, as types of `fleet`.
+//! The work and the progress of a Mission, as types of `fleet`.
 
 use crds::mission::{Corner, MissionStatus, PartStatus, PlanStatus, RefusedStatus, ReliefStatus, Repeat, TrackRange};
 use crds::{Mission, MissionSpec};
@@ -20,14 +20,13 @@ use std::time::Duration;
 /// The work of a file, or why there is none, in a sentence.
 pub type File = Result<Arc<FileWork>, String>;
 
-/// The work that the text of a file comes to. Equal texts come to the same.
+/// The work of the text of a file. Equal texts give equal work.
 #[derive(Debug)]
 pub struct FileWork {
     pub(super) digest: String,
     /// An item that moves something on board.
     pub(super) moves: Option<&'static str>,
     pub is_readable: bool,
-    /// Its work, or what is wrong with it.
     pub job: Result<Job, String>,
 }
 
@@ -38,7 +37,7 @@ impl PartialEq for FileWork {
 }
 
 impl FileWork {
-    /// Reads `text`: it takes time.
+    /// Takes time.
     pub fn of(text: &str) -> Self {
         // More people read a Mission's status than the ConfigMap with its file.
         let plan = plan_files::read_plan(text);
@@ -62,7 +61,6 @@ impl FileWork {
         }
     }
 
-    /// A `text` that comes to nothing, and `why`.
     pub fn bad(text: &str, why: &str) -> Self {
         Self {
             digest: digest(text),
@@ -73,7 +71,7 @@ impl FileWork {
     }
 }
 
-/// SHA-256 of a text, in hexadecimal digits.
+/// SHA-256, in hexadecimal digits.
 pub(super) fn digest(text: &str) -> String {
     let digits = Sha256::digest(text.as_bytes());
     digits.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -83,48 +81,44 @@ pub(super) fn digest(text: &str) -> String {
 pub struct Job {
     pub work: Arc<Work>,
     pub digest: WorkDigest,
-    /// How high vehicles take off for it, meters above their homes.
+    /// Takeoff altitude, meters above home.
     pub takeoff: f64,
-    /// What nobody can judge of it but a person, in a clause. It says nothing that is in its file.
+    /// A doubt that only a person can resolve, in a clause. It quotes nothing of its file.
     pub doubt: Option<&'static str>,
 }
 
-/// Nobody knows whether its places are above the ground.
 const HOME_UNKNOWN: &str = "altitudes of the file are above mean sea level, and it does not say how high home is: compare them with the \
                             ground there";
 
-/// Drones take off no higher and no lower, meters.
+/// Limits of the takeoff altitude, meters.
 const TAKEOFF: (f64, f64) = (2.0, 120.0);
 
-/// Why a Mission does not go on whose spec or file is another than that by which it has begun.
 const CHANGED: &str = "the work of a Mission that has begun cannot change; put spec.route, spec.survey or the file of spec.planFrom back, or \
                        create another Mission";
 
-/// Why a survey does not go on whose lines are others than those of which some are flown.
 pub const PLANNED_OTHERWISE: &str = "the lines of the survey are planned otherwise by this version of the coordinator than by the one that began it, so \
                                  which of them are flown is not known; create another Mission, or have the version before finish it";
 
-/// So many characters of what an autopilot says are written down.
+/// Characters kept of an autopilot's words.
 const MOST_WORDS: usize = 1024;
 
-/// Drones of work whose height above home is not known take off so high, meters.
+/// Takeoff altitude where the work's altitudes are not above home, meters.
 const USUAL_TAKEOFF: f64 = 10.0;
 
-/// Why the items of a file are not shared.
 const ONE_AT_A_TIME: &str = "the items of a file are flown by one vehicle at a time; set spec.parallelism to 1, or make the file a route with \
                              `skein mission import`";
 
-/// Names work, as the status of its Mission does: both names, with a `-` between them.
+/// A name of work, as the status of its Mission has it: both digests, with a `-` between them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkDigest {
     /// The route, the survey or the items that are asked for.
     pub asked_for: String,
-    /// The lines of a survey, as other versions plan other ones.
+    /// The lines of a survey: other versions of the program plan other lines.
     pub lines: Option<String>,
 }
 
 impl WorkDigest {
-    /// As it is written down. Those before named what was asked for alone.
+    /// As it is written down; early versions wrote only the first digest.
     pub fn parse(text: &str) -> Self {
         let (asked_for, lines) = text
             .split_once('-')
@@ -145,10 +139,7 @@ impl fmt::Display for WorkDigest {
     }
 }
 
-/// Names the route or the survey that `spec` asks for.
-///
-/// # Errors
-/// Why it cannot be written down, in a sentence.
+/// Names the route or the survey that `spec` asks for. The error is a sentence.
 pub fn asked_for(spec: &MissionSpec) -> Result<String, String> {
     let said = serde_json::to_vec(&(&spec.route, &spec.survey)).map_err(|why| sentence("spec", &why))?;
     let digits = Sha256::digest(said);
@@ -156,10 +147,7 @@ pub fn asked_for(spec: &MissionSpec) -> Result<String, String> {
 }
 
 impl Job {
-    /// What `spec` asks for; with the `file` that it names, or why there is none.
-    ///
-    /// # Errors
-    /// What is wrong with it, in a sentence.
+    /// The work of `spec`; with the `file` that it names, or why there is none. The error is a sentence.
     pub fn of(spec: &MissionSpec, file: Option<&File>) -> Result<Self, String> {
         let work = match (&spec.route, &spec.survey) {
             (Some(route), _) => {
@@ -186,10 +174,7 @@ impl Job {
         Ok(Self::flown(work, digest))
     }
 
-    /// The items of a mission file.
-    ///
-    /// # Errors
-    /// The fault in them, in a sentence.
+    /// The work of a mission file. The error is a sentence.
     pub fn of_items(items: &[Item]) -> Result<Self, String> {
         let work = Work::of_items(items).map_err(|why| sentence("spec.planFrom", &why))?;
         let digest = WorkDigest {
@@ -212,7 +197,7 @@ impl Job {
         }
     }
 
-    /// Why this is not the work that was `begun`; `None` when it is.
+    /// `None` when this is the work that was `begun`.
     pub fn is_not(&self, begun: &str) -> Option<&'static str> {
         let begun = WorkDigest::parse(begun);
         match () {
@@ -223,7 +208,6 @@ impl Job {
     }
 }
 
-/// What is wrong, and why.
 fn sentence(what: &str, why: &dyn Error) -> String {
     let mut text = format!("{what}: {why}");
     let mut source = why.source();
@@ -234,7 +218,7 @@ fn sentence(what: &str, why: &dyn Error) -> String {
     text
 }
 
-/// What a Mission asks for, which has run for `running`.
+/// The request of a Mission that has run for `running`.
 pub fn wanted(mission: &Mission, running: Option<Duration>) -> Wanted {
     let spec = &mission.spec;
     let count = |n: i32| u32::try_from(n).unwrap_or_default();
@@ -261,13 +245,12 @@ pub fn wanted(mission: &Mission, running: Option<Duration>) -> Wanted {
     }
 }
 
-/// How many times all is flown before that of which `part` is a part. Older coordinators only say that there are some.
+/// How many rounds come before the one of `part`. Older coordinators only write that there are some.
 fn rounds_ahead(part: &PartStatus) -> u8 {
     let rounds = u8::try_from(part.rounds_ahead).unwrap_or_default();
     if part.ahead { rounds.max(1) } else { 0 }
 }
 
-/// How far `status` says that it has come.
 pub fn read(status: &MissionStatus) -> Progress {
     let count = |n: i32| u32::try_from(n).unwrap_or_default();
     let part = |part: &PartStatus| Part {
@@ -306,7 +289,6 @@ pub fn read(status: &MissionStatus) -> Progress {
     }
 }
 
-/// Writes down how far it has come.
 pub fn write(progress: &Progress, status: &mut MissionStatus) {
     let small = |n: u32| i32::try_from(n).unwrap_or(i32::MAX);
     let part = |part: &Part| PartStatus {
@@ -340,7 +322,6 @@ pub fn write(progress: &Progress, status: &mut MissionStatus) {
     status.vehicles = i32::try_from(progress.parts.len()).unwrap_or(i32::MAX);
 }
 
-/// A place as it is written down.
 pub const fn corner(at: Wgs84) -> Corner {
     Corner {
         latitude_degrees: at.latitude_deg,
@@ -348,7 +329,7 @@ pub const fn corner(at: Wgs84) -> Corner {
     }
 }
 
-/// A place to a ten-millionth of a degree, so that what is written reads as the same.
+/// To a ten-millionth of a degree, so that the text reads back as the same.
 pub fn rounded(at: Wgs84) -> Wgs84 {
     let to = |degrees: f64| (degrees * 1e7).round() / 1e7;
     Wgs84 {
@@ -357,7 +338,6 @@ pub fn rounded(at: Wgs84) -> Wgs84 {
     }
 }
 
-/// Positions as they are written down.
 pub fn ranges(stretches: &Stretches) -> Vec<TrackRange> {
     let range = |one: &Stretch| TrackRange {
         from: one.from,
@@ -444,7 +424,7 @@ mod tests {
         write(&progress, &mut status);
         let text = serde_json::to_string(&status).unwrap();
         assert_eq!(read(&serde_json::from_str(&text).unwrap()), progress);
-        // An older coordinator knows only that it is ahead, and says no more.
+        // An older coordinator writes only that it is ahead.
         assert!(status.parts[0].ahead);
         status.parts[0].rounds_ahead = 0;
         assert_eq!(read(&status).parts[0].ahead, 1);
@@ -487,7 +467,7 @@ mod tests {
         assert_eq!(WorkDigest::parse(&written), job.digest);
         let asked_for = &job.digest.asked_for;
         assert_eq!(job.is_not(&written), None);
-        // Those before named what was asked for alone.
+        // Early versions named what was asked for alone.
         for begun in [asked_for.clone(), format!("{asked_for}-0123456789abcdef")] {
             assert_eq!(job.is_not(&begun), Some(PLANNED_OTHERWISE), "{begun}");
         }

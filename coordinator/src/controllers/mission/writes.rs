@@ -25,10 +25,9 @@ use tokio::time::{Instant, timeout};
 
 const SPARE_NAMES: usize = 1000;
 
-/// Calls for one Mission that are under way at a time.
 const CALLS: usize = 8;
 
-/// A call that changes something takes no longer than this: one that is begun by a leader that may act ends before another may lead.
+/// Deadline of a call that changes something: begun by a leader that may act, it ends before another may lead.
 const CALL: Duration = LASTS.saturating_sub(ACT_FOR);
 
 impl Controller {
@@ -45,8 +44,7 @@ impl Controller {
         Ok(done.unwrap_or(Err(ApiError::TimedOut { what }))?)
     }
 
-    /// Writes a status. That takes what time it takes: it is written on one version of the object, and fails where the next leader has
-    /// written another.
+    /// Writes a status. It needs no deadline: it is written on one resourceVersion, and fails where the next leader has written another.
     pub(super) async fn write(&self, mission: &Mission, status: &MissionStatus) -> Result<(), NotBroughtOn> {
         if !self.acts() {
             return Err(NotBroughtOn::MayNotAct);
@@ -127,7 +125,7 @@ impl Controller {
         made.into_iter().collect()
     }
 
-    /// Makes a Drone that takes off to so many meters.
+    /// `takeoff` in meters.
     async fn make(
         &self,
         api: &Api<Drone>,
@@ -176,7 +174,7 @@ impl Controller {
     }
 }
 
-/// A new Drone of `mission`, which takes off to so many meters.
+/// `takeoff` in meters.
 pub(super) fn build(mission: &Mission, name: &str, takeoff: f64) -> Drone {
     let mut drone = Drone::new(name, mission.spec.drone_spec(takeoff));
     let labels = BTreeMap::from([

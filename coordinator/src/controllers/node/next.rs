@@ -1,4 +1,4 @@
-//! What to do next about one Node object, where agents become Nodes.
+//! The next step for one Node object, where agents become Nodes.
 
 use crds::labels;
 use k8s_openapi::api::core::v1::{Node, NodeCondition};
@@ -9,8 +9,8 @@ use kube::core::ObjectMeta;
 use model::ids::NodeName;
 use std::time::Duration;
 
-/// An agent that comes back within this time is never reported as gone: it reconnects within 5 s, and as a program that
-/// is started again within a few more. The same for an autopilot that is not heard, which reboots within this time.
+/// An agent that comes back within this time is never reported as gone: it reconnects within 5 s, and a restarted program within a few
+/// more. The same for an autopilot, which reboots within this time.
 const GRACE: Duration = Duration::from_secs(10);
 
 const LONGEST_LABEL: usize = 63;
@@ -21,9 +21,9 @@ const READY: &str = "Ready";
 pub enum Agent {
     /// Its stream is open, and it receives from its autopilot.
     Connected,
-    /// Its stream is open, and it receives nothing from its autopilot, as far as is known for this long.
+    /// Its stream is open, and it has received nothing from its autopilot for this long, as far as is known.
     NoAutopilot { since: Duration },
-    /// It is not, as far as is known for this long.
+    /// Its stream has been closed for this long, as far as is known.
     Gone { since: Duration },
 }
 
@@ -38,15 +38,13 @@ pub enum Step {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadyState {
-    /// The agent is connected and receives from its autopilot.
     Connected,
-    /// The agent is connected and receives nothing from its autopilot: there is no vehicle that could be used.
+    /// No vehicle can be used.
     NoAutopilot,
-    /// The agent is not connected. What its vehicle does is not known then, so neither is this.
+    /// The state of its vehicle is unknown, and so is the Node's.
     Gone,
 }
 
-/// The next step for the Node `object`, if there is one, of an agent.
 pub fn step(object: Option<&Node>, agent: Agent) -> Step {
     let Some(node) = object else {
         return match agent {
@@ -73,14 +71,13 @@ pub fn step(object: Option<&Node>, agent: Agent) -> Step {
     }
 }
 
-/// Whether we made it, by its label; a person who removes that keeps the Node for themselves.
+/// By our label; a person who removes it takes over the Node.
 pub fn is_ours(node: &Node) -> bool {
     node.labels()
         .get(labels::MANAGED_BY)
         .is_some_and(|by| by == labels::COORDINATOR)
 }
 
-/// The object for an agent that has none.
 pub fn object(node: &NodeName) -> Node {
     // A longer name is no label value.
     let hostname = Some(("kubernetes.io/hostname", node.as_str())).filter(|(_, name)| name.len() <= LONGEST_LABEL);
@@ -120,7 +117,7 @@ impl ReadyState {
         })
     }
 
-    /// The Ready condition of `node` as it is to be. The time of its last transition is kept while its status is the same.
+    /// The desired Ready condition. The time of its last transition is kept while its status is the same.
     pub fn condition(self, node: &Node, now: Timestamp) -> NodeCondition {
         let (status, reason, message) = self.text();
         let since = ready(node).filter(|c| c.status == status);
@@ -157,7 +154,6 @@ mod tests {
         NodeName::parse("alpha").unwrap()
     }
 
-    /// A Node of ours on which this was written last.
     fn written(state: ReadyState, second: i64) -> Node {
         let node = object(&name());
         let condition = state.condition(&node, Timestamp::from_second(second).unwrap());

@@ -1,4 +1,4 @@
-//! Operators as the domain has them, and which vehicles they select.
+//! Operators as domain types, and which vehicles they select.
 
 use crate::controllers::rules::objects::Selects;
 use crds::labels::UAS_ID;
@@ -14,12 +14,11 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug)]
 pub struct Wanted {
     pub name: String,
-    /// `metadata.generation`.
     pub generation: i64,
     pub selects: Selects,
-    /// What kind of id their labels carry.
+    /// The kind of id in the vehicles' labels.
     uas_id: AircraftIdKind,
-    /// What it says of every vehicle, or what is wrong with it. The API server lets in nothing that is wrong; an older one might.
+    /// Its operator for every vehicle, or its fault. The API server admits no faulty one; an older one might.
     pub operator: Result<Operator, String>,
 }
 
@@ -69,10 +68,7 @@ impl Wanted {
         }
     }
 
-    /// The id of the aircraft with these labels, if they have one.
-    ///
-    /// # Errors
-    /// What is wrong with it, and what to do.
+    /// The id of the aircraft with these labels, if they have one; the error says what to do.
     pub fn aircraft(&self, labels: &BTreeMap<String, String>) -> Result<Option<AircraftId>, String> {
         let Some(id) = labels.get(UAS_ID) else { return Ok(None) };
         if !can_be_broadcast(id, LONGEST_ID) {

@@ -1,7 +1,6 @@
-//! What is decided about the operator of each vehicle, and what Operators and Vehicles say of it.
+//! The operator of each vehicle, and the statuses of Operators and Vehicles.
 //!
-//! Owns: [`outcome`], [`shown`] and [`of_operator`]. Must not: call the API, or count a vehicle whose agent did not report that it
-//! sends it.
+//! Must not: call the API, or count a vehicle whose agent did not report that it sends its operator.
 
 use super::objects::Wanted;
 use crate::cluster::conditions::condition;
@@ -18,15 +17,14 @@ const MOST_NAMED: usize = 32;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
-    /// The Operators that select it, by their place.
+    /// The Operators that select it, by index.
     pub selecting: Vec<usize>,
-    /// Whom to send to its autopilot; `None`: nobody.
+    /// `None`: its autopilot is sent no operator.
     pub operator: Option<Operator>,
-    /// Why it is nobody, or not all is sent: one word and a sentence.
+    /// Why there is none, or not all is sent: one word and a sentence.
     pub fault: Option<(&'static str, String)>,
 }
 
-/// Who operates the vehicle with these labels.
 pub fn outcome(wanted: &[Wanted], labels: &BTreeMap<String, String>) -> Outcome {
     let matching = wanted.iter().enumerate().filter(|(_, of)| of.selects.matches(labels));
     let selecting: Vec<(usize, &str)> = matching.map(|(place, of)| (place, of.name.as_str())).collect();
@@ -60,7 +58,7 @@ pub fn outcome(wanted: &[Wanted], labels: &BTreeMap<String, String>) -> Outcome 
     outcome
 }
 
-/// What the Vehicle shows; `None` where no Operator selects it and it has no transmitter.
+/// `None` where no Operator selects it and it has no transmitter.
 pub fn shown(wanted: &[Wanted], outcome: &Outcome, report: &RemoteIdReport) -> Option<Shown> {
     let concerned =
         !outcome.selecting.is_empty() || report.held.is_some() || report.transmitter != Transmitter::Unheard;
@@ -91,7 +89,7 @@ pub fn shown(wanted: &[Wanted], outcome: &Outcome, report: &RemoteIdReport) -> O
 struct Progress<'a> {
     name: &'a str,
     sent: bool,
-    /// What the trouble is: one word, a sentence, and whether somebody has to do something.
+    /// One word, a sentence, and whether somebody has to do something.
     trouble: Option<(&'static str, String, bool)>,
 }
 
@@ -120,7 +118,7 @@ fn progress<'a>(
     Progress { name, sent, trouble }
 }
 
-/// The status of an Operator, the one at `place`.
+/// The status of the Operator at the index `place`.
 pub fn of_operator(
     (place, operator): (usize, &Wanted),
     wanted: &[Wanted],
@@ -196,7 +194,7 @@ pub fn of_operator(
         .find(|vehicle| matches!(vehicle.trouble, Some((_, _, true))));
     let stuck = fault.cloned().or(rival).or_else(|| stuck.and_then(words));
     let mut conditions = vec![accepted, says];
-    // What tools that wait for objects look for (kstatus): there only while it is so.
+    // As kstatus has it: present only while true.
     if let Some(stuck) = stuck {
         conditions.push(of("Stalled", true, "NeedsAttention", &stuck));
     } else if let Some(words) = unsent.and_then(words) {

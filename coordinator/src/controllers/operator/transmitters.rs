@@ -1,9 +1,9 @@
-//! What a person should know of Remote ID transmitters, as Events about their Vehicles.
+//! Events about Remote ID transmitters, on their Vehicles.
 
 use crate::cluster::events::Note;
 use model::remote_id::Transmitter;
 
-/// What is new when a transmitter reports `now`, and reported `before`; `None`: nothing was known of it, as after a change of leader.
+/// The Event when a transmitter reports `now` after `before`; `None`: nothing was known, as after a change of leader.
 pub fn news(before: Option<&Transmitter>, now: &Transmitter) -> Option<Note> {
     use Transmitter::{Fails, Good, Lost, Unheard};
     if before == Some(now) {
@@ -44,7 +44,7 @@ mod tests {
         assert_eq!(reason(Some(&worse), &Good), Some(("TransmitterGood", false)));
         assert_eq!(reason(Some(&Good), &Lost), Some(("TransmitterLost", true)));
         assert_eq!(reason(Some(&Unheard), &Good), Some(("TransmitterGood", false)));
-        // Another leader knows nothing of before.
+        // Another leader knows nothing from before.
         assert_eq!(reason(None, &Good), None);
         assert_eq!(reason(None, &Unheard), None);
         assert_eq!(reason(None, &Lost), Some(("TransmitterLost", true)));

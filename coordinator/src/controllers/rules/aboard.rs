@@ -1,8 +1,8 @@
-//! Fences that the autopilot of a vehicle may keep of Geofences that were others before.
+//! Fences that an autopilot may keep of Geofences that have changed since.
 //!
-//! Owns: [`Aboard`]: an autopilot is given a fence on the ground only, so one that changes while the vehicle flies stays what it was there
-//! until it has landed; and whether that is known at all, which a leader that came meanwhile may not find out. Must not: judge a way, or
-//! take a fence for one on board that an agent did not report so.
+//! An autopilot is given a fence on the ground only, so a Geofence that changes while the vehicle flies stays in its old form on board
+//! until it has landed; a leader that came meanwhile may not find out which. Must not: judge a way, or take a fence for one on board that
+//! an agent did not report so.
 
 use super::made::Made;
 use fleet::planning::geofence::{Wanted, is_of_fence};
@@ -12,25 +12,24 @@ use model::rules::{FenceState, MOST_DEVIATIONS, RulesReport, WantedParameter};
 use model::vehicle::{FlightTruth, HardwareUid};
 use std::sync::Arc;
 
-/// Geofences, and shapes of them, that hold for one vehicle.
 pub type Fences = Vec<Arc<Wanted>>;
 
 /// Fences that may be on one autopilot.
 #[derive(Debug, Default)]
 pub struct Aboard {
     hardware: Option<HardwareUid>,
-    /// Fences that held when a report showed last that all of them were in force.
+    /// Fences at the last report that showed all of them in force.
     proved: Option<Fences>,
-    /// Fences that held when the vehicle was last on the ground, where its agent may have brought them about.
+    /// Fences when the vehicle was last on the ground, where its agent may have set them.
     grounded: Option<Fences>,
 }
 
 /// Evidence of a report about the fence of an autopilot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Proof {
-    /// The one that is wanted now is there.
+    /// The wanted fence is there.
     Wanted,
-    /// The one that is wanted now was tried on the ground, and refused.
+    /// The wanted fence was tried on the ground, and refused.
     Tried,
     /// None of ours is there.
     Nothing,
@@ -38,7 +37,7 @@ pub enum Proof {
     Neither,
 }
 
-/// Reads the evidence of a `report`, where the rules that are `made` are wanted with the `granted` values of profiles.
+/// The evidence of a `report`, where the rules that are `made` are wanted with the `granted` values of profiles.
 pub fn proof(made: &mut Made, granted: Option<&[WantedParameter]>, report: &Report) -> Proof {
     let Some(held) = &report.rules.held else {
         return Proof::Nothing;
@@ -71,7 +70,7 @@ fn is_over(rules: &RulesReport) -> bool {
 }
 
 impl Aboard {
-    /// Takes in a report of a vehicle of which all `wanted` holds now; returns what counts for it besides.
+    /// Takes in a report of a vehicle on which all `wanted` holds now; returns the fences that count besides.
     pub fn follow(&mut self, report: &Report, proof: Proof, wanted: &[Arc<Wanted>]) -> Fences {
         let hardware = report.identity.as_ref().and_then(|identity| identity.hardware);
         if let (Some(before), Some(now)) = (self.hardware, hardware)
@@ -95,7 +94,7 @@ impl Aboard {
         self.besides(wanted)
     }
 
-    /// Lists the fences that count besides those `wanted`, by what was last heard.
+    /// The fences that count besides those `wanted`, by the last report.
     pub fn besides(&self, wanted: &[Arc<Wanted>]) -> Fences {
         if self.proved.is_none() && self.grounded.is_none() {
             return vec![Arc::new(Wanted::unknown())];

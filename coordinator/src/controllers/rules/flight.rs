@@ -1,34 +1,30 @@
-//! One record for each flight: which rules were on the vehicle when it took off.
+//! A record for each flight: the rules on the vehicle at its takeoff.
 
 use super::plan::{Objects, Outcome, Subject};
 use k8s_openapi::jiff::Timestamp;
 use model::ids::DroneName;
 use model::rules::RulesDigest;
 
-/// What was so at the takeoff.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flight {
     /// When it was first observed in the air, by the autopilot's account.
     pub took_off: Timestamp,
-    /// Whether this coordinator observed it on the ground before. What is on a vehicle in the air says nothing of its takeoff.
+    /// Whether this coordinator observed it on the ground before. The rules on board in the air say nothing of the takeoff.
     pub observed: bool,
-    /// The Drone that the vehicle served.
     pub drone: Option<DroneName>,
-    /// The number of its autopilot's hardware.
     pub hardware: Option<String>,
     pub firmware: Option<String>,
     /// The digests of the fence and of the parameters that its agent held.
     pub digest: Option<RulesDigest>,
-    /// Whether these were those that it was to have, and all of them in force.
+    /// Whether these were the wanted ones, and all of them in force.
     pub in_force: bool,
-    /// The objects that it was made from, and who made them; none where it was made from others.
+    /// The objects that they were made from, and their authors; none where they were made from others.
     pub objects: Vec<String>,
 }
 
-/// Where a vehicle is, as far as this coordinator observed.
 pub type Followed = model::followed::Followed<Flight>;
 
-/// The flight of a vehicle after what was reported, and the one that has ended with it.
+/// The flight after a report, and the one that has ended with it.
 pub fn follow(
     before: Followed,
     objects: &Objects,
@@ -56,7 +52,7 @@ fn taken_off(
     let fences = fences.map(|fence| format!("Geofence {}: {}", fence.name, fence.author));
     let profiles = outcome.profiles.iter().filter_map(|&i| objects.profiles.get(i));
     let profiles = profiles.map(|values| format!("ParameterProfile {}: {}", values.profile.name, values.author));
-    // The coordinator of before may have observed it.
+    // The previous coordinator may have observed it.
     let status = subject.object.as_ref().and_then(|object| object.status.as_ref());
     let since = status
         .and_then(|status| status.airborne_since.as_ref())
@@ -80,7 +76,6 @@ fn taken_off(
 }
 
 impl Flight {
-    /// The record, as a sentence.
     pub fn words(&self, landed: Timestamp) -> String {
         let known = |text: &Option<String>| text.clone().unwrap_or_else(|| "unknown".to_owned());
         let seconds = |time: Timestamp| Timestamp::from_second(time.as_second()).unwrap_or(time);

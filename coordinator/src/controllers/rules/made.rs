@@ -1,4 +1,4 @@
-//! The rules of one vehicle as they were made last, so that they are made again only when something has changed.
+//! The rules of one vehicle, made again only when their ingredients change.
 
 use super::objects::{Fence, Values};
 use fleet::planning::geofence::{Compiled, NoFence, ReturnLimit, Wanted, compile_around, suits_home};
@@ -11,11 +11,11 @@ use model::units::{AltitudeAboveHome, Wgs84};
 use model::vehicle::{Autopilot, Identity};
 use std::sync::Arc;
 
-/// A home that has moved by less since the fence was compiled is the same one, meters: autopilots correct theirs, and home has several
-/// meters to every edge.
+/// A home that has moved less since the fence was compiled is the same, meters: autopilots correct theirs, and home has several meters to
+/// every edge.
 const SAME_HOME: f64 = 0.5;
 
-/// The fences that were compiled, for all vehicles whose homes make no difference to them.
+/// Compiled fences, for all vehicles whose homes make no difference to them.
 #[derive(Debug, Default)]
 pub struct Fences(Vec<Entry>);
 
@@ -24,12 +24,12 @@ struct Entry {
     fences: Vec<Arc<Fence>>,
     autopilot: Autopilot,
     home: Wgs84,
-    /// Within how many meters of that it is the same.
+    /// Homes within this many meters give the same fence.
     same: f64,
     compiled: Result<Compiled, NoFence>,
 }
 
-/// More are not kept: it is a few for each site.
+/// A few for each site.
 const MOST_KEPT: usize = 256;
 
 impl Fences {
@@ -79,11 +79,10 @@ fn distance(one: Wgs84, other: Wgs84) -> f64 {
 pub struct Made {
     of: Ingredients,
     pub fence: Arc<Result<Compiled, NoFence>>,
-    /// The values that its profiles want.
     pub values: Arc<Result<Resolved, NoParameters>>,
     /// With all values that are wanted.
     pub all: Arc<Rules>,
-    /// With none.
+    /// Without values.
     pub none: Arc<Rules>,
     other: Option<(Vec<WantedParameter>, Arc<Rules>)>,
 }
@@ -105,7 +104,7 @@ impl Ingredients {
             (Some(one), Some(other)) => distance(one, other) <= SAME_HOME,
             (one, other) => one == other,
         };
-        // Whether there is a fence waits for the height of the return to be known.
+        // Whether there is a fence waits for the altitude of the return to be known.
         let same_return = self.returns.is_some() == before.returns.is_some();
         same(&self.fences, &before.fences) && self.autopilot == before.autopilot && same_home && same_return
     }
@@ -123,7 +122,7 @@ fn same<T>(one: &[Arc<T>], other: &[Arc<T>]) -> bool {
 }
 
 impl Made {
-    /// What was made `before`, as far as nothing of it has changed.
+    /// The rules of `before`, as far as nothing of them has changed.
     pub fn renewed(
         before: Option<Self>,
         (fences, profiles): (&[&Arc<Fence>], &[&Arc<Values>]),
@@ -145,7 +144,7 @@ impl Made {
                 if of.makes_same_values(&before.of) {
                     return before;
                 }
-                // The home for which it was compiled stays, so that one that wanders is compared with that.
+                // The home that it was compiled for stays, so that one that drifts is compared with that.
                 let of = Ingredients {
                     home: before.of.home,
                     ..of
@@ -194,7 +193,6 @@ impl Made {
         rules
     }
 
-    /// The leadership in which they were made.
     pub const fn term(&self) -> Term {
         self.of.term
     }
@@ -221,7 +219,7 @@ fn limit(fence: &Result<Compiled, NoFence>) -> Option<&ReturnLimit> {
 
 fn fence(of: &Ingredients, known: &mut Fences) -> Result<Compiled, NoFence> {
     let compiled = known.compile(of)?;
-    // What could not be read of it is missing here, and what is on board stays.
+    // Its unreadable part is missing here, so the fence on board stays.
     let faulty = of.fences.iter().find_map(|fence| Some((fence, fence.fault.as_ref()?)));
     if let Some((fence, fault)) = faulty {
         return Err(NoFence::Faulty {
@@ -256,7 +254,7 @@ fn values(of: &Ingredients, compiled: Option<&Compiled>) -> Result<Resolved, NoP
     Ok(resolved)
 }
 
-/// Of a vehicle that has no fence: its values alone, which are not sent.
+/// Without a fence: the values alone, which are not sent.
 fn rules(of: &Ingredients, fence: &Result<Compiled, NoFence>, values: &[WantedParameter]) -> Rules {
     let none = Compiled::default();
     let compiled = fence.as_ref().unwrap_or(&none);
@@ -268,7 +266,7 @@ fn rules(of: &Ingredients, fence: &Result<Compiled, NoFence>, values: &[WantedPa
         compiled.parameters.iter().all(|own| own.name != value.name) && limit.is_none_or(|limit| limit.allows(value))
     };
     let mut all: Vec<WantedParameter> = compiled.parameters.iter().cloned().chain(returns).collect();
-    // What was granted before there was a fence may leave no room for all, and the fence goes first.
+    // Values granted before there was a fence may leave no room for all, and the fence goes first.
     let room = MOST_PARAMETERS.saturating_sub(all.len());
     all.extend(values.iter().filter(may).take(room).cloned());
     compose(of.term, compiled.fence.clone(), all)

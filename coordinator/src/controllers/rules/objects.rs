@@ -1,4 +1,4 @@
-//! Geofences and ParameterProfiles as the domain has them, and which vehicles they select.
+//! Geofences and ParameterProfiles as domain types, and which vehicles they select.
 
 use super::readable::{Readable, Unread};
 use crds::geofence::{Area, Breach as AskedBreach, Point};
@@ -17,14 +17,13 @@ use std::sync::Arc;
 
 #[derive(Clone, Debug, Default)]
 pub struct Objects {
-    /// The Geofences, by name.
+    /// By name.
     pub fences: Vec<Arc<Fence>>,
-    /// The ParameterProfiles, by name.
+    /// By name.
     pub profiles: Vec<Arc<Values>>,
 }
 
 impl Objects {
-    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.fences.is_empty() && self.profiles.is_empty()
     }
@@ -36,7 +35,6 @@ impl Objects {
         fences.chain(profiles).filter_map(version)
     }
 
-    /// Whether it is not known of one of them which vehicles it selects.
     pub fn has_unreadable_selector(&self) -> bool {
         let fences = self.fences.iter().map(|fence| &fence.selects);
         let profiles = self.profiles.iter().map(|values| &values.selects);
@@ -44,11 +42,11 @@ impl Objects {
     }
 }
 
-/// Objects that were read, so that each is read and checked once for each of its generations.
+/// Read and checked objects, once for each of their generations.
 #[derive(Debug)]
 pub struct Cache<T>(HashMap<String, (Version, Arc<T>)>);
 
-/// What an object is known by: its uid and its generation.
+/// uid and generation.
 type Version = (Option<String>, i64);
 
 impl<T> Default for Cache<T> {
@@ -74,11 +72,10 @@ impl<T> Cache<T> {
     }
 }
 
-/// Who made an object as it is. An API server writes no names of users on objects, only of programs: the field manager that a client gives
-/// itself. The user is in the audit log of the API server, under the same uid.
+/// The author of an object's present spec. An API server writes no names of users on objects, only of programs: the field manager that a
+/// client gives itself. The user is in the audit log of the API server, under the same uid.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Author {
-    /// `metadata.uid`.
     pub uid: Option<String>,
     /// `metadata.generation`: how often its spec was written.
     pub generation: i64,
@@ -87,7 +84,6 @@ pub struct Author {
 }
 
 impl Author {
-    /// What the metadata of an object says.
     pub fn of(object: &ObjectMeta) -> Self {
         let writes = object.managed_fields.iter().flatten().filter(|write| {
             let fields = write.fields_v1.as_ref();
@@ -120,7 +116,7 @@ impl Selects {
         Self(parsed.map_err(|why| format!("spec.vehicleSelector: {why}; use In, NotIn, Exists or DoesNotExist")))
     }
 
-    /// Why it cannot be read, if it cannot.
+    /// Why it cannot be read.
     pub fn fault(&self) -> Option<&str> {
         self.0.as_ref().err().map(String::as_str)
     }
@@ -130,12 +126,11 @@ impl Selects {
         unread.selector.as_ref().map_or_else(none, Self::of)
     }
 
-    /// Whether it cannot be read, so that it may mean any.
+    /// Whether it is unreadable, so that it may select any vehicle.
     pub const fn is_unreadable(&self) -> bool {
         self.0.is_err()
     }
 
-    /// Whether a vehicle with these labels is meant.
     pub fn matches(&self, labels: &BTreeMap<String, String>) -> bool {
         self.0.as_ref().is_ok_and(|selector| selector.matches(labels))
     }
@@ -147,7 +142,7 @@ pub struct Fence {
     pub author: Author,
     pub selects: Selects,
     pub wanted: Arc<Wanted>,
-    /// What is wrong with it, whichever vehicle it selects.
+    /// Its fault, whichever vehicle it selects.
     pub fault: Option<String>,
 }
 
@@ -155,13 +150,12 @@ pub struct Fence {
 pub struct Values {
     pub author: Author,
     pub selects: Selects,
-    /// What it wants of them, and its name.
     pub profile: Profile,
-    /// On how many at a time.
+    /// Vehicles changed at a time.
     pub most: u32,
-    /// Whether it could not be read, so that its values are not known.
+    /// Unreadable: its values are unknown.
     pub is_unread: bool,
-    /// What is wrong with it, whichever vehicle it selects.
+    /// Its fault, whichever vehicle it selects.
     pub fault: Option<String>,
 }
 
@@ -173,7 +167,7 @@ fn unreadable(unread: &Unread) -> String {
 }
 
 impl Fence {
-    /// What can be read of a Geofence.
+    /// The readable part of a Geofence.
     pub fn read(object: &Readable<Geofence>) -> Self {
         match object {
             Readable::Read(geofence) => Self::of(geofence),
@@ -222,7 +216,7 @@ impl Fence {
             origin: Origin::Geofence,
         };
         let selects = Selects::of(&spec.vehicle_selector);
-        // The API server lets none in that is neither; an older one might.
+        // The API server admits no other; an older one might.
         let read = wanted.include.len() + wanted.exclude.len() == spec.include.len() + spec.exclude.len();
         let unread = (!read).then(|| "an area is neither a polygon nor a circle; give one of the two".to_owned());
         let fault = selects.0.as_ref().err().cloned().or(unread);
@@ -253,7 +247,7 @@ fn outline(area: &Area) -> Option<Outline> {
 }
 
 impl Values {
-    /// What can be read of a ParameterProfile.
+    /// The readable part of a ParameterProfile.
     pub fn read(object: &Readable<ParameterProfile>) -> Self {
         match object {
             Readable::Read(profile) => Self::of(profile),
@@ -299,7 +293,6 @@ impl Values {
     }
 }
 
-/// The labels that count for a vehicle.
 pub fn labels(
     vehicle: Option<&BTreeMap<String, String>>,
     node: Option<&BTreeMap<String, String>>,

@@ -1,10 +1,10 @@
-//! The rules of each vehicle, from what selects it and what its agent reports.
+//! The rules of each vehicle, from the objects that select it and its agent's report.
 //!
-//! Owns: [`plan`]: what is sent to each agent, which digest is named to it, and which vehicles get changed values next. Must not: call
-//! the API, read a clock, or take rules for in force that an agent did not report so.
+//! Owns: [`plan`]: what is sent to each agent, which digest is named to it, and which vehicles get changed values next. Must not: call the
+//! API, read a clock, or take rules for in force that an agent did not report so.
 //!
-//! How far a rollout is follows from what agents report and what Vehicle objects say was sent last, so that another leader goes on where
-//! the one before was. What is remembered spares work, and holds what was granted until the Vehicle object says so.
+//! The state of a rollout follows from agents' reports and from what Vehicle objects record as sent, so that another leader goes on where
+//! the previous one was. The memory saves work, and holds what was granted until the Vehicle object records it.
 
 use super::aboard::{self, Aboard, Proof};
 use super::made::{Fences, Made};
@@ -22,25 +22,22 @@ use model::rules::{Deviation, DeviationWhy, Enforce, MOST_DEVIATIONS, Rules, Rul
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-/// A vehicle, as far as its rules go.
 #[derive(Clone, Debug)]
 pub struct Subject {
     pub node: NodeName,
     pub name: String,
     /// The labels that count for it.
     pub labels: BTreeMap<String, String>,
-    /// What its agent reports, on its open session.
+    /// On its agent's open session.
     pub report: Option<Arc<Report>>,
-    /// Whether it is known which airframe it is.
+    /// Whether its airframe is known.
     pub identified: bool,
     pub variables: Variables,
     pub serves: bool,
-    /// Its Vehicle object, if there is one.
     pub object: Option<Arc<Vehicle>>,
 }
 
 impl Subject {
-    /// What its Vehicle object says of its rules.
     pub(super) fn last(&self) -> Option<&VehicleRules> {
         self.object.as_ref()?.status.as_ref()?.rules.as_ref()
     }
@@ -56,18 +53,17 @@ impl Subject {
     }
 }
 
-/// What is remembered of a vehicle from one time to the next.
+/// Memory of a vehicle between two plans.
 #[derive(Debug, Default)]
 pub struct Memory {
-    /// The values of profiles that it may set. `None`: a leader before us let it set others than those that are wanted now, and it is not
+    /// The values of profiles that it may set. `None`: a previous leader let it set values that are not those wanted now, and it is not
     /// known which.
     granted: Option<Vec<WantedParameter>>,
-    /// Whether values were being changed when it was heard last; `None`: it was not heard here.
+    /// Whether values were being changed when it was last heard; `None`: it was not heard here.
     changing: Option<bool>,
-    /// What its autopilot refused. Until the profiles change or it has their values, that it is asked again, or is silent, does not mean
-    /// that it takes them now.
+    /// The refusal of its autopilot. Until the profiles change or it has their values, a new try or silence does not mean that it accepts
+    /// them.
     refuses: Option<Refusal>,
-    /// What its rules were made of, and they.
     made: Option<Made>,
     /// The fences that its autopilot may keep.
     aboard: Aboard,
@@ -80,7 +76,7 @@ struct Refusal {
     deviations: Vec<Deviation>,
 }
 
-/// A profile: its name, its uid and its generation.
+/// Name, uid and generation of a profile.
 type Version = (String, Option<String>, i64);
 
 #[derive(Debug, Default)]
@@ -90,7 +86,6 @@ pub struct Memories {
 }
 
 impl Memories {
-    /// Forgets those that are not known any more.
     pub fn keep(&mut self, is_known: impl Fn(&NodeName) -> bool) {
         self.nodes.retain(|node, _| is_known(node));
     }
@@ -99,18 +94,18 @@ impl Memories {
 /// What is to be done about one vehicle.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// The Geofences that select it, by their place among the [`Objects`].
+    /// The Geofences that select it, by index among the [`Objects`].
     pub fences: Vec<usize>,
     /// Those of them that hold now.
     pub active: Vec<usize>,
     pub profiles: Vec<usize>,
     /// Their fence, once its autopilot is known.
     pub fence: Option<Arc<Result<Compiled, NoFence>>>,
-    /// Their values, once its autopilot is known.
+    /// The values of its profiles, once its autopilot is known.
     pub values: Option<Arc<Result<Resolved, NoParameters>>>,
-    /// How far it is with those.
+    /// Progress with those values.
     pub progress: Progress,
-    /// The values of them that its autopilot refused, also while it is asked again.
+    /// The values that its autopilot refused, also while it is asked again.
     pub refused: Vec<Deviation>,
     /// Whether values are being changed on it, as far as is known: these or former ones.
     pub changing: bool,
@@ -120,11 +115,11 @@ pub struct Outcome {
     pub waits_for: Option<String>,
     /// The values of profiles that it may set.
     pub granted: Option<Vec<WantedParameter>>,
-    /// What belongs to its Geofences, of what is sent.
+    /// Names of the sent parameters that belong to its Geofences.
     pub own: Vec<String>,
-    /// What is sent to its agent; `None`: nothing new.
+    /// `None`: nothing new is sent to its agent.
     pub send: Option<Arc<Rules>>,
-    /// What has to be in force before it is armed.
+    /// Has to be in force before it is armed.
     pub named: Option<RulesDigest>,
     /// The fences by which its places and ways are judged: those that hold for it, and those that its autopilot keeps besides.
     pub judged_by: aboard::Fences,
@@ -142,8 +137,8 @@ impl Outcome {
     }
 }
 
-/// What to do about each of `subjects`, in their order, at `now`, seconds since 1970. Without `may` no vehicle gets changed values: it is
-/// not known yet what others do.
+/// The outcome for each of `subjects`, in their order, at `now`, seconds since 1970. Without `may` no vehicle gets changed values: the
+/// state of the others is not known yet.
 pub fn plan(
     objects: &Objects,
     subjects: &[Subject],
@@ -172,7 +167,7 @@ pub fn plan(
     outcomes
 }
 
-/// Lists the Geofences that hold for a vehicle, and the shapes that its autopilot holds of them where those are smaller.
+/// The Geofences that hold for a vehicle, and the shapes that its autopilot holds of them where those are smaller.
 fn wanted_fences(objects: &Objects, outcome: &Outcome) -> aboard::Fences {
     let fences = outcome.active.iter().filter_map(|&i| objects.fences.get(i));
     let names = || fences.clone().map(|fence| &*fence.name).collect::<Vec<_>>().join(", ");
@@ -182,7 +177,7 @@ fn wanted_fences(objects: &Objects, outcome: &Outcome) -> aboard::Fences {
     all.chain(narrower.map(Arc::new)).collect()
 }
 
-/// Lists the fences that hold for a vehicle now, and those that its autopilot keeps besides. One that is not heard keeps what it had.
+/// The fences that hold for a vehicle now, and those that its autopilot keeps besides. One that is not heard keeps its own.
 fn judged_by(objects: &Objects, subject: &Subject, memory: &mut Memory, outcome: &Outcome) -> aboard::Fences {
     let mut wanted = wanted_fences(objects, outcome);
     let made = memory.made.as_mut().filter(|_| outcome.fence.is_some());
@@ -232,8 +227,8 @@ fn select(
         named: None,
         judged_by: aboard::Fences::new(),
     };
-    // Of one that is silent, or whose rules cannot be made now, it is known what it was in the middle of; one that was parked before keeps
-    // no other waiting.
+    // A vehicle that is silent, or whose rules cannot be made now, is still changing what it was last known to change; one that was parked
+    // before keeps no other waiting.
     let last = || subject.last().is_some_and(|last| last.changing);
     outcome.changing = memory.changing.unwrap_or_else(last);
     let profiles = outcome.profiles.iter().filter_map(|&i| objects.profiles.get(i));
@@ -269,14 +264,14 @@ fn select(
     let made = memory.made.insert(made);
     (outcome.fence, outcome.values) = (Some(Arc::clone(&made.fence)), Some(Arc::clone(&made.values)));
     if let (Ok(_), Err(_), None) = (&*made.fence, &*made.values, &memory.granted) {
-        // A fence waits for no profile. What it was let set before may not be known exactly.
+        // A fence waits for no profile. The values granted before may not be known exactly.
         let last = || subject.last().and_then(sent_values);
         let before = granted_before(made, None, subject.last(), report).or_else(last);
         memory.granted = Some(before.unwrap_or_default());
     }
     if let (Ok(_), Ok(values)) = (&*made.fence, &*made.values) {
         if outcome.profiles.is_empty() {
-            // What no profile names any more is given back at once.
+            // Values that no profile names any more are given back at once.
             memory.granted = Some(Vec::new());
         }
         if memory.granted.is_none() {
@@ -312,7 +307,7 @@ fn version(values: &Values) -> Version {
     (values.profile.name.clone(), author.uid.clone(), author.generation)
 }
 
-/// What a leader before us let the vehicle set, by the digest that its agent reports.
+/// The values that a previous leader granted, by the digest that its agent reports.
 fn granted_before(
     made: &Made,
     values: Option<&Resolved>,
@@ -329,7 +324,7 @@ fn granted_before(
     }
 }
 
-/// Reads the values of profiles that were sent last, by a Vehicle object.
+/// The values of profiles that were sent last, by a Vehicle object.
 fn sent_values(last: &VehicleRules) -> Option<Vec<WantedParameter>> {
     let read = |value: &SentValue| {
         Some(WantedParameter {
@@ -349,7 +344,6 @@ fn changes_others(made: &Made, report: &Report) -> bool {
     others.any(|one| one.why.is_urgent())
 }
 
-/// How far a vehicle is with `values`.
 fn progress(made: &Made, values: &Resolved, granted: Option<&Vec<WantedParameter>>, report: &Report) -> Progress {
     let wanted = &values.parameters;
     if granted != Some(wanted) {
@@ -371,7 +365,7 @@ fn progress(made: &Made, values: &Resolved, granted: Option<&Vec<WantedParameter
         return Progress::Underway;
     }
     let named = &report.rules.deviations;
-    // What is open is named first. Where there was room for others, all of it was; an agent of before names them in another order.
+    // What is open is named first. Where there was room for more, all of it was named; an older agent names them in another order.
     let had_room =
         || named.is_sorted_by_key(|one| one.why.urgency()) && named.last().is_some_and(|last| !last.why.is_urgent());
     let is_full = named.len() >= MOST_DEVIATIONS;
@@ -450,7 +444,7 @@ fn finish(objects: &Objects, subject: &Subject, memory: &mut Memory, outcome: &m
     let selected = !outcome.active.is_empty() || !outcome.profiles.is_empty();
     let made = memory.made.as_mut().filter(|_| outcome.fence.is_some());
     let Some(made) = made else {
-        // Which of them hold for it is not known while it is not known what it is.
+        // Without its airframe it is not known which of them hold for it.
         outcome.named = if selected || !objects.is_empty() {
             unmade()
         } else {
@@ -462,7 +456,7 @@ fn finish(objects: &Objects, subject: &Subject, memory: &mut Memory, outcome: &m
         outcome.named = unmade();
         return;
     }
-    // All that is wanted, also of what it may not set yet, as others go first.
+    // All that is wanted, also values that it may not set yet, as others go first.
     outcome.named = match &*made.values {
         _ if objects.has_unreadable_selector() => unmade(),
         _ if !selected => None,

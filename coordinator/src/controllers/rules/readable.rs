@@ -9,19 +9,18 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt::Debug;
 
-/// An object of the kind `K`.
 #[derive(Clone, Debug)]
 pub enum Readable<K> {
     Read(K),
-    /// One that an API server has let in and that is none: of another version, or made before a check.
+    /// Admitted by an API server and yet invalid: of another version, or made before a check.
     Unread(Box<Unread>),
 }
 
-/// What can be read of an object that cannot be read.
+/// The readable part of an unreadable object.
 #[derive(Clone, Debug)]
 pub struct Unread {
     pub metadata: ObjectMeta,
-    /// Which vehicles it means, where that can be read: `spec.vehicleSelector`.
+    /// `spec.vehicleSelector`, where that can be read.
     pub selector: Option<LabelSelector>,
     pub conditions: Vec<Condition>,
     pub why: String,

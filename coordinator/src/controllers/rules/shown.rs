@@ -1,4 +1,4 @@
-//! What others may know of the rules of one vehicle, by what was decided for it.
+//! The rules of one vehicle, as the other controllers and its Vehicle show them.
 
 use super::plan::{Objects, Outcome, Subject};
 use crate::controllers::node_rules::{OfNode, ShownRules};
@@ -6,7 +6,7 @@ use crds::vehicle::{SentValue, VehicleRules};
 use model::ids::DroneName;
 use model::rules::{Enforce, FenceState, WantedParameter};
 
-/// What was found for `subject`, whose vehicle serves `drone`.
+/// `drone` is the one that its vehicle serves.
 pub fn of_node(objects: &Objects, (subject, outcome): (&Subject, &Outcome), drone: Option<&DroneName>) -> OfNode {
     OfNode {
         named: outcome.named.clone(),
@@ -16,7 +16,7 @@ pub fn of_node(objects: &Objects, (subject, outcome): (&Subject, &Outcome), dron
     }
 }
 
-/// What the Vehicle of `subject` shows.
+/// The rules in the Vehicle of `subject`.
 pub(super) fn shown(objects: &Objects, subject: &Subject, outcome: &Outcome) -> Option<VehicleRules> {
     let report = subject.report.as_ref()?;
     let reported = &report.rules;
@@ -28,19 +28,19 @@ pub(super) fn shown(objects: &Objects, subject: &Subject, outcome: &Outcome) -> 
     let number = |n: usize| i32::try_from(n).unwrap_or(i32::MAX);
     let value = |wanted: &WantedParameter| SentValue {
         name: wanted.name.clone(),
-        // Written out, a number reads as the same.
+        // A number reads back as the same.
         value: wanted.value.to_string(),
         apply: wanted.enforce == Enforce::Apply,
         reboot: wanted.may_reboot,
         any_name: wanted.any_name,
     };
-    // What cannot be made now leaves what was sent.
+    // While rules cannot be made, those sent last stay.
     let last = subject.last().filter(|_| outcome.send.is_none());
     let sent = match (&outcome.send, last) {
         (Some(rules), _) => rules.digest.to_string(),
         (None, last) => last.map(|last| last.sent.clone()).unwrap_or_default(),
     };
-    // What is reported of others says nothing of these.
+    // A report on other rules says nothing of these.
     let is_held = reported.held.as_ref().is_some_and(|held| held.0 == sent);
     let (fence, parameters_in_force) = match is_held || sent.is_empty() {
         true => (&reported.fence, reported.parameters_in_force),

@@ -1,4 +1,4 @@
-//! What Geofences and ParameterProfiles say of themselves: on how many vehicles they are in force, and why not on the others.
+//! Statuses of Geofences and ParameterProfiles: on how many vehicles they are in force, and why not on the others.
 
 use super::objects::{Fence, Values};
 use super::plan::{Outcome, Subject, unnamed};
@@ -17,13 +17,12 @@ const MOST_NAMED: usize = 32;
 
 const LONGEST: usize = 1024;
 
-/// Whether rules are in force on one vehicle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RuleState {
     InForce,
-    /// They are not: one word and a sentence. Time helps.
+    /// One word and a sentence; time helps.
     NotYet(&'static str, String),
-    /// They are not, and somebody has to do something.
+    /// One word and a sentence; somebody has to do something.
     Stuck(&'static str, String),
 }
 
@@ -31,7 +30,7 @@ const SILENT: &str =
     "its agent is not connected, or receives nothing from its autopilot; what is on the autopilot stays";
 const NOT_TAKEN: &str = "its agent has not taken the rules over yet";
 
-/// Whether a Geofence that selects the vehicle is in force on it.
+/// For a Geofence that selects the vehicle.
 pub fn fence_on(subject: &Subject, outcome: &Outcome) -> RuleState {
     let (Some(report), Some(fence)) = (&subject.report, &outcome.fence) else {
         return RuleState::NotYet("AgentSilent", SILENT.to_owned());
@@ -59,7 +58,7 @@ pub fn fence_on(subject: &Subject, outcome: &Outcome) -> RuleState {
     }
 }
 
-/// Says that nothing is known of parameters that a report does not name, though not all rules are in force; `None`: these are.
+/// A state for parameters that a report does not name, though not all rules are in force; `None`: these are.
 fn unsaid(outcome: &Outcome, report: &Report) -> Option<RuleState> {
     let named = report.rules.deviations.len();
     if named == 0 && matches!(report.rules.fence, FenceState::None | FenceState::InForce) {
@@ -130,7 +129,7 @@ fn deviates(deviation: &Deviation) -> RuleState {
     }
 }
 
-/// Whether a vehicle that the profile selects has all its values.
+/// For a profile that selects the vehicle.
 pub fn profile_on(profile: &str, subject: &Subject, outcome: &Outcome) -> RuleState {
     let (Some(report), Some(values)) = (&subject.report, &outcome.values) else {
         return RuleState::NotYet("AgentSilent", SILENT.to_owned());
@@ -188,10 +187,9 @@ struct About<'a> {
     fault: Option<&'a String>,
     /// Why it is in force on none, by intent.
     rests: Option<&'static str>,
-    /// Whether all vehicles that it selects are known.
     generation: i64,
     old: &'a [Condition],
-    /// What is to be said when all is well.
+    /// The message when all is well.
     remark: Option<String>,
 }
 
@@ -244,7 +242,7 @@ fn say(about: &About<'_>, mut vehicles: Vec<(&str, RuleState)>, now: Timestamp) 
         ),
     };
     let mut conditions = vec![compiled, force];
-    // What tools that wait for objects look for (kstatus): there only while it is so.
+    // As kstatus has it: present only while true.
     if about.fault.is_some() || stuck.is_some() {
         let words = about.fault.cloned().or_else(|| stuck.map(words)).unwrap_or_default();
         conditions.push(of("Stalled", true, "NeedsAttention", &words));
@@ -296,7 +294,7 @@ fn clipped(text: &str) -> String {
     format!("{}…", text.get(..end).unwrap_or_default())
 }
 
-/// The status of a Geofence, the one at `place` among the objects.
+/// The status of the Geofence at the index `place`.
 pub fn of_fence(
     (place, fence): (usize, &Fence),
     vehicles: &[(&Subject, &Outcome)],
@@ -326,7 +324,7 @@ pub fn of_fence(
     (status, said.counts)
 }
 
-/// The status of a ParameterProfile, the one at `place` among the objects.
+/// The status of the ParameterProfile at the index `place`.
 pub fn of_profile(
     (place, values): (usize, &Values),
     vehicles: &[(&Subject, &Outcome)],

@@ -1,18 +1,17 @@
-//! What a person should know of the rules on one vehicle, as Events.
+//! Events about the rules on one vehicle.
 
 use crate::cluster::conditions::shape;
 use model::rules::{DeviationWhy, FenceState, RulesReport};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// So many are named in an Event; the object says the others.
+/// Parameters named in an Event; the object has the others.
 const MOST_NAMED: usize = 4;
 
-/// What was reported of one vehicle.
 #[derive(Debug, Default)]
 pub struct Troubles(BTreeSet<(&'static str, String)>);
 
 impl Troubles {
-    /// What is new in `rules`: the reason of each Event, and its text.
+    /// The new ones in `rules`: the reason of each Event, and its text.
     pub fn news(&mut self, rules: &RulesReport) -> Vec<(&'static str, String)> {
         let now = all(rules);
         let mut new: BTreeMap<&'static str, Vec<String>> = BTreeMap::new();
@@ -34,7 +33,7 @@ impl Troubles {
     }
 }
 
-/// The reason of an Event, what it is about, and a sentence.
+/// Reason of an Event, subject, and a sentence.
 fn all(rules: &RulesReport) -> Vec<(&'static str, String, String)> {
     let fence = match &rules.fence {
         FenceState::Refused(why) => Some((

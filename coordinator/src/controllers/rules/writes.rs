@@ -17,10 +17,9 @@ use std::fmt::Debug;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-/// Writes under way at once.
 const AT_A_TIME: usize = 8;
 
-/// Statuses that wait to be written, one for each object at most.
+/// Statuses to be written, at most one for each object.
 #[derive(Default)]
 pub struct Writes {
     waiting: BTreeMap<String, Write>,
@@ -41,7 +40,7 @@ const PROFILE: &str = "ParameterProfile";
 const OPERATOR: &str = "Operator";
 
 impl Writes {
-    /// Has `new` written as the status of `object`, which has the status `old` and `conditions`, when that is due.
+    /// Has `new` written, when that is due, over the status `old` and `conditions` of `object`.
     pub fn offer<K, S>(&mut self, object: &K, (old, conditions): (Option<&S>, &[Condition]), new: &S, now: Instant)
     where
         K: Resource<DynamicType = ()>,
@@ -64,7 +63,7 @@ impl Writes {
             self.waiting.remove(&key);
             return;
         }
-        // What cannot be written as JSON is none of these kinds.
+        // These kinds can all be written as JSON.
         let Ok(status) = serde_json::to_value(new) else { return };
         let about = object.meta().clone();
         self.waiting.insert(key, Write { kind, about, status });
@@ -93,7 +92,7 @@ impl Writes {
         let Some(done) = self.tasks.join_next().await else {
             return std::future::pending().await;
         };
-        // Only a task that panicked is none: its object waits no longer.
+        // A task fails only by a panic: its object waits no longer.
         let Ok((key, done)) = done else {
             self.under_way.clear();
             return;
@@ -104,7 +103,7 @@ impl Writes {
                 self.failures.forget(&key);
                 self.paces.written(&key, Instant::now());
             }
-            // The watch brings the news.
+            // The watch brings the other writer's change.
             Err(error) if error.is_overtaken() => {}
             Err(error) => {
                 self.failures

@@ -1,4 +1,4 @@
-//! What was asked of the API server and is not in the cache yet, so that an old cache does not make it be asked twice.
+//! Requests to the API server that the cache does not show yet, so that an old cache does not have them made twice.
 
 use crate::cluster::world::uid;
 use crds::Drone;
@@ -26,7 +26,7 @@ impl Expectations {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A Drone was made for the Swarm with this uid.
+    /// `swarm` and `drone` are uids.
     pub fn created(&self, swarm: &str, name: &str, drone: &str, now: Instant) {
         let mut inner = self.lock();
         inner
@@ -52,7 +52,6 @@ impl Expectations {
             .collect()
     }
 
-    /// Whether Drones made for a Swarm may still show up.
     pub fn expects_creations(&self, swarm: &str, now: Instant) -> bool {
         self.lock()
             .made
@@ -60,14 +59,12 @@ impl Expectations {
             .is_some_and(|made| made.values().any(|(_, at)| now - *at < EXPECTATION_TIMEOUT))
     }
 
-    /// The deletion of a Drone was asked for.
     pub fn deleted(&self, drone: &str, now: Instant) {
         let mut inner = self.lock();
         inner.deleted.retain(|_, at| now - *at < EXPECTATION_TIMEOUT);
         inner.deleted.insert(drone.to_owned(), now);
     }
 
-    /// Whether the deletion of a Drone was asked for.
     pub fn expects_deletion(&self, drone: &str, now: Instant) -> bool {
         self.lock()
             .deleted
@@ -80,7 +77,6 @@ impl Expectations {
     }
 }
 
-/// A Drone's name and uid, for tests.
 #[cfg(test)]
 fn drone(name: &str, uid: &str) -> Arc<Drone> {
     let mut drone = Drone::new(name, crds::DroneSpec::default());

@@ -32,16 +32,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::task::JoinSet;
 
-/// Calls under way at a time.
 const CONCURRENCY: usize = 8;
 
-/// Half the angle between the arms of a vee for which none is given, degrees.
+/// Half the angle between the arms of a vee, degrees, where none is given.
 const USUAL_HALF_ANGLE: f64 = 45.0;
 
-/// The stations of the slots of `swarm`; `None` for one without a formation.
-///
-/// # Errors
-/// [`BadFormation`].
+/// The stations of the slots of `swarm`; `None` without a formation.
 pub fn slots(swarm: &Swarm, of: &SiteRules) -> Option<Result<Vec<Station>, BadFormation>> {
     let formation = read(swarm.spec.formation.as_ref()?);
     let replicas = match swarm.metadata.deletion_timestamp {
@@ -80,12 +76,12 @@ fn read(asked: &crds::formation::Formation) -> Formation {
             spacing: Meters(asked.spacing_meters.unwrap_or_default()),
             altitude_step: Meters(asked.altitude_step_meters),
         }),
-        // The API server refuses a shape without an anchor. Without one there are no slots.
+        // The API server refuses a shape without an anchor; here it has no slots.
         _ => Formation::Points(asked.points.iter().map(place).collect()),
     }
 }
 
-/// How far off a vehicle may be and still cover its slot, where nothing else is asked for than is `usual`.
+/// How far off a vehicle may be and still cover its slot; `usual` where the Swarm does not say.
 fn tolerance(asked: Option<&crds::formation::Formation>, usual: Tolerance) -> Tolerance {
     let same = |meters| Tolerance {
         horizontal: Meters(meters),
@@ -94,15 +90,12 @@ fn tolerance(asked: Option<&crds::formation::Formation>, usual: Tolerance) -> To
     asked.and_then(|asked| asked.tolerance_meters).map_or(usual, same)
 }
 
-/// Who has which slot. Drones that are not made yet go by their names.
+/// Slots by Drone. Drones that are not made yet go by their names.
 #[derive(Debug, Default)]
 pub struct Filled(BTreeMap<DroneUid, InSlot>);
 
 impl Filled {
-    /// Fills `slots` with `drones`, of which `members` are what their Swarm knows, and with those that are about to be made.
-    ///
-    /// # Errors
-    /// [`TooMany`].
+    /// Fills `slots` with `drones`, whose state is in `members`, and with those that are about to be made.
     pub fn of(
         observer: &Observer,
         slots: &[Station],
@@ -124,7 +117,7 @@ impl Filled {
                 Some((made, candidate(observer, drone, replace, of)))
             })
             .collect();
-        // They are in the order of their names.
+        // In the order of their names.
         known.sort_by_key(|(made, _)| *made);
         let new = about_to_be_made.iter().map(|name| Candidate {
             uid: not_made_yet(name),
@@ -147,10 +140,7 @@ impl Filled {
         }
     }
 
-    /// Writes what is new to `drones`.
-    ///
-    /// # Errors
-    /// [`ApiError`], the first.
+    /// Writes changes to `drones`; the error is the first of several.
     pub async fn write(&self, observer: &Observer, drones: &[Arc<Drone>]) -> Result<(), ApiError> {
         let changed = |drone: &Arc<Drone>| {
             let found = *self.0.get(&DroneUid(uid(drone.as_ref()).to_owned()))?;
@@ -169,7 +159,7 @@ impl Filled {
     }
 }
 
-/// A station is written again where it differs by more than this. It is rounded when it is written.
+/// A station is written again where it differs by more than this. Above the rounding when it is written.
 const SAME: Meters = Meters(0.05);
 
 fn not_made_yet(name: &str) -> DroneUid {
@@ -181,7 +171,7 @@ fn station(drone: &Drone, of: &SiteRules) -> Option<Station> {
     Station::new(place(asked), &of.limits).ok()
 }
 
-/// Whether `drone` is asked to hold in the place of its slot, and not beside it.
+/// Whether `drone` is asked to hold in its slot, and not beside it.
 pub fn asks_for_slot(drone: &Drone, slots: &[Station], of: &SiteRules) -> bool {
     let slot = slot(drone).and_then(|slot| slots.get(slot));
     let asked = station(drone, of).zip(slot);
@@ -204,7 +194,7 @@ fn candidate(observer: &Observer, drone: &Arc<Drone>, replace: bool, of: &SiteRu
     }
 }
 
-/// A station as it is in a Drone's spec: to a centimeter.
+/// A station as in a Drone's spec: to a centimeter.
 fn written(station: &Station) -> crds::drone::Station {
     let place = station.place();
     let (altitude, altitude_reference) = match place.altitude {
@@ -237,7 +227,7 @@ async fn give(observer: &Observer, drone: Arc<Drone>, found: InSlot) -> Result<(
             "longitudeDegrees": station.longitude_degrees,
             "altitudeMeters": station.altitude_meters,
             "altitudeReference": station.altitude_reference,
-            // Named also where there is none: what a merge does not name stays.
+            // Also where there is none: a merge patch keeps what it does not name.
             "headingDegrees": station.heading_degrees,
             "speedMetersPerSecond": station.speed_meters_per_second,
         }},
@@ -258,10 +248,9 @@ async fn give(observer: &Observer, drone: Arc<Drone>, found: InSlot) -> Result<(
     }
 }
 
-/// How often it is observed which slots are covered.
 const EVERY: Duration = Duration::from_millis(500);
 
-/// Which slots are covered, by the uid of their Swarm.
+/// By the uid of their Swarm.
 #[derive(Debug, Default)]
 pub struct Coverages(Mutex<BTreeMap<String, Coverage>>);
 
@@ -270,13 +259,12 @@ impl Coverages {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Of the Swarm with this uid; nothing is covered before the first observation.
+    /// Nothing is covered before the first observation.
     pub fn of(&self, swarm: &str) -> Coverage {
         self.lock().get(swarm).cloned().unwrap_or_default()
     }
 }
 
-/// Starts looking which slots are covered.
 pub fn start(observer: &Observer, coverages: &Arc<Coverages>, metrics: &Metrics, tasks: &mut JoinSet<()>) {
     let (observer, coverages, metrics) = (observer.clone(), Arc::clone(coverages), metrics.clone());
     tasks.spawn(async move {
@@ -318,7 +306,7 @@ fn observe_all(observer: &Observer, coverages: &Coverages, metrics: &Metrics, (l
     }
 }
 
-/// Takes in where the vehicles of these Drones are, in the coverage of `slots`.
+/// Updates the coverage of `slots` by the positions of these Drones' vehicles.
 fn observe(
     coverage: &mut Coverage,
     (slots, tolerance): (&[Station], Tolerance),
@@ -330,7 +318,7 @@ fn observe(
         let slot = slot(drone)?;
         let node = NodeName::parse(drone.spec.node_name.as_deref()?).ok()?;
         let (report, received) = reported(&node)?;
-        // One on the ground is nowhere in the sky, and one that flies for another is not its own.
+        // A vehicle on the ground covers nothing, and one that flies for another Drone is not its own.
         let flies = report.truth.flying() == Some(true);
         let is_its = report
             .held

@@ -1,4 +1,4 @@
-//! A Swarm's Drones as its plan wants to know them.
+//! A Swarm's Drones, as input of its plan.
 
 use crate::cluster::Cluster;
 use crate::cluster::key::Key;
@@ -24,22 +24,21 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// So much above the charge at which it is relieved, a vehicle's battery is checked now and then: reports are news only every
-/// ten percent.
+/// A vehicle's battery is checked now and then within this many percent above the charge at which it is relieved: reports are news only
+/// every ten percent.
 const NEAR: u8 = 11;
 
 /// How often something is checked that no news reports.
 const RECHECK: Duration = Duration::from_secs(5);
 
-/// The assessments of all Drones, by the Swarm's uid.
+/// By the Swarm's uid.
 #[derive(Debug, Default)]
 pub struct Assessments(Mutex<HashMap<String, OfSwarm>>);
 
-/// Those of one Swarm, by the Drone's uid.
+/// By the Drone's uid.
 #[derive(Debug, Default)]
 struct OfSwarm {
     all: HashMap<String, Assessment>,
-    /// How many of them should be replaced.
     to_replace: usize,
 }
 
@@ -65,17 +64,16 @@ impl Assessments {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether there is none that should be replaced.
     pub fn calm(&self, swarm: &str) -> bool {
         self.lock()
             .get(swarm)
             .is_none_or(|assessments| assessments.to_replace == 0)
     }
 
-    /// Whether this is news of a Drone that `is_there`, which is asked while no Drone can be forgotten.
+    /// Whether the assessment is new, of a Drone that `is_there`, which is called while no Drone can be forgotten.
     fn put(&self, swarm: &str, drone: &str, assessment: Assessment, is_there: impl FnOnce() -> bool) -> bool {
         let mut all = self.lock();
-        // It may have gone since the snapshot. What goes is forgotten after this, or was before.
+        // It may have gone since the snapshot. A departure is handled after this, or was before.
         is_there() && all.entry(swarm.to_owned()).or_default().put(drone, assessment) != assessment
     }
 
@@ -91,7 +89,7 @@ impl Assessments {
     }
 }
 
-/// Whether a Drone was found tired at the last reconcile.
+/// By the assessment of the last reconcile.
 fn was_tired(assessments: &Assessments, swarm: &Swarm, snapshot: &DroneSnapshot) -> bool {
     let all = assessments.lock();
     let assessment = all
@@ -100,7 +98,7 @@ fn was_tired(assessments: &Assessments, swarm: &Swarm, snapshot: &DroneSnapshot)
     assessment.is_some_and(|assessment| assessment.replace == Some(Replace::Tired))
 }
 
-/// Takes in the snapshot of a Drone; wakes its Swarm if its plan may depend on it. Says when to check again at the latest.
+/// Assesses a Drone; wakes its Swarm if its plan may depend on that. Returns when to check again at the latest.
 pub fn observe(cluster: &Cluster, assessments: &Assessments, snapshot: &DroneSnapshot) -> Option<Duration> {
     let world = &cluster.world;
     let swarm = world.swarm_of(&snapshot.drone)?;
@@ -117,7 +115,6 @@ pub fn observe(cluster: &Cluster, assessments: &Assessments, snapshot: &DroneSna
     (tiring || lost).then_some(RECHECK)
 }
 
-/// A Drone of `swarm`, as its plan wants to know it.
 pub fn member(controller: &SwarmController, swarm: &Swarm, drone: &Arc<Drone>, now: Instant) -> Member {
     let SwarmController {
         observer, assessments, ..
@@ -139,12 +136,10 @@ pub fn member(controller: &SwarmController, swarm: &Swarm, drone: &Arc<Drone>, n
     }
 }
 
-/// The slot that a Drone was given.
 pub fn slot(drone: &Drone) -> Option<usize> {
     drone.labels().get(labels::SLOT)?.parse().ok()
 }
 
-/// What the vehicle of a Drone does, as far as its Swarm's plan goes.
 pub fn serving(snapshot: &DroneSnapshot) -> Serving {
     match snapshot.report.as_deref().and_then(|report| report.truth.flying()) {
         _ if !snapshot.was_served() => Serving::NoVehicle,
@@ -175,7 +170,7 @@ fn service(world: &World, assessments: &Assessments, swarm: &Swarm, snapshot: &D
     }
 }
 
-/// What the node selector of `swarm` means for a Drone that it has.
+/// What the node selector of `swarm` means for one of its Drones.
 pub fn placed(world: &World, swarm: &Swarm, drone: &Drone) -> Placement {
     let wanted = swarm.spec.drone_node_selector();
     let node = drone.spec.node_name.as_deref();
@@ -211,7 +206,7 @@ pub fn acts_on_spec(snapshot: &DroneSnapshot) -> bool {
     )
 }
 
-/// How long the status has said that it is not known whether it flies.
+/// How long it has not been known whether it flies, by its status.
 fn unknown_for(drone: &Drone, now: Timestamp) -> Option<Duration> {
     let since = condition(drone, "Flying", "Unknown")?.last_transition_time.0;
     Duration::try_from(now.duration_since(since)).ok()

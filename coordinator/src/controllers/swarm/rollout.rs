@@ -1,9 +1,8 @@
-//! A changed template, brought to the Drones that a Swarm has already.
+//! A changed template, brought to the existing Drones of a Swarm.
 //!
-//! Owns: comparing a Drone's spec with the template, and writing what differs: altitude and failsafe, which the agent takes up in
-//! the air; and the nodeSelector, of a Drone that has no node yet or whose node matches the new one. One whose node does not is
-//! replaced instead ([`fleet::planning::swarm::placement`]). Must not: choose which is next ([`fleet::planning::swarm::rollout`] does), or touch
-//! what is said of one Drone alone: its node, its ground order, its takeovers.
+//! Written are altitude and failsafe, which the agent takes up in the air; and the nodeSelector, of a Drone that has no node yet or whose
+//! node matches the new one. Any other is replaced ([`fleet::planning::swarm::placement`]). Must not: choose which is next
+//! ([`fleet::planning::swarm::rollout`] does), or touch fields of one Drone alone: its node, its ground order, its takeovers.
 
 use crate::cluster::Cluster;
 use crate::cluster::api::{self, ApiError};
@@ -22,13 +21,9 @@ use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// Calls under way at a time.
 const CONCURRENCY: usize = 8;
 
-/// Brings the template of `swarm` to those of `drones` that are next.
-///
-/// # Errors
-/// [`ApiError`], the first.
+/// Brings the template of `swarm` to those of `drones` that are next; the error is the first of several.
 pub async fn roll(observer: &Observer, swarm: &Swarm, drones: &[Arc<Drone>]) -> Result<(), ApiError> {
     let differs = |drone: &Arc<Drone>| {
         let stays = drone.metadata.deletion_timestamp.is_none();
@@ -55,26 +50,26 @@ pub async fn roll(observer: &Observer, swarm: &Swarm, drones: &[Arc<Drone>]) -> 
     results.into_iter().collect()
 }
 
-/// Whether a Drone can have the changed nodeSelector where it is.
+/// Whether a Drone can have the changed nodeSelector on its present node.
 fn selector_applies(world: &World, swarm: &Swarm, drone: &Drone) -> bool {
-    // Nothing more has to be compared while nothing has changed.
+    // Cheaper than comparing the nodes, while nothing has changed.
     *swarm.spec.drone_node_selector() != drone.spec.node_selector
         && placed(world, swarm, drone) == Placement::StillMatches
 }
 
-/// Whether the template of `swarm` has yet to be brought to `drone`, or to another in its place.
+/// Whether the template of `swarm` has yet to be brought to `drone`, or to its replacement.
 pub fn is_outdated(swarm: &Swarm, drone: &Drone) -> bool {
     differs_in_flight(swarm, drone) || *swarm.spec.drone_node_selector() != drone.spec.node_selector
 }
 
-/// Whether what an agent takes up in the air has changed.
+/// Whether a field that an agent takes up in the air has changed.
 fn differs_in_flight(swarm: &Swarm, drone: &Drone) -> bool {
     let wanted = &swarm.spec.template.spec;
     let same_height = (wanted.takeoff_altitude_meters - drone.spec.takeoff_altitude_meters).abs() < f64::EPSILON;
     !same_height || wanted.failsafe != drone.spec.failsafe
 }
 
-/// The merge patch that makes one map of labels the other.
+/// The merge patch that turns `has` into `wanted`.
 fn selector_patch(has: &Labels, wanted: &Labels) -> Value {
     let gone = has.keys().filter(|key| !wanted.contains_key(*key));
     let gone = gone.map(|key| (key.clone(), Value::Null));
@@ -88,7 +83,7 @@ fn update(observer: &Observer, swarm: &Swarm, drone: &Arc<Drone>) -> Update {
         name: drone.name_any(),
         serving: serving(&snapshot),
         outdated: differs_in_flight(swarm, drone) || selector_applies(observer.world(), swarm, drone),
-        // One without a vehicle has no agent that could act on it: it takes up what is asked of it at once.
+        // A Drone without a vehicle has no agent, so it takes up a change at once.
         changing: snapshot.was_served() && !acts_on_spec(&snapshot),
         uid: snapshot.facts.uid,
     }

@@ -30,14 +30,10 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// So many names are in the status.
 const MOST_NAMES: usize = 100;
 
-/// Writes the Swarm's status if it says something new, or says when to reconcile again. `trouble` is why Drones could not be
-/// made or removed, in a word and a sentence.
-///
-/// # Errors
-/// [`ApiError`].
+/// Writes the Swarm's status if it says something new, or says when to reconcile again. `trouble` is why Drones could not be made or
+/// removed, in a word and a sentence.
 pub async fn write(
     controller: &SwarmController,
     swarm: &Swarm,
@@ -68,7 +64,7 @@ pub async fn write(
             };
             add_slots(&mut next, (&old, swarm), &slots, &drones, &snapshot, Timestamp::now());
         }
-        // What cannot be is not waited for.
+        // An invalid formation is not waited for.
         Some(Err(why)) => {
             let generation = swarm.metadata.generation.unwrap_or_default();
             let (old, text) = (&old.conditions, super::bad_formation(&why));
@@ -103,7 +99,7 @@ pub async fn write(
     Ok(None)
 }
 
-/// Whether ground orders keep all Drones of a Swarm down.
+/// Whether ground orders keep all Drones of a Swarm on the ground.
 fn covered(ground: &Ground, drones: &[Arc<Drone>]) -> bool {
     !drones.is_empty() && drones.iter().all(|drone| ground::covering(ground, drone).is_some())
 }
@@ -144,19 +140,19 @@ fn assemble(
         };
     }
     let generation = swarm.metadata.generation.unwrap_or_default();
-    // They are in the order of their names.
+    // In the order of their names.
     let names = drones.iter().take(MOST_NAMES).map(|drone| drone.name_any());
     let make = |kind, value| {
         let (reason, message) = (verdict.reason, &verdict.message);
         condition(&old.conditions, kind, Some(value), reason, message, generation, now)
     };
     let mut ready = make("Ready", verdict.ready);
-    // The words of others may hold numbers that are no news; how many fly is.
+    // Foreign texts may hold numbers that are no news; the number of flying Drones is.
     if !refused {
         ready.message.clone_from(&verdict.message);
     }
     let mut conditions = vec![ready];
-    // There only while it is so, as `kstatus` has it.
+    // As kstatus has it: present only while true.
     conditions.extend(verdict.stalled.then(|| make("Stalled", true)));
     SwarmStatus {
         replicas: small(drones.len()),
@@ -165,7 +161,7 @@ fn assemble(
         unknown_drones: small(tally.unknown),
         selector: swarm_label(swarm).map(|(key, value)| format!("{key}={value}")),
         drone_names: names.collect(),
-        // Of a formation that cannot be flown, what was last known stays.
+        // Of a formation that cannot be flown, the last known values stay.
         covered_slots: old.covered_slots.filter(|_| swarm.spec.formation.is_some()),
         slots: old.slots.clone(),
         observed_generation: Some(generation),
@@ -173,20 +169,18 @@ fn assemble(
     }
 }
 
-/// The reason of a formation that cannot be flown.
 pub(super) const BAD_FORMATION: &str = "BadFormation";
 
-/// What was observed of the slots.
 struct SlotsSnapshot {
     coverage: Coverage,
     now: Moment,
-    /// Agents have not had time to find their way here: who was there may be there.
+    /// Agents have not had time to connect: a slot that was covered may still be.
     unsure: bool,
     /// A relief that waits on the ground for its slot, and the Drone that it waits for, in a sentence.
     waits: Option<String>,
 }
 
-/// The first relief that waits on the ground for the very place of another, which leaves first as none beside is free.
+/// The first relief that waits on the ground for the very slot of another, which has to leave first as no place beside it is free.
 fn waits(drones: &[Arc<Drone>], asks_for_slot: impl Fn(&Drone) -> bool) -> Option<String> {
     let flies = |drone: &Drone| drone.status.as_ref().and_then(|status| status.flying);
     let on_ground = drones
@@ -204,7 +198,7 @@ fn waits(drones: &[Arc<Drone>], asks_for_slot: impl Fn(&Drone) -> bool) -> Optio
     })
 }
 
-/// Adds what is known of the slots of the formation. What is said of a slot stays as it is written while only numbers change in it.
+/// Adds the slots of the formation. The message of a slot stays as written while only numbers change in it.
 fn add_slots(
     next: &mut SwarmStatus,
     (old, swarm): (&SwarmStatus, &Swarm),
@@ -215,7 +209,7 @@ fn add_slots(
 ) {
     let small = |n: usize| i32::try_from(n).unwrap_or(i32::MAX);
     let by_uid: BTreeMap<&str, &Arc<Drone>> = drones.iter().map(|drone| (uid(drone.as_ref()), drone)).collect();
-    // Of those that were given a slot, one that is not leaving.
+    // Of the Drones that were given a slot, one that is not leaving.
     let mut holders: BTreeMap<usize, &Arc<Drone>> = BTreeMap::new();
     let leaves = |drone: &Drone| drone.metadata.deletion_timestamp.is_some();
     for drone in drones {
@@ -226,7 +220,7 @@ fn add_slots(
     }
     let mut all: Vec<SlotStatus> = Vec::with_capacity(slots.len());
     for (number, station) in slots.iter().enumerate() {
-        // They are written in their order, from slot 0.
+        // Written in order, from slot 0.
         let before = old.slots.get(number).filter(|slot| slot.slot == small(number));
         let slot = snapshot.coverage.slots().get(number);
         let covered_by = slot.and_then(Slot::covered_by);
@@ -240,7 +234,7 @@ fn add_slots(
             let ago = SignedDuration::try_from(snapshot.now.since(since)).unwrap_or_default();
             seconds(now.checked_sub(ago).unwrap_or(now))
         });
-        // A leader that has never observed it covered goes on from what is written, or counts from now.
+        // A leader that has never observed it covered goes on from the written time, or counts from now.
         let unchanged = before.filter(|before| before.covered == covered_by.is_some());
         let since = since
             .or_else(|| unchanged?.since.clone())
@@ -280,7 +274,7 @@ fn add_slots(
     next.slots = all;
 }
 
-/// How far a vehicle is from a place over ground, in whole meters, as far as its Drone says.
+/// Distance over ground from a place, in whole meters, by the Drone's status.
 fn off(drone: &Drone, station: &Station) -> Option<f64> {
     let position = drone.status.as_ref()?.position.as_ref()?;
     let at = Wgs84 {
@@ -311,7 +305,7 @@ fn count(swarm: &Swarm, drone: &Drone, tally: &mut Tally, flying: &mut usize) {
     *flying += usize::from(status.is_some_and(|status| status.flying == Some(true)));
     let bound = drone.spec.node_name.is_some();
     tally.assigned += usize::from(bound);
-    // Absent while it is not known; a Drone that was not reconciled yet has no phase either.
+    // Absent while unknown; a Drone that was not reconciled yet has no phase either.
     tally.unknown += usize::from(bound && status.is_some_and(|s| s.flying.is_none() && s.phase.is_some()));
     if drone.metadata.deletion_timestamp.is_some() {
         tally.leaving += 1;
@@ -320,7 +314,7 @@ fn count(swarm: &Swarm, drone: &Drone, tally: &mut Tally, flying: &mut usize) {
     tally.live += 1;
     let is = |kind: &str| {
         let mut conditions = status.into_iter().flat_map(|status| &status.conditions);
-        // What was reported of an earlier spec says nothing of this one.
+        // Conditions of an earlier spec say nothing of this one.
         conditions.any(|c| c.type_ == kind && c.status == "True" && c.observed_generation == drone.metadata.generation)
     };
     tally.ready += usize::from(is("Ready") && !is_outdated(swarm, drone));
@@ -505,7 +499,7 @@ mod tests {
             status.slots,
             "a new leader has not heard them yet"
         );
-        // To one that has never observed it covered, it is uncovered since the one before said so.
+        // To a leader that has never observed it covered, it is uncovered since its predecessor wrote so.
         let mut told = lost.clone();
         told.slots[0].since = Some(Time(Timestamp::from_second(-500).unwrap()));
         told.slots[0].message = Some("it takes off".into());

@@ -1,7 +1,7 @@
-//! The DaemonSet of the agents, and which of its revisions is the newest.
+//! The DaemonSet of the agents, and its newest revision.
 //!
-//! That controller keeps a ControllerRevision for each template that there was. Before it says in `status.observedGeneration`
-//! that it has observed a change, it has made one for it, or given the one that there was for it the highest number.
+//! The DaemonSet controller keeps a ControllerRevision for each template. Before `status.observedGeneration` shows a change, it has made a
+//! revision for it, or given the existing one the highest number.
 
 use crate::cluster::Cluster;
 use crate::cluster::api::{self, ApiError};
@@ -19,20 +19,16 @@ pub const LABEL: &str = "app.kubernetes.io/name=skein-agent";
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Agents {
-    /// `metadata.uid`.
     pub uid: String,
     pub reference: ObjectReference,
-    /// Whether Pods are only made again after they were deleted: else its controller replaces them, flying or not.
+    /// Whether Pods are only made again after they were deleted: else the DaemonSet controller replaces them, flying or not.
     pub on_delete: bool,
-    /// Hash of the newest revision; `None` while that is not known.
+    /// Hash of the newest revision; `None` while unknown.
     pub newest: Option<String>,
     generation: Option<i64>,
 }
 
-/// The DaemonSet of the agents, if there is one; `before` is what was known of it, and saves asking for the same again.
-///
-/// # Errors
-/// [`ApiError`].
+/// `before` is the previous result, which saves asking for the same again.
 pub async fn fetch(cluster: &Cluster, before: Option<&Agents>) -> Result<Option<Agents>, ApiError> {
     let sets: Api<DaemonSet> = Api::namespaced(cluster.client(), &cluster.namespace);
     let set = match api::call("get the DaemonSet of the agents", sets.get(NAME)).await {
@@ -65,7 +61,7 @@ pub async fn fetch(cluster: &Cluster, before: Option<&Agents>) -> Result<Option<
     Ok(Some(agents))
 }
 
-/// The hash of the newest of the revisions that belong to the DaemonSet `set`.
+/// `set` is the DaemonSet's uid.
 fn newest(revisions: &[ControllerRevision], set: &str) -> Option<String> {
     let own = |revision: &&ControllerRevision| {
         let mut owners = revision.owner_references().iter();

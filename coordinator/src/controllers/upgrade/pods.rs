@@ -9,7 +9,7 @@ use model::ids::NodeName;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The DaemonSet's controller puts the name of a Pod's ControllerRevision on it by this label.
+/// The DaemonSet controller puts the name of a Pod's ControllerRevision on it by this label.
 pub const REVISION: &str = "controller-revision-hash";
 
 const CONTAINER: &str = "agent";
@@ -17,9 +17,8 @@ const CONTAINER: &str = "agent";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentPod {
     pub name: String,
-    /// `metadata.uid`.
     pub uid: String,
-    /// As it was observed last: its deletion fails when it has changed since.
+    /// As observed last: a deletion fails when the Pod has changed since.
     pub resource_version: Option<String>,
     pub revision: Option<String>,
     node: NodeName,
@@ -29,7 +28,7 @@ pub struct AgentPod {
 }
 
 impl AgentPod {
-    /// Reads `pod`; `None` while it has no node.
+    /// `None` while it has no node.
     fn of(pod: &Pod) -> Option<Self> {
         let node = pod.spec.as_ref()?.node_name.as_deref()?;
         let status = pod.status.as_ref();
@@ -54,7 +53,7 @@ impl AgentPod {
         })
     }
 
-    /// What matters of it, when `revision` is the hash of the newest one.
+    /// `revision` is the hash of the newest one.
     pub fn snapshot(&self, revision: Option<&str>) -> PodSnapshot {
         let outdated = revision.is_some_and(|newest| self.revision.as_deref() != Some(newest));
         PodSnapshot {
@@ -93,7 +92,7 @@ impl Pods {
         }
     }
 
-    /// Those of the DaemonSet with this uid, by node. Of two on a node, the one that goes counts.
+    /// The Pods of the DaemonSet with this uid, by node. Of two on a node, the one being deleted counts.
     pub fn of(&self, daemon_set: &str) -> BTreeMap<NodeName, AgentPod> {
         let pods = self.lock();
         let mut of_node: BTreeMap<NodeName, AgentPod> = BTreeMap::new();

@@ -1,6 +1,6 @@
-//! What to do next about the Vehicle objects of one node.
+//! The next steps for the Vehicle objects of one node.
 //!
-//! Owns: the decision, their names, and what their status says. Must not: call the API, read a clock.
+//! Owns: the decision, their names, and their statuses. Must not: call the API, read a clock.
 
 use crate::cluster::conditions::condition;
 use crate::cluster::world::uid;
@@ -25,15 +25,15 @@ use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// One that was not heard for this long is deleted.
+/// A Vehicle that was not heard for this long is deleted.
 pub const FORGOTTEN_AFTER: SignedDuration = SignedDuration::from_hours(90 * 24);
 
-/// A home that has moved by less is the same one, meters over ground and in height: autopilots correct theirs.
+/// A home that has moved less is the same, meters over ground and in altitude: autopilots correct theirs.
 const SAME_HOME: (f64, f64) = (10.0, 5.0);
 
 const LONGEST_NAME: usize = 253;
 
-/// That of their specs, which never change.
+/// Specs of Vehicles never change.
 const GENERATION: i64 = 1;
 
 const READY: &str = "Ready";
@@ -42,28 +42,26 @@ const ARMABLE: &str = "Armable";
 const RULES: &str = "RulesInForce";
 const REMOTE_ID: &str = "RemoteId";
 
-/// A node, as far as its vehicle goes.
 #[derive(Clone, Copy, Debug)]
 pub struct NodeSnapshot<'a> {
     pub node: &'a NodeName,
-    /// The Drone that is bound to it, and the airframe that serves that, as far as is known.
+    /// The Drone that is bound to it, and the airframe that serves it, as far as is known.
     pub drone: Option<(&'a DroneName, Option<HardwareUid>)>,
     /// The last report of its agent, while that is connected and the report is fresh.
     pub report: Option<&'a Report>,
-    /// Which airframe its agent receives; `None` while that is not known.
+    /// `None` while unknown.
     pub airframe: Option<Airframe>,
-    /// Another node whose agent observes the same number of hardware now.
+    /// Another node whose agent observes the same hardware number now.
     pub same_hardware: Option<&'a NodeName>,
     /// Whether a Drone could be bound to it; the outer `None`: it is no drone node.
     pub free: Option<Result<(), Why>>,
-    /// Its Remote ID, if it has any.
     pub remote_id: Option<&'a Shown>,
-    /// The rules for it; `None`: nothing new is known of them.
+    /// `None`: nothing new is known of them.
     pub rules: Option<&'a ShownRules>,
 }
 
 impl NodeSnapshot<'_> {
-    /// The Drone that `vehicle` serves: one that is known to be served by another airframe waits for that.
+    /// The Drone that `vehicle` serves; none while it is known to be served by another airframe.
     fn served_by(&self, vehicle: &Vehicle, is_current: bool) -> Option<&DroneName> {
         let (drone, airframe) = self.drone?;
         let of = vehicle.spec.hardware_uid.as_deref().and_then(HardwareUid::parse);
@@ -84,14 +82,14 @@ pub enum Step {
     Delete,
 }
 
-/// Which airframe a report is about. Until its autopilot has answered with its version, that is known only when it has been `waited` for.
+/// The airframe of a report. Until its autopilot has answered with its version, that is known only when it has been `waited` for.
 pub fn airframe(report: &Report, waited: bool) -> Option<Airframe> {
     let identity = report.identity.as_ref()?;
     let answered = identity.firmware.is_some() || identity.hardware.is_some();
     (answered || waited).then_some(Airframe(identity.hardware))
 }
 
-/// The name of the Vehicle of `node` with this hardware: that of the node, and a short hash of its number.
+/// The node's name, and a short hash of the hardware number.
 pub fn name(node: &str, airframe: Airframe) -> String {
     let Some(uid) = airframe.0 else { return node.to_owned() };
     let hash = Sha256::digest(format!("{node}/{uid}"));
@@ -101,8 +99,8 @@ pub fn name(node: &str, airframe: Airframe) -> String {
     format!("{node}-{hash}")
 }
 
-/// What was counted of the flights of Vehicles, by their uids, beside what of it is written: a status waits for company, and a vehicle
-/// may land and take off again before.
+/// Counts of Vehicles' flights by uid, beside the part of them that is written: a status waits for company, and a vehicle may land and take
+/// off again before.
 #[derive(Debug, Default)]
 pub struct Counted(HashMap<String, [Flights; 2]>);
 
@@ -114,7 +112,7 @@ fn flights(status: &VehicleStatus) -> Flights {
 }
 
 impl Counted {
-    /// The written status of `vehicle`, with what was counted since. What another coordinator wrote counts.
+    /// The written status of `vehicle`, with what was counted since. Counts of another coordinator are kept.
     fn with(&self, vehicle: &Vehicle) -> VehicleStatus {
         let mut status = vehicle.status.clone().unwrap_or_default();
         if let Some([written, counted]) = self.0.get(uid(vehicle))
@@ -140,7 +138,7 @@ impl Counted {
     }
 }
 
-/// What to do about the objects of a node, `known` being those there are, by their names.
+/// The steps for the objects of a node; `known` are the existing ones, by name.
 pub fn steps(
     snapshot: &NodeSnapshot<'_>,
     known: &[Arc<Vehicle>],
@@ -185,7 +183,7 @@ pub fn steps(
     steps
 }
 
-/// What is said of an autopilot that is not received, and why its link is not open.
+/// The message about an autopilot that is not received, and why its link is not open.
 fn autopilot_silent(report: &Report) -> String {
     let sentence = Why::AutopilotSilent.sentence();
     match &report.link_fault {
@@ -194,7 +192,7 @@ fn autopilot_silent(report: &Report) -> String {
     }
 }
 
-/// A warning: numbers tell airframes apart on one node, and nodes tell apart those of one number.
+/// A warning: numbers distinguish airframes on one node, and nodes those of one number.
 fn same_hardware(other: &NodeName) -> String {
     format!(
         "the autopilot of node {other} reports the same hardware number: if both are one autopilot, stop one of its agents; else give one board a \
@@ -213,7 +211,7 @@ fn status<'a>(status: &'a VehicleStatus, kind: &str) -> Option<&'a Condition> {
 fn is_forgotten(vehicle: &Vehicle, old: &VehicleStatus, now: Timestamp) -> bool {
     let silent = status(old, READY).filter(|ready| ready.status != "True");
     let since = silent.map(|ready| ready.last_transition_time.0);
-    // One whose status was never written.
+    // A Vehicle whose status was never written.
     let since = since.or_else(|| {
         let made = vehicle.metadata.creation_timestamp.as_ref()?;
         old.conditions.is_empty().then_some(made.0)
@@ -221,7 +219,7 @@ fn is_forgotten(vehicle: &Vehicle, old: &VehicleStatus, now: Timestamp) -> bool 
     since.is_some_and(|since| now.duration_since(since) >= FORGOTTEN_AFTER)
 }
 
-/// The status of one that is not heard: what was known of it stays.
+/// The status of a Vehicle that is not heard: what was known of it stays.
 fn unheard(old: &VehicleStatus, reason: &str, message: &str, now: Timestamp) -> VehicleStatus {
     let because = |kind, value| condition(&old.conditions, kind, value, reason, message, GENERATION, now);
     VehicleStatus {
@@ -238,7 +236,7 @@ fn unheard(old: &VehicleStatus, reason: &str, message: &str, now: Timestamp) -> 
     }
 }
 
-/// A charge is written anew when it has changed by a quarter, as that of the motors' battery is.
+/// A charge is written anew when it has changed by a quarter, as that of the motors' battery.
 fn other_batteries(before: &[OtherBattery], report: &Report) -> Vec<OtherBattery> {
     let written = |now: &monitored_battery::OtherBattery| {
         let drives = match now.drives {
@@ -389,7 +387,7 @@ fn is_same(before: &Home, now: &Home) -> bool {
     east.hypot(north) <= SAME_HOME.0 && (now.altitude_meters - before.altitude_meters).abs() <= SAME_HOME.1
 }
 
-/// Begins and ends its flights by what its autopilot says; one that is not heard goes on.
+/// Begins and ends flights by the autopilot's account; a vehicle that is not heard goes on.
 fn count_flight(next: &mut VehicleStatus, truth: FlightTruth, now: Timestamp) {
     match (truth, &next.airborne_since) {
         // Kubernetes keeps whole seconds.
@@ -405,8 +403,8 @@ fn count_flight(next: &mut VehicleStatus, truth: FlightTruth, now: Timestamp) {
     }
 }
 
-/// How much the change matters. A flight costs three writes at most: that a Drone has it, that it is in the air, and that it is free
-/// again. An agent that comes back soon is never written to be gone.
+/// A flight costs three writes at most: a Drone has the vehicle, it is airborne, it is free again. An agent that comes back soon is never
+/// written to be gone.
 fn urgency(old: Option<&VehicleStatus>, next: &VehicleStatus) -> Urgency {
     let Some(old) = old else { return Urgency::Now };
     let is = |of: &VehicleStatus, kind| status(of, kind).is_some_and(|c| c.status == "True");

@@ -1,4 +1,4 @@
-//! Which airframe each agent observes, and which Drone its vehicle serves.
+//! The airframe that each agent observes, and the Drone that its vehicle serves.
 
 use super::next::{Airframe, airframe};
 use crate::cluster::world::holding::has_node;
@@ -10,16 +10,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// An autopilot that has not reported its version after this long is taken for one that does not.
+/// An autopilot that has not reported its version after this long counts as one that does not.
 pub const REPORTS_VERSION: Duration = Duration::from_secs(30);
 
-/// Which airframes are observed. A copy is the same.
+/// Cheap to clone; clones share state.
 #[derive(Clone, Debug, Default)]
 pub struct Airframes(Arc<Mutex<HashMap<NodeName, Instant>>>);
 
 impl Airframes {
-    /// Which airframe the agent of `node` observes by this `report`; `None` while that is not known. Again after each reboot of the autopilot:
-    /// until it has reported its version it may be another.
+    /// The airframe in this `report` of the agent of `node`; `None` while unknown. Again after each reboot of the autopilot: until it has
+    /// reported its version it may be another.
     pub fn of(&self, node: &NodeName, report: Option<&Report>, now: Instant) -> Option<Airframe> {
         let mut unnamed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let observed = report.filter(|report| report.identity.is_some());
@@ -36,14 +36,13 @@ impl Airframes {
         }
     }
 
-    /// Forgets those whose agents are not connected.
     pub fn keep(&self, is_connected: impl Fn(&NodeName) -> bool) {
         let mut unnamed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         unnamed.retain(|node, _| is_connected(node));
     }
 }
 
-/// The one of `drones`, all that name one node, which the vehicle of that node serves, where the Drone with the uid `holder` holds the claim.
+/// The one of `drones`, which all name one node, that the vehicle of that node serves; `holder` is the uid of the Drone with the claim.
 pub fn served<'a>(drones: &'a [Arc<Drone>], holder: Option<&str>) -> Option<&'a Arc<Drone>> {
     drones.iter().find(|drone| has_node(drone, holder, None))
 }

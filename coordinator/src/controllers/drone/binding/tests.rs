@@ -10,7 +10,7 @@ use k8s_openapi::api::core::v1::{Node, NodeCondition, NodeSpec, NodeStatus};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use model::vehicle::{Battery, Charge, FlightTruth};
 
-/// Three vehicles, the first being the best, and Drones of one Swarm.
+/// Three vehicles, the best first, and Drones of one Swarm.
 struct Field {
     binder: Binder,
     epochs: Vec<u64>,
@@ -109,7 +109,7 @@ impl Field {
         find(&self.binder, snapshot, &HashSet::new())
     }
 
-    /// What the Drone `b` finds after `a` has found the best, and then `change`.
+    /// The result of the Drone `b`, after `a` has found the best, and then `change`.
     fn second(change: impl FnOnce(&Self)) -> Result<String, String> {
         let field = Self::new();
         let (a, b) = (field.drone("a", None), field.drone("b", None));

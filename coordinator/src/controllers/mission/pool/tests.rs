@@ -3,7 +3,6 @@
 use super::*;
 use serde_json::json;
 
-/// A round field with so many corners.
 fn spec(corners: u32) -> MissionSpec {
     let corner = |number: u32| {
         let (east, north) = (f64::from(number) / f64::from(corners) * std::f64::consts::TAU).sin_cos();
@@ -85,7 +84,7 @@ fn what_was_planned_is_not_planned_again_after_an_undone_edit_or_a_new_mission()
     }
     assert!(matches!(ask(&pool, "a", "one", "first"), Asked::Done(_)));
     assert!(matches!(ask(&pool, "a", "anew", "second"), Asked::Done(_)));
-    // What one namespace has planned is no other's.
+    // Results of one namespace serve no other.
     occupy(&pool);
     assert_eq!(place(ask(&pool, "b", "one", "first")), Place::After(1));
 }

@@ -3,7 +3,7 @@
 use super::*;
 use crds::MissionSpec;
 
-/// A Mission whose route is long enough for so many vehicles that it is shared beside the controllers.
+/// A Mission whose route is long enough for so many vehicles that it is shared in the pool.
 fn long() -> Mission {
     let mut mission = mission("survey", &[labels::DRONES_FINALIZER]);
     let waypoint = |number: u32| {
@@ -15,7 +15,7 @@ fn long() -> Mission {
     mission
 }
 
-/// A Mission over a round field with so many corners that it is planned beside the controllers.
+/// A Mission over a round field with so many corners that it is planned in the pool.
 fn round() -> MissionSpec {
     let corner = |number: u32| {
         let (east, north) = (f64::from(number) / 40.0 * std::f64::consts::TAU).sin_cos();
@@ -26,7 +26,7 @@ fn round() -> MissionSpec {
     serde_json::from_value(json!({"survey": survey, "suspend": true})).unwrap()
 }
 
-/// On the ground, so far east of where the work begins, degrees, and fit to fly.
+/// On the ground, so many degrees east of the beginning of the work, and fit to fly.
 fn fit(report: &mut Report, east: f64) {
     let at = model::units::Wgs84 {
         latitude_deg: 47.4,
@@ -136,7 +136,6 @@ async fn a_mission_suspended_before_it_is_planned_has_its_drones_come_home_at_on
     assert!(calls.contains(&format!("DELETE {DRONES}/m")), "{calls:?}");
 }
 
-/// Mission `a`, which names a file.
 fn with_file() -> Mission {
     let mut mission = mission("a", &[labels::DRONES_FINALIZER]);
     let from = json!({"planFrom": {"configMapKeyRef": {"name": "files", "key": "plan"}}});
@@ -154,7 +153,7 @@ async fn no_other_mission_waits_for_the_file_of_one_and_what_is_wrong_with_it_is
     let calls = field.calls_after(Duration::ZERO).await;
     let served = "PATCH /apis/skein.dev/v1alpha1/namespaces/south/missions/b";
     assert!(calls.contains(&served.to_owned()), "{calls:?}");
-    // What Mission a says, and the finalizer of Mission b, side by side.
+    // The status of Mission a, and the finalizer of Mission b, side by side.
     assert_eq!(begun.elapsed(), takes);
     field.calls_after(EVERY).await;
     let said = &field.controller.memories["uid-a"].written.conditions[0];

@@ -1,4 +1,4 @@
-//! Tests of the operator of each vehicle and of what the objects say.
+//! The operator of each vehicle, and the statuses of the objects.
 
 use super::*;
 use crds::OperatorSpec;

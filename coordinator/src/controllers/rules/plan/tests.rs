@@ -1,4 +1,4 @@
-//! From objects and reports to what is sent, named and said.
+//! From objects and reports to outcomes and statuses.
 
 use super::super::flight::{self, Followed};
 use super::super::objects::Author;
@@ -26,7 +26,6 @@ fn selector(site: &str) -> LabelSelector {
     }
 }
 
-/// A circle around home for the vehicles of a site.
 fn geofence(name: &str, site: &str, radius_meters: f64, generation: i64) -> Arc<Fence> {
     let center = Point {
         latitude_degrees: HOME.latitude_deg,
@@ -117,7 +116,7 @@ impl Fleet {
         plan(&self.objects, &self.subjects, &mut self.memories, Term(1), (0, true))
     }
 
-    /// Looks, and has all agents bring about what they are sent.
+    /// Plans, and has all agents carry out what they are sent.
     fn settle(&mut self) -> Vec<Outcome> {
         let outcomes = self.look();
         for (subject, outcome) in self.subjects.iter_mut().zip(&outcomes) {
@@ -214,7 +213,7 @@ fn what_a_geofence_says_has_the_numbers_of_now() {
     fleet.settle();
     fleet.change(0, |report| report.rules = RulesReport::default());
     let second = say(&mut fleet, &first);
-    // The reason is the one of before: the numbers are what changes.
+    // The reason is the same: only the numbers change.
     assert_eq!(first[1].reason, second[1].reason);
     for condition in &second[1..] {
         assert!(condition.message.starts_with("in force on 2 of 3; "), "{condition:?}");
@@ -410,7 +409,7 @@ fn one_that_refuses_a_value_stops_the_others_and_is_named() {
     assert_eq!((status.selected, status.in_force), (Some(2), Some(0)));
     let stalled = status.conditions.iter().find(|c| c.type_ == "Stalled").unwrap();
     assert!(stalled.message.contains("out of range"), "{}", stalled.message);
-    // It is asked again, and then not heard: it has not taken the value for that.
+    // It is asked again, and then not heard: that is no acceptance of the value.
     fleet.change(0, |report| report.rules.deviations[0].why = DeviationWhy::Working);
     let outcomes = fleet.look();
     assert_eq!(outcomes[1].stopped_by.as_deref(), Some("a"));
@@ -427,7 +426,7 @@ fn one_that_refuses_a_value_stops_the_others_and_is_named() {
     assert_eq!(fleet.look()[1].stopped_by, None);
 }
 
-/// Of as many parameters as a report names, all of them with names that begin so.
+/// As many parameters as a report names, with this prefix.
 fn named(prefix: &str, why: &DeviationWhy) -> Vec<Deviation> {
     (0..model::rules::MOST_DEVIATIONS)
         .map(|i| Deviation {
@@ -439,7 +438,7 @@ fn named(prefix: &str, why: &DeviationWhy) -> Vec<Deviation> {
         .collect()
 }
 
-/// A profile of as many values, with names that begin so.
+/// A profile of `count` values, with this prefix.
 fn many(name: &str, prefix: &str, count: usize) -> Arc<Values> {
     let names: Vec<String> = (0..count).map(|i| format!("{prefix}_{i:02}")).collect();
     let values: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "1")).collect();
@@ -459,7 +458,7 @@ fn a_rollout_passes_a_vehicle_that_lacks_more_parameters_than_its_report_names()
     let outcomes = fleet.look();
     assert_eq!(outcomes[0].progress, Progress::Done, "nothing is left to set on it");
     assert_eq!(names(&outcomes[1]).len(), 40, "b has its turn");
-    // What is open may be among those that are not named.
+    // An open one may be among those that are not named.
     fleet.change(0, |report| {
         report.rules.deviations = named("MPC_NEW", &DeviationWhy::Working);
     });
@@ -670,7 +669,7 @@ fn a_flight_is_recorded_with_what_was_in_force_when_it_took_off() {
     assert_eq!((&down, ended), (&Followed::Down, None), "it is on the ground");
     fleet.change(0, |report| report.truth = FlightTruth::Airborne(Airborne::InAir));
     let (flight, _) = follow(&fleet, down, &outcomes[0], 60);
-    // What changes in the air is not what it took off with.
+    // A change in the air does not concern the takeoff.
     fleet.change(0, |report| report.rules = RulesReport::default());
     let (flight, ended) = follow(&fleet, flight, &outcomes[0], 90);
     assert_eq!(ended, None);
@@ -724,7 +723,6 @@ fn nothing_is_claimed_of_a_takeoff_unseen_or_of_rules_that_were_not_desired() {
         Followed::Flying(flight) => flight.words(at(90)).split("1.17.0, ").nth(1).unwrap().to_owned(),
         other => panic!("{other:?}"),
     };
-    // Its agent holds what another Geofence wanted before.
     fleet.objects.fences = vec![geofence("site", "north", 150.0, 8)];
     let outcomes = fleet.look();
     fleet.change(0, |report| report.truth = FlightTruth::Airborne(Airborne::InAir));
@@ -749,7 +747,7 @@ fn spec() -> crds::VehicleSpec {
     }
 }
 
-/// Has the Vehicle object of a vehicle say what is shown of it.
+/// Writes the outcome into a vehicle's object.
 fn write_down(fleet: &mut Fleet, i: usize, outcome: &Outcome) {
     let shown = super::super::shown::shown(&fleet.objects, &fleet.subjects[i], outcome);
     let mut object = Vehicle::new(&fleet.subjects[i].name, spec());
@@ -856,13 +854,13 @@ fn a_fence_leaves_no_room_to_values_that_an_agent_would_not_take_with_it() {
     for own in ["GF_ACTION", "GF_MAX_HOR_DIST", "GF_MAX_VER_DIST", "RTL_RETURN_ALT"] {
         assert!(sent.parameters.iter().any(|p| p.name == own), "{own}");
     }
-    // The height of the return counts, too.
+    // The altitude of the return counts, too.
     fleet.objects.profiles = vec![many("p", "MPC_NEW", 125)];
     let outcomes = fleet.look();
     assert!(outcomes[0].values.as_deref().unwrap().is_err());
 }
 
-/// What others may know of the rules of the first vehicle.
+/// The rules of the first vehicle, for the other controllers.
 fn others_know(fleet: &Fleet, outcomes: &[Outcome]) -> crate::controllers::node_rules::NodeRules {
     let rules = crate::controllers::node_rules::NodeRules::default();
     let of = super::super::shown::of_node(&fleet.objects, (&fleet.subjects[0], &outcomes[0]), None);
@@ -913,7 +911,6 @@ fn in_the_air_a_fence_counts_that_the_autopilot_keeps_until_it_has_landed() {
             let why = goes(&rules, 300.0).unwrap_err();
             assert!(why.contains("Geofence site as it was"), "{why}");
         }
-        // Not heard for a moment.
         let report = fleet.subjects[0].report.take();
         fleet.look();
         fleet.subjects[0].report = report;
@@ -962,7 +959,6 @@ fn a_leader_that_does_not_know_what_a_vehicle_in_the_air_has_grants_it_no_way() 
         Ok(()),
         "it has those that are wanted"
     );
-    // Only values have changed.
     fleet.objects.profiles = vec![profile("p", "north", 1, &[("MPC_XY_CRUISE", "2")])];
     fleet.memories = Memories::default();
     let outcomes = fleet.look();
@@ -986,7 +982,7 @@ fn a_leader_that_does_not_know_what_a_vehicle_in_the_air_has_grants_it_no_way() 
     fleet.settle();
     let outcomes = fleet.look();
     assert_eq!(others_know(&fleet, &outcomes).allow_way(&node, &way), Ok(()));
-    // One of which nobody ever wanted anything.
+    // A vehicle without rules at any time.
     let mut fleet = Fleet::of(&["a"]);
     fleet.change(0, |report| report.truth = FlightTruth::Airborne(Airborne::InAir));
     fleet.objects.fences = vec![geofence("site", "north", 200.0, 1)];
@@ -1174,7 +1170,7 @@ fn an_object_is_read_again_when_its_generation_changes_and_not_before() {
 #[derive(Clone, Default)]
 struct Truth {
     held: Option<Rules>,
-    /// What was set, and the fence that was read back.
+    /// The set values, and the fence that was read back.
     values: BTreeMap<String, f64>,
     fence: Option<model::rules::Fence>,
     refuses: bool,
@@ -1241,7 +1237,6 @@ impl Truth {
         }
     }
 
-    /// Whether values are being changed on it.
     fn changes(&self) -> bool {
         let own = ["GF_ACTION", "GF_MAX_HOR_DIST"];
         let differs =
@@ -1252,7 +1247,7 @@ impl Truth {
     }
 }
 
-/// Leaders are killed at random, and Vehicle objects say what was so some time ago.
+/// Leaders are killed at random, and Vehicle objects lag behind.
 #[test]
 fn leaders_killed_at_random_in_200_uploads_claim_nothing_wrong_within_the_bound() {
     use rand::rngs::StdRng;
@@ -1346,7 +1341,7 @@ fn leaders_killed_at_random_in_200_uploads_claim_nothing_wrong_within_the_bound(
     println!("{uploads} sets of rules taken by agents, {kills} leaders killed, {claims} claims, none wrong");
 }
 
-/// What one look costs when nothing has changed, and what the first costs: printed.
+/// Prints what a plan costs when nothing has changed, and the first one.
 #[test]
 fn a_look_over_a_thousand_vehicles_makes_nothing_anew_while_nothing_changes() {
     let names: Vec<String> = (0..1000).map(|i| format!("v{i:03}")).collect();
@@ -1376,7 +1371,7 @@ fn a_look_over_a_thousand_vehicles_makes_nothing_anew_while_nothing_changes() {
     };
     let before = pointers(&fleet.look());
     let begun = std::time::Instant::now();
-    // Homes wander by some centimeters.
+    // Homes drift by some centimeters.
     for i in 0..1000 {
         fleet.change(i, |report| {
             let home = report.home.as_mut().unwrap();
@@ -1389,7 +1384,6 @@ fn a_look_over_a_thousand_vehicles_makes_nothing_anew_while_nothing_changes() {
     println!("1,000 vehicles, 5 Geofences of 360 vertices, 40 values: first look {made:?}, each after it {again:?}");
 }
 
-/// A Geofence with shapes of many vertices around home.
 fn large(site: &str, number: i32) -> Arc<Fence> {
     let ring = |east: f64, north: f64, radius: f64, n: i32| Area {
         polygon: Some(

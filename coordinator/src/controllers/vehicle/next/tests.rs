@@ -61,7 +61,7 @@ fn object(uid: Option<HardwareUid>, status: VehicleStatus) -> Arc<Vehicle> {
     })
 }
 
-/// The one write of the status that follows, and how much it matters.
+/// The one write of the status that follows, and its urgency.
 fn written(snapshot: &NodeSnapshot<'_>, known: &Arc<Vehicle>, second: i64) -> (VehicleStatus, Urgency) {
     let steps = steps(
         snapshot,
@@ -240,7 +240,6 @@ fn flights_are_counted_that_begin_before_the_landing_of_the_last_is_written() {
     let status = count(&known, 50, FlightTruth::Disarmed);
     let seconds = |status: &VehicleStatus| (status.flights, status.flight_seconds);
     assert_eq!(seconds(&status), (2, 30));
-    // Another coordinator has written more.
     let known = [object(
         Some(UID),
         VehicleStatus {
@@ -393,7 +392,7 @@ fn a_camera_battery_is_shown_beside_that_of_the_motors_and_written_by_quarters()
     assert_eq!(shown(&first), Some(("Payload".to_owned(), Some(60))));
     assert_eq!(first.battery, None, "it is no charge of the vehicle");
     report.other_batteries = camera(40);
-    // Something else has changed, so that it is written at all.
+    // Something else has changed, so that the status is written.
     report.inventory.wear.cycles = Some(3);
     let near = written(&report, first);
     assert_eq!(shown(&near), Some(("Payload".to_owned(), Some(60))));

@@ -1,7 +1,7 @@
 //! The fleet service for people's tools, as `proto/fleet.proto` has it.
 //!
-//! Owns: List, Get, Watch, Ground, Release, Resume, Kill, Logs, each for those who may ([`crate::server::auth::right`]). Reads are
-//! from memory, and of a Drone they show the vehicle that serves it ([`serving_node`]). Must not: hold rules of its own.
+//! Each call is for those who may ([`crate::server::auth::right`]). Reads are from memory, and of a Drone they show the vehicle that serves
+//! it ([`serving_node`]). Must not: hold rules of its own.
 
 pub mod kill;
 mod logs;
@@ -46,23 +46,20 @@ use tracing::Instrument;
 /// Span between two messages of a watch when the caller names none.
 const INTERVAL: Duration = Duration::from_millis(500);
 
-/// A watcher that does not read for this long is let go.
+/// A watcher that does not read for this long is dropped.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What a watcher may see is asked again after this.
+/// After this the rights of a watcher are checked again.
 const RECHECK_EVERY: Duration = Duration::from_secs(60);
 
-/// What the fleet service works on.
 #[derive(Debug)]
 pub struct FleetHandles {
-    /// What is known of each Drone.
     pub observer: Observer,
-    /// Which vehicles are on their way to another height.
+    /// Vehicles on their way to another altitude.
     pub heights: Arc<Heights>,
-    /// Codes to stop motors that were offered and not used yet.
+    /// Unused codes to stop motors.
     pub kills: Kills,
     pub log_askers: LogAskers,
-    /// Lists for those who watch.
     pub shared_lists: SharedLists,
     pub metrics: Metrics,
 }
@@ -74,17 +71,16 @@ pub struct FleetService {
 }
 
 impl FleetService {
-    /// The service behind `gate`, for those that `auth` admits.
     pub const fn new(gate: ServiceGate<FleetHandles>, auth: Auth) -> Self {
         Self { gate, auth }
     }
 
-    /// Whether the caller may do it; orders are logged with who gave them.
+    /// Whether the caller has the right; orders are logged with the caller.
     async fn allow<T>(&self, request: &Request<T>, right: &Right) -> Result<(), Status> {
         self.allow_any(request, std::slice::from_ref(right)).await
     }
 
-    /// Whether the caller has any of these rights; the first is the one named in a refusal.
+    /// Whether the caller has any of these rights; a refusal names the first.
     async fn allow_any<T>(&self, request: &Request<T>, rights: &[Right]) -> Result<(), Status> {
         let who = who(request)?;
         let mut refused: Option<Refusal> = None;
@@ -127,7 +123,7 @@ impl FleetService {
         }))
     }
 
-    /// The answer to a call that is refused; it is logged, too.
+    /// The answer to a refused call, which is logged.
     fn refuse<T>(&self, request: &Request<T>, refusal: Refusal) -> Status {
         if let Some(ticket) = request.extensions().get::<Ticket>() {
             self.auth.refusals().refusal(ticket.remote(), "call refused", &refusal);
@@ -381,7 +377,7 @@ fn idle_because(handles: &FleetHandles, node: &NodeName, snapshot: &sessions::Se
     free.map_or_else(Why::sentence, |_| "no Drone is bound to this node")
 }
 
-/// What is not heard yet or any more.
+/// The link that is not heard.
 fn unheard(report: Option<&Report>) -> Option<&'static str> {
     let Some(report) = report else {
         return Some(Why::AgentSilent.sentence());
@@ -414,7 +410,7 @@ fn vehicle(handles: &FleetHandles, drone: Arc<Drone>) -> v1::Vehicle {
     vehicle_of(handles, DroneSnapshot::of(&handles.observer, drone)).0
 }
 
-/// A Drone with what the vehicle that serves it reports, and the node of that vehicle.
+/// A Drone with the report of the vehicle that serves it, and the node of that vehicle.
 fn vehicle_of(handles: &FleetHandles, snapshot: DroneSnapshot) -> (v1::Vehicle, Option<NodeName>) {
     let swarm = owner(&snapshot.drone)
         .map(|(_, name)| name.to_owned())
@@ -425,7 +421,7 @@ fn vehicle_of(handles: &FleetHandles, snapshot: DroneSnapshot) -> (v1::Vehicle, 
         .as_ref()
         .map(|node| vehicle_report(&handles.observer.sessions.snapshot(node)))
         .unwrap_or_default();
-    // One that was served once keeps its node: one without a node is shown as not flying, which is not known of it.
+    // A Drone that was served once keeps its node: one without a node is shown as not flying, which is not known of it.
     let bound = serving.is_some() || snapshot.was_served();
     let node = snapshot.node.as_ref().filter(|_| bound);
     let vehicle = v1::Vehicle {
@@ -440,7 +436,7 @@ fn vehicle_of(handles: &FleetHandles, snapshot: DroneSnapshot) -> (v1::Vehicle, 
     (vehicle, serving)
 }
 
-/// Phase and message: of a bound Drone as of now, of another as its status has them.
+/// Of a bound Drone as of now, of another from its status.
 fn phase_and_message(handles: &FleetHandles, snapshot: &DroneSnapshot) -> (String, String) {
     match &snapshot.node {
         Some(node) if snapshot.facts.claim == Claimed::Ours => {
@@ -540,7 +536,7 @@ mod tests {
         vehicle(handles, handles.observer.world().get_drone(key).unwrap())
     }
 
-    /// What the list of everything has: Drone, node, and whether a report.
+    /// The list of everything: Drone, node, and whether there is a report.
     fn listed(handles: &FleetHandles) -> Vec<(String, String, bool)> {
         let all = list(handles, &Selection::to_read("", "").unwrap(), true).vehicles;
         let row = |one: v1::Vehicle| (one.drone_name, one.node, one.report.is_some());
@@ -587,7 +583,6 @@ mod tests {
         let seen = shown(&handles, &key);
         assert_eq!((seen.report.is_some(), seen.node.as_str()), (true, "bravo"));
         assert_eq!(logs::node_of(&handles, &key).unwrap(), bravo());
-        // It has just been bound.
         let handles = one_that_names_bravo();
         bound(&handles.observer, "bravo", |_| {});
         bravo_serves(&handles, None);

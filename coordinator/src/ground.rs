@@ -1,9 +1,9 @@
-//! Ground orders: agents are notified at once, from memory; the order is recorded as an object of its own, and the objects are
-//! marked, through the API, for as long as it takes.
+//! Ground orders: agents are notified at once, from memory; then the order is recorded as an object of its own, and its objects are marked
+//! through the API, however long that takes.
 //!
-//! Owns: which orders are in force ([`orders`]); writing them and `spec.grounded`, trying again while the API server is away
-//! (invariant 9); what a release ends; giving an order again that only agents remember, as after a restart of the coordinator while
-//! the API server was away. Must not: undo an order because it could not be written, or because an object was edited.
+//! Owns: which orders are in force ([`orders`]); writing them and `spec.grounded`, with retries while the API server is away (invariant 9);
+//! the effect of a release; giving an order again that only agents remember, as after a restart of the coordinator while the API server was
+//! away. Must not: undo an order because it could not be written, or because an object was edited.
 
 mod in_force;
 mod latch;
@@ -39,13 +39,11 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-/// Writes under way at a time.
 const CONCURRENCY: usize = 16;
 
-/// How often marks that could not be written are tried again.
 const RETRY: Duration = Duration::from_secs(2);
 
-/// What ground orders are given and recorded with. A copy is the same.
+/// Cheap to clone; clones share state.
 #[derive(Clone, Debug)]
 pub struct Ground {
     cluster: Cluster,
@@ -56,7 +54,6 @@ pub struct Ground {
 }
 
 impl Ground {
-    /// No orders but those that `cluster` has.
     pub fn new(cluster: Cluster, sessions: Arc<Sessions>, metrics: Metrics) -> Self {
         Self {
             cluster,
@@ -73,9 +70,9 @@ pub enum Target {
     All,
     Drone(Key),
     Node(NodeName),
-    /// Whatever a selector selects, now and later; these are the objects now.
+    /// All that a selector selects, now and later; with the present objects.
     Selector(Selection, Vec<Marked>),
-    /// These objects, as far as a selector selected them and the caller may order them.
+    /// The selected objects that the caller may order.
     Selected(Vec<Marked>),
 }
 
@@ -117,21 +114,15 @@ pub enum GroundError {
     NoSuchDrone(Key),
     #[error("there is no drone node {0}; see `kubectl get nodes -l node-role.kubernetes.io/drone`")]
     NoSuchNode(NodeName),
-    /// The objects could not be marked.
     #[error(
         "{reached} agents were notified, but the order could not be written to Kubernetes and is being tried again: {source}"
     )]
-    NotWritten {
-        reached: usize,
-        /// Why not.
-        source: ApiError,
-    },
-    /// The release could not be written.
+    NotWritten { reached: usize, source: ApiError },
     #[error("the release could not be written to Kubernetes, so it is not in force; try again: {0}")]
     NotReleased(ApiError),
 }
 
-/// Starts trying again what could not be written.
+/// Retries failed writes.
 pub fn start(ground: &Ground, ending: CancellationToken, tasks: &mut JoinSet<()>) {
     let ground = ground.clone();
     tasks.spawn(async move {
@@ -152,7 +143,7 @@ pub fn start(ground: &Ground, ending: CancellationToken, tasks: &mut JoinSet<()>
     });
 }
 
-/// The orders in force: those that are recorded, and those that still have to be.
+/// The orders in force, recorded or still to be.
 pub fn orders(ground: &Ground) -> impl Iterator<Item = Arc<InForce>> {
     let recorded = ground.cluster.world.ground_orders();
     let open = ground.latch.unrecorded();
@@ -166,7 +157,7 @@ pub fn keep_vehicle(ground: &Ground, node: &str) -> bool {
     orders(ground).any(|order| order.order.keeps(node))
 }
 
-/// The order that keeps `drone` on the ground, if one does.
+/// The order that keeps `drone` on the ground.
 pub fn covering(ground: &Ground, drone: &Drone) -> Option<Arc<InForce>> {
     orders(ground).find(|order| order.covers(&ground.cluster.world, drone))
 }
@@ -176,16 +167,14 @@ pub fn ordered_here(ground: &Ground, drone: &Drone) -> bool {
     orders(ground).any(|order| ground.latch.was_given_here(order.name()) && order.covers(&ground.cluster.world, drone))
 }
 
-/// Grounds `target`, ordered by `by`: notifies agents at once, then records the order and marks the objects.
-///
-/// # Errors
-/// [`GroundError`]; agents were notified all the same, unless what is meant does not exist.
+/// Grounds `target`: notifies agents at once, then records the order and marks the objects. After an error agents were notified all the
+/// same, unless the target does not exist.
 pub async fn ground(ground: &Ground, target: &Target, by: &str) -> Result<Reach, GroundError> {
     let marked = objects(ground, target)?;
     ground.metrics.person("ground");
     let call = ground.latch.begin();
-    // Each object has a number of its own: what agents remember of an order to some Drones of a Swarm is not taken for one to
-    // the whole Swarm ([`remembered`]).
+    // Each object has a number of its own: an agent's memory of an order to some Drones of a Swarm is not taken for one to the whole Swarm
+    // ([`remembered`]).
     let numbered: Vec<(Marked, GroundOrderId)> = marked.iter().map(|object| (object.clone(), new_id())).collect();
     for order in to_record(ground, target, &numbered, by) {
         ground.latch.put_order(call, order);
@@ -216,7 +205,7 @@ pub async fn ground(ground: &Ground, target: &Target, by: &str) -> Result<Reach,
     }
 }
 
-/// The orders that are to be recorded for `target`, whose objects are `numbered`.
+/// The orders to record for `target`, whose objects are `numbered`.
 fn to_record(ground: &Ground, target: &Target, numbered: &[(Marked, GroundOrderId)], by: &str) -> Vec<InForce> {
     let one = |about: About| {
         let id = match numbered {
@@ -270,7 +259,7 @@ fn nodes_of(ground: &Ground, object: &Marked) -> BTreeSet<String> {
     nodes.map(|node| node.to_string()).collect()
 }
 
-/// Records all orders that are not recorded yet. Tries all, returns the first failure.
+/// Tries all, returns the first failure.
 async fn record_all(ground: &Ground, call: Call) -> Result<(), ApiError> {
     let mut result = Ok(());
     for (given, order) in ground.latch.unrecorded().iter() {
@@ -286,15 +275,12 @@ async fn record_all(ground: &Ground, call: Call) -> Result<(), ApiError> {
 }
 
 /// Ends the ground order of `target`, or takes it out of the orders that cover more; out of those for all namespaces only where the caller
-/// `may_all`, which is to release the whole fleet.
-///
-/// # Errors
-/// [`GroundError`]; what could not be written stays grounded.
+/// `may_all`, which is to release the whole fleet. After an error, objects that could not be written stay grounded.
 pub async fn release(ground: &Ground, target: &Target, by: &str, may_all: bool) -> Result<Reach, GroundError> {
     let call = ground.latch.begin();
     let _one_at_a_time = ground.latch.writing.lock().await;
     let mut marked = match objects(ground, target) {
-        // What was deleted and may come again is released by its name.
+        // A deleted object that may come again is released by its name.
         Err(GroundError::NoSuchSwarm(_) | GroundError::NoSuchDrone(_) | GroundError::NoSuchNode(_))
             if names_an_order(ground, target) =>
         {
@@ -335,7 +321,6 @@ fn names_an_order(ground: &Ground, target: &Target) -> bool {
     })
 }
 
-/// What a release of `target`, whose objects are `marked`, is about.
 fn released<'a>(ground: &Ground, target: &'a Target, marked: &'a [Marked]) -> Vec<Released<'a>> {
     let name = |key: &Key| Name::new(&key.namespace, &key.name);
     let one = |object: &'a Marked| {
@@ -382,7 +367,7 @@ async fn end_orders(
             .map(|it| order.order.released_for(it, covers_it(ground, &order, it), may_all));
         let becomes: Vec<Becomes> = becomes.collect();
         if same || becomes.contains(&Becomes::Ends) {
-            // Before its object goes: an agent that reports its number meanwhile is not to have it given again.
+            // Before its object is deleted: an agent that reports its number meanwhile must not have it given again.
             ground.latch.end(&order);
             in_force::end(&ground.cluster, &order).await?;
             ground.latch.remove_order(call, order.name());
@@ -394,7 +379,7 @@ async fn end_orders(
         });
         let more: BTreeSet<String> = more.flatten().collect();
         if !more.is_empty() {
-            // One that is not recorded yet has to be, before a part of it can be released.
+            // An order is recorded before a part of it is released.
             if order.is_recorded() {
                 in_force::except(&ground.cluster, &order, &more).await?;
             } else {
@@ -407,7 +392,6 @@ async fn end_orders(
     Ok(())
 }
 
-/// Whether `order` covers what is released.
 fn covers_it(ground: &Ground, order: &InForce, released: &Released<'_>) -> bool {
     let covers = |drone: &Drone| order.covers(&ground.cluster.world, drone);
     match released {
@@ -416,7 +400,7 @@ fn covers_it(ground: &Ground, order: &InForce, released: &Released<'_>) -> bool 
             let drones = uid
                 .map(|uid| ground.cluster.world.drones_of_swarm(uid))
                 .unwrap_or_default();
-            // One that has no Drones yet may get some.
+            // A Swarm without Drones may get some.
             drones.is_empty() || order.order.swarms.contains(name) || drones.iter().any(|drone| covers(drone))
         }
         Released::Drone(_, name, ..) => {
@@ -464,7 +448,7 @@ fn objects(ground: &Ground, target: &Target) -> Result<Vec<Marked>, GroundError>
     }
 }
 
-/// Wakes all that an order concerns, and says how far it reaches.
+/// Wakes all that an order concerns, and returns how far it reaches.
 fn reach(ground: &Ground, target: &Target, marked: &[Marked]) -> Reach {
     let Target::Node(node) = target else {
         return wake(ground, marked);
@@ -492,7 +476,7 @@ fn wake_covered(ground: &Ground, order: &InForce) {
     }
 }
 
-/// Wakes the agents of all Drones concerned, and counts them: one that is named itself and by its Swarm is one.
+/// Wakes and counts the agents of all Drones concerned; a Drone that is named itself and by its Swarm is one.
 fn wake(ground: &Ground, marked: &[Marked]) -> Reach {
     let mut reach = Reach { drones: 0, agents: 0 };
     let mut counted = HashSet::new();
@@ -519,8 +503,8 @@ fn wake(ground: &Ground, marked: &[Marked]) -> Reach {
     reach
 }
 
-/// Drones of Swarms that were grounded one by one: for a release of all, by any person; for that of a Swarm, by an order that a
-/// selector gave to some of its Drones, or that was given again for some of them ([`remembered`]).
+/// Drones of Swarms that were grounded one by one: for a release of all, by any person; for that of a Swarm, by an order that a selector
+/// gave to some of its Drones, or that was given again for some of them ([`remembered`]).
 fn singly_grounded(ground: &Ground, marked: &[Marked], target: &Target) -> Vec<Marked> {
     let drones = match target {
         Target::All => ground.cluster.world.all_drones(None),
@@ -540,7 +524,7 @@ fn singly_grounded(ground: &Ground, marked: &[Marked], target: &Target) -> Vec<M
         .collect()
 }
 
-/// What keeps an object down that was released itself, with what to do.
+/// The order that still grounds a released object, with what to do.
 pub fn grounded_by(ground: &Ground, object: &Marked) -> Option<String> {
     let drone = ground
         .cluster
@@ -570,7 +554,7 @@ fn recorded(ground: &Ground, object: &Marked) -> Option<GroundOrderId> {
     order.map(|order| order.id)
 }
 
-/// What is sent to the agent that serves `drone` of the ground order that covers it, or of the one that it keeps.
+/// The mark for the agent that serves `drone`: the ground order that covers the Drone, or the one that the agent keeps.
 pub fn mark(ground: &Ground, drone: &Drone, report: Option<&Report>) -> Option<GroundMark> {
     let swarm = owner(drone).map(|(swarm, _)| swarm);
     let given = ground.latch.given(uid(drone));
@@ -596,8 +580,8 @@ pub fn mark(ground: &Ground, drone: &Drone, report: Option<&Report>) -> Option<G
     (is_known || repeats_another(ground, drone, kept)).then_some(GroundMark::Done(kept))
 }
 
-/// Whether the order `id` is recorded, or was released lately, as a whole or as the part that was given again for `drone` or its Swarm. A part
-/// that was given again for another object says nothing of this one: its agent may be all that remembers.
+/// Whether the order `id` is recorded, or was released recently, as a whole or as the part that was given again for `drone` or its Swarm. A
+/// part that was given again for another object says nothing of this one: its agent may be all that remembers.
 fn is_known_for(ground: &Ground, drone: &Drone, id: GroundOrderId) -> bool {
     let swarm = owner(drone).map(|(swarm, _)| swarm);
     let parts = [None, Some(uid(drone)), swarm];
@@ -609,8 +593,8 @@ fn is_known_for(ground: &Ground, drone: &Drone, id: GroundOrderId) -> bool {
     names.iter().any(|name| ground.latch.has_ended(name)) || recorded.iter().any(is_it)
 }
 
-/// Whether the order `id`, given again for what the agent of `drone` keeps it for, would only say what one in force says of that: the same
-/// releases end both. An agent that reports ever other numbers has no more than one recorded.
+/// Whether the order `id`, given again, would only repeat one in force: the same releases end both. So an agent that reports ever other
+/// numbers has no more than one recorded.
 fn repeats_another(ground: &Ground, drone: &Drone, id: GroundOrderId) -> bool {
     let object = kept_for(ground, drone, id);
     let name = Name::new(&object.key.namespace, &object.key.name);
@@ -634,8 +618,8 @@ fn latched_by(report: Option<&Report>, drone: &Drone) -> Option<GroundOrderId> {
     report.ground_latch.filter(|_| serves)
 }
 
-/// The object of the order `id` that the agent of `drone` keeps. It is the whole Swarm's when two agents report the same, or when its
-/// only Drone's does: one agent alone grounds no other vehicle.
+/// The object of the order `id` that the agent of `drone` keeps: the whole Swarm when two agents report the same, or its only Drone's does;
+/// one agent alone grounds no other vehicle.
 fn kept_for(ground: &Ground, drone: &Drone, id: GroundOrderId) -> Marked {
     let swarm = ground.cluster.world.swarm_of(drone);
     let whole = swarm.filter(|swarm| {
@@ -654,8 +638,8 @@ fn kept_for(ground: &Ground, drone: &Drone, id: GroundOrderId) -> Marked {
     whole.map_or_else(|| Marked::drone(drone), |swarm| Marked::swarm(&swarm))
 }
 
-/// The agent that serves `drone` keeps a ground order that is not known here: a coordinator gave it, and was gone before
-/// it could be written. It is in force again, at once and for its Drone, or for its whole Swarm.
+/// The agent that serves `drone` keeps a ground order that is not known here: a coordinator gave it, and was gone before it could be
+/// written. Puts it in force again at once, for its Drone or its whole Swarm.
 pub fn remembered(ground: &Ground, drone: &Drone, id: GroundOrderId) {
     let marked = [kept_for(ground, drone, id)];
     tracing::warn!(whole = %marked[0].key, "an agent keeps a ground order that is not recorded; it is given again");
@@ -680,17 +664,15 @@ pub fn remembered(ground: &Ground, drone: &Drone, id: GroundOrderId) {
     wake(ground, &marked);
 }
 
-/// What is to become of an object.
 #[derive(Clone, Copy, Debug)]
 enum Change {
-    /// Grounded, by this order.
     Ground(GroundOrderId),
-    /// Released, and with it this order, if one is known.
+    /// Ends this order, too, if one is known.
     Release(Option<GroundOrderId>),
 }
 
-/// Marks objects; those that were written, or are gone, leave the latch, and their agents are notified. Tries all, returns the
-/// first failure.
+/// Marks objects; those that were written, or are gone, leave the latch, and their agents are notified. Tries all, returns the first
+/// failure.
 async fn write_all(ground: &Ground, changes: Vec<(Marked, Change)>, call: Call) -> Result<(), ApiError> {
     let writes = changes.into_iter().map(|(object, change)| async move {
         let result = write(ground, &object, change).await;
@@ -739,7 +721,7 @@ mod tests {
     use model::assignment::Held;
     use model::ids::{DroneUid, Term};
 
-    /// Records what was given, and marks `drone`.
+    /// Records the given orders, and marks `drone`.
     fn record(ground: &Ground, drone: &Drone) {
         for (call, order) in ground.latch.unrecorded().iter() {
             let mut object = order.object.clone();
@@ -764,7 +746,7 @@ mod tests {
         assert_eq!(nodes(&names), BTreeSet::new());
     }
 
-    /// The mark that an agent is sent which serves `drone` and keeps the order `id`.
+    /// The mark for an agent that serves `drone` and keeps the order `id`.
     fn answer(ground: &Ground, drone: &Drone, id: u64) -> Option<GroundMark> {
         let held = Held {
             uid: DroneUid(uid(drone).to_owned()),

@@ -51,20 +51,18 @@ const WORDS: Words = Words {
 const CALLED: u32 = 16;
 const CALLED_EVERY: Duration = Duration::from_millis(500);
 
-/// The caller says at once what it wants, and so does the agent.
+/// Time for the first message of a caller, or of an agent.
 const FIRST_WITHIN: Duration = Duration::from_secs(10);
 
 /// An agent dials, shakes hands and answers within this; a radio may take a second for each way.
 const ANSWER_WITHIN: Duration = Duration::from_secs(15);
 
-/// What a person may is asked again after this, by answers that are no older. One whose right ends is cut off within twice this.
+/// After this a person's rights are checked again, by answers no older. One whose right ends is cut off within twice this.
 const RECHECK: Duration = Duration::from_secs(4);
 
 #[derive(Debug)]
 pub struct GuestHandles {
-    /// What is known of each Drone.
     pub observer: Observer,
-    /// Persons who wait for an agent.
     pub waiting: Waiting,
     pub metrics: Metrics,
 }
@@ -77,7 +75,6 @@ pub struct Guests {
     calls: Arc<Buckets<NodeName>>,
 }
 
-/// Why a Drone's vehicle cannot be reached.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 enum Unreachable {
     #[error("there is no Drone {0}; see `kubectl get drones -A`")]
@@ -109,7 +106,6 @@ impl From<Unreachable> for Status {
 }
 
 impl Guests {
-    /// The service behind `gate`, for those that `auth` admits.
     pub fn new(gate: ServiceGate<GuestHandles>, auth: Auth) -> Self {
         Self {
             gate,
@@ -119,8 +115,8 @@ impl Guests {
         }
     }
 
-    /// How far `who` may go with the vehicle of `drone`, and by which right. Both may be held for the whole namespace, which is asked
-    /// first: one answer then does for all its Drones.
+    /// The access of `who` to the vehicle of `drone`, and the right to it. Rights for the whole namespace are asked first: one answer then
+    /// does for all its Drones.
     async fn access(&self, who: &Who, drone: &Key, wants: GuestAccess) -> Result<(GuestAccess, Right), Refusal> {
         let acting: Vec<_> = match wants {
             GuestAccess::Control => Right::to_control(drone).map(|right| (wants, right)).into(),
@@ -130,7 +126,7 @@ impl Guests {
         let watching =
             [Right::to_see(&drone.namespace), Right::to_see_one(drone)].map(|right| (GuestAccess::Watch, right));
         let mut refused = None;
-        // A program that may not fly is told so, and not shown the vehicle instead.
+        // A program that may not fly is refused, and not given a view instead.
         let watching = watching.into_iter().filter(|_| wants != GuestAccess::Control);
         for (access, right) in acting.into_iter().chain(watching) {
             match self.auth.may(who, &right).await {
@@ -199,7 +195,7 @@ impl v1::guests_server::Guests for Guests {
             .instrument(span.clone())
             .await;
         let (node, system, end) = brought.inspect_err(|_| handles.metrics.guest_call("failed"))?;
-        // An agent lets in whom it likes, and may not make more of a person than we do.
+        // An agent decides whom it lets in, but may not give a person more than we do.
         let access = access.min(end.access);
         let connected = v1::Connected {
             access: v1::GuestAccess::from(access).into(),
@@ -208,7 +204,7 @@ impl v1::guests_server::Guests for Guests {
         };
         let (sender, receiver) = mpsc::channel(2);
         let first = v1::connect_response::Message::Connected(connected);
-        // There is room for it: nothing was sent before.
+        // There is room: nothing was sent before.
         let _ = sender.try_send(Ok(v1::ConnectResponse { message: Some(first) }));
         let relay = Relay {
             handles,
@@ -289,7 +285,7 @@ impl Guests {
     }
 }
 
-/// The node whose vehicle serves `drone`, as its agent says on its open session, and the vehicle's system id.
+/// The node whose vehicle serves `drone`, by its agent's open session, and the vehicle's system id.
 fn vehicle(observer: &Observer, drone: &Key) -> Result<(NodeName, u8), Unreachable> {
     let object = observer.world().get_drone(drone);
     let object = object.ok_or_else(|| Unreachable::NoSuchDrone(drone.clone()))?;
@@ -311,7 +307,7 @@ fn vehicle(observer: &Observer, drone: &Key) -> Result<(NodeName, u8), Unreachab
     }
 }
 
-/// Records `note` about the Drone, if there still is one.
+/// Records `note` about the Drone, if it still exists.
 fn record(observer: &Observer, drone: &Key, note: Note) {
     if let Some(object) = observer.world().get_drone(drone) {
         observer.cluster.events.record(&object, note);

@@ -52,7 +52,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tonic::service::Routes;
 
-/// The gates of all services: closed until this coordinator leads. A copy is the same.
+/// Gates of all services, closed until this coordinator leads. Cheap to clone; clones share state.
 #[derive(Clone, Debug)]
 pub struct Gates {
     pub all: Gate,
@@ -73,7 +73,6 @@ impl Default for Gates {
     }
 }
 
-/// The services behind `gates`, for those whom `auth` admits.
 pub fn services(gates: &Gates, auth: &Auth) -> Routes {
     let uplink = Uplink::new(gates.uplink.clone(), auth.clone());
     let uplink = UplinkServer::new(uplink).max_decoding_message_size(LARGEST_MESSAGE);
@@ -84,17 +83,16 @@ pub fn services(gates: &Gates, auth: &Auth) -> Routes {
     Routes::new(uplink).add_service(fleet).add_service(guests)
 }
 
-/// Why a leader cannot go on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Ended {
     /// An agent has received this higher term.
     Deposed(Higher),
-    /// A part that should go on for ever, a watch or a controller, has ended.
+    /// A watch or a controller, which should run for ever, has ended.
     Broken,
 }
 
-/// Starts everything that a leader does, and waits until this coordinator cannot go on. `leading` is its term, and whether that was
-/// raised on the report of agents just before.
+/// Runs all parts of a leader, and waits until this coordinator cannot go on. `leading` is its term, and whether that was raised on the
+/// report of agents just before.
 pub(crate) async fn lead(
     (setup, leading): (&Setup, (Term, bool)),
     (state, world): (Arc<LeadershipState>, Arc<World>),
@@ -206,7 +204,7 @@ pub(crate) async fn lead(
     }
 }
 
-/// What leaves its Swarm gives back its takeoff slot and is no more assessed.
+/// A Drone that leaves its Swarm gives back its takeoff slot and its assessment.
 fn forget_departed(observer: &Observer, assessments: &Arc<Assessments>) {
     let world = observer.world();
     let (within, slots, assessments) = (
@@ -258,11 +256,11 @@ fn count_the_fleet(metrics: &Metrics, observer: &Observer) {
     });
 }
 
-/// A leader that still does not know the present says so this often.
+/// Between two log lines of a leader that still does not know the present.
 const SLOW: Duration = Duration::from_secs(10);
 
-/// Lists everything after the Lease was taken, and again after a person has confirmed what a restored store holds: until then only
-/// what keeps the present state is ordered (invariant 16).
+/// Lists everything after the Lease was taken, and again after a person has confirmed a restored store: until then only orders that keep
+/// the present state are sent (invariant 16).
 async fn relist_when_leading(observer: Observer, relist: watching::Relist) {
     let leadership = &observer.leadership.state;
     let work = async {
@@ -275,7 +273,7 @@ async fn relist_when_leading(observer: Observer, relist: watching::Relist) {
                 );
             }
             if leadership.knowledge() == Knowledge::BeforeLeading {
-                // A Drone that has got a vehicle since counts as up, too, until its agent has reported that it is not.
+                // A Drone that has got a vehicle since counts as up, too, until its agent reports otherwise.
                 drone::slots::begin(&observer);
                 leadership.knows(Knowledge::Current);
                 tracing::info!("everything was listed since the lead was taken");

@@ -1,10 +1,10 @@
-//! The leadership of this coordinator: of several, one acts. It holds the Lease `skein-coordinator`, and its term is the
-//! Lease's `spec.leaseTransitions`, raised by each that takes it.
+//! Leader election: of several coordinators, one acts. It holds the Lease `skein-coordinator`, and its term is the Lease's
+//! `spec.leaseTransitions`, raised by each that takes it.
 //!
-//! Owns: reading and writing the Lease, and what is noted on it: that the API server's store went back in time, which epoch its
-//! terms are of, that agents' reports raised them; each write fails if somebody else has written it since, so that no term is
-//! had twice. Must not: decide when it may be taken or for how long its holder may act ([`fleet::planning::leadership`] does). Ready-made
-//! electors write without that condition and compare the clocks of two machines; a term must not come out of that.
+//! Owns: reading and writing the Lease, and the notes on it: that the API server's store went back in time, the epoch of its terms, that
+//! agents' reports raised them; each write fails if somebody else has written it since, so that no term is had twice. Must not: decide when
+//! it may be taken or for how long its holder may act ([`fleet::planning::leadership`] does). Ready-made electors write without that
+//! condition and compare the clocks of two machines, which must not decide a term.
 
 pub mod deposition;
 pub mod endpoint;
@@ -28,16 +28,16 @@ use std::time::Duration;
 
 pub const LEASE: &str = "skein-coordinator";
 
-/// One call about the Lease takes at most this long: a renewal that hangs leaves time for another.
+/// Deadline of one call about the Lease: a renewal that hangs leaves time for another.
 const CALL: Duration = Duration::from_secs(3);
 
-/// After a renewal that failed, the next is tried this soon.
+/// Retry of a failed renewal.
 const AGAIN: Duration = Duration::from_millis(500);
 
-/// One that wants to lead tries at least this often.
+/// Least frequency of tries to lead.
 const LONGEST_DELAY: Duration = Duration::from_secs(3);
 
-/// The Lease of one namespace, and who we are.
+/// The Lease of one namespace, and our identity.
 #[derive(Clone)]
 pub struct LeaderLease {
     leases: Api<Lease>,
@@ -47,14 +47,14 @@ pub struct LeaderLease {
     history: Arc<Mutex<History>>,
 }
 
-/// How often it is tried to note on the Lease that the store went back.
+/// Tries to note on the Lease that the store went back.
 const NOTE_TRIES: usize = 5;
 
 #[derive(Clone, Debug)]
 pub struct Led {
-    /// Its term: higher than all before.
+    /// Higher than all before.
     pub term: Term,
-    /// Whether the store went back in time, and no person has confirmed yet what it holds.
+    /// Whether the store went back in time, and no person has confirmed it yet.
     pub went_back: bool,
     /// Whether its term was raised on the report of agents just before.
     pub raised: bool,
@@ -69,11 +69,10 @@ pub struct Successor(pub String);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Lost {
     To(Successor),
-    /// The store went back in time.
     WentBack(WentBack),
 }
 
-/// What is to be noted on the Lease by one that was deposed on the report of agents.
+/// The note on the Lease by a leader that was deposed on the report of agents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Raise {
     /// The term that they have received.
@@ -88,8 +87,7 @@ enum Tried<T> {
 }
 
 impl LeaderLease {
-    /// The Lease in `namespace`. `alone` is whether there is no other coordinator: then it is taken at once, whichever holds it,
-    /// and not renewed.
+    /// `alone`: there is no other coordinator, so the Lease is taken at once, whoever holds it, and not renewed.
     pub fn new(client: kube::Client, namespace: &str, identity: &str, alone: bool) -> Self {
         Self {
             leases: Api::namespaced(client, namespace),
@@ -100,10 +98,8 @@ impl LeaderLease {
         }
     }
 
-    /// Takes the lead as soon as that may be; tries for as long as it takes.
-    ///
-    /// # Errors
-    /// The store went back in time while this coordinator was on standby: its caches are of no use any more.
+    /// Takes the lead as soon as allowed, however long it takes. The error: the store went back in time while this coordinator was on
+    /// standby, so its caches are useless.
     pub async fn take(&self, leadership: &LeadershipState) -> Result<Led, WentBack> {
         let mut watch = LeaseWatch::new(&self.identity);
         let mut logged = None;
@@ -168,14 +164,14 @@ impl LeaderLease {
         }))
     }
 
-    /// Whether what was read says that the store went back since the last reading.
+    /// Whether the store went back since the last reading.
     fn went_back(&self, lease: Option<&Lease>) -> Option<WentBack> {
         let mut history = self.history.lock().unwrap_or_else(PoisonError::into_inner);
         history.went_back(reading(lease?))
     }
 
-    /// Notes it on the Lease, for the next leader: nothing takes off until a person has removed the note, and no term that was led
-    /// before is led again.
+    /// Notes it on the Lease, for the next leader: nothing takes off until a person has removed the note, and no term that was led before
+    /// is led again.
     pub async fn note_went_back(&self, what: &WentBack) {
         tracing::error!(
             what = what.0,
@@ -201,7 +197,7 @@ impl LeaderLease {
         }
     }
 
-    /// Renews the Lease for as long as nobody else has it.
+    /// Renews the Lease until somebody else has it.
     pub async fn keep(&self, led: &Led, leadership: &LeadershipState) -> Lost {
         if self.alone && !led.went_back {
             return std::future::pending().await;
@@ -239,7 +235,7 @@ impl LeaderLease {
         }
     }
 
-    /// Renews `lease`, or what is there if that is not known to be the newest.
+    /// Renews `lease`, or the stored one if that is not known to be the newest.
     async fn renew(&self, term: Term, lease: Option<Lease>) -> Result<Tried<Lease>, ApiError> {
         let lease = match lease {
             Some(lease) => Some(lease),
@@ -250,15 +246,15 @@ impl LeaderLease {
         }
         match renewed(lease, term, &self.namespace, &self.identity) {
             Err(successor) => Ok(Tried::Not(successor)),
-            // Overtaken: what is there is read next time.
+            // Overtaken: the next try reads the stored one.
             Ok(lease) => self.write(lease).await.map(Tried::Done),
         }
     }
 
-    /// Lets go of the Lease, so that another may lead at once, and remembers that a higher term was led. One try: without it the
-    /// next leader waits a little longer, or is deposed and tries again.
+    /// Releases the Lease, so that another may lead at once, and records a higher term. One try: without it the next leader waits a little
+    /// longer, or is deposed and tries again.
     pub async fn release(&self, led: &Led, raise: Option<Raise>) {
-        // Where there was no Lease, it was lost, and what else is in the store was not.
+        // Where there was no Lease, only the Lease was lost, and not the rest of the store.
         let raise = raise.map(|raise| Raise {
             most: raise.most && !led.made,
             ..raise
@@ -317,7 +313,7 @@ fn observe(lease: &Lease) -> LeaseObservation<'_> {
 
 fn epoch(lease: &Lease) -> u32 {
     let epoch = lease.annotations().get(labels::TERM_EPOCH);
-    // No epoch is beyond that; what cannot be read is none.
+    // The largest epoch; what cannot be parsed counts as none.
     epoch.and_then(|epoch| epoch.parse::<u16>().ok()).map_or(0, u32::from)
 }
 
@@ -368,7 +364,7 @@ fn reading(lease: &Lease) -> Reading {
     }
 }
 
-/// Where the store had gone back: whether a person has confirmed what it holds.
+/// Where the store had gone back: records a person's confirmation.
 fn confirm_by_person(leadership: &LeadershipState, lease: &Lease) {
     let noted = lease.annotations().contains_key(labels::WENT_BACK);
     match (leadership.knowledge(), noted) {
@@ -391,7 +387,7 @@ fn now() -> Option<MicroTime> {
     Some(MicroTime(k8s_openapi::jiff::Timestamp::now()))
 }
 
-/// The Lease with the term counted up; keeps the resourceVersion, so that of two coordinators only one gets each term.
+/// The Lease with the next term; keeps the resourceVersion, so that of two coordinators only one gets each term.
 fn next(existing: Option<Lease>, namespace: &str, identity: &str) -> Lease {
     let mut lease = existing.unwrap_or_else(|| empty(namespace));
     lease.metadata.managed_fields = None;
@@ -404,12 +400,9 @@ fn next(existing: Option<Lease>, namespace: &str, identity: &str) -> Lease {
     with_term(lease, term)
 }
 
-/// The Lease as held on in `term`.
-///
-/// # Errors
-/// Somebody else has it.
+/// The Lease renewed in `term`; the error: somebody else has it.
 fn renewed(existing: Option<Lease>, term: Term, namespace: &str, identity: &str) -> Result<Lease, Successor> {
-    // Removed by hand: nobody has taken it, or it would be there again.
+    // Removed by hand: nobody has taken it, or it would exist again.
     let mut lease = existing.unwrap_or_else(|| {
         let mut lease = empty(namespace);
         lease.spec = Some(LeaseSpec {
@@ -428,11 +421,11 @@ fn renewed(existing: Option<Lease>, term: Term, namespace: &str, identity: &str)
     Ok(lease)
 }
 
-/// The Lease as let go of, with at least the term that was reported; `None` when there is nothing to write.
+/// The released Lease, with at least the reported term; `None` when there is nothing to write.
 fn released(mut lease: Lease, term: Term, identity: &str, raise: Option<Raise>) -> Option<Lease> {
     let ours = is_ours(&lease, term, identity);
     let there = self::term(&lease);
-    // Another epoch is begun by a person only.
+    // Only a person begins another epoch.
     let raise = raise.filter(|raise| raise.to > there && raise.to.can_be() && raise.to.epoch() == there.epoch());
     if !ours && raise.is_none() {
         return None;

@@ -1,9 +1,8 @@
-//! The coordinator: watches Swarms, Drones and drone nodes, binds Drones to vehicles, and sends each node's agent what
-//! should be true.
+//! The coordinator: watches Swarms, Drones and drone nodes, binds Drones to vehicles, and sends each node's agent its desired state.
 //!
-//! Owns: the controllers, the agents' sessions, the claims to nodes, the leadership term, the fleet service.
-//! Must not: talk MAVLink, or decide by itself: the decisions are pure functions in `fleet`. An API server that is away
-//! changes nothing in the air, and the end of this process lands no vehicle.
+//! Owns: the controllers, the agents' sessions, the claims to nodes, the leadership term, the fleet service. Must not: talk MAVLink, or
+//! decide by itself: the decisions are pure functions in `fleet`. An API server that is away changes nothing in the air, and the end of
+//! this process lands no vehicle.
 
 pub mod cluster;
 pub mod controllers;
@@ -47,10 +46,10 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use traces::Program;
 
-/// Spans of traces that may wait to be sent: those of a thousand takeoffs at once.
+/// Limit of spans of traces to be sent: those of a thousand takeoffs at once.
 const MOST_SPANS: usize = 4096;
 
-/// How long the last spans have.
+/// Time to send the last spans.
 const LAST_SPANS: Duration = Duration::from_secs(2);
 
 #[derive(Clone)]
@@ -58,30 +57,26 @@ pub struct Setup {
     pub client: kube::Client,
     /// Namespace of the coordinator's own objects, which exists.
     pub namespace: String,
-    /// Who this process is, as holder of the Lease. No other coordinator may have the same.
+    /// Holder of the Lease, unique among coordinators.
     pub identity: String,
-    /// There is no other coordinator: the lead is taken at once, whichever holds the Lease, and it is not renewed.
+    /// There is no other coordinator: the lead is taken at once, whoever holds the Lease, and it is not renewed.
     pub alone: bool,
-    /// Address of this coordinator's Pod, for the EndpointSlice that points to the leader; `None` outside a cluster.
+    /// For the EndpointSlice that points to the leader; `None` outside a cluster.
     pub pod_ip: Option<IpAddr>,
     /// Where there is no cluster: a Node object is kept for each agent that connects ([`controllers::node`]).
     pub agents_become_nodes: bool,
-    /// How agents are replaced by a newer version; `None` where nothing but their owner does that.
+    /// `None` where only their owner replaces agents.
     pub upgrades: Option<Pace>,
     /// Whether a vehicle that is granted to no namespace is used by none ([`fleet::planning::binding::is_granted`]).
     pub granted_vehicles_only: bool,
-    /// How far vehicles with stations keep apart, and where stations may be.
     pub site: SiteRules,
     pub metrics: Metrics,
-    /// How the links of agents and people are secured.
     pub security: Security,
     pub traces: Traces,
 }
 
-/// Runs the coordinator of this program until `stop` is done, or it is deposed.
-///
-/// # Errors
-/// A bad kubeconfig, an address that cannot be bound, or a higher leadership term reported by an agent.
+/// Runs the coordinator of this program until `stop` is done, or it is deposed. The error: a bad kubeconfig, an address that cannot be
+/// bound, or a higher leadership term reported by an agent.
 pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Result<()> {
     // Fails only if a provider is installed already, which is as good.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
@@ -110,13 +105,12 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
     };
     let result = serve(&options, setup, metrics, stop).await;
     if traces.are_written() {
-        // Nobody waits for more than its time.
+        // Nobody waits longer than the spans' time.
         let _ = tokio::task::spawn_blocking(move || traces.finish(LAST_SPANS)).await;
     }
     result
 }
 
-/// Binds what `options` say, and serves there.
 async fn serve(
     options: &Options,
     setup: Setup,
@@ -143,18 +137,16 @@ async fn serve(
     let serving = tokio::spawn(metrics::serve::serve(port, metrics, ending.clone()));
     let result = run_with(setup, listeners, stop).await;
     ending.cancel();
-    // Metrics that could not be served to the end are no reason to call the coordinator failed.
+    // A failure of the metrics server is no failure of the coordinator.
     if let Ok(Err(error)) = serving.await {
         tracing::warn!("{error:#}");
     }
     result
 }
 
-/// Runs a coordinator in any process, serving agents and tools on `listeners`, until `stop` is done, or it is deposed.
-///
-/// # Errors
-/// The listener fails, or a higher leadership term was reported by an agent: start it again then, and it leads with a term
-/// above that. Nothing that it does ends the process, and vehicles go on as assigned.
+/// Runs a coordinator in any process, serving agents and tools on `listeners`, until `stop` is done, or it is deposed. The error: the
+/// listener fails, or an agent reported a higher leadership term: start it again then, and it leads with a term above that. It never ends
+/// the process, and vehicles go on as assigned.
 pub async fn run_with(
     setup: Setup,
     listeners: impl Into<Listeners>,
@@ -177,7 +169,7 @@ pub async fn run_with(
     let serving = server::serve(listeners, gates.all.clone(), links, services, ending.clone());
     let mut server = tokio::spawn(serving);
 
-    // One that cannot serve agents must neither count as ready nor lead: the one that it would relieve serves them still.
+    // A coordinator that cannot serve agents must neither count as ready nor lead: the one that it would relieve serves them still.
     let mut lead = std::pin::pin!(async {
         match ending.run_until_cancelled(gates.all.able()).await {
             Some(()) => lead(setup, here, gates.clone(), ending.clone()).await,
@@ -196,7 +188,7 @@ pub async fn run_with(
         () = stop => {
             tracing::info!("asked to end; vehicles go on as assigned");
             ending.cancel();
-            // Each call to the API has a deadline, so what is under way ends by itself.
+            // Each call to the API has a deadline, so calls under way end by themselves.
             lead.await
         }
     };
@@ -205,12 +197,9 @@ pub async fn run_with(
     result
 }
 
-/// Is on standby until it can take the lead, and keeps the fleet as desired until `ending`; an error when deposed. Agents and tools
-/// find it at `here`. All of a coordinator but its listeners, which a simulated network brings itself: `gates` is what
-/// they serve.
-///
-/// # Errors
-/// A higher leadership term was reported, or another has taken the Lease.
+/// Is on standby until it can take the lead, and keeps the fleet as desired until `ending`. Agents and tools find it at `here`. All of a
+/// coordinator but its listeners, which a simulated network brings itself and serves `gates` on. The error: a higher leadership term was
+/// reported, or another has taken the Lease.
 pub async fn lead(
     setup: Setup,
     here: Option<SocketAddr>,
@@ -272,7 +261,7 @@ pub async fn lead(
             (Some(led), over)
         }
     };
-    // When it was asked to end, that its parts end is no news.
+    // When it was asked to end, the end of its parts is no news.
     let over = over.filter(|_| !ending.is_cancelled());
     ending.cancel();
     setup.metrics.leads_no_more();
@@ -280,7 +269,7 @@ pub async fn lead(
     end(&leader_lease, led.as_ref(), over).await
 }
 
-/// Waits until the caches hold something newer than the store of the API server does, and notes that on the Lease.
+/// Waits until the API server's store is older than the caches, and notes that on the Lease.
 async fn went_back(world: &World, leader_lease: &LeaderLease, leadership: &LeadershipState) -> Over {
     let what = world.went_back().await;
     leadership.knows(Knowledge::WentBack);
@@ -288,7 +277,7 @@ async fn went_back(world: &World, leader_lease: &LeaderLease, leadership: &Leade
     Over::WentBack(what)
 }
 
-/// Lets go of the Lease, now that nothing acts any more, and says why it is over.
+/// Releases the Lease, now that nothing acts any more, and returns why it is over.
 async fn end(leader_lease: &LeaderLease, led: Option<&Led>, over: Option<Over>) -> anyhow::Result<()> {
     if let Some(led) = led {
         let raise = match &over {
@@ -323,8 +312,7 @@ enum Over {
     /// An agent has received this higher term.
     Deposed(Higher),
     Succeeded(Successor),
-    /// The store of the API server went back in time.
     WentBack(WentBack),
-    /// A part that should go on for ever, a watch or a controller, has ended.
+    /// A watch or a controller, which should run for ever, has ended.
     Broken,
 }

@@ -5,10 +5,7 @@ use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use tokio::net::TcpListener;
 
-/// Opens `listen`. `[::]` is every address of both families, also on a computer that has no IPv6.
-///
-/// # Errors
-/// The address cannot be had.
+/// `[::]` is every address of both families, also on a computer without IPv6.
 pub async fn bind(listen: SocketAddr) -> io::Result<TcpListener> {
     match TcpListener::bind(listen).await {
         Err(error) if listen.ip() == Ipv6Addr::UNSPECIFIED && is_without_ipv6(&error) => {
@@ -18,7 +15,6 @@ pub async fn bind(listen: SocketAddr) -> io::Result<TcpListener> {
     }
 }
 
-/// Whether the system says that it has no IPv6.
 fn is_without_ipv6(error: &io::Error) -> bool {
     let errno = error.raw_os_error().map(Errno::from_raw);
     matches!(errno, Some(Errno::EAFNOSUPPORT | Errno::EADDRNOTAVAIL))

@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 use tracing_subscriber::EnvFilter;
 
-/// kube logs each failed connection as an error; here it is logged once, with what follows from it. Its Controller would put the
+/// kube logs each failed connection as an error; here it is logged once, with what follows from it. kube's Controller would put the
 /// object's name, which our lines carry already, before each of them.
 const DEFAULT: &str = "info,kube_client::client::builder=off,kube_runtime::controller=warn";
 
@@ -17,14 +17,14 @@ pub enum Format {
     Json,
 }
 
-/// Starts logging. A second call changes nothing.
+/// A second call changes nothing.
 pub fn start(format: Format) {
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter())
         // A log that cannot be written must not end a coordinator.
         .log_internal_errors(false)
         .with_writer(std::io::stderr);
-    // Fails only if somebody logs already.
+    // Fails only if a logger is installed already.
     let _ = match format {
         Format::Text => builder.with_ansi(false).try_init(),
         Format::Json => builder.json().flatten_event(true).try_init(),

@@ -1,7 +1,7 @@
-//! What is counted, for Prometheus.
+//! The metrics for Prometheus.
 //!
-//! Owns: the name and help text of every metric, and counting. Counting never waits and never fails.
-//! Must not: decide anything, or carry what no metric may: texts of people or of autopilots.
+//! Owns: the name and help text of every metric, and counting, which never waits and never fails. Must not: decide anything, or carry texts
+//! of people or of autopilots.
 
 pub mod api_calls;
 mod now;
@@ -32,10 +32,9 @@ type Label = [(&'static str, &'static str); 1];
 
 type Labels = [(&'static str, &'static str); 2];
 
-/// Durations, by labels.
 type Times<L> = Family<L, Histogram, fn() -> Histogram>;
 
-/// Everything that is counted. Clones count the same.
+/// Clones count the same.
 #[derive(Clone, Debug)]
 pub struct Metrics {
     registry: Arc<Registry>,
@@ -109,7 +108,7 @@ impl Default for Metrics {
     }
 }
 
-/// Durations in seconds: from some microseconds, where nothing is to be written, to the deadline of a call.
+/// Buckets in seconds: from some microseconds, where nothing is to be written, to the deadline of a call.
 fn new_histogram() -> Histogram {
     Histogram::new([
         0.0005, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
@@ -117,7 +116,7 @@ fn new_histogram() -> Histogram {
 }
 
 impl Metrics {
-    /// Has everything with a few known labels start at 0: a first event of its kind is then an increase that an alert can see.
+    /// Starts all series with a few known labels at 0: a first event of its kind is then an increase that an alert can see.
     fn begin(&self) {
         let all: [(_, &'static str, &[&'static str]); 11] = [
             (&self.deviations, "kind", &["fell", "height", "place"]),
@@ -146,7 +145,7 @@ impl Metrics {
         ];
         for (family, label, words) in all {
             for word in words {
-                // The counter is made, and nothing is counted.
+                // Creates the series.
                 drop(family.get_or_create(&[(label, *word)]));
             }
         }
@@ -270,7 +269,7 @@ impl Metrics {
         );
     }
 
-    /// This process leads with `term`. From now on the fleet is what `read` reads, which must keep nothing alive that has ended.
+    /// This process leads with `term`; `read` reads the fleet, and must keep nothing alive that has ended.
     pub fn leads(&self, term: Term, read: impl Fn() -> Option<FleetNow> + Send + Sync + 'static) {
         self.leader.set(1);
         self.term.set(i64::try_from(term.0).unwrap_or(i64::MAX));
@@ -308,7 +307,6 @@ impl Metrics {
         self.orders.get_or_create(&[("kind", kind)]).inc();
     }
 
-    /// A vehicle took off, landed or was lost.
     pub fn transition(&self, transition: FlightTransition) {
         let word = match transition {
             FlightTransition::Takeoff => "takeoff",
@@ -318,12 +316,12 @@ impl Metrics {
         self.transitions.get_or_create(&[("transition", word)]).inc();
     }
 
-    /// Somebody took over so many times since the last report.
+    /// New takeovers since the last report.
     pub fn taken_over(&self, times: u32) {
         self.takeovers.inc_by(times.into());
     }
 
-    /// A vehicle was found not to be where it should be.
+    /// A vehicle was found where it should not be.
     pub fn astray(&self, astray: Astray) {
         let kind = match astray {
             Astray::Fell { .. } => "fell",
@@ -333,7 +331,7 @@ impl Metrics {
         self.deviations.get_or_create(&[("kind", kind)]).inc();
     }
 
-    /// Something that does not keep to its airspace came near to a vehicle.
+    /// A foreign aircraft came near to a vehicle.
     pub fn conflict(&self, action: Action) {
         let action = match action {
             Action::Stops => "stops",
@@ -343,7 +341,7 @@ impl Metrics {
         self.conflicts.get_or_create(&[("action", action)]).inc();
     }
 
-    /// A vehicle gave a reason not to arm that it had not given before.
+    /// A vehicle gave a new reason not to arm.
     pub fn arming_refused(&self, class: ReasonClass) {
         let class = match class {
             ReasonClass::WillHeal => "will_heal",
@@ -353,12 +351,12 @@ impl Metrics {
         self.refusals.get_or_create(&[("class", class)]).inc();
     }
 
-    /// A person gave an order; `verb` is ground, release or resume.
+    /// `verb` is ground, release or resume.
     pub fn person(&self, verb: &'static str) {
         self.ground_orders.get_or_create(&[("verb", verb)]).inc();
     }
 
-    /// Motors were to be stopped; `None` when it is not known what came of it.
+    /// Motors were to be stopped; `None`: the result is unknown.
     pub fn kill(&self, outcome: Option<&KillOutcome>) {
         let outcome = match outcome {
             Some(KillOutcome::NotSent(_)) => "not_sent",
@@ -369,29 +367,29 @@ impl Metrics {
         self.kills.get_or_create(&[("outcome", outcome)]).inc();
     }
 
-    /// A person's ground station wanted to reach a vehicle; `result` is what it may do there, or refused, or failed.
+    /// A person's ground station wanted to reach a vehicle; `result` is its access, or refused, or failed.
     pub fn guest_call(&self, result: &'static str) {
         self.guest_calls.get_or_create(&[("result", result)]).inc();
     }
 
-    /// So many more ground stations of this access are connected.
+    /// A change in the number of connected ground stations of this access.
     pub fn guests(&self, access: &'static str, more: i64) {
         self.guests.get_or_create(&[("access", access)]).inc_by(more);
     }
 
-    /// Frames of or for a ground station; `direction` is to_guest or to_vehicle, `result` passed, lost or refused.
+    /// `direction` is to_guest or to_vehicle, `result` passed, lost or refused.
     pub fn guest_frames(&self, direction: &'static str, result: &'static str, frames: u64) {
         let labels = [("direction", direction), ("result", result)];
         self.guest_frames.get_or_create(&labels).inc_by(frames);
     }
 
-    /// An Event was published, or lost.
+    /// Published, or lost.
     pub fn event(&self, published: bool) {
         let result = if published { "published" } else { "lost" };
         self.events.get_or_create(&[("result", result)]).inc();
     }
 
-    /// So many slots of a formation were not covered since the last observation, `since` ago, and these gaps have ended.
+    /// Slots of a formation that were not covered since the last observation, `since` ago, and the gaps that have ended.
     pub fn covered(&self, uncovered: usize, since: Duration, gaps: &[Duration]) {
         let uncovered = u32::try_from(uncovered).unwrap_or(u32::MAX);
         self.uncovered.inc_by(f64::from(uncovered) * since.as_secs_f64());
@@ -400,12 +398,11 @@ impl Metrics {
         }
     }
 
-    /// Something came of the replacement of an agent; `result` is one word.
+    /// `result` is one word.
     pub fn upgrade(&self, result: &'static str) {
         self.upgrades.get_or_create(&[("result", result)]).inc();
     }
 
-    /// Counts reconciles of objects of `kind`.
     pub fn reconciles_of(&self, kind: &'static str) -> Reconciles {
         Reconciles {
             kind,
@@ -414,7 +411,7 @@ impl Metrics {
         }
     }
 
-    /// All of it, in the `OpenMetrics` text format.
+    /// In the `OpenMetrics` text format.
     pub fn text(&self) -> String {
         let mut text = String::new();
         // Writing to a String does not fail.
@@ -426,13 +423,13 @@ impl Metrics {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reconciled {
     Done,
-    /// The API server will not do what was asked, until somebody changes something.
+    /// The API server refuses until a person changes something.
     Refused,
-    /// It failed, and is tried again.
+    /// It is tried again.
     Failed,
 }
 
-/// Counts reconciles of objects of one kind. Clones count the same.
+/// Clones count the same.
 #[derive(Clone, Debug)]
 pub struct Reconciles {
     kind: &'static str,
@@ -441,7 +438,6 @@ pub struct Reconciles {
 }
 
 impl Reconciles {
-    /// A reconcile took `time`.
     pub fn done(&self, result: Reconciled, time: Duration) {
         let word = match result {
             Reconciled::Done => "done",

@@ -12,9 +12,9 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Distances between vehicles, and from where they should be, are no greater, meters.
+/// Limit of distances between vehicles, and from where they should be, meters.
 const WIDEST: f64 = 1000.0;
-/// Stations are no farther from home than a site is wide, meters.
+/// Limit of a station's distance from home, meters: the width of a site.
 const FARTHEST: f64 = 20_000.0;
 
 const NAMESPACE_FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
@@ -120,7 +120,7 @@ pub struct Options {
     pub log: Format,
 }
 
-/// Of the distance over ground at which a vehicle is on its station, this share counts in height.
+/// Altitude tolerance of a station, as a share of its tolerance over ground.
 const HEIGHT_SHARE: f64 = 0.75;
 
 /// What the operator sets for stations and the airspace.
@@ -150,10 +150,7 @@ pub struct SiteArgs {
 }
 
 impl SiteArgs {
-    /// What they say.
-    ///
-    /// # Errors
-    /// Numbers that mean nothing; the text says what to do.
+    /// The error says what to do.
     pub fn rules(&self) -> anyhow::Result<SiteRules> {
         let rules = Rules {
             separation: Separation {
@@ -206,7 +203,6 @@ impl SiteArgs {
 }
 
 impl Options {
-    /// The namespace of the coordinator's own objects.
     pub fn namespace(&self) -> String {
         let own = || {
             std::fs::read_to_string(NAMESPACE_FILE)
@@ -217,7 +213,6 @@ impl Options {
         given.or_else(own).unwrap_or_else(|| "skein-system".to_owned())
     }
 
-    /// How agents are replaced by a newer version.
     pub fn upgrades(&self) -> Pace {
         Pace {
             most: self.agent_upgrades_at_a_time,
@@ -225,10 +220,7 @@ impl Options {
         }
     }
 
-    /// How links are secured.
-    ///
-    /// # Errors
-    /// Flags that contradict one another; the text says what to do.
+    /// The error says what to do.
     pub fn security(&self) -> anyhow::Result<Security> {
         let loopback = self.listen.ip().is_loopback();
         match self.insecure_plaintext {
@@ -254,8 +246,7 @@ impl Options {
         }
     }
 
-    /// Who this process is, as holder of the Lease. A Pod's name is had by one process at a time; elsewhere a random number
-    /// sees to that.
+    /// Holder of the Lease. A Pod's name is unique at any time; elsewhere a random number makes it so.
     pub fn identity(&self) -> String {
         if let Some(name) = self.pod_name.clone().filter(|name| !name.is_empty()) {
             return name;

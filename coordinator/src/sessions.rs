@@ -1,7 +1,7 @@
-//! The sessions of agents: which nodes are connected, what they reported last, what is sent to them.
+//! The sessions of agents: which nodes are connected, their last reports, and what is sent to them.
 //!
-//! Owns: one session per node, the newest; what has to be reconciled when a report says something new.
-//! Must not: decide what an agent is sent ([`crate::controllers::orders`]) or speak gRPC ([`crate::sessions::uplink`]).
+//! Owns: one session per node, the newest; what has to be reconciled when a report is news. Must not: decide what an agent is sent
+//! ([`crate::controllers::orders`]) or speak gRPC ([`crate::sessions::uplink`]).
 
 pub mod log_calls;
 pub mod uplink;
@@ -33,7 +33,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// At most this many nodes are remembered: above the largest fleet that one coordinator is made for.
+/// Above the largest fleet that one coordinator is made for.
 pub const MOST_SESSIONS: usize = 50_000;
 
 /// Guests that wait to be announced to one agent.
@@ -52,7 +52,7 @@ pub struct Sessions {
 #[derive(Debug)]
 struct Session {
     epoch: u64,
-    /// Which life of the agent opened it.
+    /// The life of the agent that opened it.
     life: u64,
     /// Since when this life has been connected without a break.
     since: Instant,
@@ -69,7 +69,7 @@ struct Session {
     logs: mpsc::Sender<LogCall>,
     replaced: CancellationToken,
     report: Option<(Arc<Report>, Instant)>,
-    /// Whether the vehicle flew when that was last known.
+    /// By the last report that knew.
     flew: Option<bool>,
     /// Whether the report came on the session that is open now.
     current: bool,
@@ -79,7 +79,6 @@ struct Session {
 /// An agent that was heard within this time is alive: it reports at least once a second.
 const HEARD_LATELY: Duration = Duration::from_millis(2500);
 
-/// Why a session was not opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotOpened {
     #[error("too many agents for this coordinator")]
@@ -93,21 +92,17 @@ pub enum NotOpened {
 pub struct Opened {
     /// Distinguishes it from other sessions of the same node.
     pub epoch: u64,
-    /// The order to send, whenever it changes.
     pub orders: watch::Receiver<Option<Order>>,
-    /// The rules to send, whenever they change.
     pub rules: watch::Receiver<Option<Rules>>,
-    /// The plan to send, whenever it changes.
     pub plans: watch::Receiver<Option<FlightPlan>>,
-    /// Whom to name as the operator, whenever that changes.
+    /// Operator to name.
     pub remote_id: watch::Receiver<Option<RemoteIdOrder>>,
-    /// A person's word that its vehicle may fly again, whenever there is one.
+    /// A person's word that its vehicle may fly again.
     pub stand_ups: watch::Receiver<Option<StandUp>>,
     /// Orders to stop the motors, each to be sent once and at once.
     pub kills: mpsc::Receiver<KillShot>,
     /// Guests to announce, each once.
     pub guests: mpsc::Receiver<GuestCall>,
-    /// Questions about logs, one after the other.
     pub logs: LogCalls,
     /// Cancelled when a newer session of the node takes over.
     pub replaced: CancellationToken,
@@ -116,11 +111,10 @@ pub struct Opened {
 /// An order to stop the motors, for the stream that is open now. It is dropped with the stream, or when its time is over.
 #[derive(Debug)]
 pub struct KillShot {
-    /// A number that no other has.
     pub nonce: u64,
     /// The Drone whose vehicle is meant.
     pub uid: DroneUid,
-    /// It is not sent after this.
+    /// Not sent after this.
     pub until: Instant,
     pub answer: oneshot::Sender<KillAnswer>,
 }
@@ -133,11 +127,10 @@ pub struct Connected {
     pub report: Option<(Arc<Report>, Duration)>,
 }
 
-/// A node with what its agent said last.
 #[derive(Clone, Debug)]
 pub struct SessionSnapshot {
     pub connected: bool,
-    /// The last report and its age, if there was one.
+    /// The last report and its age.
     pub report: Option<(Arc<Report>, Duration)>,
 }
 
@@ -157,12 +150,8 @@ impl Sessions {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Opens a session for `node`; an older one of the same `life` of its agent ends, and so does one that has not been
-    /// heard for a while.
-    ///
-    /// # Errors
-    /// [`NotOpened`]. Of two agents that claim one node, the first is heard and the second is not: each would fly a vehicle
-    /// of its own for one Drone.
+    /// Opens a session for `node`; an older one of the same `life` of its agent ends, and so does one that has not been heard for a while.
+    /// Of two agents that claim one node, the second is refused: each would fly a vehicle of its own for one Drone.
     pub fn open(&self, node: &NodeName, life: u64) -> Result<Opened, NotOpened> {
         let mut inner = self.lock();
         let rival = |old: &Session| old.connected && old.life != life && old.heard.elapsed() < HEARD_LATELY;
@@ -184,7 +173,7 @@ impl Sessions {
         let (kills, kills_out) = mpsc::channel(1);
         let (guests, guests_out) = mpsc::channel(GUEST_CALLS);
         let (logs, logs_out) = LogCalls::channel();
-        // One that shows its credentials again was there all the while.
+        // An agent that shows its credentials again was connected all the while.
         let before = old
             .as_ref()
             .filter(|old| old.connected && old.life == life && life != 0);
@@ -227,7 +216,6 @@ impl Sessions {
         Ok(opened)
     }
 
-    /// Takes in a report of the session `epoch`.
     pub fn report(&self, node: &NodeName, epoch: u64, report: Report) {
         let mut inner = self.lock();
         let Some(session) = inner.get_mut(node).filter(|s| s.epoch == epoch) else {
@@ -269,7 +257,7 @@ impl Sessions {
         }
     }
 
-    /// Counts what `report` says that is new.
+    /// Counts the news of `report`.
     fn count(&self, session: &mut Session, report: &Report) {
         self.metrics.report();
         let old = session.report.as_ref().map(|(old, _)| old);
@@ -332,21 +320,21 @@ impl Sessions {
         }
     }
 
-    /// The last report of `node`, if it came on the session that is open now: what may be concluded from.
+    /// The last report of `node` on its open session: the base of decisions.
     pub fn current(&self, node: &NodeName) -> Option<Arc<Report>> {
         let inner = self.lock();
         let session = inner.get(node).filter(|s| s.connected && s.current)?;
         session.report.as_ref().map(|(report, _)| Arc::clone(report))
     }
 
-    /// The same, with when it came.
+    /// With its time.
     pub fn received(&self, node: &NodeName) -> Option<(Arc<Report>, Instant)> {
         let inner = self.lock();
         let session = inner.get(node).filter(|s| s.connected && s.current)?;
         session.report.as_ref().map(|(report, at)| (Arc::clone(report), *at))
     }
 
-    /// The node that `drone` has: its vehicle serves this Drone. None that it merely names.
+    /// The node that has `drone`: its vehicle serves this Drone, which does not merely name it.
     pub fn node_of(&self, drone: &Drone) -> Option<NodeName> {
         let node = NodeName::parse(drone.spec.node_name.as_deref()?).ok()?;
         let report = self.current(&node);
@@ -354,7 +342,6 @@ impl Sessions {
         self.world.has_node(drone, held).then_some(node)
     }
 
-    /// The agent of `node`, if it is connected.
     pub fn agent(&self, node: &NodeName) -> Option<Connected> {
         let inner = self.lock();
         let session = inner.get(node).filter(|s| s.connected)?;
@@ -364,7 +351,7 @@ impl Sessions {
         })
     }
 
-    /// What was observed of `node`, for people.
+    /// For people, also of a closed session.
     pub fn snapshot(&self, node: &NodeName) -> SessionSnapshot {
         let inner = self.lock();
         inner.get(node).map_or(
@@ -376,12 +363,10 @@ impl Sessions {
         )
     }
 
-    /// How many nodes have an open session.
     pub fn how_many(&self) -> usize {
         self.connected.load(Ordering::Relaxed)
     }
 
-    /// All nodes with an open session.
     pub fn connected(&self) -> Vec<(NodeName, SessionSnapshot)> {
         let inner = self.lock();
         inner
@@ -391,7 +376,7 @@ impl Sessions {
             .collect()
     }
 
-    /// The last reports on open sessions that name aircraft of others, and their age.
+    /// The last reports on open sessions that name foreign aircraft, and their age.
     pub fn with_traffic(&self) -> Vec<(NodeName, Arc<Report>, Duration)> {
         let inner = self.lock();
         let open = inner.iter().filter(|(_, s)| s.connected && s.current);
@@ -402,7 +387,7 @@ impl Sessions {
             .collect()
     }
 
-    /// Where the vehicles of open sessions are, by their last reports.
+    /// By the last reports on open sessions.
     pub fn positions(&self) -> Vec<Wgs84> {
         let inner = self.lock();
         let reports = inner.values().filter(|s| s.connected).filter_map(|s| s.report.as_ref());
@@ -410,29 +395,29 @@ impl Sessions {
         positions.map(|position| position.at).collect()
     }
 
-    /// Hands an order to stop the motors to the open session of `node`; whether it could: the agent is connected and has
-    /// reported, and no such order waits for it.
+    /// Hands an order to stop the motors to the open session of `node`; false unless the agent is connected and has reported, and no such
+    /// order waits for it.
     pub fn kill(&self, node: &NodeName, shot: KillShot) -> bool {
         let inner = self.lock();
         let session = inner.get(node).filter(|s| s.connected && s.current);
         session.is_some_and(|session| session.kills.try_send(shot).is_ok())
     }
 
-    /// Hands a question about logs to the open session of `node`; whether it could: the agent is connected, and not too many ask.
+    /// False unless the agent is connected, and not too many ask.
     pub fn ask_about_logs(&self, node: &NodeName, call: LogCall) -> bool {
         let inner = self.lock();
         let session = inner.get(node).filter(|s| s.connected);
         session.is_some_and(|session| session.logs.try_send(call).is_ok())
     }
 
-    /// Has a guest announced on the open session of `node`; whether it could: the agent is connected, and not too many wait for it.
+    /// Has a guest announced; false unless the agent is connected, and not too many wait for it.
     pub fn announce(&self, node: &NodeName, call: GuestCall) -> bool {
         let inner = self.lock();
         let session = inner.get(node).filter(|s| s.connected);
         session.is_some_and(|session| session.guests.try_send(call).is_ok())
     }
 
-    /// Has the agent of `node` sent a person's word that its vehicle may fly again; whether it could: it is connected.
+    /// Sends a person's word that the vehicle may fly again; false unless the agent is connected.
     pub fn stand_up(&self, node: &NodeName, order: StandUp) -> bool {
         let inner = self.lock();
         let session = inner.get(node).filter(|s| s.connected);
@@ -449,7 +434,7 @@ impl Sessions {
         session.is_some_and(|session| session.orders.borrow().as_ref() != Some(order))
     }
 
-    /// Has `order` sent to the agent of `node`, if it is connected; says whether it was new.
+    /// Sends `order` to the agent of `node`, if it is connected; returns whether it was new.
     pub fn send(&self, node: &NodeName, order: &Order) -> bool {
         let inner = self.lock();
         let Some(session) = inner.get(node).filter(|s| s.connected) else {
@@ -458,22 +443,22 @@ impl Sessions {
         send_new(&session.orders, order)
     }
 
-    /// Has `rules` sent to the agent of `node`, if it is connected; says whether they were new on its stream.
+    /// The same with rules: new on the agent's stream.
     pub fn send_rules(&self, node: &NodeName, rules: &Rules) -> bool {
         let inner = self.lock();
         let session = inner.get(node).filter(|s| s.connected);
         session.is_some_and(|session| send_new(&session.rules, rules))
     }
 
-    /// Has `plan` sent to the agent of `node`, if it is connected; says whether it was new on its stream.
+    /// The same with a plan: new on the agent's stream.
     pub fn send_plan(&self, node: &NodeName, plan: &FlightPlan) -> bool {
         let inner = self.lock();
         let session = inner.get(node).filter(|s| s.connected);
         session.is_some_and(|session| send_new(&session.plans, plan))
     }
 
-    /// Has the agent of `node` sent whom to name as the operator, if it is connected; says whether that was new on its stream. That it is
-    /// to name none is sent only to one that names an operator (`held`), or was sent one: others do not know of operators, or need not.
+    /// The same with the operator to name. An order to name none is sent only to an agent that names one (`held`), or was sent one: others
+    /// do not know of operators, or need not.
     pub fn send_remote_id(&self, node: &NodeName, order: &RemoteIdOrder, held: bool) -> bool {
         let inner = self.lock();
         let Some(session) = inner.get(node).filter(|s| s.connected) else {
@@ -497,7 +482,7 @@ impl Session {
     }
 }
 
-/// Has `value` sent unless it was sent last; says whether it was new.
+/// Returns whether `value` differs from the last one.
 fn send_new<T: Clone + PartialEq>(to: &watch::Sender<Option<T>>, value: &T) -> bool {
     to.send_if_modified(|sent| {
         let new = sent.as_ref() != Some(value);
@@ -536,7 +521,7 @@ fn significant(report: &Report) -> Report {
         link: None,
         traffic: Vec::new(),
         reasons: reasons.collect(),
-        // Each item that is reached is no news: who needs it looks.
+        // A reached item is no news: who needs it polls.
         plan: PlanReport {
             current: None,
             reached: Reached::none(),

@@ -1,4 +1,4 @@
-//! When this process is asked to end.
+//! The end of this process, when asked for.
 
 use tokio::signal::unix::{SignalKind, signal};
 

@@ -21,7 +21,6 @@ pub fn drone(drone: &Drone) -> Span {
     error_span!("drone", namespace, drone = name, uid = uid(drone), node)
 }
 
-/// Work on the Drone `key`, as far as it is known.
 pub fn drone_of(world: &World, key: &Key) -> Span {
     let known = world.get_drone(key);
     known.map_or_else(
@@ -30,7 +29,6 @@ pub fn drone_of(world: &World, key: &Key) -> Span {
     )
 }
 
-/// Work on an assignment for `node`.
 pub fn assignment(node: &NodeName, assignment: &Assignment) -> Span {
     let (name, uid) = (&assignment.name, &assignment.uid);
     error_span!("drone", namespace = name.namespace, drone = name.name, %uid, %node)
@@ -47,7 +45,6 @@ pub fn object<K: Resource<DynamicType = ()>>(object: &K) -> Span {
     }
 }
 
-/// What goes on with the agent of `node`.
 pub fn agent(node: &NodeName) -> Span {
     error_span!("agent", %node)
 }

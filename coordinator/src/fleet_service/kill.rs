@@ -1,4 +1,4 @@
-//! Stopping the motors of one vehicle, by a person's order given twice.
+//! Stops the motors of one vehicle, by a person's order given twice.
 
 use crate::cluster::events::Note;
 use crate::cluster::key::Key;
@@ -15,27 +15,23 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout};
 
-/// A code can be used for this long.
 pub const CODE_LIFE: Duration = Duration::from_secs(15);
 
-/// The agent answers within this time: the order's life, two seconds for the autopilot, and the way there and back.
+/// The order's life, two seconds for the autopilot, and the way there and back.
 const ANSWER_WITHIN: Duration = Duration::from_secs(6);
 
-/// Why nothing was done, or nothing is known of what was.
+/// Why nothing was done, or the result is unknown.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KillError {
     #[error("there is no Drone {0}; see `kubectl get drones -A`")]
     NoSuchDrone(Key),
-    /// It has no vehicle that could be reached.
     #[error("Drone {0} has no vehicle; nothing was done")]
     NoVehicle(Key),
-    /// The agent is not connected.
     #[error("the agent on node {0} is not connected, so its vehicle cannot be reached from here; nothing was done")]
     AgentSilent(NodeName),
-    /// The node's vehicle serves another Drone.
     #[error("the vehicle of node {node} does not serve Drone {drone}; nothing was done")]
     OtherDrone { node: NodeName, drone: Key },
-    /// The code is not the one that was offered, or too old, or was used.
+    /// The code is another than the offered one, too old, or used.
     #[error(
         "the code is not valid: it lives {} s, for one Drone, and once; nothing was done, begin again",
         CODE_LIFE.as_secs()
@@ -48,7 +44,7 @@ pub enum KillError {
     Gone(NodeName),
 }
 
-/// Codes that were offered, by the uid of the Drone; one for each.
+/// Offered codes, by the uid of the Drone; one for each.
 #[derive(Debug, Default)]
 pub struct Kills(Mutex<HashMap<String, Offer>>);
 
@@ -82,10 +78,7 @@ impl Kills {
     }
 }
 
-/// Offers a code for the Drone `key`.
-///
-/// # Errors
-/// [`KillError`]; nothing was done.
+/// Offers a code for the Drone `key`. After an error nothing was done.
 pub fn offer(handles: &FleetHandles, key: &Key) -> Result<(String, Arc<Drone>), KillError> {
     let (snapshot, node) = target(handles, key)?;
     let code = handles.kills.offer(snapshot.uid(), &node, Instant::now());
@@ -93,10 +86,7 @@ pub fn offer(handles: &FleetHandles, key: &Key) -> Result<(String, Arc<Drone>), 
     Ok((code, snapshot.drone))
 }
 
-/// Has the motors of the Drone `key` stopped; `code` is from [`offer`].
-///
-/// # Errors
-/// [`KillError`]; nothing was done, but for [`KillError::Gone`].
+/// Has the motors of the Drone `key` stopped; `code` is from [`offer`]. After an error nothing was done, but for [`KillError::Gone`].
 pub async fn carry_out(handles: &FleetHandles, key: &Key, code: &str) -> Result<(KillAnswer, Arc<Drone>), KillError> {
     let (snapshot, node) = target(handles, key)?;
     if !handles.kills.redeem(snapshot.uid(), &node, code, Instant::now()) {
@@ -157,7 +147,7 @@ fn record(handles: &FleetHandles, drone: &Drone, text: &str) {
         .record(drone, Note::warning("Kill", text));
 }
 
-/// The Drone `key` and the node whose vehicle serves it, as its agent says on its open stream.
+/// The Drone `key` and the node whose vehicle serves it, by its agent's report on its open stream.
 fn target(handles: &FleetHandles, key: &Key) -> Result<(DroneSnapshot, NodeName), KillError> {
     let drone = handles.observer.world().get_drone(key);
     let snapshot = DroneSnapshot::of(

@@ -1,4 +1,4 @@
-//! Logs of one vehicle, for people: the question goes to the vehicle's agent, and its answer back.
+//! Logs of one vehicle, for people, by way of the vehicle's agent.
 
 use super::FleetService;
 use crate::cluster::key::Key;
@@ -15,13 +15,12 @@ use tokio::sync::{Semaphore, oneshot};
 use tokio::time::timeout;
 use tonic::{Request, Status};
 
-/// Most questions on their way at once; each answer may be some hundred KiB.
+/// Each answer may be some hundred KiB.
 const AT_ONCE: usize = 64;
 
-/// A question waits for so long behind others to the same agent.
+/// A question waits this long behind others to the same agent.
 const WITHIN: Duration = ANSWER_WITHIN.saturating_mul(2);
 
-/// How many ask at once.
 #[derive(Debug)]
 pub struct LogAskers(Semaphore);
 
@@ -88,7 +87,7 @@ pub(super) async fn ask(service: &FleetService, request: Request<v1::LogsRequest
     }
 }
 
-/// The node whose vehicle serves the Drone. Who may read the logs of a Drone may not read those of any vehicle that it names.
+/// Who may read the logs of a Drone may not read those of a vehicle that it merely names.
 pub(super) fn node_of(handles: &FleetHandles, key: &Key) -> Result<NodeName, Status> {
     let drone = handles.observer.world().get_drone(key);
     let drone =

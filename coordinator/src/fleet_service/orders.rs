@@ -1,4 +1,4 @@
-//! Ground and Release: for a Swarm, a Drone, a vehicle, for all, or for what a label selector selects.
+//! Ground and Release: for a Swarm, a Drone, a vehicle, for all, or for a label selector.
 
 use super::{FleetHandles, FleetService, who};
 use crate::cluster::api::ApiError;
@@ -18,19 +18,17 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout, timeout_at};
 use tonic::{Request, Response, Status};
 
-/// So long it is waited for the answer that the caller may order everything, before each object is asked about.
+/// Time for the answer whether the caller may order everything, before each object is asked about.
 const QUICK: Duration = Duration::from_millis(250);
 
-/// After this time, what has not been allowed is not ordered.
+/// Objects that are not allowed by then are not ordered.
 const PATIENCE: Duration = Duration::from_secs(4);
 
-/// Questions about one order at a time.
 const AT_A_TIME: usize = 32;
 
-/// So many objects are named in an answer that refuses all.
+/// Objects named in an answer that refuses all.
 const NAMED: usize = 5;
 
-/// What is to become of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verb {
     Ground,
@@ -46,7 +44,7 @@ impl Verb {
     }
 }
 
-/// Gives the order that is asked for, as far as the caller may.
+/// Gives the requested order, as far as the caller may.
 pub(super) async fn carry_out(
     service: &FleetService,
     verb: Verb,
@@ -72,7 +70,7 @@ pub(super) async fn carry_out(
                 .world()
                 .get_drone(&key)
                 .map(|drone| Marked::drone(&drone));
-            // Of one that does not exist nobody learns that without the right to its namespace.
+            // Without the right to its namespace nobody learns that an object does not exist.
             let right = known.map_or_else(
                 || Right::to_order_all(verb.text(), Some(&key.namespace)),
                 |drone| needed(handles.observer.world(), verb, &drone),
@@ -100,7 +98,7 @@ pub(super) async fn carry_out(
     Ok(Response::new(response))
 }
 
-/// What was released and is kept down by an order that covers more.
+/// The released objects that a wider order still grounds.
 fn still_grounded(ground: &Ground, world: &World, target: &Target) -> Vec<v1::NotDone> {
     let object = match target {
         Target::Swarm(key) => world.get_swarm(key).map(|swarm| Marked::swarm(&swarm)),
@@ -112,7 +110,7 @@ fn still_grounded(ground: &Ground, world: &World, target: &Target) -> Vec<v1::No
     kept.into_iter().map(|(why, object)| not_done(&object, why)).collect()
 }
 
-/// Gives the order for all of `selection` that the caller may.
+/// Gives the order for the part of `selection` that the caller may order.
 async fn selected(
     service: &FleetService,
     handles: &FleetHandles,
@@ -156,7 +154,7 @@ async fn selected(
         refused = refused.len(),
         "order taken"
     );
-    // Who may order everything there orders what is made later, too.
+    // Who may order everything there orders later objects, too.
     let target = match all {
         true => Target::Selector(selection.clone(), may.clone()),
         false => Target::Selected(may.clone()),
@@ -180,7 +178,7 @@ async fn selected(
     Ok(Response::new(response))
 }
 
-/// What of `meant` the caller may order, whether that is because all may be ordered, and what not.
+/// The part of `selection` that the caller may order, whether that is because all may be ordered, and the refused part.
 async fn sorted(
     service: &FleetService,
     world: &World,
@@ -218,7 +216,7 @@ async fn sorted(
     ((may, false), refused)
 }
 
-/// What it needs to order `object`: the right to its Swarm, or to its namespace if it has none.
+/// The right to the object's Swarm, or to its namespace if it has none.
 fn needed(world: &World, verb: Verb, object: &Marked) -> Right {
     let drone = || world.get_drone(&object.key);
     let swarm = match object.kind {
@@ -234,7 +232,7 @@ fn needed(world: &World, verb: Verb, object: &Marked) -> Right {
     )
 }
 
-/// Of what was refused, what the caller may see, and how many more there are.
+/// The refused objects that the caller may see, and how many more there are.
 async fn refused_part(
     service: &FleetService,
     who: &Who,
@@ -289,19 +287,18 @@ async fn all_refused(
     )
 }
 
-/// Whether it is the right to order the whole fleet.
 const fn is_for_all(right: &Right) -> bool {
     right.namespace.is_none() && right.name.is_none()
 }
 
-/// Whether the caller may release the whole fleet, where an order for all namespaces is in force; it is asked about for nothing else.
+/// Whether the caller may release the whole fleet; asked only where an order for all namespaces is in force.
 async fn may_release_all(service: &FleetService, ground: &Ground, verb: Verb, who: &Who) -> bool {
     let is_needed = verb == Verb::Release && ground::orders(ground).any(|order| order.order.fleet_wide);
     let right = Right::to_order_all(verb.text(), None);
     is_needed && matches!(timeout(PATIENCE, service.auth.may(who, &right)).await, Ok(Ok(())))
 }
 
-/// Gives an order that is allowed, to one who may release the whole fleet or not.
+/// `may_all`: the caller may release the whole fleet.
 async fn give(ground: &Ground, verb: Verb, target: Target, (by, may_all): (String, bool)) -> Result<Reach, Status> {
     let ground = ground.clone();
     // On a task of its own: an order goes through even if the caller hangs up.

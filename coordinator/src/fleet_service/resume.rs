@@ -1,5 +1,5 @@
-//! A person's word that Skein goes on: with a Drone after somebody else has taken over in flight, which is written into the Drone; or with a
-//! vehicle that stands down and does not serve the Drone any more that it flew for, which is sent to its agent.
+//! A person's order to resume: a Drone after a takeover in flight, written into the Drone; or a vehicle that stands down and no longer
+//! serves the Drone that it flew for, sent to its agent.
 
 use crate::cluster::api::{self, ApiError};
 use crate::cluster::key::Key;
@@ -22,20 +22,16 @@ pub enum ResumeError {
     NoSuchDrone(Key),
     #[error("there is nothing to resume: nobody has taken over the vehicle of Drone {0} as far as is known")]
     NeverTakenOver(Key),
-    /// It was said before.
+    /// It was resumed before.
     #[error(
         "there is nothing to resume: Drone {drone} was ordered to go on after takeover {count}, and there was none since"
     )]
     AlreadyOrdered { drone: Key, count: u32 },
-    /// It was not written.
     #[error("it could not be written to Kubernetes, so nothing goes on; try again: {0}")]
     NotWritten(#[from] ApiError),
 }
 
-/// Lets Skein go on with the vehicle of the Drone `key`: after how many takeovers, and the Drone.
-///
-/// # Errors
-/// [`ResumeError`]; then nothing goes on.
+/// Resumes the vehicle of the Drone `key`: the number of takeovers, and the Drone. After an error nothing goes on.
 pub async fn resume(handles: &FleetHandles, key: &Key) -> Result<(u32, Arc<Drone>), ResumeError> {
     let cluster = &handles.observer.cluster;
     let drone = cluster.world.get_drone(key);
@@ -64,7 +60,7 @@ pub async fn resume(handles: &FleetHandles, key: &Key) -> Result<(u32, Arc<Drone
     Ok((count, Arc::new(written)))
 }
 
-/// Takeovers as the agent reports them now, or as they were reported last.
+/// Takeovers in the agent's present report, or in the last one.
 fn taken_over(snapshot: &DroneSnapshot) -> u32 {
     let now = snapshot.report.as_ref().filter(|_| snapshot.held_by_agent());
     let last = || snapshot.drone.status.as_ref().and_then(|status| status.takeovers);
@@ -74,10 +70,9 @@ fn taken_over(snapshot: &DroneSnapshot) -> u32 {
     )
 }
 
-/// Why a vehicle stands down still.
+/// Why a vehicle still stands down.
 #[derive(Debug, thiserror::Error)]
 pub enum StandUpError {
-    /// Its agent is not connected.
     #[error("the agent on node {0} is not connected, so its vehicle cannot be reached from here; nothing was changed")]
     NotConnected(NodeName),
     #[error("there is nothing to resume: the vehicle of node {0} does not stand down; see `kubectl get vehicles`")]
@@ -87,28 +82,21 @@ pub enum StandUpError {
         "the vehicle of node {node} serves Drone {drone} still, whose flight has ended: ground and release that Drone, or delete it, to fly again"
     )]
     ServesItsDrone { node: NodeName, drone: DroneName },
-    /// Its agent did not confirm it.
     #[error(
         "the agent on node {0} has not confirmed that its vehicle may fly again; see `kubectl get vehicles`, and try again"
     )]
     NotConfirmed(NodeName),
 }
 
-/// The agent confirms it within this time.
 const CONFIRMED_WITHIN: Duration = Duration::from_secs(5);
 
-/// From one question whether it has to the next.
 const CHECK_EVERY: Duration = Duration::from_millis(50);
 
-/// The stand-down of the vehicle of `node`, as its agent reports it.
 pub fn stand_down(handles: &FleetHandles, node: &NodeName) -> Option<Reported> {
     handles.observer.sessions.current(node)?.stand_down.clone()
 }
 
-/// Lets the vehicle of `node` fly again: the stand-down that has ended.
-///
-/// # Errors
-/// [`StandUpError`].
+/// Lets the vehicle of `node` fly again; returns the stand-down that has ended.
 pub async fn stand_up(handles: &FleetHandles, node: &NodeName) -> Result<Reported, StandUpError> {
     let report = handles.observer.sessions.current(node);
     let report = report.ok_or_else(|| StandUpError::NotConnected(node.clone()))?;
@@ -136,7 +124,7 @@ pub async fn stand_up(handles: &FleetHandles, node: &NodeName) -> Result<Reporte
     };
     let confirmed = tokio::time::timeout(CONFIRMED_WITHIN, ended).await;
     confirmed.map_err(|_| StandUpError::NotConfirmed(node.clone()))?;
-    // One that went away meanwhile has confirmed nothing.
+    // An agent that went away meanwhile has confirmed nothing.
     match handles.observer.sessions.current(node) {
         Some(_) => Ok(down),
         None => Err(StandUpError::NotConfirmed(node.clone())),

@@ -1,4 +1,4 @@
-//! Lists of vehicles for those who watch, made once for all who watch the same at the same time.
+//! Lists of vehicles for watchers, made once for all who watch the same at the same time.
 //!
 //! Owns: which watchers share, when each is due, and whether there is news for it. Must not: know how a list is made, or who may see it.
 
@@ -9,10 +9,9 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// A list serves all who ask for it within so long after it was made: the shortest span between two messages.
+/// A list serves all who ask for it this soon after it was made: the shortest span between two messages.
 const FRESH: Duration = Duration::from_millis(100);
 
-/// Vehicles that a watcher asks for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Watched {
     pub namespace: String,
@@ -20,11 +19,10 @@ pub struct Watched {
     pub airspace: bool,
 }
 
-/// Lists that somebody watches now.
 #[derive(Debug)]
 pub struct SharedLists {
     of: Mutex<HashMap<Watched, Weak<SharedList>>>,
-    /// Since when time is counted, for all watchers alike.
+    /// The zero of time, common to all watchers.
     began: Instant,
 }
 
@@ -38,7 +36,7 @@ impl Default for SharedLists {
 }
 
 impl SharedLists {
-    /// For one more watcher, which holds it for as long as it watches.
+    /// The list for one more watcher, which holds it for as long as it watches.
     pub fn join(&self, watched: &Watched) -> Arc<SharedList> {
         let mut of = self.of.lock().unwrap_or_else(PoisonError::into_inner);
         of.retain(|_, list| list.strong_count() > 0);
@@ -50,8 +48,8 @@ impl SharedLists {
         list
     }
 
-    /// When one is due who takes a message `every` so often and was due at `due`. From their second message on all of them are due at the same
-    /// times, so that they share.
+    /// The next message of a watcher that takes one `every` so often and was due at `due`. From their second message on all watchers are
+    /// due at the same times, so that they share.
     pub fn next(&self, due: Instant, every: Duration, now: Instant) -> Instant {
         let since = |at: Instant| at.saturating_duration_since(self.began);
         self.began + next_due(since(due), every, since(now))
@@ -62,12 +60,11 @@ impl SharedLists {
 fn next_due(due: Duration, every: Duration, now: Duration) -> Duration {
     let least = due.saturating_add(every).max(now);
     let over = least.as_nanos().checked_rem(every.as_nanos()).unwrap_or_default();
-    // It is below `every`, which is at most a minute.
+    // Below `every`, which is at most a minute.
     let over = Duration::from_nanos(u64::try_from(over).unwrap_or_default());
     if over.is_zero() { least } else { least + (every - over) }
 }
 
-/// The list of one thing that is watched.
 #[derive(Debug, Default)]
 pub struct SharedList {
     keys: RandomState,
@@ -110,7 +107,6 @@ impl SharedList {
     }
 }
 
-/// The same list so many milliseconds later.
 fn aged(list: &v1::ListResponse, older_ms: u64) -> v1::ListResponse {
     let mut list = list.clone();
     for vehicle in list.vehicles.iter_mut().filter(|vehicle| vehicle.report.is_some()) {
@@ -152,7 +148,7 @@ mod tests {
             let ms = Duration::from_millis;
             next_due(ms(due), ms(every), ms(now)).as_millis()
         };
-        // Who came at 1,234 ms is in step from the second message on.
+        // A watcher that came at 1,234 ms is in step from the second message on.
         assert_eq!(next(1_234, 500, 1_234), 2_000);
         assert_eq!(next(2_000, 500, 2_003), 2_500);
         // A message that took long delays the next ones, and is not made up for.
@@ -181,7 +177,7 @@ mod tests {
             (sent.vehicles[0].report_age_ms, shared.vehicles[0].report_age_ms),
             (7, 57)
         );
-        // What is older is made again.
+        // An older list is made again.
         tokio::time::advance(Duration::from_millis(60)).await;
         assert!(
             one.news(Some(digest), make(1)).await.is_none(),

@@ -1,4 +1,4 @@
-//! Ground orders as objects of their own: writing, changing and ending one.
+//! Writing, changing and ending the objects of ground orders.
 
 use crate::cluster::Cluster;
 use crate::cluster::api::{self, ApiError};
@@ -15,12 +15,11 @@ use serde_json::json;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// So many selected objects and so many nodes are in an order, as the CRD has it; a selector covers the rest by what it selects.
+/// Limit of selected objects and of nodes in an order, from the CRD; a selector covers the rest.
 const MOST_OBJECTS: usize = 2000;
 const MOST_NODES: usize = 10_000;
 const LONGEST_NAME: usize = 512;
 
-/// What an order is to be about.
 #[derive(Clone, Debug)]
 pub(super) struct About {
     pub(super) scope: Kind,
@@ -30,7 +29,7 @@ pub(super) struct About {
     pub(super) nodes: BTreeSet<String>,
 }
 
-/// So much of a uid distinguishes objects under one number.
+/// Characters of a uid, which distinguish objects under one number.
 const PART: usize = 12;
 
 /// The name of the order `id`, or of the part of it that was given again for the object with the uid `part`.
@@ -43,7 +42,7 @@ pub(super) fn name(id: GroundOrderId, part: Option<&str>) -> String {
     format!("ground-{:016x}-{part}", id.0)
 }
 
-/// The order `id`, as it will be written, or the part of it that is given again for the object with the uid `part`.
+/// The order `id`, or the part of it that is given again for the object with the uid `part`.
 pub(super) fn order(id: GroundOrderId, part: Option<&str>, about: About, by: &str) -> InForce {
     let name = name(id, part);
     let mut object = GroundOrder::new(
@@ -70,7 +69,7 @@ fn api(cluster: &Cluster) -> Api<GroundOrder> {
     Api::all(cluster.client())
 }
 
-/// Records an order, and returns it as it is recorded.
+/// Returns the order as it is recorded.
 pub(super) async fn record(cluster: &Cluster, order: &InForce) -> Result<InForce, ApiError> {
     let made = match api::call(
         "record a ground order",

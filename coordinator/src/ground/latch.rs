@@ -7,32 +7,31 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// So many orders are known to have been given to this leader; that matters only until it knows the present.
+/// Orders known to have been given to this leader; that matters only until it knows the present.
 const MOST_HERE: usize = 10_000;
 
-/// So many released orders are remembered: an agent forgets one with the next order that it gets.
+/// Released orders remembered: an agent forgets one with its next order.
 const MOST_ENDED: usize = 1_000;
 
-/// Orders that are still to be recorded, each with the call that gave it.
+/// Orders to record, each with the call that gave it.
 pub(super) type Unrecorded = Vec<(Call, Arc<InForce>)>;
 
-/// Ground orders that were given and are not in the caches yet, by the uid of the Swarm or Drone.
+/// By the uid of the Swarm or Drone.
 #[derive(Debug, Default)]
 pub struct Latch {
     orders: Mutex<HashMap<String, Latched>>,
-    /// Orders that are in force and not recorded yet.
+    /// Orders in force that are not recorded yet.
     unrecorded: Mutex<Arc<Unrecorded>>,
     /// Names of the orders that were given to this leader.
     here: Mutex<HashSet<String>>,
-    /// Names of orders that were released lately: agents may report their numbers for a moment more.
+    /// Names of orders that were released recently: agents may report their numbers for a moment more.
     ended: Mutex<VecDeque<String>>,
     /// Held while objects are being marked: one call at a time.
     pub(super) writing: tokio::sync::Mutex<()>,
     calls: AtomicU64,
 }
 
-/// An order in the latch. Only calls that came later than it may take it out: a release that was under way when the order
-/// was given does not undo it.
+/// An order in the latch. Only later calls may take it out: a release that was under way when the order was given does not undo it.
 #[derive(Clone, Debug)]
 struct Latched {
     call: Call,
@@ -58,7 +57,6 @@ impl Latch {
         Call(self.calls.fetch_add(1, Ordering::SeqCst))
     }
 
-    /// The order `id` is in force for all of `marked`.
     pub(super) fn put(&self, id: GroundOrderId, call: Call, marked: &[Marked]) {
         self.lock().extend(marked.iter().map(|m| {
             let marked = m.clone();
@@ -80,7 +78,6 @@ impl Latch {
         *all = Arc::new(now);
     }
 
-    /// Whether the order of this name was given to this leader.
     pub(super) fn was_given_here(&self, name: &str) -> bool {
         let here = self.here.lock().unwrap_or_else(PoisonError::into_inner);
         here.contains(name)
@@ -102,18 +99,18 @@ impl Latch {
         }
     }
 
-    /// Whether the order of this name was released as a whole, lately and by this leader.
+    /// Whether the order of this name was released as a whole, recently and by this leader.
     pub(super) fn has_ended(&self, name: &str) -> bool {
         let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
         ended.iter().any(|ended| ended == name)
     }
 
-    /// The orders that are still to be recorded, oldest first, each with the call that gave it.
+    /// Orders to record, oldest first.
     pub(super) fn unrecorded(&self) -> Arc<Unrecorded> {
         Arc::clone(&self.unrecorded.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// What `call` has brought about for the object with this uid is in the caches.
+    /// The result of `call` for the object with this uid is in the caches.
     pub(super) fn remove(&self, uid: &str, call: Call) {
         let mut orders = self.lock();
         if orders.get(uid).is_some_and(|latched| latched.call <= call) {
@@ -135,7 +132,7 @@ impl Latch {
         orders.values().map(|l| (l.marked.clone(), l.id)).collect()
     }
 
-    /// The order that was given to the Swarm or Drone with this uid and is not in the caches yet.
+    /// The order that was given to the object with this uid and is not in the caches yet.
     pub fn given(&self, uid: &str) -> Option<GroundOrderId> {
         self.lock().get(uid).map(|latched| latched.id)
     }

@@ -1,8 +1,7 @@
-//! What a ground order leaves on a Swarm or Drone: `spec.grounded`, and the order's number in an annotation.
+//! The mark of a ground order on a Swarm or Drone: `spec.grounded`, and the order's number in an annotation.
 //!
-//! Owns: [`Marked`], an object to be marked, and [`Recorded`], the mark. The number stays when the order is released, so
-//! that an agent which was away meanwhile, and a coordinator that was started since, know that it is done.
-//! Must not: call the API.
+//! The number stays when the order is released, so that an agent which was away meanwhile, and a coordinator that was started since, know
+//! that it has ended. Must not: call the API.
 
 use crate::cluster::key::Key;
 use crate::cluster::world::uid;
@@ -12,21 +11,19 @@ use kube::ResourceExt;
 use model::ground::GroundOrderId;
 use serde_json::{Value, json};
 
-/// After the number, once the order was released.
+/// Follows the number, once the order was released.
 const RELEASED: &str = "released";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Marked {
-    /// `metadata.uid`.
     pub uid: String,
     pub key: Key,
     pub kind: Kind,
 }
 
-/// The kinds that can be grounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A Swarm, and with it all its Drones.
+    /// With all its Drones.
     Swarm,
     Drone,
 }
@@ -40,7 +37,6 @@ impl Marked {
         }
     }
 
-    /// Kind, namespace and name.
     pub(super) fn path(&self) -> String {
         let kind = match self.kind {
             Kind::Swarm => "Swarm",
@@ -66,7 +62,7 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// What is recorded on `object`; `None` when nothing does, or nothing that can be understood.
+    /// `None` without a record, or with one that cannot be parsed.
     pub fn on(object: &impl ResourceExt) -> Option<Self> {
         let mut words = object.annotations().get(labels::GROUND_ORDER)?.split(' ');
         let id = GroundOrderId(words.next()?.parse().ok()?);
@@ -87,7 +83,7 @@ impl Recorded {
     }
 }
 
-/// The change to an object with `uid` that grounds or releases it and records `order`, if there is one to record.
+/// Grounds or releases the object with `uid`, and records `order`.
 pub(super) fn patch(uid: &str, grounded: bool, order: Option<Recorded>) -> Value {
     let mut patch = json!({"metadata": {"uid": uid}, "spec": {"grounded": grounded}});
     if let Some(order) = order {

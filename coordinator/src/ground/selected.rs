@@ -4,7 +4,6 @@ use super::object::Marked;
 use crate::cluster::selection::Selection;
 use crate::cluster::world::World;
 
-/// What an order to the objects of `selection` is about.
 pub fn objects(selection: &Selection, world: &World) -> Vec<Marked> {
     let mut chosen: Vec<Marked> = Vec::new();
     let swarms = world.all_swarms();

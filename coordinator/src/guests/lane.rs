@@ -1,24 +1,24 @@
-//! What waits to be sent on to one who may be slow: bounded, the oldest goes first, and no sender waits for it.
+//! Frames for a receiver that may be slow: bounded, the oldest dropped first, and no sender waits.
 
 use proto::v1::GuestFrames;
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 use tokio::sync::Notify;
 
-/// Most bytes that wait: some seconds of a vehicle.
+/// Bytes: some seconds of a vehicle.
 pub const WAITING: usize = 64 * 1024;
 
-/// Most messages that wait, however short they are.
+/// However short they are.
 const MOST_MESSAGES: usize = 512;
 
-/// Shortest MAVLink frame: more of them than fit are not believed.
+/// Bytes of the shortest MAVLink frame: a higher count of frames is not believed.
 const SHORTEST: usize = 8;
 
 #[derive(Debug, Default)]
 struct Waiting {
     messages: VecDeque<GuestFrames>,
     bytes: usize,
-    /// Lost before they came here, as the sender says.
+    /// Lost before they came here, by the sender's count.
     before: u64,
     here: u64,
 }
@@ -30,7 +30,7 @@ pub struct Lane {
 }
 
 impl Lane {
-    /// Frames to be sent on. How many were lost for it.
+    /// Returns how many frames were lost for these.
     pub fn push(&self, mut frames: GuestFrames) -> u64 {
         let fit = u32::try_from(frames.data.len() / SHORTEST).unwrap_or(u32::MAX);
         frames.count = frames.count.min(fit);
@@ -52,7 +52,7 @@ impl Lane {
         lost
     }
 
-    /// The oldest that wait, with how many were lost so far. Safe to cancel.
+    /// The oldest frames, with how many were lost so far. Safe to cancel.
     pub async fn next(&self) -> GuestFrames {
         loop {
             let wake = self.wake.notified();
@@ -63,7 +63,7 @@ impl Lane {
         }
     }
 
-    /// How many were lost on the way, here and before.
+    /// Frames lost on the way, here and before.
     pub fn lost(&self) -> u64 {
         let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.before.saturating_add(waiting.here)

@@ -22,7 +22,7 @@ const LARGEST: usize = 8192;
 /// A person who takes nothing for this long has gone.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A person is read no faster, in bytes a second, as by the agent; and a vehicle no faster than the fastest line.
+/// Bytes per second: a person is read no faster, here or by the agent, and a vehicle no faster than the fastest line.
 const FROM_PERSON: f64 = 262_144.0;
 const FROM_VEHICLE: f64 = 1_048_576.0;
 
@@ -81,12 +81,12 @@ impl Relay {
             &self.drone,
             Note::normal("GroundStationDisconnected", text),
         );
-        // The agent is sent the reason where that is possible at once; the person's tool has to know whether to come again.
+        // The agent gets the reason if there is room; the person's tool needs it to decide whether to come again.
         let _ = agent.outbound.try_send(Err(why.clone()));
         let _ = timeout(RECHECK, person.send(Err(why))).await;
     }
 
-    /// Done with why, once the vehicle is no more the Drone's.
+    /// Done, with the reason, once the vehicle is no longer the Drone's.
     async fn vehicle_changes(&self) -> Status {
         loop {
             sleep(RECHECK).await;
@@ -173,7 +173,7 @@ impl Relay {
     }
 }
 
-/// As long as so many bytes take at that speed.
+/// The time that `bytes` take at that speed.
 async fn pause(bytes: usize, bytes_per_second: f64) {
     let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
     sleep(Duration::from_secs_f64(f64::from(bytes) / bytes_per_second)).await;
@@ -188,7 +188,7 @@ const fn word(access: GuestAccess) -> &'static str {
     }
 }
 
-/// One guest that is counted for as long as this lives.
+/// A guest, counted for as long as this lives.
 struct Counted<'a>(&'a GuestHandles, &'static str);
 
 impl<'a> Counted<'a> {

@@ -12,16 +12,15 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 use tonic::{Status, Streaming};
 
-/// The agent's end of a guest: it has let it in.
+/// The agent's end of a guest that it has let in.
 #[derive(Debug)]
 pub struct AgentEnd {
-    /// What the guest may do there.
     pub access: GuestAccess,
     pub inbound: Streaming<v1::FromVehicle>,
     pub outbound: mpsc::Sender<Result<v1::GuestFrames, Status>>,
 }
 
-/// Let in, or refused with why.
+/// The error is the reason of a refusal.
 type Answer = Result<AgentEnd, String>;
 
 #[derive(Debug)]
@@ -35,7 +34,7 @@ type Calls = Arc<Mutex<HashMap<GuestCallId, Call>>>;
 #[derive(Debug, Default)]
 pub struct Waiting(Calls);
 
-/// One who waits; once this is dropped, nobody does.
+/// A waiting person; dropped, nobody waits.
 #[derive(Debug)]
 pub struct Answered {
     calls: Calls,
@@ -57,10 +56,7 @@ impl Waiting {
         (id, Answered { calls, id, answer })
     }
 
-    /// Takes the answer of the agent of `node`; without one, links are not secured, and it may be any.
-    ///
-    /// # Errors
-    /// What is sent to the agent.
+    /// Takes the answer of the agent of `node`; `None`: links are not secured, and it may be any agent. The error is sent to the agent.
     pub async fn answer(
         &self,
         node: Option<NodeName>,
@@ -103,7 +99,6 @@ fn no_call() -> Status {
 }
 
 impl Answered {
-    /// The answer, if it comes in time.
     pub async fn within(mut self, patience: Duration) -> Option<Answer> {
         timeout(patience, &mut self.answer).await.ok()?.ok()
     }

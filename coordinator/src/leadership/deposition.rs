@@ -1,4 +1,4 @@
-//! The news that a higher term was led: agents report it.
+//! Agents' reports that a higher term was led.
 
 use crate::cluster::world::World;
 use fleet::planning::deposition::TermReports;
@@ -8,8 +8,8 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// Before a coordinator gives in to a few agents, others have this long to say the same: whether most do says whether the Lease is
-/// one of former times.
+/// Before a coordinator gives in to a few agents, others have this long to report the same: whether most do decides whether the Lease is an
+/// old one.
 const OTHERS: Duration = Duration::from_secs(3);
 
 /// A term higher than ours that agents have received.
@@ -20,7 +20,6 @@ pub struct Higher {
     pub most: bool,
 }
 
-/// What agents report of terms higher than ours.
 #[derive(Debug)]
 pub struct Deposition {
     term: Term,
@@ -34,8 +33,7 @@ pub struct Deposition {
 }
 
 impl Deposition {
-    /// Nothing is reported yet. `raised` is whether our `term` was raised on the report of agents just before, `secured` whether
-    /// agents are authenticated.
+    /// `raised`: our `term` was raised on the report of agents just before. `secured`: agents are authenticated.
     pub fn new((term, raised): (Term, bool), since: Instant, secured: bool, world: Arc<World>) -> Self {
         Self {
             term,
@@ -48,8 +46,8 @@ impl Deposition {
         }
     }
 
-    /// The agent of `node` has received term `reported`. If it is higher than ours and believed, we lead no more; one that nobody can
-    /// lead is not believed. Where links are not secured, agents cannot be distinguished, and the first report counts.
+    /// The agent of `node` has received term `reported`. If it is higher than ours and can be led, we lead no more. Where links are not
+    /// secured, agents cannot be distinguished, and the first report counts.
     pub fn note_reported_term(&self, node: &NodeName, reported: Term) {
         if reported <= self.term || !reported.can_be() {
             return;
@@ -71,7 +69,7 @@ impl Deposition {
     /// Done, with the higher term, once this coordinator is deposed.
     pub async fn deposed(&self) -> Higher {
         let mut higher = self.higher.subscribe();
-        // Fails only if the sender is gone, and that is ourselves.
+        // Fails only if the sender is gone, which `self` owns.
         let heard = higher.wait_for(Option::is_some).await.ok().and_then(|term| *term);
         if heard.is_none() {
             std::future::pending::<()>().await;

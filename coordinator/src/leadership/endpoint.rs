@@ -1,5 +1,5 @@
-//! Where the leader is found: the EndpointSlice of the Service `skein-coordinator`, which selects no Pods by itself. So a
-//! standby can be Ready, and agents and tools still come to the leader.
+//! The address of the leader: the EndpointSlice of the Service `skein-coordinator`, which selects no Pods by itself. So a standby can be
+//! Ready, and agents and tools still reach the leader.
 
 use crate::cluster::Cluster;
 use crate::cluster::api::{self, ApiError};
@@ -13,13 +13,12 @@ use std::net::SocketAddr;
 use std::time::Duration;
 use tokio::task::JoinSet;
 
-/// Name of the Service and of its EndpointSlice.
+/// Of the Service and of its EndpointSlice.
 const NAME: &str = "skein-coordinator";
 
-/// What manages the slice, as Kubernetes wants it said; its own controller leaves it alone then.
+/// Value of `endpointslice.kubernetes.io/managed-by`; the EndpointSlice controller leaves the slice alone then.
 const MANAGED_BY: &str = "skein.dev";
 
-/// How often the leader makes sure of it.
 const CHECK_EVERY: Duration = Duration::from_secs(10);
 
 /// Keeps the EndpointSlice pointing at `here`.
@@ -92,7 +91,7 @@ fn points_at(slice: &EndpointSlice, here: SocketAddr) -> bool {
     ready && port && endpoint.addresses == [here.ip().to_string()]
 }
 
-/// The slice that points at `here`, with what else is on it, and failing if it has changed since.
+/// The slice that points at `here`, with the other fields as they are; its write fails if it has changed since.
 fn slice(there: Option<ObjectMeta>, namespace: &str, here: SocketAddr) -> EndpointSlice {
     let mut metadata = there.unwrap_or_else(|| ObjectMeta {
         name: Some(NAME.into()),

@@ -12,22 +12,19 @@ use tokio_util::sync::CancellationToken;
 /// Agents come back to a new coordinator within this time: their back-off is capped at 5 s.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// A leadership that was taken. A copy is the same.
+/// Cheap to clone; clones share state.
 #[derive(Clone, Debug)]
 pub struct Leadership {
     pub term: Term,
-    /// Whether we may act just now.
     pub state: Arc<LeadershipState>,
     pub ending: CancellationToken,
-    /// What agents report of higher terms.
     pub deposition: Arc<Deposition>,
-    /// Since when agents can connect: the caches are filled.
+    /// When agents could connect: the caches are filled.
     since: Instant,
 }
 
 impl Leadership {
-    /// It begins now, with `term`, which was `raised` on the report of agents just before, or not. `secured` is whether agents are
-    /// authenticated.
+    /// `raised`: the `term` was raised on the report of agents just before. `secured`: agents are authenticated.
     pub fn new(
         (term, raised): (Term, bool),
         state: Arc<LeadershipState>,
@@ -45,8 +42,7 @@ impl Leadership {
         }
     }
 
-    /// While agents find their way to a coordinator that has just started, their silence is no news; how long that still
-    /// holds.
+    /// How much longer the silence of agents is no news, while they find their way to a coordinator that has just started.
     pub fn grace_left(&self) -> Option<Duration> {
         GRACE.checked_sub(self.since.elapsed()).filter(|left| !left.is_zero())
     }

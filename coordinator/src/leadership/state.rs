@@ -12,14 +12,13 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// While another may lead, nothing is written; it is reconciled again this soon.
+/// While another may lead, nothing is written; the next reconcile comes this soon.
 pub const AFTER_DOUBT: Duration = Duration::from_millis(500);
 
-/// The state of one coordinator's leadership.
 #[derive(Debug)]
 pub struct LeadershipState {
     began: Instant,
-    /// None: there is no other coordinator, so there is nothing to doubt.
+    /// `None`: there is no other coordinator, so there is nothing to doubt.
     mandate: Mutex<Option<Mandate>>,
     knowledge: watch::Sender<Knowledge>,
 }
@@ -39,12 +38,12 @@ impl LeadershipState {
         self.mandate.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Now, on the clock of this process.
+    /// On the clock of this process.
     pub fn now(&self) -> Moment {
         Moment::at(self.began.elapsed())
     }
 
-    /// When `at` was: the same for the same, whenever it is asked.
+    /// Equal for equal instants, whenever it is called.
     pub fn moment(&self, at: Instant) -> Moment {
         Moment::at(at.saturating_duration_since(self.began))
     }
@@ -66,20 +65,18 @@ impl LeadershipState {
         mandate.is_none_or(|mandate| mandate.acts(self.now()))
     }
 
-    /// What it knows of the fleet.
     pub fn knowledge(&self) -> Knowledge {
         *self.knowledge.borrow()
     }
 
-    /// What it knows has changed; whether that is news.
+    /// Returns whether the knowledge is new.
     pub fn knows(&self, knowledge: Knowledge) -> bool {
         self.knowledge
             .send_if_modified(|known| std::mem::replace(known, knowledge) != knowledge)
     }
 
-    /// Done once it knows this.
     pub async fn until(&self, knowledge: Knowledge) {
-        // Fails only if the sender is gone, and that is ourselves.
+        // Fails only if the sender is gone, which `self` owns.
         let _ = self.knowledge.subscribe().wait_for(|known| *known == knowledge).await;
     }
 }

@@ -31,7 +31,7 @@ fn a_lease_that_another_has_or_had_meanwhile_is_not_renewed() {
     let second = taken(Some(first), "b");
     let lost = renewed(Some(second.clone()), Term(1), "skein-system", "a").unwrap_err();
     assert_eq!(lost, Successor("b (term 2)".into()));
-    // It is ours again, but of another life: what happened in between is not known here.
+    // It is ours again, but of another life: events in between are not known here.
     let third = taken(Some(second), "a");
     assert!(renewed(Some(third), Term(1), "skein-system", "a").is_err());
 }
@@ -80,7 +80,6 @@ fn that_most_agents_have_seen_a_higher_term_than_the_lease_is_noted_on_it() {
     let restored = taken(None, "a");
     let noted = released(restored, Term(1), "a", most).unwrap();
     assert!(noted.annotations().contains_key(labels::WENT_BACK));
-    // It stays until a person removes it.
     let next = taken(Some(noted), "b");
     assert!(next.annotations().contains_key(labels::WENT_BACK));
     let renewed = renewed(Some(next), Term(58), "skein-system", "b").unwrap();

@@ -1,4 +1,4 @@
-//! Calls to the Kubernetes API, counted on the wire under the names that other Kubernetes programs use for them.
+//! Counts calls to the Kubernetes API, under the names that other Kubernetes programs use.
 
 use futures::future::BoxFuture;
 use prometheus_client::encoding::EncodeLabelSet;
@@ -15,13 +15,12 @@ struct Kind {
     code: String,
 }
 
-/// Only the method.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Verb {
     verb: String,
 }
 
-/// Counts of calls, and the layer that counts. Clones count the same.
+/// Clones count the same.
 #[derive(Clone, Debug)]
 pub struct ApiCalls {
     requests: Family<Kind, Counter>,
@@ -75,7 +74,6 @@ impl<S> Layer<S> for ApiCalls {
     }
 }
 
-/// A client whose calls are counted.
 #[derive(Clone, Debug)]
 pub struct Counted<S> {
     inner: S,
@@ -126,7 +124,7 @@ mod tests {
             let request = http::Request::post("/apis/skein.dev/v1alpha1/drones")
                 .body(body)
                 .unwrap();
-            // What comes of it is what is counted.
+            // Only the count matters.
             let _ = calls.layer(server).oneshot(request).await;
         }
         let count = |code: &str| {

@@ -1,4 +1,4 @@
-//! The fleet as it is at the moment of being asked: gauges that nobody has to keep up to date.
+//! The fleet at the moment of a scrape: gauges that nobody has to keep up to date.
 
 use crds::{Drone, Swarm};
 use fleet::planning::freshness::Knowledge;
@@ -18,30 +18,26 @@ use std::fmt::{self, Error};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// The fleet of a leader, as its caches have it at one moment.
+/// The fleet of a leader, from its caches at one moment.
 #[derive(Clone, Debug)]
 pub struct FleetNow {
-    /// What the leader knows of the fleet.
     pub knowledge: Knowledge,
-    /// How many objects wait to be reconciled, by kind.
+    /// Objects waiting to be reconciled, by kind.
     pub waiting: [(&'static str, usize); 3],
     pub drones: Vec<Arc<Drone>>,
     pub swarms: Vec<Arc<Swarm>>,
-    /// Which agents are to be replaced.
     pub upgrades: Plan,
-    /// On how many vehicles rules are in what state, by kind of object and state: a vehicle counts once for each object that selects it.
+    /// Vehicles by kind of object and state: a vehicle counts once for each object that selects it.
     pub rules: Vec<(&'static str, &'static str, usize)>,
-    /// The nodes whose agents are connected, with the last report of each and its age.
     pub connected: Vec<Connected>,
 }
 
 /// A node whose agent is connected, its last report and the report's age.
 pub type Connected = (NodeName, Option<(Arc<Report>, Duration)>);
 
-/// Reads the fleet of a leader; `None` once that has ended.
+/// `None` once the leadership has ended.
 type Read = Arc<dyn Fn() -> Option<FleetNow> + Send + Sync>;
 
-/// Reads the fleet of the coordinator that leads.
 #[derive(Clone, Default)]
 pub(super) struct Now(Arc<Mutex<Option<Read>>>);
 
@@ -52,7 +48,6 @@ impl fmt::Debug for Now {
 }
 
 impl Now {
-    /// From now on the fleet is what `read` reads.
     pub(super) fn read(&self, read: impl Fn() -> Option<FleetNow> + Send + Sync + 'static) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(read));
     }

@@ -11,13 +11,9 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tower::limit::GlobalConcurrencyLimitLayer;
 
-/// Answers under way at a time; others wait. A scrape of a large fleet costs some milliseconds.
+/// Others wait. A scrape of a large fleet costs some milliseconds.
 const AT_A_TIME: usize = 8;
 
-/// Opens the port.
-///
-/// # Errors
-/// The address cannot be had.
 pub async fn bind(listen: SocketAddr) -> anyhow::Result<TcpListener> {
     let listener = crate::listener::bind(listen).await.with_context(|| {
         format!("cannot listen on {listen} for metrics; choose another address with --metrics-listen HOST:PORT")
@@ -26,10 +22,6 @@ pub async fn bind(listen: SocketAddr) -> anyhow::Result<TcpListener> {
     Ok(listener)
 }
 
-/// Serves until `ending`.
-///
-/// # Errors
-/// The listener fails.
 pub async fn serve(listener: TcpListener, metrics: Metrics, ending: CancellationToken) -> anyhow::Result<()> {
     let router = Router::new()
         .route("/metrics", get(scrape))

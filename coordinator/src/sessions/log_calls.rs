@@ -7,18 +7,16 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
 
-/// An agent answers within this time.
 pub const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 
-/// Most that wait for one agent.
+/// Questions that wait for one agent.
 const WAITING: usize = 4;
 
-/// A question, and where its answer is sent.
 #[derive(Debug)]
 pub struct LogCall {
-    /// The question; its number is ours to give.
+    /// Its number is ours to give.
     pub question: v1::LogQuestion,
-    /// Where the answer is sent. It is closed when none will come.
+    /// Closed when no answer will come.
     pub answer: oneshot::Sender<v1::LogAnswer>,
 }
 
@@ -40,7 +38,6 @@ struct Asked {
 }
 
 impl LogCalls {
-    /// No questions, and where they are handed in.
     pub(super) fn channel() -> (mpsc::Sender<LogCall>, Self) {
         let (sender, calls) = mpsc::channel(WAITING);
         let all = Self {
@@ -85,7 +82,7 @@ impl LogCalls {
         }
     }
 
-    /// Takes what the agent answers; what no call waits for is dropped.
+    /// Passes the agent's answer on; one that no call waits for is dropped.
     pub fn answered(&mut self, answer: v1::LogAnswer, now: Instant) {
         let Some(asked) = self.asked.take_if(|asked| asked.number == answer.number) else {
             return;

@@ -39,17 +39,16 @@ pub const SILENCE: Duration = Duration::from_secs(5);
 /// Orders on their way to one agent. Each is a whole picture, so more would only be old ones.
 const OUTBOX: usize = 2;
 
-/// An order that the reports do not show as taken is sent again at most this often.
+/// Least time between two sendings of an order that the reports do not show as taken.
 const RESEND: Duration = Duration::from_secs(1);
 
 /// Streams of one node at once, and one more after each [`REOPENED_EVERY`].
 const REOPENED: u32 = 20;
 const REOPENED_EVERY: Duration = Duration::from_millis(500);
 
-/// Of an agent's version so many characters are logged: it may be any text.
+/// Characters logged of an agent's version, which may be any text.
 const LONGEST_VERSION: usize = 64;
 
-/// What the uplink service works on.
 #[derive(Clone, Debug)]
 pub struct UplinkHandles {
     pub sessions: Arc<Sessions>,
@@ -67,7 +66,7 @@ pub struct Uplink {
 }
 
 impl Uplink {
-    /// The service behind `gate`; `auth` says when a session is over.
+    /// `auth` says when a session is over.
     pub fn new(gate: ServiceGate<UplinkHandles>, auth: Auth) -> Self {
         let openings = Arc::new(Buckets::new(REOPENED, REOPENED_EVERY));
         Self { gate, auth, openings }
@@ -318,7 +317,7 @@ async fn converse(
                     guest_call: Some((&call).into()),
                     ..v1::ToAgent::default()
                 };
-                // Where orders wait, a guest does not wait with them; it asks again.
+                // A guest does not wait behind orders; it asks again.
                 let _ = sender.try_send(Ok(message));
             }
             question = session.logs.next() => {
@@ -372,8 +371,7 @@ async fn converse(
     }
 }
 
-/// An agent that reports a term which no coordinator can have is not believed: one damaged agent must not depose
-/// the leader.
+/// A term that no coordinator can have is not believed: one damaged agent must not depose the leader.
 fn believable(field: &str, term: Term) -> Result<(), Status> {
     if term.can_be() {
         return Ok(());
@@ -388,7 +386,7 @@ fn has_object(handles: &UplinkHandles, node: &NodeName) -> bool {
     handles.node_objects.are_managed() || handles.world.knows_node(node)
 }
 
-/// What the person who reads the agent's log has to know when its NODE is wrong, or its node not made ready yet.
+/// For the person who reads the agent's log: its NODE is wrong, or its node not made ready yet.
 fn no_such_node(node: &NodeName) -> String {
     format!(
         "there is no drone node {node}, so its vehicle will not be used: check NODE, or run \
@@ -417,7 +415,7 @@ async fn next(inbound: &mut Streaming<v1::FromAgent>, until: Instant) -> Result<
     }
 }
 
-/// Sends an order to stop the motors, once, unless its time is over; what to do with the agent's answer.
+/// Sends an order to stop the motors, once, unless its time is over; returns what to do with the agent's answer.
 async fn send_kill(
     handles: &UplinkHandles,
     node: &NodeName,
@@ -435,7 +433,7 @@ async fn send_kill(
         kill: Some((&order).into()),
         ..v1::ToAgent::default()
     };
-    // What waits for longer than the order lives is not sent.
+    // An order that waits for longer than it lives is not sent.
     match timeout_at(shot.until, sender.reserve()).await {
         Ok(Ok(place)) => place.send(Ok(message)),
         Ok(Err(_)) => return Err(Status::cancelled("the agent is gone")),

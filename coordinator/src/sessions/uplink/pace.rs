@@ -1,4 +1,4 @@
-//! How fast one agent is read: faster than any that means well reports, and no faster.
+//! Limits how fast one agent is read: above the rate of any well-meant agent.
 //!
 //! One that sends more waits, by HTTP/2's flow control, and no other does: each report may cost others a reconcile.
 
@@ -13,12 +13,11 @@ const EVERY: Duration = Duration::from_millis(20);
 
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
-    /// When all of the burst may be had again.
+    /// When the whole burst is available again.
     whole_at: Instant,
 }
 
 impl Pace {
-    /// The pace of a stream that begins.
     pub const fn new(now: Instant) -> Self {
         Self { whole_at: now }
     }
@@ -29,7 +28,6 @@ impl Pace {
         self.whole_at.checked_sub(spared).unwrap_or(self.whole_at)
     }
 
-    /// A message was read at `now`.
     pub fn took_one(&mut self, now: Instant) {
         self.whole_at = self.whole_at.max(now) + EVERY;
     }
@@ -39,7 +37,7 @@ impl Pace {
 mod tests {
     use super::*;
 
-    /// How many messages are read within `span` of an agent that always has one ready.
+    /// Messages read within `span` of an agent that always has one ready.
     async fn read_within(span: Duration, rest: Duration) -> u32 {
         let (begun, mut pace, mut read) = (Instant::now(), Pace::new(Instant::now()), 0);
         while begun.elapsed() < span {

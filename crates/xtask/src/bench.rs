@@ -46,13 +46,11 @@ enum What {
     Survey,
 }
 
-/// The Python with OR-Tools and Shapely.
 const SURVEYS: Venv = Venv {
     folder: "surveys-venv",
     requirements: "tests/surveys/requirements.txt",
 };
 
-/// Builds for speed and measures.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     if matches!(args.what, What::Survey) {
         return survey(args.short);
@@ -97,7 +95,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Plans fields, and has others find the shortest ways between their lines.
+/// Plans fields, and has OR-Tools find the shortest ways between their lines.
 fn survey(short: bool) -> anyhow::Result<()> {
     let python = SURVEYS.set_up()?;
     let (fields, seconds) = if short { ("8", "0.5") } else { ("200", "2") };

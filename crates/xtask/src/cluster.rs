@@ -1,6 +1,6 @@
 //! `cargo xtask cluster`: the test control plane, for manual use; with real nodes on request.
 //!
-//! Owns: the messages about it. Must not: build or start it itself; `testkit` does.
+//! Must not: build or start it itself; `testkit` does.
 
 mod nodes;
 
@@ -29,7 +29,6 @@ pub enum Command {
     },
 }
 
-/// Runs the command.
 pub fn run(command: &Command) -> anyhow::Result<()> {
     match command {
         Command::Build => {
@@ -43,7 +42,7 @@ pub fn run(command: &Command) -> anyhow::Result<()> {
 }
 
 fn up(manifests: &[PathBuf]) -> anyhow::Result<()> {
-    // A build that is interrupted ends at once; what runs afterwards is ended in order.
+    // An interrupted build ends at once; later processes are ended in order.
     let binaries = Binaries::find_or_build()?;
     let interrupt = Interrupt::catch()?;
     let start = Instant::now();

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use anyhow::Context;
 
-/// Runs a command whose output the person sees; `otherwise` is the error when it fails.
+/// For a command whose output the person sees; `otherwise` is the error when it fails.
 pub fn succeed(mut command: Command, otherwise: &str) -> anyhow::Result<()> {
     let program = PathBuf::from(command.get_program());
     let status = command
@@ -15,7 +15,7 @@ pub fn succeed(mut command: Command, otherwise: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The output of a command; when it fails, an error with its message.
+/// When it fails, an error with its message.
 pub fn output(mut command: Command) -> anyhow::Result<String> {
     let program = PathBuf::from(command.get_program());
     let output = command

@@ -14,10 +14,9 @@ use crate::generate::cargo_as_for_tests;
 use crate::interrupt::Interrupt;
 use crate::say;
 
-/// What is applied before anything flies.
+/// Applied before anything flies.
 const MANIFESTS: [&str; 2] = ["crds", "deploy/namespace.yaml"];
 
-/// How often the demo is checked.
 const EVERY: Duration = Duration::from_millis(100);
 
 /// What is flown.
@@ -28,9 +27,8 @@ pub struct Args {
     demo: Vec<OsString>,
 }
 
-/// Flies it.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    // A build that is interrupted ends at once; what runs afterwards is ended in order.
+    // An interrupted build ends at once; later processes are ended in order.
     say::heading("building skein");
     let built = cargo_as_for_tests("build")
         .args(["--package", "skein-cli"])

@@ -1,4 +1,4 @@
-//! What the dependencies may be: licences, duplicates and sources, by cargo-deny and deny.toml; and the licenses of the npm packages in the
+//! Checks of the dependencies: licences, duplicates and sources, by cargo-deny and deny.toml; and the licenses of the npm packages in the
 //! page of `skein map`, by its lockfile.
 
 use std::path::PathBuf;
@@ -16,12 +16,11 @@ fn folder() -> anyhow::Result<PathBuf> {
     Ok(cache_root()?.join("cargo-deny").join(VERSION))
 }
 
-/// Where it is once it is installed.
 pub fn program() -> anyhow::Result<PathBuf> {
     Ok(folder()?.join("bin/cargo-deny"))
 }
 
-/// Installs it unless it is there. It is compiled without optimization: it runs for a second.
+/// Compiled without optimization: it runs for a second.
 pub fn set_up() -> anyhow::Result<()> {
     let folder = folder()?;
     if program()?.is_file() {
@@ -41,7 +40,6 @@ pub fn set_up() -> anyhow::Result<()> {
     command::succeed(command, "cargo-deny cannot be installed")
 }
 
-/// Checks the dependencies of all crates.
 pub fn check() -> anyhow::Result<()> {
     page::check(testkit::control_plane::workspace_root())?;
     set_up()?;

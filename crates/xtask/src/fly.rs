@@ -1,7 +1,6 @@
 //! `cargo xtask fly`: Skein with real autopilots, ArduCopter and PX4.
 //!
-//! Owns: which programs are flown, starting the scenarios, and the message when there is no autopilot. Must not: judge; `tests/tests/fly` does,
-//! by the messages on the wire.
+//! Owns: which programs are flown, and starting the scenarios. Must not: judge; `tests/tests/fly` does, by the messages on the wire.
 
 mod matrix;
 
@@ -18,7 +17,7 @@ use crate::generate::{cargo, cargo_as_for_tests};
 use crate::say;
 use crate::test::{compile, peers};
 
-/// The exit status when a scenario was not flown because its autopilot is missing; 1 means that a scenario failed.
+/// Exit status when a scenario was not flown because its autopilot is missing; 1 means that a scenario failed.
 const NO_AUTOPILOT: u8 = 2;
 
 /// What is flown.
@@ -63,7 +62,6 @@ impl From<Autopilot> for Stack {
     }
 }
 
-/// Flies them and prints the table.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if args.list {
         let status = scenarios(args)?.arg("--list").status().context("cannot start cargo")?;
@@ -133,7 +131,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     })
 }
 
-/// The program of the scenarios, with what is asked of each round.
+/// The program of the scenarios, with the arguments common to all rounds.
 fn scenarios(args: &Args) -> anyhow::Result<std::process::Command> {
     let mut command = cargo();
     command.args(["test", "--quiet", "--workspace", "--test", "fly", "--", "--fly"]);
@@ -145,7 +143,7 @@ fn scenarios(args: &Args) -> anyhow::Result<std::process::Command> {
     Ok(command)
 }
 
-/// The programs to fly, and whether a stack has none; both are said.
+/// The programs to fly, and whether a stack has none; prints both.
 fn programs(stacks: &[Stack], named: Option<&str>) -> (Vec<Firmware>, bool) {
     let (mut programs, mut is_one_missing) = (Vec::new(), false);
     for stack in stacks {

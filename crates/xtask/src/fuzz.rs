@@ -14,12 +14,12 @@ use clap::ValueEnum;
 use crate::generate::cargo;
 use crate::say;
 
-/// What the compiler adds so that libFuzzer sees the path of an input: a counter for each edge, and each comparison.
+/// Instrumentation by which libFuzzer sees the path of an input: a counter for each edge, and each comparison.
 const COVERAGE: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares";
 
-/// How long each target runs by default.
+/// Default time of each target.
 const SECONDS: u32 = 20;
 
 /// What is fuzzed, and for how long.
@@ -54,10 +54,9 @@ enum Choice {
     All,
 }
 
-/// One target.
 struct Target {
     name: &'static str,
-    /// Longest input, bytes.
+    /// Bytes.
     longest: u32,
 }
 
@@ -90,7 +89,6 @@ impl Choice {
     }
 }
 
-/// Fuzzes; an error when an input fails.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let workspace = testkit::control_plane::workspace_root();
     let folder = workspace.join("target").join("fuzz");
@@ -117,7 +115,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Builds and tests the targets; the folder of the programs.
+/// Builds and tests the targets; returns the folder of the programs.
 fn build(workspace: &Path, folder: &Path) -> anyhow::Result<PathBuf> {
     let host = host()?;
     say::heading("building and testing the targets with coverage counters");
@@ -139,7 +137,6 @@ fn build(workspace: &Path, folder: &Path) -> anyhow::Result<PathBuf> {
     Ok(folder.join(host).join("debug"))
 }
 
-/// The triple of this machine.
 fn host() -> anyhow::Result<String> {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let output = Command::new(rustc).arg("-vV").output().context("cannot start rustc")?;
@@ -216,7 +213,6 @@ fn why(text: &str) -> String {
     }
 }
 
-/// The summary of libFuzzer at its end.
 #[derive(Debug, PartialEq, Eq)]
 struct Account {
     inputs: u64,
@@ -249,7 +245,7 @@ impl Account {
     }
 }
 
-/// What happened in the kept inputs, all together: a run in which nothing happens proves nothing.
+/// The events in all kept inputs together: a run in which nothing happens proves nothing.
 fn happenings(program: &Path, inputs: &Path, seeds: &Path) -> anyhow::Result<String> {
     let mut command = Command::new(program);
     command

@@ -1,6 +1,6 @@
 //! `cargo xtask generate`: writes the generated files, or reports which differ from their sources.
 //!
-//! Owns: which generators there are. Must not: generate anything itself.
+//! Must not: generate anything itself.
 
 mod grpc;
 
@@ -14,7 +14,7 @@ use testkit::{Helm, manifests};
 use crate::command;
 use crate::venv::Venv;
 
-/// The test that compares the reference pages with their sources, and writes them where `SKEIN_GENERATE` is set.
+/// Compares the reference pages with their sources, and writes them where `SKEIN_GENERATE` is set.
 const GENERATED_PAGES: &str = "each_generated_page_is_what_its_source_says";
 
 const SDK: Venv = Venv {
@@ -22,8 +22,7 @@ const SDK: Venv = Venv {
     requirements: "sdk/python/requirements-ci.txt",
 };
 
-/// Writes every generated file: first the CRDs, of which the chart has copies, and the reference pages before the models of the SDK, which quote
-/// them.
+/// The CRDs come first, of which the chart has copies; the models of the SDK quote the reference pages.
 pub fn run() -> anyhow::Result<()> {
     let mut crds = cargo_as_for_tests("run");
     crds.args(["--package", "skein-crds", "--bin", "crdgen"]);
@@ -48,9 +47,7 @@ pub fn run() -> anyhow::Result<()> {
     command::succeed(models, "the models of the Python SDK could not be written")
 }
 
-/// Compares every generated file with its expected content.
-///
-/// Errors: one differs.
+/// The error: a file differs from what its source gives.
 pub fn check() -> anyhow::Result<()> {
     let otherwise = "generated files differ from their sources: run `cargo xtask generate`";
     // The binary of the whole build: `cargo run` would build its dependencies again, with the features that it alone needs.
@@ -74,7 +71,7 @@ pub fn cargo() -> Command {
     command
 }
 
-/// `cargo build` or `cargo run` in the profile of the tests, so that nothing is compiled twice.
+/// In the profile of the tests, so that nothing is compiled twice.
 pub fn cargo_as_for_tests(subcommand: &str) -> Command {
     let mut command = cargo();
     command.args([subcommand, "--profile", "test", "--quiet"]);

@@ -1,7 +1,6 @@
 //! `cargo xtask image`: container images of the programs, made without a container engine.
 //!
-//! Owns: the steps from sources to files, and the place of each file in an image. Must not: know formats; each has a file of
-//! its own.
+//! Owns: the steps from sources to files, and the place of each file in an image. Must not: know formats; each has a file of its own.
 
 mod check;
 pub mod compile;
@@ -35,10 +34,9 @@ use packages::Packages;
 use program::{Arch, Arches, Program, Programs};
 use revision::Revision;
 
-/// The size limit of an image: an agent's is sent over a radio link.
+/// In bytes: an agent's image is sent over a radio link.
 const LARGEST: usize = 20_000_000;
 
-/// Where the program is in an image, and where the texts are.
 const PROGRAM_FOLDER: &str = "usr/bin";
 const TEXT_FOLDER: &str = "usr/share/skein";
 
@@ -59,7 +57,6 @@ pub struct Args {
     check: bool,
 }
 
-/// Builds the images.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let programs: BTreeSet<Program> = args
         .programs
@@ -99,19 +96,15 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A program for one architecture, and what goes with it.
+/// A program for one architecture, with its accompanying files.
 pub struct Made {
-    /// Its version.
     pub version: String,
-    /// Its image.
     pub image: Image,
-    /// The files of the image: the program and its texts.
+    /// The program and its texts.
     pub files: Vec<File>,
-    /// What is linked into it.
     pub sbom: Vec<u8>,
 }
 
-/// From sources to an image.
 pub fn make(
     tree: &Tree,
     program: Program,
@@ -210,7 +203,7 @@ fn labels(
         .collect()
 }
 
-/// Runs the program if this machine can.
+/// Only if this machine can run it.
 fn try_out(path: &Path, program: Program, arch: Arch, version: &str, commit: Option<&str>) -> anyhow::Result<()> {
     if !cfg!(target_os = "linux") || Arch::of_this_machine() != Some(arch) {
         say::note(&format!(
@@ -233,7 +226,7 @@ fn try_out(path: &Path, program: Program, arch: Arch, version: &str, commit: Opt
     Ok(())
 }
 
-/// The archive of an image, unless it is too large.
+/// An error if the image is too large.
 pub fn archive(images: &[&Image], program: Program, version: &str) -> anyhow::Result<Vec<u8>> {
     let archive = layout::archive(images, program.name(), version)?;
     let size = archive.len() / images.len().max(1);

@@ -6,10 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
-/// The exit status of a process that was ended by Ctrl-C, by the convention of shells.
+/// Exit status after Ctrl-C, by the convention of shells.
 const ENDED_BY_INTERRUPT: i32 = 130;
 
-/// Whether the person has asked to finish.
 #[derive(Debug, Clone)]
 pub struct Interrupt(Arc<AtomicBool>);
 

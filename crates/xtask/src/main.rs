@@ -1,4 +1,4 @@
-//! `cargo xtask`: what a developer does with this workspace besides plain cargo commands.
+//! `cargo xtask`: developers' commands besides plain cargo.
 //!
 //! Owns: the command line. Must not: hold what the commands do; each has a file of its own.
 

@@ -1,7 +1,6 @@
 //! `cargo xtask mutate`: breaks each safety invariant on purpose, one rule at a time, and checks that a test fails.
 //!
-//! Owns: the copy of the tree in which the rules are broken, the order of the steps, the report. Must not: change the work
-//! tree, or count a mutation that does not compile, or that has no match in the code, as detected.
+//! Must not: change the work tree, or count a mutation that does not compile, or that has no match in the code, as detected.
 
 mod table;
 mod tree;
@@ -16,7 +15,7 @@ use crate::say;
 use table::Mutation;
 use tree::Tree;
 
-/// A test run that takes longer than this hangs, which counts as detected, too.
+/// A longer test run hangs, which counts as detected, too.
 const DEADLINE: Duration = Duration::from_secs(600);
 
 /// Which rules are broken.
@@ -33,15 +32,13 @@ pub struct Args {
     only: Option<String>,
 }
 
-/// How one mutation ended.
 enum End {
     /// These tests failed.
     Noticed(Vec<String>),
-    /// No test failed.
     Survived,
 }
 
-/// Breaks them all, one by one; an error when one survives or cannot be tried.
+/// The error: a mutation survives or cannot be tried.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let chosen: Vec<&Mutation> = table::MUTATIONS
         .iter()
@@ -111,7 +108,7 @@ fn one(tree: &Tree, mutation: &Mutation) -> anyhow::Result<End> {
     })
 }
 
-/// The tests that fail, `None` if none does. Empty when the run hangs.
+/// `None` if none fails. Empty when the run hangs.
 fn red_tests(tree: &Tree, tests: &[&str]) -> anyhow::Result<Option<Vec<String>>> {
     // Ends the tests together with cargo when they hang.
     let mut command = Command::new("timeout");
@@ -139,7 +136,7 @@ fn red_tests(tree: &Tree, tests: &[&str]) -> anyhow::Result<Option<Vec<String>>>
     Ok(Some(red))
 }
 
-/// Whether they compile. How long that takes says nothing of the tests, so it has no deadline.
+/// The length of a build says nothing of the tests, so it has no deadline.
 fn builds(tree: &Tree, tests: &[&str]) -> anyhow::Result<bool> {
     let mut command = Command::new(cargo());
     let output = run_in(tree, command.args(["test", "--no-run"]).args(tests))?;

@@ -11,7 +11,7 @@ use crate::{command, say};
 const LISTS: [&str; 2] = ["package.json", "package-lock.json"];
 
 pub struct NodePackages {
-    /// Its folder below `target/`.
+    /// Below `target/`.
     pub folder: &'static str,
     /// The folder with the lists, relative to the workspace's root.
     pub lists: &'static str,
@@ -22,7 +22,6 @@ impl NodePackages {
         workspace_root().join("target").join(self.folder)
     }
 
-    /// Installs them unless they are installed already.
     pub fn set_up(&self) -> anyhow::Result<()> {
         let (pinned, place) = (workspace_root().join(self.lists), self.place());
         let read = |folder: &Path, name: &str| std::fs::read_to_string(folder.join(name));

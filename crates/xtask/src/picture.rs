@@ -1,6 +1,6 @@
 //! `cargo xtask picture`: the picture of the README, a recording of the real `skein demo`.
 //!
-//! Owns: the program that is recorded and the file that is written. Must not: know terminals (`record.rs`) or SVG (`svg.rs`).
+//! Must not: know terminals (`record.rs`) or SVG (`svg.rs`).
 
 mod record;
 mod svg;
@@ -14,7 +14,7 @@ use crate::command;
 use crate::generate::cargo;
 use crate::say;
 
-/// The largest picture: a page with it must open quickly.
+/// In bytes: a page with it must open quickly.
 const LARGEST: usize = 150_000;
 
 /// What is recorded, and where it is written.
@@ -28,13 +28,13 @@ pub struct Args {
     out: PathBuf,
 }
 
-/// Records and writes it. Takes as long as the demo flies, about two minutes.
+/// Takes as long as the demo flies, about two minutes.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let program = match &args.program {
         Some(program) => program.clone(),
         None => built()?,
     };
-    // The demo prints where its program is. A folder for this recording is nobody's home.
+    // The demo prints where its program is, which must not name a person's folder.
     let scratch = tempfile::Builder::new().prefix("skein-").tempdir()?;
     let copy = scratch.path().join("skein");
     std::fs::copy(&program, &copy).with_context(|| format!("cannot copy {}", program.display()))?;

@@ -1,7 +1,7 @@
 //! `cargo xtask release`: all files of a release in one folder.
 //!
-//! Owns: which files there are, and their names. Must not: build programs (`image`), know the formats of other files; each has a
-//! file of its own.
+//! Owns: which files there are, and their names. Must not: build programs (`image`), know the formats of other files; each has a file of
+//! its own.
 
 mod advisories;
 pub mod chart;
@@ -29,7 +29,7 @@ use crate::image::{self, Made, page};
 use crate::say;
 use provenance::Source;
 
-/// Faster builds of programs that are slower. The library from C leaves paths of this machine in what is built with less than 3.
+/// Faster builds of programs that are slower. The C library leaves paths of this machine in programs built with less than 3.
 const TRIAL: [&str; 4] = [
     "profile.image.package.aws-lc-sys.opt-level=3",
     "profile.image.lto=false",
@@ -37,7 +37,7 @@ const TRIAL: [&str; 4] = [
     "profile.image.opt-level=1",
 ];
 
-/// The file that names all others with their digests.
+/// Names all other files with their digests.
 const SUMS: &str = "SHA256SUMS";
 
 /// Where the folder is written, and where it will be.
@@ -59,7 +59,6 @@ pub struct Args {
     require_advisories: bool,
 }
 
-/// Builds a release.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let revision = Revision::of(workspace_root())?;
     let commit = revision.committed()?;
@@ -128,7 +127,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The compilers, Node.js, which runs those of the page, and what packs the wheels.
+/// The compilers, Node.js, which runs those of the page, and the packer of the wheels.
 fn compilers(compiler: &Compiler, python: &Path) -> anyhow::Result<BTreeMap<String, String>> {
     let mut versions = compiler.versions()?;
     let mut node = Command::new("node");
@@ -202,7 +201,7 @@ fn pack(files: &[File], time: u64) -> std::io::Result<Vec<u8>> {
     layer::gzip(&layer::tar(&files.iter().map(flat).collect::<Vec<_>>(), time)?)
 }
 
-/// The SHA-256 of each file.
+/// SHA-256 of each file.
 fn digests(files: &BTreeMap<String, Vec<u8>>) -> BTreeMap<&str, String> {
     files
         .iter()
@@ -210,7 +209,7 @@ fn digests(files: &BTreeMap<String, Vec<u8>>) -> BTreeMap<&str, String> {
         .collect()
 }
 
-/// What `sha256sum --check` reads.
+/// The input of `sha256sum --check`.
 fn sums(digests: &BTreeMap<&str, String>) -> String {
     digests.iter().fold(String::new(), |mut text, (name, digest)| {
         let _ = writeln!(text, "{digest}  {name}");
@@ -218,7 +217,7 @@ fn sums(digests: &BTreeMap<&str, String>) -> String {
     })
 }
 
-/// The address without a slash at its end.
+/// Without a slash at its end.
 fn address(url: &str) -> anyhow::Result<String> {
     anyhow::ensure!(
         url.starts_with("https://") && !url.contains(char::is_whitespace),

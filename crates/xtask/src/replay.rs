@@ -14,7 +14,7 @@ pub struct Args {
     folders: Vec<PathBuf>,
 }
 
-/// Prints the conformance table; an error when there is a difference.
+/// The error: the simulator differs.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut command = cargo_as_for_tests("run");
     command.args(["--package", "skein-conformance", "--bin", "skein-replay", "--"]);

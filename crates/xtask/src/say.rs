@@ -3,13 +3,13 @@
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
-/// A plain line on standard output.
+/// On standard output.
 pub fn line(text: &str) {
     // If standard output is closed, no one reads it.
     let _ = writeln!(std::io::stdout(), "{text}");
 }
 
-/// The start of a new stage, on standard error so that it keeps its place among the output of other programs.
+/// On standard error, so that it keeps its place among the output of other programs.
 pub fn heading(text: &str) {
     let (bold, plain) = if std::io::stderr().is_terminal() {
         ("\x1b[1m", "\x1b[0m")
@@ -23,7 +23,6 @@ pub fn note(text: &str) {
     let _ = writeln!(std::io::stderr(), "    {text}");
 }
 
-/// An error.
 pub fn error(text: &str) {
     let (red, plain) = if std::io::stderr().is_terminal() {
         ("\x1b[31m", "\x1b[0m")
@@ -33,7 +32,7 @@ pub fn error(text: &str) {
     let _ = writeln!(std::io::stderr(), "{red}error:{plain} {text}");
 }
 
-/// A duration for people: `4.2 s`, `3 min 07 s`.
+/// For people: `4.2 s`, `3 min 07 s`.
 pub fn duration(span: Duration) -> String {
     let seconds = span.as_secs();
     if seconds < 60 {

@@ -44,7 +44,6 @@ const GATES: u64 = 200;
 /// A large run takes minutes.
 const LARGE: u64 = 2;
 
-/// Runs them all; an error when one fails.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let seeds = args.seeds.unwrap_or(match (args.missions, args.vehicles) {
         (Some(_), _) => 1,

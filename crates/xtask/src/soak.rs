@@ -18,7 +18,7 @@ pub struct Args {
     runs: u32,
 }
 
-/// Runs them; the first line of the report on each failed run names the file of its output.
+/// The first line of the report on each failed run names the file of its output.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     say::heading("building");
     let test = |run: bool| {
@@ -69,7 +69,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A thread that keeps one core busy until it is dropped.
+/// Keeps one core busy until it is dropped.
 struct Load {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<u64>>,
@@ -97,7 +97,7 @@ impl Drop for Load {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
-            // It only counts; it has no result.
+            // It has no result.
             let _ = thread.join();
         }
     }

@@ -90,7 +90,7 @@ impl Args {
     }
 }
 
-/// Runs the steps. The first failure ends the run, but tests that can still run do.
+/// The first failure ends the run, but tests that can still run do.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let start = Instant::now();
     if args.wants(Step::Tools) {
@@ -159,7 +159,7 @@ fn formatting() -> anyhow::Result<()> {
     command::succeed(command, "formatting differs: run `cargo fmt`")
 }
 
-/// Writes the documentation of the code while tests wait: it gives way to them. Whether it has no warnings.
+/// Writes the documentation at a lower priority than the tests. Whether it has no warnings.
 fn documentation_beside() -> JoinHandle<bool> {
     std::thread::spawn(|| {
         let mut command = std::process::Command::new("nice");

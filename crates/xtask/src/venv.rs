@@ -17,9 +17,9 @@ const MARKER: &str = "made-from.txt";
 const OLDEST: &str = "3.11";
 
 pub struct Venv {
-    /// Its folder below `target/`.
+    /// Below `target/`.
     pub folder: &'static str,
-    /// The list of packages, relative to the workspace's root.
+    /// Relative to the workspace's root.
     pub requirements: &'static str,
 }
 
@@ -28,7 +28,7 @@ impl Venv {
         self.place().join("bin/python")
     }
 
-    /// Creates the environment unless it exists, and returns its Python.
+    /// Returns its Python.
     pub fn set_up(&self) -> anyhow::Result<PathBuf> {
         let requirements = workspace_root().join(self.requirements);
         let wanted = std::fs::read_to_string(&requirements)

@@ -10,7 +10,6 @@ use crate::generate::cargo_as_for_tests;
 use crate::interrupt::Interrupt;
 use crate::say;
 
-/// The programs that run there.
 const PROGRAMS: [&str; 3] = ["skein-coordinator", "skein-agent", "skein-sitl"];
 
 /// What runs on nodes.
@@ -31,7 +30,7 @@ pub struct Args {
     speedup: f32,
 }
 
-/// Starts them and runs them until Ctrl-C.
+/// Runs them until Ctrl-C.
 pub fn up(manifests: &[PathBuf], args: &Args) -> anyhow::Result<()> {
     anyhow::ensure!(
         manifests.is_empty(),

@@ -5,7 +5,6 @@ use std::fmt::Write;
 use serde::Deserialize;
 use testkit::autopilots::Stack;
 
-/// The table lies between these lines.
 const BEGIN: &str = "<!-- The rows of `cargo xtask fly --matrix` begin. -->";
 const END: &str = "<!-- They end. -->";
 
@@ -14,14 +13,14 @@ const HEADER: &str =
 
 const LONGEST_REASON: usize = 240;
 
-/// The result of one scenario, as `tests/fly` writes it.
+/// As `tests/fly` writes it.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Flown {
     stack: String,
     scenario: String,
     ok: bool,
     verdict: String,
-    /// What the autopilot reported of itself, if it was heard.
+    /// As the autopilot reported it, if it was heard.
     version: Option<String>,
     commit: Option<String>,
 }
@@ -29,17 +28,17 @@ pub struct Flown {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Set {
     Long,
-    /// Those of an ordinary test run.
+    /// The set of an ordinary test run.
     Short,
 }
 
-/// Reads results, one a line. Lines that are none are left out: a run may have been ended in the middle of one.
+/// Results, one a line. Other lines are skipped: a run may have been ended in the middle of one.
 pub fn read(lines: &str) -> Vec<Flown> {
     let flown = lines.lines().filter_map(|line| serde_json::from_str(line).ok());
     flown.collect()
 }
 
-/// The row of one program, which its folder names where it was not heard. `None`: it flew nothing.
+/// `folder` names a program that was not heard. `None`: it flew nothing.
 pub fn row(stack: Stack, folder: &str, set: Set, date: &str, flown: &[Flown]) -> Option<String> {
     let own: Vec<&Flown> = flown.iter().filter(|one| one.stack == stack.name()).collect();
     if own.is_empty() {
@@ -72,7 +71,6 @@ pub fn row(stack: Stack, folder: &str, set: Set, date: &str, flown: &[Flown]) ->
     ))
 }
 
-/// A text as a cell can hold it.
 fn cell(text: &str) -> String {
     let one_line = text
         .split_whitespace()
@@ -86,9 +84,8 @@ fn cell(text: &str) -> String {
     clipped
 }
 
-/// `page` with these rows. A row takes the place of that of the same version, commit and set; others stay.
-///
-/// Errors: the page has no place for the table.
+/// `page` with these rows. A row replaces the one of the same version, commit and set; others stay. The error: the page has no place for
+/// the table.
 pub fn placed(page: &str, rows: &[String]) -> anyhow::Result<String> {
     let parts = page
         .split_once(BEGIN)

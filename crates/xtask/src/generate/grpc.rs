@@ -4,7 +4,7 @@ use anyhow::Context;
 use prost::Message as _;
 use testkit::control_plane::workspace_root;
 
-/// The generated files: their paths and what is in them.
+/// Their paths and contents.
 pub fn generated() -> anyhow::Result<Vec<(&'static str, Vec<u8>)>> {
     let folder = workspace_root().join("proto/proto");
     let descriptors = protox::compile([folder.join("fleet.proto")], [&folder]).context("fleet.proto")?;

@@ -1,4 +1,4 @@
-//! Whether the same sources give the same image wherever they are built.
+//! Checks that the same sources give the same image wherever they are built.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -15,10 +15,9 @@ use super::{layout, make};
 use crate::command::output;
 use crate::say;
 
-/// Two folders whose paths also differ in length, as a path's length can shift the bytes after it.
+/// Their paths also differ in length, as a path's length can shift the bytes after it.
 const FOLDERS: [&str; 2] = ["one", "another/of-a-longer-name"];
 
-/// Builds each image in both folders and compares the archives.
 pub fn run(
     programs: &BTreeSet<Program>,
     arches: &[Arch],

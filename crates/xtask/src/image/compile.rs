@@ -1,4 +1,4 @@
-//! Building a program for an image so that it does not depend on the folder of the build.
+//! Builds a program for an image so that it does not depend on the folder of the build.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -40,12 +40,11 @@ fn is_ours(name: &str) -> bool {
     !NOT_OURS.contains(&name) && !NOT_OURS_EITHER.iter().any(|start| name.starts_with(start))
 }
 
-/// Sources, and where they are built.
 #[derive(Debug, Clone)]
 pub struct Tree {
     pub root: PathBuf,
     pub target: PathBuf,
-    /// What is set for cargo in this tree only, such as `profile.image.opt-level=1`.
+    /// Settings for cargo in this tree only, such as `profile.image.opt-level=1`.
     pub settings: &'static [&'static str],
 }
 
@@ -54,12 +53,12 @@ pub struct Built {
     pub path: PathBuf,
     /// Cargo's ids of all packages that were compiled into it.
     pub linked: BTreeSet<String>,
-    /// The folder in which the page was built that is in it, with its npm packages; `None`: it has none.
+    /// The folder in which its page was built, with the npm packages; `None`: it has no page.
     pub page: Option<PathBuf>,
 }
 
 impl Tree {
-    /// The workspace of this program, built in the folder that the developer may have set.
+    /// In the target folder that the developer may have set.
     pub fn of_developer() -> Self {
         let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
         Self {
@@ -75,7 +74,7 @@ impl Tree {
         command
     }
 
-    /// Builds `program`. `commit` is printed by `--version`, `packages` are the folders of other packages' sources.
+    /// `--version` prints `commit`; `packages` are the folders of other packages' sources.
     pub fn compile(
         &self,
         program: Program,
@@ -97,7 +96,7 @@ impl Tree {
         command
             .env("CARGO_ENCODED_RUSTFLAGS", self.flags(compiler, packages).join("\x1f"))
             .env("SKEIN_COMMIT", commit.unwrap_or_default())
-            // What is for others to use has its page, or is not built.
+            // A published program has its page, or is not built.
             .env("SKEIN_MAP_PAGE", "require")
             .envs(compiler.environment(arch))
             .stderr(Stdio::inherit());
@@ -121,7 +120,7 @@ impl Tree {
     }
 }
 
-/// A line that cargo prints for each artifact that it built, or that was up to date.
+/// Printed by cargo for each artifact that it built, or that was up to date.
 #[derive(Deserialize)]
 struct Message {
     reason: String,

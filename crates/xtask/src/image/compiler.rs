@@ -15,7 +15,7 @@ use crate::command::output;
 use crate::say;
 use crate::venv::{self, Venv};
 
-/// Where zig is installed, from its packages for Python: they are pinned and exist for all systems.
+/// Zig's packages for Python are pinned and exist for all systems.
 const VENV: Venv = Venv {
     folder: "images-venv",
     requirements: "deploy/images/requirements.txt",
@@ -24,25 +24,24 @@ const VENV: Venv = Venv {
 const PURPOSE: &str = "it installs the C compiler for images";
 const RUSTUP: &str = "Rust from https://rustup.rs";
 
-/// The tools, ready for use.
 #[derive(Debug)]
 pub struct Compiler {
     /// `rustc --version --verbose`, as name and value.
     rustc: Vec<(String, String)>,
-    /// The folder of the standard library's sources, if they are installed.
+    /// Sources of the standard library, if installed.
     pub rust_sources: PathBuf,
     /// Licences of the standard library, as included in Rust.
     pub rust_notices: PathBuf,
     /// Texts of common licences, as included in Rust.
     pub licence_texts: PathBuf,
-    /// The licence of musl, as included in zig.
+    /// As included in zig.
     pub musl_notice: PathBuf,
     scripts: PathBuf,
     cache: PathBuf,
 }
 
 impl Compiler {
-    /// Checks for Rust's parts, reporting all that are missing, and installs zig if it is missing.
+    /// Reports all missing parts of Rust, and installs zig if it is missing.
     pub fn set_up(arches: &[Arch]) -> anyhow::Result<Self> {
         let rust = |args: &[&str]| {
             let mut rustc = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
@@ -105,7 +104,7 @@ impl Compiler {
         ]))
     }
 
-    /// The version of Rust, such as `1.95.0`.
+    /// Such as `1.95.0`.
     pub fn rust_version(&self) -> anyhow::Result<&str> {
         value(&self.rustc, "release")
     }
@@ -115,7 +114,7 @@ impl Compiler {
         format!("/rustc/{}", value(&self.rustc, "commit-hash").unwrap_or("unknown"))
     }
 
-    /// The environment of build scripts that compile C.
+    /// For build scripts that compile C.
     pub fn environment(&self, arch: Arch) -> [(String, PathBuf); 5] {
         let target = arch.target().replace('-', "_");
         [
@@ -128,7 +127,6 @@ impl Compiler {
     }
 }
 
-/// The program inside of zig's package.
 fn zig(python: &Path) -> anyhow::Result<PathBuf> {
     let mut command = Command::new(python);
     command.args(["-c", "import ziglang; print(ziglang.__path__[0])"]);
@@ -146,8 +144,8 @@ fn compiler_name(arch: Arch) -> String {
     format!("zig-cc-{}", arch.name())
 }
 
-/// Zig as the programs `cc` and `ar`. Its names for targets differ, so the one that Rust's builds name is dropped.
-/// Undefined behavior in C is left to the hardware, as other compilers do by default.
+/// Zig as the programs `cc` and `ar`. Its names for targets differ, so the one that Rust's builds name is dropped. Undefined behavior in C
+/// is left to the hardware, as other compilers do by default.
 fn write_scripts(folder: &Path, zig: &Path) -> std::io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     let zig = zig.display();

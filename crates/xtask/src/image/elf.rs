@@ -6,10 +6,9 @@ use object::read::elf::ElfFile64;
 
 use super::program::Arch;
 
-/// What is wrong with a program for an image.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unfit {
-    /// It does not start like such a file, or is truncated.
+    /// Another start, or truncated.
     #[error("the program is not a 64-bit ELF file")]
     NotElf,
     #[error("the program is for ELF machine {found}, not {wanted}")]

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-/// A package's licence; older packages write a slash for "or".
+/// Older packages write a slash for "or".
 pub fn of_package(licence: &str) -> String {
     let words = licence.split('/').map(str::trim);
     words.collect::<Vec<_>>().join(" OR ")
 }
 
-/// One expression for several things together. Duplicates, also in another order, are written once.
+/// Duplicates, also in another order, are written once.
 pub fn all_of<'a>(licences: impl IntoIterator<Item = &'a str>) -> String {
     let terms: BTreeSet<String> = licences.into_iter().flat_map(terms).collect();
     Vec::from_iter(terms).join(" AND ")

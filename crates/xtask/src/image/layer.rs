@@ -9,14 +9,13 @@ use tar::{Builder, EntryType, Header};
 
 #[derive(Debug, Clone)]
 pub struct File {
-    /// Its path, without a leading slash.
+    /// Without a leading slash.
     pub path: String,
     pub mode: u32,
     pub content: Vec<u8>,
 }
 
-/// The archive of `files` and their folders, with `time` (seconds since 1970). The order of `files` does
-/// not matter.
+/// `time` is in seconds since 1970. The order of `files` does not matter.
 pub fn tar(files: &[File], time: u64) -> std::io::Result<Vec<u8>> {
     // A folder's name ends with a slash, so it sorts before its content.
     let mut entries: BTreeMap<String, Option<&File>> = BTreeMap::new();
@@ -46,7 +45,7 @@ pub fn tar(files: &[File], time: u64) -> std::io::Result<Vec<u8>> {
     archive.into_inner()
 }
 
-/// `bytes`, compressed; the header contains neither time nor system.
+/// The header contains neither time nor system.
 pub fn gzip(bytes: &[u8]) -> std::io::Result<Vec<u8>> {
     const UNKNOWN_SYSTEM: u8 = 255;
     let mut writer = GzBuilder::new()

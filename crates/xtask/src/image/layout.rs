@@ -1,7 +1,7 @@
-//! Images as OCI image layouts in one tar file each (image-spec 1.1: image-layout, manifest, config, image-index), with
-//! docker's own list beside it, so that `ctr`, `skopeo` and `docker load` accept the same file.
+//! Images as OCI image layouts in one tar file each (image-spec 1.1: image-layout, manifest, config, image-index), with docker's own list
+//! beside it, so that `ctr`, `skopeo` and `docker load` accept the same file.
 //!
-//! Owns: these formats. Must not: know how the files of an image are built.
+//! Must not: know how the files of an image are built.
 
 use std::collections::BTreeMap;
 
@@ -21,16 +21,15 @@ const USER: &str = "65532:65532";
 
 #[derive(Debug)]
 pub struct Contents {
-    /// The machine that it is for.
     pub arch: Arch,
-    /// The program, as its folder and its name.
+    /// Folder and name.
     pub program: (&'static str, &'static str),
     pub files: Vec<File>,
     /// Labels of the config and annotations of the manifest.
     pub labels: BTreeMap<String, String>,
-    /// Time of creation, as RFC 3339; left out if it is not known.
+    /// RFC 3339; left out if unknown.
     pub created: Option<String>,
-    /// The same in seconds since 1970, 0 if it is not known.
+    /// Seconds since 1970, 0 if unknown.
     pub time: u64,
 }
 
@@ -45,7 +44,6 @@ pub struct Image {
 }
 
 impl Image {
-    /// Packs the files and describes them.
     pub fn new(contents: Contents) -> anyhow::Result<Self> {
         let files = layer::tar(&contents.files, contents.time)?;
         let layer = Blob::new(LAYER, layer::gzip(&files)?);
@@ -94,9 +92,8 @@ impl Image {
     }
 }
 
-/// The archive of an image for one or several architectures, named `name:tag`.
-///
-/// Docker's list can name one architecture only, so it is included for a single image only.
+/// The archive of an image for one or several architectures, named `name:tag`. Docker's list can name one architecture only, so it is
+/// included for a single image only.
 pub fn archive(images: &[&Image], name: &str, tag: &str) -> anyhow::Result<Vec<u8>> {
     let mut blobs: Vec<&Blob> = Vec::new();
     let mut manifests = Vec::new();
@@ -145,12 +142,12 @@ pub fn archive(images: &[&Image], name: &str, tag: &str) -> anyhow::Result<Vec<u
     Ok(layer::tar(&files, time)?)
 }
 
-/// `sha256:…` of some bytes.
+/// `sha256:…`
 pub fn digest(bytes: &[u8]) -> String {
     format!("sha256:{}", hex(bytes))
 }
 
-/// The SHA-256 of some bytes, as hexadecimal digits.
+/// SHA-256 in hexadecimal digits.
 pub fn hex(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -185,7 +182,7 @@ fn index(manifests: Vec<Value>) -> Value {
     json!({"schemaVersion": 2, "mediaType": INDEX, "manifests": manifests})
 }
 
-/// An object without the fields that are not known.
+/// Without the fields that are unknown.
 fn known(mut object: Value) -> Value {
     if let Some(fields) = object.as_object_mut() {
         fields.retain(|_, value| !value.is_null());

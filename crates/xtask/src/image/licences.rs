@@ -1,7 +1,6 @@
 //! The licences of everything that is linked into a program, as one text for its image.
 //!
-//! Owns: finding the texts in the packages, and which package may lack one, and why. Must not: assess licences; deny.toml
-//! does.
+//! Owns: finding the texts in the packages, and which package may lack one, and why. Must not: assess licences; deny.toml does.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -9,7 +8,6 @@ use std::path::{Path, PathBuf};
 
 use super::packages::{Package, Packages, Registry};
 
-/// The replacement for a text that a package lacks.
 enum Instead {
     /// The common text of this SPDX id.
     Common(&'static str),
@@ -17,7 +15,7 @@ enum Instead {
     Sibling(&'static str),
 }
 
-/// Packages without the text of their licence, each with its replacement and the reason why that is sufficient.
+/// Each with its replacement and the reason why that is sufficient.
 const WITHOUT: [(&str, Instead, &str); 19] = [
     ("cel", Instead::Common("MIT"), "says MIT and names its authors"),
     (
@@ -100,13 +98,13 @@ const PAGE_WITHOUT: [(&str, Instead, &str); 4] = [
     ),
 ];
 
-/// Prefixes of the names of licence files.
+/// Of the names of licence files.
 const BEGINNINGS: [&str; 6] = ["licence", "license", "copying", "copyright", "notice", "unlicense"];
 
 /// The folder with one file per licence that <https://reuse.software> requires.
 const LICENCE_FOLDER: &str = "LICENSES";
 
-/// Other linked parts, which cargo does not know.
+/// A linked part that cargo does not know.
 #[derive(Debug)]
 pub struct Part<'a> {
     pub name: &'a str,
@@ -115,7 +113,6 @@ pub struct Part<'a> {
 
 #[derive(Debug, thiserror::Error)]
 pub enum Incomplete {
-    /// A package has no licence file, and is not listed.
     #[error("{name} {version} ({licence}) comes without the text of its licence: look at it, and list it in {file} with \
              what is given instead and why", file = file!())]
     NoText {
@@ -123,7 +120,6 @@ pub enum Incomplete {
         version: String,
         licence: String,
     },
-    /// The list names a text that does not exist.
     #[error("{name} is to have the licence text of {sibling}, which is not linked")]
     NoSibling { name: String, sibling: &'static str },
     #[error("cannot read {path}")]
@@ -210,7 +206,7 @@ fn texts_of(package: &Package, packages: &Packages, common: &Path) -> Result<Vec
     }
 }
 
-/// All files below `folder` that have the name of a licence file, in order.
+/// In order.
 fn licence_files(folder: &Path) -> Result<Vec<PathBuf>, Incomplete> {
     let unreadable = |source| Incomplete::Unreadable {
         path: folder.to_owned(),

@@ -14,7 +14,6 @@ use crate::command::output;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Registry {
     Cargo,
-    /// That of JavaScript, for the page of `skein map`.
     Npm,
 }
 
@@ -22,13 +21,13 @@ pub enum Registry {
 pub struct Package {
     pub name: String,
     pub version: String,
-    /// Its licence as an SPDX expression.
+    /// SPDX expression.
     pub licence: Option<String>,
-    /// Its authors, as it names them.
+    /// As it names them.
     pub authors: Vec<String>,
     pub folder: PathBuf,
     pub registry: Registry,
-    /// Whether it is published; otherwise it belongs to this workspace.
+    /// Otherwise it belongs to this workspace.
     pub published: bool,
     /// Hash of the package file, from the lockfile: SHA-256 of a crate, SHA-512 of an npm package.
     pub checksum: Option<String>,
@@ -38,7 +37,7 @@ pub struct Package {
 }
 
 impl Package {
-    /// Its package URL, if it is published.
+    /// Package URL, if published.
     pub fn purl(&self) -> Option<String> {
         let (name, version) = (self.name.replace('@', "%40"), self.version.replace('+', "%2B"));
         let kind = match self.registry {
@@ -53,7 +52,6 @@ impl Package {
 pub struct Packages(BTreeMap<String, Package>);
 
 impl Packages {
-    /// Reads the packages of a tree for `arch` from cargo.
     pub fn of(tree: &Tree, arch: Arch) -> anyhow::Result<Self> {
         let mut command = tree.cargo();
         command.args([
@@ -79,7 +77,7 @@ impl Packages {
         Ok(Self(ids.iter().map(one).collect::<Result<_, _>>()?))
     }
 
-    /// These, and `others`, each with its id.
+    /// `others` have ids.
     pub fn with(mut self, others: Vec<(String, Package)>) -> Self {
         self.0.extend(others);
         self
@@ -161,7 +159,7 @@ impl FromIterator<(String, Package)> for Packages {
     }
 }
 
-/// Checksums of Cargo.lock, by name and version.
+/// By name and version.
 fn checksums(lock: &str) -> BTreeMap<(String, String), String> {
     let value = |block: &str, name: &str| {
         let line = block.lines().find_map(|line| line.strip_prefix(name))?;
@@ -246,7 +244,6 @@ pub mod tests {
     const LOCK: &str = "version = 4\n\n[[package]]\nname = \"fnv\"\nversion = \"1.0.7\"\nchecksum = \"3f9e\"\n\n\
                         [[package]]\nname = \"agent\"\nversion = \"0.1.0\"\ndependencies = [\n \"fnv\",\n]\n";
 
-    /// Our agent and the one package that is linked into it.
     pub fn two() -> Packages {
         let linked = BTreeSet::from(["path#agent".to_owned(), "registry#fnv".to_owned()]);
         Packages::read(METADATA, LOCK).unwrap().linked(&linked).unwrap()

@@ -10,13 +10,13 @@ use serde::Deserialize;
 use super::expression;
 use super::packages::{Package, Registry};
 
-/// The lockfile of the page, relative to the workspace's root.
+/// Relative to the workspace's root.
 pub const LOCK: &str = "crates/map-page/package-lock.json";
 
 /// Licenses that require no more than a notice, as deny.toml has it for crates.
 const ALLOWED: [&str; 5] = ["Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT"];
 
-/// The packages that the build in `folder` has bundled, each with an id.
+/// Each with an id.
 pub fn bundled(folder: &Path) -> anyhow::Result<Vec<(String, Package)>> {
     let path = folder.join("package-lock.json");
     let lock = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -25,7 +25,7 @@ pub fn bundled(folder: &Path) -> anyhow::Result<Vec<(String, Package)>> {
     Ok(packages)
 }
 
-/// Fails for a package of the page, by its lockfile, whose license is not allowed. Asks nobody.
+/// Fails for a package in the page's lockfile whose license is not allowed. Offline.
 pub fn check(root: &Path) -> anyhow::Result<()> {
     let lock = std::fs::read_to_string(root.join(LOCK)).with_context(|| format!("cannot read {LOCK}"))?;
     check_licences(&read(&lock, root)?)
@@ -122,7 +122,6 @@ fn sha512(integrity: &str) -> Option<String> {
         (bits, count) = (((bits << 6) | u32::from(value)) & 0xffff, count + 6);
         if count >= 8 {
             count -= 8;
-            // Writing to a string cannot fail.
             let _ = write!(digits, "{:02x}", (bits >> count) & 0xff);
         }
     }

@@ -2,16 +2,12 @@
 
 use clap::ValueEnum;
 
-/// A program that is built for others to use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Program {
-    /// `skein-coordinator`.
     Coordinator,
-    /// `skein-agent`.
     Agent,
-    /// `skein`.
     Cli,
-    /// `skein-sitl`, which comes in the wheel only.
+    /// In the wheel only.
     Sitl,
 }
 
@@ -19,7 +15,6 @@ impl Program {
     /// All that have an image.
     pub const ALL: [Self; 3] = [Self::Coordinator, Self::Agent, Self::Cli];
 
-    /// The crate of the workspace.
     pub fn package(self) -> &'static str {
         match self {
             Self::Coordinator => "skein-coordinator",
@@ -29,7 +24,7 @@ impl Program {
         }
     }
 
-    /// The program, and the repository of its image.
+    /// Also the repository of its image.
     pub fn name(self) -> &'static str {
         match self {
             Self::Coordinator => "skein-coordinator",
@@ -39,7 +34,7 @@ impl Program {
         }
     }
 
-    /// One sentence for people who read about the image.
+    /// For people who read about the image.
     pub fn description(self) -> &'static str {
         match self {
             Self::Coordinator => "Gives each Drone a vehicle and sends the agents their orders.",
@@ -64,7 +59,6 @@ pub enum Programs {
 }
 
 impl Programs {
-    /// The programs of this value.
     pub fn list(self) -> &'static [Program] {
         match self {
             Self::Coordinator => &[Program::Coordinator],
@@ -75,17 +69,14 @@ impl Programs {
     }
 }
 
-/// A machine architecture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Arch {
-    /// x86-64.
     Amd64,
-    /// ARMv8, such as a Raspberry Pi with a 64-bit system.
     Arm64,
 }
 
 impl Arch {
-    /// That of this machine, if there are images for it.
+    /// `None` if there are no images for it.
     pub fn of_this_machine() -> Option<Self> {
         match std::env::consts::ARCH {
             "x86_64" => Some(Self::Amd64),
@@ -102,7 +93,6 @@ impl Arch {
         }
     }
 
-    /// OCI's variant.
     pub fn variant(self) -> Option<&'static str> {
         match self {
             Self::Amd64 => None,
@@ -110,7 +100,7 @@ impl Arch {
         }
     }
 
-    /// Rust's target: a static binary with musl.
+    /// A static binary with musl.
     pub fn target(self) -> &'static str {
         match self {
             Self::Amd64 => "x86_64-unknown-linux-musl",
@@ -118,7 +108,6 @@ impl Arch {
         }
     }
 
-    /// Zig's name of the same.
     pub fn zig_target(self) -> &'static str {
         match self {
             Self::Amd64 => "x86_64-linux-musl",
@@ -147,7 +136,6 @@ pub enum Arches {
 }
 
 impl Arches {
-    /// The architectures of this value.
     pub fn list(self) -> &'static [Arch] {
         match self {
             Self::Amd64 => &[Arch::Amd64],

@@ -7,23 +7,23 @@ use jiff::Timestamp;
 
 use crate::command::output;
 
-/// The suffix of the commit if files differ from it.
+/// Suffix of the commit if files differ from it.
 const CHANGED: &str = "-dirty";
 
-/// The number of digits of the commit in a program.
+/// Digits of the commit in a program.
 const SHORT: usize = 12;
 
-/// The origin of the sources, as far as it is known.
+/// As far as it is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Revision {
-    /// The commit, with the suffix `-dirty` if files differ from it.
+    /// With the suffix `-dirty` if files differ from it.
     pub commit: Option<String>,
     /// Seconds since 1970: `SOURCE_DATE_EPOCH` if that is set, else the time of the commit.
     pub time: Option<u64>,
 }
 
 impl Revision {
-    /// That of the sources in `root`; unknown if it is not a git repository.
+    /// Unknown if `root` is no git repository.
     pub fn of(root: &Path) -> anyhow::Result<Self> {
         let asked = std::env::var("SOURCE_DATE_EPOCH").ok();
         let git = |args: &[&str]| {
@@ -50,9 +50,7 @@ impl Revision {
         Ok(Self { commit, time })
     }
 
-    /// The commit, if the sources are exactly it.
-    ///
-    /// Errors: there is none, or files differ from it; with what to do.
+    /// The commit, if the sources are exactly it; the error says what to do.
     pub fn committed(&self) -> anyhow::Result<&str> {
         let commit = self.commit.as_deref();
         let commit = commit.context("a release is built of a git commit: clone the repository and run this there")?;
@@ -63,7 +61,7 @@ impl Revision {
         Ok(commit)
     }
 
-    /// The shorter commit that programs show.
+    /// As programs show it.
     pub fn short(&self) -> Option<String> {
         let commit = self.commit.as_deref()?;
         let (digits, mark) = match commit.strip_suffix(CHANGED) {
@@ -73,7 +71,7 @@ impl Revision {
         Some(format!("{}{mark}", digits.get(..SHORT).unwrap_or(digits)))
     }
 
-    /// The time in RFC 3339.
+    /// RFC 3339.
     pub fn created(&self) -> anyhow::Result<Option<String>> {
         let text = |time: u64| anyhow::Ok(Timestamp::from_second(i64::try_from(time)?)?.to_string());
         self.time

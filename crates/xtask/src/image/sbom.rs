@@ -7,19 +7,16 @@ use super::packages::{Package, Packages, Registry};
 
 const NO_ASSERTION: &str = "NOASSERTION";
 
-/// 1970, if the time of the build is not known: SPDX requires a time.
+/// 1970, if the time of the build is unknown: SPDX requires a time.
 const UNKNOWN_TIME: &str = "1970-01-01T00:00:00Z";
 
-/// The program that the document is about.
 #[derive(Debug)]
 pub struct Subject<'a> {
     pub name: &'a str,
     pub version: &'a str,
-    /// The machine that it is for.
     pub arch: &'a str,
-    /// Its bytes.
     pub program: &'a [u8],
-    /// The time of the build, as RFC 3339.
+    /// Time of the build, RFC 3339.
     pub created: Option<&'a str>,
     /// The version of Rust, whose standard library is linked.
     pub rust: &'a str,
@@ -68,7 +65,7 @@ pub fn document(subject: &Subject<'_>, packages: &Packages) -> serde_json::Resul
     }))
 }
 
-/// A name for only this document: a UUID (version 8, RFC 9562) computed from the program's hash.
+/// Unique to this document: a UUID (version 8, RFC 9562) computed from the program's hash.
 fn namespace(hash: &str) -> String {
     let digits = |from: usize, to: usize| hash.get(from..to).unwrap_or_default();
     format!(
@@ -123,7 +120,7 @@ fn id_of(package: &Package) -> String {
     id(kind, &package.name, &package.version)
 }
 
-/// An id of letters, digits, dots and dashes, the only characters that SPDX allows.
+/// Of letters, digits, dots and dashes, the only characters that SPDX allows.
 fn id(kind: &str, name: &str, version: &str) -> String {
     let allowed = |c: char| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' };
     format!("SPDXRef-{kind}-{name}-{version}")

@@ -1,11 +1,10 @@
 //! What is broken, and which tests must notice.
 
 pub struct Mutation {
-    /// The safety invariant.
     pub invariant: u8,
     pub name: &'static str,
     pub file: &'static str,
-    /// The present text, which is there once.
+    /// The present text, unique in the file.
     pub find: &'static str,
     pub replace: &'static str,
     /// Arguments of `cargo test`.
@@ -13,7 +12,6 @@ pub struct Mutation {
 }
 
 impl Mutation {
-    /// Whether the quick tests must notice it.
     pub fn quick(&self) -> bool {
         self.tests == FLEET || self.tests == AGENT
     }
@@ -34,7 +32,7 @@ const AGENT: &[&str] = &[
     "plans",
 ];
 
-/// The simulated network under its first 20 seeds. Of each it is said by which seed it was first found.
+/// The simulated network under its first 20 seeds. Its mutations say which seed first found them.
 const NETWORK: &[&str] = &["--package", "skein-tests", "--test", "network"];
 
 const SAFETY: &str = "crates/fleet/src/safety.rs";
@@ -45,7 +43,7 @@ const GROUND_ORDER: &str = "crates/fleet/src/planning/ground_order.rs";
 const FOLLOWING: &str = "crates/fleet/src/flight/following.rs";
 const CLAIM: &str = "crates/fleet/src/airspace/claim.rs";
 
-/// Those that need the least time: tests of `model` and `fleet` alone notice them.
+/// Mutations that need the least time: tests of `model` and `fleet` alone notice them.
 pub const SHORT: &[&str] = &[
     "arms a vehicle that is not known to be on the ground",
     "stops the motors of another Drone's vehicle",

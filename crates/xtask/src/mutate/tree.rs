@@ -13,7 +13,7 @@ pub struct Tree {
     target: PathBuf,
 }
 
-/// A broken file; dropping it puts the file right.
+/// Dropping it restores the file.
 #[derive(Debug)]
 pub struct Broken {
     file: PathBuf,
@@ -22,13 +22,13 @@ pub struct Broken {
 
 impl Drop for Broken {
     fn drop(&mut self) {
-        // The next copy would correct it, too.
+        // The next copy would restore it, too.
         let _ = std::fs::write(&self.file, &self.whole);
     }
 }
 
 impl Tree {
-    /// Copies the tree as it is now, changes not yet committed included.
+    /// With changes that are not committed.
     pub fn copy() -> anyhow::Result<Self> {
         let workspace = testkit::control_plane::workspace_root();
         let target = workspace.join("target").join("mutate");
@@ -66,7 +66,7 @@ impl Tree {
         &self.target
     }
 
-    /// Breaks one rule, until the result is dropped.
+    /// Until the result is dropped.
     pub fn break_it(&self, mutation: &Mutation) -> anyhow::Result<Broken> {
         let file = self.root.join(mutation.file);
         let whole = std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", mutation.file))?;
@@ -82,7 +82,7 @@ impl Tree {
     }
 }
 
-/// Removes what an earlier copy left and the tree no longer has: a test file would be found and run.
+/// Removes files of an earlier copy that the tree no longer has: a test file would be found and run.
 fn remove_others(root: &Path, folder: &Path, names: &BTreeSet<&str>) -> anyhow::Result<()> {
     let Ok(entries) = std::fs::read_dir(folder) else {
         return Ok(());
@@ -101,7 +101,7 @@ fn remove_others(root: &Path, folder: &Path, names: &BTreeSet<&str>) -> anyhow::
     Ok(())
 }
 
-/// Files that are the same keep their time, so that cargo does not build them again.
+/// Unchanged files keep their time, so that cargo does not build them again.
 fn write_if_other(file: &Path, bytes: &[u8]) -> std::io::Result<()> {
     if std::fs::read(file).is_ok_and(|there| there == bytes) {
         return Ok(());

@@ -1,6 +1,4 @@
-//! What `skein demo` shows on a terminal, while keys are pressed.
-//!
-//! A frame is the whole screen as a terminal shows it, once in each [`EVERY`] of the flight.
+//! Records what `skein demo` shows on a terminal, while keys are pressed: the whole screen once in each [`EVERY`] of the flight.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -18,31 +16,31 @@ use nix::pty::{Winsize, openpty};
 pub const COLUMNS: u16 = 100;
 pub const ROWS: u16 = 24;
 
-/// One frame in so much time. Less than this is not worth a look: a picture of a minute shows each for a part of a second.
+/// Time between frames. A shorter one adds nothing: a picture of a minute shows each for a part of a second.
 const EVERY: Duration = Duration::from_millis(2500);
 
 /// The demo prints this once it reads keys: all vehicles hold.
 const KEYS: &str = "Keys, for a vehicle that holds";
 
-/// What is pressed, and how long after the demo reads keys: a pilot takes a vehicle over, and Ctrl-C lands all.
+/// Keys, and when they are pressed after the demo reads keys: a pilot takes a vehicle over, and Ctrl-C lands all.
 const STORY: [(Duration, u8); 2] = [(Duration::from_secs(6), b't'), (Duration::from_secs(18), 0x03)];
 
 /// From the start to the end; a busy machine takes longer than the two minutes of a quiet one.
 const LONGEST: Duration = Duration::from_secs(600);
 
-/// A part of a line with one look.
+/// A part of a line in one style.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Span {
     pub text: String,
     pub bold: bool,
 }
 
-/// The lines of a screen, each without what is blank at its end.
+/// The lines of a screen, without trailing blanks.
 pub type Screen = Vec<Vec<Span>>;
 
 #[derive(Debug)]
 pub struct Recording {
-    /// The screens, at equal distances in time; the last one is that of the end.
+    /// At equal distances in time; the last one is that of the end.
     pub frames: Vec<Screen>,
     /// The one on which all vehicles hold, before any key is pressed.
     pub still: usize,
@@ -71,7 +69,7 @@ pub fn record(program: &Path, home: &Path) -> anyhow::Result<Recording> {
     let demo = command
         .spawn()
         .context("cannot start setsid (util-linux) with the demo")?;
-    // The program's ends are its own now: when it has closed them, there is no more to read.
+    // Only the program's copies stay open: when it closes them, the reader ends.
     drop((command, pty.slave));
     watch(File::from(pty.master), Demo(demo))
 }
@@ -123,12 +121,12 @@ fn watch(mut pty: File, mut demo: Demo) -> anyhow::Result<Recording> {
     Ok(Recording { frames, still })
 }
 
-/// A demo, which ends with its recording, however that ends.
+/// Killed when dropped.
 struct Demo(Child);
 
 impl Drop for Demo {
     fn drop(&mut self) {
-        // Of one that has ended nothing is left to be ended.
+        // Fails only if it has ended.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
@@ -138,7 +136,7 @@ fn shown(terminal: &Terminal) -> String {
     format!("its screen shows:\n{}", terminal.screen().text().join("\n").trim_end())
 }
 
-/// The text at the start of `bytes`; what is left there is the beginning of a character.
+/// The text at the start of `bytes`; the rest stays there: the beginning of a character.
 fn text(bytes: &mut Vec<u8>) -> String {
     let end = match std::str::from_utf8(bytes) {
         Err(error) if error.error_len().is_none() => error.valid_up_to(),
@@ -148,7 +146,7 @@ fn text(bytes: &mut Vec<u8>) -> String {
     String::from_utf8_lossy(&std::mem::replace(bytes, rest)).into_owned()
 }
 
-/// The lines of the terminal with their looks. The demo uses bold and no other.
+/// The demo uses bold and no other style.
 fn screen(terminal: &Terminal) -> Screen {
     let line = |line: &Line| {
         let differ = |a: &Cell, b: &Cell| a.pen().is_bold() != b.pen().is_bold();

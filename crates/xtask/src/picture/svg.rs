@@ -6,11 +6,11 @@ use std::fmt::Write;
 
 use super::record::{COLUMNS, ROWS, Recording, Span};
 
-/// How long each frame is shown, in seconds, and how many times as long the last one.
+/// Seconds that each frame is shown, and how many times as long the last one.
 const SHOWN: f64 = 0.5;
 const LAST: usize = 8;
 
-/// A character, and what is around the text.
+/// Size of a character, and the margin of the text.
 const WIDTH: f64 = 8.4;
 const HEIGHT: u32 = 18;
 const MARGIN: u32 = 16;
@@ -24,7 +24,7 @@ text{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',mon
 @media(prefers-reduced-motion:reduce){.f{animation:none!important}}
 ";
 
-/// The words for readers who do not see it.
+/// For readers who do not see it.
 const TITLE: &str = "Recording of skein demo in a terminal";
 const DESCRIPTION: &str = "Five simulated vehicles boot, take off and hold. A pilot takes one over. All land.";
 
@@ -54,7 +54,7 @@ pub fn picture(recording: &Recording) -> String {
         }
         frames.push_str("</g>\n");
     }
-    // The first is there from the beginning on.
+    // The first frame is visible from the beginning.
     let style = style.replacen("0%{visibility:hidden}0.00%", "0%", 1);
     format!(
         r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" aria-labelledby="t d" xml:space="preserve">
@@ -70,7 +70,7 @@ pub fn picture(recording: &Recording) -> String {
     )
 }
 
-/// One line of a screen; nothing for a blank one.
+/// Nothing for a blank line.
 fn line(y: u32, spans: &[Span]) -> String {
     let length: usize = spans.iter().map(|span| span.text.chars().count()).sum();
     if length == 0 {

@@ -1,6 +1,6 @@
-//! What is known of vulnerabilities in the packages of a release: `npm audit` for those of the page, `cargo deny check advisories` for crates.
+//! Known vulnerabilities in the packages of a release: `npm audit` for those of the page, `cargo deny check advisories` for crates.
 //!
-//! Owns: asking both, and reading their answers. Must not: take an answer that did not come for a good one.
+//! Must not: take a missing answer for a good one.
 
 use std::fmt;
 use std::process::Command;
@@ -12,10 +12,8 @@ use crate::dependencies;
 use crate::image::page;
 use crate::say;
 
-/// What became of one question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Answer {
-    /// Nothing is known against any package.
     Clean,
     /// A line for each vulnerability.
     Found(Vec<String>),
@@ -33,16 +31,13 @@ impl fmt::Display for Answer {
     }
 }
 
-/// Asks both; `required`: no answer is an error, too.
-///
-/// # Errors
-/// A package has a known vulnerability, or nobody could be asked and that is `required`.
+/// Asks both. The error: a package has a known vulnerability, or an answer is missing and `required`.
 pub fn check(required: bool) -> anyhow::Result<()> {
     say::heading("known vulnerabilities");
     judge(&[("npm packages", of_page()), ("crates", of_crates())], required)
 }
 
-/// Says what came of each, and whether there may be a release.
+/// Prints each answer; the error: no release.
 fn judge(answers: &[(&str, Answer)], required: bool) -> anyhow::Result<()> {
     for (packages, answer) in answers {
         say::note(&format!("{packages}: {answer}"));
@@ -97,7 +92,7 @@ fn of_crates() -> Answer {
     }
 }
 
-/// What `npm audit --json` says (npm 7 and later): a report with a version, or an error with a message.
+/// `npm audit --json` prints a report with a version, or an error with a message (npm 7 and later).
 fn npm_answer(text: &str, success: bool) -> Answer {
     let Ok(said) = serde_json::from_str::<Value>(text) else {
         return Answer::Unknown("npm audit answers no JSON".to_owned());
@@ -132,7 +127,7 @@ fn npm_line(name: &str, of: &Value) -> String {
     )
 }
 
-/// What `cargo deny --format json check advisories` says: a line of JSON for each thing, and a summary once it has checked.
+/// `cargo deny --format json check advisories` prints a line of JSON for each finding, and a summary once it has checked.
 fn deny_answer(text: &str, success: bool) -> Answer {
     let said: Vec<Value> = text
         .lines()
@@ -151,7 +146,7 @@ fn deny_answer(text: &str, success: bool) -> Answer {
         parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
     };
     let errors = || of_kind(&said, "diagnostic").filter(|fields| has(fields, "severity", "error"));
-    // The index of the registry says which versions were yanked.
+    // The registry's index lists yanked versions.
     let unread = of_kind(&said, "diagnostic")
         .find(|fields| has(fields, "code", "index-failure") || has(fields, "code", "index-cache-load-failure"));
     let found: Vec<String> = errors()
@@ -177,7 +172,6 @@ fn deny_answer(text: &str, success: bool) -> Answer {
     )
 }
 
-/// The fields of all that is of this kind.
 fn of_kind<'a>(said: &'a [Value], kind: &'a str) -> impl Iterator<Item = &'a Value> {
     let those = said
         .iter()

@@ -12,9 +12,7 @@ use crate::say;
 /// The folder of a chart in its file: its name.
 const NAME: &str = "skein";
 
-/// The packed chart of this workspace, with `time` in seconds since 1970.
-///
-/// Errors: Helm finds fault with it, or renders something else of it than of its folder.
+/// `time` is in seconds since 1970. The error: Helm finds fault with it, or renders it otherwise than its folder.
 pub fn package(time: u64) -> anyhow::Result<Vec<u8>> {
     let helm = Helm::find_or_build()?;
     let chart = pack(&manifests::chart(), time)?;
@@ -32,7 +30,7 @@ pub fn package(time: u64) -> anyhow::Result<Vec<u8>> {
     Ok(chart)
 }
 
-/// Packs and checks it; for the tests.
+/// For the tests.
 pub fn check() -> anyhow::Result<()> {
     let chart = package(0)?;
     say::note(&format!("the packed chart has {} bytes", chart.len()));

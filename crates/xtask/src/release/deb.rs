@@ -1,4 +1,4 @@
-//! The package for Debian and what descends from it: a static program and its texts.
+//! The package for Debian and its derivatives: a static program and its texts.
 
 use crate::image::Made;
 use crate::image::layer::{self, File};
@@ -9,7 +9,7 @@ pub fn name(program: Program, version: &str, arch: Arch) -> String {
     format!("{}_{version}_{}.deb", program.name(), arch.name())
 }
 
-/// The package of `made`, with `time` in seconds since 1970.
+/// `time` is in seconds since 1970.
 pub fn package(program: Program, made: &Made, arch: Arch, time: u64) -> std::io::Result<Vec<u8>> {
     let name = program.name();
     let files: Vec<File> = made.files.iter().map(|file| placed(name, file)).collect();
@@ -59,7 +59,7 @@ pub fn package(program: Program, made: &Made, arch: Arch, time: u64) -> std::io:
     Ok(archive)
 }
 
-/// The texts of a program are in a folder of its own: packages of one release must not have files in common.
+/// Packages of one release must not have files in common, so each program's texts have a folder of their own.
 fn placed(program: &str, file: &File) -> File {
     let name = file.path.rsplit('/').next().unwrap_or(&file.path);
     let path = match name {

@@ -12,7 +12,7 @@ It goes through the API server with your kubeconfig. You need Role skein-connect
 namespace of Skein.
 ";
 
-/// The plugin for `arch`, in the archive that is downloaded from `uri`.
+/// `archive` is downloaded from `uri`.
 pub fn platform(arch: Arch, uri: &str, archive: &[u8]) -> Value {
     let program = Program::Cli.name();
     json!({

@@ -1,4 +1,4 @@
-//! What built a release: an in-toto Statement v1 with a provenance predicate of SLSA v1 (slsa.dev/spec/v1.0/provenance).
+//! The provenance of a release: an in-toto Statement v1 with a predicate of SLSA v1 (slsa.dev/spec/v1.0/provenance).
 
 use std::collections::BTreeMap;
 
@@ -7,21 +7,20 @@ use serde_json::{Value, json};
 use crate::image::layout::hex;
 use crate::image::page;
 
-/// Says how to read the parameters, and how to build again: docs/how-to/make-a-release.md.
+/// Its parameters, and how to build again: docs/how-to/make-a-release.md.
 const BUILD_TYPE: &str = "https://skein.dev/cargo-xtask-release/v1";
 
-/// The machine on which the command ran. The signature says who that was.
+/// Any machine on which the command ran. The signature says who ran it.
 const BUILDER: &str = "https://skein.dev/cargo-xtask-release/v1/any-machine";
 
-/// What a release is built of.
 pub struct Source<'a> {
-    /// The commit, in full.
+    /// In full.
     pub commit: &'a str,
-    /// `Cargo.lock`, which pins all packages.
+    /// Pins all packages.
     pub lock: &'a [u8],
     /// The lockfile of the page of `skein map`, which pins its npm packages.
     pub page_lock: &'a [u8],
-    /// The compilers, with their versions.
+    /// With their versions.
     pub compilers: BTreeMap<String, String>,
     /// The options of the command that change the files.
     pub options: Vec<String>,
@@ -29,7 +28,7 @@ pub struct Source<'a> {
     pub time: u64,
 }
 
-/// The statement about files, by name and SHA-256.
+/// `files` by name and SHA-256.
 pub fn statement(source: &Source<'_>, files: &BTreeMap<&str, String>) -> serde_json::Result<Vec<u8>> {
     let subject = |(name, digest): (&&str, &String)| json!({"name": name, "digest": {"sha256": digest}});
     let command = ["cargo", "xtask", "release"].into_iter().map(str::to_owned);

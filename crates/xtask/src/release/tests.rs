@@ -9,13 +9,12 @@ use super::*;
 use crate::command::output;
 use crate::image::layout::Contents;
 
-/// Names of the wheels of a release.
 const WHEELS: [&str; 2] = [
     "skein_fleet-0.1.0-py3-none-manylinux_2_17_aarch64.manylinux2014_aarch64.whl",
     "skein_fleet-0.1.0-py3-none-manylinux_2_17_x86_64.manylinux2014_x86_64.whl",
 ];
 
-/// What `image` would have built.
+/// In place of a program that `image` builds.
 fn placeholder(program: Program, arch: Arch) -> Made {
     let file = |path: String, mode, content: &str| File {
         path,

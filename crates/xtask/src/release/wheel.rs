@@ -17,7 +17,6 @@ const VENV: Venv = Venv {
     requirements: "sdk/python/requirements-wheel.txt",
 };
 
-/// A Python with what the tool needs.
 pub fn set_up() -> anyhow::Result<PathBuf> {
     VENV.set_up()
 }
@@ -37,9 +36,8 @@ pub fn versions(python: &Path) -> anyhow::Result<BTreeMap<String, String>> {
         .collect())
 }
 
-/// The name and the content of the wheel with `programs`, with `time` in seconds since 1970.
-///
-/// The texts are those of the first program, which links all that the others do.
+/// The name and the content of the wheel; `time` is in seconds since 1970. The texts are those of the first program, which links all that
+/// the others do.
 pub fn build(python: &Path, arch: Arch, programs: &[&Made], time: u64) -> anyhow::Result<(String, Vec<u8>)> {
     let scratch = tempfile::tempdir()?;
     let mut tool = Command::new(python);

@@ -1,4 +1,4 @@
-//! The Kubernetes clients for Python and JavaScript, pinned in tests/clients, and the object store of tests/object-store, from their registries.
+//! The Kubernetes clients for Python and JavaScript, pinned in tests/clients, and the object store of tests/object-store.
 
 use testkit::prerequisites::{self, Missing};
 
@@ -10,7 +10,6 @@ pub const VENV: Venv = Venv {
     requirements: "tests/clients/requirements.txt",
 };
 
-/// The oldest Node.js that the client for JavaScript supports.
 const OLDEST_NODE: &str = "20.0.0";
 
 pub const NODE: NodePackages = NodePackages {
@@ -35,7 +34,6 @@ pub fn check_tools() -> Result<Option<String>, Missing> {
     Ok(Some(format!("Node.js {found}")))
 }
 
-/// Installs them unless they are installed already.
 pub fn set_up() -> anyhow::Result<()> {
     VENV.set_up()?;
     NODE.set_up()?;

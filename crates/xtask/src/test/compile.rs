@@ -18,11 +18,10 @@ use crate::generate::cargo;
 /// How `cargo clippy -- -D warnings` passes its arguments to the driver.
 const DENY_WARNINGS: &str = "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__";
 
-/// A test program that was built.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TestProgram {
     pub package: String,
-    /// The name of the test, the library or the program that it tests.
+    /// The name of the test, or of the library or program that it tests.
     pub target: String,
     pub executable: PathBuf,
     pub args: Vec<String>,
@@ -30,9 +29,7 @@ pub struct TestProgram {
     pub folder: PathBuf,
 }
 
-/// Builds everything, warnings denied, and returns the test programs.
-///
-/// Errors: something does not compile or lint; the compiler has printed what.
+/// Returns the test programs. The error: something does not compile or lint; the compiler has printed what.
 pub fn run() -> anyhow::Result<Vec<TestProgram>> {
     let mut command = cargo();
     command
@@ -57,7 +54,7 @@ pub fn as_clippy() -> anyhow::Result<[(&'static str, PathBuf); 2]> {
     ])
 }
 
-/// The examples in the documentation, which cargo itself compiles and runs.
+/// Of the documentation; cargo itself compiles and runs them.
 fn examples() -> TestProgram {
     TestProgram {
         package: "workspace".to_owned(),
@@ -68,7 +65,7 @@ fn examples() -> TestProgram {
     }
 }
 
-/// The driver of the toolchain that compiles, which is beside its rustc.
+/// Of the toolchain that compiles, beside its rustc.
 fn clippy_driver() -> anyhow::Result<PathBuf> {
     let sysroot = prerequisites::answer("rustc", &["--print", "sysroot"]).context("rustc does not say where it is")?;
     let beside = Path::new(sysroot.trim()).join("bin/clippy-driver");
@@ -79,7 +76,7 @@ fn clippy_driver() -> anyhow::Result<PathBuf> {
     })
 }
 
-/// The test program of one message of cargo, if it has one.
+/// The test program in a message of cargo.
 fn test_program(message: &str) -> Option<TestProgram> {
     let message: Value = serde_json::from_str(message).ok()?;
     let target = &message["target"];

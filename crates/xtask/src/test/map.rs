@@ -1,4 +1,4 @@
-//! What the test of the map's page needs: Chromium, and the library that drives it, pinned in tests/map.
+//! Needs of the test of the map's page: Chromium, and the library that drives it, pinned in tests/map.
 
 use std::path::PathBuf;
 use std::process::Command;

@@ -1,13 +1,12 @@
-//! What each test program needs of the machine, so that many can run side by side on two cores.
+//! Needs of each test program, so that many can run side by side on two cores.
 //!
-//! Most of the long programs wait: for vehicles that fly, leases that run out, faults that last. Their tests take turns on one stage
-//! (an API server with all that runs on it), so such a program runs as several parts, each a process with a stage of its own.
+//! Most of the long programs wait: for vehicles that fly, leases that run out, faults that last. Their tests take turns on one stage (an
+//! API server with all that runs on it), so such a program runs as several parts, each a process with a stage of its own.
 
 use std::path::PathBuf;
 
 use super::compile::TestProgram;
 
-/// What must be set up before a program can run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Needs {
     Nothing,
@@ -15,15 +14,14 @@ pub enum Needs {
     Peers,
 }
 
-/// What is known of one program. Times and shares are of two cores with nothing else on them, rounded.
+/// Times and shares are of two cores with nothing else on them, rounded.
 struct Known {
     package: &'static str,
     target: &'static str,
-    /// In how many parts it runs.
     parts: usize,
-    /// How long one part takes, in seconds.
+    /// Of one part.
     seconds: u32,
-    /// The part of a core that it keeps busy meanwhile, in percent, its children included.
+    /// Percent of a core that it keeps busy, its children included.
     percent: u32,
 }
 
@@ -79,8 +77,8 @@ const KNOWN: &[Known] = &[
     known("agent", "uplink", 1, 7, 5),
 ];
 
-/// Tests of a promise that is a time: each is named by package, program and the end of its name, and has the machine to itself, since on
-/// one that others keep busy it would time those. How long such a test takes, in seconds, is the last figure.
+/// Tests of a promise that is a time: each is named by package, program and the end of its name, and has the machine to itself, since other
+/// programs would delay it. The last figure is its time in seconds.
 const TIMED: [(&str, &str, &str, u32); 4] = [
     (
         "tests",
@@ -108,7 +106,7 @@ const TIMED: [(&str, &str, &str, u32); 4] = [
     ),
 ];
 
-/// Programs that only compute: no process, no line and no clock of the machine is in them. They run with the lowest priority, in the time in which the
+/// Programs that only compute: no process, no line and no clock of the machine is in them. They run with the lowest priority, while the
 /// others wait, one at a time.
 const GIVE_WAY: [(&str, &str); 8] = [
     ("tests", "network"),
@@ -121,19 +119,19 @@ const GIVE_WAY: [(&str, &str); 8] = [
     ("conformance", "replay"),
 ];
 
-/// So many tests of a time run one after the other.
+/// Tests of a time that run one after the other.
 const TIMED_TOGETHER: usize = 2;
 
-/// Programs that are known to need less than this, percent of a core times seconds, are quick.
+/// Programs that need less than this, percent of a core times seconds, are quick.
 const QUICK: u32 = 1000;
 
-/// What keeps every other program from running beside.
+/// More than any machine: nothing else runs beside.
 const ALONE: u32 = 100_000;
 
-/// What the set-up takes of a core meanwhile, in percent.
+/// Percent of a core that the set-up takes.
 const SET_UP_PERCENT: u32 = 100;
 
-/// A program that the table does not name.
+/// Seconds and percent of a program that the table does not name.
 const OTHERWISE: (u32, u32) = (5, 100);
 
 /// A test program, or a part of one.
@@ -143,20 +141,18 @@ pub struct Unit {
     pub label: String,
     pub program: TestProgram,
     pub args: Vec<String>,
-    /// What must be there first.
     pub needs: Needs,
-    /// How long it takes, in seconds, about.
     pub seconds: u32,
-    /// How much of a core it takes meanwhile, in percent.
+    /// Percent of a core.
     pub percent: u32,
-    /// Whether it tests a promise that is a time. Such programs mostly wait, so they run side by side, and with nothing else: what is
-    /// expensive in them, their API servers' start, is over when they begin to measure.
+    /// Whether it tests a promise that is a time. Such programs mostly wait, so they run side by side, and with nothing else: their
+    /// expensive part, the start of their API servers, is over when they begin to measure.
     pub timed: bool,
     /// Whether it runs in the time that others leave; see [`GIVE_WAY`].
     pub gives_way: bool,
 }
 
-/// The documentation of the code, which is written beside the tests, and gives way to them.
+/// The documentation of the code, written beside the tests, with a lower priority.
 pub fn documentation(folder: PathBuf) -> Unit {
     Unit {
         label: "documentation of the code".to_owned(),
@@ -176,8 +172,8 @@ pub fn documentation(folder: PathBuf) -> Unit {
     }
 }
 
-/// Whether it is one for the loop of a developer: it needs nothing but what was compiled, and a few seconds of a core; or it has the
-/// decisions, for which a developer waits.
+/// For the loop of a developer: it needs nothing but what was compiled, and a few seconds of a core; or it has the decisions, for which a
+/// developer waits.
 pub fn is_quick(program: &TestProgram) -> bool {
     let is = |known: &&Known| known.package == program.package && known.target == program.target;
     let known = KNOWN.iter().find(is);
@@ -185,7 +181,7 @@ pub fn is_quick(program: &TestProgram) -> bool {
     program.package == "fleet" || (program.package != "tests" && is_short)
 }
 
-/// The program in as many parts as it is to run in. `tests` are the names of its tests, in the order in which it lists them.
+/// `list` gives the names of its tests, in its order.
 pub fn parts(program: &TestProgram, list: impl FnOnce() -> anyhow::Result<Vec<String>>) -> anyhow::Result<Vec<Unit>> {
     let known = KNOWN
         .iter()
@@ -231,7 +227,7 @@ pub fn parts(program: &TestProgram, list: impl FnOnce() -> anyhow::Result<Vec<St
     Ok(units)
 }
 
-/// How long this test of a time takes, in seconds; `None` if it is none.
+/// Seconds of a test of a time; `None` for any other test.
 fn timed(program: &TestProgram, name: &str) -> Option<u32> {
     let is = |(package, target, end, _): &&(&str, &str, &str, u32)| {
         program.package == *package && program.target == *target && (name.rsplit("::").next() == Some(end))
@@ -248,20 +244,21 @@ fn cut(names: &[String], count: usize) -> Vec<&[String]> {
     parts.filter(|part| !part.is_empty()).collect()
 }
 
-/// What a program may meet when it starts.
+/// The state of the machine when a program would start.
 #[derive(Debug, Clone, Copy)]
 pub struct Machine {
     pub cores: usize,
-    /// Whether what is set up for [`Needs::Peers`] is there.
+    /// Whether the set-up for [`Needs::Peers`] is done.
     pub ready: bool,
-    /// Whether cores were idle for a part of the last seconds: the table knows averages, and programs that all work at the same time keep
-    /// each other waiting until what they wait for is late.
+    /// Whether cores were idle for a part of the last seconds: the table knows averages, and programs that all work at the same time delay
+    /// each other until their waits end too late.
     pub calm: bool,
 }
 
-/// Which of `pending` to start beside `running`: the longest that still fits, `None` if none does.
+/// Which of `pending` to start beside `running`: the longest that still fits.
 ///
-/// What runs alone may be larger than the machine, and what gives way counts for nothing. The set-up compiles and unpacks: while it lasts, it counts as a program that takes a core.
+/// What runs alone may be larger than the machine, and what gives way counts for nothing. While the set-up lasts, it counts as a program
+/// that takes a core.
 pub fn next(pending: &[Unit], running: &[&Unit], machine: Machine) -> Option<usize> {
     let Machine { cores, ready, calm } = machine;
     let capacity = 100 * u32::try_from(cores).unwrap_or(u32::MAX);
@@ -282,7 +279,7 @@ pub fn next(pending: &[Unit], running: &[&Unit], machine: Machine) -> Option<usi
         .map(|(index, _)| index)
 }
 
-/// How long all of `pending` will take beside `running`, each of which has so many seconds left: what [`next`] does, played through.
+/// How long all of `pending` will take beside `running`, with the seconds left of each: a simulation of [`next`].
 pub fn time_left(pending: &[Unit], running: &[(&Unit, u32)], cores: usize) -> u32 {
     let mut pending = pending.to_vec();
     let mut running: Vec<(Unit, u32)> = running.iter().map(|(unit, left)| ((*unit).clone(), *left)).collect();

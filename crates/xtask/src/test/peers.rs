@@ -1,4 +1,4 @@
-//! The Python environment of the peer tests: pymavlink and MAVSDK, pinned in tests/peers/requirements.txt.
+//! The Python environment of the peer tests: pymavlink and MAVSDK.
 
 use crate::venv::Venv;
 

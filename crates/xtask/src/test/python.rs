@@ -1,4 +1,4 @@
-//! What is checked by programs in Python: the site of the documents, and the SDK.
+//! Checks by programs in Python: the site of the documents, and the SDK.
 
 use std::process::Command;
 
@@ -7,14 +7,14 @@ use testkit::launch::workspace_binary;
 
 use crate::command;
 
-/// Builds the site; fails on a link that leads nowhere.
+/// Fails on a link that leads nowhere.
 pub fn site() -> anyhow::Result<()> {
     let mut site = Command::new("python3");
     site.arg("docs/site.py").current_dir(workspace_root());
     command::succeed(site, "the site does not build: run `python3 docs/site.py`")
 }
 
-/// Checks the SDK with the programs that were built, on the embedded API and on a real one.
+/// With the programs that were built, on the embedded API and on a real one.
 pub fn sdk() -> anyhow::Result<()> {
     let mut check = Command::new("sh");
     check

@@ -15,7 +15,6 @@ use super::compile::TestProgram;
 use super::needs::{self, Machine, Needs, Unit};
 use crate::say;
 
-/// How often running programs are checked.
 const POLL: Duration = Duration::from_millis(100);
 
 /// The load of a program that takes this many seconds is measured before the next one starts.
@@ -27,10 +26,9 @@ const LOOKED_AT: Duration = Duration::from_secs(4);
 /// The cores of a calm machine are busy for at most this part of their time, in percent.
 const CALM_PERCENT: u64 = 85;
 
-/// Without a terminal, a line reports this often what runs and how much is left.
+/// Interval of progress lines without a terminal.
 const PRINT_EVERY: Duration = Duration::from_secs(60);
 
-/// How many tests ended in which way.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Count {
     passed: u32,
@@ -58,15 +56,14 @@ struct Ended {
     took: Duration,
     cpu: Duration,
     count: Count,
-    /// What it printed, if it failed.
+    /// Of a failed program.
     output: Option<String>,
 }
 
-/// Runs all of `programs` with `env`. `set_up` reports once whether the requirements of [`Needs::Peers`] could be set up; until
-/// then those programs wait, and if it failed they fail. While `documentation` is written, no other program that gives way runs, and none
-/// that has the machine to itself.
+/// Runs all of `programs` with `env`. `set_up` reports once whether [`Needs::Peers`] could be set up; until then those programs wait, and
+/// if it failed they fail. While `documentation` is written, no other program that gives way runs, and none that has the machine to itself.
 ///
-/// Errors: a test failed, or a program ended without the result of its tests.
+/// The error: a test failed, or a program ended without the result of its tests.
 pub fn run(
     programs: &[TestProgram],
     chosen: impl Fn(&TestProgram) -> bool,
@@ -204,7 +201,7 @@ impl Ended {
     }
 }
 
-/// The result of one program's tests: libtest's closing lines, else the lines of the tests themselves.
+/// From libtest's closing lines, else the lines of the tests themselves.
 fn count(output: &str) -> Count {
     let mut count = Count::default();
     let closing: Vec<&str> = output
@@ -255,7 +252,6 @@ fn cpu(pid: u32) -> Option<Duration> {
     Some(Duration::from_millis(ticks * 10))
 }
 
-/// The recent load of the machine.
 #[derive(Default)]
 struct Load {
     /// The time of each measurement, and the result of [`ticks`].
@@ -278,13 +274,13 @@ impl Load {
         })
     }
 
-    /// A program was started, which changes it.
+    /// After the start of a program, which changes the load.
     fn forget(&mut self) {
         self.looks.clear();
     }
 }
 
-/// The work of the cores since the system started, in ticks of all of them: busy ones, and all. `stat` is /proc/stat.
+/// Ticks of all cores since the system started: busy ones, and all. `stat` is /proc/stat.
 fn ticks(stat: &str) -> Option<(u64, u64)> {
     let line = stat.lines().next()?.strip_prefix("cpu ")?;
     let fields: Vec<u64> = line.split_whitespace().map_while(|field| field.parse().ok()).collect();

@@ -1,4 +1,4 @@
-//! The tools that the machine needs for the tests, and how to get missing ones.
+//! Tools that the machine needs for the tests, and how to get missing ones.
 
 use testkit::control_plane::{Binaries, workspace_root};
 use testkit::prerequisites::{self, Missing};
@@ -12,7 +12,7 @@ const PYTHON: &str = "it runs the tests against pymavlink, MAVSDK and the Kubern
 /// GiB of a build from nothing, with all that the tests set up.
 const ROOM: u64 = 16;
 
-/// Checks for every tool and names all that are missing.
+/// Names all that are missing.
 pub fn check() -> anyhow::Result<()> {
     if let Some(text) = little_room() {
         say::note(&text);
@@ -38,7 +38,7 @@ pub fn check() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A full disk fails what was well an hour before, and seldom in plain words.
+/// A full disk makes tests fail that passed before, and seldom in plain words.
 fn little_room() -> Option<String> {
     let root = workspace_root();
     let disk = nix::sys::statvfs::statvfs(root).ok()?;

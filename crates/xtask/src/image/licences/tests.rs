@@ -77,7 +77,6 @@ fn every_package_is_listed_and_a_text_that_several_share_stands_once() {
 #[test]
 fn a_package_without_its_text_stops_the_build() {
     let scratch = Scratch::new();
-    // A text for a part of a package does not count for the package.
     scratch.file("bare/vendor/LICENSE", "Words of a part");
     let error = scratch.text(&["bare"]).unwrap_err().to_string();
     assert!(
@@ -146,7 +145,7 @@ fn a_package_of_npm_has_its_own_list() {
         both.contains("Copyright 2021 Protomaps LLC") && both.contains("The common text"),
         "{both}"
     );
-    // What may be missing from a crate may not be missing from another package of that name.
+    // An exception for a crate is none for another package of that name.
     assert!(matches!(text(&["tonic-prost"]), Err(Incomplete::NoText { .. })));
 }
 

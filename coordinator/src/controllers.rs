@@ -49,6 +49,9 @@ use tokio_util::sync::CancellationToken;
 /// The watch brings the other writer's change within this time.
 const AFTER_CONFLICT: Duration = Duration::from_millis(100);
 
+/// Finalizer that the API server adds on a deletion with `--cascade=orphan`.
+const ORPHAN: &str = "orphan";
+
 /// Calls `reconcile` for each object woken, for at most `most` at a time, until `ending`; calls under way are then finished. `reconcile`
 /// returns the delay until its next run, zero if it is not done; `rest` is how long an object is otherwise left alone, even if woken.
 pub async fn run<K, F, Fut>(

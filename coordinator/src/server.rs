@@ -140,14 +140,19 @@ pub async fn serve(
     served
 }
 
-async fn serve_health(listener: TcpListener, health: HealthReporter, ending: CancellationToken) -> anyhow::Result<()> {
-    let server = Server::builder()
+/// A server with the limits of both ports.
+fn limited() -> Server {
+    Server::builder()
         .http2_keepalive_interval(Some(KEEPALIVE))
         .http2_keepalive_timeout(Some(KEEPALIVE))
         .initial_stream_window_size(WINDOW)
         .initial_connection_window_size(WINDOW)
         .max_concurrent_streams(STREAMS_PER_CONNECTION)
         .http2_max_header_list_size(HEADERS)
+}
+
+async fn serve_health(listener: TcpListener, health: HealthReporter, ending: CancellationToken) -> anyhow::Result<()> {
+    let server = limited()
         .max_connection_age(LONGEST_PROBE)
         .add_service(HealthServer::new(HealthService::from_health_reporter(health)))
         .serve_with_incoming(TcpIncoming::from(listener));
@@ -171,13 +176,7 @@ async fn serve_at(
         .register_encoded_file_descriptor_set(proto::DESCRIPTORS)
         .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
         .build_v1()?;
-    let server = Server::builder()
-        .http2_keepalive_interval(Some(KEEPALIVE))
-        .http2_keepalive_timeout(Some(KEEPALIVE))
-        .initial_stream_window_size(WINDOW)
-        .initial_connection_window_size(WINDOW)
-        .max_concurrent_streams(STREAMS_PER_CONNECTION)
-        .http2_max_header_list_size(HEADERS)
+    let server = limited()
         .layer(AuthLayer::new(auth))
         .add_routes(services)
         .add_service(health)

@@ -25,6 +25,7 @@ use crate::cluster::key::Key;
 use crate::cluster::retry::Failures;
 use crate::cluster::watching;
 use crate::cluster::world::{Change, uid};
+use crate::controllers::ORPHAN;
 use crate::controllers::facts::Observer;
 use crate::controllers::plans::Resting;
 use crate::controllers::swarm::expectations::Expectations;
@@ -60,9 +61,6 @@ const EVERY: Duration = Duration::from_secs(1);
 const NEW: &str = "new";
 
 const LEAST_PAUSE: Duration = Duration::from_millis(100);
-
-/// Finalizer that the API server adds on a deletion with `--cascade=orphan`.
-const ORPHAN: &str = "orphan";
 
 struct Controller {
     observer: Observer,

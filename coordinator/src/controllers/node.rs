@@ -13,7 +13,7 @@ use crate::cluster::api::{self, ApiError};
 use crate::cluster::node_objects::NodeObjects;
 use crate::cluster::watching;
 use crate::cluster::world::{Change, uid};
-use crate::controllers::queue;
+use crate::controllers::{AFTER_CONFLICT, queue};
 use crate::sessions::Sessions;
 use crds::labels;
 use k8s_openapi::api::core::v1::{Node, NodeCondition};
@@ -34,9 +34,6 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 const AT_A_TIME: usize = 8;
-
-/// The watch brings the other writer's change within this time.
-const AFTER_CONFLICT: Duration = Duration::from_millis(100);
 
 struct Keeper {
     cluster: Cluster,

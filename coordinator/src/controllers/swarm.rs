@@ -17,7 +17,7 @@ use crate::cluster::world::{World, uid};
 use crate::controllers::facts::Observer;
 use crate::controllers::pacing::Paces;
 use crate::controllers::takeoff_slots::bounds;
-use crate::controllers::{self, overtaken_is_no_failure};
+use crate::controllers::{self, ORPHAN, overtaken_is_no_failure};
 use crate::leadership::state::AFTER_DOUBT;
 use crate::metrics::Reconciles;
 use crate::spans;
@@ -61,9 +61,6 @@ const REST_FOR_EACH: Duration = Duration::from_micros(10);
 
 /// Names tried beyond those needed, before giving up until the cache shows what is in the way.
 const SPARE_NAMES: usize = 20_000;
-
-/// Finalizer that the API server adds on a deletion with `--cascade=orphan`.
-const ORPHAN: &str = "orphan";
 
 #[derive(Debug)]
 pub struct SwarmController {

@@ -472,11 +472,9 @@ fn phase_and_message(handles: &FleetHandles, snapshot: &DroneSnapshot) -> (Strin
 mod tests {
     use super::*;
     use crate::cluster::world::Change;
-    use crate::controllers::facts::tests::{bound, observer};
+    use crate::controllers::facts::tests::{bound, holding, observer};
     use crate::server::auth::tests::scripted::Scripted;
     use crds::DroneSpec;
-    use model::assignment::Held;
-    use model::ids::{DroneUid, Term};
     use model::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
     use model::vehicle::Position;
 
@@ -504,14 +502,7 @@ mod tests {
 
     /// The agent of node `bravo` connects, and holds the Drone with this uid.
     fn bravo_serves(handles: &FleetHandles, uid: Option<&str>) {
-        let held = uid.map(|uid| Held {
-            uid: DroneUid(uid.to_owned()),
-            term: Term(1),
-            generation: 0,
-            grounded: false,
-            settled: false,
-            details: None,
-        });
+        let held = uid.map(holding);
         let position = Position {
             at: Wgs84 {
                 latitude_deg: 47.4,

@@ -716,10 +716,9 @@ async fn write(ground: &Ground, object: &Marked, change: Change) -> Result<(), A
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::controllers::facts::tests::{bound, observer};
+    use crate::controllers::facts::tests::{bound, holding, observer};
     use crate::server::auth::tests::scripted::Scripted;
     use model::assignment::Held;
-    use model::ids::{DroneUid, Term};
 
     /// Records the given orders, and marks `drone`.
     fn record(ground: &Ground, drone: &Drone) {
@@ -749,12 +748,8 @@ mod tests {
     /// The mark for an agent that serves `drone` and keeps the order `id`.
     fn answer(ground: &Ground, drone: &Drone, id: u64) -> Option<GroundMark> {
         let held = Held {
-            uid: DroneUid(uid(drone).to_owned()),
-            term: Term(1),
-            generation: 0,
             grounded: true,
-            settled: false,
-            details: None,
+            ..holding(uid(drone))
         };
         let report = Report {
             held: Some(held),

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::cluster::world::Wakes;
+use crate::controllers::facts::tests::holding;
 use model::ids::Term;
 use model::units::{AltitudeAboveHome, AltitudeAmsl, Heading, Volts, Wgs84};
 use model::vehicle::{Charge, FlightTruth, Position};
@@ -209,14 +210,7 @@ async fn a_drone_has_the_node_whose_agent_serves_it_and_none_that_it_merely_name
         drone
     };
     let opened = sessions.open(&node(), 1).unwrap();
-    let held = model::assignment::Held {
-        uid: DroneUid("a".to_owned()),
-        term: Term(1),
-        generation: 0,
-        grounded: false,
-        settled: false,
-        details: None,
-    };
+    let held = holding("a");
     let holds = Report {
         held: Some(held),
         ..report()

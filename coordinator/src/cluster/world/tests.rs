@@ -504,9 +504,8 @@ fn what_was_found_for_one_is_found_for_all_like_it_until_it_may_be_otherwise() {
     assert_eq!(world.find(&other, at(0)), Found::NotSearched);
 }
 
-#[test]
-fn what_was_found_is_doubted_when_the_swarm_asks_for_something_else() {
-    let world = World::new(Wakes::default());
+/// The request of a Drone of Swarm `s` that waits for a vehicle; adds both to `world`.
+fn request_of_swarm(world: &World) -> VehicleRequest {
     world.swarm(swarm("s", 1, |_| {}));
     let Change::Is(drone) = drone_of("s", 2) else {
         unreachable!()
@@ -515,6 +514,13 @@ fn what_was_found_is_doubted_when_the_swarm_asks_for_something_else() {
     drone.spec.node_name = None;
     let request = VehicleRequest::of(&drone);
     world.drone(Change::Is(Arc::new(drone)));
+    request
+}
+
+#[test]
+fn what_was_found_is_doubted_when_the_swarm_asks_for_something_else() {
+    let world = World::new(Wakes::default());
+    let request = request_of_swarm(&world);
     let list = || Shortlist {
         nodes: [].into(),
         none: Some(NoVehicle::default()),
@@ -695,14 +701,7 @@ fn a_drone_woken_for_a_vehicle_that_needs_none_has_another_woken_in_its_place() 
 #[test]
 fn what_is_found_while_a_swarm_changes_its_request_is_not_believed_for_long() {
     let world = World::new(Wakes::default());
-    world.swarm(swarm("s", 1, |_| {}));
-    let Change::Is(drone) = drone_of("s", 2) else {
-        unreachable!()
-    };
-    let mut drone = drone.as_ref().clone();
-    drone.spec.node_name = None;
-    let request = VehicleRequest::of(&drone);
-    world.drone(Change::Is(Arc::new(drone)));
+    let request = request_of_swarm(&world);
     let at = Instant::now();
     let found_none = |changes| {
         let list = Shortlist {

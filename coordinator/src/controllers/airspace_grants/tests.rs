@@ -1,7 +1,7 @@
 //! The airspace of a few vehicles, as sentences about which of them may take off.
 
 use super::*;
-use crate::controllers::facts::tests::{bound, for_a_mission, node, node_declared_down, observer, plans};
+use crate::controllers::facts::tests::{bound, for_a_mission, holding, node, node_declared_down, observer, plans};
 use crate::controllers::plans::Planned;
 use crate::server::auth::tests::scripted::Scripted;
 use crds::drone::Station as AskedStation;
@@ -370,14 +370,7 @@ async fn one_whose_agent_starts_anew_in_flight_keeps_those_below_it_on_the_groun
     tokio::time::advance(Duration::from_secs(1)).await;
     field.observer.sessions.close(&name("m"), field.epochs["m"]);
     field.connect("m");
-    let held = Held {
-        uid: DroneUid("uid-m".into()),
-        term: Term(1),
-        generation: 0,
-        grounded: false,
-        settled: false,
-        details: None,
-    };
+    let held = holding("uid-m");
     let report = Report {
         truth: FlightTruth::Unknown(WhyUnknown::NeverHeard),
         held: Some(held),

@@ -297,15 +297,13 @@ mod tests {
     use crate::controllers::drone::apply::apply;
     use crate::controllers::drone::binding::Binder;
     use crate::controllers::drone::decide::decide;
-    use crate::controllers::facts::tests::{bound, observer};
+    use crate::controllers::facts::tests::{bound, holding, observer};
     use crate::controllers::pacing::{BATCH_DELAY, Paces};
     use crds::DroneSpec;
     use fleet::planning::drone::status::{Condition as Said, Kind};
     use http::{Request, Response};
     use kube::client::Body;
-    use model::assignment::Held;
-    use model::ids::NodeName;
-    use model::ids::{DroneUid, Term};
+    use model::ids::{NodeName, Term};
     use model::reported_flight::{ReportedFlight, SoFar};
     use model::units::{AltitudeAboveHome, AltitudeAmsl, ComponentId, Percent, SystemId, Wgs84};
     use model::vehicle::{Battery, Charge, FlightTruth, Identity, Position};
@@ -649,14 +647,7 @@ mod tests {
             amsl: AltitudeAmsl(500.0),
             above_home: AltitudeAboveHome(0.0),
         };
-        let held = Held {
-            uid: DroneUid("uid-n".to_owned()),
-            term: Term(1),
-            generation: 0,
-            grounded: false,
-            settled: false,
-            details: None,
-        };
+        let held = holding("uid-n");
         let report = Report {
             identity: Some(identity),
             position: Some(position),

@@ -57,6 +57,18 @@ pub fn bound(observer: &Observer, name: &str, change: impl FnOnce(&mut Drone)) -
     drone
 }
 
+/// The order that the agent of the Drone with this uid holds.
+pub fn holding(uid: &str) -> Held {
+    Held {
+        uid: DroneUid(uid.to_owned()),
+        term: Term(1),
+        generation: 0,
+        grounded: false,
+        settled: false,
+        details: None,
+    }
+}
+
 pub fn node(observer: &Observer, name: &str, drained: bool) {
     let taint = json!({"key": node_use::GROUND_TAINT, "effect": "NoExecute"});
     let taints = if drained { vec![taint] } else { Vec::new() };
@@ -131,14 +143,7 @@ async fn a_drain_lands_a_vehicle_and_makes_none_forget_that_its_flight_is_over()
     node(&observer, "d", true);
     let drone = bound(&observer, "d", |_| {});
     let lift = |truth, so_far| {
-        let held = Held {
-            uid: DroneUid("uid-d".into()),
-            term: Term(1),
-            generation: 0,
-            grounded: false,
-            settled: false,
-            details: None,
-        };
+        let held = holding("uid-d");
         let report = Report {
             truth,
             so_far,
@@ -169,14 +174,7 @@ async fn an_agent_with_an_older_disk_is_sent_the_takeovers_and_the_kill_reported
     };
     let sent = |status: crds::DroneStatus, takeovers, so_far| {
         let drone = bound(&observer, "d", |drone| drone.status = Some(status));
-        let held = Held {
-            uid: DroneUid("uid-d".into()),
-            term: Term(1),
-            generation: 0,
-            grounded: false,
-            settled: false,
-            details: None,
-        };
+        let held = holding("uid-d");
         let report = Report {
             truth: FlightTruth::Airborne(Airborne::InAir),
             takeovers,

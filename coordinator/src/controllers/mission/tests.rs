@@ -3,7 +3,7 @@
 mod beside;
 
 use super::*;
-use crate::controllers::facts::tests::{bound, for_a_mission, node, observer};
+use crate::controllers::facts::tests::{bound, for_a_mission, holding, node, observer};
 use crate::controllers::plans::PlanOf;
 use crds::Drone;
 use crds::mission::MissionStatus;
@@ -276,12 +276,8 @@ async fn a_new_leader_counts_what_a_vehicle_has_flown_before_it_judges_it() {
     for (reached, finished) in [(2, false), (u16::MAX, true)] {
         let (mut field, _) = in_the_air_with(&mission, &digest, |report| {
             report.held = Some(model::assignment::Held {
-                uid: model::ids::DroneUid("uid-m".to_owned()),
-                term: model::ids::Term(1),
                 generation: 1,
-                grounded: false,
-                settled: false,
-                details: None,
+                ..holding("uid-m")
             });
             report.battery = Some(model::vehicle::Battery {
                 remaining: model::units::Percent::new(24),

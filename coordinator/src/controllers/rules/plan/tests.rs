@@ -131,6 +131,19 @@ impl Fleet {
         change(Arc::make_mut(self.subjects[node].report.as_mut().unwrap()));
     }
 
+    /// The first vehicle keeps the `actual` value of a parameter, and refuses the `wanted` one.
+    fn refuses(&mut self, parameter: &str, wanted: f64, actual: f64) {
+        self.change(0, |report| {
+            report.rules.in_force = false;
+            report.rules.deviations = vec![Deviation {
+                name: parameter.into(),
+                wanted,
+                actual: Some(actual),
+                why: DeviationWhy::Refused("out of range".into()),
+            }];
+        });
+    }
+
     /// The conditions of the first Geofence, as type, status and reason.
     fn of_fence(&self, outcomes: &[Outcome]) -> (i32, i32, Vec<(String, String, String)>) {
         let vehicles: Vec<_> = self.subjects.iter().zip(outcomes).collect();
@@ -388,15 +401,7 @@ fn one_that_refuses_a_value_stops_the_others_and_is_named() {
     let mut fleet = Fleet::of(&["a", "b"]);
     fleet.objects.profiles = vec![profile("p", "north", 1, &[("RTL_RETURN_ALT", "30")])];
     fleet.settle();
-    fleet.change(0, |report| {
-        report.rules.in_force = false;
-        report.rules.deviations = vec![Deviation {
-            name: "RTL_RETURN_ALT".into(),
-            wanted: 30.0,
-            actual: Some(60.0),
-            why: DeviationWhy::Refused("out of range".into()),
-        }];
-    });
+    fleet.refuses("RTL_RETURN_ALT", 30.0, 60.0);
     let outcomes = fleet.look();
     assert_eq!(outcomes[1].progress, Progress::Waiting);
     let state = profile_on("p", &fleet.subjects[1], &outcomes[1]);
@@ -519,15 +524,7 @@ fn a_profile_that_was_made_anew_under_the_name_of_one_that_was_refused_is_tried(
     };
     fleet.objects.profiles = vec![with_uid("u1", "30")];
     fleet.settle();
-    fleet.change(0, |report| {
-        report.rules.in_force = false;
-        report.rules.deviations = vec![Deviation {
-            name: "RTL_RETURN_ALT".into(),
-            wanted: 30.0,
-            actual: Some(60.0),
-            why: DeviationWhy::Refused("out of range".into()),
-        }];
-    });
+    fleet.refuses("RTL_RETURN_ALT", 30.0, 60.0);
     assert_eq!(fleet.look()[1].stopped_by.as_deref(), Some("a"));
     fleet.subjects[0].report = None;
     assert_eq!(fleet.look()[1].stopped_by.as_deref(), Some("a"));
@@ -766,15 +763,7 @@ fn a_new_leader_brings_a_changed_fence_to_vehicles_of_a_stopped_rollout() {
     fleet.settle();
     fleet.objects.profiles = vec![profile("p", "north", 1, &[("MPC_XY_VEL_MAX", "9")])];
     fleet.settle();
-    fleet.change(0, |report| {
-        report.rules.in_force = false;
-        report.rules.deviations = vec![Deviation {
-            name: "MPC_XY_VEL_MAX".into(),
-            wanted: 9.0,
-            actual: Some(8.0),
-            why: DeviationWhy::Refused("out of range".into()),
-        }];
-    });
+    fleet.refuses("MPC_XY_VEL_MAX", 9.0, 8.0);
     let outcomes = fleet.settle();
     assert_eq!(outcomes[1].stopped_by.as_deref(), Some("a"));
     for (i, outcome) in outcomes.iter().enumerate() {

@@ -359,21 +359,24 @@ fn an_airframe_is_known_once_its_autopilot_has_told_its_version_or_will_not() {
     assert!(names[0] != names[1] && names.iter().all(|name| name.len() <= 253));
 }
 
+/// The status that is written after `report` over the status `old`.
+fn status_after(report: &Report, old: VehicleStatus) -> VehicleStatus {
+    let node = node();
+    let steps = steps(
+        &snapshot(&node, Some(report)),
+        &[object(Some(UID), old)],
+        &mut Counted::default(),
+        at(9),
+    );
+    let Some((_, Step::Write(status), _)) = steps.into_iter().next() else {
+        panic!("no status")
+    };
+    status
+}
+
 #[test]
 fn a_camera_battery_is_shown_beside_that_of_the_motors_and_written_by_quarters() {
-    let (node, mut report) = (node(), report(FlightTruth::Disarmed));
-    let written = |report: &Report, old: VehicleStatus| {
-        let steps = steps(
-            &snapshot(&node, Some(report)),
-            &[object(Some(UID), old)],
-            &mut Counted::default(),
-            at(9),
-        );
-        let Some((_, Step::Write(status), _)) = steps.into_iter().next() else {
-            panic!("no status")
-        };
-        status
-    };
+    let mut report = report(FlightTruth::Disarmed);
     let camera = |left| {
         vec![model::monitored_battery::OtherBattery {
             id: 1,
@@ -388,22 +391,22 @@ fn a_camera_battery_is_shown_beside_that_of_the_motors_and_written_by_quarters()
             .map(|of| (of.drives.clone(), of.remaining_percent))
     };
     report.other_batteries = camera(60);
-    let first = written(&report, VehicleStatus::default());
+    let first = status_after(&report, VehicleStatus::default());
     assert_eq!(shown(&first), Some(("Payload".to_owned(), Some(60))));
     assert_eq!(first.battery, None, "it is no charge of the vehicle");
     report.other_batteries = camera(40);
     // Something else has changed, so that the status is written.
     report.inventory.wear.cycles = Some(3);
-    let near = written(&report, first);
+    let near = status_after(&report, first);
     assert_eq!(shown(&near), Some(("Payload".to_owned(), Some(60))));
     report.other_batteries = camera(35);
-    let far = written(&report, near);
+    let far = status_after(&report, near);
     assert_eq!(shown(&far), Some(("Payload".to_owned(), Some(35))));
 }
 
 #[test]
 fn its_board_stays_known_and_the_wear_is_that_of_the_battery_that_it_has_now() {
-    let (node, mut report) = (node(), report(FlightTruth::Disarmed));
+    let mut report = report(FlightTruth::Disarmed);
     report.inventory = Inventory {
         board: model::inventory::Board::of(9 << 16, 0x26ac, 0x11),
         wear: model::inventory::BatteryWear {
@@ -411,19 +414,7 @@ fn its_board_stays_known_and_the_wear_is_that_of_the_battery_that_it_has_now() {
             health: Percent::new(81),
         },
     };
-    let written = |report: &Report, old: VehicleStatus| {
-        let steps = steps(
-            &snapshot(&node, Some(report)),
-            &[object(Some(UID), old)],
-            &mut Counted::default(),
-            at(9),
-        );
-        let Some((_, Step::Write(status), _)) = steps.into_iter().next() else {
-            panic!("no status")
-        };
-        status
-    };
-    let first = written(&report, VehicleStatus::default());
+    let first = status_after(&report, VehicleStatus::default());
     let board = Board {
         number: Some(9),
         usb: Some("26ac:0011".to_owned()),
@@ -435,6 +426,6 @@ fn its_board_stays_known_and_the_wear_is_that_of_the_battery_that_it_has_now() {
     };
     assert_eq!(first.battery_wear, Some(wear));
     report.inventory = Inventory::default();
-    let later = written(&report, first);
+    let later = status_after(&report, first);
     assert_eq!((later.board, later.battery_wear), (Some(board), None));
 }

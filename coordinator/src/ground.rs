@@ -167,14 +167,12 @@ pub fn ordered_here(ground: &Ground, drone: &Drone) -> bool {
     orders(ground).any(|order| ground.latch.was_given_here(order.name()) && order.covers(&ground.cluster.world, drone))
 }
 
-/// Grounds `target`: notifies agents at once, then records the order and marks the objects. After an error agents were notified all the
-/// same, unless the target does not exist.
+/// Notifies agents of `target` at once, then records the order and marks the objects. After most errors agents were notified all the same.
 pub async fn ground(ground: &Ground, target: &Target, by: &str) -> Result<Reach, GroundError> {
     let marked = objects(ground, target)?;
     ground.metrics.person("ground");
     let call = ground.latch.begin();
-    // Each object has a number of its own: an agent's memory of an order to some Drones of a Swarm is not taken for one to the whole Swarm
-    // ([`remembered`]).
+    // A number per object: an agent's order to some Drones of a Swarm is not taken for one to the whole Swarm ([`remembered`]).
     let numbered: Vec<(Marked, GroundOrderId)> = marked.iter().map(|object| (object.clone(), new_id())).collect();
     for order in to_record(ground, target, &numbered, by) {
         ground.latch.put_order(call, order);
@@ -593,8 +591,7 @@ fn is_known_for(ground: &Ground, drone: &Drone, id: GroundOrderId) -> bool {
     names.iter().any(|name| ground.latch.has_ended(name)) || recorded.iter().any(is_it)
 }
 
-/// Whether the order `id`, given again, would only repeat one in force: the same releases end both. So an agent that reports ever other
-/// numbers has no more than one recorded.
+/// Whether the order `id`, given again, would only repeat one in force. So an agent that reports ever other numbers has one recorded.
 fn repeats_another(ground: &Ground, drone: &Drone, id: GroundOrderId) -> bool {
     let object = kept_for(ground, drone, id);
     let name = Name::new(&object.key.namespace, &object.key.name);
@@ -671,8 +668,7 @@ enum Change {
     Release(Option<GroundOrderId>),
 }
 
-/// Marks objects; those that were written, or are gone, leave the latch, and their agents are notified. Tries all, returns the first
-/// failure.
+/// Marks objects; those written or gone leave the latch, and their agents are notified. Tries all, returns the first failure.
 async fn write_all(ground: &Ground, changes: Vec<(Marked, Change)>, call: Call) -> Result<(), ApiError> {
     let writes = changes.into_iter().map(|(object, change)| async move {
         let result = write(ground, &object, change).await;

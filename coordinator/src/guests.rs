@@ -115,8 +115,7 @@ impl Guests {
         }
     }
 
-    /// The access of `who` to the vehicle of `drone`, and the right to it. Rights for the whole namespace are asked first: one answer then
-    /// does for all its Drones.
+    /// The access of `who` to the vehicle of `drone`. Rights for the whole namespace are asked first: one answer does for all its Drones.
     async fn access(&self, who: &Who, drone: &Key, wants: GuestAccess) -> Result<(GuestAccess, Right), Refusal> {
         let acting: Vec<_> = match wants {
             GuestAccess::Control => Right::to_control(drone).map(|right| (wants, right)).into(),

@@ -91,8 +91,7 @@ pub(crate) enum Ended {
     Broken,
 }
 
-/// Runs all parts of a leader, and waits until this coordinator cannot go on. `leading` is its term, and whether that was raised on the
-/// report of agents just before.
+/// Runs a leader until it cannot go on. `leading` is its term, and whether that was raised on the report of agents just before.
 pub(crate) async fn lead(
     (setup, leading): (&Setup, (Term, bool)),
     (state, world): (Arc<LeadershipState>, Arc<World>),
@@ -259,8 +258,8 @@ fn count_the_fleet(metrics: &Metrics, observer: &Observer) {
 /// Between two log lines of a leader that still does not know the present.
 const SLOW: Duration = Duration::from_secs(10);
 
-/// Lists everything after the Lease was taken, and again after a person has confirmed a restored store: until then only orders that keep
-/// the present state are sent (invariant 16).
+/// Lists everything after the Lease was taken, and after a person has confirmed a restored store: until then nothing changes (invariant
+/// 16).
 async fn relist_when_leading(observer: Observer, relist: watching::Relist) {
     let leadership = &observer.leadership.state;
     let work = async {

@@ -98,8 +98,7 @@ impl LeaderLease {
         }
     }
 
-    /// Takes the lead as soon as allowed, however long it takes. The error: the store went back in time while this coordinator was on
-    /// standby, so its caches are useless.
+    /// Takes the lead, however long it takes. The error: the store went back in time on standby, so the caches are useless.
     pub async fn take(&self, leadership: &LeadershipState) -> Result<Led, WentBack> {
         let mut watch = LeaseWatch::new(&self.identity);
         let mut logged = None;
@@ -170,8 +169,7 @@ impl LeaderLease {
         history.went_back(reading(lease?))
     }
 
-    /// Notes it on the Lease, for the next leader: nothing takes off until a person has removed the note, and no term that was led before
-    /// is led again.
+    /// Notes it for the next leader: nothing takes off until a person has removed the note, and no old term is led again.
     pub async fn note_went_back(&self, what: &WentBack) {
         tracing::error!(
             what = what.0,
@@ -251,8 +249,7 @@ impl LeaderLease {
         }
     }
 
-    /// Releases the Lease, so that another may lead at once, and records a higher term. One try: without it the next leader waits a little
-    /// longer, or is deposed and tries again.
+    /// Releases the Lease, and records a higher term. One try: without it the next leader waits a little, or is deposed and tries again.
     pub async fn release(&self, led: &Led, raise: Option<Raise>) {
         // Where there was no Lease, only the Lease was lost, and not the rest of the store.
         let raise = raise.map(|raise| Raise {

@@ -40,8 +40,7 @@ pub const LARGEST_MESSAGE: usize = 64 * 1024;
 /// An agent needs one, a person's tool a few.
 const STREAMS_PER_CONNECTION: u32 = 64;
 
-/// Bytes that a client may send before the server has read them, on one stream and on one connection alike: more than a message, and little
-/// for each client that has proven nothing yet.
+/// Bytes that a client may send unread, on a stream or a connection: more than a message, and little for each that has proven nothing.
 const WINDOW: u32 = 64 * 1024;
 
 /// All headers of one call, in bytes; a person's token is the longest.
@@ -92,8 +91,7 @@ pub struct Links {
     pub security: Security,
 }
 
-/// Serves the `services`, which judge their callers themselves, until `ending`, then gives open streams a moment. Where certificates come
-/// from the cluster, it begins once they are there.
+/// Serves the `services` until `ending`, then gives open streams a moment. Certificates from the cluster are waited for.
 pub async fn serve(
     listeners: Listeners,
     gate: Gate,

@@ -395,8 +395,7 @@ impl Sessions {
         positions.map(|position| position.at).collect()
     }
 
-    /// Hands an order to stop the motors to the open session of `node`; false unless the agent is connected and has reported, and no such
-    /// order waits for it.
+    /// Hands over an order to stop the motors; false unless the agent is connected and has reported, and no such order waits for it.
     pub fn kill(&self, node: &NodeName, shot: KillShot) -> bool {
         let inner = self.lock();
         let session = inner.get(node).filter(|s| s.connected && s.current);
@@ -457,8 +456,7 @@ impl Sessions {
         session.is_some_and(|session| send_new(&session.plans, plan))
     }
 
-    /// The same with the operator to name. An order to name none is sent only to an agent that names one (`held`), or was sent one: others
-    /// do not know of operators, or need not.
+    /// The same with the operator. An order to name none is sent only to an agent that names one (`held`) or was sent one.
     pub fn send_remote_id(&self, node: &NodeName, order: &RemoteIdOrder, held: bool) -> bool {
         let inner = self.lock();
         let Some(session) = inner.get(node).filter(|s| s.connected) else {

@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 pub struct ActedOn(Mutex<HashMap<&'static str, HashMap<String, i64>>>);
 
 impl ActedOn {
-    /// The controller `by` acts on these objects (uid, generation) now, and on no others.
+    /// The controller `by` acts on these objects (uid, generation), and on no others.
     pub fn put(&self, by: &'static str, objects: impl Iterator<Item = (String, i64)>) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let known = all.entry(by).or_default();

@@ -1,8 +1,6 @@
-//! Claims: one Lease per drone node, naming the Drone that its vehicle serves. They make binding atomic, also between two coordinators that
-//! do not know of each other.
+//! Claims: one Lease per drone node, naming the Drone that its vehicle serves. They make binding atomic, also between two coordinators.
 //!
-//! A claim is never deleted; one whose holder is gone, or is bound to another node, can be taken over once the API server itself has
-//! confirmed that. Must not: choose nodes.
+//! A claim is never deleted; one whose holder is gone, or bound to another node, can be taken over once the API server has confirmed that.
 
 use crate::cluster::Cluster;
 use crate::cluster::api::{self, ApiError};

@@ -3,7 +3,6 @@
 //! Owns: asking for what one takeoff or binding rests on, filling the caches with the answers, and how long an answer holds
 //! ([`fleet::planning::freshness::CONFIRMED_FOR`]). Of rules on board and Missions only metadata is asked for: a takeoff waits until the
 //! controllers act on the same generation ([`super::acted_on`]). Must not: decide; the caller reads the caches again.
-//! caches again.
 
 use crate::cluster::Cluster;
 use crate::cluster::api::{self, ApiError};
@@ -75,8 +74,7 @@ fn of_mission(uid: &str) -> String {
 const GROUND_ORDERS: &str = "groundorders";
 const RULES: &str = "rules";
 
-/// Asks for everything that a takeoff of `drone` from `node` rests on. Whether it exists, and is acted on as it is; the caches hold the
-/// rest. After an error no flight begins.
+/// Asks for everything that a takeoff of `drone` from `node` rests on; true if it exists and is acted on. After an error no flight begins.
 pub async fn takeoff(cluster: &Cluster, drone: &Drone, node: &NodeName) -> Result<bool, ApiError> {
     let key = Key::of(drone);
     let swarm = owner(drone).map(|(_, name)| Key::new(&key.namespace, name));

@@ -19,8 +19,7 @@ pub const WATCH: Backoff = Backoff {
     cap: Duration::from_secs(5),
 };
 
-/// Limit of the rest after a failure, during which wake-ups are ignored: an outage does not become a storm, and a mended cause is soon
-/// noticed.
+/// Limit of the rest after a failure, in which wake-ups are ignored: an outage causes no storm, and a mended cause is soon noticed.
 const LONGEST_REST: Duration = Duration::from_secs(1);
 
 /// Failures in a row, by key. A key is forgotten when its work succeeds or its object is gone.

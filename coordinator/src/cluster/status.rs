@@ -19,8 +19,7 @@ use std::fmt::Debug;
 /// Attempts, each on the newest version.
 const ROUNDS: u32 = 3;
 
-/// Writes `status` on the object `about`, and returns the object; `what` completes "cannot …". The error is an overtaken one where the
-/// object is gone, even if there is another of its name.
+/// Writes `status` on the object `about`, and returns the object; `what` completes "cannot …". Overtaken if the object is gone.
 pub async fn write<K>(
     what: &'static str,
     api: &Api<K>,
@@ -33,8 +32,7 @@ where
     write_while(|| true, what, api, about, status).await
 }
 
-/// The same, by a leader: on a newer version only while it `acts`. The error is an overtaken one also where the object has changed and the
-/// leader acts no more.
+/// The same, by a leader: on a newer version only while it `acts`, else overtaken.
 pub async fn write_while<K>(
     acts: impl Fn() -> bool,
     what: &'static str,

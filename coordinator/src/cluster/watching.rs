@@ -41,8 +41,7 @@ pub struct Stores {
     pub swarms: Store<Swarm>,
 }
 
-/// Lists everything again, where watches may be late: without a resourceVersion, so that the API server answers with nothing older than the
-/// question.
+/// Lists everything again, where watches may be late: without a resourceVersion, so that answers are no older than the question.
 #[derive(Clone, Debug, Default)]
 pub struct Relist {
     asked: latest::Sender<u64>,
@@ -240,8 +239,7 @@ struct Trouble {
 }
 
 impl Trouble {
-    /// The delay after a failure at `now`, `jitter` being in 0.0..=1.0. A successful list does not end the row: the watch after it may fail
-    /// each time.
+    /// The delay after a failure at `now`, `jitter` in 0.0..=1.0. A list does not end the row: the watch after it may fail each time.
     fn rest(&mut self, now: Instant, jitter: f64) -> Duration {
         let calm = self.last.is_none_or(|last| now - last > CALM);
         self.times = if calm { 1 } else { self.times.saturating_add(1) };

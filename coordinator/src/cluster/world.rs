@@ -170,8 +170,8 @@ impl World {
         self.known[kind].store(newest, Ordering::Relaxed);
     }
 
-    /// Whether a newer version of the object `key` than `new` is known. Reports where that shows that the store of the API server went back
-    /// in time.
+    /// Whether a newer version of the object `key` than `new` is known. Reports if that shows that the API server's store went back in
+    /// time.
     fn is_late(&self, kind: usize, key: impl fmt::Display, (new, known): Versions, watched: bool) -> bool {
         let (Some(new), Some(known)) = (new, known) else {
             return false;
@@ -253,7 +253,7 @@ impl World {
         }
     }
 
-    /// Arguments: uids.
+    /// Both are uids.
     pub fn is_member(&self, swarm: &str, drone: &str) -> bool {
         let inner = self.lock();
         let found = inner.drone_of_uid.get(drone).filter(|key| inner.is_beside(swarm, key));
@@ -261,14 +261,12 @@ impl World {
         found.is_some_and(|found| of_swarm(found) == Some(swarm))
     }
 
-    /// Caches the answer to a write of our own, so that the next decision does not rest on the state before it. Only of a known Drone: one
-    /// that is gone must not come back.
+    /// Caches the answer to a write of our own, for the next decision. Only of a known Drone: one that is gone must not come back.
     pub fn learn_drone(&self, drone: Drone) {
         self.drone(Change::Answered(Arc::new(drone)));
     }
 
-    /// Wakes others for what the Drone `old` has no more, now that it is `new` or gone: its vehicle, and the vehicle it was woken for if it
-    /// needs none any more.
+    /// Wakes others for what `old` has no more, now that it is `new` or gone: its vehicle, and the one it was woken for if it needs none.
     fn pass_on(&self, inner: &mut Inner, old: &Drone, new: Option<&Drone>) {
         if let Some(node) = inner.left_behind(old, new) {
             self.offer(inner, &node);
@@ -411,8 +409,7 @@ impl World {
         }
     }
 
-    /// A node with the drone label changed. It matters for choosing, and for vehicles on the ground; those in the air fly without their
-    /// Node object.
+    /// A node with the drone label changed. It matters for choosing, and on the ground; in the air a vehicle flies without its Node object.
     pub fn node(&self, change: Change<Node>) {
         let mut inner = self.lock();
         match change {
@@ -521,8 +518,7 @@ impl World {
         self.wake_for_ground_orders();
     }
 
-    /// An unknown order is in force as soon as anything shows it. But an answer may be older than the end of an order, and does not bring
-    /// that back.
+    /// An unknown order is in force as soon as anything shows it; but an answer may be older than its end, and does not bring it back.
     fn put_ground_order(&self, object: &GroundOrder, watched: bool) {
         let mut orders = self.lock_orders();
         let mut now: Vec<Arc<InForce>> = Vec::clone(&orders.in_force);
@@ -662,8 +658,8 @@ impl World {
         self.lock().share_hardware(hardware.to_string());
     }
 
-    /// The nodes but `node` with a Drone that an airframe of this number serves, and that is not known to be on the ground; none where
-    /// several airframes have the number.
+    /// The nodes but `node` with a Drone that this airframe serves, not known to be on the ground; none where several airframes have the
+    /// number.
     pub fn flying_elsewhere(&self, hardware: &HardwareUid, node: &NodeName) -> Vec<NodeName> {
         self.lock().flying_elsewhere(&hardware.to_string(), node.as_str())
     }
@@ -708,7 +704,7 @@ impl World {
         self.lock().swarms.values().cloned().collect()
     }
 
-    /// All drone nodes, each with whether a Drone has it; and the count of changes observed. Linear: the result is kept for others
+    /// All drone nodes, each with whether a Drone has it; and the count of changes observed. Linear, so the result is kept
     /// ([`World::keep`]).
     pub fn candidates(&self) -> (Vec<(Arc<NodeFacts>, bool)>, u64) {
         let inner = self.lock();

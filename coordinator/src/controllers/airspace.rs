@@ -182,8 +182,7 @@ impl Airspace {
         self.lock().as_ref()?.owned(node)
     }
 
-    /// Whether the order for a vehicle may name the plan `digest`: on the ground by [`Self::keeps_down`], in the air by what was granted
-    /// from where it is.
+    /// Whether an order may name the plan `digest`: on the ground by [`Self::keeps_down`], in the air by what was granted from where it is.
     pub fn may_name_plan(&self, node: Option<&NodeName>, digest: &PlanDigest, report: Option<&Report>) -> bool {
         let airborne = report.filter(|report| matches!(report.truth, FlightTruth::Airborne(_)));
         let Some((report, node)) = airborne.zip(node) else {

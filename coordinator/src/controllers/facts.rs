@@ -52,8 +52,7 @@ impl Observer {
         &self.cluster.world
     }
 
-    /// The last report of `node` on its open session, and when it came. A report is of one moment, however often it is read: between two
-    /// moments its vehicle would seem to stand still.
+    /// The last report of `node` on its open session, and when it came: read with another time, its vehicle would seem to stand still.
     pub fn reported(&self, node: &NodeName) -> Option<(Arc<Report>, Moment)> {
         let (report, at) = self.sessions.received(node)?;
         Some((report, self.leadership.state.moment(at)))
@@ -113,8 +112,7 @@ impl DroneSnapshot {
         !self.facts.deleting && self.facts.ground == Ground::No && may_fly
     }
 
-    /// Whether a vehicle serves it or may have served it, by its claim, its status or the agent. A Drone that merely names a node has never
-    /// had a vehicle.
+    /// Whether a vehicle serves it or may have served it, by its claim, its status or the agent; merely naming a node does not count.
     pub fn was_served(&self) -> bool {
         let in_status = self
             .drone
@@ -293,8 +291,7 @@ fn has_forgotten(drone: &Drone, report: Option<&Report>) -> bool {
     report.is_some_and(|report| reported_flight(drone).exceeds(report.takeovers, report.so_far))
 }
 
-/// Whether the deletion of `drone` says nothing of its vehicle: a Mission deletes its own Drones, and a Swarm marks those whose vehicles
-/// stand down.
+/// Whether the deletion of `drone` says nothing of its vehicle: a Mission's own Drones, and those a Swarm marks whose vehicles stand down.
 fn is_recalled(drone: &Drone) -> bool {
     let of_mission = plans::owner(drone).is_some() || drone.labels().contains_key(labels::MISSION);
     of_mission || drone.annotations().contains_key(labels::RECALLED)
@@ -323,8 +320,7 @@ fn lift(observer: &Observer, drone: &Drone, report: Option<&Report>, over: bool,
     // A Mission replaces it, too.
     let replaced = swarm.is_some() || plans::owner(drone).is_some();
     let usable = node_use::lift(observer.world().node_use(&node), replaced);
-    // An order to be on the ground would make an agent of an older version forget that its flight is over. It stays down by itself; one
-    // that somebody flies again lands for a drain.
+    // An order to wait would make an older agent forget that its flight is over. It stays down; one that somebody flies lands for a drain.
     if over && !(flies && usable == Lift::Land) {
         return Lift::Free;
     }

@@ -3,8 +3,7 @@
 //! Owns: reconciling a node whenever its agent comes or goes or its object changes, and the two writes: the object itself, and its Ready
 //! condition. [`next`] decides. Must not: run in a cluster.
 //!
-//! A Node that a person deletes comes back at once while its agent is connected, else when it connects. A person's labels, cordons and
-//! taints stay.
+//! A Node that a person deletes comes back once its agent is connected. A person's labels, cordons and taints stay.
 
 pub mod next;
 

@@ -8,8 +8,7 @@ use model::units::{AltitudeAboveHome, Wgs84};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The digest named to an agent whose rules cannot be made: it holds no rules of that name, so it does not arm where rules have to be in
-/// force.
+/// The digest for an agent whose rules cannot be made: it holds none of that name, so it does not arm where rules have to be in force.
 pub const UNMADE: &str = "00000000000000000000000000000000";
 
 /// One for a leadership.
@@ -73,8 +72,7 @@ impl NodeRules {
         self.lock().complete
     }
 
-    /// The digest that has to be in force on `node` before its vehicle is armed. While that is unknown, one that cannot be in force for a
-    /// vehicle that refuses to arm without (`strict`).
+    /// The digest that `node` needs before arming. While unknown, one that is never in force if it may not arm without (`strict`).
     pub fn named(&self, node: &NodeName, drone: &DroneName, strict: bool) -> Option<RulesDigest> {
         let known = self.lock();
         match known.nodes.get(node) {

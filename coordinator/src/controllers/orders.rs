@@ -190,8 +190,7 @@ fn may_be_sent(observer: &Observer, node: &NodeName, order: &Order, held: Option
     may_send(knowledge, order, held, !knowledge.acts() && here())
 }
 
-/// The present order for the agent of `node`; `None` when it is not connected. `unbound` is a Drone which the API server reports not to be
-/// bound to the node.
+/// The present order for the agent of `node`; `None` when it is not connected. `unbound` is not bound to the node, by the API server.
 fn decide(observer: &Observer, node: &NodeName, unbound: Option<&DroneUid>) -> Option<Decision> {
     let report = observer.sessions.agent(node)?.report.map(|(report, _)| report);
     let reported = report.as_ref().map(|report| report.held.as_ref());
@@ -277,8 +276,7 @@ fn request_slot(
     }
 }
 
-/// Puts the ground order `latch` in force again, which an agent keeps and which is not known here as given or ended, nor covered by one in
-/// force: the agent is right then. Whether it did.
+/// Puts the ground order `latch` of an agent in force again that is not known here as given or ended, nor repeats another. Whether it did.
 fn take_up_ground_order(observer: &Observer, latch: Option<GroundOrderId>, drone: &Drone, known: &Facts) -> bool {
     let latch = latch.filter(|_| known.ground_mark.is_none() && !known.deleting);
     if let Some(id) = latch {

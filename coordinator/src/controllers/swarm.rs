@@ -170,8 +170,7 @@ fn bad_formation(why: &BadFormation) -> String {
     }
 }
 
-/// Makes and deletes Drones as planned, and gives them the slots of the formation. For a formation that cannot be flown none is made, and
-/// none is moved.
+/// Makes and deletes Drones, and gives them the formation's slots. For a formation that cannot be flown none is made, and none is moved.
 async fn converge(
     controller: &SwarmController,
     swarm: &Swarm,

@@ -14,8 +14,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// A vehicle is relieved at its reserve and this many percent more, where the Swarm does not say when: time for its replacement to take
-/// off.
+/// Percent above its reserve at which a vehicle is relieved, unless the Swarm says: time for its replacement to take off.
 const ROTATE_BEFORE_RESERVE: u8 = 10;
 
 /// Retry of a Drone that waits for others to land.
@@ -94,8 +93,7 @@ impl TakeoffSlots {
         }
     }
 
-    /// Whether a Drone need not wait for a slot: it has one, or is airborne (`flies`). A Drone of which nothing is known has to wait: it
-    /// may be on the ground.
+    /// Whether a Drone need not wait for a slot: it has one, or is airborne (`flies`). An unknown one waits: it may be on the ground.
     pub fn has(&self, swarm: &str, drone: &str, flies: bool) -> bool {
         let all = self.lock();
         let me = DroneUid(drone.to_owned());
@@ -135,8 +133,7 @@ impl TakeoffSlots {
         of_swarm.slots.order(&DroneUid(uid(drone).to_owned()), pace, now)
     }
 
-    /// `drone` is on the ground, and its autopilot refuses to arm: the time until it gives its slot back, which it does at zero; `None` if
-    /// it keeps it.
+    /// The time until `drone`, whose autopilot refuses to arm, gives its slot back: at zero it does; `None` if it keeps it.
     pub fn refuses(&self, swarm: &Swarm, drone: &Drone, now: Moment) -> Option<Duration> {
         let mut all = self.lock();
         let of_swarm = all.get_mut(uid(swarm))?;

@@ -92,8 +92,7 @@ pub fn start(observer: &Observer, tasks: &mut JoinSet<()>) -> (Store<Vehicle>, A
     (vehicles, airframes)
 }
 
-/// Done when `store` is filled. The controller of rules waits for the same store, whose wake-up reaches only the last waiter; so this
-/// polls.
+/// Done when `store` is filled. Polls: another controller waits for the same store, whose wake-up reaches only the last waiter.
 async fn filled(store: &Store<Vehicle>) -> Result<(), WriterDropped> {
     loop {
         if let Ok(done) = tokio::time::timeout(FILLED_AGAIN, store.wait_until_ready()).await {

@@ -48,8 +48,7 @@ impl SharedLists {
         list
     }
 
-    /// The next message of a watcher that takes one `every` so often and was due at `due`. From their second message on all watchers are
-    /// due at the same times, so that they share.
+    /// The next message of a watcher that was due at `due`. From the second on all are due at the same times, so that they share.
     pub fn next(&self, due: Instant, every: Duration, now: Instant) -> Instant {
         let since = |at: Instant| at.saturating_duration_since(self.began);
         self.began + next_due(since(due), every, since(now))

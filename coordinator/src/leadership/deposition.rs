@@ -8,8 +8,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// Before a coordinator gives in to a few agents, others have this long to report the same: whether most do decides whether the Lease is an
-/// old one.
+/// Time for others to report a higher term before we give in to a few: whether most do decides whether the Lease is an old one.
 const OTHERS: Duration = Duration::from_secs(3);
 
 /// A term higher than ours that agents have received.

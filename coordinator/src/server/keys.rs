@@ -189,8 +189,7 @@ impl Keeper {
         Ok(())
     }
 
-    /// Renews a due certificate of ours also while nobody can be asked: an API server that is away for a day must not keep agents with
-    /// certificates from their coordinator.
+    /// Renews our certificate also while nobody can be asked: an API server that is away must not keep agents from their coordinator.
     fn renew_alone(&mut self, now: SystemTime) -> Result<(), KeysError> {
         if self.renewal.is_none_or(|at| at > Instant::now()) {
             return Ok(());

@@ -30,8 +30,7 @@ impl Claim {
     }
 }
 
-/// Name of the claim to `node`. Two node names that agree in their first 248 characters share a claim, which can make a node seem taken but
-/// never gives one to two.
+/// Node names that agree in their first 248 characters share a claim: a node may seem taken, but never gets two.
 pub fn name(node: &str) -> String {
     let mut name = format!("node-{node}");
     name.truncate(LONGEST_NAME);

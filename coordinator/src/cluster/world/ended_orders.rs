@@ -5,8 +5,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// No answer comes later than [`DEADLINE`] after its question. One that shows an order after this long was asked for after the order had
-/// been found gone, so the order exists.
+/// No answer comes later than [`DEADLINE`] after its question. One that comes later than this was asked for after the end was found.
 const REMEMBERED_FOR: Duration = DEADLINE.saturating_mul(2);
 
 /// The oldest are forgotten first.

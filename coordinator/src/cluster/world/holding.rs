@@ -1,12 +1,11 @@
-//! The Drone that has a node. Anybody who may create a Drone may name any node in it; the vehicle there serves it only for a stronger
-//! reason.
+//! The Drone that has a node. Anybody may name any node in a Drone; the vehicle there serves it only for a stronger reason.
 
 use super::uid;
 use crds::Drone;
 use model::ids::DroneUid;
 
-/// Whether `drone` has the node that it names: it is the `holder` of the node's claim, the agent reports to serve it (`held`), or it was
-/// served when a person removed the claim.
+/// Whether `drone` has its node: it is the claim's `holder`, the agent serves it (`held`), or it was served when a person removed the
+/// claim.
 pub fn has_node(drone: &Drone, holder: Option<&str>, held: Option<&DroneUid>) -> bool {
     let me = uid(drone);
     let by_agent = held.is_some_and(|held| held.0 == me);

@@ -32,8 +32,7 @@ pub(super) struct Inner {
     shared_hardware: HashSet<String>,
 }
 
-/// Limit of remembered shared numbers. A number beyond it counts as that of one airframe, which keeps vehicles on the ground and lets none
-/// fly.
+/// Limit of remembered shared numbers. One beyond it counts as that of one airframe: that keeps vehicles on the ground, and lets none fly.
 pub(super) const MOST_SHARED: usize = 1000;
 
 fn hardware(drone: &Drone) -> Option<&str> {
@@ -142,8 +141,7 @@ impl Inner {
         keys.filter_map(move |key| Some((key, self.drones.get(key)?)))
     }
 
-    /// The nodes but `node` whose Drone is served by an airframe of this number, and not known to be on the ground. None where several
-    /// airframes have the number.
+    /// The nodes but `node` whose Drone this airframe serves, not known to be on the ground. None where several airframes have the number.
     pub(super) fn flying_elsewhere(&self, hardware: &str, node: &str) -> Vec<NodeName> {
         let tells = !self.shared_hardware.contains(hardware);
         let keys = self.of_hardware.get(hardware).filter(|_| tells).into_iter().flatten();

@@ -31,8 +31,7 @@ use tokio::time::Instant;
 /// Nodes tried within one reconcile.
 const TRIES: usize = 4;
 
-/// A Drone without a vehicle is woken when one may be free; this is for a lost wake-up, as when a reservation was given up after a failed
-/// call.
+/// A Drone without a vehicle is woken when one may be free; this is for a lost wake-up, as after a failed call gave up a reservation.
 pub(super) const RECHECK: Duration = Duration::from_secs(60);
 
 /// When all tries were lost to others.
@@ -315,8 +314,7 @@ fn where_others_fly(observer: &Observer, snapshot: &DroneSnapshot) -> Option<Wgs
 /// needs this many percent more, so that a wavering reading does not have it chosen and given up again and again.
 const ABOVE_RELIEF: u8 = 2;
 
-/// A vehicle that would have to be relieved once airborne is of no use to a Swarm or a Mission, and two such would replace each other for
-/// ever.
+/// A vehicle to be relieved once airborne is of no use to a Swarm or a Mission, and two such would replace each other for ever.
 fn least_battery(world: &World, snapshot: &DroneSnapshot) -> Percent {
     let reserve = snapshot.facts.failsafe.reserve;
     let higher = |than: Percent, by: u8| {

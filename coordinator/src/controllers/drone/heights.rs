@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Reports are no news for their position alone.
+/// Interval of checks on the way: reports are no news for their position alone.
 const ON_ITS_WAY: Duration = Duration::from_secs(1);
 
 const LATE: Duration = Duration::from_secs(5);

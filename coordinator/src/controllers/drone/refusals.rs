@@ -1,7 +1,6 @@
 //! Why an autopilot does not arm, as `status.armingRefusals`.
 //!
-//! Autopilots put measured values into their texts: a value that wanders must not cost a write each time. Must not: classify reasons; the
-//! agent does.
+//! Autopilots put measured values into their texts: these must not cost a write each time. Must not: classify reasons; the agent does.
 
 use crate::cluster::conditions::same_but_for_numbers;
 use crds::drone::ArmingRefusal;

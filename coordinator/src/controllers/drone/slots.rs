@@ -4,8 +4,7 @@ use crate::controllers::facts::{DroneSnapshot, Observer};
 use fleet::planning::swarm::takeoff_slots::TakeoffSlots as SlotsOfSwarm;
 use model::vehicle::FlightTruth;
 
-/// At the beginning of a leadership all Drones that have a vehicle count as up until their agents report them on the ground: the previous
-/// leader may just have given a slot.
+/// At first all Drones that have a vehicle count as up until their agents report otherwise: the previous leader may just have given a slot.
 pub fn begin(observer: &Observer) {
     let now = observer.leadership.state.now();
     for drone in observer.world().all_drones(None) {

@@ -104,8 +104,7 @@ pub async fn write(controller: &DroneController, applied: &Applied) -> Result<Op
     Ok(again)
 }
 
-/// While agents find their way to a coordinator that has just started, their silence is no news; for how long yet. Only for what people are
-/// shown: no decision rests on an old report.
+/// How much longer silence is no news, while agents find a coordinator that has just started. For people only: no decision rests on it.
 fn grace(observer: &Observer, snapshot: &DroneSnapshot) -> Option<Duration> {
     let node = snapshot.node.as_ref()?;
     let unheard = observer.sessions.snapshot(node).report.is_none();
@@ -169,8 +168,7 @@ fn assemble(
     };
     let phase = Some(new.phase.text().to_owned());
     let transition = old.phase != phase || old.flying != new.flying;
-    // The vehicle's identity and last known position, where a person may search for it, stay when the agent falls silent. Its battery
-    // drains meanwhile: an old charge is not shown.
+    // Identity and last position, where a person may search, stay when the agent falls silent. An old charge is not shown: it drains on.
     let same_node = old.node_name == node_name;
     let before = if same_node { old.clone() } else { DroneStatus::default() };
     let flight = later(reported_flight(&before), holder);

@@ -106,8 +106,8 @@ impl Order {
         }
     }
 
-    /// The work of a file, unless it moves actuators and its namespace may not have that flown. A right to create Missions is none to drop
-    /// something over people.
+    /// The work of a file, unless it moves actuators and its namespace may not: the right to create Missions is none to drop things over
+    /// people.
     async fn may_fly(&self, client: kube::Client, work: Arc<FileWork>) -> Result<File, ApiError> {
         let Some(item) = work.moves else {
             return Ok(Ok(work));

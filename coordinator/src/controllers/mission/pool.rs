@@ -153,7 +153,7 @@ struct Queue {
     turns: Turns<Of, (String, Task)>,
     running: Vec<Running>,
     done: HashMap<Of, (String, Done)>,
-    /// The last surveys of each namespace, by their digests; and the namespaces, longest unused first.
+    /// The last surveys of each namespace, by their digests; and the namespaces, that of the oldest survey first.
     kept: HashMap<String, VecDeque<Kept>>,
     kept_in_order: VecDeque<String>,
 }

@@ -9,8 +9,7 @@ use model::station::{Altitude, Manner, Place, Station};
 use model::units::{AltitudeAboveHome, Wgs84};
 use std::sync::Arc;
 
-/// Whether the vehicle of a Drone may fly all of a flight: within reach of its home, and where its Geofences allow it. The error is a
-/// sentence.
+/// Whether the vehicle may fly all of a flight: within reach of its home, and where its Geofences allow it. The error is a sentence.
 pub fn allows(observer: &Observer, snapshot: &DroneSnapshot, flight: &PlannedFlight) -> Result<(), String> {
     let (Some(node), Some(report)) = (&snapshot.node, &snapshot.report) else {
         return Ok(());

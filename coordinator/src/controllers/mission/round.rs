@@ -1,7 +1,6 @@
 //! One round of the Mission controller: all Missions once, those of different namespaces side by side.
 //!
-//! Owns: the order, the time that each namespace takes, and failures. Must not: let the calls for one namespace delay another, or what is
-//! shown of it.
+//! Owns: the order, the time of each namespace, and failures. Must not: let the calls for one namespace delay another.
 
 use super::lock::lock;
 use super::memory::Memory;

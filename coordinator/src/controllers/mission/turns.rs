@@ -44,8 +44,8 @@ impl<K: PartialEq, T> Turns<K, T> {
         Some((turn, key, request))
     }
 
-    /// How many have their turn before the request with this key: those of its own row, and as many of each other namespace. `None`: it
-    /// does not wait.
+    /// Requests that come before the one with this key: those of its own row, and as many of each other namespace. `None`: it does not
+    /// wait.
     pub fn before(&self, key: &K) -> Option<usize> {
         let place = |row: &VecDeque<(K, T)>| row.iter().position(|(known, _)| known == key);
         let own = self.waiting.values().find_map(place)?;

@@ -11,8 +11,7 @@ use model::units::{AltitudeAboveHome, Wgs84};
 use model::vehicle::{Autopilot, Identity};
 use std::sync::Arc;
 
-/// A home that has moved less since the fence was compiled is the same, meters: autopilots correct theirs, and home has several meters to
-/// every edge.
+/// A home that has moved less since compiling is the same, meters: autopilots correct theirs, and home has several meters to every edge.
 const SAME_HOME: f64 = 0.5;
 
 /// Compiled fences, for all vehicles whose homes make no difference to them.

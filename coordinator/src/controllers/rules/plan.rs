@@ -56,13 +56,11 @@ impl Subject {
 /// Memory of a vehicle between two plans.
 #[derive(Debug, Default)]
 pub struct Memory {
-    /// The values of profiles that it may set. `None`: a previous leader let it set values that are not those wanted now, and it is not
-    /// known which.
+    /// The values of profiles that it may set. `None`: those that a previous leader granted differ from those wanted now, and are unknown.
     granted: Option<Vec<WantedParameter>>,
     /// Whether values were being changed when it was last heard; `None`: it was not heard here.
     changing: Option<bool>,
-    /// The refusal of its autopilot. Until the profiles change or it has their values, a new try or silence does not mean that it accepts
-    /// them.
+    /// Its autopilot's refusal. Until the profiles change or it has their values, a new try or silence is no acceptance.
     refuses: Option<Refusal>,
     made: Option<Made>,
     /// The fences that its autopilot may keep.
@@ -137,8 +135,8 @@ impl Outcome {
     }
 }
 
-/// The outcome for each of `subjects`, in their order, at `now`, seconds since 1970. Without `may` no vehicle gets changed values: the
-/// state of the others is not known yet.
+/// The outcome of each subject at `now`, seconds since 1970. Without `may` no vehicle gets changed values: the others' state is unknown
+/// yet.
 pub fn plan(
     objects: &Objects,
     subjects: &[Subject],
@@ -227,8 +225,7 @@ fn select(
         named: None,
         judged_by: aboard::Fences::new(),
     };
-    // A vehicle that is silent, or whose rules cannot be made now, is still changing what it was last known to change; one that was parked
-    // before keeps no other waiting.
+    // A vehicle that is silent, or without rules, still changes what it last changed; one that was parked before keeps no other waiting.
     let last = || subject.last().is_some_and(|last| last.changing);
     outcome.changing = memory.changing.unwrap_or_else(last);
     let profiles = outcome.profiles.iter().filter_map(|&i| objects.profiles.get(i));

@@ -24,8 +24,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// A vehicle's battery is checked now and then within this many percent above the charge at which it is relieved: reports are news only
-/// every ten percent.
+/// Percent above the charge of a relief within which the battery is polled: reports are news only every ten percent.
 const NEAR: u8 = 11;
 
 /// How often something is checked that no news reports.

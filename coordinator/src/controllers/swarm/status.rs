@@ -32,8 +32,7 @@ use tokio::time::Instant;
 
 const MOST_NAMES: usize = 100;
 
-/// Writes the Swarm's status if it says something new, or says when to reconcile again. `trouble` is why Drones could not be made or
-/// removed, in a word and a sentence.
+/// Writes the Swarm's status, or says when to reconcile again. `trouble`: why Drones could not be made or removed, a word and a sentence.
 pub async fn write(
     controller: &SwarmController,
     swarm: &Swarm,

@@ -99,8 +99,7 @@ pub fn name(node: &str, airframe: Airframe) -> String {
     format!("{node}-{hash}")
 }
 
-/// Counts of Vehicles' flights by uid, beside the part of them that is written: a status waits for company, and a vehicle may land and take
-/// off again before.
+/// Counts of flights by uid, now and as written: a status waits for company, and a vehicle may land and take off again before.
 #[derive(Debug, Default)]
 pub struct Counted(HashMap<String, [Flights; 2]>);
 
@@ -403,8 +402,7 @@ fn count_flight(next: &mut VehicleStatus, truth: FlightTruth, now: Timestamp) {
     }
 }
 
-/// A flight costs three writes at most: a Drone has the vehicle, it is airborne, it is free again. An agent that comes back soon is never
-/// written to be gone.
+/// A flight costs three writes: serving, airborne, free again. An agent that comes back soon is never written to be gone.
 fn urgency(old: Option<&VehicleStatus>, next: &VehicleStatus) -> Urgency {
     let Some(old) = old else { return Urgency::Now };
     let is = |of: &VehicleStatus, kind| status(of, kind).is_some_and(|c| c.status == "True");

@@ -18,8 +18,7 @@ pub const REPORTS_VERSION: Duration = Duration::from_secs(30);
 pub struct Airframes(Arc<Mutex<HashMap<NodeName, Instant>>>);
 
 impl Airframes {
-    /// The airframe in this `report` of the agent of `node`; `None` while unknown. Again after each reboot of the autopilot: until it has
-    /// reported its version it may be another.
+    /// The airframe in this `report`; `None` while unknown, as after each reboot until the autopilot has reported its version.
     pub fn of(&self, node: &NodeName, report: Option<&Report>, now: Instant) -> Option<Airframe> {
         let mut unnamed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let observed = report.filter(|report| report.identity.is_some());

@@ -16,8 +16,7 @@ const CALM: Duration = Duration::from_millis(250);
 /// Strangers that are let in however late this process is.
 const FEWEST: usize = 64;
 
-/// Strangers of `most` that a process with this lateness lets in: all share its processor, and a handshake that takes too long is wasted
-/// work, which both ends begin again.
+/// Strangers of `most` at this lateness: all share one processor, and a handshake that takes too long is wasted work, begun again.
 fn room(most: usize, lateness: Duration) -> usize {
     let times = lateness.as_millis().checked_div(CALM.as_millis()).unwrap_or_default();
     let times = usize::try_from(times).unwrap_or(usize::MAX).max(1);

@@ -14,7 +14,7 @@ use kube::api::PostParams;
 use std::time::Duration;
 use tokio::time::{Instant, timeout};
 
-/// Between two such questions about a watcher; the API server has as long to answer.
+/// Least time between two questions whether a watcher may ground.
 const FORESIGHT: Duration = Duration::from_secs(300);
 const FORESIGHT_PATIENCE: Duration = Duration::from_secs(1);
 

@@ -12,8 +12,7 @@ pub const FRESH: Duration = Duration::from_secs(10);
 /// How long a good answer counts when the API server cannot be asked and the call makes things safer.
 pub const LAST_RESORT: Duration = Duration::from_secs(3600);
 
-/// Where a good answer of the last hour counts, the API server has this long for a newer one: an order to ground reaches agents within a
-/// second, whatever the API server does.
+/// Time for a newer answer where one of the last hour counts: an order to ground reaches agents within a second.
 pub const HASTE: Duration = Duration::from_millis(100);
 
 /// By default; beyond it the oldest half goes.

@@ -20,8 +20,7 @@ const ANSWER: &str = "/skein.v1.Guests/Answer";
 const GROUND: &str = "/skein.v1.Fleet/Ground";
 const KILL: &str = "/skein.v1.Fleet/Kill";
 
-/// Credentials of one neighbor that are unknown and being checked, or were bad, at once; and one more after each [`EVERY`]. Each costs the
-/// API server a question.
+/// Unknown or bad credentials of a neighbor at once, and one more after each [`EVERY`]. Each costs the API server a question.
 const BURST: u32 = 100;
 const EVERY: Duration = Duration::from_millis(100);
 

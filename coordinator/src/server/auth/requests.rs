@@ -28,8 +28,7 @@ impl Requests {
         }
     }
 
-    /// The person who made this request for this key. `safe`: an answer of the last hour counts when the API server does not answer at
-    /// once, until the request's own end.
+    /// The person of this request and key. `safe`: an answer of the last hour counts if none comes at once, until the request's own end.
     pub async fn person(&self, request: &RequestName, key: &PublicKey, safe: bool) -> Result<User, Refusal> {
         let (print, now) = (print(request, key), Instant::now());
         let bad = |why| Refusal::BadRequest(request.clone(), why);

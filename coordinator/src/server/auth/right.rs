@@ -72,8 +72,7 @@ impl Right {
         flew_for.map_or_else(|| Self::new("resume", "drones", None, None), Self::to_resume)
     }
 
-    /// To reach the vehicle of a Drone with a ground station: of all Drones in its namespace, or of this one. The first is asked first,
-    /// since one answer does for all of them.
+    /// To reach a Drone's vehicle with a ground station: of all in its namespace, asked first as one answer does for all, or of this one.
     pub fn to_connect(drone: &Key) -> [Self; 2] {
         let all = Self::new(CONNECT, "drones", Some(&drone.namespace), None);
         [all, Self::of(CONNECT, "drones", drone)]

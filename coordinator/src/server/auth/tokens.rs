@@ -103,8 +103,7 @@ impl Tokens {
         answer.map_err(Refusal::BadToken)
     }
 
-    /// Whether a token was good within the last hour (an agent's: as long as a session lives), or is known to be bad: the cost of checking
-    /// it is bounded.
+    /// Whether a token was good recently (an agent's: within a session's life), or is known to be bad: checking it has a bounded cost.
     pub fn knows(&self, token: &str, is_agent: bool) -> bool {
         let (Ok(print), now) = (print(token), Instant::now()) else {
             return true;

@@ -1,5 +1,4 @@
-//! Callers that share an address, as all do behind one gateway, and all who come by a port-forward: what one does is not held
-//! against another.
+//! Callers that share an address, as behind one gateway or a port-forward: what one does is not held against another.
 
 use super::super::layer::AuthLayer;
 use super::scripted::Scripted;

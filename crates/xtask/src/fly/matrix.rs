@@ -84,8 +84,7 @@ fn cell(text: &str) -> String {
     clipped
 }
 
-/// `page` with these rows. A row replaces the one of the same version, commit and set; others stay. The error: the page has no place for
-/// the table.
+/// `page` with these rows, each in place of that of its version, commit and set. The error: the page has no place for the table.
 pub fn placed(page: &str, rows: &[String]) -> anyhow::Result<String> {
     let parts = page
         .split_once(BEGIN)

@@ -92,8 +92,7 @@ impl Image {
     }
 }
 
-/// The archive of an image for one or several architectures, named `name:tag`. Docker's list can name one architecture only, so it is
-/// included for a single image only.
+/// The archive of images named `name:tag`. Docker's list can name one architecture only, so it is included for a single image only.
 pub fn archive(images: &[&Image], name: &str, tag: &str) -> anyhow::Result<Vec<u8>> {
     let mut blobs: Vec<&Blob> = Vec::new();
     let mut manifests = Vec::new();

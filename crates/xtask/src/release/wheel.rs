@@ -36,8 +36,7 @@ pub fn versions(python: &Path) -> anyhow::Result<BTreeMap<String, String>> {
         .collect())
 }
 
-/// The name and the content of the wheel; `time` is in seconds since 1970. The texts are those of the first program, which links all that
-/// the others do.
+/// The wheel's name and content; `time` in seconds since 1970. The texts are those of the first program, which links the most.
 pub fn build(python: &Path, arch: Arch, programs: &[&Made], time: u64) -> anyhow::Result<(String, Vec<u8>)> {
     let scratch = tempfile::tempdir()?;
     let mut tool = Command::new(python);

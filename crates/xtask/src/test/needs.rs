@@ -35,8 +35,7 @@ const fn known(package: &'static str, target: &'static str, parts: usize, second
     }
 }
 
-/// The programs that take longer than a few seconds. Real autopilots fly faster than in life, and out of the sky where others keep the
-/// machine busy.
+/// Programs of more than a few seconds. Real autopilots fly faster than in life, and fall out of the sky where the machine is busy.
 const KNOWN: &[Known] = &[
     known("tests", "nodes", 1, 350, 35),
     known("tests", "coordinator", 4, 320, 10),
@@ -106,8 +105,7 @@ const TIMED: [(&str, &str, &str, u32); 4] = [
     ),
 ];
 
-/// Programs that only compute: no process, no line and no clock of the machine is in them. They run with the lowest priority, while the
-/// others wait, one at a time.
+/// Programs that only compute: no process, no line, no clock of the machine. They run at the lowest priority, one at a time.
 const GIVE_WAY: [(&str, &str); 8] = [
     ("tests", "network"),
     ("workspace", "examples"),
@@ -172,8 +170,7 @@ pub fn documentation(folder: PathBuf) -> Unit {
     }
 }
 
-/// For the loop of a developer: it needs nothing but what was compiled, and a few seconds of a core; or it has the decisions, for which a
-/// developer waits.
+/// For a developer's loop: no needs but compiled code, and a few seconds of a core; or the decisions, which a developer waits for.
 pub fn is_quick(program: &TestProgram) -> bool {
     let is = |known: &&Known| known.package == program.package && known.target == program.target;
     let known = KNOWN.iter().find(is);
@@ -235,8 +232,7 @@ fn timed(program: &TestProgram, name: &str) -> Option<u32> {
     TIMED.iter().find(is).map(|(_, _, _, seconds)| *seconds)
 }
 
-/// `names` in `count` runs of nearly the same length; none is left out, and tests that are listed together stay together: they use the same
-/// kind of API server.
+/// `names` in `count` runs of about equal length, in order: tests that are listed together use the same kind of API server.
 fn cut(names: &[String], count: usize) -> Vec<&[String]> {
     let at = |index: usize| names.len() * index / count;
     let parts = (0..count).map(|index| &names[at(index)..at(index + 1)]);

@@ -167,7 +167,7 @@ pub fn ordered_here(ground: &Ground, drone: &Drone) -> bool {
     orders(ground).any(|order| ground.latch.was_given_here(order.name()) && order.covers(&ground.cluster.world, drone))
 }
 
-/// Notifies agents of `target` at once, then records the order and marks the objects. After most errors agents were notified all the same.
+/// Notifies agents at once, then records the order and marks objects. On an error agents were notified too, unless there is no `target`.
 pub async fn ground(ground: &Ground, target: &Target, by: &str) -> Result<Reach, GroundError> {
     let marked = objects(ground, target)?;
     ground.metrics.person("ground");

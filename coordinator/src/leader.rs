@@ -258,8 +258,8 @@ fn count_the_fleet(metrics: &Metrics, observer: &Observer) {
 /// Between two log lines of a leader that still does not know the present.
 const SLOW: Duration = Duration::from_secs(10);
 
-/// Lists everything after the Lease was taken, and after a person has confirmed a restored store: until then nothing changes (invariant
-/// 16).
+/// Lists everything after taking the Lease, and after a person confirms a restored store: until then orders only keep the present state
+/// (invariant 16).
 async fn relist_when_leading(observer: Observer, relist: watching::Relist) {
     let leadership = &observer.leadership.state;
     let work = async {

@@ -34,7 +34,7 @@ type Calls = Arc<Mutex<HashMap<GuestCallId, Call>>>;
 #[derive(Debug, Default)]
 pub struct Waiting(Calls);
 
-/// A waiting person; dropped, nobody waits.
+/// A waiting person; dropping it ends the wait.
 #[derive(Debug)]
 pub struct Answered {
     calls: Calls,

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// No answer comes later than [`DEADLINE`] after its question. One that comes later than this was asked for after the end was found.
+/// An answer comes at most [`DEADLINE`] after its question: one that comes later than this was asked after the end, so its order exists.
 const REMEMBERED_FOR: Duration = DEADLINE.saturating_mul(2);
 
 /// The oldest are forgotten first.

@@ -203,7 +203,6 @@ pub async fn ground(ground: &Ground, target: &Target, by: &str) -> Result<Reach,
     }
 }
 
-/// The orders to record for `target`, whose objects are `numbered`.
 fn to_record(ground: &Ground, target: &Target, numbered: &[(Marked, GroundOrderId)], by: &str) -> Vec<InForce> {
     let one = |about: About| {
         let id = match numbered {
@@ -716,7 +715,6 @@ mod tests {
     use crate::server::auth::tests::scripted::Scripted;
     use model::assignment::Held;
 
-    /// Records the given orders, and marks `drone`.
     fn record(ground: &Ground, drone: &Drone) {
         for (call, order) in ground.latch.unrecorded().iter() {
             let mut object = order.object.clone();

@@ -65,7 +65,6 @@ pub struct Led {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Successor(pub String);
 
-/// Why a leadership, or the wait for one, is over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Lost {
     To(Successor),

@@ -306,13 +306,10 @@ async fn end(leader_lease: &LeaderLease, led: Option<&Led>, over: Option<Over>) 
     }
 }
 
-/// Why a coordinator cannot go on.
 #[derive(Clone, Debug)]
 enum Over {
-    /// An agent has received this higher term.
     Deposed(Higher),
     Succeeded(Successor),
     WentBack(WentBack),
-    /// A watch or a controller, which should run for ever, has ended.
     Broken,
 }

@@ -321,7 +321,6 @@ impl Metrics {
         self.takeovers.inc_by(times.into());
     }
 
-    /// A vehicle was found where it should not be.
     pub fn astray(&self, astray: Astray) {
         let kind = match astray {
             Astray::Fell { .. } => "fell",
@@ -383,7 +382,6 @@ impl Metrics {
         self.guest_frames.get_or_create(&labels).inc_by(frames);
     }
 
-    /// Published, or lost.
     pub fn event(&self, published: bool) {
         let result = if published { "published" } else { "lost" };
         self.events.get_or_create(&[("result", result)]).inc();

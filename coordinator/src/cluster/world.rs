@@ -144,7 +144,6 @@ impl World {
         self.wakes.clone()
     }
 
-    /// Done once all caches have been filled.
     pub async fn synced(&self) {
         // Fails only if the sender is gone, which `self` owns.
         let _ = self.filled.subscribe().wait_for(|bits| *bits == ALL).await;

@@ -298,7 +298,6 @@ fn without_site(report: Option<&Report>) -> OffStation {
     }
 }
 
-/// The station that a Drone asks for, whose vehicle has made this `report`.
 fn station(asked: &AskedStation, report: Option<&Report>, limits: &Limits) -> Result<Station, BadStation> {
     let station = Station::new(place(asked), limits)?;
     // A vehicle that does not know its home flies nowhere.

@@ -92,7 +92,6 @@ impl NodeRules {
         outside(&wanted, at, height)
     }
 
-    /// The same for a change of altitude in the air.
     pub fn allow_change(&self, node: &NodeName, altitude: AltitudeAboveHome) -> Result<(), Outside> {
         self.allow(node, None, Some(altitude))?;
         let fences = self.fences_of(node);
@@ -100,7 +99,6 @@ impl NodeRules {
         if is_unknown { Err(Outside::Unknown) } else { Ok(()) }
     }
 
-    /// The same for a way along `places`.
     pub fn allow_way(&self, node: &NodeName, places: &[(Wgs84, AltitudeAboveHome)]) -> Result<(), WayOutside> {
         let known = self.lock();
         let Some(of) = known.nodes.get(node) else { return Ok(()) };

@@ -69,7 +69,6 @@ struct Controller {
     memories: Memories,
     followed: HashMap<NodeName, Followed>,
     writes: Writes,
-    /// Its first reconcile.
     began: Option<Instant>,
     hears_all: bool,
 }

@@ -67,7 +67,6 @@ impl Upgrades {
         self.lock().holds(node)
     }
 
-    /// The plan of the last reconcile.
     pub fn plan(&self) -> Plan {
         self.plan.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -43,7 +43,6 @@ struct Latched {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Call(u64);
 
-/// A number that no other order has.
 pub(super) fn new_id() -> GroundOrderId {
     GroundOrderId(rand::random_range(1..=u64::MAX))
 }

@@ -73,7 +73,6 @@ pub enum Found {
 #[derive(Debug)]
 pub struct Shortlist {
     pub nodes: VecDeque<NodeName>,
-    /// Why there was none.
     pub none: Option<NoVehicle>,
     pub cut: bool,
     /// When all nodes were gone through.

@@ -296,7 +296,6 @@ fn required<'a>(binder: &Binder, snapshot: &'a DroneSnapshot) -> Requirements<'a
     }
 }
 
-/// Where another Drone of the same Swarm flies.
 fn where_others_fly(observer: &Observer, snapshot: &DroneSnapshot) -> Option<Wgs84> {
     let (swarm, _) = owner(&snapshot.drone)?;
     let others = observer.world().drones_of_swarm(swarm);

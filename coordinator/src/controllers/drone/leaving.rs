@@ -11,7 +11,6 @@ use kube::ResourceExt;
 use kube::api::{Api, Patch};
 use serde_json::json;
 
-/// Removes the finalizer, because of `release`.
 pub async fn release(controller: &DroneController, snapshot: &DroneSnapshot, release: Release) -> Result<(), ApiError> {
     let cluster = &controller.observer().cluster;
     // Where another Drone has the node by now, its vehicle is not this one's to declare down.

@@ -167,7 +167,6 @@ fn unreadable(unread: &Unread) -> String {
 }
 
 impl Fence {
-    /// The readable part of a Geofence.
     pub fn read(object: &Readable<Geofence>) -> Self {
         match object {
             Readable::Read(geofence) => Self::of(geofence),
@@ -247,7 +246,6 @@ fn outline(area: &Area) -> Option<Outline> {
 }
 
 impl Values {
-    /// The readable part of a ParameterProfile.
     pub fn read(object: &Readable<ParameterProfile>) -> Self {
         match object {
             Readable::Read(profile) => Self::of(profile),

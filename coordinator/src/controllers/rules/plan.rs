@@ -26,7 +26,6 @@ use std::sync::Arc;
 pub struct Subject {
     pub node: NodeName,
     pub name: String,
-    /// The labels that count for it.
     pub labels: BTreeMap<String, String>,
     /// On its agent's open session.
     pub report: Option<Arc<Report>>,
@@ -101,7 +100,6 @@ pub struct Outcome {
     pub fence: Option<Arc<Result<Compiled, NoFence>>>,
     /// The values of its profiles, once its autopilot is known.
     pub values: Option<Arc<Result<Resolved, NoParameters>>>,
-    /// Progress with those values.
     pub progress: Progress,
     /// The values that its autopilot refused, also while it is asked again.
     pub refused: Vec<Deviation>,

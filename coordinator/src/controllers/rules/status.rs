@@ -30,7 +30,6 @@ const SILENT: &str =
     "its agent is not connected, or receives nothing from its autopilot; what is on the autopilot stays";
 const NOT_TAKEN: &str = "its agent has not taken the rules over yet";
 
-/// For a Geofence that selects the vehicle.
 pub fn fence_on(subject: &Subject, outcome: &Outcome) -> RuleState {
     let (Some(report), Some(fence)) = (&subject.report, &outcome.fence) else {
         return RuleState::NotYet("AgentSilent", SILENT.to_owned());
@@ -129,7 +128,6 @@ fn deviates(deviation: &Deviation) -> RuleState {
     }
 }
 
-/// For a profile that selects the vehicle.
 pub fn profile_on(profile: &str, subject: &Subject, outcome: &Outcome) -> RuleState {
     let (Some(report), Some(values)) = (&subject.report, &outcome.values) else {
         return RuleState::NotYet("AgentSilent", SILENT.to_owned());

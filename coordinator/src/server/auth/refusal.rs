@@ -21,10 +21,8 @@ pub enum Refusal {
     /// There is no API server to ask about tokens.
     #[error("no cluster, so tokens mean nothing here: use a certificate made by `skein enroll`")]
     TokensMeanNothing,
-    /// The API server does not know the token.
     #[error("the token is not accepted: {0}")]
     BadToken(String),
-    /// The token is good, but not for us.
     #[error("the token is not for audience {AUDIENCE}; its audiences are: {}", .0.join(", "))]
     OtherAudience(Vec<String>),
     #[error("the token is that of {user}, and agents are {wanted}; see --agent-service-account")]

@@ -116,7 +116,6 @@ impl Right {
         }
     }
 
-    /// The resource and its subresource.
     pub fn parts(&self) -> (&'static str, Option<&'static str>) {
         match self.resource.split_once('/') {
             Some((resource, subresource)) => (resource, Some(subresource)),

@@ -26,6 +26,7 @@ pub mod local_origin;
 pub mod mode_requests;
 pub mod notice;
 pub mod outbox;
+mod own_frame;
 pub mod program;
 pub mod read_only;
 pub mod remote;

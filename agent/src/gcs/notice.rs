@@ -1,11 +1,11 @@
 //! The notice to a guest that is refused: a STATUSTEXT (253) of the agent.
 
 use super::fields;
+use super::own_frame::own_frame;
 use super::routes::{Address, GuestId};
 use super::switch::Refusal;
 use link::dialect::{MavMessage, MavSeverity, STATUSTEXT_DATA};
 use link::raw::RawFrame;
-use mavlink::{MAVLinkV2MessageRaw, MavHeader};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use tokio::time::Instant;
@@ -86,19 +86,12 @@ impl Notices {
             return None;
         }
         self.sequence = self.sequence.wrapping_add(1);
-        let header = MavHeader {
-            system_id: u32::from(ours.system.0),
-            component_id: ours.component.0,
-            sequence: self.sequence,
-        };
         let text = MavMessage::STATUSTEXT(STATUSTEXT_DATA {
             severity: MavSeverity::MAV_SEVERITY_NOTICE,
             text: subject.words().as_str().into(),
             ..STATUSTEXT_DATA::default()
         });
-        let mut raw = MAVLinkV2MessageRaw::new();
-        raw.serialize_message(header, &text);
-        RawFrame::parse(raw.raw_bytes()).ok()
+        own_frame(ours, self.sequence, &text)
     }
 
     pub fn leave(&mut self, guest: GuestId) {

@@ -43,7 +43,13 @@ const ACCELERATION: u16 = 0b1_1100_0000;
 const PLACE: [usize; 3] = [4, 8, 12];
 const VELOCITY: [usize; 3] = [16, 20, 24];
 /// Velocities, yaw and yaw_rate: the bit that ignores each, and where it stands.
-const NUMBERS: [(u16, usize); 5] = [(1 << 3, 16), (1 << 4, 20), (1 << 5, 24), (1 << 10, 40), (1 << 11, 44)];
+const NUMBERS: [(u16, usize); 5] = [
+    (1 << 3, VELOCITY[0]),
+    (1 << 4, VELOCITY[1]),
+    (1 << 5, VELOCITY[2]),
+    (1 << 10, 40),
+    (1 << 11, 44),
+];
 const TYPE_MASK: usize = 48;
 const COORDINATE_FRAME: usize = 52;
 

@@ -1,19 +1,18 @@
 //! The pilot alone, one event at a time: what a moment's mischance must not do.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
-#[path = "support/alone.rs"]
-mod alone;
-#[path = "support/orders.rs"]
-mod orders;
+mod support {
+    pub mod alone;
+    pub mod orders;
+}
 
 use agent::outgoing::{Outgoing, Written};
 use agent::pilot::Pilot;
 use agent::state_file::State;
-use alone::{command, pilot_with};
 use link::dialect::{
     AUTOPILOT_VERSION_DATA, COMMAND_ACK_DATA, EXTENDED_SYS_STATE_DATA, GLOBAL_POSITION_INT_DATA, HEARTBEAT_DATA,
     HOME_POSITION_DATA, MavAutopilot, MavCmd, MavLandedState, MavMessage, MavModeFlag, MavResult, MavSysStatusSensor,
-    MavType, PARAM_VALUE_DATA, SYS_STATUS_DATA,
+    MavType, PARAM_VALUE_DATA, SYS_STATUS_DATA, SYSTEM_TIME_DATA,
 };
 use model::assignment::{Assignment, Desired, GroundedWhy, Order};
 use model::ids::{DroneUid, Term};
@@ -25,8 +24,9 @@ use model::stand_down::{StandUp, StoodDown};
 use model::time::Moment;
 use model::units::{Address, AltitudeAboveHome, AltitudeAmsl, SystemId};
 use model::vehicle::{FlightTruth, HardwareUid, WhyUnknown};
-use orders::assignment;
 use std::time::Duration;
+use support::alone::{self, command, pilot_with};
+use support::orders::assignment;
 
 const GUIDED: u32 = 4;
 const LOITER: u32 = 5;
@@ -686,4 +686,30 @@ fn a_vehicle_rests_after_somebody_elses_flight_in_its_agents_next_life_too() {
         armed_at.is_some_and(|ms| (64_000..66_000).contains(&ms)),
         "{armed_at:?}"
     );
+}
+
+#[test]
+fn two_vehicles_of_one_system_id_on_one_line_are_reported_until_one_is_gone() {
+    let at = |s: u32| Moment::at(Duration::from_secs(s.into()));
+    let time = |time_boot_ms| {
+        MavMessage::SYSTEM_TIME(SYSTEM_TIME_DATA {
+            time_boot_ms,
+            ..SYSTEM_TIME_DATA::default()
+        })
+    };
+    let mut pilot = pilot_with(State::default(), at(0));
+    for s in 0..60_u32 {
+        let beat = beat(0, MavModeFlag::empty());
+        alone::receive(&mut pilot, MavMessage::HEARTBEAT(beat), at(s));
+        alone::receive(&mut pilot, time(500_000 + s * 1000), at(s));
+        if (10..20).contains(&s) {
+            alone::receive(&mut pilot, time(s * 1000), at(s));
+        }
+        let report = pilot.report(at(s));
+        let words: String = report.reasons.iter().map(|reason| reason.text.as_str()).collect();
+        let shared = words.contains("two vehicles speak as system 7");
+        assert_eq!(shared, (12..50).contains(&s), "at {s} s: {:?}", report.reasons);
+        assert_eq!(report.warnings.iter().any(|line| line.contains("two vehicles")), shared);
+        assert!(!shared || (report.ready != Some(true) && words.contains("MAV_SYS_ID")));
+    }
 }

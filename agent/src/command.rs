@@ -189,11 +189,12 @@ pub const fn name(result: MavResult) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::discovery::latched_as;
     use crate::recipe::command;
     use fleet::flight::converge::Step;
     use link::dialect::{MavCmd, MavFrame};
     use model::route_order::Waypoint;
-    use model::units::{AltitudeAboveHome, AltitudeAmsl, ComponentId, SystemId, Wgs84};
+    use model::units::{AltitudeAboveHome, AltitudeAmsl, SystemId, Wgs84};
     use model::vehicle::Autopilot;
 
     fn at(ms: u64) -> Moment {
@@ -201,13 +202,7 @@ mod tests {
     }
 
     fn begin(step: &Step, autopilot: Autopilot) -> Outstanding<StepKind> {
-        let to = Identity {
-            autopilot,
-            system: SystemId(7),
-            component: ComponentId(1),
-            firmware: None,
-            hardware: None,
-        };
+        let to = latched_as(autopilot, SystemId(7));
         let kind = step.kind().unwrap();
         let command = command(step, autopilot, Some(AltitudeAmsl(0.0))).unwrap();
         Outstanding::begin(kind, to, command, Patience::for_step(kind), at(0)).0
@@ -334,13 +329,7 @@ mod tests {
 
     #[test]
     fn an_arm_command_is_one_frame_whatever_happens() {
-        let to = Identity {
-            autopilot: Autopilot::Px4,
-            system: SystemId(7),
-            component: ComponentId(1),
-            firmware: None,
-            hardware: None,
-        };
+        let to = latched_as(Autopilot::Px4, SystemId(7));
         let arm = Command {
             command: MavCmd::MAV_CMD_COMPONENT_ARM_DISARM,
             ..command(&Step::SetStation, Autopilot::Px4, None).unwrap()

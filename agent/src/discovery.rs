@@ -195,6 +195,18 @@ const fn is_multicopter(of: MavType) -> bool {
     )
 }
 
+/// An autopilot as latched, before AUTOPILOT_VERSION has answered.
+#[cfg(test)]
+pub(crate) const fn latched_as(autopilot: Autopilot, system: SystemId) -> Identity {
+    Identity {
+        autopilot,
+        system,
+        component: ComponentId(1),
+        firmware: None,
+        hardware: None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -298,17 +298,12 @@ const fn narrow(meters: f64) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::discovery::latched_as;
     use model::route_order::Waypoint;
-    use model::units::{AltitudeAboveHome, ComponentId, SystemId};
+    use model::units::{AltitudeAboveHome, SystemId};
 
     fn to(autopilot: Autopilot) -> Identity {
-        Identity {
-            autopilot,
-            system: SystemId(7),
-            component: ComponentId(1),
-            firmware: None,
-            hardware: None,
-        }
+        latched_as(autopilot, SystemId(7))
     }
 
     fn takeoff(autopilot: Autopilot) -> Command {

@@ -1,20 +1,15 @@
 //! What is read of an autopilot before a flight, and what is found in it.
 
 use super::*;
-use model::units::{ComponentId, SystemId};
+use crate::discovery::latched_as;
+use model::units::SystemId;
 
 fn at(s: u64) -> Moment {
     Moment::at(Duration::from_secs(s))
 }
 
 fn identity(autopilot: Autopilot) -> Identity {
-    Identity {
-        autopilot,
-        system: SystemId(7),
-        component: ComponentId(1),
-        firmware: None,
-        hardware: None,
-    }
+    latched_as(autopilot, SystemId(7))
 }
 
 fn name_of(message: MavMessage) -> String {

@@ -1,10 +1,10 @@
 //! The whole way, against an autopilot that is scripted here: what it offers, refuses, loses and forgets.
 
 use super::*;
+use crate::discovery::latched_as;
 use crate::ftp::packet::{crc32, server_answer};
 use link::dialect::{COMPONENT_METADATA_DATA, FILE_TRANSFER_PROTOCOL_DATA, MavMessage};
-use model::units::Address;
-use model::units::{ComponentId, SystemId};
+use model::units::{Address, SystemId};
 use model::vehicle::Autopilot;
 use std::collections::BTreeMap;
 
@@ -17,13 +17,7 @@ fn at(ms: u64) -> Moment {
 }
 
 fn identity() -> Identity {
-    Identity {
-        system: SystemId(7),
-        component: ComponentId(1),
-        autopilot: Autopilot::Px4,
-        firmware: None,
-        hardware: None,
-    }
+    latched_as(Autopilot::Px4, SystemId(7))
 }
 
 fn refused() -> Outcome {

@@ -1,10 +1,10 @@
 //! A vehicle that a program flies: what the pilot lets pass, when it takes the vehicle back, and what it leaves to a pilot.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
-#[path = "support/alone.rs"]
-mod alone;
-#[path = "support/orders.rs"]
-mod orders;
+mod support {
+    pub mod alone;
+    pub mod orders;
+}
 
 use agent::outgoing::Outgoing;
 use agent::pilot::Pilot;
@@ -21,8 +21,9 @@ use model::lent::{Lent, Room, USUAL_LEASE, WhyBack};
 use model::route_order::{OrderNumber, RouteOrder, Waypoint};
 use model::time::Moment;
 use model::units::{AltitudeAboveHome, AltitudeAmsl, Meters, Wgs84};
-use orders::assignment;
 use std::time::Duration;
+use support::alone;
+use support::orders::assignment;
 
 const STATION: Wgs84 = Wgs84 {
     latitude_deg: 47.397_742,

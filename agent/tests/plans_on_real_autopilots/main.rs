@@ -22,11 +22,11 @@ use model::plan::{FlightPlan, PlanState};
 use model::report::{Activity, HandsOff, Report};
 use model::units::{AltitudeAboveHome, SystemId};
 use model::vehicle::FlightTruth;
-use on_real_autopilots::{Agent, HERE, Station, say, url};
+use on_real_autopilots::{Agent, HERE, Station, autopilots, say, url};
 use orders::assignment;
 use std::path::Path;
 use std::time::{Duration, Instant};
-use testkit::autopilots::{Autopilot, Firmware, Instance, Settings, Stack};
+use testkit::autopilots::{Autopilot, Stack};
 
 const FLY: Desired = Desired::Flying {
     altitude: AltitudeAboveHome(10.0),
@@ -116,16 +116,6 @@ fn plan() -> FlightPlan {
         place(30.0, 20.0, 0.0),
     ];
     FlightPlan::new(model::ids::Term(3), items).unwrap()
-}
-
-fn autopilots() -> impl Iterator<Item = Autopilot> {
-    Stack::ALL.into_iter().filter_map(|stack| match Firmware::find(stack) {
-        Err(missing) => {
-            say(&format!("skipped: {missing}"));
-            None
-        }
-        Ok(firmware) => Some(Autopilot::start(firmware, Instance::claim().unwrap(), Settings::default()).unwrap()),
-    })
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

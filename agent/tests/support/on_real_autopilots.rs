@@ -14,7 +14,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use testkit::autopilots::{Autopilot, HOME, Stack};
+use testkit::autopilots::{Autopilot, Firmware, HOME, Instance, Settings, Stack};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -35,6 +35,16 @@ pub fn url(stack: Stack, at: std::net::SocketAddr) -> LinkUrl {
         Stack::Px4 => "udp",
     };
     format!("{scheme}:{at}").parse().unwrap()
+}
+
+pub fn autopilots() -> impl Iterator<Item = Autopilot> {
+    Stack::ALL.into_iter().filter_map(|stack| match Firmware::find(stack) {
+        Err(missing) => {
+            say(&format!("skipped: {missing}"));
+            None
+        }
+        Ok(firmware) => Some(Autopilot::start(firmware, Instance::claim().unwrap(), Settings::default()).unwrap()),
+    })
 }
 
 pub struct Agent {

@@ -1,24 +1,20 @@
 //! The answer to a program's request for a mode that is not passed on: a COMMAND_ACK (77) as from the autopilot.
 //!
-//! Programs wait for it, and take one from nobody but the autopilot; it goes to the program alone. It says nothing that the autopilot has not:
-//! ACCEPTED only for the mode that it has just reported.
+//! Programs take one from the autopilot alone; it goes to the program alone. ACCEPTED names only the mode that the autopilot has just reported.
 
 use super::own_frame::own_frame;
 use super::routes::Address;
 use link::dialect::{COMMAND_ACK_DATA, MavCmd, MavMessage, MavResult};
 use link::raw::RawFrame;
 
-/// The answer to a request for a mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// The autopilot that was asked.
     pub by: Address,
     /// ACCEPTED; else TEMPORARILY_REJECTED.
     pub accepted: bool,
 }
 
 impl Answer {
-    /// The frame of it to the sender of a request.
     pub fn frame(self, to: Address) -> Option<RawFrame> {
         let result = if self.accepted {
             MavResult::MAV_RESULT_ACCEPTED

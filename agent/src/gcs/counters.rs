@@ -1,7 +1,6 @@
-//! What guests do and what they lose, in numbers, for summaries and metrics.
+//! Counters for summaries and metrics. All only grow.
 
 link::counters!(
-    /// Counters of the pass-through. All only grow.
     Counters, Snapshot:
     joined,
     left,
@@ -10,9 +9,7 @@ link::counters!(
     /// TCP guests that were disconnected because they did not read.
     too_slow,
     heard,
-    /// Bytes from guests that belonged to no frame.
     skipped,
-    /// Frames of guests written to the autopilot's line.
     written,
     /// Frames handed to guests; each guest counts.
     handed_out,

@@ -10,23 +10,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// A guest gets the same notice no more often than this.
 const EVERY: Duration = Duration::from_secs(10);
-/// A guest gets no more different notices than this in that time.
 const MOST: usize = 5;
 
-/// Subject of a notice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Subject {
-    /// The guest only watches.
     ReadOnly,
-    /// The program has no vehicle now.
     NotNow,
-    /// A set-point of a program.
     OutsideVolume,
-    /// A message that no program may send.
     Message(u32),
-    /// A command that no program may send.
     Command(u16),
 }
 
@@ -47,7 +39,7 @@ impl Subject {
         }
     }
 
-    /// At most 50 bytes.
+    /// At most 50 bytes: one STATUSTEXT.
     fn words(self) -> String {
         match self {
             Self::ReadOnly => "Skein: read-only, this was not passed on".to_owned(),
@@ -59,7 +51,6 @@ impl Subject {
     }
 }
 
-/// Notifies guests that they were refused.
 #[derive(Debug, Default)]
 pub struct Notices {
     noticed: BTreeMap<GuestId, (Instant, BTreeSet<Subject>)>,
@@ -67,7 +58,7 @@ pub struct Notices {
 }
 
 impl Notices {
-    /// The notice to `guest` from `ours` that `frame` was refused, if there is one for that and it had it not lately.
+    /// `None` where there is no notice for that, or the guest had it lately.
     pub fn refused(
         &mut self,
         guest: GuestId,

@@ -5,12 +5,10 @@ use link::dialect::{HEARTBEAT_DATA, MavAutopilot, MavMessage, MavModeFlag, MavTy
 use link::raw::{Direction, RawFrame};
 use model::units::Address;
 
-/// `message` as a guest sends it.
 pub fn frame(from: Address, message: &MavMessage) -> RawFrame {
     own_frame(from, 0, message).unwrap()
 }
 
-/// The same, seen on the line.
 pub fn from_line(mut frame: RawFrame, direction: Direction) -> RawFrame {
     frame.from = direction;
     frame

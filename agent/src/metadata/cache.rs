@@ -13,7 +13,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// Most files that are kept: two for each firmware.
+/// Two for each firmware.
 const FILES_AT_MOST: usize = 8;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub struct MetadataCache {
 }
 
 impl MetadataCache {
-    /// The cache in a state directory. Nothing is read or written yet.
+    /// Nothing is read or written yet.
     pub fn in_state(dir: &Path) -> Self {
         Self {
             folder: dir.join("metadata"),
@@ -33,7 +33,7 @@ impl MetadataCache {
         self.folder.join(format!("{crc:08x}"))
     }
 
-    /// The file with this checksum, if it is there and whole.
+    /// `None`: it is not there, or not whole.
     pub(super) fn load(&self, crc: u32) -> Option<Vec<u8>> {
         let file = self.file(crc);
         let size = fs::metadata(&file).ok()?.len();
@@ -45,10 +45,6 @@ impl MetadataCache {
         fs::read(&file).ok().filter(is_whole)
     }
 
-    /// Keeps a file.
-    ///
-    /// # Errors
-    /// What the system says; then it is not kept.
     pub(super) fn keep(&self, crc: u32, bytes: &[u8]) -> io::Result<()> {
         fs::create_dir_all(&self.folder)?;
         durable::replace_file(&self.file(crc), &self.folder.join("new"), bytes)?;

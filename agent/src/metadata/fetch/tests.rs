@@ -134,7 +134,7 @@ impl World {
         }
     }
 
-    /// Lets time pass, 20 ms at a time, until the table is there or `seconds` are over.
+    /// 20 ms at a time.
     fn run(&mut self, seconds: u64) -> Option<Arc<Table>> {
         self.run_ms(seconds * 1000)
     }
@@ -169,7 +169,7 @@ impl World {
     }
 }
 
-/// A file of which many packets are needed: the texts are as different as they can be.
+/// Texts as different as they can be, so that many packets are needed.
 fn large() -> Vec<u8> {
     let events: Vec<String> = (0..200)
         .map(|n| format!(r#""{n}": {{"name": "e{n}", "message": "{}"}}"#, n * 7919))

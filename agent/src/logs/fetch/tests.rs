@@ -17,7 +17,6 @@ fn autopilot(autopilot: Autopilot) -> Identity {
     latched_as(autopilot, SystemId(1))
 }
 
-/// A server with files and one session.
 #[derive(Default)]
 pub(in crate::logs) struct Server {
     pub files: BTreeMap<String, Vec<u8>>,

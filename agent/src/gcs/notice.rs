@@ -10,7 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use tokio::time::Instant;
 
+/// A guest gets the same notice no more often than this.
 const EVERY: Duration = Duration::from_secs(10);
+/// Different notices to a guest in that time.
 const MOST: usize = 5;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -36,6 +36,7 @@ const PROGRAMS: usize = 1;
 const CALLS: usize = 16;
 /// As long as the coordinator waits.
 const OPEN_WITHIN: Duration = Duration::from_secs(10);
+/// Bytes of frames in one message.
 const AT_ONCE: usize = 4096;
 const LARGEST_MESSAGE: usize = 16 * 1024;
 /// A way that has taken nothing for this long is given up; the guest comes again.

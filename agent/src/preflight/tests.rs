@@ -100,7 +100,6 @@ fn sent(autopilot: Autopilot, name: &str, value: f32) -> PARAM_VALUE_DATA {
     }
 }
 
-/// One that has read all of `fine`, and then these.
 fn read(autopilot: Autopilot, fine: &[(&str, f32)], changed: &[(&str, f32)]) -> Reader {
     let mut reader = Reader::default();
     for (name, value) in fine.iter().chain(changed) {
@@ -115,7 +114,6 @@ fn problems(autopilot: Autopilot, fine: &[(&str, f32)], changed: &[(&str, f32)])
     reader.findings().problems.clone()
 }
 
-/// Asks 10 times a second, for so many seconds, and gets no answer.
 fn asks_in_vain(reader: &mut Reader, autopilot: Autopilot, seconds: u64) -> Vec<String> {
     let to = identity(autopilot);
     let ask = |ms| {

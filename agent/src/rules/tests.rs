@@ -39,7 +39,6 @@ struct World {
     killed: u32,
     /// Something was changed without a report: a claim may be wrong until that is found out.
     unheard: bool,
-    /// Events that the pilot asks for again.
     missed: Vec<(Moment, MavMessage)>,
 }
 
@@ -65,7 +64,7 @@ impl World {
         }
     }
 
-    /// As after a kill: what is not on the disk is gone.
+    /// What is not on the disk is gone.
     fn restart(&mut self) {
         self.killed += 1;
         let json = serde_json::to_string(&self.disk).unwrap();
@@ -153,7 +152,6 @@ impl World {
         }
     }
 
-    /// What is reported as in force is in force.
     fn check(&self) {
         if self.unheard {
             return;
@@ -204,7 +202,6 @@ impl World {
         }
     }
 
-    /// Until the rules are in force; how long that took.
     fn until_in_force(&mut self) -> Duration {
         let began = self.now;
         while !self.board.report().in_force {
@@ -257,7 +254,7 @@ fn rules(digest: &str, fence: Option<i32>, parameters: &[(&str, f64, Enforce)]) 
     }
 }
 
-/// A return altitude, meters, whatever the autopilot calls it.
+/// Whatever the autopilot calls it.
 fn return_altitude(digest: &str, meters: f64) -> Rules {
     let mut rules = rules(digest, None, &[("RTL_ALT_M", meters, APPLY)]);
     rules.parameters[0].any_name = true;

@@ -7,7 +7,6 @@ use model::vehicle::{ArmingReason, ReasonClass};
 use tracing::warn;
 
 impl Pilot {
-    /// Takes what came with the address of our autopilot.
     pub(super) fn hear_shared_id(&mut self, frame: &Frame, now: Moment) {
         if !self.discovery.is_ours(frame.header) {
             return;
@@ -20,7 +19,6 @@ impl Pilot {
         }
     }
 
-    /// Why the vehicle is not armed, in words, while two speak with its id.
     pub(super) fn shared_id_reason(&self, now: Moment) -> Option<ArmingReason> {
         let (evidence, _) = self.shared_id.noticed().filter(|_| self.vehicle.shares_id(now))?;
         let system = self.discovery.latched()?.system.0;

@@ -14,7 +14,7 @@ use model::units::{ComponentId, SystemId};
 use model::vehicle::Identity;
 use std::time::Duration;
 
-/// Our component id: MAV_COMP_ID_ONBOARD_COMPUTER.
+/// MAV_COMP_ID_ONBOARD_COMPUTER.
 pub const OUR_COMPONENT: ComponentId = ComponentId(191);
 
 /// Our system id until the autopilot's is known, which is ours then.
@@ -24,16 +24,13 @@ pub const SYSTEM_AT_FIRST: SystemId = SystemId(1);
 const IN_PROGRESS_WAIT: Duration = Duration::from_secs(5);
 const AT_MOST: Duration = Duration::from_secs(30);
 
-/// How often a command is sent and how long an answer is awaited each time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
     pub transmissions: u8,
-    /// Wait after each.
     pub wait: Duration,
 }
 
 impl Patience {
-    /// For a step of the vehicle.
     pub const fn for_step(kind: StepKind) -> Self {
         let (transmissions, wait_ms) = match kind {
             StepKind::Arm => (1, 2000),
@@ -56,7 +53,7 @@ impl Patience {
         }
     }
 
-    /// For asking for a message or stream; the asking is repeated elsewhere while the message is missing.
+    /// The asking is repeated elsewhere while the message is missing.
     pub const fn for_request() -> Self {
         Self {
             transmissions: 1,
@@ -77,7 +74,6 @@ pub struct Outstanding<P> {
     deadline: Moment,
 }
 
-/// What is to be done with a command on its way.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Progress {
     Waiting,
@@ -86,7 +82,6 @@ pub enum Progress {
 }
 
 impl<P> Outstanding<P> {
-    /// A command and the message that begins it.
     pub fn begin(purpose: P, to: Identity, command: Command, patience: Patience, now: Moment) -> (Self, MavMessage) {
         let message = command.message(&to, 0);
         let this = Self {
@@ -102,7 +97,6 @@ impl<P> Outstanding<P> {
         (this, message)
     }
 
-    /// Takes a COMMAND_ACK (77) from our autopilot.
     pub fn acknowledged(&mut self, ack: &COMMAND_ACK_DATA, now: Moment) -> Progress {
         if !self.is_about(ack) {
             return Progress::Waiting;
@@ -140,7 +134,6 @@ impl<P> Outstanding<P> {
         Progress::Send(Box::new(self.command.message(&self.to, confirmation)))
     }
 
-    /// Whether an answer is to this command and for us.
     pub fn is_about(&self, ack: &COMMAND_ACK_DATA) -> bool {
         ack.command == self.command.command && self.for_us(ack)
     }
@@ -169,7 +162,7 @@ impl<P> Outstanding<P> {
     }
 }
 
-/// The name of a result without its prefix.
+/// Without its prefix.
 pub const fn name(result: MavResult) -> &'static str {
     match result {
         MavResult::MAV_RESULT_ACCEPTED => "ACCEPTED",

@@ -12,7 +12,7 @@ use std::time::Duration;
 /// Lease after 10 s ([`fleet::planning::leadership::LASTS`]), and an agent tries again every 5 s at least.
 pub const FAIL_OVER_TAKES: Duration = Duration::from_secs(18);
 
-/// The heartbeat of the ground station goes on for this long at most after contact was lost.
+/// Bound of [`grace`].
 pub const GRACE_AT_MOST: Duration = Duration::from_secs(20);
 
 /// How long the heartbeat of the ground station goes on after contact was lost, `loss` being the time after which the agent
@@ -21,7 +21,6 @@ pub fn grace(loss: Duration) -> Duration {
     GRACE_AT_MOST.min(loss * 3 / 4)
 }
 
-/// What is known of the coordinator.
 #[derive(Clone, Copy, Debug)]
 pub struct Contact {
     open: bool,
@@ -36,7 +35,6 @@ pub struct Contact {
 }
 
 impl Contact {
-    /// No contact, counted from `now`.
     pub const fn none_since(now: Moment) -> Self {
         Self {
             open: false,
@@ -80,7 +78,6 @@ impl Contact {
         self.confirmed_until = None;
     }
 
-    /// An order came and was taken.
     pub const fn confirm(&mut self, now: Moment) {
         self.order_received();
         if self.open && !self.confirmed {
@@ -89,12 +86,12 @@ impl Contact {
         self.confirmed = self.open;
     }
 
-    /// Since when what is held has been confirmed on the stream that is open now.
+    /// On the stream that is open now.
     pub const fn confirmed_since(&self) -> Option<Moment> {
         self.confirmed_since
     }
 
-    /// Whether what is held was confirmed on the stream that is open now.
+    /// On the stream that is open now.
     pub const fn confirmed(&self) -> bool {
         self.confirmed
     }
@@ -105,7 +102,6 @@ impl Contact {
         self.confirmed || self.confirmed_until.is_some_and(|until| now.since(until) <= grace)
     }
 
-    /// How long there has been no contact.
     pub fn silent(&self, now: Moment) -> Duration {
         if self.order_received {
             Duration::ZERO

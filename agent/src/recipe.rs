@@ -9,19 +9,14 @@ use link::dialect::{COMMAND_INT_DATA, COMMAND_LONG_DATA, MavCmd, MavFrame, MavMe
 use model::units::{AltitudeAmsl, Heading, Wgs84};
 use model::vehicle::{Autopilot, Identity};
 
-/// How a command is put on the wire.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Form {
-    /// COMMAND_LONG (76).
     Long,
-    /// COMMAND_INT (75) with this frame.
     Int(MavFrame),
 }
 
-/// The place that a command is about.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Place {
-    /// 0.
     Zero,
     /// Marked as not used: NaN, or the greatest integer.
     NotUsed,
@@ -31,11 +26,8 @@ pub enum Place {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Command {
     pub command: MavCmd,
-    /// Parameters 1 to 4.
     pub params: [f32; 4],
-    /// Parameters 5 and 6.
     pub place: Place,
-    /// Parameter 7.
     pub z: f32,
     pub form: Form,
 }
@@ -52,7 +44,7 @@ impl Command {
         }
     }
 
-    /// The message, for its `confirmation`th repetition.
+    /// `confirmation`: number of the repetition.
     pub fn message(&self, to: &Identity, confirmation: u8) -> MavMessage {
         let (target_system, target_component) = (to.system.0, to.component.0);
         let [param1, param2, param3, param4] = self.params;
@@ -102,12 +94,12 @@ impl Command {
         }
     }
 
-    /// The same command in the form that the autopilot asks for by its result (MAV_RESULT 7, 8, 9).
+    /// The form that the autopilot asks for by its result (MAV_RESULT 7, 8, 9).
     pub fn in_form(&self, form: Form) -> Self {
         Self { form, ..self.clone() }
     }
 
-    /// The other global frame, for an autopilot that does not know the one used.
+    /// For an autopilot that does not know the frame used.
     #[allow(deprecated, reason = "old firmware may know only the ..._INT frames")]
     pub const fn other_frame(&self) -> Option<Form> {
         match self.form {
@@ -128,22 +120,18 @@ impl Command {
     }
 }
 
-/// Why a step cannot be put into a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoRecipe {
     #[error("there is nothing to send")]
     NothingToSend,
-    /// PX4 takes altitudes above sea level only, and home is not known.
+    /// PX4 takes altitudes above sea level only.
     #[error("the altitude of home is not known yet")]
     HomeUnknown,
 }
 
 const NAN: f32 = f32::NAN;
 
-/// The command for `step`. `home` is the altitude of home, taken once before the flight.
-///
-/// # Errors
-/// [`NoRecipe`], when there is none.
+/// `home`: its altitude, taken once before the flight.
 pub fn command(step: &Step, autopilot: Autopilot, home: Option<AltitudeAmsl>) -> Result<Command, NoRecipe> {
     let int = Form::Int(Command::own_frame(autopilot));
     Ok(match step {

@@ -28,7 +28,6 @@ fn order(nonce: u64) -> KillOrder {
     }
 }
 
-/// Gives an order at one second of the clock.
 fn give(kills: &mut Kills, order: &KillOrder, to: Option<&Identity>) -> Option<Shot> {
     let held = Assignment {
         term: Term(3),

@@ -46,7 +46,7 @@ async fn until(what: &str, told: impl Fn() -> Snapshot, holds: impl Fn(Snapshot)
     }
 }
 
-/// The records of each file, in the order of the files' numbers.
+/// In the order of the files' numbers.
 fn files(folder: &Path) -> Vec<Vec<(u64, Vec<u8>)>> {
     let mut all: Vec<_> = std::fs::read_dir(folder)
         .unwrap()
@@ -168,7 +168,6 @@ async fn without_a_folder_nothing_is_logged() {
     log.close().await;
 }
 
-/// A disk that hangs until it is let go.
 #[derive(Clone, Default)]
 struct Hung(Arc<(Mutex<bool>, Condvar)>);
 

@@ -117,7 +117,7 @@ impl World {
         alone::receive(&mut self.pilot, message, at(self.ms));
     }
 
-    /// It flies in this mode, so far north of its station, this fast.
+    /// `north` of its station, meters; `speed`, meters per second.
     fn flies(&mut self, custom_mode: u32, north: f64, speed: f64) {
         let armed = MavModeFlag::MAV_MODE_FLAG_SAFETY_ARMED;
         let beat = alone::beat(self.stack.autopilot, custom_mode, armed);
@@ -162,7 +162,6 @@ impl World {
         });
     }
 
-    /// A second of flight by the program, in its mode.
     fn flown(&mut self, north: f64, speed: f64) {
         for _ in 0..10 {
             self.program_says(true);
@@ -178,7 +177,6 @@ impl World {
         self.pilot.report(at(self.ms)).route.lent
     }
 
-    /// Whether it reports the airspace of its program as its own.
     fn has_room(&self) -> bool {
         let order = self.pilot.report(at(self.ms)).route.order;
         order.is_some_and(|order| order.room.is_some())
@@ -207,7 +205,6 @@ impl World {
         stops
     }
 
-    /// The agent ends as it is, and another begins with what is on the disk.
     fn restarted(&mut self) {
         let state = self.pilot.state().clone();
         self.pilot = alone::pilot_with(state, at(self.ms));
@@ -218,7 +215,6 @@ impl World {
     }
 }
 
-/// Picks those of `wanted` that are among these.
 fn commands(out: &[Outgoing], wanted: &[MavCmd]) -> Vec<MavCmd> {
     out.iter()
         .filter_map(alone::command)

@@ -52,7 +52,6 @@ fn beat(custom_mode: u32, armed: MavModeFlag) -> HEARTBEAT_DATA {
     alone::beat(MavAutopilot::MAV_AUTOPILOT_ARDUPILOTMEGA, custom_mode, armed)
 }
 
-/// The vehicle reports all that matters.
 fn reports(pilot: &mut Pilot, armed: bool, landed_state: MavLandedState, custom_mode: u32, ms: u64) {
     let armed = if armed {
         MavModeFlag::MAV_MODE_FLAG_SAFETY_ARMED
@@ -99,7 +98,6 @@ fn assigned(pilot: &mut Pilot, generation: i64, desired: Desired, ms: u64) {
     takes(pilot, &order, ms);
 }
 
-/// Everything that is written at one moment, all of it with success.
 fn written(pilot: &mut Pilot, ms: u64) -> Vec<Outgoing> {
     alone::written(pilot, at(ms))
 }
@@ -115,7 +113,7 @@ fn settled(pilot: &Pilot, ms: u64) -> bool {
 const ARM: MavCmd = MavCmd::MAV_CMD_COMPONENT_ARM_DISARM;
 const LAND: MavCmd = MavCmd::MAV_CMD_NAV_LAND;
 
-/// When the pilot played the ground station, in milliseconds, over `span`.
+/// When the pilot played the ground station, milliseconds.
 fn ground_station_beats(pilot: &mut Pilot, span: std::ops::Range<u64>) -> Vec<u64> {
     let mut beats = Vec::new();
     for ms in span.step_by(100) {
@@ -289,7 +287,6 @@ fn the_flight_log_has_a_line_a_takeoff_and_landing_and_claims_no_earlier_takeoff
     );
 }
 
-/// The autopilot says which hardware it is.
 fn is_hardware(pilot: &mut Pilot, uid: u64, ms: u64) {
     let version = AUTOPILOT_VERSION_DATA {
         uid,
@@ -299,7 +296,7 @@ fn is_hardware(pilot: &mut Pilot, uid: u64, ms: u64) {
     receive(pilot, MavMessage::AUTOPILOT_VERSION(version), ms);
 }
 
-/// A pilot that serves a Drone with hardware 1, and its state on the disk.
+/// Serves a Drone with hardware 1.
 fn serves() -> (Pilot, State) {
     let mut pilot = pilot();
     on_ground(&mut pilot, 100);
@@ -477,7 +474,7 @@ fn for_drone(uid: &str, desired: Desired) -> Order {
     })
 }
 
-/// Charge and voltage, in percent and millivolts.
+/// Percent, millivolts.
 fn battery(pilot: &mut Pilot, (remaining, voltage): (i8, u16), ms: u64) {
     let health = SYS_STATUS_DATA {
         onboard_control_sensors_health: MavSysStatusSensor::MAV_SYS_STATUS_PREARM_CHECK,

@@ -12,7 +12,6 @@ use tokio_util::sync::CancellationToken;
 
 const DEADLINE: Duration = Duration::from_secs(20);
 
-/// One that reaches neither autopilot nor coordinator.
 fn lonely(node: &str, folder: &Path) -> Config {
     let name = NodeName::parse(node).unwrap();
     let link = format!("serial:/dev/no-such-autopilot-{node}:57600").parse().unwrap();

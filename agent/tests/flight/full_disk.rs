@@ -10,7 +10,6 @@ fn fill(vehicle: &Vehicle) -> PathBuf {
     place
 }
 
-/// Whether the report says that it is not armed because of the disk.
 fn cannot_write(agent: &Agent) -> bool {
     let report = agent.report().unwrap();
     let why = "cannot write its state directory (Is a directory";

@@ -47,7 +47,6 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
-/// What is desired unless a test says otherwise.
 const FLY: Desired = Desired::Flying {
     altitude: AltitudeAboveHome(10.0),
 };
@@ -56,7 +55,6 @@ const TAKEOFF: MavCmd = MavCmd::MAV_CMD_NAV_TAKEOFF;
 const LAND: MavCmd = MavCmd::MAV_CMD_NAV_LAND;
 const BOTH: [Kind; 2] = [Kind::ArduCopter, Kind::Px4];
 
-/// The wire between agent and autopilot, with a plug.
 struct Plug {
     to_autopilot: mpsc::Sender<DuplexStream>,
     plugged: Arc<AtomicBool>,
@@ -81,7 +79,6 @@ impl Opener for Plug {
     }
 }
 
-/// The other end of a noisy line to `near`.
 fn noisy(near: DuplexStream, seed: u64) -> DuplexStream {
     let (middle, far) = duplex(8192);
     let (near_out, near_in) = tokio::io::split(near);
@@ -110,7 +107,7 @@ async fn spoil(mut from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin
     }
 }
 
-/// One vehicle and its wire; outlives agents.
+/// Outlives agents.
 struct Vehicle {
     world: Shared,
     to_autopilot: mpsc::Sender<DuplexStream>,
@@ -145,7 +142,6 @@ impl Vehicle {
         self.to_autopilot.send(far).await.unwrap();
     }
 
-    /// An agent that has flown it up, and holds.
     async fn flown(&self) -> Agent {
         let agent = self.agent();
         agent.connect(flying(1)).await;

@@ -4,7 +4,7 @@
 use super::*;
 use model::reported_flight::{ReportedFlight, SoFar};
 
-/// An order to fly under `term`, with a landing 20 s after the coordinator is lost.
+/// An order to fly, and to land 20 s after the coordinator is lost.
 fn watched(term: u64) -> Order {
     let altitude = AltitudeAboveHome(10.0);
     let failsafe = Failsafe {

@@ -60,7 +60,6 @@ fn on_a_network_a_px4_is_asked_once_and_then_left_alone() {
     );
 }
 
-/// A vehicle whose own failsafe for the loss of its ground station returns it.
 fn watched(autopilot: Autopilot) -> World {
     let mut world = World::new(autopilot, |config| {
         config.parameters = match autopilot {

@@ -35,7 +35,6 @@ const WAIT: Desired = Desired::Grounded {
     why: GroundedWhy::Waiting,
 };
 
-/// One that an ArduPilot takes for its ground station, with its session open.
 async fn begin(autopilot: &Autopilot, dir: &Path) -> Agent {
     let agent = Agent::start(autopilot, dir, Some(SystemId(254)));
     agent.tell(FromUplink::Opened).await;
@@ -74,7 +73,6 @@ impl Agent {
     }
 }
 
-/// Messages of ours that are not heartbeats.
 fn ours(tap: &mut Tap) -> Vec<u32> {
     let mut ours = Vec::new();
     while let Some(frame) = tap.try_recv() {

@@ -71,7 +71,6 @@ fn operator() -> RemoteIdOrder {
     }
 }
 
-/// The transmitter reports, once.
 fn transmits(line: &mut Line, error: Option<&str>) {
     let (good, error) = (error.is_none(), error.unwrap_or_default());
     let incoming = Incoming {
@@ -106,7 +105,6 @@ fn transmits(line: &mut Line, error: Option<&str>) {
     line.pilot.receive(&LinkEvent::Frame(Box::new(frame)), now, 0.5);
 }
 
-/// Lets time pass with a transmitter that reports every second.
 fn pass_with(line: &mut Line, seconds: u64, error: Option<&str>) {
     for _ in 0..seconds {
         transmits(line, error);
@@ -124,7 +122,6 @@ fn reasons(line: &Line) -> String {
     texts.join(" | ")
 }
 
-/// How often the operator's place was sent.
 fn places_sent(line: &Line) -> usize {
     let is_place = |message: &MavMessage| matches!(message, MavMessage::OPEN_DRONE_ID_SYSTEM(_));
     line.wrote.iter().filter(|(_, message)| is_place(message)).count()

@@ -99,7 +99,6 @@ const FLY: Desired = Desired::Flying {
     altitude: AltitudeAboveHome(10.0),
 };
 
-/// Messages that change a fence or a parameter.
 fn changes(line: &Line) -> usize {
     let changes = |message: &MavMessage| {
         matches!(

@@ -303,7 +303,7 @@ async fn killed_at_random(autopilot: Autopilot, seed: u64) {
     agent.kill().await;
 }
 
-/// Whether the places of the shapes are those of the items, wherever polygons begin.
+/// Whether the places are the same, wherever polygons begin.
 fn is_aboard(items: &[link::dialect::MISSION_ITEM_INT_DATA], shapes: &[Shape]) -> bool {
     let places: Vec<Wgs84> = shapes
         .iter()

@@ -1,7 +1,7 @@
 //! The two fuzz targets as plain tests: the inputs they begin with, and as many again, changed and made up by a fixed seed.
 //!
-//! Owns: which inputs; `SKEIN_INPUTS` asks for more. The targets and their judges are those of the package `fuzz`, with the tests
-//! of the judges. Must not: replace `cargo xtask fuzz`, which is guided by coverage.
+//! `SKEIN_INPUTS` asks for more. The targets and their judges are those of the package `fuzz`. Must not: replace `cargo xtask fuzz`, which is
+//! guided by coverage.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on ends here")]
 #![allow(dead_code, reason = "the programs of the package use the rest")]
 

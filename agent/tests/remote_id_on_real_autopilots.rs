@@ -1,8 +1,7 @@
 //! Remote ID on a real ArduCopter: it does not arm before it was sent its operator and its transmitter is good, and then it flies.
 //!
-//! Owns: the agent's pilot and shell against unmodified firmware, with the coordinator scripted. There is no real transmitter: the test
-//! plays one on the second serial port (component 236: heartbeats and OPEN_DRONE_ID_ARM_STATUS). Without an autopilot (see
-//! tests/README.md) it prints `skipped:` and how to get one, and passes.
+//! Unmodified firmware, the coordinator scripted. The test plays a transmitter on the second serial port (component 236: heartbeats and
+//! OPEN_DRONE_ID_ARM_STATUS). Without an autopilot (see tests/README.md) it prints `skipped:` and passes.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on ends here")]
 
 mod support {

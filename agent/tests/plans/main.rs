@@ -1,7 +1,6 @@
 //! The pilot against simulated autopilots: a plan brought onto the autopilot, flown by it, followed, interrupted and gone on with.
 //!
-//! Owns: what becomes of a plan on both stacks. Must not: test the protocol message by message, or who decides ([`fleet::flight::converge`] has
-//! tests of its own).
+//! Must not: test the protocol message by message, or who decides ([`fleet::flight::converge`] has tests of its own).
 #![allow(deprecated, reason = "the one way to set an item that both know")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 

@@ -1,7 +1,7 @@
 //! The pilot against simulated autopilots: Remote ID, and what it means for arming.
 //!
-//! Owns: what an ArduPilot that enforces Remote ID needs to fly. The test plays the transmitter: component 236 of the vehicle, which
-//! autopilot and agent both receive. Must not: test what is sent field by field; `agent/src/remote_id/tests.rs` does.
+//! The test plays the transmitter: component 236 of the vehicle, which autopilot and agent both receive. Must not: test what is sent field by
+//! field; `agent/src/remote_id/tests.rs` does.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
 #[path = "../links/line.rs"]

@@ -1,7 +1,6 @@
 //! Rules on board of real autopilots: they come in force, each trap is noticed, drift is corrected, a kill leaves no wrong claim behind.
 //!
-//! Owns: the agent's pilot and shell against unmodified firmware, with the coordinator scripted. Without an autopilot (see tests/README.md)
-//! each test prints `skipped:` and how to get one, and passes.
+//! Unmodified firmware, the coordinator scripted. Without an autopilot (see tests/README.md) each test prints `skipped:` and passes.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on ends here")]
 
 #[path = "../support/on_real_autopilots.rs"]

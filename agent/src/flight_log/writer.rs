@@ -1,7 +1,6 @@
 //! What is done with records: into the file of the day, a new file when it is time, old files out.
 //!
-//! Owns: [`Writer`], and its thread ([`Writer::run`]), which may hang with the disk. Must not: be waited for by anything that
-//! flies.
+//! [`Writer::run`] has a thread of its own, which may hang with the disk: nothing that flies may wait for it.
 //!
 //! * The files of a node take no more than their limit together, and are at most [`FILES_AT_MOST`]: the oldest are removed
 //!   before a new one is begun, where logs are uploaded those that were before the others, and never the one that is being written.

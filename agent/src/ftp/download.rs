@@ -1,7 +1,6 @@
 //! Downloads one file by MAVLink FTP: a client as a plain state machine.
 //!
-//! Owns: [`Download`]: the session, its requests, one at a time, and the end. Must not: send, read a clock, know what the file means.
-//! Moments and jitter come in.
+//! Must not: send, read a clock, know what the file means.
 //!
 //! It reads piece by piece (ReadFile) and never asks for a burst. A burst cannot be held back once it is asked for, and on
 //! a slow radio its 35 KiB would delay the answer to an arm or land command. This way at most one packet does.
@@ -46,7 +45,6 @@ pub(crate) enum Failed {
 pub(crate) enum Progress {
     Going,
     Done(Vec<u8>),
-    /// What has come so far.
     Failed(Failed, Vec<u8>),
 }
 

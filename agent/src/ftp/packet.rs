@@ -18,7 +18,6 @@ pub(crate) enum Operation {
     List,
     Open,
     Read,
-    /// Of a whole file.
     Checksum,
 }
 

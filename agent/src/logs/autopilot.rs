@@ -1,8 +1,7 @@
 //! The autopilot's own logs, for those who ask: which there are, and bringing one to the agent's disk.
 //!
-//! Owns: [`AutopilotLogs`]: each question looks at what has come, writes it down, and says how far it is. A log has room before it is
-//! written, also when it is longer than its list said; one without room leaves nothing behind. Must not: speak with the
-//! autopilot ([`super::fetch`] does), or bring anything that nobody asks for any more.
+//! Each question looks at what has come, writes it down, and says how far it is. A log has room before it is written, also when it is longer than
+//! its list said; one without room leaves nothing behind. Must not: speak with the autopilot ([`super::fetch`] does).
 
 use super::LISTED;
 use super::no_answer::NoAnswer;

@@ -15,7 +15,6 @@ const OPEN_DIGESTS: usize = 5;
 pub enum Digest {
     /// SHA-256.
     Done(Vec<u8>),
-    /// Bytes that are done.
     Open(u64),
 }
 

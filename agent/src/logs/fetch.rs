@@ -1,6 +1,6 @@
 //! The way to the autopilot's own logs: list its folders, download one, and ask for its checksum.
 //!
-//! Owns: [`LogFetch`], a plain state machine. Must not: send, read a clock, touch the disk, or begin anything by itself.
+//! [`LogFetch`] is a plain state machine. Must not: send, read a clock, touch the disk, or begin anything by itself.
 //!
 //!   Idle --list--> Listing, folder by folder --> Listed
 //!        --fetch--> Downloading --all bytes--> Checking --> Fetched
@@ -301,7 +301,6 @@ impl LogFetch {
                 }
                 listing.entry = listing.entry.saturating_add(entries);
             }
-            // The end of a folder.
             Ok(_) | Err(Refusal::EndOfFile) => listing.next_folder(),
             Err(_) if listing.entry == 0 && listing.depth(&folder) == 0 => listing.next_root(&folder),
             Err(_) => listing.next_folder(),

@@ -1,6 +1,6 @@
 //! The logs on the agent's disk: which there are, what is in them, and pieces of them.
 //!
-//! Owns: [`Library`]. Must not: be called by anything that flies: it blocks, and for as long as the disk hangs.
+//! Blocks, and for as long as the disk hangs: nothing that flies may call it.
 
 use super::LISTED;
 use super::autopilot::{AutopilotLogs, Listing};
@@ -50,7 +50,6 @@ struct Log {
 }
 
 impl Library {
-    /// Nothing is read yet.
     pub fn of(config: &Config, node: NodeName, wanted: Wanted, sent: Sent) -> Self {
         let shelf = config
             .folder
@@ -91,7 +90,6 @@ impl Library {
         self.folder.as_ref().ok_or(NoAnswer::NotKept)
     }
 
-    /// The newest first.
     fn logs(&self) -> Result<Vec<Log>, NoAnswer> {
         let mut logs = Vec::new();
         let entries = match fs::read_dir(self.folder()?) {

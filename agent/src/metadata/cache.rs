@@ -1,8 +1,7 @@
 //! Metadata files kept in the state directory, by their checksum, so that they are downloaded once.
 //!
-//! Owns: the folder `metadata`: a file is written whole or not at all, checked by its checksum when it is read, and the
-//! oldest ones go. Must not: hold anything up: it is called off the pilot's thread, and every fault is as good as an
-//! empty cache.
+//! A file is written whole or not at all, and checked by its checksum when it is read. Called off the pilot's thread; every fault is as good
+//! as an empty cache.
 
 use super::unpack::unpack;
 use crate::durable;

@@ -1,7 +1,6 @@
 //! Reads an events file (libevents JSON, `all_events.json`) into a [`Table`].
 //!
-//! Owns: the file's shape and its bounds: a file that is too much of anything is refused, and a single event or enum that
-//! makes no sense is left out. Must not: fetch, unpack, or render.
+//! A file that is too much of anything is refused; a single event or enum that makes no sense is left out.
 //!
 //!   {"version", "components": {ID: {"namespace", "enums": {NAME: …}, "event_groups": {GROUP: {"events": {SUB_ID: …}}},
 //!     "navigation_mode_groups": {"groups": {BIT: [custom modes]}}}}}    event number = component << 24 | sub id

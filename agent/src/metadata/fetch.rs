@@ -1,7 +1,6 @@
-//! The way to the descriptions of the autopilot's events: ask where the index is, get the index, get the events file.
+//! The way to the descriptions of the autopilot's events: index, then events file, each from the cache or by MAVLink FTP.
 //!
-//! Owns: [`Fetch`], a plain state machine: the order of these, each file from the cache if it is there and else by MAVLink
-//! FTP, and how long to wait after a failure. Must not: send, wait, read a clock, touch the disk.
+//! [`Fetch`] is a plain state machine. Must not: send, wait, read a clock, touch the disk.
 //!
 //!   Waiting --due--> Asked --URI and checksum--> Working (cache) --not there--> Downloading --file--> Working (read)
 //!     the same again for the events file, then Ready. Any failure: Waiting, longer each time.

@@ -1,9 +1,8 @@
 //! The order of events: which were heard, which are missing, and which come twice (libevents; MAVLink guide,
 //! services/events).
 //!
-//! Owns: [`Sequence`]: events are handed on once and in their order. A gap is asked about once, by REQUEST_EVENT (412); what
-//! does not come soon, or is refused by RESPONSE_EVENT_ERROR (413), is passed over. Must not: send, read a clock, know what
-//! an event says.
+//! Events are handed on once and in their order. A gap is asked about once, by REQUEST_EVENT (412); what does not come soon, or is refused by
+//! RESPONSE_EVENT_ERROR (413), is passed over.
 //!
 //! The number is 16 bits and wraps within seconds of PX4's boot. A reboot starts it again: CURRENT_EVENT_SEQUENCE (411) says
 //! so with a flag, or by going back twice.

@@ -1,7 +1,7 @@
 //! Unpacks an .xz file without ever taking more memory than allowed.
 //!
-//! Owns: the bound. The decoder keeps a whole block in memory, so the sizes that the file itself declares are added up
-//! first: an LZMA2 chunk says how many bytes it unpacks to, and the decoder holds it to that. Must not: decode by itself.
+//! The decoder keeps a whole block in memory, so the sizes that the file itself declares are added up first: an LZMA2 chunk says how many
+//! bytes it unpacks to, and the decoder holds it to that.
 //!
 //! Layout (The .xz File Format, 1.2): header 12 | blocks: size byte, header, chunks, padding to 4, check | index (0x00) …
 

@@ -140,7 +140,6 @@ struct Worker {
 }
 
 impl Worker {
-    /// Returns whether there was a log.
     async fn round(&mut self, ledger: &mut Ledger) -> Result<bool, Failed> {
         let logs = whole_logs(&self.task.folder, &self.task.node)?;
         let folders = [
@@ -231,7 +230,6 @@ impl Ground {
 
     async fn changed(&mut self) {
         if self.outward.changed().await.is_err() {
-            // The agent ends.
             std::future::pending::<()>().await;
         }
     }

@@ -163,7 +163,7 @@ impl Gcs {
         self.counters.snapshot()
     }
 
-    /// With our own address at each.
+    /// Open places, with our own address at each.
     pub fn addresses(&self) -> Vec<(Place, SocketAddr)> {
         self.opened.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -255,7 +255,6 @@ mod tests {
         assert_eq!(askers.answer(&ack(MavCmd::MAV_CMD_DO_SET_HOME), now), [A]);
         assert_eq!(askers.answer(&ack(MavCmd::MAV_CMD_DO_JUMP), now), [], "nobody is known");
 
-        // Both read, one item apart.
         let list = MISSION_REQUEST_LIST_DATA {
             target_system: 7,
             ..MISSION_REQUEST_LIST_DATA::default()

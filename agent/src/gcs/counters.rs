@@ -19,17 +19,14 @@ link::counters!(
     lost_by_us,
     /// Frames not written because the guest sent more than its share of the line.
     crowded,
-    /// Frames not written because they had waited too long.
     stale,
     /// Frames not written because the line was down or did not take them.
     not_taken,
-    /// SETUP_SIGNING frames.
     setup_signing,
     /// Frames of guests that spoke as another.
     impostors,
     /// RADIO_STATUS and RADIO frames of guests.
     radio,
-    /// Heartbeats that were held back from the autopilot.
     held_heartbeats,
     /// Frames refused in read-only mode, or of programs.
     read_only,

@@ -1,12 +1,9 @@
 //! Whether the mode that a program asks for is passed on to its autopilot.
 //!
-//! Owns: [`ModeRequests`], by the modes that the autopilot's HEARTBEATs report. Must not: say whether a program may fly at all
-//! ([`super::lease`] does).
-//!
 //! A pilot, or a failsafe of the autopilot, may have changed the mode since the last HEARTBEAT, and a program that repeats its request would
 //! take the vehicle from them before the next one shows it. So a request for the mode that the vehicle has is answered and not passed on, one for
 //! the other of a program's two modes passes once after each HEARTBEAT and only while that is of now, and no request takes it out of any third
-//! mode. ArduCopter holds in GUIDED, which a program needs to ask for never.
+//! mode. A program never needs to ask for GUIDED of ArduCopter, which holds in it.
 
 use super::fields;
 use link::raw::RawFrame;

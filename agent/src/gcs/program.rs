@@ -10,8 +10,8 @@
 //! | HEARTBEAT (0) | a sign of life; it is not passed on, since the autopilot's failsafe is another's to feed |
 //! | what [`super::read_only`] lets pass | it only asks |
 //!
-//! No acceleration passes: how soon the vehicle is taken back goes by how fast it may get, which none bounds. Nothing passes that is not finite: what an autopilot
-//! makes of it is undocumented. A place passes where it can be told to be inside of the volume ([`Aim`]): none from the vehicle's own place.
+//! No acceleration passes: how soon the vehicle is taken back goes by how fast it may get, which none bounds. Nothing passes that is
+//! not finite: what an autopilot makes of it is undocumented. A place passes where it can be told to be inside of the volume ([`Aim`]): none from the vehicle's own place.
 
 use super::fields::{self, COMMAND_INT, COMMAND_LONG};
 use super::mode_requests::{AUTO_LOITER, GUIDED, OFFBOARD};
@@ -37,7 +37,7 @@ const VELOCITY_OVER_GROUND: u16 = 0b1_1000;
 const VELOCITY_UP: u16 = 0b10_0000;
 const ACCELERATION: u16 = 0b1_1100_0000;
 
-/// Offsets in both messages.
+/// Byte offsets in both messages.
 const PLACE: [usize; 3] = [4, 8, 12];
 const VELOCITY: [usize; 3] = [16, 20, 24];
 /// Velocities, yaw and yaw_rate: ignoring bit, offset.
@@ -80,7 +80,7 @@ pub enum Up {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Says {
     SetPoint(Aim),
-    /// HEARTBEAT.custom_mode.
+    /// As HEARTBEAT.custom_mode.
     Mode(u32),
     Beat,
     Asks,
@@ -180,7 +180,7 @@ fn own_mode(frame: &RawFrame, autopilot: Option<u8>) -> Option<u32> {
     (base & CUSTOM != 0).then_some(mode)
 }
 
-/// As a float on the wire.
+/// A small whole number that is written as a float.
 fn whole(frame: &RawFrame, at: usize) -> Option<u8> {
     let number = fields::float(frame, at);
     (0..=u8::MAX).find(|whole| (f32::from(*whole) - number).abs() < f32::EPSILON)

@@ -1,8 +1,7 @@
 //! Guests that come through the coordinator: a person's ground station, whom the coordinator has asked who they are.
 //!
-//! Owns: answering the coordinator's calls ([`serve`]), each on a connection of its own, so that neither orders nor reports wait for what a
-//! guest receives. Must not: let anybody in whom no coordinator has announced on the open session, keep a place of a guest on site from it, or
-//! pass on what was on its way for too long.
+//! Each call of the coordinator has a connection of its own: neither orders nor reports wait for what a guest receives. Must not: let anybody
+//! in whom no coordinator has announced on the open session, or keep a place of a guest on site from it.
 //!
 //! What the way to the coordinator does not take in time is lost for the guest, oldest first ([`super::guest_queue`]); what waits there is
 //! bounded by that queue, two messages and the window of one HTTP/2 stream.

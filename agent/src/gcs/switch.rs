@@ -1,7 +1,6 @@
 //! What becomes of each frame: where it goes, or why it is not let through.
 //!
-//! Owns: [`Switch`], a plain state machine: frames and instants in, verdicts out. Must not: touch a socket, change a frame,
-//! or read a clock.
+//! [`Switch`] is a plain state machine. Must not: touch a socket, change a frame, or read a clock.
 //!
 //! Before the routes are asked, a guest's frame is dropped when
 //!
@@ -48,7 +47,6 @@ pub enum Rights {
     Command,
     /// It flies the vehicle while that has airspace for a program, and asks; it reaches the vehicle alone.
     Control,
-    /// It receives, and nothing that it sends is forwarded.
     Watch,
 }
 

@@ -1,8 +1,7 @@
 //! The command protocol (MAVLink guide, services/command): one command on its way, and when it has ended.
 //!
-//! Owns: [`Outstanding`]: matching acknowledgements, retransmission of what is safe to repeat, and changing the form
-//! once when the autopilot asks for it. Must not: send, read a clock, or conclude from the answer what the vehicle does:
-//! ACCEPTED is no proof of an effect and FAILED none of its absence; state is.
+//! What is safe to repeat is repeated, and the form is changed once when the autopilot asks for it. Must not: send, read a clock, or conclude from
+//! the answer what the vehicle does: ACCEPTED is no proof of an effect and FAILED none of its absence; state is.
 //!
 //! An arm command is one frame. It is never repeated, in no form.
 
@@ -162,7 +161,7 @@ impl<P> Outstanding<P> {
     }
 }
 
-/// Without its prefix.
+/// The result's name without its prefix.
 pub const fn name(result: MavResult) -> &'static str {
     match result {
         MavResult::MAV_RESULT_ACCEPTED => "ACCEPTED",

@@ -109,7 +109,6 @@ pub struct Config {
     pub ground_station: Option<SystemId>,
     pub gcs: gcs::Config,
     pub flight_log: flight_log::Config,
-    /// `None`: nowhere.
     #[cfg(feature = "upload")]
     pub upload: Option<upload::Config>,
 }

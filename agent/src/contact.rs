@@ -1,9 +1,8 @@
 //! Contact with the coordinator: whether a leader has spoken on the stream that is open now.
 //!
-//! Owns: [`Contact`]: how long the agent has been alone (invariant 6), whether its assignment is confirmed, and for how long the
-//! heartbeat of the ground station goes on without ([`grace`]), so that a fail-over or a restart of coordinators brings nobody
-//! home. Must not: take an open stream for contact. One that only opens, again and again, or that a deposed coordinator holds
-//! open, leaves a vehicle alone just as well as none.
+//! How long the agent has been alone (invariant 6), whether its assignment is confirmed, and for how long the heartbeat of the ground station
+//! goes on without contact ([`grace`]). Must not: take an open stream for contact. One that only opens, again and again, or that a deposed
+//! coordinator holds open, leaves a vehicle alone just as well as none.
 
 use model::time::Moment;
 use std::time::Duration;

@@ -55,10 +55,7 @@ pub enum BadCoordinator {
     #[error("the coordinator is missing: set SKEIN_COORDINATOR or --coordinator, such as https://coordinator:50051")]
     Missing,
     #[error("SKEIN_COORDINATOR: {address:?} is not a coordinator: {why}; use https://HOST:PORT")]
-    Address {
-        address: String,
-        why: &'static str,
-    },
+    Address { address: String, why: &'static str },
     #[error(
         "SKEIN_COORDINATOR is https, but no authority to trust is named: set SKEIN_COORDINATOR_CA or \
          --coordinator-ca to the file of its authority (ConfigMap skein-ca, or ca.crt of `skein enroll`)"

@@ -1,8 +1,7 @@
 //! What the agent shows the coordinator, and which coordinator it believes.
 //!
-//! Owns: reading it from files again for each connection, so that tokens and certificates may be replaced at any time; a
-//! file that is missing keeps the agent from its coordinator and from nothing else. Must not: print or keep a secret, or let a
-//! disk that does not answer hold anything else up.
+//! Files are read again for each connection, so that they may be replaced at any time. A file that is missing keeps the agent from its coordinator
+//! and from nothing else. Must not: print or keep a secret, or let a disk that does not answer hold anything else up.
 
 use proto::bearer::{BadToken, Bearer};
 use rustls::ClientConfig;
@@ -27,7 +26,10 @@ pub struct Files {
 pub enum Proof {
     Token(PathBuf),
     /// Made by `skein enroll`.
-    Certificate { certificate: PathBuf, key: PathBuf },
+    Certificate {
+        certificate: PathBuf,
+        key: PathBuf,
+    },
 }
 
 #[derive(Clone)]
@@ -174,7 +176,6 @@ mod tests {
             let read = reader.read_within(Duration::from_millis(20), &files).await;
             assert!(matches!(read, Err(CredentialError::Silent)));
         }
-        // Once somebody does, it is read; what is in it is no certificate.
         let writing = tokio::task::spawn_blocking({
             let pipe = files.authority.clone();
             move || fs::write(pipe, "x").unwrap()

@@ -18,7 +18,7 @@ pub struct Discovery {
     vehicle_type: Option<MavType>,
     /// The vehicle that the Drone held is served by.
     only: Option<Address>,
-    /// Which, since when, and when last heard.
+    /// Autopilots heard before one is latched: which, since when, and when last.
     candidates: Vec<(MavHeader, Moment, Moment)>,
     logged: Vec<(u32, u8)>,
 }
@@ -171,7 +171,7 @@ const fn autopilot(of: MavAutopilot) -> Option<Autopilot> {
     }
 }
 
-/// The mode numbers of ArduPlane and others mean other things.
+/// Types that ArduCopter, or PX4's multicopter control, flies. The mode numbers of ArduPlane and others mean other things.
 const fn is_multicopter(of: MavType) -> bool {
     matches!(
         of,
@@ -291,7 +291,6 @@ mod tests {
         let mut logged = Vec::new();
         for s in 0..30 {
             for system in [1, 2] {
-                // The second one leaves.
                 if system == 1 || s < 20 {
                     match d.receive(header(system, 1), &beat(PX4, QUAD), at(s)) {
                         Sighted::Stranger(text) => logged.push(text),

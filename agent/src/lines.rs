@@ -1,8 +1,7 @@
 //! Lines of a log, written by a thread of their own.
 //!
-//! Owns: that writing a line neither waits nor fails: agents that fly vehicles log from the thread on which they receive them. A
-//! terminal that is paused or gone, a reader that has ended and a full disk cost lines, never an agent. Must not: decide
-//! what is worth a line, or its form.
+//! Writing a line neither waits nor fails: agents log from the thread on which they receive vehicles. A terminal that is paused or gone, a reader
+//! that has ended and a full disk cost lines, never an agent.
 //!
 //!   any thread -> a queue of bounded length -> a thread of its own -> the file;   a full queue: counted, and reported later
 
@@ -58,7 +57,6 @@ impl Lines {
 }
 
 impl Write for Lines {
-    /// Never an error.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let left_out = self.missing.swap(0, Ordering::Relaxed);
         if self.queue.try_send(Item::Line(left_out, line.to_vec())).is_err() {

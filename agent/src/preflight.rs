@@ -1,8 +1,7 @@
 //! Reads, before a flight, the parameters by which an autopilot takes care of itself and returns.
 //!
-//! Owns: [`Reader`]: asking for each name under which a version may have them ([`model::parameter_meaning`]) by PARAM_REQUEST_READ (20), one at
-//! a time, paced and with a capped back-off, until one of the names has answered, or the autopilot has said that it has none of them
-//! (PARAM_ERROR, 345). `judge` says what the values mean.
+//! [`Reader`] asks for each name under which a version may have them ([`model::parameter_meaning`]) by PARAM_REQUEST_READ (20), paced, until
+//! one has answered or the autopilot has said that it has none (PARAM_ERROR, 345). `judge` says what the values mean.
 //! Must not: send, set a parameter, or decide what follows ([`fleet::flight::preflight`] does).
 //!
 //! PX4 puts the bits of an integer into the float field of PARAM_VALUE (22), ArduPilot its value (MAVLink guide,

@@ -99,7 +99,7 @@ impl Command {
         Self { form, ..self.clone() }
     }
 
-    /// For an autopilot that does not know the frame used.
+    /// The other global frame, for an autopilot that does not know the one used.
     #[allow(deprecated, reason = "old firmware may know only the ..._INT frames")]
     pub const fn other_frame(&self) -> Option<Form> {
         match self.form {
@@ -131,7 +131,7 @@ pub enum NoRecipe {
 
 const NAN: f32 = f32::NAN;
 
-/// `home`: its altitude, taken once before the flight.
+/// `home`: altitude of home, taken once before the flight.
 pub fn command(step: &Step, autopilot: Autopilot, home: Option<AltitudeAmsl>) -> Result<Command, NoRecipe> {
     let int = Form::Int(Command::own_frame(autopilot));
     Ok(match step {

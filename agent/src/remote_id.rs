@@ -1,7 +1,6 @@
 //! Remote ID: sending the operator to the autopilot every second, and receiving the vehicle's transmitter.
 //!
-//! Owns: [`RemoteId`], a plain state machine: which of the operator's messages goes next, and what is reported of it; and
-//! [`Remembered`], what of it is kept on the disk. Must not: send, read a clock, or send anything while no Operator is given.
+//! [`RemoteId`] is a plain state machine; [`Remembered`] is kept on the disk. Must not: send, read a clock, or send without an Operator.
 //!
 //! Each second one set: OPEN_DRONE_ID_SYSTEM (12904) with the operator's place and the time, OPEN_DRONE_ID_OPERATOR_ID (12905),
 //! OPEN_DRONE_ID_SELF_ID (12903) where there is a description, and OPEN_DRONE_ID_BASIC_ID (12900) where the id of the aircraft is given.

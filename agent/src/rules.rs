@@ -71,7 +71,6 @@ pub struct Remembered {
 }
 
 impl Remembered {
-    /// `None`: no business of ours.
     fn goal(&self) -> Option<Goal> {
         let ours = self.held.as_ref().and_then(|rules| rules.fence.as_ref());
         match (ours, &self.before.fence) {

@@ -49,7 +49,6 @@ pub struct Wiring {
     pub terminate: CancellationToken,
     pub landing_timeout: Duration,
     pub clock: Clock,
-    /// `None`: there is none.
     pub uploads: Option<watch::Receiver<Uploads>>,
     pub traces: Traces,
     pub blocking: Blocking,
@@ -481,7 +480,6 @@ impl Shell {
         }
     }
 
-    /// Hands on what has ended of a takeoff.
     fn trace(&mut self) {
         for span in self.pilot.take_spans() {
             self.calendar.set(self.wiring.clock.now(), SystemTime::now());

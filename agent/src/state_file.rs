@@ -1,10 +1,7 @@
-//! What the agent remembers over restarts: the fence, the flight record, the rules on board, the plan and the operator, in one file of the
-//! state directory.
+//! What the agent remembers over restarts, in one file of the state directory.
 //!
-//! Owns: [`Store`]: the lock on the directory, reading (a file that cannot be understood is an error, never a fresh
-//! start: the vehicle may be flying; one that is understood is served, even when the disk cannot be written), and
-//! writing (whole or not at all, on the disk before it returns).
-//! Must not: decide when to write; the shell writes before it acts.
+//! A file that cannot be understood is an error, never a fresh start: the vehicle may be flying. One that is understood is served, even when the
+//! disk cannot be written. Must not: decide when to write; the shell writes before it acts.
 
 use crate::durable;
 use crate::plan;
@@ -33,7 +30,6 @@ pub struct State {
     /// While a Drone is held, no other vehicle is taken for it.
     #[serde(default)]
     pub vehicle: Option<Address>,
-    /// On the route of the assignment.
     #[serde(default)]
     pub progress: Option<Progress>,
     /// At the takeoff for the flight that it is on.

@@ -85,7 +85,10 @@ const MAGNETOMETERS: u32 = 22_720_449;
 pub enum EventMeaning {
     /// Earlier reasons are out of date.
     ChecksBegin,
-    Blocks { code: u32, text: String },
+    Blocks {
+        code: u32,
+        text: String,
+    },
     /// For reasons reported elsewhere or for this one.
     Denied(String),
     Line(String),

@@ -1,5 +1,4 @@
-//! The pilot's part in the plan that the vehicle flies by itself: which one it holds, when there is time for it, and what keeps the vehicle
-//! on the ground for it.
+//! The pilot's part in the plan that the vehicle flies by itself.
 
 use super::Pilot;
 use crate::outgoing::Outgoing;

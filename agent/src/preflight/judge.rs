@@ -31,7 +31,6 @@ impl Default for Ours {
     }
 }
 
-/// In this order.
 pub(super) const READ: [Meaning; 17] = [
     Meaning::GroundStationLossAction,
     Meaning::LowBatteryAction,
@@ -163,7 +162,6 @@ impl Action {
 struct Unexpected {
     /// The values that lead elsewhere than straight home, or back along the way that was flown.
     detours: &'static [f64],
-    /// The values that stop the motors in the air.
     stops: &'static [f64],
     /// The end of a sentence.
     remedy: &'static str,

@@ -74,7 +74,6 @@ struct Entry {
     wanted: f64,
     /// Empty: only its own.
     names: &'static [Name],
-    /// Place among `names`.
     given: usize,
     /// Place of the name that has answered.
     at: usize,

@@ -1,6 +1,6 @@
 //! Rules against a scripted autopilot on a line that may lose and repeat, with agents that are killed.
 //!
-//! Owns: the world of these tests. Must not: test the parts alone; their own modules do.
+//! Must not: test the parts alone; their own modules do.
 
 mod fake;
 

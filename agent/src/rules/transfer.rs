@@ -32,10 +32,8 @@ const MOST_ITEMS: u16 = 1000;
 pub trait Carried: Clone + PartialEq {
     const KIND: MavMissionType;
 
-    /// `None`: not of this kind.
     fn read(m: &MISSION_ITEM_INT_DATA) -> Option<Self>;
 
-    /// Without its target.
     fn message(&self, seq: u16) -> MISSION_ITEM_INT_DATA;
 }
 
@@ -55,7 +53,6 @@ impl Carried for Item {
 pub enum Ended<I = Item> {
     /// The autopilot has accepted the upload, which says nothing of what it does with it; the id that it gave it, or 0.
     Accepted(u32),
-    /// The id is the autopilot's, or 0.
     Read(Vec<I>, u32),
     Cleared,
     Refused(MavMissionResult),
@@ -93,12 +90,15 @@ pub struct Transfer<I = Item> {
 
 #[derive(Clone, Debug, PartialEq)]
 enum Stage<I> {
-    /// The first message is out, or about to be.
     Opening,
     /// Last item asked for.
     Giving(u16),
     /// `count` and `id` are the autopilot's.
-    Taking { count: u16, id: u32, got: Vec<I> },
+    Taking {
+        count: u16,
+        id: u32,
+        got: Vec<I>,
+    },
 }
 
 impl<I: Carried> Transfer<I> {

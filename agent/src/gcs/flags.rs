@@ -9,8 +9,9 @@ use std::net::{IpAddr, SocketAddr};
 
 /// Bits on a serial line for each byte.
 const BITS_PER_BYTE: u32 = 10;
+/// A serial line of unknown speed is taken for the slowest in use.
 const SLOWEST_BAUD: u32 = 57_600;
-/// Bytes per second.
+/// What guests may write when the autopilot is on a network, bytes per second.
 const ON_NETWORK: u32 = 65_536;
 
 /// Ground stations that connect to the agent.

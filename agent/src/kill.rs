@@ -30,6 +30,7 @@ const ONCE: Patience = Patience {
 pub struct Shot {
     pub nonce: u64,
     pub from: Address,
+    /// One COMMAND_LONG (76).
     pub message: MavMessage,
     /// To be spent at the moment of writing.
     pub permit: KillPermit,
@@ -125,7 +126,7 @@ impl Kills {
     }
 }
 
-/// The permit is what makes this a person's word.
+/// Disarms, whatever the vehicle does. The permit is what makes this a person's word.
 const fn stop_motors(_: &KillPermit) -> Command {
     Command::long(MavCmd::MAV_CMD_COMPONENT_ARM_DISARM, [0.0, WHATEVER_IT_DOES, 0.0, 0.0])
 }

@@ -112,7 +112,7 @@ pub struct Pilot {
     lending: Lending,
     program: Program,
     passes_program: bool,
-    /// Why a program lost it last, in this flight.
+    /// Why it was taken back from a program last, in this flight.
     taken_back: Option<WhyBack>,
     remote_id: RemoteId,
     /// Of this computer, since 1970.
@@ -125,7 +125,7 @@ pub struct Pilot {
     outstanding: Option<Outstanding<Purpose>>,
     kills: Kills,
     to_send: Option<MavMessage>,
-    /// Not our heartbeat.
+    /// The last message handed out was the command on its way, and not our heartbeat.
     handed_out_command: bool,
     last_heartbeat: Option<Moment>,
     /// See [`Self::as_ground_station`].

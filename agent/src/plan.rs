@@ -31,7 +31,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use tracing::info;
 
-/// Bytes of words that are reported.
+/// Longest words that are reported, bytes.
 const LONGEST_WORDS: usize = 300;
 
 /// Shared by all copies of what is remembered.
@@ -51,7 +51,7 @@ impl From<Plan> for FlightPlan {
     }
 }
 
-/// By digest.
+/// Equal items have an equal digest.
 impl PartialEq for Plan {
     fn eq(&self, other: &Self) -> bool {
         (self.0.term, &self.0.digest) == (other.0.term, &other.0.digest)

@@ -26,8 +26,11 @@ pub enum Place {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Command {
     pub command: MavCmd,
+    /// Parameters 1 to 4.
     pub params: [f32; 4],
+    /// Parameters 5 and 6.
     pub place: Place,
+    /// Parameter 7.
     pub z: f32,
     pub form: Form,
 }

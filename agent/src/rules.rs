@@ -60,7 +60,7 @@ const MOST_OTHERS: usize = 8;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Remembered {
     pub held: Option<Rules>,
-    /// `None`: the airframe has no number.
+    /// Airframe that all below is about; `None`: it has no number.
     #[serde(default)]
     pub hardware: Option<HardwareUid>,
     #[serde(flatten)]
@@ -150,7 +150,7 @@ pub struct Board {
     /// Which airframe this is is not known, though that of before was.
     unread: bool,
     heard_at: Option<Moment>,
-    /// Milliseconds, as last heard.
+    /// The autopilot's time since boot, as last heard, milliseconds.
     boot_ms: Option<u32>,
     hash: Option<u32>,
     hash_asked_at: Option<Moment>,

@@ -104,7 +104,7 @@ struct Shell {
     noted: u16,
 }
 
-/// Until the agent is asked to end and its vehicle is on the ground. `pilot` has its state from `store`. `farewell` is cancelled once the last
+/// Flies until the agent is asked to end and its vehicle is on the ground. `pilot` has its state from `store`. `farewell` is cancelled once the last
 /// report is published.
 pub async fn fly(mut pilot: Pilot, wiring: Wiring, store: Arc<Store>, farewell: CancellationToken) -> Ending {
     let (saved, save_failed_at) = match store.unwritten() {

@@ -10,8 +10,9 @@
 //! | HEARTBEAT (0) | a sign of life; it is not passed on, since the autopilot's failsafe is another's to feed |
 //! | what [`super::read_only`] lets pass | it only asks |
 //!
-//! No acceleration passes: how soon the vehicle is taken back goes by how fast it may get, which none bounds. Nothing passes that is
-//! not finite: what an autopilot makes of it is undocumented. A place passes where it can be told to be inside of the volume ([`Aim`]): none from the vehicle's own place.
+//! No acceleration passes: how soon the vehicle is taken back goes by how fast it may get, which none bounds. Nothing passes that is not
+//! finite: what an autopilot makes of it is undocumented. A place passes where it can be told to be inside of the volume ([`Aim`]): none that
+//! counts from the vehicle's own place or heading.
 
 use super::fields::{self, COMMAND_INT, COMMAND_LONG};
 use super::mode_requests::{AUTO_LOITER, GUIDED, OFFBOARD};

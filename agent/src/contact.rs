@@ -1,8 +1,8 @@
 //! Contact with the coordinator: whether a leader has spoken on the stream that is open now.
 //!
 //! How long the agent has been alone (invariant 6), whether its assignment is confirmed, and for how long the heartbeat of the ground station
-//! goes on without contact ([`grace`]), so that a fail-over brings nobody home. Must not: take an open stream for contact. One that only opens, again and again, or that a deposed
-//! coordinator holds open, leaves a vehicle alone just as well as none.
+//! goes on without contact ([`grace`]), so that a fail-over brings nobody home. Must not: take an open stream for contact. One that only
+//! opens, again and again, or that a deposed coordinator holds open, leaves a vehicle alone just as well as none.
 
 use model::time::Moment;
 use std::time::Duration;

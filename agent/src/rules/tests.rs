@@ -4,7 +4,7 @@
 
 mod fake;
 
-use super::items::alike;
+use super::items::{Item, alike};
 use super::*;
 use fake::{AUTOPILOT, Fake, NORTH_OF_HOME_E7, US, text};
 use link::dialect::{MavParamError, MavParamType, PARAM_ERROR_DATA};
@@ -231,6 +231,13 @@ fn square(center_e7: i32) -> Shape {
     }
 }
 
+/// Somebody else's fence, this far south of ours.
+fn others_fence(south_e7: i32) -> Vec<Item> {
+    items(&Fence {
+        shapes: vec![square(AROUND_HOME_E7 - south_e7)],
+    })
+}
+
 const AROUND_HOME_E7: i32 = 473_977_000;
 const ELSEWHERE_E7: i32 = NORTH_OF_HOME_E7 + 100_000;
 
@@ -274,9 +281,7 @@ fn why(world: &World, name: &str) -> Option<DeviationWhy> {
 fn rules_come_in_force_and_what_was_before_is_given_back_when_they_are_gone() {
     for autopilot in BOTH {
         let mut world = World::new(autopilot);
-        let before = items(&Fence {
-            shapes: vec![square(AROUND_HOME_E7 - 500)],
-        });
+        let before = others_fence(500);
         world.fake.foreign_upload(before.clone(), world.now);
         world.run(10);
         assert_eq!(world.sent(), 0, "no rules and never any: nothing is sent");
@@ -749,18 +754,13 @@ fn what_is_denied_is_not_set_though_the_coordinator_wants_it() {
 #[test]
 fn each_airframe_gets_back_what_was_on_it() {
     let mut world = World::new(Autopilot::Px4);
-    let old = |north: i32| {
-        items(&Fence {
-            shapes: vec![square(AROUND_HOME_E7 - north)],
-        })
-    };
-    world.fake.foreign_upload(old(500), world.now);
+    world.fake.foreign_upload(others_fence(500), world.now);
     world.fake.parameters.get_mut("ATC_WHOLE").unwrap().0 = 1.0;
     world.give(&rules("a", Some(AROUND_HOME_E7), &[("ATC_WHOLE", 3.0, APPLY)]));
     world.until_in_force();
 
     let mut second = Fake::new(Autopilot::Px4);
-    second.foreign_upload(old(700), world.now);
+    second.foreign_upload(others_fence(700), world.now);
     let first = std::mem::replace(&mut world.fake, second);
     world.to.hardware = HardwareUid::of(8, [0; 18]);
     world.run(1);
@@ -774,7 +774,7 @@ fn each_airframe_gets_back_what_was_on_it() {
     world.until_in_force();
     assert_eq!(
         (&world.fake.stored, world.fake.parameters["ATC_WHOLE"].0),
-        (&old(500), 1.0)
+        (&others_fence(500), 1.0)
     );
     assert!(!world.board.is_idle(), "the other has still ours");
 
@@ -784,7 +784,7 @@ fn each_airframe_gets_back_what_was_on_it() {
     world.until_in_force();
     assert_eq!(
         (&world.fake.stored, world.fake.parameters["ATC_WHOLE"].0),
-        (&old(700), 2.0)
+        (&others_fence(700), 2.0)
     );
     assert!(world.board.is_idle());
 }
@@ -793,15 +793,10 @@ fn each_airframe_gets_back_what_was_on_it() {
 fn what_somebody_else_has_uploaded_since_then_is_what_was_before() {
     for autopilot in BOTH {
         let mut world = World::new(autopilot);
-        let old = |north: i32| {
-            items(&Fence {
-                shapes: vec![square(AROUND_HOME_E7 - north)],
-            })
-        };
-        world.fake.foreign_upload(old(500), world.now);
+        world.fake.foreign_upload(others_fence(500), world.now);
         world.give(&rules("a", Some(AROUND_HOME_E7), &[]));
         world.until_in_force();
-        for message in world.fake.foreign_upload(old(700), world.now) {
+        for message in world.fake.foreign_upload(others_fence(700), world.now) {
             world.hear(message);
         }
         world.until_in_force();
@@ -809,7 +804,7 @@ fn what_somebody_else_has_uploaded_since_then_is_what_was_before() {
         world.until_in_force();
         world.give(&rules("c", None, &[]));
         world.until_in_force();
-        assert_eq!(world.fake.stored, old(700), "{autopilot:?}");
+        assert_eq!(world.fake.stored, others_fence(700), "{autopilot:?}");
     }
 }
 
@@ -817,16 +812,11 @@ fn what_somebody_else_has_uploaded_since_then_is_what_was_before() {
 fn a_fence_uploaded_by_somebody_in_flight_stays_when_ours_goes_before_landing() {
     for autopilot in BOTH {
         let mut world = World::new(autopilot);
-        let old = |north: i32| {
-            items(&Fence {
-                shapes: vec![square(AROUND_HOME_E7 - north)],
-            })
-        };
-        world.fake.foreign_upload(old(500), world.now);
+        world.fake.foreign_upload(others_fence(500), world.now);
         world.give(&rules("a", Some(AROUND_HOME_E7), &[]));
         world.until_in_force();
         world.on_ground = false;
-        for message in world.fake.foreign_upload(old(700), world.now) {
+        for message in world.fake.foreign_upload(others_fence(700), world.now) {
             world.hear(message);
         }
         world.run(5);
@@ -835,7 +825,7 @@ fn a_fence_uploaded_by_somebody_in_flight_stays_when_ours_goes_before_landing() 
         world.on_ground = true;
         world.until_in_force();
         world.run(10);
-        assert_eq!(world.fake.stored, old(700), "{autopilot:?}");
+        assert_eq!(world.fake.stored, others_fence(700), "{autopilot:?}");
         assert!(world.board.is_idle());
     }
 }
@@ -1005,7 +995,7 @@ proptest! {
         faults in faults(), px4 in any::<bool>(), elsewhere in any::<bool>(), before in any::<bool>(),
     ) {
         let mut world = World::new(if px4 { Autopilot::Px4 } else { Autopilot::ArduPilot });
-        let old = items(&Fence { shapes: vec![square(AROUND_HOME_E7 - 700)] });
+        let old = others_fence(700);
         if before {
             world.fake.foreign_upload(old.clone(), world.now);
         }

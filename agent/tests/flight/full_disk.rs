@@ -77,13 +77,7 @@ async fn a_flight_order_held_before_a_restart_arms_nothing_until_the_disk_is_wri
 async fn an_agent_that_restarts_on_a_full_disk_still_has_its_failsafe() {
     let vehicle = Vehicle::new(Kind::Px4);
     let agent = vehicle.agent();
-    let mut assigned = assignment(1, FLY);
-    assigned.failsafe = Failsafe {
-        on_coordinator_loss: OnCoordinatorLoss::Land,
-        after: Duration::from_secs(20),
-        ..Failsafe::default()
-    };
-    agent.connect(Order::Assigned(assigned)).await;
+    agent.connect(watched(3)).await;
     agent.until_holding().await;
     agent.kill().await;
     fill(&vehicle);

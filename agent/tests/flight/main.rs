@@ -264,6 +264,19 @@ fn flying(generation: i64) -> Order {
     Order::Assigned(assignment(generation, FLY))
 }
 
+/// An order to fly, and to land 20 s after the coordinator is lost.
+fn watched(term: u64) -> Order {
+    Order::Assigned(Assignment {
+        term: Term(term),
+        failsafe: Failsafe {
+            on_coordinator_loss: OnCoordinatorLoss::Land,
+            after: Duration::from_secs(20),
+            ..Failsafe::default()
+        },
+        ..assignment(1, FLY)
+    })
+}
+
 fn grounded(generation: i64) -> Order {
     Order::Assigned(assignment(
         generation,
@@ -655,13 +668,7 @@ async fn a_pilot_who_takes_over_is_left_alone() {
 async fn a_lost_coordinator_lets_the_vehicle_land_when_the_drone_says_so() {
     let vehicle = Vehicle::new(Kind::Px4);
     let agent = vehicle.agent();
-    let mut assigned = assignment(1, FLY);
-    assigned.failsafe = Failsafe {
-        on_coordinator_loss: OnCoordinatorLoss::Land,
-        after: Duration::from_secs(20),
-        ..Failsafe::default()
-    };
-    agent.connect(Order::Assigned(assigned)).await;
+    agent.connect(watched(3)).await;
     agent.until_holding().await;
     agent.orders.send(FromUplink::Closed).await.unwrap();
     sleep(Duration::from_secs(15)).await;
@@ -838,13 +845,7 @@ async fn an_agent_without_memory_sends_a_flying_vehicle_nothing_until_it_knows_i
 async fn a_coordinator_that_only_opens_streams_does_not_put_off_the_failsafe() {
     let vehicle = Vehicle::new(Kind::Px4);
     let agent = vehicle.agent();
-    let mut assigned = assignment(1, FLY);
-    assigned.failsafe = Failsafe {
-        on_coordinator_loss: OnCoordinatorLoss::Land,
-        after: Duration::from_secs(20),
-        ..Failsafe::default()
-    };
-    agent.connect(Order::Assigned(assigned)).await;
+    agent.connect(watched(3)).await;
     agent.until_holding().await;
     for _ in 0..30 {
         agent.orders.send(FromUplink::Closed).await.unwrap();

@@ -93,10 +93,14 @@ fn number(name: &str) -> Option<u64> {
 
 /// The standard harness waits by the clock, which does not advance here: these tests run one by one, with the harness's output format.
 type Test = (&'static str, fn());
-const TESTS: [Test; 12] = [
+const TESTS: [Test; 13] = [
     (
         "a_landing_leaves_out_those_below_it_only",
         oracle::separation::a_landing_leaves_out_those_below_it_only,
+    ),
+    (
+        "a_return_explains_its_way_only",
+        oracle::separation::own_return::a_return_explains_its_way_only,
     ),
     (
         "no_disorder_of_the_network_breaks_an_invariant",

@@ -231,6 +231,9 @@ impl Oracle {
             }
         }
         self.lifts(nodes, cluster)?;
+        if let Some(returns) = &mut self.separation.own_returns {
+            returns.note(nodes, &self.tired, at);
+        }
         self.separation.judge(nodes, at)?;
         self.tally.nearest = self.separation.nearest;
         self.traffic

@@ -18,6 +18,7 @@ mod swarm;
 use super::gate::{DRONES, condition, corner};
 use super::{ON_STATION, Run};
 use crate::autopilot::Kind;
+use crate::oracle::separation::own_return::OwnReturns;
 use crate::station::PersonOrder;
 use crate::vehicle::{Spot, Vehicle};
 use fences::Fences;
@@ -180,6 +181,7 @@ impl Run<'_> {
             let label = json!({"metadata": {"labels": {"kind": self.kind_of(node.number)}}});
             self.ask(Method::PATCH, &format!("/api/v1/nodes/{}", node.name()), &label);
         }
+        self.oracle.separation.own_returns = Some(OwnReturns::default());
         self.ask_for_the_far_one();
         self.ask_for_the_field();
         self.ask_for_profiles();

@@ -57,7 +57,7 @@ impl Claims {
     /// or along a route that is not `allowed`: beyond a Geofence the autopilot takes over, and flies its breach action.
     ///
     /// This is less than what no vehicle is sent through, [`Self::in_the_way`]: that is all that a vehicle could reach.
-    pub fn dangers(&self, ceiling: f64, allowed: Allows<'_>, now: Moment) -> Vec<Danger> {
+    pub fn dangers(&self, ceiling: &dyn Fn(&NodeName) -> f64, allowed: Allows<'_>, now: Moment) -> Vec<Danger> {
         let mut found = Vec::new();
         // The way out of a vehicle is one, whatever it makes room for.
         let mut asides: BTreeMap<NodeName, Avoidance> = BTreeMap::new();
@@ -70,7 +70,7 @@ impl Claims {
                 let avoidance = if stop {
                     Avoidance::Stop
                 } else {
-                    let aside = || self.aside(&vehicle, ceiling, allowed, now);
+                    let aside = || self.aside(&vehicle, ceiling(&vehicle), allowed, now);
                     asides.entry(vehicle.clone()).or_insert_with(aside).clone()
                 };
                 let from = from.clone();

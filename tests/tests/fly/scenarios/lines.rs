@@ -1,9 +1,11 @@
 //! Lines that are cut, lossy, delayed, or too slow.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use serde_json::json;
+use mavlink::dialects::ardupilotmega::MavMessage;
 use testkit::autopilots::Stack;
 
 use crate::field::{Field, NODES, SWARM, Setup};
@@ -211,6 +213,21 @@ fn requests(field: &Field) -> u64 {
     [75, 76, 20].map(|id| record.passed_to_autopilot(id)).iter().sum()
 }
 
+/// What was requested, and how often.
+fn requested(field: &Field, since: u64) -> BTreeMap<String, usize> {
+    let mut often = BTreeMap::new();
+    for (_, message) in field.record(NODE).sent_since(since) {
+        let what = match message {
+            MavMessage::COMMAND_LONG(long) => format!("{:?} {}", long.command, long.param1),
+            MavMessage::COMMAND_INT(int) => format!("{:?} {}", int.command, int.param1),
+            MavMessage::PARAM_REQUEST_READ(read) => read.param_id.to_str().unwrap_or_default().to_owned(),
+            _ => continue,
+        };
+        *often.entry(what).or_default() += 1;
+    }
+    often
+}
+
 fn slow(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     field.take_off(START)?;
     // The requests at the start may take some time.
@@ -234,7 +251,11 @@ fn slow(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
         unready == 0,
         "it was not Ready {unready} times in 60 s; phases {phases:?}"
     );
-    ensure!(asked <= 12, "{asked} requests in 60 s of hold");
+    ensure!(
+        asked <= 12,
+        "{asked} requests in 60 s of hold: {:?}",
+        requested(field, since)
+    );
     let sent = field.record(NODE).orders_since(since);
     ensure!(sent.is_empty(), "in the hold it was sent {sent:?}");
     let stack = field.stack;

@@ -1,19 +1,19 @@
-//! The routes that are tried for one vehicle, in order.
+//! Routes to try for one vehicle, in order.
 
 use super::{Idle, Layers};
 use crate::airspace::{Route, Rules};
 use model::geo::Local;
 
-/// A vehicle whose goal is no farther than this flies there at the higher of both heights, if that is free, meters. Farther ones cross in the
+/// Distance up to which a vehicle flies straight at the higher of both altitudes, if that is free, meters. Farther ones cross in the
 /// layers, which are known to be clear of terrain.
 const DIRECT: f64 = 200.0;
 
-/// Straight to the goal, then by each layer. Those that fly the same way begin with the same layer, as on airways: they cross fewer.
+/// Straight to the goal, then by each layer. Equal directions begin with the same layer, as on airways: fewer crossings.
 pub(super) fn plain<'a>(idle: &'a Idle<'_>, layers: &'a Layers) -> impl Iterator<Item = Route> + use<'a> {
     heights(idle, layers).filter_map(|height| over(&[], idle.from, idle.goal.at, &[], height))
 }
 
-/// Ways that leave a place and reach a goal from the side: out of a stack, or into one.
+/// Leave a place and reach a goal from the side: out of a stack, or into one.
 pub(super) fn around<'a>(
     idle: &'a Idle<'_>,
     layers: &'a Layers,
@@ -57,7 +57,7 @@ pub(super) fn refuges<'a>(
     own.into_iter().chain(beside)
 }
 
-/// Upright away from where it holds, to the nearest layer first.
+/// Upright away from its place, to the nearest layer first.
 pub(super) fn aside<'a>(idle: &'a Idle<'_>, layers: &Layers) -> impl Iterator<Item = Route> + use<'a> {
     let from = idle.from;
     let mut heights: Vec<f64> = layers.heights().collect();
@@ -68,7 +68,7 @@ pub(super) fn aside<'a>(idle: &'a Idle<'_>, layers: &Layers) -> impl Iterator<It
 
 fn heights<'a>(idle: &'a Idle<'_>, layers: &'a Layers) -> impl Iterator<Item = f64> + use<'a> {
     let (from, to) = (idle.from, idle.goal.at);
-    // A vehicle neither crosses at the height of its pad nor lands from the side.
+    // A vehicle neither crosses at the altitude of its pad nor lands from the side.
     let direct = f64::max(from.up, to.up);
     let may = !idle.on_ground && !idle.goal.lands && from.over_ground(to) <= DIRECT;
     let count = layers.transit.len();
@@ -84,7 +84,7 @@ fn heights<'a>(idle: &'a Idle<'_>, layers: &'a Layers) -> impl Iterator<Item = f
     may.then_some(direct).into_iter().chain(crossing)
 }
 
-/// Four places around this one, then four between them, at its height.
+/// Four places around this one, then four between them, at its altitude.
 fn ring(place: Local, far: f64) -> impl Iterator<Item = Local> {
     let half = far * std::f64::consts::FRAC_1_SQRT_2;
     [

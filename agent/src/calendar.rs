@@ -3,12 +3,11 @@
 use model::time::Moment;
 use std::time::{Duration, SystemTime};
 
-/// The date was set meanwhile, if both clocks differ by more than this.
+/// Both clocks differ by more where the date was set meanwhile.
 const SET: Duration = Duration::from_millis(50);
 
 #[derive(Debug)]
 pub struct Calendar {
-    /// The date of the clock's epoch.
     epoch: SystemTime,
 }
 
@@ -21,7 +20,6 @@ impl Default for Calendar {
 }
 
 impl Calendar {
-    /// At `now` the date is this.
     pub fn set(&mut self, now: Moment, date: SystemTime) {
         let Some(epoch) = date.checked_sub(now.since_epoch()) else {
             return;
@@ -34,7 +32,6 @@ impl Calendar {
         }
     }
 
-    /// The date of `moment`.
     pub fn date(&self, moment: Moment) -> SystemTime {
         self.epoch + moment.since_epoch()
     }

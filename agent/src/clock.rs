@@ -1,14 +1,12 @@
-//! The agent's monotonic clock.
+//! The agent's monotonic clock; follows tokio's paused time in tests.
 
 use model::time::Moment;
 use tokio::time::Instant;
 
-/// A monotonic clock; follows tokio's paused time in tests.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock(Instant);
 
 impl Clock {
-    /// A clock whose epoch is now.
     pub fn start() -> Self {
         Self(Instant::now())
     }
@@ -17,7 +15,7 @@ impl Clock {
         self.moment(Instant::now())
     }
 
-    /// The moment of an instant of the runtime's clock; the epoch, for one before it.
+    /// The epoch, for an instant before it.
     pub fn moment(&self, of: Instant) -> Moment {
         Moment::at(of.saturating_duration_since(self.0))
     }

@@ -1,8 +1,7 @@
 //! The command protocol (MAVLink guide, services/command): one command on its way, and when it has ended.
 //!
-//! Owns: [`Outstanding`]: matching acknowledgements, retransmission of what is safe to repeat, and changing the form
-//! once when the autopilot asks for it. Must not: send, read a clock, or conclude from the answer what the vehicle does:
-//! ACCEPTED is no proof of an effect and FAILED none of its absence; state is.
+//! What is safe to repeat is repeated, and the form is changed once when the autopilot asks for it. Must not: send, read a clock, or conclude from
+//! the answer what the vehicle does: ACCEPTED is no proof of an effect and FAILED none of its absence; state is.
 //!
 //! An arm command is one frame. It is never repeated, in no form.
 
@@ -14,7 +13,7 @@ use model::units::{ComponentId, SystemId};
 use model::vehicle::Identity;
 use std::time::Duration;
 
-/// Our component id: MAV_COMP_ID_ONBOARD_COMPUTER.
+/// MAV_COMP_ID_ONBOARD_COMPUTER.
 pub const OUR_COMPONENT: ComponentId = ComponentId(191);
 
 /// Our system id until the autopilot's is known, which is ours then.
@@ -24,16 +23,13 @@ pub const SYSTEM_AT_FIRST: SystemId = SystemId(1);
 const IN_PROGRESS_WAIT: Duration = Duration::from_secs(5);
 const AT_MOST: Duration = Duration::from_secs(30);
 
-/// How often a command is sent and how long an answer is awaited each time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
     pub transmissions: u8,
-    /// Wait after each.
     pub wait: Duration,
 }
 
 impl Patience {
-    /// For a step of the vehicle.
     pub const fn for_step(kind: StepKind) -> Self {
         let (transmissions, wait_ms) = match kind {
             StepKind::Arm => (1, 2000),
@@ -56,7 +52,7 @@ impl Patience {
         }
     }
 
-    /// For asking for a message or stream; the asking is repeated elsewhere while the message is missing.
+    /// The asking is repeated elsewhere while the message is missing.
     pub const fn for_request() -> Self {
         Self {
             transmissions: 1,
@@ -77,7 +73,6 @@ pub struct Outstanding<P> {
     deadline: Moment,
 }
 
-/// What is to be done with a command on its way.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Progress {
     Waiting,
@@ -86,7 +81,6 @@ pub enum Progress {
 }
 
 impl<P> Outstanding<P> {
-    /// A command and the message that begins it.
     pub fn begin(purpose: P, to: Identity, command: Command, patience: Patience, now: Moment) -> (Self, MavMessage) {
         let message = command.message(&to, 0);
         let this = Self {
@@ -102,7 +96,6 @@ impl<P> Outstanding<P> {
         (this, message)
     }
 
-    /// Takes a COMMAND_ACK (77) from our autopilot.
     pub fn acknowledged(&mut self, ack: &COMMAND_ACK_DATA, now: Moment) -> Progress {
         if !self.is_about(ack) {
             return Progress::Waiting;
@@ -140,7 +133,6 @@ impl<P> Outstanding<P> {
         Progress::Send(Box::new(self.command.message(&self.to, confirmation)))
     }
 
-    /// Whether an answer is to this command and for us.
     pub fn is_about(&self, ack: &COMMAND_ACK_DATA) -> bool {
         ack.command == self.command.command && self.for_us(ack)
     }
@@ -169,7 +161,7 @@ impl<P> Outstanding<P> {
     }
 }
 
-/// The name of a result without its prefix.
+/// The result's name without its prefix.
 pub const fn name(result: MavResult) -> &'static str {
     match result {
         MavResult::MAV_RESULT_ACCEPTED => "ACCEPTED",
@@ -189,11 +181,12 @@ pub const fn name(result: MavResult) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::discovery::latched_as;
     use crate::recipe::command;
     use fleet::flight::converge::Step;
     use link::dialect::{MavCmd, MavFrame};
     use model::route_order::Waypoint;
-    use model::units::{AltitudeAboveHome, AltitudeAmsl, ComponentId, SystemId, Wgs84};
+    use model::units::{AltitudeAboveHome, AltitudeAmsl, SystemId, Wgs84};
     use model::vehicle::Autopilot;
 
     fn at(ms: u64) -> Moment {
@@ -201,13 +194,7 @@ mod tests {
     }
 
     fn begin(step: &Step, autopilot: Autopilot) -> Outstanding<StepKind> {
-        let to = Identity {
-            autopilot,
-            system: SystemId(7),
-            component: ComponentId(1),
-            firmware: None,
-            hardware: None,
-        };
+        let to = latched_as(autopilot, SystemId(7));
         let kind = step.kind().unwrap();
         let command = command(step, autopilot, Some(AltitudeAmsl(0.0))).unwrap();
         Outstanding::begin(kind, to, command, Patience::for_step(kind), at(0)).0
@@ -334,13 +321,7 @@ mod tests {
 
     #[test]
     fn an_arm_command_is_one_frame_whatever_happens() {
-        let to = Identity {
-            autopilot: Autopilot::Px4,
-            system: SystemId(7),
-            component: ComponentId(1),
-            firmware: None,
-            hardware: None,
-        };
+        let to = latched_as(Autopilot::Px4, SystemId(7));
         let arm = Command {
             command: MavCmd::MAV_CMD_COMPONENT_ARM_DISARM,
             ..command(&Step::SetStation, Autopilot::Px4, None).unwrap()

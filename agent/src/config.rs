@@ -84,7 +84,6 @@ pub struct Flags {
     pub(crate) give_state_dir_to: Option<String>,
 }
 
-/// Format of log lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogFormat {
     /// For people.
@@ -93,42 +92,29 @@ pub enum LogFormat {
     Json,
 }
 
-/// The agent's settings, checked.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Who we are.
     pub node: NodeName,
-    /// Where the autopilot is.
     pub link: LinkUrl,
-    /// The batteries that drive its motors.
     pub motor_batteries: MotorBatteries,
-    /// Where the coordinator is, and how both show who they are.
     pub coordinator: Coordinator,
-    /// Where the state is kept.
     pub state_dir: PathBuf,
-    /// Format of log lines.
     pub log: LogFormat,
-    /// How long an ending agent waits for its vehicle.
     pub landing_timeout: Duration,
-    /// How long the vehicle rests on the ground before it is armed.
     pub rest: Rest,
-    /// The file that is kept fresh while the autopilot is heard.
     pub ready_file: Option<PathBuf>,
-    /// Key file and link id of MAVLink 2 signing; `None` for none.
+    /// Key file and link id of MAVLink 2 signing.
     pub signing: Option<(PathBuf, u8)>,
     /// System id as which the agent plays the ground station while the coordinator is in contact; `None`: it does not.
     pub ground_station: Option<SystemId>,
-    /// Ground stations that connect to the agent.
     pub gcs: gcs::Config,
-    /// The flight log.
     pub flight_log: flight_log::Config,
-    /// Where logs are uploaded; `None`: nowhere.
     #[cfg(feature = "upload")]
     pub upload: Option<upload::Config>,
 }
 
 impl Config {
-    /// An agent of `node` that shares its process with others: the usual settings, and no ready file.
+    /// For a process shared with others: the usual settings, and no ready file.
     pub fn new(node: NodeName, link: LinkUrl, coordinator: Coordinator, state_dir: PathBuf) -> Self {
         Self {
             node,
@@ -151,10 +137,7 @@ impl Config {
 }
 
 impl Flags {
-    /// Checks everything.
-    ///
-    /// # Errors
-    /// One line about the first value that is bad or missing.
+    /// The error is one line about the first value that is bad or missing.
     pub fn check(self) -> Result<Config, String> {
         let node = required(
             self.node,

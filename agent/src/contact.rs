@@ -1,9 +1,8 @@
 //! Contact with the coordinator: whether a leader has spoken on the stream that is open now.
 //!
-//! Owns: [`Contact`]: how long the agent has been alone (invariant 6), whether its assignment is confirmed, and for how long the
-//! heartbeat of the ground station goes on without ([`grace`]), so that a fail-over or a restart of coordinators brings nobody
-//! home. Must not: take an open stream for contact. One that only opens, again and again, or that a deposed coordinator holds
-//! open, leaves a vehicle alone just as well as none.
+//! How long the agent has been alone (invariant 6), whether its assignment is confirmed, and for how long the heartbeat of the ground station
+//! goes on without contact ([`grace`]), so that a fail-over brings nobody home. Must not: take an open stream for contact. One that only
+//! opens, again and again, or that a deposed coordinator holds open, leaves a vehicle alone just as well as none.
 
 use model::time::Moment;
 use std::time::Duration;
@@ -12,7 +11,7 @@ use std::time::Duration;
 /// Lease after 10 s ([`fleet::planning::leadership::LASTS`]), and an agent tries again every 5 s at least.
 pub const FAIL_OVER_TAKES: Duration = Duration::from_secs(18);
 
-/// The heartbeat of the ground station goes on for this long at most after contact was lost.
+/// Bound of [`grace`].
 pub const GRACE_AT_MOST: Duration = Duration::from_secs(20);
 
 /// How long the heartbeat of the ground station goes on after contact was lost, `loss` being the time after which the agent
@@ -21,7 +20,6 @@ pub fn grace(loss: Duration) -> Duration {
     GRACE_AT_MOST.min(loss * 3 / 4)
 }
 
-/// What is known of the coordinator.
 #[derive(Clone, Copy, Debug)]
 pub struct Contact {
     open: bool,
@@ -36,7 +34,6 @@ pub struct Contact {
 }
 
 impl Contact {
-    /// No contact, counted from `now`.
     pub const fn none_since(now: Moment) -> Self {
         Self {
             open: false,
@@ -80,7 +77,6 @@ impl Contact {
         self.confirmed_until = None;
     }
 
-    /// An order came and was taken.
     pub const fn confirm(&mut self, now: Moment) {
         self.order_received();
         if self.open && !self.confirmed {
@@ -89,12 +85,12 @@ impl Contact {
         self.confirmed = self.open;
     }
 
-    /// Since when what is held has been confirmed on the stream that is open now.
+    /// On the stream that is open now.
     pub const fn confirmed_since(&self) -> Option<Moment> {
         self.confirmed_since
     }
 
-    /// Whether what is held was confirmed on the stream that is open now.
+    /// On the stream that is open now.
     pub const fn confirmed(&self) -> bool {
         self.confirmed
     }
@@ -105,7 +101,6 @@ impl Contact {
         self.confirmed || self.confirmed_until.is_some_and(|until| now.since(until) <= grace)
     }
 
-    /// How long there has been no contact.
     pub fn silent(&self, now: Moment) -> Duration {
         if self.order_received {
             Duration::ZERO

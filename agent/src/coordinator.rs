@@ -31,68 +31,49 @@ pub struct CoordinatorFlags {
     pub insecure_plaintext: bool,
 }
 
-/// The coordinator.
 #[derive(Clone, Debug)]
 pub struct Coordinator {
-    /// Its address as given, for the log.
+    /// As given, for the log.
     pub address: String,
     /// HOST:PORT, to dial.
     pub dial: String,
-    /// How both show who they are.
     pub security: Security,
-    /// What leads there.
     pub network: Network,
 }
 
-/// How agent and coordinator show each other who they are.
 #[derive(Clone, Debug)]
 pub enum Security {
-    /// They do not.
     Plain,
-    /// By TLS, with credentials from files.
     Files(Files),
-    /// By TLS, with credentials that are in memory: the coordinator is in this process.
+    /// In memory: the coordinator is in this process.
     Held(Credentials),
 }
 
-/// Flags that make no sense, or would be unsafe. Each is one line that says what to do.
+/// Each is one line that says what to do.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum BadCoordinator {
-    /// None was named.
     #[error("the coordinator is missing: set SKEIN_COORDINATOR or --coordinator, such as https://coordinator:50051")]
     Missing,
-    /// It is no address.
     #[error("SKEIN_COORDINATOR: {address:?} is not a coordinator: {why}; use https://HOST:PORT")]
-    Address {
-        /// As given.
-        address: String,
-        /// What is wrong with it.
-        why: &'static str,
-    },
-    /// TLS with nobody to believe.
+    Address { address: String, why: &'static str },
     #[error(
         "SKEIN_COORDINATOR is https, but no authority to trust is named: set SKEIN_COORDINATOR_CA or \
          --coordinator-ca to the file of its authority (ConfigMap skein-ca, or ca.crt of `skein enroll`)"
     )]
     NoAuthority,
-    /// TLS, but nothing to show.
     #[error(
         "SKEIN_COORDINATOR is https, but nothing says who this agent is: set SKEIN_TOKEN_FILE (in a cluster), or \
          SKEIN_CLIENT_CERT and SKEIN_CLIENT_KEY (files of `skein enroll`)"
     )]
     NoProof,
-    /// Half a pair.
     #[error("SKEIN_CLIENT_CERT and SKEIN_CLIENT_KEY belong together: set both, or neither")]
     HalfAPair,
-    /// Two answers to who it is.
     #[error("SKEIN_TOKEN_FILE and SKEIN_CLIENT_CERT both say who this agent is: set one of them")]
     TwoProofs,
-    /// Secrets for a connection that everybody can read.
     #[error(
         "credentials are given, but SKEIN_COORDINATOR is http, which would show them to everybody: use https://HOST:PORT"
     )]
     Shown,
-    /// Plain text across a network.
     #[error(
         "SKEIN_COORDINATOR: {0:?} is plain text across a network: everybody on it could fly this vehicle; use \
          https://HOST:PORT, or --insecure-plaintext if you mean it"
@@ -101,10 +82,6 @@ pub enum BadCoordinator {
 }
 
 impl CoordinatorFlags {
-    /// Checks all of it.
-    ///
-    /// # Errors
-    /// [`BadCoordinator`].
     pub fn check(self) -> Result<Coordinator, BadCoordinator> {
         let given = |file: Option<PathBuf>| file.filter(|path| !path.as_os_str().is_empty());
         let [authority, token, certificate, key] =
@@ -147,10 +124,7 @@ impl CoordinatorFlags {
 }
 
 impl Coordinator {
-    /// One on this machine that is spoken to in plain text, for tests and the demo.
-    ///
-    /// # Errors
-    /// [`BadCoordinator`]: `address` is not http://HOST:PORT of this machine.
+    /// In plain text, for tests and the demo; `address` must be http://HOST:PORT of this machine.
     pub fn plain(address: &str) -> Result<Self, BadCoordinator> {
         let flags = CoordinatorFlags {
             coordinator: Some(address.to_owned()),
@@ -159,7 +133,7 @@ impl Coordinator {
         flags.check()
     }
 
-    /// One in this process, which listens at HOST:PORT.
+    /// The coordinator of this process listens at HOST:PORT.
     pub fn held(dial: String, credentials: Credentials) -> Self {
         Self {
             address: format!("https://{dial}"),

@@ -1,8 +1,7 @@
 //! What the agent shows the coordinator, and which coordinator it believes.
 //!
-//! Owns: reading it from files again for each connection, so that tokens and certificates may be replaced at any time; a
-//! file that is missing keeps the agent from its coordinator and from nothing else. Must not: print or keep a secret, or let a
-//! disk that does not answer hold anything else up.
+//! Files are read again for each connection, so that they may be replaced at any time. A file that is missing keeps the agent from its coordinator
+//! and from nothing else. Must not: print or keep a secret, or let a disk that does not answer hold anything else up.
 
 use proto::bearer::{BadToken, Bearer};
 use rustls::ClientConfig;
@@ -19,26 +18,23 @@ const READ_WITHIN: Duration = Duration::from_secs(5);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Files {
-    /// PEM of the authorities that may have signed the coordinator's certificate.
     pub authority: PathBuf,
-    /// How the agent shows who it is.
     pub proof: Proof,
 }
 
-/// How an agent shows who it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Proof {
-    /// By the token of its Pod's ServiceAccount, in this file.
     Token(PathBuf),
-    /// By the certificate that `skein enroll` made for its node.
-    Certificate { certificate: PathBuf, key: PathBuf },
+    /// Made by `skein enroll`.
+    Certificate {
+        certificate: PathBuf,
+        key: PathBuf,
+    },
 }
 
 #[derive(Clone)]
 pub struct Credentials {
-    /// TLS as it is to be spoken.
     pub tls: Arc<ClientConfig>,
-    /// The token for each call, or none.
     pub bearer: Bearer,
 }
 
@@ -48,16 +44,13 @@ impl fmt::Debug for Credentials {
     }
 }
 
-/// Why there are none now. They are read again at each connection.
+/// They are read again at each connection.
 #[derive(Debug, thiserror::Error)]
 pub enum CredentialError {
-    /// A file is missing or none of its kind.
     #[error(transparent)]
     File(#[from] FileError),
-    /// The token's file has none.
     #[error("{}: {why}; it must hold the token of the Pod's ServiceAccount", .path.display())]
     Token { path: PathBuf, why: BadToken },
-    /// The disk does not answer.
     #[error("the disk does not answer")]
     Silent,
     #[error(transparent)]
@@ -67,10 +60,7 @@ pub enum CredentialError {
 }
 
 impl Files {
-    /// Reads them. Blocks while it does.
-    ///
-    /// # Errors
-    /// [`CredentialError`].
+    /// Blocks while it reads.
     pub fn read(&self) -> Result<Credentials, CredentialError> {
         let authority = files::bundle(&self.authority)?;
         let (identity, bearer) = match &self.proof {
@@ -91,17 +81,14 @@ fn token(path: &Path) -> Result<Bearer, CredentialError> {
     })
 }
 
-/// Reads credentials beside whatever else goes on, one reading at a time: a disk that hangs costs one thread, not many.
+/// One reading at a time: a disk that hangs costs one thread, not many.
 #[derive(Debug, Default)]
 pub struct Reader {
     under_way: Option<JoinHandle<Result<Credentials, CredentialError>>>,
 }
 
 impl Reader {
-    /// Reads `files`. Safe to cancel.
-    ///
-    /// # Errors
-    /// [`CredentialError`].
+    /// Safe to cancel.
     pub async fn read(&mut self, files: &Files) -> Result<Credentials, CredentialError> {
         self.read_within(READ_WITHIN, files).await
     }
@@ -189,7 +176,6 @@ mod tests {
             let read = reader.read_within(Duration::from_millis(20), &files).await;
             assert!(matches!(read, Err(CredentialError::Silent)));
         }
-        // Once somebody does, it is read; what is in it is no certificate.
         let writing = tokio::task::spawn_blocking({
             let pipe = files.authority.clone();
             move || fs::write(pipe, "x").unwrap()

@@ -17,7 +17,7 @@ const HANDSHAKE_WITHIN: Duration = Duration::from_secs(10);
 const PING_EVERY: Duration = Duration::from_secs(2);
 const PONG_WITHIN: Duration = Duration::from_secs(5);
 
-/// How the coordinator is named inside the connection; where it is says its address.
+/// The address says where the coordinator is.
 const NAME: &str = "http://skein-coordinator";
 
 #[derive(Debug, thiserror::Error)]
@@ -30,18 +30,13 @@ pub enum CannotDial {
     Refused(io::Error),
     #[error("{}", about_tls(.0))]
     Tls(io::Error),
-    /// The other end answers TCP, but not TLS.
     #[error("the coordinator does not answer in TLS; is that its port?")]
     NoTls,
-    /// It does not speak HTTP/2.
     #[error("{}", root_cause(.0))]
     Http(tonic::transport::Error),
 }
 
-/// Opens a channel, and says what to show with each call on it.
-///
-/// # Errors
-/// [`CannotDial`].
+/// The bearer goes with each call on the channel.
 pub async fn open(coordinator: &Coordinator, reader: &mut Reader) -> Result<(Channel, Bearer), CannotDial> {
     let credentials = match &coordinator.security {
         Security::Plain => None,
@@ -70,7 +65,6 @@ pub async fn open(coordinator: &Coordinator, reader: &mut Reader) -> Result<(Cha
     Ok((channel, bearer))
 }
 
-/// What a failed handshake means for the reader of the log.
 fn about_tls(error: &io::Error) -> String {
     use rustls::{CertificateError, Error as Tls};
     let why = root_cause(error);

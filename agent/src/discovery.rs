@@ -12,22 +12,19 @@ use model::units::{Address, ComponentId, SystemId};
 use model::vehicle::{Autopilot, Identity};
 use std::time::Duration;
 
-/// Looks for the autopilot in heartbeats.
 #[derive(Clone, Debug, Default)]
 pub struct Discovery {
     latched: Option<Identity>,
     vehicle_type: Option<MavType>,
     /// The vehicle that the Drone held is served by.
     only: Option<Address>,
-    /// Autopilots received before one is latched: which, since when, and when last.
+    /// Autopilots heard before one is latched: which, since when, and when last.
     candidates: Vec<(MavHeader, Moment, Moment)>,
     logged: Vec<(u32, u8)>,
 }
 
-/// What a HEARTBEAT says about its sender.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sighted {
-    /// Our autopilot, received for the first time.
     Found(Identity),
     Ours,
     /// Another autopilot on the same wire, or one that cannot be flown; reported once for each. The text says what.
@@ -38,10 +35,8 @@ pub enum Sighted {
 
 /// An autopilot is latched once no other was heard for this long (MAVLink guide, services/mavlink_id_assignment).
 pub const ALONE_FOR: Duration = Duration::from_secs(3);
-/// One that was not heard for this long is gone.
 const GONE_AFTER: Duration = Duration::from_secs(5);
 
-/// Most strangers that are remembered so as not to be named twice.
 const MAX_REMEMBERED: usize = 32;
 
 impl Discovery {
@@ -53,24 +48,20 @@ impl Discovery {
         }
     }
 
-    /// Our autopilot, once found.
     pub const fn latched(&self) -> Option<&Identity> {
         self.latched.as_ref()
     }
 
-    /// Whether autopilots are received of which none is latched yet.
     pub fn has_candidates(&self) -> bool {
         self.latched.is_none() && !self.candidates.is_empty()
     }
 
-    /// Whether a frame comes from our autopilot.
     pub fn is_ours(&self, header: MavHeader) -> bool {
         self.latched
             .as_ref()
             .is_some_and(|id| u32::from(id.system.0) == header.system_id && id.component.0 == header.component_id)
     }
 
-    /// Takes in a HEARTBEAT (0).
     pub fn receive(&mut self, header: MavHeader, beat: &HEARTBEAT_DATA, now: Moment) -> Sighted {
         if !is_autopilot(beat.autopilot as u8, beat.mavtype as u8) {
             return Sighted::Ignored;
@@ -195,6 +186,18 @@ const fn is_multicopter(of: MavType) -> bool {
     )
 }
 
+/// An autopilot as latched, before AUTOPILOT_VERSION has answered.
+#[cfg(test)]
+pub(crate) const fn latched_as(autopilot: Autopilot, system: SystemId) -> Identity {
+    Identity {
+        autopilot,
+        system,
+        component: ComponentId(1),
+        firmware: None,
+        hardware: None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -220,7 +223,6 @@ mod tests {
         Moment::at(Duration::from_secs(s))
     }
 
-    /// One that has latched the quadrotor with this system id.
     fn latched(system_id: u32) -> Discovery {
         let mut d = Discovery::default();
         assert_eq!(
@@ -289,7 +291,6 @@ mod tests {
         let mut logged = Vec::new();
         for s in 0..30 {
             for system in [1, 2] {
-                // The second one leaves.
                 if system == 1 || s < 20 {
                     match d.receive(header(system, 1), &beat(PX4, QUAD), at(s)) {
                         Sighted::Stranger(text) => logged.push(text),

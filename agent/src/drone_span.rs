@@ -1,15 +1,13 @@
-//! The span of the Drone that an agent serves: each line of work for it carries its name.
+//! The span of the Drone that an agent serves: each line of work for it carries the Drone's name.
 
 use model::assignment::Assignment;
 use model::ids::DroneUid;
 use tracing::{Span, error_span};
 
-/// The span of the Drone that is served now, as long as it is the same.
 #[derive(Debug, Default)]
 pub struct DroneSpan(Option<(DroneUid, Span)>);
 
 impl DroneSpan {
-    /// The span of `served`, or none.
     pub fn of(&mut self, served: Option<&Assignment>) -> Span {
         let Some(served) = served else {
             self.0 = None;
@@ -26,7 +24,7 @@ impl DroneSpan {
     }
 }
 
-/// A span for `assignment`. Of the highest level, so that lines have it whatever `RUST_LOG` leaves out.
+/// Of the highest level, so that lines have it whatever `RUST_LOG` leaves out.
 pub fn span_of(assignment: &Assignment) -> Span {
     let (name, uid) = (&assignment.name, &assignment.uid);
     error_span!("drone", namespace = name.namespace, drone = name.name, %uid)

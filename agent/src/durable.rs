@@ -4,14 +4,12 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Puts `bytes` in the place of `file`: writes them to the file `fresh` in the same folder, renames it, and syncs file and folder. Blocks.
+/// Writes `fresh` in the same folder, renames it to `file`, and syncs file and folder. Blocks.
 ///
-/// When this returns `Ok`, `file` has these bytes, also after a loss of power. A reader finds at any moment all of
-/// the old file or all of the new one.
+/// After `Ok`, `file` has these bytes, also after a loss of power. A reader finds at any moment all of the old file or all of the new one.
 ///
 /// # Errors
-/// What the system says. The old file is still there, unless only the folder could not be synced: then the new one is in its
-/// place, but a loss of power may bring the old one back.
+/// The old file is still there, unless only the folder could not be synced: then a loss of power may bring the old one back.
 pub fn replace_file(file: &Path, fresh: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut written = File::create(fresh)?;
     written.write_all(bytes)?;

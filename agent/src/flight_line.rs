@@ -7,12 +7,11 @@ use model::vehicle::Identity;
 
 /// Bytes of one chunk of a text (STATUSTEXT.text).
 const CHUNK: usize = 50;
-/// More chunks are not joined by readers.
 const CHUNKS: usize = 7;
 
 pub const LANDED: &str = "Skein: landed";
 
-/// At a takeoff; `observed`: the vehicle was observed on the ground before. What is on a vehicle in the air says nothing of its takeoff.
+/// `observed`: the vehicle was observed on the ground before. What is on a vehicle in the air says nothing of its takeoff.
 pub fn took_off(observed: bool, rules: &RulesReport, of: Option<&Identity>, drone: Option<&DroneName>) -> String {
     let rules = if observed {
         format!("took off with {}", rules.words())
@@ -26,7 +25,7 @@ pub fn took_off(observed: bool, rules: &RulesReport, of: Option<&Identity>, dron
     format!("Skein: {rules}; {drone}, firmware {firmware}, hardware {hardware}")
 }
 
-/// The words as STATUSTEXT (253), in as many chunks as it takes. `id` distinguishes the chunks of one text from those of the one before.
+/// `id` distinguishes the chunks of one text from those of the one before.
 pub fn chunks(words: &str, id: u16) -> impl Iterator<Item = MavMessage> {
     // A last chunk that is full would seem to go on.
     let bytes = words.as_bytes().iter().copied().chain([0]).collect::<Vec<u8>>();

@@ -40,16 +40,13 @@ use writer::{Chunk, Writer};
 const EVERY: Duration = Duration::from_millis(250);
 /// Where logs are uploaded, the log of a flight ends so long after the vehicle was disarmed.
 const AFTER_FLIGHT: Duration = Duration::from_secs(10);
-/// Most frames that wait in the meantime: nearly two seconds of the busiest autopilot.
+/// Frames: nearly two seconds of the busiest autopilot.
 const TAPPED: usize = 1024;
-/// A chunk is handed on when it is this long.
 const CHUNK: usize = 32 * 1024;
-/// Most chunks that wait for the disk: a few seconds of the busiest autopilot, one MiB at most.
+/// Waiting for the disk: a few seconds of the busiest autopilot, one MiB at most.
 const CHUNKS: usize = 32;
-/// How long the end waits for the disk.
 const CLOSE_WITHIN: Duration = Duration::from_secs(2);
 
-/// The flight log, as long as it is kept.
 #[derive(Debug)]
 pub struct FlightLog {
     counters: Arc<Counters>,
@@ -63,8 +60,7 @@ struct Running {
     written: oneshot::Receiver<()>,
 }
 
-/// Logs all that `link` receives and writes from now on, as `config` says, where logs that are `sent` make room first. Needs a tokio
-/// runtime.
+/// Needs a tokio runtime. Logs that are `sent` make room first.
 pub fn start(config: Config, node: NodeName, link: &LinkHandle, sent: Sent) -> FlightLog {
     let Some(path) = config.folder.clone() else {
         return FlightLog {
@@ -112,7 +108,7 @@ impl FlightLog {
         self.counters.snapshot()
     }
 
-    /// Writes what has been received until now, and ends. A disk that hangs is not waited for.
+    /// A disk that hangs is not waited for.
     pub async fn close(self) {
         let Some(running) = self.running else { return };
         running.stop.cancel();
@@ -125,7 +121,7 @@ impl FlightLog {
     }
 }
 
-/// A thread of its own, which is not waited for longer than [`CLOSE_WITHIN`]: one that hangs with its disk ends with the process.
+/// The thread is waited for no longer than [`CLOSE_WITHIN`]: one that hangs with its disk ends with the process.
 fn write_in_thread<S: LogStore>(
     writer: Writer<S>,
     waiting: Receiver<Chunk>,
@@ -151,7 +147,6 @@ struct Taker {
     autopilots: Autopilots,
     anchor: Anchor,
     new_file: bool,
-    /// When the vehicle was observed to be disarmed after a flight that is in the present file.
     flight_over: Option<Instant>,
     ends_after_flight: bool,
     lost: u64,
@@ -223,7 +218,7 @@ impl Taker {
         }
     }
 
-    /// Whether an autopilot arms in this frame; then it is the first of a new file.
+    /// A frame in which an autopilot arms is the first of a new file.
     fn arms(&mut self, frame: &RawFrame) -> bool {
         if frame.from != Direction::Autopilot {
             return false;

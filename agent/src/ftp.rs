@@ -10,7 +10,6 @@ pub(crate) mod packet;
 use link::dialect::{FILE_TRANSFER_PROTOCOL_DATA, MavMessage};
 use model::vehicle::Identity;
 
-/// The message with a request to the autopilot.
 pub(crate) fn message(request: &packet::Request, to: &Identity) -> MavMessage {
     MavMessage::FILE_TRANSFER_PROTOCOL(FILE_TRANSFER_PROTOCOL_DATA {
         target_network: 0,

@@ -26,6 +26,7 @@ pub mod local_origin;
 pub mod mode_requests;
 pub mod notice;
 pub mod outbox;
+mod own_frame;
 pub mod program;
 pub mod read_only;
 pub mod remote;
@@ -64,7 +65,6 @@ const FROM_GUESTS: usize = 64;
 const OPEN_AGAIN: Duration = Duration::from_secs(5);
 const LOOKUP_WITHIN: Duration = Duration::from_secs(5);
 
-/// The pass-through, as long as it is kept.
 #[derive(Debug)]
 pub struct Gcs {
     tasks: JoinSet<()>,
@@ -79,12 +79,10 @@ type Opened = Arc<Mutex<Vec<(Place, SocketAddr)>>>;
 pub struct FromCoordinator {
     pub calls: mpsc::Receiver<GuestCall>,
     pub coordinator: Coordinator,
-    /// By which programs fly the vehicle.
     pub lease: Lease,
 }
 
-/// Lets guests in as `config` says, and `remote` ones. Needs a tokio runtime. A place that cannot be opened is tried again and again:
-/// flying does not wait for it.
+/// Needs a tokio runtime. A place that cannot be opened is tried again and again: flying does not wait for it.
 pub fn start(config: Config, link: LinkHandle, remote: Option<FromCoordinator>) -> Gcs {
     let mut gcs = Gcs {
         tasks: JoinSet::new(),
@@ -139,7 +137,7 @@ pub fn start(config: Config, link: LinkHandle, remote: Option<FromCoordinator>) 
     gcs
 }
 
-/// A hub, and its work, to be done for as long as guests may come.
+/// The work is to be done for as long as guests may come.
 fn open_hub(
     (policy, lease): (Policy, Lease),
     bytes_per_second: u32,
@@ -165,7 +163,7 @@ impl Gcs {
         self.counters.snapshot()
     }
 
-    /// The places that are open, and our own address at each.
+    /// Open places, with our own address at each.
     pub fn addresses(&self) -> Vec<(Place, SocketAddr)> {
         self.opened.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

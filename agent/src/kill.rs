@@ -30,13 +30,13 @@ const ONCE: Patience = Patience {
 pub struct Shot {
     pub nonce: u64,
     pub from: Address,
-    /// The command: one COMMAND_LONG (76).
+    /// One COMMAND_LONG (76).
     pub message: MavMessage,
     /// To be spent at the moment of writing.
     pub permit: KillPermit,
 }
 
-/// Kill orders in one life of the agent. Nothing of it is written down: after a restart nothing is under way.
+/// Nothing of it is written down: after a restart nothing is under way.
 #[derive(Debug, Default)]
 pub struct Kills {
     used: UsedNonces,
@@ -45,18 +45,16 @@ pub struct Kills {
 }
 
 impl Kills {
-    /// Orders that came before.
     pub const fn used(&self) -> &UsedNonces {
         &self.used
     }
 
-    /// What came of the last order; `None` while the autopilot may still answer.
+    /// `None` while the autopilot may still answer.
     pub const fn answer(&self) -> Option<&KillAnswer> {
         self.answer.as_ref()
     }
 
-    /// Takes an order: the command to write now, or nothing, and then [`Self::answer`] says why. `to` is the autopilot, if
-    /// there is a line to it.
+    /// The command to write now, or `None`; then [`Self::answer`] says why. `to`: the autopilot, if there is a line to it.
     pub fn order(&mut self, question: &KillQuestion<'_>, to: Option<&Identity>, from: Address) -> Option<Shot> {
         let nonce = question.order.nonce;
         let allowed = may_kill(question);
@@ -90,7 +88,6 @@ impl Kills {
         })
     }
 
-    /// The command was written, or not.
     pub fn written(&mut self, how: Written) {
         if how == Written::No
             && let Some(nonce) = self.under_way.take().map(|o| o.purpose)
@@ -100,7 +97,6 @@ impl Kills {
         }
     }
 
-    /// Takes a COMMAND_ACK (77) from our autopilot.
     pub fn acknowledged(&mut self, ack: &COMMAND_ACK_DATA, now: Moment) {
         let progress = self.under_way.as_mut().map(|o| o.acknowledged(ack, now));
         self.progress(progress);
@@ -130,7 +126,7 @@ impl Kills {
     }
 }
 
-/// Disarm, whatever the vehicle does. The permit is what makes this a person's word.
+/// Disarms, whatever the vehicle does. The permit is what makes this a person's word.
 const fn stop_motors(_: &KillPermit) -> Command {
     Command::long(MavCmd::MAV_CMD_COMPONENT_ARM_DISARM, [0.0, WHATEVER_IT_DOES, 0.0, 0.0])
 }

@@ -27,10 +27,8 @@ use tracing::{Instrument, error_span, info, warn};
 
 const FAREWELL_WITHIN: Duration = Duration::from_secs(3);
 
-/// How long the last spans of traces have.
 const LAST_SPANS: Duration = Duration::from_secs(2);
 
-/// Guests that the coordinator announces and that are not taken yet.
 const GUEST_CALLS: usize = 8;
 
 /// Where the time stamp of signing is kept, in the state directory.
@@ -38,7 +36,6 @@ const STAMP_FILE: &str = "signing-stamp";
 
 #[derive(Debug, thiserror::Error)]
 pub enum CannotStart {
-    /// Its state directory cannot be used.
     #[error(transparent)]
     State(#[from] StoreError),
     #[error(transparent)]
@@ -56,8 +53,8 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// Takes the state directory and reads what is remembered in it. Blocks while it does. An agent whose state was read
-    /// starts even when its disk cannot be written: its vehicle may be in the air ([`Store::unwritten`]).
+    /// Blocks while it reads the state directory. An agent whose state was read starts even when its disk cannot be written: its vehicle may be in the
+    /// air ([`Store::unwritten`]).
     ///
     /// # Errors
     /// [`CannotStart`]; the agent must not start then.
@@ -75,20 +72,17 @@ impl Agent {
         })
     }
 
-    /// An agent that writes its part of traces there.
     pub fn tracing(self, traces: Traces) -> Self {
         Self { traces, ..self }
     }
 
-    /// Flies its vehicle until `stop` is cancelled and the vehicle is on the ground, or was not observed there in time. All it logs
-    /// carries the node's name, and that of the Drone if it is about one.
+    /// Flies until `stop` is cancelled and the vehicle is on the ground, or was not observed there in time.
     pub async fn run(self, stop: CancellationToken) -> Ending {
         let span = error_span!("agent", node = %self.config.node);
         live(self, stop).instrument(span).await
     }
 }
 
-/// Where it is known which logs were uploaded.
 fn sent(config: &Config) -> Sent {
     #[cfg(feature = "upload")]
     if config.upload.is_some() {
@@ -98,7 +92,6 @@ fn sent(config: &Config) -> Sent {
     Sent::default()
 }
 
-/// Sends the spans that wait, if there may be any.
 async fn finish(traces: Traces) {
     if traces.are_written() {
         // It takes no more than its time.

@@ -1,8 +1,7 @@
 //! Lines of a log, written by a thread of their own.
 //!
-//! Owns: that writing a line neither waits nor fails: agents that fly vehicles log from the thread on which they receive them. A
-//! terminal that is paused or gone, a reader that has ended and a full disk cost lines, never an agent. Must not: decide
-//! what is worth a line, or its form.
+//! Writing a line neither waits nor fails: agents log from the thread on which they receive vehicles. A terminal that is paused or gone, a reader
+//! that has ended and a full disk cost lines, never an agent.
 //!
 //!   any thread -> a queue of bounded length -> a thread of its own -> the file;   a full queue: counted, and reported later
 
@@ -15,17 +14,17 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
 use tracing_subscriber::fmt::MakeWriter;
 
-/// Lines that wait at most; more would be too old to be of use.
+/// More would be too old to be of use.
 const WAITING: usize = 4096;
 
 enum Item {
-    /// A line, and how many before it found no place.
+    /// `.0`: lines before it that found no place.
     Line(u64, Vec<u8>),
     /// Answered once all before it is written.
     Mark(SyncSender<()>),
 }
 
-/// The queue's end for those who log; whole lines go in.
+/// Whole lines go in.
 #[derive(Clone, Debug)]
 pub struct Lines {
     queue: SyncSender<Item>,
@@ -33,19 +32,11 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// A queue whose lines go to standard error.
-    ///
-    /// # Errors
-    /// The system gives no thread or no file.
     pub fn to_standard_error() -> io::Result<Self> {
         // A file of its own: what else writes to standard error must not wait for the lock of a stuck line.
         Self::to(File::from(io::stderr().as_fd().try_clone_to_owned()?))
     }
 
-    /// A queue whose lines are written to `target` by a thread of its own.
-    ///
-    /// # Errors
-    /// The system gives no thread.
     pub fn to(target: impl Write + Send + 'static) -> io::Result<Self> {
         let (queue, waiting) = sync_channel(WAITING);
         let missing = Arc::new(AtomicU64::new(0));
@@ -56,7 +47,6 @@ impl Lines {
         Ok(Self { queue, missing })
     }
 
-    /// Waits until everything is written that was logged before, at most for `within`.
     pub fn write_out(&self, within: Duration) {
         let (written, done) = sync_channel(1);
         // A full queue is a stuck one.
@@ -67,7 +57,6 @@ impl Lines {
 }
 
 impl Write for Lines {
-    /// Takes a whole line; never an error.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let left_out = self.missing.swap(0, Ordering::Relaxed);
         if self.queue.try_send(Item::Line(left_out, line.to_vec())).is_err() {
@@ -117,7 +106,6 @@ mod tests {
 
     const SOON: Duration = Duration::from_secs(20);
 
-    /// Takes nothing until it is let go; then keeps what it is given.
     struct Stuck {
         go: Receiver<()>,
         let_go: bool,

@@ -31,7 +31,7 @@ use tracing::{Instrument, error};
 
 const LISTED: usize = 100;
 
-/// Where questions about logs are asked; the default one answers none. It ends with its last copy.
+/// The default one answers nothing. It ends with its last copy.
 #[derive(Clone, Debug, Default)]
 pub struct LogDesk(Option<mpsc::Sender<Asked>>);
 
@@ -42,15 +42,14 @@ struct Asked {
 }
 
 impl LogDesk {
-    /// Answers from the logs of `node` where `config` says, of which some are `sent`, and from those of its autopilot, which come by
-    /// `wanted`. Needs a tokio runtime.
+    /// Needs a tokio runtime. `wanted` brings the autopilot's logs; `sent` are those in the store.
     pub fn open(config: &flight_log::Config, node: NodeName, wanted: Wanted, sent: Sent) -> Self {
         let (desk, questions) = mpsc::channel(1);
         tokio::spawn(serve(Library::of(config, node, wanted, sent), questions).in_current_span());
         Self(Some(desk))
     }
 
-    /// Asks; `None` when the desk is busy; ask again later.
+    /// `None`: the desk is busy; ask again later.
     pub fn ask(&self, question: v1::LogQuestion) -> Option<oneshot::Receiver<v1::LogAnswer>> {
         let (answer, pending) = oneshot::channel();
         self.0.as_ref()?.try_send(Asked { question, answer }).ok()?;
@@ -82,7 +81,7 @@ async fn serve(library: Library, mut questions: mpsc::Receiver<Asked>) {
     }
 }
 
-/// The answer to a question; `None` to one that does not know the answer there is, and is to be asked again.
+/// `None`: not known yet, to be asked again.
 fn answer_of(library: &mut Library, question: v1::LogQuestion) -> Option<v1::LogAnswer> {
     let number = question.number;
     let what = match question.what {

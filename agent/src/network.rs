@@ -7,23 +7,17 @@ use std::pin::Pin;
 use std::sync::Arc;
 use tokio::net::TcpStream;
 
-/// A byte stream that is being opened.
 pub type Opening = Pin<Box<dyn Future<Output = io::Result<Box<dyn Connection>>> + Send>>;
 
-/// Opens byte streams.
 #[derive(Clone)]
 pub struct Network(Arc<dyn Fn(String) -> Opening + Send + Sync>);
 
 impl Network {
-    /// One that opens streams to HOST:PORT by `open`.
     pub fn by(open: impl Fn(String) -> Opening + Send + Sync + 'static) -> Self {
         Self(Arc::new(open))
     }
 
-    /// A stream to `address`, HOST:PORT. Safe to cancel.
-    ///
-    /// # Errors
-    /// What the system says.
+    /// `address`: HOST:PORT. Safe to cancel.
     pub async fn connect(&self, address: &str) -> io::Result<Box<dyn Connection>> {
         (self.0)(address.to_owned()).await
     }

@@ -34,7 +34,7 @@ use px4_events::EventMeaning;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Two heights of home agree when they are this near; estimates on the ground wander by a meter or two.
+/// Estimates on the ground wander by a meter or two.
 const HOME_AGREES_WITHIN_M: f64 = 3.0;
 
 /// A longer silence says nothing of the rate at which the link carries landed_state.
@@ -56,7 +56,7 @@ pub struct Normalizer {
     checks: Checks,
 }
 
-/// Of which mode the arming checks are that SYS_STATUS reports: it reports those that ran last.
+/// Mode of the arming checks that SYS_STATUS reports: it reports those that ran last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Checks {
     #[default]
@@ -67,16 +67,14 @@ enum Checks {
     Asked(Moment),
 }
 
-/// What a message did beyond changing facts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Effects {
-    /// The autopilot has rebooted: all that was known was forgotten before this message was taken.
+    /// All that was known was forgotten before this message was taken.
     pub rebooted: bool,
     pub texts: Vec<String>,
 }
 
 impl Normalizer {
-    /// Normalizer of a vehicle whose motors these batteries drive.
     pub fn of(motors: MotorBatteries) -> Self {
         Self {
             batteries: batteries::Batteries::of(motors),
@@ -84,18 +82,16 @@ impl Normalizer {
         }
     }
 
-    /// Takes `home` for the place from which the vehicle took off, as an agent before observed.
+    /// Takes off from `home`, as an agent before observed.
     pub fn flying_from(mut self, home: Option<Waypoint>) -> Self {
         self.home_in_flight = home.map_or_else(HomeInFlight::default, HomeInFlight::of);
         self
     }
 
-    /// Home as it was before the flight.
     pub fn home_before_flight(&self) -> Option<Waypoint> {
         self.home_in_flight.before()
     }
 
-    /// Takes a message of our autopilot.
     pub fn receive(&mut self, vehicle: &mut Vehicle, message: &MavMessage, now: Moment) -> Effects {
         let mut heard = Effects::default();
         // PX4 repeats old events on request of others; their time proves nothing.
@@ -194,7 +190,7 @@ impl Normalizer {
         heard
     }
 
-    /// The autopilot was ordered to run its arming checks: the reasons that it gives next replace those that are known.
+    /// Reasons that come next replace those that are known.
     pub const fn asked_for_checks(&mut self) {
         self.reasons.expect_again();
         if let Checks::Before(since) = self.checks {
@@ -209,12 +205,11 @@ impl Normalizer {
         }
     }
 
-    /// The autopilot's own descriptions of its events are there.
     pub fn events_described(&mut self, table: Arc<Table>) {
         self.events.described(table);
     }
 
-    /// First and last number of events that were missed and are to be asked for now, once.
+    /// First and last number to ask for, once.
     pub fn events_missed(&mut self, now: Moment) -> Option<(u16, u16)> {
         self.events.missed(now)
     }
@@ -314,7 +309,7 @@ fn is_armed(vehicle: &Vehicle) -> bool {
     vehicle.heartbeat.as_ref().is_some_and(|beat| beat.value.armed)
 }
 
-/// Takes the position, if it can be true; returns the height of home that follows from it.
+/// Takes a position that can be true; returns the altitude of home that follows from it.
 fn global_position(vehicle: &mut Vehicle, m: &GLOBAL_POSITION_INT_DATA, now: Moment) -> Option<AltitudeAmsl> {
     let at = Wgs84 {
         latitude_deg: f64::from(m.lat) / 1e7,
@@ -339,7 +334,7 @@ fn global_position(vehicle: &mut Vehicle, m: &GLOBAL_POSITION_INT_DATA, now: Mom
     plausible.then_some(AltitudeAmsl(amsl.0 - above_home.0))
 }
 
-/// AUTOPILOT_VERSION.flight_sw_version: major, minor, patch, FIRMWARE_VERSION_TYPE.
+/// From AUTOPILOT_VERSION.flight_sw_version: major, minor, patch, FIRMWARE_VERSION_TYPE.
 fn firmware(m: &AUTOPILOT_VERSION_DATA) -> String {
     let [major, minor, patch, kind] = m.flight_sw_version.to_be_bytes();
     let kind = match kind {
@@ -352,7 +347,6 @@ fn firmware(m: &AUTOPILOT_VERSION_DATA) -> String {
     format!("{major}.{minor}.{patch}{kind}")
 }
 
-/// The name of an autopilot, for people.
 pub const fn name(autopilot: Autopilot) -> &'static str {
     match autopilot {
         Autopilot::ArduPilot => "ArduPilot",

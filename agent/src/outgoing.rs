@@ -9,20 +9,16 @@ use model::time::Moment;
 use model::units::{Address, ComponentId};
 use std::time::Duration;
 
-/// What a command on its way is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     Step(StepKind),
     Stream(Request),
-    /// Where the autopilot's descriptions of its events are.
     Descriptions,
-    /// A reboot of the autopilot, so that a parameter counts.
     Reboot,
 }
 
 #[derive(Debug)]
 pub struct Outgoing {
-    /// The address that we send from.
     pub from: Address,
     pub message: MavMessage,
     pub within: Duration,
@@ -35,15 +31,12 @@ pub struct Outgoing {
     pub on_ground_until: Option<Moment>,
 }
 
-/// Why a message is not written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotAllowed {
     #[error(transparent)]
     Expired(#[from] ArmExpired),
-    /// It could arm the vehicle, and no permit came with it.
     #[error("a command that could arm the vehicle has no permit to arm, which is a fault of the agent; it was dropped")]
     ArmsWithoutPermit,
-    /// Too long ago it was decided to change something on the ground.
     #[error("a change that is made only on the ground was held up; it is decided again")]
     HeldUp,
 }
@@ -82,7 +75,7 @@ pub fn our_heartbeat() -> MavMessage {
     heartbeat(MavType::MAV_TYPE_ONBOARD_CONTROLLER)
 }
 
-/// The HEARTBEAT (0) of a ground station, which the coordinator is while it is in contact.
+/// The coordinator is the ground station while it is in contact.
 pub fn ground_station_heartbeat() -> MavMessage {
     heartbeat(MavType::MAV_TYPE_GCS)
 }

@@ -73,11 +73,11 @@ mod rules;
 mod shared_id;
 mod stand_down;
 
-/// Our heartbeat, 1 Hz by convention.
+/// 1 Hz by convention.
 const HEARTBEAT_EVERY: Duration = Duration::from_secs(1);
 /// Before an autopilot is known, we speak up only after this long: ArduPilot begins by itself, PX4 on UDP waits for us.
 const SPEAK_FIRST_AFTER: Duration = Duration::from_millis(1500);
-/// A frame must be on the wire within this; an arm command within the shorter one.
+/// From the decision to the wire; the shorter one for an arm command.
 const WRITE_WITHIN: Duration = Duration::from_millis(500);
 const WRITE_ARM_WITHIN: Duration = Duration::from_millis(200);
 
@@ -92,7 +92,6 @@ pub struct Pilot {
     shared_id: SharedId,
     normalizer: Normalizer,
     streams: Streams,
-    /// When home was asked for again because it is elsewhere.
     home_asked: Option<Moment>,
     vehicle: Vehicle,
     memory: Memory,
@@ -103,63 +102,52 @@ pub struct Pilot {
     lost: Option<RouteOrder>,
     doubts: Doubts,
     preflight: Reader,
-    /// The rules that are to be in force, and what is done about them.
     board: Board,
-    /// The plan that it flies by itself, and what is done about it.
     keeper: Keeper,
-    /// When it was last asked what to send, and until when what comes may be of before.
+    /// When it was last asked what to send, and until when what comes may be stale.
     asked_at: Option<(Moment, Option<Duration>)>,
     line_behind_until: Moment,
     orders_behind_until: Moment,
-    /// Who flies it where it has airspace for a program, what that program has sent, and whether that is passed on.
+    /// Flight by a program, what that program has sent, and whether it is passed on.
     lending: Lending,
     program: Program,
     passes_program: bool,
-    /// Why it was taken back from one last, in this flight.
+    /// Why it was taken back from a program last, in this flight.
     taken_back: Option<WhyBack>,
-    /// Who operates the vehicle, and its transmitter.
     remote_id: RemoteId,
-    /// The date, as this computer has it, since 1970.
+    /// Of this computer, since 1970.
     date: Option<Duration>,
     descriptions: Fetch,
     logs: LogFetch,
     terminating: bool,
     link_up: Option<Moment>,
-    /// Why the link is down, while it is.
     link_fault: Option<String>,
     outstanding: Option<Outstanding<Purpose>>,
     kills: Kills,
     to_send: Option<MavMessage>,
-    /// Whether the last message handed out was the command on its way, and not our heartbeat.
+    /// The last message handed out was the command on its way, and not our heartbeat.
     handed_out_command: bool,
     last_heartbeat: Option<Moment>,
-    /// System id as which the agent plays the ground station while the coordinator is in contact; see [`Self::as_ground_station`].
+    /// See [`Self::as_ground_station`].
     ground_station: Option<SystemId>,
     last_ground_station: Option<Moment>,
     armed_in_this_life: bool,
-    /// How long the vehicle rests on the ground before it is armed.
     rest: Rest,
-    /// Where the vehicle is against where it was asked to be.
     watch: Watch,
-    /// Aircraft of others that the vehicle receives.
     traffic: Traffic,
-    /// The last arm command that was refused.
     refusal: Option<refusal::Refusal>,
     activity: Activity,
     logged: Option<(FlightTruth, Activity)>,
-    /// Its flights, and what the flight log is to say of them.
     followed: Followed<()>,
     flight_lines: Vec<String>,
     /// Since when it is not known whether the airframe is the one that serves the Drone, if it is not.
     unread_since: Option<Moment>,
-    /// Why the state is not on the disk, if it is not: nothing is armed then.
+    /// Nothing is armed while it is set.
     unsaved: Option<ArmingReason>,
-    /// The takeoff as OpenTelemetry shows it.
     trace: TakeoffTrace,
 }
 
 impl Pilot {
-    /// A pilot that remembers `state` and has received nothing yet.
     pub fn new(node: NodeName, state: State, now: Moment) -> Self {
         let only = state.fence.held.as_ref().and(state.vehicle);
         let memory = Memory::default().having_come(state.progress);
@@ -244,19 +232,16 @@ impl Pilot {
         self
     }
 
-    /// A pilot whose vehicle rests on the ground for as long as this before it is armed.
     pub const fn resting(mut self, rest: Rest) -> Self {
         self.rest = rest;
         self
     }
 
-    /// A pilot whose vehicle's motors are driven by these batteries.
     pub fn driven_by(mut self, batteries: MotorBatteries) -> Self {
         self.normalizer = Normalizer::of(batteries).flying_from(self.state.home_before);
         self
     }
 
-    /// What must be on the disk before anything more is done.
     pub const fn state(&self) -> &State {
         &self.state
     }
@@ -266,7 +251,6 @@ impl Pilot {
         self.trace.take()
     }
 
-    /// Takes what happened on the link.
     pub fn receive(&mut self, event: &LinkEvent, now: Moment, jitter: f64) {
         match event {
             LinkEvent::Up => (self.link_up, self.link_fault) = (Some(now), None),
@@ -391,16 +375,13 @@ impl Pilot {
         self.contact.closed(now);
     }
 
-    /// The fence after `order`, if it may be taken; nothing has changed yet, so that it can be put on the disk first.
-    ///
-    /// # Errors
-    /// [`Refused`], when it may not.
+    /// Nothing has changed yet, so that the fence can be put on the disk first.
     pub fn consider(&self, order: &Order, now: Moment) -> Result<Fence, Refused> {
         let settled = safety::settled(self.vehicle.truth(now), self.memory.arm_under_way(now));
         self.state.fence.take(order, settled)
     }
 
-    /// An order of `term` was refused, because of `why`; that term counts all the same.
+    /// `term` counts all the same.
     pub fn refused(&mut self, term: Term, why: &Refused) {
         self.not_taken(term);
         if matches!(why, Refused::Busy { .. }) && term >= self.state.fence.highest_term {
@@ -408,7 +389,7 @@ impl Pilot {
         }
     }
 
-    /// An order of `term` was received, but cannot be taken now; the leader is there all the same.
+    /// An order of `term` cannot be taken now; the leader is there all the same.
     pub fn not_taken(&mut self, term: Term) {
         self.state.fence = self.state.fence.raised_to(term);
         if term >= self.state.fence.highest_term {
@@ -424,7 +405,7 @@ impl Pilot {
         }
     }
 
-    /// What is remembered could not be written, because of `why`; or it is written, if there is none.
+    /// `None`: it is written.
     pub fn unsaved(&mut self, why: Option<&str>, now: Moment) {
         let reason = |why: &str| ArmingReason {
             class: ReasonClass::NeedsHuman,
@@ -482,7 +463,7 @@ impl Pilot {
                 ))
     }
 
-    /// What to write now. Call it until there is nothing, and [`Self::written`] after each.
+    /// Call it until there is nothing, and [`Self::written`] after each.
     pub fn next(&mut self, now: Moment, jitter: f64) -> Option<Outgoing> {
         self.notice_stop(now);
         self.observe(now);
@@ -511,7 +492,6 @@ impl Pilot {
             .or_else(|| self.next_log(now, jitter))
     }
 
-    /// The last message of [`Self::next`] was written, or not.
     pub fn written(&mut self, how: Written, now: Moment, jitter: f64) {
         // What may have left is answered, repeated, or found out by what the vehicle does.
         if how == Written::No && self.handed_out_command {
@@ -761,7 +741,6 @@ impl Pilot {
         }
     }
 
-    /// The command on its way, if any, has ended so.
     fn end(&mut self, outcome: &Outcome, now: Moment, jitter: f64) {
         self.to_send = None;
         let Some(ended) = self.outstanding.take() else { return };
@@ -899,7 +878,7 @@ impl Pilot {
         self.state.vehicle = identity.map(Identity::address).or(self.state.vehicle);
     }
 
-    /// What is asked of the vehicle, as far as heights go.
+    /// What is asked of the vehicle, as far as altitudes go.
     fn asked(&self, record: &FlightRecord) -> Option<Asked> {
         let held = self.state.fence.held.as_ref()?;
         // Its heights are those of the plan, or of the program.
@@ -923,7 +902,7 @@ impl Pilot {
         })
     }
 
-    /// How many places of its route are still to be reached; `None` when it has none, or is not on it.
+    /// `None`: it has no route, or is not on it.
     fn next_place(&self) -> Option<usize> {
         let route = self.state.fence.held.as_ref()?.route.as_ref()?;
         let progress = self.memory.progress().filter(|p| p.number == route.number)?;

@@ -34,7 +34,7 @@ use tracing::info;
 /// Longest words that are reported, bytes.
 const LONGEST_WORDS: usize = 300;
 
-/// A plan, shared by all copies of what is remembered.
+/// Shared by all copies of what is remembered.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(from = "FlightPlan", into = "FlightPlan")]
 pub struct Plan(Arc<FlightPlan>);
@@ -58,7 +58,6 @@ impl PartialEq for Plan {
     }
 }
 
-/// What is kept on the disk.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Remembered {
     pub held: Option<Plan>,
@@ -67,10 +66,10 @@ pub struct Remembered {
     pub drone: Option<DroneUid>,
     #[serde(default)]
     pub reached: Reached,
-    /// From which item on it was uploaded last, if it was.
+    /// Item from which it was last uploaded.
     #[serde(default)]
     pub uploaded_from: Option<u16>,
-    /// With which item of that upload it is busy.
+    /// Item of that upload with which the autopilot is busy.
     #[serde(default)]
     pub at: usize,
     /// Whether the autopilot was ordered to fly it, and is on it as far as is known.
@@ -82,7 +81,6 @@ pub struct Remembered {
     /// Whether we ordered it to hold since: the agent that serves the vehicle after us must recognize that hold as ours.
     #[serde(default)]
     pub told_to_hold: bool,
-    /// Whether the autopilot has come to its end.
     #[serde(default)]
     pub ended: bool,
     /// Whether it was observed to land by its last item, where that was to land it.
@@ -94,11 +92,10 @@ const fn yes() -> bool {
     true
 }
 
-/// What is known of the vehicle.
 #[derive(Clone, Copy, Debug)]
 pub struct Situation<'a> {
     pub to: &'a Identity,
-    /// The plan that it is to fly, if it is to fly at all.
+    /// `None`: it is to fly none.
     pub named: Option<&'a PlanDigest>,
     /// Whether a mission may be written: it is on the ground and disarmed, or holds in the air by our command.
     pub may_write: bool,
@@ -106,7 +103,6 @@ pub struct Situation<'a> {
     pub may_go_on: bool,
 }
 
-/// What the autopilot said last of its mission.
 #[derive(Clone, Copy, Debug)]
 struct Current {
     state: MissionState,
@@ -120,12 +116,11 @@ struct ReadBack {
     at: Moment,
 }
 
-/// See the module text.
 #[derive(Clone, Debug, Default)]
 pub struct Keeper {
     memory: Remembered,
     following: Following,
-    /// Why the plan held is none, whatever the autopilot would say.
+    /// The plan is invalid, whatever the autopilot would say.
     fault: Option<String>,
     transfer: Option<Transfer<WireItem>>,
     /// The ACK that ends our download.
@@ -151,9 +146,8 @@ pub struct Keeper {
     failures: u32,
     not_before: Moment,
     others_at: Option<Moment>,
-    /// Words for a person about a home that was moved in flight, while altitudes of the plan that count from home are others for that.
+    /// Words for a person about a home that was moved in flight, while altitudes of the plan count from it.
     moved_home: Option<String>,
-    /// When the autopilot was ordered to fly it.
     started_at: Option<Moment>,
     /// The autopilot said that its mission is active since.
     ran: bool,
@@ -171,7 +165,7 @@ pub struct Keeper {
 }
 
 impl Keeper {
-    /// One that remembers this from an earlier life, in which `held` was the assignment; nothing is ready until it was read back.
+    /// `held`: the assignment in that earlier life; nothing is ready until it was read back.
     pub fn new(mut memory: Remembered, held: Option<&Assignment>) -> Self {
         if memory.drone.is_none() {
             let its = held.filter(|held| memory.held.as_ref().map(|plan| &plan.0.digest) == held.plan.as_ref());
@@ -191,7 +185,6 @@ impl Keeper {
         keeper
     }
 
-    /// What is to be on the disk.
     pub const fn memory(&self) -> &Remembered {
         &self.memory
     }
@@ -203,7 +196,6 @@ impl Keeper {
         }
     }
 
-    /// Nothing is flown of the plan that is `held` for this Drone.
     fn begin_again(&mut self, held: Option<Plan>, drone: Option<DroneUid>) {
         self.memory = Remembered {
             held,
@@ -217,7 +209,7 @@ impl Keeper {
         self.prepare_again();
     }
 
-    /// Takes a plan; the one that it has already changes nothing.
+    /// The one that it has already changes nothing.
     pub fn take(&mut self, plan: FlightPlan) {
         if self
             .memory
@@ -240,7 +232,7 @@ impl Keeper {
         (self.ready, self.is_set, self.set_at, self.doubted) = (false, false, None, false);
     }
 
-    /// The autopilot has rebooted, or another one may be there.
+    /// After a reboot, or when another autopilot may be there.
     pub fn read_again(&mut self) {
         self.prepare_again();
         self.current = None;
@@ -258,17 +250,16 @@ impl Keeper {
         named.is_some() && self.memory.held.as_ref().map(|plan| &plan.0.digest) == named
     }
 
-    /// Whether a mission is being transferred: PX4 takes part in one transfer at a time.
+    /// PX4 takes part in one transfer at a time.
     pub const fn is_transferring(&self) -> bool {
         self.transfer.is_some()
     }
 
-    /// Whether the vehicle has landed by the last item of this plan, as far as was observed.
+    /// Whether it was observed to land by the last item of this plan.
     pub fn has_landed(&self, named: Option<&PlanDigest>) -> bool {
         self.holds(named) && self.memory.landed
     }
 
-    /// How far the plan is that the assignment names.
     pub fn stage(&self, named: Option<&PlanDigest>) -> PlanStage {
         match named {
             None => PlanStage::None,
@@ -282,7 +273,6 @@ impl Keeper {
         }
     }
 
-    /// Whether the vehicle is on a plan of ours.
     pub const fn ours(&self) -> OurPlan {
         match (self.memory.flown, self.paused_by_other) {
             (true, true) => OurPlan::StoppedByOther,
@@ -291,12 +281,10 @@ impl Keeper {
         }
     }
 
-    /// The way down that it takes by the plan's last item.
     pub fn descent(&self) -> Option<Descent> {
         self.following.descent().filter(|_| self.memory.flown)
     }
 
-    /// The command to fly it is being written.
     pub fn fly_sent(&mut self, now: Moment) {
         info!(digest = ?self.memory.held.as_ref().map(|plan| &plan.0.digest), from = self.memory.uploaded_from, "flying the plan");
         self.memory.flown = true;
@@ -315,19 +303,16 @@ impl Keeper {
         }
     }
 
-    /// The command to hold is being written.
     pub const fn hold_sent(&mut self) {
         self.memory.told_to_hold = true;
         self.hold_under_way = true;
     }
 
-    /// The command to hold is not sent again.
     pub const fn hold_ended(&mut self, now: Moment) {
         self.hold_under_way = false;
         self.hold_ended_at = Some(now);
     }
 
-    /// It is not on it any more.
     fn stop(&mut self) {
         self.memory.flown = false;
         (self.memory.was_on_it, self.memory.told_to_hold) = (false, false);
@@ -336,7 +321,6 @@ impl Keeper {
         self.prepare_again();
     }
 
-    /// The number on the autopilot of the first item.
     fn first(&self) -> u16 {
         u16::from(self.autopilot == Some(Autopilot::ArduPilot))
     }
@@ -347,7 +331,6 @@ impl Keeper {
         ours.or(self.refusal.as_deref())
     }
 
-    /// What is reported of the plan that is held.
     pub fn report(&self, named: Option<&PlanDigest>) -> PlanReport {
         let held = self.memory.held.as_ref().map(|plan| plan.0.digest.clone());
         let flying = self.memory.flown && self.on_it && !self.memory.ended;
@@ -370,7 +353,6 @@ impl Keeper {
     }
 }
 
-/// Whether an altitude of it counts from home.
 fn counts_from_home(plan: &FlightPlan) -> bool {
     let relative = [item::FRAME_GLOBAL_RELATIVE_ALT, item::FRAME_GLOBAL_RELATIVE_ALT_INT];
     let mut places = plan.items.iter().filter(|item| is_flown_to(item.command));
@@ -382,7 +364,7 @@ fn fault(plan: &FlightPlan) -> Option<String> {
     plan.check().err().map(|fault| fault.to_string())
 }
 
-/// Whether a mission may be written to a vehicle that does this in this mode of ours.
+/// `mode`: a mode of ours.
 pub fn may_write(truth: FlightTruth, mode: Option<Mode>, arm_under_way: bool) -> bool {
     match truth {
         FlightTruth::Disarmed => !arm_under_way,
@@ -393,7 +375,6 @@ pub fn may_write(truth: FlightTruth, mode: Option<Mode>, arm_under_way: bool) ->
     }
 }
 
-/// At most so much of `words` as is reported.
 fn cut(words: &str) -> String {
     let mut end = words.len().min(LONGEST_WORDS);
     while !words.is_char_boundary(end) {

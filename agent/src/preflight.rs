@@ -1,8 +1,7 @@
 //! Reads, before a flight, the parameters by which an autopilot takes care of itself and returns.
 //!
-//! Owns: [`Reader`]: asking for each name under which a version may have them ([`model::parameter_meaning`]) by PARAM_REQUEST_READ (20), one at
-//! a time, paced and with a capped back-off, until one of the names has answered, or the autopilot has said that it has none of them
-//! (PARAM_ERROR, 345). `judge` says what the values mean.
+//! [`Reader`] asks for each name under which a version may have them ([`model::parameter_meaning`]) by PARAM_REQUEST_READ (20), paced, until
+//! one has answered or the autopilot has said that it has none (PARAM_ERROR, 345). `judge` says what the values mean.
 //! Must not: send, set a parameter, or decide what follows ([`fleet::flight::preflight`] does).
 //!
 //! PX4 puts the bits of an integer into the float field of PARAM_VALUE (22), ArduPilot its value (MAVLink guide,
@@ -26,7 +25,6 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 const PACE: Duration = Duration::from_millis(100);
-/// Before a parameter that did not come is asked for again.
 const AGAIN: Backoff = Backoff {
     first: Duration::from_secs(1),
     cap: Duration::from_secs(300),
@@ -39,7 +37,7 @@ const MISSING_AFTER: u32 = 8;
 const READ_AGAIN_AFTER: Duration = Duration::from_secs(300);
 /// On the ground what was read longer ago is not known any more: it was asked for again, and nothing came.
 const STALE_AFTER: Duration = Duration::from_secs(360);
-/// Those that are read also where no Drone wants them known: they say where the vehicle may be.
+/// Read also where no Drone wants them known: they say where the vehicle may be.
 const OF_RETURN: [Meaning; 3] = [
     Meaning::ReturnAltitude,
     Meaning::ReturnAltitudeType,
@@ -48,13 +46,11 @@ const OF_RETURN: [Meaning; 3] = [
 /// The highest return that an autopilot takes, meters above home (ArduCopter's range of RTL_ALT); anything higher is no such altitude.
 const HIGHEST_RETURN_M: f64 = 3000.0;
 
-/// What is known of one name.
 #[derive(Clone, Copy, Debug, Default)]
 struct Reading {
     value: Option<(f64, Moment)>,
     asked: u32,
     not_before: Moment,
-    /// The autopilot has no parameter of this name.
     missing: bool,
     /// It may have been changed since.
     doubted: bool,
@@ -72,9 +68,8 @@ impl Reading {
 pub struct Reader {
     readings: BTreeMap<&'static str, Reading>,
     ours: Ours,
-    /// The hardware of the autopilot that was read.
     of: Option<HardwareUid>,
-    /// Whether the autopilot has last reported rally points by MISSION_CURRENT (42), as PX4 does.
+    /// By the last MISSION_CURRENT (42), which reports them on PX4.
     has_rally_points: bool,
     not_before: Moment,
     /// What follows from the readings, and since when it has.
@@ -83,7 +78,6 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// What the autopilot's time-out is compared with.
     pub fn compare_with(&mut self, ours: Ours, autopilot: Autopilot, now: Moment) {
         if self.ours != ours {
             self.ours = ours;
@@ -100,7 +94,6 @@ impl Reader {
         }
     }
 
-    /// Forgets what was read too long ago to begin a flight on.
     pub fn forget_old(&mut self, now: Moment) {
         self.forget(|at| now.since(at) >= STALE_AFTER, now);
     }
@@ -120,7 +113,7 @@ impl Reader {
         }
     }
 
-    /// The request to send now, if any. Call it only while nothing else is to be sent; `again`: also for what was read long ago.
+    /// Call it only while nothing else is to be sent. `again`: also for what was read long ago.
     pub fn next(&mut self, to: &Identity, again: bool, now: Moment, jitter: f64) -> Option<MavMessage> {
         self.ask(to, |_| true, again, now, jitter)
     }
@@ -183,7 +176,7 @@ impl Reader {
         self.readings.get(name.name).copied().unwrap_or_default()
     }
 
-    /// Takes a PARAM_VALUE (22) of our autopilot, no matter who asked for it.
+    /// No matter who asked for it.
     pub fn receive(&mut self, autopilot: Autopilot, m: &PARAM_VALUE_DATA, now: Moment) {
         if let Some(name) = m.param_id.to_str().ok().and_then(|name| known(autopilot, name)) {
             let reading = Reading {
@@ -195,7 +188,7 @@ impl Reader {
         }
     }
 
-    /// Takes a PARAM_ERROR (345) of our autopilot: it says so of a name that it does not have.
+    /// PARAM_ERROR (345): the autopilot has none of this name.
     pub fn failed(&mut self, autopilot: Autopilot, m: &PARAM_ERROR_DATA, now: Moment) {
         let name = m.param_id.to_str().ok().and_then(|name| known(autopilot, name));
         let Some(name) = name.filter(|_| m.error == MavParamError::MAV_PARAM_ERROR_DOES_NOT_EXIST) else {
@@ -217,12 +210,11 @@ impl Reader {
         }
     }
 
-    /// What is known of the autopilot's failsafes and its return.
     pub const fn findings(&self) -> &Findings {
         &self.findings
     }
 
-    /// The altitude to which `autopilot` climbs to return; `None` where it is not known, and may be any.
+    /// `None`: not known, so that it may be any.
     pub fn return_altitude(&self, autopilot: Autopilot) -> Option<AltitudeAboveHome> {
         let is_zero = |meaning| match self.known(autopilot, meaning) {
             Known::Stored(stored) => stored.number == 0.0,
@@ -234,7 +226,6 @@ impl Reader {
         Some(AltitudeAboveHome(read.value())).filter(|altitude| (0.0..=HIGHEST_RETURN_M).contains(&altitude.0))
     }
 
-    /// Since when that has been known.
     pub const fn known_since(&self) -> Moment {
         self.known_since
     }
@@ -274,7 +265,6 @@ impl Reader {
     }
 }
 
-/// `name`, if it is one of those that are read.
 fn known(autopilot: Autopilot, name: &str) -> Option<&'static str> {
     let mut all = READ.into_iter().flat_map(|meaning| names(autopilot, meaning));
     all.find(|known| known.name == name).map(|known| known.name)

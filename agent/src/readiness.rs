@@ -7,13 +7,13 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 use tracing::warn;
 
-/// Older than this, the file says nothing any more. The loop reports at least once a second.
+/// The loop reports at least once a second.
 const FRESH_FOR: Duration = Duration::from_secs(10);
 
 /// How often the file is written at most.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// Keeps the file at `path` fresh for as long as reports come and say that the autopilot is heard.
+/// For as long as reports come and say that the autopilot is heard.
 pub async fn keep(path: PathBuf, mut reports: watch::Receiver<Outward>) {
     let mut complained = false;
     while reports.changed().await.is_ok() {
@@ -40,10 +40,7 @@ pub async fn keep(path: PathBuf, mut reports: watch::Receiver<Outward>) {
     }
 }
 
-/// Whether the file at `path` is fresh at `now`.
-///
-/// # Errors
-/// One line that says why it is not.
+/// The error is one line for a person.
 pub fn check(path: &Path, now: SystemTime) -> Result<(), String> {
     let not = |why: &str| Err(format!("not ready: {why} ({})", path.display()));
     let Ok(written) = std::fs::metadata(path).and_then(|file| file.modified()) else {

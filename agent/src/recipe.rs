@@ -9,19 +9,14 @@ use link::dialect::{COMMAND_INT_DATA, COMMAND_LONG_DATA, MavCmd, MavFrame, MavMe
 use model::units::{AltitudeAmsl, Heading, Wgs84};
 use model::vehicle::{Autopilot, Identity};
 
-/// How a command is put on the wire.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Form {
-    /// COMMAND_LONG (76).
     Long,
-    /// COMMAND_INT (75) with this frame.
     Int(MavFrame),
 }
 
-/// The place that a command is about.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Place {
-    /// 0.
     Zero,
     /// Marked as not used: NaN, or the greatest integer.
     NotUsed,
@@ -52,7 +47,7 @@ impl Command {
         }
     }
 
-    /// The message, for its `confirmation`th repetition.
+    /// `confirmation`: number of the repetition.
     pub fn message(&self, to: &Identity, confirmation: u8) -> MavMessage {
         let (target_system, target_component) = (to.system.0, to.component.0);
         let [param1, param2, param3, param4] = self.params;
@@ -102,7 +97,7 @@ impl Command {
         }
     }
 
-    /// The same command in the form that the autopilot asks for by its result (MAV_RESULT 7, 8, 9).
+    /// The form that the autopilot asks for by its result (MAV_RESULT 7, 8, 9).
     pub fn in_form(&self, form: Form) -> Self {
         Self { form, ..self.clone() }
     }
@@ -128,22 +123,18 @@ impl Command {
     }
 }
 
-/// Why a step cannot be put into a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoRecipe {
     #[error("there is nothing to send")]
     NothingToSend,
-    /// PX4 takes altitudes above sea level only, and home is not known.
+    /// PX4 takes altitudes above sea level only.
     #[error("the altitude of home is not known yet")]
     HomeUnknown,
 }
 
 const NAN: f32 = f32::NAN;
 
-/// The command for `step`. `home` is the altitude of home, taken once before the flight.
-///
-/// # Errors
-/// [`NoRecipe`], when there is none.
+/// `home`: altitude of home, taken once before the flight.
 pub fn command(step: &Step, autopilot: Autopilot, home: Option<AltitudeAmsl>) -> Result<Command, NoRecipe> {
     let int = Form::Int(Command::own_frame(autopilot));
     Ok(match step {
@@ -298,17 +289,12 @@ const fn narrow(meters: f64) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::discovery::latched_as;
     use model::route_order::Waypoint;
-    use model::units::{AltitudeAboveHome, ComponentId, SystemId};
+    use model::units::{AltitudeAboveHome, SystemId};
 
     fn to(autopilot: Autopilot) -> Identity {
-        Identity {
-            autopilot,
-            system: SystemId(7),
-            component: ComponentId(1),
-            firmware: None,
-            hardware: None,
-        }
+        latched_as(autopilot, SystemId(7))
     }
 
     fn takeoff(autopilot: Autopilot) -> Command {

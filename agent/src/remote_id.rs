@@ -1,7 +1,6 @@
 //! Remote ID: sending the operator to the autopilot every second, and receiving the vehicle's transmitter.
 //!
-//! Owns: [`RemoteId`], a plain state machine: which of the operator's messages goes next, and what is reported of it; and
-//! [`Remembered`], what of it is kept on the disk. Must not: send, read a clock, or send anything while no Operator is given.
+//! [`RemoteId`] is a plain state machine; [`Remembered`] is kept on the disk. Must not: send, read a clock, or send without an Operator.
 //!
 //! Each second one set: OPEN_DRONE_ID_SYSTEM (12904) with the operator's place and the time, OPEN_DRONE_ID_OPERATOR_ID (12905),
 //! OPEN_DRONE_ID_SELF_ID (12903) where there is a description, and OPEN_DRONE_ID_BASIC_ID (12900) where the id of the aircraft is given.
@@ -35,7 +34,6 @@ pub(crate) const CLOCK_IS_SET_S: u64 = 1_735_689_600;
 /// What is sent for a height that is not known, meters.
 const NO_HEIGHT_M: f32 = -1000.0;
 
-/// What is kept on the disk.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Remembered {
     pub held: Option<Operator>,
@@ -44,12 +42,10 @@ pub struct Remembered {
     pub ends: bool,
 }
 
-/// What is known of the vehicle.
 #[derive(Clone, Copy, Debug)]
 pub struct Situation {
-    /// Our autopilot, if it is heard and is the one that serves the Drone.
+    /// `None`: it is not heard, or is not the one that serves the Drone.
     pub to: Option<Address>,
-    /// Its home, if known.
     pub home: Option<Wgs84>,
     pub truth: FlightTruth,
     /// For how long there was no coordinator.
@@ -66,7 +62,6 @@ impl Situation {
     }
 }
 
-/// See the module text.
 #[derive(Clone, Debug, Default)]
 pub struct RemoteId {
     memory: Remembered,
@@ -76,12 +71,11 @@ pub struct RemoteId {
     transmitter: Option<(ArmStatus, Moment)>,
 }
 
-/// What a transmitter said last: its words when it is not good to arm.
+/// Of a transmitter: its words when it is not good to arm.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct ArmStatus(Result<(), String>);
 
 impl RemoteId {
-    /// One that remembers this from an earlier life.
     pub fn new(memory: Remembered) -> Self {
         Self {
             memory,
@@ -89,15 +83,11 @@ impl RemoteId {
         }
     }
 
-    /// What is to be on the disk.
     pub const fn memory(&self) -> &Remembered {
         &self.memory
     }
 
-    /// Takes what the autopilot is to be sent; the same again changes nothing. Orders of a term below `highest` are refused.
-    ///
-    /// # Errors
-    /// The order's term, of a coordinator that no longer leads.
+    /// The same again changes nothing. An order of a term below `highest` is refused; the error is its term.
     pub fn take(&mut self, order: RemoteIdOrder, highest: Term, truth: FlightTruth) -> Result<(), Term> {
         if order.term < highest {
             return Err(order.term);
@@ -114,7 +104,6 @@ impl RemoteId {
         Ok(())
     }
 
-    /// Takes the arm status of our vehicle's transmitter.
     pub fn heard(&mut self, status: &OPEN_DRONE_ID_ARM_STATUS_DATA, now: Moment) {
         let status = match status.status {
             MavOdidArmStatus::MAV_ODID_ARM_STATUS_GOOD_TO_ARM => Ok(()),
@@ -138,7 +127,6 @@ impl RemoteId {
         self.transmitter = Some((status, now));
     }
 
-    /// The message to send now, if any.
     pub fn next(&mut self, situation: &Situation, now: Moment) -> Option<MavMessage> {
         if self.memory.ends && situation.truth == FlightTruth::Disarmed {
             info!("the flight is over, and its operator is not sent any more");
@@ -187,7 +175,7 @@ impl RemoteId {
     }
 }
 
-/// The messages of one second, the last first.
+/// The last first.
 fn set(operator: &Operator, place: Wgs84, timestamp: u32, to: Address) -> Vec<MavMessage> {
     let (target_system, target_component) = (to.system.0, to.component.0);
     let (location, altitude) = match operator.location {

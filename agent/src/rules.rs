@@ -57,14 +57,12 @@ const REBOOT_TAKES: Duration = Duration::from_secs(15);
 /// Most airframes besides the one on the line of which it is remembered what was on them before.
 const MOST_OTHERS: usize = 8;
 
-/// What is kept on the disk.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Remembered {
     pub held: Option<Rules>,
-    /// Of the airframe that all below is about, if it has one.
+    /// Airframe that all below is about; `None`: it has no number.
     #[serde(default)]
     pub hardware: Option<HardwareUid>,
-    /// What was on it before ours.
     #[serde(flatten)]
     pub before: Before,
     /// What was on other airframes before ours, that were on this line and have not got it back.
@@ -73,7 +71,6 @@ pub struct Remembered {
 }
 
 impl Remembered {
-    /// What the fence is to be, if it is any business of ours.
     fn goal(&self) -> Option<Goal> {
         let ours = self.held.as_ref().and_then(|rules| rules.fence.as_ref());
         match (ours, &self.before.fence) {
@@ -89,12 +86,10 @@ impl Remembered {
         }
     }
 
-    /// Whether there is anything to do or to watch.
     fn is_idle(&self) -> bool {
         self.held.as_ref().is_none_or(Rules::is_empty) && self.before.is_nothing() && self.others.is_empty()
     }
 
-    /// Another airframe is on the line from now on.
     fn change_airframe(&mut self, to: HardwareUid) {
         let left = std::mem::take(&mut self.before);
         if let Some(known) = self.hardware.replace(to).filter(|_| !left.is_nothing()) {
@@ -136,17 +131,14 @@ impl Send {
     }
 }
 
-/// What is known of the vehicle.
 #[derive(Clone, Copy, Debug)]
 pub struct Situation<'a> {
     pub to: &'a Identity,
-    /// Its home, if known.
     pub home: Option<Wgs84>,
     /// Whether it is on the ground and disarmed, and stays so for now as far as we know.
     pub may_write: bool,
 }
 
-/// See the module text.
 #[derive(Clone, Debug, Default)]
 pub struct Board {
     memory: Remembered,
@@ -169,12 +161,11 @@ pub struct Board {
     held_up_since: Option<Moment>,
     flown: bool,
     rebooted_at: Option<Moment>,
-    /// When something was last sent that changes fence or parameters.
     wrote_at: Option<Moment>,
 }
 
 impl Board {
-    /// One that remembers this from an earlier life; nothing is in force until it was read back.
+    /// Nothing is in force until it was read back.
     pub fn new(memory: Remembered) -> Self {
         let mut board = Self {
             memory,
@@ -185,17 +176,15 @@ impl Board {
         board
     }
 
-    /// Whether there is nothing to do or to watch.
     pub fn is_idle(&self) -> bool {
         self.memory.is_idle()
     }
 
-    /// What is to be on the disk.
     pub const fn memory(&self) -> &Remembered {
         &self.memory
     }
 
-    /// Takes the rules that are to be in force; those that it has already change nothing.
+    /// Those that it has already change nothing.
     pub fn take(&mut self, rules: Rules) {
         if !is_finite(&rules) {
             warn!(digest = %rules.digest, "rules refused: a number of theirs is none, which is a fault of the coordinator");
@@ -243,7 +232,7 @@ impl Board {
         self.parameters.read_again();
     }
 
-    /// Takes a message of our autopilot; `us` are our system and component id.
+    /// `us`: our system and component id.
     pub fn receive(&mut self, message: &MavMessage, from: &Identity, us: Address, now: Moment, jitter: f64) {
         if self.memory.is_idle() {
             return;
@@ -282,7 +271,6 @@ impl Board {
         }
     }
 
-    /// Takes a text of our autopilot.
     pub fn text(&mut self, text: &str) {
         self.fence.text(text);
         self.heed_discards();
@@ -296,7 +284,7 @@ impl Board {
         }
     }
 
-    /// The message to send now, if any. Call it only while nothing else is to be sent.
+    /// Call it only while nothing else is to be sent.
     pub fn next(&mut self, situation: Situation<'_>, now: Moment, jitter: f64) -> Option<Send> {
         if situation.may_write {
             self.flown |= self.held_up_since.take().is_some_and(|since| now.since(since) >= FLOWN);
@@ -445,7 +433,7 @@ impl Board {
         self.rebooted_at = Some(now);
     }
 
-    /// Whether a fence is being transferred: PX4 takes part in one transfer at a time.
+    /// PX4 takes part in one transfer at a time.
     pub const fn is_transferring(&self) -> bool {
         self.fence.is_transferring()
     }
@@ -456,7 +444,6 @@ impl Board {
         lately(self.wrote_at, WRITE_SETTLES) || lately(self.rebooted_at, REBOOT_TAKES)
     }
 
-    /// What is reported of the rules that are held.
     pub fn report(&self) -> RulesReport {
         let held = self.memory.held.as_ref();
         let fence = match &self.goal {
@@ -483,7 +470,7 @@ impl Board {
     }
 }
 
-/// Whether every number in it is one. What is none could not be read back from the disk.
+/// A number that is not finite could not be read back from the disk.
 fn is_finite(rules: &Rules) -> bool {
     let finite = |at: Wgs84| at.latitude_deg.is_finite() && at.longitude_deg.is_finite();
     let shapes = rules.fence.iter().flat_map(|fence| &fence.shapes);

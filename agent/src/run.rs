@@ -18,12 +18,10 @@ use tracing_subscriber::EnvFilter;
 
 const CANNOT_START: u8 = 2;
 const STOP_WITHIN: Duration = Duration::from_secs(1);
-/// How long the last lines of the log have at the end.
 const LAST_LINES: Duration = Duration::from_secs(1);
-/// Spans of traces that may wait to be sent: those of some hundred takeoffs.
+/// Those of some hundred takeoffs.
 const MOST_SPANS: usize = 512;
 
-/// The program.
 pub fn main() -> ExitCode {
     let flags = match Flags::try_parse() {
         Ok(flags) => flags,
@@ -99,7 +97,7 @@ fn refuse(line: &str) -> ExitCode {
     ExitCode::from(CANNOT_START)
 }
 
-/// What the log goes through; it is written out at the end.
+/// Written out at the end.
 fn start_log(format: LogFormat) -> std::io::Result<Lines> {
     let lines = Lines::to_standard_error()?;
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
@@ -124,7 +122,7 @@ async fn serve(agent: Agent, program: Program, span: Span) -> std::io::Result<En
     Ok(ending)
 }
 
-/// SIGTERM and SIGINT ask the agent to end; asking again does not hurry it.
+/// Asking again does not hurry the agent.
 fn watch_signals(terminate: CancellationToken) -> std::io::Result<impl Future<Output = ()>> {
     let mut term = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;

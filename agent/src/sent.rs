@@ -1,11 +1,10 @@
-//! Which logs are in the object store: what the uploader knows, for those who list logs and those who make room for new ones.
+//! Logs that are in the object store, for those who list logs and those who make room for new ones.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The logs that are in the store, by their names on the agent's disk, with their keys there. The default one is of an agent that uploads
-/// none.
+/// Keys of the logs, by their names on the agent's disk. The default is that of an agent that uploads none.
 #[derive(Clone, Debug, Default)]
 pub struct Sent(Option<Arc<Inner>>);
 
@@ -16,12 +15,10 @@ struct Inner {
 }
 
 impl Sent {
-    /// Of an agent that uploads its logs; none is there yet.
     pub fn none_yet() -> Self {
         Self(Some(Arc::default()))
     }
 
-    /// Whether logs are uploaded at all.
     pub const fn is_kept(&self) -> bool {
         self.0.is_some()
     }
@@ -30,14 +27,12 @@ impl Sent {
         inner.keys.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// From now on these are there: names and keys.
     pub fn replace(&self, keys: impl Iterator<Item = (String, String)>) {
         if let Some(inner) = &self.0 {
             *Self::keys(inner) = keys.collect();
         }
     }
 
-    /// The key of a log that is there.
     pub fn key(&self, name: &str) -> Option<String> {
         Self::keys(self.0.as_deref()?).get(name).cloned()
     }
@@ -52,7 +47,6 @@ impl Sent {
         lost
     }
 
-    /// How many logs were removed before they were uploaded.
     pub fn removed_before(&self) -> u64 {
         self.0
             .as_ref()

@@ -29,15 +29,12 @@ const WANDERS_M: f64 = 8.0;
 /// A multicopter is slower, meters per second.
 const SPEED_M_S: f64 = 30.0;
 
-/// By what two vehicles were noticed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Evidence {
-    /// Their autopilots run since different moments.
+    /// They run since different moments.
     Clocks,
     Places,
-    /// Their autopilots or airframes are of two kinds.
     Kinds,
-    /// Their autopilots have two numbers of hardware.
     Hardware,
 }
 
@@ -52,7 +49,6 @@ impl Evidence {
     }
 }
 
-/// Notices two vehicles in the messages of one address.
 #[derive(Clone, Debug, Default)]
 pub struct SharedId {
     /// By message id: in some firmware two kinds of message go by different clocks.
@@ -115,7 +111,6 @@ impl<T: Copy> Alternation<T> {
 }
 
 impl SharedId {
-    /// Takes a message of the address of our autopilot.
     pub fn receive(&mut self, message: &MavMessage, now: Moment) {
         // PX4 repeats old events on request of others; their time proves nothing.
         let clock = boot_ms(message).filter(|_| !matches!(message, MavMessage::EVENT(_)));
@@ -159,19 +154,16 @@ impl SharedId {
         }
     }
 
-    /// By what two vehicles were noticed last, and when.
     pub const fn noticed(&self) -> Option<(Evidence, Moment)> {
         self.noticed
     }
 }
 
-/// Whether a clock may show `value` when `passed` has passed since it showed `before`.
 fn runs_on(before: u32, value: u32, passed: Duration) -> bool {
     let most = u32::try_from((passed + HELD_UP).as_millis()).unwrap_or(u32::MAX);
     value.saturating_add(OVERTAKES_MS) >= before && value <= before.saturating_add(most)
 }
 
-/// Whether a vehicle that was at `before` may be at `now`.
 fn is_reached(before: Wgs84, now: Wgs84, passed: Duration) -> bool {
     let (east, north) = offset(before, now);
     east.hypot(north) <= WANDERS_M + SPEED_M_S * passed.as_secs_f64()

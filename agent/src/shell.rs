@@ -39,30 +39,22 @@ const WRITES_AT_MOST: usize = 8;
 /// Most events taken before something is written.
 const EVENTS_AT_MOST: usize = 63;
 
-/// What the shell is connected to.
 #[derive(Debug)]
 pub struct Wiring {
     pub link: LinkHandle,
-    /// By which a program flies the vehicle.
     pub lease: Lease,
     pub events: Events,
     pub orders: mpsc::Receiver<FromUplink>,
-    /// What is sent to the coordinator.
     pub reports: watch::Sender<Outward>,
-    /// Cancelled when the agent is asked to end.
     pub terminate: CancellationToken,
-    /// How long an ending agent waits for its vehicle.
     pub landing_timeout: Duration,
-    /// The clock of the pilot's moments.
     pub clock: Clock,
-    /// How far the upload of logs is; `None` where there is none.
     pub uploads: Option<watch::Receiver<Uploads>>,
     pub traces: Traces,
-    /// Where work is done that blocks.
     pub blocking: Blocking,
 }
 
-/// Where work is done that blocks: writing the state, and reading the autopilot's descriptions.
+/// For writing the state, and reading the autopilot's descriptions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blocking {
     /// On a thread: the vehicle is served meanwhile.
@@ -82,9 +74,8 @@ impl Blocking {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// The vehicle is on the ground, or was never ours to land.
+    /// Also when it was never ours to land.
     Landed,
-    /// The vehicle was not observed landed and disarmed in time.
     NotLanded,
 }
 
@@ -113,8 +104,8 @@ struct Shell {
     noted: u16,
 }
 
-/// Flies until the agent is asked to end and its vehicle is on the ground. `store` is the one that `pilot` has its state from.
-/// `farewell` is cancelled once the last report is published.
+/// Flies until the agent is asked to end and its vehicle is on the ground. `pilot` has its state from `store`. `farewell` is cancelled once the last
+/// report is published.
 pub async fn fly(mut pilot: Pilot, wiring: Wiring, store: Arc<Store>, farewell: CancellationToken) -> Ending {
     let (saved, save_failed_at) = match store.unwritten() {
         None => (Some(pilot.state().clone()), None),
@@ -164,7 +155,6 @@ async fn ended_job(job: &mut Option<JoinHandle<Done>>) -> Option<Done> {
     done
 }
 
-/// How well the autopilot is heard, by the counters of its link.
 const fn quality(counters: CounterSnapshot) -> LinkQuality {
     LinkQuality {
         frames: counters.frames,
@@ -236,7 +226,6 @@ impl Shell {
         }
     }
 
-    /// Does what is to be done now; returns how the agent ends, once it does.
     async fn go_on(&mut self) -> Option<Ending> {
         self.act().await;
         self.note_flights();
@@ -491,7 +480,6 @@ impl Shell {
         }
     }
 
-    /// Hands on what has ended of a takeoff.
     fn trace(&mut self) {
         for span in self.pilot.take_spans() {
             self.calendar.set(self.wiring.clock.now(), SystemTime::now());

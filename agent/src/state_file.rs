@@ -1,10 +1,7 @@
-//! What the agent remembers over restarts: the fence, the flight record, the rules on board, the plan and the operator, in one file of the
-//! state directory.
+//! What the agent remembers over restarts, in one file of the state directory.
 //!
-//! Owns: [`Store`]: the lock on the directory, reading (a file that cannot be understood is an error, never a fresh
-//! start: the vehicle may be flying; one that is understood is served, even when the disk cannot be written), and
-//! writing (whole or not at all, on the disk before it returns).
-//! Must not: decide when to write; the shell writes before it acts.
+//! A file that cannot be understood is an error, never a fresh start: the vehicle may be flying. One that is understood is served, even when the
+//! disk cannot be written. Must not: decide when to write; the shell writes before it acts.
 
 use crate::durable;
 use crate::plan;
@@ -21,25 +18,21 @@ use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Layout of the file; another number is another layout.
+/// Another number is another layout.
 const LAYOUT: u32 = 1;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct State {
-    /// The assignment held and the highest term received.
     pub fence: Fence,
-    /// What was observed of the flight.
     pub record: FlightRecord,
-    /// Whether the vehicle is left to a person.
     #[serde(default)]
     pub stand_downs: StandDowns,
-    /// The vehicle: while a Drone is held, no other is taken for it.
+    /// While a Drone is held, no other vehicle is taken for it.
     #[serde(default)]
     pub vehicle: Option<Address>,
-    /// How far the vehicle has come on the route of the assignment.
     #[serde(default)]
     pub progress: Option<Progress>,
-    /// Where home was when the vehicle took off for the flight that it is on.
+    /// At the takeoff for the flight that it is on.
     #[serde(default)]
     pub home_before: Option<Waypoint>,
     /// Whether its charge was near the reserve in that flight.
@@ -51,10 +44,8 @@ pub struct State {
     /// Whether somebody else flew it just now, while it served no Drone.
     #[serde(default)]
     pub others_flew: bool,
-    /// The rules that are to be in force, and what was on the autopilot before them.
     #[serde(default)]
     pub rules: Remembered,
-    /// The plan that the vehicle flies by itself, and how far it is.
     #[serde(default)]
     pub plan: plan::Remembered,
     #[serde(default)]
@@ -69,7 +60,6 @@ struct OnDisk {
     state: State,
 }
 
-/// The state directory, held exclusively.
 #[derive(Debug)]
 pub struct Store {
     file: PathBuf,
@@ -78,7 +68,6 @@ pub struct Store {
     _lock: File,
 }
 
-/// Why the state directory cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// It cannot be made, locked or read, or holds no state yet and cannot be written.
@@ -101,11 +90,10 @@ pub enum StoreError {
 }
 
 impl Store {
-    /// Takes the directory and reads what is remembered in it. A state that is read but cannot be written again is no
-    /// error, since its vehicle may be in the air: see [`Self::unwritten`].
+    /// A state that is read but cannot be written again is no error, since its vehicle may be in the air: see [`Self::unwritten`].
     ///
     /// # Errors
-    /// [`StoreError`], when it cannot be used; the agent must not start then.
+    /// [`StoreError`]; the agent must not start then.
     pub fn open(dir: &Path, node: &NodeName) -> Result<(Self, State), StoreError> {
         let name = dir.display().to_string();
         let unusable = |why| StoreError::Unusable { dir: name.clone(), why };
@@ -139,16 +127,13 @@ impl Store {
         Ok((store, state))
     }
 
-    /// Why the state could be read but not written when the directory was taken; `None` when it was written. The vehicle
-    /// is served then, and nothing is done that needs the state on the disk before [`Self::save`] succeeds.
+    /// `None`: the state could be written when the directory was taken. Else the vehicle is served, and nothing is done that needs the state on the
+    /// disk before [`Self::save`] succeeds.
     pub const fn unwritten(&self) -> Option<&io::Error> {
         self.unwritten.as_ref()
     }
 
-    /// Writes `state` whole: once this returns, it is on the disk.
-    ///
-    /// # Errors
-    /// What the system says; then the old state is still there, but for the case that `durable::replace_file` names.
+    /// On the disk once this returns. After an error the old state is there, but for the case that `durable::replace_file` names.
     pub fn save(&self, state: &State) -> io::Result<()> {
         let on_disk = OnDisk {
             layout: LAYOUT,
@@ -160,7 +145,7 @@ impl Store {
     }
 }
 
-/// The file of the lock, made if there is none. On a disk that is mounted read-only, one that is there can be locked too.
+/// On a disk that is mounted read-only, a lock file that is there can be locked too.
 fn lock_file(path: &Path) -> io::Result<File> {
     let file = File::options().create(true).truncate(false).write(true).open(path);
     file.or_else(|error| File::open(path).map_err(|_| error))

@@ -3,11 +3,8 @@
 use std::os::unix::fs::{MetadataExt, lchown};
 use std::path::Path;
 
-/// Gives the folder at `path` to `owner`, written `UID:GID`. A folder that is theirs already is left alone. Needs no right to
-/// read the folder, which its owner may have taken from all others.
-///
-/// # Errors
-/// One line: `owner` is none, there is no such folder, or we may not give it away.
+/// `owner`: `UID:GID`. A folder that is theirs already is left alone. Needs no right to read the folder, which its owner may have taken from
+/// all others. The error is one line for a person.
 pub fn give(path: &Path, owner: &str) -> Result<(), String> {
     let (user, group) = parse(owner)
         .ok_or_else(|| format!("--give-state-dir-to: {owner:?} is no owner; use UID:GID, such as 65532:65532"))?;

@@ -24,18 +24,15 @@ const PACE: Duration = Duration::from_millis(60);
 /// After so many questions for intervals without an answer, streams that never came are set without asking.
 const MUTE_AFTER: u32 = 1;
 
-/// What was received of each message that we need, and asked for.
 #[derive(Clone, Debug, Default)]
 pub struct Streams {
     flows: [Flow; KINDS],
     not_before: Moment,
     at_once: [bool; AT_ONCE.len()],
-    /// Questions for intervals that had no answer, since one had.
     unanswered: u32,
 }
 
 impl Streams {
-    /// A message of our autopilot has come.
     pub fn received(&mut self, message: &MavMessage, now: Moment) {
         if let Some(needed) = Needed::fulfilled_by(message) {
             self.flows[needed as usize].received(needed.terms().every, now);
@@ -50,24 +47,24 @@ impl Streams {
         }
     }
 
-    /// What a message that is wanted once would say is known from elsewhere.
+    /// What the message would say is known from elsewhere.
     pub const fn known(&mut self, needed: Needed, now: Moment) {
         self.flows[needed as usize].known(now);
     }
 
-    /// What a message that is wanted once says may not be true any more.
+    /// What the message said may not be true any more.
     pub fn again(&mut self, needed: Needed) {
         self.flows[needed as usize] = Flow::default();
     }
 
-    /// Somebody waits for `want`, which is one of those that are asked for at once: once, without regard to the pace.
+    /// Once, without regard to the pace; `needed` is one of [`AT_ONCE`].
     pub fn hurry(&mut self, needed: Needed) {
         for (asked, _) in self.at_once.iter_mut().zip(AT_ONCE).filter(|(_, w)| *w == needed) {
             *asked = true;
         }
     }
 
-    /// What to request now, if anything. Call it when no command is outstanding and the autopilot is being heard.
+    /// Call it when no command is outstanding and the autopilot is being heard.
     pub fn next(&self, now: Moment) -> Option<Request> {
         if let Some((_, needed)) = self.at_once.iter().zip(AT_ONCE).find(|(asked, _)| **asked) {
             return Some(Request {
@@ -86,7 +83,6 @@ impl Streams {
         due.min_by_key(|(since, _)| *since).map(|(_, request)| request)
     }
 
-    /// `request` is being asked.
     pub fn requested(&mut self, request: Request, now: Moment, jitter: f64) {
         let Request { needed, how } = request;
         for (asked, _) in self.at_once.iter_mut().zip(AT_ONCE).filter(|(_, w)| *w == needed) {
@@ -98,7 +94,6 @@ impl Streams {
         self.flows[needed as usize].requested(&needed.terms(), how, now, jitter);
     }
 
-    /// The asking has ended, with or without success.
     pub fn ended(&mut self, request: Request, accepted: bool, now: Moment) {
         let Request { needed, how } = request;
         self.flows[needed as usize].ended(&needed.terms(), how, accepted, now);

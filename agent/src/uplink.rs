@@ -34,47 +34,37 @@ const RETRY: Backoff = Backoff {
 /// A stream that lived this long resets the back-off.
 const STEADY: Duration = Duration::from_secs(10);
 
-/// What the coordinator's end of the agent says to the pilot.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FromUplink {
     Opened,
     Closed,
-    /// An order came on the open stream.
     Order(Box<Order>),
-    /// Rules came on the open stream.
     Rules(Rules),
-    /// A plan came on the open stream.
     Plan(FlightPlan),
-    /// Whom to name as the operator came on the open stream.
     RemoteId(RemoteIdOrder),
-    /// A person's word that the vehicle may fly again came on the open stream.
     StandUp(StandUp),
     /// An order to stop the motors came on the open stream, just then.
     Kill(KillOrder, Instant),
 }
 
-/// What is sent to the coordinator.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outward {
-    /// The latest report; `None` before the first.
     pub report: Option<Report>,
     pub highest_term: Term,
-    /// What came of the last kill order; it is sent once.
+    /// Sent once.
     pub kill_answer: Option<KillAnswer>,
 }
 
 #[derive(Clone, Debug)]
 pub struct Uplink {
-    /// Where the coordinator is, and how both show who they are.
     pub coordinator: Coordinator,
     pub node: NodeName,
-    /// A random number of this life of the agent.
+    /// Random number of this life of the agent.
     pub life: u64,
     pub outward: watch::Receiver<Outward>,
     pub pilot: mpsc::Sender<FromUplink>,
-    /// Where guests are announced; one that is not taken at once is let go.
+    /// A guest that is not taken at once is let go.
     pub guests: mpsc::Sender<GuestCall>,
-    /// Where questions about logs are asked.
     pub logs: LogDesk,
     /// Cancelled when the last report is in `outward` and should be sent before the end.
     pub farewell: CancellationToken,
@@ -246,7 +236,7 @@ impl Uplink {
         }
     }
 
-    /// Sends the latest report, and what came of a kill order if that is new; whether they could be sent.
+    /// Returns whether they could be sent.
     async fn report(&mut self, tx: &mpsc::Sender<v1::FromAgent>, answered: &mut Option<u64>) -> bool {
         let (report, answer) = {
             let outward = self.outward.borrow_and_update();
@@ -286,7 +276,7 @@ async fn answered_about_logs(owed: &mut Option<oneshot::Receiver<v1::LogAnswer>>
 
 enum Received {
     Word(FromUplink),
-    /// A guest, of whom the pilot need not know.
+    /// The pilot need not know of it.
     Guest(GuestCall),
 }
 

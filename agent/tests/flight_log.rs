@@ -1,14 +1,15 @@
 //! The flight log over a line in memory: what is in the files, and that nothing waits for the disk.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on ends here")]
 
-#[path = "gcs/line.rs"]
-#[allow(dead_code, reason = "shared with the tests of the pass-through")]
-mod line;
+mod gcs {
+    #[allow(dead_code, reason = "shared with the tests of the pass-through")]
+    pub mod line;
+}
 
 use agent::flight_log::log_store::{LogFile, LogStore, StoredLog};
 use agent::flight_log::{Config, Snapshot, start, start_on};
 use agent::sent::Sent;
-use line::{DEADLINE, beat, gcs_beat, line, signed, unknown, v1, v2, vehicle_beat};
+use gcs::line::{DEADLINE, beat, gcs_beat, line, signed, unknown, v1, v2, vehicle_beat};
 use link::dialect::{MavAutopilot, MavType};
 use link::raw::RawFrame;
 use model::ids::NodeName;
@@ -45,7 +46,7 @@ async fn until(what: &str, told: impl Fn() -> Snapshot, holds: impl Fn(Snapshot)
     }
 }
 
-/// The records of each file, in the order of the files' numbers.
+/// In the order of the files' numbers.
 fn files(folder: &Path) -> Vec<Vec<(u64, Vec<u8>)>> {
     let mut all: Vec<_> = std::fs::read_dir(folder)
         .unwrap()
@@ -167,7 +168,6 @@ async fn without_a_folder_nothing_is_logged() {
     log.close().await;
 }
 
-/// A disk that hangs until it is let go.
 #[derive(Clone, Default)]
 struct Hung(Arc<(Mutex<bool>, Condvar)>);
 

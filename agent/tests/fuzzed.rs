@@ -1,7 +1,7 @@
 //! The two fuzz targets as plain tests: the inputs they begin with, and as many again, changed and made up by a fixed seed.
 //!
-//! Owns: which inputs; `SKEIN_INPUTS` asks for more. The targets and their judges are those of the package `fuzz`, with the tests
-//! of the judges. Must not: replace `cargo xtask fuzz`, which is guided by coverage.
+//! `SKEIN_INPUTS` asks for more. The targets and their judges are those of the package `fuzz`. Must not: replace `cargo xtask fuzz`, which is
+//! guided by coverage.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on ends here")]
 #![allow(dead_code, reason = "the programs of the package use the rest")]
 
@@ -19,7 +19,6 @@ use rand::{RngExt, SeedableRng};
 use std::panic::catch_unwind;
 use std::path::Path;
 
-/// How many inputs are made for each target, unless `SKEIN_INPUTS` says otherwise.
 const MADE: u64 = 4000;
 
 fn made() -> u64 {
@@ -51,8 +50,7 @@ fn input(seeds: &[Vec<u8>], longest: usize, n: u64) -> Vec<u8> {
     input
 }
 
-/// Runs `target` on inputs made from `seeds`, and on those; an input that fails is named. Returns the sum of what `target`
-/// counts in the inputs that were made.
+/// Runs `target` on `seeds` and on inputs made from them; returns the sum of what it counts in those that were made.
 fn all(seeds: &[Vec<u8>], longest: usize, target: fn(&[u8]) -> u64) -> u64 {
     for seed in seeds {
         target(seed);

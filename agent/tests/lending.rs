@@ -1,10 +1,10 @@
 //! A vehicle that a program flies: what the pilot lets pass, when it takes the vehicle back, and what it leaves to a pilot.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
-#[path = "support/alone.rs"]
-mod alone;
-#[path = "support/orders.rs"]
-mod orders;
+mod support {
+    pub mod alone;
+    pub mod orders;
+}
 
 use agent::outgoing::Outgoing;
 use agent::pilot::Pilot;
@@ -21,8 +21,9 @@ use model::lent::{Lent, Room, USUAL_LEASE, WhyBack};
 use model::route_order::{OrderNumber, RouteOrder, Waypoint};
 use model::time::Moment;
 use model::units::{AltitudeAboveHome, AltitudeAmsl, Meters, Wgs84};
-use orders::assignment;
 use std::time::Duration;
+use support::alone;
+use support::orders::assignment;
 
 const STATION: Wgs84 = Wgs84 {
     latitude_deg: 47.397_742,
@@ -116,7 +117,7 @@ impl World {
         alone::receive(&mut self.pilot, message, at(self.ms));
     }
 
-    /// It flies in this mode, so far north of its station, this fast.
+    /// `north` of its station, meters; `speed`, meters per second.
     fn flies(&mut self, custom_mode: u32, north: f64, speed: f64) {
         let armed = MavModeFlag::MAV_MODE_FLAG_SAFETY_ARMED;
         let beat = alone::beat(self.stack.autopilot, custom_mode, armed);
@@ -161,7 +162,6 @@ impl World {
         });
     }
 
-    /// A second of flight by the program, in its mode.
     fn flown(&mut self, north: f64, speed: f64) {
         for _ in 0..10 {
             self.program_says(true);
@@ -177,7 +177,6 @@ impl World {
         self.pilot.report(at(self.ms)).route.lent
     }
 
-    /// Whether it reports the airspace of its program as its own.
     fn has_room(&self) -> bool {
         let order = self.pilot.report(at(self.ms)).route.order;
         order.is_some_and(|order| order.room.is_some())
@@ -206,7 +205,6 @@ impl World {
         stops
     }
 
-    /// The agent ends as it is, and another begins with what is on the disk.
     fn restarted(&mut self) {
         let state = self.pilot.state().clone();
         self.pilot = alone::pilot_with(state, at(self.ms));
@@ -217,7 +215,6 @@ impl World {
     }
 }
 
-/// Picks those of `wanted` that are among these.
 fn commands(out: &[Outgoing], wanted: &[MavCmd]) -> Vec<MavCmd> {
     out.iter()
         .filter_map(alone::command)

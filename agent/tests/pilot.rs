@@ -1,19 +1,18 @@
 //! The pilot alone, one event at a time: what a moment's mischance must not do.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
-#[path = "support/alone.rs"]
-mod alone;
-#[path = "support/orders.rs"]
-mod orders;
+mod support {
+    pub mod alone;
+    pub mod orders;
+}
 
 use agent::outgoing::{Outgoing, Written};
 use agent::pilot::Pilot;
 use agent::state_file::State;
-use alone::{command, pilot_with};
 use link::dialect::{
     AUTOPILOT_VERSION_DATA, COMMAND_ACK_DATA, EXTENDED_SYS_STATE_DATA, GLOBAL_POSITION_INT_DATA, HEARTBEAT_DATA,
     HOME_POSITION_DATA, MavAutopilot, MavCmd, MavLandedState, MavMessage, MavModeFlag, MavResult, MavSysStatusSensor,
-    MavType, PARAM_VALUE_DATA, SYS_STATUS_DATA,
+    MavType, PARAM_VALUE_DATA, SYS_STATUS_DATA, SYSTEM_TIME_DATA,
 };
 use model::assignment::{Assignment, Desired, GroundedWhy, Order};
 use model::ids::{DroneUid, Term};
@@ -25,8 +24,9 @@ use model::stand_down::{StandUp, StoodDown};
 use model::time::Moment;
 use model::units::{Address, AltitudeAboveHome, AltitudeAmsl, SystemId};
 use model::vehicle::{FlightTruth, HardwareUid, WhyUnknown};
-use orders::assignment;
 use std::time::Duration;
+use support::alone::{self, command, pilot_with};
+use support::orders::assignment;
 
 const GUIDED: u32 = 4;
 const LOITER: u32 = 5;
@@ -52,7 +52,6 @@ fn beat(custom_mode: u32, armed: MavModeFlag) -> HEARTBEAT_DATA {
     alone::beat(MavAutopilot::MAV_AUTOPILOT_ARDUPILOTMEGA, custom_mode, armed)
 }
 
-/// The vehicle reports all that matters.
 fn reports(pilot: &mut Pilot, armed: bool, landed_state: MavLandedState, custom_mode: u32, ms: u64) {
     let armed = if armed {
         MavModeFlag::MAV_MODE_FLAG_SAFETY_ARMED
@@ -99,7 +98,6 @@ fn assigned(pilot: &mut Pilot, generation: i64, desired: Desired, ms: u64) {
     takes(pilot, &order, ms);
 }
 
-/// Everything that is written at one moment, all of it with success.
 fn written(pilot: &mut Pilot, ms: u64) -> Vec<Outgoing> {
     alone::written(pilot, at(ms))
 }
@@ -115,7 +113,7 @@ fn settled(pilot: &Pilot, ms: u64) -> bool {
 const ARM: MavCmd = MavCmd::MAV_CMD_COMPONENT_ARM_DISARM;
 const LAND: MavCmd = MavCmd::MAV_CMD_NAV_LAND;
 
-/// When the pilot played the ground station, in milliseconds, over `span`.
+/// When the pilot played the ground station, milliseconds.
 fn ground_station_beats(pilot: &mut Pilot, span: std::ops::Range<u64>) -> Vec<u64> {
     let mut beats = Vec::new();
     for ms in span.step_by(100) {
@@ -289,7 +287,6 @@ fn the_flight_log_has_a_line_a_takeoff_and_landing_and_claims_no_earlier_takeoff
     );
 }
 
-/// The autopilot says which hardware it is.
 fn is_hardware(pilot: &mut Pilot, uid: u64, ms: u64) {
     let version = AUTOPILOT_VERSION_DATA {
         uid,
@@ -299,7 +296,7 @@ fn is_hardware(pilot: &mut Pilot, uid: u64, ms: u64) {
     receive(pilot, MavMessage::AUTOPILOT_VERSION(version), ms);
 }
 
-/// A pilot that serves a Drone with hardware 1, and its state on the disk.
+/// Serves a Drone with hardware 1.
 fn serves() -> (Pilot, State) {
     let mut pilot = pilot();
     on_ground(&mut pilot, 100);
@@ -477,7 +474,7 @@ fn for_drone(uid: &str, desired: Desired) -> Order {
     })
 }
 
-/// Charge and voltage, in percent and millivolts.
+/// Percent, millivolts.
 fn battery(pilot: &mut Pilot, (remaining, voltage): (i8, u16), ms: u64) {
     let health = SYS_STATUS_DATA {
         onboard_control_sensors_health: MavSysStatusSensor::MAV_SYS_STATUS_PREARM_CHECK,
@@ -686,4 +683,30 @@ fn a_vehicle_rests_after_somebody_elses_flight_in_its_agents_next_life_too() {
         armed_at.is_some_and(|ms| (64_000..66_000).contains(&ms)),
         "{armed_at:?}"
     );
+}
+
+#[test]
+fn two_vehicles_of_one_system_id_on_one_line_are_reported_until_one_is_gone() {
+    let at = |s: u32| Moment::at(Duration::from_secs(s.into()));
+    let time = |time_boot_ms| {
+        MavMessage::SYSTEM_TIME(SYSTEM_TIME_DATA {
+            time_boot_ms,
+            ..SYSTEM_TIME_DATA::default()
+        })
+    };
+    let mut pilot = pilot_with(State::default(), at(0));
+    for s in 0..60_u32 {
+        let beat = beat(0, MavModeFlag::empty());
+        alone::receive(&mut pilot, MavMessage::HEARTBEAT(beat), at(s));
+        alone::receive(&mut pilot, time(500_000 + s * 1000), at(s));
+        if (10..20).contains(&s) {
+            alone::receive(&mut pilot, time(s * 1000), at(s));
+        }
+        let report = pilot.report(at(s));
+        let words: String = report.reasons.iter().map(|reason| reason.text.as_str()).collect();
+        let shared = words.contains("two vehicles speak as system 7");
+        assert_eq!(shared, (12..50).contains(&s), "at {s} s: {:?}", report.reasons);
+        assert_eq!(report.warnings.iter().any(|line| line.contains("two vehicles")), shared);
+        assert!(!shared || (report.ready != Some(true) && words.contains("MAV_SYS_ID")));
+    }
 }

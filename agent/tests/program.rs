@@ -19,7 +19,7 @@ fn program() -> Command {
     command
 }
 
-/// A command line with which it starts, though it reaches nobody.
+/// It starts, though it reaches nobody.
 fn lonely(dir: &std::path::Path) -> Command {
     let mut command = program();
     command
@@ -32,12 +32,12 @@ fn lonely(dir: &std::path::Path) -> Command {
     command
 }
 
-/// Takes the place of the new state file, so that the state cannot be written. Permissions would not stop root.
+/// Permissions would not stop root.
 fn obstruct(dir: &std::path::Path) {
     std::fs::create_dir(dir.join("state.json.new")).unwrap();
 }
 
-/// How one ends that is asked to once its log has `words`.
+/// Asked to end once its log has `words`.
 fn ends_after(dir: &std::path::Path, words: &str) -> Option<i32> {
     let mut child = lonely(dir).spawn().unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();

@@ -1,47 +1,35 @@
 //! Remote ID on a real ArduCopter: it does not arm before it was sent its operator and its transmitter is good, and then it flies.
 //!
-//! Owns: the agent's pilot and shell against unmodified firmware, with the coordinator scripted. There is no real transmitter: the test
-//! plays one on the second serial port (component 236: heartbeats and OPEN_DRONE_ID_ARM_STATUS). Without an autopilot (see
-//! tests/README.md) it prints `skipped:` and how to get one, and passes.
+//! Unmodified firmware, the coordinator scripted. The test plays a transmitter on the second serial port (component 236: heartbeats and
+//! OPEN_DRONE_ID_ARM_STATUS). Without an autopilot (see tests/README.md) it prints `skipped:` and passes.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on ends here")]
 
-#[path = "support/orders.rs"]
-mod orders;
+mod support {
+    #[allow(dead_code, reason = "shared with tests that have a ground station")]
+    pub mod on_real_autopilots;
+    pub mod orders;
+}
 
-use agent::clock::Clock;
-use agent::pilot::Pilot;
-use agent::shell::{Blocking, Wiring, fly};
-use agent::state_file::Store;
 use agent::uplink::{FromUplink, Outward};
 use link::dialect::{
     HEARTBEAT_DATA, MavAutopilot, MavMessage, MavOdidArmStatus, MavType, OPEN_DRONE_ID_ARM_STATUS_DATA,
 };
 use link::{Link, LinkUrl};
 use model::assignment::{Desired, GroundedWhy, Order};
-use model::ids::{NodeName, Term};
+use model::ids::Term;
 use model::remote_id::{AircraftId, AircraftIdKind, Location, Operator, RemoteIdOrder, Sending, Transmitter};
 use model::report::Report;
 use model::units::{Address, AltitudeAboveHome};
 use model::vehicle::FlightTruth;
-use orders::assignment;
-use std::io::Write as _;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
+use support::on_real_autopilots::{Agent, say, url};
+use support::orders::assignment;
 use testkit::autopilots::{Autopilot, Firmware, Instance, Settings, Stack};
-use tokio::sync::{mpsc, watch};
-use tokio_util::sync::CancellationToken;
+use tokio::sync::watch;
 
 const FLY: Desired = Desired::Flying {
     altitude: AltitudeAboveHome(8.0),
 };
-
-fn say(line: &str) {
-    let _ = writeln!(std::io::stderr(), "{line}");
-}
-
-fn url(at: std::net::SocketAddr) -> LinkUrl {
-    format!("tcp:{at}").parse().unwrap()
-}
 
 fn operator() -> Operator {
     Operator {
@@ -127,29 +115,8 @@ async fn a_real_arducopter_that_enforces_remote_id_flies_once_it_was_sent_its_op
         .parameter("DID_MAVPORT", 1.0);
     let autopilot = Autopilot::start(firmware, Instance::claim().unwrap(), settings).unwrap();
     let dir = tempfile::tempdir().unwrap();
-    let node = NodeName::parse("pine").unwrap();
-    let (store, state) = Store::open(dir.path(), &node).unwrap();
-    let (_link, wire, events) = Link::open(url(autopilot.companion_link()));
-    let (orders, orders_in) = mpsc::channel(16);
-    let (reports_out, reports) = watch::channel(Outward::default());
-    let clock = Clock::start();
-    let pilot = Pilot::new(node, state, clock.now());
-    let wiring = Wiring {
-        link: wire,
-        lease: agent::gcs::lease::Lease::default(),
-        events,
-        orders: orders_in,
-        reports: reports_out,
-        terminate: CancellationToken::new(),
-        landing_timeout: Duration::from_secs(60),
-        clock,
-        uploads: None,
-        traces: agent::Traces::default(),
-        blocking: Blocking::Thread,
-    };
-    let life = tokio::spawn(async move {
-        Box::pin(fly(pilot, wiring, Arc::new(store), CancellationToken::new())).await;
-    });
+    let agent = Agent::start(&autopilot, dir.path(), None);
+    let (orders, reports) = (agent.orders.clone(), agent.reports.clone());
     let assigned = |generation, desired| FromUplink::Order(Box::new(Order::Assigned(assignment(generation, desired))));
     orders.send(FromUplink::Opened).await.unwrap();
     orders.send(assigned(1, FLY)).await.unwrap();
@@ -169,7 +136,11 @@ async fn a_real_arducopter_that_enforces_remote_id_flies_once_it_was_sent_its_op
     )
     .await;
     let (says, heard) = watch::channel(None);
-    let transmitter = tokio::spawn(transmit(url(autopilot.ground_link()), autopilot.system(), heard));
+    let transmitter = tokio::spawn(transmit(
+        url(autopilot.stack(), autopilot.ground_link()),
+        autopilot.system(),
+        heard,
+    ));
 
     let order = RemoteIdOrder {
         term: Term(3),
@@ -223,5 +194,5 @@ async fn a_real_arducopter_that_enforces_remote_id_flies_once_it_was_sent_its_op
     })
     .await;
     transmitter.abort();
-    life.abort();
+    agent.kill().await;
 }

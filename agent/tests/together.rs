@@ -1,6 +1,4 @@
 //! Several agents in one process, as a ground station has them.
-//!
-//! Owns: that they do not get in each other's way, and end when they are asked to. What one of them does is tested elsewhere.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
 use agent::{Agent, Config, Coordinator, Ending};
@@ -12,7 +10,6 @@ use tokio_util::sync::CancellationToken;
 
 const DEADLINE: Duration = Duration::from_secs(20);
 
-/// One that reaches neither autopilot nor coordinator.
 fn lonely(node: &str, folder: &Path) -> Config {
     let name = NodeName::parse(node).unwrap();
     let link = format!("serial:/dev/no-such-autopilot-{node}:57600").parse().unwrap();

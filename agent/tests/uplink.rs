@@ -24,7 +24,6 @@ const DEADLINE: Duration = Duration::from_secs(30);
 
 type ToAgent = Result<v1::ToAgent, Status>;
 
-/// A coordinator that does what the test says.
 struct Scripted {
     heard: mpsc::Sender<Option<v1::FromAgent>>,
     opened: mpsc::Sender<mpsc::Sender<ToAgent>>,

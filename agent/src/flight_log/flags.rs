@@ -16,20 +16,18 @@ pub struct FlightLogFlags {
     flight_log_max_mib: u64,
 }
 
-/// Settings of the flight log, checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Where logs are kept; `None`: nothing is logged.
+    /// `None`: nothing is logged.
     pub folder: Option<PathBuf>,
-    /// All files of the node together, in bytes.
+    /// Bytes of all files of the node together.
     pub limit: u64,
 }
 
 impl Config {
-    /// The usual limit.
     pub const USUAL_MIB: u64 = 512;
 
-    /// The longest file, in bytes: half an hour of the busiest autopilot, or an eighth of the limit.
+    /// Bytes: half an hour of the busiest autopilot, or an eighth of the limit.
     pub const fn longest(&self) -> u64 {
         const USUAL: u64 = 32 << 20;
         if self.limit / 8 < USUAL { self.limit / 8 } else { USUAL }

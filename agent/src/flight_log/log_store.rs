@@ -1,4 +1,4 @@
-//! Where log files are kept: a folder, or in tests something that breaks on purpose.
+//! Where log files are kept: a folder, or in tests a disk that breaks on purpose.
 
 use super::file_name;
 use model::ids::NodeName;
@@ -8,63 +8,37 @@ use std::path::PathBuf;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredLog {
-    /// Which of the node's files it is.
     pub number: u64,
     pub name: String,
     pub bytes: u64,
 }
 
 pub trait LogStore: Send + 'static {
-    /// The log files of this node, in any order.
-    ///
-    /// # Errors
-    /// The place cannot be read.
+    /// In any order.
     fn stored(&mut self) -> io::Result<Vec<StoredLog>>;
 
-    /// Begins a file that does not exist yet.
-    ///
-    /// # Errors
-    /// It cannot be made.
     fn begin(&mut self, name: &str) -> io::Result<Box<dyn LogFile>>;
 
-    /// Removes a file.
-    ///
-    /// # Errors
-    /// It cannot be removed.
     fn remove(&mut self, name: &str) -> io::Result<()>;
 
     /// Bytes that are free for everybody.
-    ///
-    /// # Errors
-    /// The place cannot be asked.
     fn free(&mut self) -> io::Result<u64>;
 }
 
-/// A file that is being written.
 pub trait LogFile: Send {
-    /// Adds bytes at the end. What was added before an error is undefined.
-    ///
-    /// # Errors
-    /// They could not be added.
+    /// What was added before an error is undefined.
     fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
 
-    /// Cuts the file to this length.
-    ///
-    /// # Errors
-    /// It could not be cut.
     fn cut(&mut self, bytes: u64) -> io::Result<()>;
 
-    /// Asks that what was added survives a loss of power.
-    ///
-    /// # Errors
-    /// It may not survive one.
+    /// What was added survives a loss of power once this returns.
     fn sync(&mut self) -> io::Result<()>;
 }
 
-/// A folder on a disk, shared with other nodes' logs and other files perhaps.
+/// Other nodes' logs and other files may be in it, too.
 #[derive(Clone, Debug)]
 pub struct Folder {
-    /// The folder. It is made when it is missing.
+    /// Made when it is missing.
     pub path: PathBuf,
     pub node: NodeName,
 }

@@ -9,10 +9,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use tokio::time::Instant;
 
 const SETUP_SIGNING: u32 = 256;
-/// The bytes at the end of a signed frame that are made with the key.
 const SIGNATURE: usize = 6;
 
-/// Turns instants into wall-clock time, once read: a clock that is set meanwhile does not shuffle the records of a file.
+/// Wall-clock time of instants by one reading: a clock that is set meanwhile does not shuffle the records of a file.
 #[derive(Clone, Copy, Debug)]
 pub struct Anchor {
     instant: Instant,
@@ -20,12 +19,10 @@ pub struct Anchor {
 }
 
 impl Anchor {
-    /// `instant` was at `wall`.
     pub const fn new(instant: Instant, wall: SystemTime) -> Self {
         Self { instant, wall }
     }
 
-    /// Microseconds since 1970 at `at`.
     pub fn micros(&self, at: Instant) -> u64 {
         let wall = match at.checked_duration_since(self.instant) {
             Some(after) => self.wall.checked_add(after),
@@ -35,13 +32,12 @@ impl Anchor {
         since_1970.map_or(0, |since| u64::try_from(since.as_micros()).unwrap_or(u64::MAX))
     }
 
-    /// The wall-clock time that it was made with.
     pub const fn wall(&self) -> SystemTime {
         self.wall
     }
 }
 
-/// Adds the record of `frame`, if it is to be logged; whether it is.
+/// Returns whether the frame is to be logged.
 pub fn append(records: &mut Vec<u8>, frame: &RawFrame, anchor: &Anchor) -> bool {
     if frame.message_id == SETUP_SIGNING {
         return false;

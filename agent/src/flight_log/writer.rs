@@ -1,7 +1,6 @@
 //! What is done with records: into the file of the day, a new file when it is time, old files out.
 //!
-//! Owns: [`Writer`], and its thread ([`Writer::run`]), which may hang with the disk. Must not: be waited for by anything that
-//! flies.
+//! [`Writer::run`] has a thread of its own, which may hang with the disk: nothing that flies may wait for it.
 //!
 //! * The files of a node take no more than their limit together, and are at most [`FILES_AT_MOST`]: the oldest are removed
 //!   before a new one is begun, where logs are uploaded those that were before the others, and never the one that is being written.
@@ -22,16 +21,13 @@ use std::time::{Duration, Instant, SystemTime};
 use tracing::{info, warn};
 
 pub const LEFT_FREE: u64 = 64 << 20;
-/// Before the disk is tried again.
 const AGAIN_AFTER: Duration = Duration::from_secs(5);
-/// Most files that are kept: an autopilot that arms again and again, or an agent that does not live long, makes many short ones.
+/// An autopilot that arms again and again, or an agent that does not live long, makes many short files.
 pub const FILES_AT_MOST: usize = 1000;
 const SYNC_EVERY: Duration = Duration::from_secs(5);
 
-/// Records, whole ones.
 #[derive(Debug)]
 pub struct Chunk {
-    /// They belong into a new file, begun at this time.
     pub new_file: Option<SystemTime>,
     pub bytes: Vec<u8>,
     pub frames: u64,
@@ -52,13 +48,12 @@ pub struct Writer<S> {
     counters: Arc<Counters>,
     sent: Sent,
     current: Option<Current>,
-    /// When the next file is to be begun, and as of when.
     wall: SystemTime,
     broken_until: Option<Instant>,
 }
 
 impl<S: LogStore> Writer<S> {
-    /// Nothing is open yet. The files of `node` take at most `limit` bytes together, one of them at most `longest`.
+    /// `limit`: bytes of all files of the node together; `longest`: of one.
     pub fn new(store: S, node: NodeName, limit: u64, longest: u64, counters: Arc<Counters>) -> Self {
         Self {
             store,
@@ -73,13 +68,11 @@ impl<S: LogStore> Writer<S> {
         }
     }
 
-    /// The same, where logs that are `sent` go first.
     pub fn removing_first(mut self, sent: Sent) -> Self {
         self.sent = sent;
         self
     }
 
-    /// Takes chunks until there will be no more.
     pub fn run(mut self, chunks: &Receiver<Chunk>) {
         loop {
             match chunks.recv_timeout(SYNC_EVERY) {
@@ -93,7 +86,6 @@ impl<S: LogStore> Writer<S> {
         }
     }
 
-    /// Writes a chunk, or counts it as lost.
     pub fn take(&mut self, chunk: &Chunk, now: Instant) {
         if let Some(wall) = chunk.new_file {
             self.leave_file();
@@ -203,7 +195,7 @@ impl<S: LogStore> Writer<S> {
         }
     }
 
-    /// Leaves a file behind in which the last record may be torn.
+    /// Leaves the file behind; its last record may be torn.
     fn abandon_file(&mut self) {
         if let Some(mut current) = self.current.take() {
             // A torn record at the end of a file is no harm to readers; an empty file says nothing.

@@ -1,7 +1,6 @@
 //! Downloads one file by MAVLink FTP: a client as a plain state machine.
 //!
-//! Owns: [`Download`]: the session, its requests, one at a time, and the end. Must not: send, read a clock, know what the file means.
-//! Moments and jitter come in.
+//! Must not: send, read a clock, know what the file means.
 //!
 //! It reads piece by piece (ReadFile) and never asks for a burst. A burst cannot be held back once it is asked for, and on
 //! a slow radio its 35 KiB would delay the answer to an arm or land command. This way at most one packet does.
@@ -19,7 +18,6 @@ use std::time::Duration;
 
 /// Largest file that is taken whole.
 pub(crate) const LARGEST: usize = 4 * 1024 * 1024;
-/// Shortest and longest rest after an answer.
 const REST: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(2));
 /// Answers are fast that take no longer.
 const FAST: Duration = Duration::from_millis(30);
@@ -27,7 +25,6 @@ const FAIL: u8 = 1;
 /// How often the file is opened again because the server has forgotten the session.
 const REOPENED_AT_MOST: u32 = 5;
 
-/// Why a download ended without its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Failed {
     #[error("the autopilot does not answer")]
@@ -48,7 +45,6 @@ pub(crate) enum Failed {
 pub(crate) enum Progress {
     Going,
     Done(Vec<u8>),
-    /// It ended; this is what has come so far.
     Failed(Failed, Vec<u8>),
 }
 
@@ -83,8 +79,7 @@ pub(crate) struct Download {
 }
 
 impl Download {
-    /// A download of the file at `path`, of which `got` is there already. `seq` numbers its first request. With `reset`,
-    /// all sessions of the server are ended first: for one that was left over from an earlier life.
+    /// `got` is there already; `seq` numbers the first request. `reset` ends all sessions of the server first: one may be left over.
     pub(crate) fn new(path: String, got: Vec<u8>, seq: u16, reset: bool) -> Self {
         Self {
             path,
@@ -99,7 +94,7 @@ impl Download {
         }
     }
 
-    /// The same for a log of any size, of which `before` bytes are elsewhere already. What comes has to be taken ([`Self::take`]).
+    /// For a log of any size, of which `before` bytes are elsewhere already. What comes has to be taken ([`Self::take`]).
     pub(crate) fn of_log(path: String, before: usize, seq: u16, reset: bool) -> Self {
         Self {
             before,
@@ -109,19 +104,18 @@ impl Download {
         }
     }
 
-    /// What has come since it was taken last, and where in the file it begins.
+    /// What has come since it was last taken, and its offset in the file.
     pub(crate) fn take(&mut self) -> (usize, Vec<u8>) {
         let (at, got) = (self.before, std::mem::take(&mut self.got));
         self.before += got.len();
         (at, got)
     }
 
-    /// How many bytes wait to be taken.
     pub(crate) const fn waiting(&self) -> usize {
         self.got.len()
     }
 
-    /// How large the file is, while it is read.
+    /// `None` unless the file is being read.
     pub(crate) const fn size(&self) -> Option<usize> {
         match self.stage {
             Stage::Read { size, .. } => Some(size),
@@ -129,22 +123,19 @@ impl Download {
         }
     }
 
-    /// Up to where the file is there.
     const fn position(&self) -> usize {
         self.before + self.got.len()
     }
 
-    /// The number for the first request of the next download.
     pub(crate) const fn seq(&self) -> u16 {
         self.exchange.seq()
     }
 
-    /// Ends it as it is: what has come so far.
     pub(crate) fn give_up(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.got)
     }
 
-    /// The packet to send now, if any. Call it only while nothing else is to be sent.
+    /// Call it only while nothing else is to be sent.
     pub(crate) fn next(&mut self, now: Moment, jitter: f64) -> Option<Request> {
         match self.exchange.due(now, jitter) {
             Due::Wait => return None,
@@ -183,7 +174,7 @@ impl Download {
         Some(self.exchange.send(request, Duration::ZERO, now, jitter))
     }
 
-    /// Takes what the server says. Answers to anything but the request on its way (late, doubled, made up) change nothing.
+    /// Answers to anything but the request on its way (late, doubled, made up) change nothing.
     pub(crate) fn receive(&mut self, payload: &[u8], now: Moment) {
         let Some((answer, took)) = self.exchange.receive(payload, now) else {
             return;
@@ -229,7 +220,7 @@ impl Download {
         };
     }
 
-    /// How far it is. A download that has ended gives up what it has.
+    /// A download that has ended gives up what it has.
     pub(crate) fn progress(&mut self) -> Progress {
         match self.stage {
             Stage::Over(Ok(())) => Progress::Done(std::mem::take(&mut self.got)),

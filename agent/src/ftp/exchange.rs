@@ -10,26 +10,20 @@ const AGAIN: Backoff = Backoff {
     first: Duration::from_millis(600),
     cap: Duration::from_secs(3),
 };
-/// How often a request is sent in all.
 const TRANSMISSIONS: u32 = 6;
 
-/// What is to be done about the request on its way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Due {
     Wait,
     Again(Request),
-    /// It was sent often enough and is given up.
     Unanswered,
-    /// There is none.
     Free,
 }
 
-/// See the module text.
 #[derive(Clone, Debug)]
 pub(crate) struct Exchange {
     seq: u16,
     sent: Option<Sent>,
-    /// What the last answer took.
     took: Duration,
 }
 
@@ -37,14 +31,12 @@ pub(crate) struct Exchange {
 struct Sent {
     request: Request,
     times: u32,
-    /// When it was sent first.
     at: Moment,
     again: Moment,
     patience: Duration,
 }
 
 impl Exchange {
-    /// One whose first request has the number `seq`.
     pub(crate) const fn new(seq: u16) -> Self {
         Self {
             seq,
@@ -53,12 +45,10 @@ impl Exchange {
         }
     }
 
-    /// The number for the next request.
     pub(crate) const fn seq(&self) -> u16 {
         self.seq
     }
 
-    /// What is to be done about the request on its way.
     pub(crate) fn due(&mut self, now: Moment, jitter: f64) -> Due {
         let Some(sent) = &mut self.sent else { return Due::Free };
         if now < sent.again {
@@ -89,8 +79,7 @@ impl Exchange {
         request
     }
 
-    /// The answer to the request on its way, if `payload` is that, and how long it took. Anything else (late, doubled, made up) changes
-    /// nothing.
+    /// The answer to the request on its way, and how long it took. Anything else (late, doubled, made up) changes nothing.
     pub(crate) fn receive(&mut self, payload: &[u8], now: Moment) -> Option<(Answer, Duration)> {
         let answer = Answer::decode(payload)?;
         let sent = self.sent.take_if(|sent| answer.is_to(&sent.request))?;

@@ -2,25 +2,22 @@
 //!
 //!   seq u16 | session u8 | opcode u8 | size u8 | req_opcode u8 | burst_complete u8 | padding | offset u32 | data 239
 
-/// Bytes of a whole packet.
 pub(crate) const PACKET: usize = 251;
 const HEADER: usize = 12;
-/// Most bytes of data in one packet.
 pub(crate) const DATA: usize = PACKET - HEADER;
 
 const ACK: u8 = 128;
 const NAK: u8 = 129;
 
-/// What a server is asked to do. None of it changes anything on the vehicle.
+/// Requests that change nothing on the vehicle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operation {
     Terminate,
     Reset,
-    /// The entries of a folder, from the one with the number `offset` on.
+    /// Entries of a folder, from number `offset` on.
     List,
     Open,
     Read,
-    /// The checksum of a whole file.
     Checksum,
 }
 
@@ -43,7 +40,6 @@ pub(crate) enum Refusal {
     NoSessionsAvailable,
     EndOfFile,
     FileNotFound,
-    /// Any other, by its number.
     Other(u8),
 }
 
@@ -53,9 +49,8 @@ pub(crate) struct Request {
     pub(crate) session: u8,
     pub(crate) operation: Operation,
     pub(crate) offset: u32,
-    /// Bytes wanted by a read.
     pub(crate) want: u8,
-    /// A path, cut at [`DATA`] bytes.
+    /// Cut at [`DATA`] bytes.
     pub(crate) data: Vec<u8>,
 }
 
@@ -81,13 +76,12 @@ pub(crate) struct Answer {
     pub(crate) seq: u16,
     pub(crate) session: u8,
     pub(crate) offset: u32,
-    /// The code of the operation that is answered.
     operation: u8,
     pub(crate) result: Result<Vec<u8>, Refusal>,
 }
 
 impl Answer {
-    /// Reads a packet; `None` when it is no answer. Bytes that are not there count as zero.
+    /// `None`: it is no answer. Bytes that are not there count as zero.
     pub(crate) fn decode(payload: &[u8]) -> Option<Self> {
         let byte = |index: usize| payload.get(index).copied().unwrap_or(0);
         let size = usize::from(byte(4)).min(DATA);
@@ -111,7 +105,6 @@ impl Answer {
         })
     }
 
-    /// Whether this answers `request`.
     pub(crate) const fn is_to(&self, request: &Request) -> bool {
         self.seq == request.seq.wrapping_add(1) && self.operation == request.operation.code()
     }
@@ -123,7 +116,6 @@ pub(crate) fn crc32(bytes: &[u8]) -> u32 {
     crc32_on(0, bytes)
 }
 
-/// The same, of what follows on bytes with the checksum `crc`.
 pub(crate) fn crc32_on(crc: u32, bytes: &[u8]) -> u32 {
     let mut digest = crc32fast::Hasher::new_with_initial(!crc);
     digest.update(bytes);
@@ -138,7 +130,6 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// An answer as a server makes it, for the tests of this module and of the client.
     pub(crate) fn answer(request: &[u8; PACKET], result: Result<&[u8], u8>) -> Vec<u8> {
         let mut bytes = request.to_vec();
         let seq = u16::from_le_bytes([bytes[0], bytes[1]]).wrapping_add(1);

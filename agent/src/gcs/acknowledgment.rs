@@ -1,30 +1,21 @@
 //! The answer to a program's request for a mode that is not passed on: a COMMAND_ACK (77) as from the autopilot.
 //!
-//! Programs wait for it, and take one from nobody but the autopilot; it goes to the program alone. It says nothing that the autopilot has not:
-//! ACCEPTED only for the mode that it has just reported.
+//! Programs take one from the autopilot alone; it goes to the program alone. ACCEPTED names only the mode that the autopilot has just reported.
 
+use super::own_frame::own_frame;
 use super::routes::Address;
 use link::dialect::{COMMAND_ACK_DATA, MavCmd, MavMessage, MavResult};
 use link::raw::RawFrame;
-use mavlink::{MAVLinkV2MessageRaw, MavHeader};
 
-/// The answer to a request for a mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// The autopilot that was asked.
     pub by: Address,
     /// ACCEPTED; else TEMPORARILY_REJECTED.
     pub accepted: bool,
 }
 
 impl Answer {
-    /// The frame of it to the sender of a request.
     pub fn frame(self, to: Address) -> Option<RawFrame> {
-        let header = MavHeader {
-            system_id: u32::from(self.by.system.0),
-            component_id: self.by.component.0,
-            sequence: 0,
-        };
         let result = if self.accepted {
             MavResult::MAV_RESULT_ACCEPTED
         } else {
@@ -37,9 +28,7 @@ impl Answer {
             target_component: to.component.0,
             ..COMMAND_ACK_DATA::default()
         });
-        let mut raw = MAVLinkV2MessageRaw::new();
-        raw.serialize_message(header, &message);
-        RawFrame::parse(raw.raw_bytes()).ok()
+        own_frame(self.by, 0, &message)
     }
 }
 

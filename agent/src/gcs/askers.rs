@@ -1,8 +1,7 @@
-//! Questions of several ground stations with one system and component id, and to whom each answer goes.
+//! To which of several ground stations with one system and component id an answer goes.
 //!
-//! Most ground stations call themselves 255/190. By its address alone an answer would reach all of them, and one that transfers a mission
-//! would take an item, a request or a verdict that is another's. So what was asked is remembered: a command by its number, an item by its
-//! place, a file operation by its sequence number, an upload by its beginning.
+//! Most call themselves 255/190, and by its address alone an answer would reach all of them: one that transfers a mission would take another's
+//! item or verdict. So questions are remembered: a command by its number, an item by its place, a file operation by its sequence number.
 
 use super::fields::{self, COMMAND_INT, COMMAND_LONG, FILE_TRANSFER, MISSION_ACK};
 use super::routes::{Address, GuestId};
@@ -22,21 +21,20 @@ const MISSION_CLEAR_ALL: u32 = 45;
 const MISSION_REQUEST_INT: u32 = 51;
 const MISSION_ITEM_INT: u32 = 73;
 
-/// Questions that are remembered; more would be a fault or a joke, and the oldest is forgotten.
+/// More would be a fault or a joke; the oldest is forgotten.
 const REMEMBERED: usize = 512;
 
-/// An answer comes within this; also the last of a command that takes its time. An upload that goes on is asked for anew by each item.
+/// Holds also for the last answer to a command that takes its time; each item of an upload asks anew.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(60);
 
-/// Subject of a question and its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Topic {
     Command(u16),
-    /// How many items there are, by MAV_MISSION_TYPE.
+    /// By MAV_MISSION_TYPE.
     Count(u8),
     Item(u8, u16),
     Upload(u8),
-    /// An operation on files, by the sequence number of its answer.
+    /// By the sequence number of its answer.
     File(u16),
 }
 
@@ -44,7 +42,7 @@ enum Topic {
 struct Question {
     guest: GuestId,
     by: Address,
-    /// The system that was asked; 0 for all.
+    /// 0: all.
     of: SystemId,
     topic: Topic,
     at: Instant,
@@ -55,7 +53,6 @@ struct Question {
 pub struct Askers(VecDeque<Question>);
 
 impl Askers {
-    /// A guest's frame goes to a vehicle.
     pub fn ask(&mut self, guest: GuestId, frame: &RawFrame, now: Instant) {
         let Some(topic) = asked(frame) else { return };
         let question = Question {
@@ -84,7 +81,7 @@ impl Askers {
         self.0.push_back(question);
     }
 
-    /// The guests that asked for the answer in `frame`, which came from a vehicle. None: it is not known who, or it is no answer.
+    /// Empty: it is not known who asked, or it is no answer.
     pub fn answer(&mut self, frame: &RawFrame, now: Instant) -> Vec<GuestId> {
         let topics = answered(frame);
         let Some(to) = frame.target.filter(|_| !topics.is_empty()) else {
@@ -121,11 +118,10 @@ impl Askers {
     }
 }
 
-/// Questions that a frame may answer.
 #[derive(Clone, Copy, Debug)]
 enum Wanted {
     Exactly(Topic),
-    /// A question of that MAV_MISSION_TYPE for items or their number.
+    /// By MAV_MISSION_TYPE.
     Download(u8),
 }
 
@@ -139,7 +135,6 @@ impl Wanted {
     }
 }
 
-/// Subject of a guest's frame, if it asks for something.
 fn asked(frame: &RawFrame) -> Option<Topic> {
     Some(match frame.message_id {
         COMMAND_LONG | COMMAND_INT => Topic::Command(fields::command(frame)?),
@@ -154,7 +149,7 @@ fn asked(frame: &RawFrame) -> Option<Topic> {
     })
 }
 
-/// Questions that a vehicle's frame may answer, the most likely first.
+/// The most likely first.
 fn answered(frame: &RawFrame) -> Vec<Wanted> {
     use Wanted::{Download, Exactly};
     match frame.message_id {
@@ -260,7 +255,6 @@ mod tests {
         assert_eq!(askers.answer(&ack(MavCmd::MAV_CMD_DO_SET_HOME), now), [A]);
         assert_eq!(askers.answer(&ack(MavCmd::MAV_CMD_DO_JUMP), now), [], "nobody is known");
 
-        // Both read, one item apart.
         let list = MISSION_REQUEST_LIST_DATA {
             target_system: 7,
             ..MISSION_REQUEST_LIST_DATA::default()

@@ -6,7 +6,7 @@ use link::raw::RawFrame;
 use model::units::SystemId;
 use std::collections::BTreeMap;
 
-/// Most autopilots that are distinguished; a line has one or two.
+/// A line has one or two autopilots.
 const AT_MOST: usize = 16;
 
 #[derive(Debug, Default)]
@@ -20,7 +20,7 @@ pub enum ArmingChange {
 }
 
 impl Autopilots {
-    /// Takes in a frame that was received on the line. `None` when it is not the heartbeat of an autopilot.
+    /// `None`: not the heartbeat of an autopilot.
     pub fn receive(&mut self, frame: &RawFrame) -> Option<ArmingChange> {
         let beat = fields::beat(frame).filter(|beat| beat.autopilot)?;
         let who = frame.sender();
@@ -35,17 +35,15 @@ impl Autopilots {
         })
     }
 
-    /// Whether one of them is armed. Before one was heard, it is not known.
+    /// False before one was heard.
     pub fn armed(&self) -> bool {
         self.0.values().any(|armed| *armed)
     }
 
-    /// Whether an autopilot of this system was heard.
     pub fn has_system(&self, system: SystemId) -> bool {
         self.0.keys().any(|who| who.system == system)
     }
 
-    /// The system of one of them.
     pub fn system(&self) -> Option<SystemId> {
         self.0.keys().next().map(|who| who.system)
     }

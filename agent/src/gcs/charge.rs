@@ -1,8 +1,7 @@
 //! Which ground station's heartbeats reach the autopilot, so that its failsafe fires when that station is lost.
 //!
-//! An autopilot cannot distinguish ground stations. PX4 counts every heartbeat of type GCS; ArduPilot counts
-//! every heartbeat, of any type, whose system is its MAV_GCS_SYSID, which nearly all programs call 255. If the
-//! heartbeats of two stations reached it, the loss of the one with the pilot at it would go unnoticed. Therefore:
+//! An autopilot cannot distinguish ground stations: PX4 counts every heartbeat of type GCS, ArduPilot every heartbeat whose system is its
+//! MAV_GCS_SYSID, which nearly all programs call 255. With two stations the loss of the pilot's would go unnoticed. Therefore:
 //!
 //! 1. Only heartbeats of type GCS are passed, and those of one station at a time: the one *in charge*.
 //! 2. The first station to be heard is in charge. It stays so while it beats at least every 3 s. That is shorter than the shortest
@@ -22,7 +21,6 @@ use super::routes::{Address, GuestId};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// A station is silent after this long.
 const SILENT: Duration = Duration::from_secs(3);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,12 +47,10 @@ pub struct Charge {
 }
 
 impl Charge {
-    /// The autopilot says whether it is armed.
     pub const fn autopilot_is(&mut self, armed: bool) {
         self.disarmed = !armed;
     }
 
-    /// A ground station beats that reaches the autopilot without us, or we do as one.
     pub const fn beats_elsewhere(&mut self, now: Instant) {
         self.holder = Some(Holder {
             station: Station::Elsewhere,
@@ -63,7 +59,7 @@ impl Charge {
         });
     }
 
-    /// A guest that came at `joined` beats as a ground station: whether that is passed on to the autopilot.
+    /// Whether it is passed on to the autopilot.
     pub fn beats(&mut self, guest: GuestId, address: Address, joined: Instant, now: Instant) -> bool {
         let station = Station::Guest { guest, address };
         let takes = self.holder.is_none_or(|holder| {
@@ -82,7 +78,6 @@ impl Charge {
         takes
     }
 
-    /// A guest has gone; it need not be waited for.
     pub fn leave(&mut self, guest: GuestId) {
         if let Some(holder) = &mut self.holder
             && matches!(holder.station, Station::Guest { guest: was, .. } if was == guest)
@@ -91,7 +86,6 @@ impl Charge {
         }
     }
 
-    /// The guest that is in charge, if one is.
     pub fn guest(&self) -> Option<GuestId> {
         match self.holder?.station {
             Station::Elsewhere => None,

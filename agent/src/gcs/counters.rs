@@ -1,7 +1,6 @@
-//! What guests do and what they lose, in numbers, for summaries and metrics.
+//! Counters for summaries and metrics. All only grow.
 
 link::counters!(
-    /// Counters of the pass-through. All only grow.
     Counters, Snapshot:
     joined,
     left,
@@ -10,9 +9,7 @@ link::counters!(
     /// TCP guests that were disconnected because they did not read.
     too_slow,
     heard,
-    /// Bytes from guests that belonged to no frame.
     skipped,
-    /// Frames of guests written to the autopilot's line.
     written,
     /// Frames handed to guests; each guest counts.
     handed_out,
@@ -22,17 +19,14 @@ link::counters!(
     lost_by_us,
     /// Frames not written because the guest sent more than its share of the line.
     crowded,
-    /// Frames not written because they had waited too long.
     stale,
     /// Frames not written because the line was down or did not take them.
     not_taken,
-    /// SETUP_SIGNING frames.
     setup_signing,
     /// Frames of guests that spoke as another.
     impostors,
     /// RADIO_STATUS and RADIO frames of guests.
     radio,
-    /// Heartbeats that were held back from the autopilot.
     held_heartbeats,
     /// Frames refused in read-only mode, or of programs.
     read_only,

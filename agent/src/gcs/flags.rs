@@ -11,7 +11,7 @@ use std::net::{IpAddr, SocketAddr};
 const BITS_PER_BYTE: u32 = 10;
 /// A serial line of unknown speed is taken for the slowest in use.
 const SLOWEST_BAUD: u32 = 57_600;
-/// What guests may write when the autopilot is on a network, in bytes per second.
+/// What guests may write when the autopilot is on a network, bytes per second.
 const ON_NETWORK: u32 = 65_536;
 
 /// Ground stations that connect to the agent.
@@ -66,29 +66,22 @@ impl fmt::Display for Place {
     }
 }
 
-/// Settings of guests, checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Where guests are met; nowhere means that there are none.
+    /// Empty: no guests.
     pub places: Vec<Place>,
     /// Whether other computers reach some of them.
     pub remote: bool,
-    /// What guests may do.
     pub policy: Policy,
-    /// What guests together may write to the autopilot's line.
     pub bytes_per_second: u32,
 }
 
-/// Why the flags cannot be used.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadGcs {
-    /// Not a place to listen.
     #[error("SKEIN_GCS_LISTEN: {0:?} is no place to listen; use udp:127.0.0.1:14550 or tcp:127.0.0.1:5760")]
     Listen(String),
-    /// Not a ground station's address.
     #[error("SKEIN_GCS_UDP_TO: {0:?} is no address; use HOST:PORT, such as 127.0.0.1:14550")]
     UdpTo(String),
-    /// Others would reach it.
     #[error(
         "{0:?} is beyond this computer, and everybody there could fly the vehicle; use 127.0.0.1, or add --gcs-allow-remote"
     )]
@@ -110,8 +103,8 @@ impl Default for Config {
 }
 
 impl Config {
-    /// The same for an autopilot on `link`: guests get half of a serial line. When the agent itself beats as a ground station,
-    /// for the coordinator, no guest does: the autopilot could not notice that the coordinator is lost.
+    /// Guests get half of a serial line. When the agent itself beats as a ground station for the coordinator, no guest does: the
+    /// autopilot could not notice that the coordinator is lost.
     pub fn beside(self, link: &LinkUrl, agent_is_ground_station: bool) -> Self {
         let bytes_per_second = match link.line() {
             Line::Network => ON_NETWORK,
@@ -132,7 +125,7 @@ impl Config {
 impl TryFrom<GcsFlags> for Config {
     type Error = BadGcs;
 
-    /// Checks everything. The share of the line is that of the slowest; see [`Config::beside`].
+    /// The share of the line is that of the slowest; see [`Config::beside`].
     fn try_from(flags: GcsFlags) -> Result<Self, BadGcs> {
         let (mut places, mut remote) = (Vec::new(), false);
         for text in flags.gcs_listen.iter().filter(|text| !text.is_empty()) {
@@ -163,7 +156,6 @@ impl TryFrom<GcsFlags> for Config {
     }
 }
 
-/// Whether `text` is remote and may be.
 fn is_allowed(text: &str, local: bool, allow_remote: bool) -> Result<bool, BadGcs> {
     if local || allow_remote {
         Ok(!local)

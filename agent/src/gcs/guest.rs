@@ -13,30 +13,28 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::Instant;
 use tracing::{info, warn};
 
-/// Most guests at a time, besides those that come through the coordinator.
+/// Besides those that come through the coordinator.
 pub const GUESTS: usize = 8;
 /// A guest that sends more bytes a second is read no faster: what flies the vehicle shares a processor with this. A ground
 /// station that writes a thousand parameters sends a tenth.
 const BYTES_PER_SECOND: f64 = 262_144.0;
 const BURST: f64 = 65_536.0;
-/// A frame counts as so many bytes more: handing a short one on is as much work as a long one.
+/// Bytes that a frame counts as more: handing a short one on is as much work as a long one.
 const EACH_FRAME: usize = 64;
-/// So does what seemed to be a frame until its checksum was known.
+/// The same for what seemed to be a frame until its checksum was known.
 const EACH_BAD_CHECKSUM: usize = link::raw::LONGEST;
 
 #[derive(Debug)]
 pub enum FromGuest {
-    /// A guest is there; frames for it go into the queue.
     Joined(GuestId, Rights, GuestQueue),
     Received(GuestId, Arc<RawFrame>),
     Left(GuestId),
 }
 
-/// Lets guests in, up to [`GUESTS`].
 #[derive(Clone, Debug)]
 pub struct GuestAdmission {
     next: Arc<AtomicU64>,
-    /// Somebody was turned away and it was said.
+    /// A guest was turned away, and that was logged.
     full: Arc<AtomicBool>,
     places: Arc<Semaphore>,
     rights: Rights,
@@ -44,12 +42,11 @@ pub struct GuestAdmission {
     counters: Arc<Counters>,
 }
 
-/// One guest. To be ended with [`Guest::leave`].
+/// To be ended with [`Guest::leave`].
 #[derive(Debug)]
 pub struct Guest {
     id: GuestId,
     name: String,
-    /// What waits to be sent to it.
     pub queue: GuestQueue,
     framer: Framer,
     pace: Pace,
@@ -59,7 +56,6 @@ pub struct Guest {
 }
 
 impl GuestAdmission {
-    /// Admission to the hub behind `hub`.
     pub fn new(hub: mpsc::Sender<FromGuest>, counters: Arc<Counters>) -> Self {
         Self {
             next: Arc::default(),
@@ -71,7 +67,7 @@ impl GuestAdmission {
         }
     }
 
-    /// Admission to the same hub with `most` places of its own and other rights: who fills these takes none of the others.
+    /// Admission with `most` places of its own: who fills these takes none of the others.
     pub fn apart(&self, most: usize, rights: Rights) -> Self {
         Self {
             full: Arc::default(),
@@ -81,7 +77,7 @@ impl GuestAdmission {
         }
     }
 
-    /// Lets a guest in, unless there are too many. Its queue rings `wake`.
+    /// `None`: there are too many. `wake` rings for its queue.
     pub async fn admit(&self, name: String, wake: Arc<Notify>) -> Option<Guest> {
         let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
             self.counters.turned_away(1);
@@ -119,24 +115,24 @@ impl GuestAdmission {
 }
 
 impl Guest {
-    /// Takes bytes of a stream. How long it must not be listened to now, so that it sends no more than it may.
+    /// Returns how long it must not be listened to, so that it sends no more than it may.
     pub async fn receive(&mut self, bytes: &[u8]) -> Duration {
         self.framer.push(bytes);
         let work = bytes.len() + self.send_all(Framer::next_frame).await;
         self.pace.spend(work, Instant::now())
     }
 
-    /// Whether an unfinished frame of it waits, which may be none: see [`Guest::falls_silent`].
+    /// The unfinished frame may be none: see [`Guest::falls_silent`].
     pub fn is_unfinished(&self) -> bool {
         self.framer.unfinished()
     }
 
-    /// Nothing has come for a while: what is unfinished may be noise with frames behind it.
+    /// What is unfinished may be noise with frames behind it.
     pub async fn falls_silent(&mut self) {
         self.send_all(Framer::next_after_silence).await;
     }
 
-    /// Sends the hub all frames that `next` gives; the work of it in bytes.
+    /// Returns the work of it in bytes.
     async fn send_all(&mut self, next: impl Fn(&mut Framer) -> Option<RawFrame>) -> usize {
         let mut work = 0;
         while let Some(frame) = next(&mut self.framer) {
@@ -150,7 +146,7 @@ impl Guest {
         work.saturating_add(bad.saturating_mul(EACH_BAD_CHECKSUM))
     }
 
-    /// Takes a datagram, in which no frame of the one before continues, and behind whose end none does.
+    /// No frame continues over the end of a datagram.
     pub async fn receive_datagram(&mut self, bytes: &[u8]) -> Duration {
         self.framer.push(bytes);
         let work = bytes.len() + self.send_all(Framer::next_after_silence).await;
@@ -167,7 +163,6 @@ impl Guest {
     }
 }
 
-/// How fast a guest may be read.
 #[derive(Debug)]
 pub struct Pace {
     credit: f64,
@@ -182,7 +177,7 @@ impl Pace {
         }
     }
 
-    /// Counts `bytes`. How long to wait before more is taken.
+    /// Returns how long to wait before more is taken.
     pub fn spend(&mut self, bytes: usize, now: Instant) -> Duration {
         let passed = now.saturating_duration_since(self.counted_at).as_secs_f64();
         self.counted_at = now;

@@ -14,7 +14,7 @@ struct Waiting {
     lost: u64,
 }
 
-/// The queue of one guest. Guests of one socket may share `wake`.
+/// Guests of one socket may share `wake`.
 #[derive(Clone, Debug)]
 pub struct GuestQueue {
     waiting: Arc<Mutex<Waiting>>,
@@ -22,7 +22,6 @@ pub struct GuestQueue {
 }
 
 impl GuestQueue {
-    /// An empty queue that rings `wake`.
     pub fn new(wake: Arc<Notify>) -> Self {
         Self {
             waiting: Arc::default(),
@@ -30,7 +29,7 @@ impl GuestQueue {
         }
     }
 
-    /// A frame for the guest. Whether one was lost for it, as the guest is too slow.
+    /// Whether one was lost for it, as the guest is too slow.
     pub fn push(&self, frame: Arc<RawFrame>) -> bool {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let full = waiting.frames.len() >= WAITING;
@@ -44,7 +43,7 @@ impl GuestQueue {
         full
     }
 
-    /// Puts whole frames that wait into `buffer`, up to `limit` bytes but at least one; how many.
+    /// Whole frames, up to `limit` bytes but at least one; returns how many.
     pub fn fill(&self, buffer: &mut Vec<u8>, limit: usize) -> u64 {
         buffer.clear();
         let mut frames = 0;
@@ -59,7 +58,7 @@ impl GuestQueue {
         frames
     }
 
-    /// The same; waits until there is one. Safe to cancel.
+    /// Waits until there is one. Safe to cancel.
     pub async fn filled(&self, buffer: &mut Vec<u8>, limit: usize) -> u64 {
         loop {
             let wake = self.wake.notified();

@@ -18,17 +18,15 @@ use tokio::sync::{Notify, mpsc};
 use tokio::time::{Instant, sleep};
 use tracing::info;
 
-/// A guest's frame must be on the line within this, else it is dropped; as long as the agent's own.
+/// As long as for the agent's own frames.
 const WRITE_WITHIN: Duration = Duration::from_millis(500);
 /// Most frames of the line that are handed on before frames of guests are taken again.
 const AT_ONCE: usize = 64;
 
-/// The [`Outbox`], shared by the loop that fills it and the one that empties it.
 #[derive(Debug)]
 pub struct Out {
     outbox: Mutex<Outbox>,
     wake: Notify,
-    /// Without which what moves the vehicle for a program is not written.
     lease: Lease,
 }
 
@@ -41,24 +39,21 @@ impl Out {
         }
     }
 
-    /// The same, where programs fly by this lease.
     pub fn leasing(self, lease: Lease) -> Self {
         Self { lease, ..self }
     }
 
-    /// A frame of `guest`, to be written when it is the next. `beat`: it is a heartbeat.
     pub fn push(&self, guest: GuestId, frame: Arc<RawFrame>, beat: bool) {
         self.lock().push(guest, frame, beat, Instant::now());
         self.wake.notify_one();
     }
 
-    /// A frame of a program that moves the vehicle, to be written when it is the next, no later than `until`, and only while its lease holds.
+    /// It is written no later than `until`, and only while its lease holds.
     pub fn push_leased(&self, guest: GuestId, frame: Arc<RawFrame>, until: Instant) {
         self.lock().push_leased(guest, frame, until);
         self.wake.notify_one();
     }
 
-    /// The next frame to write, and counts of what was lost so far.
     fn next(&self) -> (Next, Lost) {
         let mut outbox = self.lock();
         if !self.lease.passes() {
@@ -72,7 +67,6 @@ impl Out {
     }
 }
 
-/// The work of a hub, to be done for as long as guests may come.
 pub type HubWork = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 #[derive(Debug)]
@@ -97,7 +91,6 @@ impl Hub {
         }
     }
 
-    /// Hands frames on until the link or the admission of guests has ended.
     pub async fn run(mut self, mut tap: Tap, mut guests: mpsc::Receiver<FromGuest>) {
         let mut lost = tap.lost();
         loop {
@@ -195,7 +188,6 @@ impl Hub {
     }
 }
 
-/// Writes what guests want written, for ever.
 pub async fn write_out(out: Arc<Out>, link: LinkHandle, counters: Arc<Counters>) {
     let mut lost = out.lock().lost();
     loop {

@@ -1,7 +1,6 @@
-//! Between the pilot, who says whether a program may fly the vehicle, and the hub, which passes on what the program sends.
+//! Whether a program may fly the vehicle, between the pilot, which says so, and the hub, which passes its frames on.
 //!
-//! Owns: the one place where both meet. Must not: decide ([`fleet::flight::lending`] does). What came while nothing was passed on counts for
-//! nothing: a lease begins with what comes after.
+//! Must not: decide ([`fleet::flight::lending`] does). A lease begins with what comes after it: what came before counts for nothing.
 
 use super::program::{Aim, OverGround, Up};
 use model::geo::{self, shifted};
@@ -17,23 +16,21 @@ const FARTHEST_M: f64 = 100_000.0;
 /// A velocity that was asked for moves the vehicle for this long, also once it is asked for another.
 const ASKED_COUNTS_FOR: Duration = Duration::from_secs(1);
 
-/// The airspace in which a program may fly the vehicle.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Volume {
     /// The route around whose end it is.
     pub route: RouteOrder,
-    /// The altitude of the vehicle's home, if that is known.
     pub home: Option<AltitudeAmsl>,
 }
 
 impl Volume {
-    /// Whether `aim` leads to no place outside of it, as far as can be told by this origin of local coordinates.
+    /// Whether `aim` stays inside, as far as can be told by this origin of local coordinates.
     pub fn has(&self, aim: &Aim, origin: Option<Waypoint>) -> bool {
         let depth = self.place(aim, origin).and_then(|place| self.route.depth(&place));
         depth.is_some_and(|(wide, high)| wide >= 0.0 && high >= 0.0)
     }
 
-    /// The place to which `aim` leads, that of the middle as far as it names none.
+    /// The middle of the volume stands for what `aim` does not name.
     fn place(&self, aim: &Aim, origin: Option<Waypoint>) -> Option<Waypoint> {
         let middle = self.route.end()?;
         let at = match aim.over_ground {
@@ -62,7 +59,6 @@ pub struct Lease(Arc<Mutex<State>>);
 
 #[derive(Debug, Default)]
 struct State {
-    /// Where what a program sends to move the vehicle is passed on.
     volume: Option<Volume>,
     heard: Option<Instant>,
     set_point: Option<Instant>,
@@ -70,7 +66,6 @@ struct State {
     asked: [Peak; 2],
 }
 
-/// The greatest of the numbers that came lately, and when it came.
 #[derive(Clone, Copy, Debug, Default)]
 struct Peak(Option<(Instant, f64)>);
 
@@ -87,7 +82,7 @@ impl Peak {
 }
 
 impl Lease {
-    /// From now on what a program sends to move the vehicle is passed on in this volume; `None`: nowhere.
+    /// `None`: nowhere.
     pub fn pass(&self, volume: Option<Volume>) {
         let mut state = self.lock();
         if volume.is_none() {
@@ -96,17 +91,16 @@ impl Lease {
         state.volume = volume;
     }
 
-    /// Whether what a program sends to move the vehicle is passed on.
     pub fn passes(&self) -> bool {
         self.lock().volume.is_some()
     }
 
-    /// Whether a set-point leads to no place outside of the volume; `None`: there is none.
+    /// `None`: there is no volume.
     pub fn has(&self, aim: &Aim, origin: Option<Waypoint>) -> Option<bool> {
         self.lock().volume.as_ref().map(|volume| volume.has(aim, origin))
     }
 
-    /// Takes in a sign of life of the program, which is a set-point or not. Whether it counts, and may be passed on.
+    /// Returns whether it counts, and may be passed on.
     pub fn hear(&self, set_point: Option<&Aim>, now: Instant) -> bool {
         let mut state = self.lock();
         let passes = state.volume.is_some();
@@ -122,13 +116,13 @@ impl Lease {
         passes
     }
 
-    /// When its last sign of life came, and its last set-point.
+    /// Its last sign of life, and its last set-point.
     pub fn heard(&self) -> (Option<Instant>, Option<Instant>) {
         let state = self.lock();
         (state.heard, state.set_point)
     }
 
-    /// The fastest that its set-points have asked for lately, over ground and upright, meters per second.
+    /// Fastest that set-points have asked for lately: over ground and upright, meters per second.
     pub fn asked(&self) -> (f64, f64) {
         let [over_ground, upright] = self.lock().asked;
         (over_ground.number(), upright.number())

@@ -1,7 +1,6 @@
-//! Where the origin of an autopilot's local coordinates lies, without which no one can tell where a set-point in them leads.
+//! The origin of an autopilot's local coordinates: without it no one can say where a set-point in them leads.
 //!
-//! From GPS_GLOBAL_ORIGIN (49), or from LOCAL_POSITION_NED (32) and GLOBAL_POSITION_INT (33) of one moment. An autopilot that has restarted has
-//! another.
+//! From GPS_GLOBAL_ORIGIN (49), or LOCAL_POSITION_NED (32) and GLOBAL_POSITION_INT (33) of one moment. A reboot moves it.
 
 use super::fields;
 use link::raw::RawFrame;
@@ -19,7 +18,6 @@ const ONE_MOMENT_MS: u32 = 100;
 /// A position that comes out of turn is no older than this, milliseconds; an older one shows that the autopilot has restarted.
 const LATE_MS: u32 = 1000;
 
-/// Messages that tell the origin.
 #[derive(Debug, Default)]
 pub struct LocalOrigin {
     origin: Option<Waypoint>,
@@ -34,7 +32,6 @@ impl LocalOrigin {
         self.origin
     }
 
-    /// Takes in a frame of the autopilot.
     pub fn hear(&mut self, frame: &RawFrame) {
         match frame.message_id {
             GPS_GLOBAL_ORIGIN => self.origin = Some(place(frame, [0, 4, 8])),
@@ -71,7 +68,7 @@ impl LocalOrigin {
     }
 }
 
-/// The latitude, longitude and altitude in these fields: degrees × 10⁷, and millimeters above mean sea level.
+/// Degrees × 10⁷, and millimeters above mean sea level.
 fn place(frame: &RawFrame, [latitude, longitude, altitude]: [usize; 3]) -> Waypoint {
     let whole = |field| f64::from(fields::integer(frame, field));
     Waypoint {

@@ -1,12 +1,9 @@
 //! Whether the mode that a program asks for is passed on to its autopilot.
 //!
-//! Owns: [`ModeRequests`], by the modes that the autopilot's HEARTBEATs report. Must not: say whether a program may fly at all
-//! ([`super::lease`] does).
-//!
 //! A pilot, or a failsafe of the autopilot, may have changed the mode since the last HEARTBEAT, and a program that repeats its request would
 //! take the vehicle from them before the next one shows it. So a request for the mode that the vehicle has is answered and not passed on, one for
 //! the other of a program's two modes passes once after each HEARTBEAT and only while that is of now, and no request takes it out of any third
-//! mode. ArduCopter holds in GUIDED, which a program needs to ask for never.
+//! mode. A program never needs to ask for GUIDED of ArduCopter, which holds in it.
 
 use super::fields;
 use link::raw::RawFrame;
@@ -14,18 +11,17 @@ use model::units::{Address, SystemId};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// GUIDED of ArduCopter, OFFBOARD and AUTO.LOITER of PX4, as HEARTBEAT.custom_mode has them.
+/// Values of HEARTBEAT.custom_mode: ArduCopter, then PX4.
 pub const GUIDED: u32 = 4;
 pub const OFFBOARD: u32 = 0x0006_0000;
 pub const AUTO_LOITER: u32 = 0x0304_0000;
 
-/// An autopilot tells its mode once a second.
+/// Autopilots send HEARTBEAT once a second.
 const MODE_IS_OF_NOW: Duration = Duration::from_millis(1200);
 
-/// Verdict on a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judgment {
-    /// Passed on, no later than this.
+    /// No later than this.
     Passes(Instant),
     /// The vehicle is in that mode: the request is answered, and not passed on.
     HasIt,
@@ -40,16 +36,13 @@ struct Heard {
     who: Address,
     mode: u32,
     at: Instant,
-    /// Whether a request has been passed on since.
     asked: bool,
 }
 
-/// The last HEARTBEAT of the autopilot, and what was asked of it since.
 #[derive(Debug, Default)]
 pub struct ModeRequests(Option<Heard>);
 
 impl ModeRequests {
-    /// Takes in a HEARTBEAT of an autopilot.
     pub fn hear(&mut self, beat: &RawFrame) {
         self.0 = Some(Heard {
             who: beat.sender(),
@@ -59,14 +52,13 @@ impl ModeRequests {
         });
     }
 
-    /// The autopilot that was heard last, if what is for `target` is for it.
+    /// `None`: `target` is not for it.
     pub fn autopilot(&self, target: Option<Address>) -> Option<Address> {
         let who = self.0.as_ref()?.who;
         let to = target.map_or(SystemId(0), |target| target.system);
         (to == SystemId(0) || to == who.system).then_some(who)
     }
 
-    /// The verdict on a request of a program for this mode.
     pub fn judge(&mut self, wanted: u32, target: Option<Address>, now: Instant) -> Judgment {
         let is_its = self.autopilot(target).is_some();
         let Some(heard) = self.0.as_mut().filter(|_| is_its) else {

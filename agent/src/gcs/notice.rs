@@ -1,32 +1,26 @@
 //! The notice to a guest that is refused: a STATUSTEXT (253) of the agent.
 
 use super::fields;
+use super::own_frame::own_frame;
 use super::routes::{Address, GuestId};
 use super::switch::Refusal;
 use link::dialect::{MavMessage, MavSeverity, STATUSTEXT_DATA};
 use link::raw::RawFrame;
-use mavlink::{MAVLinkV2MessageRaw, MavHeader};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use tokio::time::Instant;
 
 /// A guest gets the same notice no more often than this.
 const EVERY: Duration = Duration::from_secs(10);
-/// A guest gets no more different notices than this in that time.
+/// Different notices to a guest in that time.
 const MOST: usize = 5;
 
-/// Subject of a notice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Subject {
-    /// The guest only watches.
     ReadOnly,
-    /// The program has no vehicle now.
     NotNow,
-    /// A set-point of a program.
     OutsideVolume,
-    /// A message that no program may send.
     Message(u32),
-    /// A command that no program may send.
     Command(u16),
 }
 
@@ -47,7 +41,7 @@ impl Subject {
         }
     }
 
-    /// At most 50 bytes.
+    /// At most 50 bytes: one STATUSTEXT.
     fn words(self) -> String {
         match self {
             Self::ReadOnly => "Skein: read-only, this was not passed on".to_owned(),
@@ -59,7 +53,6 @@ impl Subject {
     }
 }
 
-/// Notifies guests that they were refused.
 #[derive(Debug, Default)]
 pub struct Notices {
     noticed: BTreeMap<GuestId, (Instant, BTreeSet<Subject>)>,
@@ -67,7 +60,7 @@ pub struct Notices {
 }
 
 impl Notices {
-    /// The notice to `guest` from `ours` that `frame` was refused, if there is one for that and it had it not lately.
+    /// `None` where there is no notice for that, or the guest had it lately.
     pub fn refused(
         &mut self,
         guest: GuestId,
@@ -86,19 +79,12 @@ impl Notices {
             return None;
         }
         self.sequence = self.sequence.wrapping_add(1);
-        let header = MavHeader {
-            system_id: u32::from(ours.system.0),
-            component_id: ours.component.0,
-            sequence: self.sequence,
-        };
         let text = MavMessage::STATUSTEXT(STATUSTEXT_DATA {
             severity: MavSeverity::MAV_SEVERITY_NOTICE,
             text: subject.words().as_str().into(),
             ..STATUSTEXT_DATA::default()
         });
-        let mut raw = MAVLinkV2MessageRaw::new();
-        raw.serialize_message(header, &text);
-        RawFrame::parse(raw.raw_bytes()).ok()
+        own_frame(ours, self.sequence, &text)
     }
 
     pub fn leave(&mut self, guest: GuestId) {

@@ -18,7 +18,6 @@ use tokio::time::Instant;
 
 use link::raw::RawFrame;
 
-/// Most frames of one guest that wait.
 const WAITING: usize = 64;
 /// Older frames are not written any more.
 pub const STALE: Duration = Duration::from_secs(1);
@@ -27,9 +26,7 @@ const BURST: f64 = 280.0;
 
 #[derive(Debug)]
 struct Entry {
-    /// Latest time to write it.
     until: Instant,
-    /// Whether it moves the vehicle for a program.
     leased: bool,
     frame: Arc<RawFrame>,
 }
@@ -40,24 +37,20 @@ struct Queue {
     frames: VecDeque<Entry>,
 }
 
-/// What is to be done now.
 #[derive(Clone, Debug)]
 pub enum Next {
     Write(Arc<RawFrame>),
-    /// The share is used up; ask again after this.
+    /// The share is used up.
     Wait(Duration),
     Nothing,
 }
 
-/// Frames that were not written, and why. Grows only.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lost {
-    /// The guest sent more than its share.
     pub crowded: u64,
     pub stale: u64,
 }
 
-/// What waits to be written to the autopilot.
 #[derive(Debug)]
 pub struct Outbox {
     queues: BTreeMap<GuestId, Queue>,
@@ -69,7 +62,6 @@ pub struct Outbox {
 }
 
 impl Outbox {
-    /// Nothing waits. Guests together may write `bytes_per_second`.
     pub fn new(bytes_per_second: u32, now: Instant) -> Self {
         Self {
             queues: BTreeMap::new(),
@@ -81,7 +73,6 @@ impl Outbox {
         }
     }
 
-    /// A frame of `guest`, to be written when it is the next. `beat`: it is a heartbeat.
     pub fn push(&mut self, guest: GuestId, frame: Arc<RawFrame>, beat: bool, now: Instant) {
         let entry = Entry {
             until: now + STALE,
@@ -96,13 +87,13 @@ impl Outbox {
         self.push_entry(guest, entry);
     }
 
-    /// A frame of a program that moves the vehicle, to be written when it is the next, no later than `until`, and unless it is called off.
+    /// Takes a frame that moves the vehicle for a program: written by `until`, unless it is called off.
     pub fn push_leased(&mut self, guest: GuestId, frame: Arc<RawFrame>, until: Instant) {
         let leased = true;
         self.push_entry(guest, Entry { until, leased, frame });
     }
 
-    /// No program may fly the vehicle now: what waits and would move it for one is not written any more.
+    /// Drops what would move the vehicle for a program.
     pub fn call_off(&mut self) {
         let lost = &mut self.lost.stale;
         self.queues.retain(|_, queue| {
@@ -123,7 +114,7 @@ impl Outbox {
         queue.frames.push_back(entry);
     }
 
-    /// What to write now. The share is counted as used.
+    /// Counts the share as used.
     pub fn next(&mut self, now: Instant) -> Next {
         let passed = now.saturating_duration_since(self.counted_at);
         self.counted_at = now;
@@ -154,17 +145,14 @@ impl Outbox {
         Next::Write(entry.frame)
     }
 
-    /// A guest has gone. What it wanted is not written any more.
     pub fn leave(&mut self, guest: GuestId) {
         self.queues.remove(&guest);
     }
 
-    /// What was not written.
     pub const fn lost(&self) -> Lost {
         self.lost
     }
 
-    /// The guest after the one that was served last.
     fn next_guest(&self) -> Option<GuestId> {
         let after = self
             .last_served
@@ -204,7 +192,7 @@ mod tests {
 
     const A: GuestId = GuestId(1);
     const B: GuestId = GuestId(2);
-    /// 57600 baud, half of it.
+    /// Half of 57600 baud.
     const SLOW: u32 = 2880;
 
     fn from(system: u8) -> Arc<RawFrame> {

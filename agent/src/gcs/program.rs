@@ -10,9 +10,9 @@
 //! | HEARTBEAT (0) | a sign of life; it is not passed on, since the autopilot's failsafe is another's to feed |
 //! | what [`super::read_only`] lets pass | it only asks |
 //!
-//! No acceleration passes: how soon the vehicle is taken back goes by how fast it may get, which none bounds. Nor does what is no number: what an
-//! autopilot makes of it, nobody says.
-//! A place passes where it can be told whether it is inside of the volume ([`Aim`]): one from the vehicle's own place or heading cannot.
+//! No acceleration passes: how soon the vehicle is taken back goes by how fast it may get, which none bounds. Nothing passes that is not
+//! finite: what an autopilot makes of it is undocumented. A place passes where it can be told to be inside of the volume ([`Aim`]): none that
+//! counts from the vehicle's own place or heading.
 
 use super::fields::{self, COMMAND_INT, COMMAND_LONG};
 use super::mode_requests::{AUTO_LOITER, GUIDED, OFFBOARD};
@@ -25,29 +25,33 @@ const SET_POSITION_TARGET_LOCAL_NED: u32 = 84;
 const SET_POSITION_TARGET_GLOBAL_INT: u32 = 86;
 const DO_SET_MODE: u16 = 176;
 
-/// HEARTBEAT.autopilot of each stack.
 const ARDUPILOT: u8 = MavAutopilot::MAV_AUTOPILOT_ARDUPILOTMEGA as u8;
 const PX4: u8 = MavAutopilot::MAV_AUTOPILOT_PX4 as u8;
 
 /// MAV_MODE_FLAG_CUSTOM_MODE_ENABLED.
 const CUSTOM: u8 = 1;
 
-/// POSITION_TARGET_TYPEMASK: what of a set-point is ignored.
+/// POSITION_TARGET_TYPEMASK: set bits are ignored.
 const EAST_AND_NORTH: u16 = 0b11;
 const UP: u16 = 0b100;
 const VELOCITY_OVER_GROUND: u16 = 0b1_1000;
 const VELOCITY_UP: u16 = 0b10_0000;
 const ACCELERATION: u16 = 0b1_1100_0000;
 
-/// Where both messages have their place, velocity, type_mask and coordinate_frame.
+/// Byte offsets in both messages.
 const PLACE: [usize; 3] = [4, 8, 12];
 const VELOCITY: [usize; 3] = [16, 20, 24];
-/// Velocities, yaw and yaw_rate: the bit that ignores each, and where it stands.
-const NUMBERS: [(u16, usize); 5] = [(1 << 3, 16), (1 << 4, 20), (1 << 5, 24), (1 << 10, 40), (1 << 11, 44)];
+/// Velocities, yaw and yaw_rate: ignoring bit, offset.
+const NUMBERS: [(u16, usize); 5] = [
+    (1 << 3, VELOCITY[0]),
+    (1 << 4, VELOCITY[1]),
+    (1 << 5, VELOCITY[2]),
+    (1 << 10, 40),
+    (1 << 11, 44),
+];
 const TYPE_MASK: usize = 48;
 const COORDINATE_FRAME: usize = 52;
 
-/// The place to which a set-point sends the vehicle, as far as it names one, and how fast.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Aim {
     pub over_ground: Option<OverGround>,
@@ -59,35 +63,32 @@ pub struct Aim {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum OverGround {
     At(Wgs84),
-    /// From the origin of the autopilot's local coordinates, meters.
+    /// From the origin of local coordinates, meters.
     FromOrigin {
         east: f64,
         north: f64,
     },
 }
 
-/// An altitude, meters.
+/// Meters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Up {
     Amsl(f64),
     AboveHome(f64),
-    /// Above the origin of the autopilot's local coordinates.
     AboveOrigin(f64),
 }
 
-/// Subject of a program's frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Says {
     SetPoint(Aim),
-    /// The mode in which it flies by set-points, or holds, as HEARTBEAT.custom_mode has it.
+    /// As HEARTBEAT.custom_mode.
     Mode(u32),
     Beat,
     Asks,
-    /// Not allowed to a program.
     Other,
 }
 
-/// Reads what `frame` says to an autopilot of this kind (HEARTBEAT.autopilot); before one was heard, no mode is known.
+/// `autopilot` is HEARTBEAT.autopilot; before one was heard, no mode is known.
 pub fn says(frame: &RawFrame, autopilot: Option<u8>) -> Says {
     match frame.message_id {
         SET_POSITION_TARGET_LOCAL_NED | SET_POSITION_TARGET_GLOBAL_INT => {
@@ -102,7 +103,7 @@ pub fn says(frame: &RawFrame, autopilot: Option<u8>) -> Says {
     }
 }
 
-/// Where a set-point leads; `None`: that is not told, it gives an acceleration, or what is no number.
+/// `None`: it cannot be told where, it gives an acceleration, or a number that is not finite.
 fn aim(frame: &RawFrame) -> Option<Aim> {
     let ignored = fields::number(frame, TYPE_MASK);
     let uses = |what: u16| ignored & what != what;
@@ -180,7 +181,7 @@ fn own_mode(frame: &RawFrame, autopilot: Option<u8>) -> Option<u32> {
     (base & CUSTOM != 0).then_some(mode)
 }
 
-/// The small whole number that is written there as a float.
+/// A small whole number that is written as a float.
 fn whole(frame: &RawFrame, at: usize) -> Option<u8> {
     let number = fields::float(frame, at);
     (0..=u8::MAX).find(|whole| (f32::from(*whole) - number).abs() < f32::EPSILON)

@@ -23,10 +23,8 @@ const ASKING: [u32; 9] = [4, 20, 21, 37, 40, 43, 51, 320, 321];
 const ASKING_COMMANDS: [u16; 4] = [510, 512, 519, 520];
 /// TerminateSession, ListDirectory, OpenFileRO, ReadFile, CalcFileCRC32, BurstReadFile.
 const READING_OPERATIONS: [u8; 6] = [1, 3, 4, 5, 14, 15];
-/// MAV_MISSION_ACCEPTED.
 const ACCEPTED: u8 = 0;
 
-/// Whether the frame only asks.
 pub fn only_asks(frame: &RawFrame) -> bool {
     ASKING.contains(&frame.message_id)
         || fields::command(frame).is_some_and(|command| ASKING_COMMANDS.contains(&command))

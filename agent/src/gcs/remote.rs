@@ -1,8 +1,7 @@
 //! Guests that come through the coordinator: a person's ground station, whom the coordinator has asked who they are.
 //!
-//! Owns: answering the coordinator's calls ([`serve`]), each on a connection of its own, so that neither orders nor reports wait for what a
-//! guest receives. Must not: let anybody in whom no coordinator has announced on the open session, keep a place of a guest on site from it, or
-//! pass on what was on its way for too long.
+//! Each call of the coordinator has a connection of its own: neither orders nor reports wait for what a guest receives. Must not: let anybody
+//! in whom no coordinator has announced on the open session, or keep a place of a guest on site from it.
 //!
 //! What the way to the coordinator does not take in time is lost for the guest, oldest first ([`super::guest_queue`]); what waits there is
 //! bounded by that queue, two messages and the window of one HTTP/2 stream.
@@ -32,30 +31,26 @@ use tracing::{Instrument, info, warn};
 const GUESTS: usize = 4;
 /// Programs that may fly the vehicle: two would fly it against each other.
 const PROGRAMS: usize = 1;
-/// Calls that are being answered at a time; more would be a fault of the coordinator.
+/// More would be a fault of the coordinator.
 const CALLS: usize = 16;
-/// The coordinator waits no longer for an answer.
+/// As long as the coordinator waits.
 const OPEN_WITHIN: Duration = Duration::from_secs(10);
-/// Frames that go in one message.
+/// Bytes of frames in one message.
 const AT_ONCE: usize = 4096;
-/// Most bytes of one message of the coordinator.
 const LARGEST_MESSAGE: usize = 16 * 1024;
 /// A way that has taken nothing for this long is given up; the guest comes again.
 const TAKES_WITHIN: Duration = Duration::from_secs(10);
 
-/// What is needed to answer a call.
 #[derive(Clone, Debug)]
 struct Answering {
     coordinator: Coordinator,
     commanding: GuestAdmission,
     watching: GuestAdmission,
     flying: GuestAdmission,
-    /// What guests of this agent may do at most.
     most: GuestAccess,
 }
 
-/// Answers calls for ever, through `coordinator`. The hub is asked for, with its work if nobody does that yet, when the first one comes:
-/// an agent without guests spends nothing on them.
+/// For ever. The hub is asked for when the first call comes: an agent without guests spends nothing on it.
 pub async fn serve(
     mut calls: mpsc::Receiver<GuestCall>,
     coordinator: Coordinator,
@@ -109,7 +104,6 @@ async fn answer(call: GuestCall, answering: Answering) {
     }
 }
 
-/// One guest, from the coordinator's call to its end.
 async fn host(call: GuestCall, answering: Answering) -> Result<(), String> {
     let (channel, bearer) = dial::open(&answering.coordinator, &mut Reader::default())
         .await
@@ -192,7 +186,7 @@ async fn host(call: GuestCall, answering: Answering) -> Result<(), String> {
     Ok(())
 }
 
-/// Passes on what comes in time. `began`: before the person was notified that the way is open.
+/// `began`: before the person was notified that the way is open.
 async fn listen(
     mut inbound: Streaming<v1::GuestFrames>,
     guest: &mut super::guest::Guest,

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, VecDeque};
 const EVERY_SYSTEM: SystemId = SystemId(0);
 const EVERY_COMPONENT: ComponentId = ComponentId(0);
 
-/// Most addresses that are remembered of one side; more would be a fault or a joke, and the oldest is forgotten.
+/// Addresses remembered of one side; more would be a fault or a joke, and the oldest is forgotten.
 const REMEMBERED: usize = 32;
 
 /// A guest: one TCP connection, or one address on UDP. Never used twice in the life of an agent.
@@ -29,7 +29,7 @@ pub enum Origin {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Destinations {
     pub autopilot: bool,
-    /// To these guests, in ascending order.
+    /// In ascending order.
     pub guests: Vec<GuestId>,
 }
 
@@ -65,12 +65,11 @@ impl Routes {
         self.guests.entry(guest).or_default();
     }
 
-    /// A guest has gone, and with it the ways to all that was behind it.
+    /// Forgets also the ways to all that was behind it.
     pub fn leave(&mut self, guest: GuestId) {
         self.guests.remove(&guest);
     }
 
-    /// `who` spoke from there.
     pub fn learn(&mut self, origin: Origin, who: Address) {
         match origin {
             Origin::Autopilot => self.autopilot.learn(who),
@@ -83,14 +82,13 @@ impl Routes {
         }
     }
 
-    /// `who` is on the autopilot's line and nowhere else, even if another has spoken with its address before.
+    /// Takes `who` to be nowhere else, even if another has spoken with its address before.
     pub fn only_on_line(&mut self, who: Address) {
         for seen in self.guests.values_mut() {
             seen.0.retain(|other| *other != who);
         }
     }
 
-    /// Whether exactly `who` was observed on the autopilot's line.
     pub fn is_on_line(&self, who: Address) -> bool {
         self.autopilot.0.contains(&who)
     }

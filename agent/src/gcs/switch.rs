@@ -1,7 +1,6 @@
 //! What becomes of each frame: where it goes, or why it is not let through.
 //!
-//! Owns: [`Switch`], a plain state machine: frames and instants in, verdicts out. Must not: touch a socket, change a frame,
-//! or read a clock.
+//! [`Switch`] is a plain state machine. Must not: touch a socket, change a frame, or read a clock.
 //!
 //! Before the routes are asked, a guest's frame is dropped when
 //!
@@ -38,19 +37,16 @@ const RADIO: u32 = 166;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Policy {
-    /// Guests only watch.
     pub read_only: bool,
-    /// The heartbeats of the ground station in charge reach the autopilot; else none do.
+    /// Those of the ground station in charge; else none.
     pub pass_heartbeats: bool,
 }
 
-/// What one guest may do, of what the policy lets guests do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rights {
     Command,
-    /// It flies the vehicle while that has airspace for a program, and asks for what changes nothing; it reaches the vehicle alone.
+    /// It flies the vehicle while that has airspace for a program, and asks; it reaches the vehicle alone.
     Control,
-    /// It receives, and nothing that it sends is forwarded.
     Watch,
 }
 
@@ -60,40 +56,30 @@ struct Joined {
     rights: Rights,
 }
 
-/// Why a guest's frame is not let through, or not to all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
     SetupSigning,
     Impostor,
-    /// It reports a radio that is not ours.
     Radio,
-    /// A heartbeat that must not reach the autopilot.
     HeldHeartbeat,
-    /// Guests only watch.
     ReadOnly,
-    /// No program may send it.
     NotOfPrograms,
     /// It leads out of the volume of its program, or it cannot be told where.
     OutsideVolume,
-    /// A program may send it, but not now.
     NotNow,
     /// A mode of a program's that it has, as far as is known, or asked for since the last HEARTBEAT.
     Repeated,
 }
 
-/// What becomes of a guest's frame.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verdict {
     pub to: Destinations,
-    /// Why not further.
     pub refusal: Option<Refusal>,
-    /// It moves the vehicle for a program: it is written only while that may fly it, and no later than this.
+    /// Written only while a program may fly the vehicle, and no later than this.
     pub leased: Option<Instant>,
-    /// Answer to the program, where its frame is not passed on.
     pub answer: Option<Answer>,
 }
 
-/// The verdict on a frame that is not let through, because of `refusal`.
 fn refused(refusal: Refusal) -> Verdict {
     Verdict {
         refusal: Some(refusal),
@@ -101,7 +87,6 @@ fn refused(refusal: Refusal) -> Verdict {
     }
 }
 
-/// Decides what becomes of each frame.
 #[derive(Debug)]
 pub struct Switch {
     policy: Policy,
@@ -135,7 +120,6 @@ impl Switch {
         }
     }
 
-    /// The same, where programs fly by this lease.
     pub fn leasing(self, lease: Lease) -> Self {
         Self { lease, ..self }
     }
@@ -152,7 +136,6 @@ impl Switch {
         self.joined.remove(&guest);
     }
 
-    /// The guests that get a frame that was heard on the autopilot's line or that the agent wrote there.
     pub fn receive_from_line(&mut self, frame: &RawFrame, now: Instant) -> Vec<GuestId> {
         let who = frame.sender();
         let origin = match frame.from {
@@ -194,7 +177,6 @@ impl Switch {
         guests
     }
 
-    /// What becomes of a guest's frame.
     pub fn receive_from_guest(&mut self, guest: GuestId, frame: &RawFrame, now: Instant) -> Verdict {
         let who = frame.sender();
         match frame.message_id {
@@ -229,7 +211,7 @@ impl Switch {
         }
     }
 
-    /// Judges a frame of a program. No other guest is reached by it, and its heartbeats feed no failsafe.
+    /// No other guest is reached by it, and its heartbeats feed no failsafe.
     fn receive_from_program(&mut self, guest: GuestId, frame: &RawFrame, now: Instant) -> Verdict {
         let mut verdict = match program::says(frame, self.stack) {
             Says::Asks => Verdict::default(),
@@ -283,7 +265,6 @@ impl Switch {
         }
     }
 
-    /// The address as which the agent speaks.
     pub fn ours(&self) -> Address {
         let system = self.autopilots.system().unwrap_or(SYSTEM_AT_FIRST);
         self.ours.unwrap_or(Address {
@@ -292,7 +273,6 @@ impl Switch {
         })
     }
 
-    /// The guest that is the ground station in charge, if one is.
     pub fn in_charge(&self) -> Option<GuestId> {
         self.charge.guest()
     }

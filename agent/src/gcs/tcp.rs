@@ -14,7 +14,6 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tracing::{Instrument, debug};
 
-/// A guest that has taken nothing for this long is too slow.
 const TAKES_WITHIN: Duration = Duration::from_secs(5);
 /// After a failed accept, such as for want of file descriptors.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(500);
@@ -34,10 +33,9 @@ const OF_BROWSERS: [&[u8]; 9] = [
     b"CONNECT ",
     b"\x16\x03",
 ];
-/// Bytes of the longest of them.
 const MOST_OF_BROWSERS: usize = 8;
 
-/// Whether a connection that begins so is a browser's; `None` while it may become one.
+/// `None`: it may become one.
 fn is_browser(begin: &[u8]) -> Option<bool> {
     if OF_BROWSERS.iter().any(|known| begin.starts_with(known)) {
         return Some(true);

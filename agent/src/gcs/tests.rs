@@ -1,23 +1,14 @@
 //! Frames for the tests of the pass-through and of the flight log.
 
+use super::own_frame::own_frame;
 use link::dialect::{HEARTBEAT_DATA, MavAutopilot, MavMessage, MavModeFlag, MavType};
 use link::raw::{Direction, RawFrame};
-use mavlink::{MAVLinkV2MessageRaw, MavHeader};
 use model::units::Address;
 
-/// `message` as a guest sends it.
 pub fn frame(from: Address, message: &MavMessage) -> RawFrame {
-    let header = MavHeader {
-        system_id: u32::from(from.system.0),
-        component_id: from.component.0,
-        sequence: 0,
-    };
-    let mut raw = MAVLinkV2MessageRaw::new();
-    raw.serialize_message(header, message);
-    RawFrame::parse(raw.raw_bytes()).unwrap()
+    own_frame(from, 0, message).unwrap()
 }
 
-/// The same, seen on the line.
 pub fn from_line(mut frame: RawFrame, direction: Direction) -> RawFrame {
     frame.from = direction;
     frame

@@ -13,20 +13,19 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 use tracing::debug;
 
-/// A guest that was silent for this long has gone. Ground stations send a heartbeat each second.
+/// Ground stations send a heartbeat each second.
 const SILENT: Duration = Duration::from_secs(10);
 /// Frames that wait together go together, within what every network carries in one piece.
 const DATAGRAM: usize = 1200;
-/// After an error of the socket, so that a broken one does not keep us busy.
+/// Pause after an error, so that a broken socket does not keep us busy.
 const AGAIN: Duration = Duration::from_millis(100);
 
-/// Throwing a datagram away counts as so many bytes: 4096 of them in a second, and then the socket rests.
+/// Cost of a datagram that is thrown away, bytes: 4096 of them in a second, and then the socket rests.
 const THROWN_AWAY: usize = 64;
 
 struct Present {
     guest: Guest,
     last_heard: Instant,
-    /// It has said too much; until then it is not heard.
     unheard_until: Instant,
 }
 
@@ -35,14 +34,13 @@ struct Table {
     admission: GuestAdmission,
     wake: Arc<Notify>,
     guests: BTreeMap<SocketAddr, Present>,
-    /// The one guest that we speak to first; it is always there, and nobody else is.
+    /// The one guest to which we speak first; nobody else is admitted.
     known: Option<SocketAddr>,
     buffer: Vec<u8>,
-    /// How fast what nobody takes may come.
     thrown_away: Pace,
 }
 
-/// Serves guests for ever: `known` alone, or all that speak to the socket.
+/// `known` alone, or all that speak to the socket.
 pub async fn serve(socket: UdpSocket, known: Option<SocketAddr>, admission: GuestAdmission) -> Infallible {
     let mut table = Table::new(socket, known, admission);
     if let Some(address) = known {
@@ -101,7 +99,7 @@ impl Table {
         }
     }
 
-    /// Takes a datagram. How long the socket must rest now.
+    /// Returns how long the socket must rest.
     async fn receive(&mut self, from: SocketAddr, bytes: &[u8]) -> Duration {
         let now = Instant::now();
         let may_enter = self.known.is_none_or(|known| known == from);

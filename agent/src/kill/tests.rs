@@ -1,12 +1,13 @@
 //! What goes over the wire for a kill, byte for byte, and what never does.
 
 use super::*;
+use crate::discovery::latched_as;
 use link::dialect::MavResult;
 use mavlink::{MAVLinkV2MessageRaw, MavHeader};
 use model::assignment::{Assignment, Desired, Failsafe};
 use model::ids::{DroneName, DroneUid, Term};
 use model::kill::KillOrder;
-use model::units::{AltitudeAboveHome, ComponentId, SystemId};
+use model::units::{AltitudeAboveHome, SystemId};
 use model::vehicle::Autopilot;
 use std::path::{Path, PathBuf};
 
@@ -15,13 +16,7 @@ fn at(ms: u64) -> Moment {
 }
 
 fn identity(autopilot: Autopilot) -> Identity {
-    Identity {
-        autopilot,
-        system: SystemId(7),
-        component: ComponentId(1),
-        firmware: None,
-        hardware: None,
-    }
+    latched_as(autopilot, SystemId(7))
 }
 
 fn order(nonce: u64) -> KillOrder {
@@ -33,7 +28,6 @@ fn order(nonce: u64) -> KillOrder {
     }
 }
 
-/// Gives an order at one second of the clock.
 fn give(kills: &mut Kills, order: &KillOrder, to: Option<&Identity>) -> Option<Shot> {
     let held = Assignment {
         term: Term(3),

@@ -1,8 +1,7 @@
 //! The autopilot's own logs, for those who ask: which there are, and bringing one to the agent's disk.
 //!
-//! Owns: [`AutopilotLogs`]: each question looks at what has come, writes it down, and says how far it is. A log has room before it is
-//! written, also when it is longer than its list said; one without room leaves nothing behind. Must not: speak with the
-//! autopilot ([`super::fetch`] does), or bring anything that nobody asks for any more.
+//! Each question looks at what has come, writes it down, and says how far it is. A log has room before it is written, also when it is longer than
+//! its list said; one without room leaves nothing behind. Must not: speak with the autopilot ([`super::fetch`] does).
 
 use super::LISTED;
 use super::no_answer::NoAnswer;
@@ -12,35 +11,31 @@ use proto::v1;
 use std::time::Duration;
 use tracing::warn;
 
-/// So often a log that does not grow may differ from its checksum. Each time it is fetched again from its beginning.
+/// A log that does not grow and differs from its checksum is fetched again from its beginning.
 const DIFFERS_AT_MOST: u32 = 2;
-/// So often a log may have grown when it is checked. It is gone on with, after a pause: each check has the autopilot read all of the file, and
-/// ArduCopter writes on for 15 s after it is disarmed (`HAL_LOGGER_ARM_PERSIST`).
+/// The download of a log that grew goes on after a pause: each check has the autopilot read all of it, and ArduCopter writes for 15 s after it is
+/// disarmed (`HAL_LOGGER_ARM_PERSIST`).
 const GROWS_AT_MOST: u32 = 30;
 const GROWTH_PAUSE: Duration = Duration::from_secs(5);
 
-/// See the module text.
 #[derive(Debug)]
 pub(super) struct AutopilotLogs {
     wanted: Wanted,
     logs: Vec<RemoteLog>,
     differed: u32,
     grew: u32,
-    /// How long the log was when it differed last.
     checked: Option<u64>,
-    /// For how many bytes of the log that is fetched room was made.
+    /// Bytes for which room was made.
     room: u64,
 }
 
 #[derive(Debug)]
 pub(super) enum Listing {
     There(Vec<v1::LogFile>),
-    /// The autopilot is being asked, or it is not now, and why.
     NotYet(Option<Wait>),
 }
 
 impl AutopilotLogs {
-    /// Those that come by `wanted`.
     pub(super) const fn of(wanted: Wanted) -> Self {
         Self {
             wanted,
@@ -52,7 +47,6 @@ impl AutopilotLogs {
         }
     }
 
-    /// Which there are, or that they are not known yet.
     pub(super) fn list(&mut self) -> Result<Listing, NoAnswer> {
         let mut board = self.wanted.board();
         match (&board.errand, board.outcome.clone()) {
@@ -85,7 +79,6 @@ impl AutopilotLogs {
         }
     }
 
-    /// Brings the log that is called `name` on the autopilot to `shelf`, and says how far it is.
     pub(super) fn fetch(&mut self, name: &str, shelf: &Shelf) -> Result<v1::LogFetched, NoAnswer> {
         let known = self.logs.iter().find(|log| log.name == name).cloned();
         let Some(mut log) = known else {
@@ -170,7 +163,7 @@ impl AutopilotLogs {
         Ok(answer)
     }
 
-    /// Adds what has come, from `at` on, once there is room for all of the log; whether it fits to what is there.
+    /// Makes room for all of the log first; returns whether it fits to what is there.
     fn store(&mut self, log: &RemoteLog, at: u64, come: &[u8], shelf: &Shelf) -> Result<bool, NoAnswer> {
         if log.bytes > self.room {
             shelf.make_room(log)?;
@@ -179,7 +172,7 @@ impl AutopilotLogs {
         shelf.append(log, at, come)
     }
 
-    /// Ends the errand, and frees what the log has taken of a disk that is full.
+    /// Frees what the log has taken of a disk that is full.
     fn give_up(&self, log: &RemoteLog, shelf: &Shelf) {
         self.wanted.board().end();
         if let Err(error) = shelf.begin_again(log) {
@@ -187,7 +180,7 @@ impl AutopilotLogs {
         }
     }
 
-    /// Goes on with a log whose checksum is another if it may have grown since it came, else begins it again.
+    /// Goes on with a log that may have grown since it came; else begins it again.
     fn differs(&mut self, log: &RemoteLog, shelf: &Shelf) -> Result<(), NoAnswer> {
         let grows = self.checked.is_none_or(|before| log.bytes > before);
         self.checked = Some(log.bytes);

@@ -8,15 +8,13 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant};
 
-/// Most checksums that are not done and are kept: for as many people as wait for one agent.
+/// As many as people who wait for one agent.
 const OPEN_DIGESTS: usize = 5;
 
-/// The checksum of a log, as far as it is.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Digest {
     /// SHA-256.
     Done(Vec<u8>),
-    /// Number of bytes that are done.
     Open(u64),
 }
 
@@ -25,7 +23,6 @@ pub trait WorkClock {
     fn rest(&mut self, time: Duration);
 }
 
-/// This computer's time; a rest blocks the thread.
 #[derive(Debug)]
 pub struct ThreadClock(Instant);
 
@@ -45,7 +42,7 @@ impl WorkClock for ThreadClock {
     }
 }
 
-/// Checksums that are not done, the one that was asked for last first.
+/// The one that was asked for last first.
 #[derive(Debug, Default)]
 pub struct Digests(Vec<OpenDigest>);
 
@@ -53,18 +50,14 @@ pub struct Digests(Vec<OpenDigest>);
 struct OpenDigest {
     name: String,
     bytes: u64,
-    /// The file: a name may be given to another one meanwhile.
+    /// A name may be given to another file meanwhile.
     inode: u64,
     done: u64,
     hash: Sha256,
 }
 
 impl Digests {
-    /// The checksum of the first bytes of `file`, by `clock`. Nobody can take more of the processor than a share by asking: questions are
-    /// answered one after the other, and each rests as it works.
-    ///
-    /// # Errors
-    /// The disk's.
+    /// Nobody can take more of the processor than a share by asking: questions are answered one after the other, and each rests as it works.
     pub fn answer(&mut self, asked: &v1::LogDigest, mut file: File, clock: &mut impl WorkClock) -> io::Result<Digest> {
         let inode = file.metadata()?.ino();
         let is_it = |open: &OpenDigest| open.name == asked.name && open.bytes == asked.bytes && open.inode == inode;

@@ -1,6 +1,6 @@
 //! The way to the autopilot's own logs: list its folders, download one, and ask for its checksum.
 //!
-//! Owns: [`LogFetch`], a plain state machine. Must not: send, read a clock, touch the disk, or begin anything by itself.
+//! [`LogFetch`] is a plain state machine. Must not: send, read a clock, touch the disk, or begin anything by itself.
 //!
 //!   Idle --list--> Listing, folder by folder --> Listed
 //!        --fetch--> Downloading --all bytes--> Checking --> Fetched
@@ -21,37 +21,32 @@ use model::vehicle::{Autopilot, Identity};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Where each autopilot has its logs: on its boards, and in its simulator.
+/// Folders of logs: on boards, and in the simulator.
 const ARDUPILOT: [&str; 2] = ["/APM/LOGS", "/logs"];
 const PX4: [&str; 2] = ["/fs/microsd/log", "/log"];
-/// An errand about which nobody asks for so long ends.
 const ABANDONED_AFTER: Duration = Duration::from_secs(20);
 /// Nothing begins so soon after somebody else's file transfer was heard.
 const AFTER_OTHERS: Duration = Duration::from_secs(10);
-/// A download that finds no session free, or is not answered, is tried so often, with such a pause.
+/// A download that finds no session free, or is not answered, is tried again after a pause.
 const TRIES: u32 = 4;
 const PAUSE: Duration = Duration::from_secs(2);
-/// The checksum of a file may take so long: the autopilot reads all of it.
+/// The autopilot reads all of the file.
 const CHECKSUM_WORK: Duration = Duration::from_secs(30);
-/// Most folders and logs that are listed.
 const FOLDERS_AT_MOST: usize = 400;
 const LOGS_AT_MOST: usize = 2000;
 /// Requests begin with a number far from those of other downloads.
 const FIRST_SEQ: u16 = 0x8000;
 
-/// See the module text.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LogFetch {
     wanted: Wanted,
     stage: Stage,
-    /// The errand that the stage is of.
     number: u64,
     asked: u64,
     asked_at: Moment,
     seq: Option<u16>,
     /// End all sessions before the next download: one of ours may be left over.
     reset: bool,
-    /// How often the errand was begun, and when it may be begun again.
     tries: u32,
     not_before: Moment,
     others_heard: Option<Moment>,
@@ -71,9 +66,8 @@ enum Stage {
 
 #[derive(Clone, Debug)]
 struct Listing {
-    /// Which of the places is tried.
     root: usize,
-    /// Folders to list, the first one from this entry on.
+    /// The first one from this entry on.
     folders: VecDeque<String>,
     entry: u32,
     logs: Vec<RemoteLog>,
@@ -81,7 +75,6 @@ struct Listing {
 }
 
 impl LogFetch {
-    /// One that does what is `wanted`.
     pub(crate) fn of(wanted: Wanted) -> Self {
         Self {
             wanted,
@@ -89,12 +82,11 @@ impl LogFetch {
         }
     }
 
-    /// Why it may not go on now.
     pub(crate) fn wait(&self, why: Wait) {
         self.wanted.board().waits = Some(why);
     }
 
-    /// Takes a message of our autopilot. `us` are our system and component id.
+    /// `us`: our system and component id.
     pub(crate) fn receive(&mut self, message: &MavMessage, us: Address, now: Moment) {
         let MavMessage::FILE_TRANSFER_PROTOCOL(m) = message else {
             return;
@@ -131,7 +123,6 @@ impl LogFetch {
         }
     }
 
-    /// The next packet, if one is due.
     pub(crate) fn next(&mut self, to: &Identity, now: Moment, jitter: f64) -> Option<MavMessage> {
         let wanted = self.wanted.clone();
         let request = {
@@ -149,7 +140,6 @@ impl LogFetch {
         request.map(|request| message(&request, to))
     }
 
-    /// Begins what is newly wanted, and drops what nobody wants any more.
     fn take_up(&mut self, board: &mut Board, to: &Identity, now: Moment) {
         if board.asked != self.asked {
             (self.asked, self.asked_at) = (board.asked, now);
@@ -254,7 +244,6 @@ impl LogFetch {
         }
     }
 
-    /// Hands on what has come, and goes on once all has.
     fn poll(&mut self, board: &mut Board, now: Moment) {
         let Stage::Downloading(download) = &mut self.stage else {
             return;
@@ -298,7 +287,6 @@ impl LogFetch {
         }
     }
 
-    /// An answer to a question for the entries of a folder.
     fn listed(&mut self, result: Result<Vec<u8>, Refusal>) {
         let Stage::Listing(listing) = &mut self.stage else {
             return;
@@ -313,7 +301,6 @@ impl LogFetch {
                 }
                 listing.entry = listing.entry.saturating_add(entries);
             }
-            // The end of a folder.
             Ok(_) | Err(Refusal::EndOfFile) => listing.next_folder(),
             Err(_) if listing.entry == 0 && listing.depth(&folder) == 0 => listing.next_root(&folder),
             Err(_) => listing.next_folder(),
@@ -342,7 +329,7 @@ impl LogFetch {
 }
 
 impl Listing {
-    /// Takes an entry of `folder`: `D` and a name, or `F`, a name, a tab and its size.
+    /// `D` and a name, or `F`, a name, a tab and its size.
     fn take(&mut self, folder: &str, entry: &[u8]) {
         let Ok(entry) = std::str::from_utf8(entry) else { return };
         let below = |name: &str| format!("{folder}/{name}");
@@ -370,7 +357,6 @@ impl Listing {
         }
     }
 
-    /// How far `folder` is below the folder of logs.
     fn depth(&self, folder: &str) -> usize {
         let is_root = ARDUPILOT.iter().chain(&PX4).any(|root| *root == folder);
         usize::from(!is_root)

@@ -1,6 +1,6 @@
 //! The logs on the agent's disk: which there are, what is in them, and pieces of them.
 //!
-//! Owns: [`Library`]. Must not: be called by anything that flies: it blocks, and for as long as the disk hangs.
+//! Blocks, and for as long as the disk hangs: nothing that flies may call it.
 
 use super::LISTED;
 use super::autopilot::{AutopilotLogs, Listing};
@@ -22,16 +22,14 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// A list is answered within about this time; what was not read by then is read for the next one.
+/// What was not read by then is read for the next list.
 const LIST_WITHIN: Duration = Duration::from_millis(300);
-/// So much is read at once.
 const PIECE: usize = 64 * 1024;
-/// Most bytes of a log that are read for one answer, unless only its end is wanted.
+/// Bytes of a log, unless only its end is wanted.
 const READ_FOR_ANSWER: u64 = 1024 * 1024;
-/// Most bytes of a log in one answer. The coordinator takes no message of more than 64 KiB, and would end the session over one: no answer
-/// comes near that, not even a list of the longest names.
+/// Bytes of an answer. The coordinator ends the session over a message of more than 64 KiB: no answer comes near that, not even a list of
+/// the longest names.
 const SENT: u32 = 32 * 1024;
-/// About as many bytes of text are in one answer at most.
 const TEXT: usize = 32 * 1024;
 
 #[derive(Debug)]
@@ -52,8 +50,6 @@ struct Log {
 }
 
 impl Library {
-    /// The logs of `node` where `config` says, of which some are `sent`, and those of its autopilot, which come by `wanted`. Nothing is
-    /// read yet.
     pub fn of(config: &Config, node: NodeName, wanted: Wanted, sent: Sent) -> Self {
         let shelf = config
             .folder
@@ -70,10 +66,6 @@ impl Library {
         }
     }
 
-    /// Which there are on the autopilot.
-    ///
-    /// # Errors
-    /// [`NoAnswer`].
     pub fn list_on_autopilot(&mut self) -> Result<v1::LogFiles, NoAnswer> {
         Ok(match self.autopilot.list()? {
             Listing::There(files) => v1::LogFiles {
@@ -89,10 +81,6 @@ impl Library {
         })
     }
 
-    /// Brings one of the autopilot to the disk.
-    ///
-    /// # Errors
-    /// [`NoAnswer`].
     pub fn fetch(&mut self, asked: &v1::LogFetch) -> Result<v1::LogFetched, NoAnswer> {
         let shelf = self.shelf.as_ref().ok_or(NoAnswer::NotKept)?;
         self.autopilot.fetch(&asked.name, shelf)
@@ -102,7 +90,6 @@ impl Library {
         self.folder.as_ref().ok_or(NoAnswer::NotKept)
     }
 
-    /// The flight logs, the newest first.
     fn logs(&self) -> Result<Vec<Log>, NoAnswer> {
         let mut logs = Vec::new();
         let entries = match fs::read_dir(self.folder()?) {
@@ -122,10 +109,6 @@ impl Library {
         Ok(logs)
     }
 
-    /// Which there are.
-    ///
-    /// # Errors
-    /// [`NoAnswer`].
     pub fn list(&mut self) -> Result<v1::LogFiles, NoAnswer> {
         let mut logs = self.logs()?;
         logs.truncate(LISTED);
@@ -178,10 +161,6 @@ impl Library {
         })
     }
 
-    /// A piece of one.
-    ///
-    /// # Errors
-    /// [`NoAnswer`].
     pub fn read(&self, asked: &v1::LogRead) -> Result<v1::LogBytes, NoAnswer> {
         let mut file = self.open(&asked.name)?;
         let size = file.metadata()?.len();
@@ -195,19 +174,11 @@ impl Library {
         Ok(v1::LogBytes { data, size })
     }
 
-    /// The checksum of the first bytes of one, by `clock`, as far as it is.
-    ///
-    /// # Errors
-    /// [`NoAnswer`].
     pub fn digest(&mut self, asked: &v1::LogDigest, clock: &mut impl WorkClock) -> Result<Digest, NoAnswer> {
         let file = self.open(&asked.name)?;
         Ok(self.digests.answer(asked, file, clock)?)
     }
 
-    /// What one says.
-    ///
-    /// # Errors
-    /// [`NoAnswer`].
     pub fn lines(&self, asked: &v1::LogLines) -> Result<v1::LogText, NoAnswer> {
         let logs = self.logs()?;
         let name = match logs.first() {
@@ -272,7 +243,6 @@ impl Library {
     }
 }
 
-/// What a line takes beside its text.
 const LINE: usize = 16;
 /// Lines before the end that are shown when only the end is wanted.
 const TAIL: usize = 10;
@@ -285,10 +255,6 @@ fn piece(file: &mut File, offset: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// What is in a whole log.
-///
-/// # Errors
-/// The disk's.
 #[cfg(feature = "upload")]
 pub(crate) fn summary_of(file: File) -> io::Result<Summary> {
     let mut known = (Summary::default(), 0);
@@ -297,7 +263,7 @@ pub(crate) fn summary_of(file: File) -> io::Result<Summary> {
     Ok(known.0)
 }
 
-/// Reads on in a log for its summary; whether that is its end.
+/// Returns whether that is the end of the log.
 fn read_on(mut file: File, known: &mut (Summary, u64), until: Instant) -> io::Result<bool> {
     let (summary, offset) = known;
     while Instant::now() < until {

@@ -19,7 +19,7 @@ const SHOWN: [u32; 6] = [0, 253, 245, 76, 75, 77];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// When, in milliseconds since 1970.
+    /// Milliseconds since 1970.
     pub at_ms: u64,
     pub text: String,
 }
@@ -35,7 +35,7 @@ pub struct Teller {
 }
 
 impl Teller {
-    /// One that goes on where another one stopped; 0: from the beginning.
+    /// `context` is that of the lines before; 0: from the beginning.
     pub fn going_on(context: u64) -> Self {
         let bit = |known: u32, value: u32| (context >> known & 1 == 1).then_some(context >> value & 1 == 1);
         Self {
@@ -46,7 +46,7 @@ impl Teller {
         }
     }
 
-    /// What is so now, for [`Self::going_on`].
+    /// State after the last line, for [`Self::going_on`].
     pub fn context(&self) -> u64 {
         let bit =
             |value: Option<bool>, known: u32| value.map_or(0, |value| 1 << known | u64::from(value) << (known + 1));
@@ -76,7 +76,6 @@ impl Teller {
         }
     }
 
-    /// The lines, and none of them again.
     pub fn lines(&mut self) -> Vec<Line> {
         std::mem::take(&mut self.lines)
     }
@@ -144,7 +143,6 @@ const fn is_told(command: MavCmd) -> bool {
     )
 }
 
-/// The name of an enum's value without what all of them begin with.
 fn word(value: &impl Debug, prefix: &str) -> String {
     let name = format!("{value:?}");
     name.strip_prefix(prefix).map_or(name.clone(), str::to_owned)

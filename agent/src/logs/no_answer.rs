@@ -2,7 +2,6 @@
 
 use std::io;
 
-/// Why a question has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum NoAnswer {
     #[error("the agent keeps no flight logs; start it, or its ground station, with --flight-log-dir FOLDER")]
@@ -11,16 +10,13 @@ pub enum NoAnswer {
     NoSuchLog(String),
     #[error("there are no flight logs yet: the agent has received nothing from its autopilot")]
     NoneYet,
-    /// It is of a newer coordinator.
+    /// The question is of a newer coordinator.
     #[error("the agent does not understand the question; is it older than the coordinator? See `skein --version`")]
     NotUnderstood,
-    /// The autopilot's logs, and it does not give them now.
     #[error("{0}")]
     Autopilot(String),
-    /// Somebody else's log comes from the autopilot.
     #[error("another log is coming from the autopilot, which gives one at a time; wait for it")]
     Busy,
-    /// The log that came is not the autopilot's.
     #[error(
         "what came is not equal to the autopilot's log, again and again; is it still being written? Try again later"
     )]

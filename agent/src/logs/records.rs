@@ -6,7 +6,6 @@ use link::raw::RawFrame;
 const STAMP: usize = 8;
 pub const LONGEST: usize = STAMP + link::raw::LONGEST;
 
-/// Whole records, one after the other.
 #[derive(Debug)]
 pub struct Records<'a> {
     bytes: &'a [u8],
@@ -15,18 +14,17 @@ pub struct Records<'a> {
 
 #[derive(Debug)]
 pub struct Record {
-    /// When, in microseconds since 1970.
+    /// Microseconds since 1970.
     pub at_us: u64,
     pub frame: RawFrame,
 }
 
 impl<'a> Records<'a> {
-    /// The records that `bytes` begin with.
     pub const fn of(bytes: &'a [u8]) -> Self {
         Self { bytes, used: 0 }
     }
 
-    /// How many bytes the records took that were whole.
+    /// Bytes of the records that were whole.
     pub const fn used(&self) -> usize {
         self.used
     }
@@ -49,7 +47,6 @@ impl Iterator for Records<'_> {
     }
 }
 
-/// How long the frame is that the bytes begin with.
 const fn frame_length(bytes: &[u8]) -> Option<usize> {
     match *bytes {
         [0xFD, length, flags, ..] => Some(12 + length as usize + if flags & 1 == 0 { 0 } else { link::raw::SIGNATURE }),
@@ -68,7 +65,6 @@ pub(super) mod tests {
     use std::time::{Duration, UNIX_EPOCH};
     use tokio::time::Instant;
 
-    /// A flight log of what 1/1 says, each at so many milliseconds.
     pub fn log_of(messages: &[(u64, MavMessage)]) -> Vec<u8> {
         let mut bytes = Vec::new();
         let now = Instant::now();

@@ -14,7 +14,6 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use tracing::warn;
 
-/// The folder, and the most that it takes.
 #[derive(Debug)]
 pub(crate) struct Shelf {
     folder: PathBuf,
@@ -23,7 +22,7 @@ pub(crate) struct Shelf {
 }
 
 impl Shelf {
-    /// In a folder with flight logs, which several nodes may share.
+    /// Several nodes may share the folder with flight logs.
     pub(super) fn beside(flight_logs: &Path, node: &NodeName, limit: u64, sent: Sent) -> Self {
         Self {
             folder: Self::folder(flight_logs, node),
@@ -36,12 +35,12 @@ impl Shelf {
         flight_logs.join(format!("autopilot-{node}"))
     }
 
-    /// What a log of the autopilot is called here: with its length, since an autopilot uses its numbers again.
+    /// The name has the log's length, since an autopilot uses its numbers again.
     pub(super) fn name(log: &RemoteLog) -> Option<LogName> {
         LogName::on_disk(&log.name, log.bytes)
     }
 
-    /// Where one is, if it is whole.
+    /// `None`: it is not whole.
     pub(super) fn path(&self, name: &LogName) -> Option<PathBuf> {
         let path = self.folder.join(name.as_str());
         let is_part = path.extension().is_some_and(|end| end == "part");
@@ -52,15 +51,11 @@ impl Shelf {
         self.folder.join(format!("{}.part", log.name))
     }
 
-    /// How many bytes of one are there.
     pub(super) fn there(&self, log: &RemoteLog) -> u64 {
         fs::metadata(self.part(log)).map_or(0, |part| part.len())
     }
 
-    /// Makes room for one: others go, those that were uploaded before the others, and the oldest first.
-    ///
-    /// # Errors
-    /// [`NoAnswer`]: it is too large, or the disk is too full.
+    /// Logs that were uploaded go before the others, and the oldest first.
     pub(super) fn make_room(&self, log: &RemoteLog) -> Result<(), NoAnswer> {
         if log.bytes > self.limit {
             return Err(NoAnswer::NoRoom);
@@ -103,10 +98,7 @@ impl Shelf {
         Ok(())
     }
 
-    /// Adds bytes that begin at `at`; whether they fit to what is there.
-    ///
-    /// # Errors
-    /// [`NoAnswer`]: the log would be too large, or the disk's.
+    /// Returns whether the bytes, which begin at `at`, fit to what is there.
     pub(super) fn append(&self, log: &RemoteLog, at: u64, bytes: &[u8]) -> Result<bool, NoAnswer> {
         if bytes.is_empty() {
             return Ok(true);
@@ -123,10 +115,6 @@ impl Shelf {
         Ok(true)
     }
 
-    /// Throws away what has come of one.
-    ///
-    /// # Errors
-    /// The disk's.
     pub(super) fn begin_again(&self, log: &RemoteLog) -> io::Result<()> {
         match fs::remove_file(self.part(log)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -134,10 +122,7 @@ impl Shelf {
         }
     }
 
-    /// Gives one its name, if all of it is there and has this checksum.
-    ///
-    /// # Errors
-    /// The disk's.
+    /// Gives the log its name, if all of it is there and has this checksum.
     pub(super) fn finish(&self, log: &RemoteLog, crc: u32) -> io::Result<Option<LogName>> {
         let part = self.part(log);
         let mut file = File::options().create(true).append(true).read(true).open(&part)?;

@@ -9,10 +9,9 @@ use std::time::Duration;
 
 const EXTENDED_SYS_STATE: u32 = 245;
 const GLOBAL_POSITION_INT: u32 = 33;
-/// A longer silence between two records says nothing about the vehicle.
+/// Microseconds; a longer silence between two records says nothing about the vehicle.
 const GAP: u64 = 10_000_000;
 
-/// A flight log, as far as it was read.
 #[derive(Debug, Default)]
 pub struct Summary {
     autopilots: Autopilots,
@@ -49,7 +48,7 @@ impl Summary {
         self.autopilots.has_system(frame.sender().system)
     }
 
-    /// When it was begun, in milliseconds since 1970; 0 while it is empty.
+    /// Milliseconds since 1970; 0 while it is empty.
     pub fn begun_ms(&self) -> u64 {
         self.first.unwrap_or(0) / 1000
     }
@@ -58,23 +57,20 @@ impl Summary {
         Duration::from_micros(self.last.saturating_sub(self.first.unwrap_or(self.last)))
     }
 
-    /// How long the vehicle was armed in it.
     pub const fn armed(&self) -> Duration {
         Duration::from_micros(self.armed_us)
     }
 
-    /// How long the vehicle was in the air in it.
     pub const fn in_air(&self) -> Duration {
         Duration::from_micros(self.in_air_us)
     }
 
-    /// Its greatest height above home, in meters.
+    /// Above home.
     pub fn highest_m(&self) -> f64 {
         f64::from(self.highest_mm) / 1000.0
     }
 }
 
-/// Whether a landed state is one of the air.
 pub(super) const fn is_in_air(state: MavLandedState) -> bool {
     matches!(
         state,
@@ -84,7 +80,6 @@ pub(super) const fn is_in_air(state: MavLandedState) -> bool {
     )
 }
 
-/// The message, where it is one of those that count.
 fn read(frame: &RawFrame) -> Option<MavMessage> {
     if !matches!(frame.message_id, EXTENDED_SYS_STATE | GLOBAL_POSITION_INT) {
         return None;

@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Most bytes that wait for the disk; the download rests then.
+/// The download rests then.
 pub(crate) const WAITING_AT_MOST: usize = 256 * 1024;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub(crate) struct RemoteLog {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Errand {
     List,
-    /// Bring this one, of which so many bytes are there.
+    /// `before`: bytes that are there already.
     Fetch {
         path: String,
         before: u64,
@@ -27,11 +27,10 @@ pub(crate) enum Errand {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// It goes on, or waits.
     #[default]
     Open,
     Listed(Vec<RemoteLog>),
-    /// All bytes have come; the autopilot gives this length and checksum.
+    /// Length and checksum are those that the autopilot gives.
     Fetched {
         bytes: u64,
         crc: u32,
@@ -39,12 +38,9 @@ pub(crate) enum Outcome {
     Failed(String),
 }
 
-/// Why an errand does not go on now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wait {
-    /// It goes on by itself soon.
     Soon(&'static str),
-    /// Something has to happen first, which may take long.
     Long(&'static str),
 }
 
@@ -58,24 +54,21 @@ impl Wait {
 
 #[derive(Debug, Default)]
 pub(crate) struct Board {
-    /// What is to be done, if anything is, with a number that no other errand has.
+    /// Has a number that no other errand has.
     pub(crate) errand: Option<(u64, Errand)>,
-    /// Grows each time that somebody asks: an errand that nobody asks about any more is dropped.
+    /// Grows each time that somebody asks: an errand about which nobody asks any more is dropped.
     pub(crate) asked: u64,
     pub(crate) outcome: Outcome,
-    /// Bytes that have come and where in the file they begin.
+    /// Bytes that have come; `come_at`: their offset in the file.
     pub(crate) come: Vec<u8>,
     pub(crate) come_at: u64,
-    /// How large the file is, once that is known.
     pub(crate) size: Option<u64>,
-    /// Why it does not go on now, if it does not.
     pub(crate) waits: Option<Wait>,
-    /// Time before it is begun.
     pub(crate) pause: Duration,
 }
 
 impl Board {
-    /// Begins an errand, in place of another.
+    /// Takes the place of another errand.
     pub(crate) fn begin(&mut self, errand: Errand) {
         let number = self
             .errand
@@ -90,13 +83,11 @@ impl Board {
         };
     }
 
-    /// Begins an errand after a pause, in place of another.
     pub(crate) fn begin_after(&mut self, pause: Duration, errand: Errand) {
         self.begin(errand);
         self.pause = pause;
     }
 
-    /// Ends the errand, whatever has become of it.
     pub(crate) fn end(&mut self) {
         *self = Self {
             asked: self.asked,
@@ -105,7 +96,6 @@ impl Board {
     }
 }
 
-/// See the module text.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted(Arc<Mutex<Board>>);
 

@@ -1,8 +1,7 @@
 //! Metadata files kept in the state directory, by their checksum, so that they are downloaded once.
 //!
-//! Owns: the folder `metadata`: a file is written whole or not at all, checked by its checksum when it is read, and the
-//! oldest ones go. Must not: hold anything up: it is called off the pilot's thread, and every fault is as good as an
-//! empty cache.
+//! A file is written whole or not at all, and checked by its checksum when it is read. Called off the pilot's thread; every fault is as good
+//! as an empty cache.
 
 use super::unpack::unpack;
 use crate::durable;
@@ -13,7 +12,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// Most files that are kept: two for each firmware.
+/// Two for each firmware.
 const FILES_AT_MOST: usize = 8;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,7 +21,7 @@ pub struct MetadataCache {
 }
 
 impl MetadataCache {
-    /// The cache in a state directory. Nothing is read or written yet.
+    /// Nothing is read or written yet.
     pub fn in_state(dir: &Path) -> Self {
         Self {
             folder: dir.join("metadata"),
@@ -33,7 +32,7 @@ impl MetadataCache {
         self.folder.join(format!("{crc:08x}"))
     }
 
-    /// The file with this checksum, if it is there and whole.
+    /// `None`: it is not there, or not whole.
     pub(super) fn load(&self, crc: u32) -> Option<Vec<u8>> {
         let file = self.file(crc);
         let size = fs::metadata(&file).ok()?.len();
@@ -45,10 +44,6 @@ impl MetadataCache {
         fs::read(&file).ok().filter(is_whole)
     }
 
-    /// Keeps a file.
-    ///
-    /// # Errors
-    /// What the system says; then it is not kept.
     pub(super) fn keep(&self, crc: u32, bytes: &[u8]) -> io::Result<()> {
         fs::create_dir_all(&self.folder)?;
         durable::replace_file(&self.file(crc), &self.folder.join("new"), bytes)?;

@@ -1,7 +1,6 @@
 //! Reads an events file (libevents JSON, `all_events.json`) into a [`Table`].
 //!
-//! Owns: the file's shape and its bounds: a file that is too much of anything is refused, and a single event or enum that
-//! makes no sense is left out. Must not: fetch, unpack, or render.
+//! A file that is too much of anything is refused; a single event or enum that makes no sense is left out.
 //!
 //!   {"version", "components": {ID: {"namespace", "enums": {NAME: …}, "event_groups": {GROUP: {"events": {SUB_ID: …}}},
 //!     "navigation_mode_groups": {"groups": {BIT: [custom modes]}}}}}    event number = component << 24 | sub id
@@ -14,16 +13,13 @@ use std::collections::{BTreeMap, HashMap};
 
 /// PX4's custom mode of Hold: main mode 4 (AUTO), sub mode 3 (LOITER).
 const HOLD: u64 = 0x0304_0000;
-/// Most events, enums and entries of all enums that are taken.
 const EVENTS_AT_MOST: usize = 8192;
 const ENUMS_AT_MOST: usize = 1024;
 const ENTRIES_AT_MOST: usize = 16_384;
-/// Most arguments of one event: as many bytes as EVENT (410) has.
+/// As many as EVENT (410) has bytes.
 const ARGUMENTS_AT_MOST: usize = 40;
-/// Most characters of a text as it is written.
 const TEXT_AT_MOST: usize = 4000;
 
-/// Why a file is not taken.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Misread {
     #[error("it is not the JSON of an events file: {0}")]
@@ -50,7 +46,7 @@ struct Component {
     navigation_mode_groups: Option<Lenient<ModeGroups>>,
 }
 
-/// Something that is left out when it makes no sense.
+/// Part of the file that is left out when it makes no sense.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Lenient<T> {
@@ -113,7 +109,6 @@ struct ArgumentText {
     of: String,
 }
 
-/// Reads the text of an events file.
 pub(super) fn read(text: &[u8]) -> Result<Table, Misread> {
     let document: Document = serde_json::from_slice(text).map_err(Misread::Shape)?;
     let mut table = Table::default();
@@ -174,14 +169,13 @@ pub(super) fn read(text: &[u8]) -> Result<Table, Misread> {
     }
 }
 
-/// The bit of the group that has PX4's Hold mode in it.
 fn hold(modes: &ModeGroups) -> Option<u64> {
     let group = modes.groups.iter().find(|(_, modes)| modes.contains(&HOLD));
     let bit = group?.0.parse::<u32>().ok()?;
     1_u64.checked_shl(bit)
 }
 
-/// An enum, and the value of its entry "loiter".
+/// The enum, and the value of its entry "loiter".
 fn enumeration(text: EnumText) -> Option<(Enum, Option<u64>)> {
     let base = Base::named(&text.base).filter(|base| *base != Base::Float)?;
     let mut loiter = None;

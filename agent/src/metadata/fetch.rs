@@ -1,7 +1,6 @@
-//! The way to the descriptions of the autopilot's events: ask where the index is, get the index, get the events file.
+//! The way to the descriptions of the autopilot's events: index, then events file, each from the cache or by MAVLink FTP.
 //!
-//! Owns: [`Fetch`], a plain state machine: the order of these, each file from the cache if it is there and else by MAVLink
-//! FTP, and how long to wait after a failure. Must not: send, wait, read a clock, touch the disk.
+//! [`Fetch`] is a plain state machine. Must not: send, wait, read a clock, touch the disk.
 //!
 //!   Waiting --due--> Asked --URI and checksum--> Working (cache) --not there--> Downloading --file--> Working (read)
 //!     the same again for the events file, then Ready. Any failure: Waiting, longer each time.
@@ -31,26 +30,22 @@ const AGAIN: Backoff = Backoff {
     first: Duration::from_secs(10),
     cap: Duration::from_secs(3600),
 };
-/// How long the message with the URI may take once it was asked for.
+/// From the request to the message with the URI.
 const MESSAGE_WITHIN: Duration = Duration::from_secs(3);
 /// A download does not begin so soon after somebody else's was heard: PX4 has one session for all.
 const AFTER_OTHERS: Duration = Duration::from_secs(10);
 /// So many downloads in a row find the session taken before it is ended by us: it is one that nobody uses.
 const BUSY_AT_MOST: u32 = 3;
 
-/// See the module text.
 #[derive(Clone, Debug)]
 pub struct Fetch {
     /// `None`: nothing is fetched.
     cache: Option<MetadataCache>,
     stage: Stage,
-    /// Which of the messages is asked for.
     message: usize,
-    /// What has come of a file so far.
     partial: Option<(Target, Vec<u8>)>,
     failures: u32,
     busy: u32,
-    /// End all sessions before the next download.
     reset: bool,
     others_heard: Option<Moment>,
     job: Option<Job>,
@@ -77,7 +72,7 @@ enum Stage {
 }
 
 impl Fetch {
-    /// One that keeps its files on `cache`; without one it never does anything.
+    /// Without a cache it never does anything.
     pub const fn new(cache: Option<MetadataCache>) -> Self {
         Self {
             cache,
@@ -95,7 +90,7 @@ impl Fetch {
         }
     }
 
-    /// The autopilot has rebooted: it may be another firmware, with other descriptions.
+    /// After a reboot it may be another firmware, with other descriptions.
     pub fn rebooted(&mut self, now: Moment) {
         self.keep_partial();
         self.stage = Stage::Waiting(now);
@@ -103,7 +98,7 @@ impl Fetch {
         (self.message, self.failures, self.busy) = (0, 0, 0);
     }
 
-    /// The message to ask for now by MAV_CMD_REQUEST_MESSAGE, if any.
+    /// Message to ask for by MAV_CMD_REQUEST_MESSAGE.
     pub fn wanted(&self, now: Moment) -> Option<u16> {
         match self.stage {
             Stage::Waiting(until) if self.cache.is_some() && now >= until => MESSAGES.get(self.message).copied(),
@@ -131,12 +126,12 @@ impl Fetch {
         }
     }
 
-    /// Whether it uses the autopilot's file server now, or is about to.
+    /// Whether it uses the autopilot's file server, or is about to.
     pub const fn is_downloading(&self) -> bool {
         matches!(self.stage, Stage::Downloading { .. })
     }
 
-    /// Takes a message of our autopilot. `us` are our system and component id.
+    /// `us`: our system and component id.
     pub fn receive(&mut self, message: &MavMessage, us: Address, now: Moment, jitter: f64) {
         if let (Stage::Asked { .. }, Some((uri, crc))) = (&self.stage, named(message)) {
             let which = Which::Index;
@@ -160,7 +155,6 @@ impl Fetch {
         }
     }
 
-    /// The next packet of a download, if one is due.
     pub fn next(&mut self, to: &Identity, now: Moment, jitter: f64) -> Option<MavMessage> {
         if matches!(self.stage, Stage::Asked { until } if now >= until) {
             self.failed("the autopilot does not say where they are", now, jitter);
@@ -191,12 +185,12 @@ impl Fetch {
         request.map(|request| message(&request, to))
     }
 
-    /// Work to be done elsewhere, once; its end is reported by [`Self::done`].
+    /// Work to be done elsewhere, once; its end goes to [`Self::done`].
     pub const fn take_job(&mut self) -> Option<Job> {
         self.job.take()
     }
 
-    /// A job has ended; `None` when it broke off. The table, once it is there.
+    /// `None`: the job broke off. Returns the table, once it is there.
     pub fn done(&mut self, done: Option<Done>, now: Moment, jitter: f64) -> Option<Arc<Table>> {
         let Stage::Working { target, number } = &self.stage else {
             return None;
@@ -228,7 +222,6 @@ impl Fetch {
         None
     }
 
-    /// Gets a file, from the cache first.
     fn seek(&mut self, target: Target, now: Moment, jitter: f64) {
         match place(&target.uri) {
             Place::Vehicle { .. } => self.work(target, None),
@@ -305,7 +298,6 @@ impl Fetch {
         self.log_once(why);
     }
 
-    /// Logs each reason once.
     fn log_once(&mut self, why: &str) {
         if self.logged.as_deref() == Some(why) {
             debug!(why, "no descriptions of the autopilot's events");

@@ -1,4 +1,4 @@
-//! What takes time: reading the cache, unpacking and reading. Done on a thread of its own, one job at a time.
+//! Reading the cache, unpacking and reading: on a thread of its own, one job at a time.
 
 use super::cache::MetadataCache;
 use super::events;
@@ -10,7 +10,6 @@ use std::sync::Arc;
 
 /// COMP_METADATA_TYPE_EVENTS.
 const TYPE_EVENTS: u32 = 4;
-/// Most entries of the index that are read.
 const ENTRIES_AT_MOST: usize = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,9 +23,9 @@ pub struct Job {
     pub(super) number: u64,
     pub(super) cache: MetadataCache,
     pub(super) which: Which,
-    /// Its checksum where it was named; the index need not give one for its files.
+    /// The index need not give one for its files.
     pub(super) crc: Option<u32>,
-    /// The file as it was downloaded; `None`: read the cache.
+    /// `None`: read the cache.
     pub(super) bytes: Option<Vec<u8>>,
 }
 
@@ -36,21 +35,17 @@ pub struct Done {
     pub(super) found: Found,
 }
 
-/// What a job has come to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// It is not in the cache.
     Nothing,
-    /// The events file is named in the index: its URI and checksum.
     Index {
         uri: String,
-        /// Its checksum, if the index gives one.
         crc: Option<u32>,
     },
     Events(Arc<Table>),
-    /// The file is of no use; the line says why.
+    /// Why the file is of no use.
     Unusable(String),
-    /// The file is not the one that was named: it was damaged on the way, or has changed.
+    /// The file is not the one that was named: damaged on the way, or changed since.
     Damaged,
 }
 
@@ -71,7 +66,7 @@ struct Entry {
 }
 
 impl Job {
-    /// Does it. Blocks while it does, for some tens of milliseconds.
+    /// Blocks for some tens of milliseconds.
     pub fn run(self) -> Done {
         Done {
             number: self.number,

@@ -1,12 +1,12 @@
-//! What the autopilot says about where its metadata is: COMPONENT_METADATA (397), or the older COMPONENT_INFORMATION (395).
+//! Where the autopilot's metadata is: COMPONENT_METADATA (397), or the older COMPONENT_INFORMATION (395).
 #![allow(deprecated, reason = "autopilots of some years ago know only the older message")]
 
 use link::dialect::MavMessage;
 
-/// The messages to ask for, the newer one first.
+/// The newer one first.
 pub(super) const MESSAGES: [u16; 2] = [397, 395];
 
-/// URI and checksum of the index that a message names.
+/// URI and checksum of the index.
 pub(super) fn named(message: &MavMessage) -> Option<(String, u32)> {
     let (uri, crc) = match message {
         MavMessage::COMPONENT_METADATA(m) => (&m.uri, m.file_crc),

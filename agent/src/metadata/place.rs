@@ -1,6 +1,6 @@
 //! Where a piece of metadata is: the URIs that an autopilot names.
 
-/// Longest path: what fits into one packet.
+/// What fits into one packet.
 const LONGEST: usize = crate::ftp::packet::DATA;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub(super) enum Place {
         component: Option<u8>,
         path: String,
     },
-    /// On the Internet, which a companion computer need not have: it is never fetched.
+    /// Never fetched: a companion computer need not have the Internet.
     Internet,
     Unknown,
 }

@@ -31,7 +31,6 @@ const FILE: &str = r#"{"version": 2, "components": {"1": {"namespace": "px4",
       "78": {"name": "check_cpuload", "message": "CPU load too high: {3:.1}%", "arguments": [
         {"type": "navigation_mode_group_t"}, {"type": "uint8_t"}, {"type": "float"}]}}}}}}}"#;
 
-/// The table of [`FILE`].
 pub(crate) fn table() -> Arc<Table> {
     Arc::new(super::events::read(FILE.as_bytes()).unwrap())
 }

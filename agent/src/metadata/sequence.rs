@@ -1,9 +1,8 @@
 //! The order of events: which were heard, which are missing, and which come twice (libevents; MAVLink guide,
 //! services/events).
 //!
-//! Owns: [`Sequence`]: events are handed on once and in their order. A gap is asked about once, by REQUEST_EVENT (412); what
-//! does not come soon, or is refused by RESPONSE_EVENT_ERROR (413), is passed over. Must not: send, read a clock, know what
-//! an event says.
+//! Events are handed on once and in their order. A gap is asked about once, by REQUEST_EVENT (412); what does not come soon, or is refused by
+//! RESPONSE_EVENT_ERROR (413), is passed over.
 //!
 //! The number is 16 bits and wraps within seconds of PX4's boot. A reboot starts it again: CURRENT_EVENT_SEQUENCE (411) says
 //! so with a flag, or by going back twice.
@@ -12,9 +11,9 @@ use link::dialect::EVENT_DATA;
 use model::time::Moment;
 use std::time::Duration;
 
-/// A longer gap is passed over: PX4 remembers about this many events.
+/// PX4 remembers about this many events: a longer gap is passed over.
 const REMEMBERED: u16 = 20;
-/// Before a gap is asked about: what overtook another is sorted out by itself.
+/// Events that overtook one another are sorted out by then.
 const ASK_AFTER: Duration = Duration::from_millis(100);
 /// A gap that is not filled by then stays.
 const GIVE_UP_AFTER: Duration = Duration::from_millis(1200);
@@ -22,7 +21,7 @@ const GIVE_UP_AFTER: Duration = Duration::from_millis(1200);
 #[derive(Clone, Debug, Default)]
 pub struct Sequence {
     next: Option<u16>,
-    /// Those behind a gap, by their distance from `next`; at most [`REMEMBERED`].
+    /// By their distance from `next`; at most [`REMEMBERED`].
     waiting: Vec<EVENT_DATA>,
     gap: Option<Gap>,
     /// The autopilot's own count was behind ours once.
@@ -31,13 +30,12 @@ pub struct Sequence {
 
 #[derive(Clone, Copy, Debug)]
 struct Gap {
-    /// The last number that is known to exist.
     until: u16,
     since: Moment,
     asked: bool,
 }
 
-/// How far `b` is ahead of `a`; `None` when it is behind.
+/// `None`: it is behind.
 const fn ahead(a: u16, b: u16) -> Option<u16> {
     match b.wrapping_sub(a) {
         far @ 0..0x8000 => Some(far),
@@ -46,7 +44,7 @@ const fn ahead(a: u16, b: u16) -> Option<u16> {
 }
 
 impl Sequence {
-    /// Takes an EVENT (410): the events that can be handed on now.
+    /// Returns the events that can be handed on now.
     pub fn receive(&mut self, event: &EVENT_DATA, now: Moment) -> Vec<EVENT_DATA> {
         let next = *self.next.get_or_insert(event.sequence);
         match ahead(next, event.sequence) {
@@ -73,7 +71,7 @@ impl Sequence {
         }
     }
 
-    /// Takes a CURRENT_EVENT_SEQUENCE (411): the number of the latest event, and whether the count began again.
+    /// `latest`: number of the latest event.
     pub fn current(&mut self, latest: u16, began_again: bool, now: Moment) {
         // After a boot the event itself often follows. Otherwise it was before us, and what was before is not asked for.
         let first = if began_again { latest } else { latest.wrapping_add(1) };
@@ -97,7 +95,7 @@ impl Sequence {
         }
     }
 
-    /// Takes a RESPONSE_EVENT_ERROR (413): event `sequence` is not to be had, nor those before `oldest`.
+    /// Event `sequence` is not to be had, nor those before `oldest`.
     pub fn lost(&mut self, sequence: u16, oldest: u16) -> Vec<EVENT_DATA> {
         let (Some(next), Some(gap)) = (self.next, self.gap) else {
             return Vec::new();
@@ -113,7 +111,7 @@ impl Sequence {
         self.ready()
     }
 
-    /// Time has passed: the events that are not held back any longer.
+    /// Returns the events that are not held back any longer.
     pub fn at(&mut self, now: Moment) -> Vec<EVENT_DATA> {
         match self.gap {
             Some(gap) if now.since(gap.since) >= GIVE_UP_AFTER => {
@@ -125,7 +123,7 @@ impl Sequence {
         }
     }
 
-    /// First and last number to ask for now, if any; each gap is asked about once.
+    /// First and last number of a gap; each gap is asked about once.
     pub fn wanted(&mut self, now: Moment) -> Option<(u16, u16)> {
         let next = self.next?;
         let gap = self.gap.as_mut()?;
@@ -138,7 +136,6 @@ impl Sequence {
         Some((next, last))
     }
 
-    /// An event with this number exists and has not been handed on.
     fn exists(&mut self, sequence: u16, now: Moment) {
         match &mut self.gap {
             Some(gap) if ahead(gap.until, sequence).is_some() => gap.until = sequence,
@@ -153,7 +150,6 @@ impl Sequence {
         }
     }
 
-    /// Those that follow without a gap.
     fn ready(&mut self) -> Vec<EVENT_DATA> {
         let mut out = Vec::new();
         while let Some(next) = self.next {

@@ -8,22 +8,21 @@ use std::collections::{BTreeMap, HashMap};
 pub struct Table {
     pub(super) events: HashMap<u32, Event>,
     pub(super) enums: Vec<Enum>,
-    /// Bit of the mode group in which the vehicle holds its place; `None` when the table does not say.
+    /// `None`: the table does not say.
     pub(super) hold: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
-    /// A report of the arming checks begins; chunk 0 is the first of a report in several.
+    /// Chunk 0 is the first of a report in several.
     ReportBegins {
         chunk: u64,
-        /// Whether the vehicle may arm in the mode in which it holds its place; `None` when the report does not say.
+        /// In the mode in which the vehicle holds its place; `None`: the report does not say.
         can_arm: Option<bool>,
     },
-    /// A report of the arming checks ends.
     ReportEnds,
     Check {
-        /// Whether it prevents arming in the mode in which the vehicle holds its place.
+        /// In the mode in which the vehicle holds its place.
         in_hold: bool,
     },
     Other,
@@ -31,12 +30,11 @@ pub enum Subject {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventText<'a> {
-    /// The event's name, without the namespace.
+    /// Without the namespace.
     pub name: &'a str,
     pub subject: Subject,
-    /// One line, with the arguments put in.
     pub message: String,
-    /// More about it, often how to correct it; may be empty.
+    /// Often how to correct it; may be empty.
     pub description: String,
 }
 
@@ -60,7 +58,7 @@ pub(super) enum Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Argument {
     pub(super) base: Base,
-    /// Its enum, by its place in the table.
+    /// The enum's place in the table.
     pub(super) of: Option<usize>,
 }
 
@@ -73,7 +71,6 @@ pub(super) struct Enum {
     pub(super) entries: BTreeMap<u64, String>,
 }
 
-/// Most names that one bit field is shown with.
 const BITS_AT_MOST: u32 = 16;
 
 impl Table {
@@ -81,12 +78,11 @@ impl Table {
         self.events.len()
     }
 
-    /// Whether it describes none.
     pub fn is_empty(&self) -> bool {
         self.events.is_empty()
     }
 
-    /// What event `id` says with these arguments; `None` when it is not in the table.
+    /// `None`: it is not in the table.
     pub fn describe(&self, id: u32, arguments: &[u8]) -> Option<EventText<'_>> {
         let event = self.events.get(&id)?;
         let values = event.values(arguments);
@@ -122,7 +118,7 @@ impl Table {
 }
 
 impl Event {
-    /// The values, as many as the bytes suffice for.
+    /// As many as the bytes suffice for.
     fn values(&self, bytes: &[u8]) -> Vec<Value> {
         let mut rest = bytes;
         let value = |argument: &Argument| {

@@ -4,10 +4,9 @@
 
 const LONGEST: usize = 400;
 const DECIMALS_AT_MOST: usize = 6;
-/// For which group of readers we show.
 const PROFILE: &str = "normal";
 
-/// The text for people on one line: `shown` gives argument N (from 1), with so many decimals; `None` if there is none.
+/// One line. `shown` gives argument N (from 1), with so many decimals.
 pub(super) fn fill(template: &str, shown: impl Fn(usize, Option<usize>) -> Option<String>) -> String {
     let mut out = String::new();
     let mut rest = template;
@@ -45,7 +44,7 @@ fn literal<'a>(out: &mut String, first: char, after: &'a str) -> &'a str {
     after
 }
 
-/// `after` begins behind a `<`: where to go on, if that is a tag.
+/// `after` begins behind a `<`; returns where to go on.
 fn tag(after: &str) -> Option<&str> {
     let (inside, beyond) = after.split_once('>')?;
     if let Some(name) = inside.strip_prefix('/') {
@@ -73,7 +72,7 @@ fn tag(after: &str) -> Option<&str> {
     beyond.split_once(&end).map(|(_, beyond)| beyond)
 }
 
-/// `after` begins behind a `{`: the argument's text and where to go on, if that is an argument.
+/// `after` begins behind a `{`; returns the argument's text and where to go on.
 fn argument<'a>(after: &'a str, shown: &impl Fn(usize, Option<usize>) -> Option<String>) -> Option<(String, &'a str)> {
     let (inside, beyond) = after.split_once('}')?;
     let digits = |text: &str| text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
@@ -100,7 +99,6 @@ fn argument<'a>(after: &'a str, shown: &impl Fn(usize, Option<usize>) -> Option<
     Some((format!("{text}{unit}"), beyond))
 }
 
-/// Without line breaks and other control characters, and not too long.
 fn one_line(text: &str) -> String {
     let words: Vec<&str> = text
         .split(|c: char| c.is_whitespace() || c.is_control())

@@ -1,16 +1,14 @@
 //! Unpacks an .xz file without ever taking more memory than allowed.
 //!
-//! Owns: the bound. The decoder keeps a whole block in memory, so the sizes that the file itself declares are added up
-//! first: an LZMA2 chunk says how many bytes it unpacks to, and the decoder holds it to that. Must not: decode by itself.
+//! The decoder keeps a whole block in memory, so the sizes that the file itself declares are added up first: an LZMA2 chunk says how many
+//! bytes it unpacks to, and the decoder holds it to that.
 //!
 //! Layout (The .xz File Format, 1.2): header 12 | blocks: size byte, header, chunks, padding to 4, check | index (0x00) …
 
-/// Most bytes that anything unpacks to.
 pub(super) const LARGEST: usize = 4 * 1024 * 1024;
 const MAGIC: [u8; 6] = [0xFD, b'7', b'z', b'X', b'Z', 0];
 const HEADER: usize = 12;
 
-/// Why a file cannot be unpacked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Unpacking {
     #[error("the packed file is damaged")]
@@ -19,7 +17,6 @@ pub(super) enum Unpacking {
     TooLarge,
 }
 
-/// The content of a file that may be packed.
 pub(super) fn unpack(bytes: &[u8]) -> Result<Vec<u8>, Unpacking> {
     if !bytes.starts_with(&MAGIC) {
         return Ok(bytes.to_vec());
@@ -33,7 +30,7 @@ pub(super) fn unpack(bytes: &[u8]) -> Result<Vec<u8>, Unpacking> {
     Ok(output)
 }
 
-/// Bytes that the whole file unpacks to, as it says; more than [`LARGEST`] may be counted only in part.
+/// Unpacked bytes, as the file declares; more than [`LARGEST`] may be counted only in part.
 fn declared(bytes: &[u8]) -> Option<usize> {
     // The low half of the second flag byte is the kind of check at the end of each block.
     let check = match bytes.get(7)? & 0x0F {

@@ -8,7 +8,7 @@ pub(super) enum Base {
 }
 
 impl Base {
-    /// By its name in the metadata.
+    /// `name` is that of the metadata.
     pub(super) fn named(name: &str) -> Option<Self> {
         Some(match name {
             "uint8_t" => Self::Unsigned(1),
@@ -24,7 +24,6 @@ impl Base {
         })
     }
 
-    /// Bytes that it takes.
     pub(super) const fn size(self) -> usize {
         match self {
             Self::Unsigned(size) | Self::Signed(size) => size,
@@ -32,7 +31,7 @@ impl Base {
         }
     }
 
-    /// The value at the start of `bytes`; `None` when they are too few.
+    /// `None`: too few bytes.
     pub(super) fn read(self, bytes: &[u8]) -> Option<Value> {
         let bytes = bytes.get(..self.size())?;
         let raw = bytes.iter().rev().fold(0_u64, |raw, byte| raw << 8 | u64::from(*byte));
@@ -55,7 +54,7 @@ pub(super) enum Value {
 }
 
 impl Value {
-    /// Its bits, as an enum counts them.
+    /// The bits as an enum counts them.
     pub(super) const fn bits(self) -> u64 {
         match self {
             Self::Unsigned(value) => value,
@@ -64,7 +63,6 @@ impl Value {
         }
     }
 
-    /// The value for people, with so many decimals if they are given.
     pub(super) fn shown(self, decimals: Option<usize>) -> String {
         match (self, decimals) {
             (Self::Unsigned(value), _) => value.to_string(),

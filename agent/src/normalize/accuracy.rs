@@ -6,7 +6,7 @@ use model::accuracy::Accuracy;
 /// ArduPilot's filter rejects a measurement from this ratio of its test on (EKF_STATUS_REPORT: `pos_horiz_variance`, `pos_vert_variance`).
 const REJECTS: f32 = 1.0;
 
-/// Accuracy by a receiver, which reports millimeters; not known without a fix in three dimensions.
+/// The receiver reports millimeters. Unknown without a fix in three dimensions.
 pub(super) fn of_receiver(m: &GPS_RAW_INT_DATA) -> Accuracy {
     match m.fix_type {
         GpsFixType::GPS_FIX_TYPE_NO_GPS | GpsFixType::GPS_FIX_TYPE_NO_FIX | GpsFixType::GPS_FIX_TYPE_2D_FIX => {
@@ -16,12 +16,11 @@ pub(super) fn of_receiver(m: &GPS_RAW_INT_DATA) -> Accuracy {
     }
 }
 
-/// Accuracy by PX4's filter.
 pub(super) fn of_px4_filter(m: &ESTIMATOR_STATUS_DATA) -> Accuracy {
     Accuracy::of_meters(m.pos_horiz_accuracy.into(), m.pos_vert_accuracy.into())
 }
 
-/// Accuracy by ArduPilot's filter: not known while it agrees with its receiver, which then reports it.
+/// Unknown while the filter agrees with its receiver, which then reports it.
 pub(super) fn of_ardupilot_filter(m: &EKF_STATUS_REPORT_DATA) -> Accuracy {
     let lost = EkfStatusFlags::EKF_CONST_POS_MODE
         .union(EkfStatusFlags::EKF_UNINITIALIZED)

@@ -6,7 +6,7 @@ use model::traffic::{Aircraft, Altitude};
 use model::units::{AltitudeAmsl, Wgs84};
 use std::time::Duration;
 
-/// What `message` says, received `now`; `None` when it does not say where the aircraft is.
+/// `None`: the message does not say where the aircraft is.
 pub fn aircraft(message: &ADSB_VEHICLE_DATA, now: Moment) -> Option<Aircraft> {
     let has = |flag| message.flags.contains(flag);
     if !has(AdsbFlags::ADSB_FLAGS_VALID_COORDS) {

@@ -14,10 +14,9 @@ const EXPLAINS_FOR: Duration = Duration::from_secs(5);
 /// What is reported this long after an announcement without a cause explains it too.
 const EXPLAINED_WITHIN: Duration = Duration::from_secs(2);
 
-/// Most characters of one text that are kept.
 const LONGEST: usize = 120;
 
-/// Parts of texts, in lower case, and the cause that they name; the first that fits decides.
+/// In lower case; the first that fits decides.
 const CAUSES: [(&str, Cause); 20] = [
     ("batter", Cause::Battery),
     ("fence", Cause::Fence),
@@ -41,20 +40,18 @@ const CAUSES: [(&str, Cause); 20] = [
     ("navigation", Cause::Position),
 ];
 
-/// What the autopilot reported lately that may explain a failsafe.
 #[derive(Clone, Debug, Default)]
 pub struct Alarms {
     before: Option<Sighting<Alarm>>,
 }
 
-/// The cause that a text names.
 fn cause(text: &str) -> Cause {
     let text = text.to_lowercase();
     let known = CAUSES.iter().find(|(part, _)| text.contains(part));
     known.map_or(Cause::Other, |(_, cause)| *cause)
 }
 
-/// Whether a text says that a failsafe begins. One that is over, or that lets the flight go on, does not.
+/// Whether a failsafe begins: not one that is over, or that lets the flight go on.
 fn announces(text: &str) -> bool {
     let text = text.to_lowercase();
     let over = ["cleared", "continuing", "disabled", "recovered"];
@@ -99,7 +96,6 @@ impl Alarms {
         self.before = Some(Sighting::new(announced, now));
     }
 
-    /// A failsafe begins, as `text` says.
     pub fn begins(&mut self, vehicle: &mut Vehicle, text: &str, now: Moment) {
         if !vehicle.heartbeat.as_ref().is_some_and(|beat| beat.value.armed) {
             return;

@@ -11,21 +11,20 @@ use model::units::{Percent, Volts};
 use model::vehicle::{Battery, Charge, MonitoredBattery};
 use std::time::Duration;
 
-/// A battery that was not heard for this long says nothing; and for this long BATTERY_STATUS is preferred to SYS_STATUS.
+/// A reading counts for this long, and BATTERY_STATUS is preferred to SYS_STATUS.
 const COUNTS_FOR: Duration = Duration::from_secs(10);
 /// Batteries kept apart; more share the last place.
 const AT_MOST: usize = 8;
-/// The battery of which SYS_STATUS (1) speaks.
+/// The battery that SYS_STATUS (1) reports.
 const PRIMARY: u8 = 0;
 
-/// A charge that was reported, and those of the others then.
+/// `others`: their charges at that time.
 #[derive(Clone, Debug)]
 struct Known {
     remaining: Percent,
     others: Vec<(u8, Percent)>,
 }
 
-/// Last statement of one battery.
 #[derive(Clone, Debug)]
 struct Slot {
     battery: MonitoredBattery,
@@ -42,7 +41,6 @@ impl Slot {
     }
 }
 
-/// What each battery said last.
 #[derive(Clone, Debug, Default)]
 pub struct Batteries {
     slots: Vec<Slot>,
@@ -58,12 +56,12 @@ impl Batteries {
         }
     }
 
-    /// The same after a reboot of the autopilot.
+    /// State after a reboot of the autopilot.
     pub fn forgotten(&self) -> Self {
         Self::of(self.motors.clone())
     }
 
-    /// Takes what one says of its wear; returns the worst of all.
+    /// Returns the worst of all.
     pub fn wear(&mut self, m: &BATTERY_INFO_DATA) -> BatteryWear {
         if let Some(place) = self.wear.get_mut(usize::from(m.id).min(AT_MOST - 1)) {
             *place = BatteryWear {
@@ -76,7 +74,7 @@ impl Batteries {
             .fold(BatteryWear::default(), BatteryWear::or_worse)
     }
 
-    /// Takes a message; returns what those that drive the motors say now, if it is of one of them.
+    /// Returns what the batteries that drive the motors say now, if the message is of one of them.
     pub fn receive(&mut self, m: &BATTERY_STATUS_DATA, armed: bool, now: Moment) -> Option<Battery> {
         if !armed {
             // On the ground a battery is taken out.
@@ -112,7 +110,7 @@ impl Batteries {
         }
     }
 
-    /// The slot of the battery with this id, or the last one where there is no room for one more.
+    /// The slot of the battery with this id; the last one where there is no room.
     fn place(&mut self, id: u8) -> Option<&mut Slot> {
         let has = self.slots.iter().position(|slot| slot.battery.id == id);
         let full = (self.slots.len() >= AT_MOST).then_some(AT_MOST - 1);
@@ -162,19 +160,17 @@ impl Batteries {
         })
     }
 
-    /// Each battery by itself, by their ids.
+    /// By their ids.
     pub fn each(&self) -> Vec<MonitoredBattery> {
         let mut all: Vec<_> = self.slots.iter().map(|slot| slot.battery).collect();
         all.sort_by_key(|battery| battery.id);
         all
     }
 
-    /// Whether more than one that drives the motors was ever heard.
     pub fn are_several(&self) -> bool {
         self.slots.iter().filter(|slot| slot.drives_motors()).count() > 1
     }
 
-    /// Whether any battery that drives the motors was heard lately.
     pub fn heard_lately(&self, now: Moment) -> bool {
         let counts = |slot: &Slot| slot.drives_motors() && slot.fresh(now).is_some();
         self.slots.iter().any(counts)
@@ -191,7 +187,7 @@ const fn function(of: MavBatteryFunction) -> Drives {
     }
 }
 
-/// The worse of each figure, with the voltage of the emptier one.
+/// The worse of each figure, with the voltage of the emptier battery.
 fn worse(one: Battery, other: Battery) -> Battery {
     let ranks = |charge: Charge| match charge {
         Charge::Unknown | Charge::Fine => Charge::Fine,

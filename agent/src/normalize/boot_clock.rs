@@ -5,16 +5,15 @@
 
 use std::collections::BTreeMap;
 
-/// The vehicle's clock must go back this far to count as a reboot: messages overtake one another a little.
+/// Less is no reboot: messages overtake one another a little.
 const REBOOT_MS: u32 = 1000;
 
-/// The clocks of all messages that have one, by message id: as many as [`link::backlog::boot_ms`] knows.
+/// By message id: as many as [`link::backlog::boot_ms`] knows.
 #[derive(Clone, Debug, Default)]
 pub struct BootClocks(BTreeMap<u32, BootClock>);
 
 impl BootClocks {
-    /// A message of this id was made at `boot_ms`: whether the autopilot has rebooted since the one before. Each reboot is
-    /// reported once.
+    /// Each reboot is reported once.
     pub fn went_back(&mut self, message_id: u32, boot_ms: u32) -> bool {
         let back = self.0.entry(message_id).or_default().went_back(boot_ms);
         if back {
@@ -25,7 +24,7 @@ impl BootClocks {
     }
 }
 
-/// Notices that the autopilot's clock (`time_boot_ms`) went back. One late or broken value is not enough.
+/// One late or broken value does not count as a reboot.
 #[derive(Clone, Copy, Debug, Default)]
 struct BootClock {
     latest: Option<u32>,

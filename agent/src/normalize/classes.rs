@@ -3,7 +3,7 @@
 use model::vehicle::ReasonClass::{self, NeedsHuman, Unclear, WillHeal};
 use std::time::Duration;
 
-/// Parts of texts, in lower case; the first that fits decides.
+/// In lower case; the first that fits decides.
 const TABLE: [(&str, ReasonClass); 56] = [
     // Somebody has to do something, whatever else the text says.
     ("not calibrated", NeedsHuman),
@@ -68,10 +68,9 @@ const TABLE: [(&str, ReasonClass); 56] = [
 /// Sensors that disagree while they warm up after the boot, and agree by themselves within [`STARTUP_TIME`].
 const SETTLING: [&str; 2] = ["accels inconsistent", "gyros inconsistent"];
 
-/// What has not settled after this long is a fault.
 const STARTUP_TIME: Duration = Duration::from_secs(90);
 
-/// The class of a reason, by its text without prefix, that has lasted for `lasted`.
+/// `text` without prefix.
 pub fn class_after(text: &str, lasted: Duration) -> ReasonClass {
     let lower = text.to_lowercase();
     if lasted < STARTUP_TIME && SETTLING.iter().any(|part| lower.contains(part)) {
@@ -80,7 +79,7 @@ pub fn class_after(text: &str, lasted: Duration) -> ReasonClass {
     class(text)
 }
 
-/// The class of a reason that has lasted for long, by its text without prefix.
+/// Class of a reason that has lasted for long; `text` without prefix.
 pub fn class(text: &str) -> ReasonClass {
     let text = text.to_lowercase();
     // A vehicle whose sensors disagree or are gone does not heal, whatever it is that they measure.

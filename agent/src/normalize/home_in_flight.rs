@@ -7,13 +7,12 @@ use model::units::{AltitudeAmsl, Wgs84};
 use model::vehicle::{FlightTruth, Vehicle};
 use std::time::Duration;
 
-/// ArduPilot sets home at arming. The message of that may come when the vehicle is reported in the air already.
+/// The message of the home that ArduPilot sets at arming may come when the vehicle is reported in the air already.
 const SET_AT_ARMING_WITHIN: Duration = Duration::from_secs(5);
 
-/// A shift that differs by less from the one that is known is the same one, meters: PX4's altitude of home wanders in flight.
+/// Wider than PX4's altitude of home wanders in flight.
 const SAME_SHIFT_WITHIN_M: f64 = 6.0;
 
-/// Home before the flight.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct HomeInFlight {
     at: Option<Wgs84>,
@@ -25,7 +24,7 @@ pub(super) struct HomeInFlight {
 }
 
 impl HomeInFlight {
-    /// Home of a vehicle in flight, which an agent before observed to take off from there.
+    /// An agent before observed the vehicle to take off from there.
     pub(super) fn of(home: Waypoint) -> Self {
         Self {
             at: Some(home.at),
@@ -35,13 +34,12 @@ impl HomeInFlight {
         }
     }
 
-    /// Home as it was before the flight, once it is known.
     pub(super) fn before(&self) -> Option<Waypoint> {
         let (at, amsl) = self.at.zip(self.amsl)?;
         Some(Waypoint { at, amsl })
     }
 
-    /// Takes in where home is: at `amsl`, which was received twice, and at `vehicle.home_at`. Returns how far it was moved in flight.
+    /// `amsl` was received twice. Returns how far home was moved in flight.
     pub(super) fn observe(&mut self, vehicle: &Vehicle, amsl: AltitudeAmsl, now: Moment) -> Option<HomeShift> {
         match vehicle.truth(now) {
             FlightTruth::Disarmed | FlightTruth::ArmedOnGround => {

@@ -1,8 +1,7 @@
-//! Flight modes: HEARTBEAT.custom_mode to what it means for us, and the autopilot's own name for it.
+//! Flight modes: the meaning of HEARTBEAT.custom_mode, and the autopilot's own name for it.
 
 use model::vehicle::{Autopilot, Mode, ModeReport};
 
-/// `custom_mode` of an `autopilot`, decoded.
 pub fn mode(autopilot: Autopilot, custom_mode: u32) -> ModeReport {
     match autopilot {
         Autopilot::ArduPilot => arducopter(custom_mode),

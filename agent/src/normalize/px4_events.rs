@@ -28,15 +28,13 @@ const ARM_DENIED: u32 = 16_910_493;
 const LOITER: u32 = 1 << 4;
 /// External log level up to which a check blocks: error. Warnings and information mostly do not, see [`Report::end`].
 const ERROR: u8 = 3;
-/// Most checks of a lesser level that are kept.
 const LESSER_AT_MOST: usize = 16;
-/// Most events that are kept until they are described.
 const UNREAD_AT_MOST: usize = 16;
-/// How the names of events begin that say why a mission is not flown.
+/// Prefix of events that say why a mission is not flown.
 const OF_MISSIONS: &str = "navigator_mis_";
-/// External log level up to which an event is worth a line in the log: information. Then come debugging and protocols.
+/// External log level up to which an event is worth a line in the log: information.
 const INFORMATION: u8 = 6;
-/// A description of at most this many characters is shown with the message.
+/// Longest description that is shown with the message, characters.
 const SHORT: usize = 120;
 /// `commander_failsafe_enter_hold`: mode (u32), action (u8), wait in seconds (u16), cause (u8).
 const FAILSAFE_HOLD: u32 = 30_481_910;
@@ -50,7 +48,7 @@ const FAILSAFES: [u32; 4] = [FAILSAFE_HOLD, FAILSAFE, FAILSAFE_GENERIC_HOLD, FAI
 const GCS_LOST: u32 = 27_571_288;
 /// `commander_failsafe_enter_low_bat`.
 const LOW_BATTERY: u32 = 28_993_875;
-/// Causes of a failsafe, `failsafe_reason_t`.
+/// From `failsafe_reason_t`.
 const CAUSES: [&str; 6] = [
     "",
     "manual control loss",
@@ -61,7 +59,7 @@ const CAUSES: [&str; 6] = [
 ];
 const DENIED: [&str; 2] = ["Arming denied: ", "Arming denied! "];
 
-/// Events of failing arming checks: id, and PX4's own text.
+/// PX4's own texts, by id.
 const CHECKS: [(u32, &str); 15] = [
     (30_612_409, "Navigation error: No valid position estimate"),
     (26_788_467, "Navigation error: No valid global position estimate"),
@@ -85,15 +83,16 @@ const MAGNETOMETERS: u32 = 22_720_449;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EventMeaning {
-    /// A new report of the checks begins; earlier reasons are out of date.
+    /// Earlier reasons are out of date.
     ChecksBegin,
-    /// This check fails and blocks arming in our mode.
-    Blocks { code: u32, text: String },
-    /// Arming was denied, for reasons reported elsewhere or for this one.
+    Blocks {
+        code: u32,
+        text: String,
+    },
+    /// For reasons reported elsewhere or for this one.
     Denied(String),
-    /// Nothing about arming; a line for the log.
     Line(String),
-    /// A failsafe begins: it waits in Hold, or acts.
+    /// It waits in Hold, or acts.
     Failsafe(String),
 }
 
@@ -106,18 +105,13 @@ pub struct Events {
     unread: VecDeque<EVENT_DATA>,
 }
 
-/// One check that fails: the event's number and its text.
 type Check = (u32, String);
 
-/// The report of the checks that is being received.
 #[derive(Clone, Debug, Default)]
 struct Report {
     open: bool,
-    /// Whether it says that the vehicle cannot be armed in our mode.
     forbids: bool,
-    /// Whether one of its checks has the level of an error.
     has_error: bool,
-    /// Its checks of a lesser level.
     lesser: Vec<Check>,
     /// Checks of a lesser level that failed while the vehicle could be armed.
     harmless: BTreeSet<u32>,
@@ -131,7 +125,7 @@ impl Report {
         self.lesser.clear();
     }
 
-    /// A check that fails in our mode; what it says if it blocks.
+    /// Returns what it says if it blocks.
     fn check(&mut self, level: u8, code: u32, text: String) -> Option<EventMeaning> {
         if level <= ERROR {
             self.has_error = true;
@@ -168,17 +162,16 @@ impl Report {
 }
 
 impl Events {
-    /// Events are read by the autopilot's own descriptions from now on.
     pub fn described(&mut self, table: Arc<Table>) {
         self.table = Some(table);
     }
 
-    /// First and last number of events that were missed and are to be asked for now, once.
+    /// First and last number to ask for, once.
     pub fn missed(&mut self, now: Moment) -> Option<(u16, u16)> {
         self.sequence.wanted(now)
     }
 
-    /// Takes a message; what the events that can be read now say, in their order.
+    /// Events that can be read now, in their order.
     pub fn receive(&mut self, message: &MavMessage, now: Moment) -> Vec<EventMeaning> {
         let mut events = match message {
             MavMessage::EVENT(m) => self.sequence.receive(m, now),
@@ -199,7 +192,6 @@ impl Events {
         meanings
     }
 
-    /// What came too early, and is not out of date.
     fn late(&mut self) -> Vec<EventMeaning> {
         let Some(table) = &self.table else { return Vec::new() };
         let unread = std::mem::take(&mut self.unread);
@@ -259,7 +251,7 @@ impl Events {
         }
     }
 
-    /// What an event says that the autopilot has not described.
+    /// For events that the autopilot has not described.
     fn built_in(&mut self, event: &EVENT_DATA) -> Option<EventMeaning> {
         match event.id {
             ARMING_SUMMARY => {
@@ -295,7 +287,7 @@ impl Events {
     }
 }
 
-/// What an event that a failsafe begins says, by PX4's number of its cause.
+/// `cause`: PX4's number.
 fn failsafe(cause: Option<u8>, waits: bool) -> String {
     let cause = cause
         .and_then(|cause| CAUSES.get(usize::from(cause)))

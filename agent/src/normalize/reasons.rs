@@ -16,16 +16,14 @@ const PREFIXES: [&str; 5] = [
 /// PX4 says this whatever the reason; it is kept only while nothing better is known.
 const UNHELPFUL: &str = "Resolve system health failures first";
 
-/// Collects reasons for [`model::vehicle::Vehicle::reasons`].
 #[derive(Clone, Debug, Default)]
 pub struct Reasons {
     out_of_date: bool,
-    /// What was reported before the present report.
     before: Vec<ArmingReason>,
 }
 
 impl Reasons {
-    /// What is reported from now on replaces what is known: a new report begins, or was asked for.
+    /// A new report begins, or was asked for.
     pub const fn expect_again(&mut self) {
         self.out_of_date = true;
     }
@@ -37,7 +35,7 @@ impl Reasons {
         }
     }
 
-    /// Takes a reason without prefix, and the autopilot's number for it if it has one.
+    /// `reason` without prefix; `code` is the autopilot's number for it.
     pub fn reason(&mut self, list: &mut Vec<ArmingReason>, reason: &str, code: Option<u32>, now: Moment) {
         if std::mem::take(&mut self.out_of_date) {
             self.before = std::mem::take(list);

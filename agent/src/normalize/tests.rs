@@ -1,11 +1,12 @@
 //! Tests of the normalizer.
 
 use super::*;
+use crate::discovery::latched_as;
 use link::dialect::{BATTERY_INFO_DATA, BATTERY_STATUS_DATA};
 use link::dialect::{EXTENDED_SYS_STATE_DATA, HOME_POSITION_DATA, STATUSTEXT_DATA};
 use model::inventory::{BatteryWear, Inventory};
-use model::units::{ComponentId, Percent, SystemId, Volts};
-use model::vehicle::{Identity, Mode};
+use model::units::{Percent, SystemId, Volts};
+use model::vehicle::Mode;
 use std::time::Duration;
 
 fn at(ms: u64) -> Moment {
@@ -13,15 +14,8 @@ fn at(ms: u64) -> Moment {
 }
 
 fn vehicle(autopilot: Autopilot) -> Vehicle {
-    let identity = Identity {
-        autopilot,
-        system: SystemId(1),
-        component: ComponentId(1),
-        firmware: None,
-        hardware: None,
-    };
     Vehicle {
-        identity: Some(identity),
+        identity: Some(latched_as(autopilot, SystemId(1))),
         ..Vehicle::default()
     }
 }

@@ -10,7 +10,6 @@ use std::time::Duration;
 const UNFINISHED_AFTER: Duration = Duration::from_secs(1);
 const CHUNKS_AT_MOST: u8 = 6;
 
-/// Joins the chunks of one sender's texts.
 #[derive(Clone, Debug, Default)]
 pub struct TextJoiner {
     open: Option<Open>,
@@ -25,7 +24,7 @@ struct Open {
 }
 
 impl TextJoiner {
-    /// The texts that are complete with this chunk: none, one, or two when it breaks off an unfinished one.
+    /// None, one, or two when the chunk breaks off an unfinished text.
     pub fn receive(&mut self, chunk: &STATUSTEXT_DATA, now: Moment) -> Vec<String> {
         let bytes: Vec<u8> = chunk.text.iter().copied().take_while(|&b| b != 0).collect();
         let last = bytes.len() < chunk.text.len() || chunk.chunk_seq >= CHUNKS_AT_MOST;
@@ -53,7 +52,6 @@ impl TextJoiner {
         done
     }
 
-    /// A text that has waited too long for its end.
     pub fn overdue(&mut self, now: Moment) -> Option<String> {
         let due = self
             .open
@@ -67,7 +65,7 @@ impl TextJoiner {
     }
 }
 
-/// Readable text on one line, or nothing.
+/// `None`: not readable.
 fn clean(bytes: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(bytes);
     let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();

@@ -17,12 +17,12 @@ impl Pilot {
         self
     }
 
-    /// Work that takes longer than the pilot may: do it elsewhere, one at a time, and report its end by [`Self::job_done`].
+    /// Work that takes longer than the pilot may: do it elsewhere, one at a time, and call [`Self::job_done`] at its end.
     pub const fn take_job(&mut self) -> Option<Job> {
         self.descriptions.take_job()
     }
 
-    /// A job has ended; `None` when it broke off.
+    /// `None`: it broke off.
     pub fn job_done(&mut self, done: Option<Done>, now: Moment, jitter: f64) {
         if let Some(table) = self.descriptions.done(done, now, jitter) {
             self.normalizer.events_described(table);

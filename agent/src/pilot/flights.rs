@@ -5,7 +5,6 @@ use crate::flight_line;
 use model::vehicle::FlightTruth;
 
 impl Pilot {
-    /// What the flight log is to say now.
     pub fn take_flight_lines(&mut self) -> Vec<String> {
         std::mem::take(&mut self.flight_lines)
     }

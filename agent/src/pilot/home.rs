@@ -13,12 +13,11 @@ use std::time::Duration;
 const ASKED_AGAIN_AFTER: Duration = Duration::from_secs(20);
 
 impl Pilot {
-    /// Whether home was heard, with its altitude.
     pub(super) const fn knows_home(&self) -> bool {
         self.vehicle.home_heard.is_some() && self.vehicle.home_at.is_some()
     }
 
-    /// Where home is from the vehicle, which is on the ground, if that prevents arming.
+    /// Home as seen from the vehicle on the ground, if that prevents arming.
     fn home_elsewhere(&self, now: Moment) -> Option<HomeShift> {
         let on_ground = self.vehicle.truth(now) == FlightTruth::Disarmed;
         let since_armed = self.memory.since_armed(now);
@@ -43,7 +42,6 @@ impl Pilot {
         }
     }
 
-    /// Why the vehicle is not armed where it is, in words.
     pub(super) fn home_reason(&self, now: Moment) -> Option<ArmingReason> {
         let since = self.link_up.unwrap_or(now);
         if self.vehicle.position.is_some() && !self.knows_home() {

@@ -39,7 +39,6 @@ impl Pilot {
         }
     }
 
-    /// What came of the last kill order.
     pub const fn kill_answer(&self) -> Option<&KillAnswer> {
         self.kills.answer()
     }

@@ -9,17 +9,15 @@ use model::vehicle::{FlightTruth, OFFBOARD};
 use tracing::{info, warn};
 
 impl Pilot {
-    /// Takes in the last signs of life of a program.
     pub const fn hear_program(&mut self, program: Program) {
         self.program = program;
     }
 
-    /// Whether what a program sends to move the vehicle is to be passed on.
     pub const fn passes_program(&self) -> bool {
         self.passes_program
     }
 
-    /// The airspace in which that is passed on; `None`: nowhere.
+    /// `None`: nowhere.
     pub fn program_volume(&self) -> Option<Volume> {
         let held = self.state.fence.held.as_ref().filter(|_| self.passes_program)?;
         let route = held.route.clone()?;

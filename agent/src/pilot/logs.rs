@@ -9,7 +9,6 @@ use model::time::Moment;
 use model::vehicle::FlightTruth;
 
 impl Pilot {
-    /// A pilot that brings what is `wanted` of the autopilot's logs.
     pub fn bringing_logs(mut self, wanted: Wanted) -> Self {
         self.logs = LogFetch::of(wanted);
         self
@@ -25,7 +24,6 @@ impl Pilot {
         Some(self.aside(message))
     }
 
-    /// Why none is brought now.
     fn no_time_for_logs(&self, now: Moment) -> Option<Wait> {
         let held = self.state.fence.held.as_ref();
         let to_fly = held.is_some_and(|held| matches!(held.desired, Desired::Flying { .. }));

@@ -1,5 +1,4 @@
-//! The pilot's part in the plan that the vehicle flies by itself: which one it holds, when there is time for it, and what keeps the vehicle
-//! on the ground for it.
+//! The pilot's part in the plan that the vehicle flies by itself.
 
 use super::Pilot;
 use crate::outgoing::Outgoing;
@@ -16,7 +15,7 @@ use model::vehicle::{Airframe, ArmingReason, FlightTruth, ReasonClass};
 use tracing::warn;
 
 impl Pilot {
-    /// Takes a plan; that of a coordinator that no longer leads is refused.
+    /// A plan of a coordinator that no longer leads is refused.
     pub fn take_plan(&mut self, plan: FlightPlan) {
         let highest = self.state.fence.highest_term;
         if plan.term < highest {
@@ -35,7 +34,7 @@ impl Pilot {
         self.remember_plan();
     }
 
-    /// The plan that the vehicle is to fly, also while it waits on the ground for that.
+    /// Also while it waits on the ground for that.
     pub(super) fn named_plan(&self) -> Option<&PlanDigest> {
         let held = self.state.fence.held.as_ref()?;
         held.plan.as_ref().filter(|_| !self.terminating)
@@ -45,7 +44,7 @@ impl Pilot {
         self.keeper.receive(message, us, now);
     }
 
-    /// Takes in what the vehicle does, before its mode is judged.
+    /// Call it before the mode is judged.
     pub(super) fn observe_plan(&mut self, now: Moment) {
         let in_command = self.state.record.in_command;
         self.keeper.observe(&self.vehicle, in_command, now);
@@ -53,7 +52,7 @@ impl Pilot {
         self.remember_plan();
     }
 
-    /// The way down that was commanded, by us or by the last item of the plan.
+    /// By us, or by the last item of the plan.
     pub(super) fn descent_sent(&self) -> Option<Descent> {
         self.memory.descent_sent().or_else(|| self.keeper.descent())
     }
@@ -104,7 +103,6 @@ impl Pilot {
         self.remember_plan();
     }
 
-    /// What became of the command to fly it, or to hold.
     pub(super) fn plan_answered(&mut self, kind: StepKind, outcome: &Outcome, now: Moment) {
         match kind {
             StepKind::FlyPlan if matches!(outcome, Outcome::Refused { .. } | Outcome::NotSent) => {
@@ -116,7 +114,6 @@ impl Pilot {
         }
     }
 
-    /// Why a vehicle on the ground is not armed, if it is for the plan that it is to fly.
     pub(super) fn plan_missing(&self, now: Moment) -> Option<ArmingReason> {
         let named = self.named_plan()?;
         if self.vehicle.truth(now) != FlightTruth::Disarmed || self.keeper.stage(Some(named)) != PlanStage::Preparing {
@@ -138,7 +135,6 @@ impl Pilot {
         })
     }
 
-    /// What is to be on the disk of it.
     fn remember_plan(&mut self) {
         if self.state.plan != *self.keeper.memory() {
             self.state.plan = self.keeper.memory().clone();

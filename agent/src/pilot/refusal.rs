@@ -16,16 +16,13 @@ const TEXT_WITHIN: Duration = Duration::from_millis(1500);
 /// A refusal is reported for this long: arming is tried again after half a minute at most.
 const REPORTED_FOR: Duration = Duration::from_secs(45);
 
-/// An arm command that was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     result: String,
-    /// When arming was first refused, and when last.
     first: Moment,
     last: Moment,
 }
 
-/// The refusal that remains after an arm command has ended.
 pub fn after(before: Option<Refusal>, outcome: &Outcome, now: Moment) -> Option<Refusal> {
     match outcome {
         Outcome::Refused { result } => Some(Refusal {

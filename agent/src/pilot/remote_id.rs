@@ -13,12 +13,12 @@ use std::time::Duration;
 use tracing::warn;
 
 impl Pilot {
-    /// The date, as this computer has it, since 1970.
+    /// Of this computer, since 1970.
     pub const fn dated(&mut self, date: Option<Duration>) {
         self.date = date;
     }
 
-    /// Takes whom to send to the autopilot as the operator; orders of a coordinator that no longer leads are refused.
+    /// Orders of a coordinator that no longer leads are refused.
     pub fn take_remote_id(&mut self, order: RemoteIdOrder, now: Moment) {
         let (term, highest) = (order.term, self.state.fence.highest_term);
         match self.remote_id.take(order, highest, self.vehicle.truth(now)) {
@@ -71,7 +71,6 @@ impl Pilot {
         self.remote_id.report(&self.remote_id_situation(now), now)
     }
 
-    /// What to do about what the autopilot says of Remote ID while it does not arm.
     pub(super) fn remote_id_reasons(&self, now: Moment) -> Vec<ArmingReason> {
         if self.vehicle.ready(now) != Some(false) {
             return Vec::new();

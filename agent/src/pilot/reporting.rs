@@ -20,11 +20,10 @@ const REPORTED_FOR: Duration = Duration::from_secs(15);
 /// What an autopilot has not reported for this long since the link came up it does not know.
 const REPORTED_WITHIN: Duration = Duration::from_secs(30);
 
-/// What a person reads while rules keep the vehicle on the ground.
 const RULES_NOT_IN_FORCE: &str = "a Geofence or ParameterProfile that selects the vehicle is not in force on it; see `kubectl get geofences,parameterprofiles`";
 
 impl Pilot {
-    /// Why a vehicle on the ground is not armed although its autopilot might arm: reasons of ours.
+    /// Reasons of ours: its autopilot might arm.
     fn own_reasons(&self, truth: FlightTruth, now: Moment) -> Vec<ArmingReason> {
         // Which of the two is on the ground is not known then.
         let shared = self.shared_id_reason(now);
@@ -95,7 +94,7 @@ impl Pilot {
         self.memory.since_others_flew(now).filter(|ago| *ago < self.rest.quiet)
     }
 
-    /// Why the autopilot refused the last arm command, if it did and this still matters.
+    /// `None` where this does not matter any more.
     fn arm_refused(&self, truth: FlightTruth, now: Moment) -> Option<Vec<ArmingReason>> {
         let held = self.state.fence.held.as_ref();
         let wanted =
@@ -152,7 +151,6 @@ impl Pilot {
         Some(AltitudeAboveHome((height.0 + up_m).max(0.0)))
     }
 
-    /// A full picture, for the coordinator.
     pub fn report(&self, now: Moment) -> Report {
         // Nothing of another airframe is taken for the Drone's.
         let (unheard, another) = (Vehicle::default(), self.airframe() == Airframe::Another);

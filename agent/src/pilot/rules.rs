@@ -55,7 +55,7 @@ impl Pilot {
         now < self.orders_behind_until
     }
 
-    /// Takes the rules that are to be in force; those of a coordinator that no longer leads are refused.
+    /// Rules of a coordinator that no longer leads are refused.
     pub fn take_rules(&mut self, rules: Rules) {
         let highest = self.state.fence.highest_term;
         if rules.term < highest {
@@ -157,7 +157,6 @@ impl Pilot {
         }
     }
 
-    /// What is to be on the disk of it.
     fn remember_rules(&mut self) {
         if self.state.rules != *self.board.memory() {
             self.state.rules = self.board.memory().clone();

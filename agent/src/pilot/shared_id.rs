@@ -7,7 +7,6 @@ use model::vehicle::{ArmingReason, ReasonClass};
 use tracing::warn;
 
 impl Pilot {
-    /// Takes what came with the address of our autopilot.
     pub(super) fn hear_shared_id(&mut self, frame: &Frame, now: Moment) {
         if !self.discovery.is_ours(frame.header) {
             return;
@@ -20,7 +19,6 @@ impl Pilot {
         }
     }
 
-    /// Why the vehicle is not armed, in words, while two speak with its id.
     pub(super) fn shared_id_reason(&self, now: Moment) -> Option<ArmingReason> {
         let (evidence, _) = self.shared_id.noticed().filter(|_| self.vehicle.shares_id(now))?;
         let system = self.discovery.latched()?.system.0;
@@ -33,73 +31,5 @@ impl Pilot {
             class: ReasonClass::NeedsHuman,
             ..ArmingReason::reported(text, self.link_up.unwrap_or(now))
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::state_file::State;
-    use link::LinkEvent;
-    use link::dialect::{HEARTBEAT_DATA, MavAutopilot, MavMessage, MavType, SYSTEM_TIME_DATA};
-    use mavlink::MavHeader;
-    use model::ids::NodeName;
-    use std::time::Duration;
-
-    fn at(ms: u64) -> Moment {
-        Moment::at(Duration::from_millis(ms))
-    }
-
-    fn receive(pilot: &mut Pilot, message: MavMessage, now: Moment) {
-        let header = MavHeader {
-            system_id: 7,
-            component_id: 1,
-            sequence: 0,
-        };
-        let frame = Frame {
-            header,
-            message,
-            at: tokio::time::Instant::now(),
-        };
-        pilot.receive(&LinkEvent::Frame(Box::new(frame)), now, 0.5);
-    }
-
-    #[test]
-    fn two_vehicles_of_one_system_id_on_one_line_are_reported_until_one_is_gone() {
-        let mut pilot = Pilot::new(NodeName::parse("alpha").unwrap(), State::default(), at(0));
-        pilot.receive(&LinkEvent::Up, at(0), 0.5);
-        let time = |time_boot_ms| {
-            MavMessage::SYSTEM_TIME(SYSTEM_TIME_DATA {
-                time_boot_ms,
-                ..SYSTEM_TIME_DATA::default()
-            })
-        };
-        let words = |pilot: &Pilot, now| {
-            pilot
-                .report(now)
-                .reasons
-                .iter()
-                .map(|r| r.text.clone())
-                .collect::<String>()
-        };
-        for s in 0..60_u32 {
-            let now = at(u64::from(s) * 1000);
-            let beat = HEARTBEAT_DATA {
-                autopilot: MavAutopilot::MAV_AUTOPILOT_ARDUPILOTMEGA,
-                mavtype: MavType::MAV_TYPE_QUADROTOR,
-                mavlink_version: 3,
-                ..HEARTBEAT_DATA::default()
-            };
-            receive(&mut pilot, MavMessage::HEARTBEAT(beat), now);
-            receive(&mut pilot, time(500_000 + s * 1000), now);
-            if (10..20).contains(&s) {
-                receive(&mut pilot, time(s * 1000), now);
-            }
-            let report = pilot.report(now);
-            let shared = words(&pilot, now).contains("two vehicles speak as system 7");
-            assert_eq!(shared, (12..50).contains(&s), "at {s} s: {:?}", report.reasons);
-            assert_eq!(report.warnings.iter().any(|line| line.contains("two vehicles")), shared);
-            assert!(!shared || (report.ready != Some(true) && words(&pilot, now).contains("MAV_SYS_ID")));
-        }
     }
 }

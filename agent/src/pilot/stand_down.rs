@@ -11,7 +11,7 @@ use model::vehicle::{ArmingReason, ReasonClass};
 use tracing::{info, warn};
 
 impl Pilot {
-    /// Takes in what was observed; `record` is that of the flight, after the same observation.
+    /// `record`: that of the flight, after the same observation.
     pub(super) fn stand_down(&mut self, record: &FlightRecord, now: Moment) {
         let held = self.state.fence.held.as_ref();
         let records = (&self.state.record, record);
@@ -37,7 +37,7 @@ impl Pilot {
         self.state.stand_downs = next;
     }
 
-    /// Takes a person's word that the vehicle may fly again; that of a coordinator which no longer leads is refused.
+    /// An order of a coordinator that no longer leads is refused.
     pub fn stand_up(&mut self, order: StandUp, now: Moment) {
         let highest = self.state.fence.highest_term;
         if order.term < highest {

@@ -21,15 +21,12 @@ use tracing::{info, warn};
 const JUDGED_AFTER: Duration = Duration::from_millis(2500);
 /// A mission that the autopilot takes for none for so long is refused.
 const NONE_FOR: Duration = Duration::from_secs(3);
-/// What it says to a refusal comes with it.
+/// Texts that come this long after a refusal belong to it.
 const WORDS_WITHIN: Duration = Duration::from_secs(1);
 /// Without MISSION_CURRENT for this long it is asked for.
 const CURRENT_WITHIN: Duration = Duration::from_secs(3);
-/// Between two of it, once asked for.
 const CURRENT_EVERY: Duration = Duration::from_secs(1);
-/// Between two MISSION_SET_CURRENT.
 const SET_AGAIN: Duration = Duration::from_secs(2);
-/// Before what failed is tried again.
 const AGAIN: Backoff = Backoff {
     first: Duration::from_secs(3),
     cap: Duration::from_secs(300),
@@ -38,14 +35,13 @@ const AGAIN: Backoff = Backoff {
 const AFTER_OTHERS: Duration = Duration::from_secs(3);
 /// So many failures without a message from the autopilot, and a person should know.
 const SILENT_TOO_OFTEN: u32 = 3;
-/// What is said of a mission that was accepted and is not flown, before the autopilot's words.
+/// Precedes the autopilot's words.
 const NOT_FLOWN: &str = "the autopilot accepted it and will not fly it";
 const WORDLESS: &str = ", and does not say why; check it against its geofence, home and limits";
-/// MISSION_CURRENT (42).
 const MISSION_CURRENT_ID: f32 = 42.0;
 
 impl Keeper {
-    /// The next message, if one is due. Call it only while nothing else is to be sent.
+    /// Call it only while nothing else is to be sent.
     pub fn next(&mut self, s: Situation<'_>, now: Moment, jitter: f64) -> Option<Send> {
         self.autopilot = Some(s.to.autopilot);
         let to = s.to.address();
@@ -115,7 +111,6 @@ impl Keeper {
         })
     }
 
-    /// What is to be transferred so that the autopilot has what is left of the plan.
     fn wanted(&mut self, may_write: bool) -> Option<Task<WireItem>> {
         let from = self.memory.reached.first_left();
         let stale = !self.memory.flown && self.memory.uploaded_from != Some(from);
@@ -141,7 +136,6 @@ impl Keeper {
         Some(Task::Upload(self.wire()))
     }
 
-    /// What follows from the end of a transfer.
     fn take_end(&mut self, to: Address, now: Moment, jitter: f64) {
         let Some(ended) = self.transfer.as_ref().and_then(Transfer::ended).cloned() else {
             return;
@@ -215,7 +209,6 @@ impl Keeper {
         }
     }
 
-    /// What it said to an upload that it refused.
     fn hear_out(&mut self, now: Moment, jitter: f64) {
         if let Some((at, result, seq)) = self.refused_at
             && now.since(at) >= WORDS_WITHIN
@@ -228,7 +221,6 @@ impl Keeper {
         }
     }
 
-    /// Which item it had been given last when it refused them.
     fn refused_item(&self, seq: Option<u16>) -> Option<String> {
         let index = usize::from(seq?.checked_sub(self.first())?);
         let (item, number) = self.following.list().get(index)?;
@@ -239,7 +231,6 @@ impl Keeper {
         })
     }
 
-    /// Whether the autopilot will fly what it has.
     fn judge(&mut self, now: Moment, jitter: f64) {
         let Some(read_back) = self.read_back.filter(|read_back| read_back.equal) else {
             return;
@@ -316,7 +307,6 @@ impl Keeper {
         home.into_iter().chain(items).collect()
     }
 
-    /// Takes a text of our autopilot.
     pub fn text(&mut self, text: &str) {
         const OF_MISSIONS: [&str; 7] = [
             "ission rejected",

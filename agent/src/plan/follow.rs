@@ -124,7 +124,7 @@ impl Keeper {
         }
     }
 
-    /// Takes a message of our autopilot; `us` are our system and component id.
+    /// `us`: our system and component id.
     pub fn receive(&mut self, message: &MavMessage, us: Address, now: Moment) {
         match message {
             MavMessage::MISSION_CURRENT(m) => self.current(m, now),
@@ -220,7 +220,6 @@ impl Keeper {
         }
     }
 
-    /// What is on the autopilot may be another mission.
     pub(super) fn doubt(&mut self, why: &'static str) {
         if self.read_back.take().is_some() {
             warn!(why, "the mission on the autopilot is read again");

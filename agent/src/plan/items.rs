@@ -18,24 +18,18 @@ const SECONDS: f32 = 1.0;
 /// Headings are the same when they differ by less, degrees.
 const DEGREES: f32 = 0.5;
 
-/// An item as it is on the wire.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WireItem {
-    /// MAV_CMD.
     pub command: MavCmd,
-    /// MAV_FRAME.
     pub frame: MavFrame,
-    /// 1 to 4.
     pub params: [f32; 4],
     /// Degrees × 10⁷, where the command has a place.
     pub latitude_e7: i32,
-    /// Degrees × 10⁷, where the command has a place.
     pub longitude_e7: i32,
     /// Meters, in the frame.
     pub height_m: f32,
 }
 
-/// The commands of a plan, by MAV_CMD.
 #[allow(deprecated, reason = "plans of ground stations have them")]
 const COMMANDS: [(u16, MavCmd); 27] = [
     (16, MavCmd::MAV_CMD_NAV_WAYPOINT),
@@ -102,7 +96,7 @@ impl Carried for WireItem {
 }
 
 impl WireItem {
-    /// `item` on the wire; `None` for a command or frame that no plan has.
+    /// `None`: a command or frame that no plan has.
     #[allow(deprecated, reason = "autopilots know the ..._INT frames by these numbers")]
     pub fn of(item: &Item) -> Option<Self> {
         let (_, command) = COMMANDS.iter().find(|(number, _)| *number == item.command)?;
@@ -165,7 +159,6 @@ impl WireItem {
         }
     }
 
-    /// Whether `read`, read back from an `autopilot`, is this item.
     pub fn is_like(&self, read: &Self, autopilot: Autopilot) -> bool {
         if self.command != read.command {
             return false;

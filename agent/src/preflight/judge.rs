@@ -15,12 +15,10 @@ const WIDEST_RADIUS_M: f64 = model::plan::ACCEPTANCE_RADIUS.0;
 /// A float32 of 2 m may be read back a little above.
 const RADIUS_ROUNDS_BY_M: f64 = 0.01;
 
-/// Settings of the agent with which the autopilot's time-out is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ours {
-    /// Whether the agent sends the heartbeat of a ground station.
     pub heartbeat: bool,
-    /// Time after which the agent counts the coordinator as lost: `spec.failsafe.coordinatorLossSeconds`.
+    /// `spec.failsafe.coordinatorLossSeconds`.
     pub loss: Duration,
 }
 
@@ -33,7 +31,6 @@ impl Default for Ours {
     }
 }
 
-/// The parameters that are read, in this order.
 pub(super) const READ: [Meaning; 17] = [
     Meaning::GroundStationLossAction,
     Meaning::LowBatteryAction,
@@ -54,7 +51,6 @@ pub(super) const READ: [Meaning; 17] = [
     Meaning::FenceAction,
 ];
 
-/// A parameter as the autopilot has stored it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stored {
     pub(super) name: &'static Name,
@@ -67,18 +63,16 @@ impl Stored {
         self.name.read(self.number)
     }
 
-    /// Name and number: "RTL_ALT is 1500 cm (15 m)".
+    /// "RTL_ALT is 1500 cm (15 m)".
     fn words(&self) -> String {
         format!("{} is {}", self.name.name, self.name.value_words(self.number))
     }
 
-    /// The number to set it to for this value.
     fn set_to(&self, value: f64) -> f64 {
         self.name.write(value)
     }
 }
 
-/// State of the knowledge about a parameter.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Known {
     Stored(Stored),
@@ -98,7 +92,6 @@ impl Known {
     }
 }
 
-/// The values of a parameter that switches a failsafe on.
 #[derive(Debug)]
 struct Action {
     /// The meaning of 0.
@@ -107,7 +100,7 @@ struct Action {
     on: &'static [f64],
     /// The values that bring it down by a way that nobody else knows.
     detours: &'static [f64],
-    /// The value to set, as the end of a sentence.
+    /// The end of a sentence.
     remedy: &'static str,
 }
 
@@ -165,14 +158,12 @@ impl Action {
     }
 }
 
-/// The values of a failsafe that may be off, and that must not bring the vehicle down by a way of its own.
 #[derive(Debug)]
 struct Unexpected {
     /// The values that lead elsewhere than straight home, or back along the way that was flown.
     detours: &'static [f64],
-    /// The values that stop the motors in the air.
     stops: &'static [f64],
-    /// The value to set, as the end of a sentence.
+    /// The end of a sentence.
     remedy: &'static str,
 }
 
@@ -237,7 +228,6 @@ const fn exceptions(autopilot: Autopilot) -> u32 {
     }
 }
 
-/// What follows from the parameters of `autopilot`.
 pub(super) fn judge(autopilot: Autopilot, ours: Ours, known: impl Fn(Meaning) -> Known) -> Findings {
     let there = |meaning: &Meaning| !names(autopilot, *meaning).is_empty();
     let all = || READ.into_iter().filter(there).map(|meaning| (meaning, known(meaning)));
@@ -281,7 +271,6 @@ pub(super) fn judge(autopilot: Autopilot, ours: Ours, known: impl Fn(Meaning) ->
     }
 }
 
-/// Of those that could not be read.
 fn unread(autopilot: Autopilot, all: impl Iterator<Item = (Meaning, bool)>) -> Vec<String> {
     let unknown: Vec<Meaning> = all
         .filter(|(_, unknown)| *unknown)
@@ -332,7 +321,6 @@ fn excepted(autopilot: Autopilot, stored: Stored) -> Option<String> {
     })
 }
 
-/// A return altitude that is hardly meant, or none.
 fn implausible(autopilot: Autopilot, stored: Stored) -> Option<String> {
     let altitude = stored.value();
     let high = altitude > PLAUSIBLE_RETURN_M;
@@ -349,7 +337,6 @@ fn implausible(autopilot: Autopilot, stored: Stored) -> Option<String> {
     ))
 }
 
-/// Corners that are cut wider than is claimed.
 fn wide(stored: Stored) -> Option<String> {
     let fits = stored.value() <= WIDEST_RADIUS_M + RADIUS_ROUNDS_BY_M;
     (!fits).then(|| {
@@ -361,10 +348,8 @@ fn wide(stored: Stored) -> Option<String> {
     })
 }
 
-/// Why rally points are a finding, with what to do.
 const RALLY: &str = "a return may lead to a rally point rather than home, to which alone the way is kept clear of others; remove the rally points";
 
-/// The finding of rally points that an autopilot reports to have, other than by a parameter.
 pub(super) fn rally_points() -> String {
     format!("the autopilot has rally points: {RALLY}")
 }
@@ -396,7 +381,6 @@ fn of_return(meaning: Meaning, stored: Stored) -> Option<String> {
     Some(format!("{}: {why}", stored.words()))
 }
 
-/// Why the time-out of the autopilot does not fit ours, and what does.
 fn misfit(stored: Stored, ours: Ours) -> Option<String> {
     let (name, seconds) = (stored.name.name, stored.number);
     let Ok(timeout) = Duration::try_from_secs_f64(seconds) else {

@@ -1,20 +1,15 @@
 //! What is read of an autopilot before a flight, and what is found in it.
 
 use super::*;
-use model::units::{ComponentId, SystemId};
+use crate::discovery::latched_as;
+use model::units::SystemId;
 
 fn at(s: u64) -> Moment {
     Moment::at(Duration::from_secs(s))
 }
 
 fn identity(autopilot: Autopilot) -> Identity {
-    Identity {
-        autopilot,
-        system: SystemId(7),
-        component: ComponentId(1),
-        firmware: None,
-        hardware: None,
-    }
+    latched_as(autopilot, SystemId(7))
 }
 
 fn name_of(message: MavMessage) -> String {
@@ -105,7 +100,6 @@ fn sent(autopilot: Autopilot, name: &str, value: f32) -> PARAM_VALUE_DATA {
     }
 }
 
-/// One that has read all of `fine`, and then these.
 fn read(autopilot: Autopilot, fine: &[(&str, f32)], changed: &[(&str, f32)]) -> Reader {
     let mut reader = Reader::default();
     for (name, value) in fine.iter().chain(changed) {
@@ -120,7 +114,6 @@ fn problems(autopilot: Autopilot, fine: &[(&str, f32)], changed: &[(&str, f32)])
     reader.findings().problems.clone()
 }
 
-/// Asks 10 times a second, for so many seconds, and gets no answer.
 fn asks_in_vain(reader: &mut Reader, autopilot: Autopilot, seconds: u64) -> Vec<String> {
     let to = identity(autopilot);
     let ask = |ms| {

@@ -61,7 +61,6 @@ fn holding(operator: Operator) -> RemoteId {
     remote_id
 }
 
-/// All that goes out at this moment.
 fn sent(remote_id: &mut RemoteId, situation: &Situation, now: Moment) -> Vec<MavMessage> {
     std::iter::from_fn(|| remote_id.next(situation, now)).collect()
 }

@@ -8,16 +8,15 @@ use std::collections::BTreeMap;
 /// Most fences of ours of which one may be on the autopilot.
 const MOST_OURS: usize = 4;
 
-/// See the module text.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Before {
-    /// The fence that was there before ours, once ours was sent.
+    /// Once ours was sent.
     #[serde(default, rename = "fence_before")]
     pub fence: Option<Vec<Item>>,
     /// Fences of ours that may be on the autopilot: the one that was in force last, and those whose upload was begun since then.
     #[serde(default, rename = "fence_ours")]
     pub ours: Vec<Vec<Item>>,
-    /// What parameters were before ours, once ours were sent.
+    /// Once ours were sent.
     #[serde(default, rename = "parameters_before")]
     pub parameters: BTreeMap<String, f64>,
     /// Numbers of parameters of ours as they were last read back as wanted, by the names under which the autopilot has them. A parameter that was
@@ -33,7 +32,6 @@ pub struct Before {
 }
 
 impl Before {
-    /// Whether there is nothing to give back.
     pub fn is_nothing(&self) -> bool {
         self.fence.is_none() && self.parameters.is_empty()
     }

@@ -28,11 +28,10 @@ const HEARD_OUT_AFTER: Duration = Duration::from_secs(2);
 /// How long what was read has to have been there before another is uploaded, or none is for none: PX4 looks for another id now and then
 /// only, and does not judge the same one twice (recorded: 0.1 s are too few).
 const NOTICED_AFTER: Duration = Duration::from_millis(1500);
-/// What it says to a refusal comes with it.
+/// Texts that come this long after a refusal belong to it.
 const WORDS_WITHIN: Duration = Duration::from_secs(1);
 /// On PX4 also its count of events must have come, which it sends every three seconds; without it for this long nobody knows.
 const COUNTED_WITHIN: Duration = Duration::from_secs(12);
-/// Before what failed is tried again.
 const AGAIN: Backoff = Backoff {
     first: Duration::from_secs(3),
     cap: Duration::from_secs(300),
@@ -51,20 +50,17 @@ const DISCARDS: [(u32, &str); 2] = [
     (26_209_321, "Geofence invalid, doesn't contain current vehicle position"),
 ];
 
-/// What is to be on the autopilot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Goal {
-    /// The fence; empty: none.
+    /// Empty: none.
     pub items: Vec<Item>,
-    /// It is what was there before ours.
+    /// What was there before ours.
     pub back: bool,
 }
 
-/// What the vehicle is like, as far as it matters for the fence.
 #[derive(Clone, Copy, Debug)]
 pub struct Ground<'a> {
     pub to: &'a Identity,
-    /// Its home, if known.
     pub home: Option<Wgs84>,
     /// Whether anything may be changed on it: it is on the ground and disarmed.
     pub may_write: bool,
@@ -77,7 +73,6 @@ impl Ground<'_> {
     }
 }
 
-/// See the module text.
 #[derive(Clone, Debug, Default)]
 pub struct FenceKeeper {
     transfer: Option<Transfer>,
@@ -95,9 +90,7 @@ pub struct FenceKeeper {
     uncounted_since: Option<Moment>,
     /// What the autopilot said that it leaves out, since.
     discarded: Option<String>,
-    /// What it said about an upload that it refused.
     words: Option<String>,
-    /// A refusal whose words are awaited.
     refused_at: Option<(Moment, MavMissionResult)>,
     refusal: Option<String>,
     drift: Option<String>,
@@ -115,7 +108,6 @@ struct ReadBack {
 }
 
 impl FenceKeeper {
-    /// Another fence is wanted from now on.
     pub fn goal_changed(&mut self) {
         (self.transfer, self.uploaded_at, self.discarded) = (None, None, None);
         // A write of before may have come through, or somebody else may have written since.
@@ -153,7 +145,6 @@ impl FenceKeeper {
         read.is_some_and(|read| memory.is_foreign(&read.items) && !alike(&read.items, &goal.items))
     }
 
-    /// The next message, if one is due.
     pub fn next(
         &mut self,
         goal: &Goal,
@@ -220,7 +211,7 @@ impl FenceKeeper {
         })
     }
 
-    /// What is to be done to reach the goal, if anything; the goal is reached when nothing is.
+    /// `None`: the goal is reached.
     fn wanted(&mut self, goal: &Goal, memory: &mut Before, ground: Ground<'_>, now: Moment) -> Option<Task> {
         let Some(read_back) = &self.read_back else {
             return Some(Task::Download);
@@ -288,7 +279,6 @@ impl FenceKeeper {
         }))
     }
 
-    /// What follows from the end of a transfer.
     fn take_end(&mut self, to: Address, now: Moment, jitter: f64) {
         let Some(ended) = self.transfer.as_ref().and_then(Transfer::ended).cloned() else {
             return;
@@ -378,7 +368,7 @@ impl FenceKeeper {
         true
     }
 
-    /// Takes a message of our autopilot; `us` are our system and component id.
+    /// `us`: our system and component id.
     pub fn receive(&mut self, message: &MavMessage, us: Address, now: Moment) {
         self.events.receive(message, now);
         match message {
@@ -418,7 +408,6 @@ impl FenceKeeper {
         }
     }
 
-    /// Takes a text of our autopilot.
     pub fn text(&mut self, text: &str) {
         const OF_REFUSALS: [&str; 5] = [
             "Fence validation",
@@ -444,18 +433,15 @@ impl FenceKeeper {
             .is_some_and(|read_back| read_back.id == 0 && !read_back.items.is_empty())
     }
 
-    /// Whether a fence is being read, written or cleared.
     pub const fn is_transferring(&self) -> bool {
         self.transfer.is_some()
     }
 
-    /// Whether a fence is being written or cleared.
     pub fn is_writing(&self) -> bool {
         let writes = |transfer: &Transfer| matches!(transfer.task(), Task::Upload(_) | Task::Clear);
         self.transfer.as_ref().is_some_and(writes)
     }
 
-    /// Whether the autopilot has said that it leaves out a part of its fence.
     pub const fn is_discarded(&self) -> bool {
         self.discarded.is_some()
     }

@@ -8,7 +8,7 @@ use model::rules::{Fence, Outline, Side};
 use model::units::Wgs84;
 use serde::{Deserialize, Serialize};
 
-/// Two radii are the same when they differ by less, meters.
+/// Meters.
 const RADIUS_M: f32 = 0.01;
 /// By so much the radius of a circle differs in its other form: enough for PX4 to judge it again, and the same for us.
 const OTHER_RADIUS_M: f32 = 0.005;
@@ -16,11 +16,10 @@ const OTHER_RADIUS_M: f32 = 0.005;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Item {
     pub kind: ItemKind,
-    /// Of a vertex: how many its polygon has. Of a circle: its radius in meters.
+    /// Vertices of its polygon; for a circle, its radius in meters.
     pub parameter: f32,
     /// Degrees × 10⁷.
     pub latitude_e7: i32,
-    /// Degrees × 10⁷.
     pub longitude_e7: i32,
 }
 
@@ -64,7 +63,7 @@ impl ItemKind {
 }
 
 impl Item {
-    /// The item in a MISSION_ITEM_INT (73); `None` if it is no item of a fence, or its number is none.
+    /// `None`: no item of a fence, or a number that is not finite.
     pub fn read(m: &MISSION_ITEM_INT_DATA) -> Option<Self> {
         let (kind, _) = KINDS.iter().find(|(_, command)| *command == m.command)?;
         if !m.param1.is_finite() {
@@ -78,7 +77,7 @@ impl Item {
         })
     }
 
-    /// The MISSION_ITEM_INT (73) that uploads it as number `seq`, without its target. Both take it in MAV_FRAME_GLOBAL.
+    /// Without its target. Both autopilots take MAV_FRAME_GLOBAL.
     pub fn message(&self, seq: u16) -> MISSION_ITEM_INT_DATA {
         MISSION_ITEM_INT_DATA {
             param1: self.parameter,
@@ -157,7 +156,7 @@ pub fn in_other_words(fence: &[Item], than: &[Item]) -> Vec<Item> {
     }
 }
 
-/// How many items the first shape of a fence has, at least one.
+/// Items of the first shape of a fence, at least one.
 fn first_shape(items: &[Item]) -> usize {
     let Some(first) = items.first() else { return 1 };
     let polygon = matches!(first.kind, ItemKind::PolygonInside | ItemKind::PolygonOutside);
@@ -168,7 +167,7 @@ fn first_shape(items: &[Item]) -> usize {
     whole.filter(|_| polygon).unwrap_or(1)
 }
 
-/// The items of a fence, in the order of its shapes: each vertex has the number of vertices of its polygon.
+/// Each vertex has the number of vertices of its polygon.
 pub fn items(fence: &Fence) -> Vec<Item> {
     let mut items = Vec::with_capacity(fence.items());
     for shape in &fence.shapes {

@@ -34,7 +34,6 @@ const PACE: Duration = Duration::from_millis(100);
 /// would go on to say that they are on.
 const KINDS: &str = "FENCE_TYPE";
 const SWITCH: &str = "FENCE_ENABLE";
-/// Before a parameter that did not come is asked for again.
 const ASK_AGAIN: Backoff = Backoff {
     first: Duration::from_secs(1),
     cap: Duration::from_secs(60),
@@ -54,16 +53,15 @@ const STAYED: Duration = Duration::from_secs(60);
 #[derive(Clone, Copy, Debug)]
 pub struct StepInput<'a> {
     pub to: &'a Identity,
-    /// Whether anything may be changed on it: it is on the ground and disarmed.
+    /// On the ground and disarmed.
     pub may_write: bool,
-    /// Its time since boot, as last heard, milliseconds.
+    /// Milliseconds since boot, as last heard.
     pub boot_ms: u32,
     pub now: Moment,
     /// 0.0 to 1.0.
     pub jitter: f64,
 }
 
-/// See the module text.
 #[derive(Clone, Debug, Default)]
 pub struct Parameters {
     entries: BTreeMap<String, Entry>,
@@ -74,9 +72,8 @@ pub struct Parameters {
 struct Entry {
     /// In the unit of the name at `given`.
     wanted: f64,
-    /// The names under which the autopilot may have it; empty: only its own.
+    /// Empty: only its own.
     names: &'static [Name],
-    /// Place among `names` of the name by which it is wanted.
     given: usize,
     /// Place of the name that has answered.
     at: usize,
@@ -91,7 +88,7 @@ struct Entry {
     known: Option<(f64, MavParamType)>,
     stage: Stage,
     asked: u32,
-    /// Times that it was set, since it last stayed.
+    /// Since it last stayed.
     sets: u32,
     set_at: Option<Moment>,
     not_before: Moment,
@@ -130,7 +127,6 @@ impl Entry {
         self
     }
 
-    /// How many names it may have.
     fn count(&self) -> u32 {
         u32::try_from(self.names.len().max(1)).unwrap_or(u32::MAX)
     }
@@ -144,7 +140,6 @@ impl Entry {
         self.names.get(at).map_or(wanted, |name| name.name)
     }
 
-    /// Place of `name` among the names of `wanted`.
     fn place(&self, wanted: &str, name: &str) -> Option<usize> {
         match self.names {
             [] => (wanted == name).then_some(0),
@@ -159,22 +154,20 @@ impl Entry {
         }
     }
 
-    /// The wanted number in the unit of the autopilot's name.
     fn number(&self) -> f64 {
         self.convert(self.wanted, self.given, self.at)
     }
 
-    /// A number of the autopilot in the unit in which it is wanted.
+    /// In the unit in which it is wanted.
     fn as_wanted(&self, number: f64) -> f64 {
         self.convert(number, self.at, self.given)
     }
 
-    /// Whether the autopilot has it under no name, by its own account.
+    /// By the autopilot's own account.
     fn is_missing(&self) -> bool {
         self.missing.count_ones() >= self.count()
     }
 
-    /// Goes on to the next of its names that may be there.
     fn ask_by_next_name(&mut self) {
         let count = self.names.len();
         let mut others = (1..count).map(|step| (self.asks + step) % count);
@@ -191,7 +184,6 @@ impl Entry {
         self.stage == Stage::Settled || self.gave_up()
     }
 
-    /// Whether it is, as far as is known, still to be set.
     fn will_change(&self) -> bool {
         let gave_up = self.gave_up() || self.sets >= GIVE_UP_AFTER || self.objection.is_some();
         !self.has_value() && !gave_up && self.enforce != Enforce::Report
@@ -242,7 +234,7 @@ impl Entry {
 }
 
 impl Parameters {
-    /// Those that `memory` names: of its rules, and those of before that no rule names any more. What is known of them stays known.
+    /// Parameters of the rules, and those that no rule names any more and that get back what they were. What is known of them stays known.
     pub fn follow(&mut self, memory: &Remembered) {
         let mut old = std::mem::take(&mut self.entries);
         let wanted = memory.held.iter().flat_map(|rules: &Rules| &rules.parameters);
@@ -271,7 +263,7 @@ impl Parameters {
         }
     }
 
-    /// What is known may be wrong by now: the autopilot has rebooted, or was away.
+    /// After a reboot or an absence of the autopilot.
     pub fn read_again(&mut self) {
         for entry in self.entries.values_mut() {
             (entry.stage, entry.asked, entry.not_before) = (Stage::Read, 0, Moment::default());
@@ -287,7 +279,6 @@ impl Parameters {
         }
     }
 
-    /// The next message, if one is due.
     pub fn next(&mut self, memory: &mut Before, input: StepInput<'_>) -> Option<Send> {
         if input.now < self.not_before {
             return None;
@@ -306,7 +297,7 @@ impl Parameters {
         None
     }
 
-    /// Takes a PARAM_VALUE (22) of our autopilot, no matter who asked for it.
+    /// No matter who asked for it.
     pub fn receive(&mut self, autopilot: Autopilot, m: &PARAM_VALUE_DATA, now: Moment, jitter: f64) {
         let Ok(name) = m.param_id.to_str() else { return };
         if let Some((entry, at)) = self.entry_of(name) {
@@ -316,13 +307,13 @@ impl Parameters {
         }
     }
 
-    /// The entry that has `name` among its names, and the place of it.
+    /// The entry that has `name` among its names, and its place there.
     fn entry_of(&mut self, name: &str) -> Option<(&mut Entry, usize)> {
         let mut entries = self.entries.iter_mut();
         entries.find_map(|(wanted, entry)| entry.place(wanted, name).map(|at| (entry, at)))
     }
 
-    /// Takes a PARAM_ERROR (345) of our autopilot, no matter whose message it answers.
+    /// No matter whose message it answers.
     pub fn failed(&mut self, m: &PARAM_ERROR_DATA, now: Moment) {
         let Ok(name) = m.param_id.to_str() else { return };
         let Some((entry, at)) = self.entry_of(name) else { return };
@@ -340,7 +331,6 @@ impl Parameters {
         entry.not_before = entry.not_before.max(now.plus(ASK_AGAIN.cap));
     }
 
-    /// Takes a text of our autopilot.
     pub fn text(&mut self, text: &str) {
         let denied = text.strip_prefix("Param write denied (");
         let Some(name) = denied.and_then(|rest| rest.strip_suffix(')')) else {
@@ -351,7 +341,6 @@ impl Parameters {
         }
     }
 
-    /// Whether nothing is under way or about to be.
     pub fn at_rest(&self) -> bool {
         self.entries.values().all(Entry::rests)
     }
@@ -376,7 +365,6 @@ impl Parameters {
         self.entries.iter().any(waits)
     }
 
-    /// How many that rules name are in force.
     pub fn in_force(&self, memory: &Before) -> usize {
         let of_rules = self.entries.iter().filter(|(_, entry)| !entry.back);
         of_rules
@@ -587,7 +575,6 @@ impl Entry {
         })
     }
 
-    /// That the autopilot does not have it, as a sentence.
     fn none(&self, name: &str) -> String {
         let names: Vec<&str> = self.names.iter().map(|known| known.name).collect();
         if names.len() > 1 {

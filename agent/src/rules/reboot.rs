@@ -95,7 +95,7 @@ const PX4: &[&str] = &[
     "TC_M_ENABLE",
 ];
 
-/// The same of ArduCopter 4.7: the well-known ones of its parameter documentation.
+/// ArduCopter 4.7: the well-known ones of its parameter documentation.
 const ARDUPILOT: &[&str] = &[
     "BATT_MONITOR",
     "BATT2_MONITOR",
@@ -123,7 +123,6 @@ const ARDUPILOT: &[&str] = &[
     "SERIAL9_PROTOCOL",
 ];
 
-/// Whether a parameter of this name counts only after a reboot.
 pub fn counts_after_reboot(autopilot: Autopilot, name: &str) -> bool {
     let list = match autopilot {
         Autopilot::Px4 => PX4,

@@ -15,16 +15,13 @@ use std::time::Duration;
 
 /// What was just changed shows in SYS_STATUS within this.
 const SHOWN_WITHIN: Duration = Duration::from_secs(3);
-/// Before it is switched on once more.
 const AGAIN: Backoff = Backoff {
     first: Duration::from_secs(5),
     cap: Duration::from_secs(300),
 };
-/// Why a fence that is on the autopilot is not in force.
 pub(super) const OFF: &str = "the autopilot has its fence switched off, by a command, a switch of the remote control, or FENCE_AUTOENABLE; it is \
                               switched on again on the ground";
 
-/// See the module text.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FenceSwitch {
     off_since: Option<Moment>,
@@ -61,7 +58,7 @@ impl FenceSwitch {
         self.is_off && wanted("FENCE_ENABLE") && wanted("FENCE_ACTION")
     }
 
-    /// The command that switches it on, if it is due. Call it only while it is off, on the ground.
+    /// Call it only while it is off, on the ground.
     pub(super) fn next(&mut self, to: &Identity, now: Moment, jitter: f64) -> Option<MavMessage> {
         if now < self.not_before {
             return None;

@@ -1,10 +1,10 @@
 //! Rules against a scripted autopilot on a line that may lose and repeat, with agents that are killed.
 //!
-//! Owns: the world of these tests. Must not: test the parts alone; their own modules do.
+//! Must not: test the parts alone; their own modules do.
 
 mod fake;
 
-use super::items::alike;
+use super::items::{Item, alike};
 use super::*;
 use fake::{AUTOPILOT, Fake, NORTH_OF_HOME_E7, US, text};
 use link::dialect::{MavParamError, MavParamType, PARAM_ERROR_DATA};
@@ -39,7 +39,6 @@ struct World {
     killed: u32,
     /// Something was changed without a report: a claim may be wrong until that is found out.
     unheard: bool,
-    /// Events that the pilot asks for again.
     missed: Vec<(Moment, MavMessage)>,
 }
 
@@ -65,7 +64,7 @@ impl World {
         }
     }
 
-    /// As after a kill: what is not on the disk is gone.
+    /// What is not on the disk is gone.
     fn restart(&mut self) {
         self.killed += 1;
         let json = serde_json::to_string(&self.disk).unwrap();
@@ -153,7 +152,6 @@ impl World {
         }
     }
 
-    /// What is reported as in force is in force.
     fn check(&self) {
         if self.unheard {
             return;
@@ -204,7 +202,6 @@ impl World {
         }
     }
 
-    /// Until the rules are in force; how long that took.
     fn until_in_force(&mut self) -> Duration {
         let began = self.now;
         while !self.board.report().in_force {
@@ -234,6 +231,13 @@ fn square(center_e7: i32) -> Shape {
     }
 }
 
+/// Somebody else's fence, this far south of ours.
+fn others_fence(south_e7: i32) -> Vec<Item> {
+    items(&Fence {
+        shapes: vec![square(AROUND_HOME_E7 - south_e7)],
+    })
+}
+
 const AROUND_HOME_E7: i32 = 473_977_000;
 const ELSEWHERE_E7: i32 = NORTH_OF_HOME_E7 + 100_000;
 
@@ -257,7 +261,7 @@ fn rules(digest: &str, fence: Option<i32>, parameters: &[(&str, f64, Enforce)]) 
     }
 }
 
-/// A return altitude, meters, whatever the autopilot calls it.
+/// Whatever the autopilot calls it.
 fn return_altitude(digest: &str, meters: f64) -> Rules {
     let mut rules = rules(digest, None, &[("RTL_ALT_M", meters, APPLY)]);
     rules.parameters[0].any_name = true;
@@ -277,9 +281,7 @@ fn why(world: &World, name: &str) -> Option<DeviationWhy> {
 fn rules_come_in_force_and_what_was_before_is_given_back_when_they_are_gone() {
     for autopilot in BOTH {
         let mut world = World::new(autopilot);
-        let before = items(&Fence {
-            shapes: vec![square(AROUND_HOME_E7 - 500)],
-        });
+        let before = others_fence(500);
         world.fake.foreign_upload(before.clone(), world.now);
         world.run(10);
         assert_eq!(world.sent(), 0, "no rules and never any: nothing is sent");
@@ -752,18 +754,13 @@ fn what_is_denied_is_not_set_though_the_coordinator_wants_it() {
 #[test]
 fn each_airframe_gets_back_what_was_on_it() {
     let mut world = World::new(Autopilot::Px4);
-    let old = |north: i32| {
-        items(&Fence {
-            shapes: vec![square(AROUND_HOME_E7 - north)],
-        })
-    };
-    world.fake.foreign_upload(old(500), world.now);
+    world.fake.foreign_upload(others_fence(500), world.now);
     world.fake.parameters.get_mut("ATC_WHOLE").unwrap().0 = 1.0;
     world.give(&rules("a", Some(AROUND_HOME_E7), &[("ATC_WHOLE", 3.0, APPLY)]));
     world.until_in_force();
 
     let mut second = Fake::new(Autopilot::Px4);
-    second.foreign_upload(old(700), world.now);
+    second.foreign_upload(others_fence(700), world.now);
     let first = std::mem::replace(&mut world.fake, second);
     world.to.hardware = HardwareUid::of(8, [0; 18]);
     world.run(1);
@@ -777,7 +774,7 @@ fn each_airframe_gets_back_what_was_on_it() {
     world.until_in_force();
     assert_eq!(
         (&world.fake.stored, world.fake.parameters["ATC_WHOLE"].0),
-        (&old(500), 1.0)
+        (&others_fence(500), 1.0)
     );
     assert!(!world.board.is_idle(), "the other has still ours");
 
@@ -787,7 +784,7 @@ fn each_airframe_gets_back_what_was_on_it() {
     world.until_in_force();
     assert_eq!(
         (&world.fake.stored, world.fake.parameters["ATC_WHOLE"].0),
-        (&old(700), 2.0)
+        (&others_fence(700), 2.0)
     );
     assert!(world.board.is_idle());
 }
@@ -796,15 +793,10 @@ fn each_airframe_gets_back_what_was_on_it() {
 fn what_somebody_else_has_uploaded_since_then_is_what_was_before() {
     for autopilot in BOTH {
         let mut world = World::new(autopilot);
-        let old = |north: i32| {
-            items(&Fence {
-                shapes: vec![square(AROUND_HOME_E7 - north)],
-            })
-        };
-        world.fake.foreign_upload(old(500), world.now);
+        world.fake.foreign_upload(others_fence(500), world.now);
         world.give(&rules("a", Some(AROUND_HOME_E7), &[]));
         world.until_in_force();
-        for message in world.fake.foreign_upload(old(700), world.now) {
+        for message in world.fake.foreign_upload(others_fence(700), world.now) {
             world.hear(message);
         }
         world.until_in_force();
@@ -812,7 +804,7 @@ fn what_somebody_else_has_uploaded_since_then_is_what_was_before() {
         world.until_in_force();
         world.give(&rules("c", None, &[]));
         world.until_in_force();
-        assert_eq!(world.fake.stored, old(700), "{autopilot:?}");
+        assert_eq!(world.fake.stored, others_fence(700), "{autopilot:?}");
     }
 }
 
@@ -820,16 +812,11 @@ fn what_somebody_else_has_uploaded_since_then_is_what_was_before() {
 fn a_fence_uploaded_by_somebody_in_flight_stays_when_ours_goes_before_landing() {
     for autopilot in BOTH {
         let mut world = World::new(autopilot);
-        let old = |north: i32| {
-            items(&Fence {
-                shapes: vec![square(AROUND_HOME_E7 - north)],
-            })
-        };
-        world.fake.foreign_upload(old(500), world.now);
+        world.fake.foreign_upload(others_fence(500), world.now);
         world.give(&rules("a", Some(AROUND_HOME_E7), &[]));
         world.until_in_force();
         world.on_ground = false;
-        for message in world.fake.foreign_upload(old(700), world.now) {
+        for message in world.fake.foreign_upload(others_fence(700), world.now) {
             world.hear(message);
         }
         world.run(5);
@@ -838,7 +825,7 @@ fn a_fence_uploaded_by_somebody_in_flight_stays_when_ours_goes_before_landing() 
         world.on_ground = true;
         world.until_in_force();
         world.run(10);
-        assert_eq!(world.fake.stored, old(700), "{autopilot:?}");
+        assert_eq!(world.fake.stored, others_fence(700), "{autopilot:?}");
         assert!(world.board.is_idle());
     }
 }
@@ -1008,7 +995,7 @@ proptest! {
         faults in faults(), px4 in any::<bool>(), elsewhere in any::<bool>(), before in any::<bool>(),
     ) {
         let mut world = World::new(if px4 { Autopilot::Px4 } else { Autopilot::ArduPilot });
-        let old = items(&Fence { shapes: vec![square(AROUND_HOME_E7 - 700)] });
+        let old = others_fence(700);
         if before {
             world.fake.foreign_upload(old.clone(), world.now);
         }

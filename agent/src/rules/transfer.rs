@@ -26,17 +26,14 @@ const SILENCE: Duration = Duration::from_secs(9);
 const ACK_WITHIN: Duration = Duration::from_secs(3);
 /// Between two messages of ours, so that a link of 57,600 baud keeps most of its room for others.
 const PACE: Duration = Duration::from_millis(40);
-/// Most items that are read; no autopilot has so many.
+/// No autopilot has so many.
 const MOST_ITEMS: u16 = 1000;
 
 pub trait Carried: Clone + PartialEq {
-    /// MAV_MISSION_TYPE.
     const KIND: MavMissionType;
 
-    /// The item in a MISSION_ITEM_INT (73); `None` if it is none of this kind.
     fn read(m: &MISSION_ITEM_INT_DATA) -> Option<Self>;
 
-    /// The MISSION_ITEM_INT (73) that uploads it as number `seq`, without its target.
     fn message(&self, seq: u16) -> MISSION_ITEM_INT_DATA;
 }
 
@@ -56,7 +53,6 @@ impl Carried for Item {
 pub enum Ended<I = Item> {
     /// The autopilot has accepted the upload, which says nothing of what it does with it; the id that it gave it, or 0.
     Accepted(u32),
-    /// It was read; with the id that the autopilot gives it, or 0.
     Read(Vec<I>, u32),
     Cleared,
     Refused(MavMissionResult),
@@ -72,20 +68,18 @@ pub enum Ended<I = Item> {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Task<I = Item> {
-    /// These items, at least one.
+    /// At least one.
     Upload(Vec<I>),
     Download,
     Clear,
 }
 
-/// See the module text.
 #[derive(Clone, Debug)]
 pub struct Transfer<I = Item> {
     task: Task<I>,
     stage: Stage<I>,
     /// Transmissions of the item of an upload that was asked for last.
     given: u8,
-    /// What is to be sent next, if it is due.
     due: bool,
     tries: u8,
     again_at: Moment,
@@ -96,12 +90,15 @@ pub struct Transfer<I = Item> {
 
 #[derive(Clone, Debug, PartialEq)]
 enum Stage<I> {
-    /// The first message is out, or about to be.
     Opening,
-    /// An upload: the item that was asked for last.
+    /// Last item asked for.
     Giving(u16),
-    /// A download: so many items are expected, of a plan with this id; these have come.
-    Taking { count: u16, id: u32, got: Vec<I> },
+    /// `count` and `id` are the autopilot's.
+    Taking {
+        count: u16,
+        id: u32,
+        got: Vec<I>,
+    },
 }
 
 impl<I: Carried> Transfer<I> {
@@ -123,12 +120,11 @@ impl<I: Carried> Transfer<I> {
         &self.task
     }
 
-    /// How it has ended, if it has; then it is to be dropped.
+    /// How it has ended; then it is to be dropped.
     pub const fn ended(&self) -> Option<&Ended<I>> {
         self.ended.as_ref()
     }
 
-    /// The item of an upload that was asked for last.
     pub const fn giving(&self) -> Option<u16> {
         match self.stage {
             Stage::Giving(seq) => Some(seq),
@@ -136,7 +132,6 @@ impl<I: Carried> Transfer<I> {
         }
     }
 
-    /// The message to send now to `to`.
     pub fn next(&mut self, to: Address, now: Moment) -> Option<MavMessage> {
         if self.ended.is_some() {
             return None;
@@ -165,7 +160,6 @@ impl<I: Carried> Transfer<I> {
         }))
     }
 
-    /// Takes a message of our autopilot that is for us, about plans of this kind.
     pub fn receive(&mut self, message: &MavMessage, now: Moment) {
         if self.ended.is_some() {
             return;
@@ -324,7 +318,6 @@ impl<I: Carried> Transfer<I> {
     }
 }
 
-/// A message of the mission protocol: to whom it is, and which kind of plan it is about.
 pub fn addressee(message: &MavMessage) -> Option<(Address, MavMissionType)> {
     let (system, component, kind) = match message {
         MavMessage::MISSION_REQUEST_INT(m) => (m.target_system, m.target_component, m.mission_type),
@@ -338,7 +331,6 @@ pub fn addressee(message: &MavMessage) -> Option<(Address, MavMissionType)> {
     Some((Address::new(system, component), kind))
 }
 
-/// What a refusal says, for a person.
 pub const fn name(result: MavMissionResult) -> &'static str {
     match result {
         MavMissionResult::MAV_MISSION_NO_SPACE => "it has no room for so many items",
@@ -370,7 +362,6 @@ mod tests {
         Moment::at(Duration::from_millis(millis))
     }
 
-    /// An upload whose only item the autopilot has asked for once more, before it had the first; at 100 ms.
     fn asked_twice() -> Transfer {
         let item = Item {
             kind: ItemKind::ReturnPoint,

@@ -6,10 +6,9 @@
 use link::dialect::{CURRENT_EVENT_SEQUENCE_DATA, MavEventCurrentSequenceFlags, MavMessage};
 use model::time::Moment;
 
-/// Most events that are kept track of behind a gap; PX4 repeats no more.
+/// Events behind a gap; PX4 repeats no more.
 const MOST: usize = 32;
 
-/// See the module text.
 #[derive(Clone, Debug, Default)]
 pub struct EventCount {
     /// The last event that is known to exist, and when that was reported.
@@ -20,13 +19,11 @@ pub struct EventCount {
 }
 
 impl EventCount {
-    /// Events before now do not matter.
     pub fn begin(&mut self) {
         self.next = self.latest.map(|(latest, _)| latest.wrapping_add(1));
         self.beyond.clear();
     }
 
-    /// Takes a message of our autopilot.
     pub fn receive(&mut self, message: &MavMessage, now: Moment) {
         match message {
             MavMessage::EVENT(m) => self.event(m.sequence, now),
@@ -71,7 +68,6 @@ impl EventCount {
         self.latest = Some((latest, now));
     }
 
-    /// Whether the autopilot's count has come.
     pub const fn is_known(&self) -> bool {
         self.latest.is_some()
     }
@@ -85,7 +81,6 @@ impl EventCount {
     }
 }
 
-/// Whether `b` comes after `a`.
 const fn is_ahead(a: u16, b: u16) -> bool {
     let far = b.wrapping_sub(a);
     far != 0 && far < 0x8000

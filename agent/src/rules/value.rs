@@ -7,7 +7,7 @@
 use link::dialect::MavParamType;
 use model::vehicle::Autopilot;
 
-/// The number in a PARAM_VALUE (22); `None` for a type of 64 bits, which does not fit its field.
+/// `None`: a type of 64 bits, which does not fit its field.
 pub fn decode(autopilot: Autopilot, field: f32, kind: MavParamType) -> Option<f64> {
     use MavParamType as Kind;
     let bits = field.to_bits();
@@ -25,10 +25,7 @@ pub fn decode(autopilot: Autopilot, field: f32, kind: MavParamType) -> Option<f6
     }
 }
 
-/// The field of a PARAM_SET (23) for `wanted`.
-///
-/// # Errors
-/// What is wrong with the number, and what to do, for a person.
+/// The error is for a person: what is wrong with the number, and what to do.
 pub fn encode(autopilot: Autopilot, wanted: f64, kind: MavParamType) -> Result<f32, String> {
     if !wanted.is_finite() {
         return Err("the value is no number; give a finite one".to_owned());
@@ -76,7 +73,7 @@ pub fn same(wanted: f64, actual: f64, kind: MavParamType) -> bool {
     }
 }
 
-/// What an integer type holds; `None` for a float.
+/// `None`: a float.
 fn range(kind: MavParamType) -> Result<Option<(f64, f64)>, String> {
     use MavParamType as Kind;
     Ok(Some(match kind {
@@ -96,7 +93,6 @@ fn range(kind: MavParamType) -> Result<Option<(f64, f64)>, String> {
     }))
 }
 
-/// The nearest number of 32 bits.
 #[allow(clippy::cast_possible_truncation, reason = "the nearest is wanted")]
 fn narrow(value: f64) -> f32 {
     value as f32

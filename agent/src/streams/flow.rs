@@ -8,34 +8,29 @@ use model::backoff::Backoff;
 use model::time::Moment;
 use std::time::Duration;
 
-/// Before a stream is set for a second time.
 const FIRST_AGAIN: Duration = Duration::from_secs(2);
-/// Longest time between two attempts to repair a stream of a message that comes, if not as often as we need it.
+/// Cap for a message that comes, if not as often as we need it.
 const SLOW_RETRY_CAP: Duration = Duration::from_secs(60);
 /// A message that comes within this time after a single one was asked for is that one.
 const SINGLE_WITHIN: Duration = Duration::from_secs(1);
 /// A stream that was good for so long begins again from the start when it is not.
 const GOOD_FOR: Duration = Duration::from_secs(60);
-/// A gap counts as no more than this.
 const GAP_AT_MOST: Duration = Duration::from_secs(30);
 /// A stream that comes only while there is something to report is set so often, if the autopilot does not say that it is set.
 const SELDOM_TRIES: u32 = 3;
 /// Later than one and a half intervals by this much, a message of a stream is late.
 const LATE_BY: Duration = Duration::from_millis(250);
 
-/// What the autopilot says of a stream's interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Interval {
-    /// It was not asked, or the answer is not there.
+    /// Not asked, or not answered.
     Unknown,
-    /// It does not say.
+    /// The autopilot does not say.
     Untold,
-    /// Not sent by itself.
     Off,
     Every(Duration),
 }
 
-/// See the module text.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Flow {
     heard: Option<Moment>,
@@ -45,10 +40,9 @@ pub(super) struct Flow {
     gap: Option<Duration>,
     good_since: Option<Moment>,
     interval: Interval,
-    /// Attempts to repair the stream since it was good.
+    /// Repairs since the stream was good.
     attempts: u32,
     repair_from: Moment,
-    /// A single one was asked for and has not come.
     single: Option<Moment>,
     /// Single ones asked for since one came.
     singles: u32,
@@ -72,7 +66,6 @@ impl Default for Flow {
     }
 }
 
-/// Whether a message that should come `every` so often is late after `gap`.
 fn late(gap: Duration, every: Duration) -> bool {
     gap > every + every / 2 + LATE_BY
 }
@@ -100,14 +93,13 @@ impl Flow {
         }
     }
 
-    /// What it says is known from elsewhere.
     pub(super) const fn known(&mut self, now: Moment) {
         if self.heard.is_none() {
             self.heard = Some(now);
         }
     }
 
-    /// The autopilot says how often it sends it: MESSAGE_INTERVAL (244), in microseconds; 0 or less for not by itself.
+    /// From MESSAGE_INTERVAL (244), microseconds; 0 or less: not by itself.
     pub(super) fn confirmed(&mut self, interval_us: i32) {
         self.interval = match u64::try_from(interval_us) {
             Ok(us @ 1..) => Interval::Every(Duration::from_micros(us)),
@@ -115,7 +107,6 @@ impl Flow {
         };
     }
 
-    /// Whether it comes by itself, a little less often than needed.
     fn comes_late(&self, every: Option<Duration>, now: Moment) -> bool {
         let comes = self.streamed.zip(self.gap).zip(every);
         comes.is_some_and(|((at, gap), every)| now.since(at) <= gap * 3 && gap > every * 2 && gap < every * 4)
@@ -126,7 +117,7 @@ impl Flow {
         self.streamed.is_none_or(|at| late(now.since(at), every)) || self.gap.is_some_and(|gap| late(gap, every))
     }
 
-    /// The request that is due, and since when. `mute`: the autopilot does not answer the question for intervals.
+    /// The request, and since when it is due. `mute`: the autopilot does not answer the question for intervals.
     pub(super) fn due(&self, needed: Needed, mute: bool, now: Moment) -> Option<(Moment, Request)> {
         let terms = needed.terms();
         let Some(every) = terms.every else {
@@ -203,7 +194,6 @@ impl Flow {
         }
     }
 
-    /// The request has ended, with or without success.
     pub(super) fn ended(&mut self, terms: &Terms, how: How, accepted: bool, now: Moment) {
         let Some(every) = terms.every else { return };
         match how {

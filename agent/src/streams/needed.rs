@@ -28,7 +28,6 @@ pub enum Needed {
     ReadyNow,
 }
 
-/// What is asked about a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum How {
     /// How often it is sent: GET_MESSAGE_INTERVAL (510). A stream that others use must not become slower by us.
@@ -56,20 +55,19 @@ pub(super) const IN_ORDER: [Needed; 8] = [
     Needed::Traffic,
 ];
 
-/// Asked for only when somebody waits for them; the order is that of need.
+/// In the order of need.
 pub(super) const AT_ONCE: [Needed; 2] = [Needed::BeatNow, Needed::ReadyNow];
 pub(super) const KINDS: usize = IN_ORDER.len() + AT_ONCE.len();
 
-/// When a message is asked for.
 pub(super) struct Terms {
     pub(super) id: u16,
-    /// Interval that we need; `None` for a message that is wanted once.
+    /// `None`: wanted once.
     pub(super) every: Option<Duration>,
-    /// A single one is asked for after this long without any, or a little later than the stream is wont to come.
+    /// Time without any, or a little later than the stream usually comes.
     pub(super) single_after: Duration,
     /// It is asked for after this long at the latest.
     pub(super) single_by: Duration,
-    /// Longest time between two requests for a message that does not come.
+    /// Between two requests for a message that does not come.
     pub(super) cap: Duration,
     /// It comes only while there is something to report: that it does not come says nothing.
     pub(super) seldom: bool,
@@ -118,7 +116,6 @@ impl Needed {
         }
     }
 
-    /// The want that a message fulfils.
     pub const fn fulfilled_by(message: &MavMessage) -> Option<Self> {
         Some(match message {
             MavMessage::EXTENDED_SYS_STATE(_) => Self::Landed,

@@ -32,14 +32,14 @@ fn interval(needed: Needed, interval_us: i32) -> MavMessage {
     })
 }
 
-/// An autopilot and its link, one millisecond after the other.
+/// One millisecond after the other.
 struct Line {
-    /// Interval that is set, in milliseconds, of each message that is sent by itself.
+    /// Milliseconds, of each message that is sent by itself.
     set: BTreeMap<usize, u64>,
     next: BTreeMap<usize, u64>,
     /// How much longer than set the intervals are.
     stretch: u64,
-    /// What it does not have: accepted when it is asked for, and never sent.
+    /// Accepted when it is asked for, and never sent.
     lacks: Vec<Needed>,
     answers: bool,
     obeys: bool,
@@ -136,7 +136,6 @@ impl Line {
     }
 }
 
-/// PX4's mode Onboard, as far as we need it.
 const ONBOARD: [(Needed, u64); 7] = [
     (Needed::Landed, 200),
     (Needed::SysStatus, 200),

@@ -10,25 +10,20 @@ use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-/// A log of more bytes than this goes in parts, each as long as this but the last: the least that stores take.
+/// Bytes of a part, but for the last: the least that stores take. A longer log goes in parts.
 pub(super) const PART: u64 = if cfg!(test) { 64 * 1024 } else { 5 * 1024 * 1024 };
-/// So much is read at once.
 const PIECE: usize = 64 * 1024;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct WholeLog {
-    /// Its name, which no other log of the node has.
+    /// No other log of the node has this name.
     pub(super) name: String,
     pub(super) path: PathBuf,
     pub(super) bytes: u64,
-    /// Whether it is one that the autopilot has written.
     pub(super) autopilot: bool,
 }
 
-/// The logs of `node` that grow no more: flight logs, the oldest first, and then those of the autopilot that were brought to the disk.
-///
-/// # Errors
-/// The disk's.
+/// The logs that grow no more: flight logs, the oldest first, then those of the autopilot that were brought to the disk.
 pub(super) fn whole_logs(folder: &Path, node: &NodeName) -> io::Result<Vec<WholeLog>> {
     let mut logs = Vec::new();
     for entry in entries(folder)? {
@@ -78,8 +73,7 @@ fn entries(folder: &Path) -> io::Result<Vec<WholeLog>> {
 }
 
 impl WholeLog {
-    /// Where it belongs in the store: below the node, under its own name and the beginning of its SHA-256, so that equal logs have one key, and
-    /// logs that differ never have the same.
+    /// Below the node, under its own name and the beginning of its SHA-256: equal logs have one key, and logs that differ never have the same.
     pub(super) fn key(&self, prefix: &str, node: &NodeName, sha256: &str) -> String {
         let slash = if prefix.is_empty() { "" } else { "/" };
         let folder = if self.autopilot { "/autopilot" } else { "" };
@@ -88,10 +82,6 @@ impl WholeLog {
         format!("{prefix}{slash}{node}{folder}/{stem}-{short}.{end}")
     }
 
-    /// One part of it.
-    ///
-    /// # Errors
-    /// The disk's.
     pub(super) fn part(&self, file: &mut File, index: u64) -> io::Result<Vec<u8>> {
         let offset = index * PART;
         let length = self.bytes.saturating_sub(offset).min(PART);
@@ -105,23 +95,19 @@ impl WholeLog {
     }
 }
 
-/// The checksums of a log, in hexadecimal digits.
+/// In hexadecimal digits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Sums {
     pub(super) sha256: String,
-    /// What most stores call their ETag: the MD5 of what came in one piece.
+    /// The ETag of most stores for what came in one piece.
     pub(super) md5: String,
-    /// The MD5 of each part.
     pub(super) parts: Vec<String>,
-    /// What most stores make of those for an ETag: the MD5 of them all, and their number.
+    /// The ETag of most stores for parts: the MD5 of their MD5s, and their number.
     pub(super) md5_of_parts: String,
 }
 
 impl Sums {
-    /// Those of the first `bytes` of `file`.
-    ///
-    /// # Errors
-    /// The disk's, and that it is shorter.
+    /// Fails also where the file is shorter than `bytes`.
     pub(super) fn of(file: &mut File, bytes: u64) -> io::Result<Self> {
         file.seek(SeekFrom::Start(0))?;
         let (mut sha256, mut md5, mut of_parts) = (Sha256::new(), Md5::new(), Md5::new());

@@ -43,60 +43,46 @@ pub struct UploadFlags {
     upload_insecure_http: bool,
 }
 
-/// Settings of the upload, checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// The store: scheme and authority, without the bucket.
+    /// Scheme and authority, without the bucket.
     pub endpoint: String,
-    /// The bucket.
     pub bucket: String,
-    /// The region.
     pub region: String,
-    /// What keys begin with, without a slash at its end; empty for nothing.
+    /// Without a slash at its end; empty for nothing.
     pub prefix: String,
-    /// Where the credentials are; `None`: in the environment.
+    /// `None`: in the environment.
     pub credentials: Option<PathBuf>,
-    /// Where the authorities are; `None`: the system's.
+    /// `None`: the system's.
     pub authorities: Option<PathBuf>,
-    /// Whether the host has the bucket's name.
     pub virtual_host: bool,
-    /// Most bytes each second.
     pub bytes_per_second: u32,
 }
 
-/// Flags that make no sense, or would be unsafe. Each is one line that says what to do.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum BadUpload {
-    /// There is nothing to upload.
     #[error("SKEIN_UPLOAD_BUCKET is set, but no flight logs are kept: set SKEIN_FLIGHT_LOG_DIR too")]
     NoLogs,
-    /// A store, but no bucket.
     #[error("SKEIN_UPLOAD_ENDPOINT is set, but no bucket: set SKEIN_UPLOAD_BUCKET too, or neither")]
     NoBucket,
-    /// No bucket has such a name.
     #[error(
         "SKEIN_UPLOAD_BUCKET: {0:?} is not the name of a bucket; use 3 to 63 lower-case letters, digits, dots and hyphens"
     )]
     Bucket(String),
-    /// It is no address of a store.
     #[error("SKEIN_UPLOAD_ENDPOINT: {0:?} is not a store: {1}; use https://HOST or https://HOST:PORT")]
     Endpoint(String, &'static str),
-    /// Plain text across a network.
     #[error(
         "SKEIN_UPLOAD_ENDPOINT: {0:?} is plain text across a network: everybody on it could read and change the logs; use \
          https://, or --upload-insecure-http if you mean it"
     )]
     Plain(String),
-    /// No region has such a name.
     #[error("SKEIN_UPLOAD_REGION: {0:?} is not a region; use letters, digits and hyphens, such as eu-central-1")]
     Region(String),
-    /// Keys cannot begin so.
     #[error(
         "SKEIN_UPLOAD_PREFIX: {0:?} cannot begin a key; use at most 200 letters, digits, dots, hyphens and underscores, with single slashes \
          between them, and no part that begins with a dot"
     )]
     Prefix(String),
-    /// Nothing to show the store.
     #[error(
         "SKEIN_UPLOAD_BUCKET is set, but no credentials: set SKEIN_UPLOAD_CREDENTIALS to the folder of a mounted Secret, or \
          AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
@@ -105,15 +91,11 @@ pub enum BadUpload {
 }
 
 impl Config {
-    /// The usual limit.
     pub const USUAL_KIB_S: u32 = 512;
 }
 
 impl UploadFlags {
-    /// Checks all of it; `None` when nothing is to be uploaded. `logs` says whether there are any, `env` reads the environment.
-    ///
-    /// # Errors
-    /// [`BadUpload`].
+    /// `None`: nothing is to be uploaded. `logs`: whether there are any; `env` reads the environment.
     pub fn check(self, logs: bool, env: impl Fn(&str) -> Option<String>) -> Result<Option<Config>, BadUpload> {
         let given = |text: Option<String>| text.filter(|text| !text.is_empty());
         let file = |path: Option<PathBuf>| path.filter(|path| !path.as_os_str().is_empty());

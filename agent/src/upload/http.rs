@@ -34,23 +34,22 @@ use tokio_util::task::AbortOnDropHandle;
 const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 /// A request or an answer of which nothing moves for so long is given up; a store may work on the end of an upload for a while.
 const STALLED_AFTER: Duration = Duration::from_secs(30);
-/// The most bytes of an answer's body. Stores send a few lines of XML; only an object that is read back is longer.
+/// Bytes of an answer's body. Stores send a few lines of XML; only an object that is read back is longer.
 const ANSWER_AT_MOST: u64 = 1024 * 1024;
-/// So much is sent at once.
 const CHUNK: usize = 8 * 1024;
-/// What may wait in the system to be sent, and be in front of a report.
+/// Bytes that may wait in the system, and be in front of a report.
 const SEND_BUFFER: usize = 64 * 1024;
 /// DSCP CS1, lower effort.
 const LOWER_EFFORT: u32 = 8 << 2;
 
 #[derive(Clone, Debug)]
 pub(super) struct Line {
-    /// Which certificates count; `None` for plain text.
+    /// `None`: plain text.
     pub(super) tls: Option<Arc<ClientConfig>>,
     pub(super) pace: Pace,
 }
 
-/// How much may be sent, for all requests together.
+/// For all requests together.
 #[derive(Clone, Debug)]
 pub(super) struct Pace {
     bytes_per_second: u32,
@@ -58,7 +57,6 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// So many bytes each second.
     pub(super) fn of(bytes_per_second: u32) -> Self {
         Self {
             bytes_per_second: bytes_per_second.max(1),
@@ -66,7 +64,7 @@ impl Pace {
         }
     }
 
-    /// Takes the line for so many bytes: when they may go.
+    /// Returns when so many bytes may go.
     fn take(&self, bytes: usize, now: Instant) -> Instant {
         let mut free_at = self.free_at.lock().unwrap_or_else(PoisonError::into_inner);
         let at = free_at.map_or(now, |at| at.max(now));
@@ -82,20 +80,16 @@ impl HttpConnector for Line {
     }
 }
 
-/// Why a request was not answered.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum NoExchange {
     #[error("no answer to the connection")]
     Silent,
-    /// It went, and nothing more came or went.
     #[error("the store has not moved a byte for {} s", STALLED_AFTER.as_secs())]
     Stalled,
-    /// More came than an answer may have.
     #[error("the answer is longer than one of a store may be; check SKEIN_UPLOAD_ENDPOINT")]
     TooLong,
     #[error("the address has no host")]
     NoHost,
-    /// The network, or TLS.
     #[error(transparent)]
     Io(#[from] io::Error),
     #[error(transparent)]
@@ -204,7 +198,6 @@ fn longest(reads: bool, answer: &http::response::Parts) -> u64 {
     }
 }
 
-/// A body that goes piece by piece, as fast as the line may.
 struct Paced<B> {
     body: B,
     pace: Pace,
@@ -267,10 +260,8 @@ impl<B: Body<Data = Bytes> + Unpin> Body for Paced<B> {
     }
 }
 
-/// An answer's body, which is neither waited for nor taken without end.
 struct Patient {
     body: Incoming,
-    /// So many bytes may still come.
     left: u64,
     until: Pin<Box<Sleep>>,
     _connection: AbortOnDropHandle<hyper::Result<()>>,
@@ -286,7 +277,6 @@ impl Patient {
         }
     }
 
-    /// The next of the body, unless it is more than may come.
     fn take(&mut self, frame: hyper::Result<Frame<Bytes>>) -> Result<Frame<Bytes>, NoExchange> {
         let frame = frame?;
         let length = frame.data_ref().map_or(0, Bytes::len);

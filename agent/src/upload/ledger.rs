@@ -11,37 +11,30 @@ use tracing::warn;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Uploaded {
-    /// Logs that are in the store, checked.
     pub sent: Vec<SentLog>,
-    /// The log whose parts are sent now.
     pub under_way: Option<UnderWay>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SentLog {
-    /// Its name on the agent's disk.
     pub name: String,
     pub bytes: u64,
-    /// Its SHA-256, in hexadecimal digits.
+    /// In hexadecimal digits.
     pub sha256: String,
     pub key: String,
 }
 
-/// A log of which parts are in the store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnderWay {
     pub log: SentLog,
-    /// The store's id of this upload.
     pub id: String,
-    /// The store's names of the parts that it has.
     pub parts: Vec<String>,
-    /// How often the store has refused to put them together.
+    /// How often the store has refused to put the parts together.
     #[serde(default)]
     pub refusals: u32,
 }
 
 impl UnderWay {
-    /// Nothing of it was sent yet.
     pub const fn of(log: SentLog, id: String) -> Self {
         Self {
             log,
@@ -52,7 +45,7 @@ impl UnderWay {
     }
 }
 
-/// The file. Only the uploader of one agent writes it.
+/// Only the uploader of one agent writes it.
 #[derive(Debug)]
 pub struct Ledger {
     file: PathBuf,
@@ -60,11 +53,7 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Reads that of `node` in the folder of its logs. One that cannot be understood is put aside: the logs are then looked for in the store
-    /// again.
-    ///
-    /// # Errors
-    /// The disk's.
+    /// A file that cannot be understood is put aside: the logs are then looked for in the store again.
     pub fn open(folder: &Path, node: &NodeName) -> io::Result<Self> {
         let file = folder.join(format!("uploads-{node}.json"));
         let now = match fs::read(&file) {
@@ -93,10 +82,7 @@ impl Ledger {
         self.now.sent.retain(|log| is_there(&log.name));
     }
 
-    /// Writes it: once this returns, it is on the disk.
-    ///
-    /// # Errors
-    /// The disk's; then the old one is still there, but for the case that `durable::replace_file` names.
+    /// On the disk once this returns; the old file stays after an error, but for the case that `durable::replace_file` names.
     pub fn save(&self) -> io::Result<()> {
         let bytes = serde_json::to_vec_pretty(&self.now)?;
         durable::replace_file(&self.file, &self.file.with_extension("json.new"), &bytes)

@@ -24,27 +24,22 @@ use std::fs::File;
 use std::io;
 use tracing::{debug, warn};
 
-/// The end of an upload that the store refuses so often is not tried again: the log is sent again from its beginning.
+/// An upload whose end the store refuses so often is sent again from its beginning.
 const REFUSALS_AT_MOST: u32 = 3;
 
 /// The store's id of an upload is a part of addresses, and those have at most 64 KiB: the library panics at longer ones.
 const ID_AT_MOST: usize = 4096;
 
-/// Why a log was not sent.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum NotSent {
     #[error("the agent's disk: {0}")]
     Disk(#[from] io::Error),
-    /// The store, or the way to it.
     #[error("{}", in_words(.0))]
     Store(#[from] object_store::Error),
-    /// What it names an upload is part of no address.
     #[error("the store names an upload by {0} bytes, more than {ID_AT_MOST}; check SKEIN_UPLOAD_ENDPOINT")]
     LongId(usize),
-    /// What is there is something else.
     #[error("what the store has of {0} is not equal to it; it is sent again")]
     Differs(String),
-    /// The store has forgotten what it had.
     #[error("the store has given up what it had of {0}; it is sent again")]
     Forgotten(String),
 }
@@ -57,10 +52,7 @@ pub(super) struct Sender<'a, S> {
 }
 
 impl<S: ObjectStore + MultipartStore> Sender<'_, S> {
-    /// Sends `log`; what the store has of it is written into `ledger` on the way. It may be dropped at any point, and called again.
-    ///
-    /// # Errors
-    /// [`NotSent`].
+    /// What the store has is written into `ledger` on the way. Safe to drop at any point, and to call again.
     pub(super) async fn send(&self, ledger: &mut Ledger, log: &WholeLog) -> Result<SentLog, NotSent> {
         let mut file = File::open(&log.path)?;
         let sums = Sums::of(&mut file, log.bytes)?;
@@ -158,7 +150,6 @@ impl<S: ObjectStore + MultipartStore> Sender<'_, S> {
         }
     }
 
-    /// Gives up what is under way, here and in the store.
     async fn abandon(&self, ledger: &mut Ledger) -> Result<(), NotSent> {
         let Some(under_way) = ledger.now.under_way.take() else {
             return Ok(());
@@ -208,7 +199,6 @@ impl<S: ObjectStore + MultipartStore> Sender<'_, S> {
         Ok(equal)
     }
 
-    /// What is said about a log beside it.
     fn record(&self, log: &WholeLog, sent: &SentLog) -> io::Result<Vec<u8>> {
         let mut record = json!({
             "node": self.node.as_str(),
@@ -232,7 +222,6 @@ impl<S: ObjectStore + MultipartStore> Sender<'_, S> {
     }
 }
 
-/// An ETag without its quotation marks.
 fn bare(etag: &str) -> String {
     etag.trim_matches('"').to_ascii_lowercase()
 }
@@ -246,12 +235,11 @@ fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn
     std::iter::successors(Some(error), |&error| error.source())
 }
 
-/// Whether the store has not answered.
 fn is_of_the_network(error: &object_store::Error) -> bool {
     causes(error).any(|cause| cause.is::<HttpError>() || cause.is::<NoExchange>())
 }
 
-/// One line for the log: what the store said, or the innermost reason why it said nothing.
+/// The innermost reason, where the store said nothing.
 fn in_words(error: &object_store::Error) -> String {
     let text = if is_of_the_network(error) {
         causes(error).last().map_or_else(String::new, ToString::to_string)

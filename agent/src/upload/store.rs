@@ -11,7 +11,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use trust::files::{self, FileError};
 
-/// Why there is no store to speak to.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum NoStore {
     #[error(transparent)]
@@ -26,10 +25,7 @@ pub(super) enum NoStore {
     Setting(object_store::Error),
 }
 
-/// The store. Blocks while it reads files.
-///
-/// # Errors
-/// [`NoStore`].
+/// Blocks while it reads files.
 pub(super) fn open(config: &Config, pace: &Pace) -> Result<AmazonS3, NoStore> {
     let secure = config.endpoint.starts_with("https://");
     let tls = if secure { Some(Arc::new(tls(config)?)) } else { None };

@@ -22,28 +22,23 @@ use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{Span, debug, error, info, warn};
 
-/// How often the disk is searched for new logs.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 const RETRY: Backoff = Backoff {
     first: Duration::from_secs(2),
     cap: Duration::from_secs(300),
 };
 
-/// Where the logs are, and where they go.
 #[derive(Debug)]
 pub(crate) struct Task {
     pub(crate) config: Config,
     pub(crate) node: NodeName,
-    /// The folder of the flight logs.
     pub(crate) folder: PathBuf,
-    /// Who else is to know what was uploaded.
     pub(crate) sent: Sent,
-    /// What is known of the vehicle.
     pub(crate) outward: watch::Receiver<Outward>,
     pub(crate) stop: CancellationToken,
 }
 
-/// Begins to upload, on a thread of its own that is not waited for; how far it is.
+/// Runs on a thread of its own that is not waited for.
 pub(crate) fn start(task: Task) -> watch::Receiver<Uploads> {
     let (figures, shown) = watch::channel(Uploads::default());
     let span = Span::current();
@@ -68,7 +63,6 @@ pub(crate) fn start(task: Task) -> watch::Receiver<Uploads> {
     shown
 }
 
-/// Why a round has not ended well.
 #[derive(Debug, thiserror::Error)]
 enum Failed {
     #[error(transparent)]
@@ -146,7 +140,6 @@ struct Worker {
 }
 
 impl Worker {
-    /// Uploads the next log; whether there was one.
     async fn round(&mut self, ledger: &mut Ledger) -> Result<bool, Failed> {
         let logs = whole_logs(&self.task.folder, &self.task.node)?;
         let folders = [
@@ -214,7 +207,6 @@ impl Worker {
     }
 }
 
-/// Whether the vehicle is on the ground, as the agent reports it.
 struct Ground {
     outward: watch::Receiver<Outward>,
     time: UploadTime,
@@ -222,7 +214,7 @@ struct Ground {
 }
 
 impl Ground {
-    /// How long to wait yet; `None`: for the vehicle.
+    /// `None`: until the vehicle is on the ground.
     fn wait(&mut self) -> Option<Duration> {
         let truth = self
             .outward
@@ -238,12 +230,10 @@ impl Ground {
 
     async fn changed(&mut self) {
         if self.outward.changed().await.is_err() {
-            // The agent ends.
             std::future::pending::<()>().await;
         }
     }
 
-    /// Waits until it has been on the ground for long enough.
     async fn reached(&mut self) {
         loop {
             match self.wait() {
@@ -256,7 +246,7 @@ impl Ground {
         }
     }
 
-    /// Waits until it is not known to be there any more. Safe to cancel.
+    /// Safe to cancel.
     async fn left(&mut self) {
         loop {
             self.changed().await;

@@ -33,7 +33,6 @@ fn authority() -> Authority {
     Authority::make(hour()).unwrap()
 }
 
-/// The coordinator's end, with a certificate of `authority`.
 fn tls(authority: &Authority) -> trust::Server {
     let clients = Clients {
         ours: Some(authority.bundle()),
@@ -43,7 +42,6 @@ fn tls(authority: &Authority) -> trust::Server {
     trust::Server::new(authority.server(&[], hour()).unwrap(), clients).unwrap()
 }
 
-/// The folder of an agent's credentials.
 struct Files(TempDir);
 
 impl Files {
@@ -61,7 +59,6 @@ impl Files {
         std::fs::rename(self.path("new"), self.path(name)).unwrap();
     }
 
-    /// A coordinator at `address`, for an agent with a token.
     fn with_token(&self, address: SocketAddr) -> Coordinator {
         let flags = CoordinatorFlags {
             coordinator: Some(format!("https://{address}")),
@@ -72,7 +69,6 @@ impl Files {
         flags.check().unwrap()
     }
 
-    /// The same, for an agent with a certificate.
     fn with_certificate(&self, address: SocketAddr) -> Coordinator {
         let flags = CoordinatorFlags {
             coordinator: Some(format!("https://{address}")),

@@ -21,7 +21,6 @@ use trust::PeerCertificate;
 
 const DEADLINE: Duration = Duration::from_secs(30);
 
-/// What a caller has shown, and the way to end its session.
 pub struct Shown {
     pub authorization: Option<String>,
     pub certificate: Option<PeerCertificate>,
@@ -65,12 +64,10 @@ impl Server {
         }
     }
 
-    /// The next session that is opened.
     pub async fn next(&mut self) -> Shown {
         timeout(DEADLINE, self.shown.recv()).await.unwrap().unwrap()
     }
 
-    /// Whether nobody has opened a session.
     pub fn is_quiet(&mut self) -> bool {
         self.shown.try_recv().is_err()
     }

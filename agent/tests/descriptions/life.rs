@@ -23,7 +23,6 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, interval, sleep};
 use tokio_util::sync::CancellationToken;
 
-/// A line that is opened once.
 struct Line(Option<DuplexStream>);
 
 impl Opener for Line {
@@ -33,7 +32,6 @@ impl Opener for Line {
     }
 }
 
-/// Plays the autopilot until the line is gone.
 async fn autopilot(mut line: DuplexStream) {
     let mut vehicle = Vehicle::new(VehicleConfig::new(Autopilot::Px4, 7, HOME));
     let (mut sender, mut reader) = (Sender::new(7, 1), FrameReader::default());

@@ -26,7 +26,6 @@ const FLY: Desired = Desired::Flying {
     altitude: AltitudeAboveHome(10.0),
 };
 
-/// Pilot and vehicle, and the folder in which the agent keeps descriptions.
 struct World {
     line: Line,
     dir: tempfile::TempDir,
@@ -70,7 +69,6 @@ impl World {
         self.replace(pilot(None));
     }
 
-    /// Another life of the agent, with the same state directory.
     fn another_life(&mut self) {
         let again = pilot(Some(self.dir.path()));
         self.replace(again);
@@ -80,7 +78,6 @@ impl World {
         self.until_kept(120)
     }
 
-    /// Lets time pass until the descriptions are in the cache.
     fn until_kept(&mut self, seconds: u64) -> u64 {
         let cache = self.cache();
         self.until("the descriptions are in the cache", seconds, |_| files(&cache) == 2)
@@ -124,7 +121,6 @@ impl Line {
     }
 }
 
-/// The assignment for this node's Drone.
 fn order(generation: i64, desired: Desired) -> Order {
     Order::Assigned(assignment(generation, desired))
 }
@@ -180,8 +176,7 @@ fn nothing_of_it_is_asked_of_ardupilot() {
     assert!(!world.wrote.iter().any(|(_, message)| asked(message)));
 }
 
-/// When the vehicle was armed and in the air, in milliseconds after the order, which comes `after` so many packets of the
-/// download; and the world as it is then.
+/// Milliseconds from the order, which comes `after` so many packets of the download, to armed and to in the air.
 fn take_off(world: &mut World, packets: usize) -> (u64, u64) {
     world.until("ready to fly", 90, |w| w.pilot.report(w.now()).ready == Some(true));
     world.until("so many packets", 90, |w| w.packets().count() >= packets);

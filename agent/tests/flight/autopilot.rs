@@ -36,7 +36,6 @@ pub struct Received {
     pub confirmation: u8,
 }
 
-/// The vehicle, its memory of commands, and the faults to play.
 #[derive(Debug)]
 pub struct World {
     pub kind: Kind,
@@ -48,7 +47,7 @@ pub struct World {
     pub ready: bool,
     /// What SYS_STATUS reports of the arming checks, if another thing: what they said in the mode before, until they run again.
     pub ready_before: Option<bool>,
-    /// Battery, percent.
+    /// Percent.
     pub remaining: i8,
     /// From the takeoff command to the first movement.
     pub lifts_off_after: Duration,
@@ -56,28 +55,25 @@ pub struct World {
     pub beats_from_us: u32,
     pub strange_senders: u32,
     pub refuse_arm: u32,
-    /// Carry out this many takeoffs without answering.
     pub lose_takeoff_acks: u32,
     pub mute_acks: bool,
     pub reboot: bool,
-    /// A test that ends in a kill has begun.
     pub may_be_killed: bool,
     pub refuse_kill: bool,
     /// HEARTBEAT.system_status while armed.
     pub state: MavState,
-    /// Texts to send at the next tick.
     pub texts: Vec<&'static str>,
-    /// Obey NAV_RETURN_TO_LAUNCH, which it does not know otherwise.
+    /// Obeys NAV_RETURN_TO_LAUNCH, which it does not know otherwise.
     pub can_return: bool,
     /// Neither obey nor answer NAV_LAND.
     pub deaf_to_land: bool,
     /// The motors stand still: it falls, and goes on saying that it is in the air.
     pub falls: bool,
-    /// What it says when it refuses to arm although its checks pass.
+    /// Said with a refusal to arm although its checks pass.
     pub refuses_with: &'static str,
     /// GPS_RAW_INT.h_acc and v_acc.
     pub accuracy_mm: [u32; 2],
-    /// How far north of the vehicle home is, in degrees × 10⁷.
+    /// Home, north of the vehicle, degrees × 10⁷.
     pub home_north_e7: i32,
     streams: HashMap<u32, Duration>,
     sent: HashMap<u32, Instant>,
@@ -126,7 +122,6 @@ pub fn world(kind: Kind) -> Shared {
     }))
 }
 
-/// Runs for ever, speaking on the newest line.
 pub async fn run(world: Shared, mut lines: mpsc::Receiver<DuplexStream>) {
     let mut line: Option<DuplexStream> = None;
     let mut framer = Framer::default();
@@ -341,7 +336,6 @@ impl World {
         }
     }
 
-    /// The motors stop, and the vehicle says so and that it is on the ground, even while it falls.
     fn kill(&mut self) -> MavResult {
         if self.refuse_kill {
             return MavResult::MAV_RESULT_FAILED;

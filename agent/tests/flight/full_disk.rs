@@ -10,7 +10,6 @@ fn fill(vehicle: &Vehicle) -> PathBuf {
     place
 }
 
-/// Whether the report says that it is not armed because of the disk.
 fn cannot_write(agent: &Agent) -> bool {
     let report = agent.report().unwrap();
     let why = "cannot write its state directory (Is a directory";
@@ -78,13 +77,7 @@ async fn a_flight_order_held_before_a_restart_arms_nothing_until_the_disk_is_wri
 async fn an_agent_that_restarts_on_a_full_disk_still_has_its_failsafe() {
     let vehicle = Vehicle::new(Kind::Px4);
     let agent = vehicle.agent();
-    let mut assigned = assignment(1, FLY);
-    assigned.failsafe = Failsafe {
-        on_coordinator_loss: OnCoordinatorLoss::Land,
-        after: Duration::from_secs(20),
-        ..Failsafe::default()
-    };
-    agent.connect(Order::Assigned(assigned)).await;
+    agent.connect(watched(3)).await;
     agent.until_holding().await;
     agent.kill().await;
     fill(&vehicle);

@@ -5,7 +5,7 @@ use model::kill::{KillAnswer, KillOrder, KillOutcome};
 use model::stand_down::StandUp;
 
 impl Agent {
-    /// A kill order as a coordinator sends it that had the agent's last report.
+    /// An order of a coordinator that had the agent's last report.
     fn kill_order(&self, nonce: u64) -> KillOrder {
         KillOrder {
             nonce,
@@ -39,7 +39,6 @@ async fn holding(kind: Kind) -> (Vehicle, Agent) {
     (vehicle, agent)
 }
 
-/// Commands to arm or disarm that came.
 fn frames(vehicle: &Vehicle) -> usize {
     vehicle.see(|w| w.count(ARM))
 }

@@ -47,7 +47,6 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
-/// What is desired unless a test says otherwise.
 const FLY: Desired = Desired::Flying {
     altitude: AltitudeAboveHome(10.0),
 };
@@ -56,7 +55,6 @@ const TAKEOFF: MavCmd = MavCmd::MAV_CMD_NAV_TAKEOFF;
 const LAND: MavCmd = MavCmd::MAV_CMD_NAV_LAND;
 const BOTH: [Kind; 2] = [Kind::ArduCopter, Kind::Px4];
 
-/// The wire between agent and autopilot, with a plug.
 struct Plug {
     to_autopilot: mpsc::Sender<DuplexStream>,
     plugged: Arc<AtomicBool>,
@@ -81,7 +79,6 @@ impl Opener for Plug {
     }
 }
 
-/// The other end of a noisy line to `near`.
 fn noisy(near: DuplexStream, seed: u64) -> DuplexStream {
     let (middle, far) = duplex(8192);
     let (near_out, near_in) = tokio::io::split(near);
@@ -110,7 +107,7 @@ async fn spoil(mut from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin
     }
 }
 
-/// One vehicle and its wire; outlives agents.
+/// Outlives agents.
 struct Vehicle {
     world: Shared,
     to_autopilot: mpsc::Sender<DuplexStream>,
@@ -145,7 +142,6 @@ impl Vehicle {
         self.to_autopilot.send(far).await.unwrap();
     }
 
-    /// An agent that has flown it up, and holds.
     async fn flown(&self) -> Agent {
         let agent = self.agent();
         agent.connect(flying(1)).await;
@@ -266,6 +262,19 @@ impl Agent {
 
 fn flying(generation: i64) -> Order {
     Order::Assigned(assignment(generation, FLY))
+}
+
+/// An order to fly, and to land 20 s after the coordinator is lost.
+fn watched(term: u64) -> Order {
+    Order::Assigned(Assignment {
+        term: Term(term),
+        failsafe: Failsafe {
+            on_coordinator_loss: OnCoordinatorLoss::Land,
+            after: Duration::from_secs(20),
+            ..Failsafe::default()
+        },
+        ..assignment(1, FLY)
+    })
 }
 
 fn grounded(generation: i64) -> Order {
@@ -659,13 +668,7 @@ async fn a_pilot_who_takes_over_is_left_alone() {
 async fn a_lost_coordinator_lets_the_vehicle_land_when_the_drone_says_so() {
     let vehicle = Vehicle::new(Kind::Px4);
     let agent = vehicle.agent();
-    let mut assigned = assignment(1, FLY);
-    assigned.failsafe = Failsafe {
-        on_coordinator_loss: OnCoordinatorLoss::Land,
-        after: Duration::from_secs(20),
-        ..Failsafe::default()
-    };
-    agent.connect(Order::Assigned(assigned)).await;
+    agent.connect(watched(3)).await;
     agent.until_holding().await;
     agent.orders.send(FromUplink::Closed).await.unwrap();
     sleep(Duration::from_secs(15)).await;
@@ -842,13 +845,7 @@ async fn an_agent_without_memory_sends_a_flying_vehicle_nothing_until_it_knows_i
 async fn a_coordinator_that_only_opens_streams_does_not_put_off_the_failsafe() {
     let vehicle = Vehicle::new(Kind::Px4);
     let agent = vehicle.agent();
-    let mut assigned = assignment(1, FLY);
-    assigned.failsafe = Failsafe {
-        on_coordinator_loss: OnCoordinatorLoss::Land,
-        after: Duration::from_secs(20),
-        ..Failsafe::default()
-    };
-    agent.connect(Order::Assigned(assigned)).await;
+    agent.connect(watched(3)).await;
     agent.until_holding().await;
     for _ in 0..30 {
         agent.orders.send(FromUplink::Closed).await.unwrap();

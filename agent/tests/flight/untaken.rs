@@ -4,21 +4,6 @@
 use super::*;
 use model::reported_flight::{ReportedFlight, SoFar};
 
-/// An order to fly under `term`, with a landing 20 s after the coordinator is lost.
-fn watched(term: u64) -> Order {
-    let altitude = AltitudeAboveHome(10.0);
-    let failsafe = Failsafe {
-        on_coordinator_loss: OnCoordinatorLoss::Land,
-        after: Duration::from_secs(20),
-        ..Failsafe::default()
-    };
-    Order::Assigned(Assignment {
-        term: Term(term),
-        failsafe,
-        ..assignment(1, Desired::Flying { altitude })
-    })
-}
-
 #[tokio::test(start_paused = true)]
 async fn a_vehicle_whose_agent_cannot_write_is_not_alone_while_the_coordinator_speaks() {
     for term in [3, 4] {

@@ -32,7 +32,7 @@ async fn address(gcs: &Gcs, wanted: impl Fn(&Place) -> bool) -> SocketAddr {
 }
 
 impl Guest {
-    /// One on UDP that has not spoken yet, so that it is not known.
+    /// A guest on UDP that is not known, since it has not spoken.
     pub async fn silent(gcs: &Gcs) -> Self {
         let there = address(gcs, |place| matches!(place, Place::Udp(_))).await;
         let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
@@ -40,7 +40,6 @@ impl Guest {
         Self::new(Socket::Udp(socket))
     }
 
-    /// One on UDP that is known.
     pub async fn udp(gcs: &Gcs) -> Self {
         let before = gcs.counters().joined;
         let mut guest = Self::silent(gcs).await;
@@ -49,7 +48,6 @@ impl Guest {
         guest
     }
 
-    /// One on TCP that is known.
     pub async fn tcp(gcs: &Gcs) -> Self {
         let before = gcs.counters().joined;
         let there = address(gcs, |place| matches!(place, Place::Tcp(_))).await;
@@ -72,7 +70,6 @@ impl Guest {
         }
     }
 
-    /// Waits until `wanted` is somewhere in what was heard.
     pub async fn receives(&mut self, what: &str, wanted: &[u8]) {
         let until = Instant::now() + DEADLINE;
         while !has(&self.heard, wanted) {
@@ -90,7 +87,7 @@ impl Guest {
         }
     }
 
-    /// Waits until it is disconnected; what it is sent meanwhile is kept.
+    /// What it is sent meanwhile is kept.
     pub async fn is_hung_up_on(&mut self) {
         let Socket::Tcp(stream) = &mut self.socket else {
             panic!("not connected")

@@ -12,7 +12,6 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 pub const DEADLINE: Duration = Duration::from_secs(20);
 
-/// Opens lines for as long as the test takes their far ends.
 struct Lines {
     far_ends: mpsc::Sender<DuplexStream>,
     bytes: usize,
@@ -30,7 +29,7 @@ impl Opener for Lines {
     }
 }
 
-/// A line that is up, and its far end. `bytes` wait on it each way at most.
+/// A line that is up. `bytes` wait on it each way at most.
 pub struct Line {
     pub far: DuplexStream,
     pub handle: LinkHandle,
@@ -67,7 +66,6 @@ impl Line {
         self.far.write_all(bytes).await.unwrap();
     }
 
-    /// Waits until the autopilot has received `wanted` somewhere in what was written to it.
     pub async fn receives(&mut self, what: &str, wanted: &[u8]) {
         let until = Instant::now() + DEADLINE;
         while !self.has_received(wanted) {
@@ -95,7 +93,6 @@ pub fn v1(from: (u8, u8), sequence: u8, message: &MavMessage) -> Vec<u8> {
     raw.raw_bytes().to_vec()
 }
 
-/// The same, signed with some key or other.
 pub fn signed(from: (u8, u8), sequence: u8, message: &MavMessage) -> Vec<u8> {
     let mut bytes = v2(from, sequence, message);
     bytes[2] |= 1;
@@ -107,7 +104,6 @@ pub fn signed(from: (u8, u8), sequence: u8, message: &MavMessage) -> Vec<u8> {
     bytes
 }
 
-/// A frame of an id that the dialect does not know.
 pub fn unknown(from: (u8, u8), sequence: u8) -> Vec<u8> {
     let id = 54_321_u32.to_le_bytes();
     let mut bytes = vec![0xFD, 4, 0, 0, sequence, from.0, from.1, id[0], id[1], id[2], 1, 2, 3, 4];
@@ -151,7 +147,6 @@ pub fn ack(command: MavCmd, to: (u8, u8)) -> MavMessage {
     })
 }
 
-/// Changes nothing, to nobody in particular.
 #[allow(deprecated, reason = "old, and every autopilot still answers it")]
 pub fn ping() -> MavMessage {
     MavMessage::PING(link::dialect::PING_DATA::default())
@@ -165,7 +160,6 @@ fn header(from: (u8, u8), sequence: u8) -> MavHeader {
     }
 }
 
-/// The byte that stands for the message's definition, found from a good frame of it.
 fn crc_extra(message: &MavMessage, good: &[u8]) -> u8 {
     let end = good.len() - 2;
     let crc = u16::from_le_bytes([good[end], good[end + 1]]);

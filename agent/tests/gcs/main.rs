@@ -291,7 +291,7 @@ async fn a_port_that_is_taken_keeps_neither_the_agent_nor_the_other_places_waiti
     gcs.close().await;
 }
 
-/// What a serial line at 57600 baud carries.
+/// A serial line at 57600 baud.
 const LINE_BYTES_PER_S: u64 = 5760;
 
 #[tokio::test(start_paused = true)]

@@ -59,7 +59,6 @@ impl Commander {
         }
     }
 
-    /// What it says of the node.
     pub fn order(&self) -> Order {
         let term = Term(self.term);
         if !self.bound {
@@ -113,7 +112,6 @@ impl Commander {
         }
     }
 
-    /// The same coordinator as it was a term ago.
     pub fn deposed(&self) -> Order {
         let mut old = self.clone();
         old.term = old.term.saturating_sub(1);

@@ -31,14 +31,13 @@ struct Shown {
     status_low_since: Option<u64>,
 }
 
-/// What the agent was sent and shown.
 #[derive(Clone, Debug, Default)]
 pub struct Oracle {
     shown: Shown,
     link_up: bool,
     stream_open: bool,
     highest_term: u64,
-    /// The last order that the agent took, and whether that was on the stream that is open now.
+    /// The last order taken, and whether that was on the stream that is open now.
     taken: Option<Order>,
     taken_on_this_stream: bool,
     led_on_this_stream: bool,
@@ -48,7 +47,7 @@ pub struct Oracle {
     last_arm: Option<u64>,
 }
 
-/// Whether a place is over home, at the height that is always ordered: above home, or above the sea.
+/// Whether a place is over home, at the altitude that is always ordered: above home, or above the sea.
 fn is_ordered((frame, x, y, z): (MavFrame, i32, i32, f32)) -> bool {
     let over_home = (x, y) == (473_977_420, 85_455_940) || (x, y) == (i32::MAX, i32::MAX);
     let height = if frame == MavFrame::MAV_FRAME_GLOBAL {

@@ -110,7 +110,6 @@ impl Vehicle {
         }
     }
 
-    /// Obeys a command; the answer, if it gives one.
     pub fn obey(&mut self, command: MavCmd, p: [f32; 3], now: u64) -> Option<MavMessage> {
         let result = match command {
             MavCmd::MAV_CMD_DO_SET_MODE => {
@@ -161,7 +160,6 @@ impl Vehicle {
         };
     }
 
-    /// All that it reports at one moment.
     pub fn reports(&self, now: u64) -> Vec<MavMessage> {
         let mut base_mode = MavModeFlag::MAV_MODE_FLAG_CUSTOM_MODE_ENABLED;
         base_mode.set(MavModeFlag::MAV_MODE_FLAG_SAFETY_ARMED, self.armed);

@@ -50,7 +50,7 @@ pub struct World {
     link_up: bool,
     terminating: bool,
     disorder: bool,
-    /// Messages to the agent that arrive at a time.
+    /// Messages to the agent, by time of arrival.
     in_flight: Vec<(u64, MavMessage)>,
     tally: Tally,
 }
@@ -64,7 +64,7 @@ fn pilot(state: State, now: u64) -> Pilot {
 }
 
 impl World {
-    /// The run of `seed`; `salt` distinguishes one test's runs from another's.
+    /// `salt` distinguishes one test's runs from another's.
     pub fn new(seed: u64, salt: u64) -> Self {
         let mut rng = StdRng::seed_from_u64(seed ^ salt);
         let kind = if rng.random_bool(0.5) {
@@ -97,7 +97,6 @@ impl World {
         self.disorder && self.rng.random_bool(probability)
     }
 
-    /// Some time passes, and something happens.
     pub fn step(&mut self) {
         let ms = if self.chance(0.02) {
             self.rng.random_range(2000..15_000)
@@ -306,7 +305,6 @@ impl World {
         self.saved = self.pilot.state().clone();
     }
 
-    /// Writes what the pilot wants written.
     fn pump(&mut self) {
         // On the disk before it is acted on.
         self.saved = self.pilot.state().clone();

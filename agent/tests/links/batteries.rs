@@ -23,7 +23,7 @@ fn second(function: Function, percent: i8) -> OtherBattery {
     }
 }
 
-/// A vehicle with a second battery that is to fly, a minute after it was switched on.
+/// The vehicle was switched on a minute ago.
 fn line(autopilot: Autopilot, motors: &str, other: OtherBattery) -> Line {
     let pilot = Pilot::new(NodeName::parse("pine").unwrap(), State::default(), Moment::default());
     let mut config = VehicleConfig::new(autopilot, 7, HOME);

@@ -23,22 +23,17 @@ pub struct Line {
     pub pilot: Pilot,
     pub vehicle: Vehicle,
     pub ms: u64,
-    /// One frame in so many is lost.
     pub loses: Option<u64>,
-    /// The next event with this number is lost.
     pub loses_event: Option<u32>,
     pub loses_acks: bool,
     /// The agent takes and sends nothing any more.
     pub dead: bool,
     /// The agent is killed just before it writes this command, once what it must remember for that is on the disk.
     pub dies_before: Option<MavCmd>,
-    /// And just after.
     pub dies_after: Option<MavCmd>,
     /// For so many milliseconds the agent's process is stopped once, between the decision to change something on the ground and the wire.
     pub freezes: Option<u64>,
-    /// Messages that were not written any more when their turn came.
     pub held_back: usize,
-    /// What the pilot wrote, and when.
     pub wrote: Vec<(u64, MavMessage)>,
     pub received: Vec<(u64, u32)>,
     sender: Sender,
@@ -68,7 +63,6 @@ impl Line {
         line
     }
 
-    /// The agent is another one from now on.
     pub fn replace(&mut self, pilot: Pilot) {
         self.dead = false;
         self.pilot = pilot;
@@ -83,7 +77,6 @@ impl Line {
         self.pilot.report(self.now()).truth
     }
 
-    /// The order comes on a new stream, and is taken.
     pub fn order(&mut self, order: &Order) {
         self.pilot.uplink_opened(self.now());
         let fence = self.pilot.consider(order, self.now()).unwrap();
@@ -122,7 +115,7 @@ impl Line {
         }
     }
 
-    /// Lets time pass until `holds`; how long that took, in milliseconds.
+    /// Returns how long that took, milliseconds.
     pub fn until(&mut self, what: &str, seconds: u64, holds: impl Fn(&Self) -> bool) -> u64 {
         let began = self.ms;
         while !holds(self) {

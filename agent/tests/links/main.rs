@@ -1,8 +1,7 @@
 //! The pilot and simulated vehicles on links that carry little, without a coordinator for a while, with an agent that
 //! was stopped, with a home that was set in flight, and with several batteries.
 //!
-//! Owns: what is asked for and known over a companion's port at 57,600 baud, and when an autopilot's own failsafe acts for the
-//! loss of its ground station. Must not: test what a flight does on a good link; that is in `flight`.
+//! A companion's port is 57,600 baud. Must not: test what a flight does on a good link; that is in `flight`.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
 mod batteries;
@@ -60,7 +59,6 @@ fn on_a_network_a_px4_is_asked_once_and_then_left_alone() {
     );
 }
 
-/// A vehicle whose own failsafe for the loss of its ground station returns it.
 fn watched(autopilot: Autopilot) -> World {
     let mut world = World::new(autopilot, |config| {
         config.parameters = match autopilot {

@@ -81,13 +81,11 @@ impl World {
         self.pass(5);
     }
 
-    /// The agent is restarted, with what it had on the disk.
     pub fn agent_restarts(&mut self) {
         let again = pilot(self.pilot.state().clone(), self.now());
         self.replace(again);
     }
 
-    /// Requests for messages and their rates, and about which.
     #[allow(deprecated, reason = "older firmware knows no other way, and newer still knows it")]
     pub fn asked(&self) -> impl Iterator<Item = (MavCmd, f32)> {
         const ASKING: [MavCmd; 3] = [
@@ -103,7 +101,6 @@ impl World {
         commands.filter(|(command, _)| ASKING.contains(command))
     }
 
-    /// How many messages of this id came since then.
     pub fn received_since(&self, id: u32, ms: u64) -> usize {
         let of_it = |(at, received): &&(u64, u32)| *received == id && *at >= ms;
         self.received.iter().filter(of_it).count()

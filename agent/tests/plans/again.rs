@@ -4,7 +4,6 @@ use super::*;
 use model::ids::DroneUid;
 use serde_json::Value;
 
-/// Two items and the way home.
 fn there_and_back() -> FlightPlan {
     let mut items = items();
     items.truncate(2);

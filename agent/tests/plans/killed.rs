@@ -5,7 +5,6 @@ use super::*;
 use model::assignment::{Failsafe, OnCoordinatorLoss};
 use std::time::Duration;
 
-/// The agent is dead; another reads what it had on the disk.
 fn restart(line: &mut Line) {
     line.until("killed", 150, |line| line.dead);
     line.pass(2);

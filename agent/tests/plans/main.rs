@@ -1,7 +1,6 @@
 //! The pilot against simulated autopilots: a plan brought onto the autopilot, flown by it, followed, interrupted and gone on with.
 //!
-//! Owns: what becomes of a plan on both stacks. Must not: test the protocol message by message, or who decides ([`fleet::flight::converge`] has
-//! tests of its own).
+//! Must not: test the protocol message by message, or who decides ([`fleet::flight::converge`] has tests of its own).
 #![allow(deprecated, reason = "the one way to set an item that both know")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
@@ -41,7 +40,6 @@ fn pilot(state: State, now: Moment) -> Pilot {
     Pilot::new(NodeName::parse("pine").unwrap(), state, now).as_ground_station(Some(SystemId(255)))
 }
 
-/// A vehicle that has been up for a minute, and its agent.
 fn line(autopilot: Autopilot) -> Line {
     let config = VehicleConfig::new(autopilot, 7, HOME);
     let mut line = Line::new(pilot(State::default(), Moment::default()), config);
@@ -111,7 +109,7 @@ fn is_up(line: &Line) -> bool {
     matches!(line.truth(), FlightTruth::Airborne(_))
 }
 
-/// What was written since then that is a command, but for requests for messages, or sets an item.
+/// What was written since then that is a command, but no request for a message, or sets an item.
 fn commands(line: &Line, since: u64) -> Vec<MavCmd> {
     let asks = [
         MavCmd::MAV_CMD_SET_MESSAGE_INTERVAL,
@@ -130,7 +128,7 @@ fn commands(line: &Line, since: u64) -> Vec<MavCmd> {
     commands.filter(|command| !asks.contains(command)).collect()
 }
 
-/// The commands of the items that were uploaded since then, each once.
+/// Commands of the items that were uploaded since then, each once.
 fn uploaded(line: &Line, since: u64) -> Vec<u16> {
     let mut items: Vec<(u16, u16)> = Vec::new();
     for (_, message) in line.wrote.iter().filter(|(at, _)| *at > since) {
@@ -145,7 +143,6 @@ fn uploaded(line: &Line, since: u64) -> Vec<u16> {
     items.into_iter().map(|(_, command)| command).collect()
 }
 
-/// One in the air, on its plan.
 fn flying(autopilot: Autopilot, plan: &FlightPlan) -> Line {
     let mut line = line(autopilot);
     line.pilot.take_plan(plan.clone());

@@ -8,7 +8,6 @@ use mavlink::{MAVLinkV2MessageRaw, MavHeader};
 use model::report::HandsOff;
 use sitl::wire::{FrameReader, Incoming};
 
-/// A ground station that is not ours says this to the vehicle.
 fn says(line: &mut Line, message: &MavMessage) {
     let header = MavHeader {
         system_id: 254,
@@ -64,7 +63,7 @@ fn uploads(line: &mut Line, autopilot: Autopilot, items: &[(f64, f64)]) {
     hands_over(line, MavMissionType::MAV_MISSION_TYPE_MISSION, &all);
 }
 
-/// A fence around home: half of its side, meters.
+/// `half_m`: half of the side of a square around home.
 fn draws_fence(line: &mut Line, half_m: f64) {
     let corners = [
         (half_m, half_m),

@@ -1,7 +1,6 @@
 //! Plans on real autopilots: flown, taken over by a pilot and gone on with, replaced by somebody else, and refused.
 //!
-//! Owns: the agent's pilot and shell against unmodified firmware, with the coordinator scripted. Without an autopilot (see tests/README.md)
-//! each test prints `skipped:` and how to get one, and passes.
+//! Unmodified firmware, the coordinator scripted. Without an autopilot (see tests/README.md) each test prints `skipped:` and passes.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on ends here")]
 
 #[path = "../support/on_real_autopilots.rs"]
@@ -22,11 +21,11 @@ use model::plan::{FlightPlan, PlanState};
 use model::report::{Activity, HandsOff, Report};
 use model::units::{AltitudeAboveHome, SystemId};
 use model::vehicle::FlightTruth;
-use on_real_autopilots::{Agent, HERE, Station, say, url};
+use on_real_autopilots::{Agent, HERE, Station, autopilots, say, url};
 use orders::assignment;
 use std::path::Path;
 use std::time::{Duration, Instant};
-use testkit::autopilots::{Autopilot, Firmware, Instance, Settings, Stack};
+use testkit::autopilots::{Autopilot, Stack};
 
 const FLY: Desired = Desired::Flying {
     altitude: AltitudeAboveHome(10.0),
@@ -35,7 +34,6 @@ const WAIT: Desired = Desired::Grounded {
     why: GroundedWhy::Waiting,
 };
 
-/// One that an ArduPilot takes for its ground station, with its session open.
 async fn begin(autopilot: &Autopilot, dir: &Path) -> Agent {
     let agent = Agent::start(autopilot, dir, Some(SystemId(254)));
     agent.tell(FromUplink::Opened).await;
@@ -74,7 +72,6 @@ impl Agent {
     }
 }
 
-/// Messages of ours that are not heartbeats.
 fn ours(tap: &mut Tap) -> Vec<u32> {
     let mut ours = Vec::new();
     while let Some(frame) = tap.try_recv() {
@@ -116,16 +113,6 @@ fn plan() -> FlightPlan {
         place(30.0, 20.0, 0.0),
     ];
     FlightPlan::new(model::ids::Term(3), items).unwrap()
-}
-
-fn autopilots() -> impl Iterator<Item = Autopilot> {
-    Stack::ALL.into_iter().filter_map(|stack| match Firmware::find(stack) {
-        Err(missing) => {
-            say(&format!("skipped: {missing}"));
-            None
-        }
-        Ok(firmware) => Some(Autopilot::start(firmware, Instance::claim().unwrap(), Settings::default()).unwrap()),
-    })
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

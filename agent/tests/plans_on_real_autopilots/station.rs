@@ -39,7 +39,6 @@ impl Station {
         .await;
     }
 
-    /// Places north and east of home.
     pub async fn upload_mission(&mut self, stack: Stack, places: &[(f64, f64)]) {
         let home: &[(f64, f64)] = match stack {
             Stack::ArduPilot => &[(0.0, 0.0)],

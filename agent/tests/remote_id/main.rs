@@ -1,7 +1,7 @@
 //! The pilot against simulated autopilots: Remote ID, and what it means for arming.
 //!
-//! Owns: what an ArduPilot that enforces Remote ID needs to fly. The test plays the transmitter: component 236 of the vehicle, which
-//! autopilot and agent both receive. Must not: test what is sent field by field; `agent/src/remote_id/tests.rs` does.
+//! The test plays the transmitter: component 236 of the vehicle, which autopilot and agent both receive. Must not: test what is sent field by
+//! field; `agent/src/remote_id/tests.rs` does.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
 #[path = "../links/line.rs"]
@@ -71,7 +71,6 @@ fn operator() -> RemoteIdOrder {
     }
 }
 
-/// The transmitter reports, once.
 fn transmits(line: &mut Line, error: Option<&str>) {
     let (good, error) = (error.is_none(), error.unwrap_or_default());
     let incoming = Incoming {
@@ -106,7 +105,6 @@ fn transmits(line: &mut Line, error: Option<&str>) {
     line.pilot.receive(&LinkEvent::Frame(Box::new(frame)), now, 0.5);
 }
 
-/// Lets time pass with a transmitter that reports every second.
 fn pass_with(line: &mut Line, seconds: u64, error: Option<&str>) {
     for _ in 0..seconds {
         transmits(line, error);
@@ -124,7 +122,6 @@ fn reasons(line: &Line) -> String {
     texts.join(" | ")
 }
 
-/// How often the operator's place was sent.
 fn places_sent(line: &Line) -> usize {
     let is_place = |message: &MavMessage| matches!(message, MavMessage::OPEN_DRONE_ID_SYSTEM(_));
     line.wrote.iter().filter(|(_, message)| is_place(message)).count()

@@ -1,6 +1,6 @@
 //! The pilot against simulated autopilots: rules on board, and what they mean for arming.
 //!
-//! Owns: the order of rules and flight. Must not: test the protocol step by step; `agent/src/rules/tests.rs` does.
+//! Must not: test the protocol step by step; `agent/src/rules/tests.rs` does.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
 #[path = "../links/line.rs"]
@@ -99,7 +99,6 @@ const FLY: Desired = Desired::Flying {
     altitude: AltitudeAboveHome(10.0),
 };
 
-/// Messages that change a fence or a parameter.
 fn changes(line: &Line) -> usize {
     let changes = |message: &MavMessage| {
         matches!(

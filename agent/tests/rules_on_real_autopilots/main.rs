@@ -1,7 +1,6 @@
 //! Rules on board of real autopilots: they come in force, each trap is noticed, drift is corrected, a kill leaves no wrong claim behind.
 //!
-//! Owns: the agent's pilot and shell against unmodified firmware, with the coordinator scripted. Without an autopilot (see tests/README.md)
-//! each test prints `skipped:` and how to get one, and passes.
+//! Unmodified firmware, the coordinator scripted. Without an autopilot (see tests/README.md) each test prints `skipped:` and passes.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on ends here")]
 
 #[path = "../support/on_real_autopilots.rs"]
@@ -18,11 +17,11 @@ use model::rules::{
     DeviationWhy, Enforce, Fence, FenceState, Outline, Rules, RulesDigest, RulesReport, Shape, Side, WantedParameter,
 };
 use model::units::{Meters, Wgs84};
-use on_real_autopilots::{Agent, HERE, Station, say, url};
+use on_real_autopilots::{Agent, HERE, Station, autopilots, say, url};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use std::time::{Duration, Instant};
-use testkit::autopilots::{Autopilot, Firmware, Instance, Settings, Stack};
+use testkit::autopilots::{Autopilot, Stack};
 
 impl Agent {
     async fn give(&self, rules: Rules) {
@@ -128,16 +127,6 @@ fn parameters(stack: Stack) -> &'static [(&'static str, f64)] {
         Stack::ArduPilot => &[("FENCE_TYPE", 5.0), ("FENCE_ALT_MAX", 60.5), ("FENCE_ENABLE", 1.0)],
         Stack::Px4 => &[("GF_ACTION", 3.0), ("GF_MAX_VER_DIST", 60.5)],
     }
-}
-
-fn autopilots() -> impl Iterator<Item = Autopilot> {
-    Stack::ALL.into_iter().filter_map(|stack| match Firmware::find(stack) {
-        Err(missing) => {
-            say(&format!("skipped: {missing}"));
-            None
-        }
-        Ok(firmware) => Some(Autopilot::start(firmware, Instance::claim().unwrap(), Settings::default()).unwrap()),
-    })
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -313,7 +302,7 @@ async fn killed_at_random(autopilot: Autopilot, seed: u64) {
     agent.kill().await;
 }
 
-/// Whether the places of the shapes are those of the items, wherever polygons begin.
+/// Whether the places are the same, wherever polygons begin.
 fn is_aboard(items: &[link::dialect::MISSION_ITEM_INT_DATA], shapes: &[Shape]) -> bool {
     let places: Vec<Wgs84> = shapes
         .iter()

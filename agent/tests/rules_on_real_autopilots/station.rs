@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 const FENCE: MavMissionType = MavMissionType::MAV_MISSION_TYPE_FENCE;
 
 impl Station {
-    /// Arms or disarms: what came of it, and what the autopilot said with it.
+    /// Returns the result, and what the autopilot said with it.
     pub async fn arm(&mut self, arm: bool) -> (Option<MavResult>, Vec<String>) {
         let command = MavMessage::COMMAND_LONG(COMMAND_LONG_DATA {
             param1: f32::from(u8::from(arm)),

@@ -19,7 +19,6 @@ fn over_home() -> Shape {
     }
 }
 
-/// Words of an autopilot that does not arm because of where its fence lies.
 fn of_fence(text: &str) -> bool {
     ["breaching", "violat"]
         .iter()

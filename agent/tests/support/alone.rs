@@ -10,14 +10,12 @@ use model::assignment::Order;
 use model::ids::NodeName;
 use model::time::Moment;
 
-/// The pilot of node `pine`, with this on its disk, its line up.
 pub fn pilot_with(state: State, begin: Moment) -> Pilot {
     let mut pilot = Pilot::new(NodeName::parse("pine").unwrap(), state, begin);
     pilot.receive(&LinkEvent::Up, begin, 0.0);
     pilot
 }
 
-/// Its vehicle, with system id 7, sends this.
 pub fn receive(pilot: &mut Pilot, message: MavMessage, at: Moment) {
     let header = MavHeader {
         system_id: 7,
@@ -32,7 +30,7 @@ pub fn receive(pilot: &mut Pilot, message: MavMessage, at: Moment) {
     pilot.receive(&LinkEvent::Frame(Box::new(frame)), at, 0.0);
 }
 
-/// The HEARTBEAT of a quadrotor; `armed` is empty for one that is not.
+/// `armed`: empty for one that is not.
 pub fn beat(autopilot: MavAutopilot, custom_mode: u32, armed: MavModeFlag) -> HEARTBEAT_DATA {
     HEARTBEAT_DATA {
         custom_mode,
@@ -44,13 +42,11 @@ pub fn beat(autopilot: MavAutopilot, custom_mode: u32, armed: MavModeFlag) -> HE
     }
 }
 
-/// It takes this order.
 pub fn take(pilot: &mut Pilot, order: &Order, at: Moment) {
     let fence = pilot.consider(order, at).unwrap();
     pilot.adopt(fence, at);
 }
 
-/// Everything that is written at one moment, all of it with success.
 pub fn written(pilot: &mut Pilot, at: Moment) -> Vec<Outgoing> {
     let mut all = Vec::new();
     while let Some(out) = pilot.next(at, 0.0) {

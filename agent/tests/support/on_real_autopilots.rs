@@ -14,7 +14,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use testkit::autopilots::{Autopilot, HOME, Stack};
+use testkit::autopilots::{Autopilot, Firmware, HOME, Instance, Settings, Stack};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -35,6 +35,16 @@ pub fn url(stack: Stack, at: std::net::SocketAddr) -> LinkUrl {
         Stack::Px4 => "udp",
     };
     format!("{scheme}:{at}").parse().unwrap()
+}
+
+pub fn autopilots() -> impl Iterator<Item = Autopilot> {
+    Stack::ALL.into_iter().filter_map(|stack| match Firmware::find(stack) {
+        Err(missing) => {
+            say(&format!("skipped: {missing}"));
+            None
+        }
+        Ok(firmware) => Some(Autopilot::start(firmware, Instance::claim().unwrap(), Settings::default()).unwrap()),
+    })
 }
 
 pub struct Agent {
@@ -121,7 +131,6 @@ impl Station {
         let _ = self.wire.send(US, message, Duration::from_millis(500)).await;
     }
 
-    /// The first message that `wanted` takes.
     pub async fn hear<T>(&mut self, within: Duration, wanted: impl Fn(&MavMessage) -> Option<T>) -> Option<T> {
         let until = Instant::now() + within;
         loop {
@@ -146,7 +155,7 @@ impl Station {
         panic!("no answer to {message:?}");
     }
 
-    /// Uploads items: each with its command, its first parameter, and a place north and east of home.
+    /// Each item: command, first parameter, place north and east of home.
     pub async fn upload(&mut self, mission_type: MavMissionType, items: &[(MavCmd, f32, (f64, f64))]) {
         let (target_system, target_component) = (self.to.system.0, self.to.component.0);
         let mut next = MavMessage::MISSION_COUNT(MISSION_COUNT_DATA {
@@ -192,7 +201,7 @@ impl Station {
         }
     }
 
-    /// Uploads a fence: a square around home, half of its side in meters.
+    /// `half_m`: half of the side of a square around home.
     pub async fn upload_square(&mut self, half_m: f64) {
         let corners = [
             (half_m, half_m),

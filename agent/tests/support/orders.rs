@@ -6,7 +6,6 @@ use model::reported_flight::ReportedFlight;
 use model::route_order::OrderNumber;
 use model::station::Manner;
 
-/// The assignment of the one Drone, by the leader of term 3.
 pub fn assignment(generation: i64, desired: Desired) -> Assignment {
     Assignment {
         term: Term(3),

@@ -216,7 +216,11 @@ fn update() {
     row("a further update", times[2]);
 }
 
-/// For a thousand vehicles: the assignment, and the first routes.
+fn of_each(goals: &BTreeMap<NodeName, Goal>, layers: &Layers) -> BTreeMap<NodeName, Layers> {
+    goals.keys().map(|name| (name.clone(), layers.clone())).collect()
+}
+
+/// A change of formation of a thousand: which goes where, and the first routes.
 fn change(layers: &Layers, now: Moment, what: &str, shape: fn(usize, usize) -> Local) {
     const COUNT: usize = 1_000;
     let seekers: BTreeMap<NodeName, Seeker> = (0..COUNT)
@@ -245,11 +249,12 @@ fn change(layers: &Layers, now: Moment, what: &str, shape: fn(usize, usize) -> L
         )
     };
     let goals: BTreeMap<NodeName, Goal> = assigned.iter().map(goal).collect();
+    let layers = of_each(&goals, layers);
     let mut granted = 0;
     let first = median(
         5,
         || holding(COUNT),
-        |claims| granted = plan(claims, &goals, layers, &|_, _| Ok(()), now).permits.len(),
+        |claims| granted = plan(claims, &goals, &layers, &|_, _| Ok(()), now).permits.len(),
     );
     row(
         &format!("plan 1,000, {what}: first call, {granted} routes granted"),
@@ -259,10 +264,10 @@ fn change(layers: &Layers, now: Moment, what: &str, shape: fn(usize, usize) -> L
         5,
         || {
             let mut claims = holding(COUNT);
-            plan(&mut claims, &goals, layers, &|_, _| Ok(()), now);
+            plan(&mut claims, &goals, &layers, &|_, _| Ok(()), now);
             claims
         },
-        |claims| plan(claims, &goals, layers, &|_, _| Ok(()), now).permits.len(),
+        |claims| plan(claims, &goals, &layers, &|_, _| Ok(()), now).permits.len(),
     );
     row(&format!("plan 1,000, {what}: a further call"), again);
 }
@@ -314,6 +319,7 @@ fn relief(layers: &Layers, now: Moment) {
             ready: true,
         },
     );
+    let layers = of_each(&goals, layers);
     let mut fleet = holding(COUNT);
     fleet.forget(&name(5_000));
     let known = Known {
@@ -328,7 +334,7 @@ fn relief(layers: &Layers, now: Moment) {
     let took = median(
         5,
         || fleet.clone(),
-        |claims| granted = plan(claims, &goals, layers, &|_, _| Ok(()), now).permits.len(),
+        |claims| granted = plan(claims, &goals, &layers, &|_, _| Ok(()), now).permits.len(),
     );
     row(&format!("plan one relief among 10,000: {granted} route granted"), took);
 }

@@ -105,6 +105,7 @@ impl Area {
     }
 }
 
+/// Why an area cannot be used.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum BadArea {
     #[error(
@@ -126,10 +127,13 @@ pub enum BadArea {
         corner: String,
         distance: f64,
     },
+    /// Rings that make no polygon.
     #[error("{what}: {fault}")]
     Fault { what: String, fault: Fault },
+    /// Polygons that are all slivers, or fully covered by their holes.
     #[error("{what} has no part larger than {SMALLEST_M2} m²; draw its corners again")]
     Nothing { what: String },
+    /// Corners that are left after the outline was simplified as far as its purpose allows.
     #[error("{what} has {got} corners and cannot be drawn with {most}; divide it")]
     TooMany { what: String, got: usize, most: usize },
     /// Overlapping polygons whose edges cross too often to be united.
@@ -139,6 +143,7 @@ pub enum BadArea {
     Tangled { what: String },
     #[error("the file has {0} corners, more than {MOST_CORNERS}; divide it")]
     TooManyCorners(usize),
+    /// A file without polygons; the text names what it has instead.
     #[error("the file has no polygon{0}; draw the area as a polygon")]
     NoPolygon(String),
 }

@@ -16,6 +16,7 @@ pub const ALTITUDES_M: (f64, f64) = (1.0, 120.0);
 /// MAV_TYPE of vehicles that Skein flies, and 0 (generic).
 pub(crate) const COPTERS: [i64; 9] = [0, 2, 3, 4, 13, 14, 15, 29, 35];
 
+/// Contradiction in a mission, or an item of it that cannot be flown.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Problem {
     #[error(
@@ -74,12 +75,16 @@ pub enum Problem {
     Height { item: ItemName, altitude: f64 },
     #[error("{item} is for a VTOL plane, and Skein flies multicopters; plan it for a multicopter")]
     Vtol { item: ItemName },
+    /// Item that has to be changed in the file, since without it the flight would be another.
     #[error("{item} cannot be flown by a Mission: {why}")]
     Unflyable { item: ItemName, why: &'static str },
+    /// Item without a counterpart in a route, which a person may leave out.
     #[error("{item} cannot be part of a route: command {} {why}; remove it, or leave it out with --leave-out", item.command)]
     Unroutable { item: ItemName, why: &'static str },
+    /// Finding of the checks that a Mission object has to pass, at one item.
     #[error("{item}: {why}")]
     Other { item: ItemName, why: String },
+    /// Finding of these checks about the mission as a whole.
     #[error("{0}")]
     Mission(String),
 }

@@ -30,6 +30,7 @@ impl FenceShape {
     }
 }
 
+/// Why a plain list of places is neither a fence nor rally points.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum BadList {
     #[error("line {line} is {text:?}, not a latitude and a longitude; correct it")]

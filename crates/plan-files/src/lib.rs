@@ -117,6 +117,7 @@ pub enum Format {
     Wpl,
 }
 
+/// Why no mission can be read from a file.
 #[derive(Debug, thiserror::Error)]
 pub enum Unreadable {
     #[error("the file has {0} bytes, more than {LONGEST}; give a mission file")]

@@ -29,6 +29,7 @@ pub struct ParameterFile {
     pub too_long: Vec<String>,
 }
 
+/// Why a parameter file makes no ParameterProfile.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum BadParameters {
     #[error("line {line} is {text:?}, not the name and the value of a parameter; correct or remove it")]

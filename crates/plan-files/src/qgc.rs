@@ -7,6 +7,7 @@ use model::rules::{Outline, Side};
 use model::units::{AltitudeAmsl, Meters, Wgs84};
 use serde_json::{Value, json};
 
+/// Why a plan of QGroundControl cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum BadPlan {
     #[error("the plan cannot be read; save it again with QGroundControl")]

@@ -22,10 +22,12 @@ pub struct Recognized {
     pub text: String,
 }
 
+/// Why nothing can be imported from a file.
 #[derive(Debug, thiserror::Error)]
 pub enum Refused {
     #[error("the file is empty; give a plan, waypoints, a fence, parameters or an area")]
     Empty,
+    /// Length, and the greatest of its kind, bytes.
     #[error("the file has {0} bytes, more than {most} of this kind; divide it", most = .1)]
     TooLong(usize, usize),
     #[error(
@@ -46,6 +48,7 @@ pub enum Refused {
     Log(&'static str),
     #[error("the file holds Kubernetes objects already; apply it with kubectl apply -f")]
     Objects,
+    /// Known kind that is not read, and the kind to save it as.
     #[error("the file is {0}; save it as {1}")]
     Other(&'static str, &'static str),
     #[error(

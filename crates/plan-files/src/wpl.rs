@@ -30,6 +30,7 @@ const CIRCLE_INSIDE: u16 = 5003;
 const CIRCLE_OUTSIDE: u16 = 5004;
 const RALLY: u16 = 5100;
 
+/// Why a list of waypoints cannot be read; lines are numbered from 1.
 #[derive(Debug, PartialEq, thiserror::Error)]
 pub enum BadWpl {
     #[error("the file begins with {0:?}, and \"QGC WPL 110\" is read; save it in that version")]

@@ -30,6 +30,9 @@ pub struct Args {
     /// at times, and one coordinator plans otherwise.
     #[arg(long, conflicts_with_all = ["vehicles", "rules", "missions", "gate"])]
     wild: bool,
+    /// Programs that fly vehicles fast, each in airspace of its own, whose agents, radios and leaders are lost meanwhile.
+    #[arg(long, conflicts_with_all = ["vehicles", "rules", "missions", "gate", "wild"])]
+    lent: bool,
     /// Random formations that it goes through.
     #[arg(long, default_value_t = 10, requires = "vehicles", value_name = "FORMATIONS")]
     formations: u32,
@@ -49,7 +52,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let seeds = args.seeds.unwrap_or(match (args.missions, args.vehicles) {
         (Some(_), _) => 1,
         (None, Some(_)) => LARGE,
-        (None, None) if args.gate || args.wild => GATES,
+        (None, None) if args.gate || args.wild || args.lent => GATES,
         (None, None) => SEEDS,
     });
     say::heading(&format!("{seeds} seeds from {} on", args.from));
@@ -79,6 +82,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         command.arg("missions_keep_apart");
     } else if args.wild {
         command.arg("all_keep_apart");
+    } else if args.lent {
+        command.arg("vehicles_of_programs");
     } else {
         command.arg("no_disorder");
     }

@@ -37,6 +37,22 @@ use testkit::autopilots::{Firmware, Stack};
 /// A speed that two cores can run beside other work.
 const SHORT_SPEEDUP: u32 = 5;
 
+const HELP: &str = "\
+Flies Skein with real autopilots, ArduCopter and PX4. `cargo xtask fly` builds all programs first, and says how to get an autopilot.
+
+usage: cargo test --test fly -- [FLAG...] [SCENARIO...]
+
+A scenario is given by its name, or by a part of the names of several. Without any the short set is flown at five times real time, as a test.
+
+  --fly              as `cargo xtask fly`: all scenarios unless some are named, in real time; exit status 2 if an autopilot is missing
+  --short            with --fly: the short set only
+  --autopilot NAME   with this autopilot only, ardupilot or px4; once for each
+  --speedup N        so much faster than real time; no scenario faster than it can be judged
+  --results FILE     appends each result to FILE, one JSON object a line
+  --list             names the scenarios and flies none; with --fly also what each shows
+  -h, --help         prints this and flies none
+";
+
 #[derive(Debug, Default)]
 struct Asked {
     /// Names, or the beginnings of names.
@@ -44,6 +60,7 @@ struct Asked {
     stacks: Vec<Stack>,
     speedup: Option<u32>,
     list: bool,
+    help: bool,
     /// The short set only.
     short: bool,
     /// Where each result is written, as a line of JSON.
@@ -77,6 +94,7 @@ fn asked(mut arguments: impl Iterator<Item = String>) -> anyhow::Result<Asked> {
         };
         match argument.as_str() {
             "--list" => asked.list = true,
+            "-h" | "--help" => asked.help = true,
             "--fly" => asked.by_hand = true,
             "--short" => asked.short = true,
             "--results" => asked.results = Some(value()?.into()),
@@ -118,7 +136,20 @@ fn chosen(asked: &Asked) -> Vec<&'static Scenario> {
     .collect()
 }
 
+/// Prints the flags, and each scenario with what it shows.
+fn help() {
+    say(HELP);
+    for scenario in scenarios::all() {
+        let set = if scenario.short { " (short set)" } else { "" };
+        say(&format!("  {:<24}{}{set}", scenario.name, scenario.shows));
+    }
+}
+
 fn run(asked: &Asked) -> anyhow::Result<ExitCode> {
+    if asked.help {
+        help();
+        return Ok(ExitCode::SUCCESS);
+    }
     let chosen = chosen(asked);
     if asked.list {
         for scenario in &chosen {
@@ -182,7 +213,7 @@ fn fly_all(stack: Stack, chosen: &[&'static Scenario], asked: &Asked, ended: &Mu
             }
         }
         let row = format!(
-            "{:<12}{:<20}{stack:<10}{:>4} s  x{speedup}  {figures}",
+            "{:<12}{:<24}{stack:<10}{:>4} s  x{speedup}  {figures}",
             if result.is_ok() { "ok" } else { "FALLS SHORT" },
             scenario.name,
             begun.elapsed().as_secs()

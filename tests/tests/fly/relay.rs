@@ -11,6 +11,8 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
+use mavlink::dialects::ardupilotmega::MavMessage;
+use mavlink::{MavHeader, MavlinkVersion};
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::pty::openpty;
@@ -26,6 +28,12 @@ const BUFFER: usize = 4096;
 
 /// The relay checks at least this often whether it has to end.
 const TICK: Duration = Duration::from_millis(10);
+
+/// From one frame of an added message to the next.
+const ADDED_EVERY: Duration = Duration::from_secs(1);
+
+/// The component id of autopilots.
+const AUTOPILOT: u8 = 1;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
@@ -61,6 +69,7 @@ impl Fault {
 /// See the module text. Dropping it ends it.
 pub struct Relay {
     faults: Arc<Mutex<[Fault; 2]>>,
+    added: Arc<Mutex<Option<MavMessage>>>,
     record: Arc<Mutex<Record>>,
     ended: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -73,12 +82,16 @@ impl Relay {
     pub fn start(log: File, seed: u64) -> anyhow::Result<Self> {
         let (autopilot, agent) = (Port::open()?, Port::open()?);
         let faults = Arc::new(Mutex::new([Fault::NONE; 2]));
+        let added = Arc::new(Mutex::new(None));
         let record = Arc::new(Mutex::new(Record::new(log)));
         let ended = Arc::new(AtomicBool::new(false));
         let (autopilot_port, agent_port) = (autopilot.path.clone(), agent.path.clone());
         let mut run = Run {
             lines: [Line::new(autopilot), Line::new(agent)],
             faults: Arc::clone(&faults),
+            added: Arc::clone(&added),
+            newest: None,
+            next_addition: Instant::now(),
             record: Arc::clone(&record),
             chance: StdRng::seed_from_u64(seed),
         };
@@ -90,6 +103,7 @@ impl Relay {
         });
         Ok(Self {
             faults,
+            added,
             record,
             ended,
             thread: Some(thread),
@@ -116,6 +130,14 @@ impl Relay {
     /// From now on this fault is active in both.
     pub fn set_both(&self, fault: Fault) {
         *lock(&self.faults) = [fault; 2];
+    }
+
+    /// From now on the agent receives this message once a second as well, as a frame of its autopilot; `None`: no more.
+    ///
+    /// For devices that an autopilot reports and its simulation lacks. The frames of the autopilot pass unchanged: an added one repeats the
+    /// sequence number of the one before it, which a receiver does not take for a loss.
+    pub fn add(&self, message: Option<MavMessage>) {
+        *lock(&self.added) = message;
     }
 
     pub fn record(&self) -> MutexGuard<'_, Record> {
@@ -253,9 +275,28 @@ fn frame_length(bytes: &[u8]) -> Option<usize> {
     }
 }
 
+/// The header of a frame of an autopilot itself.
+fn autopilots_header(frame: &[u8]) -> Option<MavHeader> {
+    let (sequence, system, component) = match *frame {
+        [0xFD, _, _, _, sequence, system, component, ..] | [0xFE, _, sequence, system, component, ..] => {
+            (sequence, system, component)
+        }
+        _ => return None,
+    };
+    (component == AUTOPILOT).then_some(MavHeader {
+        system_id: system.into(),
+        component_id: component,
+        sequence,
+    })
+}
+
 struct Run {
     lines: [Line; 2],
     faults: Arc<Mutex<[Fault; 2]>>,
+    added: Arc<Mutex<Option<MavMessage>>>,
+    /// The header of the autopilot's newest frame.
+    newest: Option<MavHeader>,
+    next_addition: Instant,
     record: Arc<Mutex<Record>>,
     chance: StdRng,
 }
@@ -267,13 +308,30 @@ impl Run {
         let now = Instant::now();
         for (from, to, way) in [(0, 1, Way::ToAgent), (1, 0, Way::ToAutopilot)] {
             let fault = faults[way as usize];
-            for frame in self.lines[from].read() {
+            let mut frames = self.lines[from].read();
+            if way == Way::ToAgent {
+                let addition = self.addition(&frames, now);
+                frames.extend(addition);
+            }
+            for frame in frames {
                 let lost = fault.cut || (fault.loss > 0.0 && self.chance.random::<f64>() < fault.loss);
                 let passed = !lost && self.lines[to].push(&frame, &fault, now);
                 lock(&self.record).take(way, passed, &frame);
             }
             self.lines[to].write(now);
         }
+    }
+
+    /// The added message, if it is due, as a frame after `frames`, which the autopilot has just sent.
+    fn addition(&mut self, frames: &[Vec<u8>], now: Instant) -> Option<Vec<u8>> {
+        let newest = frames.iter().rev().find_map(|frame| autopilots_header(frame));
+        self.newest = newest.or(self.newest);
+        let message = lock(&self.added).clone()?;
+        let header = self.newest.filter(|_| now >= self.next_addition)?;
+        self.next_addition = now + ADDED_EVERY;
+        let mut frame = Vec::new();
+        mavlink::write_versioned_msg(&mut frame, MavlinkVersion::V2, header, &message).ok()?;
+        Some(frame)
     }
 
     fn wait(&self) {

@@ -32,6 +32,11 @@
 //! Geofences come over vehicles in the air: none that flies by our orders enters what a known one forbids, and one that was there leaves or
 //! holds. Afterwards all is as declared, within a stated time, or an object of rules says on which vehicle it is not, and why.
 //!
+//! One vehicle of each wild world, and two of a world of their own, have `spec.control: External`: a program on the computer of their agent
+//! flies them fast, by velocities and to places, inside of their volume and out of it, or falls silent. Agents, leaders and the network are lost
+//! at speed. Each stays in its volume, by where it truly is, but for how far its autopilot flies on by itself once its agent has ended;
+//! afterwards its program flies it again, or its Drone says why not.
+//!
 //! Not covered: TLS and credentials; serial lines; the process around coordinator and agent (`coordinator::run_with`,
 //! `agent::life`); SIGTERM; everything that uses the real clock, which does not advance (`replaceLostAfterSeconds`, times in
 //! status); a Swarm that is deleted; 410 Gone; two agents that claim one node; batteries below the reserve,
@@ -50,6 +55,7 @@ mod coordinator;
 mod ledger;
 mod node;
 mod oracle;
+mod program;
 mod station;
 mod vehicle;
 mod wire;
@@ -78,6 +84,8 @@ const FLEET: usize = 40;
 const GATE_SEEDS: u64 = 2;
 /// Worlds where everything is edited.
 const WILD_SEEDS: u64 = 2;
+/// Worlds of programs that fly vehicles.
+const LENT_SEEDS: u64 = 1;
 /// Missions at once, in each run of the tests.
 const MISSIONS: usize = 6;
 /// Long runs report their progress at this interval of seeds.
@@ -93,10 +101,18 @@ fn number(name: &str) -> Option<u64> {
 
 /// The standard harness waits by the clock, which does not advance here: these tests run one by one, with the harness's output format.
 type Test = (&'static str, fn());
-const TESTS: [Test; 12] = [
+const TESTS: [Test; 15] = [
     (
         "a_landing_leaves_out_those_below_it_only",
         oracle::separation::a_landing_leaves_out_those_below_it_only,
+    ),
+    (
+        "a_return_explains_its_way_only",
+        oracle::separation::own_return::a_return_explains_its_way_only,
+    ),
+    (
+        "what_leaves_its_airspace_is_known",
+        oracle::lent::what_leaves_its_airspace_is_known,
     ),
     (
         "no_disorder_of_the_network_breaks_an_invariant",
@@ -130,6 +146,10 @@ const TESTS: [Test; 12] = [
     (
         "all_keep_apart_where_everything_is_edited_and_one_coordinator_plans_otherwise",
         all_keep_apart_where_everything_is_edited_and_one_coordinator_plans_otherwise,
+    ),
+    (
+        "vehicles_of_programs_stay_in_their_airspace_whatever_is_lost_at_speed",
+        vehicles_of_programs_stay_in_their_airspace_whatever_is_lost_at_speed,
     ),
     (
         "what_can_be_edited_is_edited_in_wild_worlds",
@@ -208,6 +228,10 @@ fn all_keep_apart_where_everything_is_edited_and_one_coordinator_plans_otherwise
     under_seeds(WILD_SEEDS, Theme::Wild);
 }
 
+fn vehicles_of_programs_stay_in_their_airspace_whatever_is_lost_at_speed() {
+    under_seeds(LENT_SEEDS, Theme::Lent);
+}
+
 fn what_can_be_edited_is_edited_in_wild_worlds() {
     wild::fields::every_field_is_edited();
 }
@@ -239,6 +263,7 @@ fn theme() -> Option<Theme> {
         .or_else(|| number("SKEIN_PATROL").map(|_| Theme::Patrol))
         .or_else(|| number("SKEIN_GATE").map(|_| Theme::Gate))
         .or_else(|| number("SKEIN_WILD").map(|_| Theme::Wild))
+        .or_else(|| number("SKEIN_LENT").map(|_| Theme::Lent))
 }
 
 /// The environment that asks for it.
@@ -256,6 +281,7 @@ fn variables(theme: Theme) -> Vec<(&'static str, String)> {
         Theme::Patrol => vec![("SKEIN_PATROL", "1".to_owned())],
         Theme::Gate => vec![("SKEIN_GATE", "1".to_owned())],
         Theme::Wild => vec![("SKEIN_WILD", "1".to_owned())],
+        Theme::Lent => vec![("SKEIN_LENT", "1".to_owned())],
     }
 }
 
@@ -347,6 +373,7 @@ fn in_a_process(seed: u64, theme: Theme) -> Output {
         "SKEIN_PATROL",
         "SKEIN_GATE",
         "SKEIN_WILD",
+        "SKEIN_LENT",
     ] {
         command.env_remove(name);
     }
@@ -402,7 +429,7 @@ fn alone(seed: u64) -> ExitCode {
                 tally.arms,
                 tally.simulated.as_secs()
             ),
-            Theme::Rollout(_) | Theme::Missions(_) | Theme::Patrol | Theme::Gate | Theme::Wild => {
+            Theme::Rollout(_) | Theme::Missions(_) | Theme::Patrol | Theme::Gate | Theme::Wild | Theme::Lent => {
                 eprintln!("seed {seed}: {}", tally.course)
             }
         },

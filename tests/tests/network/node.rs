@@ -7,9 +7,11 @@
 use crate::api::Cluster;
 use crate::coordinator::PORT;
 use crate::ledger::Ledger;
+use crate::program::Program;
 use crate::vehicle::Vehicle;
 use agent::clock::Clock;
 use agent::coordinator::Coordinator;
+use agent::gcs::lease::Lease;
 use agent::logs::LogDesk;
 use agent::network::Network;
 use agent::pilot::Pilot;
@@ -48,6 +50,8 @@ pub struct Node {
     pub rng: Arc<Mutex<StdRng>>,
     /// Its agent sends the heartbeat of a ground station.
     pub is_ground_station: bool,
+    /// What flies its vehicle where it is lent, on the same computer as its agent.
+    pub program: Option<Program>,
     /// What its agent reports, if it lives.
     pub reported: Arc<Mutex<Option<watch::Receiver<Outward>>>>,
 }
@@ -120,9 +124,13 @@ impl Node {
         tokio::spawn(uplink.keep());
         let station = self.is_ground_station.then_some(SystemId(255));
         let pilot = Pilot::new(name, state, clock.now()).as_ground_station(station);
+        let lease = Lease::default();
+        if let Some(program) = self.program.clone() {
+            tokio::spawn(program.run(handle.clone(), lease.clone()));
+        }
         let wiring = Wiring {
             link: handle,
-            lease: agent::gcs::lease::Lease::default(),
+            lease,
             events,
             orders,
             reports,

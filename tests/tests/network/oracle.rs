@@ -17,7 +17,9 @@
 //! 13. What is said of an object is written on no other one that was made again under its name.
 //! 14. One whose battery runs low comes home or lands, and never by a return of its autopilot while a coordinator is there. Where it lands
 //!     nobody comes below it; who was there when it began could not be moved away.
+//! 15. One that a program flies stays in the airspace that was ordered for that; see [`lent`].
 
+pub mod lent;
 pub mod rules;
 pub mod separation;
 pub mod traffic;
@@ -26,6 +28,7 @@ use crate::api::Cluster;
 use crate::node::Node;
 use fleet::safety::ARM_LIFE;
 use http::Method;
+use lent::Lent;
 use link::dialect::MavCmd;
 use model::assignment::{Desired, GroundedWhy, Order};
 use rules::RulesOracle;
@@ -119,6 +122,7 @@ pub struct Oracle {
     barred: BTreeMap<String, Duration>,
     went_back: bool,
     pub separation: Separation,
+    pub lent: Lent,
     /// Vehicles whose batteries are low.
     pub tired: BTreeSet<usize>,
     trace: DefaultHasher,
@@ -231,10 +235,16 @@ impl Oracle {
             }
         }
         self.lifts(nodes, cluster)?;
+        if let Some(returns) = &mut self.separation.own_returns {
+            returns.note(nodes, &self.tired, at);
+        }
         self.separation.judge(nodes, at)?;
         self.tally.nearest = self.separation.nearest;
-        self.traffic
+        self.lent
             .judge(nodes, |number| self.separation.is_excused(number), at)?;
+        // A program flies anywhere in its airspace, also nearer.
+        let is_excused = |number| self.separation.is_excused(number) || self.lent.is_lent(number);
+        self.traffic.judge(nodes, is_excused, at)?;
         if let Some(rules) = &mut self.rules {
             rules.judge(nodes, cluster, at)?;
             self.tally.armed_with_rules = rules.arms;

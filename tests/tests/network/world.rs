@@ -6,8 +6,10 @@ use crate::api::{Cluster, Way};
 use crate::autopilot;
 use crate::coordinator;
 use crate::node::{Node, lie};
+use crate::oracle::lent::Lent;
 use crate::oracle::rules::RulesOracle;
 use crate::oracle::{Oracle, Tally};
+use crate::program::Program;
 use crate::station::{self, PersonOrder};
 use crate::vehicle::Vehicle;
 use formation::Formations;
@@ -32,6 +34,7 @@ use wild::Wild;
 
 mod formation;
 mod gate;
+mod lent;
 mod missions;
 mod patrol;
 mod person;
@@ -86,6 +89,8 @@ pub enum Theme {
     Gate,
     /// The same, where everything is edited and one coordinator plans otherwise.
     Wild,
+    /// Programs fly vehicles fast, whose agents, radios and leaders are lost meanwhile.
+    Lent,
 }
 
 impl Theme {
@@ -98,7 +103,8 @@ impl Theme {
             | Self::Missions(_)
             | Self::Patrol
             | Self::Gate
-            | Self::Wild => None,
+            | Self::Wild
+            | Self::Lent => None,
         }
     }
 
@@ -162,6 +168,7 @@ pub fn run(seed: u64, folder: &Path, theme: Theme) -> Result<Tally, String> {
         Theme::Missions(_) => run.through_missions()?,
         Theme::Patrol => run.through_a_patrol()?,
         Theme::Gate | Theme::Wild => run.through_the_gate()?,
+        Theme::Lent => run.through_what_is_lent()?,
     }
     if theme != Theme::Disorder {
         return Ok(run.account());
@@ -200,6 +207,7 @@ impl Run<'_> {
             Theme::Patrol => patrol::VEHICLES,
             Theme::Gate => gate::vehicles(&mut rng),
             Theme::Wild => rng.random_range(wild::OF_THE_GATE) + wild::BESIDES,
+            Theme::Lent => lent::VEHICLES,
         };
         let cluster = Cluster::open(&folder.join("api"), COORDINATORS, split(&mut rng));
         let mut builder = turmoil::Builder::new();
@@ -224,6 +232,7 @@ impl Run<'_> {
                 homes.extend(wild::homes());
                 homes
             }
+            Theme::Lent => lent::homes(),
         };
         let has_rules = theme.has_rules() || (small && rules::change_in(seed));
         let stations = flies.then(|| Stations::new(&homes, &mut rng));
@@ -237,6 +246,7 @@ impl Run<'_> {
                 true => autopilot::Kind::Px4,
                 false => autopilot::Kind::ArduCopter,
             };
+            let kind = if theme == Theme::Lent { lent::kind(number) } else { kind };
             let (to_autopilot, line) = mpsc::channel(4);
             let vehicle = match (homes.get(number), wild.as_mut()) {
                 (None, _) => Vehicle::Scripted(autopilot::world(kind)),
@@ -244,6 +254,15 @@ impl Run<'_> {
                 (Some(home), Some(wild)) => wild.vehicle(kind, *home),
             };
             weather::of_run(seed, theme, number, &vehicle);
+            let volume = match theme {
+                Theme::Lent => lent::volume(number),
+                Theme::Wild => wild::lent::volume(number, count),
+                _ => None,
+            };
+            let program = volume.map(|volume| {
+                let seed = seed.wrapping_mul(100).wrapping_add(number as u64);
+                Program::new(volume, kind, vehicle.clone(), seed)
+            });
             if has_rules {
                 vehicle.set_failsafes();
             }
@@ -261,6 +280,7 @@ impl Run<'_> {
                 coordinators: COORDINATORS,
                 rng: Arc::new(Mutex::new(split(&mut rng))),
                 is_ground_station: has_rules,
+                program,
                 reported: Arc::default(),
             });
         }
@@ -329,6 +349,7 @@ impl Run<'_> {
         };
         run.oracle.tally.liars = liars;
         run.oracle.rules = has_rules.then(RulesOracle::default);
+        run.oracle.lent = Lent::of(&run.nodes, theme == Theme::Wild);
         run.begin(theme);
         run
     }

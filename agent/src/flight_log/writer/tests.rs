@@ -104,7 +104,6 @@ fn node() -> NodeName {
     NodeName::parse("pine").unwrap()
 }
 
-/// A hundred bytes.
 fn chunk(new_file: bool) -> Chunk {
     Chunk {
         new_file: new_file.then_some(SystemTime::UNIX_EPOCH),

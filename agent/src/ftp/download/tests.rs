@@ -12,11 +12,9 @@ fn file(len: usize) -> Vec<u8> {
     (0..len).map(|n| u8::try_from(n * 7 % 251).unwrap()).collect()
 }
 
-/// A server with one file and one session.
 struct Server {
     file: Vec<u8>,
     open: bool,
-    /// What it says to one who comes while it is open.
     busy: u8,
     asked: Vec<Operation>,
 }

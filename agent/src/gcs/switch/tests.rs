@@ -47,7 +47,7 @@ fn command(who: Address, command: MavCmd) -> RawFrame {
     frame(who, &MavMessage::COMMAND_LONG(data))
 }
 
-/// A vehicle in the air, our agent, and two guests that have said nothing.
+/// In the air, with two guests that have said nothing.
 fn switch(policy: Policy) -> (Switch, Instant) {
     let began = Instant::now();
     let mut switch = Switch::new(policy);

@@ -28,7 +28,6 @@ impl Life {
         }
     }
 
-    /// Asks again and again, until it is done, refused, or so many questions were asked.
     fn ask(
         &mut self,
         server: &mut Server,

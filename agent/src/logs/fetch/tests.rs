@@ -1,9 +1,10 @@
 //! Listing and downloading against a file server that loses, refuses and forgets.
 
 use super::*;
+use crate::discovery::latched_as;
 use crate::ftp::packet::{DATA, crc32, server_answer};
 use link::dialect::FILE_TRANSFER_PROTOCOL_DATA;
-use model::units::{ComponentId, SystemId};
+use model::units::SystemId;
 use std::collections::BTreeMap;
 
 const US: Address = Address::new(1, 191);
@@ -13,16 +14,9 @@ fn at(ms: u64) -> Moment {
 }
 
 fn autopilot(autopilot: Autopilot) -> Identity {
-    Identity {
-        autopilot,
-        system: SystemId(1),
-        component: ComponentId(1),
-        firmware: None,
-        hardware: None,
-    }
+    latched_as(autopilot, SystemId(1))
 }
 
-/// A server with files and one session.
 #[derive(Default)]
 pub(in crate::logs) struct Server {
     pub files: BTreeMap<String, Vec<u8>>,

@@ -1,10 +1,10 @@
 //! The whole way, against an autopilot that is scripted here: what it offers, refuses, loses and forgets.
 
 use super::*;
+use crate::discovery::latched_as;
 use crate::ftp::packet::{crc32, server_answer};
 use link::dialect::{COMPONENT_METADATA_DATA, FILE_TRANSFER_PROTOCOL_DATA, MavMessage};
-use model::units::Address;
-use model::units::{ComponentId, SystemId};
+use model::units::{Address, SystemId};
 use model::vehicle::Autopilot;
 use std::collections::BTreeMap;
 
@@ -17,13 +17,7 @@ fn at(ms: u64) -> Moment {
 }
 
 fn identity() -> Identity {
-    Identity {
-        system: SystemId(7),
-        component: ComponentId(1),
-        autopilot: Autopilot::Px4,
-        firmware: None,
-        hardware: None,
-    }
+    latched_as(Autopilot::Px4, SystemId(7))
 }
 
 fn refused() -> Outcome {
@@ -140,7 +134,7 @@ impl World {
         }
     }
 
-    /// Lets time pass, 20 ms at a time, until the table is there or `seconds` are over.
+    /// 20 ms at a time.
     fn run(&mut self, seconds: u64) -> Option<Arc<Table>> {
         self.run_ms(seconds * 1000)
     }
@@ -175,7 +169,7 @@ impl World {
     }
 }
 
-/// A file of which many packets are needed: the texts are as different as they can be.
+/// Texts as different as they can be, so that many packets are needed.
 fn large() -> Vec<u8> {
     let events: Vec<String> = (0..200)
         .map(|n| format!(r#""{n}": {{"name": "e{n}", "message": "{}"}}"#, n * 7919))

@@ -20,7 +20,7 @@ fn numbers(events: &[EVENT_DATA]) -> Vec<u16> {
     events.iter().map(|e| e.sequence).collect()
 }
 
-/// Takes events 10 ms apart; the numbers that were handed on.
+/// 10 ms apart; returns the numbers that were handed on.
 fn receive(sequence: &mut Sequence, events: &[u16]) -> Vec<u16> {
     let handed = |(n, seq): (usize, &u16)| sequence.receive(&event(*seq), at(10 * n as u64));
     numbers(&events.iter().enumerate().flat_map(handed).collect::<Vec<_>>())

@@ -9,7 +9,7 @@ fn at(ms: u64) -> Moment {
     Moment::at(Duration::from_millis(ms))
 }
 
-/// An event as recorded: id, levels, and the first bytes of its arguments.
+/// Id, levels, and the first bytes of its arguments.
 type Recorded<'a> = (u32, u8, &'a [u8]);
 
 fn event(sequence: u16, (id, log_levels, arguments): Recorded<'_>) -> MavMessage {
@@ -23,7 +23,6 @@ fn event(sequence: u16, (id, log_levels, arguments): Recorded<'_>) -> MavMessage
     MavMessage::EVENT(data)
 }
 
-/// What events say that come one after another from number `first` on.
 fn receive(events: &mut Events, first: u16, recorded: &[Recorded<'_>]) -> Vec<EventMeaning> {
     let numbered = (0..).zip(recorded);
     numbered
@@ -262,7 +261,7 @@ fn the_events_that_begin_a_failsafe_name_its_cause_as_they_were_recorded_from_px
     );
 }
 
-/// Arming summaries of a PX4 that can be armed in our mode, and of one that cannot.
+/// Of a PX4 that can be armed in our mode, and of one that cannot.
 const CAN_ARM: Recorded<'_> = (
     ARMING_SUMMARY,
     0x88,

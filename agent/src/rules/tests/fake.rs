@@ -32,9 +32,8 @@ pub struct Fake {
     beat_at: Moment,
     pub received: Vec<MavMessage>,
     pub mute: bool,
-    /// Its fence is out of effect, whatever its items and parameters say.
+    /// Whatever its items and parameters say.
     pub switched_off: bool,
-    /// It gives no numbers to fences.
     pub unnumbered: bool,
 }
 
@@ -148,7 +147,6 @@ impl Fake {
         }))
     }
 
-    /// Somebody else changes the fence, and is acknowledged.
     pub fn foreign_upload(&mut self, items: Vec<Item>, now: Moment) -> Vec<MavMessage> {
         self.store(items, now);
         vec![self.ack(MavMissionResult::MAV_MISSION_ACCEPTED, Address::new(255, 190))]

@@ -104,7 +104,6 @@ fn node() -> NodeName {
     NodeName::parse("pine").unwrap()
 }
 
-/// A log of `bytes` bytes.
 fn log(folder: &std::path::Path, bytes: u64) -> WholeLog {
     let name = "skein-pine-20261121T080203Z-9.tlog".to_owned();
     let path = folder.join(&name);

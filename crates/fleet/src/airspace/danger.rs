@@ -53,8 +53,8 @@ impl Claims {
     /// observed, with what is ahead on their own routes. None steps aside above `ceiling`, meters above mean sea level, or along a route
     /// that is not `allowed`: beyond a Geofence the autopilot flies its breach action.
     ///
-    /// This is less than [`Self::in_the_way`], through which no vehicle is sent: that is all that a vehicle could reach.
-    pub fn dangers(&self, ceiling: f64, allowed: Allows<'_>, now: Moment) -> Vec<Danger> {
+    /// This is less than what no vehicle is sent through, [`Self::in_the_way`]: that is all that a vehicle could reach.
+    pub fn dangers(&self, ceiling: &dyn Fn(&NodeName) -> f64, allowed: Allows<'_>, now: Moment) -> Vec<Danger> {
         let mut found = Vec::new();
         // One way out for a vehicle, whatever it makes room for.
         let mut asides: BTreeMap<NodeName, Avoidance> = BTreeMap::new();
@@ -67,7 +67,7 @@ impl Claims {
                 let avoidance = if stop {
                     Avoidance::Stop
                 } else {
-                    let aside = || self.aside(&vehicle, ceiling, allowed, now);
+                    let aside = || self.aside(&vehicle, ceiling(&vehicle), allowed, now);
                     asides.entry(vehicle.clone()).or_insert_with(aside).clone()
                 };
                 let from = from.clone();

@@ -79,13 +79,42 @@ impl Layers {
     /// # Errors
     /// [`NoRoom`], for fewer than two: one to cross in, and the refuge.
     pub fn between(floor: AltitudeAmsl, ceiling: AltitudeAmsl, rules: &Rules) -> Result<Self, NoRoom> {
+        let first = floor.0 + rules.pitch().vertical.0;
+        Self::from(first, floor, ceiling, MOST_LAYERS, rules)
+    }
+
+    /// The same, `count` at most, each a multiple of the pitch above `datum`: vehicles with other floors cross in the same layers. Where these
+    /// leave no room for two, those just above `floor`.
+    ///
+    /// # Errors
+    /// [`NoRoom`], as for [`Layers::between`].
+    pub fn on_lattice(
+        datum: f64,
+        (floor, ceiling): (AltitudeAmsl, AltitudeAmsl),
+        count: usize,
+        rules: &Rules,
+    ) -> Result<Self, NoRoom> {
+        let pitch = rules.pitch().vertical.0;
+        let below = ((floor.0 - datum) / pitch).ceil();
+        let first = datum + (below + 1.0) * pitch;
+        Self::from(first, floor, ceiling, count, rules).or_else(|_| Self::between(floor, ceiling, rules))
+    }
+
+    fn from(
+        first: f64,
+        floor: AltitudeAmsl,
+        ceiling: AltitudeAmsl,
+        count: usize,
+        rules: &Rules,
+    ) -> Result<Self, NoRoom> {
         let pitch = rules.pitch().vertical.0;
         let none = NoRoom {
             floor: floor.0,
             ceiling: ceiling.0,
             pitch,
         };
-        let all = (1..=MOST_LAYERS).map(|number| floor.0 + f64::from(number) * pitch);
+        let all = std::iter::successors(Some(first), |height| Some(height + pitch));
+        let all = all.take(count.min(MOST_LAYERS));
         let mut transit: Vec<f64> = all.take_while(|height| *height <= ceiling.0).collect();
         let refuge = transit.pop().ok_or(none)?;
         if transit.is_empty() {
@@ -104,8 +133,8 @@ impl Layers {
     }
 }
 
-/// More would be of no use: each is tried for each vehicle.
-const MOST_LAYERS: u8 = 16;
+/// More layers than this are of no use: each is tried for each vehicle.
+const MOST_LAYERS: usize = 16;
 
 /// Why a vehicle is not on its way to its goal.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -131,39 +160,43 @@ pub struct Plan {
 /// On the ground or holding, elsewhere than at its goal.
 struct Idle<'a> {
     vehicle: &'a NodeName,
+    layers: &'a Layers,
     from: Local,
     on_ground: bool,
     goal: Goal,
 }
 
-/// Grants the next `allowed` routes. Vehicles go by their ids; one without a goal stays. A vehicle that is to land and has no allowed way
-/// goes any way: a Geofence that came after it does not keep it in the air.
+/// Grants the next routes, of those that are `allowed`. Vehicles go by their ids; a vehicle that has no goal stays where it is. One that is
+/// to land and has no allowed way goes any way: it is not kept in the air for a Geofence that came after it. One without `layers` stays, too.
 pub fn plan(
     claims: &mut Claims,
     goals: &BTreeMap<NodeName, Goal>,
-    layers: &Layers,
+    layers: &BTreeMap<NodeName, Layers>,
     allowed: Allows<'_>,
     now: Moment,
 ) -> Plan {
     let mut plan = Plan::default();
     let (mut idle, mut leaving, mut settled) = (Vec::new(), Vec::new(), Vec::new());
     for (vehicle, goal) in goals {
+        let Some(layers) = layers.get(vehicle) else { continue };
+        let below = |(_, from): &(&NodeName, Local)| from.up < layers.refuge - SAME;
         match check(claims, vehicle, *goal, layers, now) {
             Ok(Some(found)) => {
-                leaving.push((vehicle, found.from));
+                leaving.extend(Some((vehicle, found.from)).filter(below));
                 idle.push(found);
             }
             Ok(None) => {
-                leaving.extend(elsewhere(claims, vehicle, *goal));
+                leaving.extend(elsewhere(claims, vehicle, *goal).filter(below));
                 settled.extend(claims.place(vehicle).map(|(from, on_ground)| Idle {
                     vehicle,
+                    layers,
                     from,
                     on_ground,
                     goal: *goal,
                 }));
             }
             Err(waiting) => {
-                leaving.extend(elsewhere(claims, vehicle, *goal));
+                leaving.extend(elsewhere(claims, vehicle, *goal).filter(below));
                 plan.waiting.insert(vehicle.clone(), waiting);
             }
         }
@@ -171,30 +204,30 @@ pub fn plan(
     let waiting: BTreeSet<&NodeName> = idle.iter().map(|idle| idle.vehicle).collect();
     let pads = idle.iter().filter(|one| one.goal.lands);
     let pads = pads.map(|one| (one.vehicle, one.goal.at)).collect();
-    let columns = Columns::of(leaving, pads, layers, claims.rules());
+    let columns = Columns::of(leaving, pads, claims.rules());
     for one in &idle {
         let in_column = columns.at_goal_of(one, claims);
         if !in_column.is_empty() {
             plan.waiting.insert(one.vehicle.clone(), Waiting::For(in_column));
             continue;
         }
-        let mut outcome = try_ways(claims, one, ways::plain(one, layers), allowed, now);
+        let mut outcome = try_ways(claims, one, ways::plain(one), allowed, now);
         let stays = match &outcome {
             Err(Waiting::For(owners)) => owners.iter().any(|owner| !clears(claims, &waiting, owner)),
             Err(Waiting::NotAllowed(_)) => true,
             Ok(_) | Err(_) => false,
         };
         if stays {
-            let ways = ways::around(one, layers, claims.rules());
+            let ways = ways::around(one, claims.rules());
             outcome = try_ways(claims, one, ways, allowed, now).or(outcome);
         }
         if one.goal.lands && !one.on_ground && matches!(outcome, Err(Waiting::NotAllowed(_))) {
-            outcome = try_ways(claims, one, ways::plain(one, layers), &|_, _| Ok(()), now);
+            outcome = try_ways(claims, one, ways::plain(one), &|_, _| Ok(()), now);
         }
         // Another has come too near: upright away is better than to stay.
         let beset = |claims: &Claims| claims.is_beset(one.vehicle);
         if matches!(outcome, Err(Waiting::For(_))) && !one.on_ground && beset(claims) {
-            outcome = try_ways(claims, one, ways::aside(one, layers), allowed, now).or(outcome);
+            outcome = try_ways(claims, one, ways::aside(one), allowed, now).or(outcome);
         }
         match outcome {
             Ok(permit) => plan.permits.push(permit),
@@ -203,8 +236,8 @@ pub fn plan(
             }
         }
     }
-    let stuck = break_circles(claims, &idle, layers, (allowed, now), &mut plan);
-    make_room(claims, (&idle, &settled), &stuck, layers, (allowed, now), &mut plan);
+    let stuck = break_circles(claims, &idle, (allowed, now), &mut plan);
+    make_room(claims, (&idle, &settled), &stuck, (allowed, now), &mut plan);
     plan
 }
 
@@ -229,16 +262,10 @@ struct Columns<'a> {
 type Column<'a> = GeomWithData<[f64; 2], (&'a NodeName, f64)>;
 
 impl<'a> Columns<'a> {
-    fn of(
-        leaving: Vec<(&'a NodeName, Local)>,
-        pads: Vec<(&'a NodeName, Local)>,
-        layers: &Layers,
-        rules: &Rules,
-    ) -> Self {
-        let below = leaving.into_iter().filter(|(_, from)| from.up < layers.refuge - SAME);
+    fn of(leaving: Vec<(&'a NodeName, Local)>, pads: Vec<(&'a NodeName, Local)>, rules: &Rules) -> Self {
         let point = |(vehicle, at): (&'a NodeName, Local)| GeomWithData::new([at.east, at.north], (vehicle, at.up));
         Self {
-            tree: RTree::bulk_load(below.map(point).collect()),
+            tree: RTree::bulk_load(leaving.into_iter().map(point).collect()),
             pads: RTree::bulk_load(pads.into_iter().map(point).collect()),
             reach: rules.pitch().horizontal.0,
         }
@@ -277,7 +304,7 @@ fn check<'a>(
     claims: &Claims,
     vehicle: &'a NodeName,
     goal: Goal,
-    layers: &Layers,
+    layers: &'a Layers,
     now: Moment,
 ) -> Result<Option<Idle<'a>>, Waiting> {
     let (from, on_ground) = match claims.fit(vehicle, now) {
@@ -293,6 +320,7 @@ fn check<'a>(
     }
     Ok((!goal.is_at(from, on_ground)).then_some(Idle {
         vehicle,
+        layers,
         from,
         on_ground,
         goal,
@@ -348,7 +376,6 @@ fn try_ways(
 fn break_circles<'a>(
     claims: &mut Claims,
     idle: &[Idle<'a>],
-    layers: &Layers,
     (allowed, now): (Allows<'_>, Moment),
     plan: &mut Plan,
 ) -> BTreeMap<&'a NodeName, BTreeSet<Owner>> {
@@ -361,10 +388,10 @@ fn break_circles<'a>(
     // Flying ones first: none takes off just to make room if another can.
     let (grounded, flying): (Vec<&Idle<'_>>, Vec<&Idle<'_>>) = idle.iter().partition(|one| one.on_ground);
     for one in flying.into_iter().chain(grounded) {
-        if !circles.has(one.vehicle) || one.from.up > layers.refuge - SAME {
+        if !circles.has(one.vehicle) || one.from.up > one.layers.refuge - SAME {
             continue;
         }
-        match try_ways(claims, one, ways::refuges(one, layers, claims.rules()), allowed, now) {
+        match try_ways(claims, one, ways::refuges(one, claims.rules()), allowed, now) {
             Ok(permit) => {
                 plan.permits.push(permit);
                 plan.waiting.remove(one.vehicle);
@@ -385,7 +412,6 @@ fn make_room(
     claims: &mut Claims,
     (idle, settled): (&[Idle<'_>], &[Idle<'_>]),
     stuck: &BTreeMap<&NodeName, BTreeSet<Owner>>,
-    layers: &Layers,
     (allowed, now): (Allows<'_>, Moment),
     plan: &mut Plan,
 ) {
@@ -419,7 +445,7 @@ fn make_room(
             holds.is_some() || clears(claims, &waiting, owner)
         });
         for other in over.into_iter().filter(|_| only_these) {
-            let ways = ways::refuges(other, layers, claims.rules());
+            let ways = ways::refuges(other, claims.rules());
             plan.permits.extend(try_ways(claims, other, ways, allowed, now));
         }
     }

@@ -10,6 +10,7 @@ mod accuracy;
 mod avoid;
 mod foreign;
 mod homes;
+mod layers;
 mod observed;
 mod owned;
 mod plan_way;
@@ -29,7 +30,7 @@ pub use sky::Sky;
 use crate::airspace::{Claims, Doing, Known, Owner, Route, Rules, Volume};
 
 use crate::planning::geofence::{Wanted, way_outside};
-use crate::planning::movement::{self, Goal, Layers, Waiting};
+use crate::planning::movement::{self, Goal, Waiting};
 use crate::safety::{LegPermit, may_stop};
 use homes::Returns;
 use model::geo::{Frame, Local, NoPlace};
@@ -47,7 +48,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Highest crossing above the lowest home, meters: the highest altitude that a Drone may ask for.
+/// A vehicle crosses no higher than this above its home, meters: as high as a Drone may be asked to hold.
 const CEILING: f64 = 120.0;
 
 /// Moving vehicles per further layer in which they cross.
@@ -259,12 +260,7 @@ impl Site {
             }
         }
         self.compare_returns(&goals);
-        let lowest_home = goals
-            .keys()
-            .filter_map(|node| homes.get(node))
-            .copied()
-            .fold(f64::INFINITY, f64::min);
-        self.avoid(vehicles, (lowest_home, &homes), now);
+        self.avoid(vehicles, &homes, now);
         self.end_routes_that_are_not_flown(vehicles, &goals, now);
         self.turn_back_for_the_reserve(vehicles, now);
         self.take_back(vehicles, now);
@@ -276,7 +272,7 @@ impl Site {
         };
         let others = vehicles.iter().filter(|(node, _)| !goals.contains_key(*node));
         let others = others.map(|(_, expected)| expected).filter(up).count();
-        for node in self.plan(goals, others, (lowest_home, &homes), now) {
+        for node in self.plan(goals, others, &homes, now) {
             let Some(expected) = vehicles.get(&node) else { continue };
             let home = expected.report.and_then(|(report, _)| report.home);
             if let (Desire::At(station), Some(home)) = (expected.desire, home) {
@@ -530,54 +526,22 @@ impl Site {
         &mut self,
         mut goals: BTreeMap<NodeName, Goal>,
         others: usize,
-        (lowest_home, homes): (f64, &BTreeMap<NodeName, f64>),
+        homes: &BTreeMap<NodeName, f64>,
         now: Moment,
     ) -> Vec<NodeName> {
         self.in_a_way_down.clear();
-        // A station that is too high keeps no other vehicle from moving.
-        let highest = lowest_home + CEILING - 2.0 * self.claims.rules().pitch().vertical.0;
-        goals.retain(|node, goal| {
-            let fits = goal.lands || goal.at.up <= highest;
-            if !fits {
-                let why = format!(
-                    "has no route: above {highest:.0} m above mean sea level no height is left to cross in, up to {CEILING} m above \
-                     the lowest home; lower the station"
-                );
-                self.waiting.insert(node.clone(), why);
-            }
-            fits
-        });
+        self.keep_below_the_layers(&mut goals, homes);
         self.keep_from_return_columns(&mut goals);
         self.keep_from_crossed_returns(&mut goals);
         self.keep_from_close_pads(&mut goals);
         self.keep_from_bad_accuracy(&mut goals);
-        let goals = &goals;
-        let holds = goals.values().filter(|goal| !goal.lands).map(|goal| goal.at.up);
-        // Vehicles on the way home cross above them all, too.
-        let rooms = self.room_tops().filter(|top| *top <= highest);
-        let floor = holds
-            .chain(rooms)
-            .fold(f64::NEG_INFINITY, f64::max)
-            .max(lowest_home + 2.0);
-        if goals.is_empty() || !floor.is_finite() {
-            return Vec::new();
-        }
-        // Few vehicles cross low, many need more layers.
-        let layers = LEAST_LAYERS
+        // A few vehicles cross low, many need more layers.
+        let count = LEAST_LAYERS
             + goals.len() / VEHICLES_PER_LAYER
             + others * LAYERS_IN_ITS_WAY
             + self.wide_among(goals.keys());
-        let layers = u8::try_from(layers).map_or(f64::INFINITY, f64::from);
-        let needed = floor + layers * self.claims.rules().pitch().vertical.0;
-        let ceiling = AltitudeAmsl(f64::min(lowest_home + CEILING, needed));
-        let layers = match Layers::between(AltitudeAmsl(floor), ceiling, self.claims.rules()) {
-            Ok(layers) => layers,
-            Err(why) => {
-                let all = goals.keys().map(|node| (node.clone(), why.to_string()));
-                self.waiting.extend(all);
-                return Vec::new();
-            }
-        };
+        let layers = self.layers(&goals, homes, count);
+        let goals = &goals;
         let plan = movement::plan(
             &mut self.claims,
             goals,

@@ -7,10 +7,12 @@ use serde::Deserialize as _;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
+/// Why a GeoJSON file cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum BadGeoJson {
     #[error("the GeoJSON cannot be read; save it again")]
     Broken(#[from] ::geojson::Error),
+    /// Another reference system than WGS 84, as files before 2016 could name.
     #[error("the coordinates of the GeoJSON are in {0}; save it in degrees (WGS 84, EPSG:4326)")]
     Reference(String),
 }

@@ -7,6 +7,7 @@ use quick_xml::Reader;
 use quick_xml::events::Event;
 use std::collections::BTreeMap;
 
+/// Why a KML file cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum BadKml {
     #[error("the KML cannot be read at byte {at}; save it again")]

@@ -6,6 +6,7 @@ use shapefile::{PolygonRing, Shape, ShapeReader};
 use std::collections::BTreeMap;
 use std::io::Cursor;
 
+/// Why a Shapefile cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum BadShapes {
     #[error("the Shapefile cannot be read ({0}); save it again")]

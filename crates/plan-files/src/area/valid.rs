@@ -48,6 +48,7 @@ impl fmt::Display for Edge {
     }
 }
 
+/// Why rings make no polygon, with the place: corners are numbered from 1.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Fault {
     #[error("{0} has fewer than 3 different corners; give at least 3")]

@@ -15,7 +15,8 @@ pub enum Needs {
     Peers,
 }
 
-/// What is known of one program. Times and shares are of two cores with nothing else on them, rounded.
+/// What is known of one program. Times and shares are those of a whole run on two cores, in which others run beside, rounded: a run ends with
+/// where its time went.
 struct Known {
     package: &'static str,
     target: &'static str,
@@ -40,31 +41,31 @@ const fn known(package: &'static str, target: &'static str, parts: usize, second
 /// The programs that take longer than a few seconds. Real autopilots fly faster than in life, and out of the sky where others keep the
 /// machine busy.
 const KNOWN: &[Known] = &[
-    known("tests", "nodes", 1, 350, 35),
-    known("tests", "coordinator", 4, 320, 10),
-    known("tests", "attacks", 2, 250, 10),
-    known("tests", "upgrades", 2, 200, 8),
-    known("tests", "gitops", 2, 130, 20),
-    known("tests", "authorities", 1, 165, 13),
-    known("tests", "api_faults", 2, 115, 12),
-    known("tests", "e2e", 3, 130, 18),
-    known("tests", "faults", 1, 160, 9),
-    known("tests", "kubectl_skein", 1, 160, 17),
+    known("tests", "nodes", 1, 560, 25),
+    known("tests", "coordinator", 4, 550, 10),
+    known("tests", "attacks", 2, 335, 12),
+    known("tests", "upgrades", 2, 185, 9),
+    known("tests", "gitops", 2, 140, 20),
+    known("tests", "authorities", 1, 235, 12),
+    known("tests", "api_faults", 2, 120, 12),
+    known("tests", "e2e", 3, 195, 21),
+    known("tests", "faults", 1, 170, 13),
+    known("tests", "kubectl_skein", 1, 215, 17),
     known("tests", "api", 1, 70, 50),
-    known("tests", "network", 1, 90, 190),
-    known("tests", "deploy", 1, 50, 85),
-    known("tests", "up", 3, 50, 30),
+    known("tests", "network", 1, 350, 160),
+    known("tests", "deploy", 1, 160, 100),
+    known("tests", "up", 3, 65, 25),
     known("tests", "top", 1, 45, 30),
     known("tests", "map", 1, 90, 90),
     known("tests", "fly", 1, 110, ALONE),
     known("tests", "differ", 1, 40, ALONE),
     known("tests", "gcs_peers", 1, 40, 30),
-    known("tests", "connect", 1, 90, 20),
+    known("tests", "connect", 1, 130, 15),
     known("tests", "border_parts", 1, 140, 20),
     known("tests", "logs", 1, 90, 40),
     known("tests", "upload", 3, 60, 30),
     known("tests", "traces", 1, 90, 20),
-    known("tests", "flown_examples", 1, 115, 15),
+    known("tests", "flown_examples", 1, 165, 11),
     known("tests", "documented_commands", 1, 100, 25),
     known("tests", "crds", 1, 25, 50),
     known("tests", "control_plane", 1, 20, 45),

@@ -7,7 +7,9 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
-use mavlink::dialects::ardupilotmega::{MavCmd, MavMessage, MavMissionType};
+use mavlink::dialects::ardupilotmega::{
+    BATTERY_STATUS_DATA, MavBatteryChargeState, MavBatteryFunction, MavBatteryType, MavCmd, MavMessage, MavMissionType,
+};
 use serde_json::{Value, json};
 use testkit::autopilots::{HOME, Stack};
 use testkit::launch::workspace_binary;
@@ -29,22 +31,24 @@ pub const ALL: &[Scenario] = &[
     .real_time(),
     Scenario::new(
         "field-payload-battery",
-        "a payload's battery at 5 % on a vehicle that flies: it stays, and the battery is shown (a simulated PX4 has one battery only)",
+        "a payload's battery at 5 % on a vehicle that flies: it stays, and the battery is shown; on a PX4, which simulates one battery, the relay adds \
+         BATTERY_STATUS of the payload's, and as soon as that names the motors the vehicle lands",
         payload_battery,
     )
-    .with(|_| Setup {
-        // Pins and scales of the simulated power module, which the second monitor reads, too.
-        ardupilot: vec![
-            ("BATT2_MONITOR", 4.0),
-            ("BATT2_VOLT_PIN", 13.0),
-            ("BATT2_CURR_PIN", 12.0),
-            ("BATT2_CAPACITY", 5000.0),
-        ],
+    .with(|stack| Setup {
         // ArduPilot does not say what a battery drives.
-        agent: vec!["--motor-batteries".to_owned(), "0".to_owned()],
-        ..Setup::default()
-    })
-    .on(&[Stack::ArduPilot]),
+        agent: match stack {
+            Stack::ArduPilot => vec!["--motor-batteries".to_owned(), "0".to_owned()],
+            Stack::Px4 => vec![],
+        },
+        ..two_batteries()
+    }),
+    Scenario::new(
+        "field-second-battery",
+        "the same second battery at 5 %, and nobody says that it does not drive the motors: the vehicle lands at the reserve (PX4: the relay adds it)",
+        second_battery_counts,
+    )
+    .with(|_| two_batteries()),
     Scenario::new(
         "field-home-far",
         "home 49 km from where the vehicle stands: it is not armed, its Drone says how far, and it flies once home is right",
@@ -65,6 +69,12 @@ pub const ALL: &[Scenario] = &[
 const NODE: &str = NODES[0];
 const NAME: &str = "as-saved";
 const UP: f64 = 20.0;
+
+/// BATTERY_STATUS.id of the second battery.
+const SECOND: u8 = 1;
+
+/// What the second battery has left once it is low, percent.
+const LOW: i8 = 5;
 
 /// From one photo to the next, meters.
 const PHOTOS: f64 = 12.5;
@@ -183,6 +193,57 @@ fn survey_file(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Vehicles with a second monitor, and a first battery that lasts. A simulated PX4 has no second one: [`report_second`] adds it.
+fn two_batteries() -> Setup {
+    Setup {
+        // Pins and scales of the simulated power module, which the second monitor reads, too.
+        ardupilot: vec![
+            ("BATT2_MONITOR", 4.0),
+            ("BATT2_VOLT_PIN", 13.0),
+            ("BATT2_CURR_PIN", 12.0),
+            ("BATT2_CAPACITY", 5000.0),
+        ],
+        px4: vec![("SIM_BAT_DRAIN", 3600.0)],
+        ..Setup::default()
+    }
+}
+
+/// From now on the second battery has so much left, percent, by its autopilot. An ArduPilot sets its own second monitor, which names no
+/// function. For a PX4 the relay adds what that sends of a smart battery of three cells, with this function.
+fn report_second(field: &Field, function: MavBatteryFunction, left: i8) -> anyhow::Result<()> {
+    let vehicle = field.vehicle(NODE);
+    match field.stack {
+        Stack::ArduPilot => {
+            // Bit 1 is the second battery; it has so many percent left.
+            let reset = [2.0, f32::from(left), 0.0, 0.0, 0.0, 0.0, 0.0];
+            vehicle.pilot.command(MavCmd::MAV_CMD_BATTERY_RESET, reset)
+        }
+        Stack::Px4 => {
+            // The limits of PX4's own warnings: BAT_CRIT_THR is 7 %.
+            let (cell_mv, charge_state) = match left {
+                ..=7 => (3450, MavBatteryChargeState::MAV_BATTERY_CHARGE_STATE_CRITICAL),
+                _ => (3950, MavBatteryChargeState::MAV_BATTERY_CHARGE_STATE_OK),
+            };
+            let mut voltages = [u16::MAX; 10];
+            voltages[..3].fill(cell_mv);
+            vehicle.relay.add(Some(MavMessage::BATTERY_STATUS(BATTERY_STATUS_DATA {
+                id: SECOND,
+                battery_function: function,
+                mavtype: MavBatteryType::MAV_BATTERY_TYPE_LIPO,
+                battery_remaining: left,
+                charge_state,
+                temperature: i16::MAX,
+                voltages,
+                current_battery: 50,
+                current_consumed: -1,
+                energy_consumed: -1,
+                ..BATTERY_STATUS_DATA::default()
+            })));
+            Ok(())
+        }
+    }
+}
+
 /// The share that the second battery has left, percent, and when it said so.
 fn second_battery(field: &Field, since: u64) -> Option<(u64, i8)> {
     let record = field.record(NODE);
@@ -190,26 +251,27 @@ fn second_battery(field: &Field, since: u64) -> Option<(u64, i8)> {
         .reported_since(since)
         .rev()
         .find_map(|(at, message)| match message {
-            MavMessage::BATTERY_STATUS(battery) if battery.id == 1 => Some((at, battery.battery_remaining)),
+            MavMessage::BATTERY_STATUS(battery) if battery.id == SECOND => Some((at, battery.battery_remaining)),
             _ => None,
         })
 }
 
 fn payload_battery(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     const HEIGHT: f64 = 15.0;
+    let payload = MavBatteryFunction::MAV_BATTERY_FUNCTION_PAYLOAD;
     field.take_off(HEIGHT)?;
-    let before = second_battery(field, 0).context("the autopilot monitors no second battery")?;
+    if field.stack == Stack::Px4 {
+        report_second(field, payload, 80)?;
+    }
+    let before = field.wait("the payload's battery to be reported", 30, || {
+        second_battery(field, 0).context("the autopilot monitors no second battery")
+    })?;
     figures.note(format!("the payload's battery at {} % before", before.1));
     let since = now();
-    // Bit 1 is the second battery; it has so many percent left.
-    let reset = [2.0, 5.0, 0.0, 0.0, 0.0, 0.0, 0.0];
-    field
-        .vehicle(NODE)
-        .pilot
-        .command(MavCmd::MAV_CMD_BATTERY_RESET, reset)?;
+    report_second(field, payload, LOW)?;
     let low = field.wait("the payload's battery to be low, by its autopilot", 60, || {
         let (at, left) = second_battery(field, since).context("it says nothing")?;
-        ensure!((0..=5).contains(&left), "{left} %");
+        ensure!((0..=LOW).contains(&left), "{left} %");
         Ok(at)
     })?;
     field.pass(60, Duration::from_secs(20));
@@ -233,20 +295,64 @@ fn payload_battery(field: &mut Field, figures: &mut Figures) -> anyhow::Result<(
         own.as_f64().is_some_and(|percent| percent > 50.0),
         "the motors' battery is shown at {own} %"
     );
+    let drives = match field.stack {
+        Stack::ArduPilot => "Other",
+        Stack::Px4 => "Payload",
+    };
     field.wait("the payload's battery to be shown", 60, || {
         let vehicles = field.read("vehicles")?;
         let all = vehicles["items"].as_array().context("no list")?;
         let vehicle = all.iter().find(|vehicle| vehicle["spec"]["nodeName"] == NODE);
         let others = &vehicle.context("no Vehicle")?["status"]["otherBatteries"];
         let shown = others.as_array().is_some_and(|others| {
-            let is_it =
-                |other: &Value| other["id"] == 1 && other["remainingPercent"].as_f64().is_some_and(|left| left <= 25.0);
+            let is_low = |other: &Value| other["remainingPercent"].as_f64().is_some_and(|left| left <= 25.0);
+            let is_it = |other: &Value| other["id"] == SECOND && other["drives"] == drives && is_low(other);
             others.iter().any(is_it)
         });
         ensure!(shown, "{others}");
         Ok(())
     })?;
     figures.note(format!("the motors' battery shown at {own} %"));
+    if field.stack == Stack::Px4 {
+        // Of all that the agent receives only the function changes.
+        let since = now();
+        report_second(field, MavBatteryFunction::MAV_BATTERY_FUNCTION_PROPULSION, LOW)?;
+        lands_at_reserve(field, figures, since)?;
+    }
+    Ok(())
+}
+
+fn second_battery_counts(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
+    field.take_off(15.0)?;
+    let since = now();
+    // As PX4 reports each of its batteries.
+    report_second(field, MavBatteryFunction::MAV_BATTERY_FUNCTION_ALL, LOW)?;
+    lands_at_reserve(field, figures, since)
+}
+
+/// The second battery is low since then, and drives the motors: the vehicle, which holds over its home, is landed and stays down.
+fn lands_at_reserve(field: &Field, figures: &mut Figures, since: u64) -> anyhow::Result<()> {
+    let low = field.wait("the second battery to be low, by its autopilot", 60, || {
+        let (at, left) = second_battery(field, since).context("it says nothing")?;
+        ensure!((0..=LOW).contains(&left), "{left} %");
+        Ok(at)
+    })?;
+    let sent = field.wait("a command to land", 60, || {
+        let commands = field.record(NODE).commands_since(since);
+        let first = commands.first().map(|command| command.at);
+        first.context("it is sent nothing")
+    })?;
+    figures.took("low for the motors and sent to land after", low, sent);
+    let orders = field.record(NODE).orders_since(since);
+    ensure!(
+        orders.first().is_some_and(|order| order == "NAV_LAND"),
+        "it was sent {orders:?}"
+    );
+    field.wait_down(NODE)?;
+    let down = now();
+    field.pass(30, Duration::from_secs(10));
+    let arms = field.record(NODE).arm_commands_since(down);
+    ensure!(arms == 0, "it landed at its reserve and was sent {arms} arm commands");
     Ok(())
 }
 

@@ -5,14 +5,17 @@
 //! 10. No two vehicles in the air, one of which moves along routes, are nearer than 5 m over ground and in height at once; but for
 //!     one that its failsafe brings down without a coordinator, and one without a station that has come down away from home. Where all
 //!     move ([`Separation::all_move`]), plans count as routes do, and away from home nobody is excused.
+//!     One with a fence on board whose autopilot returns by itself is excused on the way of that return ([`own_return`]), and nowhere else.
 //!     One that lands where it is, by a person's ground order or for its reserve without clear ground, may come near to those that were
 //!     below it when that began, and to no others, and only while it lands.
 
+pub mod own_return;
 pub mod persons;
 
 use crate::node::Node;
 use crate::vehicle::Spot;
 use model::assignment::Order;
+use own_return::OwnReturns;
 use persons::OfPersons;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -36,6 +39,8 @@ pub struct Separation {
     pub nearest: Option<u32>,
     /// Vehicles that persons move, where all others move by orders of ours.
     pub all_move: Option<OfPersons>,
+    /// Returns that autopilots with a fence on board begin by themselves, where such a return excuses its own way and no more.
+    pub own_returns: Option<OwnReturns>,
 }
 
 struct Flight {
@@ -72,9 +77,11 @@ impl Separation {
         self.diverted.get(number).copied().unwrap_or_default()
     }
 
-    /// Whether none of ours has chosen where it is, but a failsafe or a person.
+    /// Whether none of ours has chosen where it is, but a failsafe, an autopilot or a person.
     fn is_moved_by_others(&self, number: usize) -> bool {
-        self.is_diverted(number) || (self.all_move.as_ref()).is_some_and(|persons| persons.moves(number))
+        self.is_diverted(number)
+            || (self.all_move.as_ref()).is_some_and(|persons| persons.moves(number))
+            || (self.own_returns.as_ref()).is_some_and(|returns| returns.explain(number))
     }
 
     /// The same, or it lands where it is.

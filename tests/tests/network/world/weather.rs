@@ -25,7 +25,7 @@ pub fn of_run(seed: u64, theme: Theme, number: usize, vehicle: &Vehicle) {
         Theme::Gate => seed % SHARE_OF_GATES == 1,
         // Each vehicle has a weather of its own there.
         Theme::Wild => false,
-        Theme::Uploads(_) | Theme::Rollout(_) | Theme::Missions(_) | Theme::Patrol => false,
+        Theme::Uploads(_) | Theme::Rollout(_) | Theme::Missions(_) | Theme::Patrol | Theme::Lent => false,
     };
     if is_rough {
         // Neighbors are off to opposite sides.

@@ -1,6 +1,6 @@
 //! Wild worlds: those of the gate, where each field that can be edited is, in each vehicle another receiver and another wind, ground orders come
-//! and go, batteries run low, a Swarm flies formations, a vehicle flies on a site of its own, Geofences come over all of them, a captured agent
-//! lies, and one coordinator is of a version that plans otherwise.
+//! and go, batteries run low, a Swarm flies formations, a program flies one vehicle, another flies on a site of its own, Geofences come over all
+//! of them, a captured agent lies, and one coordinator is of a version that plans otherwise.
 //!
 //! Owns: [`Wild`], whose random numbers are its own, so that the worlds of the gate stay as they are under their seeds; the parts below.
 //! Must not: judge; [`fences`] does.
@@ -9,6 +9,7 @@ pub mod course;
 mod edits;
 mod fences;
 pub mod fields;
+pub mod lent;
 pub mod liars;
 pub mod outline;
 mod profiles;
@@ -18,6 +19,7 @@ mod swarm;
 use super::gate::{DRONES, condition, corner};
 use super::{ON_STATION, Run};
 use crate::autopilot::Kind;
+use crate::oracle::separation::own_return::OwnReturns;
 use crate::station::PersonOrder;
 use crate::vehicle::{Spot, Vehicle};
 use fences::Fences;
@@ -31,9 +33,9 @@ use std::ops::{Range, RangeInclusive};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// Vehicles of the gate, and those besides: of the Swarm, and on a site of its own.
+/// Vehicles of the gate, and those besides: of the Swarm, one that a program flies, and one on a site of its own.
 pub const OF_THE_GATE: RangeInclusive<usize> = 5..=6;
-pub const BESIDES: usize = swarm::VEHICLES + 1;
+pub const BESIDES: usize = swarm::VEHICLES + 2;
 /// How long the faults last, seconds; then holes are judged without any.
 pub const DISORDER: Range<f64> = 80.0..160.0;
 /// Makes its random numbers others than those of the world.
@@ -121,12 +123,17 @@ impl Wild {
 
 /// The homes of the vehicles that are besides those of the gate.
 pub fn homes() -> Vec<Spot> {
-    (0..swarm::VEHICLES).map(swarm::home).chain([far_home()]).collect()
+    let own = [lent::HOME, far_home()];
+    (0..swarm::VEHICLES).map(swarm::home).chain(own).collect()
 }
 
 /// Of which kind the vehicle of this number is, of those besides the gate's.
 pub const fn kind(number: usize) -> &'static str {
-    if number < swarm::VEHICLES { "swarm" } else { "far" }
+    match number {
+        number if number < swarm::VEHICLES => "swarm",
+        swarm::VEHICLES => "lent",
+        _ => "far",
+    }
 }
 
 /// The home of the vehicle on a site of its own.
@@ -180,7 +187,9 @@ impl Run<'_> {
             let label = json!({"metadata": {"labels": {"kind": self.kind_of(node.number)}}});
             self.ask(Method::PATCH, &format!("/api/v1/nodes/{}", node.name()), &label);
         }
+        self.oracle.separation.own_returns = Some(OwnReturns::default());
         self.ask_for_the_far_one();
+        self.ask_for_the_lent_one();
         self.ask_for_the_field();
         self.ask_for_profiles();
         self.ask_for_the_swarm(&mut wild.rng);
@@ -218,6 +227,7 @@ impl Run<'_> {
         self.tend_batteries(&mut wild);
         self.edit_rules_and_swarm(&mut wild);
         self.change_the_holes(&mut wild);
+        self.edit_the_lent_one(&mut wild.rng);
         self.let_the_liar_speak(&mut wild);
         self.wild = Some(wild);
     }

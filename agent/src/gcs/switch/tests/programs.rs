@@ -25,7 +25,6 @@ fn set_point(ignored: u16, north: f32) -> RawFrame {
     frame(CODE, &MavMessage::SET_POSITION_TARGET_LOCAL_NED(data))
 }
 
-/// The vehicle in this mode, as the line has it at `at`.
 fn in_mode(autopilot: MavAutopilot, custom_mode: u32, at: Instant) -> RawFrame {
     let data = HEARTBEAT_DATA {
         custom_mode,
@@ -51,7 +50,6 @@ fn asks_mode(main: f32, sub: f32) -> RawFrame {
     frame(CODE, &MavMessage::COMMAND_LONG(data))
 }
 
-/// A vehicle that a program may fly, and that program.
 fn lent(autopilot: MavAutopilot, custom_mode: u32) -> (Switch, Lease, Instant) {
     let began = Instant::now();
     let lease = Lease::default();

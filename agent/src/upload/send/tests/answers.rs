@@ -9,13 +9,10 @@ use std::net::Ipv4Addr;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 
-/// More bytes than any machine has.
 const TOO_MANY: u64 = 1_000_000_000_000_000;
 static PIECE: [u8; 64 * 1024] = [b' '; 64 * 1024];
-/// So many pieces are as long as an answer may be.
 const PIECES_AT_MOST: usize = 16;
 
-/// What comes after an upload in parts was begun.
 fn begun(id: &str) -> String {
     format!("<InitiateMultipartUploadResult><UploadId>{id}</UploadId></InitiateMultipartUploadResult>")
 }
@@ -42,7 +39,6 @@ impl Answer {
     }
 }
 
-/// Reads a request to its end and answers it by its first line.
 async fn serve(stream: TcpStream, answer: &(impl Fn(&str) -> Answer + Sync)) -> io::Result<()> {
     let mut stream = BufReader::new(stream);
     let (mut request, mut length) = (String::new(), 0_usize);
@@ -69,7 +65,6 @@ async fn serve(stream: TcpStream, answer: &(impl Fn(&str) -> Answer + Sync)) -> 
     Ok(())
 }
 
-/// A store that answers one request after the other.
 async fn store_of(answer: impl Fn(&str) -> Answer + Send + Sync + 'static) -> AmazonS3 {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     let endpoint = format!("http://{}", listener.local_addr().unwrap());

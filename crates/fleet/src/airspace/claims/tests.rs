@@ -388,7 +388,10 @@ fn a_vehicle_in_danger_stops_on_its_route_and_leaves_upright_to_where_it_is_clea
     let there = at(60.0, 0.0, 46.0);
     seen(&mut claims, "c", 1.7, there, NONE, Doing::Other);
     seen(&mut claims, "c", 2.7, there, NONE, Doing::Other);
-    assert_eq!(claims.dangers(150.0, ANYWHERE, second(2.7)), [danger(Avoidance::Stop)]);
+    assert_eq!(
+        claims.dangers(&|_| 150.0, ANYWHERE, second(2.7)),
+        [danger(Avoidance::Stop)]
+    );
     let permit = may_stop(&mut claims, &node("a"), second(2.7)).unwrap();
     assert_eq!(permit.route().start(), at(5.0, 0.0, 50.0));
     let end = permit.route().end();
@@ -430,7 +433,7 @@ fn a_vehicle_in_danger_stops_on_its_route_and_leaves_upright_to_where_it_is_clea
         Doing::Other,
     );
     seen(&mut claims, "c", 5.5, at(end.east + 9.0, 0.0, 46.0), NONE, Doing::Other);
-    let found = claims.dangers(150.0, ANYWHERE, second(5.5));
+    let found = claims.dangers(&|_| 150.0, ANYWHERE, second(5.5));
     let Some(Danger {
         avoidance: Avoidance::StepAside(up),
         ..
@@ -444,13 +447,13 @@ fn a_vehicle_in_danger_stops_on_its_route_and_leaves_upright_to_where_it_is_clea
         "out of the way, and no higher: {up:?}"
     );
     assert_eq!(
-        claims.dangers(51.0, ANYWHERE, second(5.5)),
+        claims.dangers(&|_| 51.0, ANYWHERE, second(5.5)),
         [danger(Avoidance::Stay)],
         "there is no height left"
     );
     assert_eq!(
         claims.dangers(
-            150.0,
+            &|_| 150.0,
             &|_, route| (route.end().up < 56.0).then_some(()).ok_or_else(String::new),
             second(5.5)
         ),
@@ -489,7 +492,7 @@ fn one_that_is_near_an_aircraft_already_stops_only_if_its_route_leads_nearer() {
             heard: second(30.0),
         };
         claims.hear_traffic(&node("a"), aircraft, second(30.0));
-        claims.dangers(1000.0, ANYWHERE, second(30.0))
+        claims.dangers(&|_| 1000.0, ANYWHERE, second(30.0))
     };
     let danger = |avoidance| Danger {
         from: Owner::Traffic(0x4b_1234),
@@ -539,10 +542,10 @@ fn one_that_passes_far_off_endangers_nobody() {
     holds(&mut claims, "a", 1.0, A);
     seen(&mut claims, "c", 1.0, at(A.east + 30.0, 0.0, 20.0), NONE, Doing::Other);
     seen(&mut claims, "c", 2.0, at(A.east + 30.0, 4.0, 20.0), NONE, Doing::Other);
-    assert_eq!(claims.dangers(150.0, ANYWHERE, second(2.0)), []);
+    assert_eq!(claims.dangers(&|_| 150.0, ANYWHERE, second(2.0)), []);
     seen(&mut claims, "c", 3.0, at(A.east + 26.0, 4.0, 20.0), NONE, Doing::Other);
     assert_eq!(
-        claims.dangers(150.0, ANYWHERE, second(3.0)).len(),
+        claims.dangers(&|_| 150.0, ANYWHERE, second(3.0)).len(),
         1,
         "it comes straight here"
     );
@@ -566,7 +569,7 @@ fn one_that_the_wind_moves_a_little_endangers_nobody_beside_it() {
             NONE,
             Doing::Holding { at: hold },
         );
-        claims.dangers(150.0, ANYWHERE, second(t)).len()
+        claims.dangers(&|_| 150.0, ANYWHERE, second(t)).len()
     };
     assert_eq!(blown(&mut claims, 2.9, 2.6), 1, "at 2.6 m/s it would be there");
     assert_eq!(blown(&mut claims, 3.9, 2.8), 0, "there it stays");
@@ -628,7 +631,7 @@ fn the_ways_out_that_are_tried_are_counted_by_vehicles_and_not_by_aircraft() {
         tried.set(tried.get() + 1);
         Ok(())
     };
-    let dangers = claims.dangers(1000.0, count, second(1.0));
+    let dangers = claims.dangers(&|_| 1000.0, count, second(1.0));
     assert!(dangers.len() > 2, "{dangers:?}");
     assert!(dangers.len() <= 2 * MOST_OF_ONE, "{}", dangers.len());
     assert!(tried.get() <= 2 * 24, "{} ways were tried", tried.get());

@@ -1,6 +1,6 @@
 //! Routes to try for one vehicle, in order.
 
-use super::{Idle, Layers};
+use super::Idle;
 use crate::airspace::{Route, Rules};
 use model::geo::Local;
 
@@ -8,17 +8,13 @@ use model::geo::Local;
 /// layers, which are known to be clear of terrain.
 const DIRECT: f64 = 200.0;
 
-/// Straight to the goal, then by each layer. Equal directions begin with the same layer, as on airways: fewer crossings.
-pub(super) fn plain<'a>(idle: &'a Idle<'_>, layers: &'a Layers) -> impl Iterator<Item = Route> + use<'a> {
-    heights(idle, layers).filter_map(|height| over(&[], idle.from, idle.goal.at, &[], height))
+/// Straight to the goal, then by each layer. Those that fly the same way begin with the same layer, as on airways: they cross fewer.
+pub(super) fn plain<'a>(idle: &'a Idle<'_>) -> impl Iterator<Item = Route> + use<'a> {
+    heights(idle).filter_map(|height| over(&[], idle.from, idle.goal.at, &[], height))
 }
 
-/// Leave a place and reach a goal from the side: out of a stack, or into one.
-pub(super) fn around<'a>(
-    idle: &'a Idle<'_>,
-    layers: &'a Layers,
-    rules: &Rules,
-) -> impl Iterator<Item = Route> + use<'a> {
+/// Ways that leave a place and reach a goal from the side: out of a stack, or into one.
+pub(super) fn around<'a>(idle: &'a Idle<'_>, rules: &Rules) -> impl Iterator<Item = Route> + use<'a> {
     let pitch = rules.pitch().horizontal.0;
     let (from, to) = (idle.from, idle.goal.at);
     let sides = move |place: Local, level: bool| {
@@ -30,7 +26,7 @@ pub(super) fn around<'a>(
         sides(to, !lands)
             .filter(move |entry| exit.is_some() || entry.is_some())
             .flat_map(move |entry| {
-                heights(idle, layers).filter_map(move |height| {
+                heights(idle).filter_map(move |height| {
                     let before: Vec<Local> = exit.map(|_| from).into_iter().collect();
                     let after: Vec<Local> = entry.map(|_| to).into_iter().collect();
                     over(&before, exit.unwrap_or(from), entry.unwrap_or(to), &after, height)
@@ -40,12 +36,9 @@ pub(super) fn around<'a>(
 }
 
 /// Up to the refuge: over its own place, or near by.
-pub(super) fn refuges<'a>(
-    idle: &'a Idle<'_>,
-    layers: &'a Layers,
-    rules: &Rules,
-) -> impl Iterator<Item = Route> + use<'a> {
+pub(super) fn refuges<'a>(idle: &'a Idle<'_>, rules: &Rules) -> impl Iterator<Item = Route> + use<'a> {
     let (from, pitch) = (idle.from, rules.pitch().horizontal.0);
+    let layers = idle.layers;
     let own = Route::through([from, from.at_height(layers.refuge)]).ok();
     let near = [1.0, 2.0].into_iter().flat_map(move |rings| ring(from, rings * pitch));
     let beside = near.flat_map(move |place| {
@@ -57,21 +50,21 @@ pub(super) fn refuges<'a>(
     own.into_iter().chain(beside)
 }
 
-/// Upright away from its place, to the nearest layer first.
-pub(super) fn aside<'a>(idle: &'a Idle<'_>, layers: &Layers) -> impl Iterator<Item = Route> + use<'a> {
+/// Upright away from where it holds, to the nearest layer first.
+pub(super) fn aside<'a>(idle: &'a Idle<'_>) -> impl Iterator<Item = Route> + use<'a> {
     let from = idle.from;
-    let mut heights: Vec<f64> = layers.heights().collect();
+    let mut heights: Vec<f64> = idle.layers.heights().collect();
     heights.sort_by(|one, other| (one - from.up).abs().total_cmp(&(other - from.up).abs()));
     let leg = move |height| Route::through([from, from.at_height(height)]).ok();
     heights.into_iter().filter_map(leg).filter(|leg| !leg.is_hold())
 }
 
-fn heights<'a>(idle: &'a Idle<'_>, layers: &'a Layers) -> impl Iterator<Item = f64> + use<'a> {
+fn heights<'a>(idle: &'a Idle<'_>) -> impl Iterator<Item = f64> + use<'a> {
     let (from, to) = (idle.from, idle.goal.at);
     // A vehicle neither crosses at the altitude of its pad nor lands from the side.
     let direct = f64::max(from.up, to.up);
     let may = !idle.on_ground && !idle.goal.lands && from.over_ground(to) <= DIRECT;
-    let count = layers.transit.len();
+    let count = idle.layers.transit.len();
     let share = (to.east - from.east).atan2(to.north - from.north) / std::f64::consts::TAU + 0.5;
     #[allow(
         clippy::cast_possible_truncation,
@@ -80,7 +73,7 @@ fn heights<'a>(idle: &'a Idle<'_>, layers: &'a Layers) -> impl Iterator<Item = f
         reason = "a share of a few layers"
     )]
     let first = ((share * count as f64) as usize).min(count - 1);
-    let crossing = layers.transit.iter().cycle().skip(first).take(count).copied();
+    let crossing = idle.layers.transit.iter().cycle().skip(first).take(count).copied();
     may.then_some(direct).into_iter().chain(crossing)
 }
 

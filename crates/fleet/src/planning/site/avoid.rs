@@ -64,7 +64,7 @@ impl Site {
     pub(super) fn avoid(
         &mut self,
         vehicles: &BTreeMap<NodeName, Expected<'_>>,
-        (lowest_home, homes): (f64, &BTreeMap<NodeName, f64>),
+        homes: &BTreeMap<NodeName, f64>,
         now: Moment,
     ) {
         self.endangered.retain(|_, what| now.since(what.last) <= OVER_AFTER);
@@ -76,7 +76,7 @@ impl Site {
                 .collect()
         });
         let dangers = self.claims.dangers(
-            lowest_home + CEILING,
+            &|node| homes.get(node).map_or(f64::INFINITY, |home| home + CEILING),
             &|node, route| match &known {
                 Some(fences) => kept_within(self.frame, Some(fences), homes)(node, route),
                 // Away from a danger is better than to stay, whatever the Geofences.

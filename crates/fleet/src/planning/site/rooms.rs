@@ -17,7 +17,7 @@ use model::report::{Activity, Report};
 use model::route_order::RouteOrder;
 use model::station::Station;
 use model::time::Moment;
-use model::units::AltitudeAboveHome;
+use model::units::{AltitudeAboveHome, AltitudeAmsl};
 use model::vehicle::{Airborne, FlightTruth};
 use std::collections::BTreeMap;
 
@@ -36,11 +36,12 @@ impl Site {
         self.rooms.get(permit.vehicle()).copied()
     }
 
-    /// Upper ends of programs' airspace, meters above mean sea level: others cross above.
-    pub(super) fn room_tops(&self) -> impl Iterator<Item = f64> {
+    /// Up to where programs may fly, and around which place: others cross above.
+    pub(super) fn room_tops(&self) -> impl Iterator<Item = Local> {
         self.routes.values().filter_map(|route| {
             let (end, room) = (route.end()?, route.room?);
-            Some(end.amsl.0 + room.above.0)
+            let top = AltitudeAmsl(end.amsl.0 + room.above.0);
+            self.frame.local(end.at, top).ok()
         })
     }
 

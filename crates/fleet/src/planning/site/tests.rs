@@ -2,6 +2,7 @@
 
 mod accuracy;
 mod adopted;
+mod layers;
 mod owned;
 mod parked;
 mod plans;

@@ -34,6 +34,9 @@ const HEIGHT: Range<f64> = 14.0..45.0;
 /// Slots that a formation has at most.
 const SLOTS: u32 = 2;
 
+/// The kinds of vehicles that do not fly on sites of their own.
+const HERE: [&str; 5] = ["mission", "post", "swarm", "none", "lent"];
+
 /// An edit of a spec.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Edit {
@@ -74,12 +77,12 @@ fn text(rng: &mut StdRng, range: Range<f64>) -> String {
 
 /// All vehicles but those on a site of their own.
 pub fn of_all_here() -> Value {
-    json!({"matchLabels": null, "matchExpressions": [among(&["mission", "post", "swarm", "none"])]})
+    json!({"matchLabels": null, "matchExpressions": [among(&HERE)]})
 }
 
 /// The same for an object that is made: nothing is null there.
 pub fn all_here() -> Value {
-    json!({"matchExpressions": [among(&["mission", "post", "swarm", "none"])]})
+    json!({"matchExpressions": [among(&HERE)]})
 }
 
 fn among(kinds: &[&str]) -> Value {
@@ -110,8 +113,7 @@ fn selector(rng: &mut StdRng) -> Edit {
         1 => json!({"matchLabels": {"kind": "post"}, "matchExpressions": null}),
         _ => json!({"matchExpressions": [among(&["mission", "swarm"])]}),
     };
-    let back =
-        json!({"matchLabels": {"kind": null}, "matchExpressions": [among(&["mission", "post", "swarm", "none"])]});
+    let back = json!({"matchLabels": {"kind": null}, "matchExpressions": [among(&HERE)]});
     for_a_while(json!({"vehicleSelector": spec}), json!({"vehicleSelector": back}))
 }
 

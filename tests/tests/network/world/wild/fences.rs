@@ -302,20 +302,9 @@ impl Run<'_> {
         let Some(mut wild) = self.wild.take() else {
             return Ok(());
         };
-        self.divert_who_returns();
         let judged = self.judge_by(&mut wild.fences);
         self.wild = Some(wild);
         judged
-    }
-
-    /// One whose autopilot returns by itself, as where a pilot flew it out of its fence, goes a way that none of ours has chosen.
-    fn divert_who_returns(&mut self) {
-        for node in &self.nodes {
-            let returns = node.vehicle.armed() && node.returns() && !self.oracle.tired.contains(&node.number);
-            if returns && node.vehicle.fence() != Some(Vec::new()) {
-                self.oracle.separation.divert(node.number);
-            }
-        }
     }
 
     fn judge_by(&self, fences: &mut Fences) -> Result<(), String> {

@@ -51,18 +51,6 @@ const EDITED: [(&str, &[&str]); 2] = [
             "failsafe.reservePercent",
             "failsafe.preflight",
             "resumeAfterTakeovers",
-        ],
-    ),
-];
-
-/// Those that are not: work of another kind, a field of one value, one that never changes once it is set, and what is for programs of others,
-/// of which there are none here.
-const LEFT: [(&str, &[&str]); 2] = [
-    ("Mission", &["planFrom", "handover.at"]),
-    (
-        "Drone",
-        &[
-            "nodeName",
             "control",
             "external.radiusMeters",
             "external.belowMeters",
@@ -71,6 +59,9 @@ const LEFT: [(&str, &[&str]); 2] = [
         ],
     ),
 ];
+
+/// Those that are not: work of another kind, a field of one value, and one that never changes once it is set.
+const LEFT: [(&str, &[&str]); 2] = [("Mission", &["planFrom", "handover.at"]), ("Drone", &["nodeName"])];
 
 /// Fields that are edited as a whole.
 const WHOLE: [&str; 4] = ["route", "survey", "planFrom", "formation.anchor"];

@@ -30,6 +30,7 @@ impl Run<'_> {
         let applied = json!({"vehicleSelector": edits::of_all_here(), "enforce": "Apply"});
         self.edit(&format!("{PROFILES}/{APPLIED}"), &json!({"spec": applied}));
         self.settle_the_swarm();
+        self.settle_the_lent_one();
     }
 
     /// Persons go on with what objects say that they are to do.
@@ -37,6 +38,7 @@ impl Run<'_> {
         if let Some(mut wild) = self.wild.take() {
             self.say(PersonOrder::Release);
             self.ask_for_the_far_one();
+            self.ask_for_the_lent_one();
             self.tend_batteries(&mut wild);
             self.follow_the_advice();
             self.wild = Some(wild);
@@ -60,6 +62,7 @@ impl Run<'_> {
         self.wild.as_ref()?;
         self.far_one_is_missing()
             .or_else(|| self.swarm_is_not_covered())
+            .or_else(|| self.lent_one_is_missing())
             .or_else(|| self.rules_are_not_said(GEOFENCES, FIELD))
             .or_else(|| self.rules_are_not_said(PROFILES, APPLIED))
             .or_else(|| self.rules_are_not_said(PROFILES, REPORTED))
@@ -115,9 +118,10 @@ impl Run<'_> {
             .as_ref()
             .map_or_else(|| "no lies".to_owned(), |liar| liar.account());
         format!(
-            "; {} holes, {:.3} vehicle-hours judged by Geofences, {liar}",
+            "; {} holes, {:.3} vehicle-hours judged by Geofences, {liar}; {}",
             wild.fences.came,
-            wild.fences.judged.as_secs_f64() / 3600.0
+            wild.fences.judged.as_secs_f64() / 3600.0,
+            self.oracle.lent.account()
         )
     }
 }

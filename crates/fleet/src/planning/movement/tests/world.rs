@@ -269,7 +269,11 @@ impl World {
         let plan = plan(
             &mut self.claims,
             &self.goals,
-            &self.layers,
+            &self
+                .goals
+                .keys()
+                .map(|name| (name.clone(), self.layers.clone()))
+                .collect(),
             &|_, _| Ok(()),
             moment(self.now),
         );

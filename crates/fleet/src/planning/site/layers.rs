@@ -1,0 +1,153 @@
+//! The heights at which each vehicle crosses, above what holds near its way and above its own home.
+//!
+//! What one agent reports of its own home moves nobody else, and a station that is far away or that nobody flies to raises no way.
+
+use super::{CEILING, Site};
+use crate::planning::movement::{Goal, Layers};
+use model::geo::Local;
+use model::ids::NodeName;
+use model::units::AltitudeAmsl;
+use std::collections::BTreeMap;
+
+/// What holds within this of the box around a way raises its layers, meters; what is twice as far does not.
+const NEAR: f64 = 2000.0;
+
+/// A way begins no lower than this above home even if nothing holds, meters.
+const ABOVE_PAD: f64 = 2.0;
+
+/// Which part of the site, counted in [`NEAR`] from its center.
+type Cell = (i32, i32);
+
+#[allow(clippy::cast_possible_truncation, reason = "a site reaches 20 km")]
+fn cell(place: Local) -> Cell {
+    let count = |meters: f64| (meters / NEAR).floor() as i32;
+    (count(place.east), count(place.north))
+}
+
+/// The altitudes at which vehicles hold, meters above mean sea level, by where that is.
+#[derive(Default)]
+struct Holds {
+    all: BTreeMap<Cell, Vec<f64>>,
+    /// Sorted, of the cells of one way and those around them.
+    near: BTreeMap<(Cell, Cell), Vec<f64>>,
+}
+
+impl Holds {
+    fn add(&mut self, place: Local) {
+        self.all.entry(cell(place)).or_default().push(place.up);
+    }
+
+    /// The highest near the way between two places, of those no higher than `most`.
+    fn highest(&mut self, from: Local, to: Local, most: f64) -> Option<f64> {
+        let (one, other) = (cell(from), cell(to));
+        let low = (one.0.min(other.0) - 1, one.1.min(other.1) - 1);
+        let high = (one.0.max(other.0) + 1, one.1.max(other.1) + 1);
+        let near = self.near.entry((low, high)).or_insert_with(|| {
+            let all = self.all.range((low.0, i32::MIN)..=(high.0, i32::MAX));
+            let all = all.filter(|((_, north), _)| (low.1..=high.1).contains(north));
+            let mut near: Vec<f64> = all.flat_map(|(_, ups)| ups).copied().collect();
+            near.sort_by(f64::total_cmp);
+            near
+        });
+        let below = near.partition_point(|up| *up <= most);
+        near.get(below.checked_sub(1)?).copied()
+    }
+}
+
+impl Site {
+    /// Up to which altitude a station leaves two layers below the ceiling, for a vehicle whose home is at this altitude, meters.
+    fn highest_station(&self, home: f64) -> f64 {
+        home + CEILING - 2.0 * self.claims.rules().pitch().vertical.0
+    }
+
+    /// Takes out the goals above which no height is left to cross in; these wait.
+    pub(super) fn keep_below_the_layers(
+        &mut self,
+        goals: &mut BTreeMap<NodeName, Goal>,
+        homes: &BTreeMap<NodeName, f64>,
+    ) {
+        let mut high = BTreeMap::new();
+        goals.retain(|node, goal| {
+            let highest = homes.get(node).map_or(f64::NAN, |home| self.highest_station(*home));
+            let fits = goal.lands || goal.at.up <= highest;
+            if !fits {
+                high.insert(node.clone(), highest);
+            }
+            fits
+        });
+        for (node, highest) in high {
+            let why = format!(
+                "has no route: above {highest:.0} m above mean sea level no height is left to cross in, up to {CEILING} m above its home; \
+                 lower the station"
+            );
+            self.waiting.insert(node, why);
+        }
+    }
+
+    /// `count` layers for each vehicle, at most. Those that have none wait, and say why.
+    pub(super) fn layers(
+        &mut self,
+        goals: &BTreeMap<NodeName, Goal>,
+        homes: &BTreeMap<NodeName, f64>,
+        count: usize,
+    ) -> BTreeMap<NodeName, Layers> {
+        let mut holds = self.holds(goals, homes);
+        let mut floors = BTreeMap::new();
+        for (node, goal) in goals {
+            let Some(home) = homes.get(node).copied() else { continue };
+            let from = self.claims.end(node).unwrap_or(goal.at);
+            let near = holds.highest(from, goal.at, self.highest_station(home));
+            let own = (!goal.lands).then_some(goal.at.up);
+            let held = near.into_iter().chain(own).fold(home, f64::max);
+            floors.insert(node, (home, held));
+        }
+        let datum = floors
+            .values()
+            .map(|(home, held)| held.max(home + ABOVE_PAD))
+            .fold(f64::INFINITY, f64::min);
+        let mut layers = BTreeMap::new();
+        for (node, (home, floor)) in floors {
+            let within = (AltitudeAmsl(floor), AltitudeAmsl(home + CEILING));
+            match Layers::on_lattice(datum, within, count, self.claims.rules()) {
+                Ok(found) => {
+                    layers.insert(node.clone(), found);
+                }
+                Err(why) => {
+                    self.waiting.insert(node.clone(), why.to_string());
+                }
+            }
+        }
+        layers
+    }
+
+    /// What others cross above: the stations of those that fly to them or would, those which vehicles leave, and where programs fly.
+    fn holds(&self, goals: &BTreeMap<NodeName, Goal>, homes: &BTreeMap<NodeName, f64>) -> Holds {
+        let mut holds = Holds::default();
+        for (node, goal) in goals {
+            let place = self.claims.place(node);
+            let is_up = place.is_none_or(|(_, on_ground)| !on_ground);
+            if !goal.lands && (is_up || goal.ready) {
+                holds.add(goal.at);
+            }
+            if is_up {
+                let left = self.station_left(node, homes.get(node).copied());
+                let place = place.map(|(at, _)| at).filter(|_| goal.lands);
+                if let Some(place) = left.or(place) {
+                    holds.add(place);
+                }
+            }
+        }
+        for top in self.room_tops() {
+            holds.add(top);
+        }
+        holds
+    }
+
+    /// The station that a vehicle was sent to last.
+    fn station_left(&self, node: &NodeName, home: Option<f64>) -> Option<Local> {
+        let station = self.granted_for.get(node)?;
+        let home = self.station_home(node, AltitudeAmsl(home?), station);
+        let place = station.place();
+        self.frame.local(place.at, place.altitude.amsl(home)).ok()
+    }
+}

@@ -1,0 +1,202 @@
+//! Returns that autopilots begin by themselves, as where a pilot flew a vehicle out of the fence on board: the way that such a return explains.
+//!
+//! Owns: [`OwnReturns`]. Must not: excuse what another does to that vehicle.
+//!
+//!   column where it began ──leaves it──► straight home, at that altitude ──► column at home, down to the ground
+//!
+//! Elsewhere it is judged as all others are. One that ends in the air is where none of ours has chosen, until a leader has observed that.
+
+use crate::node::Node;
+use crate::vehicle::Spot;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+/// Half as wide as a column or the way home, and the way half as high: estimates of a place are off, and winds blow; meters.
+const WIDE: f64 = 4.0;
+const HIGH: f64 = 3.0;
+/// It goes on for so long before it brakes, seconds, and then slows down by so much, meters per second for each second.
+const FOLLOWS: f64 = 0.7;
+const BRAKES: f64 = 1.4;
+/// By then a leader has observed that it ended.
+const KNOWN_AFTER: Duration = Duration::from_secs(10);
+
+/// The way of one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct OwnReturn {
+    began: Spot,
+    home: Spot,
+    /// How far it may come while it brakes, meters.
+    brakes_in: f64,
+    /// No higher than this does it fly, meters.
+    top: f64,
+    /// Where it left the column in which it began.
+    left: Option<Spot>,
+    /// Where and when it ended in the air.
+    ended: Option<(Spot, Duration)>,
+    explains: bool,
+}
+
+/// The returns of all vehicles, and where they were last.
+#[derive(Clone, Debug, Default)]
+pub struct OwnReturns {
+    of: BTreeMap<usize, OwnReturn>,
+    last: BTreeMap<usize, (Duration, Spot)>,
+}
+
+/// How far `at` is from the straight line between two places, meters over ground.
+fn from_line(at: Spot, one: Spot, other: Spot) -> f64 {
+    let (east, north) = (other.east - one.east, other.north - one.north);
+    let squared = east * east + north * north;
+    let along = match squared > 0.0 {
+        true => ((at.east - one.east) * east + (at.north - one.north) * north) / squared,
+        false => 0.0,
+    };
+    let along = along.clamp(0.0, 1.0);
+    at.over_ground(Spot {
+        east: one.east + along * east,
+        north: one.north + along * north,
+        up: 0.0,
+    })
+}
+
+impl OwnReturn {
+    fn begins(began: Spot, home: Spot, speed: f64, return_altitude: f64) -> Self {
+        Self {
+            began,
+            home,
+            brakes_in: speed * FOLLOWS + speed * speed / (2.0 * BRAKES),
+            top: began.up.max(return_altitude),
+            left: None,
+            ended: None,
+            explains: true,
+        }
+    }
+
+    /// Takes in where it is. `returns`: it still does, or lands at its end.
+    fn follow(&mut self, at: Spot, returns: bool, now: Duration) {
+        if !returns {
+            let (place, since) = *self.ended.get_or_insert((at, now));
+            let is_there = at.over_ground(place) <= WIDE + self.brakes_in && (at.up - place.up).abs() <= HIGH;
+            self.explains = self.explains && is_there && now <= since + KNOWN_AFTER;
+            return;
+        }
+        self.ended = None;
+        let is_low = at.up <= self.top + HIGH;
+        let in_first = at.over_ground(self.began) <= WIDE + self.brakes_in;
+        let in_last = at.over_ground(self.home) <= WIDE;
+        if !in_first && self.left.is_none() {
+            self.left = Some(at);
+        }
+        let on_the_way = self.left.is_some_and(|left| {
+            from_line(at, left, self.home) <= WIDE
+                && from_line(left, self.began, self.home) <= WIDE + self.brakes_in
+                && (at.up - left.up).abs() <= HIGH
+        });
+        let in_column = in_first && self.left.is_none_or(|left| (at.up - left.up).abs() <= HIGH);
+        self.explains = is_low && (in_column || on_the_way || in_last);
+    }
+}
+
+/// The altitude above home at which it returns where it is not higher already, meters.
+fn return_altitude(node: &Node) -> f64 {
+    let centimeters = node.vehicle.parameter("RTL_ALT").map(|altitude| altitude / 100.0);
+    let altitude = centimeters.or_else(|| node.vehicle.parameter("RTL_RETURN_ALT"));
+    altitude.map_or(0.0, f64::from)
+}
+
+impl OwnReturns {
+    /// Whether where it is now is explained by a return of its autopilot.
+    pub fn explain(&self, number: usize) -> bool {
+        self.of.get(&number).is_some_and(|own| own.explains)
+    }
+
+    /// Takes in where all are. Of the `tired` none returns by its autopilot.
+    pub fn note(&mut self, nodes: &[Node], tired: &BTreeSet<usize>, now: Duration) {
+        for node in nodes {
+            let number = node.number;
+            let Some((at, home)) = node.vehicle.spot() else {
+                continue;
+            };
+            let before = self.last.insert(number, (now, at));
+            if !node.vehicle.armed() {
+                self.of.remove(&number);
+                continue;
+            }
+            if let Some(own) = self.of.get_mut(&number) {
+                own.follow(at, node.lands(), now);
+                if own.ended.is_some() && !own.explains {
+                    self.of.remove(&number);
+                }
+            } else if node.returns() && !tired.contains(&number) && node.vehicle.fence() != Some(Vec::new()) {
+                let speed = before.map_or(0.0, |(then, there)| {
+                    let passed = now.saturating_sub(then).as_secs_f64();
+                    if passed > 0.0 {
+                        there.over_ground(at) / passed
+                    } else {
+                        0.0
+                    }
+                });
+                let own = OwnReturn::begins(at, home, speed, return_altitude(node));
+                self.of.insert(number, own);
+            }
+        }
+    }
+}
+
+/// Places that a return explains, and others.
+pub fn a_return_explains_its_way_only() {
+    let spot = |east: f64, north: f64, up: f64| Spot { east, north, up };
+    let second = Duration::from_secs(1);
+    // It begins 100 m east of home, 10 m up, and returns 30 m up.
+    let own = || OwnReturn::begins(spot(100.0, 0.0, 10.0), spot(0.0, 0.0, 0.0), 0.0, 30.0);
+    for (what, way, explains) in [
+        ("it climbs", &[spot(100.0, 1.0, 20.0)][..], true),
+        (
+            "it flies home",
+            &[spot(95.0, 0.0, 30.0), spot(50.0, 1.0, 29.0)][..],
+            true,
+        ),
+        (
+            "it lands there",
+            &[spot(95.0, 0.0, 30.0), spot(50.0, 1.0, 29.0), spot(1.0, 1.0, 5.0)][..],
+            true,
+        ),
+        (
+            "it is beside its way",
+            &[spot(95.0, 0.0, 30.0), spot(50.0, 9.0, 30.0)][..],
+            false,
+        ),
+        (
+            "it sinks on its way",
+            &[spot(95.0, 0.0, 30.0), spot(50.0, 0.0, 12.0)][..],
+            false,
+        ),
+        ("it is higher than it returns", &[spot(100.0, 0.0, 40.0)][..], false),
+        ("it flies another way", &[spot(110.0, 0.0, 30.0)][..], false),
+    ] {
+        let mut own = own();
+        for at in way {
+            own.follow(*at, true, second);
+        }
+        assert_eq!(own.explains, explains, "{what}: {own:?}");
+    }
+    // Somebody ends it on its way.
+    let mut own = own();
+    let place = spot(60.0, 0.0, 30.0);
+    for at in [spot(95.0, 0.0, 30.0), place] {
+        own.follow(at, true, second);
+    }
+    own.follow(place, false, second * 2);
+    assert!(own.explains, "nobody could know that yet");
+    let mut stays = own;
+    stays.follow(place, false, second * 13);
+    assert!(!stays.explains, "it could be known for long");
+    own.follow(spot(60.0, 20.0, 30.0), false, second * 3);
+    assert!(!own.explains, "it is elsewhere by now");
+    // One that was fast comes farther.
+    let mut fast = OwnReturn::begins(spot(100.0, 0.0, 10.0), spot(0.0, 0.0, 0.0), 8.0, 30.0);
+    fast.follow(spot(120.0, 0.0, 12.0), true, second);
+    assert!(fast.explains, "it brakes");
+    fast.follow(spot(140.0, 0.0, 12.0), true, second);
+    assert!(!fast.explains, "no autopilot brakes for so long");
+}

@@ -47,7 +47,6 @@ impl Cause {
         }
     }
 
-    /// The cause as part of a sentence.
     pub const fn text(self) -> &'static str {
         match self {
             Self::Battery => "battery",

@@ -105,7 +105,6 @@ impl Default for Failsafe {
     }
 }
 
-/// What one Drone desires of the vehicle of one node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Assignment {
     pub term: Term,
@@ -239,7 +238,6 @@ impl Fence {
         }
         let (held, ground_latch) = match (order, &self.held) {
             (Order::Unassigned { .. }, None) => (None, None),
-            // The order was about a Drone that is gone.
             (Order::Unassigned { .. }, Some(_)) if settled => (None, None),
             (Order::Unassigned { term, .. }, Some(held)) => {
                 let desired = Desired::Grounded {
@@ -342,7 +340,6 @@ pub struct HeldDetails {
 }
 
 impl HeldDetails {
-    /// Those of `assignment`.
     pub fn of(assignment: &Assignment) -> Self {
         Self {
             routed: assignment.routed,
@@ -371,7 +368,6 @@ pub struct Held {
     pub uid: DroneUid,
     pub term: Term,
     pub generation: i64,
-    /// Whether it wants the vehicle on the ground.
     pub grounded: bool,
     /// Whether the vehicle is known to be landed and disarmed, with no arm command under way, since it wants that.
     pub settled: bool,

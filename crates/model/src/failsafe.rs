@@ -29,7 +29,6 @@ pub enum Diverted {
     Autopilot(Cause),
 }
 
-/// Why a flight is not what was ordered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Diversion {
     pub why: Diverted,

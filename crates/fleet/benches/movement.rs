@@ -272,7 +272,6 @@ fn change(layers: &Layers, now: Moment, what: &str, shape: fn(usize, usize) -> L
     row(&format!("plan 1,000, {what}: a further call"), again);
 }
 
-/// One of ten thousand is relieved: all others stay.
 fn relief(layers: &Layers, now: Moment) {
     const COUNT: usize = 10_000;
     let slots: Vec<Local> = (0..COUNT).map(|i| square(COUNT, i)).collect();
@@ -339,7 +338,6 @@ fn relief(layers: &Layers, now: Moment) {
     row(&format!("plan one relief among 10,000: {granted} route granted"), took);
 }
 
-/// Ten thousand claims that do not change.
 fn claims_of_many(now: Moment) {
     const COUNT: usize = 10_000;
     let fleet = holding(COUNT);

@@ -59,7 +59,6 @@ fn comb(count: usize) -> Corners {
     corners
 }
 
-/// A wall that winds around the middle of the area.
 fn spiral(count: usize) -> Corners {
     let side = (count / 2).max(4);
     let turns = (side / 12).clamp(1, 6) as f64;

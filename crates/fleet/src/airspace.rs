@@ -64,7 +64,7 @@ pub struct Rules {
     /// From a vehicle on the ground to any other, over ground, besides position errors. Smaller than `separation`: people chose the pads,
     /// and a vehicle that could not land on its own pad because of a neighbor would be no safer.
     pub pads: Meters,
-    /// Altitude of the column that a vehicle on the ground owns.
+    /// How high the column over home is that a vehicle on the ground owns.
     pub column: Meters,
     /// How far a vehicle strays from its place or leg by its own estimate: wind, corners, control.
     pub off_by: Margin,
@@ -74,9 +74,7 @@ pub struct Rules {
     pub fastest: MetersPerSecond,
     /// Its top climb and sink rate.
     pub climbs: MetersPerSecond,
-    /// Age of a report at which its vehicle is silent.
     pub silent_after: Duration,
-    /// Silence after which foreign traffic is gone.
     pub traffic_kept: Duration,
 }
 
@@ -109,7 +107,6 @@ impl Default for Rules {
 const ROUNDING: f64 = 0.01;
 
 impl Rules {
-    /// Whether all numbers are finite and in range.
     pub fn are_sound(&self) -> bool {
         let margins = [self.off_by, self.accuracy];
         let positive = [self.separation.horizontal, self.separation.vertical, self.pads];

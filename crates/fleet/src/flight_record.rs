@@ -22,7 +22,6 @@ pub enum Stage {
     /// Not observed in the air since the Drone was assigned, or since it was last desired on the ground.
     #[default]
     Fresh,
-    /// Observed in the air while the assignment wanted flight.
     Flown,
     /// Landed while the assignment still wanted flight: by a failsafe, a pilot, or a crash.
     Over,
@@ -36,7 +35,6 @@ pub struct FlightRecord {
     /// Takeovers in flight by somebody else. Never below the number that the Drone was ordered to go on after: nobody can agree to
     /// takeovers to come.
     pub takeovers: u32,
-    /// When the vehicle was last observed in the air.
     pub in_command: InCommand,
     /// Commanded by us, while the vehicle may be on it: the next life of the agent must know it as ours.
     pub descent: Option<Descent>,
@@ -119,7 +117,6 @@ impl FlightRecord {
         }
     }
 
-    /// With the hardware of the vehicle that serves `held`.
     pub fn identified(&self, held: Option<&Assignment>, vehicle: &Vehicle) -> Self {
         let Some(held) = held else { return Self::default() };
         let before = self.of(held);
@@ -130,7 +127,6 @@ impl FlightRecord {
         }
     }
 
-    /// After our own descent without an order, because of `why`.
     pub fn diverted(&self, why: Diverted) -> Self {
         let diversion = Some(Diversion {
             why,
@@ -164,7 +160,6 @@ impl FlightRecord {
         }
     }
 
-    /// After a command to stop the motors was sent.
     pub fn killed(&self) -> Self {
         Self {
             killed: true,

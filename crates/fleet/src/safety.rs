@@ -39,7 +39,6 @@ pub const HOME_OFF_IN_ALTITUDE_AT_MOST_M: f64 = 50.0;
 /// Age limit of the autopilot's last message for arming (invariant 1: "its link is fresh").
 pub const FRESH_FOR_ARMING: Duration = Duration::from_secs(2);
 
-/// How long a vehicle rests on the ground before it is armed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rest {
     /// After any landing, no matter who flew: a person may be walking up to it.
@@ -74,7 +73,6 @@ pub struct ArmQuestion<'a> {
     /// By rules that select the vehicle (invariant 12).
     pub rules: RulesClearance,
     pub ground_latch: Option<GroundOrderId>,
-    /// Of this Drone's flight.
     pub record: &'a FlightRecord,
     /// Whatever Drone it flew for.
     pub stands_down: bool,

@@ -40,7 +40,6 @@ pub struct Known {
     pub last: Option<Volume>,
 }
 
-/// The state of its vehicle by an agent's report.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Doing {
     /// Disarmed, and not ordered to take off.
@@ -61,14 +60,12 @@ pub enum Doing {
     Unplanned { in_air: bool },
 }
 
-/// The part of an agent's report about airspace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observation {
     /// The latest time that the vehicle can have been there: arrival of the report, less the age of its position.
     pub heard: Moment,
     pub at: Local,
     pub accuracy: Margin,
-    /// The last order that the agent took.
     pub order: OrderNumber,
     pub doing: Doing,
 }
@@ -91,7 +88,6 @@ pub enum NotFit {
     StartsElsewhere,
 }
 
-/// A vehicle whose volume changes with time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Unsteady {
     Silent,
@@ -153,7 +149,6 @@ pub(super) enum ByItself {
     Lands,
 }
 
-/// What one vehicle owns, and why.
 #[derive(Clone, Debug)]
 pub(super) struct Claim {
     pub(super) key: Key,
@@ -198,7 +193,6 @@ impl Claim {
         }
     }
 
-    /// Its final place, as far as we fly it.
     pub(super) fn end(&self) -> Option<Local> {
         match &self.state {
             State::Ground(at) => Some(*at),
@@ -207,7 +201,6 @@ impl Claim {
         }
     }
 
-    /// How far it may be from where it should be.
     pub(super) fn margin(&self, rules: &Rules) -> Margin {
         let usual = || rules.margin(rules.accuracy);
         self.last.as_ref().map_or_else(usual, |last| last.margin)
@@ -401,7 +394,6 @@ impl Claim {
         }
     }
 
-    /// The rest of its route after the place where it can stop.
     pub(super) fn rest(&self, stop: &Route) -> Option<Route> {
         const ON_IT: Margin = Margin {
             horizontal: Meters(0.1),

@@ -166,7 +166,6 @@ impl Claims {
         self.intruders.contains(vehicle)
     }
 
-    /// Whether nothing is known of where an owner is or goes.
     pub(crate) fn may_be_anywhere(&self, owner: &Owner) -> bool {
         self.key(owner).is_some_and(|key| self.index.is_everywhere(key))
     }
@@ -248,7 +247,6 @@ impl Claims {
         self.owners.remove(&key);
     }
 
-    /// Time of the last [`Self::advance`].
     pub(super) const fn clock(&self) -> Option<Moment> {
         self.clock
     }
@@ -335,7 +333,6 @@ impl Claims {
         vehicles.filter(|name| meets(name) == Some(true)).collect()
     }
 
-    /// Whether a vehicle on its route can stop before `there`.
     pub(super) fn stops_clear_of(&self, vehicle: &NodeName, there: &Volume, now: Moment) -> bool {
         let margin = self.margin(vehicle);
         let stops = self.stop(vehicle, now).zip(margin);
@@ -472,7 +469,6 @@ impl Claims {
         }
     }
 
-    /// Whether its autopilot brings it home.
     pub(super) fn is_returning(&self, owner: &Owner) -> bool {
         match owner {
             Owner::Vehicle(name) => self.vehicles.get(name).is_some_and(Claim::returns),

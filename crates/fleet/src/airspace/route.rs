@@ -114,7 +114,6 @@ impl Route {
         self.places[0]
     }
 
-    /// Where the vehicle will hold or land.
     pub fn end(&self) -> Local {
         self.places[self.places.len() - 1]
     }
@@ -239,7 +238,6 @@ impl Leg {
         (along / length).clamp(0.0, 1.0)
     }
 
-    /// The point of the leg that is nearest to `at`.
     fn nearest(&self, at: Local) -> Local {
         self.at(self.share(at))
     }

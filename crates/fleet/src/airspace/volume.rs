@@ -88,7 +88,6 @@ impl Tube {
         &self.core[..usize::from(self.count)]
     }
 
-    /// Bounding box, widened by this much: low and high corner.
     pub(super) fn bounds(&self, over_ground: f64, in_height: f64) -> ([f64; 3], [f64; 3]) {
         let part = |i: usize| self.points().iter().map(move |p| p[i]);
         let low = |i| part(i).fold(f64::INFINITY, f64::min) - self.radius - over_ground;

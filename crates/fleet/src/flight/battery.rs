@@ -12,7 +12,6 @@ use model::vehicle::{ArmingReason, Battery, Charge, FlightTruth, ReasonClass, Ve
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// Time that readings must be low.
 pub const LOW_CONFIRMED_AFTER: Duration = Duration::from_secs(3);
 
 /// Age limit of a reading (BATTERY_STATUS is requested at 0.5 Hz).
@@ -160,7 +159,6 @@ impl Gauge {
         }
     }
 
-    /// Why the battery prevents arming.
     pub fn refusal(&self, reserve: Percent, now: Moment) -> Option<ArmingReason> {
         if self.levels(now).latest < Level::Low {
             return None;
@@ -293,7 +291,6 @@ impl SpentPack {
         }
     }
 
-    /// Whether `vehicle` has another battery.
     pub fn is_replaced(&self, vehicle: &Vehicle, now: Moment) -> bool {
         let battery = vehicle.battery.as_ref().and_then(|b| b.fresh(now, READING_COUNTS_FOR));
         let voltage = battery.and_then(|battery| battery.voltage).map(millivolts);

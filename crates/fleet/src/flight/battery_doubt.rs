@@ -67,7 +67,6 @@ fn most_left(pack: Volts) -> Option<f64> {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Doubt {
-    /// Since when its charge is more than its voltage allows.
     too_much_since: Option<Moment>,
     /// The text when it was found: changing figures would be news each time.
     too_much: Option<String>,
@@ -211,7 +210,6 @@ mod tests {
             ),
             "{found:?}"
         );
-        // Two to seven cells, at 3.8 V each.
         for cells in 2..=7 {
             assert_eq!(at_rest(100, 3.8 * f64::from(cells)).len(), 1, "{cells} cells");
         }

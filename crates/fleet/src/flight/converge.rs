@@ -49,7 +49,6 @@ pub struct Situation<'a> {
     pub stands_down: bool,
     pub memory: &'a Memory,
     pub battery: Levels,
-    /// See [`crate::flight::battery::NearReserve`].
     pub near_reserve: bool,
     /// From the autopilot's own failsafes.
     pub preflight: Clearance,
@@ -200,7 +199,6 @@ fn decide(s: &Situation<'_>) -> Verdict {
     }
 }
 
-/// `step` once it is due; busy with `activity` either way.
 fn paced(s: &Situation<'_>, step: Step, activity: Activity) -> Verdict {
     let due = step.kind().is_some_and(|kind| s.memory.due(kind, s.now));
     if due && !takes_back(s, &step) {
@@ -243,7 +241,6 @@ fn lands_a_hover(s: &Situation<'_>, held: &Assignment) -> bool {
     is_ordered && s.vehicle.mode(s.now) == Some(Mode::Return) && s.memory.return_ends_in_hover(s.now)
 }
 
-/// Why the vehicle does not take off again for this Drone.
 fn flight_ended(s: &Situation<'_>, held: &Assignment) -> Option<HandsOff> {
     if s.record.was_killed(held) {
         return Some(HandsOff::Killed);
@@ -479,7 +476,6 @@ fn land(s: &Situation<'_>, truth: FlightTruth) -> Verdict {
 }
 
 impl Situation<'_> {
-    /// By its Drone, or because the agent shuts down.
     pub fn wants_ground(&self) -> bool {
         let held = self.fence.held.as_ref();
         self.terminating || held.is_some_and(|a| matches!(a.desired, Desired::Grounded { .. }))
@@ -501,7 +497,6 @@ impl Situation<'_> {
         off.is_some_and(|off| off.over_ground_m() <= OVER_HOME_M)
     }
 
-    /// Of an agent whose vehicle lands although it should fly.
     const fn descending(&self) -> Activity {
         match &self.record.diversion {
             Some(Diversion {

@@ -112,12 +112,10 @@ pub struct Memory {
     adrift: bool,
     /// Since when it is to be stopped, taken back from a program.
     to_stop: Option<Moment>,
-    /// Accepted in this flight.
     speed: Option<MetersPerSecond>,
-    /// By the command that is being written.
     speed_asked: Option<MetersPerSecond>,
     progress: Option<Progress>,
-    /// `progress` was read from the disk, and not observed since.
+    /// Of `progress`.
     from_disk: bool,
     /// Its smallest distance to the next place, meters, and when.
     nearest: Option<(Progress, f64, Moment)>,
@@ -125,14 +123,12 @@ pub struct Memory {
     homeward: Option<(f64, Moment)>,
     /// Orders to fly to its next place without progress.
     asked: Option<Asked>,
-    /// Since when it holds a little off the end of its route.
     drifts_since: Option<Moment>,
     /// Times of the first and the last HEARTBEAT.
     first_beat: Option<Moment>,
     beat: Option<Moment>,
     /// A commanded descent that is not observed.
     owed: Option<Owed>,
-    /// Since when the autopilot executes a failsafe of its own.
     failsafe_since: Option<Moment>,
     /// Altitude of its hover over home on a return, and since when.
     hovers_at_home: Option<(AltitudeAboveHome, Moment)>,
@@ -150,7 +146,6 @@ pub(super) fn ends_at_home(route: &RouteOrder, vehicle: &Vehicle) -> bool {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Asked {
     times: u32,
-    /// Of the last order.
     at: Moment,
     so_far: Stalled,
 }
@@ -171,7 +166,6 @@ pub enum Following {
     Route,
     /// It has no route, or its position is not known.
     Nothing,
-    /// In the air, off its route.
     Lost,
 }
 
@@ -287,7 +281,6 @@ impl Memory {
         self.owed.as_ref()
     }
 
-    /// Of the autopilot's own.
     pub const fn failsafe_since(&self) -> Option<Moment> {
         self.failsafe_since
     }
@@ -327,17 +320,14 @@ impl Memory {
         self.height
     }
 
-    /// By the command that is being written.
     pub const fn asks_for(&mut self, height: AltitudeAboveHome) {
         self.asking = Some(height);
     }
 
-    /// By the command that is being written.
     pub const fn asks_for_place(&mut self, place: Waypoint) {
         self.place_asked = Some(place);
     }
 
-    /// By the command that is being written.
     pub const fn asks_for_speed(&mut self, speed: MetersPerSecond) {
         self.speed_asked = Some(speed);
     }
@@ -347,7 +337,6 @@ impl Memory {
         self.speed
     }
 
-    /// On the route that it was last observed to follow.
     pub const fn progress(&self) -> Option<Progress> {
         self.progress
     }

@@ -3,7 +3,6 @@
 use model::battery_level::Level;
 use model::preflight_policy::{Clearance, Preflight};
 
-/// Of the autopilot's own failsafes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Findings {
     /// Whether all have been read, or asked for without an answer.

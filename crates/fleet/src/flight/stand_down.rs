@@ -31,7 +31,6 @@ pub const PERSON_KNOWS_AFTER: Duration = Duration::from_secs(2);
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StandDown {
     pub why: StoodDown,
-    /// The Drone that it flew for.
     pub uid: DroneUid,
     pub name: DroneName,
     #[serde(default)]
@@ -44,7 +43,6 @@ pub struct StandDown {
     since: Option<Moment>,
 }
 
-/// On the disk of the vehicle's agent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct StandDowns {

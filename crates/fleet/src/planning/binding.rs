@@ -38,7 +38,6 @@ pub struct Candidate<'a> {
     pub taken: bool,
     /// Its agent is about to be replaced by a newer version, or is not steady again since.
     pub upgrading: bool,
-    /// By a ground order.
     pub grounded: bool,
     /// By its hardware number, its airframe may be flying for a Drone of another node whose agent is away: the vehicle's computer was set
     /// up anew, or renamed.
@@ -50,7 +49,6 @@ pub struct Candidate<'a> {
 /// How many nodes were rejected, each by its first reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NoVehicle {
-    /// Named by a user.
     pub only: Option<String>,
     pub nodes: usize,
     pub rejected: BTreeMap<Why, usize>,
@@ -60,14 +58,12 @@ pub struct NoVehicle {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Why {
     Selector,
-    /// Granted to other namespaces only.
     NotGranted,
     Taken,
     Cordoned,
     Tainted,
     NotReady,
     AgentUpgrading,
-    /// By a ground order.
     Grounded,
     AgentSilent,
     AgentEnding,
@@ -75,7 +71,6 @@ pub enum Why {
     AutopilotSilent,
     /// Not known to be landed and disarmed, or the agent still serves a Drone with it.
     NotIdle,
-    /// Somebody else has just flown its vehicle.
     OthersFlew,
     /// Its airframe may be flying for a Drone of another node, whose agent is away.
     FliesElsewhere,
@@ -247,7 +242,6 @@ pub fn choose<'a>(
     Ok(found.into_iter().map(|Reverse((.., Reverse(node)))| node).collect())
 }
 
-/// Whatever others there are.
 pub fn suits(required: Requirements<'_>, candidate: &Candidate<'_>) -> bool {
     required.only.is_none_or(|only| candidate.node.as_str() == only) && check(required, candidate).is_ok()
 }
@@ -353,13 +347,10 @@ pub const DRONE_TAINT: &str = "node-role.kubernetes.io/drone";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Claim {
     Ours,
-    /// It is free: create it.
     Create,
     /// Ask the API server, not a cache, whether the Drone that holds it still exists.
     AskForHolder(DroneUid),
-    /// Its holder is gone.
     TakeOver,
-    /// Its holder exists.
     Taken(DroneUid),
 }
 

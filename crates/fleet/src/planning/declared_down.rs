@@ -15,7 +15,6 @@ pub const COUNTS_FOR: Duration = Duration::from_secs(600);
 /// In this leadership.
 #[derive(Clone, Debug, Default)]
 pub struct Declarations {
-    /// By node.
     done: BTreeMap<NodeName, Moment>,
 }
 

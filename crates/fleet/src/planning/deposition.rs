@@ -26,7 +26,6 @@ pub const LEAP: u64 = 1 << 20;
 
 const MOST: usize = 4096;
 
-/// Reported terms above ours.
 #[derive(Clone, Debug, Default)]
 pub struct TermReports(BTreeMap<NodeName, Term>);
 

@@ -24,7 +24,6 @@ use model::units::AltitudeAboveHome;
 use model::vehicle::FlightTruth;
 use way_home::WayHome;
 
-/// A Drone object and its claim.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Facts {
     pub uid: DroneUid,
@@ -35,7 +34,6 @@ pub struct Facts {
     pub recalled: bool,
     /// Whether the finalizer that waits for the landing is on it.
     pub guarded: bool,
-    /// Of the node that it is bound to.
     pub claim: Claimed,
     /// Altitude of its takeoff or hold: that of its Mission's plan, or `spec.takeoffAltitudeMeters`.
     pub altitude: AltitudeAboveHome,
@@ -71,10 +69,8 @@ pub struct Facts {
 /// Of a Drone with a station, along granted routes only.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Movement {
-    /// The last granted one.
     pub route: Option<RouteOrder>,
     pub manner: Manner,
-    /// See [`order`](order::order).
     pub way_home: WayHome,
     /// Why it is not on its station; `None` when it is.
     pub off_station: Option<OffStation>,
@@ -84,7 +80,6 @@ pub struct Movement {
     pub crossed_station: Option<String>,
 }
 
-/// Which Drone holds the claim to a Drone's node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Claimed {
     Ours,
@@ -92,7 +87,6 @@ pub enum Claimed {
     Other,
 }
 
-/// Whether a ground order covers a Drone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Ground {
     No,

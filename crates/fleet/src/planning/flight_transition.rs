@@ -6,7 +6,6 @@ use model::vehicle::FlightTruth;
 pub enum FlightTransition {
     Takeoff,
     Landing,
-    /// Lost in the air.
     Lost,
 }
 

@@ -82,7 +82,6 @@ pub enum BadFormation {
     HalfAngle(f64),
     #[error("slot {slot} cannot be flown")]
     Slot { slot: usize, source: BadStation },
-    /// Two slots are nearer to each other than vehicles can hold.
     #[error(
         "slots {one} and {other} are {horizontal:.1} m apart over ground and need {needed:.1} m: the separation, and what each vehicle may be off; raise the spacing{}",
         if *.heights_count { ", or the altitude step" } else { " (heights above different homes do not separate; give AMSL for that)" }

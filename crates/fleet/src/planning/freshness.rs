@@ -117,7 +117,6 @@ impl fmt::Display for Reading {
     }
 }
 
-/// The newest reading of one coordinator.
 #[derive(Clone, Debug, Default)]
 pub struct History(Option<Reading>);
 

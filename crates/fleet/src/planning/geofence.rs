@@ -46,7 +46,6 @@ pub struct Wanted {
     pub ceiling: Option<AltitudeAboveHome>,
     /// Counts once the vehicle has climbed above.
     pub floor: Option<AltitudeAboveHome>,
-    /// The autopilot's action at a breach.
     pub breach: Breach,
     /// When it holds; empty: always.
     pub windows: Vec<Window>,
@@ -56,7 +55,6 @@ pub struct Wanted {
 /// Source of a fence by which a vehicle's places are judged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Origin {
-    /// As it is now.
     #[default]
     Geofence,
     /// The autopilot holds a smaller shape of it.
@@ -261,13 +259,11 @@ pub enum NoFence {
 }
 
 impl NoFence {
-    /// Whether time may help: nothing is wrong with the objects.
     pub const fn waits(&self) -> bool {
         matches!(self, Self::NoHome | Self::NoReturnHeight)
     }
 }
 
-/// Capacity of an autopilot for fences.
 #[derive(Clone, Copy, Debug)]
 struct Limits {
     autopilot: &'static str,

@@ -114,7 +114,6 @@ pub enum Becomes {
     Ends,
     /// It stays in force, with these further exceptions.
     Excepts(BTreeSet<String>),
-    /// The release is about something else.
     Stays,
 }
 

@@ -40,7 +40,6 @@ pub struct LeaseObservation<'a> {
     pub lasts: Duration,
 }
 
-/// A standby's memory of the Lease.
 #[derive(Clone, Debug)]
 pub struct LeaseWatch {
     me: String,
@@ -81,7 +80,6 @@ impl LeaseWatch {
     }
 }
 
-/// How long the leader may act.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mandate {
     confirmed: Moment,

@@ -68,7 +68,6 @@ pub struct NoRoom {
     /// The highest station, meters above mean sea level.
     pub floor: f64,
     pub ceiling: f64,
-    /// Between layers.
     pub pitch: f64,
 }
 
@@ -136,11 +135,9 @@ impl Layers {
 /// More layers than this are of no use: each is tried for each vehicle.
 const MOST_LAYERS: usize = 16;
 
-/// Why a vehicle is not on its way to its goal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Waiting {
     NotFit(NotFit),
-    /// Their airspace is in the way.
     For(BTreeSet<Owner>),
     /// Above the floor of the layers.
     GoalTooHigh,
@@ -153,11 +150,9 @@ pub enum Waiting {
 #[derive(Debug, Default)]
 pub struct Plan {
     pub permits: Vec<LegPermit>,
-    /// Vehicles that are not at their goals and have no route.
     pub waiting: BTreeMap<NodeName, Waiting>,
 }
 
-/// On the ground or holding, elsewhere than at its goal.
 struct Idle<'a> {
     vehicle: &'a NodeName,
     layers: &'a Layers,

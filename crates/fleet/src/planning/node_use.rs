@@ -30,7 +30,6 @@ pub fn drains(key: &str, effect: &str) -> bool {
     key == GROUND_TAINT && effect == "NoExecute"
 }
 
-/// Effect of a cordon on a vehicle in flight.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum OnCordon {
     #[default]
@@ -59,7 +58,6 @@ pub enum NoLift {
     /// Its agent is about to be replaced by a newer version, or is not steady again since.
     Upgrade,
     TakeoffSlot,
-    /// It has a station, and no route to it yet.
     Airspace,
     /// It is to hold above home where a Geofence does not allow it.
     Geofence,

@@ -26,13 +26,11 @@ use std::fmt::Write;
 pub struct Profile {
     pub name: String,
     pub precedence: i32,
-    /// What is done about other values.
     pub enforce: Enforce,
     /// Whether autopilots may be rebooted for it, on the ground and idle.
     pub may_reboot: bool,
     /// By name: numbers, or `{{ expressions }}`.
     pub ardupilot: BTreeMap<String, String>,
-    /// As for ArduPilot.
     pub px4: BTreeMap<String, String>,
     /// Values for every autopilot, by meaning.
     pub settings: Vec<Setting>,
@@ -123,7 +121,6 @@ impl Profile {
         Ok(())
     }
 
-    /// Each parameter once.
     fn wants(&self, autopilot: Autopilot) -> Result<Vec<Want<'_>>, NoParameters> {
         let settings = self.settings.iter().filter_map(|setting| {
             let name = setting.name(autopilot)?.name;
@@ -227,7 +224,6 @@ pub struct Resolved {
     pub waiting: Vec<(String, String, Variable)>,
 }
 
-/// A value that another wins over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Overruled {
     pub name: String,

@@ -7,7 +7,6 @@ use std::time::Duration;
 pub struct Existing {
     pub has_vehicle: bool,
     pub leaving: bool,
-    /// Its vehicle is not heard.
     pub lost: bool,
 }
 
@@ -29,7 +28,6 @@ pub const fn most_of_mission(parallelism: usize) -> usize {
     parallelism.saturating_mul(3)
 }
 
-/// Between Drones that are made in vain.
 const PAUSE: Backoff = Backoff {
     first: Duration::from_secs(2),
     cap: Duration::from_secs(60),

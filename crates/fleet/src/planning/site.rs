@@ -92,7 +92,6 @@ const NOWHERE: Local = Local {
     up: 0.0,
 };
 
-/// Request of a Drone for airspace.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Desire {
     /// To hold at this altitude above its home, or to be on its way there.
@@ -101,7 +100,6 @@ pub enum Desire {
     /// To fly its agent's plan, whose corridor the site knows; see [`Site::plans`].
     Plan,
     Home,
-    /// No Drone, or one that is to be on the ground.
     Nothing,
 }
 
@@ -131,7 +129,6 @@ pub enum OffStation {
     WaitsForRoom(String),
 }
 
-/// As one leader knows it.
 #[derive(Clone, Debug)]
 pub struct Site {
     frame: Frame,
@@ -140,7 +137,6 @@ pub struct Site {
     routes: BTreeMap<NodeName, RouteOrder>,
     /// Routes that were taken back from vehicles which had not set out on them.
     taken_back: BTreeMap<NodeName, OrderNumber>,
-    /// The last routes to a station.
     outbound: BTreeMap<NodeName, OrderNumber>,
     waiting: BTreeMap<NodeName, String>,
     arrivals: BTreeMap<NodeName, (Station, Arrival)>,
@@ -155,7 +151,6 @@ pub struct Site {
     returns: Returns,
     /// The paths of plans, as requested by Missions.
     plans: BTreeMap<NodeName, plan_way::Planned>,
-    /// Requested airspace for programs around stations.
     rooms: BTreeMap<NodeName, Room>,
     /// Why a vehicle has no such airspace yet, as a sentence.
     roomless: BTreeMap<NodeName, String>,
@@ -230,7 +225,6 @@ impl Site {
         self.declared_down.insert(node.clone(), None);
     }
 
-    /// Takes in all vehicles, and grants the next routes.
     pub fn update(&mut self, vehicles: &BTreeMap<NodeName, Expected<'_>>, now: Moment) {
         self.forget(vehicles);
         self.doubt_declared_down(vehicles, now);
@@ -582,7 +576,6 @@ impl Site {
         self.routes.insert(permit.vehicle().clone(), order);
     }
 
-    /// The last granted one.
     pub fn route(&self, node: &NodeName) -> Option<&RouteOrder> {
         self.routes.get(node)
     }

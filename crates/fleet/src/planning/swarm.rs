@@ -21,7 +21,6 @@ use std::collections::BTreeSet;
 /// State of a Drone's vehicle, in the order of removal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Serving {
-    /// It never had one.
     NoVehicle,
     /// Known not to fly.
     OnGround,
@@ -52,7 +51,6 @@ pub struct Member {
     pub awaits: bool,
 }
 
-/// Limits while Drones are replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
     pub replicas: usize,

@@ -3,15 +3,12 @@
 use model::time::Moment;
 use model::trace::Part;
 
-/// With start and end.
 pub type Ended = (Part, Moment, Moment);
 
 /// As far as this leader has observed it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Track {
-    /// Until the order to fly is sent.
     bound: Option<Moment>,
-    /// Until it flies.
     ordered: Option<Moment>,
     flown: bool,
 }

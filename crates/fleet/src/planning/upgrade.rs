@@ -41,7 +41,9 @@ pub struct Pace {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Work {
     /// Chosen: its vehicle stays on the ground.
-    Held { since: Moment },
+    Held {
+        since: Moment,
+    },
     /// Its Pod was ended, by us or by others, or runs nothing.
     Away {
         since: Moment,
@@ -50,11 +52,11 @@ enum Work {
         leaving: bool,
         /// Since when all has been well again.
         back: Option<Moment>,
-        /// As stuck.
         reported: bool,
     },
-    /// It could not be replaced.
-    Resting { until: Moment },
+    Resting {
+        until: Moment,
+    },
 }
 
 /// For the log and the metrics.
@@ -72,18 +74,14 @@ pub enum Progress {
 pub struct Plan {
     /// Their Pods are to be deleted now.
     pub replace: Vec<NodeName>,
-    /// Since the last plan.
     pub progress: Vec<Progress>,
     pub outdated: usize,
     /// Nodes that are being replaced or have not come back.
     pub under_way: usize,
-    /// Nodes whose agent has not come back in time.
     pub stuck: Vec<NodeName>,
-    /// Older Pods that are not replaced now.
     pub waiting: BTreeMap<Busy, usize>,
 }
 
-/// Nodes on which something is under way.
 #[derive(Clone, Debug, Default)]
 pub struct Upgrade(BTreeMap<NodeName, Work>);
 
@@ -101,7 +99,6 @@ impl Upgrade {
         }
     }
 
-    /// The Pod `uid` on `node` was deleted.
     pub fn replaced(&mut self, node: &NodeName, uid: &str, now: Moment) {
         let away = Work::Away {
             since: now,
@@ -113,7 +110,6 @@ impl Upgrade {
         self.0.insert(node.clone(), away);
     }
 
-    /// The Pod on `node` could not be deleted.
     pub fn failed(&mut self, node: &NodeName, now: Moment) {
         self.rest(node, now);
     }

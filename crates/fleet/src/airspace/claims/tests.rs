@@ -165,7 +165,6 @@ fn an_old_report_lets_nothing_go_and_takes_nothing_back() {
     let route = over(A, 50.0, B);
     let number = grant(&mut claims, "a", &route, 1.0).unwrap();
     let claimed = claims.volume(&vehicle("a")).cloned();
-    // The time of the report is before the grant.
     seen(&mut claims, "a", 0.9, B, number, Doing::Holding { at: B });
     assert_eq!(claims.volume(&vehicle("a")).cloned(), claimed);
     seen(&mut claims, "a", 5.0, B, number, Doing::Holding { at: B });
@@ -384,7 +383,6 @@ fn a_vehicle_in_danger_stops_on_its_route_and_leaves_upright_to_where_it_is_clea
         vehicle: node("a"),
         avoidance,
     };
-    // A pilot carries c into a's way and hovers there.
     let there = at(60.0, 0.0, 46.0);
     seen(&mut claims, "c", 1.7, there, NONE, Doing::Other);
     seen(&mut claims, "c", 2.7, there, NONE, Doing::Other);

@@ -89,7 +89,6 @@ struct Course {
     downs: StandDowns,
     record: FlightRecord,
     by_plan: bool,
-    /// Since when its order has been confirmed.
     told: Option<Moment>,
     now: u64,
 }

@@ -16,7 +16,6 @@ pub enum Asked {
     AboveHome,
     /// `None`: the requested place is no valid station.
     Station(Option<Station>),
-    /// It flies a plan.
     Plan,
 }
 

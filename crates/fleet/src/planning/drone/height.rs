@@ -20,13 +20,12 @@ const GRACE: Duration = Duration::from_secs(30);
 pub enum Height {
     /// Or its altitude is not known.
     There,
-    /// In its time.
     UnderWay,
-    /// Its time is over.
-    NotReached { at: AltitudeAboveHome },
+    NotReached {
+        at: AltitudeAboveHome,
+    },
 }
 
-/// Memory of one vehicle's way to its desired altitude.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Climb {
     desired: AltitudeAboveHome,

@@ -46,7 +46,6 @@ pub struct Question<'a> {
     pub served: bool,
     /// While the agent is connected.
     pub report: Option<&'a Report>,
-    /// The plan of its part.
     pub digest: Option<&'a PlanDigest>,
 }
 
@@ -56,7 +55,6 @@ pub const NEAR_RESERVE: u8 = 5;
 /// Percent above the reserve at which another vehicle is sent in time.
 const SOON_NEAR_RESERVE: u8 = 15;
 
-/// The passing state, if it is in one.
 pub fn passing(q: &Question<'_>) -> Option<Passing> {
     let Some(report) = q
         .report

@@ -21,7 +21,6 @@ use ready::phase_and_ready;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Phase {
     Pending,
-    /// Bound, not armed.
     Preparing,
     Arming,
     TakingOff,
@@ -89,13 +88,11 @@ pub struct Condition {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Binding {
     NotYet,
-    /// With its own claim.
     Bound(NodeName),
     /// The text says why.
     NoFreeVehicle(String),
     /// By the API server; the text says why.
     Refused(String),
-    /// It names a node that serves another Drone.
     NodeTaken {
         node: String,
         by: String,
@@ -108,7 +105,6 @@ pub struct Question<'a> {
     pub binding: &'a Binding,
     /// While that agent is connected.
     pub report: Option<&'a Report>,
-    /// Why it stays although it is being deleted.
     pub no_release: Option<NoRelease>,
     pub height: Height,
 }

@@ -10,7 +10,6 @@ pub enum WayHome {
     /// On the ground or above its home, already landing, or never left its home along a route.
     #[default]
     Over,
-    /// It flies home before it lands.
     Ahead,
     /// It could be anywhere, and gets no order to land there.
     Unknown,

@@ -9,13 +9,11 @@ use model::time::Moment;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// A vehicle near a slot, as reported.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Near {
     pub uid: DroneUid,
     /// Assigned to its Drone.
     pub slot: usize,
-    /// From the place of that slot.
     pub off: Off,
     pub at: Moment,
 }

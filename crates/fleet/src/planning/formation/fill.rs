@@ -137,7 +137,6 @@ fn others(holders: &[Option<usize>], candidates: &[Candidate]) -> (BTreeMap<usiz
             _ => free.push(one),
         }
     }
-    // Empty slots come first.
     let empty = holders.iter().filter(|holder| holder.is_none()).count();
     while free.len() < empty {
         let Some((_, one)) = reliefs.pop_first() else { break };

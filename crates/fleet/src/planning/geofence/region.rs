@@ -96,7 +96,6 @@ impl Plane {
     }
 }
 
-/// Where the vehicle may be, by all inclusions.
 enum Inside {
     Anywhere,
     Circle { center: Wgs84, radius: f64 },
@@ -328,7 +327,6 @@ fn exclusions(plane: &Plane, wanted: &[&Wanted], inside: &Inside) -> Option<Excl
     Some((rings, circles))
 }
 
-/// A fence that may be too large for its autopilot.
 struct Draft {
     inside: Inside,
     rings: Vec<Vec<Coord>>,

@@ -14,11 +14,9 @@ const SAME: f64 = 0.06;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReturnLimit {
-    /// The Geofence with that ceiling.
     pub geofence: String,
     /// Parameter of the altitude, meters above home.
     pub name: &'static str,
-    /// Its maximum.
     pub most: f64,
 }
 

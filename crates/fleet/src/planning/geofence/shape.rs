@@ -139,7 +139,6 @@ pub(super) fn distance(place: Wgs84, from: Wgs84, to: Wgs84) -> f64 {
     to_line(offset(place, from), offset(place, to))
 }
 
-/// Distance of the origin from a line.
 fn to_line((ax, ay): (f64, f64), (bx, by): (f64, f64)) -> f64 {
     let (dx, dy) = (bx - ax, by - ay);
     let along = if dx == 0.0 && dy == 0.0 {
@@ -160,7 +159,6 @@ pub(super) fn cross(a: Wgs84, b: Wgs84, c: Wgs84, d: Wgs84) -> bool {
     ::geo::Intersects::intersects(&line(a, b), &line(c, d))
 }
 
-/// Depth of the origin inside of a ring.
 pub(super) fn depth_of_origin(ring: &[(f64, f64)]) -> f64 {
     let (mut inside, mut nearest) = (false, f64::INFINITY);
     let next = ring.iter().skip(1).chain(ring.first());

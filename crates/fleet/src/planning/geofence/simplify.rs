@@ -20,7 +20,6 @@ pub const MOST_LOST: f64 = 20.0;
 /// A closed line with the allowed places on its left.
 #[derive(Clone, Debug)]
 pub struct Ring {
-    /// The allowed side.
     pub side: Side,
     /// Counterclockwise where the inside is allowed, else clockwise; not closed.
     pub points: Vec<Coord>,
@@ -186,7 +185,6 @@ fn cross(a: Coord, b: Coord, c: Coord) -> f64 {
     (b.x - a.x) * (c.y - b.y) - (b.y - a.y) * (c.x - b.x)
 }
 
-/// Distance of a point from the line through two others.
 fn height(point: Coord, a: Coord, b: Coord) -> f64 {
     cross(a, b, point).abs() / (b.x - a.x).hypot(b.y - a.y).max(1e-9)
 }

@@ -176,7 +176,6 @@ impl Area {
     }
 }
 
-/// Around the middle of `positions`.
 pub(super) fn frame(positions: &[Wgs84]) -> Result<Frame, NoPlace> {
     let Some(&first) = positions.first() else {
         return Frame::at(Wgs84 {

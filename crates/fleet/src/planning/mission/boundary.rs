@@ -20,7 +20,6 @@ const PROBES: usize = 2;
 #[derive(Clone, Debug)]
 pub(super) struct Boundary {
     edges: RTree<Edge>,
-    /// Whether the forbidden side is around the rings.
     is_around: bool,
 }
 
@@ -123,7 +122,6 @@ impl<T: RTreeObject<Envelope = AABB<[f64; 2]>>> SelectionFunction<T> for Along {
     }
 }
 
-/// Chooses boxes that lie to the east of a place.
 struct East(Coord<f64>);
 
 impl SelectionFunction<Edge> for East {

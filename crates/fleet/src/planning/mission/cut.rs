@@ -15,7 +15,6 @@ use std::time::Duration;
 pub struct PlannedFlight {
     /// The first with a place is above the start, and so is the last.
     pub items: Vec<Item>,
-    /// Of the items that have one.
     pub places: Vec<Waypoint>,
     /// In calm air, from start to start at its altitude.
     pub time: Duration,
@@ -34,7 +33,6 @@ impl PlannedFlight {
         Stretches::new(pairs.flat_map(|done| done.all().iter().copied()))
     }
 
-    /// Whether it has come to where its work begins.
     pub fn has_begun(&self, reached: impl Fn(usize) -> bool) -> bool {
         let mut pairs = self.marks.windows(2);
         pairs.any(|pair| matches!(pair, [(before, _), (_, done)] if !done.is_empty() && reached(*before)))

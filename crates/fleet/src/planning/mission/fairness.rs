@@ -6,12 +6,10 @@ use std::time::Duration;
 /// Longest time of a namespace in one round. Each namespace is served in each round, so an order waits for one round at most.
 const ROUND: Duration = Duration::from_millis(500);
 
-/// Time of each namespace in each round.
 #[derive(Clone, Debug, Default)]
 pub struct Rounds {
     round: u64,
     taken: BTreeMap<String, Duration>,
-    /// By Mission.
     last: BTreeMap<String, u64>,
     has_put_off: bool,
 }

@@ -41,12 +41,10 @@ const LEAST_GAIN: f64 = 120.0;
 pub struct Part {
     pub drone: String,
     pub stretches: Stretches,
-    /// As far as known.
     pub flown: Stretches,
     pub start: Wgs84,
     /// Number of the Mission's vehicles that fly lower.
     pub layer: u8,
-    /// Which Drone takes over from it, and where.
     pub relief: Option<Relief>,
     /// How many times all is flown before this part.
     pub ahead: u8,
@@ -97,7 +95,6 @@ pub enum Carrier<'a> {
     Up(Option<&'a PlanDigest>),
 }
 
-/// Why a vehicle gets no plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotGiven {
     /// Its plan is known once its agent is received.
@@ -135,7 +132,6 @@ pub struct Progress {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wanted {
-    /// Vehicles in flight at once.
     pub parallelism: usize,
     /// `None`: for ever.
     pub completions: Option<u32>,
@@ -160,11 +156,9 @@ impl Wanted {
     }
 }
 
-/// Why no flight goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Halt {
     Suspended,
-    /// It has run for as long as it may.
     Deadline,
     Deleted,
     Finished,
@@ -178,15 +172,11 @@ pub enum Doing {
     Fit(Wgs84),
     /// It may not fly its part from its place on the ground, or not to its end any more: why.
     Unfit(String),
-    /// In flight, or about to take off.
     Busy,
-    /// At the end of its part.
     Finished,
     /// Its plan ended, and not all of it was reached.
     Short,
-    /// In flight; its battery will soon be near its reserve.
     Tiring,
-    /// Its battery is near its reserve.
     Tired,
     /// Its node is drained; or it has not taken off yet, and its node is cordoned or gone.
     Drained,
@@ -198,7 +188,6 @@ pub enum Doing {
     Over,
     /// By a person's order.
     Grounded,
-    /// Somebody else has flown it for long.
     Taken,
     /// Silent for long.
     Lost,
@@ -208,7 +197,6 @@ pub enum Doing {
 pub struct Observed {
     pub drone: String,
     pub node: Option<NodeName>,
-    /// Deleted, or about to be.
     pub leaving: bool,
     pub doing: Doing,
     /// Of its part, by its vehicle's own account.
@@ -223,11 +211,9 @@ pub struct Observed {
 pub enum Why {
     Flown,
     NotNeeded,
-    /// The Mission is halted or has ended.
     Halted,
     /// Another has arrived, and flies on from there.
     Relieved,
-    /// It is relieved, as its battery is near the reserve.
     Tired,
     /// Its node is drained or cordoned.
     Drained,
@@ -237,7 +223,6 @@ pub enum Why {
     Short,
     Refused(String),
     Unfit(String),
-    /// By a person.
     Grounded,
     Taken,
     Lost,
@@ -287,7 +272,6 @@ pub struct Step {
     pub progress: Progress,
     pub create: usize,
     pub delete: Vec<(String, Why)>,
-    /// Before the end of the part.
     pub gave_up: Vec<(String, Why)>,
     pub outcome: Outcome,
     /// Why nothing was cut, if the vehicles' places on the ground are the reason.
@@ -302,12 +286,10 @@ impl Progress {
         self.now().fold(self.flown.clone(), |all, part| all.and(&part.flown))
     }
 
-    /// The parts of this time.
     fn now(&self) -> impl Iterator<Item = &Part> {
         self.parts.iter().filter(|part| part.ahead == 0)
     }
 
-    /// Neither flown nor in a part.
     pub fn left(&self, work: &Work) -> Stretches {
         let taken = self
             .now()
@@ -354,7 +336,6 @@ pub fn step(work: &Work, wanted: &Wanted, before: &Progress, drones: &[Observed]
     step_by(&Sharer::at_once(work), wanted, before, drones)
 }
 
-/// As far as `sharer` knows how its work is shared and flown.
 pub fn step_by(sharer: &Sharer<'_>, wanted: &Wanted, before: &Progress, drones: &[Observed]) -> Step {
     let work = sharer.work();
     let mut next = Step {

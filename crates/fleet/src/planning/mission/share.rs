@@ -40,7 +40,6 @@ const HALVINGS: usize = 64;
 pub struct Flier {
     /// Where it takes off and lands; in the air: where it is.
     pub start: Wgs84,
-    /// Its top speed.
     pub speed: Option<MetersPerSecond>,
     /// Time until it has to have landed, without its reserve.
     pub endurance: Option<Duration>,
@@ -281,7 +280,6 @@ impl Share {
         (end(self.positions.first()), end(self.positions.last()))
     }
 
-    /// Of each point of the path, on the track.
     pub(super) fn positions(&self) -> &[f64] {
         &self.positions
     }
@@ -292,7 +290,6 @@ impl Share {
 }
 
 impl Plan {
-    /// Whether no vehicle has too little time.
     pub const fn is_whole(&self) -> bool {
         self.rest.is_none()
     }

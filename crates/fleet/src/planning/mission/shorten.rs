@@ -85,7 +85,6 @@ pub(super) fn shortened(runs: &[Run], ways: f64, worth: f64, length: Length<'_>)
     }
     let mut is_shorter = false;
     for _ in 0..ROUNDS {
-        // Both, each time.
         let (turns, moves) = (tour.turn(), tour.shift());
         if !turns && !moves {
             break;
@@ -133,14 +132,12 @@ impl Tour<'_> {
         *known.or_insert_with(|| length(from.at, to.at).unwrap_or(f64::INFINITY))
     }
 
-    /// The ends before and after the runs `from..=to`.
     fn around(&self, from: usize, to: usize) -> (Option<End>, Option<End>) {
         let before = from.checked_sub(1).and_then(|before| self.all.get(before));
         let after = self.all.get(to + 1);
         (before.map(|flown| flown.last), after.map(|flown| flown.first))
     }
 
-    /// The ends of the runs `from..=to`.
     fn ends(&self, from: usize, to: usize) -> (Option<End>, Option<End>) {
         let (first, last) = (self.all.get(from), self.all.get(to));
         (first.map(|flown| flown.first), last.map(|flown| flown.last))

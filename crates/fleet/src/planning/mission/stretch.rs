@@ -91,7 +91,6 @@ impl Work {
         Stretches::new(stretches.all().iter().filter_map(trimmed))
     }
 
-    /// The last position up to `position` at which work ends.
     fn work_to(&self, position: f64) -> f64 {
         let points = self.track.points();
         let (index, share) = split(position);
@@ -119,7 +118,6 @@ impl Work {
         parts.map(|points| legs(&points)).sum()
     }
 
-    /// Of work.
     pub fn meters(&self, stretches: &Stretches) -> f64 {
         let parts = stretches.all().iter().map(|one| self.points(*one));
         parts.map(|points| length(&points, Leg::Work)).sum()

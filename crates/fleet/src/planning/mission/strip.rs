@@ -114,7 +114,6 @@ impl Strip {
         spans
     }
 
-    /// The parts of its middle that are flown, in order.
     pub fn runs(&self, outline: &Boundary, holes: &Boundary) -> Vec<Run> {
         let mut spans = self.spans(outline);
         spans.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -144,7 +143,6 @@ impl Strip {
     }
 }
 
-/// The edge of one hole, and which parts of it are flown.
 #[derive(Debug)]
 pub(super) struct Edges {
     /// Clockwise around the hole, which is on the right; the last point is the first.
@@ -209,7 +207,6 @@ impl Edges {
             let (Some(start), Some(end)) = (self.reached.get(index), self.reached.get(index + 1)) else {
                 continue;
             };
-            // The middle itself is flown.
             let highest = (from.1 + (to.1 - from.1) * s)
                 .abs()
                 .max((from.1 + (to.1 - from.1) * t).abs());

@@ -34,11 +34,9 @@ pub enum Pattern {
         /// `None`: so that there are the fewest.
         heading: Option<Heading>,
     },
-    /// Around a place, farther and farther out.
     ExpandingSquare {
         /// `None`: the middle of the area.
         center: Option<Wgs84>,
-        /// Of the first leg.
         heading: Heading,
     },
 }

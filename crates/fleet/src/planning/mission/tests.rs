@@ -135,7 +135,6 @@ fn in_holes(area: &Area, path: &[Point]) -> f64 {
     inside
 }
 
-/// A grid, and the corners.
 fn places(area: &Area) -> Vec<Coord<f64>> {
     use ::geo::{BoundingRect as _, CoordsIter as _, Intersects as _};
     let bounds = area.polygon().bounding_rect().unwrap();

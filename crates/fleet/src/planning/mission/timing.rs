@@ -30,7 +30,6 @@ const STEPS: usize = 32;
 pub(super) struct Timing<'a> {
     track: &'a Track,
     ways: WaysFrom<'a>,
-    /// On the way home and to the work.
     speed: f64,
     /// On the way to each point of the track.
     travel: Vec<f64>,
@@ -81,7 +80,6 @@ impl<'a> Timing<'a> {
         self.since_first.last().copied().unwrap_or_default() + 2.0 * self.home(0) + 1.0
     }
 
-    /// From the first point to a position on the track.
     pub fn reached(&self, position: f64) -> f64 {
         let (index, share) = split(position);
         let at = self.since_first.get(index).copied().unwrap_or_default();
@@ -101,7 +99,6 @@ impl<'a> Timing<'a> {
         length.map_or(f64::INFINITY, |length| length / self.speed + self.speed / ACCELERATION)
     }
 
-    /// From a position home, or there.
     pub fn home_from(&self, position: f64) -> f64 {
         let (index, share) = split(position);
         let points = self.track.points();
@@ -151,7 +148,6 @@ impl<'a> Timing<'a> {
             .find(|index| is_work(*index) && (self.is_even || fits(*index)));
         #[expect(clippy::cast_precision_loss, reason = "there are far fewer")]
         let farthest = last.map_or(from, |index| index as f64);
-        // A part of the next line.
         let mut next = last.map_or(first, |index| index + 1);
         while points.get(next).is_some_and(|point| point.leg == Leg::Transit) {
             next += 1;

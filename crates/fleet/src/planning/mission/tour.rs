@@ -17,7 +17,6 @@ const SEEN_OF: usize = 8;
 /// Of these, surely hidden ones before a visible one.
 const HIDDEN_OF: usize = 256;
 
-/// Which run may be the next.
 #[derive(Clone, Copy)]
 pub(super) enum Sight<'a> {
     Through,

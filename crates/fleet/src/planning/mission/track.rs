@@ -231,7 +231,6 @@ impl Work {
             points.push(point);
             trigger = after(waypoint, trigger);
         }
-        // A single place, too, is work.
         if let [only] = points.as_slice() {
             points.push(Point {
                 leg: Leg::Work,
@@ -405,7 +404,6 @@ fn point_of(waypoint: &Waypoint, at: Coord<f64>, speed: Option<MetersPerSecond>,
     }
 }
 
-/// Whether photos go on after the waypoint.
 fn after(waypoint: &Waypoint, before: Option<Meters>) -> Option<Meters> {
     waypoint.actions.iter().fold(before, |trigger, action| match *action {
         Action::Photo => trigger,

@@ -46,7 +46,6 @@ struct Corner {
     sides: [(Coord<f64>, f64); 2],
 }
 
-/// How a way arrives at a corner.
 #[derive(Clone, Copy, Debug)]
 struct Came {
     direction: Coord<f64>,
@@ -111,7 +110,6 @@ impl Corner {
     }
 }
 
-/// A corner to which a way leads, or its end.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     /// Lower bound of the whole way, meters.
@@ -122,7 +120,6 @@ struct Step {
     corner: Option<usize>,
     /// `None`: the begin.
     before: Option<usize>,
-    /// Known to be seen from the corner before.
     is_seen: bool,
 }
 

@@ -6,11 +6,9 @@
 use model::vehicle::FlightTruth;
 use std::collections::BTreeMap;
 
-/// How far a vehicle is with its profiles' present values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
     Done,
-    /// With former values, or none.
     Waiting,
     /// Allowed to set them, not all reported back.
     Underway,

@@ -196,7 +196,6 @@ impl Accuracies {
         self.homes = homes;
     }
 
-    /// Largest error of its reported place.
     pub(super) fn margin(&self, node: &NodeName, rules: &Rules) -> Margin {
         let known = self.known.get(node).copied().unwrap_or_default();
         known.margin(rules)
@@ -207,7 +206,6 @@ impl Accuracies {
         badly_known(self.known.get(node)?.held())
     }
 
-    /// Vehicles with a wider margin than that of the rules.
     fn wide<'a>(&self, nodes: impl Iterator<Item = &'a NodeName>, rules: &Rules) -> usize {
         nodes.filter(|node| self.is_wide(node, rules)).count()
     }
@@ -332,7 +330,6 @@ impl Site {
         }
     }
 
-    /// Further layers for vehicles that fill more than one.
     pub(super) fn wide_among<'a>(&self, nodes: impl Iterator<Item = &'a NodeName>) -> usize {
         self.accuracies.wide(nodes, self.claims.rules())
     }

@@ -18,7 +18,6 @@ pub(super) struct Returns {
 }
 
 impl Site {
-    /// When anything has changed.
     pub(super) fn compare_returns(&mut self, goals: &BTreeMap<NodeName, Goal>) {
         // The airspace that it is to have, granted or not.
         let room = |node: &NodeName| self.rooms.get(node).filter(|room| room.is_sound()).map(around);
@@ -99,7 +98,6 @@ impl Site {
         }
     }
 
-    /// In the air, or ready to take off to its goal.
     fn goes(&self, node: &NodeName, goals: &BTreeMap<NodeName, Goal>) -> bool {
         let on_ground = self.claims.place(node).is_some_and(|(_, on_ground)| on_ground);
         !on_ground || goals.get(node).is_some_and(|goal| goal.ready)

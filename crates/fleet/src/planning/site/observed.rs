@@ -11,7 +11,6 @@ use model::time::Moment;
 use model::units::AltitudeAboveHome;
 use model::vehicle::{Airborne, FlightTruth, WhyUnknown};
 
-/// When the vehicle was where `report` says.
 pub fn position_time(report: &Report, received: Moment) -> Moment {
     let age = report
         .position_at
@@ -46,7 +45,6 @@ pub fn descends(report: &Report) -> bool {
     report.mode.as_deref().is_some_and(|mode| LAND_MODES.contains(&mode))
 }
 
-/// As claims have it.
 pub(super) const fn around(room: &Room) -> Around {
     Around {
         radius: room.radius.0,

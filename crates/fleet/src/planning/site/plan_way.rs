@@ -43,7 +43,6 @@ pub(super) struct Planned {
     barred: Option<String>,
 }
 
-/// The rest of a plan, from the next place on.
 #[derive(Clone, Debug)]
 struct Rest {
     places: Vec<Local>,
@@ -62,7 +61,6 @@ pub(super) struct Granted {
     stopped: bool,
 }
 
-/// Of the plan that an agent holds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PlanWay<'a> {
     pub(super) digest: &'a PlanDigest,
@@ -82,7 +80,6 @@ impl Planned {
 }
 
 impl Granted {
-    /// Granted to a vehicle on the ground at `at`.
     pub(super) fn on_the_ground(planned: &Planned, at: Local) -> Self {
         Self {
             digest: planned.digest.clone(),
@@ -96,7 +93,6 @@ impl Granted {
         &self.way
     }
 
-    /// Whether the vehicle has to ask again before it flies it.
     pub(super) const fn is_stopped(&self) -> bool {
         self.stopped
     }

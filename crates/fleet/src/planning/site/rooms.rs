@@ -30,7 +30,6 @@ impl Site {
         self.rooms = rooms;
     }
 
-    /// As granted with its route.
     pub(super) fn room_of(&self, permit: &LegPermit) -> Option<Room> {
         permit.route().room()?;
         self.rooms.get(permit.vehicle()).copied()

@@ -45,7 +45,6 @@ struct Cell {
 /// Some kilometers of ground.
 type Field = (i32, i32);
 
-/// As one leader knows it.
 #[derive(Clone, Debug)]
 pub struct Sites {
     term: Term,
@@ -53,7 +52,6 @@ pub struct Sites {
     tolerance: Tolerance,
     sites: BTreeMap<Cell, Site>,
     of: BTreeMap<NodeName, Cell>,
-    /// Site of the homes in each field.
     fields: BTreeMap<Field, Cell>,
     /// Vehicles where no plane is exact enough, beyond 70 degrees of latitude.
     beyond: BTreeSet<NodeName>,
@@ -178,7 +176,6 @@ impl Sites {
             .fold(is_new, |is_new, site| site.rest() || is_new)
     }
 
-    /// Takes in all vehicles, and grants the next routes.
     pub fn update(&mut self, vehicles: &BTreeMap<NodeName, Expected<'_>>, now: Moment) {
         self.asleep = false;
         self.place(vehicles);
@@ -261,7 +258,6 @@ impl Sites {
         }
     }
 
-    /// Of those whose homes are near to `at`.
     fn near(&self, at: Wgs84) -> Option<Cell> {
         let (row, column) = field(at);
         let beside = [0, -1, 1];

@@ -30,7 +30,6 @@ const HOME_WANDERS: f64 = 10.0;
 pub(super) struct Takeoffs {
     /// Until when at least the airspace above each is its own.
     until: BTreeMap<NodeName, Moment>,
-    /// On the ground far from this site.
     nowhere: BTreeSet<NodeName>,
     /// Vehicles whose airspace is the path of a plan.
     pub(super) plans: BTreeMap<NodeName, PlanDigest>,
@@ -76,7 +75,6 @@ impl Site {
         self.takeoffs.asleep || self.changes_to(node) == Some(height)
     }
 
-    /// The altitude above home to which the way is granted.
     pub fn changes_to(&self, node: &NodeName) -> Option<AltitudeAboveHome> {
         self.takeoffs.heights.get(node).map(|(height, _)| *height)
     }
@@ -305,7 +303,6 @@ impl Site {
         found
     }
 
-    /// Whether it waits because its Geofences are not known yet.
     fn wait_for_fences(&mut self, node: &NodeName) -> bool {
         if self.fences.is_none() {
             let why = format!("does not take off: {FENCES_UNKNOWN}");
@@ -449,7 +446,6 @@ impl Site {
     }
 }
 
-/// On its way down, in place.
 fn lands(expected: &Expected<'_>) -> bool {
     expected.report.is_some_and(|(report, _)| match report.truth {
         FlightTruth::Airborne(up) => up == Airborne::Landing || report.activity == Activity::Landing,
@@ -457,7 +453,6 @@ fn lands(expected: &Expected<'_>) -> bool {
     })
 }
 
-/// On the ground, with motors off.
 fn is_down(expected: &Expected<'_>) -> bool {
     expected
         .report

@@ -30,7 +30,6 @@ const CENTER: Wgs84 = Wgs84 {
 };
 const SEA: f64 = 488.0;
 
-/// Its agent follows orders, in steps.
 struct Vehicle {
     node: NodeName,
     home: f64,
@@ -124,7 +123,6 @@ impl Vehicle {
         }
     }
 
-    /// Takes a newer route, and flies one leg of what it has.
     fn step(&mut self, site: &Site) {
         if let Some(route) = site.route(&self.node).filter(|route| route.number > self.state.last) {
             self.state = RouteState {
@@ -363,7 +361,6 @@ fn a_vehicle_whose_autopilot_ignores_its_route_stops_when_wanted_elsewhere_and_g
     assert!((vehicles[0].at.1 + 40.0).abs() < 0.1, "{:?}", vehicles[0].at);
 }
 
-/// Hovers 190 m north of a station.
 fn helicopter() -> Aircraft {
     Aircraft {
         icao: 0x4b_1234,
@@ -881,7 +878,6 @@ fn one_above_its_home_changes_its_height_only_once_the_way_is_clear_and_then_has
     vehicles[0].desire = Desire::At(aside);
     let (ended, _) = run(&mut site, &mut vehicles, 111);
     assert!(may(&site) && !site.may_change_to(&node("b"), AltitudeAboveHome(31.0)));
-    // Its order may be on its way, even if it is revoked.
     site.changes(BTreeMap::new());
     vehicles[0].desire = Desire::At(above);
     for second in ended + 1..ended + 20 {

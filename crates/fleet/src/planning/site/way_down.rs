@@ -109,7 +109,6 @@ impl Site {
                     continue;
                 }
                 if let Ok(permit) = may_fly(&mut self.claims, node, way, now) {
-                    // The last leg is flown as a landing, if it comes to one.
                     self.order(&permit, true);
                     break;
                 }

@@ -10,15 +10,12 @@ pub struct Known<'a> {
     pub uid: &'a DroneUid,
     /// `metadata.generation`.
     pub generation: i64,
-    /// On its open session.
     pub report: Option<&'a Report>,
     pub service: &'a Service,
     pub deleting: bool,
-    /// Alone or with its Swarm.
     pub grounded: bool,
     /// Its vehicle takes off as soon as it may, or stays up.
     pub wants_flight: bool,
-    /// By its status.
     pub none_free: bool,
 }
 

@@ -10,7 +10,6 @@ pub type Labels = BTreeMap<String, String>;
 pub enum Place<'a> {
     Nowhere,
     On(&'a Labels),
-    /// Not known as a drone node now.
     Unknown,
 }
 

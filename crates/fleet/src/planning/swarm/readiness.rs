@@ -3,7 +3,6 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tally {
     pub desired: usize,
-    /// Drones that exist and are not being deleted.
     pub live: usize,
     /// Drones allowed beyond the desired ones, because as many should be replaced.
     pub surge: usize,

@@ -23,7 +23,6 @@ pub struct Service {
     pub serving: Serving,
     /// The flight ended by itself: no landing was ordered, and it stays down.
     pub over: bool,
-    /// At the last reconcile.
     pub was_tired: bool,
     /// An armed vehicle's battery is no reason to keep it from taking off.
     pub armed: bool,
@@ -41,7 +40,6 @@ const RECOVERS: u8 = 5;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Policy {
-    /// Effect of a cordon on a vehicle in flight.
     pub on_cordon: OnCordon,
     /// Battery at or below which a flying vehicle is relieved.
     pub rotate_at: Percent,

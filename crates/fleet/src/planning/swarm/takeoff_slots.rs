@@ -13,20 +13,17 @@ use std::time::Duration;
 /// gives its slot back. Else all that wait for the same, as for a first fix, would take off together.
 pub const TO_TAKE_OFF: Duration = Duration::from_secs(10);
 
-/// Of one Swarm.
 #[derive(Clone, Debug, Default)]
 pub struct TakeoffSlots {
     up: HashMap<DroneUid, Up>,
     /// Their slots ended before their autopilots would arm.
     unfit: HashSet<DroneUid>,
     last: Option<Moment>,
-    /// Was given the last slot.
     latest: Option<DroneUid>,
     /// The last ordered takeoff. The order follows its slot later: it is confirmed first.
     ordered: Option<(DroneUid, Moment)>,
 }
 
-/// Why a Drone counts as up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Up {
     /// It was given a slot then, and may take off.
@@ -37,15 +34,12 @@ enum Up {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
-    /// At a time.
     pub most: usize,
-    /// From one takeoff to the next.
     pub interval: Duration,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotYet {
-    /// As many are up as allowed.
     Full,
     /// After another's slot; how long to wait.
     TooSoon(Duration),
@@ -59,7 +53,6 @@ impl TakeoffSlots {
         matches!(self.up.get(drone), Some(Up::Granted(_)))
     }
 
-    /// Whether `drone` counts as up.
     pub fn counts(&self, drone: &DroneUid) -> bool {
         self.up.contains_key(drone)
     }
@@ -76,7 +69,6 @@ impl TakeoffSlots {
         }
     }
 
-    /// Known, with a desire for flight as soon as it may.
     pub fn on_ground(&mut self, drone: &DroneUid) {
         if !self.may_take_off(drone) {
             self.up.remove(drone);

@@ -13,7 +13,6 @@ pub struct NodeSnapshot<'a> {
     pub pod: Option<Pod>,
     /// If not Ready, the kubelet would end the Pod at some later time.
     pub node_ready: bool,
-    /// While connected.
     pub agent: Option<Agent<'a>>,
     pub bound: bool,
 }
@@ -23,7 +22,6 @@ pub struct Pod {
     /// `metadata.uid`.
     pub uid: String,
     pub version: Version,
-    /// Whether the agent's program runs in it.
     pub runs: bool,
 }
 

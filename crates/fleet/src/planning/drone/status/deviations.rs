@@ -101,7 +101,6 @@ pub(super) fn other_mode(drone: &Facts, report: &Report) -> (&'static str, Strin
     }
 }
 
-/// Message in a mode of ours after somebody else took over.
 pub(super) fn taken_over(drone: &Facts, report: &Report) -> String {
     let name = &drone.name;
     let who = match autopilots(report) {
@@ -117,7 +116,6 @@ pub(super) fn taken_over(drone: &Facts, report: &Report) -> String {
     )
 }
 
-/// Message after a flight that ended without an order.
 pub(super) fn flight_over(drone: &Facts, report: &Report) -> String {
     let name = &drone.name;
     let again = if let_go(report.takeovers, drone.resume_after) {

@@ -15,7 +15,6 @@ use model::units::AltitudeAboveHome;
 use model::vehicle::{Airborne, FlightTruth};
 use model::whereabouts::Astray;
 
-/// Flies as asked.
 pub(super) const HOLDING: &str = "Holding";
 
 /// Flies at another altitude than asked for, for longer than that should take.
@@ -34,7 +33,6 @@ pub(super) const MOVING: &str = "Moving";
 /// Does not fly its route.
 pub(super) const NO_WAY: &str = "PlaceNotReached";
 
-/// Has a station and no route to it.
 pub(super) const NO_ROUTE: &str = "NoRoute";
 
 /// At the end of its route, and not on its station.
@@ -64,7 +62,6 @@ const fn ground_reason(drone: &Facts) -> Option<(&'static str, &'static str)> {
 
 /// Why a vehicle on the ground does not take off: a reason, and a sentence.
 fn waits(drone: &Facts, report: &Report) -> Option<(&'static str, String)> {
-    // There is a better reason.
     let refuses = drone.lift == Lift::Stay(NoLift::TakeoffSlot) && report.ready == Some(false);
     if matches!(report.activity, Activity::HandsOff(_)) || refuses {
         return None;

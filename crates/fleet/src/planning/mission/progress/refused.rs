@@ -18,7 +18,6 @@ const MOST: usize = 100;
 pub struct Refused {
     pub node: NodeName,
     pub times: u32,
-    /// The autopilot's last text.
     pub words: String,
 }
 

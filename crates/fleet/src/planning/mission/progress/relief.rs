@@ -69,7 +69,6 @@ pub(super) fn let_go(next: &mut Step, work: &Work, drones: &[Observed]) {
         }
         next.gave_up.push((part.drone, Why::Relieved));
     }
-    // The relieved Drone has flown all of it.
     let Progress { flown, parts, .. } = &mut next.progress;
     parts.retain(|part| part.ahead > 0 || !work.trimmed(&part.stretches.without(flown)).is_empty());
 }

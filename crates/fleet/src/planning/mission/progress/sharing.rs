@@ -77,7 +77,6 @@ pub struct Sharer<'a> {
 
 #[derive(Debug)]
 enum By<'a> {
-    /// Each is computed when asked.
     Reckoning,
     /// The same, and all answers are kept.
     Keeping(RefCell<Answers>),
@@ -183,7 +182,6 @@ pub enum Request {
         wanted: Wanted,
         before: Progress,
         drones: Vec<Observed>,
-        /// Drones whose parts have a flight.
         planned: BTreeSet<String>,
     },
 }

@@ -15,7 +15,6 @@ const QUARTER: usize = 64;
 
 const PARTS: usize = 4 * QUARTER;
 
-/// [`PARTS`] as a float.
 const AROUND: f64 = 256.0;
 
 /// An edge fills a part when it reaches this far beyond it on both sides.

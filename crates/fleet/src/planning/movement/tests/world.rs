@@ -243,7 +243,6 @@ impl World {
         })
     }
 
-    /// For the report of a failure.
     pub(super) fn drawn(&self) -> String {
         let line = |flyer: &Flyer| {
             let goal = self.goals.get(&flyer.name);
@@ -291,7 +290,6 @@ impl World {
         plan
     }
 
-    /// Each order is sent each second: the agent takes it once.
     fn send_orders(&mut self) {
         for (flyer, (number, route, lands)) in self.orders.clone() {
             if !self.dice.happens(self.trouble.lost) {

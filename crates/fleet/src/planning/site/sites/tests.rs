@@ -33,7 +33,6 @@ struct Vehicle {
     up: f64,
     desire: Desire,
     state: RouteState,
-    /// Its agent holds an order to fly.
     ordered: bool,
 }
 

@@ -29,7 +29,6 @@ pub(super) fn corridor(name: &str, home: f64, north: f64) -> (NodeName, Corridor
     (node(name), corridor)
 }
 
-/// The agents hold the plans of these.
 fn fly(site: &mut Site, vehicles: &[Vehicle], plans: &BTreeMap<NodeName, Corridor>, flying: &[&str], second: u64) {
     let now = at(second);
     let report = |vehicle: &Vehicle| {

@@ -115,7 +115,6 @@ impl Node {
     }
 }
 
-/// With a coordinator's memory of it.
 pub(super) struct Fleet {
     pub(super) upgrade: Upgrade,
     pub(super) nodes: BTreeMap<NodeName, Node>,

@@ -152,7 +152,6 @@ fn on_a_patrol_the_next_begins_as_the_one_before_ends() {
         set(&[(0.0, 5.0)]),
         "what is ahead is not flown this time"
     );
-    // Its own follower is requested.
     assert_eq!((why(&both), both.create), (vec![], 1));
     let done = flown("a", Doing::Finished, &[(0.0, 5.0)]);
     let turned = step(&work, &patrol, &both.progress, &[done, b]);

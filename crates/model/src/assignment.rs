@@ -49,7 +49,7 @@ impl fmt::Display for Desired {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum GroundedWhy {
-    /// Scale-down too, or the Swarm was deleted.
+    /// Its Drone is being deleted, also by a scale-down or with its Swarm.
     Deleted,
     /// An operator's ground order, which latches until released.
     Ordered,
@@ -120,7 +120,7 @@ pub struct Assignment {
     /// State of a ground order that the agent may keep; see [`crate::ground`].
     #[serde(default)]
     pub ground_mark: Option<GroundMark>,
-    /// Flight that an agent reported before; used by an agent that has lost its memory of it.
+    /// Flight that an agent reported before; used by an agent that remembers less of it.
     #[serde(default, rename = "told")]
     pub reported_flight: ReportedFlight,
     /// Whether it moves along ordered routes only ([`crate::route_order`]); the altitude of `Desired::Flying` does not count then.

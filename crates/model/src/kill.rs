@@ -1,7 +1,7 @@
 //! Stopping a vehicle's motors wherever it is: the one exception to "nothing of ours disarms a vehicle" (invariant 5).
 //!
-//! A kill is an edge, not a level: a person confirms it twice, it goes out on the stream that is open now, once, and is forgotten. Nothing
-//! stores it, repeats it, or gives it by itself.
+//! A kill is an edge, not a level: a person gives it twice, it reaches the agent on the stream that is open now, is sent to the autopilot
+//! once, and is forgotten. Nothing stores it, repeats it, or gives it by itself.
 //!
 //! Owns: the order ([`KillOrder`]), whether an agent may carry it out ([`may_kill`]), the permit for one command ([`KillPermit`]), and the
 //! outcome ([`KillOutcome`]).

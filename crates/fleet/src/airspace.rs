@@ -7,16 +7,16 @@
 //! All rules:
 //!
 //! 1. A vehicle owns where it may be: on the ground the column over its home, in the air its place or the rest of its route, widened by how
-//! far it may be off ([`Rules::off_by`]) and by the error of its position.
+//!    far it may be off ([`Rules::off_by`]) and by the error of its position.
 //! 2. A route is claimed as a whole, from the vehicle to where it will hold, or not at all. So a moving vehicle owns its way to the end and
-//! waits for no other: no two can wait for each other in the air.
+//!    waits for no other: no two can wait for each other in the air.
 //! 3. A claim ends only behind the vehicle, by a report newer than the grant, or when its agent has taken that order or a later one and
-//! does not fly the route: a late order is refused by its number.
+//!    does not fly the route: a late order is refused by its number.
 //! 4. Unknown means everywhere it could be. A silent vehicle keeps its claim plus what its failsafes may do: land where it is, or return at
-//! its return altitude and land. A vehicle that Skein does not fly, or outside its claim, owns a space around its last position that grows
-//! at its top speed; so does foreign traffic, and a vehicle in a program's airspace from soon after its last report, as only its agent
-//! keeps it in there. A vehicle that was never heard owns what its caller last knew of it, or everything; so does one with a plan whose
-//! path its caller does not know.
+//!    its return altitude and land. A vehicle that Skein does not fly, or outside its claim, owns a space around its last position that
+//!    grows at its top speed; so does foreign traffic, and a vehicle in a program's airspace from soon after its last report, as only its
+//!    agent keeps it in there. A vehicle that was never heard owns what its caller last knew of it, or everything; so does one with a plan
+//!    whose path its caller does not know.
 
 mod beyond;
 mod claim;

@@ -415,7 +415,7 @@ fn failsafe(s: &Situation<'_>, held: &Assignment) -> Option<Verdict> {
     s.alone().then(|| paced(s, step, Activity::Failsafe))
 }
 
-/// Whether our return may not end in time: the battery reports that it must land now.
+/// Whether the vehicle is on a return of ours and its battery reports that it must land now.
 fn no_time_to_return(s: &Situation<'_>) -> bool {
     let acts_on_battery = |a: &Assignment| a.failsafe.on_low_battery != OnLowBattery::Continue;
     s.battery.lasting == Level::Emergency
@@ -587,6 +587,7 @@ fn overtaken(kind: StepKind, s: &Situation<'_>) -> bool {
         StepKind::Land | StepKind::FailsafeLand | StepKind::FailsafeReturn => {
             disarmed || matches!(mode, Some(Mode::Foreign | Mode::Land | Mode::Return))
         }
+        // An arm command is never sent twice.
         StepKind::Arm => false,
     }
 }

@@ -115,7 +115,7 @@ pub struct Memory {
     speed: Option<MetersPerSecond>,
     speed_asked: Option<MetersPerSecond>,
     progress: Option<Progress>,
-    /// Of `progress`.
+    /// `progress` was read from the disk, and not observed since.
     from_disk: bool,
     /// Its smallest distance to the next place, meters, and when.
     nearest: Option<(Progress, f64, Moment)>,
@@ -266,7 +266,7 @@ impl Memory {
         takes_off && !std::mem::replace(&mut self.others_counted, true)
     }
 
-    /// By the assignment, or because the agent shuts down.
+    /// Whether the assignment or the agent's shutdown asked for the present or last landing.
     pub const fn landing_ours(&self) -> bool {
         self.land_sent.is_some()
     }

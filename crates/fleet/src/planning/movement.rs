@@ -10,9 +10,9 @@
 //!
 //! 1. All moving vehicles arrive. Consider the moment when none moves: all layers are empty, except for vehicles in the refuge.
 //! 2. If none waits in the column of a vehicle's goal, the lowest layer is a way to it: none holds over its place or its goal below the
-//! refuge. It moves, and need never move again.
+//!    refuge. It moves, and need never move again.
 //! 3. Otherwise a waiting vehicle is in the column of each goal, so some wait in a circle. One of these climbs to the refuge, the highest
-//! layer, over its own place: as places are apart, so are these. Each does so once at most.
+//!    layer, over its own place: as places are apart, so are these. Each does so once at most.
 //!
 //! So n vehicles need at most 2n routes. Where a vehicle is on the ground, or is to land, below one at its goal, that one makes room in the
 //! refuge until the other has left or landed: none stays up there, or down here, for good. Where places are not apart, as in a stack, ways

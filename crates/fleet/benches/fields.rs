@@ -1,7 +1,7 @@
-//! Benchmark: fields as farms have them, and how they are flown, in JSON, one a line, for a route planner of others to find a shorter way.
+//! Benchmark: fields as farms have them and the paths that are flown, as JSON lines, for another route planner to find a shorter way.
 //!
-//! Owns: the lines. Must not: judge. Run it with `cargo bench -p skein-fleet --bench fields -- --fields 200`; `tests/surveys/shortest.py` reads
-//! what it prints (`cargo xtask bench survey` runs both).
+//! Run: `cargo bench -p skein-fleet --bench fields -- --fields 200`; `tests/surveys/shortest.py` reads the output (`cargo xtask bench
+//! survey` runs both).
 
 #![allow(
     clippy::print_stdout,
@@ -31,7 +31,6 @@ fn main() {
         let begin = Instant::now();
         let work = Work::of_survey(&survey).unwrap();
         let time = begin.elapsed();
-        // What is flown in one go.
         let mut runs: Vec<Vec<Coord<f64>>> = Vec::new();
         for point in work.track().points() {
             match (point.leg, runs.last_mut()) {

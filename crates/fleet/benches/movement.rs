@@ -1,6 +1,6 @@
-//! Benchmark: what it costs to plan a change of formation, one relief, and one update of which vehicle owns which airspace.
+//! Benchmark: the cost of planning a change of formation, one relief, and one update of which vehicle owns which airspace.
 //!
-//! Owns: the fleets, and a table of the figures. Must not: judge. Run it with `cargo bench -p skein-fleet --bench movement`.
+//! Prints a table. Run: `cargo bench -p skein-fleet --bench movement`.
 
 #![allow(
     clippy::print_stdout,
@@ -70,7 +70,7 @@ fn hold(at: Local, seconds: u64) -> Observation {
     }
 }
 
-/// A fleet that holds in a square, heard a moment ago.
+/// In a square, heard a moment ago.
 fn holding(count: usize) -> Claims {
     let mut claims = Claims::new(Term(1), Rules::default());
     let now = Moment::at(Duration::from_secs(1));
@@ -88,7 +88,7 @@ fn holding(count: usize) -> Claims {
     claims
 }
 
-/// How long this thread has had a core, where the system says (Linux), so that other work on the machine does not count; else the time.
+/// Time that this thread had a core (Linux), so that other work on the machine does not count; elsewhere wall time.
 fn on_core() -> Duration {
     static BEGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
     let stat = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
@@ -96,7 +96,6 @@ fn on_core() -> Duration {
     nanos.map_or_else(|| BEGIN.elapsed(), Duration::from_nanos)
 }
 
-/// The median of some runs, each on what `begin` makes.
 fn median<T, R>(runs: usize, mut begin: impl FnMut() -> T, mut work: impl FnMut(&mut T) -> R) -> Duration {
     let mut times: Vec<Duration> = (0..runs)
         .map(|_| {
@@ -118,7 +117,7 @@ fn row(what: &str, time: Duration) {
 }
 
 fn main() {
-    // `cargo test --benches` passes no such flag, and measures nothing.
+    // `cargo test --benches` passes no such flag; then nothing is measured.
     if !std::env::args().any(|arg| arg == "--bench") {
         return;
     }
@@ -133,7 +132,7 @@ fn main() {
     update();
 }
 
-/// One update of ten thousand vehicles on their stations, which a leader does twice a second: all of [`Site::update`].
+/// All of [`Site::update`] for ten thousand vehicles on their stations, which a leader does twice a second.
 fn update() {
     const COUNT: usize = 10_000;
     let center = Wgs84 {
@@ -273,7 +272,6 @@ fn change(layers: &Layers, now: Moment, what: &str, shape: fn(usize, usize) -> L
     row(&format!("plan 1,000, {what}: a further call"), again);
 }
 
-/// One of ten thousand is relieved: all others stay.
 fn relief(layers: &Layers, now: Moment) {
     const COUNT: usize = 10_000;
     let slots: Vec<Local> = (0..COUNT).map(|i| square(COUNT, i)).collect();
@@ -340,7 +338,6 @@ fn relief(layers: &Layers, now: Moment) {
     row(&format!("plan one relief among 10,000: {granted} route granted"), took);
 }
 
-/// What ten thousand claims cost that do not change.
 fn claims_of_many(now: Moment) {
     const COUNT: usize = 10_000;
     let fleet = holding(COUNT);

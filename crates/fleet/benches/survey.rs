@@ -1,6 +1,6 @@
-//! Benchmark: what it costs to plan a survey, over shapes and sizes up to what the CRD allows.
+//! Benchmark: the cost of planning a survey, over shapes and sizes up to what the CRD allows.
 //!
-//! Owns: the areas, and a table of the figures. Must not: judge. Run it with `cargo bench -p skein-fleet --bench survey`.
+//! Prints a table. Run: `cargo bench -p skein-fleet --bench survey`.
 
 #![allow(
     clippy::print_stdout,
@@ -22,15 +22,15 @@ const HERE: Wgs84 = Wgs84 {
     longitude_deg: 8.545_594,
 };
 
-/// How wide and how long the areas are, meters.
+/// Width and length of the areas, meters.
 const SIDE_M: f64 = 2000.0;
 
-/// A shape is tried with no more corners after it took so long.
+/// After this long, a shape is not tried with more corners.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 type Corners = Vec<(f64, f64)>;
 
-/// An outer edge and holes with about so many corners in all, for so many lines.
+/// An outer edge and holes with about this many corners in all, for this many lines.
 type Shape = fn(usize, f64) -> (Corners, Vec<Corners>);
 
 fn square() -> Corners {
@@ -53,13 +53,12 @@ fn comb(count: usize) -> Corners {
     };
     let mut corners = vec![(west, south), (0.9 * SIDE_M - 0.4 * pitch, south)];
     corners.extend((0..teeth).rev().flat_map(tooth));
-    // The outer two teeth go on straight into the bar.
+    // The outer two teeth continue straight into the bar.
     corners.remove(2);
     corners.pop();
     corners
 }
 
-/// A wall that winds around the middle of the area.
 fn spiral(count: usize) -> Corners {
     let side = (count / 2).max(4);
     let turns = (side / 12).clamp(1, 6) as f64;
@@ -74,7 +73,7 @@ fn spiral(count: usize) -> Corners {
     outward.chain(inward).collect()
 }
 
-/// Houses in rows, small enough that they cut few of so many lines.
+/// In rows, small enough that they cut few of so many lines.
 fn houses(count: usize, lines: f64) -> Vec<Corners> {
     let houses = (count / 4).max(1);
     let row = (houses as f64).sqrt().ceil() as usize;
@@ -127,7 +126,6 @@ fn corners(ring: &Corners) -> Vec<Wgs84> {
     ring.iter().map(|(east, north)| shifted(HERE, *east, *north)).collect()
 }
 
-/// Vehicles side by side in the west.
 fn fliers(count: usize) -> Vec<Flier> {
     let flier = |number: usize| Flier {
         start: shifted(HERE, -30.0, number as f64 * SIDE_M / count as f64),
@@ -139,7 +137,7 @@ fn fliers(count: usize) -> Vec<Flier> {
 
 fn survey(area: Area, heading: f64, lines: f64) -> Survey {
     let (x, y) = heading.to_radians().sin_cos();
-    // How wide the area is across its lines, with a little to spare.
+    // Width of the area across its lines, with a little to spare.
     let width = area.polygon().exterior().coords().map(|at| at.x * y - at.y * x);
     let (least, most) = width.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), at| (a.min(at), b.max(at)));
     Survey {
@@ -154,7 +152,7 @@ fn survey(area: Area, heading: f64, lines: f64) -> Survey {
     }
 }
 
-/// How long this thread has had a core, where the system says (Linux), so that other work on the machine does not count; else the time.
+/// Time that this thread had a core (Linux), so that other work on the machine does not count; elsewhere wall time.
 fn on_core() -> Duration {
     static BEGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
     let stat = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
@@ -174,7 +172,6 @@ fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1000.0
 }
 
-/// One row of the table; the time of all.
 fn row(name: &str, heading: f64, shape: Shape, count: usize, lines: f64, vehicles: usize) -> Duration {
     let (outer, holes) = shape(count, lines);
     let in_all = outer.len() + holes.iter().map(Vec::len).sum::<usize>();
@@ -226,7 +223,7 @@ fn row(name: &str, heading: f64, shape: Shape, count: usize, lines: f64, vehicle
 }
 
 fn main() {
-    // `cargo test --benches` passes no such flag, and measures nothing.
+    // `cargo test --benches` passes no such flag; then nothing is measured.
     if !std::env::args().any(|arg| arg == "--bench") {
         return;
     }

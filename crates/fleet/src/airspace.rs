@@ -1,22 +1,22 @@
-//! Which vehicle owns which airspace: the ground on which invariant 11 is decided.
+//! Which vehicle owns which airspace: the basis of invariant 11.
 //!
 //! Owns: [`Volume`], where a vehicle may be; [`Route`], the straight legs that it is to fly; and [`Claims`], which vehicle owns what, as
-//! far as reports show it. Must not: grant anything ([`crate::safety::may_fly`] does), choose where to fly ([`crate::planning::movement`]), or read a clock.
+//! far as reports show it. Must not: grant anything ([`crate::safety::may_fly`] does), choose where to fly ([`crate::planning::movement`]),
+//! or read a clock.
 //!
-//! The rules, all of them:
+//! All rules:
 //!
-//! 1. A vehicle owns where it may be: on the ground the column over its home, in the air its place or all that is left of its
-//!    route, each widened by how far it may be off ([`Rules::off_by`]) and by how badly its position is known.
-//! 2. A route is claimed as a whole, from where the vehicle is to where it will hold, or not at all. So a vehicle that moves owns its way to
-//!    the end, waits for no other, and needs no coordinator to get there: no two can wait for each other in the air.
-//! 3. A claim is let go only behind the vehicle, by a report that is newer than the grant, or when its agent says that it has taken
-//!    that order, or a later one, and does not fly the route (any more): an order that is late is refused by its number.
-//! 4. Not known is everywhere that it could be. A vehicle that is silent keeps its claim, and what its failsafes may do is added:
-//!    land where it is, or return home at its return height and land. One that Skein does not fly, or that is outside its claim, owns a
-//!    space around its last position that grows as fast as it can fly; so does foreign traffic, and so does one in the airspace of a
-//!    program from soon after its last report on: only its agent keeps it in there. A known vehicle that
-//!    was never heard owns what its caller last knew of it, or everything; and so does one that flies, or is ordered to fly, a plan of which
-//!    its caller does not know where it leads.
+//! 1. A vehicle owns where it may be: on the ground the column over its home, in the air its place or the rest of its route, widened by how
+//!    far it may be off ([`Rules::off_by`]) and by the error of its position.
+//! 2. A route is claimed as a whole, from the vehicle to where it will hold, or not at all. So a moving vehicle owns its way to the end and
+//!    waits for no other: no two can wait for each other in the air.
+//! 3. A claim ends only behind the vehicle, by a report newer than the grant, or when its agent has taken that order or a later one and
+//!    does not fly the route: a late order is refused by its number.
+//! 4. Unknown means everywhere it could be. A silent vehicle keeps its claim plus what its failsafes may do: land where it is, or return at
+//!    its return altitude and land. A vehicle that Skein does not fly, or outside its claim, owns a space around its last position that
+//!    grows at its top speed; so does foreign traffic, and a vehicle in a program's airspace from soon after its last report, as only its
+//!    agent keeps it in there. A vehicle that was never heard owns what its caller last knew of it, or everything; so does one with a plan
+//!    whose path its caller does not know.
 
 mod beyond;
 mod claim;
@@ -40,45 +40,41 @@ use model::ids::NodeName;
 use model::units::{Meters, MetersPerSecond};
 use std::time::Duration;
 
-/// Whether a vehicle may be on all of a route, as far as its Geofences go; otherwise why not, in words.
+/// Whether all of a route keeps to a vehicle's Geofences; otherwise why not, as text.
 pub type Allows<'a> = &'a dyn Fn(&NodeName, &Route) -> Result<(), String>;
 
-/// The least distance between two vehicles: they are separate when they are this far apart over ground, or in height.
+/// Two vehicles are separate when they are this far apart over ground, or in altitude.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Separation {
     pub horizontal: Meters,
     pub vertical: Meters,
 }
 
-/// How far off something may be.
+/// Largest error.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Margin {
     pub horizontal: Meters,
     pub vertical: Meters,
 }
 
-/// What the operator has set for one site.
+/// The operator's settings for one site.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rules {
-    /// Between two vehicles in the air.
     pub separation: Separation,
-    /// Between a vehicle on the ground and any other, over ground, besides what each may be off: pads may be nearer to each other than
-    /// vehicles in the air. People chose them; one that could not land on its own for a neighbor on the ground would be no safer.
+    /// From a vehicle on the ground to any other, over ground, besides position errors. Smaller than `separation`: people chose the pads,
+    /// and a vehicle that could not land on its own pad because of a neighbor would be no safer.
     pub pads: Meters,
-    /// How high the column is that a vehicle on the ground owns.
+    /// How high the column over home is that a vehicle on the ground owns.
     pub column: Meters,
-    /// How far a vehicle strays from its place or its leg by its own reckoning: wind, corners, control.
+    /// How far a vehicle strays from its place or leg by its own estimate: wind, corners, control.
     pub off_by: Margin,
-    /// How far its reckoning may be off the truth at least, whatever it reports. A worse account widens its claim
-    /// ([`crate::planning::site`]).
+    /// Smallest position error to assume, whatever a vehicle reports. A worse report widens its claim ([`crate::planning::site`]).
     pub accuracy: Margin,
-    /// A vehicle of ours that Skein does not fly moves no faster than this over ground.
+    /// Top speed over ground of a vehicle of ours that Skein does not fly.
     pub fastest: MetersPerSecond,
-    /// Nor does it climb or sink faster than this.
+    /// Its top climb and sink rate.
     pub climbs: MetersPerSecond,
-    /// A report counts for so long; then its vehicle is silent.
     pub silent_after: Duration,
-    /// Foreign traffic that was not heard for this long is gone.
     pub traffic_kept: Duration,
 }
 
@@ -107,11 +103,10 @@ impl Default for Rules {
     }
 }
 
-/// Added to each needed distance, meters: more than rounding can take from it.
+/// Added to each needed distance, meters: more than rounding takes away.
 const ROUNDING: f64 = 0.01;
 
 impl Rules {
-    /// Whether each number is one that means something.
     pub fn are_sound(&self) -> bool {
         let margins = [self.off_by, self.accuracy];
         let positive = [self.separation.horizontal, self.separation.vertical, self.pads];
@@ -126,7 +121,7 @@ impl Rules {
 
     /// How far a vehicle with this accuracy may be from where it should be.
     pub(crate) fn margin(&self, accuracy: Margin) -> Margin {
-        // What is no number stays none, and makes a volume that is clear of nothing.
+        // NaN stays NaN, and makes a volume that is clear of nothing.
         let worse = |least: Meters, got: Meters| if got.0 <= least.0 { least.0 } else { got.0 };
         Margin {
             horizontal: Meters(self.off_by.horizontal.0 + worse(self.accuracy.horizontal, accuracy.horizontal)),
@@ -134,13 +129,13 @@ impl Rules {
         }
     }
 
-    /// What two tubes must be apart over ground, meters. The frame's error of scale is counted in.
+    /// Needed distance of two tubes over ground, meters, with the frame's error of scale.
     fn apart(&self, ground: bool) -> f64 {
         let least = if ground { self.pads } else { self.separation.horizontal };
         least.0 * (1.0 + SCALE_ERROR)
     }
 
-    /// So far from one another two vehicles of ordinary accuracy can hold side by side, over ground and in height.
+    /// Distances at which two vehicles of ordinary accuracy can hold side by side.
     pub fn pitch(&self) -> Margin {
         let own = self.margin(self.accuracy);
         Margin {

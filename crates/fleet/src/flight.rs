@@ -1,7 +1,7 @@
-//! The wing of the vehicle: what is decided beside it, by its agent alone.
+//! Decisions for one vehicle, by its agent alone.
 //!
-//! Owns: convergence and what it is decided by. Must not: know of another vehicle, or be used by coordinator or command line
-//! (`tests/tests/house_rules/wings.rs` sees to it).
+//! Owns: convergence and its inputs. Must not: know of another vehicle, or be used by coordinator or command line
+//! (`tests/tests/house_rules/wings.rs` checks it).
 
 pub mod battery;
 pub mod battery_doubt;

@@ -1,13 +1,12 @@
-//! What the agent has observed of the flight under its present assignment; kept on disk beside the assignment.
+//! What the agent has observed of the flight under its present assignment; on disk beside the assignment.
 //!
-//! Owns: [`FlightRecord`], which makes sure that a vehicle which landed without our asking does not take off again by
-//! itself, nor one that was killed, and which counts how often somebody else has taken over ([`model::takeover`]). All of
-//! it outlives a restart of the agent, and as [`ReportedFlight`](model::reported_flight::ReportedFlight) the loss of its disk. Must not: decide; [`crate::safety`] and
-//! [`crate::flight::converge`] do.
+//! Owns: [`FlightRecord`]. It keeps a vehicle down that was killed or landed without our order, and counts takeovers by somebody else
+//! ([`model::takeover`]). It outlives a restart of the agent, and as [`ReportedFlight`](model::reported_flight::ReportedFlight) the loss of
+//! its disk. Must not: decide; [`crate::safety`] and [`crate::flight::converge`] do.
 //!
 //!   Fresh --observed airborne--> Flown --observed landed, landing not ours--> Over --a ground order is held--> Fresh
 //!
-//! To wait on the ground (a drain, a cordon, a takeoff slot) is no ground order: what is over stays over.
+//! Waiting on the ground (a drain, a cordon, a takeoff slot) is no ground order: what is over stays over.
 
 use model::assignment::{Assignment, Desired, GroundedWhy};
 use model::failsafe::{self, Diversion, Diverted};
@@ -18,43 +17,38 @@ use model::time::Moment;
 use model::vehicle::{Airframe, FlightTruth, HardwareUid, Mode, Vehicle};
 use serde::{Deserialize, Serialize};
 
-/// How far the flight of one Drone has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Stage {
     /// Not observed in the air since the Drone was assigned, or since it was last desired on the ground.
     #[default]
     Fresh,
-    /// Observed in the air while the assignment wanted flight.
     Flown,
     /// Landed while the assignment still wanted flight: by a failsafe, a pilot, or a crash.
     Over,
 }
 
-/// The flight under the present assignment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FlightRecord {
-    /// Drone that the record is about.
     pub uid: Option<DroneUid>,
     pub stage: Stage,
-    /// How often somebody else has taken over in flight. Never below what the Drone was ordered to go on after, so that
-    /// nobody can agree to takeovers that are still to come.
+    /// Takeovers in flight by somebody else. Never below the number that the Drone was ordered to go on after: nobody can agree to
+    /// takeovers to come.
     pub takeovers: u32,
-    /// Who was in command when the vehicle was last observed in the air.
     pub in_command: InCommand,
-    /// The descent that we commanded, while the vehicle may be on it: the next life of the agent must know it for ours.
+    /// Commanded by us, while the vehicle may be on it: the next life of the agent must know it as ours.
     pub descent: Option<Descent>,
     /// A command to stop its motors was sent: it never flies for this Drone again.
     pub killed: bool,
-    /// Why the flight is not, or no longer, what was ordered.
+    /// Why the flight is not what was ordered.
     pub diversion: Option<Diversion>,
-    /// The hardware of the vehicle that serves the Drone, once it was read.
+    /// Of the vehicle that serves the Drone, once read.
     pub hardware: Option<HardwareUid>,
 }
 
 impl FlightRecord {
-    /// The record after the vehicle was observed in `truth` while `held` is the assignment. `landing_ours` is whether this
-    /// agent is bringing it down itself (it is ending); such a landing does not end the Drone's flight for good.
+    /// The record after an observation. `landing_ours`: this agent lands it as it shuts down; such a landing does not end the Drone's
+    /// flight for good.
     pub fn observed(&self, held: Option<&Assignment>, truth: FlightTruth, landing_ours: bool) -> Self {
         let Some(held) = held else { return Self::default() };
         let before = self.of(held);
@@ -63,7 +57,7 @@ impl FlightRecord {
         };
         let stage = match (held.desired, before.stage, truth) {
             (WAITS, Stage::Over, _) => Stage::Over,
-            // Desired on the ground: once it is there, the next flight starts from the beginning. Until then nothing is forgotten.
+            // Desired on the ground: once it is there, the next flight starts afresh. Until then nothing is forgotten.
             (Desired::Grounded { .. }, _, FlightTruth::Disarmed) => Stage::Fresh,
             (Desired::Grounded { .. }, before, _) => before,
             (Desired::Flying { .. }, Stage::Fresh, FlightTruth::Airborne(_)) => Stage::Flown,
@@ -71,8 +65,7 @@ impl FlightRecord {
             (Desired::Flying { .. }, Stage::Flown, FlightTruth::Disarmed) => Stage::Over,
             (Desired::Flying { .. }, before, _) => before,
         };
-        // The flight that was diverted is over, and the next begins without a diversion; not before a person orders it to go on, and that
-        // person is shown why.
+        // The next flight begins without a diversion, but not before a person orders it to go on, and that person is shown why.
         let ended = stage == Stage::Fresh && truth == FlightTruth::Disarmed && !before.let_go(held);
         let diversion = before.diversion.clone().filter(|_| !ended);
         Self {
@@ -82,8 +75,8 @@ impl FlightRecord {
         }
     }
 
-    /// The record after the vehicle was observed in `truth` and `mode`. `sent` is the descent that this life of the agent
-    /// commanded lately, and `wants_ground` whether the vehicle should be on the ground.
+    /// The record after an observation. `sent`: the descent that this life of the agent commanded lately. `wants_ground`: the vehicle
+    /// should be on the ground.
     pub fn watched(
         &self,
         held: Option<&Assignment>,
@@ -110,8 +103,8 @@ impl FlightRecord {
         }
     }
 
-    /// Whether the airframe on the wire is the one that serves `held`. A Drone never moves to another vehicle (invariant 3), also
-    /// where that answers by the same system id.
+    /// Whether the airframe on the wire is the one that serves `held`. A Drone never moves to another vehicle (invariant 3), not even to
+    /// one with the same system id.
     pub fn airframe(&self, held: &Assignment, vehicle: &Vehicle) -> Airframe {
         let read = vehicle.identity.as_ref().and_then(|identity| identity.hardware);
         match (self.of(held).hardware, read) {
@@ -119,12 +112,11 @@ impl FlightRecord {
             (Some(known), Some(read)) if known == read => Airframe::Same,
             (Some(HardwareUid::Short(_)), Some(HardwareUid::Short(_)))
             | (Some(HardwareUid::Long(_)), Some(HardwareUid::Long(_))) => Airframe::Another,
-            // A MAVLink 1 link carries no uid2, so that the same one may show the other number, or none: it proves nothing.
+            // A MAVLink 1 link carries no uid2: the same airframe may show the other number, or none. It proves nothing.
             (Some(_), Some(_) | None) => Airframe::Unread,
         }
     }
 
-    /// The record after seeing the hardware of the vehicle that serves `held`.
     pub fn identified(&self, held: Option<&Assignment>, vehicle: &Vehicle) -> Self {
         let Some(held) = held else { return Self::default() };
         let before = self.of(held);
@@ -135,7 +127,6 @@ impl FlightRecord {
         }
     }
 
-    /// The record after a descent of ours that no order asked for was commanded, because of `why`.
     pub fn diverted(&self, why: Diverted) -> Self {
         let diversion = Some(Diversion {
             why,
@@ -147,7 +138,7 @@ impl FlightRecord {
         }
     }
 
-    /// The record after it was observed why the flight is not what was ordered. Call it after [`Self::watched`].
+    /// With the observed reason of a diversion. Call it after [`Self::watched`].
     pub fn explained(&self, vehicle: &Vehicle, now: Moment) -> Self {
         let ours = self.descent.is_some() || matches!(self.in_command, InCommand::OurLanding | InCommand::OurReturn);
         let before = self.diversion.clone();
@@ -157,7 +148,7 @@ impl FlightRecord {
         }
     }
 
-    /// The record after it was observed who is in command: a takeover is counted when command goes over to somebody else.
+    /// A takeover counts when command goes to somebody else.
     pub fn commanded_by(&self, held: Option<&Assignment>, now: InCommand) -> Self {
         let Some(held) = held else { return Self::default() };
         let before = self.of(held);
@@ -169,7 +160,6 @@ impl FlightRecord {
         }
     }
 
-    /// The record after a command to stop the motors was sent.
     pub fn killed(&self) -> Self {
         Self {
             killed: true,
@@ -177,7 +167,7 @@ impl FlightRecord {
         }
     }
 
-    /// How far the flight has come, for the coordinator to keep.
+    /// For the coordinator to keep.
     pub const fn so_far(&self) -> SoFar {
         match (self.killed, self.stage) {
             (true, _) => SoFar::Killed,
@@ -187,17 +177,16 @@ impl FlightRecord {
         }
     }
 
-    /// Whether the agent has let go of the vehicle that serves `held`, because somebody else has taken over.
+    /// Whether somebody else has taken over the vehicle that serves `held`.
     pub fn let_go(&self, held: &Assignment) -> bool {
         self.uid.as_ref() == Some(&held.uid) && let_go(self.takeovers, held.resume_after)
     }
 
-    /// Whether a command to stop the motors was sent under `held`.
     pub fn was_killed(&self, held: &Assignment) -> bool {
         self.killed && self.uid.as_ref() == Some(&held.uid)
     }
 
-    /// The record with what was reported of the flight under `ordered` before, if that is about the same Drone.
+    /// With the coordinator's report of the flight under `ordered`, if that is about the same Drone.
     pub fn reminded(&self, ordered: &Assignment) -> Self {
         let reported = ordered.reported_flight;
         if self.uid.as_ref() != Some(&ordered.uid) {
@@ -210,8 +199,8 @@ impl FlightRecord {
         }
     }
 
-    /// This record, if it is about the Drone that is held, or else a new one from what was reported of it. This one, too, has no fewer takeovers
-    /// than were reported, and a kill that was: the disk that it was read from may be older.
+    /// This record, or a new one from the reports if it is about another Drone. Reported takeovers and a kill always count: the disk may be
+    /// older.
     fn of(&self, held: &Assignment) -> Self {
         let reported = held.reported_flight;
         let record = if self.uid.as_ref() == Some(&held.uid) {

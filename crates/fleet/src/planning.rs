@@ -1,7 +1,7 @@
-//! The wing of the fleet: what is decided for many vehicles, by coordinator and command line.
+//! Decisions for many vehicles, by coordinator and command line.
 //!
 //! Owns: which vehicle serves which Drone, where it flies, and what follows from reports. Must not: be used by an agent
-//! (`tests/tests/house_rules/wings.rs` sees to it).
+//! (`tests/tests/house_rules/wings.rs` checks it).
 
 pub mod binding;
 pub mod declared_down;

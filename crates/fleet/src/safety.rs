@@ -1,10 +1,9 @@
-//! The safety invariants of Skein, stated once. Agent, coordinator, unit tests and simulations all ask here.
+//! The safety invariants of Skein, stated once, for agent, coordinator, unit tests and simulations.
 //!
-//! Owns: which vehicle may arm ([`may_arm`]), how long an arm command lives ([`ArmPermit`]), when a vehicle counts as settled on
-//! the ground ([`settled`]), when Skein gives way to a failsafe of the autopilot ([`gives_way`]), when a Drone object may go
-//! ([`may_release`]), and which route a vehicle may be ordered to fly ([`may_fly`]; invariant 11: no order of ours brings two vehicles
-//! closer than the separation). Plans and columns of takeoffs are granted by [`crate::planning::site`] (invariant 17: every meter, from where the
-//! vehicle is).
+//! Owns: which vehicle may arm ([`may_arm`]), how long an arm command lives ([`ArmPermit`]), when a vehicle is settled on the ground
+//! ([`settled`]), when Skein gives way to an autopilot's failsafe ([`gives_way`]), when a Drone object may go ([`may_release`]), and which
+//! route a vehicle may be ordered to fly ([`may_fly`]; invariant 11: no order of ours brings two vehicles closer than the separation).
+//! [`crate::planning::site`] grants plans and columns of takeoffs (invariant 17: every meter, from where the vehicle is).
 //! Must not: be worked around. [`ArmPermit`] and [`LegPermit`] can be made nowhere else. Nothing of Skein's own accord disarms a vehicle:
 //! the one permit to do so is [`model::kill::KillPermit`], which takes a person's order, given twice.
 
@@ -25,22 +24,21 @@ use model::vehicle::{Airframe, FlightTruth, Vehicle};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// An arm command lives this long, from the decision to the last moment it may reach the wire (invariant 2). It is
-/// never queued, never resent, never replayed after a reconnect or restart.
+/// Life of an arm command, from the decision to the last moment it may reach the wire (invariant 2). It is never queued, never resent,
+/// never replayed after a reconnect or restart.
 pub const ARM_LIFE: Duration = Duration::from_secs(2);
 
-/// A vehicle on the ground whose home is farther away than this, over ground, is not armed, meters: homes wander by a few meters, and a
-/// receiver that has just found its first satellites is wrong by tens.
+/// A vehicle on the ground farther from its home over ground is not armed, meters: homes wander by a few meters, and a receiver with its
+/// first satellites is wrong by tens.
 pub const HOME_OFF_AT_MOST_M: f64 = 20.0;
 
-/// A vehicle on the ground whose home is higher or lower than it by more than this is not armed, meters. Autopilots go by air pressure, which
-/// shifts the altitude of a vehicle that waits on the ground by 8 m for each hectopascal: a front that passes is no wrong home.
+/// The same in altitude, meters. Autopilots use air pressure, which shifts the altitude of a waiting vehicle by 8 m for each hectopascal: a
+/// passing front is no wrong home.
 pub const HOME_OFF_IN_ALTITUDE_AT_MOST_M: f64 = 50.0;
 
-/// The autopilot must have been heard this lately for us to arm (invariant 1: "its link is fresh").
+/// Age limit of the autopilot's last message for arming (invariant 1: "its link is fresh").
 pub const FRESH_FOR_ARMING: Duration = Duration::from_secs(2);
 
-/// How long a vehicle rests on the ground before it is armed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rest {
     /// After any landing, no matter who flew: a person may be walking up to it.
@@ -58,124 +56,98 @@ impl Default for Rest {
     }
 }
 
-/// What must be known to decide on arming.
 #[derive(Clone, Copy, Debug)]
 pub struct ArmQuestion<'a> {
-    /// What is known of the vehicle.
     pub vehicle: &'a Vehicle,
     pub held: Option<&'a Assignment>,
-    /// The highest term that the agent has received.
     pub highest_term: Term,
-    /// Whether the coordinator confirmed the held assignment on the stream that is open now. An assignment that only
-    /// is on the disk keeps a vehicle flying but never makes one take off: a person who plugs in a battery in the field must
-    /// not be met by yesterday's assignment.
+    /// Whether the coordinator confirmed the held assignment on the stream that is open now. An assignment from the disk keeps a vehicle
+    /// flying but never makes one take off: a person who plugs in a battery in the field must not meet yesterday's assignment.
     pub confirmed: bool,
-    /// Whether the agent's process was stopped so lately that what it receives, and that confirmation, may be of before.
+    /// Whether the agent's process was stopped so lately that received data, and that confirmation, may be stale.
     pub behind: bool,
-    /// How full the battery is, by its last reading.
+    /// By its last reading.
     pub battery: Level,
-    /// Whether the autopilot's own failsafes prevent it.
+    /// By the autopilot's own failsafes.
     pub preflight: Clearance,
-    /// Whether rules that select the vehicle prevent it (invariant 12).
+    /// By rules that select the vehicle (invariant 12).
     pub rules: RulesClearance,
-    /// The ground order that is kept, if any.
     pub ground_latch: Option<GroundOrderId>,
-    /// What was observed of this Drone's flight.
     pub record: &'a FlightRecord,
-    /// Whether the vehicle stands down, whatever Drone it flew for.
+    /// Whatever Drone it flew for.
     pub stands_down: bool,
     pub terminating: bool,
-    /// How long ago it was observed armed.
     pub since_armed: Option<Duration>,
-    /// How long ago somebody else was observed to fly it while it served no Drone.
+    /// While it served no Drone.
     pub since_others_flew: Option<Duration>,
-    /// How long it rests after that.
     pub rest: Rest,
     pub now: Moment,
 }
 
-/// Why a vehicle may not be armed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoArm {
-    /// No Drone is bound to the node.
     #[error("no Drone is bound to this node")]
     NoAssignment,
-    /// The assignment is of a leadership that has been superseded.
     #[error("the assignment is of term {held}, but term {highest} was received")]
     StaleTerm { held: Term, highest: Term },
-    /// The coordinator has not confirmed the assignment on the present stream.
     #[error("the coordinator has not confirmed the assignment since the agent connected")]
     Unconfirmed,
-    /// What is known of the vehicle and of its orders may be of before the agent's process was stopped.
     #[error("the agent's process was stopped, and what it has received since may be of before")]
     Behind,
-    /// The Drone wants the vehicle on the ground.
     #[error("the Drone wants its vehicle on the ground")]
     NotDesired,
-    /// A ground order is kept that is not confirmed as done.
+    /// It is kept and not confirmed as done.
     #[error("a ground order is in force; end it with `skein release`")]
     GroundOrder,
     #[error("the agent is ending")]
     Terminating,
-    /// A kill was sent under this Drone.
     #[error("its motors were stopped by a kill; delete the Drone to use the vehicle again")]
     Killed,
-    /// Somebody has taken over in flight, and nobody has said since to go on.
     #[error("somebody has taken over in flight; `skein resume` lets it go on")]
     TakenOver,
-    /// It flew for this Drone already and landed without our asking.
     #[error("the vehicle has flown for this Drone and landed without being asked")]
     FlightOver,
-    /// A flight of it, for this Drone or another, ended without an order, and no person has acted since.
+    /// A flight for this Drone or another ended without an order, and no person has acted since.
     #[error("the vehicle has landed without being asked and stays down until a person acts")]
     StandsDown,
-    /// The vehicle is not known to be on the ground and disarmed.
     #[error("the vehicle is not known to be on the ground and disarmed")]
     NotOnGround,
     #[error("the vehicle has just landed")]
     Settling,
-    /// Somebody else has just flown it.
     #[error("somebody else has just flown the vehicle")]
     OthersFlew,
-    /// The airframe is another one, or has not yet said which it is.
+    /// Another airframe, or one that has not reported its number yet.
     #[error("the airframe is not known to be the one that serves the Drone")]
     Airframe,
-    /// Another vehicle speaks with its system id on its line.
     #[error("two vehicles speak with its system id on its line")]
     SharedId,
-    /// The autopilot was not heard lately enough.
     #[error("the autopilot was not heard within the last {} s", FRESH_FOR_ARMING.as_secs())]
     LinkNotFresh,
-    /// The battery is at or below the Drone's reserve.
     #[error("the battery is at or below the Drone's reserve")]
     LowBattery,
-    /// The autopilot's own failsafes are off or unknown, and the Drone wants them on.
     #[error("the autopilot's own failsafes are off or not known yet")]
     Preflight,
-    /// A fence or parameters that select the vehicle are not in force, and the Drone wants them to be.
     #[error("a Geofence or ParameterProfile that selects the vehicle is not in force on it")]
     Rules,
-    /// Its home is not where it is, though it has not flown from there.
+    /// Although it has not flown from there.
     #[error("its home position is not where the vehicle is")]
     HomeElsewhere,
-    /// The autopilot's arming checks do not pass, or it has not said so lately.
+    /// They do not pass, or were not reported lately.
     #[error("the autopilot's arming checks do not pass")]
     NotReady,
 }
 
-/// Permit to send one arm command, once, within [`ARM_LIFE`].
-///
-/// Neither `Clone` nor constructible elsewhere: sending consumes it.
+/// Permit to send one arm command, within [`ARM_LIFE`]. Neither `Clone` nor constructible elsewhere: sending consumes it.
 #[derive(Debug, PartialEq)]
 pub struct ArmPermit {
     issued: Moment,
 }
 
 impl ArmPermit {
-    /// Consumes the permit at the moment of writing to the wire.
+    /// Consumes the permit when the command is written to the wire.
     ///
     /// # Errors
-    /// [`ArmExpired`] when the command's life is over; it must then be dropped.
+    /// [`ArmExpired`]: the command must be dropped.
     pub fn spend(self, now: Moment) -> Result<(), ArmExpired> {
         if now.since(self.issued) <= ARM_LIFE {
             Ok(())
@@ -185,7 +157,6 @@ impl ArmPermit {
     }
 }
 
-/// The arm command came too late to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("arm command dropped: older than {} s", ARM_LIFE.as_secs())]
 pub struct ArmExpired;
@@ -266,9 +237,9 @@ pub fn may_arm(q: &ArmQuestion<'_>) -> Result<ArmPermit, NoArm> {
     Ok(ArmPermit { issued: q.now })
 }
 
-/// Where home is from a vehicle on the ground, if that prevents arming it. Of one that has not flown since its autopilot booted, home was set
-/// by a position that was wrong, or the vehicle was carried since: a return would lead there. One that has flown may have landed elsewhere, but
-/// no home is far above or below the place where the vehicle stands.
+/// Home relative to a vehicle on the ground, if that prevents arming. Without a flight since its autopilot booted, home was set by a wrong
+/// position, or the vehicle was carried since: a return would lead there. After a flight it may have landed elsewhere, but no home is far
+/// above or below the vehicle.
 pub fn home_elsewhere(
     vehicle: &Vehicle,
     record: &FlightRecord,
@@ -288,25 +259,22 @@ pub fn home_elsewhere(
     wrong.then_some(off)
 }
 
-/// While a failsafe is under way, a deletion is obeyed only after this long. It may be a Swarm's, which no person ordered, and
-/// PX4 waits up to 25 s (COM_FAIL_ACT_T) before it acts; but a vehicle that a failsafe keeps up must not stay for ever.
+/// Time before a deletion is obeyed during a failsafe. It may be a Swarm's, which no person ordered, and PX4 waits up to 25 s
+/// (COM_FAIL_ACT_T) before it acts; but a vehicle that a failsafe keeps up must not stay for ever.
 pub const DELETION_WAITS: Duration = Duration::from_secs(30);
 
-/// What must be known to decide whether something may be sent while the autopilot executes a failsafe.
 #[derive(Clone, Copy, Debug)]
 pub struct FailsafeQuestion<'a> {
-    /// What is known of the vehicle.
     pub vehicle: &'a Vehicle,
     pub held: Option<&'a Assignment>,
-    /// Since when the autopilot executes it, as far as this life of the agent has observed.
+    /// As far as this life of the agent has observed.
     pub since: Option<Moment>,
     pub now: Moment,
 }
 
-/// Invariant 15: whether nothing is sent, because the autopilot executes a failsafe of its own. A person's order is obeyed all
-/// the same: a ground order at once, a deletion after [`DELETION_WAITS`]. What follows from levels or from our own failsafes
-/// is not: a low battery, a lost coordinator, a changed height, a drained node, an agent that ends. A kill is a person's too,
-/// and is not asked here.
+/// Invariant 15: nothing is sent while the autopilot executes a failsafe of its own, except a person's order: a ground order at once, a
+/// deletion after [`DELETION_WAITS`]. Levels and our own failsafes wait: a low battery, a lost coordinator, a changed altitude, a drained
+/// node, an agent that shuts down. A kill is a person's too, and is not decided here.
 pub fn gives_way(q: &FailsafeQuestion<'_>) -> bool {
     if !executing(q.vehicle, q.now) {
         return false;
@@ -328,49 +296,41 @@ pub fn gives_way(q: &FailsafeQuestion<'_>) -> bool {
     }
 }
 
-/// Whether the vehicle is down for certain: landed and disarmed by its own account, and no arm command of ours can
-/// still reach it.
+/// Down for certain: landed and disarmed by its own account, and no arm command of ours can still reach it.
 pub fn settled(truth: FlightTruth, arm_under_way: bool) -> bool {
     truth == FlightTruth::Disarmed && !arm_under_way
 }
 
-/// Why a Drone object may go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Release {
-    /// It never had a vehicle.
     NeverBound,
     /// Its vehicle was observed landed and disarmed, and its agent acts on the assignment to stay down.
     Landed,
     Forced,
 }
 
-/// Why a Drone object must stay although it is being deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoRelease {
-    /// The agent of its node is not connected, so nothing is known of the vehicle.
     #[error("the agent on its node is not connected, so nothing is known of the vehicle")]
     AgentSilent,
-    /// The agent does not act on this Drone's assignment yet.
     #[error("its agent has not taken the order to land yet")]
     NotTaken,
-    /// The vehicle is not known to be landed and disarmed.
     #[error("its vehicle is not known to be landed and disarmed yet")]
     NotLanded,
 }
 
-/// What an agent must be observed to act on before a Drone that is being deleted may go: the order of its deletion, not an
-/// earlier order to be on the ground that was taken back since.
+/// What its agent must act on before a deleted Drone may go: the order of the deletion, not an earlier order to be on the ground that was
+/// taken back since.
 #[derive(Clone, Copy, Debug)]
 pub struct LastDesired<'a> {
-    /// `metadata.uid` of the Drone.
     pub uid: &'a DroneUid,
     pub term: Term,
     /// `metadata.generation`, which the deletion has raised.
     pub generation: i64,
 }
 
-/// Invariant 4: whether a Drone that is being deleted may go. `report` is the last report of the agent on its node,
-/// `None` when that agent is not connected. `forced`: an operator has forced it.
+/// Invariant 4: whether a Drone that is being deleted may go. `report`: the last of its node's agent, `None` when that is not connected.
+/// `forced`: by an operator.
 ///
 /// # Errors
 /// [`NoRelease`], when the object must stay.
@@ -399,8 +359,8 @@ pub fn may_release(
 
 /// Permit to order one vehicle to fly one route, whose airspace it owns from now on.
 ///
-/// Neither `Clone` nor constructible elsewhere. The order may be sent again as often as it is lost: it is a level, and the claim
-/// stays until reports show that it is not needed any more.
+/// Neither `Clone` nor constructible elsewhere. A lost order may be sent again: it is a level, and the claim stays until reports show that
+/// it is not needed any more.
 #[derive(Debug, PartialEq)]
 pub struct LegPermit {
     vehicle: NodeName,
@@ -409,7 +369,6 @@ pub struct LegPermit {
 }
 
 impl LegPermit {
-    /// The vehicle that may fly it.
     pub const fn vehicle(&self) -> &NodeName {
         &self.vehicle
     }
@@ -418,28 +377,24 @@ impl LegPermit {
         self.number
     }
 
-    /// What it may fly: these legs, one after the other, and nothing between.
+    /// These legs, one after the other, and nothing between.
     pub const fn route(&self) -> &Route {
         &self.route
     }
 }
 
-/// Why a vehicle may not be ordered to fly a route.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoLeg {
-    /// A number of the operator's rules means nothing.
     #[error("the rules of separation are not sound; set each to a finite number of meters")]
     BadRules,
-    /// The vehicle cannot be given a route now.
     #[error(transparent)]
     NotFit(#[from] NotFit),
-    /// Airspace of others is in the way.
     #[error("airspace of {} others is in the way", .0.len())]
     InTheWay(BTreeSet<Owner>),
 }
 
-/// Invariant 11: whether `vehicle` may be ordered to fly `route`. It must have been heard lately, hold or be on the ground where the route begins,
-/// and the airspace of the whole route must be clear of that of all others. The one exception: a vehicle that is too near to others
+/// Invariant 11: whether `vehicle` may be ordered to fly `route`. It must have been heard lately, hold or be on the ground where the route
+/// begins, and the airspace of the whole route must be clear of that of all others. One exception: a vehicle that is too near to others
 /// already may leave them upright, to where it is clear ([`Claims::leads_away`]). The airspace is its own from then on.
 ///
 /// # Errors
@@ -464,8 +419,8 @@ pub fn may_fly(claims: &mut Claims, vehicle: &NodeName, route: Route, now: Momen
     Ok(LegPermit { vehicle, number, route })
 }
 
-/// Invariant 11: the order to stop on its way, for a vehicle that flies a route: it flies the next part of that, which it owns, and nothing
-/// else, so that no other vehicle is concerned. What it owns stays its own until its agent has taken the order.
+/// Invariant 11: the order to stop on a route. The vehicle flies only the next part of its own route, so no other vehicle is concerned. Its
+/// claim stays until its agent has taken the order.
 ///
 /// # Errors
 /// [`NotFit`], when it flies no route, or may not have taken the last order yet, or arrives as soon as it could stop.
@@ -526,7 +481,7 @@ mod tests {
         assert_eq!(granted(rules), Err(NoLeg::BadRules));
     }
 
-    /// A vehicle on the ground whose home is so far to the north of it, and so much higher.
+    /// `north_m` and `up_m`: home as seen from a vehicle on the ground.
     fn home_is(north_m: f64, up_m: f64, stage: Stage) -> bool {
         use model::geo::shifted;
         use model::time::Sighting;

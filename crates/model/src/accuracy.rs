@@ -1,32 +1,30 @@
-//! How well a vehicle knows where it is, by the account of its own autopilot.
+//! How well a vehicle knows where it is, as its own autopilot reports it.
 
 use crate::units::Meters;
 
-/// An account of more than this counts as this, meters: receivers without a fix report thousands of kilometers.
+/// Cap of a reported deviation, meters: receivers without a fix report thousands of kilometers.
 const MOST_M: f64 = 1000.0;
 
-/// Accounts are rounded up to this, meters.
+/// Reported deviations are rounded up to this, meters.
 const STEP_M: f64 = 0.1;
 
-/// One standard deviation of a position, as the sources give it; `None` where it is not known.
+/// One standard deviation of a position; `None` where it is not known.
 ///
-/// - GPS_RAW_INT (24) of either stack: `h_acc`, `v_acc`, the receiver's own estimate of its error, with a fix in three dimensions. They are
-///   extensions, so a MAVLink 1 link never carries them; 0 is not known.
+/// - GPS_RAW_INT (24): `h_acc`, `v_acc` with a 3D fix. They are MAVLink 2 extensions; 0 is not known.
 /// - ESTIMATOR_STATUS (230) of PX4: `pos_horiz_accuracy`, `pos_vert_accuracy`, of its filter.
-/// - EKF_STATUS_REPORT (193) of ArduPilot gives no meters. Its flags and the ratios of its tests say whether its filter has a position at all
-///   and agrees with its receiver; where it does not, the account is [`Self::UNTRUSTED`].
+/// - EKF_STATUS_REPORT (193) of ArduPilot gives no meters; where its filter has no position or rejects its receiver: [`Self::UNTRUSTED`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Accuracy {
     pub horizontal: Option<Meters>,
-    /// In altitude above mean sea level.
+    /// Of the altitude above mean sea level.
     pub vertical: Option<Meters>,
 }
 
 impl Accuracy {
-    /// An account of a filter that has no absolute position, or rejects its receiver: far worse than any bound of ours.
+    /// For a filter without an absolute position, or one that rejects its receiver: far worse than any bound of ours.
     pub const UNTRUSTED: Meters = Meters(50.0);
 
-    /// The account in two numbers of meters; one that is not above 0, or no number, is not known.
+    /// Meters; a number that is not above 0 is not known.
     pub fn of_meters(horizontal: f64, vertical: f64) -> Self {
         let known = |meters: f64| {
             let rounded = (meters.min(MOST_M) / STEP_M - 1e-6).ceil() * STEP_M;
@@ -38,7 +36,7 @@ impl Accuracy {
         }
     }
 
-    /// The worse of both, each part by itself; one that is not known adds nothing.
+    /// The worse of both, each part by itself; an unknown part adds nothing.
     pub fn or_worse(self, other: Self) -> Self {
         let worse = |one: Option<Meters>, other: Option<Meters>| match (one, other) {
             (Some(one), Some(other)) => Some(Meters(one.0.max(other.0))),

@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A failsafe that the autopilot has announced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Alarm {
     pub cause: Cause,
@@ -12,16 +11,14 @@ pub struct Alarm {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Cause {
     Battery,
-    /// The loss of its ground station.
     GroundStation,
-    /// The loss of its remote control.
     RemoteControl,
     Fence,
     /// Its position: satellites, estimator.
     Position,
     /// Motors, thrust, attitude.
     Propulsion,
-    /// Something else, or not reported. It stays the last one.
+    /// Stays last: [`Self::ALL`] counts by it.
     #[default]
     Other,
 }
@@ -37,7 +34,7 @@ impl Cause {
         Self::Other,
     ];
 
-    /// The reason of Ready of a Drone whose autopilot acts on it, and of its Event.
+    /// The reason of the Ready condition, and of the Event.
     pub const fn reason(self) -> &'static str {
         match self {
             Self::Battery => "BatteryFailsafe",
@@ -50,7 +47,6 @@ impl Cause {
         }
     }
 
-    /// The cause as part of a sentence.
     pub const fn text(self) -> &'static str {
         match self {
             Self::Battery => "battery",

@@ -1,4 +1,4 @@
-//! What the coordinator sends to an agent: not commands but the state it should bring about (level, not edge).
+//! What the coordinator sends to an agent: the desired state (level), not commands (edge).
 //!
 //! Owns: [`Assignment`], [`Desired`], and which assignments an agent takes or refuses ([`Fence`]).
 //! Must not: say how to get there; that is `fleet::flight::converge`.
@@ -16,12 +16,9 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
 
-/// The desired state of one vehicle.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Desired {
-    /// In the air, holding at this height.
     Flying { altitude: AltitudeAboveHome },
-    /// On the ground, motors off.
     Grounded { why: GroundedWhy },
 }
 
@@ -50,57 +47,50 @@ impl fmt::Display for Desired {
     }
 }
 
-/// Why a vehicle should be on the ground.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum GroundedWhy {
-    /// Its Drone is being deleted (scale-down, or the Swarm or Drone was deleted).
+    /// Its Drone is being deleted, also by a scale-down or with its Swarm.
     Deleted,
     /// An operator's ground order, which latches until released.
     Ordered,
-    /// No Drone is bound to the node any more.
     Unbound,
-    /// It is to wait: its node is cordoned or drained, or others go first.
+    /// Its node is cordoned or drained, or others go first.
     Waiting,
 }
 
-/// What the agent does by itself when it has lost the coordinator (invariant 6).
+/// Failsafe of the agent that has lost the coordinator (invariant 6).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum OnCoordinatorLoss {
     #[default]
     Continue,
-    /// Hold position; as the vehicle holds anyway once it is up, this keeps it where it is.
     Hold,
     Return,
     Land,
 }
 
-/// What the agent does by itself when the battery has reached the reserve.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum OnLowBattery {
-    /// Nothing; the autopilot's own battery failsafe acts alone.
+    /// The autopilot's own battery failsafe acts alone.
     Continue,
     #[default]
     Return,
     Land,
 }
 
-/// What the agent does by itself when something goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Failsafe {
-    /// What to do when the coordinator is lost.
     pub on_coordinator_loss: OnCoordinatorLoss,
-    /// How long without contact before it is done.
+    /// Time without contact before `on_coordinator_loss` is done.
     pub after: Duration,
-    /// What to do when the battery has reached the reserve.
     pub on_low_battery: OnLowBattery,
-    /// The reserve: remaining energy at or below which the battery counts as low.
+    /// Remaining energy at or below which the battery is low.
     pub reserve: Percent,
-    /// What to make of an autopilot whose own failsafes are off.
+    /// Policy for an autopilot whose own failsafes are off.
     pub preflight: Preflight,
 }
 
-/// The reserve of a Drone that names none, percent.
+/// The reserve where a Drone names none.
 pub const USUAL_RESERVE: Percent = Percent::new(20).expect("20 is a percentage");
 
 impl Default for Failsafe {
@@ -115,68 +105,56 @@ impl Default for Failsafe {
     }
 }
 
-/// What one Drone wants of the vehicle of one node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Assignment {
-    /// Leadership of the coordinator that sent it.
     pub term: Term,
-    /// `metadata.uid` of the bound Drone.
     pub uid: DroneUid,
-    /// Its namespace and name, for logs.
     pub name: DroneName,
     /// `metadata.generation` of the Drone when this was computed.
     pub generation: i64,
     pub desired: Desired,
-    /// What to do when something goes wrong.
     pub failsafe: Failsafe,
     /// Takeovers by somebody else after which the agent goes on: `spec.resumeAfterTakeovers`; see [`crate::takeover`].
     #[serde(default)]
     pub resume_after: u32,
-    /// What has become of a ground order that the agent may keep; see [`crate::ground`].
+    /// State of a ground order that the agent may keep; see [`crate::ground`].
     #[serde(default)]
     pub ground_mark: Option<GroundMark>,
-    /// Flight as an agent reported it before; heeded by one that remembers nothing of it, or fewer takeovers, or no kill.
+    /// Flight that an agent reported before; used by an agent that remembers less of it.
     #[serde(default, rename = "told")]
     pub reported_flight: ReportedFlight,
-    /// Whether it moves along ordered routes only, and otherwise stays where it is; see [`crate::route_order`]. `Desired::Flying`'s
-    /// height does not count then.
+    /// Whether it moves along ordered routes only ([`crate::route_order`]); the altitude of `Desired::Flying` does not count then.
     #[serde(default)]
     pub routed: bool,
-    /// The route to fly, or that it has flown to where it holds.
     #[serde(default)]
     pub route: Option<RouteOrder>,
-    /// How it flies its routes, and its heading where they end.
     #[serde(default)]
     pub manner: Manner,
-    /// No route up to this number is to be flown any more, if its order comes late: the airspace is another's once the agent has taken that.
-    /// A vehicle on the ground does not set out on one either that it has already.
+    /// Routes up to this number are never started any more, even if their order comes late: their airspace is another vehicle's once the
+    /// agent has taken this.
     #[serde(default)]
     pub void: OrderNumber,
-    /// The rules that select the vehicle, which have to be in force before it is armed under [`Preflight::Refuse`]; `None`: there are none.
+    /// The rules that have to be in force before arming under [`Preflight::Refuse`]; `None`: no rules select the vehicle.
     #[serde(default)]
     pub rules: Option<RulesDigest>,
-    /// The plan that it flies once it is up, from the first item that was not reached; `None`: it holds. The agent takes off once it has
-    /// this plan on its autopilot, and holds when that has ended.
+    /// The plan to fly after takeoff, from the first item not reached; `None`: it holds. The agent takes off only with this plan on its
+    /// autopilot.
     #[serde(default)]
     pub plan: Option<PlanDigest>,
-    /// Its Drone is deleted by the Swarm or the Mission that made it, which is no person's word about the vehicle; see
-    /// [`crate::stand_down`].
+    /// Whether the Swarm or Mission deleted the Drone: no person's decision about the vehicle; see [`crate::stand_down`].
     #[serde(default)]
     pub recalled: bool,
 }
 
-/// What a coordinator says to an agent about its node.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(
     clippy::large_enum_variant,
     reason = "there is one for each node, and most are assignments"
 )]
 pub enum Order {
-    /// A Drone is bound to the node.
     Assigned(Assignment),
     /// No Drone is bound to the node. A vehicle still flying on an assignment of ours lands.
     Unassigned {
-        /// Leadership of the coordinator that sent it.
         term: Term,
         /// As in an [`Assignment`].
         void: OrderNumber,
@@ -184,7 +162,6 @@ pub enum Order {
 }
 
 impl Order {
-    /// The leadership it was sent under.
     pub const fn term(&self) -> Term {
         match self {
             Self::Assigned(a) => a.term,
@@ -192,7 +169,6 @@ impl Order {
         }
     }
 
-    /// No Drone is bound to the node, and no route is void.
     pub fn unassigned(term: Term) -> Self {
         Self::Unassigned {
             term,
@@ -200,7 +176,7 @@ impl Order {
         }
     }
 
-    /// The order under which no route up to `number` is to be flown, but for the one that it orders.
+    /// The order that voids all routes up to `number`, except the route that it orders itself.
     pub fn without_routes_to(self, number: OrderNumber) -> Self {
         match self {
             Self::Assigned(assignment) if assignment.route.is_none() => Self::Assigned(Assignment {
@@ -219,43 +195,39 @@ impl Order {
     }
 }
 
-/// Why an agent does not take an order.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
     #[error("order of term {got} refused: this agent has received term {highest}; the sender no longer leads")]
     StaleTerm { got: Term, highest: Term },
-    /// Older than what is held of the same Drone in the same term.
     #[error("order of generation {got} refused: generation {held} of the same Drone is held")]
     StaleGeneration { got: i64, held: i64 },
-    /// For another Drone while the vehicle is not known to be landed and disarmed.
     #[error(
         "order for Drone {got} refused: the vehicle still serves Drone {held} and is not known to be landed and disarmed"
     )]
     Busy { got: DroneUid, held: DroneUid },
 }
 
-/// What an agent remembers of its orders, on disk: the fence against old leaders, and the assignment itself.
+/// What an agent stores of its orders on disk: the fence against old leaders, and the assignment itself.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Fence {
     pub highest_term: Term,
-    /// The assignment held, if any. While a ground order is kept, it keeps the vehicle on the ground whatever was sent.
+    /// While a ground order is kept, it keeps the vehicle on the ground whatever was sent.
     pub held: Option<Assignment>,
-    /// The ground order kept for the Drone that is held, until the coordinator says that it is done (invariant 9); see
-    /// [`crate::ground`].
+    /// The ground order kept until the coordinator says that it is done (invariant 9); see [`crate::ground`].
     #[serde(default)]
     pub ground_latch: Option<GroundOrderId>,
-    /// The highest number of a route that was ever taken: only a route with a higher one is flown.
+    /// The highest route number ever taken: only a higher one is flown.
     #[serde(default)]
     pub last_route: OrderNumber,
 }
 
 impl Fence {
-    /// The fence after taking `order`, or why it is refused. `settled` is whether the vehicle is known to be landed,
-    /// disarmed and without an arm command under way (see `fleet::safety::settled`).
+    /// The fence after taking `order`. `settled`: the vehicle is known to be landed, disarmed and without an arm command under way
+    /// (`fleet::safety::settled`).
     ///
     /// # Errors
-    /// [`Refused`], when taking the order would break invariant 1 (highest term) or 3 (one Drone per vehicle). The term
-    /// of the order counts all the same: go on with [`Fence::raised_to`] it.
+    /// [`Refused`], when the order would break invariant 1 (highest term) or 3 (one Drone per vehicle). Its term counts all the same: go on
+    /// with [`Fence::raised_to`].
     pub fn take(&self, order: &Order, settled: bool) -> Result<Self, Refused> {
         let highest = self.highest_term;
         if order.term() < highest {
@@ -266,7 +238,6 @@ impl Fence {
         }
         let (held, ground_latch) = match (order, &self.held) {
             (Order::Unassigned { .. }, None) => (None, None),
-            // The order was about a Drone that is gone; the next Drone has orders of its own.
             (Order::Unassigned { .. }, Some(_)) if settled => (None, None),
             (Order::Unassigned { term, .. }, Some(held)) => {
                 let desired = Desired::Grounded {
@@ -298,7 +269,7 @@ impl Fence {
                 let ordered = new.desired.is_ground_order();
                 let latch = kept(self.ground_latch.filter(|_| same), ordered, new.ground_mark);
                 let before = held.as_ref().filter(|_| same).and_then(|held| held.route.as_ref());
-                // One that is not on its way yet does not set out on a route that is void.
+                // A route that is not started yet is not started once void.
                 let before = before.filter(|route| !settled || route.number > new.void);
                 (Some(self.with_route(under(latch, new), before)), latch)
             }
@@ -314,8 +285,8 @@ impl Fence {
         })
     }
 
-    /// `assignment` with the route to fly: its own if that is newer than all before, else the one that is flown already. A vehicle that
-    /// is to land has none.
+    /// `assignment` with its own route if that is newer than all before, else the route that is flown already. A vehicle that is to land
+    /// has none.
     fn with_route(&self, assignment: Assignment, before: Option<&RouteOrder>) -> Assignment {
         let flies = assignment.routed && matches!(assignment.desired, Desired::Flying { .. });
         let newer = |route: &RouteOrder| route.number > self.last_route;
@@ -326,14 +297,13 @@ impl Fence {
         }
     }
 
-    /// The fence once the vehicle has left its route: somebody else flies it, or a failsafe does. It is not taken up again.
+    /// The fence once the vehicle has left its route: somebody else flies it, or a failsafe does. The route is not resumed.
     pub fn without_route(&self) -> Self {
         let held = self.held.clone().map(|held| Assignment { route: None, ..held });
         Self { held, ..self.clone() }
     }
 
-    /// The fence after an order of `term` was refused: what is held stays, but no sender of a lower term makes the vehicle
-    /// take off any more, nor does an assignment of one.
+    /// The fence after an order of `term` was refused: what is held stays, but a lower term makes the vehicle take off no more.
     pub fn raised_to(&self, term: Term) -> Self {
         Self {
             highest_term: self.highest_term.max(term),
@@ -344,7 +314,7 @@ impl Fence {
     }
 }
 
-/// `assignment` as it is to be acted on while the ground order `latch` is kept.
+/// `assignment` as it is acted on while the ground order `latch` is kept.
 fn under(latch: Option<GroundOrderId>, assignment: &Assignment) -> Assignment {
     let desired = match (latch, assignment.desired) {
         (Some(_), Desired::Flying { .. }) => Desired::Grounded {
@@ -358,12 +328,10 @@ fn under(latch: Option<GroundOrderId>, assignment: &Assignment) -> Assignment {
     }
 }
 
-/// What of an assignment changes without a new generation of its Drone.
+/// Parts of an assignment that change without a new generation of its Drone.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HeldDetails {
-    /// Whether it moves along ordered routes only.
     pub routed: bool,
-    /// The rules that select the vehicle.
     pub rules: Option<RulesDigest>,
     pub plan: Option<PlanDigest>,
     /// The height at which it wants the vehicle, if it wants it in the air; `None` also from an agent of an older version.
@@ -372,7 +340,6 @@ pub struct HeldDetails {
 }
 
 impl HeldDetails {
-    /// Those of `assignment`.
     pub fn of(assignment: &Assignment) -> Self {
         Self {
             routed: assignment.routed,
@@ -401,7 +368,6 @@ pub struct Held {
     pub uid: DroneUid,
     pub term: Term,
     pub generation: i64,
-    /// Whether it wants the vehicle on the ground.
     pub grounded: bool,
     /// Whether the vehicle is known to be landed and disarmed, with no arm command under way, since it wants that.
     pub settled: bool,

@@ -2,17 +2,16 @@
 
 use std::time::Duration;
 
-/// A back-off schedule: `first`, doubling up to `cap`, each spread by up to half of itself downwards.
+/// `first`, doubling up to `cap`, each spread by up to half of itself downwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backoff {
-    /// Delay before the first retry.
     pub first: Duration,
     pub cap: Duration,
 }
 
 impl Backoff {
-    /// The delay after `failures` failures in a row (1 for the first), with `jitter` in 0.0..=1.0: between half of
-    /// the nominal delay and the whole of it.
+    /// The delay after `failures` failures in a row (1 for the first); `jitter` 0.0..=1.0 spreads it between half of the nominal delay and
+    /// all of it.
     pub fn delay(self, failures: u32, jitter: f64) -> Duration {
         let doublings = failures.saturating_sub(1).min(20);
         let nominal = self.first.saturating_mul(1 << doublings).min(self.cap);

@@ -1,14 +1,13 @@
-//! How full a battery is, as far as flight goes.
+//! How full a battery is, as far as flight is concerned.
 
-/// How full a battery is, as far as flight goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
     #[default]
     Unknown,
-    /// Above the reserve, and the autopilot does not complain.
+    /// Above the reserve, and no warning of the autopilot.
     Fine,
-    /// At or below the reserve, or the autopilot calls it low or critical.
+    /// At or below the reserve, or low or critical by the autopilot.
     Low,
-    /// The autopilot says that it must land now.
+    /// The autopilot reports that it must land now.
     Emergency,
 }

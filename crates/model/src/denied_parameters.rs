@@ -1,12 +1,10 @@
-//! The parameters, and the values of them, that no profile may set.
+//! The parameters and values that no profile may set.
 //!
-//! Owns: the groups of names that a profile may set, and within them what is measured on one vehicle and wrong on any other, what names a
-//! vehicle, what it counts itself, and what Skein's own safety depends on; the values of each action of an autopilot that keep its motors
-//! running. Must not: judge whether a value is wise.
+//! Owns: the groups of names that a profile may set; in them, calibration of one vehicle, its identity, its own counters, and what Skein's
+//! safety depends on; the values of each action that keep the motors running. Must not: judge whether a value is wise.
 //!
-//! Both lists are of what is allowed, by what it does: a group or an action that is not on them is refused, so that a new version of an autopilot
-//! brings no way to stop motors in the air. Groups and values were read in the sources of ArduCopter 4.5.7, 4.6.2 and 4.8-dev, and of
-//! PX4 1.15, 1.16, 1.18 and main (August 2026).
+//! Both are lists of what is allowed: an unknown group or action is refused, so that a new autopilot version brings no way to stop motors
+//! in the air. Read in the sources of ArduCopter 4.5.7, 4.6.2 and 4.8-dev, and of PX4 1.15, 1.16, 1.18 and main (August 2026).
 
 use crate::vehicle::Autopilot;
 
@@ -25,7 +23,7 @@ const RETURN: &str = "a return would lead elsewhere than straight home above hom
 const FENCE: &str = "a Geofence sees to it";
 const RESET: &str = "it resets other parameters";
 
-/// Beginnings of the names that a profile may set.
+/// Prefixes of the names that a profile may set.
 const GROUPS: &[&str] = &[
     "ACRO_",
     "ADSB_",
@@ -133,7 +131,7 @@ const GROUPS: &[&str] = &[
     "ZIGZ_",
 ];
 
-/// Beginnings of names that it may not set, with a reason.
+/// Prefixes that it may not set, with a reason.
 const BEGINNINGS: &[(&str, &str)] = &[
     ("AHRS_CUSTOM_", CALIBRATION),
     ("AHRS_EKF_TYPE", CHECKS),
@@ -186,7 +184,7 @@ const BEGINNINGS: &[(&str, &str)] = &[
     ("AFS_", TERMINATION),
     ("CHUTE_", TERMINATION),
     ("FD_", TERMINATION),
-    // A vehicle that takes itself for landed disarms.
+    // A vehicle that wrongly detects a landing disarms.
     ("LNDMC_", TERMINATION),
     ("MAN_KILL_", TERMINATION),
     ("SYS_FAILURE_EN", TERMINATION),
@@ -238,7 +236,7 @@ pub fn name(autopilot: Autopilot, name: &str) -> Option<&'static str> {
     if stem.ends_with("_ID") || stem.ends_with("DEVID") || stem.ends_with("_SERIAL_NUM") {
         return Some(IDENTITY);
     }
-    // FLOW_ORIENT_YAW, RNGFND1_ORIENT, SENS_FLOW_ROT: a sensor that is turned leads the vehicle away.
+    // FLOW_ORIENT_YAW, RNGFND1_ORIENT, SENS_FLOW_ROT: a wrong sensor orientation leads the vehicle away.
     if name.contains("ORIENT") || name.ends_with("_ROT") {
         return Some(CALIBRATION);
     }
@@ -274,7 +272,7 @@ pub fn name(autopilot: Autopilot, name: &str) -> Option<&'static str> {
     (!grouped).then_some(OTHER_GROUP)
 }
 
-/// Why an agent does not give the parameter this value, whatever wants it; `None`: it does. What a Geofence sees to is switched on only.
+/// Why an agent does not set this value, whoever wants it; `None`: it does. Parameters of a Geofence are only switched on.
 pub fn aboard(autopilot: Autopilot, parameter: &str, wanted: f64) -> Option<&'static str> {
     #[allow(clippy::float_cmp, reason = "the number that a Geofence gives")]
     let fenced = parameter == "FENCE_ENABLE" && wanted == 1.0;
@@ -284,8 +282,8 @@ pub fn aboard(autopilot: Autopilot, parameter: &str, wanted: f64) -> Option<&'st
     name(autopilot, parameter).or_else(|| value(autopilot, parameter, wanted))
 }
 
-/// What an autopilot does by itself, and the values by which it keeps its motors running in the air. PX4's Terminate, Disarm and Lockdown, and
-/// ArduPilot's Terminate, are on none of the lists.
+/// Actions of an autopilot, with the values that keep its motors running in the air. PX4's Terminate, Disarm and Lockdown and ArduPilot's
+/// Terminate are never listed.
 const ACTIONS: &[(Autopilot, &str, &[f64])] = &[
     (Autopilot::Px4, "COM_ACT_FAIL_ACT", &[0.0, 1.0, 2.0, 3.0]),
     (Autopilot::Px4, "COM_FLTT_LOW_ACT", &[0.0, 1.0, 3.0]),
@@ -325,13 +323,13 @@ const ACTIONS: &[(Autopilot, &str, &[f64])] = &[
     ),
 ];
 
-/// Of BATT_FS_LOW_ACT, BATT2_FS_CRT_ACT and so on; 5 is Terminate.
+/// For BATT_FS_LOW_ACT, BATT2_FS_CRT_ACT and so on; 5 is Terminate.
 const BATTERY_ACTIONS: &[f64] = &[0.0, 1.0, 2.0, 3.0, 4.0, 6.0, 7.0];
 
-/// Failsafes for a lost agent: without them nothing looks after the vehicle when the agent is gone (invariant 7).
+/// Failsafes for a lost agent: without them nothing acts when the agent is gone (invariant 7).
 const KEEPS: &[(Autopilot, &str)] = &[(Autopilot::ArduPilot, "FS_GCS_ENABLE"), (Autopilot::Px4, "NAV_DLL_ACT")];
 
-/// The values of an action that keep motors running; `None`: it is no action. None of one that no list names.
+/// The values of an action that keep motors running; `None`: it is no action; empty: an action that no list names.
 fn kept_running(autopilot: Autopilot, name: &str) -> Option<&'static [f64]> {
     let listed = ACTIONS
         .iter()
@@ -350,7 +348,7 @@ fn kept_running(autopilot: Autopilot, name: &str) -> Option<&'static [f64]> {
 
 /// Why no profile may give the parameter this value; `None`: it may.
 pub fn value(autopilot: Autopilot, name: &str, value: f64) -> Option<&'static str> {
-    // ArduCopter cuts what is not whole.
+    // ArduCopter truncates fractions.
     let value = value.trunc();
     if value == 0.0 && KEEPS.contains(&(autopilot, name)) {
         return Some("that value switches off the failsafe that acts when its agent is gone");

@@ -1,13 +1,11 @@
 //! Failsafes that the autopilot executes by itself: whether one is under way, and why a flight left its order.
 //!
-//! Owns: [`executing`], and the account of what diverted a flight ([`Diversion`]). Must not: say what may be sent meanwhile;
-//! `fleet::safety` does.
+//! Owns: [`executing`], and the account of what diverted a flight ([`Diversion`]). Must not: say what may be sent meanwhile
+//! (`fleet::safety`).
 //!
-//! | autopilot | a failsafe is under way while |
-//! |---|---|
-//! | PX4 | HEARTBEAT.system_status is CRITICAL: it is set from the wait in Hold to the end of the action, and cleared when a user takes over |
-//! | ArduPilot | it has just announced one; the mode that follows shows within a heartbeat. Its CRITICAL stays on after a failsafe whose action is "none", so that it alone proves nothing |
-//! | both | system_status is EMERGENCY or FLIGHT_TERMINATION |
+//! - PX4: under way while HEARTBEAT.system_status is CRITICAL, from the wait in Hold to the end of the action or a user's takeover.
+//! - ArduPilot: just announced; the new mode shows within a heartbeat. Its CRITICAL stays on after the action "none", so it proves nothing.
+//! - Both: while system_status is EMERGENCY or FLIGHT_TERMINATION.
 
 use crate::alarm::Cause;
 use crate::takeover::InCommand;
@@ -16,32 +14,29 @@ use crate::vehicle::{Autopilot, FlightTruth, Mode, SystemState, TRUTH_STALE_AFTE
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// After an autopilot has announced a failsafe, its mode and state may take this long to show it: heartbeats come at 1 Hz.
+/// After an announcement, mode and state may take this long to show the failsafe: heartbeats come at 1 Hz.
 pub const ANNOUNCED_FOR: Duration = Duration::from_secs(3);
 
-/// An announcement explains a change of mode that is observed within this time.
+/// An announcement explains a change of mode within this time.
 pub const EXPLAINS_FOR: Duration = Duration::from_secs(10);
 
-/// What took a flight off its order, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Diverted {
-    /// We did: the battery had reached the reserve.
+    /// By us: the battery had reached the reserve.
     LowBattery,
-    /// We did: the coordinator was lost.
+    /// By us: the coordinator was lost.
     CoordinatorLoss,
     Autopilot(Cause),
 }
 
-/// Why a flight is not, or no longer, what was ordered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Diversion {
-    /// What took it off, and why.
     pub why: Diverted,
-    /// The autopilot's own text; empty when it gave none, or when it was us.
+    /// The autopilot's own text; empty when it gave none, or when we diverted it.
     pub words: String,
 }
 
-/// Whether the autopilot executes a failsafe of its own, as far as is known. On the ground with motors off there is none.
+/// Whether the autopilot is known to execute a failsafe of its own. On the ground with motors off there is none.
 pub fn executing(vehicle: &Vehicle, now: Moment) -> bool {
     let beat = vehicle.heartbeat.as_ref();
     let armed = beat
@@ -62,8 +57,7 @@ pub fn executing(vehicle: &Vehicle, now: Moment) -> bool {
     }
 }
 
-/// Why the flight is not what was ordered, after another observation; `before` is what was known, `in_command` who commands
-/// now and `ours` whether a descent of ours is under way.
+/// Why the flight is not what was ordered, after another observation. `before`: what was known; `ours`: a descent of ours is under way.
 pub fn diversion(
     before: Option<Diversion>,
     vehicle: &Vehicle,
@@ -84,7 +78,7 @@ pub fn diversion(
             why: Diverted::Autopilot(alarm.cause),
             words: alarm.words.clone(),
         });
-        // One without a text is known for one by its state alone. What is known stays, until more is reported.
+        // Without a text, the state alone shows it. What is known stays until more is reported.
         let known = before.filter(|d| !by_us(d));
         let unexplained = || {
             executing.then(|| Diversion {
@@ -94,7 +88,6 @@ pub fn diversion(
         };
         return announced.or(known).or_else(unexplained);
     }
-    // It flies as ordered again.
     let as_ordered = matches!(mode, Some(Mode::Station | Mode::Takeoff | Mode::Mission)) && !ours;
     before.filter(|_| !as_ordered)
 }

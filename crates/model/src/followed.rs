@@ -5,20 +5,18 @@
 
 use crate::vehicle::{FlightTruth, WhyUnknown};
 
-/// Where a vehicle is, as far as its observer saw; `F` is what is remembered of its flight.
+/// Where a vehicle is, as far as its observer knows; `F` is what is remembered of its flight.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Followed<F> {
-    /// Not known.
     #[default]
     Unseen,
-    /// On the ground, and heard since.
     Down,
     Flying(F),
 }
 
 impl<F> Followed<F> {
-    /// The same after `truth` was reported (`None`: nothing was), and the flight that has ended with it. `took_off` is asked at a takeoff, with
-    /// whether the vehicle was seen on the ground before it.
+    /// The state after `truth` (`None`: nothing reported), and the flight that ended. `took_off` is called at a takeoff, with whether it
+    /// was seen.
     pub fn after(self, truth: Option<FlightTruth>, took_off: impl FnOnce(bool) -> F) -> (Self, Option<F>) {
         match (truth, self) {
             (Some(FlightTruth::Airborne(_)), Self::Down) => (Self::Flying(took_off(true)), None),

@@ -3,18 +3,16 @@
 //! Owns: [`Frame`], the plane that touches the WGS 84 ellipsoid at its origin, and [`Local`], a point in it.
 //! Must not: know of vehicles or of separation.
 //!
-//! The map is linear in latitude and longitude, with the two radii of curvature at the origin. Within [`REACH`] of an origin that
-//! lies below [`HIGHEST_LATITUDE`], the distance between two points that are near to each other is true to within [`SCALE_ERROR`]:
-//! a degree of longitude shrinks to the north by tan(latitude) per radius of the Earth. Exact geodesics (geographiclib) would measure
-//! one distance better, but give no plane in which a volume could be described, and the error is a few centimeters at any
-//! separation that we keep. So this is done here, in a few lines, and the error is added to the separation.
+//! The map is linear in latitude and longitude, with the two radii of curvature at the origin. Within [`REACH`] of an origin below
+//! [`HIGHEST_LATITUDE`], a short distance is true to within [`SCALE_ERROR`], since a degree of longitude shrinks northward by tan(latitude)
+//! per Earth radius. Exact geodesics give no plane in which to describe a volume; the error is added to the separation instead.
 
 use crate::units::{AltitudeAmsl, Wgs84};
 
-/// Points farther than this from the origin, north or east, are out of the frame, meters.
+/// Largest distance of a point from the origin, north or east, meters.
 pub const REACH: f64 = 20_000.0;
 
-/// No origin is nearer to a pole than this, degrees.
+/// Largest latitude of an origin, degrees.
 pub const HIGHEST_LATITUDE: f64 = 70.0;
 
 /// The share by which a distance in the frame may differ from the true one: tan(70°) × 20 km / 6,357 km, rounded up.
@@ -26,23 +24,20 @@ const EQUATOR_RADIUS: f64 = 6_378_137.0;
 /// First eccentricity of WGS 84, squared.
 const ECCENTRICITY_2: f64 = 6.694_379_990_141_3e-3;
 
-/// A point in a [`Frame`], meters. Up is height above mean sea level.
+/// A point in a [`Frame`], meters. Up is altitude above mean sea level.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Local {
-    /// East of the origin.
     pub east: f64,
-    /// North of the origin.
     pub north: f64,
     pub up: f64,
 }
 
 impl Local {
-    /// The same place over ground at another height above mean sea level.
+    /// The same place over ground at another altitude above mean sea level.
     pub const fn at_height(self, up: f64) -> Self {
         Self { up, ..self }
     }
 
-    /// This far to the east and to the north, at the same height.
     pub const fn shifted(self, east: f64, north: f64) -> Self {
         Self {
             east: self.east + east,
@@ -56,13 +51,12 @@ impl Local {
         (self.east - other.east).hypot(self.north - other.north)
     }
 
-    /// Whether each part is a number.
     pub const fn is_finite(self) -> bool {
         self.east.is_finite() && self.north.is_finite() && self.up.is_finite()
     }
 }
 
-/// The plane over one site. All vehicles of a site that are to keep clear of one another are placed in one frame.
+/// The plane over one site. All vehicles that keep clear of one another are placed in one frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Frame {
     origin: Wgs84,
@@ -70,32 +64,21 @@ pub struct Frame {
     north_per_degree: f64,
 }
 
-/// Why a position has no place in a frame.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum NoPlace {
-    /// It is no position on Earth.
     #[error("latitude {latitude_deg}, longitude {longitude_deg} is no position; see what the vehicle reports")]
-    NoPosition {
-        /// Degrees.
-        latitude_deg: f64,
-        /// Degrees.
-        longitude_deg: f64,
-    },
-    /// The origin is too near to a pole.
+    NoPosition { latitude_deg: f64, longitude_deg: f64 },
     #[error(
         "latitude {0} is too near to a pole; Skein flies between {HIGHEST_LATITUDE}° south and {HIGHEST_LATITUDE}° north"
     )]
     Polar(f64),
-    /// It is too far from the origin.
     #[error("the position is farther than {} km from the center of the site; give it a site of its own", REACH / 1000.0)]
     OutOfReach,
 }
 
 impl Frame {
-    /// The frame that touches the Earth at `origin`.
-    ///
     /// # Errors
-    /// [`NoPlace`], when `origin` is no position or is too near to a pole.
+    /// [`NoPlace`], when `origin` is invalid or too near to a pole.
     pub fn at(origin: Wgs84) -> Result<Self, NoPlace> {
         let origin = position(origin)?;
         if origin.latitude_deg.abs() > HIGHEST_LATITUDE {
@@ -116,10 +99,8 @@ impl Frame {
         }
     }
 
-    /// Where `at` is in this frame, at `height`.
-    ///
     /// # Errors
-    /// [`NoPlace`], when it is no position, or out of [`REACH`].
+    /// [`NoPlace`], when `at` is invalid, or out of [`REACH`].
     pub fn local(&self, at: Wgs84, height: AltitudeAmsl) -> Result<Local, NoPlace> {
         let (east, north) = self.offset(position(at)?);
         if east.abs() > REACH || north.abs() > REACH || !height.0.is_finite() {
@@ -139,7 +120,6 @@ impl Frame {
         (east_deg * self.east_per_degree, north_deg * self.north_per_degree)
     }
 
-    /// The position of a point of this frame.
     pub fn position(&self, point: Local) -> (Wgs84, AltitudeAmsl) {
         let longitude = self.origin.longitude_deg + point.east / self.east_per_degree;
         let at = Wgs84 {
@@ -153,9 +133,9 @@ impl Frame {
 /// `at`, if it is a position on Earth.
 ///
 /// # Errors
-/// [`NoPlace::NoPosition`] for what is out of range or no number.
+/// [`NoPlace::NoPosition`] when out of range or NaN.
 pub fn position(at: Wgs84) -> Result<Wgs84, NoPlace> {
-    // What is no number is in no range.
+    // NaN is in no range.
     if (-90.0..=90.0).contains(&at.latitude_deg) && (-180.0..=180.0).contains(&at.longitude_deg) {
         Ok(at)
     } else {
@@ -166,8 +146,8 @@ pub fn position(at: Wgs84) -> Result<Wgs84, NoPlace> {
     }
 }
 
-/// How far `to` lies east and north of `from`, meters, in the plane that touches the Earth at `from`: true to a part in a thousand
-/// within 2 km at mid latitudes, and to 1 % within [`REACH`].
+/// Meters east and north from `from` to `to`, in the plane that touches the Earth at `from`: true to 0.1 % within 2 km at mid latitudes,
+/// and to 1 % within [`REACH`].
 pub fn offset(from: Wgs84, to: Wgs84) -> (f64, f64) {
     Frame::touching(from).offset(to)
 }

@@ -1,27 +1,24 @@
 //! Ground orders that must outlive the coordinator that gave them (invariant 9).
 //!
-//! A ground order is in force at once, but it can take long until it is recorded on the objects (`spec.grounded`), as while
-//! the Kubernetes API is away. Until then it lives in the memory of the coordinator, and on the disk of every agent that
-//! was notified: an agent keeps the order's id until it is notified that the order is recorded or released. A coordinator that
-//! receives an id it does not know has been restarted since, and gives the order again.
+//! A ground order is in force at once, but recording it on the objects (`spec.grounded`) waits while the Kubernetes API is away. Until then
+//! the coordinator keeps it in memory, and every notified agent keeps its id on disk until the order is recorded or released. A coordinator
+//! that receives an unknown id has restarted since, and gives the order again.
 
 use serde::{Deserialize, Serialize};
 
-/// One ground order, by a number that no other has.
+/// Unique number of a ground order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct GroundOrderId(pub u64);
 
-/// What has become of a ground order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum GroundMark {
-    /// It was given and is in memory only.
+    /// In memory only.
     Given(GroundOrderId),
-    /// It is recorded on the objects, or was released before it was recorded: no agent needs to keep it any more.
+    /// Recorded on the objects, or released before: agents drop it.
     Done(GroundOrderId),
 }
 
-/// The order that an agent keeps after taking an assignment with `mark`, if it kept `before`. `ordered`: the assignment grounds the
-/// vehicle because of a ground order.
+/// The order that an agent keeps after an assignment with `mark`. `ordered`: the assignment grounds the vehicle because of a ground order.
 pub fn kept(before: Option<GroundOrderId>, ordered: bool, mark: Option<GroundMark>) -> Option<GroundOrderId> {
     match mark {
         Some(GroundMark::Given(id)) if ordered => Some(id),

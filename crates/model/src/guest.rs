@@ -1,50 +1,47 @@
-//! A person's ground station that reaches a vehicle through coordinator and agent, as both speak of it.
+//! A person's ground station that reaches a vehicle through coordinator and agent.
 
 use std::time::Duration;
 
-/// Frames that were on their way to the agent for longer are not passed on to the vehicle: a command that comes late is worse than none.
+/// Frames older than this are not passed on to the vehicle: a late command is worse than none.
 pub const LATE: Duration = Duration::from_secs(5);
 
-/// What a guest may do, least first.
+/// What a guest may do, least first. A guest with `Ask` or less changes nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum GuestAccess {
-    /// It receives from the vehicle; nothing that it sends is passed on.
+    /// It only receives.
     Watch,
-    /// It asks for what changes nothing.
+    /// It sends requests that change nothing.
     Ask,
-    /// It flies the vehicle by set-points while that has airspace for a program, and asks for what changes nothing.
+    /// As `Ask`, and set-points while the vehicle has airspace for a program.
     Control,
-    /// What it sends reaches the vehicle.
+    /// All that it sends reaches the vehicle.
     Command,
 }
 
-/// Names one call of a guest to the coordinator that made it.
+/// One call of a guest, unique for the coordinator that made it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct GuestCallId(pub u128);
 
 /// A guest for the vehicle of an agent, as a coordinator announces it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GuestCall {
-    /// To be given back when the agent answers.
     pub id: GuestCallId,
-    /// What the guest may do: to watch, to fly it as a program, or to command.
     pub access: GuestAccess,
-    /// Who it is, for the log.
+    /// For the log.
     pub person: String,
 }
 
-/// How long frames of a guest were on their way, without a clock that both ends share: the sender's begins when it is notified that the way is
-/// open, the agent's when it says so, which is earlier.
+/// Age of a guest's frames without a shared clock: the sender's count begins when it is notified that the stream is open, the agent's when
+/// it opens it, which is earlier.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Transit {
-    /// What the agent's clock showed more than the sender's at least. It may grow by a thousandth, as clocks differ.
+    /// Smallest difference seen of the agent's clock to the sender's, ms. It may grow by a thousandth, as clocks drift.
     ahead_ms: f64,
     at: Duration,
 }
 
 impl Transit {
-    /// How long a message was on its way that was `sent` by the sender's clock and is here `now` by the agent's; the way back from the
-    /// handshake is in it.
+    /// The age of a message `sent` by the sender's clock and received `now` by the agent's; it includes the way back of the handshake.
     pub fn of(&mut self, sent: Duration, now: Duration) -> Duration {
         let ahead_ms = (now.as_secs_f64() - sent.as_secs_f64()) * 1000.0;
         let drift_ms = now.saturating_sub(self.at).as_secs_f64();
@@ -70,7 +67,7 @@ mod tests {
             handshake > ms(299) && handshake <= ms(300),
             "{handshake:?}: there and back"
         );
-        // The way stands still, and then all comes at once.
+        // The stream stalls, and then all comes at once.
         let late = [1000, 4000, 8000].map(|sent| transit.of(ms(sent), ms(9000)).as_secs());
         assert_eq!(late, [7, 4, 0]);
         assert!(transit.of(ms(9900), ms(10_000)) < ms(200));

@@ -1,34 +1,29 @@
-//! How far a home position is from another place, for people: meters and the direction.
+//! How far a home position is from another place, for people.
 
 use crate::geo::offset;
 use crate::units::Wgs84;
 use std::fmt;
 
-/// PX4 moves the altitude of home by up to 2.5 m in flight (see its home in the simulator); twice that is somebody's order, meters.
+/// PX4 moves the altitude of home by up to 2.5 m in flight; twice that is somebody's order, meters.
 pub const MOVED_UP_AT_LEAST_M: f64 = 5.0;
 
 /// Homes wander by a few meters over ground; more than this is somebody's order, meters.
 pub const MOVED_OVER_GROUND_AT_LEAST_M: f64 = 20.0;
 
-/// Where a home is, as seen from another place.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct HomeShift {
-    /// East of it, meters.
     pub east_m: f64,
-    /// North of it, meters.
     pub north_m: f64,
-    /// Above it, meters.
     pub up_m: f64,
 }
 
 impl HomeShift {
-    /// Of a home at `to`, which is `up_m` above `from`.
+    /// `up_m`: of `to` above `from`, meters.
     pub fn between(from: Wgs84, to: Wgs84, up_m: f64) -> Self {
         let (east_m, north_m) = offset(from, to);
         Self { east_m, north_m, up_m }
     }
 
-    /// Over ground, meters.
     pub fn over_ground_m(&self) -> f64 {
         self.east_m.hypot(self.north_m)
     }
@@ -38,12 +33,11 @@ impl HomeShift {
         self.moves_altitudes() || self.over_ground_m() > MOVED_OVER_GROUND_AT_LEAST_M
     }
 
-    /// Whether altitudes above home are others since.
+    /// Whether altitudes above home have changed their meaning.
     pub fn moves_altitudes(&self) -> bool {
         self.up_m.abs() > MOVED_UP_AT_LEAST_M
     }
 
-    /// The eighth of the compass in which it lies.
     fn direction(&self) -> &'static str {
         let degrees = self.east_m.atan2(self.north_m).to_degrees().rem_euclid(360.0);
         let names = [

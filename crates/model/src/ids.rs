@@ -1,9 +1,9 @@
-//! Identities: which Drone, which node, which leadership.
+//! Identities of Drones, nodes and leaderships.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// `metadata.uid` of a Drone object: unique over all time, so a re-created object of the same name is another Drone.
+/// `metadata.uid` of a Drone: unique over all time, so a re-created object of the same name is another Drone.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct DroneUid(pub String);
 
@@ -13,12 +13,10 @@ impl fmt::Display for DroneUid {
     }
 }
 
-/// Namespace and name of a Drone object, for people and logs; decisions use [`DroneUid`].
+/// For people and logs; decisions use [`DroneUid`].
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct DroneName {
-    /// `metadata.namespace`.
     pub namespace: String,
-    /// `metadata.name`.
     pub name: String,
 }
 
@@ -32,7 +30,6 @@ impl fmt::Display for DroneName {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct NodeName(String);
 
-/// A node name that Kubernetes would refuse.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error(
     "{0:?} is not a node name: use lower-case letters, digits, '-' and '.', at most 253, beginning and ending with a letter or digit"
@@ -40,10 +37,10 @@ pub struct NodeName(String);
 pub struct BadNodeName(pub String);
 
 impl NodeName {
-    /// Parses a node name (an RFC 1123 subdomain, as Kubernetes demands).
+    /// Parses an RFC 1123 subdomain, as Kubernetes demands.
     ///
     /// # Errors
-    /// [`BadNodeName`] for anything Kubernetes would refuse as the name of a node.
+    /// [`BadNodeName`] for a name that Kubernetes would refuse.
     pub fn parse(name: &str) -> Result<Self, BadNodeName> {
         let edge = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
         let label = |part: &str| {
@@ -68,40 +65,35 @@ impl fmt::Display for NodeName {
     }
 }
 
-/// The number of a coordinator's leadership. Each leadership has a higher one; agents refuse lower ones.
+/// The number of a coordinator's leadership, higher for each; agents refuse lower ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Term(pub u64);
 
-/// Above this, terms of one epoch end.
+/// Above this, the terms of one epoch end.
 const LAST_COUNT: u64 = i32::MAX as u64 - 1;
 
-/// No epoch is higher.
 const LAST_EPOCH: u64 = u16::MAX as u64;
 
 impl Term {
-    /// The term `count` of `epoch`. Any term of a later epoch is higher, so that an epoch is a way out of terms that are too high:
-    /// a person begins one (`fleet::planning::deposition`).
+    /// Any term of a later epoch is higher: a person begins a new epoch to leave terms that are too high (`fleet::planning::deposition`).
     pub const fn of(epoch: u32, count: u32) -> Self {
         Self(((epoch as u64) << 32) | count as u64)
     }
 
-    /// Its epoch.
     pub const fn epoch(self) -> u32 {
-        // It is 32 bits wide.
         (self.0 >> 32) as u32
     }
 
-    /// Its number within the epoch.
     pub const fn count(self) -> u32 {
         (self.0 & 0xffff_ffff) as u32
     }
 
-    /// Whether a coordinator can lead it, with another left above it.
+    /// Whether a coordinator can lead it and leave another above it.
     pub const fn can_be(self) -> bool {
         (self.0 & 0xffff_ffff) < LAST_COUNT && (self.0 >> 32) <= LAST_EPOCH
     }
 
-    /// The term after this: of the next epoch, when this one has no more.
+    /// The term after this; in the next epoch when this one is used up.
     pub const fn next(self) -> Self {
         let next = Self(self.0 + 1);
         if next.can_be() {

@@ -1,27 +1,26 @@
-//! What an autopilot reports of the aircraft itself, for the inventory. Nothing is decided by it.
+//! What an autopilot reports of the aircraft itself, for the inventory only: nothing is decided by it.
 
 use crate::units::Percent;
 
-/// Its board, and the wear of its battery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Inventory {
-    /// The board of the autopilot; `None` until it answered, and where it does not know.
+    /// `None` until it answered, and where the autopilot does not know.
     pub board: Option<Board>,
-    /// Of several batteries that which is worn most.
+    /// Of the most worn of several batteries.
     pub wear: BatteryWear,
 }
 
-/// The kind of a board, from AUTOPILOT_VERSION (148): 0 is not known.
+/// From AUTOPILOT_VERSION (148); 0 is not known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Board {
-    /// The upper 16 bits of board_version: a number that ArduPilot and PX4 give to each board.
+    /// The upper 16 bits of board_version: the number that ArduPilot and PX4 assign to each board.
     pub number: u16,
     pub vendor: u16,
     pub product: u16,
 }
 
 impl Board {
-    /// The one of these fields; `None` where none of them says anything.
+    /// `None` where no field says anything.
     pub fn of(board_version: u32, vendor: u16, product: u16) -> Option<Self> {
         let board = Self {
             number: u16::try_from(board_version >> 16).unwrap_or_default(),
@@ -32,12 +31,11 @@ impl Board {
     }
 }
 
-/// How worn a battery is, from BATTERY_INFO (372), which batteries with a controller of their own have.
+/// From BATTERY_INFO (372), sent by smart batteries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BatteryWear {
-    /// Charge cycles; `None` when not known.
     pub cycles: Option<u16>,
-    /// What it still holds of what it held when it was new; `None` when not known.
+    /// Present full capacity as a share of the design capacity.
     pub health: Option<Percent>,
 }
 

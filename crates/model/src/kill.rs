@@ -1,92 +1,79 @@
 //! Stopping a vehicle's motors wherever it is: the one exception to "nothing of ours disarms a vehicle" (invariant 5).
 //!
-//! A kill is an edge and not a level: a person gives it twice, it reaches the agent on the stream that is open now, is
-//! sent to the autopilot once, and is forgotten. Nothing stores it, repeats it, or gives it by itself.
+//! A kill is an edge, not a level: a person gives it twice, it reaches the agent on the stream that is open now, is sent to the autopilot
+//! once, and is forgotten. Nothing stores it, repeats it, or gives it by itself.
 //!
-//! Owns: what a kill order is ([`KillOrder`]), whether an agent may carry it out ([`may_kill`]), the permit to send one
-//! command ([`KillPermit`]), and what came of it ([`KillOutcome`]).
-//! Must not: be asked by `fleet::flight::converge` or any failsafe.
+//! Owns: the order ([`KillOrder`]), whether an agent may carry it out ([`may_kill`]), the permit for one command ([`KillPermit`]), and the
+//! outcome ([`KillOutcome`]).
+//! Must not: be called by `fleet::flight::converge` or any failsafe.
 
 use crate::assignment::Assignment;
 use crate::ids::{DroneUid, Term};
 use crate::time::Moment;
 use std::time::Duration;
 
-/// From its arrival at the agent to the wire a kill takes at most this long; later it is dropped.
+/// Longest time of a kill from its arrival at the agent to the wire; later it is dropped.
 pub const KILL_LIFE: Duration = Duration::from_secs(2);
 
-/// The coordinator must have had a report of the agent this young when the order reached the agent: an order that a slow
-/// network held back is about a vehicle that is somewhere else by now. Reports come at least once a second.
+/// Largest age of the agent's last report that the coordinator had, when the order arrived: an order that a slow network held back is about
+/// a vehicle that is elsewhere by now. Reports come at least once a second.
 pub const LAST_REPORT_WITHIN: Duration = Duration::from_secs(3);
 
-/// How many nonces an agent remembers at most.
 const REMEMBERED: usize = 64;
 
 /// A confirmed order to stop the motors of one Drone's vehicle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KillOrder {
-    /// A number that no other order has.
     pub nonce: u64,
     pub uid: DroneUid,
-    /// Leadership of the coordinator that sent it.
     pub term: Term,
     /// `made` of the agent's last report that the coordinator had, on the agent's own clock.
     pub last_report: Moment,
 }
 
-/// What must be known to decide on a kill.
 #[derive(Clone, Copy, Debug)]
 pub struct KillQuestion<'a> {
     pub order: &'a KillOrder,
     pub arrived: Moment,
     pub held: Option<&'a Assignment>,
-    /// The highest term that the agent has received.
     pub highest_term: Term,
     /// Whether the coordinator confirmed the held assignment on the stream that is open now.
     pub confirmed: bool,
-    /// Orders carried out or refused before.
     pub used: &'a UsedNonces,
     pub now: Moment,
 }
 
-/// Why an agent does not stop the motors.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoKill {
-    /// The order came before.
     #[error("this order came before; give a new one with `skein kill`")]
     UsedBefore,
-    /// The vehicle serves another Drone, or none.
     #[error("the vehicle of this node does not serve Drone {0}; see `skein status`")]
     OtherDrone(DroneUid),
-    /// The sender does not lead.
     #[error("the order is of term {got}, but term {highest} was received; ask the coordinator that leads")]
     OtherTerm { got: Term, highest: Term },
     /// The stream is new, and no report on it says which Drone the vehicle serves.
     #[error("the coordinator has only just connected to the agent; try again")]
     Unconfirmed,
-    /// It was under way for too long.
     #[error("the order was under way for too long; check where the vehicle is now, and try again")]
     TooLate,
 }
 
-/// The kill order came too late to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("kill command dropped: older than {} s", KILL_LIFE.as_secs())]
 pub struct KillExpired;
 
-/// Permit to send one command that stops the motors, once, within [`KILL_LIFE`] of the order's arrival.
-///
-/// Neither `Clone` nor constructible elsewhere: sending consumes it.
+/// Permit to send one stop command, within [`KILL_LIFE`] of the order's arrival. Neither `Clone` nor constructible elsewhere: sending
+/// consumes it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct KillPermit {
     arrived: Moment,
 }
 
 impl KillPermit {
-    /// Consumes the permit at the moment of writing to the wire.
+    /// Consumes the permit when the command is written to the wire.
     ///
     /// # Errors
-    /// [`KillExpired`] when the command's life is over; it must then be dropped.
+    /// [`KillExpired`]: the command must be dropped.
     pub fn spend(self, now: Moment) -> Result<(), KillExpired> {
         if now.since(self.arrived) <= KILL_LIFE {
             Ok(())
@@ -96,17 +83,15 @@ impl KillPermit {
     }
 }
 
-/// The orders that an agent has had in its present life, the newest last. Older ones than it remembers are too late.
+/// Orders that an agent has had since it started, the newest last. Forgotten ones are too old to be carried out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UsedNonces(Vec<u64>);
 
 impl UsedNonces {
-    /// Whether an order of this number came before.
     pub fn has(&self, nonce: u64) -> bool {
         self.0.contains(&nonce)
     }
 
-    /// Remembers `nonce`.
     pub fn note(&mut self, nonce: u64) {
         if self.0.len() >= REMEMBERED {
             self.0.remove(0);
@@ -115,7 +100,7 @@ impl UsedNonces {
     }
 }
 
-/// Whether the motors may be stopped on this order. The caller notes the nonce whatever the answer.
+/// Whether this order may stop the motors. The caller notes the nonce whatever the answer.
 ///
 /// # Errors
 /// [`NoKill`], the first reason against it.
@@ -135,26 +120,24 @@ pub fn may_kill(q: &KillQuestion<'_>) -> Result<KillPermit, NoKill> {
         return Err(NoKill::Unconfirmed);
     }
     let late = q.now.since(q.arrived) > KILL_LIFE || q.arrived.since(q.order.last_report) > LAST_REPORT_WITHIN;
-    // A report that the agent has not made yet was made by another.
+    // A report from the future was made by another process.
     if late || q.order.last_report > q.arrived {
         return Err(NoKill::TooLate);
     }
     Ok(KillPermit { arrived: q.arrived })
 }
 
-/// What came of a kill order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KillOutcome {
-    /// The agent did not send the command; the text says why.
+    /// The text says why.
     NotSent(String),
     Accepted,
-    /// The autopilot refused it, with this MAV_RESULT.
+    /// The MAV_RESULT.
     Refused(String),
-    /// The autopilot did not answer: it may have been carried out or not.
+    /// The command may have been carried out or not.
     NoAnswer,
 }
 
-/// An agent's answer to a kill order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KillAnswer {
     pub nonce: u64,

@@ -1,53 +1,47 @@
-//! Airspace in which a program of somebody else flies a vehicle of ours, for as long as it says that it is there.
+//! Airspace lent to somebody else's program, which flies a vehicle of ours there while it keeps its lease.
 //!
-//! Owns: [`Room`], that airspace; and [`Lent`], what has become of it. Must not: say when the vehicle is taken back
-//! (`fleet::flight::lending` does).
+//! Owns: [`Room`], that airspace; and [`Lent`], its state. Must not: say when the vehicle is taken back (`fleet::flight::lending`).
 
 use crate::units::Meters;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// The lease of a program that names none.
+/// Default lease of a program.
 pub const USUAL_LEASE: Duration = Duration::from_secs(3);
 
-/// An upright cylinder around the place where a route ends: airspace that its vehicle owns, anywhere in it.
+/// An upright cylinder around the end of a route; its vehicle owns all of it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Room {
-    /// How far it reaches over ground.
     pub radius: Meters,
-    /// How far it reaches down from that place.
+    /// Down from the end of the route.
     pub below: Meters,
-    /// How far it reaches up from that place.
+    /// Up from the end of the route.
     pub above: Meters,
-    /// A program that was silent for so long has lost the vehicle.
+    /// Silence after which the program loses the vehicle.
     pub lease: Duration,
 }
 
 impl Room {
-    /// Whether each number of it is one, and none is negative.
+    /// Whether all numbers are finite and none is negative.
     pub fn is_sound(&self) -> bool {
         let enough = |meters: Meters| meters.0.is_finite() && meters.0 >= 0.0;
         enough(self.radius) && enough(self.below) && enough(self.above) && !self.lease.is_zero()
     }
 }
 
-/// What has become of a vehicle that was lent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Lent {
-    /// A program flies it.
     Flies,
-    /// Its agent took it back.
     TakenBack(WhyBack),
 }
 
-/// Why a vehicle was taken back from a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WhyBack {
-    /// Nothing came from the program for as long as its lease lasts, or no set-point for as long as the autopilot waits for one.
+    /// Silent for the whole lease, or no set-point for as long as the autopilot waits for one.
     LeaseSilent,
-    /// It would have left its room, or has, or does not know where it is.
+    /// It left its room, was about to, or does not know where it is.
     LeftVolume,
-    /// It is ordered elsewhere or to the ground, its battery is low, or its room is another's.
+    /// It is ordered elsewhere or to the ground, its battery is low, or its room is another vehicle's.
     Recalled,
 }
 

@@ -1,7 +1,7 @@
-//! What is said between the programs of Skein: units, identities, what a vehicle was heard to do, orders and reports.
+//! What the programs of Skein exchange: units, identities, observations of a vehicle, orders and reports.
 //!
-//! Owns: those types, what makes one of them valid, and what follows from one alone. Must not: decide for a vehicle or a fleet (`fleet`
-//! does), know tokio, kube, tonic or mavlink, do any input or output, or read a clock. Time comes in as a [`time::Moment`] parameter.
+//! Owns: those types, their validity, and what follows from one alone. Must not: decide for a vehicle or a fleet (`fleet` does), know
+//! tokio, kube, tonic or mavlink, do input or output, or read a clock: time is a [`time::Moment`] parameter.
 
 pub mod accuracy;
 pub mod activity;

@@ -1,7 +1,7 @@
 //! Logs of vehicles on their way to a person: their names, and how much is sent at once.
 //!
-//! Owns: [`LogName`], which is safe as the name of a file, [`ReadPace`], by which a download leaves the line to orders and
-//! reports, and what is decided of uploads ([`upload`]). Must not: read files, or know what is in one.
+//! Owns: [`LogName`], a safe file name, [`ReadPace`], by which a download leaves the line to orders and reports, and decisions about
+//! uploads ([`upload`]). Must not: read files, or know their content.
 
 pub mod digest_pace;
 pub mod file_name;
@@ -12,18 +12,17 @@ pub use log_name::{BadLogName, LogName, LogsFrom};
 
 use std::time::Duration;
 
-/// Most bytes of a log in one message.
 pub const MOST: u32 = 64 * 1024;
-/// Fewest bytes that are asked for, and what a download begins with.
+/// Fewest bytes asked for; a download begins with these.
 const LEAST: u32 = 4 * 1024;
 /// A piece that comes within this makes the next one larger.
 const SOON: Duration = Duration::from_millis(150);
-/// One that takes longer than this makes the next one smaller: a report may have waited behind it.
+/// A piece that takes longer makes the next one smaller: a report may have waited behind it.
 const LATE: Duration = Duration::from_millis(400);
-/// The line rests no longer than this between two pieces.
+/// Longest pause of the line between two pieces.
 const LONGEST_REST: Duration = Duration::from_secs(2);
 
-/// How large the next piece of a download is, and how long the line rests before it.
+/// Size of the next piece of a download, and the pause before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadPace {
     size: u32,
@@ -36,12 +35,11 @@ impl Default for ReadPace {
 }
 
 impl ReadPace {
-    /// Bytes to ask for, where `wanted` are wanted.
     pub fn size(self, wanted: u32) -> u32 {
         wanted.min(self.size)
     }
 
-    /// An answer took this long: how long the line rests now. It stays half free.
+    /// The pause after an answer that took this long: the line stays half free.
     pub fn took(&mut self, took: Duration) -> Duration {
         if took <= SOON {
             self.size = (self.size * 2).min(MOST);

@@ -4,37 +4,33 @@ use crate::units::Percent;
 use std::collections::BTreeSet;
 use std::str::FromStr;
 
-/// What a battery drives, by BATTERY_STATUS (147).battery_function, or by a person's choice.
+/// By BATTERY_STATUS (147).battery_function, or a person's choice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Drives {
-    /// The motors, alone or with all else (ALL, PROPULSION), or the autopilot does not say. ArduPilot never says, and PX4 says ALL of each.
+    /// The motors, alone or with all else (ALL, PROPULSION), or not reported. ArduPilot never reports it; PX4 always reports ALL.
     #[default]
     Motors,
     /// MAV_BATTERY_FUNCTION_AVIONICS.
     Avionics,
     /// MAV_BATTERY_FUNCTION_PAYLOAD.
     Payload,
-    /// Not the motors, by the person's choice of ids.
+    /// Not the motors, by a person's choice of ids.
     LeftOut,
 }
 
-/// A battery that does not drive the motors, as it is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OtherBattery {
-    /// BATTERY_STATUS.id, from 0.
     pub id: u8,
     pub drives: Drives,
-    /// What is left in it; `None` when not known.
     pub remaining: Option<Percent>,
 }
 
-/// The ids of the batteries that drive the motors, where a person has named them; none named: all but those of which the autopilot says
-/// otherwise.
+/// The ids of the batteries that drive the motors, as a person named them. Empty: all but those of which the autopilot says otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MotorBatteries(BTreeSet<u8>);
 
 impl MotorBatteries {
-    /// What the battery with this id drives, of which the autopilot says that it `drives` this.
+    /// `drives`: what the autopilot reports.
     pub fn judge(&self, id: u8, drives: Drives) -> Drives {
         match drives {
             _ if self.0.contains(&id) => Drives::Motors,
@@ -44,7 +40,6 @@ impl MotorBatteries {
     }
 }
 
-/// A list of ids that cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BadIds;
 

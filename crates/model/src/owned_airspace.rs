@@ -2,25 +2,24 @@
 
 use crate::units::{AltitudeAmsl, Meters, Wgs84};
 
-/// No vehicle is shown with more pieces: the corridor of a long Mission has a leg for each line.
+/// Most pieces shown for a vehicle: the corridor of a long Mission has a leg for each line.
 pub const MOST_PIECES: usize = 256;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Owned {
-    /// Nothing is known of it, so no other vehicle has any.
+    /// Not known, so no other vehicle has any airspace.
     Everywhere,
-    /// It may be in these, and in so many more that are not shown.
+    /// These pieces, and the number of those that are not shown.
     Within(Vec<Piece>, usize),
 }
 
-/// All that is within a radius, over ground, of a place, a line or a triangle, between two heights.
+/// All within a radius over ground of a place, a line or a triangle, between two altitudes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Piece {
-    /// One place, the two ends of a line, or the three corners of a triangle.
+    /// One place, two ends of a line, or three corners of a triangle.
     pub core: Vec<Wgs84>,
     pub radius: Meters,
     pub floor: AltitudeAmsl,
     pub ceiling: AltitudeAmsl,
-    /// Whether its vehicle is on the ground in it.
     pub on_ground: bool,
 }

@@ -1,8 +1,8 @@
 //! Parameters by meaning: the names, units and encodings under which versions of autopilots have them.
 //!
-//! ArduCopter renamed and rescaled many parameters between 4.6 and 4.7, and development builds are on either side for each of them. So which
-//! name an autopilot has is found by asking for each; versions here are words for people. Read in the sources of ArduCopter 4.5.7, 4.6.2 and
-//! 4.8-dev (April 2026), and of PX4 1.15, 1.16, 1.18 and main (August 2026).
+//! ArduCopter renamed and rescaled many parameters between 4.6 and 4.7, and development builds mix both. So an autopilot is asked for each
+//! name; versions here are only text for people. Read in the sources of ArduCopter 4.5.7, 4.6.2 and 4.8-dev (April 2026), and of PX4 1.15,
+//! 1.16, 1.18 and main (August 2026).
 
 use crate::vehicle::Autopilot;
 use Autopilot::{ArduPilot, Px4};
@@ -89,32 +89,31 @@ pub enum Meaning {
     TelemetryDelay,
 }
 
-/// The way from the number that an autopilot stores to the one of the meaning.
+/// Conversion from the stored number to the unit of the meaning.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Encoding {
-    /// A quantity, in this many of the unit of the meaning.
+    /// The stored unit, in units of the meaning.
     Scaled(f64),
-    /// A number of a list, different for each stack.
+    /// An enumeration, different for each stack.
     Code,
-    /// Bits, each for one that counts.
+    /// A set bit selects.
     Bits,
-    /// Bits, each for one that is left out.
+    /// A set bit leaves out.
     SkippedBits,
 }
 
-/// A name under which some versions have a parameter.
+/// A name of a parameter in some versions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Name {
     pub name: &'static str,
     pub encoding: Encoding,
-    /// The unit of its number; empty for codes and bits.
+    /// Empty for codes and bits.
     pub unit: &'static str,
-    /// The versions that have it, in words.
+    /// The versions that have it, as text.
     pub versions: &'static str,
 }
 
 impl Name {
-    /// The number that an autopilot has stored, in the unit of the meaning.
     pub fn read(&self, stored: f64) -> f64 {
         match self.encoding {
             Scaled(unit) => stored * unit,
@@ -122,17 +121,15 @@ impl Name {
         }
     }
 
-    /// The number to store for one in the unit of the meaning.
     pub fn write(&self, value: f64) -> f64 {
         match self.encoding {
-            // Rounded to a whole number: some are stored as integers.
+            // Rounded, as some are stored as integers.
             Scaled(unit) if unit < 1.0 => (value / unit).round(),
             Scaled(unit) => value / unit,
             Code | Bits | SkippedBits => value,
         }
     }
 
-    /// Whether numbers of this name and of `other`, which has the same meaning, can be converted into one another.
     pub fn converts_to(&self, other: &Self) -> bool {
         match (self.encoding, other.encoding) {
             (Scaled(_), Scaled(_)) => true,
@@ -140,7 +137,6 @@ impl Name {
         }
     }
 
-    /// Its name, with its unit where it has one.
     pub fn words(&self) -> String {
         match self.unit {
             "" => self.name.to_owned(),
@@ -148,7 +144,7 @@ impl Name {
         }
     }
 
-    /// `stored` as a person reads it: also in the unit of the meaning where that is another.
+    /// `stored` for people: also in the unit of the meaning where that differs.
     pub fn value_words(&self, stored: f64) -> String {
         let meant = self.read(stored);
         match (self.encoding, self.unit) {
@@ -174,12 +170,12 @@ const fn name(name: &'static str, encoding: Encoding, unit: &'static str, versio
     }
 }
 
-/// One with the same name and unit on every version.
+/// The same name and unit in every version.
 const fn one(of: &'static str, encoding: Encoding, unit: &'static str) -> [Name; 1] {
     [name(of, encoding, unit, ALL)]
 }
 
-/// One that was renamed and rescaled from hundredths of its unit.
+/// Renamed, and rescaled from hundredths of its unit.
 const fn rescaled(new: &'static str, old: &'static str, unit: &'static str, unit_before: &'static str) -> [Name; 2] {
     [
         name(new, Scaled(1.0), unit, NEW),
@@ -187,7 +183,7 @@ const fn rescaled(new: &'static str, old: &'static str, unit: &'static str, unit
     ]
 }
 
-/// A row of the table: the names of a parameter on a stack, the newest first.
+/// The names of a parameter on a stack, the newest first.
 type Row = (Autopilot, Meaning, &'static [Name]);
 
 const TABLE: &[Row] = &[
@@ -400,7 +396,7 @@ const TABLE: &[Row] = &[
     ),
 ];
 
-/// The names of a parameter on a stack, the newest first. An autopilot has one of them, or none; it is asked for each.
+/// Newest first. An autopilot has one of them, or none; it is asked for each.
 pub fn names(autopilot: Autopilot, meaning: Meaning) -> &'static [Name] {
     let row = TABLE
         .iter()
@@ -408,34 +404,31 @@ pub fn names(autopilot: Autopilot, meaning: Meaning) -> &'static [Name] {
     row.map_or(&[], |(.., names)| names)
 }
 
-/// Whether every version has the parameter, under one of its names.
 pub fn is_in_every_version(autopilot: Autopilot, meaning: Meaning) -> bool {
     let names = names(autopilot, meaning);
     names.len() > 1 || names.iter().any(|name| name.versions == ALL)
 }
 
-/// The meaning of a name, with its row.
 pub fn find(autopilot: Autopilot, parameter: &str) -> Option<(Meaning, &'static Name)> {
     let rows = TABLE.iter().filter(|(of, ..)| *of == autopilot);
     let mut rows = rows.flat_map(|(_, meaning, names)| names.iter().map(|name| (*meaning, name)));
     rows.find(|(_, name)| name.name == parameter)
 }
 
-/// The other names of the parameter `parameter`, on other versions.
 pub fn others(autopilot: Autopilot, parameter: &str) -> impl Iterator<Item = &'static Name> {
     let known = find(autopilot, parameter).map(|(meaning, name)| (names(autopilot, meaning), name.name));
     let (names, own) = known.unwrap_or((&[], ""));
     names.iter().filter(move |name| name.name != own)
 }
 
-/// The name under which the newest versions have the parameter `parameter`, or itself.
+/// The newest name of `parameter`, or itself.
 pub fn newest(autopilot: Autopilot, parameter: &str) -> &str {
     let known = find(autopilot, parameter).and_then(|(meaning, _)| names(autopilot, meaning).first());
     known.map_or(parameter, |name| name.name)
 }
 
-/// The names under which an autopilot may have the parameter `parameter`, the newest first, if its number can be converted into that of each
-/// of them. Empty where nothing is known of it.
+/// The names under which an autopilot may have `parameter`, the newest first, if its number can be converted to each. Empty where nothing
+/// is known of it.
 pub fn convertible(autopilot: Autopilot, parameter: &str) -> &'static [Name] {
     let names = find(autopilot, parameter).map_or(&[][..], |(meaning, _)| names(autopilot, meaning));
     match names.split_first() {
@@ -444,13 +437,13 @@ pub fn convertible(autopilot: Autopilot, parameter: &str) -> &'static [Name] {
     }
 }
 
-/// The other names of the parameter `parameter`, as a sentence has them: `ArduCopter from 4.7 has it as RTL_ALT_M (m)`. Empty: none is known.
+/// The other names of `parameter` as a sentence: `ArduCopter from 4.7 has it as RTL_ALT_M (m)`. Empty: none is known.
 pub fn elsewhere(autopilot: Autopilot, parameter: &str) -> String {
     let each = others(autopilot, parameter).map(|name| format!("{} has it as {}", name.versions, name.words()));
     each.collect::<Vec<_>>().join(", ")
 }
 
-/// The least and the largest plausible value of a quantity, in its unit, and whether 0 has a meaning of its own besides.
+/// Smallest and largest plausible value, in the unit of the meaning, and whether 0 has a special meaning besides.
 const fn plausible(meaning: Meaning) -> Option<(f64, f64, bool)> {
     Some(match meaning {
         Meaning::ReturnAltitude => (2.0, 500.0, true),
@@ -466,7 +459,7 @@ const fn plausible(meaning: Meaning) -> Option<(f64, f64, bool)> {
     })
 }
 
-/// Why `stored` is no plausible value of `parameter`: it is one of another unit. `None`: it is plausible, or nothing is known of it.
+/// Why `stored` must be in another unit. `None`: it is plausible, or nothing is known of it.
 pub fn implausible(autopilot: Autopilot, parameter: &str, stored: f64) -> Option<String> {
     let (meaning, name) = find(autopilot, parameter)?;
     let (low, high, zero) = plausible(meaning)?;

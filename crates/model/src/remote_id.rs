@@ -1,11 +1,11 @@
-//! Remote ID: who operates a vehicle and from where, what its transmitter reports, and what both mean for arming.
+//! Remote ID: who operates a vehicle and from where, the state of its transmitter, and what both mean for arming.
 //!
-//! Owns: [`Operator`] and the level that carries it ([`RemoteIdOrder`]), which of several Operators counts ([`choose`]: of several, none),
-//! for how long an agent goes on sending without its coordinator ([`may_send`]), and what people read ([`assess`], [`advice`]).
-//! Must not: know MAVLink, read a clock, or take a vehicle for one that may arm: its autopilot judges that.
+//! Owns: [`Operator`] and the level that carries it ([`RemoteIdOrder`]), which Operator counts ([`choose`]: of several, none), how long an
+//! agent sends without its coordinator ([`may_send`]), and the text for people ([`assess`], [`advice`]).
+//! Must not: know MAVLink, read a clock, or decide whether a vehicle may arm: its autopilot does.
 //!
-//! ArduPilot that enforces Remote ID (`DID_ENABLE` 1, `DID_OPTIONS` bit 0) arms only while it knows the aircraft's id, the operator's place
-//! as of the last 3 s, and that its transmitter is good to arm, as of the last 3 s.
+//! ArduPilot that enforces Remote ID (`DID_ENABLE` 1, `DID_OPTIONS` bit 0) arms only while it knows the aircraft's id, and while the
+//! operator's location and a transmitter that is good to arm are both at most 3 s old.
 
 use crate::ids::Term;
 use crate::units::{Address, Wgs84};
@@ -22,35 +22,34 @@ pub const LONGEST_DESCRIPTION: usize = 23;
 /// Longest text of a transmitter, bytes (OPEN_DRONE_ID_ARM_STATUS.error).
 pub const LONGEST_ERROR: usize = 50;
 
-/// Between two sets of messages to an autopilot.
+/// Interval of the messages to an autopilot.
 pub const EVERY: Duration = Duration::from_secs(1);
 
-/// What a transmitter has reported counts for this long; ArduPilot's own limit.
+/// Age limit of a transmitter's report; ArduPilot's own.
 pub const TRANSMITTER_COUNTS_FOR: Duration = Duration::from_secs(3);
 
 /// On the ground an agent sends for this long without its coordinator: after that the operator's location is not confirmed. In flight it
-/// sends to the end.
+/// sends without limit.
 pub const SENDS_ALONE_FOR: Duration = Duration::from_mins(10);
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Operator {
     pub name: String,
-    /// The operator's registration with the authority, 1 to [`LONGEST_ID`] printable characters of ASCII.
+    /// Registration with the authority, 1 to [`LONGEST_ID`] printable ASCII characters.
     pub id: String,
-    /// What the flight is for, up to [`LONGEST_DESCRIPTION`] printable characters of ASCII; empty: none.
+    /// Purpose of the flight, up to [`LONGEST_DESCRIPTION`] printable ASCII characters; empty: none.
     pub description: String,
     pub location: Location,
-    /// How the flight is classified in the European Union; `None`: not declared.
+    /// `None`: not declared.
     pub eu: Option<European>,
-    /// The id of the aircraft; `None`: the vehicle knows its own.
+    /// `None`: the vehicle knows its own.
     pub aircraft: Option<AircraftId>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Location {
-    /// Where the vehicle takes off: its home position.
+    /// The home position.
     Takeoff,
-    /// A place that does not move.
     Fixed {
         at: Wgs84,
         /// Meters above the WGS 84 ellipsoid; `None`: not known.
@@ -58,18 +57,15 @@ pub enum Location {
     },
 }
 
-/// The classification of the European Union.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct European {
     pub category: Category,
-    /// The class of the aircraft, 0 to 6; `None`: not declared.
+    /// 0 to 6; `None`: not declared.
     pub class: Option<u8>,
 }
 
-/// A category of the European Union.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Category {
-    /// Not declared.
     #[default]
     Undeclared,
     Open,
@@ -79,70 +75,65 @@ pub enum Category {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AircraftId {
-    /// What kind of id it is.
     pub kind: AircraftIdKind,
-    /// 1 to [`LONGEST_ID`] printable characters of ASCII.
+    /// 1 to [`LONGEST_ID`] printable ASCII characters.
     pub id: String,
 }
 
-/// What kind of id an aircraft has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AircraftIdKind {
-    /// Its maker's serial number (ANSI/CTA-2063-A).
+    /// By its maker (ANSI/CTA-2063-A).
     #[default]
     SerialNumber,
     Registration,
 }
 
-/// What an agent is to send to its autopilot. A level: sent again, it changes nothing.
+/// A level: sent again, it changes nothing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RemoteIdOrder {
-    /// Leadership of the coordinator that sent it.
     pub term: Term,
-    /// Whom to name; `None`: nobody.
+    /// `None`: nobody.
     pub operator: Option<Operator>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RemoteIdReport {
-    /// Name of the Operator that it holds; `None`: none.
+    /// Name of the Operator; `None`: none.
     pub held: Option<String>,
-    /// Whether it sends that to the autopilot.
     pub sending: Sending,
     pub transmitter: Transmitter,
 }
 
-/// Whether an agent sends the operator to its autopilot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sending {
-    /// It does not: there is no Operator.
+    /// There is no Operator.
     #[default]
     Nothing,
-    /// It does, every second.
+    /// Every second.
     Yes,
-    /// It will once it knows where the operator is: the vehicle has not reported its home position.
+    /// Not yet: the vehicle has not reported its home position, where the operator is.
     NoLocation,
-    /// It does not: the coordinator has been gone for longer than [`SENDS_ALONE_FOR`], and the vehicle is on the ground.
+    /// No: the coordinator has been gone for longer than [`SENDS_ALONE_FOR`], and the vehicle is on the ground.
     Alone,
-    /// It does not: the airframe on the wire is not known to be the one that serves its Drone, or the autopilot is not heard.
+    /// No: the airframe on the wire is not known to be the one that serves its Drone, or the autopilot is not heard.
     NoVehicle,
 }
 
-/// What the Remote ID transmitter of a vehicle reports of itself.
+/// State of the vehicle's Remote ID transmitter, by its own report.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Transmitter {
-    /// None was ever heard.
+    /// Never heard.
     #[default]
     Unheard,
     Good,
-    /// It is not; its words.
+    /// Not good to arm; its text.
     Fails(String),
-    /// It was heard and is not any more.
+    /// Not heard any more.
     Lost,
 }
 
 impl Location {
-    /// The place, if it is known; `home` is the vehicle's.
+    /// `None`: not known; `home` is the vehicle's.
     pub const fn place(&self, home: Option<Wgs84>) -> Option<Wgs84> {
         match self {
             Self::Takeoff => home,
@@ -151,7 +142,7 @@ impl Location {
     }
 }
 
-/// Whether a text can be an id or a description: 1 to `longest` printable characters of ASCII.
+/// 1 to `longest` printable ASCII characters.
 pub fn can_be_broadcast(text: &str, longest: usize) -> bool {
     (1..=longest).contains(&text.len()) && text.bytes().all(|byte| (b' '..=b'~').contains(&byte))
 }
@@ -159,13 +150,13 @@ pub fn can_be_broadcast(text: &str, longest: usize) -> bool {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Choice<'a> {
     None,
-    /// One does: its place among the objects.
+    /// Its index.
     One(usize),
-    /// Several do, by name, so none of them counts.
+    /// By name; none of them counts.
     Several(Vec<&'a str>),
 }
 
-/// Which of the Operators that select a vehicle counts, each given by its place and its name.
+/// Which Operator counts, of those that select a vehicle, given by index and name.
 pub fn choose<'a>(selecting: &[(usize, &'a str)]) -> Choice<'a> {
     match selecting {
         [] => Choice::None,
@@ -174,13 +165,13 @@ pub fn choose<'a>(selecting: &[(usize, &'a str)]) -> Choice<'a> {
     }
 }
 
-/// Whether an agent whose coordinator has been gone for `silent` sends the operator to its autopilot, which does `truth`.
+/// Whether to send although the coordinator has been gone for `silent`.
 pub fn may_send(truth: FlightTruth, silent: Duration) -> bool {
     truth != FlightTruth::Disarmed || silent <= SENDS_ALONE_FOR
 }
 
-/// What remains of the Operator held when the coordinator wants `next`: one that is taken away from a vehicle that is not on the ground and
-/// disarmed is sent on until it is, as a flight must not lose its operator. The flag: it ends then.
+/// The Operator after `held` when the coordinator wants `next`. An Operator that is taken away is sent on until the vehicle is on the
+/// ground and disarmed: no flight loses its operator. The flag: sending ends then.
 pub fn take(held: Option<Operator>, next: Option<Operator>, truth: FlightTruth) -> (Option<Operator>, bool) {
     match (held, next) {
         (_, Some(next)) => (Some(next), false),
@@ -189,21 +180,20 @@ pub fn take(held: Option<Operator>, next: Option<Operator>, truth: FlightTruth) 
     }
 }
 
-/// Whether a message of the transmitter of the vehicle `system`: MAV_COMP_ID_ODID_TXRX_1 to _3.
+/// MAV_COMP_ID_ODID_TXRX_1 to _3 of the vehicle `system`.
 pub fn is_transmitter(from: Address, system: crate::units::SystemId) -> bool {
     from.system == system && (236..=238).contains(&from.component.0)
 }
 
-/// What people read of the Remote ID of a vehicle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assessment {
-    /// Whether all is sent and the transmitter is good; `None`: the vehicle has none that reports, and its autopilot judges alone.
+    /// Whether all is sent and the transmitter is good; `None`: no transmitter reports, and its autopilot judges alone.
     pub ready: Option<bool>,
     pub reason: &'static str,
     pub message: String,
 }
 
-/// What people read of the Remote ID of a vehicle; `wanted` is the name of the Operator that selects it.
+/// `wanted`: the Operator that selects the vehicle.
 pub fn assess(wanted: Option<&str>, report: &RemoteIdReport) -> Assessment {
     let of = |ready, reason, message: &str| Assessment {
         ready,
@@ -259,10 +249,10 @@ pub fn assess(wanted: Option<&str>, report: &RemoteIdReport) -> Assessment {
     }
 }
 
-/// Prefix of ArduPilot's reasons that are about Remote ID.
+/// Prefix of ArduPilot's arming reasons about Remote ID.
 const OURS: &str = "OpenDroneID: ";
 
-/// What to do about a reason of ArduPilot that is about Remote ID; `None` for one that is not, or that says it itself.
+/// What to do about such a reason; `None` for any other reason, or where its text is advice enough.
 pub fn advice(reason: &str, report: &RemoteIdReport) -> Option<&'static str> {
     let reason = reason.strip_prefix(OURS)?;
     Some(match reason {

@@ -1,4 +1,4 @@
-//! What an agent reports up: what its vehicle does, by the vehicle's own account, and what the agent makes of it.
+//! What an agent reports: what its vehicle does by its own account, and what the agent concludes.
 
 use crate::accuracy::Accuracy;
 pub use crate::activity::{Activity, HandsOff};
@@ -25,116 +25,104 @@ use crate::units::{AltitudeAboveHome, AltitudeAmsl, Heading};
 use crate::vehicle::{ArmingReason, Battery, FlightTruth, Identity, Position};
 use crate::whereabouts::Astray;
 
-/// One report of an agent: a full picture, not a change.
+/// A full picture, not a change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
-    /// The node that the agent serves.
     pub node: NodeName,
-    /// When the report was made, on the agent's own clock; the moments in `reasons` are on the same one.
+    /// On the agent's own clock, as the moments in `reasons`.
     pub made: Moment,
-    /// Whether the autopilot is being heard.
     pub link_alive: bool,
-    /// Why the link to the autopilot is not open, in words, while it is not.
+    /// Why the link to the autopilot is not open.
     pub link_fault: Option<String>,
-    /// The vehicle's identity, once received.
     pub identity: Option<Identity>,
-    /// What the vehicle's autopilot reports of the aircraft itself.
     pub inventory: Inventory,
     pub truth: FlightTruth,
-    /// The autopilot's own name of the flight mode; `None` when not heard lately.
+    /// The autopilot's own name of it; `None` when not heard lately.
     pub mode: Option<String>,
     /// Whether arming checks pass; `None` when not heard lately.
     pub ready: Option<bool>,
-    /// Why the autopilot does not arm, in its own words.
+    /// Why the autopilot does not arm.
     pub reasons: Vec<ArmingReason>,
-    /// Battery; `None` until heard.
     pub battery: Option<Battery>,
-    /// Its charge was near the Drone's reserve in this flight: it is time to come home along a route.
+    /// Its charge was near the Drone's reserve in this flight: it should come home along a route now.
     pub near_reserve: bool,
-    /// Batteries that do not drive the motors and do not count for `battery`, by their ids; at most eight.
+    /// Batteries that do not drive the motors and do not count for `battery`, by id; at most eight.
     pub other_batteries: Vec<OtherBattery>,
-    /// When `battery` was received, on the clock of `made`; `None` when not known.
+    /// On the clock of `made`.
     pub battery_at: Option<Moment>,
-    /// Position; `None` until heard.
     pub position: Option<Position>,
-    /// When `position` was received, on the clock of `made`; `None` when not known.
+    /// On the clock of `made`.
     pub position_at: Option<Moment>,
-    /// How well the vehicle knows where it is, by accounts of the last seconds.
+    /// From reports of the last seconds.
     pub accuracy: Accuracy,
-    /// Where its nose points, received with `position`; `None` when its autopilot does not know.
+    /// Received with `position`; `None` when its autopilot does not know.
     pub heading: Option<Heading>,
     /// The assignment that the agent acts on.
     pub held: Option<Held>,
-    /// What the agent is busy with.
     pub activity: Activity,
-    /// Whether the agent is ending (SIGTERM): it takes no new flight.
+    /// The agent shuts down (SIGTERM): it takes no new flight.
     pub terminating: bool,
-    /// How often somebody else has taken over in flight under the held assignment; see [`crate::takeover`].
+    /// Under the held assignment; see [`crate::takeover`].
     pub takeovers: u32,
-    /// How far the flight under the held assignment has come; see `fleet::flight_record`.
+    /// Under the held assignment; see `fleet::flight_record`.
     pub so_far: SoFar,
-    /// A ground order that the agent keeps although it was not notified that the order is recorded; see [`crate::ground`].
+    /// A ground order that is not known to be recorded; see [`crate::ground`].
     pub ground_latch: Option<GroundOrderId>,
-    /// What preflight found to be wrong with the autopilot's own failsafes, each with what to do.
+    /// Faults of the autopilot's own failsafes, each with what to do.
     pub warnings: Vec<String>,
-    /// How well the agent receives from its autopilot; `None` when not reported.
+    /// Reception from the autopilot.
     pub link: Option<LinkQuality>,
-    /// Why the flight is not, or no longer, what was ordered; see [`crate::failsafe`].
+    /// Why the flight is not what was ordered; see [`crate::failsafe`].
     pub diversion: Option<Diversion>,
     /// What the vehicle does instead of holding; see [`crate::whereabouts`].
     pub astray: Option<Astray>,
-    /// A way down that was commanded and that the vehicle does not take.
+    /// A commanded descent that the vehicle does not take.
     pub owed: Option<Owed>,
-    /// Somebody else flew the vehicle while it served no Drone, and the quiet time since is not over: it is not offered yet.
+    /// Somebody else flew the vehicle while it served no Drone, and the quiet time since is not over: not offered yet.
     pub others_flew: bool,
-    /// A flight of the vehicle ended without an order, and no person has acted since: it is offered to no Drone.
+    /// A flight ended without an order, and no person has acted since: offered to no Drone.
     pub stand_down: Option<stand_down::Reported>,
-    /// What it makes of the route that it was ordered to fly.
     pub route: RouteState,
-    /// Its home position, once received; in the air its altitude is that of before the flight.
+    /// In the air its altitude is that of before the flight.
     pub home: Option<Waypoint>,
-    /// How far somebody moved home in flight, from where it was on the ground; `None` while nobody did.
+    /// How far home was moved in flight, from where it was on the ground; `None`: not moved.
     pub home_shift: Option<HomeShift>,
-    /// The height to which its autopilot climbs to return (ArduCopter: `RTL_ALT`, PX4: `RTL_RETURN_ALT`); `None` until it was read.
+    /// Altitude of a return (ArduCopter: `RTL_ALT`, PX4: `RTL_RETURN_ALT`); `None` until read.
     pub return_height: Option<AltitudeAboveHome>,
-    /// Aircraft of others that its vehicle receives, the nearest first.
+    /// Nearest first.
     pub traffic: Vec<Aircraft>,
-    /// What is in force of the rules that it holds.
     pub rules: RulesReport,
-    /// How far it is with the plan that it holds.
     pub plan: PlanReport,
-    /// Whether it sends the operator to its autopilot, and what the transmitter reports.
     pub remote_id: RemoteIdReport,
-    /// How far its logs are on their way to an object store; `None` where none is named.
+    /// `None` where no object store is named.
     pub uploads: Option<Uploads>,
 }
 
-/// What an agent makes of its routes.
+/// Progress on the agent's routes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RouteState {
-    /// The highest number that it ever took.
+    /// The highest number ever taken.
     pub last: OrderNumber,
     /// The route that it flies or has flown to where it holds; `None` once its vehicle has left it.
     pub order: Option<RouteOrder>,
-    /// The place of it that comes next, their number when it has arrived; `None` when the vehicle is not on it.
+    /// Index of the next place, the number of places on arrival; `None` when the vehicle is not on the route.
     pub next: Option<usize>,
-    /// Orders to fly to that place that do not move it.
+    /// Orders to fly to that place without effect.
     pub stalled: Option<Stalled>,
-    /// What has become of it since it was lent to a program in this flight; `None`: it was not, or that is over.
+    /// State of the loan to a program in this flight; `None`: not lent, or that is over.
     pub lent: Option<Lent>,
 }
 
-/// What came over the link to the autopilot and what did not, since the agent started. All only grow.
+/// Counted since the agent started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkQuality {
     pub frames: u64,
-    /// Frames that did not, by the gaps in their senders' sequence numbers.
+    /// By the gaps in their senders' sequence numbers.
     pub lost: u64,
     pub damaged: u64,
 }
 
 impl Report {
-    /// The report of an agent that has heard nothing yet.
     pub const fn of_nothing(node: NodeName) -> Self {
         Self {
             node,
@@ -216,29 +204,28 @@ impl Report {
         }
     }
 
-    /// Whether the flight under the held assignment came to its end by itself, and the vehicle stays down. What the agent is busy
-    /// with may lag behind that by a command on its way.
+    /// Whether the flight ended by itself, and the vehicle stays down. `activity` may lag by a command on its way.
     pub fn flight_is_over(&self) -> bool {
         self.so_far == SoFar::Over || self.activity == Activity::HandsOff(HandsOff::FlightOver)
     }
 
-    /// How far the vehicle is off `station`; `None` while it does not say where it is. Above home counts from `home`, as its route did: PX4 moves
-    /// its own up and down by more than a meter in flight.
+    /// `None` while the vehicle does not report its position. Above home counts from `home`, as its route did: PX4 moves its own by more
+    /// than a meter in flight.
     pub fn off(&self, station: &Station, home: Option<AltitudeAmsl>) -> Option<Off> {
         let position = self.position?;
         let above = home.map(|home| AltitudeAboveHome(position.amsl.0 - home.0));
         Some(station.off(position.at, position.amsl, above.unwrap_or(position.above_home)))
     }
 
-    /// Whether a new Drone may be bound to this vehicle as far as the vehicle goes: heard, landed and disarmed, and
-    /// its agent is not ending, nobody else has just flown it, and no person has to act first.
+    /// Whether a new Drone may be bound as far as the vehicle goes: heard, landed and disarmed, its agent does not end, nobody else has
+    /// just flown it, and no person has to act first.
     pub fn vehicle_free(&self) -> bool {
         let offered = !self.terminating && !self.others_flew && self.stand_down.is_none();
         self.link_alive && self.truth == FlightTruth::Disarmed && offered
     }
 
-    /// Whether what it says of its plan is about the one with this digest and of this Drone. A Drone before may have flown an equal one, and
-    /// until its agent takes the new assignment it speaks of that (invariant 13).
+    /// Whether its plan report is about this plan of this Drone. A Drone before may have flown an equal plan, which is reported until the
+    /// agent takes the new assignment (invariant 13).
     pub fn has_plan(&self, of: &DroneUid, digest: &PlanDigest) -> bool {
         self.held.as_ref().is_some_and(|held| held.uid == *of) && self.plan.held.as_ref() == Some(digest)
     }

@@ -1,7 +1,7 @@
-//! The route that an agent is ordered to fly, and how far along it its vehicle is.
+//! The route that an agent is ordered to fly, and the vehicle's progress on it.
 //!
-//! A level like all orders: the same route again changes nothing, and an agent that was restarted finds its place on it by where
-//! the vehicle is. An older one than the last that was taken is not flown, from any sender: its airspace may be another's by now.
+//! A level: the same route again changes nothing, and a restarted agent finds its place by the vehicle's position. A route older than the
+//! last one taken is not flown, from any sender: its airspace may be another vehicle's by now.
 
 use crate::geo::offset;
 use crate::ids::Term;
@@ -12,25 +12,23 @@ use serde::{Deserialize, Serialize};
 
 pub const MOST_PLACES: usize = 16;
 
-/// A place counts as reached within this, meters over ground: less than a vehicle may stray from its leg.
+/// A place is reached within this, meters over ground: less than a vehicle may stray from its leg.
 const REACHED: f64 = 1.2;
 
-/// A place counts as reached within this, meters in height.
+/// A place is reached within this, meters in altitude.
 const REACHED_HEIGHT: f64 = 0.9;
 
-/// A vehicle is on a leg within this, meters over ground and in height: the usual margin of a claim
-/// (`fleet::airspace::Rules::default`).
+/// A vehicle is on a leg within this, meters over ground and in altitude: the usual margin of a claim (`fleet::airspace::Rules::default`).
 const ON_LEG: (f64, f64) = (2.5, 2.0);
 
-/// One that is farther off than this was not moved by its own estimate of where it is, meters over ground or in height.
+/// Largest shift of a vehicle's own position estimate, meters over ground or in altitude; farther off, it was moved.
 const MOVED: f64 = 4.0;
 
-/// The number of an order to fly a route. Later orders have higher ones, over all leaders; an agent refuses an order whose number
-/// is not higher than the last that it took.
+/// Higher for later orders, over all leaders; an agent refuses a number that is not higher than the last it took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct OrderNumber {
     pub term: Term,
-    /// Its number among the grants of that leadership, from 1.
+    /// Among the grants of that leadership, from 1.
     pub count: u64,
 }
 
@@ -47,13 +45,13 @@ impl Waypoint {
         (east.hypot(north), position.amsl.0 - self.amsl.0)
     }
 
-    /// Its distance from `position`, meters.
+    /// Meters.
     pub fn distance(&self, position: &Self) -> f64 {
         let (over_ground, above) = self.off(position);
         over_ground.hypot(above)
     }
 
-    /// Whether a vehicle at `position` that holds here has drifted off station, by no more than its autopilot may have mistaken where it is.
+    /// Whether a vehicle that should hold here has drifted off station, within the error of its position estimate.
     pub fn is_drifted_from(&self, position: &Self) -> bool {
         let (over_ground, above) = self.off(position);
         let off = Off {
@@ -63,7 +61,7 @@ impl Waypoint {
         !Tolerance::default().covers(off) && self.is_about(position)
     }
 
-    /// Whether a vehicle at `position` that holds here was not moved by a person, as far as its own estimate of where it is may shift.
+    /// Whether no person moved a vehicle that should hold here, within the error of its position estimate.
     pub fn is_about(&self, position: &Self) -> bool {
         let (over_ground, above) = self.off(position);
         over_ground <= MOVED && above.abs() <= MOVED
@@ -75,23 +73,22 @@ impl Waypoint {
     }
 }
 
-/// Straight legs to be flown one after the other, level or upright, to where the vehicle is to hold.
+/// Straight legs, level or upright, to where the vehicle is to hold.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RouteOrder {
-    /// Its number; the agent takes none that is not higher than the last.
+    /// Only a number higher than the last is taken.
     pub number: OrderNumber,
-    /// Where it begins, each corner, where it ends: one at least, and at most [`MOST_PLACES`].
+    /// Start, corners, end: one at least, at most [`MOST_PLACES`].
     pub places: Vec<Waypoint>,
-    /// The airspace around the place where it ends, in which a program may fly the vehicle; `None`: nobody may.
+    /// The airspace around the end in which a program may fly the vehicle; `None`: no program may.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub room: Option<Room>,
 }
 
-/// Where on a route a vehicle is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Progress {
     pub number: OrderNumber,
-    /// The place that comes next; the number of places when it has arrived.
+    /// Index of the next place; the number of places on arrival.
     pub next: usize,
 }
 
@@ -100,8 +97,8 @@ impl RouteOrder {
         self.places.last().copied()
     }
 
-    /// How far `position` is inside of the airspace for a program around the end, over ground and in height, meters; negative: outside of
-    /// it. `None`: there is none.
+    /// How far `position` is inside of the room around the end, over ground and in altitude, meters; negative: outside. `None`: there is no
+    /// room.
     pub fn depth(&self, position: &Waypoint) -> Option<(f64, f64)> {
         let room = self.room?;
         let (over_ground, up) = self.end()?.off(position);
@@ -109,9 +106,9 @@ impl RouteOrder {
         Some((room.radius.0 - over_ground, in_height))
     }
 
-    /// The progress of a vehicle at `position`, which has come as far as `before`. `None` when it is nowhere on the route.
+    /// `None` when a vehicle at `position` is nowhere on the route.
     pub fn progress(&self, before: Option<Progress>, position: &Waypoint, on_ground: bool) -> Option<Progress> {
-        // It was given where it held, and is its own wherever the vehicle is in it. Whether it has left is asked elsewhere.
+        // A room was given where the vehicle held, and is its own anywhere in it. Whether it has left is checked elsewhere.
         if self.room.is_some() {
             return (!on_ground).then_some(Progress {
                 number: self.number,
@@ -132,7 +129,7 @@ impl RouteOrder {
         })
     }
 
-    /// Whether a vehicle that had come as far as `progress` is still on that leg, or where the route ends.
+    /// Whether the vehicle is still on the leg of `progress`, or at the end.
     pub fn is_on(&self, progress: Progress, position: &Waypoint) -> bool {
         if self.room.is_some() {
             return progress.number == self.number;
@@ -145,7 +142,7 @@ impl RouteOrder {
         }
     }
 
-    /// The end of the first leg that a vehicle at `position` may be on, when nothing is known of how far it has come.
+    /// The end of the first leg that fits `position`, when no progress is known.
     fn joined(&self, position: &Waypoint, on_ground: bool) -> Option<usize> {
         let start = self.places.first()?;
         if on_ground {
@@ -158,12 +155,12 @@ impl RouteOrder {
         let legs = self.places.windows(2).map(|leg| on_leg(&leg[0], &leg[1], position));
         let legs = legs.enumerate().filter_map(|(leg, on)| on.then_some(leg));
         let legs: Vec<usize> = legs.collect();
-        // Where a route comes back to itself, it is not known what is left of it.
+        // Where a route crosses itself, the rest of it is ambiguous.
         let in_a_row = legs.windows(2).all(|pair| pair[1] == pair[0] + 1);
         legs.first().filter(|_| in_a_row).map(|leg| leg + 1)
     }
 
-    /// The height above home to take off to, for a vehicle whose home lies at `home`: that of the first corner.
+    /// The altitude to take off to: that of the first corner.
     pub fn takeoff_height(&self, home: AltitudeAmsl) -> Option<AltitudeAboveHome> {
         let corner = self.places.get(1)?;
         Some(AltitudeAboveHome(corner.amsl.0 - home.0)).filter(|height| height.0 > 0.0)

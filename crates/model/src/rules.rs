@@ -1,7 +1,7 @@
-//! Rules on board: the fence and the parameters that are to be in force on one vehicle, and what its agent reports of them.
+//! Rules on board: fence and parameters of one vehicle, and its agent's report about them.
 //!
-//! Owns: [`Rules`] and [`RulesReport`], and whether rules that are not in force prevent arming ([`clearance`], invariant 12). *In force*
-//! means read back from the autopilot as it should be, and not discarded by it since; an acknowledgement says nothing.
+//! Owns: [`Rules`], [`RulesReport`], and whether rules that are not in force prevent arming ([`clearance`], invariant 12). *In force* means
+//! read back as wanted, and not discarded since; an acknowledgement proves nothing.
 //! Must not: compile fences for an autopilot (`fleet::planning::geofence`), choose parameters, or know MAVLink.
 
 use crate::ids::Term;
@@ -10,17 +10,15 @@ use crate::units::{Meters, Wgs84};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Most vertices and circles of one fence: what PX4 holds is 64, ArduCopter 70.
+/// Vertices and circles of one fence: PX4 holds 64, ArduCopter 70.
 pub const MOST_FENCE_ITEMS: usize = 70;
 
-/// Most parameters that rules may name.
 pub const MOST_PARAMETERS: usize = 128;
 
-/// Most deviations that a report names.
 pub const MOST_DEVIATIONS: usize = 32;
 
-/// Names the content of rules: equal content, equal digest. 32 hexadecimal digits of the fence, then 32 of the parameters; zeros where
-/// there is none. Computed where the rules are made.
+/// Equal content, equal digest. 32 hexadecimal digits of the fence, then 32 of the parameters; zeros for none. Computed where the rules are
+/// made.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RulesDigest(pub String);
 
@@ -33,7 +31,7 @@ impl fmt::Display for RulesDigest {
 impl RulesDigest {
     pub const PART: usize = 32;
 
-    /// Both parts, in words. Coordinators before this one made one digest of both.
+    /// Older coordinators made one digest of both parts.
     pub fn words(&self) -> String {
         let part = |what: &str, digest: &str| {
             if digest.bytes().all(|digit| digit == b'0') {
@@ -51,15 +49,14 @@ impl RulesDigest {
     }
 }
 
-/// What is to be in force on one vehicle, whether or not it serves a Drone. A level: sent again, it changes nothing.
+/// What is to be in force on one vehicle, with or without a Drone. A level: sent again, it changes nothing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rules {
-    /// Leadership of the coordinator that sent it.
     pub term: Term,
     pub digest: RulesDigest,
-    /// The fence; `None`: none of ours, and what was on the autopilot before ours is given back.
+    /// `None`: none of ours; the autopilot's earlier fence is restored.
     pub fence: Option<Fence>,
-    /// The parameters, each name once. One that was here and is gone gets back the value that it had before ours.
+    /// Each name once. A parameter that is gone gets back its value of before ours.
     pub parameters: Vec<WantedParameter>,
 }
 
@@ -69,15 +66,15 @@ impl Rules {
     }
 }
 
-/// A fence as its autopilot stores it, compiled for that: polygons first, circles last. Its heights and its action are parameters.
+/// A fence as its autopilot stores it: polygons first, circles last. Its altitudes and its action are parameters.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Fence {
-    /// Its shapes, in the order in which they are uploaded.
+    /// In the order of upload.
     pub shapes: Vec<Shape>,
 }
 
 impl Fence {
-    /// Mission items that it takes: one for each vertex and circle.
+    /// Mission items: one for each vertex and circle.
     pub fn items(&self) -> usize {
         let items = |shape: &Shape| match &shape.outline {
             Outline::Polygon(vertices) => vertices.len(),
@@ -89,12 +86,11 @@ impl Fence {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Shape {
-    /// On which side of it the vehicle has to be.
     pub side: Side,
     pub outline: Outline,
 }
 
-/// On which side of an outline the vehicle has to be.
+/// Where the vehicle has to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Side {
     /// Inside (MAV_CMD_NAV_FENCE_POLYGON_VERTEX_INCLUSION 5001, MAV_CMD_NAV_FENCE_CIRCLE_INCLUSION 5003).
@@ -105,7 +101,7 @@ pub enum Side {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Outline {
-    /// A polygon of 3 vertices or more, not closed by a copy of the first.
+    /// 3 vertices or more, not closed by a copy of the first.
     Polygon(Vec<Wgs84>),
     Circle {
         center: Wgs84,
@@ -113,19 +109,17 @@ pub enum Outline {
     },
 }
 
-/// A parameter of the autopilot and the value that it is to have.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WantedParameter {
-    /// Its name, 1 to 16 characters.
+    /// 1 to 16 characters.
     pub name: String,
-    /// The value, as a number: the agent encodes it by the type that the autopilot gives it.
+    /// The agent encodes it by the type that the autopilot reports.
     pub value: f64,
-    /// What is done about another value.
     pub enforce: Enforce,
     /// Whether the autopilot may be rebooted, on the ground and idle, if the value counts only then.
     pub may_reboot: bool,
-    /// Whether the agent sets it under another name and in another unit where its autopilot has it under that
-    /// ([`crate::parameter_meaning`]). Name and value here are those of the newest version.
+    /// Whether the agent converts it for an autopilot that has it under another name and unit ([`crate::parameter_meaning`]). Name and
+    /// value are those of the newest version.
     #[serde(default, skip_serializing_if = "is_false")]
     pub any_name: bool,
 }
@@ -135,33 +129,29 @@ const fn is_false(value: &bool) -> bool {
     !*value
 }
 
-/// What is done about a parameter that has another value.
+/// What is done about another value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Enforce {
-    /// It is set, on the ground and disarmed.
+    /// Set, on the ground and disarmed.
     Apply,
-    /// It is reported, and nothing is set.
+    /// Reported only.
     #[default]
     Report,
 }
 
-/// What an agent reports of the rules that it holds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RulesReport {
-    /// The rules that it holds; `None`: it never took any.
+    /// `None`: the agent never took any.
     pub held: Option<RulesDigest>,
     pub fence: FenceState,
-    /// How many of the parameters were read back as wanted.
     pub parameters_in_force: u32,
-    /// The parameters that are not in force, at most [`MOST_DEVIATIONS`], in the order of their [`DeviationWhy::urgency`]. Agents before this
-    /// one had them by name.
+    /// Parameters that are not in force, at most [`MOST_DEVIATIONS`], ordered by [`DeviationWhy::urgency`]; by name from older agents.
     pub deviations: Vec<Deviation>,
-    /// Whether all of it is in force: the fence, every parameter, and what was before ours was given back where a rule is gone.
+    /// The fence, every parameter, and the restored values of rules that are gone.
     pub in_force: bool,
 }
 
 impl RulesReport {
-    /// Which rules the vehicle has, and whether all of them are in force.
     pub fn words(&self) -> String {
         let how = if self.in_force { "in force" } else { "not all in force" };
         let held = self.held.as_ref();
@@ -169,58 +159,56 @@ impl RulesReport {
     }
 }
 
-/// How far the fence of an autopilot is the wanted one.
+/// How far the autopilot's fence is the wanted one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum FenceState {
-    /// Nothing is known of it, or none is wanted and none of ours is left.
+    /// Not known, or none is wanted and none of ours is left.
     #[default]
     None,
-    /// It is being read, uploaded or given back.
+    /// Being read, uploaded or restored.
     Working,
     /// Read back equal, and not discarded since.
     InForce,
-    /// Not in force, and not to be changed now: the vehicle is armed, or not known to be on the ground.
+    /// Not changed now: the vehicle is armed, or not known to be on the ground.
     WaitsForGround,
-    /// The autopilot refused it, or discarded it after it had accepted it; its words, or ours. Tried again with a capped back-off.
+    /// Refused by the autopilot, or discarded after it was accepted; its text, or ours. Tried again with a capped back-off.
     Refused(String),
-    /// In force once, and no longer: somebody else uploaded another, or the autopilot lost it.
+    /// Somebody else uploaded another, or the autopilot lost it.
     Drifted(String),
 }
 
-/// A parameter that has not the wanted value, as far as is known.
+/// A parameter that is not known to have the wanted value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Deviation {
     pub name: String,
     pub wanted: f64,
-    /// The value read last; `None` while it could not be read.
+    /// The value read last; `None`: not read.
     pub actual: Option<f64>,
     pub why: DeviationWhy,
 }
 
-/// Why a parameter has not the wanted value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DeviationWhy {
-    /// It is being read or set.
+    /// Being read or set.
     Working,
-    /// It is only reported.
     ReportOnly,
     /// The vehicle is armed, or not known to be on the ground.
     WaitsForGround,
     /// It has the value, which counts only after a reboot of the autopilot.
     NeedsReboot,
-    /// The autopilot does not take the value; in words that say what to do.
+    /// The autopilot rejects the value; the text says what to do.
     Refused(String),
-    /// The autopilot has no parameter of this name, so nothing was changed; in words that name the one of other versions, if it is known.
+    /// The autopilot has no parameter of this name; nothing was changed. The text names that of other versions, if known.
     Missing(String),
 }
 
 impl DeviationWhy {
-    /// Whether it is still to be set, or read, and is by itself.
+    /// Whether it will be read or set without a person.
     pub const fn is_open(&self) -> bool {
         matches!(self, Self::Working | Self::WaitsForGround)
     }
 
-    /// Rank among others: the lower, the sooner it is reported where there is no room for all.
+    /// Lower is reported first where there is no room for all.
     pub const fn urgency(&self) -> u8 {
         match self {
             Self::Refused(_) => 0,
@@ -231,7 +219,7 @@ impl DeviationWhy {
         }
     }
 
-    /// Whether it keeps other vehicles from their values.
+    /// Whether other vehicles do not get their values because of it.
     pub const fn is_urgent(&self) -> bool {
         self.urgency() <= Self::Working.urgency()
     }
@@ -239,21 +227,19 @@ impl DeviationWhy {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum RulesClearance {
-    /// They do not.
     #[default]
     Clear,
-    /// Rules that select the vehicle are not in force, and the Drone wants them to be.
+    /// Rules that select the vehicle are not in force, and the Drone requires them.
     NotInForce,
-    /// The agent changes fence or parameters, or reboots the autopilot, just now. Prevents arming under every policy.
+    /// The agent changes fence or parameters, or reboots the autopilot, now. Prevents arming under every policy.
     Changing,
 }
 
-/// Invariant 12: whether the rules that an assignment names prevent arming under `policy`. `named` are those that the coordinator had
-/// selected for the vehicle when it made the assignment, `None` when there are none.
+/// Invariant 12: whether rules prevent arming under `policy`. `named`: the rules that selected the vehicle when the assignment was made.
 pub fn clearance(policy: Preflight, named: Option<&RulesDigest>, report: &RulesReport) -> RulesClearance {
     match (policy, named) {
         (Preflight::Ignore | Preflight::Warn, _) => RulesClearance::Clear,
-        // Those that it holds may be newer than the assignment.
+        // The held rules may be newer than the assignment.
         (Preflight::Refuse, None) if report.held.is_none() || report.in_force => RulesClearance::Clear,
         (Preflight::Refuse, Some(named)) if report.in_force && report.held.as_ref() == Some(named) => {
             RulesClearance::Clear

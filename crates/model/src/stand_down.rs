@@ -1,24 +1,22 @@
-//! A vehicle that stands down: a flight of it ended without an order of Skein's, and it is armed for nobody before a person acts.
+//! A vehicle that stands down: a flight ended without an order of Skein's, and it is not armed before a person acts.
 
 use crate::ids::{DroneName, DroneUid, NodeName, Term};
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum StoodDown {
-    /// Its motors were stopped by a kill.
     Killed,
     /// Its battery had reached the reserve, or its autopilot's own threshold.
     LowBattery,
     CoordinatorLoss,
-    /// A failsafe of its autopilot brought it down.
     AutopilotFailsafe,
     TakenOver,
-    /// It landed, and no cause was observed.
+    /// No cause was observed.
     Landed,
 }
 
 impl StoodDown {
-    /// In a clause whose subject is the vehicle.
+    /// A clause whose subject is the vehicle.
     pub const fn text(self) -> &'static str {
         match self {
             Self::Killed => "its motors were stopped by a kill",
@@ -31,27 +29,23 @@ impl StoodDown {
     }
 }
 
-/// A stand-down as it is reported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reported {
-    /// Its number: each vehicle counts its own.
+    /// Counted by each vehicle.
     pub number: u32,
     pub why: StoodDown,
-    /// The Drone that it flew for.
     pub uid: DroneUid,
     pub name: DroneName,
 }
 
-/// A person's word that the vehicle of a node may fly again.
+/// A person's permission that the vehicle of a node may fly again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StandUp {
-    /// Leadership of the coordinator that sent it.
     pub term: Term,
-    /// The number of the stand-down that it is about.
+    /// The stand-down that it ends.
     pub number: u32,
 }
 
-/// What a person reads of a vehicle that stands down on `node`.
 pub fn advice(node: &NodeName, why: StoodDown, name: &DroneName) -> String {
     let battery = if why == StoodDown::LowBattery {
         ", or once it has another battery"

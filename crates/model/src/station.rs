@@ -1,7 +1,7 @@
 //! A place in the sky where a vehicle is to hold, and whether it holds there.
 //!
-//! Owns: [`Station`], which can only be made of numbers that are in range and within the [`Limits`] that the operator has set; how far
-//! off a reported position is ([`Off`]); and [`Arrival`], what is remembered to say that a vehicle is on station.
+//! Owns: [`Station`], always of valid numbers within the operator's [`Limits`]; how far off a reported position is ([`Off`]); and
+//! [`Arrival`], the memory for "on station".
 //! Must not: know which vehicle holds it, or how it gets there.
 //!
 //!   Away --observed within the tolerance--> Arriving --so for HOLDS_FOR--> on station --observed outside, or not for a while--> Away
@@ -13,16 +13,15 @@ use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::time::Duration;
 
-/// A height, with what it is measured from.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Altitude {
-    /// Above the home position of the vehicle that holds the station.
+    /// Of the vehicle that holds the station.
     AboveHome(AltitudeAboveHome),
     Amsl(AltitudeAmsl),
 }
 
 impl Altitude {
-    /// The number alone, meters.
+    /// The number alone.
     const fn meters(self) -> f64 {
         match self {
             Self::AboveHome(height) => height.0,
@@ -30,7 +29,6 @@ impl Altitude {
         }
     }
 
-    /// This much higher, from the same reference.
     pub fn raised(self, by: Meters) -> Self {
         match self {
             Self::AboveHome(height) => Self::AboveHome(AltitudeAboveHome(height.0 + by.0)),
@@ -38,7 +36,6 @@ impl Altitude {
         }
     }
 
-    /// Above mean sea level, for a vehicle whose home lies at `home`.
     pub fn amsl(self, home: AltitudeAmsl) -> AltitudeAmsl {
         match self {
             Self::AboveHome(height) => home.up(height),
@@ -47,47 +44,45 @@ impl Altitude {
     }
 }
 
-/// A place as somebody asks for it: not checked.
+/// A requested place, not checked yet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Place {
     pub at: Wgs84,
     pub altitude: Altitude,
-    /// How it is flown to and held.
     pub manner: Manner,
 }
 
-/// How a vehicle flies to its place, and its heading there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Manner {
-    /// Its heading while it holds; `None` leaves that to the autopilot.
+    /// While it holds; `None` leaves it to the autopilot.
     pub heading: Option<Heading>,
-    /// How fast it flies over ground; `None` leaves that to the autopilot.
+    /// Over ground; `None` leaves it to the autopilot.
     pub speed: Option<MetersPerSecond>,
 }
 
 impl Manner {
-    /// The direction to turn to, for a vehicle with heading `now`; `None` when that is within 10 degrees of it.
+    /// `None` when heading `now` is within 10 degrees of it.
     pub fn turn(&self, now: Heading) -> Option<Heading> {
         let off = |to: Heading| (to.0 - now.0 + 180.0).rem_euclid(360.0) - 180.0;
         self.heading.filter(|to| off(*to).abs() > LOOKS_WITHIN)
     }
 }
 
-/// A vehicle has a heading within this, degrees: a compass is no better.
+/// Degrees; a compass is no better.
 const LOOKS_WITHIN: f64 = 10.0;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
     pub above_home: (AltitudeAboveHome, AltitudeAboveHome),
-    /// Lowest and highest above mean sea level, where they are set. The lowest keeps clear of terrain, which Skein does not know.
+    /// Lowest and highest above mean sea level. The lowest keeps clear of terrain, which Skein does not know.
     pub amsl: Option<(AltitudeAmsl, AltitudeAmsl)>,
-    /// No farther over ground than that from the home of the vehicle.
+    /// Over ground from the home of the vehicle.
     pub reach: Meters,
     pub speed: MetersPerSecond,
 }
 
 impl Default for Limits {
-    /// The heights that a Drone may be asked for, and as far as small vehicles fly and come back.
+    /// The altitudes that a Drone may ask for, and the reach of small vehicles.
     fn default() -> Self {
         Self {
             above_home: (AltitudeAboveHome(1.0), AltitudeAboveHome(120.0)),
@@ -98,7 +93,6 @@ impl Default for Limits {
     }
 }
 
-/// Why a place cannot be a station.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum BadStation {
     #[error("latitude {0} is not from -90 to 90; give degrees, north positive")]
@@ -109,38 +103,34 @@ pub enum BadStation {
     Altitude,
     #[error("heading {0} is not from 0 up to 360; give degrees clockwise from north")]
     Heading(f64),
-    /// Too low by the operator's limits.
     #[error("altitude {got} m is below {lowest} m, the lowest that is allowed; raise the station")]
     TooLow {
-        /// Asked for, meters.
+        /// Meters.
         got: f64,
-        /// Lowest, meters from the same reference.
+        /// Meters, from the same reference.
         lowest: f64,
     },
-    /// Too high by the operator's limits.
     #[error("altitude {got} m is above {highest} m, the highest that is allowed; lower the station")]
     TooHigh {
-        /// Asked for, meters.
+        /// Meters.
         got: f64,
-        /// Highest, meters from the same reference.
+        /// Meters, from the same reference.
         highest: f64,
     },
-    /// The operator's limits say nothing of heights above mean sea level.
     #[error(
         "no limits of altitude above mean sea level are set for this site; set them, or give the altitude above home"
     )]
     AmslNotAllowed,
-    /// Too far away by the operator's limits.
     #[error(
         "the station is {got:.0} m from the home of its vehicle, farther than the {reach} m that are allowed; move it nearer"
     )]
     TooFar {
         /// Over ground, meters.
         got: f64,
-        /// The most, meters.
+        /// Meters.
         reach: f64,
     },
-    /// Below the only ground that is known.
+    /// Below home, the only ground that is known.
     #[error(
         "the station is {below:.0} m below the home of its vehicle and {away:.0} m from it, which is in the ground unless that falls \
          steeper than 45 degrees; raise the station"
@@ -151,20 +141,17 @@ pub enum BadStation {
         /// From home over ground, meters.
         away: f64,
     },
-    /// Not a speed, or above the limit.
     #[error("speed {got} m/s is not above 0 and up to {fastest} m/s; choose one in that range")]
     Speed { got: f64, fastest: f64 },
 }
 
-/// A place in the sky where a vehicle may be asked to hold.
+/// A checked place in the sky where a vehicle may hold.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Station(Place);
 
 impl Station {
-    /// Checks a place.
-    ///
     /// # Errors
-    /// [`BadStation`], the first thing that is wrong with it.
+    /// [`BadStation`], the first fault.
     pub fn new(place: Place, limits: &Limits) -> Result<Self, BadStation> {
         if geo::position(place.at).is_err() {
             let latitude = place.at.latitude_deg;
@@ -199,14 +186,14 @@ impl Station {
         Ok(Self(place))
     }
 
-    /// Checks whether a vehicle with this home may be asked to hold here. The home is the only ground that is known.
+    /// Whether a vehicle with this home may hold here. The home is the only ground that is known.
     ///
     /// # Errors
     /// [`BadStation::TooFar`], [`BadStation::InGround`].
     pub fn suits(&self, home: Wgs84, ground: AltitudeAmsl, limits: &Limits) -> Result<(), BadStation> {
         let (east, north) = offset(home, self.0.at);
         let (away, Meters(reach)) = (east.hypot(north), limits.reach);
-        // A home or a reach that is no number allows nothing.
+        // NaN allows nothing.
         if !matches!(away.partial_cmp(&reach), Some(Ordering::Less | Ordering::Equal)) {
             return Err(BadStation::TooFar { got: away, reach });
         }
@@ -221,12 +208,12 @@ impl Station {
         &self.0
     }
 
-    /// Whether `other` is this place, within `tolerance` over ground and in height, and asks for the same besides.
+    /// As [`Self::is_where`], and the same manner.
     pub fn is_as(&self, other: &Self, tolerance: Meters) -> bool {
         self.0.manner == other.0.manner && self.is_where(other, tolerance)
     }
 
-    /// Whether `other` is this place, within `tolerance` over ground and in height.
+    /// Whether `other` is this place, within `tolerance` over ground and in altitude.
     pub fn is_where(&self, other: &Self, tolerance: Meters) -> bool {
         let (one, other) = (&self.0, &other.0);
         let (east, north) = offset(one.at, other.at);
@@ -238,7 +225,7 @@ impl Station {
         east.hypot(north) <= tolerance.0 && up.abs() <= tolerance.0
     }
 
-    /// How far off a vehicle is that is at this place. Its height is compared by the station's own reference.
+    /// The altitude is compared by the station's own reference.
     pub fn off(&self, at: Wgs84, amsl: AltitudeAmsl, above_home: AltitudeAboveHome) -> Off {
         let (east, north) = offset(self.0.at, at);
         let above = match self.0.altitude {
@@ -252,15 +239,13 @@ impl Station {
     }
 }
 
-/// How far a vehicle is from its station.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Off {
     pub horizontal: Meters,
-    /// Above the station; negative below it.
+    /// Negative below the station.
     pub above: Meters,
 }
 
-/// How far off counts as on station.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tolerance {
     pub horizontal: Meters,
@@ -285,26 +270,26 @@ impl Tolerance {
         }
     }
 
-    /// Whether `off` is within it. What is no number is not.
+    /// NaN is outside.
     pub fn covers(&self, off: Off) -> bool {
         off.horizontal.0 <= self.horizontal.0 && off.above.0.abs() <= self.vertical.0
     }
 }
 
-/// Reports have to show the vehicle within the tolerance for this long.
+/// Time within the tolerance that reports have to show.
 pub const HOLDS_FOR: Duration = Duration::from_secs(1);
 
-/// A vehicle that is on station is off it when it is farther than so many times the tolerance.
+/// A vehicle on station leaves it at this many times the tolerance.
 const SWAYS: f64 = 1.5;
 
-/// Two reports that are further apart than this say nothing of the time between them.
+/// Longest interval between two reports that says something of the time between them.
 const GAP: Duration = Duration::from_secs(3);
 
-/// What is remembered of one vehicle to say that it is on station. Begin again for each station.
+/// What is remembered of one vehicle at one station; new for each station.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Arrival(Option<Within>);
 
-/// An unbroken row of reports within the tolerance.
+/// Unbroken reports within the tolerance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Within {
     since: Moment,
@@ -312,13 +297,12 @@ struct Within {
 }
 
 impl Arrival {
-    /// After a report that was received `at` and shows the vehicle this far off. A report that is no newer than the last changes
-    /// nothing.
+    /// The state after a report received `at`. A report that is no newer than the last changes nothing.
     pub fn observe(self, off: Off, at: Moment, tolerance: Tolerance) -> Self {
         if self.0.is_some_and(|within| at <= within.last) {
             return self;
         }
-        // One that is on station is so until it is clearly off: autopilots sway.
+        // A vehicle stays on station until it is clearly off: autopilots sway.
         let held = self
             .0
             .is_some_and(|within| within.last.since(within.since) >= HOLDS_FOR);
@@ -336,7 +320,7 @@ impl Arrival {
         self.0.map(|within| (within.since, within.last))
     }
 
-    /// Whether the vehicle is on station `now`: observed so for [`HOLDS_FOR`], and lately.
+    /// Observed there for [`HOLDS_FOR`], and lately.
     pub fn on_station(self, now: Moment) -> bool {
         self.0
             .is_some_and(|w| w.last.since(w.since) >= HOLDS_FOR && now.since(w.last) <= GAP)

@@ -2,49 +2,44 @@
 
 use std::time::Duration;
 
-/// A point on the caller's monotonic clock: the time since an epoch of the caller's choice (usually process start).
-///
-/// Moments of two processes must never be compared.
+/// A point on the caller's monotonic clock, from an epoch of the caller's choice (usually process start). Moments of two processes must
+/// never be compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Moment(Duration);
 
 impl Moment {
-    /// The moment `since_epoch` after the caller's epoch.
     pub const fn at(since_epoch: Duration) -> Self {
         Self(since_epoch)
     }
 
-    /// Time since the caller's epoch.
     pub const fn since_epoch(self) -> Duration {
         self.0
     }
 
-    /// How long before `self` the moment `earlier` was; zero if it was not before.
+    /// Zero if `earlier` was not before.
     pub fn since(self, earlier: Self) -> Duration {
         self.0.saturating_sub(earlier.0)
     }
 
-    /// The moment `by` later.
     pub fn plus(self, by: Duration) -> Self {
         Self(self.0.saturating_add(by))
     }
 }
 
-/// A value heard from a vehicle, and when it was heard.
+/// A value heard from a vehicle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sighting<T> {
     pub value: T,
-    /// When it arrived here (the vehicle's own clock is never trusted).
+    /// By our clock: the vehicle's own is never trusted.
     pub at: Moment,
 }
 
 impl<T> Sighting<T> {
-    /// `value`, heard at `at`.
     pub const fn new(value: T, at: Moment) -> Self {
         Self { value, at }
     }
 
-    /// The value, if it was heard within `limit` before `now`.
+    /// `None` if older than `limit`.
     pub fn fresh(&self, now: Moment, limit: Duration) -> Option<&T> {
         (now.since(self.at) <= limit).then_some(&self.value)
     }

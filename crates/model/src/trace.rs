@@ -1,9 +1,9 @@
-//! One trace for each Drone, from its creation until its vehicle is in the air, across coordinator and agent (OpenTelemetry).
+//! One OpenTelemetry trace for each Drone, from its creation until its vehicle is in the air, across coordinator and agent.
 //!
-//! Owns: [`Span`], the parts of a takeoff ([`Part`]), and the ids, which follow from the Drone's uid: a program that knows the Drone goes on
-//! in the same trace, also after a restart, and nothing about traces is sent between the two. The generation is no part of them: binding,
-//! slots and stations change it before the first takeoff. What ends a span is decided in `fleet::planning::trace` and in `fleet::flight::trace`.
-//! Must not: read a clock. Each side counts its own moments from 1970, or makes dates of them before it sends a span.
+//! Owns: [`Span`], the parts of a takeoff ([`Part`]), and the ids. These follow from the Drone's uid, so both programs share a trace, also
+//! after a restart, and send each other nothing about it. The generation is no part of them: binding, slots and stations change it before
+//! the first takeoff. `fleet::planning::trace` and `fleet::flight::trace` decide what ends a span.
+//! Must not: read a clock. Each side counts moments from 1970, or converts them before it sends a span.
 //!
 //! ```text
 //! flight     coordinator  the Drone was created … its vehicle is observed in the air       the root
@@ -50,25 +50,19 @@ impl Part {
     }
 }
 
-/// The Drone that a span is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subject {
-    /// `metadata.uid`.
     pub uid: DroneUid,
-    /// Its name, for people.
     pub name: DroneName,
     pub generation: i64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// The Drone that it is about.
     pub of: Subject,
-    /// Which part of the takeoff it is.
     pub part: Part,
     pub start: Moment,
     pub end: Moment,
-    /// Why it has failed, if it has.
     pub fault: Option<String>,
 }
 
@@ -85,7 +79,7 @@ impl Span {
         id(&[self.part.name(), &self.of.uid.0, &start])
     }
 
-    /// The id of the span above it; `None` for the root.
+    /// `None` for the root.
     pub fn parent(&self) -> Option<[u8; 8]> {
         (self.part != Part::Flight { again: false }).then(|| root(&self.of.uid))
     }
@@ -95,7 +89,7 @@ fn root(uid: &DroneUid) -> [u8; 8] {
     id(&["root", &uid.0])
 }
 
-/// The first bytes of the digest of `words`; never zero, which is no id.
+/// First bytes of the digest of `words`; never zero, which is no valid id.
 fn id<const N: usize>(words: &[&str]) -> [u8; N] {
     let mut digest = Sha256::new();
     for word in words {

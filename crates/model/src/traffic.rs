@@ -8,47 +8,46 @@ use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
-/// One report has at most so many, the nearest.
+/// Nearest first.
 pub const MOST_REPORTED: usize = 16;
 
 const MOST_KEPT: usize = 128;
 
-/// ICAO addresses are below this; what has none gets a number above it from the vehicle that observes it.
+/// Above all 24-bit ICAO addresses: the observing vehicle numbers aircraft without an address from here.
 const FIRST_WITHOUT_ADDRESS: u32 = 1 << 24;
 
-/// An aircraft without an address is taken for one that was observed before where it can have flown from there: at this speed, meters per
-/// second, twice that of what flies below 10,000 ft.
+/// An aircraft without an address is matched to an earlier one within this speed, meters per second: twice the limit below 10,000 ft.
 const FASTEST_M_PER_S: f64 = 260.0;
 
-/// And its position may be off by this, meters, in each sighting.
+/// Position error of each sighting, meters.
 const OFF_BY_M: f64 = 100.0;
 
-/// Not observed for longer, it is another one: both are reported.
+/// Longest gap between matched sightings; after it there are two aircraft, and both are reported.
 const FOLLOWED: Duration = Duration::from_secs(5);
 
-/// What was not observed for this long is not reported any more. Receivers forget after 10 s to 60 s.
+/// Time after which an aircraft is not reported any more. Receivers forget after 10 s to 60 s.
 const KEPT: Duration = Duration::from_secs(30);
 
-/// Another aircraft as observed once, from ADSB_VEHICLE (246).
+/// One observation of another aircraft, from ADSB_VEHICLE (246).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Aircraft {
-    /// Its ICAO address, 24 bits. Above them: a number that its observer gave to one without an address; see [`has_address`].
+    /// 24-bit ICAO address, or a number above them from its observer; see [`has_address`].
     pub icao: u32,
     pub at: Wgs84,
-    /// How high it was; `None` when it is not reported.
+    /// `None` when not reported.
     pub altitude: Option<Altitude>,
-    /// How it moved over ground, meters per second east and north; `None` when it is not reported.
+    /// Over ground, meters per second east and north; `None` when not reported.
     pub velocity: Option<[f64; 2]>,
-    /// How fast it climbed, meters per second; `None` when it is not reported.
+    /// Meters per second; `None` when not reported.
     pub climb: Option<f64>,
-    /// Whether it may be uncrewed (ADSB_EMITTER_TYPE_UAV, or none reported): one of ours may carry a transponder, too.
+    /// ADSB_EMITTER_TYPE_UAV, or no type: one of ours may carry a transponder, too.
     pub may_be_uncrewed: bool,
-    /// When it was there, on the clock of the agent that reports it.
+    /// On the clock of the agent that reports it.
     pub seen: Moment,
 }
 
 impl Aircraft {
-    /// Its distance, meters; over ground only when it does not report its height.
+    /// Meters; over ground only without an altitude.
     fn off(&self, (from, height): (Wgs84, AltitudeAmsl)) -> f64 {
         let (east, north) = offset(from, self.at);
         let up = match self.altitude {
@@ -59,29 +58,27 @@ impl Aircraft {
     }
 }
 
-/// Whether `icao` is an address, and not a number that an observer gave. Receivers say 0 for aircraft without one.
+/// `false` for an observer's number, and for 0, which receivers send without an address.
 pub const fn has_address(icao: u32) -> bool {
     icao != 0 && icao < FIRST_WITHOUT_ADDRESS
 }
 
-/// The height that an aircraft reports.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Altitude {
     Satellite(AltitudeAmsl),
-    /// By its barometer, whatever pressure that is set to.
+    /// By its barometer, whatever its pressure setting.
     Pressure(AltitudeAmsl),
 }
 
-/// Those that one vehicle has observed.
+/// Aircraft that one vehicle has observed.
 #[derive(Clone, Debug)]
 pub struct Traffic {
     observed: BTreeMap<u32, Aircraft>,
-    /// The number of the first aircraft without an address: no other vehicle gives the same ones.
+    /// Different for each observing vehicle.
     first_number: u32,
 }
 
 impl Traffic {
-    /// Of the vehicle of `node`.
     pub fn of(node: &NodeName) -> Self {
         let mut hasher = DefaultHasher::new();
         node.hash(&mut hasher);
@@ -94,8 +91,8 @@ impl Traffic {
         }
     }
 
-    /// One was observed by a vehicle at `from`. An older sighting than the last of it changes nothing, nor does one that is far away. Each
-    /// aircraft without an address is one by itself, followed by where it was last.
+    /// Adds a sighting by a vehicle at `from`; older and far ones change nothing. An aircraft without an address is followed by its last
+    /// position.
     pub fn observe(&mut self, aircraft: Aircraft, from: (Wgs84, AltitudeAmsl), now: Moment) {
         self.observed.retain(|_, known| now.since(known.seen) <= KEPT);
         let aircraft = match has_address(aircraft.icao) {
@@ -113,7 +110,7 @@ impl Traffic {
         }
     }
 
-    /// The number of an aircraft without an address: that of the nearest before it which can have come here since, or a free one.
+    /// The number of the nearest earlier aircraft that can have come here since, or a free one.
     fn number(&self, aircraft: &Aircraft) -> u32 {
         let numbered = self.observed.range(FIRST_WITHOUT_ADDRESS..);
         let near = numbered.filter_map(|(number, known)| {
@@ -128,7 +125,7 @@ impl Traffic {
         nearest.map_or_else(|| free().unwrap_or(self.first_number), |(_, number)| number)
     }
 
-    /// Those that are reported, the nearest to `from` first.
+    /// Nearest to `from` first.
     pub fn near(&self, from: (Wgs84, AltitudeAmsl), now: Moment) -> Vec<Aircraft> {
         let lately = self.observed.values().filter(|known| now.since(known.seen) <= KEPT);
         let mut near: Vec<Aircraft> = lately.copied().collect();

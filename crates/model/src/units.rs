@@ -1,72 +1,67 @@
-//! Units of measurement, one type each, so that a height is never taken for another number.
+//! Units of measurement, one type each, so that no number is taken for another.
 
 use serde::{Deserialize, Serialize};
 
-/// A share of a whole, 0..=100.
+/// 0..=100.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Percent(u8);
 
 impl Percent {
-    /// `value` percent; `None` above 100.
+    /// `None` above 100.
     pub const fn new(value: u8) -> Option<Self> {
         if value <= 100 { Some(Self(value)) } else { None }
     }
 
-    /// The number, 0..=100.
     pub const fn get(self) -> u8 {
         self.0
     }
 }
 
-/// A voltage, in volts. MAVLink sends millivolts.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct Volts(pub f64);
 
 impl Volts {
-    /// From millivolts, as BATTERY_STATUS (147) and SYS_STATUS (1) have them.
+    /// As BATTERY_STATUS (147) and SYS_STATUS (1) have them.
     pub fn of_millivolts(millivolts: u32) -> Self {
         Self(f64::from(millivolts) / 1000.0)
     }
 }
 
-/// A length or a distance, in meters.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
 pub struct Meters(pub f64);
 
-/// A speed, in meters per second.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
 pub struct MetersPerSecond(pub f64);
 
-/// A direction over ground, in degrees clockwise from true north.
+/// Degrees clockwise from true north.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
 pub struct Heading(pub f64);
 
-/// Height in meters above the vehicle's home position (MAVLink: relative altitude).
+/// Meters above the vehicle's home position (MAVLink: relative altitude).
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
 pub struct AltitudeAboveHome(pub f64);
 
-/// Height in meters above mean sea level (MAVLink: AMSL).
+/// Meters above mean sea level (MAVLink: AMSL).
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
 pub struct AltitudeAmsl(pub f64);
 
 impl AltitudeAmsl {
-    /// The height `above` a home that lies at `self`.
+    /// The altitude `above` a home that lies at `self`.
     pub fn up(self, above: AltitudeAboveHome) -> Self {
         Self(self.0 + above.0)
     }
 }
 
-/// A position on the WGS 84 ellipsoid, in degrees.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Wgs84 {
-    /// Degrees, north positive.
+    /// North positive.
     pub latitude_deg: f64,
-    /// Degrees, east positive.
+    /// East positive.
     pub longitude_deg: f64,
 }
 
 impl Wgs84 {
-    /// Distance over ground, in meters, on a sphere: good to half a percent.
+    /// Over ground, on a sphere: good to half a percent.
     pub fn meters_to(self, other: Self) -> f64 {
         const EARTH_RADIUS_METERS: f64 = 6_371_000.0;
         let (from, to) = (self.latitude_deg.to_radians(), other.latitude_deg.to_radians());
@@ -77,27 +72,23 @@ impl Wgs84 {
     }
 }
 
-/// MAVLink system id of a vehicle, 1..=255.
+/// Of a vehicle, 1..=255.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct SystemId(pub u8);
 
-/// MAVLink component id within a system; autopilots usually use 1.
+/// Autopilots usually use 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ComponentId(pub u8);
 
-/// The sender of a MAVLink frame, or its addressee. As a destination, a zero means all.
-///
-/// Written to files as `[system, component]`.
+/// Sender or addressee of a MAVLink frame. As a destination, zero means all. Written to files as `[system, component]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(from = "(SystemId, ComponentId)", into = "(SystemId, ComponentId)")]
 pub struct Address {
-    /// The vehicle, ground station or companion.
     pub system: SystemId,
     pub component: ComponentId,
 }
 
 impl Address {
-    /// From the two bytes of a frame.
     pub const fn new(system: u8, component: u8) -> Self {
         Self {
             system: SystemId(system),

@@ -1,4 +1,4 @@
-//! What has been heard from one vehicle, normalized over autopilots, and what may be concluded from it.
+//! What has been heard from one vehicle, the same for all autopilots, and what follows from it.
 
 use crate::accuracy::Accuracy;
 use crate::alarm::Alarm;
@@ -11,23 +11,23 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
 
-/// A HEARTBEAT older than this means that the link is lost (heartbeats come at 1 Hz; lost after 4 to 5 by convention).
+/// Age of a HEARTBEAT at which the link is lost: heartbeats come at 1 Hz, and 4 to 5 s is the convention.
 pub const LINK_LOST_AFTER: Duration = Duration::from_secs(5);
 
-/// EXTENDED_SYS_STATE or HEARTBEAT older than this says nothing about flight any more.
+/// Age of EXTENDED_SYS_STATE or HEARTBEAT after which they say nothing about flight.
 pub const TRUTH_STALE_AFTER: Duration = Duration::from_secs(3);
 
-/// Where the link carries EXTENDED_SYS_STATE only now and then, one that says that the vehicle is in the air counts for up to this
-/// long. One that says that it is on the ground never counts for longer than [`TRUTH_STALE_AFTER`]: arming goes by it.
+/// On links that carry EXTENDED_SYS_STATE rarely, "in the air" counts for up to this long. "On the ground" never counts for longer than
+/// [`TRUTH_STALE_AFTER`]: arming depends on it.
 pub const AIRBORNE_STALE_AFTER: Duration = LINK_LOST_AFTER;
 
-/// An account of accuracy older than this says nothing any more; slow lines carry GPS_RAW_INT every eight seconds.
+/// Slow lines carry GPS_RAW_INT every eight seconds.
 pub const ACCURACY_STALE_AFTER: Duration = Duration::from_secs(15);
 
-/// So many mean intervals without EXTENDED_SYS_STATE are more than a message or two that were lost.
+/// Mean intervals without EXTENDED_SYS_STATE that are more than a lost message or two.
 const INTERVALS_MISSED: u32 = 3;
 
-/// Which autopilot flies the vehicle (HEARTBEAT.autopilot).
+/// HEARTBEAT.autopilot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Autopilot {
     /// MAV_AUTOPILOT_ARDUPILOTMEGA (3).
@@ -41,14 +41,14 @@ pub struct Identity {
     pub autopilot: Autopilot,
     pub system: SystemId,
     pub component: ComponentId,
-    /// Firmware version such as `4.7.0-dev`, from AUTOPILOT_VERSION (148); `None` until it answered.
+    /// Such as `4.7.0-dev`, from AUTOPILOT_VERSION (148); `None` until it answered.
     pub firmware: Option<String>,
-    /// The number of its hardware; `None` until AUTOPILOT_VERSION answered, and for hardware that has none.
+    /// `None` until AUTOPILOT_VERSION answered, and for hardware without a number.
     pub hardware: Option<HardwareUid>,
 }
 
-/// The number that the autopilot's hardware carries from its factory: AUTOPILOT_VERSION (148).uid2, else .uid. Another number is
-/// another airframe, whatever its system id says.
+/// Factory number of the autopilot's hardware: AUTOPILOT_VERSION (148).uid2, else .uid. Another number is another airframe, whatever its
+/// system id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum HardwareUid {
@@ -59,7 +59,7 @@ pub enum HardwareUid {
 }
 
 impl HardwareUid {
-    /// The number in these fields of AUTOPILOT_VERSION; zeros are no number.
+    /// Zeros are no number.
     pub fn of(uid: u64, uid2: [u8; 18]) -> Option<Self> {
         match (uid2 == [0; 18], uid) {
             (false, _) => Some(Self::Long(uid2)),
@@ -68,7 +68,7 @@ impl HardwareUid {
         }
     }
 
-    /// Reads what [`fmt::Display`] writes; `None` for anything else.
+    /// Reads what [`fmt::Display`] writes.
     pub fn parse(text: &str) -> Option<Self> {
         if !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return None;
@@ -111,12 +111,12 @@ impl TryFrom<String> for HardwareUid {
     }
 }
 
-/// Whether the airframe on the wire is the one that serves the Drone held.
+/// Whether the airframe on the wire is the one that serves the held Drone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Airframe {
-    /// It is, as far as its hardware can say.
+    /// As far as its hardware shows.
     Same,
-    /// Not known: it has not reported the number that is known of it. In the air that changes nothing; on the ground it is sent nothing.
+    /// Its number has not been reported yet. In the air that changes nothing; on the ground it is sent nothing.
     Unread,
     Another,
 }
@@ -143,41 +143,39 @@ pub enum LandedState {
     Landing,
 }
 
-/// Flight mode, by what it means for us.
+/// Flight mode, by its meaning for us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mode {
-    /// The mode in which we command and the vehicle holds its place: ArduCopter GUIDED, PX4 AUTO.LOITER (Hold).
+    /// We command, and the vehicle holds its place: ArduCopter GUIDED, PX4 AUTO.LOITER (Hold).
     Station,
-    /// Climbing on our takeoff command in a mode of its own: PX4 AUTO.TAKEOFF. ArduCopter climbs in [`Mode::Station`].
+    /// Climbs on our takeoff command: PX4 AUTO.TAKEOFF. ArduCopter climbs in [`Mode::Station`].
     Takeoff,
-    /// Coming down where it is: LAND, AUTO.LAND (PX4 reports its Descend failsafe as this too).
+    /// LAND, AUTO.LAND (PX4 reports its Descend failsafe as this too).
     Land,
-    /// Coming home to land: RTL, SMART_RTL, AUTO.RTL.
+    /// RTL, SMART_RTL, AUTO.RTL.
     Return,
-    /// Flying a mission: ArduCopter AUTO, PX4 AUTO.MISSION. Ours only while it is on a plan of ours: see [`Vehicle::mode`].
+    /// ArduCopter AUTO, PX4 AUTO.MISSION. Ours only while it is on a plan of ours: see [`Vehicle::mode`].
     Mission,
-    /// Any other mode: a pilot's, or one we do not know. Somebody else is in command.
+    /// A pilot's mode, or an unknown one. Somebody else is in command.
     Foreign,
 }
 
-/// A flight mode as the autopilot names it, and what it means for us.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModeReport {
     pub mode: Mode,
-    /// The autopilot's own name for it, such as `GUIDED` or `AUTO.LOITER`.
+    /// The autopilot's own name, such as `GUIDED` or `AUTO.LOITER`.
     pub label: String,
 }
 
-/// The part of HEARTBEAT (0) that matters here.
+/// Part of HEARTBEAT (0).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Heartbeat {
     /// base_mode bit 128, MAV_MODE_FLAG_SAFETY_ARMED.
     pub armed: bool,
-    /// custom_mode, decoded.
     pub mode: ModeReport,
 }
 
-/// HEARTBEAT (0).system_status, as far as it reports failsafes; see [`crate::failsafe`].
+/// HEARTBEAT (0).system_status, as far as it shows failsafes; see [`crate::failsafe`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum SystemState {
     #[default]
@@ -190,10 +188,9 @@ pub enum SystemState {
     Terminated,
 }
 
-/// What the autopilot makes of its battery: BATTERY_STATUS (147).charge_state.
+/// BATTERY_STATUS (147).charge_state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Charge {
-    /// It does not say.
     #[default]
     Unknown,
     /// MAV_BATTERY_CHARGE_STATE_OK (1), or charging.
@@ -210,28 +207,25 @@ pub enum Charge {
     Failed,
 }
 
-/// Battery state from BATTERY_STATUS (147) or SYS_STATUS (1).
+/// From BATTERY_STATUS (147) or SYS_STATUS (1).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Battery {
-    /// Remaining energy; `None` when the autopilot does not know (-1).
+    /// `None` when the autopilot does not know (-1).
     pub remaining: Option<Percent>,
-    /// Voltage; `None` when unknown.
     pub voltage: Option<Volts>,
-    /// What the autopilot makes of it. Not reported to the coordinator.
+    /// Not reported to the coordinator.
     pub charge: Charge,
 }
 
-/// A battery with its id, and the last reading of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MonitoredBattery {
     /// BATTERY_STATUS.id, from 0: ArduPilot's BATT is 0 and its BATT2 is 1, PX4's BAT1 is 0.
     pub id: u8,
     pub drives: Drives,
-    /// The last reading.
     pub reading: Sighting<Battery>,
 }
 
-/// Position from GLOBAL_POSITION_INT (33).
+/// From GLOBAL_POSITION_INT (33).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Position {
     pub at: Wgs84,
@@ -239,35 +233,31 @@ pub struct Position {
     pub above_home: AltitudeAboveHome,
 }
 
-/// Whether a refusal to arm goes away by itself.
+/// Whether a refusal to arm ends without a person.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ReasonClass {
-    /// It goes away by itself, such as a position that is not known yet.
+    /// Such as a position that is not known yet.
     WillHeal,
-    /// Somebody has to do something, such as calibrate a compass.
+    /// Such as a compass to be calibrated.
     NeedsHuman,
-    /// Not known; a person should check.
     #[default]
     Unclear,
 }
 
-/// One reason why the autopilot refuses to arm, in its own words.
+/// Why the autopilot refuses to arm.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ArmingReason {
-    /// The text, without prefixes such as `PreArm: `.
+    /// Without prefixes such as `PreArm: `.
     pub text: String,
-    /// Whether it goes away by itself.
     pub class: ReasonClass,
-    /// The autopilot's number for it: the id of PX4's EVENT (410); `None` for a text.
+    /// The id of PX4's EVENT (410); `None` for a text.
     pub code: Option<u32>,
-    /// When it was first reported since the vehicle was last ready.
+    /// Since the vehicle was last ready.
     pub first: Moment,
-    /// When it was last reported.
     pub last: Moment,
 }
 
 impl ArmingReason {
-    /// A reason of which only the text is known, reported at `now`.
     pub const fn reported(text: String, now: Moment) -> Self {
         Self {
             text,
@@ -279,109 +269,97 @@ impl ArmingReason {
     }
 }
 
-/// Everything heard from one vehicle, with the moment each fact arrived. Forgotten when the autopilot reboots.
+/// Forgotten when the autopilot reboots.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Vehicle {
-    /// Its identity; set by the first autopilot heartbeat.
+    /// Set by the first autopilot heartbeat.
     pub identity: Option<Identity>,
-    /// What it reports of the aircraft itself.
     pub inventory: Inventory,
-    /// Last HEARTBEAT of the autopilot component.
+    /// Of the autopilot component.
     pub heartbeat: Option<Sighting<Heartbeat>>,
-    /// Last EXTENDED_SYS_STATE.landed_state; the value is `None` when the autopilot said "undefined".
+    /// EXTENDED_SYS_STATE.landed_state; `None` inside for "undefined".
     pub landed: Option<Sighting<Option<LandedState>>>,
-    /// Mean time between two EXTENDED_SYS_STATE, as the link carries them.
+    /// Mean interval of EXTENDED_SYS_STATE on the link.
     pub landed_every: Duration,
     /// SYS_STATUS health bit MAV_SYS_STATUS_PREARM_CHECK: arming checks pass in the present mode.
     pub ready: Option<Sighting<bool>>,
-    /// Reasons given for not being ready, oldest first, each once. Empty does not mean ready.
+    /// Oldest first, each once. Empty does not mean ready.
     pub reasons: Vec<ArmingReason>,
-    /// Last battery report.
     pub battery: Option<Sighting<Battery>>,
-    /// Whether more than one battery that drives the motors was heard: `battery` is then the worst of each figure.
+    /// `battery` is then the worst of each figure of those that drive the motors.
     pub several_batteries: bool,
-    /// Each battery by itself, also those that do not drive the motors and do not count for `battery`; at most eight.
+    /// Also those that do not drive the motors and do not count for `battery`; at most eight.
     pub batteries: Vec<MonitoredBattery>,
-    /// How long it has run, by its own clock, from GLOBAL_POSITION_INT.time_boot_ms.
+    /// By its own clock, from GLOBAL_POSITION_INT.time_boot_ms.
     pub running_for: Option<Duration>,
-    /// Last position report.
     pub position: Option<Sighting<Position>>,
-    /// How well its receiver knows its place, from GPS_RAW_INT (24).
+    /// From GPS_RAW_INT (24).
     pub receiver_accuracy: Option<Sighting<Accuracy>>,
-    /// How well its filter does, from ESTIMATOR_STATUS (230) or EKF_STATUS_REPORT (193), when one of them comes.
+    /// From ESTIMATOR_STATUS (230) or EKF_STATUS_REPORT (193).
     pub filter_accuracy: Option<Sighting<Accuracy>>,
-    /// Its heading, from GLOBAL_POSITION_INT.hdg.
+    /// From GLOBAL_POSITION_INT.hdg.
     pub heading: Option<Sighting<Heading>>,
-    /// Rate at which it sinks, meters per second, from GLOBAL_POSITION_INT.vz; negative while it climbs.
+    /// From GLOBAL_POSITION_INT.vz, positive down; negative while it climbs.
     pub sink_m_s: Option<Sighting<f64>>,
-    /// Its speed over ground, meters per second, from GLOBAL_POSITION_INT.vx and vy.
+    /// From GLOBAL_POSITION_INT.vx and vy.
     pub over_ground_m_s: Option<Sighting<f64>>,
-    /// Last HEARTBEAT.system_status.
+    /// HEARTBEAT.system_status.
     pub state: Option<Sighting<SystemState>>,
-    /// Last failsafe that the autopilot announced while it was armed.
+    /// Announced while armed.
     pub alarm: Option<Sighting<Alarm>>,
-    /// Altitude of home, from HOME_POSITION (242) or GLOBAL_POSITION_INT.alt - relative_alt while on the ground.
+    /// From HOME_POSITION (242), or GLOBAL_POSITION_INT.alt - relative_alt while on the ground.
     pub home: Option<AltitudeAmsl>,
     /// When the altitude of home was last received and counted.
     pub home_heard: Option<Moment>,
-    /// Latitude and longitude of home, from HOME_POSITION.
+    /// From HOME_POSITION.
     pub home_at: Option<Wgs84>,
-    /// How far home was moved since the vehicle was last on the ground; `None` while it is where it was, within what autopilots do by
-    /// themselves.
+    /// Since the vehicle was last on the ground; `None`: not moved by more than autopilots do by themselves.
     pub home_shift: Option<HomeShift>,
-    /// Whether the mission that it flies, if it flies one, is ours; as the agent knows, and not the autopilot.
+    /// Whether the mission in flight is ours; known to the agent, not to the autopilot.
     pub our_plan: OurPlan,
-    /// Whether a program was let fly it in [`OFFBOARD`]; as the agent knows, and not the autopilot.
+    /// Whether a program may fly it in [`OFFBOARD`]; known to the agent, not to the autopilot.
     pub lent: bool,
-    /// When messages last showed that two vehicles speak with its system id on its line.
+    /// When messages last showed two vehicles with its system id on its line.
     pub id_shared_at: Option<Moment>,
 }
 
-/// The mode of PX4 in which a program flies it by set-points, by its own name.
+/// PX4's mode for flight by set-points of a program.
 pub const OFFBOARD: &str = "OFFBOARD";
 
-/// Two vehicles that speak with one system id are noticed again within this while both are received.
+/// Two vehicles with one system id are noticed again within this while both are received.
 pub const ID_SHARED_FOR: Duration = Duration::from_secs(30);
 
-/// Whether a vehicle is on a plan of ours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum OurPlan {
-    /// It is not.
     #[default]
     No,
-    /// It was ordered to fly it.
     Flies,
-    /// It was ordered to fly it, and somebody else has stopped it in the middle.
+    /// Somebody else stopped it in the middle.
     StoppedByOther,
 }
 
-/// Is the vehicle flying? As its own autopilot says, or `Unknown`.
+/// Whether the vehicle flies, by its own autopilot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FlightTruth {
-    /// Nothing may be concluded. Blocks arming, rebinding, release, restart and upgrade.
+    /// Blocks arming, rebinding, release, restart and upgrade.
     Unknown(WhyUnknown),
-    /// On the ground, motors off.
     Disarmed,
-    /// On the ground, motors armed.
     ArmedOnGround,
-    /// In the air: armed, and landed_state is in air, taking off or landing.
+    /// Armed, and landed_state is in air, taking off or landing.
     Airborne(Airborne),
 }
 
-/// Why nothing can be said about flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WhyUnknown {
-    /// No autopilot was heard since the link was opened.
     NeverHeard,
-    /// The autopilot has not been heard for a while.
     LinkLost,
-    /// The autopilot is heard, but has not said (or not lately) whether it is landed.
+    /// Not reported, or not lately.
     LandedStateUnknown,
     /// Disarmed, yet not on the ground.
     Contradiction,
 }
 
-/// The part of a flight, from EXTENDED_SYS_STATE.landed_state.
+/// From EXTENDED_SYS_STATE.landed_state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Airborne {
     TakingOff,
@@ -390,7 +368,7 @@ pub enum Airborne {
 }
 
 impl FlightTruth {
-    /// `Some(true)` flying, `Some(false)` not flying, `None` unknown.
+    /// `None`: not known.
     pub const fn flying(self) -> Option<bool> {
         match self {
             Self::Unknown(_) => None,
@@ -401,19 +379,18 @@ impl FlightTruth {
 }
 
 impl Vehicle {
-    /// Whether the autopilot is being heard.
     pub fn link_alive(&self, now: Moment) -> bool {
         self.heartbeat
             .as_ref()
             .is_some_and(|h| h.fresh(now, LINK_LOST_AFTER).is_some())
     }
 
-    /// Whether another vehicle speaks with its system id on its line: what is known of the two cannot be told apart, and orders reach both.
+    /// Two vehicles with one system id cannot be told apart, and orders reach both.
     pub fn shares_id(&self, now: Moment) -> bool {
         self.id_shared_at.is_some_and(|at| now.since(at) <= ID_SHARED_FOR)
     }
 
-    /// Is it flying? The rule: `armed && landed_state in {in air, taking off, landing}`, both heard lately.
+    /// In the air: `armed && landed_state in {in air, taking off, landing}`, both heard lately.
     pub fn truth(&self, now: Moment) -> FlightTruth {
         let Some(heartbeat) = &self.heartbeat else {
             return FlightTruth::Unknown(WhyUnknown::NeverHeard);
@@ -436,7 +413,7 @@ impl Vehicle {
         }
     }
 
-    /// How long a landed_state counts, by the rate at which the link carries it.
+    /// How long a landed_state counts, by the rate on the link.
     fn landed_counts_for(&self, state: Option<LandedState>) -> Duration {
         match state {
             Some(LandedState::InAir | LandedState::TakingOff | LandedState::Landing) => {
@@ -446,7 +423,8 @@ impl Vehicle {
         }
     }
 
-    /// The mode, if heard lately. A mission that is not ours is somebody else's, and so is a hold in the middle of ours that we did not ask for.
+    /// `None`: not heard lately. A mission that is not ours is somebody else's, and so is a hold in the middle of ours that we did not
+    /// command.
     pub fn mode(&self, now: Moment) -> Option<Mode> {
         let beat = self.heartbeat.as_ref()?.fresh(now, TRUTH_STALE_AFTER)?;
         Some(match (beat.mode.mode, self.our_plan) {
@@ -456,13 +434,12 @@ impl Vehicle {
         })
     }
 
-    /// Whether a program that was let fly it has it in OFFBOARD.
     pub fn is_in_lent_offboard(&self) -> bool {
         let beat = self.heartbeat.as_ref();
         self.lent && beat.is_some_and(|beat| beat.value.mode.label == OFFBOARD)
     }
 
-    /// How well it knows where it is: the worse of what its receiver and its filter reported lately.
+    /// The worse of receiver and filter, if reported lately.
     pub fn accuracy(&self, now: Moment) -> Accuracy {
         let fresh = |of: &Option<Sighting<Accuracy>>| {
             let account = of.as_ref().and_then(|of| of.fresh(now, ACCURACY_STALE_AFTER));
@@ -471,14 +448,14 @@ impl Vehicle {
         fresh(&self.receiver_accuracy).or_worse(fresh(&self.filter_accuracy))
     }
 
-    /// Where its home is from where it is; `None` while either is not known, or its place is stale.
+    /// Home relative to the vehicle; `None` while either is not known or stale.
     pub fn home_off(&self, now: Moment) -> Option<HomeShift> {
         let here = self.position.as_ref()?.fresh(now, ACCURACY_STALE_AFTER)?;
         let up = self.home.map_or(0.0, |home| home.0 - here.amsl.0);
         Some(HomeShift::between(here.at, self.home_at?, up))
     }
 
-    /// Whether the autopilot's arming checks pass, if heard lately.
+    /// Whether arming checks pass, if heard lately.
     pub fn ready(&self, now: Moment) -> Option<bool> {
         self.ready.as_ref()?.fresh(now, TRUTH_STALE_AFTER).copied()
     }

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 static VERSION: LazyLock<String> =
     LazyLock::new(|| with_commit(env!("CARGO_PKG_VERSION"), option_env!("SKEIN_COMMIT")));
 
-/// The version, with the commit in brackets where the build got it: `0.1.0 (4be1f0c2a9d3)`.
+/// With the commit in brackets where the build got it: `0.1.0 (4be1f0c2a9d3)`.
 pub fn version() -> &'static str {
     &VERSION
 }

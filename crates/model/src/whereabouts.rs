@@ -1,36 +1,35 @@
-//! Whether a vehicle that holds is where it was asked to hold, and whether it falls.
+//! Whether a vehicle that should hold is at its place, and whether it falls.
 //!
-//! Owns: [`Watch`], what is remembered of one flight for that, and [`Astray`], what is found. Must not: command anything: what is
-//! found is reported at once, and shown in the status. A vehicle that is late on the way to a height is for
-//! `fleet::planning::drone::height`.
+//! Owns: [`Watch`], what is remembered of one flight for that, and [`Astray`], what is found. Must not: command anything: a finding is
+//! reported at once and shown in the status. A vehicle that is late on the way to an altitude is for `fleet::planning::drone::height`.
 //!
-//!   Unwatched --at its height--> Holds --farther off than the tolerance for CONFIRMED_AFTER--> Astray --back within half of it--> Holds
-//!   any --sinks faster than ordered--> Falls --holds its height again, or motors off--> Holds, Unwatched
+//!   Unwatched --at its altitude--> Holds --farther off than the tolerance for CONFIRMED_AFTER--> Astray --back within half of it--> Holds
+//!   any --sinks faster than ordered--> Falls --holds its altitude again, or motors off--> Holds, Unwatched
 
 use crate::time::{Moment, Sighting};
 use crate::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
 use crate::vehicle::{FlightTruth, Mode, Position, TRUTH_STALE_AFTER, Vehicle};
 use std::time::Duration;
 
-/// A deviation counts once readings have shown it for this long: one reading may be noise, and a gust passes.
+/// Time that readings must show a deviation: one reading may be noise, and a gust passes.
 const CONFIRMED_AFTER: Duration = Duration::from_millis(800);
 
-/// A fall counts once readings have shown it for this long: at 9.8 m/s² that is a second after the motors stopped.
+/// Time that readings must show a fall: at 9.8 m/s² that is a second after the motors stopped.
 const FALLS_FOR: Duration = Duration::from_millis(300);
 
-/// Farther than this from the place where it held, meters over ground, a vehicle is not there.
+/// Largest distance over ground from the place where it holds, meters.
 pub const PLACE_TOLERANCE: f64 = 10.0;
 
-/// A vehicle that is no farther than this from its height holds it, meters: heights drift by a meter or two, and home does too.
+/// Largest distance from the altitude that it holds, meters: altitudes and home drift by a meter or two.
 pub const DRIFTS: f64 = 3.0;
 
-/// A vehicle that holds or climbs does not sink as fast as this, meters per second, unless it falls.
+/// Sink rate of a fall while it should hold or climb, meters per second.
 const SINKS_WHILE_HOLDING: f64 = 3.0;
 
-/// No autopilot descends as fast as this by its usual settings, meters per second: they land and return at 0.5 to 3.
+/// Sink rate of a fall in a descent, meters per second: autopilots land and return at 0.5 to 3 by default.
 const SINKS_WHILE_DESCENDING: f64 = 6.0;
 
-/// How far a vehicle may be from its height, meters: six, and less where that would be the ground.
+/// Meters: six, and less where that would be the ground.
 pub fn height_tolerance(asked: AltitudeAboveHome) -> f64 {
     (asked.0 * 0.4).clamp(2.0, 6.0)
 }
@@ -38,41 +37,38 @@ pub fn height_tolerance(asked: AltitudeAboveHome) -> f64 {
 /// What a vehicle that should hold does instead.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Astray {
-    /// It sinks far faster than ordered, or has done so and not held its height since.
+    /// It sank far faster than ordered, and has not held its altitude since.
     Fell {
-        /// Height at which that was found.
+        /// Altitude when that was found.
         from: AltitudeAboveHome,
     },
     Height {
-        /// Where it was when that was found.
+        /// When that was found.
         at: AltitudeAboveHome,
     },
     Place {
-        /// How far it was from it when that was found, meters.
+        /// When that was found, meters.
         off: f64,
     },
 }
 
-/// What the agent asks of the vehicle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Asked {
-    /// The height that the vehicle should hold.
     pub height: AltitudeAboveHome,
-    /// The place over ground that it should hold; `None`: wherever it is once it is at its height.
+    /// Over ground; `None`: wherever it is once it is at its altitude.
     pub place: Option<Wgs84>,
     /// Whether it is on its way there along a route.
     pub moves: bool,
-    /// Whether it is the agent's to hold, climb or land: nobody else is in command.
+    /// Whether the agent may hold, climb or land it: nobody else is in command.
     pub ours: bool,
 }
 
-/// What is remembered of one vehicle.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Watch {
-    /// The height that it has reached.
+    /// The altitude that it has reached.
     height: Option<AltitudeAboveHome>,
     place: Option<Wgs84>,
-    /// Its altitude then. Home may be set again in flight (DO_SET_HOME), which moves no vehicle that holds.
+    /// Then. DO_SET_HOME may move home in flight, which moves no vehicle that holds.
     amsl: Option<AltitudeAmsl>,
     falls_since: Option<Moment>,
     off_since: Option<Moment>,
@@ -81,17 +77,16 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// What it does instead of holding, if it does.
     pub const fn astray(&self) -> Option<Astray> {
         self.astray
     }
 
-    /// Whether it has been at its height since it was asked for it.
+    /// Whether it has reached `asked` since that was ordered.
     pub fn arrived(&self, asked: AltitudeAboveHome) -> bool {
         self.height.is_some_and(|height| same(height, asked))
     }
 
-    /// Takes in where the vehicle is and what is asked of it. Call it after every change.
+    /// Call it after every change.
     pub fn observe(&mut self, vehicle: &Vehicle, asked: Option<Asked>, now: Moment) {
         let flies = matches!(vehicle.truth(now), FlightTruth::Airborne(_));
         if vehicle.truth(now) == FlightTruth::Disarmed {
@@ -99,14 +94,14 @@ impl Watch {
             return;
         }
         let Some(asked) = asked.filter(|asked| asked.ours) else {
-            // Where somebody else flies it is not ours to check; that it fell stays true.
+            // Not checked while somebody else flies; a fall stays found.
             *self = Self {
                 astray: self.astray.filter(|astray| matches!(astray, Astray::Fell { .. })),
                 ..Self::default()
             };
             return;
         };
-        // Not known is not landed: what was found stays.
+        // Unknown is not landed: what was found stays.
         if !flies {
             return;
         }
@@ -128,7 +123,7 @@ impl Watch {
             Some(Mode::Land | Mode::Return | Mode::Mission | Mode::Foreign) | None => SINKS_WHILE_DESCENDING,
         };
         let sinks = vehicle.sink_m_s.filter(|s| s.at == reading.at).map_or(0.0, |s| s.value);
-        // On its way to another height it may be ordered to go down.
+        // On its way to another altitude it may be ordered down.
         let under_way = mode == Some(Mode::Station) && !self.arrived(asked.height);
         if sinks < if under_way { SINKS_WHILE_DESCENDING } else { limit } {
             self.falls_since = None;
@@ -174,7 +169,7 @@ impl Watch {
             None
         };
         match (found, self.astray) {
-            // It is reported once what it does, not at each meter.
+            // Reported once, not at each meter.
             (Some(_), Some(_)) => {}
             (Some(found), None) => {
                 let since = *self.off_since.get_or_insert(reading.at);

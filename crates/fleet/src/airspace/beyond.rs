@@ -1,46 +1,46 @@
-//! What a vehicle may do beyond its claim: fly where Skein does not send it, or act by its failsafes.
+//! Volumes beyond a claim: flights that Skein does not order, and failsafes.
 
 use super::{Margin, Route, Rules, Tube, Volume};
 use model::geo::Local;
 use model::time::Moment;
 use std::time::Duration;
 
-/// Vehicles that Skein does not fly keep this much clear space ahead of them in time: an order needs that long to be followed.
+/// Clear space ahead in time of vehicles that Skein does not fly: an order to others needs that long to take effect.
 const AHEAD: Duration = Duration::from_secs(2);
 
-/// Another aircraft turns, climbs and gets faster by no more than this, meters per second for each second: a quarter of its weight.
+/// Largest acceleration of another aircraft in turns, climbs and speed, m/s²: a quarter of its weight.
 const MANEUVERS: f64 = 2.5;
 
-/// Foreign traffic is foreseen for this long.
+/// Prediction time for foreign traffic.
 const TRAFFIC_FORESEEN: Duration = Duration::from_secs(10);
 
-/// One that does not report how it moves flies no faster than this, meters per second: half as fast again as most that fly low.
+/// Assumed speed of an aircraft that reports none, meters per second: 1.5 times that of most that fly low.
 const FLIES: f64 = 100.0;
 
-/// Nor does it climb or sink faster than this.
+/// Its assumed climb and sink rate, meters per second.
 const CLIMBS: f64 = 15.0;
 
-/// A vehicle that Skein does not fly is foreseen for this long: others need that to stop or to climb out of its way.
+/// Prediction time for a vehicle that Skein does not fly: others need it to stop or to climb out of its way.
 pub(super) const FORESEEN: Duration = Duration::from_secs(6);
 
-/// What two reports show of a vehicle that holds, meters per second.
+/// Apparent speed of a holding vehicle between two reports, meters per second.
 const NOISE: f64 = 1.0;
 
-/// It may come off the line on which it was observed to fly by this much meanwhile, meters.
+/// Largest deviation from its observed line within that time, meters.
 const TURNS: f64 = 5.0;
 
-/// An aircraft that vehicles have reported, from ADSB_VEHICLE (246).
+/// From ADSB_VEHICLE (246).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Traffic {
     /// ICAO_address.
     pub icao: u32,
     pub at: Local,
-    /// How it moved over ground, meters per second east and north; `None` when that is not known.
+    /// Over ground, meters per second east and north; `None`: not known.
     pub velocity: Option<[f64; 2]>,
-    /// How fast it climbed, meters per second; `None` when that is not known.
+    /// Meters per second; `None`: not known.
     pub climb: Option<f64>,
     pub accuracy: Margin,
-    /// When it was there: when it was received, less `tslc`.
+    /// When it was there: time received less `tslc`.
     pub heard: Moment,
 }
 
@@ -60,7 +60,7 @@ impl Traffic {
     }
 }
 
-/// Where a vehicle may be now and shortly that was at `at` then, and which Skein does not fly.
+/// Where a vehicle that Skein does not fly may be now and shortly, from its place `at` at time `then`.
 pub(super) fn drift(at: Local, margin: Margin, then: Moment, now: Moment, rules: &Rules) -> Tube {
     let time = now.since(then).saturating_add(AHEAD).as_secs_f64();
     let over_ground = margin.horizontal.0 + rules.fastest.0 * time;
@@ -68,18 +68,17 @@ pub(super) fn drift(at: Local, margin: Margin, then: Moment, now: Moment, rules:
     Tube::around(&[at], over_ground, in_height, in_height)
 }
 
-/// The last report of a vehicle.
 #[derive(Clone, Debug)]
 pub(super) struct Heard {
     pub(super) heard: Moment,
     pub(super) at: Local,
     pub(super) margin: Margin,
-    /// Meters per second east, north and up, from this report and the one before.
+    /// Meters per second east, north and up, from the last two reports.
     pub(super) velocity: [f64; 3],
 }
 
-/// Where a vehicle will be until [`FORESEEN`] that flies on as observed. `turns`: somebody flies it; else it is blown about, and
-/// where it was observed is where it is.
+/// Where a vehicle that flies on as observed will be until [`FORESEEN`]. `turns`: somebody flies it; else it drifts, and its observed place
+/// is its place.
 pub(super) fn flies_on(last: &Heard, turns: bool, rules: &Rules, now: Moment) -> Tube {
     let time = now.since(last.heard).saturating_add(FORESEEN).as_secs_f64();
     let speed = |speed: f64| if speed.abs() < NOISE { 0.0 } else { speed };
@@ -97,17 +96,17 @@ pub(super) fn flies_on(last: &Heard, turns: bool, rules: &Rules, now: Moment) ->
     Tube::around(&[last.at, there], over_ground, in_height, in_height)
 }
 
-/// Where a vehicle may be on its way back to its route, which it has left.
+/// Where a vehicle may be on the way back to its route.
 pub(super) fn back_to(way: &Route, at: Local, margin: Margin) -> Tube {
     let (over_ground, in_height) = (margin.horizontal.0, margin.vertical.0);
     Tube::around(&[at, way.start()], over_ground, in_height, in_height)
 }
 
-/// A vehicle that sinks at this rate or faster over its home is on the last part of its return, meters per second.
+/// Over home, this sink rate or more is the last part of a return, meters per second.
 const SINKS_M_S: f64 = 0.3;
 
-/// Where a vehicle will be whose autopilot returns: up to `return_height` where it was last observed, level to its home, and down. Over its
-/// home, once it sinks, only down.
+/// Where a returning autopilot will be: up to `return_height` at its last place, level to its home, and down. Over home, once it sinks,
+/// only down.
 pub(super) fn returning(last: &Heard, home: Local, return_height: f64) -> Volume {
     let over_home = last.at.over_ground(home) <= last.margin.horizontal.0;
     let [_, _, up] = last.velocity;
@@ -127,7 +126,7 @@ pub(super) fn returning(last: &Heard, home: Local, return_height: f64) -> Volume
     ])
 }
 
-/// Where a vehicle will be that comes down where it was last observed, to the ground at the altitude of its home.
+/// Down from its last place to the ground at the altitude of its home.
 pub(super) fn descending(last: &Heard, home: Local) -> Volume {
     let (over_ground, in_height) = (last.margin.horizontal.0, last.margin.vertical.0);
     let ground = last.at.at_height(last.at.up.min(home.up));
@@ -139,11 +138,11 @@ pub(super) fn descending(last: &Heard, home: Local) -> Volume {
     )])
 }
 
-/// Beyond this share of its distance from home the radius of an airspace is counted all the way there.
+/// Beyond this share of the distance from home, the airspace's radius is counted all the way home.
 const WIDE: f64 = 0.9;
 
-/// The level part of a return: straight home from where a vehicle holds, or from anywhere in the airspace around there, at the altitude
-/// of its return, or as high as it is if that is higher.
+/// The level part of a return: straight home from the hold, or from anywhere in the airspace around it, at the altitude of its return or
+/// its own if higher.
 pub(super) fn level_home(hold: &Route, home: Local, return_height: f64, margin: Margin) -> Vec<Tube> {
     let end = hold.end();
     let (wide, below, above) = extent(hold);
@@ -160,7 +159,7 @@ pub(super) fn level_home(hold: &Route, home: Local, return_height: f64, margin: 
     if wide == 0.0 || far == 0.0 || share > WIDE {
         return vec![level(&[from, home], wide)];
     }
-    // From home the two lines that touch the edge of the airspace, up to beside its middle.
+    // From home, the two tangents to the airspace, up to beside its middle.
     let half = wide / (1.0 - share * share).sqrt();
     let (east, north) = ((home.east - from.east) / far, (home.north - from.north) / far);
     let sides = [
@@ -170,8 +169,7 @@ pub(super) fn level_home(hold: &Route, home: Local, return_height: f64, margin: 
     vec![level(&[from], wide), level(&[home, sides[0], sides[1]], 0.0)]
 }
 
-/// Where an autopilot brings its vehicle that returns from where it holds, or from anywhere in the airspace around there: up, level to its home,
-/// and down.
+/// All of a return from the hold, or from anywhere in the airspace around it: up, level to its home, and down.
 pub(super) fn way_home(hold: &Route, home: Local, return_height: f64, margin: Margin) -> Volume {
     let end = hold.end();
     let (wide, below, above) = extent(hold);

@@ -14,100 +14,85 @@ use model::time::Moment;
 use model::units::Meters;
 use std::time::Duration;
 
-/// So long a report and an order take at most, together, when all is well.
+/// Longest time of a report and an order together, when all is well.
 const FOLLOWS: Duration = Duration::from_secs(2);
 
-/// Vehicles slow down by this much at least when they are ordered to stop, meters per second for each second: ArduCopter's WPNAV_ACCEL is 2.5,
-/// PX4's MPC_ACC_HOR 3.
+/// Least deceleration after an order to stop, m/s²: ArduCopter's WPNAV_ACCEL is 2.5, PX4's MPC_ACC_HOR 3.
 const BRAKES: f64 = 2.0;
 
-/// A vehicle is not ordered to stop nearer than this, meters: it would have to turn back.
+/// Least stopping distance, meters: nearer, it would have to turn back.
 const LEAST_STOP: f64 = 3.0;
 
-/// A vehicle that left the airspace in which a program flew it has stopped once two reports since then show no more than this, meters per
-/// second: from there it brakes within the margin of its claim.
+/// A vehicle that left a program's airspace has stopped at this speed between two reports, meters per second: its claim's margin covers the
+/// rest.
 const STOPPED: f64 = 1.0;
 
-/// Only its agent keeps a vehicle that a program flies in its airspace. Without a report for so long that agent may have ended: reports come
-/// once a second.
+/// Only its agent keeps a lent vehicle in its airspace. After this silence that agent may have ended: reports come once a second.
 const LENT_HEARD_WITHIN: Duration = Duration::from_secs(2);
 
-/// What is known of a vehicle before its first report.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Known {
-    /// Its home. Where it is observed on the ground, it has its home.
+    /// The place where it is observed on the ground, if it is.
     pub home: Local,
-    /// The height at which its autopilot returns, meters above mean sea level.
+    /// Altitude of its autopilot's return, meters above mean sea level.
     pub return_height: f64,
-    /// Where it may be; `None`: anywhere.
+    /// `None`: anywhere.
     pub last: Option<Volume>,
 }
 
-/// What an agent says that its vehicle does.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Doing {
-    /// On the ground, disarmed, and not ordered to take off.
+    /// Disarmed, and not ordered to take off.
     Grounded,
-    /// In the air, holding at this place by our order, and nothing else to fly.
+    /// In the air at this place by our order, and nothing else to fly.
     Holding { at: Local },
-    /// In the air or about to be, flying this route by our order.
+    /// In the air or about to be, on this route by our order.
     Flying { route: Route },
     /// In the air or about to be, climbing or sinking along this way by an order without a route.
     Upright { way: Route },
-    /// In the air, on the way home by its autopilot's own return (RTL), whoever ordered it.
+    /// In the air, in its autopilot's own return (RTL), whoever ordered it.
     Returning,
     /// In the air, and its autopilot lands it where it is (LAND), by order or by itself; a pilot may steer it.
     Descending,
-    /// In the air, and Skein does not fly it: a pilot or a failsafe does, or it is not known. The agent has dropped any route.
+    /// In the air, flown by a pilot or a failsafe, or not known. The agent has dropped any route.
     Other,
-    /// Flying a plan of ours, or on the ground and ordered to fly one, of which it is not known here where it leads.
+    /// Flies a plan of ours, or is on the ground and ordered to, whose path is not known here.
     Unplanned { in_air: bool },
 }
 
-/// One report of an agent, as far as airspace goes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observation {
-    /// When the vehicle was there, by the latest that it can have been: when the report arrived, less the age of the position in it.
+    /// The latest time that the vehicle can have been there: arrival of the report, less the age of its position.
     pub heard: Moment,
     pub at: Local,
     pub accuracy: Margin,
-    /// The last order that the agent took.
     pub order: OrderNumber,
     pub doing: Doing,
 }
 
-/// Why a vehicle cannot be given a route now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotFit {
-    /// It is not known here.
     #[error("the vehicle is not known")]
     Unknown,
-    /// Not heard, or not lately.
     #[error("the vehicle was not heard lately")]
     Silent,
-    /// Skein does not fly it.
     #[error("somebody else flies the vehicle, or a failsafe does")]
     NotOurs,
-    /// It is outside what it owns.
     #[error("the vehicle is not where it should be")]
     Astray,
     #[error("the vehicle is on its way")]
     UnderWay,
-    /// It has nothing to fly that it could stop on.
     #[error("the vehicle flies no route on which it could stop")]
     Unstoppable,
     #[error("the route does not begin where the vehicle is")]
     StartsElsewhere,
 }
 
-/// A vehicle whose volume changes as time passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Unsteady {
-    /// It is not heard.
     Silent,
-    /// Skein does not fly it.
     NotOurs,
-    /// It is outside what it owns.
+    /// It is outside its claim.
     Astray,
 }
 
@@ -116,14 +101,14 @@ impl Heard {
         speed(self.velocity)
     }
 
-    /// How far it flies on until it has stopped, when it is ordered to stop, meters.
+    /// Stopping distance from the order to stop, meters.
     fn to_stop(&self) -> f64 {
         let speed = self.speed();
         LEAST_STOP + speed * FOLLOWS.as_secs_f64() + speed * speed / (2.0 * BRAKES)
     }
 }
 
-/// From two reports; `None` from such as are far apart in time, of which nothing is concluded.
+/// `None` for reports too far apart in time.
 fn velocity(from: Local, to: Local, time: Duration) -> Option<[f64; 3]> {
     if time.is_zero() || time > FORESEEN {
         return None;
@@ -136,7 +121,6 @@ fn speed(velocity: [f64; 3]) -> f64 {
     velocity.iter().map(|v| v * v).sum::<f64>().sqrt()
 }
 
-/// What it does, as far as is known.
 #[derive(Clone, Debug)]
 pub(super) enum State {
     Unheard,
@@ -145,19 +129,19 @@ pub(super) enum State {
         way: Route,
         flying: bool,
     },
-    /// With what it would fly if an order that is under way to it arrived.
+    /// With the route of an order that is still on its way.
     Other {
         way: Option<Route>,
         by_itself: ByItself,
     },
-    /// By an order of ours it may be anywhere. With what it would fly if an order that is under way to it arrived.
+    /// By an order of ours it may be anywhere. With the route of an order that is still on its way.
     Unplanned {
         way: Option<Route>,
         in_air: bool,
     },
 }
 
-/// The action of the autopilot of a vehicle that Skein does not fly.
+/// What its autopilot does by itself, when Skein does not fly the vehicle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ByItself {
     Anything,
@@ -165,29 +149,26 @@ pub(super) enum ByItself {
     Lands,
 }
 
-/// What one vehicle owns, and why.
 #[derive(Clone, Debug)]
 pub(super) struct Claim {
     pub(super) key: Key,
     pub(super) known: Known,
     pub(super) last: Option<Heard>,
-    /// The last order that was granted.
     pub(super) granted: OrderNumber,
-    /// The order by which it flies the route that it owns: that one, unless it was ordered to stop on its way.
+    /// The order of its route: `granted`, unless it was ordered to stop on its way.
     pub(super) flown: OrderNumber,
     pub(super) state: State,
-    /// A route that its agent flies besides, by an order that is not the last: an agent that has lost its memory.
+    /// A second route that its agent flies by an earlier order: that agent lost its memory.
     also: Option<Route>,
     /// Where it may take off at any moment, by an order without a route.
     pub(super) takeoff: Option<Route>,
-    /// The airspace in which a program flew it, until it was observed to have stopped.
+    /// The airspace in which a program flew it, until it is observed to have stopped.
     leaving: Option<Route>,
-    /// The way down to its home, over which it is to land: by an order without a route, or by itself.
+    /// The way down to its home, by an order without a route, or by itself.
     pub(super) landing: Option<Route>,
 }
 
 impl Claim {
-    /// Of a vehicle that was not heard yet.
     pub(super) fn unheard(key: Key, known: Known) -> Self {
         Self {
             key,
@@ -203,7 +184,7 @@ impl Claim {
         }
     }
 
-    /// Where it is on the ground or holds, and whether it is on the ground.
+    /// Where it holds or is on the ground, and whether it is on the ground.
     pub(super) fn place(&self) -> Option<(Local, bool)> {
         match &self.state {
             State::Ground(at) => Some((*at, true)),
@@ -212,7 +193,6 @@ impl Claim {
         }
     }
 
-    /// Where it will be at last, as far as it is ours.
     pub(super) fn end(&self) -> Option<Local> {
         match &self.state {
             State::Ground(at) => Some(*at),
@@ -221,16 +201,15 @@ impl Claim {
         }
     }
 
-    /// How far it may be from where it should be.
     pub(super) fn margin(&self, rules: &Rules) -> Margin {
         let usual = || rules.margin(rules.accuracy);
         self.last.as_ref().map_or_else(usual, |last| last.margin)
     }
 
-    /// Takes note of a report that is newer than the last, or of where the plan leads by which that was made.
+    /// Takes in a report that is newer than the last, or newly known path of its plan.
     pub(super) fn take_in(&mut self, observed: Observation, rules: &Rules) {
         let margin = rules.margin(observed.accuracy);
-        // The order that was granted last is still under way to the agent: what it allows stays claimed.
+        // The last granted order is still on its way to the agent: its airspace stays claimed.
         let under_way = observed.order < self.granted;
         self.also = None;
         let (left, left_before) = match &self.state {
@@ -255,7 +234,7 @@ impl Claim {
                 }
             }
             Doing::Flying { route } => match &self.state {
-                // What is left of the claim, by the first place where the vehicle may be.
+                // The rest of the claim, from the first place where the vehicle may be.
                 State::Air { way, flying: true } if observed.order == self.flown => {
                     let way = way.from(observed.at, margin);
                     self.state = State::Air { way, flying: true };
@@ -267,7 +246,7 @@ impl Claim {
                     (self.granted, self.flown) = (observed.order, observed.order);
                 }
             },
-            // Nothing is left of a route then; where it climbs or sinks already, what is left of that.
+            // No route is left; for one that climbs or sinks already, the rest of that.
             Doing::Upright { way } => match &self.state {
                 State::Air {
                     way: left,
@@ -308,7 +287,7 @@ impl Claim {
             margin,
             velocity: velocity.unwrap_or_default(),
         });
-        // What two reports do not show is not known. One that flew to and fro may be back where it was.
+        // Unknown velocity is not stopped: a vehicle that flew to and fro may be back at its place.
         let has_stopped = left_before && shown.is_some_and(|shown| speed(shown) <= STOPPED);
         let stays = matches!(&self.state, State::Air { way, .. } if way.room().is_some());
         let is_down = matches!(self.state, State::Ground(_));
@@ -323,18 +302,18 @@ impl Claim {
         }
     }
 
-    /// Whether a program may fly it, or flew it and it was not observed to have stopped since.
+    /// Also after a program flew it, until it is observed to have stopped.
     pub(super) const fn is_lent(&self) -> bool {
         self.room().is_some() || self.leaving.is_some()
     }
 
-    /// Whether it has left the airspace in which a program flew it, and was not observed to have stopped since.
+    /// Whether it left the airspace of a program, and was not observed to have stopped since.
     pub(super) const fn leaves(&self) -> bool {
         self.leaving.is_some()
     }
 
-    /// Where it is about to be: its place, or what it flies until it could stop and some seconds beyond; `None` on the ground, and for one
-    /// of which nothing is known.
+    /// Where it is about to be: its place, or its path until it could stop and some seconds beyond; `None` on the ground, and where nothing
+    /// is known.
     pub(super) fn ahead(&self, now: Moment, rules: &Rules) -> Option<Volume> {
         let last = self.last.as_ref()?;
         match &self.state {
@@ -349,15 +328,14 @@ impl Claim {
         }
     }
 
-    /// Whether it flies as it was granted, and its place is known worse than `rules` assume.
+    /// Whether it flies as granted, with a position error larger than `rules` assume.
     pub(super) fn is_wide(&self, rules: &Rules) -> bool {
         let (margin, usual) = (self.margin(rules), rules.margin(rules.accuracy));
         let is_wide = margin.horizontal > usual.horizontal || margin.vertical > usual.vertical;
         is_wide && matches!(self.state, State::Air { .. })
     }
 
-    /// Where it may be soon that keeps to its route or its place in the air as far as it knows, but knows its place worse than `rules` assume;
-    /// `None` for any other.
+    /// Where such a vehicle may be soon, if it keeps to its route or place by its own estimate; `None` for any other.
     pub(super) fn grown(&self, now: Moment, rules: &Rules) -> Option<Volume> {
         let last = self.last.as_ref()?;
         let State::Air { way, .. } = &self.state else {
@@ -367,7 +345,7 @@ impl Claim {
             return None;
         }
         let far = last.to_stop() + last.speed() * FORESEEN.as_secs_f64();
-        // What wind and control do is in the margin of the other.
+        // The margin of the other covers wind and control.
         let accuracy = Margin {
             horizontal: Meters(last.margin.horizontal.0 - rules.off_by.horizontal.0),
             vertical: Meters(last.margin.vertical.0 - rules.off_by.vertical.0),
@@ -375,7 +353,7 @@ impl Claim {
         Some(way.first(far).volume(accuracy))
     }
 
-    /// Where it will be soon, if it flies on as observed, and on its whole way home if its autopilot returns; `None`: nothing is known of it.
+    /// Where it will be soon if it flies on as observed, or all of its way home if its autopilot returns; `None`: nothing is known of it.
     pub(super) fn foreseen(&self, now: Moment, rules: &Rules) -> Option<Volume> {
         let last = self.last.as_ref()?;
         let turns = matches!(self.state, State::Other { .. } | State::Unplanned { .. });
@@ -390,14 +368,13 @@ impl Claim {
         })
     }
 
-    /// Whether `observed`, which was there when the vehicle was heard last, says where it goes of which that was not known.
+    /// Whether `observed`, as old as the last report, adds a path that was not known.
     pub(super) fn explains(&self, observed: &Observation) -> bool {
         let same = self.last.as_ref().is_some_and(|last| observed.heard == last.heard);
         let known = !matches!(observed.doing, Doing::Unplanned { .. });
         same && known && matches!(self.state, State::Unplanned { .. })
     }
 
-    /// Whether its autopilot brings it home.
     pub(super) const fn returns(&self) -> bool {
         let State::Other { by_itself, .. } = &self.state else {
             return false;
@@ -405,7 +382,7 @@ impl Claim {
         matches!(by_itself, ByItself::Returns)
     }
 
-    /// The part of its route on which it can stop. Its agent must know no other order.
+    /// The part of its route on which it can stop; its agent must know no other order.
     pub(super) fn stop(&self) -> Option<Route> {
         let last = self.last.as_ref()?;
         match &self.state {
@@ -417,7 +394,6 @@ impl Claim {
         }
     }
 
-    /// What is left of its route after the place where it can stop.
     pub(super) fn rest(&self, stop: &Route) -> Option<Route> {
         const ON_IT: Margin = Margin {
             horizontal: Meters(0.1),
@@ -429,7 +405,7 @@ impl Claim {
         }
     }
 
-    /// Why its volume grows, if it does.
+    /// `None`: its volume does not grow.
     pub(super) fn unsteady(&self, now: Moment, rules: &Rules) -> Option<Unsteady> {
         let last = self.last.as_ref()?;
         let silent = now.since(last.heard) > rules.silent_after;
@@ -481,7 +457,7 @@ impl Claim {
             (Some(Unsteady::Silent), State::Air { way, .. }) => {
                 let falls_back = failsafe(way, self.known.home, self.known.return_height, last.margin);
                 let claimed = claimed.and(falls_back);
-                // By the last set-point of a program it flies on, out of its airspace, and nobody is there to stop it.
+                // A program's last set-point would carry it on, out of its airspace, and nobody stops it there.
                 if way.has(last.at, last.margin) && !self.is_lent() {
                     claimed
                 } else {

@@ -1,6 +1,6 @@
 //! Which vehicle owns which airspace, as far as reports show it.
 //!
-//! Owns: [`Claims`]: the claim of each vehicle and of foreign traffic, and which is in the way of which.
+//! Owns: [`Claims`]: the claims of vehicles and foreign traffic, and conflicts between them.
 //! Must not: grant; [`crate::safety::may_fly`] does, and only it calls `Claims::take`.
 
 use super::beyond::{Heard, Traffic};
@@ -15,14 +15,14 @@ use model::time::Moment;
 use model::traffic::has_address;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A route that leads nearer to a danger leads by more than this nearer, meters.
+/// A route leads nearer to a danger if by more than this, meters.
 const NEARER: f64 = 1.0;
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Owner {
-    /// A vehicle of ours, by its node.
+    /// By its node.
     Vehicle(NodeName),
-    /// Foreign traffic, by its ICAO address.
+    /// By its ICAO address.
     Traffic(u32),
 }
 
@@ -44,7 +44,7 @@ pub struct Claims {
     keys: u32,
     vehicles: BTreeMap<NodeName, Claim>,
     traffic: Sightings<(Key, Traffic)>,
-    /// Vehicles that were found on their ways through what others own.
+    /// Vehicles that were found on ways through what others own.
     intruders: BTreeSet<NodeName>,
     owners: BTreeMap<Key, Owner>,
     clock: Option<Moment>,
@@ -52,7 +52,7 @@ pub struct Claims {
 }
 
 impl Claims {
-    /// No claims, at the beginning of a leadership. Add all vehicles that are known before anything is granted.
+    /// For a new leadership. Add all known vehicles before anything is granted.
     pub fn new(term: Term, rules: Rules) -> Self {
         Self {
             rules,
@@ -72,7 +72,7 @@ impl Claims {
         &self.rules
     }
 
-    /// There is this vehicle. Until it is heard it owns what is known of it; what is known later takes the place of that.
+    /// Until this vehicle is heard it owns what is known of it; newer knowledge replaces that.
     pub fn expect(&mut self, vehicle: NodeName, known: Known, now: Moment) {
         if let Some(entry) = self.vehicles.get_mut(&vehicle) {
             if entry.last.is_none() && entry.known != known {
@@ -87,14 +87,14 @@ impl Claims {
         self.refresh(&vehicle, now);
     }
 
-    /// A vehicle has reported its home, to which its failsafes return at this height, meters above mean sea level.
+    /// A vehicle reported its home; its failsafes return at `return_height`, meters above mean sea level.
     pub fn has_home(&mut self, vehicle: &NodeName, home: Local, return_height: f64) {
         if let Some(entry) = self.vehicles.get_mut(vehicle) {
             (entry.known.home, entry.known.return_height) = (home, return_height);
         }
     }
 
-    /// A vehicle on the ground may take off along `route` at any moment, by an order without a route; `None`: it may not any more.
+    /// A vehicle on the ground may take off along `route` at any moment, by an order without a route; `None`: no more.
     pub fn claim_takeoff(&mut self, vehicle: &NodeName, route: Option<Route>, now: Moment) {
         if let Some(entry) = self.vehicles.get_mut(vehicle).filter(|entry| entry.takeoff != route) {
             entry.takeoff = route;
@@ -102,7 +102,7 @@ impl Claims {
         }
     }
 
-    /// A vehicle over its home is to land along `route`; `None`: it is not any more.
+    /// A vehicle over its home is to land along `route`; `None`: no more.
     pub fn claim_landing(&mut self, vehicle: &NodeName, route: Option<Route>, now: Moment) {
         if let Some(entry) = self.vehicles.get_mut(vehicle).filter(|entry| entry.landing != route) {
             entry.landing = route;
@@ -110,7 +110,7 @@ impl Claims {
         }
     }
 
-    /// A person has said that this vehicle is not in the air any more, or its node was found to be gone for good.
+    /// A person has declared that this vehicle is not in the air, or its node is gone for good.
     pub fn forget(&mut self, vehicle: &NodeName) {
         if let Some(entry) = self.vehicles.remove(vehicle) {
             self.let_go(entry.key);
@@ -118,8 +118,7 @@ impl Claims {
         self.intruders.remove(vehicle);
     }
 
-    /// Takes note of a report. One that is no newer than the last changes nothing, unless only now it is known where the plan leads by which
-    /// that was made.
+    /// A report no newer than the last changes nothing, unless the path of its plan became known only now.
     pub fn observe(&mut self, vehicle: &NodeName, observed: Observation, now: Moment) {
         let rules = self.rules;
         // A route that no leader has granted is no claim: the vehicle may fly anywhere.
@@ -147,7 +146,7 @@ impl Claims {
         self.refresh(vehicle, now);
     }
 
-    /// Takes on what a vehicle flies by an order of the leader before: it owns `route` from where it is.
+    /// Adopts a flight by an order of the leader before: it owns `route` from where it is.
     pub(crate) fn adopt(&mut self, vehicle: &NodeName, route: &Route, now: Moment) {
         if let Some(entry) = self.vehicles.get_mut(vehicle)
             && let (State::Air { way, flying: true }, Some(last)) = (&mut entry.state, &entry.last)
@@ -157,30 +156,28 @@ impl Claims {
         self.refresh(vehicle, now);
     }
 
-    /// A vehicle was found on its way through what another owns: all keep clear of it, as of one that has left its airspace, until what it owns
-    /// is its own alone.
+    /// A vehicle was found on a way through what another owns: all keep clear of it until it owns its airspace alone.
     pub(crate) fn count_as_intruder(&mut self, vehicle: &NodeName) {
         self.intruders.insert(vehicle.clone());
     }
 
-    /// Whether a vehicle was found on its way through what another owns, and still owns a part of that.
+    /// Whether it is still such an intruder.
     pub(crate) fn intrudes(&self, vehicle: &NodeName) -> bool {
         self.intruders.contains(vehicle)
     }
 
-    /// Whether nothing is known of where an owner is or goes.
     pub(crate) fn may_be_anywhere(&self, owner: &Owner) -> bool {
         self.key(owner).is_some_and(|key| self.index.is_everywhere(key))
     }
 
-    /// Routes are numbered from `count` on: all sites of a leadership number theirs in one row.
+    /// Routes are numbered from `count` on: all sites of a leadership share one sequence.
     pub(crate) const fn count_on_from(&mut self, count: u64) {
         if count > self.count {
             self.count = count;
         }
     }
 
-    /// How many routes were numbered in this leadership, as far as is known here.
+    /// Highest route number of this leadership known here.
     pub(crate) const fn count(&self) -> u64 {
         self.count
     }
@@ -192,7 +189,7 @@ impl Claims {
         }
     }
 
-    /// Takes note of foreign traffic that `reporter` receives; a sighting that is no newer than its last changes nothing.
+    /// A sighting no newer than the reporter's last changes nothing.
     pub fn hear_traffic(&mut self, reporter: &NodeName, traffic: Traffic, now: Moment) {
         let known = self.traffic.last(traffic.icao, reporter);
         if known.is_some_and(|(last, _)| traffic.heard <= *last) {
@@ -215,8 +212,7 @@ impl Claims {
         heard.map(|last| last.at.over_ground(there)).any(|off| off <= distance)
     }
 
-    /// Lets time pass: what depends on it grows, and traffic that was not heard for long is forgotten. A request for a route lets
-    /// time pass first.
+    /// Grows what depends on time, and forgets old traffic. Every request for a route does this first.
     pub fn advance(&mut self, now: Moment) {
         if self.clock == Some(now) {
             return;
@@ -251,25 +247,22 @@ impl Claims {
         self.owners.remove(&key);
     }
 
-    /// When time passed last.
     pub(super) const fn clock(&self) -> Option<Moment> {
         self.clock
     }
 
-    /// How far a vehicle may be from where it should be.
     pub(super) fn margin(&self, vehicle: &NodeName) -> Option<Margin> {
         Some(self.vehicles.get(vehicle)?.margin(&self.rules))
     }
 
-    /// Those that do not keep to what was granted to them, or may not, since their places are known worse than usual; foreign traffic, too.
-    /// A silent vehicle is none: most of them keep to their claims.
+    /// Owners that do not keep to their grants, or may not because of a large position error; foreign traffic, too. Not silent vehicles:
+    /// most of them keep to their claims.
     pub(super) fn strays(&self, now: Moment) -> BTreeSet<Owner> {
         let vehicles = self.vehicles.keys().cloned().map(Owner::Vehicle);
         let all = vehicles.chain(self.traffic.aircraft().map(Owner::Traffic));
         all.filter(|owner| self.is_stray(owner, now)).collect()
     }
 
-    /// Whether it is one of [`Self::strays`].
     pub(super) fn is_stray(&self, owner: &Owner, now: Moment) -> bool {
         let strays = |entry: &Claim| {
             let unsteady = entry.unsteady(now, &self.rules);
@@ -281,13 +274,12 @@ impl Claims {
         }
     }
 
-    /// Whether a vehicle is in the air and not flown by our orders, as was last heard of it, or by one of which it is not known here where it leads.
+    /// Whether a vehicle is in the air without our orders, as last heard, or by an order whose path is not known here.
     pub fn is_in_other_hands(&self, vehicle: &NodeName) -> bool {
         let state = self.vehicles.get(vehicle).map(|entry| &entry.state);
         matches!(state, Some(State::Other { .. } | State::Unplanned { in_air: true, .. }))
     }
 
-    /// Whether a vehicle flies as it was granted, and knows its place worse than usual.
     pub(super) fn is_wide(&self, owner: &Owner) -> bool {
         match owner {
             Owner::Vehicle(name) => self.vehicles.get(name).is_some_and(|entry| entry.is_wide(&self.rules)),
@@ -295,7 +287,7 @@ impl Claims {
         }
     }
 
-    /// Whether a vehicle keeps to its claim as far as it knows, but knows its place worse than usual.
+    /// Whether a vehicle keeps to its claim by its own estimate, but with a larger error than usual.
     pub(crate) fn has_grown(&self, owner: &Owner, now: Moment) -> bool {
         match owner {
             Owner::Vehicle(name) => {
@@ -306,7 +298,7 @@ impl Claims {
         }
     }
 
-    /// Where one that does not keep to its claim will be soon, if it flies on as observed.
+    /// Where an owner that does not keep to its claim will be soon, if it flies on as observed.
     pub(super) fn foreseen(&self, owner: &Owner, now: Moment) -> Option<Volume> {
         match owner {
             Owner::Vehicle(name) => {
@@ -323,7 +315,7 @@ impl Claims {
         }
     }
 
-    /// Vehicles in the air that are not clear of `there` where they are, or in what is ahead of them.
+    /// Vehicles in the air that are not clear of `there`, now or on what is ahead of them.
     pub(super) fn flying_near(&self, from: &Owner, there: &Volume, now: Moment) -> Vec<NodeName> {
         let Some(key) = self.key(from) else {
             return Vec::new();
@@ -341,14 +333,13 @@ impl Claims {
         vehicles.filter(|name| meets(name) == Some(true)).collect()
     }
 
-    /// Whether a vehicle that flies its route can stop on it before `there`.
     pub(super) fn stops_clear_of(&self, vehicle: &NodeName, there: &Volume, now: Moment) -> bool {
         let margin = self.margin(vehicle);
         let stops = self.stop(vehicle, now).zip(margin);
         stops.is_some_and(|(route, margin)| route.volume(margin).clear_of(there, &self.rules))
     }
 
-    /// Whether the route of a vehicle leads nearer to `there` after the place where it can stop.
+    /// Whether its route leads nearer to `there` after the place where it can stop.
     pub(super) fn leads_nearer(&self, vehicle: &NodeName, there: &Volume, now: Moment) -> bool {
         let Some((entry, stop)) = self.vehicles.get(vehicle).zip(self.stop(vehicle, now)) else {
             return false;
@@ -358,8 +349,8 @@ impl Claims {
         entry.rest(&stop).is_some_and(|rest| off(&rest) < held - NEARER)
     }
 
-    /// The part of its route on which a vehicle can come to a stop; `None` for one that flies no route in full knowledge of its agent, and
-    /// for one that arrives as soon as it could stop.
+    /// The part of its route on which a vehicle can stop; `None` for one that flies no route in full knowledge of its agent, and for one
+    /// that arrives as soon as it could stop.
     pub fn stop(&self, vehicle: &NodeName, now: Moment) -> Option<Route> {
         let entry = self.vehicles.get(vehicle)?;
         let late = |last: &Heard| now.since(last.heard) > self.rules.silent_after;
@@ -369,7 +360,7 @@ impl Claims {
         entry.stop()
     }
 
-    /// The owners whose volumes are not clear of where `vehicle` may be on `route`.
+    /// Owners whose volumes are not clear of `vehicle` on `route`.
     pub fn in_the_way(&self, vehicle: &NodeName, route: &Route) -> BTreeSet<Owner> {
         let Some(entry) = self.vehicles.get(vehicle) else {
             return BTreeSet::new();
@@ -378,7 +369,6 @@ impl Claims {
         self.named(&self.index.in_the_way(entry.key, &volume, &self.rules))
     }
 
-    /// The owners whose volumes are not clear of the one that `owner` has now.
     pub fn near(&self, owner: &Owner) -> BTreeSet<Owner> {
         let Some(key) = self.key(owner) else {
             return BTreeSet::new();
@@ -389,7 +379,7 @@ impl Claims {
         }
     }
 
-    /// Where a vehicle that could be given a route holds or is on the ground, and which of the two.
+    /// Where a vehicle that could be given a route is, and whether it is on the ground.
     ///
     /// # Errors
     /// [`NotFit`].
@@ -406,23 +396,23 @@ impl Claims {
         }
     }
 
-    /// Where a vehicle is on the ground or holds by what was last heard, and whether it is on the ground; `None` for one that is not heard,
-    /// has a route to fly, or is not ours to fly.
+    /// Where a vehicle holds or is on the ground as last heard, and whether it is on the ground; `None` when not heard, with a route to
+    /// fly, or not ours to fly.
     pub fn place(&self, vehicle: &NodeName) -> Option<(Local, bool)> {
         self.vehicles.get(vehicle)?.place()
     }
 
-    /// Where a vehicle will hold or land in the end, by what it owns; `None` for one that is not heard or not ours to fly.
+    /// Where a vehicle will hold or land in the end; `None` when not heard or not ours to fly.
     pub fn end(&self, vehicle: &NodeName) -> Option<Local> {
         self.vehicles.get(vehicle)?.end()
     }
 
-    /// The airspace around the end of its way in which a program may fly a vehicle, by what it owns.
+    /// The airspace around the end of its way in which a program may fly it.
     pub fn room(&self, vehicle: &NodeName) -> Option<Around> {
         self.vehicles.get(vehicle)?.room()
     }
 
-    /// Gives `route` to `vehicle`. Only after [`crate::safety::may_fly`] has found that it may have it.
+    /// Gives `route` to `vehicle`. Only after [`crate::safety::may_fly`] allowed it.
     pub(crate) fn take(&mut self, vehicle: &NodeName, route: &Route, now: Moment) -> OrderNumber {
         let number = self.next_number();
         if let Some(entry) = self.vehicles.get_mut(vehicle) {
@@ -436,8 +426,8 @@ impl Claims {
         number
     }
 
-    /// Numbers an order to `vehicle` to fly a part of the route that it owns. Only after [`crate::safety::may_stop`] has found that part.
-    /// The claim stays until its agent has taken the order.
+    /// Numbers an order to `vehicle` to fly a part of its own route. Only after [`crate::safety::may_stop`] found that part. The claim
+    /// stays until its agent has taken the order.
     pub(crate) fn shorten(&mut self, vehicle: &NodeName) -> OrderNumber {
         let number = self.next_number();
         if let Some(entry) = self.vehicles.get_mut(vehicle) {
@@ -451,7 +441,6 @@ impl Claims {
         self.last_number()
     }
 
-    /// The volume that an owner has.
     pub fn volume(&self, owner: &Owner) -> Option<&Volume> {
         self.index.volume(self.key(owner)?)
     }
@@ -463,15 +452,13 @@ impl Claims {
         }
     }
 
-    /// Vehicles whose volume grows with time, and why.
     pub fn unsteady(&self, now: Moment) -> impl Iterator<Item = (&NodeName, Unsteady)> {
         let rules = self.rules;
         let each = move |(name, entry): (_, &Claim)| Some((name, entry.unsteady(now, &rules)?));
         self.vehicles.iter().filter_map(each)
     }
 
-    /// The lowest and the highest altitude at which an owner was last observed, meters above mean sea level: of an aircraft that several
-    /// vehicles report, those of all reports.
+    /// Lowest and highest altitude of the last observations, meters above mean sea level: for an aircraft, over all reporters.
     pub(super) fn altitudes(&self, owner: &Owner) -> Option<[f64; 2]> {
         match owner {
             Owner::Vehicle(name) => Some([self.vehicles.get(name)?.last.as_ref()?.at.up; 2]),
@@ -482,7 +469,6 @@ impl Claims {
         }
     }
 
-    /// Whether the autopilot of a vehicle brings it home.
     pub(super) fn is_returning(&self, owner: &Owner) -> bool {
         match owner {
             Owner::Vehicle(name) => self.vehicles.get(name).is_some_and(Claim::returns),
@@ -490,7 +476,7 @@ impl Claims {
         }
     }
 
-    /// Where a vehicle was last observed, and how it flew: meters per second east, north and up.
+    /// Last observed place and velocity: meters per second east, north and up.
     pub(super) fn last_flight(&self, owner: &Owner) -> Option<(Local, [f64; 3])> {
         match owner {
             Owner::Vehicle(name) => {
@@ -501,8 +487,8 @@ impl Claims {
         }
     }
 
-    /// Whether one that does not keep to its claim has come into the route of `vehicle`, which has not set out on it, since that was granted; or
-    /// one may have of which nothing is known.
+    /// Whether an owner that does not keep to its claim has come into the route of `vehicle`, which has not set out on it, since the grant;
+    /// or one of which nothing is known may have.
     pub fn is_crossed(&self, vehicle: &NodeName, now: Moment) -> bool {
         let way = match self.vehicles.get(vehicle).map(|entry| &entry.state) {
             Some(State::Air { way, flying: true }) => way,
@@ -512,13 +498,12 @@ impl Claims {
         self.in_the_way(vehicle, way).iter().any(comes_into) && !self.leads_away(vehicle, way)
     }
 
-    /// Whether the vehicle has a route that it has not flown to its end yet.
     pub fn under_way(&self, vehicle: &NodeName) -> bool {
         let state = self.vehicles.get(vehicle).map(|entry| &entry.state);
         matches!(state, Some(State::Air { flying: true, .. }))
     }
 
-    /// Whether its airspace will be free by itself: it has a route to fly, and no program flies it there for as long as that likes.
+    /// Whether its airspace will be free by itself: it has a route to fly, and no program holds it there.
     pub(crate) fn passes_by(&self, vehicle: &NodeName) -> bool {
         let state = self.vehicles.get(vehicle).map(|entry| &entry.state);
         matches!(state, Some(State::Air { flying: true, way }) if way.room().is_none())
@@ -528,13 +513,13 @@ impl Claims {
         Some(self.vehicles.get(vehicle)?.known.home)
     }
 
-    /// The home of a vehicle, at the height to which its failsafes return.
+    /// The home of a vehicle, at the altitude of its return.
     pub fn return_from(&self, vehicle: &NodeName) -> Option<Local> {
         let known = &self.vehicles.get(vehicle)?.known;
         Some(known.home.at_height(known.return_height))
     }
 
-    /// Each vehicle that may be in the air, its home and the height of its return.
+    /// Vehicles that may be in the air.
     pub(super) fn returns(&self) -> impl Iterator<Item = (&NodeName, &Known)> {
         self.vehicles.iter().map(|(name, entry)| (name, &entry.known))
     }

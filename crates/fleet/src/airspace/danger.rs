@@ -1,4 +1,4 @@
-//! Which vehicle is in danger from one that does not keep to its claim, and what to do about it.
+//! Which vehicle is in danger from one that does not keep to its claim, and how it makes way.
 
 use super::beyond::{level_home, way_home};
 use super::claims::Claims;
@@ -9,57 +9,54 @@ use model::ids::NodeName;
 use model::time::Moment;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Altitudes above its own are tried at this distance for one that steps aside, meters, and so many.
+/// Altitudes above its own are tried at this interval, meters, and so many of them.
 const STEP: f64 = 3.0;
 const STEPS: u8 = 24;
 
-/// Clearance of a vehicle that has stepped aside, meters: with less it has to again when what it makes room for wavers.
+/// Clearance after stepping aside, meters: with less it would have to again when the other wavers.
 const CLEAR_BY: f64 = 2.0;
 
-/// Vehicles that hold at one height are reported up to this far apart, meters: one that seems to be a little above is not fled from
-/// downward.
+/// Vehicles at one altitude are reported up to this far apart, meters: nobody flees downward from one that only seems a little above.
 const LEVEL: f64 = 2.0;
 
-/// After a report of another, a vehicle climbs this much later at the latest, and this fast at least, meters per second.
+/// Latest begin of a climb after a report of another, and its least rate, meters per second.
 const CLIMBS_AFTER: f64 = 3.0;
 const CLIMBS_AT: f64 = 2.0;
 
-/// One that climbs faster than this is not at one height with any other, meters per second.
+/// One that climbs faster than this is not at one altitude with any other, meters per second.
 const NOT_LEVEL: f64 = 1.0;
 
-/// A pilot's vehicle that was observed to hold still may fly this fast meanwhile, meters per second.
+/// Assumed speed of a pilot's vehicle that was observed to hold still, meters per second.
 const LEAST_SPEED: f64 = 2.0;
 
-/// What one vehicle is to do about another that may come too near.
+/// How a vehicle makes way for another that may come too near.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Avoidance {
-    /// Stop farther along the route that it owns, and hold there; then it is checked again. It is clear there, or its route would lead it
-    /// still nearer.
+    /// Stop on its own route and hold there, then check again. It is clear there, or the route would lead still nearer.
     Stop,
-    /// Climb along this route, to where it is clear. None descends: what is below is not known.
+    /// Climb along this route to where it is clear. Never down: what is below is not known.
     StepAside(Route),
-    /// It goes on as it is: there is nowhere to go that is clear, or it is not ours to move now.
+    /// No clear place, or not ours to move now.
     Stay,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Danger {
-    /// What does not keep to its claim: a vehicle that is astray or in other hands, or foreign traffic.
+    /// A vehicle astray or in other hands, or foreign traffic.
     pub from: Owner,
     pub vehicle: NodeName,
-    /// What the vehicle in its way is to do.
     pub avoidance: Avoidance,
 }
 
 impl Claims {
-    /// Which vehicles are in danger now, in the air: near to where one that does not keep to its claim will be soon if it flies on as observed,
-    /// and with what is ahead of it on its own route. None steps aside to more than `ceiling`, meters above mean sea level,
-    /// or along a route that is not `allowed`: beyond a Geofence the autopilot takes over, and flies its breach action.
+    /// Vehicles in the air that are in danger now: near to where one that does not keep to its claim will be soon if it flies on as
+    /// observed, with what is ahead on their own routes. None steps aside above `ceiling`, meters above mean sea level, or along a route
+    /// that is not `allowed`: beyond a Geofence the autopilot flies its breach action.
     ///
     /// This is less than what no vehicle is sent through, [`Self::in_the_way`]: that is all that a vehicle could reach.
     pub fn dangers(&self, ceiling: &dyn Fn(&NodeName) -> f64, allowed: Allows<'_>, now: Moment) -> Vec<Danger> {
         let mut found = Vec::new();
-        // The way out of a vehicle is one, whatever it makes room for.
+        // One way out for a vehicle, whatever it makes room for.
         let mut asides: BTreeMap<NodeName, Avoidance> = BTreeMap::new();
         for from in self.strays(now) {
             let Some(there) = self.foreseen(&from, now) else {
@@ -86,7 +83,7 @@ impl Claims {
 
     fn aside(&self, vehicle: &NodeName, ceiling: f64, allowed: Allows<'_>, now: Moment) -> Avoidance {
         let Ok((at, false)) = self.fit(vehicle, now) else {
-            // Its way leads it away; one that is not ours to move, or not heard, cannot be asked.
+            // Its way leads away; and a silent vehicle, or one that is not ours to move, cannot be asked.
             return Avoidance::Stay;
         };
         (1..=STEPS)
@@ -97,8 +94,8 @@ impl Claims {
             .map_or(Avoidance::Stay, Avoidance::StepAside)
     }
 
-    /// Whether `route` leads `vehicle` upright away from all whose volumes overlap its own now, to where it is clear of all others, and
-    /// through the volume of no other. To stay would not be safer. Away from a vehicle at its own height is up, if there is time for it.
+    /// Whether `route` leads `vehicle` upright away from all that overlap it now to where it is clear of all, through no other volume:
+    /// staying would not be safer. Away from a vehicle at its own altitude is up, if there is time.
     pub fn leads_away(&self, vehicle: &NodeName, route: &Route) -> bool {
         let (start, end) = (route.start(), route.end());
         let upright = route.places().len() == 2 && start.over_ground(end) < 0.01;
@@ -107,7 +104,7 @@ impl Claims {
             let altitudes = self.altitudes(owner);
             let leaves_one = |altitude: f64| (end.up - start.up) * (start.up - altitude) >= 0.0;
             let leaves = altitudes.is_some_and(|all| all.into_iter().all(leaves_one));
-            // One that keeps its place comes no nearer meanwhile.
+            // A vehicle that keeps its place comes no nearer meanwhile.
             let beside = self.is_wide(owner) && altitudes.is_some_and(|[_, highest]| highest - start.up <= LEVEL);
             leaves || (end.up > start.up && (beside || self.climbs_before(owner, start)))
         };
@@ -120,8 +117,8 @@ impl Claims {
 }
 
 impl Claims {
-    /// Whether another has come too near to where `vehicle` holds: one that keeps to its claim, or one that does not and will be there soon as
-    /// observed.
+    /// Whether another has come too near to where `vehicle` holds: one that keeps to its claim, or one that does not and will soon be there
+    /// as observed.
     pub fn is_beset(&self, vehicle: &NodeName) -> bool {
         match self.place(vehicle) {
             Some((at, _)) => !self.clear_as_foreseen(vehicle, at, 0.0),
@@ -129,8 +126,8 @@ impl Claims {
         }
     }
 
-    /// Whether `vehicle` may hold at `place`: clear of all claims and, by so many meters of altitude, of where those that do not keep to theirs
-    /// will be soon as observed. All that they could reach would send it far higher than it has to be.
+    /// Whether `place` is clear of all claims and, by so many meters of altitude, of where those that do not keep to theirs will soon be.
+    /// All that they could reach would send it far higher than needed.
     fn clear_as_foreseen(&self, vehicle: &NodeName, place: Local, by: f64) -> bool {
         let hold = Route::hold(place);
         let (Some(now), Some(margin)) = (self.clock(), self.margin(vehicle)) else {
@@ -146,8 +143,8 @@ impl Claims {
         self.in_the_way(vehicle, &hold).iter().all(clear)
     }
 
-    /// Whether one that climbs from `start` is above another vehicle, which flies at its altitude, before that can be near over ground: by the
-    /// whole separation, or where there is no time for that, by more than it is below now.
+    /// Whether a climb from `start` gets above another vehicle at its altitude before that can be near over ground: by the whole
+    /// separation, or if there is no time for it, by more than it is below now.
     fn climbs_before(&self, other: &Owner, start: Local) -> bool {
         let Some((at, [east, north, up])) = self.last_flight(other) else {
             return false;
@@ -155,7 +152,7 @@ impl Claims {
         let (gap, distance) = (at.up - start.up, at.over_ground(start));
         let speed = east.hypot(north).max(LEAST_SPEED);
         let comes = |climb: f64| (CLIMBS_AFTER + climb / CLIMBS_AT) * speed;
-        // The way of a return is known, so that one some meters higher is climbed past in time or not at all.
+        // The way of a return is known: one some meters higher is climbed past in time or not at all.
         let level = (gap <= LEVEL || self.is_returning(other)) && up <= NOT_LEVEL;
         let rules = self.rules();
         let clears = distance - comes(gap + rules.separation.vertical.0) >= rules.pitch().horizontal.0;
@@ -164,9 +161,9 @@ impl Claims {
     }
 }
 
-/// Vehicles whose ways home cross, each with those that it would meet. The way home leads from where it is to hold, or from anywhere in the
-/// airspace around there, at its return height, to its home. A failsafe of all at once, such as the loss of the ground station, would bring
-/// them together. A hazard to be named at preflight: each vehicle needs a return height of its own.
+/// Vehicles whose ways home cross, each with those that it would meet: from its hold, or anywhere in the airspace around it, at its return
+/// altitude to its home. A failsafe of all at once, such as the loss of the ground station, would bring them together. A preflight hazard:
+/// each vehicle needs a return altitude of its own.
 pub fn shared_returns(claims: &Claims, holds: &[(NodeName, Route)]) -> BTreeMap<NodeName, BTreeSet<NodeName>> {
     let rules = claims.rules();
     let margin = rules.margin(rules.accuracy);
@@ -192,8 +189,8 @@ pub fn shared_returns(claims: &Claims, holds: &[(NodeName, Route)]) -> BTreeMap<
         .collect()
 }
 
-/// Vehicles whose autopilots would return through the places where others hold, or the airspace around these, each with those: up where it
-/// holds, level to its home at its return altitude, and down. A hazard to be named before the takeoff.
+/// Vehicles whose return would lead through the stations of others, or the airspace around these: up, level to its home at its return
+/// altitude, and down. A preflight hazard.
 pub fn crossed_stations(claims: &Claims, holds: &[(NodeName, Route)]) -> BTreeMap<NodeName, BTreeSet<NodeName>> {
     let rules = claims.rules();
     let margin = rules.margin(rules.accuracy);

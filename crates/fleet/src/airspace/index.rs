@@ -1,11 +1,10 @@
-//! Tubes by where they are, so that one claim is checked against its neighbors and not against the whole fleet.
+//! A spatial index of tubes, so that a claim is checked against its neighbors only.
 
 use super::{Rules, Tube, Volume};
 use rstar::primitives::{GeomWithData, Rectangle};
 use rstar::{AABB, RTree};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The owner of a volume, as a number.
 pub(super) type Key = u32;
 
 type Boxed = GeomWithData<Rectangle<[f64; 3]>, (Key, u16)>;
@@ -18,7 +17,7 @@ pub(super) struct Index {
 }
 
 impl Index {
-    /// Sets the volume of one owner. A tube that has no finite box is everywhere.
+    /// A tube without a finite box is everywhere.
     pub(super) fn set(&mut self, key: Key, volume: Volume) {
         if self.volumes.get(&key) == Some(&volume) {
             return;
@@ -53,12 +52,12 @@ impl Index {
         self.volumes.get(&key)
     }
 
-    /// Whether the volume of an owner is everywhere, or is no finite one.
+    /// Also when it is not finite.
     pub(super) fn is_everywhere(&self, key: Key) -> bool {
         self.everywhere.contains(&key)
     }
 
-    /// The owners other than `own` whose volume is not clear of `volume`.
+    /// Owners other than `own` whose volume is not clear of `volume`.
     pub(super) fn in_the_way(&self, own: Key, volume: &Volume, rules: &Rules) -> BTreeSet<Key> {
         let mut found: BTreeSet<Key> = self.everywhere.iter().copied().filter(|key| *key != own).collect();
         let tubes = match volume {

@@ -1,21 +1,21 @@
-//! A route: straight legs, level or upright, one after the other, to where the vehicle will hold or land.
+//! A route: straight legs, level or upright, to where the vehicle will hold or land.
 //!
 //! Owns: [`Route`], and how far along it a vehicle is. Must not: say whether it may be flown.
 
 use super::{Margin, Tube, Volume};
 use model::geo::Local;
 
-/// Two places that are nearer than this are one, meters.
+/// Places nearer than this are one, meters.
 const SAME: f64 = 0.01;
 
-/// The height of a home wanders by no more than this, meters.
+/// The altitude of a home wanders by no more than this, meters.
 const HOME_WANDERS: f64 = 0.5;
 
-/// Straight legs. A route of one place only is a hold.
+/// A route of one place is a hold.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Route {
     places: Vec<Local>,
-    /// The airspace around its end in which its vehicle may be anywhere, flown by a program.
+    /// The airspace around its end in which a program may fly its vehicle.
     room: Option<Around>,
 }
 
@@ -27,12 +27,11 @@ pub struct Around {
     pub above: f64,
 }
 
-/// Why these places are no route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadRoute {
     #[error("a route needs a place at least")]
     Empty,
-    /// A place that is no number.
+    /// NaN or infinite.
     #[error("place {0} of the route is not finite")]
     NotFinite(usize),
     /// A leg that climbs while it moves: its tube would not be where it is flown.
@@ -41,7 +40,7 @@ pub enum BadRoute {
 }
 
 impl Route {
-    /// A route through these places; those that repeat the one before are left out.
+    /// A route through these places, without repeated ones.
     ///
     /// # Errors
     /// [`BadRoute`].
@@ -68,8 +67,7 @@ impl Route {
         Ok(Self::of(kept))
     }
 
-    /// The way along these places that an autopilot flies by itself: it may climb while it moves, and each of its tubes has all heights of its
-    /// leg.
+    /// The path that an autopilot flies by itself: it may climb while it moves, so each tube has all altitudes of its leg.
     ///
     /// # Errors
     /// [`BadRoute`].
@@ -90,7 +88,6 @@ impl Route {
         Ok(Self::of(kept))
     }
 
-    /// Holding at `place`.
     pub fn hold(place: Local) -> Self {
         Self::of(vec![place])
     }
@@ -99,17 +96,16 @@ impl Route {
         Self { places, room: None }
     }
 
-    /// The same, where its vehicle may be anywhere in that airspace around its end.
+    /// With the airspace around its end in which its vehicle may be anywhere.
     pub fn with_room(self, room: Option<Around>) -> Self {
         Self { room, ..self }
     }
 
-    /// The airspace around its end in which its vehicle may be anywhere.
     pub const fn room(&self) -> Option<Around> {
         self.room
     }
 
-    /// The places, in order: where it begins, each corner, where it ends.
+    /// Where it begins, each corner, where it ends.
     pub fn places(&self) -> &[Local] {
         &self.places
     }
@@ -118,12 +114,11 @@ impl Route {
         self.places[0]
     }
 
-    /// Where the vehicle will hold or land.
     pub fn end(&self) -> Local {
         self.places[self.places.len() - 1]
     }
 
-    /// Whether it is upright and ends at the height of `end`, but for what a home wanders.
+    /// Whether it is upright and ends at the altitude of `end`, within what a home wanders.
     pub fn is_upright_to(&self, end: Local) -> bool {
         if self.room.is_some() {
             return false;
@@ -133,9 +128,9 @@ impl Route {
         upright && (last.up - end.up).abs() <= HOME_WANDERS
     }
 
-    /// The first `meters` of it; all of it when it is not longer.
+    /// All of it when it is not longer.
     pub fn first(&self, meters: f64) -> Self {
-        // It may be anywhere in it, and turn to anywhere.
+        // The vehicle may be anywhere in the room, and turn to anywhere.
         if self.room.is_some() {
             return self.clone();
         }
@@ -153,12 +148,11 @@ impl Route {
         Self::of(places)
     }
 
-    /// Whether there is nothing to fly.
     pub fn is_hold(&self) -> bool {
         self.places.len() == 1 && self.room.is_none()
     }
 
-    /// Where a vehicle on this route may be that strays by `margin` from it.
+    /// Where a vehicle that strays by `margin` from this route may be.
     pub fn volume(&self, margin: Margin) -> Volume {
         let tube = |leg: &[Local]| Tube::around(leg, margin.horizontal.0, margin.vertical.0, margin.vertical.0);
         let mut tubes: Vec<Tube> = self.places.windows(2).map(tube).collect();
@@ -172,7 +166,7 @@ impl Route {
         Volume::Tubes(tubes)
     }
 
-    /// Whether a vehicle that is reported at `at` is on it, within `margin`.
+    /// Whether a vehicle reported at `at` is on it, within `margin`.
     pub fn has(&self, at: Local, margin: Margin) -> bool {
         self.is_in_room(at, margin) || self.legs().any(|leg| leg.has(at, margin))
     }
@@ -186,13 +180,13 @@ impl Route {
         })
     }
 
-    /// Whether a vehicle that is reported at `at` is on a leg that ends at a place which `is_end`, within `margin`.
+    /// Whether a vehicle reported at `at` is on a leg whose end `is_end`, within `margin`.
     pub fn leg_to(&self, is_end: impl Fn(&Local) -> bool, at: Local, margin: Margin) -> bool {
         self.legs().any(|leg| is_end(&leg.to) && leg.has(at, margin))
     }
 
-    /// What is left of the route when its vehicle is reported at `at`: all from the nearest point of the first leg that it may be on. A
-    /// leg counts as flown only when the vehicle is too far from it to be on it; near a corner it may be on either.
+    /// The rest of the route for a vehicle reported at `at`, from the nearest point of the first leg that it may be on. A leg counts as
+    /// flown only when the vehicle is too far from it; near a corner it may be on either.
     pub fn from(&self, at: Local, margin: Margin) -> Self {
         if self.room.is_some() {
             return self.clone();
@@ -244,7 +238,6 @@ impl Leg {
         (along / length).clamp(0.0, 1.0)
     }
 
-    /// The point of the leg that is nearest to `at`.
     fn nearest(&self, at: Local) -> Local {
         self.at(self.share(at))
     }
@@ -253,7 +246,6 @@ impl Leg {
         self.from.over_ground(self.to).hypot(self.to.up - self.from.up)
     }
 
-    /// The point after this share of the leg.
     fn at(&self, share: f64) -> Local {
         let between = |a: f64, b: f64| a + share * (b - a);
         Local {

@@ -1,16 +1,16 @@
 //! Sightings of foreign aircraft, each by the vehicle that reports it.
 //!
-//! Owns: which are kept. No report takes away what another vehicle receives (invariant 18), and no reporter has more than
-//! [`MOST_OF_ONE`]: an agent that invents aircraft costs others no more time than that.
+//! Owns: which are kept. No report removes what another vehicle receives (invariant 18), and no reporter has more than [`MOST_OF_ONE`]: an
+//! agent that invents aircraft costs others no more time than that.
 
 use model::ids::NodeName;
 use model::time::Moment;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Aircraft that are kept of one reporter: those that it heard last.
+/// Aircraft kept of one reporter: the last heard.
 pub const MOST_OF_ONE: usize = 32;
 
-/// Sightings with what is to be known of each, by the ICAO address of the aircraft.
+/// By the ICAO address of the aircraft.
 #[derive(Clone, Debug)]
 pub struct Sightings<T> {
     seen: BTreeMap<u32, BTreeMap<NodeName, (Moment, T)>>,
@@ -31,12 +31,12 @@ impl<T> Sightings<T> {
         self.seen.is_empty()
     }
 
-    /// The last sighting of an aircraft by `reporter`, and when it was heard.
+    /// With when it was heard.
     pub fn last(&self, icao: u32, reporter: &NodeName) -> Option<&(Moment, T)> {
         self.seen.get(&icao)?.get(reporter)
     }
 
-    /// Takes in a sighting in place of the last one; returns what is not kept any more: that one, or the oldest of a reporter of too many.
+    /// Replaces the reporter's last sighting; returns what is dropped: that one, or the oldest of a reporter of too many.
     pub fn put(&mut self, (icao, reporter): (u32, &NodeName), heard: Moment, what: T) -> Option<T> {
         let before = self.remove(icao, reporter).or_else(|| {
             let all = self.by.get(reporter).filter(|all| all.len() >= MOST_OF_ONE)?;
@@ -52,7 +52,7 @@ impl<T> Sightings<T> {
         before
     }
 
-    /// Forgets what was not heard since then, and returns it.
+    /// Returns what it drops.
     pub fn forget_before(&mut self, then: Moment) -> Vec<T> {
         let of = |(icao, by): (&u32, &BTreeMap<NodeName, (Moment, T)>)| {
             let old = by.iter().filter(|(_, (heard, _))| *heard < then);
@@ -64,12 +64,10 @@ impl<T> Sightings<T> {
             .collect()
     }
 
-    /// The addresses of all aircraft.
     pub fn aircraft(&self) -> impl Iterator<Item = u32> {
         self.seen.keys().copied()
     }
 
-    /// All sightings of an aircraft.
     pub fn of(&self, icao: u32) -> impl Iterator<Item = &T> {
         self.seen
             .get(&icao)
@@ -78,7 +76,7 @@ impl<T> Sightings<T> {
             .map(|(_, what)| what)
     }
 
-    /// All sightings, each with when it was heard.
+    /// With when each was heard.
     pub fn all(&self) -> impl Iterator<Item = &(Moment, T)> {
         self.seen.values().flat_map(BTreeMap::values)
     }

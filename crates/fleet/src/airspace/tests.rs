@@ -27,7 +27,7 @@ pub(crate) fn vehicle(name: &str) -> Owner {
     Owner::Vehicle(node(name))
 }
 
-/// The third leadership, which knows these vehicles, with their homes, and has heard none of them.
+/// The third leadership, which knows these vehicles and their homes and has heard none.
 pub(crate) fn knowing(vehicles: &[(&str, Local)]) -> Claims {
     let mut claims = Claims::new(Term(3), Rules::default());
     for (name, home) in vehicles {

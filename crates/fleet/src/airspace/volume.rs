@@ -2,9 +2,9 @@
 //!
 //! Owns: [`Tube`] and [`Volume`], and whether two are clear of each other. Must not: know why.
 //!
-//! One shape does for all: a point, a segment or a triangle over ground, widened by a radius, between two heights. A point makes a
-//! column or a cylinder, a segment the corridor along a level leg, a triangle all the straight ways from a segment to one point.
-//! The distance between two such shapes is that between their cores less both radii, which is exact.
+//! One shape for all: a point, a segment or a triangle over ground, widened by a radius, between two altitudes. A point makes a column, a
+//! segment a level corridor, a triangle all straight ways from a segment to one point. The distance of two is that of their cores less both
+//! radii, exactly.
 
 use super::Rules;
 use model::geo::Local;
@@ -15,12 +15,11 @@ type Point = [f64; 2];
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tube {
     core: [Point; 3],
-    /// How many points of the core count: 1 to 3.
+    /// Points of the core that count: 1 to 3.
     count: u8,
     radius: f64,
     floor: f64,
     ceiling: f64,
-    /// Its owner is on the ground in it.
     ground: bool,
 }
 
@@ -31,8 +30,8 @@ pub enum Volume {
 }
 
 impl Tube {
-    /// All points within `radius`, meters over ground, of the straight lines between these places, from the lowest of them less `below`
-    /// to the highest plus `above`. What is no number makes a tube that is clear of nothing.
+    /// All points within `radius`, meters over ground, of the straight lines between these places, from the lowest less `below` to the
+    /// highest plus `above`. NaN makes a tube that is clear of nothing.
     pub fn around(places: &[Local], radius: f64, below: f64, above: f64) -> Self {
         let place = |i: usize| places.get(i).or(places.last());
         let point = |i: usize| place(i).map_or([f64::NAN; 2], |p| [p.east, p.north]);
@@ -48,7 +47,7 @@ impl Tube {
         }
     }
 
-    /// The same, with its core in another frame.
+    /// With its core in another frame.
     pub(crate) fn placed(self, place: impl Fn([f64; 2]) -> [f64; 2]) -> Self {
         Self {
             core: self.core.map(place),
@@ -56,12 +55,11 @@ impl Tube {
         }
     }
 
-    /// The same, of a vehicle on the ground.
     pub const fn on_the_ground(self) -> Self {
         Self { ground: true, ..self }
     }
 
-    /// The same, down to `floor` and up to `ceiling` at least, meters above mean sea level.
+    /// Down to `floor` and up to `ceiling` at least, meters above mean sea level.
     pub fn spanning(self, floor: f64, ceiling: f64) -> Self {
         Self {
             floor: self.floor.min(floor),
@@ -90,7 +88,6 @@ impl Tube {
         &self.core[..usize::from(self.count)]
     }
 
-    /// The box around it, widened by this much: low and high corner.
     pub(super) fn bounds(&self, over_ground: f64, in_height: f64) -> ([f64; 3], [f64; 3]) {
         let part = |i: usize| self.points().iter().map(move |p| p[i]);
         let low = |i| part(i).fold(f64::INFINITY, f64::min) - self.radius - over_ground;
@@ -101,27 +98,24 @@ impl Tube {
         )
     }
 
-    /// The one place, the two or the three, around which it is.
     pub(crate) fn core(&self) -> &[Point] {
         self.points()
     }
 
-    /// How far over ground it reaches beyond its core, meters.
+    /// Reach over ground beyond its core, meters.
     pub(crate) const fn radius(&self) -> f64 {
         self.radius
     }
 
-    /// From where to where, meters above mean sea level.
+    /// Meters above mean sea level.
     pub(crate) const fn heights(&self) -> (f64, f64) {
         (self.floor, self.ceiling)
     }
 
-    /// Whether its owner is on the ground in it.
     pub(crate) const fn is_on_the_ground(&self) -> bool {
         self.ground
     }
 
-    /// Whether each number of it is one.
     pub(crate) fn is_finite(&self) -> bool {
         let numbers = [self.radius, self.floor, self.ceiling];
         self.points().iter().flatten().chain(&numbers).all(|n| n.is_finite())
@@ -139,7 +133,7 @@ impl Volume {
         }
     }
 
-    /// How far apart the two are over ground, meters, where heights do not keep them apart; less than 0 where they overlap.
+    /// Distance over ground, meters, of parts that altitude does not separate; negative: they overlap.
     pub(super) fn off(&self, other: &Self, rules: &Rules) -> f64 {
         let (Self::Tubes(own), Self::Tubes(others)) = (self, other) else {
             return f64::NEG_INFINITY;
@@ -160,7 +154,7 @@ impl Volume {
     }
 }
 
-/// The least distance between two cores, meters: 0 where they touch.
+/// Least distance of two cores, meters: 0 where they touch.
 fn distance(one: &[Point], other: &[Point]) -> f64 {
     if other.iter().any(|p| inside(*p, one)) || one.iter().any(|p| inside(*p, other)) {
         return 0.0;
@@ -179,7 +173,7 @@ fn edges(core: &[Point]) -> impl Iterator<Item = (Point, Point)> {
     (0..count).map(move |i| (core[i], core[(i + 1) % core.len()]))
 }
 
-/// Twice the area of the triangle, positive when it turns left.
+/// Twice the area of the triangle, positive for a left turn.
 fn turn(a: Point, b: Point, c: Point) -> f64 {
     (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
 }

@@ -1,9 +1,8 @@
 //! When a battery is low: by the autopilot's own judgment or by the Drone's reserve, and never by one reading.
 //!
-//! Owns: what one reading means ([`level_of`]), and [`Gauge`], which believes a low reading only once it has
-//! lasted for a while: values sag at a takeoff, and noise gets through a checksum now and then. What a steady drain takes from the
-//! battery meanwhile is counted in, so that the reserve is still there when it is acted on; and [`SpentPack`], what shows that a vehicle
-//! has got another battery.
+//! Owns: the meaning of one reading ([`level_of`]); [`Gauge`], which believes a low reading only once it has lasted: values sag at a
+//! takeoff, and noise gets through a checksum now and then. A steady drain meanwhile is counted in, so that the reserve is left when it is
+//! acted on; and [`SpentPack`], which detects another battery.
 //! Must not: decide what follows ([`crate::flight::converge`], [`crate::safety`]). A battery of which nothing is known is not low.
 
 use model::battery_level::Level;
@@ -13,28 +12,26 @@ use model::vehicle::{ArmingReason, Battery, Charge, FlightTruth, ReasonClass, Ve
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// A low reading counts once readings have been low for this long.
 pub const LOW_CONFIRMED_AFTER: Duration = Duration::from_secs(3);
 
-/// A reading older than this says nothing any more (BATTERY_STATUS is asked for at 0.5 Hz).
+/// Age limit of a reading (BATTERY_STATUS is requested at 0.5 Hz).
 pub const READING_COUNTS_FOR: Duration = Duration::from_secs(15);
 
-/// Readings nearer to each other than this are one for the drain: whole percents say nothing of it in less time.
+/// Least interval of readings for the drain: whole percents change too little in less.
 const DRAIN_STEP: Duration = Duration::from_millis(1500);
 
-/// Two readings that are further apart than this say nothing of the drain.
+/// Longest interval of readings for the drain.
 const DRAIN_STEP_AT_MOST: Duration = Duration::from_secs(10);
 
-/// So many readings, and the least of the drains between them, make a steady drain: neither one wrong reading nor a sag does.
+/// Readings for a steady drain, the least of their drains: neither one wrong reading nor a sag makes one.
 const DRAIN_READINGS: usize = 4;
 
-/// The drain is counted in for the time for which a low reading has to last, and until the reading after it.
+/// Drain counted ahead: until a low reading has lasted, and the reading after it.
 const DRAIN_AHEAD: Duration = Duration::from_secs(LOW_CONFIRMED_AFTER.as_secs() + 2);
 
-/// No more than this is counted in, percent.
+/// Percent.
 const DRAIN_AT_MOST: f64 = 15.0;
 
-/// What one reading means, `reserve` being the Drone's.
 pub fn level_of(battery: &Battery, reserve: Percent) -> Level {
     let stated = match battery.charge {
         Charge::Unknown => Level::Unknown,
@@ -50,18 +47,17 @@ pub fn level_of(battery: &Battery, reserve: Percent) -> Level {
     stated.max(left)
 }
 
-/// How full a battery is: at its last reading, and as readings have said for a while.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Levels {
-    /// By the last reading alone; what arming goes by.
+    /// By the last reading alone; used for arming.
     pub latest: Level,
-    /// What has lasted for a while; what a flight is ended by.
+    /// As confirmed over time; ends a flight.
     pub lasting: Level,
-    /// For how long readings have been low without a break; zero while [`Self::lasting`] is not.
+    /// How long readings have been low without a break; zero while [`Self::lasting`] is not low.
     pub low_for: Duration,
 }
 
-/// The last readings by which the drain is measured, the newest first.
+/// Newest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Drain([Option<(Percent, Moment)>; DRAIN_READINGS]);
 
@@ -77,7 +73,7 @@ impl Drain {
         }
     }
 
-    /// Percent a second that the battery loses at least; 0 where it does not lose steadily.
+    /// Percent a second; 0 without a steady drain.
     fn per_second(&self) -> f64 {
         let between = self.0.windows(2).map(|two| {
             let [Some((now, at)), Some((before, then))] = two else {
@@ -92,7 +88,7 @@ impl Drain {
         between.fold(f64::INFINITY, f64::min)
     }
 
-    /// What is left of `battery` once a low reading of now would have lasted.
+    /// The rest of `battery` when a low reading of now would have lasted.
     fn ahead(&self, battery: &Battery) -> Battery {
         let taken = (self.per_second() * DRAIN_AHEAD.as_secs_f64()).clamp(0.0, DRAIN_AT_MOST);
         let left = |now: Percent| {
@@ -111,7 +107,6 @@ impl Drain {
     }
 }
 
-/// Readings of one battery over time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Gauge {
     last: Option<Reading>,
@@ -120,7 +115,6 @@ pub struct Gauge {
     emergency_since: Option<Moment>,
 }
 
-/// The last reading and what it means.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Reading {
     battery: Battery,
@@ -130,7 +124,7 @@ struct Reading {
 }
 
 impl Gauge {
-    /// Takes the last reading; the same one may be given again.
+    /// The same reading may be given again.
     pub fn observe(&mut self, battery: Option<&Sighting<Battery>>, reserve: Percent) {
         let Some(reading) = battery else {
             *self = Self::default();
@@ -165,7 +159,6 @@ impl Gauge {
         }
     }
 
-    /// Why the vehicle is not armed, if the battery is the reason.
     pub fn refusal(&self, reserve: Percent, now: Moment) -> Option<ArmingReason> {
         if self.levels(now).latest < Level::Low {
             return None;
@@ -178,7 +171,7 @@ impl Gauge {
             (Some(left), _) if left <= reserve => {
                 format!("battery at {left} %, reserve {reserve} %; charge or replace it")
             }
-            // What is left does not say so; its voltage or its own threshold does.
+            // The charge is not the reason; its voltage or its own threshold is.
             (Some(left), Some(Volts(volts))) => {
                 format!("the autopilot calls its battery low, at {left} % and {volts:.1} V; charge or replace it")
             }
@@ -206,12 +199,12 @@ impl Gauge {
     }
 }
 
-/// A vehicle with a station is to come home along a route when this much is left above its reserve, percent: so much a way home of some hundred
-/// meters takes, and a wait for others.
+/// Percent above the reserve at which a vehicle with a station comes home along a route: the cost of some hundred meters, and a wait for
+/// others.
 const COMES_HOME_BEFORE: u8 = 3;
 
-/// Whether the charge of a vehicle was near the reserve in this flight. It stays so until the vehicle has landed: one that turns back to its
-/// station because of one better reading is flown down to the reserve there.
+/// Whether the charge was near the reserve in this flight. It lasts until the landing: a vehicle that turns back to its station on one
+/// better reading is flown down to the reserve there.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct NearReserve {
     gauge: Gauge,
@@ -219,12 +212,12 @@ pub struct NearReserve {
 }
 
 impl NearReserve {
-    /// Takes up what an agent before remembered of the flight.
+    /// Continues from what an earlier life of the agent stored.
     pub fn remembered(was: bool) -> Self {
         Self { was, ..Self::default() }
     }
 
-    /// Takes the last reading of a vehicle of which `truth` is known; the same one may be given again.
+    /// The same reading may be given again.
     pub fn observe(&mut self, battery: Option<&Sighting<Battery>>, reserve: Percent, truth: FlightTruth, now: Moment) {
         let near = Percent::new(reserve.get().saturating_add(COMES_HOME_BEFORE)).unwrap_or(reserve);
         self.gauge.observe(battery, near);
@@ -240,26 +233,26 @@ impl NearReserve {
     }
 }
 
-/// A full battery has at least this many times the voltage of one that was flown down to its reserve and rests: about 4.2 V a cell to 3.75 V.
-/// A battery that rebounds after the landing gains a third of that.
+/// Least voltage ratio of a full battery to one at rest that was flown down to its reserve: about 4.2 V a cell to 3.75 V. A rebound after
+/// the landing is a third of that.
 const RISE_OF_ANOTHER_BATTERY: f64 = 1.06;
 
-/// An autopilot that has run for less time than at the landing has started again since. Messages overtake one another by less than this,
+/// An autopilot that has run for less time than at the landing has restarted. Messages overtake one another by less than this,
 /// milliseconds.
 const RESTART_AT_LEAST_MS: u64 = 1000;
 
-/// A rebound is followed in steps of this size, millivolts: each is written to the disk.
+/// A rebound is followed in these steps, millivolts: each is written to the disk.
 const REBOUND_STEP_MV: u32 = 100;
 
 /// The battery with which a vehicle landed because it was low.
 ///
-/// What shows another battery is that the pack was gone (the autopilot was without power, or measured none) and that the voltage is higher
-/// since, by more than a pack gains that rests. A higher charge alone shows nothing: autopilots that count what was taken from a pack call
-/// it full when they have started again, and others go by its voltage, which rebounds.
+/// Another battery shows in two facts: the pack was gone (the autopilot lost power, or measured none), and the voltage rose by more than a
+/// resting pack regains. A higher charge proves nothing: autopilots that count what was taken call any pack full after a restart, and
+/// others go by the voltage, which rebounds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SpentPack {
-    /// Its voltage, to which it has rebounded before it was gone, millivolts.
+    /// Voltage after its rebound, before it was gone.
     millivolts: Option<u32>,
     /// How long the autopilot had run at the landing, milliseconds.
     running_ms: Option<u64>,
@@ -267,7 +260,7 @@ pub struct SpentPack {
 }
 
 impl SpentPack {
-    /// That of `vehicle`, which has just landed. Of several batteries nothing is kept: the next reading may be another one's.
+    /// Of `vehicle`, which has just landed. With several batteries nothing is kept: the next reading may be another one's.
     pub fn of(vehicle: &Vehicle) -> Self {
         let battery = vehicle.battery.filter(|_| !vehicle.several_batteries);
         let battery = battery.map(|battery| battery.value);
@@ -278,7 +271,6 @@ impl SpentPack {
         }
     }
 
-    /// After `vehicle` was observed again.
     pub fn after(&self, vehicle: &Vehicle, now: Moment) -> Self {
         let running = vehicle.running_for.map(milliseconds);
         let restarted = running
@@ -299,7 +291,6 @@ impl SpentPack {
         }
     }
 
-    /// Whether `vehicle` has another battery.
     pub fn is_replaced(&self, vehicle: &Vehicle, now: Moment) -> bool {
         let battery = vehicle.battery.as_ref().and_then(|b| b.fresh(now, READING_COUNTS_FOR));
         let voltage = battery.and_then(|battery| battery.voltage).map(millivolts);
@@ -425,7 +416,7 @@ mod tests {
 
     #[test]
     fn a_steady_drain_is_counted_in_so_that_the_reserve_is_there_when_it_is_acted_on() {
-        // 1.7 % a second, read every two seconds: found to come home at 13 % with a reserve of 20 %.
+        // 1.7 % a second, read every two seconds: once came home at 13 % with a reserve of 20 %.
         for (tenths_per_s, at_least, at_most) in [(17, 18, 26), (5, 18, 23), (2, 18, 21), (40, 16, 34)] {
             let mut gauge = Gauge::default();
             let acted = (0..400).step_by(2).find_map(|s| {

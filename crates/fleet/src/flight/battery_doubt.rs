@@ -1,11 +1,12 @@
 //! A charge that the voltage contradicts, and a battery that falls silent in flight: findings for people.
 //!
-//! An autopilot that counts what was taken from a pack (ArduPilot's does) takes any pack for full when it starts. A pack that rests shows by its
-//! voltage how full it can be at most. How many cells it has is rarely reported, so the fewest that its voltage allows count, which is the
-//! highest voltage of a cell; and of lithium polymer and lithium ion, that which has more charge at that voltage counts. So a healthy pack of
-//! either kind is not doubted. Under load a voltage says nothing: only a vehicle with its motors off is judged.
+//! An autopilot that counts what was taken (ArduPilot's does) calls any pack full at its start. The voltage of a resting pack gives its
+//! highest possible charge. The cell count is rarely reported, so the smallest that the voltage allows counts, and of lithium polymer and
+//! lithium ion the one with more charge: a healthy pack is never doubted. Under load the voltage proves nothing, so only a vehicle with its
+//! motors off is judged.
 //!
-//!   believed --more than DOUBTED_FROM above the voltage, for RESTS_FOR--> doubted --not more than BELIEVED_FROM above it, or gone--> believed
+//!   believed --more than DOUBTED_FROM above the voltage, for RESTS_FOR--> doubted --not more than BELIEVED_FROM above it, or gone-->
+//!   believed
 
 use model::monitored_battery::Drives;
 use model::time::Moment;
@@ -14,11 +15,10 @@ use model::vehicle::{FlightTruth, MonitoredBattery};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// No cell of lithium has a higher voltage than this, volts: 4.35 V, and what a sensor is off.
+/// Highest voltage of a lithium cell, volts: 4.35 V and the sensor's error.
 const CELL_AT_MOST_V: f64 = 4.4;
 
-/// The most charge that a cell at rest has at a voltage, by the tables of lithium polymer (above 3.87 V) and lithium ion cells (below):
-/// volts, and percent.
+/// Most charge of a resting cell by voltage, of lithium polymer (above 3.87 V) and lithium ion (below): volts, and percent.
 const MOST_LEFT: [(f64, f64); 10] = [
     (3.3, 10.0),
     (3.4, 15.0),
@@ -32,24 +32,23 @@ const MOST_LEFT: [(f64, f64); 10] = [
     (4.15, 100.0),
 ];
 
-/// A charge is doubted that is so much more than its voltage allows, percent: sensors are off by some hundredths of a volt a cell.
+/// Excess of a charge over its voltage at which it is doubted, percent: sensors are off by some hundredths of a volt a cell.
 const DOUBTED_FROM: f64 = 20.0;
 
-/// It is believed again at this, percent.
+/// Excess at which it is believed again, percent.
 const BELIEVED_FROM: f64 = 10.0;
 
-/// The voltage of a pack recovers for about this long after a load.
+/// Recovery time of a pack's voltage after a load.
 const RESTS_FOR: Duration = Duration::from_secs(30);
 
-/// A battery that is not heard for this long is silent; BATTERY_STATUS (147) comes every two seconds, on a slow line less often.
+/// BATTERY_STATUS (147) comes every two seconds, on a slow line less often.
 const SILENT_AFTER: Duration = Duration::from_secs(30);
 
-/// The fewest cells that a pack of this voltage can have.
 fn fewest_cells(pack: Volts) -> f64 {
     (pack.0 / CELL_AT_MOST_V).ceil().max(1.0)
 }
 
-/// The most charge that a pack at rest can have, percent; `None` for a voltage that is none of a charged pack.
+/// Percent, at rest; `None` outside of the voltages of a charged pack.
 fn most_left(pack: Volts) -> Option<f64> {
     if !(pack.0.is_finite() && pack.0 > 0.0) {
         return None;
@@ -66,22 +65,19 @@ fn most_left(pack: Volts) -> Option<f64> {
     Some(between.unwrap_or(100.0))
 }
 
-/// What is found of one battery.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Doubt {
-    /// Since when its charge is more than its voltage allows.
     too_much_since: Option<Moment>,
-    /// The words, as they were when it was found: figures that change would be news each time.
+    /// The text when it was found: changing figures would be news each time.
     too_much: Option<String>,
     silent: Option<String>,
 }
 
-/// What is found of the batteries that drive the motors.
+/// Findings by battery that drives the motors.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Doubts(BTreeMap<u8, Doubt>);
 
 impl Doubts {
-    /// Takes in the last readings of all batteries, and what the vehicle does.
     pub fn observe(&mut self, batteries: &[MonitoredBattery], truth: FlightTruth, now: Moment) {
         let motors = || batteries.iter().filter(|battery| battery.drives == Drives::Motors);
         self.0.retain(|id, _| motors().any(|battery| battery.id == *id));
@@ -101,7 +97,6 @@ impl Doubts {
         }
     }
 
-    /// The findings, one line each.
     pub fn findings(&self) -> impl Iterator<Item = &String> {
         self.0
             .values()
@@ -165,7 +160,7 @@ fn contradicted(id: u8, left: Percent, Volts(volts): Volts, most: f64) -> String
     )
 }
 
-/// As autopilots count them in their texts.
+/// Numbered as in autopilots' texts.
 fn name(id: u8) -> String {
     format!("battery {} (id {id})", u16::from(id) + 1)
 }
@@ -196,7 +191,6 @@ mod tests {
         }
     }
 
-    /// What is found after a minute at rest.
     fn at_rest(left: u8, volts: f64) -> Vec<String> {
         let mut doubts = Doubts::default();
         for s in (0..=60).step_by(2) {
@@ -216,7 +210,6 @@ mod tests {
             ),
             "{found:?}"
         );
-        // Of two to seven cells, at 3.8 V each.
         for cells in 2..=7 {
             assert_eq!(at_rest(100, 3.8 * f64::from(cells)).len(), 1, "{cells} cells");
         }
@@ -233,7 +226,7 @@ mod tests {
         for kind in kinds {
             for (left, volts) in [100, 80, 60, 40, 20].into_iter().zip(kind) {
                 for cells in 1..=14 {
-                    // A sensor that is off by a half percent.
+                    // A sensor that is off by half a percent.
                     let found = at_rest(left, volts * f64::from(cells) * 0.995);
                     assert_eq!(found, Vec::<String>::new(), "{left} %, {cells} cells of {volts} V");
                 }

@@ -1,11 +1,10 @@
-//! What an agent does next: from what its vehicle does to what its assignment wants, one step at a time.
+//! What an agent does next: from its vehicle's state to what its assignment wants, one step at a time.
 //!
 //! Owns: [`converge`], the only place where a command to a vehicle is decided.
-//! Must not: send anything, read a clock, or know MAVLink. Arming is asked of [`crate::safety::may_arm`]; there is no
-//! step that disarms.
+//! Must not: send anything, read a clock, or know MAVLink. [`crate::safety::may_arm`] decides on arming; no step disarms.
 //!
-//! Level-driven: a lost or repeated command, a restart or a late answer changes nothing, because every step follows
-//! from what the vehicle is observed to do. A takeoff that was "refused" while the vehicle climbs is a climb.
+//! Level-driven: every step follows from the observed vehicle, so a lost or repeated command, a restart or a late answer changes nothing. A
+//! takeoff that was "refused" while the vehicle climbs is a climb.
 
 mod height;
 mod plan;
@@ -30,97 +29,89 @@ use model::vehicle::{Airborne, Airframe, Autopilot, FlightTruth, Mode, TRUTH_STA
 pub use plan::PlanStage;
 use std::time::Duration;
 
-/// An autopilot tells its mode once a second.
+/// An autopilot reports its mode once a second.
 const MODE_IS_OF_NOW: Duration = Duration::from_millis(1200);
 
-/// After this many failures in a row to return home, a failsafe lands where it is.
+/// Failed returns in a row after which a failsafe lands where it is.
 const RETURNS_TRIED: u32 = 3;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Situation<'a> {
-    /// What is known of the vehicle.
     pub vehicle: &'a Vehicle,
-    /// The assignment held and the highest term received.
     pub fence: &'a Fence,
     /// Whether the coordinator confirmed the held assignment on the stream that is open now.
     pub confirmed: bool,
-    /// Whether the agent's process was stopped so lately that what it receives, and that confirmation, may be stale.
+    /// Whether the agent's process was stopped so lately that received data, and that confirmation, may be stale.
     pub behind: bool,
-    /// How long the agent has had no contact with the coordinator.
     pub uplink_silent: Duration,
-    /// What was observed of the Drone's flight.
     pub record: &'a FlightRecord,
-    /// Whether the vehicle stands down, whatever Drone it flew for.
+    /// Whatever Drone it flew for.
     pub stands_down: bool,
     pub memory: &'a Memory,
     pub battery: Levels,
-    /// Whether its charge was near the Drone's reserve in this flight; see [`crate::flight::battery::NearReserve`].
     pub near_reserve: bool,
-    /// Whether the autopilot's own failsafes prevent arming.
+    /// From the autopilot's own failsafes.
     pub preflight: Clearance,
-    /// Whether rules that select the vehicle prevent it.
+    /// From rules that select the vehicle.
     pub rules: RulesClearance,
-    /// How far the plan is that it is to fly once it is up.
     pub plan: PlanStage,
-    /// The agent is ending and brings its vehicle down first.
+    /// The agent shuts down and lands its vehicle first.
     pub terminating: bool,
     /// Whether a program flies it in its own airspace; see [`crate::flight::lending`].
     pub lent: bool,
-    /// How long the vehicle rests on the ground before it is armed.
     pub rest: Rest,
     pub now: Moment,
 }
 
-/// One command to the vehicle, or none.
 #[derive(Debug, PartialEq)]
 pub enum Step {
     Nothing,
-    /// Ask the autopilot why it does not arm (MAV_CMD_RUN_PREARM_CHECKS, 401).
+    /// The reasons of the autopilot not to arm (MAV_CMD_RUN_PREARM_CHECKS, 401).
     AskReasons,
-    /// Set the mode in which we command: GUIDED or AUTO.LOITER (MAV_CMD_DO_SET_MODE, 176).
+    /// The mode in which we command: GUIDED or AUTO.LOITER (MAV_CMD_DO_SET_MODE, 176).
     SetStation,
-    /// Arm (MAV_CMD_COMPONENT_ARM_DISARM, 400), once, within the permit's life.
+    /// MAV_CMD_COMPONENT_ARM_DISARM (400), once, within the permit's life.
     Arm(ArmPermit),
-    /// Take off (MAV_CMD_NAV_TAKEOFF, 22).
+    /// MAV_CMD_NAV_TAKEOFF (22).
     TakeOff {
         altitude: AltitudeAboveHome,
     },
-    /// Hold at another height, where it is (MAV_CMD_DO_REPOSITION, 192).
+    /// At its place (MAV_CMD_DO_REPOSITION, 192).
     ChangeHeight {
         altitude: AltitudeAboveHome,
         at: Wgs84,
     },
-    /// Fly straight to the next place of its route (MAV_CMD_DO_REPOSITION, 192).
+    /// Straight to the next place of its route (MAV_CMD_DO_REPOSITION, 192).
     FlyTo {
         place: Waypoint,
     },
-    /// Fly routes this fast over ground (MAV_CMD_DO_CHANGE_SPEED, 178).
+    /// Over ground, on routes (MAV_CMD_DO_CHANGE_SPEED, 178).
     SetSpeed {
         speed: MetersPerSecond,
     },
-    /// Turn to this heading, where it holds (MAV_CMD_CONDITION_YAW, 115; of PX4, MAV_CMD_DO_REPOSITION, 192).
+    /// At its place (MAV_CMD_CONDITION_YAW, 115; of PX4, MAV_CMD_DO_REPOSITION, 192).
     TurnTo {
         heading: Heading,
         at: Waypoint,
     },
-    /// Fly the plan that its autopilot has, from where that is set to begin: AUTO or AUTO.MISSION (MAV_CMD_DO_SET_MODE, 176), in the air only.
+    /// The plan on its autopilot, from where that is set to begin: AUTO or AUTO.MISSION (MAV_CMD_DO_SET_MODE, 176), in the air only.
     FlyPlan,
-    /// Stop the plan and hold where it is: GUIDED or AUTO.LOITER (MAV_CMD_DO_SET_MODE, 176), in the air only.
+    /// Stops the plan at its place: GUIDED or AUTO.LOITER (MAV_CMD_DO_SET_MODE, 176), in the air only.
     Hold,
-    /// Stop where it is, taken back from a program (MAV_CMD_DO_REPOSITION, 192): a change of mode alone would not stop an ArduCopter.
+    /// Stops at its place, taken back from a program (MAV_CMD_DO_REPOSITION, 192): a change of mode alone would not stop an ArduCopter.
     Stop {
         at: Waypoint,
     },
-    /// Land where it is (MAV_CMD_NAV_LAND, 21), because the assignment or our own ending asks for it.
+    /// At its place (MAV_CMD_NAV_LAND, 21), because the assignment or the agent's shutdown asks for it.
     Land,
-    /// Land where it is because the coordinator is lost or the battery is low.
+    /// At its place, because the coordinator is lost or the battery is low.
     FailsafeLand,
-    /// Return to home and land (MAV_CMD_NAV_RETURN_TO_LAUNCH, 20) because the coordinator is lost or the battery is low.
+    /// MAV_CMD_NAV_RETURN_TO_LAUNCH (20), because the coordinator is lost or the battery is low.
     FailsafeReturn,
 }
 
 impl Step {
-    /// Its kind, for [`Memory`]; `None` for [`Step::Nothing`].
+    /// `None` for [`Step::Nothing`].
     pub const fn kind(&self) -> Option<StepKind> {
         Some(match self {
             Self::Nothing => return None,
@@ -142,11 +133,9 @@ impl Step {
     }
 }
 
-/// What to send, and what the agent is busy with.
 #[derive(Debug, PartialEq)]
 pub struct Verdict {
     pub step: Step,
-    /// What to report as the agent's activity.
     pub activity: Activity,
 }
 
@@ -157,7 +146,7 @@ const fn rest(activity: Activity) -> Verdict {
     }
 }
 
-/// What to do now. Call it when no command is outstanding.
+/// Call it when no command is outstanding.
 pub fn converge(s: &Situation<'_>) -> Verdict {
     let verdict = decide(s);
     if !s.gives_way() {
@@ -195,7 +184,7 @@ fn decide(s: &Situation<'_>) -> Verdict {
     }
     match held.desired {
         Desired::Flying { altitude } if !s.terminating => match truth {
-            // It was observed to fly, and it is not left without its failsafes for an order that does not come.
+            // It was observed to fly, and does not lose its failsafes for an order that does not come.
             FlightTruth::Unknown(WhyUnknown::LandedStateUnknown)
                 if s.record.stage == Stage::Flown && s.armed_in_our_mode() =>
             {
@@ -210,7 +199,6 @@ fn decide(s: &Situation<'_>) -> Verdict {
     }
 }
 
-/// `step` if its time has come, else nothing; busy with `activity` either way.
 fn paced(s: &Situation<'_>, step: Step, activity: Activity) -> Verdict {
     let due = step.kind().is_some_and(|kind| s.memory.due(kind, s.now));
     if due && !takes_back(s, &step) {
@@ -232,7 +220,7 @@ fn takes_back(s: &Situation<'_>, step: &Step) -> bool {
     changes_mode && is_px4 && beat.is_none_or(|beat| s.now.since(beat.at) > MODE_IS_OF_NOW)
 }
 
-/// Somebody else has taken over: whatever is desired, nothing is sent.
+/// Somebody else has taken over: nothing is sent, whatever is desired.
 fn while_taken_over(s: &Situation<'_>, held: &Assignment, truth: FlightTruth) -> Activity {
     let wants_ground = s.wants_ground();
     match (truth, flight_ended(s, held)) {
@@ -241,8 +229,8 @@ fn while_taken_over(s: &Situation<'_>, held: &Assignment, truth: FlightTruth) ->
     }
 }
 
-/// Whether a person's ground order is to land a vehicle that hovers over home in the mode of a return, of ours or of others. No stick holds it
-/// there, and its autopilot does not land it. In any other mode a pilot flies.
+/// Whether a person's ground order lands a vehicle that hovers over home in the mode of anybody's return: no stick holds it there, and its
+/// autopilot does not land it. In any other mode a pilot flies.
 fn lands_a_hover(s: &Situation<'_>, held: &Assignment) -> bool {
     let is_ordered = matches!(
         held.desired,
@@ -253,7 +241,6 @@ fn lands_a_hover(s: &Situation<'_>, held: &Assignment) -> bool {
     is_ordered && s.vehicle.mode(s.now) == Some(Mode::Return) && s.memory.return_ends_in_hover(s.now)
 }
 
-/// Why the vehicle does not take off again for this Drone, if it does not.
 fn flight_ended(s: &Situation<'_>, held: &Assignment) -> Option<HandsOff> {
     if s.record.was_killed(held) {
         return Some(HandsOff::Killed);
@@ -269,22 +256,22 @@ fn from_the_ground(s: &Situation<'_>, held: &Assignment) -> Verdict {
     if s.stands_down {
         return rest(Activity::NotArmable);
     }
-    // Whatever is sent reaches the other one, too.
+    // Whatever is sent reaches the other vehicle, too.
     if s.vehicle.shares_id(s.now) {
         return rest(Activity::NotArmable);
     }
-    // No leader confirms the assignment, nothing is known to be of now, or it may be another airframe.
+    // No leader confirms the assignment, received data may be stale, or it may be another airframe.
     if !s.led() || s.behind || s.record.airframe(held, s.vehicle) != Airframe::Same {
         return rest(Activity::Waiting);
     }
     if s.memory.arm_under_way(s.now) {
         return rest(Activity::Arming);
     }
-    // Its way up is its own only once it has a route.
+    // Without a route, the way up is not its own.
     if held.routed && s.takeoff_height(held).is_none() {
         return rest(Activity::Waiting);
     }
-    // It does not go up for a plan that it could not fly.
+    // No takeoff for a plan that it could not fly.
     if s.plan == PlanStage::Preparing {
         return rest(Activity::NotArmable);
     }
@@ -293,7 +280,7 @@ fn from_the_ground(s: &Situation<'_>, held: &Assignment) -> Verdict {
         return paced(s, Step::SetStation, Activity::Arming);
     }
     match s.vehicle.ready(s.now) {
-        // Not reported since the mode was set: the checks are run now, rather than awaited.
+        // Not reported since the mode was set: ask for the checks instead of waiting.
         None if s.vehicle.ready.is_none() => paced(s, Step::AskReasons, Activity::Waiting),
         None => rest(Activity::Waiting),
         Some(false) => paced(s, Step::AskReasons, Activity::NotArmable),
@@ -349,7 +336,7 @@ fn take_off(s: &Situation<'_>, held: &Assignment, altitude: AltitudeAboveHome) -
         return rest(Activity::Waiting);
     };
     match s.vehicle.mode(s.now) {
-        // Touched down, motors not off yet: the autopilot disarms by itself.
+        // Touched down, motors still on: the autopilot disarms by itself.
         Some(Mode::Land | Mode::Return | Mode::Mission) => rest(s.descending()),
         Some(Mode::Station | Mode::Takeoff) if s.memory.armed_by_us() && desired_now => {
             if held.routed && !s.home_counts() {
@@ -367,11 +354,11 @@ fn in_the_air(s: &Situation<'_>, held: &Assignment, part: Airborne, altitude: Al
     match s.vehicle.mode(s.now) {
         None => rest(Activity::Waiting),
         Some(Mode::Foreign) => rest(Activity::HandsOff(HandsOff::OtherMode)),
-        // A return of ours is to end on the ground, whatever the autopilot makes of it.
+        // Our return ends on the ground, even if the autopilot hovers.
         Some(Mode::Return) if s.record.in_command == InCommand::OurReturn && s.memory.return_ends_in_hover(s.now) => {
             paced(s, Step::FailsafeLand, s.descending())
         }
-        // A landing once begun is finished, be it ours or another's.
+        // A landing is finished once begun, ours or another's.
         Some(Mode::Land | Mode::Return) => rest(s.descending()),
         Some(Mode::Mission) => plan::fly(s, held, part),
         Some(Mode::Station | Mode::Takeoff) => {
@@ -382,7 +369,7 @@ fn in_the_air(s: &Situation<'_>, held: &Assignment, part: Airborne, altitude: Al
             if climbing {
                 return rest(Activity::TakingOff);
             }
-            // It has begun to land, and the HEARTBEAT with the mode of that is still to come.
+            // It has begun to land; the HEARTBEAT with that mode is still to come.
             if part == Airborne::Landing {
                 return rest(Activity::Holding);
             }
@@ -390,7 +377,7 @@ fn in_the_air(s: &Situation<'_>, held: &Assignment, part: Airborne, altitude: Al
                 return rest(Activity::Holding);
             }
             if s.vehicle.is_in_lent_offboard() || s.memory.is_to_stop() {
-                // To stop takes no leader's confirmation: it stops where it is, and goes nowhere.
+                // A stop needs no leader's confirmation: it goes nowhere.
                 let stop = route::here(s).map(|at| paced(s, Step::Stop { at }, Activity::Holding));
                 return stop.unwrap_or_else(|| rest(Activity::Holding));
             }
@@ -400,7 +387,7 @@ fn in_the_air(s: &Situation<'_>, held: &Assignment, part: Airborne, altitude: Al
             if held.routed {
                 return route::follow(s, held);
             }
-            // Its heights are those of the plan.
+            // The plan has its altitudes.
             if held.plan.is_some() {
                 return rest(Activity::Holding);
             }
@@ -412,14 +399,14 @@ fn in_the_air(s: &Situation<'_>, held: &Assignment, part: Airborne, altitude: Al
     }
 }
 
-/// What the battery or the loss of the coordinator asks for, of a vehicle in the air in a mode of ours.
+/// For the battery or the loss of the coordinator, of a vehicle in the air in a mode of ours.
 fn failsafe(s: &Situation<'_>, held: &Assignment) -> Option<Verdict> {
     if let Some(step) = low_battery(s, held) {
         return Some(paced(s, step, Activity::LowBattery));
     }
     let step = match held.failsafe.on_coordinator_loss {
         OnCoordinatorLoss::Land => Step::FailsafeLand,
-        // Without a position it cannot return; then it lands where it is rather than stay up for ever.
+        // Without a position it cannot return; then it lands at its place rather than stay up for ever.
         OnCoordinatorLoss::Return if s.memory.failures(StepKind::FailsafeReturn) >= RETURNS_TRIED => Step::FailsafeLand,
         OnCoordinatorLoss::Return if s.is_over_home() => Step::FailsafeLand,
         OnCoordinatorLoss::Return => Step::FailsafeReturn,
@@ -428,7 +415,7 @@ fn failsafe(s: &Situation<'_>, held: &Assignment) -> Option<Verdict> {
     s.alone().then(|| paced(s, step, Activity::Failsafe))
 }
 
-/// Whether the vehicle is on a return of ours that it may not live to end: its battery says that it must land now.
+/// Whether the vehicle is on a return of ours and its battery reports that it must land now.
 fn no_time_to_return(s: &Situation<'_>) -> bool {
     let acts_on_battery = |a: &Assignment| a.failsafe.on_low_battery != OnLowBattery::Continue;
     s.battery.lasting == Level::Emergency
@@ -438,15 +425,15 @@ fn no_time_to_return(s: &Situation<'_>) -> bool {
         && matches!(s.vehicle.truth(s.now), FlightTruth::Airborne(_))
 }
 
-/// The step that the battery asks for. Where the Drone leaves it to the autopilot, none.
+/// The step for the battery; `None` where the Drone leaves it to the autopilot.
 ///
-/// The return of its autopilot is granted by nobody. One that is kept apart from others waits for a way home and else lands where it is (see
-/// [`route::waits_for_its_way`]); it is left to its autopilot where nobody could grant a way.
+/// Nobody grants the autopilot's own return. A vehicle that is kept apart from others waits for a granted way home and else lands at its
+/// place ([`route::waits_for_its_way`]); it may return only where nobody could grant a way.
 fn low_battery(s: &Situation<'_>, held: &Assignment) -> Option<Step> {
     let exhausted = s.memory.failures(StepKind::FailsafeReturn) >= RETURNS_TRIED;
     match (s.battery.lasting, held.failsafe.on_low_battery) {
         (_, OnLowBattery::Continue) => None,
-        // It came home to land: the way down is its own only while nobody is granted one through it.
+        // It came home to land: the way down is its own only while nobody is granted a way through it.
         (_, OnLowBattery::Return) if s.near_reserve && route::has_come_home(s, held) => Some(Step::FailsafeLand),
         (Level::Unknown | Level::Fine, _) => None,
         (Level::Low, OnLowBattery::Return) if s.is_over_home() => Some(Step::FailsafeLand),
@@ -462,7 +449,7 @@ fn land(s: &Situation<'_>, truth: FlightTruth) -> Verdict {
     match truth {
         FlightTruth::Disarmed => rest(Activity::Idle),
         FlightTruth::Unknown(WhyUnknown::LandedStateUnknown) => {
-            // A land command is safe in the air and on the ground, and not sending it would leave the vehicle up for ever.
+            // A land command is safe in the air and on the ground; without it the vehicle would stay up for ever.
             if s.armed_in_our_mode() && s.vehicle.landed.is_some() {
                 paced(s, Step::Land, Activity::Landing)
             } else {
@@ -489,13 +476,12 @@ fn land(s: &Situation<'_>, truth: FlightTruth) -> Verdict {
 }
 
 impl Situation<'_> {
-    /// Whether the vehicle should land: its Drone wants it, or the agent is ending.
     pub fn wants_ground(&self) -> bool {
         let held = self.fence.held.as_ref();
         self.terminating || held.is_some_and(|a| matches!(a.desired, Desired::Grounded { .. }))
     }
 
-    /// Whether nothing is sent, because the autopilot executes a failsafe of its own.
+    /// Nothing is sent while the autopilot executes a failsafe of its own.
     fn gives_way(&self) -> bool {
         gives_way(&FailsafeQuestion {
             vehicle: self.vehicle,
@@ -505,14 +491,12 @@ impl Situation<'_> {
         })
     }
 
-    /// Whether the vehicle is so near to its home over ground that a landing where it is ends there, while a return would first climb, into
-    /// what others own.
+    /// Whether a landing at its place ends at home, while a return would first climb, into what others own.
     fn is_over_home(&self) -> bool {
         let off = self.vehicle.home_off(self.now);
         off.is_some_and(|off| off.over_ground_m() <= OVER_HOME_M)
     }
 
-    /// The activity of an agent whose vehicle lands although it should fly.
     const fn descending(&self) -> Activity {
         match &self.record.diversion {
             Some(Diversion {
@@ -531,7 +515,6 @@ impl Situation<'_> {
         }
     }
 
-    /// Whether the vehicle is armed, in a mode of ours.
     fn armed_in_our_mode(&self) -> bool {
         let armed = self.vehicle.heartbeat.as_ref().is_some_and(|h| h.value.armed);
         armed
@@ -541,7 +524,6 @@ impl Situation<'_> {
             )
     }
 
-    /// Whether a leader confirms the assignment now.
     fn led(&self) -> bool {
         let held = self.fence.held.as_ref();
         self.confirmed && held.is_some_and(|a| a.term >= self.fence.highest_term)
@@ -554,8 +536,8 @@ impl Situation<'_> {
     }
 }
 
-/// Whether a command on its way is not waited for and not sent again: nothing asks for it any more, somebody has taken
-/// over, or what the vehicle does has overtaken it.
+/// Whether a command on its way is not waited for and not sent again: nothing asks for it any more, somebody has taken over, or the
+/// vehicle's state has overtaken it.
 pub fn called_off(kind: StepKind, s: &Situation<'_>) -> bool {
     let held = s.fence.held.as_ref();
     let lands_hover = |a: &Assignment| kind == StepKind::Land && lands_a_hover(s, a);
@@ -569,7 +551,7 @@ pub fn called_off(kind: StepKind, s: &Situation<'_>) -> bool {
         }
         StepKind::Hold => s.wants_ground(),
         StepKind::Stop => s.wants_ground() || s.lent,
-        // A descent that has not begun by now need not.
+        // A descent that has not begun is not needed any more.
         StepKind::Land => !s.wants_ground(),
         StepKind::FailsafeLand if s.memory.return_ends_in_hover(s.now) || has_come_home => false,
         StepKind::FailsafeLand | StepKind::FailsafeReturn => !s.alone() && s.battery.lasting < Level::Low,
@@ -577,8 +559,8 @@ pub fn called_off(kind: StepKind, s: &Situation<'_>) -> bool {
     unasked || let_go || (kind != StepKind::Arm && s.gives_way()) || overtaken(kind, s)
 }
 
-/// Whether a command on its way has been overtaken by what the vehicle does, so that it must not be sent again: a pilot,
-/// a ground station or a failsafe has chosen another mode since, or somebody has armed it.
+/// Whether a command on its way must not be sent again: a pilot, a ground station or a failsafe has chosen another mode since, or somebody
+/// has armed the vehicle.
 fn overtaken(kind: StepKind, s: &Situation<'_>) -> bool {
     let (mode, truth) = (s.vehicle.mode(s.now), s.vehicle.truth(s.now));
     let down = truth == FlightTruth::Disarmed;
@@ -596,16 +578,16 @@ fn overtaken(kind: StepKind, s: &Situation<'_>) -> bool {
                 || mode.is_some_and(|mode| !matches!(mode, Mode::Station | Mode::Mission))
         }
         StepKind::TakeOff => {
-            // A vehicle that climbs has taken off, also where the answer was lost; and one that is not heard is not made to take off.
+            // A vehicle that climbs has taken off, even if the answer was lost; and a silent one must not take off.
             truth != FlightTruth::ArmedOnGround || matches!(mode, Some(Mode::Foreign | Mode::Land | Mode::Return))
         }
-        // In the mode that was asked for it has obeyed; and once it is down, the command would only change its mode.
+        // In the requested mode it has obeyed; and on the ground, the command would only change its mode.
         StepKind::FailsafeLand if no_time_to_return(s) => disarmed,
         StepKind::Land | StepKind::FailsafeLand if s.memory.return_ends_in_hover(s.now) => disarmed,
         StepKind::Land | StepKind::FailsafeLand | StepKind::FailsafeReturn => {
             disarmed || matches!(mode, Some(Mode::Foreign | Mode::Land | Mode::Return))
         }
-        // It is never sent twice.
+        // An arm command is never sent twice.
         StepKind::Arm => false,
     }
 }

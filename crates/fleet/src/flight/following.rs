@@ -1,9 +1,8 @@
-//! Which items of a plan a vehicle has reached, from what its autopilot says and where the vehicle was.
+//! Which items of a plan a vehicle has reached, by its autopilot's messages and its position.
 //!
-//! An autopilot says which item it is busy with (MISSION_CURRENT, again and again) and which it has reached (MISSION_ITEM_REACHED, on
-//! ArduPilot once). Either may be lost on the way. So an item that is flown to is reached when the autopilot has said so, or has gone on
-//! to a later one, and the vehicle was observed at its place just before. One that is done where the vehicle is counts with the place before
-//! it. What a person jumps over is not reached.
+//! The current item (MISSION_CURRENT, repeated) and reached items (MISSION_ITEM_REACHED, on ArduPilot once) may both be lost. So a place is
+//! reached when the autopilot said so or went on to a later item, and the vehicle was observed there just before. An item without a place
+//! counts with the place before it. What a person jumps over is not reached.
 
 use model::geo::offset;
 use model::plan::flight::{Uploaded, is_flown_to};
@@ -16,23 +15,21 @@ use model::vehicle::Position;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// How far off a place a vehicle may be that has reached it, meters over ground: PX4 passes a waypoint within 10 m (`NAV_ACC_RAD`), and
-/// positions come twice a second.
+/// Distance over ground from a reached place, meters: PX4 passes a waypoint within 10 m (`NAV_ACC_RAD`), and positions come twice a second.
 pub const REACHED_WITHIN: f64 = 15.0;
-/// And in height, meters.
+/// In altitude, meters.
 pub const REACHED_WITHIN_HEIGHT: f64 = 10.0;
-/// Where it was counts for this long: what the autopilot says may have been repeated.
+/// How long a position counts: the autopilot's message may be a repeated one.
 const TRAIL: Duration = Duration::from_secs(8);
-/// Between two positions that are no further apart than this, a vehicle is taken to have flown straight: a fast one passes its place
-/// between two reports.
+/// Longest interval of positions with a straight line between: a fast vehicle passes a place between two reports.
 const BETWEEN: Duration = Duration::from_secs(2);
 const MOST_POSITIONS: usize = 80;
 
-/// One vehicle on what is left of a plan.
+/// One vehicle on the rest of a plan.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Following {
     list: Vec<Uploaded>,
-    /// The item of the list that it is busy with; their number when it has come to the end.
+    /// Index of its current item; the length of the list at the end.
     at: usize,
     /// Whether the last place before that was reached.
     linked: bool,
@@ -40,7 +37,6 @@ pub struct Following {
 }
 
 impl Following {
-    /// One that begins with the first of `list`.
     pub const fn new(list: Vec<Uploaded>) -> Self {
         Self {
             list,
@@ -54,22 +50,21 @@ impl Following {
         &self.list
     }
 
-    /// The item of the plan that it is busy with; `None` for a state of before that is given again, and at the end.
+    /// Number of the current item in the plan; `None` for a repeated earlier setting, and at the end.
     pub fn current(&self) -> Option<u16> {
         self.list.get(self.at).and_then(|(_, number)| *number)
     }
 
-    /// With which item of the list it is busy; their number at the end.
+    /// Index in the list; its length at the end.
     pub const fn at(&self) -> usize {
         self.at
     }
 
-    /// Whether it has come to the end.
     pub fn is_at_end(&self) -> bool {
         self.at >= self.list.len()
     }
 
-    /// The way down that it takes by its last item, if it is busy with that.
+    /// The descent of its last item, while that is current.
     pub fn descent(&self) -> Option<Descent> {
         let last = self.at + 1 == self.list.len();
         let (item, _) = self.list.get(self.at).filter(|_| last)?;
@@ -80,7 +75,6 @@ impl Following {
         }
     }
 
-    /// Whether a vehicle at `position` is where its last item lands it.
     pub fn is_where_it_lands(&self, position: Wgs84, home: Option<Wgs84>) -> bool {
         let place = match self.descent() {
             Some(Descent::Return) => home,
@@ -111,18 +105,17 @@ impl Following {
         }
     }
 
-    /// It begins with the first of its list.
     pub const fn begins(&mut self) {
         (self.at, self.linked) = (0, true);
     }
 
-    /// It was restarted in the middle, or somebody has set another item: it is busy with this one, and what lies before says nothing.
+    /// After a restart in the middle, or when somebody set another item: earlier items prove nothing.
     pub fn continues_at(&mut self, index: usize) {
         self.at = index.min(self.list.len());
         self.linked = false;
     }
 
-    /// The autopilot is busy with item `index` of the list. The items of the plan that were reached with that.
+    /// Returns the items of the plan that are reached with it.
     pub fn goes_on_to(&mut self, index: usize, now: Moment) -> Vec<u16> {
         let index = index.min(self.list.len());
         if index < self.at {
@@ -134,8 +127,7 @@ impl Following {
         reached
     }
 
-    /// The autopilot has reached item `index` of the list. One that is far ahead is none of this flight: it is repeated, and may be of the
-    /// mission before.
+    /// An item far ahead is not of this flight: a repeated message, perhaps of the mission before.
     pub fn has_reached(&mut self, index: usize, now: Moment) -> Vec<u16> {
         let ahead = self.list.get(self.at..index).is_some_and(|between| {
             let flown = |(item, _): &Uploaded| is_flown_to(item.command);
@@ -151,14 +143,14 @@ impl Following {
         self.goes_on_to(index + 1, now)
     }
 
-    /// The autopilot has come to the end of its mission, in the air.
+    /// In the air.
     pub fn has_ended(&mut self, now: Moment) -> Vec<u16> {
         let descends = self.list.last().is_some_and(|(item, _)| is_descent(item.command));
         let end = self.list.len().saturating_sub(usize::from(descends));
         self.goes_on_to(end.max(self.at), now)
     }
 
-    /// It has landed and disarmed. A landing by its last item is the end of the plan.
+    /// A landing by its last item is the end of the plan.
     pub fn has_landed(&mut self) -> Option<u16> {
         self.descent()?;
         let (_, number) = self.list.get(self.at)?;
@@ -166,7 +158,6 @@ impl Following {
         *number
     }
 
-    /// The item of the plan at `index` if it was reached, now that the autopilot has gone on.
     fn settle(&mut self, index: usize, now: Moment) -> Option<u16> {
         let (item, number) = *self.list.get(index)?;
         if is_descent(item.command) {
@@ -178,7 +169,6 @@ impl Following {
         number.filter(|_| self.linked)
     }
 
-    /// Whether it was at the place of the item at `index` just before.
     fn was_at(&self, index: usize, now: Moment) -> bool {
         let Some(Some(Ok((place, altitude)))) = self.list.get(index).map(|(item, _)| item.place()) else {
             return false;
@@ -201,7 +191,7 @@ impl Following {
     }
 }
 
-/// The point of the way from `from` to `to` that is nearest to the origin over ground.
+/// On the line from `from` to `to`, nearest to the origin over ground.
 fn nearest(from: [f64; 3], to: [f64; 3]) -> [f64; 3] {
     let way = [to[0] - from[0], to[1] - from[1], to[2] - from[2]];
     let squared = way[0].mul_add(way[0], way[1] * way[1]);

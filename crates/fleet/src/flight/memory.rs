@@ -15,88 +15,71 @@ use std::time::Duration;
 /// Kinds of [`crate::flight::converge::Step`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StepKind {
-    /// [`crate::flight::converge::Step::AskReasons`].
     AskReasons,
-    /// [`crate::flight::converge::Step::SetStation`].
     SetStation,
-    /// [`crate::flight::converge::Step::Arm`].
     Arm,
-    /// [`crate::flight::converge::Step::TakeOff`].
     TakeOff,
-    /// [`crate::flight::converge::Step::Land`].
     Land,
-    /// [`crate::flight::converge::Step::FailsafeLand`].
     FailsafeLand,
-    /// [`crate::flight::converge::Step::FailsafeReturn`].
     FailsafeReturn,
-    /// [`crate::flight::converge::Step::ChangeHeight`].
     ChangeHeight,
-    /// [`crate::flight::converge::Step::FlyTo`].
     FlyTo,
-    /// [`crate::flight::converge::Step::SetSpeed`].
     SetSpeed,
-    /// [`crate::flight::converge::Step::TurnTo`].
     TurnTo,
-    /// [`crate::flight::converge::Step::FlyPlan`].
     FlyPlan,
-    /// [`crate::flight::converge::Step::Hold`].
     Hold,
-    /// [`crate::flight::converge::Step::Stop`].
     Stop,
 }
 
 const KINDS: usize = 14;
 
-/// What a program has sent may reach the autopilot for this long after it is not passed on any more, and move the vehicle once more.
+/// Set-points already sent may reach the autopilot this long after the program is cut off, and move the vehicle once more.
 const COMES_LATE: Duration = Duration::from_millis(1200);
 
-/// One that holds off the end of its route for this long is asked there again.
+/// Time off the end of its route after which it is ordered there again.
 const DRIFTS_FOR: Duration = Duration::from_secs(10);
 
-/// A vehicle that is no farther from its home over ground than this lands at home where it is, meters: hovering ones drift by less.
+/// Distance from home over ground within which it lands at home, meters: hovering vehicles drift by less.
 pub(super) const OVER_HOME_M: f64 = 3.0;
 
-/// A vehicle that is so much farther from its home than it was on the way there, meters, has gone out again.
+/// Meters farther from home than before: it has gone out again.
 const OUT_AGAIN_M: f64 = 20.0;
 
-/// A vehicle that comes no nearer to the next place of its route for this long is ordered there again.
+/// Time without progress to the next place after which it is ordered there again.
 const STALLED_AFTER: Duration = Duration::from_secs(8);
 
-/// Nearer by less than this is no progress, meters.
+/// Smallest progress, meters.
 const NEARER: f64 = 0.5;
 
-/// What an autopilot says about an order comes within this time after it.
+/// An autopilot's text about an order comes within this time.
 const SAID_WITHIN: Duration = Duration::from_millis(1500);
 
-/// After an arm command was sent, the vehicle may prove to be armed for this long: the command's life, and the time until
-/// a HEARTBEAT (1 Hz) shows it.
+/// Time after an arm command in which the vehicle may turn out to be armed: the command's life, and a HEARTBEAT (1 Hz) that shows it.
 pub const ARM_MAY_SHOW_FOR: Duration = ARM_LIFE.saturating_add(Duration::from_secs(3));
 
-/// After an autopilot said that it is still making up its mind about an arm command (IN_PROGRESS; it may be asking for
-/// leave elsewhere), the vehicle may prove to be armed for this long.
+/// The same after IN_PROGRESS: the autopilot may be asking elsewhere for permission.
 pub const ARM_IN_PROGRESS_FOR: Duration = Duration::from_secs(30);
 
-/// After a land command of ours was sent, the vehicle may be observed to begin its landing for this long.
+/// Time after our land command in which its landing may begin.
 const LANDING_MAY_SHOW_FOR: Duration = Duration::from_secs(10);
 
-/// A return that hovers over home for this long does not land by itself: longer than any stack pauses there by its factory settings
-/// (ArduCopter's RTL_LOIT_TIME: 5 s).
+/// Hover over home after which a return does not land by itself: longer than any stack's pause there by its factory settings (ArduCopter's
+/// RTL_LOIT_TIME: 5 s).
 const RETURN_HOVERS_FOR: Duration = Duration::from_secs(30);
 
-/// A hover over home is within this, meters over ground from home and in altitude from where it began. A descent at 0.3 m/s, the slowest that
-/// autopilots land at, leaves it within 7 s.
+/// A hover is within this, meters over ground from home and in altitude from its begin. The slowest descent of an autopilot, 0.3 m/s,
+/// leaves it within 7 s.
 const HOVER_M: (f64, f64) = (5.0, 2.0);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// COMMAND_ACK with ACCEPTED.
     Accepted,
-    /// COMMAND_ACK with anything final other than ACCEPTED.
+    /// Any other final COMMAND_ACK.
     Refused {
         /// Name of the MAV_RESULT.
         result: String,
     },
-    /// No answer in time: unknown whether it was carried out.
+    /// Not known whether it was carried out.
     NoAnswer,
     /// Never written to the wire: the link was down or the command's life over.
     NotSent,
@@ -113,66 +96,56 @@ pub struct Memory {
     tries: [Tries; KINDS],
     arm: Option<ArmSent>,
     armed_by_us: bool,
-    /// It was observed to arm on no command of ours, and has not disarmed since.
+    /// Armed on no command of ours, and not disarmed since.
     armed_by_others: bool,
     others_counted: bool,
     land_sent: Option<Moment>,
     descent: Option<(Descent, Moment)>,
-    /// The height that the command under way asks for.
+    /// By the command under way.
     asking: Option<AltitudeAboveHome>,
-    /// The height that the vehicle has agreed to hold on this flight.
+    /// Accepted by the vehicle in this flight.
     height: Option<AltitudeAboveHome>,
-    /// The place that the command under way asks for, and the one that the vehicle has agreed to fly to.
+    /// By the command under way, and accepted by the vehicle.
     place_asked: Option<Waypoint>,
     place_agreed: Option<Waypoint>,
-    /// It has lost its route in the air: the place that it was asked to fly to last may lie ahead.
+    /// It lost its route in the air: the place of the last command may lie ahead.
     adrift: bool,
     /// Since when it is to be stopped, taken back from a program.
     to_stop: Option<Moment>,
-    /// How fast it has agreed to fly on this flight.
     speed: Option<MetersPerSecond>,
-    /// How fast the command that is being written asks it to fly.
     speed_asked: Option<MetersPerSecond>,
-    /// How far it has come on its route.
     progress: Option<Progress>,
-    /// Whether that was read from the disk, and not observed since.
+    /// `progress` was read from the disk, and not observed since.
     from_disk: bool,
-    /// How near it has come to its next place, meters, and when.
+    /// Its smallest distance to the next place, meters, and when.
     nearest: Option<(Progress, f64, Moment)>,
-    /// How near it has come to its home on a way there, meters, and when it last came nearer; from its first route in the air on.
+    /// Its smallest distance to home on a way there, meters, and when; from its first route in the air on.
     homeward: Option<(f64, Moment)>,
-    /// Orders to fly to its next place since it last came nearer to it.
+    /// Orders to fly to its next place without progress.
     asked: Option<Asked>,
-    /// Since when it holds a little off the end of its route.
     drifts_since: Option<Moment>,
-    /// When the first and the last HEARTBEAT that were taken note of came.
+    /// Times of the first and the last HEARTBEAT.
     first_beat: Option<Moment>,
     beat: Option<Moment>,
-    /// A way down that was commanded and is not observed to be taken.
+    /// A commanded descent that is not observed.
     owed: Option<Owed>,
-    /// Since when the autopilot executes a failsafe of its own.
     failsafe_since: Option<Moment>,
-    /// At which altitude it hovers over home on a return, and since when.
+    /// Altitude of its hover over home on a return, and since when.
     hovers_at_home: Option<(AltitudeAboveHome, Moment)>,
-    /// Since when it has been observed armed.
     armed_since: Option<Moment>,
-    /// When the vehicle was last observed armed.
     armed_at: Option<Moment>,
-    /// When it was last observed in the air in a flight that was not for us.
+    /// In the air in a flight that was not for us.
     others_flew_at: Option<Moment>,
 }
 
-/// Whether `route` ends at the home of `vehicle`.
 pub(super) fn ends_at_home(route: &RouteOrder, vehicle: &Vehicle) -> bool {
     let ends = route.end().zip(vehicle.home_at);
     ends.is_some_and(|(end, home)| HomeShift::between(end.at, home, 0.0).over_ground_m() <= OVER_HOME_M)
 }
 
-/// Orders to fly to one place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Asked {
     times: u32,
-    /// When the last was given.
     at: Moment,
     so_far: Stalled,
 }
@@ -187,14 +160,12 @@ impl From<&Outcome> for Answer {
     }
 }
 
-/// Whether a vehicle follows its route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Following {
-    /// It does, or it is on the ground where that begins.
+    /// Also on the ground where the route begins.
     Route,
-    /// It has none, or where it is is not known.
+    /// It has no route, or its position is not known.
     Nothing,
-    /// It is in the air, and not on it.
     Lost,
 }
 
@@ -213,7 +184,7 @@ const fn seconds(first: u64, cap: u64) -> Backoff {
 }
 
 impl StepKind {
-    /// How long after an accepted command its effect may take to show before it is sent again.
+    /// Time for an accepted command to take effect before it is sent again.
     const fn grace(self) -> Duration {
         Duration::from_secs(match self {
             Self::AskReasons => 15,
@@ -225,7 +196,7 @@ impl StepKind {
             Self::Land | Self::FailsafeLand | Self::FailsafeReturn => 4,
             Self::ChangeHeight => 5,
             Self::FlyTo | Self::SetSpeed => 1,
-            // Half a turn, at the slowest that autopilots turn by themselves, and HEARTBEATs after it.
+            // Half a turn at the slowest rate of autopilots, and a HEARTBEAT after it.
             Self::TurnTo => 10,
         })
     }
@@ -265,12 +236,11 @@ impl StepKind {
 }
 
 impl Memory {
-    /// Whether a step of this kind may be sent now.
     pub fn due(&self, kind: StepKind, now: Moment) -> bool {
         now >= self.tries[kind as usize].not_before
     }
 
-    /// How often in a row a step of this kind has failed, on this flight if it is one that ends a flight.
+    /// Failures in a row; in this flight for a step that ends a flight.
     pub fn failures(&self, kind: StepKind) -> u32 {
         self.tries[kind as usize].failures
     }
@@ -280,58 +250,57 @@ impl Memory {
         self.arm.is_some_and(|arm| now <= arm.may_show_until)
     }
 
-    /// Whether the vehicle was observed to arm on a command of ours, and has not disarmed since.
+    /// On a command of ours, and not disarmed since.
     pub const fn armed_by_us(&self) -> bool {
         self.armed_by_us
     }
 
-    /// Whether this life of the agent has observed it to arm on no command of ours, and not to disarm since.
+    /// Observed by this life of the agent on no command of ours, and not disarmed since.
     pub const fn armed_by_others(&self) -> bool {
         self.armed_by_others
     }
 
-    /// Whether it has taken off so; once for each such flight.
+    /// `true` once for each takeoff after such an arming.
     pub fn others_take_off(&mut self, vehicle: &Vehicle, now: Moment) -> bool {
         let takes_off = self.armed_by_others && matches!(vehicle.truth(now), FlightTruth::Airborne(_));
         takes_off && !std::mem::replace(&mut self.others_counted, true)
     }
 
-    /// Whether the present or last landing was asked for by the assignment or by our own ending.
+    /// Whether the assignment or the agent's shutdown asked for the present or last landing.
     pub const fn landing_ours(&self) -> bool {
         self.land_sent.is_some()
     }
 
-    /// The way down that we commanded, while the vehicle may be observed to take it.
+    /// While the vehicle may be observed to take it.
     pub fn descent_sent(&self) -> Option<Descent> {
         self.descent.map(|(descent, _)| descent)
     }
 
-    /// The way down that the vehicle was commanded to take and does not take.
+    /// A commanded descent that the vehicle does not take.
     pub const fn owed(&self) -> Option<&Owed> {
         self.owed.as_ref()
     }
 
-    /// Since when the autopilot executes a failsafe of its own.
     pub const fn failsafe_since(&self) -> Option<Moment> {
         self.failsafe_since
     }
 
-    /// Since when the vehicle has been observed armed; `None` while it is disarmed.
+    /// `None` while it is disarmed.
     pub const fn armed_since(&self) -> Option<Moment> {
         self.armed_since
     }
 
-    /// How long ago the vehicle was last observed armed; `None` when this life of the agent has not observed it armed.
+    /// `None`: this life of the agent never observed it armed.
     pub fn since_armed(&self, now: Moment) -> Option<Duration> {
         self.armed_at.map(|at| now.since(at))
     }
 
-    /// How long ago somebody else was last observed to fly it while it served no Drone.
+    /// While it served no Drone.
     pub fn since_others_flew(&self, now: Moment) -> Option<Duration> {
         self.others_flew_at.map(|at| now.since(at))
     }
 
-    /// The same memory, of a vehicle that somebody else flew just before the agent was started again.
+    /// For a vehicle that somebody else flew just before the agent restarted.
     pub fn others_flew_before(self, flew: bool, now: Moment) -> Self {
         Self {
             others_flew_at: flew.then_some(now),
@@ -346,37 +315,33 @@ impl Memory {
         }
     }
 
-    /// The height that the vehicle has agreed to hold on this flight; `None` when this life of the agent has not asked for one.
+    /// The altitude that the vehicle accepted in this flight; `None`: this life of the agent has asked for none.
     pub const fn height(&self) -> Option<AltitudeAboveHome> {
         self.height
     }
 
-    /// The command that is being written asks for this height.
     pub const fn asks_for(&mut self, height: AltitudeAboveHome) {
         self.asking = Some(height);
     }
 
-    /// The command that is being written asks it to fly there.
     pub const fn asks_for_place(&mut self, place: Waypoint) {
         self.place_asked = Some(place);
     }
 
-    /// The command that is being written asks it to fly this fast.
     pub const fn asks_for_speed(&mut self, speed: MetersPerSecond) {
         self.speed_asked = Some(speed);
     }
 
-    /// How fast the vehicle has agreed to fly on this flight; `None` when this life of the agent has not asked.
+    /// The speed that the vehicle accepted in this flight; `None`: this life of the agent has asked for none.
     pub const fn speed(&self) -> Option<MetersPerSecond> {
         self.speed
     }
 
-    /// How far the vehicle has come on the route that it was last observed to follow.
     pub const fn progress(&self) -> Option<Progress> {
         self.progress
     }
 
-    /// How far the vehicle had come when the agent ended.
+    /// Continues from the progress that the agent stored.
     pub fn having_come(self, progress: Option<Progress>) -> Self {
         Self {
             progress,
@@ -385,37 +350,34 @@ impl Memory {
         }
     }
 
-    /// Whether it has lost its route in the air, and was not asked to stay since.
+    /// Whether it lost its route in the air, and was not ordered to stay since.
     pub const fn is_adrift(&self) -> bool {
         self.adrift
     }
 
-    /// It was taken back from a program just now: it flies on until it is stopped.
+    /// Taken back from a program: it flies on until it is stopped.
     pub const fn take_back(&mut self, now: Moment) {
         self.to_stop = Some(now);
     }
 
-    /// Whether it is to be stopped, as it was taken back from a program.
     pub const fn is_to_stop(&self) -> bool {
         self.to_stop.is_some()
     }
 
-    /// Whether it has agreed to fly to `place`, and comes nearer.
     pub fn flies_to(&self, place: Waypoint, now: Moment) -> bool {
         self.place_agreed == Some(place) && (self.nearest.is_none() || self.comes_nearer(now))
     }
 
-    /// Whether it came nearer to the next place of its route lately.
     pub fn comes_nearer(&self, now: Moment) -> bool {
         self.nearest.is_some_and(|(_, _, at)| now.since(at) < STALLED_AFTER)
     }
 
-    /// How long ago it last came nearer to its home on a way there, or else since it first had a route in this life of the agent.
+    /// Since it last came nearer to home on a way there, or had its first route in this life of the agent.
     pub fn since_homeward(&self, now: Moment) -> Option<Duration> {
         self.homeward.map(|(_, at)| now.since(at))
     }
 
-    /// The orders that do not move it, once there are enough of them that it is no accident.
+    /// `Some` once there are too many for an accident.
     pub fn stalled(&self) -> Option<&Stalled> {
         let asked = self.asked.as_ref()?;
         let enough = match asked.so_far.answer {
@@ -431,19 +393,18 @@ impl Memory {
         }
     }
 
-    /// Whether it has held a little off the end of its route for some time: autopilots keep to where they took the place to be when they were
-    /// asked, and their estimates shift.
+    /// Whether it has held a little off the end of its route for some time: an autopilot's position estimate shifts after it accepted the
+    /// place.
     pub fn drifts(&self, now: Moment) -> bool {
         self.drifts_since.is_some_and(|since| now.since(since) >= DRIFTS_FOR)
     }
 
-    /// Whether its return has ended in a hover over home: ArduPilot's RTL_ALT_FINAL above 0, PX4's RTL_LAND_DELAY below 0.
+    /// ArduPilot's RTL_ALT_FINAL above 0, PX4's RTL_LAND_DELAY below 0.
     pub fn return_ends_in_hover(&self, now: Moment) -> bool {
         self.hovers_at_home
             .is_some_and(|(_, since)| now.since(since) >= RETURN_HOVERS_FOR)
     }
 
-    /// The hover of a vehicle that returns and is over its home now.
     fn hover_at_home(&self, vehicle: &Vehicle, now: Moment) -> Option<(AltitudeAboveHome, Moment)> {
         let returns = vehicle.mode(now) == Some(Mode::Return);
         let position = vehicle.position.as_ref()?.fresh(now, TRUTH_STALE_AFTER)?;
@@ -467,13 +428,11 @@ impl Memory {
         let away = HomeShift::between(position.at, home, 0.0).over_ground_m();
         Some(match () {
             () if ends_at_home(route, vehicle) && away < nearest - NEARER => (away, now),
-            // It has flown out again.
             () if away > nearest + OUT_AGAIN_M => (away, at),
             () => (nearest, at),
         })
     }
 
-    /// Takes in how far the vehicle has come on `route`.
     pub fn follow(&mut self, route: Option<&RouteOrder>, vehicle: &Vehicle, now: Moment) -> Following {
         let Some(route) = route else {
             self.progress = None;
@@ -544,7 +503,7 @@ impl Memory {
             }
             StepKind::Land => self.land_sent = Some(now),
             StepKind::FailsafeLand | StepKind::FailsafeReturn => self.land_sent = None,
-            // Whatever lands it from now on, it is not the command that was sent before.
+            // No later landing is by the land command of before.
             StepKind::TakeOff => {
                 self.land_sent = None;
                 self.descent = None;
@@ -560,7 +519,7 @@ impl Memory {
         }
     }
 
-    /// The autopilot has answered IN_PROGRESS to a command of this kind: it may take effect later than usual.
+    /// IN_PROGRESS: it may take effect later than usual.
     pub fn in_progress(&mut self, kind: StepKind, now: Moment) {
         if kind == StepKind::Arm
             && let Some(arm) = &mut self.arm
@@ -569,7 +528,7 @@ impl Memory {
         }
     }
 
-    /// A command of this kind has ended. `jitter` is in 0.0..=1.0.
+    /// `jitter` is in 0.0..=1.0.
     pub fn ended(&mut self, kind: StepKind, outcome: &Outcome, now: Moment, jitter: f64) {
         if let Some(owed) = self.owed.as_mut().filter(|owed| Some(owed.descent) == kind.descent()) {
             owed.answer = outcome.into();
@@ -580,8 +539,8 @@ impl Memory {
         let tries = &mut self.tries[kind as usize];
         match outcome {
             Outcome::Accepted => {
-                // What counts as success is what the vehicle does next: an arm that came to nothing is counted as a
-                // failure in `observe`, and a return counts as one until it is observed there.
+                // Success is the vehicle's next state: an arm without effect is counted as a failure in `observe`, and a return until it is
+                // observed there.
                 match kind {
                     StepKind::Arm => {}
                     StepKind::FailsafeReturn => tries.failures = tries.failures.saturating_add(1),
@@ -589,7 +548,6 @@ impl Memory {
                 }
                 tries.not_before = now.plus(kind.grace());
             }
-            // The autopilot does not know of it.
             Outcome::NotSent if kind == StepKind::FailsafeReturn => {
                 tries.not_before = now.plus(kind.backoff().delay(1, jitter));
             }
@@ -606,12 +564,12 @@ impl Memory {
             let agreed = self.place_asked.take().filter(|_| *outcome == Outcome::Accepted);
             self.adrift &= agreed.is_none();
             self.place_agreed = agreed.or(self.place_agreed);
-            // It is given the same time again to come nearer.
+            // It gets the same time again to come nearer.
             self.nearest = self.nearest.map(|(of, distance, _)| (of, distance, now));
         }
         if kind == StepKind::Stop && *outcome == Outcome::Accepted {
             self.to_stop = self.to_stop.filter(|since| now.since(*since) < COMES_LATE);
-            // It holds here, and has yet to fly to where it was asked before.
+            // It holds here, and the place of before is still to be flown to.
             self.place_agreed = None;
         }
         if kind == StepKind::SetSpeed {
@@ -623,12 +581,12 @@ impl Memory {
         }
     }
 
-    /// Takes in what the vehicle is observed to do. Call it after every change of `vehicle`.
+    /// Call it after every change of `vehicle`.
     pub fn observe(&mut self, vehicle: &Vehicle, now: Moment) {
         self.hovers_at_home = self.hover_at_home(vehicle, now);
         let Some(beat) = &vehicle.heartbeat else { return };
         let out_of_sight = self.beat.is_some_and(|last| beat.at.since(last) > LINK_LOST_AFTER);
-        // Within this time of its life it may be an arming of the life before.
+        // So early in its life, the agent may see an arming of the life before.
         let began = *self.first_beat.get_or_insert(beat.at);
         let seen = !out_of_sight && beat.at.since(began) > ARM_MAY_SHOW_FOR;
         let arms = beat.value.armed && self.armed_since.is_none() && seen;
@@ -648,7 +606,7 @@ impl Memory {
         self.armed_since = beat.value.armed.then(|| self.armed_since.unwrap_or(beat.at));
         if beat.value.armed {
             self.armed_at = Some(beat.at);
-            // Meanwhile it may have disarmed by itself, and somebody else may have armed it.
+            // Out of sight it may have disarmed, and somebody else may have armed it.
             self.armed_by_us &= !out_of_sight;
             if self
                 .arm
@@ -660,7 +618,7 @@ impl Memory {
             self.armed_by_others |= arms && !self.armed_by_us;
             if matches!(vehicle.truth(now), FlightTruth::Airborne(_)) {
                 self.tries[StepKind::Arm as usize].failures = 0;
-                // A land command that led to no landing: the next landing is somebody else's.
+                // A land command without a landing: the next landing is somebody else's.
                 let landing = matches!(beat.value.mode.mode, Mode::Land | Mode::Return);
                 if landing {
                     self.tries[StepKind::FailsafeReturn as usize].failures = 0;
@@ -682,7 +640,7 @@ impl Memory {
         self.height = None;
         self.place_agreed = None;
         self.speed = None;
-        // What failed on this flight says nothing about the next.
+        // Failures of this flight say nothing about the next.
         for kind in [
             StepKind::TakeOff,
             StepKind::FailsafeLand,

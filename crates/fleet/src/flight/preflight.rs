@@ -1,18 +1,17 @@
-//! Whether the autopilot would take care of its vehicle if the agent were gone (invariant 7).
+//! Whether the autopilot would take care of its vehicle without the agent (invariant 7).
 
 use model::battery_level::Level;
 use model::preflight_policy::{Clearance, Preflight};
 
-/// What was found of the autopilot's own failsafes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Findings {
-    /// Whether all of them have been read, or asked for without an answer.
+    /// Whether all have been read, or asked for without an answer.
     pub complete: bool,
-    /// The findings: one line each, with what to do. What could not be read counts as a finding.
+    /// One line each, with what to do. What could not be read is a problem.
     pub problems: Vec<String>,
 }
 
-/// Whether `findings`, or a battery of which nothing is known or that is doubted, prevent arming under `policy`.
+/// Whether `findings`, or an unknown or doubted battery, prevent arming under `policy`.
 pub fn clearance(policy: Preflight, findings: &Findings, battery: Level, doubted: bool) -> Clearance {
     match policy {
         Preflight::Ignore | Preflight::Warn => Clearance::Clear,

@@ -1,7 +1,7 @@
-//! A vehicle that stands down: a flight of it ended without an order of Skein's, and it is armed for nobody before a person acts.
+//! A vehicle that stands down: a flight ended without an order of Skein's, and it is not armed before a person acts.
 //!
-//! The vehicle carries this, not the Drone that it flew for: that may be gone by then, and another be bound to the vehicle. It is kept on
-//! the disk of the agent, reported, and numbered, so that a person's word counts for the stand-down that it was about and for none after.
+//! The vehicle carries this, not the Drone that it flew for: that may be gone, and another be bound. It is kept on the agent's disk,
+//! reported, and numbered, so that a person's permission ends one stand-down and none after.
 //!
 //! | what ends it | when |
 //! |---|---|
@@ -10,7 +10,7 @@
 //! | the deletion of that Drone | a person deleted it, and not a Swarm or a Mission, and had the time to know |
 //! | another battery ([`SpentPack::is_replaced`]) | its battery was the reason, and that Drone is gone |
 //!
-//! Owns: [`StandDowns`], when one begins and ends. Must not: send anything; [`crate::safety::may_arm`] asks whether there is one.
+//! Owns: [`StandDowns`], when one begins and ends. Must not: send anything; [`crate::safety::may_arm`] checks it.
 
 use crate::flight::battery::SpentPack;
 use crate::flight_record::{FlightRecord, Stage};
@@ -24,49 +24,44 @@ use model::vehicle::{FlightTruth, Vehicle};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// A Drone that is deleted sooner after its vehicle stood down, and after its agent could report that, was not deleted by somebody who knew
-/// of it: reports, and people, take their time.
+/// A Drone deleted sooner after the stand-down, and after its agent could report it, was not deleted by somebody who knew of it: reports,
+/// and people, take their time.
 pub const PERSON_KNOWS_AFTER: Duration = Duration::from_secs(2);
 
-/// The stand-down that has not ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StandDown {
     pub why: StoodDown,
-    /// The Drone that it flew for.
     pub uid: DroneUid,
     pub name: DroneName,
-    /// The battery that it landed with.
     #[serde(default)]
     pub pack: SpentPack,
-    /// The deletion of that Drone says nothing: it was deleted before anybody could know of the stand-down.
+    /// That Drone was deleted before anybody could know of the stand-down: no person's permission.
     #[serde(default)]
     pub deletion_is_no_word: bool,
-    /// Since when, as far as this life of the agent knows.
+    /// As far as this life of the agent knows.
     #[serde(skip)]
     since: Option<Moment>,
 }
 
-/// The stand-downs of one vehicle, kept on the disk of its agent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct StandDowns {
     pub count: u32,
-    /// The one that has not ended.
+    /// `None`: it has ended.
     pub now: Option<StandDown>,
-    /// The Drone whose flight is over without a stand-down, or whose deletion has ended the last one; until it flies again or its vehicle
-    /// is let go.
+    /// The Drone whose flight ended without a stand-down, or whose deletion ended the last one; until it flies again or its vehicle is let
+    /// go.
     pub dismissed: Option<DroneUid>,
 }
 
 impl StandDown {
-    /// Since when, as far as this life of the agent knows.
+    /// As far as this life of the agent knows.
     pub const fn since(&self) -> Option<Moment> {
         self.since
     }
 }
 
 impl StandDowns {
-    /// The one that has not ended, as it is reported.
     pub fn reported(&self) -> Option<Reported> {
         self.now.as_ref().map(|now| Reported {
             number: self.count,
@@ -76,9 +71,8 @@ impl StandDowns {
         })
     }
 
-    /// After `vehicle` was observed while `held` is the assignment; the records are those of its flight before and after the same
-    /// observation, `landed_by_plan` is whether the last item of the plan of `held` has landed it, which was ordered, and `confirmed_since`
-    /// is since when the coordinator has confirmed `held` on its present stream.
+    /// The state after `vehicle` was observed under `held`. `landed_by_plan`: the plan's last item landed it, as ordered.
+    /// `confirmed_since`: since when the coordinator has confirmed `held` on its present stream.
     pub fn observed(
         &self,
         held: Option<&Assignment>,
@@ -178,8 +172,8 @@ impl StandDowns {
         }
     }
 
-    /// After a person's word about the stand-down of this number. While the Drone that it flew for has the vehicle, it is for that to fly
-    /// again.
+    /// After a person's permission for stand-down `number`. While the Drone that it flew for has the vehicle, that Drone must be allowed to
+    /// fly again instead.
     pub fn stood_up(&self, number: u32, held: Option<&Assignment>) -> Self {
         let about = number == self.count && self.is_without_its_drone(held.map(|held| &held.uid));
         Self {
@@ -211,7 +205,6 @@ const fn deletion(held: &Assignment) -> Option<Deletion> {
     }
 }
 
-/// Why the flight for `held` has ended.
 fn why(record: &FlightRecord, held: &Assignment) -> StoodDown {
     match record.diversion.as_ref().map(|diversion| diversion.why) {
         _ if record.was_killed(held) => StoodDown::Killed,
@@ -223,19 +216,19 @@ fn why(record: &FlightRecord, held: &Assignment) -> StoodDown {
     }
 }
 
-/// Whether the vehicle that has flown for `held` would not be armed for it again before a person acts.
+/// Whether the vehicle would not be armed for `held` again before a person acts.
 fn has_ended(record: &FlightRecord, held: &Assignment) -> bool {
     let own = record.uid.as_ref() == Some(&held.uid);
     own && (record.stage == Stage::Over || record.was_killed(held) || record.let_go(held))
 }
 
-/// Whether something else than what was ordered had a part in the flight for `held`.
+/// Whether anything but the orders had a part in the flight for `held`.
 fn is_disturbed(record: &FlightRecord, held: &Assignment) -> bool {
     record.diversion.is_some() || record.was_killed(held) || record.let_go(held)
 }
 
-/// Whether its autopilot, or its battery, was bringing the vehicle down when `held` was taken from it or was to wait on the ground: the
-/// landing is what was wanted then, and its cause is there all the same.
+/// Whether its autopilot, or its battery, was landing the vehicle when `held` was taken from it or had it wait on the ground: that landing
+/// was wanted, but its cause remains.
 fn comes_down_by_itself(before: &FlightRecord, held: &Assignment) -> bool {
     let own = before.uid.as_ref() == Some(&held.uid);
     let leaves = matches!(

@@ -1,4 +1,4 @@
-//! Who is in command, and what an agent does that has let go, as sentences about one vehicle.
+//! Who is in command, and what an agent does that has let go.
 
 use crate::flight::battery::Levels;
 use crate::flight::converge::{Situation, Step, Verdict, converge};
@@ -55,7 +55,7 @@ fn assigned(uid: &str, desired: Desired, resume_after: u32) -> Assignment {
     }
 }
 
-/// One flight: each mode is observed once in the air, none of it commanded by us.
+/// Each mode is observed once in the air, none commanded by us.
 fn takeovers(assigned: &Assignment, modes: &[Mode]) -> u32 {
     let down = matches!(assigned.desired, Desired::Grounded { .. });
     let record = modes.iter().fold(FlightRecord::default(), |record, &mode| {
@@ -195,7 +195,6 @@ fn a_ground_order_ends_neither_a_takeover_nor_what_a_kill_has_ended() {
     assert_eq!((record.stage, record.takeovers, record.killed), (Stage::Fresh, 1, true));
 }
 
-/// An agent with an assignment, a record and a vehicle that says all of it now.
 fn verdict(assigned: &Assignment, record: &FlightRecord, beat: (bool, LandedState, Mode)) -> Verdict {
     let (armed, landed, mode) = beat;
     let now = Moment::at(Duration::from_secs(1000));
@@ -433,7 +432,7 @@ fn an_agent_that_could_not_write_a_takeover_or_kill_gets_it_back_from_reports() 
         },
         ..assigned("u", FLY, resume_after)
     };
-    // Its disk is that of a flight before the pilot took over and gave the vehicle back.
+    // Its disk is from before the pilot took over and gave the vehicle back.
     let old = recorded(0, Stage::Flown);
     let watched = |held: &Assignment| old.watched(Some(held), IN_AIR, Some(Mode::Station), None, false);
     let taken = held(SoFar::Flown, 1, 0);
@@ -451,7 +450,7 @@ fn an_agent_that_could_not_write_a_takeover_or_kill_gets_it_back_from_reports() 
     assert_eq!(next.takeovers, 2, "what is reported is no takeover of its own");
     let killed = held(SoFar::Killed, 0, 0);
     assert!(watched(&killed).was_killed(&killed));
-    // Its disk cannot be written still, and the order that says so is not taken.
+    // Its disk is still not writable, and the order that says so is not taken.
     let untaken = old.reminded(&taken);
     assert!(untaken.let_go(&assigned("u", FLY, 0)) && old.reminded(&killed).was_killed(&killed));
     let of_another = Assignment {

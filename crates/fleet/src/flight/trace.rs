@@ -1,7 +1,7 @@
 //! The agent's part of a trace: from the order to fly until the vehicle is in the air.
 //!
-//! Owns: [`TakeoffTrace`], which is given what is observed, sent and answered, and says which spans have ended. Nothing of it is kept on
-//! the disk: an agent that is restarted before the takeoff begins its part again, and one that is restarted in flight has none.
+//! Owns: [`TakeoffTrace`], which gets what is observed, sent and answered, and gives the spans that ended. Nothing is kept on disk: an
+//! agent restarted before the takeoff begins its part again, and one restarted in flight has none.
 //! Must not: decide anything else.
 
 use crate::flight::memory::{Outcome, StepKind};
@@ -10,10 +10,9 @@ use model::time::Moment;
 use model::trace::{Part, Span, Subject};
 use model::vehicle::FlightTruth;
 
-/// Spans that wait to be taken; more would mean that nothing takes them.
+/// More waiting spans would mean that nothing takes them.
 const MOST: usize = 32;
 
-/// A takeoff as far as it has come.
 #[derive(Debug, Default)]
 pub struct TakeoffTrace {
     under_way: Option<UnderWay>,
@@ -23,9 +22,9 @@ pub struct TakeoffTrace {
 #[derive(Debug)]
 struct UnderWay {
     of: Subject,
-    /// Since when it waits to be armed; `None` while it does not.
+    /// `None` while it does not wait to be armed.
     waits: Option<Moment>,
-    /// The command that is not answered yet.
+    /// Not answered yet.
     sent: Option<(StepKind, Moment)>,
     /// When the last command was answered, or sent: from then on it is the vehicle's turn.
     commanded: Moment,
@@ -33,7 +32,6 @@ struct UnderWay {
 }
 
 impl TakeoffTrace {
-    /// The vehicle was observed in `truth`, while `held` is the assignment.
     pub fn observe(&mut self, held: Option<&Assignment>, truth: FlightTruth, now: Moment) {
         let Some(held) = held.filter(|held| matches!(held.desired, Desired::Flying { .. })) else {
             self.under_way = None;
@@ -65,7 +63,6 @@ impl TakeoffTrace {
         }
     }
 
-    /// A command of this kind is sent.
     pub fn sent(&mut self, kind: StepKind, now: Moment) {
         let Some(known) = self.under_way.as_mut().filter(|known| !known.in_air) else {
             return;
@@ -81,7 +78,6 @@ impl TakeoffTrace {
         }
     }
 
-    /// The command of this kind has ended so.
     pub fn answered(&mut self, kind: StepKind, outcome: &Outcome, now: Moment) {
         let Some(known) = &mut self.under_way else { return };
         let Some((_, since)) = known.sent.take_if(|(sent, _)| *sent == kind) else {
@@ -108,7 +104,6 @@ impl TakeoffTrace {
         self.end(of, part, (since, now), fault);
     }
 
-    /// The spans that have ended since this was asked last.
     pub fn take(&mut self) -> Vec<Span> {
         std::mem::take(&mut self.ended)
     }

@@ -1,6 +1,6 @@
 //! Which node a Drone gets, and which Drone holds the claim to a node.
 //!
-//! Owns: [`choose`], with the account of why there is none, and [`claim`], the take-over rule for claims.
+//! Owns: [`choose`], with the reasons why there is none, and [`claim`], the take-over rule for claims.
 //! Must not: write anything. A choice counts once the claim is written.
 
 use model::ids::{DroneUid, NodeName};
@@ -10,80 +10,67 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// What a Drone requires of its node.
 #[derive(Clone, Copy, Debug)]
 pub struct Requirements<'a> {
-    /// Labels that the node must carry.
     pub selector: &'a BTreeMap<String, String>,
-    /// The one node that a user named; `None` for any.
+    /// Named by a user; `None` for any.
     pub only: Option<&'a str>,
-    /// A vehicle with this much battery or less does not do: it could not take off, or would be relieved at once.
+    /// With this much battery or less a vehicle could not take off, or would be relieved at once.
     pub more_than: Percent,
-    /// Where others of its Swarm fly, if any do.
+    /// Where others of its Swarm fly.
     pub near: Option<Wgs84>,
-    /// The Drone's namespace, whose people may use the vehicles that are granted to it ([`is_granted`]).
+    /// Its people may use the vehicles that are granted to it ([`is_granted`]).
     pub namespace: &'a str,
-    /// Whether a vehicle that is granted to no namespace may be used by none.
+    /// Whether a vehicle that is granted to no namespace is out, too.
     pub granted_only: bool,
 }
 
-/// A node with the drone label, as far as binding goes.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate<'a> {
     pub node: &'a NodeName,
     pub labels: &'a BTreeMap<String, String>,
     pub ready: bool,
-    /// Cordoned (`spec.unschedulable`).
+    /// `spec.unschedulable`.
     pub cordoned: bool,
-    /// Carries a NoSchedule or NoExecute taint that Drones do not tolerate.
+    /// NoSchedule or NoExecute, not tolerated by Drones.
     pub tainted: bool,
     /// Another Drone is bound to it, claims it, or is about to.
     pub taken: bool,
-    /// Its agent is about to be replaced by a newer version, or was and is not well yet.
+    /// Its agent is about to be replaced by a newer version, or is not steady again since.
     pub upgrading: bool,
-    /// A ground order keeps its vehicle down.
     pub grounded: bool,
-    /// Its airframe may be flying for a Drone of another node, whose agent is away, as far as its hardware number says: the computer of a
-    /// vehicle was set up anew, or got another name.
+    /// By its hardware number, its airframe may be flying for a Drone of another node whose agent is away: the vehicle's computer was set
+    /// up anew, or renamed.
     pub flies_elsewhere: bool,
-    /// Last report of its agent, while the agent is connected and the report is fresh.
+    /// While its agent is connected and the report is fresh.
     pub report: Option<&'a Report>,
 }
 
-/// Why no node could be chosen: how many nodes were rejected, for which reason each (the first that applied).
+/// How many nodes were rejected, each by its first reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NoVehicle {
-    /// The node that a user named.
     pub only: Option<String>,
     pub nodes: usize,
-    /// Nodes rejected, by reason.
     pub rejected: BTreeMap<Why, usize>,
 }
 
-/// Why a node does not do, in the order in which they are checked.
+/// In the order of checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Why {
-    /// Its labels do not match.
     Selector,
-    /// It is granted to other namespaces only.
     NotGranted,
     Taken,
     Cordoned,
     Tainted,
-    /// Kubernetes does not see it as Ready.
     NotReady,
-    /// Its agent is being replaced by a newer version.
     AgentUpgrading,
-    /// A ground order keeps its vehicle on the ground.
     Grounded,
-    /// Its agent is not connected.
     AgentSilent,
     AgentEnding,
     /// Its agent receives nothing from its autopilot.
     AutopilotSilent,
-    /// Its vehicle is not known to be landed and disarmed, or the agent still serves a Drone with it.
+    /// Not known to be landed and disarmed, or the agent still serves a Drone with it.
     NotIdle,
-    /// Somebody else has just flown it.
     OthersFlew,
     /// Its airframe may be flying for a Drone of another node, whose agent is away.
     FliesElsewhere,
@@ -118,7 +105,7 @@ impl Why {
         }
     }
 
-    /// The same as the reason of a condition.
+    /// Also the reason of a condition.
     pub const fn reason(self) -> &'static str {
         match self {
             Self::Selector => "SelectorDiffers",
@@ -140,7 +127,7 @@ impl Why {
         }
     }
 
-    /// The same of one node, as a sentence that says what to do.
+    /// Of one node, with what to do.
     pub const fn sentence(self) -> &'static str {
         match self {
             Self::Selector => "its labels do not match nodeSelector",
@@ -208,9 +195,8 @@ impl fmt::Display for NoVehicle {
     }
 }
 
-/// The best nodes, best first, at most `most` of them. Better is one whose autopilot is ready to arm, then the fuller battery by
-/// tens of percent, then the nearer to the others, then the fuller battery, then the first by name. What is not known comes last
-/// each time.
+/// The best nodes, best first, at most `most`: ready to arm, fuller battery by tens of percent, nearer to the others, fuller battery, name.
+/// Unknown comes last each time.
 ///
 /// # Errors
 /// [`NoVehicle`], with a count by cause, if there is none.
@@ -256,7 +242,6 @@ pub fn choose<'a>(
     Ok(found.into_iter().map(|Reverse((.., Reverse(node)))| node).collect())
 }
 
-/// Whether a node does, whatever others there are.
 pub fn suits(required: Requirements<'_>, candidate: &Candidate<'_>) -> bool {
     required.only.is_none_or(|only| candidate.node.as_str() == only) && check(required, candidate).is_ok()
 }
@@ -275,7 +260,7 @@ fn check<'a>(required: Requirements<'_>, c: &Candidate<'a>) -> Result<&'a Report
     }
 }
 
-/// Whether a node could be chosen for a Drone that requires nothing.
+/// Whether a node could be chosen for a Drone without requirements.
 ///
 /// # Errors
 /// The first reason why not.
@@ -321,17 +306,16 @@ pub fn free<'a>(c: &Candidate<'a>) -> Result<&'a Report, Why> {
     Ok(report)
 }
 
-/// Whether a node with these labels will do, as far as labels go.
+/// By labels alone.
 pub fn selects(selector: &BTreeMap<String, String>, labels: &BTreeMap<String, String>) -> bool {
     selector.iter().all(|(key, value)| labels.get(key) == Some(value))
 }
 
-/// A node with a label of this prefix grants its vehicle to the namespace that the label names, whatever its value, and to no other
-/// but those that its other labels name.
+/// Label prefix on a node: `use.skein.dev/NAMESPACE`, with any value, grants its vehicle to that namespace, and to no others but those of
+/// further such labels.
 pub const GRANT: &str = "use.skein.dev/";
 
-/// Whether Drones of `namespace` may use the vehicle of a node with these labels: it is granted to that namespace, or to none in
-/// particular and not `granted_only`.
+/// Granted to `namespace`, or to none in particular unless `granted_only`.
 pub fn is_granted(namespace: &str, labels: &BTreeMap<String, String>, granted_only: bool) -> bool {
     let mut grants = labels.keys().filter_map(|key| key.strip_prefix(GRANT)).peekable();
     if grants.peek().is_none() {
@@ -340,15 +324,14 @@ pub fn is_granted(namespace: &str, labels: &BTreeMap<String, String>, granted_on
     grants.any(|granted| granted == namespace)
 }
 
-/// How near a vehicle is, the greater the nearer, in steps of ten meters: positions jitter.
+/// The greater the nearer, in steps of ten meters: positions jitter.
 fn nearness(near: Option<Wgs84>, report: &Report) -> Option<Reverse<u64>> {
     let meters = near?.meters_to(report.position?.at);
-    // Any distance on Earth fits.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 20,000,000")]
     meters.is_finite().then(|| Reverse((meters / 10.0) as u64))
 }
 
-/// A taint that keeps Drones away, by key and effect. A cordon is checked by itself, and readiness by the Ready condition.
+/// Whether a taint keeps Drones away. Cordon and readiness are checked by themselves.
 pub fn taint_matters(key: &str, effect: &str) -> bool {
     let checked_elsewhere = BTreeSet::from([
         "node.kubernetes.io/unschedulable",
@@ -358,24 +341,20 @@ pub fn taint_matters(key: &str, effect: &str) -> bool {
     matches!(effect, "NoSchedule" | "NoExecute") && !checked_elsewhere.contains(key)
 }
 
-/// A taint that keeps ordinary workloads off drone nodes; Drones tolerate it.
+/// Keeps ordinary workloads off drone nodes; Drones tolerate it.
 pub const DRONE_TAINT: &str = "node-role.kubernetes.io/drone";
 
-/// What to do about the claim to a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Claim {
     Ours,
-    /// It is free: create it.
     Create,
-    /// Another Drone holds it: find out, from the API server and not from a cache, whether that Drone still exists.
+    /// Ask the API server, not a cache, whether the Drone that holds it still exists.
     AskForHolder(DroneUid),
-    /// Its holder is gone: take it over.
     TakeOver,
-    /// Its holder exists: the node is taken.
     Taken(DroneUid),
 }
 
-/// What the Drone `me` should do, when `holder` holds the claim and `holder_exists` is what the API server said of it.
+/// `holder_exists`: the API server's answer about `holder`.
 pub fn claim(me: &DroneUid, holder: Option<&DroneUid>, holder_exists: Option<bool>) -> Claim {
     match (holder, holder_exists) {
         (None, _) => Claim::Create,

@@ -1,7 +1,7 @@
-//! Declarations of people by annotations of Nodes: that a vehicle is not in the air any more (invariant 19).
+//! Annotations of Nodes by which people declare that a vehicle is not in the air any more (invariant 19).
 //!
 //! Owns: whether a declaration still counts, and that it is carried out once. Must not: end anything itself; a
-//! [`Site`](crate::planning::site::Site) does, and takes back what was declared of a vehicle that is observed in the air after it. Moments are
+//! [`Site`](crate::planning::site::Site) does, and revokes what was declared of a vehicle that is observed in the air after it. Moments are
 //! of the wall clock, by which people declare.
 
 use model::ids::NodeName;
@@ -9,13 +9,12 @@ use model::time::Moment;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// A declaration counts for so long, and as much ahead of time, as the clocks of people differ: a vehicle that flies again is another matter.
+/// Age limit of a declaration, and how far ahead it may be, as people's clocks differ: a later flight is another matter.
 pub const COUNTS_FOR: Duration = Duration::from_secs(600);
 
-/// What was carried out in this leadership.
+/// In this leadership.
 #[derive(Clone, Debug, Default)]
 pub struct Declarations {
-    /// The newest declaration of each node.
     done: BTreeMap<NodeName, Moment>,
 }
 
@@ -24,8 +23,7 @@ fn counts(at: Moment, now: Moment) -> bool {
 }
 
 impl Declarations {
-    /// The nodes whose declarations are to be carried out `now`, of all that are `declared`. One that is taken out and made again is new; one
-    /// that is put back in time is not.
+    /// The nodes whose declarations are to be carried out `now`. A declaration made again is new; one set back in time is not.
     pub fn take_in(&mut self, declared: &BTreeMap<NodeName, Moment>, now: Moment) -> Vec<NodeName> {
         self.done.retain(|node, _| declared.contains_key(node));
         let due = declared.iter().filter(|(node, at)| {

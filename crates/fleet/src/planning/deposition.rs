@@ -1,52 +1,47 @@
 //! Whether to believe agents that report a term higher than ours.
 //!
-//! That another coordinator leads, the Lease says. What agents report matters when the Lease was lost or restored from a backup:
-//! then they refuse the one that leads by it, until it leads above the highest term that they have received. But an agent on a
-//! captured aircraft reports what it likes, and must not be able to end one coordinator after the other, or to use up the terms.
-//! So several have to agree on a term that is not far from ours; and once that was believed, or where no more of them come or what
-//! they report is too far, the coordinator has led for a while, and goes up by a bounded step.
+//! The Lease says whether another coordinator leads. Reports matter when the Lease was lost or restored from a backup: agents then refuse
+//! its leader until it leads above the highest term that they have received. But an agent on a captured aircraft reports what it likes, and
+//! must not be able to end one coordinator after the other, or to use up the terms. So several have to agree on a term not far from ours;
+//! with fewer, or after such a raise, or for a term too far away, the coordinator must have led for a while, and goes up by a bounded step.
 //!
-//! Agents that have really received a term that is too far, as from a coordinator that was captured, follow a new *epoch*: a person
-//! raises it on the Lease, and every term of it is above all of the epochs before ([`Term::of`]). Nobody has to touch an aircraft.
+//! Agents that really received a term too far away, as from a captured coordinator, follow a new *epoch*: a person raises it on the Lease,
+//! and its terms are above all of the epochs before ([`Term::of`]). Nobody has to touch an aircraft.
 
 use model::ids::{NodeName, Term};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// So many agree, or all where there are fewer.
+/// Agents that have to agree, or all where there are fewer.
 pub const ENOUGH: usize = 3;
 
-/// A coordinator that has led for this long gives in to fewer.
+/// Time of leading after which fewer are believed.
 pub const PATIENCE: Duration = Duration::from_secs(600);
 
-/// By so many terms at most it goes up on the report of fewer.
+/// Most terms to go up on the report of fewer.
 pub const STEP: u64 = 1000;
 
-/// By so many terms at most it goes up when enough agree: more than any Lease is renewed by hand or lost with, and far fewer than
-/// there are.
+/// Most terms to go up when enough agree: more than any Lease is renewed by hand or lost with, and far fewer than there are.
 pub const LEAP: u64 = 1 << 20;
 
 const MOST: usize = 4096;
 
-/// What agents have reported of terms higher than ours.
 #[derive(Clone, Debug, Default)]
 pub struct TermReports(BTreeMap<NodeName, Term>);
 
 impl TermReports {
-    /// The agent of `node` has received `term`, which is higher than ours.
     pub fn add(&mut self, node: &NodeName, term: Term) {
         if self.0.len() < MOST || self.0.contains_key(node) {
             self.0.insert(node.clone(), term);
         }
     }
 
-    /// Whether more than half of `nodes` report a term above ours: not a few that are captured, but a Lease of former times.
+    /// Whether more than half of `nodes` report a term above ours: not a few captured ones, but an old Lease.
     pub fn are_most(&self, nodes: usize) -> bool {
         nodes > 0 && self.0.len().saturating_mul(2) > nodes
     }
 
-    /// The term that is believed, if one is: there are `nodes` in the fleet, and we have led for `leading` with term `ours`, which
-    /// was `raised` on the report of agents just before.
+    /// The term to believe, after leading for `leading` with term `ours`, which was `raised` on reports just before.
     pub fn believed(&self, ours: Term, nodes: usize, leading: Duration, raised: bool) -> Option<Term> {
         let mut reported: Vec<Term> = self.0.values().copied().collect();
         reported.sort_unstable_by(|a, b| b.cmp(a));
@@ -80,7 +75,7 @@ mod tests {
     }
 
     const SOON: Duration = Duration::from_secs(1);
-    /// The highest term that a Lease can hold.
+    /// The highest term of a Lease.
     const TOP: u64 = 2_147_483_646;
 
     #[test]
@@ -118,7 +113,6 @@ mod tests {
         let captured = [("a", TOP), ("b", TOP), ("c", TOP)];
         assert_eq!(believed(&captured, 10, SOON), None, "it is too far to be true");
         assert_eq!(believed(&captured, 10, PATIENCE), Some(Term(1 + LEAP)));
-        // As long as they like, one leadership after the other.
         let (mut ours, mut spent) = (Term(1), Duration::ZERO);
         while spent < Duration::from_secs(10 * 24 * 3600) {
             let next = reports(&captured).believed(ours, 10, PATIENCE, true).unwrap();

@@ -2,7 +2,7 @@
 
 use model::units::Wgs84;
 
-/// Straight distance between two points on the ellipsoid, through the Earth's center: shares nothing with `model::geo::Frame` but WGS 84.
+/// Straight distance through the Earth's center: shares nothing with `model::geo::Frame` but WGS 84.
 pub fn chord(one: Wgs84, other: Wgs84) -> f64 {
     let center = |at: Wgs84| {
         let (phi, lambda) = (at.latitude_deg.to_radians(), at.longitude_deg.to_radians());

@@ -1,19 +1,17 @@
-//! What a change of a vehicle's own account means for the count of flights.
+//! Transitions for the count of flights, from a vehicle's own account.
 
 use model::vehicle::FlightTruth;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FlightTransition {
     Takeoff,
-    /// It is on the ground again.
     Landing,
-    /// It was in the air, and it is not known any more whether it is.
     Lost,
 }
 
-/// The transition between two reports that follow one another; `flew` is what was last known before the new one.
+/// Between two consecutive reports; `flew`: what was last known before the new one.
 ///
-/// A vehicle that is lost in flight and heard again in the air has made no takeoff; heard again on the ground, it has landed.
+/// A vehicle that is lost in flight and heard again in the air made no takeoff; heard again on the ground, it has landed.
 pub fn transition(flew: Option<bool>, before: FlightTruth, after: FlightTruth) -> Option<FlightTransition> {
     match (flew, after.flying()) {
         (Some(true), None) => before.flying().is_some().then_some(FlightTransition::Lost),
@@ -31,7 +29,6 @@ mod tests {
 
     const LOST: FlightTruth = Unknown(WhyUnknown::LinkLost);
 
-    /// The transitions of a vehicle that gives these accounts one after another.
     fn transitions(accounts: &[FlightTruth]) -> Vec<FlightTransition> {
         let mut flew = None;
         let mut before = LOST;

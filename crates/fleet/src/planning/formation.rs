@@ -1,10 +1,10 @@
 //! A formation: the places of many vehicles, in numbered slots.
 //!
-//! Owns: [`Formation`], its shapes, and the [`Station`] of each slot ([`Formation::slots`]). [`fill`](fill()) says which vehicle goes where.
+//! Owns: [`Formation`], its shapes, and the [`Station`] of each slot ([`Formation::slots`]). [`fill`](fill()) assigns vehicles.
 //! Must not: know where vehicles are or how they get there.
 //!
-//! Slot k does not move when the number of slots changes, but in a circle, which is shared evenly. So a Swarm that is scaled moves
-//! no vehicle that stays.
+//! Slot k keeps its place when the number of slots changes, except in a circle, which is shared evenly: scaling a Swarm moves no vehicle
+//! that stays.
 //!
 //! | shape | slot 0 | the others | the altitude step counts |
 //! |---|---|---|---|
@@ -38,17 +38,17 @@ pub enum Formation {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Around {
-    /// Where the shape is. Its heading and speed are those of each vehicle.
+    /// Place of the shape. Its heading and speed are those of each vehicle.
     pub anchor: Place,
     pub heading: Heading,
     pub shape: Shape,
-    /// From one slot to the next, over ground.
+    /// Between neighboring slots, over ground.
     pub spacing: Meters,
-    /// How much higher each next place, row or slot is; negative: lower.
+    /// Per place, row or slot; negative: lower.
     pub altitude_step: Meters,
 }
 
-/// A shape, looking ahead from its anchor.
+/// Directions are as seen from the anchor, looking ahead.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Shape {
     Line,
@@ -63,7 +63,6 @@ pub enum Shape {
     },
 }
 
-/// Why a formation cannot be flown.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum BadFormation {
     /// More slots than can be matched in time.
@@ -81,10 +80,8 @@ pub enum BadFormation {
     NoColumns,
     #[error("the half angle of the vee is {0} degrees; give one above 0 and below 90")]
     HalfAngle(f64),
-    /// A slot is no place for a vehicle.
     #[error("slot {slot} cannot be flown")]
     Slot { slot: usize, source: BadStation },
-    /// Two slots are nearer to each other than vehicles can hold.
     #[error(
         "slots {one} and {other} are {horizontal:.1} m apart over ground and need {needed:.1} m: the separation, and what each vehicle may be off; raise the spacing{}",
         if *.heights_count { ", or the altitude step" } else { " (heights above different homes do not separate; give AMSL for that)" }
@@ -92,21 +89,21 @@ pub enum BadFormation {
     TooNear {
         one: usize,
         other: usize,
-        /// How far apart over ground, meters.
+        /// Over ground, meters.
         horizontal: f64,
-        /// How far apart they have to be, meters.
+        /// Meters.
         needed: f64,
-        /// Whether a difference of height would separate them: both are above mean sea level.
+        /// Whether more difference of altitude would separate them: both are above mean sea level.
         heights_count: bool,
     },
 }
 
 impl Formation {
-    /// The stations of slots 0 to `replicas` - 1. `separation` is how far vehicles that hold side by side have to be apart
+    /// The stations of slots 0 to `replicas` - 1. `separation`: between vehicles that hold side by side
     /// ([`Rules::pitch`](crate::airspace::Rules::pitch)).
     ///
     /// # Errors
-    /// [`BadFormation`], the first reason against it: none of the slots must be used then.
+    /// [`BadFormation`], the first fault: none of the slots must be used then.
     pub fn slots(
         &self,
         replicas: usize,
@@ -166,7 +163,7 @@ impl Around {
     }
 }
 
-/// A slot in its shape: in units of the spacing, and how many altitude steps it is above the anchor.
+/// A slot's place in units of the spacing, and its altitude steps above the anchor.
 struct InShape {
     ahead: f64,
     right: f64,
@@ -223,7 +220,6 @@ impl Shape {
     }
 }
 
-/// The first slot that is nearer to an earlier one than the separation, if there is one.
 fn too_near(slots: &[Station], separation: Separation) -> Option<BadFormation> {
     let first = slots.first()?.place().at;
     let point = |(slot, station): (usize, &Station)| {
@@ -231,7 +227,7 @@ fn too_near(slots: &[Station], separation: Separation) -> Option<BadFormation> {
         GeomWithData::new([east, north], slot)
     };
     let tree = RTree::bulk_load(slots.iter().enumerate().map(point).collect());
-    // Candidates are taken from a little farther, as the plane is not true far from its origin, and then measured.
+    // Candidates within a larger radius, as the plane is not true far from its origin, then measured.
     let reach = (separation.horizontal.0 * 1.1 + 1.0).powi(2);
     for (one, station) in slots.iter().enumerate() {
         let (east, north) = offset(first, station.place().at);
@@ -254,8 +250,8 @@ fn too_near(slots: &[Station], separation: Separation) -> Option<BadFormation> {
     None
 }
 
-/// How far apart two stations are over ground, and in height where that can be said: heights above home are above the home of
-/// the vehicle that holds the station, and two homes may differ by any height.
+/// Distance over ground, and in altitude where it is known: altitudes above home count from different homes, which may differ by any
+/// altitude.
 fn between(one: &Station, other: &Station) -> (f64, Option<f64>) {
     let (east, north) = offset(one.place().at, other.place().at);
     let vertical = match (one.place().altitude, other.place().altitude) {

@@ -1,14 +1,14 @@
 //! How old a leader's knowledge may be before it orders anything by it (invariant 16).
 //!
 //! Owns: [`Knowledge`] and which orders pass under it ([`may_send`]); which orders need the API server's own answer first
-//! ([`begins_flight`], [`CONFIRMED_FOR`]); what shows that the API server's store went back in time ([`History`]).
+//! ([`begins_flight`], [`CONFIRMED_FOR`]); how a store that went back in time is detected ([`History`]).
 //! Must not: read a clock, or know how objects are listed.
 //!
 //!   BeforeLeading ──all listed, by requests sent after the Lease was taken──► Current
 //!   WentBack ──a person confirms what the store holds──► BeforeLeading
 //!
-//! A standby fills its caches before it leads, and its watches may be late by any time. What a former leader has done meanwhile,
-//! such as a ground order that it recorded, is then missing from them.
+//! A standby fills its caches before it leads, and its watches may be late by any time: acts of a former leader, such as a recorded ground
+//! order, may be missing.
 
 use model::assignment::{Assignment, Desired, GroundedWhy, Held, HeldDetails, Order};
 use model::ground::GroundMark;
@@ -17,7 +17,6 @@ use model::vehicle::FlightTruth;
 use std::fmt;
 use std::time::Duration;
 
-/// What a leader knows of the fleet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Knowledge {
     /// Its caches were filled before it led.
@@ -25,24 +24,24 @@ pub enum Knowledge {
     BeforeLeading,
     /// All objects were listed after it took the Lease.
     Current,
-    /// The store of the API server went back in time, as after a restore from a backup. What it holds may be long superseded, so
-    /// a person has to confirm it.
+    /// The API server's store went back in time, as after a restore from a backup. Its content may be superseded, so a person has to
+    /// confirm it.
     WentBack,
 }
 
 impl Knowledge {
-    /// Whether flights may be begun, Drones bound, and objects written.
+    /// Whether flights may begin, Drones be bound, and objects be written.
     pub const fn acts(self) -> bool {
         matches!(self, Self::Current)
     }
 }
 
-/// The API server's answer about a Drone, its Swarm or Mission, its node, the ground orders and the rules on board holds for so long for one
-/// takeoff, counted from before the question was sent. Watches may be dead or late meanwhile.
+/// How long the API server's answer about a Drone, its Swarm or Mission, its node, ground orders and rules on board holds for one takeoff,
+/// from before the question was sent. Watches may be dead or late meanwhile.
 pub const CONFIRMED_FOR: Duration = Duration::from_secs(2);
 
-/// Whether `order` may be sent to an agent that reports `held`: without current knowledge only what keeps the present state, and a
-/// ground order that this leader was given itself, which is what `here` says.
+/// Whether `order` may be sent to an agent that reports `held`. Without current knowledge only an order that keeps the present state, or a
+/// ground order that was given to this leader itself (`here`).
 pub fn may_send(knowledge: Knowledge, order: &Order, held: Option<&Held>, here: bool) -> bool {
     match order {
         _ if knowledge.acts() => true,
@@ -51,7 +50,7 @@ pub fn may_send(knowledge: Knowledge, order: &Order, held: Option<&Held>, here: 
     }
 }
 
-/// A ground order that was given to this leader, or is not recorded anywhere yet: an agent kept it.
+/// A ground order that was given to this leader, or that an agent kept and nobody has recorded yet.
 fn ordered(a: &Assignment, here: bool) -> bool {
     let by_order = matches!(
         a.desired,
@@ -72,43 +71,40 @@ fn keeps(a: &Assignment, held: Option<&Held>) -> bool {
     let held_height = held.details.as_ref().and_then(|details| details.altitude);
     let same_height = held_height.is_none_or(|held| height == Some(held));
     let same = grounded == held.grounded && a.generation == held.generation && same_height;
-    // One that a former leader ordered to fly and that has not taken off does not do so by order of this one.
+    // A vehicle that a former leader ordered to fly and that has not taken off does not do so by this leader's order.
     if held.settled { grounded } else { same }
 }
 
-/// Whether `order` may begin a flight of a vehicle that does `truth`, and whose agent reports `held`: before it is sent, the API
-/// server itself confirms it. What is in the air for a Drone goes on without.
+/// Whether `order` may begin a flight: then the API server itself confirms it before it is sent. A vehicle in the air for a Drone goes on
+/// without.
 pub fn begins_flight(order: &Order, held: Option<&Held>, truth: Option<FlightTruth>) -> bool {
     let Order::Assigned(a) = order else { return false };
     let flies = held.is_some_and(|held| held.uid == a.uid && !held.grounded && !held.settled);
-    // Its agent has lost its memory. One that holds an order to land may do so by a ground order.
+    // Its agent has lost its memory. An agent that holds an order to land may do so by a ground order.
     let goes_on = held.is_none() && matches!(truth, Some(FlightTruth::Airborne(_)));
     matches!(a.desired, Desired::Flying { .. }) && !flies && !goes_on
 }
 
-/// The store of the API server went back in time: what was read from it before is not there any more, or not in this form. The text
-/// says what was observed.
+/// The API server's store went back in time: what was read before is missing or different. The text says what was observed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WentBack(pub String);
 
-/// Whether a watch that says `new` of an object shows that the store went back in time, where that was read as `known` before, and `asked`
-/// was the newest that was known when all objects were asked for last (resourceVersions). A later one is the answer to a request of
-/// our own, which the watch has yet to report.
+/// Whether a watch event with `new` shows that the store went back, for an object that was `known` and a newest `asked` at the last full
+/// list (resourceVersions). A later `known` is the answer to a request of our own, which the watch has yet to report.
 pub const fn shows_restore(new: u64, known: u64, asked: u64) -> bool {
     new < known && known <= asked
 }
 
-/// What one reading of the Lease says of the age of the store that it is kept in.
+/// Facts of one Lease reading about the age of its store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
-    /// Which Lease: a number or text that is another for each new one.
+    /// Different for each new Lease.
     pub lease: String,
-    /// The store's revision at its last change, where that is a number.
+    /// At its last change, if that is a number.
     pub revision: Option<u64>,
     pub term: Term,
-    /// When it was taken, by the clock of its taker (`spec.acquireTime`): only compared with itself.
+    /// `spec.acquireTime`, by its taker's clock: only compared with itself.
     pub taken: String,
-    /// The coordinator that holds it, if one does.
     pub holder: Option<String>,
 }
 
@@ -121,14 +117,12 @@ impl fmt::Display for Reading {
     }
 }
 
-/// The newest that one coordinator has read of the Lease.
 #[derive(Clone, Debug, Default)]
 pub struct History(Option<Reading>);
 
 impl History {
-    /// Takes in what the Lease says now. Says whether the store went back since the last reading: the revision fell, or the term
-    /// did, or the same term was taken a second time. Of two times it is not asked which is later: clocks are set back. A Lease that
-    /// was removed and made again has no history.
+    /// Whether the store went back since the last reading: the revision or the term fell, or the same term was taken a second time. Times
+    /// are not ordered: clocks are set back. A Lease that was removed and made again has no history.
     pub fn went_back(&mut self, now: Reading) -> Option<WentBack> {
         let Some(before) = self.0.as_ref().filter(|before| before.lease == now.lease) else {
             self.0 = Some(now);
@@ -144,8 +138,8 @@ impl History {
         None
     }
 
-    /// The term to lead above after the store went back, where its Lease says `there` now: of the terms that this coordinator has
-    /// read, none may be had twice. `None` where the Lease is above them.
+    /// The term to lead above after the store went back, where its Lease has term `there`: no term that this coordinator has read may be
+    /// used twice. `None` where the Lease is above them.
     pub fn term_to_skip(&self, there: Term) -> Option<Term> {
         let read = self.0.as_ref()?.term;
         (there <= read).then(|| read.next())
@@ -324,7 +318,7 @@ mod tests {
             ..reading(120, 5)
         };
         assert_eq!(history.clone().went_back(free), None, "it was let go of");
-        // The backup had term 4, and one that had read nothing before took the next.
+        // The backup had term 4, and a coordinator that had read nothing before took the next.
         let by_another = Reading {
             holder: Some("another".into()),
             ..reading(130, 5)

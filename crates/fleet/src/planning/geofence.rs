@@ -1,21 +1,19 @@
-//! What Geofences want of a vehicle, compiled to the one fence that its autopilot stores.
+//! Geofences of a vehicle, compiled to the one fence that its autopilot stores.
 //!
 //! Owns: [`Wanted`], which of several count ([`Wanted::is_active`]), [`compile`], and whether a place lies where they allow flight
 //! ([`outside`]).
 //! Must not: know MAVLink or Kubernetes, or say that anything is in force: only what was read back from the autopilot is.
 //!
-//! Several that select one vehicle hold together: it has to be inside every inclusion and outside every exclusion, below the lowest
-//! ceiling and above the highest floor, and the sternest action counts. The compiled fence is never larger:
+//! All that select a vehicle hold together: inside every inclusion, outside every exclusion, below the lowest ceiling, above the highest
+//! floor, with the sternest action. The compiled fence is never larger:
 //!
-//! * Inclusions are intersected here, into one shape, so that it does not matter whether an autopilot takes several for "all of them"
-//!   (PX4, ArduCopter) or "any of them" (ArduCopter with bit 1 of FENCE_OPTIONS). Of several parts the one around home is taken: no other
-//!   can be reached without leaving the fence.
-//! * A fence of too many vertices for the autopilot is simplified, and only so that the vehicle may be in fewer places
-//!   (`simplify.rs`).
-//! * Each stack measures the radius of a circle on a sphere of its own. The radius is given in its measure (`circle.rs`).
+//! * Inclusions are intersected into one shape, so it does not matter whether an autopilot combines several by "all" (PX4, ArduCopter) or
+//!   "any" (ArduCopter with bit 1 of FENCE_OPTIONS). Of several parts only the one around home can be reached.
+//! * A fence of too many vertices is simplified, always to less room (`simplify.rs`).
+//! * Each stack measures a circle's radius on a sphere of its own, and gets the radius in that measure (`circle.rs`).
 //!
-//! What cannot be done exactly and safely is refused, in words that say what to do. PX4 drops a shape in silence that has home on its
-//! wrong side; so home is asked for, and has to be [`HOME_MARGIN`] on the right side of everything.
+//! What cannot be done exactly and safely is refused, with what to do. PX4 silently drops a shape with home on its wrong side; so home has
+//! to be known, and [`HOME_MARGIN`] on the right side of everything.
 
 mod circle;
 mod region;
@@ -31,50 +29,45 @@ pub use returning::ReturnLimit;
 pub use shape::BadShape;
 pub use way::{RoomOutside, WayOutside, rest_outside, room_outside, way_outside};
 
-/// Home has to be this far inside of inclusions and outside of exclusions, meters: a vehicle on the ground at the edge breaches it by
-/// the error of its position alone. ArduCopter's FENCE_MARGIN is 2 m.
+/// Least distance of home from every edge, meters: at the edge a vehicle on the ground breaches by its position error alone. ArduCopter's
+/// FENCE_MARGIN is 2 m.
 pub const HOME_MARGIN: f64 = 5.0;
 
-/// A station has to be this far on the right side of everything, meters: FENCE_MARGIN, and what a vehicle sways.
+/// Least distance of a station from every edge, meters: FENCE_MARGIN, and a vehicle's sway.
 pub const STATION_MARGIN: f64 = 3.0;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wanted {
-    /// Its name, for words.
     pub name: String,
     /// The vehicle has to be inside all of them.
     pub include: Vec<Outline>,
     /// The vehicle has to be outside all of them.
     pub exclude: Vec<Outline>,
-    /// Not above.
     pub ceiling: Option<AltitudeAboveHome>,
-    /// Not below, once it has climbed above.
+    /// Counts once the vehicle has climbed above.
     pub floor: Option<AltitudeAboveHome>,
-    /// What the autopilot does when the fence is breached.
     pub breach: Breach,
-    /// When it holds; always if there are none.
+    /// When it holds; empty: always.
     pub windows: Vec<Window>,
     pub origin: Origin,
 }
 
-/// Source of a fence by which the places of a vehicle are judged.
+/// Source of a fence by which a vehicle's places are judged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Origin {
-    /// A Geofence, as it is now.
     #[default]
     Geofence,
-    /// The autopilot, which holds a smaller shape of it.
+    /// The autopilot holds a smaller shape of it.
     Held,
-    /// The autopilot, which keeps what a Geofence was before until it has landed.
+    /// The autopilot keeps the Geofence of before until it has landed.
     Former,
-    /// The autopilot, which keeps something that is not known: it allows no way that was not granted before.
+    /// The autopilot keeps an unknown fence: no way is allowed that was not granted before.
     Unknown,
 }
 
-/// What an autopilot does when the fence is breached, the mildest first. None of them stops motors in the air.
+/// An autopilot's action at a breach, the mildest first. None stops motors in the air.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Breach {
-    /// It warns, and flies on.
     Warn,
     Hold,
     #[default]
@@ -82,17 +75,17 @@ pub enum Breach {
     Land,
 }
 
-/// A span of time, seconds since 1970: from `from`, before `until`.
+/// Seconds since 1970: from `from`, before `until`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Window {
-    /// Its start; `None`: it has begun.
+    /// `None`: it has begun.
     pub from: Option<i64>,
-    /// Its end; `None`: it does not end.
+    /// `None`: it does not end.
     pub until: Option<i64>,
 }
 
 impl Wanted {
-    /// Whether it holds at `now`, seconds since 1970.
+    /// `now`: seconds since 1970.
     pub fn is_active(&self, now: i64) -> bool {
         let within = |window: &Window| {
             window.from.is_none_or(|from| from <= now) && window.until.is_none_or(|until| now < until)
@@ -100,16 +93,16 @@ impl Wanted {
         self.windows.is_empty() || self.windows.iter().any(within)
     }
 
-    /// Whether it can be compiled for some vehicle at all.
+    /// Whether it can be compiled for some vehicle.
     ///
     /// # Errors
-    /// What is wrong with it, whichever vehicle it selects.
+    /// A fault that does not depend on the vehicle.
     pub fn check(&self) -> Result<(), NoFence> {
         heights(&[self])?;
         region::check(&[self])
     }
 
-    /// The same, as an autopilot keeps it that has not landed since it was changed.
+    /// As kept by an autopilot that has not landed since a change.
     pub fn former(&self) -> Self {
         Self {
             origin: Origin::Former,
@@ -117,7 +110,7 @@ impl Wanted {
         }
     }
 
-    /// Stands for a fence that the autopilot of a vehicle in the air keeps and nobody knows.
+    /// Stands for an unknown fence that the autopilot of a vehicle in the air keeps.
     pub fn unknown() -> Self {
         Self {
             name: String::new(),
@@ -148,21 +141,19 @@ impl Wanted {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Compiled {
-    /// Its shapes; `None`: only heights, or nothing, are wanted, and the shapes on the autopilot stay as they are.
+    /// `None`: only altitudes, or nothing, are wanted, and the shapes on the autopilot stay.
     pub fence: Option<Fence>,
-    /// The same shapes with true circles, which are within those that the autopilot keeps, or around them where the vehicle has to be outside.
+    /// The same with true circles, within those that the autopilot keeps, or around them for exclusions.
     pub kept: Vec<Shape>,
-    /// The parameters that belong to it, by name.
     pub parameters: Vec<WantedParameter>,
-    /// How high its autopilot may climb to return, where it would climb through the ceiling.
+    /// Limit of the return altitude, where the autopilot would climb through the ceiling.
     pub returns: Option<ReturnLimit>,
-    /// By how much the vehicle is kept from places that are wanted, in words.
+    /// By how much the vehicle is kept from wanted places, as text.
     pub notes: Vec<String>,
 }
 
 impl Compiled {
-    /// Its shapes as if they were wanted, under this `name`, where they may be smaller than what is: a vehicle that holds or flies between the
-    /// two would be stopped by its autopilot.
+    /// Its shapes as wanted ones, where they may be smaller than these: the autopilot would stop a vehicle between the two.
     pub fn narrower(&self, name: String) -> Option<Wanted> {
         let is_round = |shape: &Shape| matches!(shape.outline, Outline::Circle { .. });
         if self.notes.is_empty() && !self.kept.iter().any(is_round) {
@@ -185,19 +176,16 @@ impl Compiled {
     }
 }
 
-/// Why there is no fence for a vehicle.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum NoFence {
-    /// The object is not well made, or cannot be read.
     #[error("Geofence {geofence}: {fault}")]
     Faulty { geofence: String, fault: String },
-    /// A shape is none.
     #[error("Geofence {geofence}: spec.{list}[{index}]: {why}")]
     Shape {
         geofence: String,
         /// `include` or `exclude`.
         list: &'static str,
-        /// Its number, from 0.
+        /// From 0.
         index: usize,
         why: BadShape,
     },
@@ -209,33 +197,28 @@ pub enum NoFence {
         ceiling: f64,
         geofences: String,
     },
-    /// A number that is no height.
     #[error(
         "Geofence {0}: a ceiling is from 10 to 3000 m above home and a floor from 1 to 1000 m; change spec.ceilingMeters or spec.floorMeters"
     )]
     NoHeight(String),
-    /// PX4 has no parameter for a floor.
     #[error(
         "PX4 keeps no floor, and Geofence {0} has one; remove spec.floorMeters, or let the selector choose ArduPilot vehicles only"
     )]
     NoFloor(String),
-    /// Nothing can be said without home.
     #[error(
         "the vehicle has not reported its home position yet, and autopilots leave out a fence that has home on its wrong side; wait until it has a position"
     )]
     NoHome,
-    /// How high it returns is not known.
     #[error(
         "the autopilot has not reported how high it climbs to return (RTL_RETURN_ALT), which has to be below the ceiling; wait until its agent has read that"
     )]
     NoReturnHeight,
-    /// Home is not inside.
     #[error(
         "home is not {HOME_MARGIN} m inside spec.include[{index}] of Geofence {geofence}: the autopilot would leave that out or not arm; move the vehicle, or widen the shape"
     )]
     HomeOutside {
         geofence: String,
-        /// Its number, from 0.
+        /// From 0.
         index: usize,
     },
     #[error(
@@ -243,10 +226,10 @@ pub enum NoFence {
     )]
     HomeExcluded {
         geofence: String,
-        /// Its number, from 0.
+        /// From 0.
         index: usize,
     },
-    /// Home is inside of all, and too near to the edge of what is left.
+    /// Inside of all, but too near to the edge of the result.
     #[error(
         "after the fence was fitted to {autopilot}, home is not {HOME_MARGIN} m inside; move the vehicle, or give the Geofences fewer vertices ({geofences})"
     )]
@@ -258,40 +241,35 @@ pub enum NoFence {
         "the shapes lie on both sides of the 180th meridian, over which autopilots draw no fence ({0}); divide the Geofence there"
     )]
     Antimeridian(String),
-    /// They cannot be brought into one plane.
     #[error("the shapes are farther than 20 km from their center ({0}); divide the Geofence by sites")]
     TooLarge(String),
-    /// The autopilot does not hold so many.
     #[error(
         "the fence needs {needed} vertices and circles, and {autopilot} holds {holds}; fewer would move its edge by more than {} m. Give the Geofences fewer vertices ({geofences})",
         simplify::MOST_LOST
     )]
     TooMany {
-        /// Vertices and circles, as far as it could be simplified.
+        /// After simplification as far as possible.
         needed: usize,
         holds: usize,
         autopilot: &'static str,
         geofences: String,
     },
-    /// The geometry is too fine for the wire.
     #[error("what is left of the shapes is thinner than a centimeter in places ({0}); draw them with a clear distance")]
     TooFine(String),
 }
 
 impl NoFence {
-    /// Whether time may help: nothing is wrong with the objects.
     pub const fn waits(&self) -> bool {
         matches!(self, Self::NoHome | Self::NoReturnHeight)
     }
 }
 
-/// What the fences of an autopilot hold.
 #[derive(Clone, Copy, Debug)]
 struct Limits {
     autopilot: &'static str,
     items: usize,
     vertices: usize,
-    /// Bytes of storage: all, for a polygon and each of its vertices, for a circle.
+    /// Bytes of storage: all, for a polygon, for each of its vertices, for a circle.
     bytes: Option<(usize, usize, usize, usize)>,
 }
 
@@ -324,9 +302,9 @@ impl Limits {
     }
 }
 
-/// The one fence of a vehicle with this `autopilot` and `home`, of all that is `wanted` of it now.
+/// The one fence of a vehicle from all `wanted` now.
 ///
-/// The result depends on home only where that decides whether there is one, or which part: a home that moves a little changes nothing.
+/// Home only decides whether there is one, or which part: a small move of home changes nothing.
 ///
 /// # Errors
 /// [`NoFence`]: why it cannot be exact and safe, and what to do.
@@ -334,7 +312,7 @@ pub fn compile(wanted: &[&Wanted], autopilot: Autopilot, home: Option<Wgs84>) ->
     compile_around(wanted, autopilot, home).0
 }
 
-/// The same, and within how many meters of this home the result for another is the same where [`suits_home`] says so.
+/// Also the distance, meters, within which another home has the same result, if [`suits_home`] says so.
 pub fn compile_around(
     wanted: &[&Wanted],
     autopilot: Autopilot,
@@ -348,7 +326,7 @@ pub fn compile_around(
     (compiled, same)
 }
 
-/// Whether a fence that was compiled for a home near by is that for this one, too.
+/// Whether a fence compiled for a home near by is the one for this home.
 pub fn suits_home(compiled: &Result<Compiled, NoFence>, wanted: &[&Wanted], home: Wgs84) -> bool {
     let kept = compiled.as_ref().map(|compiled| &compiled.kept[..]).unwrap_or_default();
     region::home_is_allowed(wanted, home).is_ok() && region::keeps_home(kept, home)
@@ -392,7 +370,7 @@ fn compile_shapes(
     })
 }
 
-/// Shape that an autopilot of this `measure` keeps for sure, by which places are judged.
+/// The shape that an autopilot of this `measure` keeps for sure.
 fn for_sure(shape: &Shape, measure: circle::Measure) -> Shape {
     let outline = match &shape.outline {
         Outline::Circle { center, radius } => Outline::Circle {
@@ -407,14 +385,14 @@ fn for_sure(shape: &Shape, measure: circle::Measure) -> Shape {
     }
 }
 
-/// Words about circles that the autopilot keeps smaller, or larger, than they are wanted.
+/// Note about circles that the autopilot keeps smaller, or larger, than wanted.
 fn rounder(wanted: &[&Wanted], kept: &[Shape], autopilot: Autopilot) -> Option<String> {
     let round = |shape: &Shape| match &shape.outline {
         Outline::Circle { center, radius } => Some((shape.side, *center, radius.0)),
         Outline::Polygon(_) => None,
     };
     let lost = kept.iter().filter_map(round).map(|(side, center, is)| {
-        // Of several around one center the one that counts is the nearest.
+        // Of several around one center the nearest counts.
         let all = wanted.iter().flat_map(|w| w.shapes());
         let lost = all.filter_map(|(of, _, outline)| match outline {
             Outline::Circle { center: at, radius } if of == side && shape::on_grid(*at) == center => {
@@ -433,7 +411,7 @@ fn rounder(wanted: &[&Wanted], kept: &[Shape], autopilot: Autopilot) -> Option<S
     })
 }
 
-/// The heights that are left, meters above home, and the Geofences that set them.
+/// Resulting altitudes, meters above home, and the Geofences that set them.
 struct Heights<'a> {
     ceiling: Option<(&'a str, f64)>,
     floor: Option<(&'a str, f64)>,
@@ -481,11 +459,10 @@ fn heights<'a>(wanted: &[&'a Wanted]) -> Result<Heights<'a>, NoFence> {
 
 /// The parameters that make a fence count.
 ///
-/// ArduCopter: FENCE_TYPE has only the bits that are wanted; its default would put a circle of 300 m and a ceiling of 100 m in force with
-/// any polygon. The bit of polygons is among them in any case: where only heights are wanted, shapes that a person has put there stay in
-/// force, and it says nothing where there are none. FENCE_OPTIONS is left alone: there is one inclusion at most, so its union says
-/// nothing, and old firmware has no such parameter. PX4: a distance of 0 is off, and one that no Geofence is about stays as a person has
-/// set it; GF_ACTION is never 4, which stops the motors.
+/// ArduCopter: FENCE_TYPE gets only wanted bits; its default would put a circle of 300 m and a ceiling of 100 m in force with any polygon.
+/// The polygon bit is always set: with only altitudes wanted, a person's shapes stay in force, and without shapes it has no effect.
+/// FENCE_OPTIONS is left alone: its union has no effect with one inclusion, and old firmware has no such parameter. PX4: a distance of 0 is
+/// off, and one without a Geofence stays as a person has set it; GF_ACTION is never 4, which stops the motors.
 fn parameters(autopilot: Autopilot, shapes: bool, heights: &Heights<'_>, breach: Breach) -> Vec<WantedParameter> {
     let mut parameters = Vec::new();
     let mut want = |name: &str, value: f64| {
@@ -537,40 +514,36 @@ fn parameters(autopilot: Autopilot, shapes: bool, heights: &Heights<'_>, breach:
     parameters
 }
 
-/// Whether a parameter of an autopilot belongs to its fence.
 pub fn is_of_fence(name: &str) -> bool {
     name.starts_with("FENCE_") || name.starts_with("GF_")
 }
 
-/// Why a place is not where Geofences allow flight.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Outside {
-    /// Not inside an inclusion.
     #[error("it is not {STATION_MARGIN} m inside spec.include[{index}] of Geofence {geofence}; move it inside")]
     Inclusion {
         geofence: String,
-        /// Its number, from 0.
+        /// From 0.
         index: usize,
     },
     #[error("it is not {STATION_MARGIN} m outside spec.exclude[{index}] of Geofence {geofence}; move it away")]
     Exclusion {
         geofence: String,
-        /// Its number, from 0.
+        /// From 0.
         index: usize,
     },
-    /// Not inside what an autopilot holds.
+    /// Not inside the smaller shape that its autopilot holds.
     #[error(
         "it is not {STATION_MARGIN} m inside what its autopilot holds of Geofence {0}, which is smaller, as condition InForce says; move it, or \
          give the Geofence more room"
     )]
     Held(String),
-    /// Not inside what an autopilot keeps until it has landed.
+    /// Not inside the former shape that its autopilot keeps until it has landed.
     #[error(
         "it is not {STATION_MARGIN} m inside Geofence {0} as it was before, which its autopilot keeps until it has landed; move it, or land \
          the vehicle"
     )]
     Former(String),
-    /// An autopilot keeps something that nobody knows.
     #[error(
         "its Geofences were changed while it was in the air, and what its autopilot keeps until it has landed is not known; land the vehicle"
     )]
@@ -597,8 +570,7 @@ pub enum Outside {
     },
 }
 
-/// Whether a vehicle that holds `at`, `height` above home, is where all that is `wanted` allow it. `None` of either: it is not known or
-/// not asked for, and not judged.
+/// Whether `wanted` allow a vehicle `at`, `height` above home. `None` of either is not judged.
 ///
 /// # Errors
 /// The first that does not, and what to do.

@@ -1,11 +1,10 @@
 //! What a ground order covers: it is an object of its own, and whatever is made or edited later falls under it (invariant 9).
 //!
-//! Owns: [`Order`], whether it covers a Drone ([`Order::covers`]), which vehicles no other Drone gets while it is in force
-//! ([`Order::keeps`]), and what a release does to it ([`Order::released_for`]). Must not: know how orders are written or labels
-//! read.
+//! Owns: [`Order`], whether it covers a Drone ([`Order::covers`]), which vehicles no other Drone gets meanwhile ([`Order::keeps`]), and the
+//! effect of a release ([`Order::released_for`]). Must not: know how orders are written or labels read.
 //!
-//! An order covers what it was given for, what its scope names or selects now, and the vehicles that served it then. So neither an
-//! edit, nor a new object, nor one deleted and made again under its name ends it; only a release does.
+//! It covers what it was given for, what its scope names or selects now, and the vehicles that served it then. So no edit, new object, or
+//! object deleted and made again under its name ends it; only a release does.
 
 use std::collections::BTreeSet;
 
@@ -28,9 +27,7 @@ impl Name {
 pub enum Scope {
     All,
     Selector,
-    /// One Swarm, by its name.
     Swarm(Name),
-    /// One Drone, by its name.
     Drone(Name),
     Node(String),
 }
@@ -38,35 +35,30 @@ pub enum Scope {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Order {
     pub scope: Scope,
-    /// Swarms that a selector selected when it was given.
+    /// Selected when the order was given.
     pub swarms: BTreeSet<Name>,
-    /// Drones that a selector selected when it was given.
+    /// Selected when the order was given.
     pub drones: BTreeSet<Name>,
-    /// Nodes whose vehicles served what it was given for.
+    /// Their vehicles served what it was given for.
     pub nodes: BTreeSet<String>,
-    /// What was released of it: uids of Swarms and Drones, and names of nodes.
+    /// Released from it: uids of Swarms and Drones, and names of nodes.
     pub exceptions: BTreeSet<String>,
-    /// Whether it was given for all namespaces.
     pub fleet_wide: bool,
 }
 
-/// A Drone, as far as orders go.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
-    /// `metadata.uid`.
     pub uid: &'a str,
     pub namespace: &'a str,
     pub name: &'a str,
-    /// The name of the Swarm that it is of.
     pub swarm: Option<&'a str>,
-    /// The uid of that Swarm, if it is one of the Drone's namespace: needed only where it was released.
+    /// If that Swarm is in the Drone's namespace: needed only after a release of it.
     pub swarm_uid: Option<&'a str>,
-    /// The node that it is bound to.
     pub node: Option<&'a str>,
 }
 
 impl Order {
-    /// Whether it keeps the vehicle of a Drone on the ground. `selected` says whether its selector selects the Drone now.
+    /// `selected`: whether its selector selects the Drone now.
     pub fn covers(&self, drone: &Subject<'_>, selected: impl FnOnce() -> bool) -> bool {
         // Only the release of the node lets go of the vehicle itself.
         if drone.node.is_some_and(|node| self.keeps(node)) && !self.excepts_object(drone) {
@@ -100,8 +92,7 @@ impl Order {
             .any(|uid| self.exceptions.contains(uid))
     }
 
-    /// Whether no other Drone gets the vehicle of `node` while it is in force: the vehicle served what was grounded, and people
-    /// may be near it.
+    /// Whether no other Drone gets the vehicle of `node` meanwhile: it served what was grounded, and people may be near it.
     pub fn keeps(&self, node: &str) -> bool {
         let named = matches!(&self.scope, Scope::Node(wanted) if wanted == node);
         (named || self.nodes.contains(node)) && !self.exceptions.contains(node)
@@ -111,26 +102,24 @@ impl Order {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Released<'a> {
     All,
-    /// One Swarm: its uid where it exists, its name, and the nodes of its Drones.
+    /// Its uid where it exists, its name, and the nodes of its Drones.
     Swarm(Option<&'a str>, Name, Vec<String>),
-    /// One Drone: the same, and the Swarm that it is of.
+    /// The same, and the Swarm that it is of.
     Drone(Option<&'a str>, Name, Option<Name>, Vec<String>),
     Node(&'a str),
 }
 
-/// What becomes of an order by a release.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Becomes {
     Ends,
-    /// It goes on, but for these more.
+    /// It stays in force, with these further exceptions.
     Excepts(BTreeSet<String>),
-    /// The release is about something else.
     Stays,
 }
 
 impl Order {
-    /// What becomes of it when `released` is released. `covers` says whether it covers that now, and `may_all` whether who releases it may
-    /// release the whole fleet: others take nothing out of what was ordered for all namespaces.
+    /// `covers`: whether the order covers `released` now. `may_all`: whether the person may release the whole fleet; others take nothing
+    /// out of an order for all namespaces.
     pub fn released_for(&self, released: &Released<'_>, covers: bool, may_all: bool) -> Becomes {
         if self.fleet_wide && !may_all {
             return Becomes::Stays;

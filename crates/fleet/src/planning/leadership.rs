@@ -1,47 +1,45 @@
-//! Which of several coordinators leads: when one may take the Lease, and for how long it may act after having renewed it.
+//! Which of several coordinators leads: when one may take the Lease, and how long it may act after a renewal.
 //!
-//! Owns: the times, and the two judgments: [`LeaseWatch::may_take`] of one that does not lead, [`Mandate::acts`] of the one that
-//! does. Must not: read a clock or know how a Lease is written. Clocks of two machines are never compared: each side
-//! counts from what it saw itself.
+//! Owns: the times, and two judgments: [`LeaseWatch::may_take`] of a standby, [`Mandate::acts`] of the leader. Must not: read a clock or
+//! know how a Lease is written. Clocks of two machines are never compared: each side counts from its own observations.
 //!
 //!   leader:  renewed ──ACT_FOR──► acts no more            (counted from before the write was sent)
 //!   standby:        observed unchanged ──LASTS──► may take it (counted from after the write was observed)
 //!
-//! ACT_FOR is shorter than LASTS, and the leader counts from an earlier moment, so it has stopped before another may begin. What
-//! it sent before that, and what a stopped clock makes it send later, is fenced by the term ([`model::assignment::Fence`]).
+//! ACT_FOR is shorter than LASTS, and the leader counts from an earlier moment, so it stops before another may begin. What it sent before,
+//! and what a stopped clock makes it send later, is fenced by the term ([`model::assignment::Fence`]).
 
 use model::time::Moment;
 use std::time::Duration;
 
-/// A Lease that was not renewed for this long may be taken by another.
+/// Time without a renewal after which another may take the Lease.
 pub const LASTS: Duration = Duration::from_secs(10);
 
-/// A leader acts for this long after the last renewal that succeeded.
+/// How long a leader acts after the last successful renewal.
 pub const ACT_FOR: Duration = Duration::from_secs(7);
 
 pub const RENEW_EVERY: Duration = Duration::from_secs(2);
 
-/// How often a standby checks the Lease, give or take [`CHECK_JITTER`].
+/// Interval of a standby's checks, give or take [`CHECK_JITTER`].
 pub const CHECK_EVERY: Duration = Duration::from_secs(1);
 
-/// Part of [`CHECK_EVERY`] by which checks are spread, so that standbys do not all write at once.
+/// As a share of [`CHECK_EVERY`], so that standbys do not all write at once.
 pub const CHECK_JITTER: f64 = 0.3;
 
-/// A standby that has not checked for so long, as while the API server was away, starts its count from zero: the leader could not renew either,
-/// and comes first.
+/// After this time without a check, as while the API server was away, a standby counts from zero: the leader could not renew either, and
+/// comes first.
 pub const CHECKS_PAUSED: Duration = Duration::from_secs(5);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LeaseObservation<'a> {
-    /// The coordinator that holds it; `None` once it was let go.
+    /// `None` once it was released.
     pub holder: Option<&'a str>,
-    /// Something that changes with every write to it.
+    /// Changes with every write to it.
     pub version: &'a str,
-    /// For how long its holder wants it to last without a renewal.
+    /// As its holder wrote it, without a renewal.
     pub lasts: Duration,
 }
 
-/// What a coordinator that does not lead has observed of the Lease so far.
 #[derive(Clone, Debug)]
 pub struct LeaseWatch {
     me: String,
@@ -50,7 +48,7 @@ pub struct LeaseWatch {
 }
 
 impl LeaseWatch {
-    /// Nothing was observed yet. `me` is the identity of this coordinator.
+    /// `me`: identity of this coordinator.
     pub fn new(me: &str) -> Self {
         Self {
             me: me.to_owned(),
@@ -59,8 +57,8 @@ impl LeaseWatch {
         }
     }
 
-    /// Takes in what the Lease says now (`None`: there is none), and says whether it may be taken: no coordinator holds it, an earlier
-    /// life of this same coordinator does, or its holder has not renewed it for as long as it lasts.
+    /// Whether the Lease as observed (`None`: there is none) may be taken: nobody holds it, an earlier life of this coordinator does, or it
+    /// was not renewed for as long as it lasts.
     pub fn may_take(&mut self, observed: Option<LeaseObservation<'_>>, now: Moment) -> bool {
         let away = now.since(std::mem::replace(&mut self.checked, now)) >= CHECKS_PAUSED;
         let Some(observed) = observed else {
@@ -82,26 +80,25 @@ impl LeaseWatch {
     }
 }
 
-/// For how long the leader may act.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mandate {
     confirmed: Moment,
 }
 
 impl Mandate {
-    /// The Lease was taken or renewed by a write that was sent at `sent`.
+    /// From when the write was sent that took or renewed the Lease.
     pub const fn confirmed(sent: Moment) -> Self {
         Self { confirmed: sent }
     }
 
-    /// Whether the leader may still act. If not, another may lead by now: it begins no flight, binds nothing and writes
-    /// nothing, until it has renewed the Lease after all. It lands no vehicle for it, and a ground order still goes through.
+    /// If `false`, another may lead by now: this one begins no flight, binds and writes nothing until it has renewed the Lease. It lands no
+    /// vehicle for that, and a ground order still goes through.
     pub fn acts(&self, now: Moment) -> bool {
         now.since(self.confirmed) < ACT_FOR
     }
 }
 
-/// After which time a standby checks again, `jitter` being in 0.0..=1.0.
+/// Time to a standby's next check; `jitter` in 0.0..=1.0.
 pub fn next_check(jitter: f64) -> Duration {
     CHECK_EVERY.mul_f64(1.0 - CHECK_JITTER + 2.0 * CHECK_JITTER * jitter.clamp(0.0, 1.0))
 }

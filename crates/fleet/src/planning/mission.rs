@@ -1,8 +1,8 @@
 //! A mission: work in the air that completes, planned ahead without an aircraft.
 //!
-//! Owns: what is to be flown (a [`Route`](model::plan::Route), a [`Survey`], items as they are [`written`]), as one [`Work`]; its cutting
-//! into shares of equal flying time ([`Work::share`]), and that of what is left ([`Plan::left`]); the numbers that a person is shown before
-//! ([`figures`]); which vehicle flies what, and what follows ([`progress`]); which Mission has vehicles first ([`priority`]). A share as one vehicle flies it is in [`model::plan`].
+//! Owns: the [`Work`] (a [`Route`](model::plan::Route), a [`Survey`], items as they are [`written`]); shares of equal flying time, of all
+//! ([`Work::share`]) or of the rest ([`Plan::left`]); the numbers for people ([`figures`]); which vehicle flies what, and what follows
+//! ([`progress`]); which Mission has vehicles first ([`priority`]). One vehicle's share is in [`model::plan`].
 //! Must not: fly, know a file format, or know which vehicle serves which Drone.
 //!
 //! ```text
@@ -13,9 +13,9 @@
 //! ```
 //!
 //! A survey is cut into strips no wider than the line spacing, each flown along its middle over all of the strip that has a part of the
-//! area (`strip.rs`). Where a hole lies on the middle of a strip, what is beyond is covered by flying along the edge of the hole. So every
-//! point of the area is within half of the spacing of what is flown, and nothing that is flown crosses a hole. Lines end up to half of
-//! the spacing outside of the outer edge; ways from one to the next stay within that, too ([`way`]).
+//! area (`strip.rs`). What a hole hides from the middle is covered by flying along the hole's edge. So every point of the area is within
+//! half of the spacing of what is flown, and nothing crosses a hole. Lines, and the ways between them, stay within half of the spacing
+//! outside of the outer edge ([`way`]).
 
 pub mod area;
 mod boundary;

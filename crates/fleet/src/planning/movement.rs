@@ -1,24 +1,23 @@
-//! Which vehicle moves next: from where vehicles are and where they are to hold, the routes to grant now.
+//! Which vehicle moves next: from the places of vehicles and their goals, the routes to grant now.
 //!
 //! Owns: [`plan`], the [`Layers`] in which vehicles cross, and the order in which routes are tried. Must not: grant a route itself
-//! ([`may_fly`] does), remember anything, or say where a vehicle should hold. Called again and again: each call begins from the claims
-//! as they are.
+//! ([`may_fly`] does), remember anything, or decide on goals. It is called again and again: each call begins from the claims as they are.
 //!
-//! A route climbs or sinks over the vehicle's own place to a free layer, crosses there, and climbs or sinks to the goal. It is granted
-//! as a whole or not at all, so that a vehicle that moves arrives without waiting for another. None goes to hold over or under one that
-//! still waits to leave. Why all arrive, if places are the [`Rules::pitch`](crate::airspace::Rules::pitch) or more from each other
-//! over ground, and goals are, and none that stays is in the way:
+//! A route climbs or sinks over the vehicle's own place to a free layer, crosses there, and climbs or sinks to the goal. It is granted as a
+//! whole or not at all, so a moving vehicle waits for no other. None goes to hold over or under a vehicle that still waits to leave. All
+//! arrive if places are the [`Rules::pitch`](crate::airspace::Rules::pitch) or more from each other over ground, goals are too, and no
+//! vehicle that stays is in the way:
 //!
-//! 1. All that move arrive at last. Consider the moment when none moves: all layers are empty, but for those that hold in the refuge.
-//! 2. If none waits in the column of a vehicle's goal, there is a way to it through the lowest layer: none holds over its place or its
-//!    goal below the refuge. It moves, and need never move again.
-//! 3. Otherwise one that waits is in the column of each goal, so that some wait in a circle. One of the circle climbs to the refuge, the
-//!    highest layer, over its own place: as places are apart, so are these. Each does so once at most.
+//! 1. All moving vehicles arrive. Consider the moment when none moves: all layers are empty, except for vehicles in the refuge.
+//! 2. If none waits in the column of a vehicle's goal, the lowest layer is a way to it: none holds over its place or its goal below the
+//!    refuge. It moves, and need never move again.
+//! 3. Otherwise a waiting vehicle is in the column of each goal, so some wait in a circle. One of these climbs to the refuge, the highest
+//!    layer, over its own place: as places are apart, so are these. Each does so once at most.
 //!
-//! So with n vehicles there are at most 2n routes. Where a vehicle is on the ground, or is to land, below one that is at its goal, that one makes
-//! room in the refuge until the other has left or landed: none has to stay up there, or down here, for good. Where places are not
-//! apart, as in a stack, ways around are tried as well, and nothing is promised: for each that waits it is known for which it waits. One whose
-//! place another has come too near to, as a vehicle that a person carried there, first leaves upright, to a layer where it is clear.
+//! So n vehicles need at most 2n routes. Where a vehicle is on the ground, or is to land, below one at its goal, that one makes room in the
+//! refuge until the other has left or landed: none stays up there, or down here, for good. Where places are not apart, as in a stack, ways
+//! around are tried as well, and nothing is promised: each waiting vehicle names those for which it waits. A vehicle to which another has
+//! come too near, as by a person's hand, first leaves upright, to a layer where it is clear.
 
 mod circle;
 mod ways;
@@ -33,29 +32,27 @@ use rstar::RTree;
 use rstar::primitives::GeomWithData;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Two places that are nearer than this are one, meters.
+/// Places nearer than this are one, meters.
 const SAME: f64 = 0.1;
 
-/// Where a vehicle is to be.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Goal {
-    /// The place; where it lands, on the ground.
+    /// On the ground, where it lands.
     pub at: Local,
-    /// Whether it is to land there.
     pub lands: bool,
     /// Whether others leave their goals for its takeoff: it would arm at once.
     pub ready: bool,
 }
 
 impl Goal {
-    /// Whether a vehicle that holds or is on the ground at `place` is there. One that has landed is, wherever that was.
+    /// A vehicle that has landed is at a landing goal, wherever that was.
     fn is_at(&self, place: Local, on_ground: bool) -> bool {
         let there = place.over_ground(self.at) < SAME && (place.up - self.at.up).abs() < SAME;
         if self.lands { on_ground } else { there && !on_ground }
     }
 }
 
-/// The heights at which vehicles cross over ground, above all places.
+/// Altitudes at which vehicles cross over ground, above all places.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layers {
     floor: f64,
@@ -63,7 +60,6 @@ pub struct Layers {
     refuge: f64,
 }
 
-/// There is not height enough for layers.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[error(
     "between {floor} m and {ceiling} m above mean sea level there is room for fewer than two layers of {pitch:.1} m; raise the ceiling, or lower the stations"
@@ -72,16 +68,15 @@ pub struct NoRoom {
     /// The highest station, meters above mean sea level.
     pub floor: f64,
     pub ceiling: f64,
-    /// From one layer to the next.
     pub pitch: f64,
 }
 
 impl Layers {
-    /// Layers above `floor`, the highest place where any vehicle is to hold, up to `ceiling`. The operator answers for it that they are clear
-    /// of terrain and obstacles: Skein does not know these.
+    /// Layers above `floor`, the highest place where any vehicle is to hold, up to `ceiling`. The operator is responsible that they are
+    /// clear of terrain and obstacles: Skein does not know these.
     ///
     /// # Errors
-    /// [`NoRoom`], when there is room for fewer than two: one to cross in, and the refuge.
+    /// [`NoRoom`], for fewer than two: one to cross in, and the refuge.
     pub fn between(floor: AltitudeAmsl, ceiling: AltitudeAmsl, rules: &Rules) -> Result<Self, NoRoom> {
         let first = floor.0 + rules.pitch().vertical.0;
         Self::from(first, floor, ceiling, MOST_LAYERS, rules)
@@ -131,7 +126,7 @@ impl Layers {
         })
     }
 
-    /// All layers, the lowest first; the last is the refuge.
+    /// The lowest first; the last is the refuge.
     pub fn heights(&self) -> impl Iterator<Item = f64> {
         self.transit.iter().copied().chain([self.refuge])
     }
@@ -140,31 +135,24 @@ impl Layers {
 /// More layers than this are of no use: each is tried for each vehicle.
 const MOST_LAYERS: usize = 16;
 
-/// Why a vehicle is not on its way to its goal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Waiting {
-    /// It cannot be given a route now.
     NotFit(NotFit),
-    /// The airspace of these is in the way.
     For(BTreeSet<Owner>),
-    /// Its goal lies above the floor of the layers.
+    /// Above the floor of the layers.
     GoalTooHigh,
     NoGoal,
-    /// The operator's rules are not sound.
     BadRules,
-    /// Each way there leads where the vehicle may not be, in words.
+    /// Each way leads where the vehicle may not be, as text.
     NotAllowed(String),
 }
 
 #[derive(Debug, Default)]
 pub struct Plan {
-    /// Routes to be ordered, each granted.
     pub permits: Vec<LegPermit>,
-    /// Those that are not at their goals and have no route, and why.
     pub waiting: BTreeMap<NodeName, Waiting>,
 }
 
-/// A vehicle that holds or is on the ground elsewhere than at its goal.
 struct Idle<'a> {
     vehicle: &'a NodeName,
     layers: &'a Layers,
@@ -231,7 +219,7 @@ pub fn plan(
         if one.goal.lands && !one.on_ground && matches!(outcome, Err(Waiting::NotAllowed(_))) {
             outcome = try_ways(claims, one, ways::plain(one), &|_, _| Ok(()), now);
         }
-        // Where it holds another has come too near: upright away from there is better than to stay.
+        // Another has come too near: upright away is better than to stay.
         let beset = |claims: &Claims| claims.is_beset(one.vehicle);
         if matches!(outcome, Err(Waiting::For(_))) && !one.on_ground && beset(claims) {
             outcome = try_ways(claims, one, ways::aside(one), allowed, now).or(outcome);
@@ -248,7 +236,7 @@ pub fn plan(
     plan
 }
 
-/// Where a vehicle holds, or will when it has flown its route, if that is not its goal: it will have to leave from there.
+/// Where a vehicle holds, or will at the end of its route, if that is not its goal: it will have to leave from there.
 fn elsewhere<'a>(claims: &Claims, vehicle: &'a NodeName, goal: Goal) -> Option<(&'a NodeName, Local)> {
     let end = claims.end(vehicle)?;
     let there = match claims.place(vehicle) {
@@ -258,8 +246,8 @@ fn elsewhere<'a>(claims: &Claims, vehicle: &'a NodeName, goal: Goal) -> Option<(
     (!there).then_some((vehicle, end))
 }
 
-/// From where those have to leave that are not at their goals, and have no route to them; and where those land that wait for a route.
-/// None comes to hold over or under them: they could not leave or land.
+/// Columns from which vehicles without a route to their goals have to leave, and in which waiting ones land. None comes to hold over or
+/// under them: they could not leave or land.
 struct Columns<'a> {
     tree: RTree<Column<'a>>,
     pads: RTree<Column<'a>>,
@@ -278,7 +266,7 @@ impl<'a> Columns<'a> {
         }
     }
 
-    /// Which will have to leave from the column of its goal, or to land in it, and was given no route since.
+    /// Vehicles without a new route that will have to leave from the column of its goal, or land in it.
     fn at_goal_of(&self, one: &Idle<'_>, claims: &Claims) -> BTreeSet<Owner> {
         let goal = [one.goal.at.east, one.goal.at.north];
         let stays = |at: [f64; 2], up: f64, vehicle: &NodeName| {
@@ -294,7 +282,7 @@ impl<'a> Columns<'a> {
         };
         let leave = near(&self.tree).into_iter();
         let leave = leave.filter(|near| stays(*near.geom(), near.data.1, near.data.0));
-        // One that lands beside one on the ground does not keep that from anything.
+        // A landing beside a vehicle on the ground does not hinder that one.
         let on_ground = |vehicle: &NodeName| claims.place(vehicle).is_some_and(|(_, on_ground)| on_ground);
         let leave = leave.filter(|near| !(one.goal.lands && on_ground(near.data.0)));
         let pads = if one.goal.lands { Vec::new() } else { near(&self.pads) };
@@ -334,7 +322,7 @@ fn check<'a>(
     }))
 }
 
-/// Whether the airspace of `owner` will be free some day by itself: it moves, or waits to move.
+/// Whether the airspace of `owner` will be free by itself: it moves, or waits to move.
 fn clears(claims: &Claims, waiting: &BTreeSet<&NodeName>, owner: &Owner) -> bool {
     match owner {
         Owner::Vehicle(vehicle) => waiting.contains(vehicle) || claims.passes_by(vehicle),
@@ -342,7 +330,7 @@ fn clears(claims: &Claims, waiting: &BTreeSet<&NodeName>, owner: &Owner) -> bool
     }
 }
 
-/// Takes the first way that is allowed and free. Otherwise the fewest that are in the way of one.
+/// Takes the first way that is allowed and free; otherwise returns the fewest in the way of one.
 fn try_ways(
     claims: &mut Claims,
     idle: &Idle<'_>,
@@ -360,7 +348,7 @@ fn try_ways(
         match may_fly(claims, idle.vehicle, way, now) {
             Ok(permit) => return Ok(permit),
             Err(NoLeg::InTheWay(owners)) => {
-                // Those that move are soon gone.
+                // Moving vehicles are soon gone.
                 let rank = |owners: &BTreeSet<Owner>| {
                     let stays = |owner: &&Owner| !matches!(owner, Owner::Vehicle(v) if claims.passes_by(v));
                     (owners.iter().filter(stays).count(), owners.len())
@@ -379,7 +367,7 @@ fn try_ways(
     })
 }
 
-/// Where some wait for each other in a circle, one of them climbs out of it. Returns those that cannot, and what is in their way.
+/// One vehicle of each circle climbs out of it. Returns those that cannot, and what is in their way.
 fn break_circles<'a>(
     claims: &mut Claims,
     idle: &[Idle<'a>],
@@ -392,7 +380,7 @@ fn break_circles<'a>(
         _ => None,
     });
     let mut circles = circle::Circles::among(waits);
-    // Those that fly come first: none takes off just to make room if another can.
+    // Flying ones first: none takes off just to make room if another can.
     let (grounded, flying): (Vec<&Idle<'_>>, Vec<&Idle<'_>>) = idle.iter().partition(|one| one.on_ground);
     for one in flying.into_iter().chain(grounded) {
         if !circles.has(one.vehicle) || one.from.up > one.layers.refuge - SAME {
@@ -414,7 +402,7 @@ fn break_circles<'a>(
     stuck
 }
 
-/// Has those that are at their goals climb away from over pads that others wait to leave or to land on, where nothing else keeps these.
+/// Vehicles at their goals climb away from over pads that others wait to leave or to land on, where nothing else is in the way.
 fn make_room(
     claims: &mut Claims,
     (idle, settled): (&[Idle<'_>], &[Idle<'_>]),
@@ -424,7 +412,6 @@ fn make_room(
 ) {
     let reach = claims.rules().pitch().horizontal.0;
     let waiting: BTreeSet<&NodeName> = idle.iter().map(|idle| idle.vehicle).collect();
-    // They come by their names.
     let settled_of = |vehicle: &NodeName| {
         let found = settled.binary_search_by_key(&vehicle, |one| one.vehicle);
         found.ok().and_then(|found| settled.get(found))

@@ -2,12 +2,10 @@
 
 use petname::lang::english::Petnames;
 
-/// Longest name: that of a DNS label.
+/// That of a DNS label.
 pub const MAX_LENGTH: usize = 63;
 
-/// The names for the Drones of the Swarm `swarm` with this `metadata.uid`, without end; a few may occur twice.
-///
-/// Each is a DNS label of at most [`MAX_LENGTH`] characters. The caller skips those in use.
+/// Endless, each a DNS label of at most [`MAX_LENGTH`] characters; a few may occur twice. The caller skips names in use.
 pub fn drone_names(swarm: &str, uid: &str) -> impl Iterator<Item = String> {
     let words = Petnames::small();
     let seed = fnv1a(uid.as_bytes());

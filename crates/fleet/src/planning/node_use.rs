@@ -1,13 +1,12 @@
-//! What may be done with the vehicle of a node, by what operators have put on its Node object.
+//! What may be done with the vehicle of a node, by its Node object.
 
-/// A node with this taint (effect NoExecute) has its vehicle landed, in an orderly way, and none takes off from it.
+/// With effect NoExecute: the node's vehicle is landed in an orderly way, and none takes off.
 pub const GROUND_TAINT: &str = "skein.dev/ground";
 
-/// What may be done with a node's vehicle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NodeUse {
     Open,
-    /// Cordoned: no new flights.
+    /// No new flights.
     Cordoned,
     /// Tainted with [`GROUND_TAINT`]: it is to be on the ground.
     Drained,
@@ -26,55 +25,49 @@ impl NodeUse {
     }
 }
 
-/// Whether a taint is the one that drains.
+/// [`GROUND_TAINT`] with its effect.
 pub fn drains(key: &str, effect: &str) -> bool {
     key == GROUND_TAINT && effect == "NoExecute"
 }
 
-/// What a cordon does to what flies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum OnCordon {
     #[default]
     Continue,
-    /// It lands in an orderly way.
     Land,
 }
 
-/// Whether a vehicle may take off, as far as its node and its Swarm go. A ground order is another matter
-/// ([`crate::planning::drone::Ground`]).
+/// Takeoff clearance, as far as node and Swarm go. Ground orders are separate ([`crate::planning::drone::Ground`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Lift {
     Free,
     /// What flies goes on; what is on the ground stays.
     Stay(NoLift),
-    /// It lands: its node is drained, and it has no Swarm that would replace it first.
+    /// Its node is drained, and it has no Swarm that would replace it first.
     Land,
 }
 
-/// Why a vehicle on the ground stays there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NoLift {
     /// The coordinator cannot renew its Lease, so another may lead.
     Doubt,
     Cordoned,
     Drained,
-    /// Its node is gone, or is no drone node any more.
+    /// Or no drone node any more.
     NodeGone,
-    /// Its agent is about to be replaced by a newer version, or was and is not well yet.
+    /// Its agent is about to be replaced by a newer version, or is not steady again since.
     Upgrade,
-    /// Others of its Swarm go first.
     TakeoffSlot,
-    /// It has a station, and no route to it yet.
     Airspace,
     /// It is to hold above home where a Geofence does not allow it.
     Geofence,
-    /// A fence or parameters that select its vehicle are not in force, and it wants them to be.
+    /// A fence or parameters that select its vehicle are not in force, and it requires them.
     Rules,
-    /// It flies for a Mission, which has no part for it yet, or whose plan its autopilot has not taken yet.
+    /// No part of its Mission yet, or its autopilot has not taken the plan yet.
     Plan,
 }
 
-/// What the use of its node means for a Drone; `replaced` is whether it has a Swarm or a Mission that sees to a replacement.
+/// `replaced`: it has a Swarm or a Mission that sees to a replacement.
 pub const fn lift(node: NodeUse, replaced: bool) -> Lift {
     match node {
         NodeUse::Open => Lift::Free,

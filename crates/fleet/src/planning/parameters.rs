@@ -1,11 +1,11 @@
-//! What ParameterProfiles want of a vehicle's autopilot, as one list of values, and the [`Rules`] of which they are a part.
+//! ParameterProfiles of a vehicle's autopilot, as one list of values, and the [`Rules`] of which they are a part.
 //!
-//! Owns: [`Profile`], which value counts where several name a parameter ([`resolve`]), the digest of rules ([`compose`]). What no profile
-//! may set is in [`model::denied_parameters`], which vehicle gets changed values next in [`rollout`].
-//! Must not: know MAVLink or Kubernetes, or take a value for set: only what was read back is.
+//! Owns: [`Profile`], which value counts where several name a parameter ([`resolve`]), the digest of rules ([`compose`]).
+//! [`model::denied_parameters`] has what no profile may set, [`rollout`] which vehicle gets changed values next.
+//! Must not: know MAVLink or Kubernetes, or count a value as set: only what was read back is.
 //!
-//! The profile with the higher precedence wins. Two of the same precedence that want different values are a conflict, and nothing is
-//! chosen. What belongs to a fence ([`crate::planning::geofence`]) wins over all profiles.
+//! Higher precedence wins. Different values of one precedence are a conflict, and nothing is chosen. What belongs to a fence
+//! ([`crate::planning::geofence`]) wins over all profiles.
 
 mod expression;
 pub mod rollout;
@@ -24,40 +24,32 @@ use std::fmt::Write;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Profile {
-    /// Its name, for words.
     pub name: String,
     pub precedence: i32,
-    /// What is done about other values.
     pub enforce: Enforce,
     /// Whether autopilots may be rebooted for it, on the ground and idle.
     pub may_reboot: bool,
-    /// Values for ArduPilot by name: numbers, or `{{ expressions }}`.
+    /// By name: numbers, or `{{ expressions }}`.
     pub ardupilot: BTreeMap<String, String>,
-    /// Values for PX4.
     pub px4: BTreeMap<String, String>,
     /// Values for every autopilot, by meaning.
     pub settings: Vec<Setting>,
 }
 
-/// Why a profile, or several together, give no list of values.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum NoParameters {
-    /// The object is not well made, or cannot be read.
     #[error("ParameterProfile {profile}: {fault}")]
     Faulty { profile: String, fault: String },
-    /// No parameter has such a name.
     #[error(
         "ParameterProfile {profile}: {name:?} is no parameter name; write 1 to 16 capital letters, digits and _, a letter first"
     )]
     Name { profile: String, name: String },
-    /// It may not be set for several vehicles, or not at all.
     #[error("ParameterProfile {profile}: {name} cannot be set by a profile: {why}; remove it")]
     Denied {
         profile: String,
         name: String,
         why: &'static str,
     },
-    /// A value is none.
     #[error("ParameterProfile {profile}: {name}: {why}")]
     Value {
         profile: String,
@@ -96,7 +88,6 @@ pub enum NoParameters {
 }
 
 impl Profile {
-    /// Its values for vehicles with this autopilot.
     pub const fn values(&self, autopilot: Autopilot) -> &BTreeMap<String, String> {
         match autopilot {
             Autopilot::ArduPilot => &self.ardupilot,
@@ -104,10 +95,8 @@ impl Profile {
         }
     }
 
-    /// Whether it is well made, whichever vehicle it selects.
-    ///
     /// # Errors
-    /// The first value that is not.
+    /// The first invalid value, whichever vehicle the profile selects.
     pub fn check(&self) -> Result<(), NoParameters> {
         let any = Variables {
             slot: Some(1),
@@ -118,7 +107,7 @@ impl Profile {
             for want in self.wants(autopilot)? {
                 let is_expression = matches!(want.value, WantedValue::Text(text) if text.contains("{{"));
                 match self.evaluate(autopilot, &want, &any) {
-                    // What divides by zero, or is too low, here may do for others.
+                    // A value that divides by zero, or is too low, here may suit other vehicles.
                     Ok(_)
                     | Err(NoParameters::Value {
                         why: BadExpression::NoNumber(_),
@@ -132,7 +121,6 @@ impl Profile {
         Ok(())
     }
 
-    /// What it wants of vehicles with this autopilot, each parameter once.
     fn wants(&self, autopilot: Autopilot) -> Result<Vec<Want<'_>>, NoParameters> {
         let settings = self.settings.iter().filter_map(|setting| {
             let name = setting.name(autopilot)?.name;
@@ -165,7 +153,7 @@ impl Profile {
         Ok(wants)
     }
 
-    /// The number of one of its wants, as the parameter of its name has it.
+    /// In the unit of the parameter's name.
     fn evaluate(&self, autopilot: Autopilot, want: &Want<'_>, of: &Variables) -> Result<f64, NoParameters> {
         let value = match (want.value, want.field) {
             (WantedValue::Text(text), None) => self.value(autopilot, want.name, text, of)?,
@@ -225,34 +213,30 @@ impl Profile {
     }
 }
 
-/// The values that are wanted of one vehicle.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Resolved {
     /// By name, each once.
     pub parameters: Vec<WantedParameter>,
-    /// The name of the profile that each of them is from; those of a fence are not among them.
+    /// The profile of each parameter, without those of a fence.
     pub owners: BTreeMap<String, String>,
-    /// Values that another wins over: the parameter, the profile that wanted it.
     pub overruled: Vec<Overruled>,
-    /// Values that are not known yet, as a variable is not: the parameter, its profile, the variable.
+    /// Of unknown variables: the parameter, its profile, the variable.
     pub waiting: Vec<(String, String, Variable)>,
 }
 
-/// A value that does not count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Overruled {
     pub name: String,
     pub profile: String,
-    /// The profile whose value counts; `None`: it belongs to the Geofences that select the vehicle.
+    /// The profile whose value counts; `None`: a Geofence's.
     pub by: Option<String>,
 }
 
-/// A value that a profile wants.
 #[derive(Clone, Copy, Debug)]
 struct Want<'a> {
     name: &'a str,
     value: WantedValue<'a>,
-    /// The field of the settings; `None`: it was named as the autopilot has it.
+    /// The field of the settings; `None`: named as the autopilot has it.
     field: Option<&'static str>,
 }
 
@@ -276,7 +260,7 @@ struct Claim<'a> {
     value: f64,
 }
 
-/// What `profiles`, which all select the vehicle, want of its `autopilot`, beside the parameters that belong to its `fence`.
+/// The values of `profiles`, which all select the vehicle, beside its `fence`'s parameters.
 ///
 /// # Errors
 /// [`NoParameters`], naming the profile and what to change.
@@ -326,7 +310,7 @@ pub fn resolve(
                 Err(error) => return Err(error),
             };
             if let Some((_, before, _)) = waits {
-                // The one that wins has no value yet; that of another is not used meanwhile.
+                // The winner has no value yet; another's is not used meanwhile.
                 let by = profiles.iter().find(|profile| profile.name == *before).copied();
                 let lost = overruled(name, profile, by);
                 resolved.overruled.push(lost);
@@ -381,7 +365,7 @@ pub fn resolve(
     Ok(resolved)
 }
 
-/// The rules of one vehicle, with their digest. The order of `parameters` does not matter.
+/// With their digest. The order of `parameters` does not matter.
 pub fn compose(term: Term, fence: Option<Fence>, mut parameters: Vec<WantedParameter>) -> Rules {
     parameters.sort_by(|one, other| one.name.cmp(&other.name));
     Rules {
@@ -392,11 +376,10 @@ pub fn compose(term: Term, fence: Option<Fence>, mut parameters: Vec<WantedParam
     }
 }
 
-/// For each part the first 128 bits of the SHA-256 of a text that has each value once, exactly: positions on the grid of the wire, other
-/// numbers by their bits.
+/// For each part the first 128 bits of the SHA-256 of a text with each value exactly once: positions on the grid of the wire, other numbers
+/// by their bits.
 fn digest(fence: Option<&Fence>, parameters: &[WantedParameter]) -> RulesDigest {
     let mut shapes = String::new();
-    // Writing to a String cannot fail.
     for shape in fence.iter().flat_map(|fence| &fence.shapes) {
         let side = match shape.side {
             Side::Inside => "inside",
@@ -428,7 +411,7 @@ fn digest(fence: Option<&Fence>, parameters: &[WantedParameter]) -> RulesDigest 
             Enforce::Apply => "apply",
             Enforce::Report => "report",
         };
-        // Left out where it is not so, for rules of before are the same rules.
+        // Left out where it is not so: rules from before the field keep their digest.
         let any_name = if *any_name { " any name" } else { "" };
         let bits = (value + 0.0).to_bits();
         let _ = writeln!(values, "{name} {bits:016x} {enforce} {may_reboot}{any_name}");

@@ -1,44 +1,39 @@
-//! How many Drones there may be of one Swarm or Mission, whatever its plan asks for.
+//! Limits on the Drones of one Swarm or Mission, whatever its plan asks for.
 
 use model::backoff::Backoff;
 use std::time::Duration;
 
-/// A Drone that is not gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Existing {
     pub has_vehicle: bool,
     pub leaving: bool,
-    /// Its vehicle is not heard.
     pub lost: bool,
 }
 
 impl Existing {
-    /// One that leaves or is lost is not in the way of another, and there are no more of those than there are vehicles: each keeps its own
-    /// until that has landed.
+    /// A Drone that leaves or is lost blocks no other, and there are no more of those than vehicles: each keeps its own until the landing.
     const fn counts(self) -> bool {
         !(self.has_vehicle && (self.leaving || self.lost))
     }
 }
 
-/// How many of the Drones `asked` for are made: no more than `most` count at once.
+/// How many of the `asked` Drones are made: at most `most` count at once.
 pub fn creations(asked: usize, existing: impl IntoIterator<Item = Existing>, most: usize) -> usize {
     let counted = existing.into_iter().filter(|one| one.counts()).count();
     asked.min(most.saturating_sub(counted))
 }
 
-/// No more Drones of a Mission count at once. In each place of `parallelism` one is at work, one relieves it, and one has flown its part and
-/// comes home by its own plan.
+/// For each place of `parallelism`: one at work, one that relieves it, and one on its way home by its own plan.
 pub const fn most_of_mission(parallelism: usize) -> usize {
     parallelism.saturating_mul(3)
 }
 
-/// Between Drones that are made in vain.
 const PAUSE: Backoff = Backoff {
     first: Duration::from_secs(2),
     cap: Duration::from_secs(60),
 };
 
-/// How long no further Drone is made, when so many were made since one last began its work, and `most` may be there at once.
+/// Pause after so many Drones were made since one last began its work; `most` may be there at once.
 pub fn pause(made_in_vain: usize, most: usize) -> Duration {
     match u32::try_from(made_in_vain.saturating_sub(most)) {
         Ok(0) => Duration::ZERO,

@@ -1,22 +1,21 @@
-//! Whether the silence of single agents says anything of them, or rather of the coordinator: cut off itself, it receives no
-//! reports.
+//! Whether the silence of single agents rather means that the coordinator itself is cut off.
 //!
-//!   in contact: at least half as many agents as there are vehicles in service --fewer--> cut off --enough, for RECONNECT_TIME--> in contact
+//!   in contact: at least half as many agents as there are vehicles in service --fewer--> cut off --enough, for RECONNECT_TIME--> in
+//!   contact
 
 use model::time::Moment;
 use std::time::Duration;
 
-/// After it was cut off, agents have this long to come back before the silence of one says anything: their back-off is capped at 5 s.
+/// Time for agents to come back after that: their back-off is capped at 5 s.
 pub const RECONNECT_TIME: Duration = Duration::from_secs(8);
 
-/// How many of its agents a coordinator receives.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reception {
     cut_off: Option<Moment>,
 }
 
 impl Reception {
-    /// Whether too few are connected, or were just now: `agents` are connected, and `serving` nodes have a Drone.
+    /// Whether too few are connected, or were just now; `serving`: nodes with a Drone.
     pub fn is_cut_off(&mut self, agents: usize, serving: usize, now: Moment) -> bool {
         if agents.saturating_mul(2) < serving {
             self.cut_off = Some(now);

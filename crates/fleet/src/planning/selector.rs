@@ -1,13 +1,13 @@
-//! Label selectors, as kubectl's `-l` takes them: `team=red,model in (a, b),!retired`.
+//! Label selectors as of kubectl's `-l`: `team=red,model in (a, b),!retired`.
 //!
-//! Owns: their grammar (equality- and set-based), and whether labels match. Must not: know which object has the labels, or take an
-//! empty selector for everything: a person who means all says so.
+//! Owns: their grammar (equality- and set-based), and matching. Must not: know which object has the labels, or take an empty selector for
+//! everything: a person has to say so.
 
 use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
-/// Which labels are meant. All requirements have to hold.
+/// All requirements have to hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selector {
     text: String,
@@ -28,7 +28,6 @@ enum Is {
     NoneOf(BTreeSet<String>),
 }
 
-/// Why a text is no selector.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoSelector {
     #[error("an empty selector would select everything; give one such as team=red, or say that all are meant")]
@@ -39,12 +38,10 @@ pub enum NoSelector {
         found: String,
         wanted: &'static str,
     },
-    /// No label has such a key.
     #[error(
         "selector {text:?}: no label can have the key {key:?}; a key is up to 63 letters, digits, -, _ and . behind an optional DOMAIN/"
     )]
     Key { text: String, key: String },
-    /// No label has such a value.
     #[error(
         "selector {text:?}: no label can have the value {value:?}; a value is up to 63 letters, digits, -, _ and ."
     )]
@@ -52,7 +49,7 @@ pub enum NoSelector {
 }
 
 impl Selector {
-    /// Whether labels match; `label` gives the value of a key.
+    /// `label` returns the value of a key.
     pub fn matches<'a>(&self, label: impl Fn(&str) -> Option<&'a str>) -> bool {
         self.requirements.iter().all(|wanted| {
             let value = label(&wanted.key);
@@ -118,7 +115,6 @@ impl<'a> Reader<'a> {
         if self.take(sign) { Ok(()) } else { Err(self.not(wanted)) }
     }
 
-    /// What is next is not what it should be.
     fn not(&mut self, wanted: &'static str) -> NoSelector {
         let found = if self.at_end() {
             "the end".to_owned()
@@ -129,7 +125,7 @@ impl<'a> Reader<'a> {
         NoSelector::Grammar { text, found, wanted }
     }
 
-    /// The next key or value; may be empty.
+    /// May be empty.
     fn word(&mut self) -> &'a str {
         self.rest = self.rest.trim_start();
         let end = self
@@ -196,7 +192,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Whether a label can have this key: `[DOMAIN/]NAME`.
+/// `[DOMAIN/]NAME`.
 fn is_key(key: &str) -> bool {
     match key.split_once('/') {
         None => is_name(key),

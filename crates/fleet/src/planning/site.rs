@@ -1,10 +1,10 @@
-//! The airspace of one site, by what agents report: which vehicle owns what, which routes are granted, and which is on station.
+//! The airspace of one site by agents' reports: which vehicle owns what, which routes are granted, and which is on station.
 //!
-//! Owns: [`Site`], what a leader keeps of it, and [`observation`], what a report says of airspace. Must not: grant a route
+//! Owns: [`Site`], a leader's knowledge of it, and [`observation`], a report's content about airspace. Must not: grant a route
 //! ([`crate::safety::may_fly`] does, through [`movement::plan`]), or read a clock.
 //!
-//! Vehicles that hold above their own homes are not moved, and not separated from one another: people chose their homes. But
-//! what they fly through is theirs, and no route leads through it; and they take off only where no vehicle with a station is.
+//! Vehicles that hold above their own homes are neither moved nor separated from one another: people chose their homes. But no route leads
+//! through their airspace; and they take off only where no vehicle with a station is.
 
 mod accuracy;
 mod avoid;
@@ -51,91 +51,84 @@ use std::time::Duration;
 /// A vehicle crosses no higher than this above its home, meters: as high as a Drone may be asked to hold.
 const CEILING: f64 = 120.0;
 
-/// For so many vehicles that move there is one more layer in which they cross.
+/// Moving vehicles per further layer in which they cross.
 const VEHICLES_PER_LAYER: usize = 8;
 
-/// Layers at least: to cross in, to cross above vehicles on the ground, whose columns reach into the lower two, and the refuge.
+/// To cross in, to cross above vehicles on the ground, whose columns reach into the lower two, and the refuge.
 const LEAST_LAYERS: usize = 4;
 
-/// One that holds without a station may be between two layers, and in the way in both.
+/// A vehicle that holds without a station may be between two layers, and in the way in both.
 const LAYERS_IN_ITS_WAY: usize = 2;
 
-/// An altitude of return that was not read is the highest that a vehicle may fly at, meters above home (invariant 18).
+/// Meters above home. An unread return altitude counts as the highest possible (invariant 18).
 const RETURN_HEIGHT: f64 = CEILING;
 
-/// How a warning begins of ways home that cross.
+/// Begin of a warning about ways home that cross.
 pub const SHARED_RETURN: &str = "a failsafe of all at once";
 
-/// Why nothing is granted while Geofences could not be listed.
 const FENCES_UNKNOWN: &str = "its Geofences are not known yet";
 
-/// How a warning begins of a way home that leads through the station of another.
+/// Begin of a warning about a way home through another's station.
 pub const CROSSED_STATION: &str = "its way home";
 
-/// Why a vehicle whose home is not known has no route.
 pub const NO_HOME: &str = "waits for its autopilot to report its home position (HOME_POSITION)";
 
-/// Reports that come so long after a person has declared a vehicle to be down were made after that word.
+/// Reports received this long after a person's declaration were made after it.
 const DECLARED_COUNTS_FOR: Duration = Duration::from_secs(5);
 
-/// A vehicle that holds above its home is there within this, meters over ground and in height.
+/// Tolerance of a hold above home, meters over ground and in altitude.
 const ABOVE_HOME: (f64, f64) = (2.5, 2.0);
 
-/// A place above a home wanders with it by no more than this, meters over ground and in height.
+/// Largest wander of a place above home, meters over ground and in altitude.
 const WANDERS: (f64, f64) = (0.5, 1.0);
 
-/// The height of a home that is set again at arming, or taken from one fix in flight, is the same within this, meters.
+/// Largest difference of one home's altitudes, set again at arming or taken from one fix in flight, meters.
 const SAME_HOME: f64 = 2.0;
 
-/// Where no vehicle is: the home of one that has not reported it.
+/// The home of a vehicle that has not reported it.
 const NOWHERE: Local = Local {
     east: 0.0,
     north: 0.0,
     up: 0.0,
 };
 
-/// What the Drone of a vehicle asks for, as far as airspace goes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Desire {
-    /// To hold this high above its home, or to be on its way there.
+    /// To hold at this altitude above its home, or to be on its way there.
     AboveHome(AltitudeAboveHome),
     At(Station),
-    /// To fly the plan that its agent was sent, whose corridor the site knows; see [`Site::plans`].
+    /// To fly its agent's plan, whose corridor the site knows; see [`Site::plans`].
     Plan,
     Home,
-    /// Nothing: no Drone, or one that is to be on the ground.
     Nothing,
 }
 
-/// A vehicle that is expected in the airspace.
 #[derive(Clone, Copy, Debug)]
 pub struct Expected<'a> {
-    /// Its last report on the open session, and when that was received.
+    /// The last one on the open session, and when it was received.
     pub report: Option<(&'a Report, Moment)>,
-    /// Whether it may be in the air while no report of it is received.
+    /// Whether it may be in the air without a report.
     pub may_fly: bool,
     /// Whether its Drone has a station or flies for a Mission: in the air it may be anywhere, whatever it is asked to do now.
     pub roams: bool,
     pub desire: Desire,
 }
 
-/// Why a vehicle is not on its station.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OffStation {
     Moving,
-    /// It waits, in a sentence.
+    /// As a sentence.
     Waits(String),
-    /// It keeps clear of one that does not keep to its airspace, in a sentence.
+    /// Of a vehicle that does not keep to its airspace, as a sentence.
     KeepsClear(String),
-    /// It is at the end of its route, and has to be observed there for a second, or has been blown off.
+    /// At the end of its route, and not observed there for a second yet, or blown off.
     Settling,
     /// A program may fly it, or does.
     Lent,
-    /// It holds on its station, and has no airspace for a program yet, in a sentence.
+    /// On its station, without airspace for a program yet, as a sentence.
     WaitsForRoom(String),
 }
 
-/// The airspace of one site, as one leader knows it.
 #[derive(Clone, Debug)]
 pub struct Site {
     frame: Frame,
@@ -144,45 +137,42 @@ pub struct Site {
     routes: BTreeMap<NodeName, RouteOrder>,
     /// Routes that were taken back from vehicles which had not set out on them.
     taken_back: BTreeMap<NodeName, OrderNumber>,
-    /// The last routes that were granted to vehicles on their way to a station.
     outbound: BTreeMap<NodeName, OrderNumber>,
     waiting: BTreeMap<NodeName, String>,
     arrivals: BTreeMap<NodeName, (Station, Arrival)>,
-    /// The stations to which routes were granted.
     granted_for: BTreeMap<NodeName, Station>,
-    /// From which height of home stations are measured, for vehicles that were granted a route to one.
+    /// The altitude of home from which a station is measured, for vehicles with a granted route to one.
     measured_from: BTreeMap<NodeName, AltitudeAmsl>,
-    /// Those that have a claim, and whether they were ever observed.
+    /// Vehicles with a claim, and whether they were ever observed.
     expected: BTreeMap<NodeName, bool>,
     takeoffs: takeoff::Takeoffs,
     accuracies: accuracy::Accuracies,
     endangered: BTreeMap<(Owner, NodeName), Endangered>,
     returns: Returns,
-    /// The ways of the plans that vehicles are to fly, as their Missions ask for them.
+    /// The paths of plans, as requested by Missions.
     plans: BTreeMap<NodeName, plan_way::Planned>,
-    /// The airspace that vehicles with a station are to have around it, for a program to fly in.
     rooms: BTreeMap<NodeName, Room>,
-    /// Why a vehicle has no such airspace yet, in a sentence.
+    /// Why a vehicle has no such airspace yet, as a sentence.
     roomless: BTreeMap<NodeName, String>,
-    /// Those for whose airspace a vehicle waited last that is to land.
+    /// Vehicles for whose airspace a landing vehicle waited last.
     in_a_way_down: BTreeSet<NodeName>,
-    /// The ways of plans as they were granted.
+    /// The paths of plans as they were granted.
     granted_plans: BTreeMap<NodeName, plan_way::Granted>,
-    /// The Geofences of each vehicle; `None`: not known yet.
+    /// By vehicle; `None`: not known yet.
     fences: Option<BTreeMap<NodeName, Vec<Arc<Wanted>>>>,
     /// Vehicles that go to no station while the return of an autopilot would cross a station.
     strict: BTreeSet<NodeName>,
-    /// Vehicles that a person has declared to be out of the air.
+    /// Declared by a person to be out of the air.
     declared_down: BTreeMap<NodeName, Option<Moment>>,
     /// Vehicles of other sites that may come into this one, and whether each may move.
     guests: BTreeMap<NodeName, bool>,
 }
 
 impl Site {
-    /// The site around `center`, at the beginning of a leadership.
+    /// The site around `center`, for a new leadership.
     ///
     /// # Errors
-    /// [`NoPlace`], when that is no place for one.
+    /// [`NoPlace`], when `center` is invalid.
     pub fn new(term: Term, rules: Rules, center: Wgs84) -> Result<Self, NoPlace> {
         Ok(Self {
             frame: Frame::at(center)?,
@@ -212,30 +202,29 @@ impl Site {
         })
     }
 
-    /// The same, where a vehicle that is no farther off than this is on its station.
+    /// `tolerance`: for being on station.
     pub fn with_tolerance(self, tolerance: Tolerance) -> Self {
         Self { tolerance, ..self }
     }
 
-    /// From now on no route is granted to the vehicles of these nodes that leaves the Geofences of each. `None`: these are not known yet, and
-    /// nothing is granted but the way home (invariant 18).
+    /// From now on no granted route leaves a vehicle's Geofences. `None`: these are not known yet, and only the way home is granted
+    /// (invariant 18).
     pub fn keep_within(&mut self, fences: Option<BTreeMap<NodeName, Vec<Arc<Wanted>>>>) {
         self.fences = fences;
     }
 
-    /// From now on these vehicles stay on the ground while their autopilots would return through the station of another, or another's through
+    /// From now on these vehicles stay on the ground while their autopilots would return through another's station, or another's through
     /// theirs.
     pub fn keep_returns_clear(&mut self, strict: BTreeSet<NodeName>) {
         self.strict = strict;
     }
 
-    /// A person has declared that the vehicle of `node` is not in the air any more: its Drone was released by force (invariant 19). It owns
-    /// nothing once its agent is disconnected and no Drone names its node, unless it was observed in the air since.
+    /// A person has declared that the vehicle of `node` is not in the air: its Drone was released by force (invariant 19). It owns nothing
+    /// once its agent is disconnected and no Drone names its node, unless it was observed in the air since.
     pub fn declare_down(&mut self, node: &NodeName) {
         self.declared_down.insert(node.clone(), None);
     }
 
-    /// Takes in all vehicles as they are `now`, and grants the next routes.
     pub fn update(&mut self, vehicles: &BTreeMap<NodeName, Expected<'_>>, now: Moment) {
         self.forget(vehicles);
         self.doubt_declared_down(vehicles, now);
@@ -315,7 +304,7 @@ impl Site {
             let plan = self.plan_way(node, report);
             let mut observed = observation_on_plan(report, received, &self.frame, expected.desire, plan)?;
             observed.accuracy = self.accuracies.margin(node, self.claims.rules());
-            // Where it returns to is not known: it could go anywhere, until it has reported its home.
+            // Without a reported home its return could lead anywhere.
             let known = home.is_some() || matches!(observed.doing, Doing::Grounded);
             known.then_some((report, received, observed))
         });
@@ -341,13 +330,13 @@ impl Site {
         }
         let has_route = self.routes.contains_key(node) || self.taken_back.contains_key(node);
         let is_over = !has_route && (report.truth == FlightTruth::Disarmed || report.route.order.is_none());
-        // Another station is measured from home as it is now.
+        // Another station is measured from the present home.
         let of = self.granted_for.get(node).copied().map(Desire::At);
         let is_another = matches!(expected.desire, Desire::At(_)) && of.is_some_and(|of| of != expected.desire);
         if is_over || is_another {
             self.measured_from.remove(node);
         }
-        // Above its home it lands where it is, by order or by a failsafe: the way down is none of its route.
+        // Above its home it lands in place, by order or by a failsafe: the way down is not in its route.
         let lands_there = matches!(expected.desire, Desire::Home | Desire::AboveHome(_) | Desire::Nothing);
         let airborne = matches!(report.truth, FlightTruth::Airborne(_));
         let home = home.filter(|home| lands_there && airborne && home.over_ground(observed.at) <= ABOVE_HOME.0);
@@ -365,8 +354,7 @@ impl Site {
         }
     }
 
-    /// Whether a vehicle that was never observed here is in no other's way: it is on the ground, and does not know where, or it is far
-    /// from this site.
+    /// Whether a vehicle that was never observed here blocks no other: on the ground without a position, or far from this site.
     fn is_elsewhere(&self, report: &Report) -> bool {
         match report.position {
             None => report.truth == FlightTruth::Disarmed,
@@ -374,8 +362,7 @@ impl Site {
         }
     }
 
-    /// Forgets those that are not expected any more and were on the ground, or were never observed: what flew them was let go, by a
-    /// landing or by a person.
+    /// Forgets vehicles that are not expected any more and were on the ground or never observed: a landing or a person has released them.
     fn forget(&mut self, vehicles: &BTreeMap<NodeName, Expected<'_>>) {
         let claims = &self.claims;
         let on_ground = |node: &NodeName| claims.place(node).is_some_and(|(_, on_ground)| on_ground);
@@ -384,14 +371,13 @@ impl Site {
             !vehicles.contains_key(*node) && is_down
         });
         let gone: Vec<NodeName> = gone.map(|(node, _)| node.clone()).collect();
-        // A later flight is another matter.
         self.declared_down.retain(|node, _| !on_ground(node));
         for node in gone {
             self.forget_vehicle(&node);
         }
     }
 
-    /// Ends a person's word that a vehicle is down once the vehicle was observed in the air after it.
+    /// Ends a person's declaration once the vehicle was observed in the air after it.
     fn doubt_declared_down(&mut self, vehicles: &BTreeMap<NodeName, Expected<'_>>, now: Moment) {
         self.declared_down.retain(|node, declared| {
             let declared = *declared.get_or_insert(now);
@@ -404,7 +390,7 @@ impl Site {
     }
 
     fn forget_vehicle(&mut self, node: &NodeName) {
-        // What it owns as one of another site is not forgotten.
+        // What it owns as a guest of another site stays.
         if !self.guests.contains_key(node) {
             self.claims.forget(node);
         }
@@ -425,7 +411,7 @@ impl Site {
         self.frame.local(home.at, home.amsl).ok()
     }
 
-    /// Where the vehicle is to be; `None` when it is not for routes to bring it there.
+    /// `None`: no route is to bring it there.
     fn goal(&self, node: &NodeName, report: &Report, desire: Desire) -> Result<Option<Goal>, String> {
         let (station, lands) = match desire {
             Desire::At(station) => (Some(station), false),
@@ -458,14 +444,13 @@ impl Site {
         Ok(Some(Goal { at, lands, ready }))
     }
 
-    /// How far a vehicle is off `station`.
     pub fn off(&self, node: &NodeName, report: &Report, station: &Station) -> Option<Off> {
         let home = report.home.map(|home| self.station_home(node, home.amsl, station));
         report.off(station, home)
     }
 
-    /// The height of home from which `station` is measured for a vehicle: that of when its route was granted, since PX4 sets home again at
-    /// arming. Never so low that the station is not above `home`, as it is reported now.
+    /// The altitude of home from which `station` is measured: as of the grant of its route, since PX4 sets home again at arming. Never so
+    /// low that the station is not above the present `home`.
     fn station_home(&self, node: &NodeName, home: AltitudeAmsl, station: &Station) -> AltitudeAmsl {
         let lowest = Limits::default().above_home.0;
         let same = |from: &AltitudeAmsl| {
@@ -475,7 +460,7 @@ impl Site {
         self.measured_from.get(node).copied().filter(same).unwrap_or(home)
     }
 
-    /// Lets vehicles stop whose autopilots do not fly their routes, once they are wanted elsewhere.
+    /// Has vehicles whose autopilots do not fly their routes stop, once they are wanted elsewhere.
     fn end_routes_that_are_not_flown(
         &mut self,
         vehicles: &BTreeMap<NodeName, Expected<'_>>,
@@ -496,8 +481,8 @@ impl Site {
         }
     }
 
-    /// Takes back the routes of those that have not set out on them, where one that does not keep to its claim has come into the way. Its
-    /// airspace stays claimed until the agent is known to have let go of the route, or to take it no more should its order still come.
+    /// Takes back routes that were not begun, where a vehicle that does not keep to its claim has come into the way. The airspace stays
+    /// claimed until the agent is known to have dropped the route, or to refuse it should the order still come.
     fn take_back(&mut self, vehicles: &BTreeMap<NodeName, Expected<'_>>, now: Moment) {
         let report = |node: &NodeName| Some(vehicles.get(node)?.report?.0);
         self.taken_back.retain(|node, number| {
@@ -524,13 +509,13 @@ impl Site {
         }
     }
 
-    /// The last of the routes to the vehicle of `node` that it may have yet to take, or to let go of.
+    /// The last route that the vehicle may still have to take, or to let go of.
     pub fn last_granted(&self, node: &NodeName) -> Option<OrderNumber> {
         let granted = self.routes.get(node).map(|route| route.number);
         granted.max(self.taken_back.get(node).copied())
     }
 
-    /// Grants the next routes; returns which vehicles got one. So many `others` are in the air.
+    /// Returns which vehicles got a route. So many `others` are in the air.
     fn plan(
         &mut self,
         mut goals: BTreeMap<NodeName, Goal>,
@@ -560,7 +545,7 @@ impl Site {
         );
         for permit in &plan.permits {
             let goal = goals.get(permit.vehicle()).filter(|goal| goal.lands);
-            // The way down over its home is flown as a landing. One that makes room first goes elsewhere.
+            // The way down over its home is flown as a landing. A vehicle that makes room first goes elsewhere.
             let lands = goal.is_some_and(|goal| goal.at == permit.route().end());
             self.order(permit, lands);
         }
@@ -575,7 +560,7 @@ impl Site {
         plan.permits.iter().map(|permit| permit.vehicle().clone()).collect()
     }
 
-    /// Keeps what the agent is to be ordered; the last leg of one that `lands` is flown as a landing.
+    /// Keeps the order for the agent; with `lands` the last leg is flown as a landing.
     fn order(&mut self, permit: &LegPermit, lands: bool) {
         let places = permit.route().places();
         let flown = &places[..places.len() - usize::from(lands && places.len() > 1)];
@@ -591,12 +576,11 @@ impl Site {
         self.routes.insert(permit.vehicle().clone(), order);
     }
 
-    /// The route that the vehicle of `node` was granted last.
     pub fn route(&self, node: &NodeName) -> Option<&RouteOrder> {
         self.routes.get(node)
     }
 
-    /// Why the vehicle of `node` is not on its station; `None` when it is.
+    /// `None` when it is.
     pub fn off_station(&self, node: &NodeName, now: Moment) -> Option<OffStation> {
         if let Some(what) = self.keeps_clear(node) {
             return Some(OffStation::KeepsClear(what));
@@ -620,7 +604,7 @@ impl Site {
         (!arrived).then_some(OffStation::Settling)
     }
 
-    /// Whether the vehicle of `node` holds over its home, at the end of its way, or is on the ground.
+    /// Whether the vehicle holds over its home at the end of its way, or is on the ground.
     pub fn is_home(&self, node: &NodeName, report: &Report) -> bool {
         let (Some(home), Some((at, on_ground))) = (self.home(report), self.claims.place(node)) else {
             return false;
@@ -629,12 +613,10 @@ impl Site {
     }
 }
 
-/// Whether it climbs to the height of its takeoff.
 fn takes_off(report: &Report) -> bool {
     report.activity == Activity::TakingOff || report.truth == FlightTruth::Airborne(Airborne::TakingOff)
 }
 
-/// The node of an owner that is a vehicle of ours.
 fn vehicle_of(owner: &Owner) -> Option<NodeName> {
     match owner {
         Owner::Vehicle(node) => Some(node.clone()),
@@ -642,7 +624,7 @@ fn vehicle_of(owner: &Owner) -> Option<NodeName> {
     }
 }
 
-/// The first of these, and how many more there are, in words.
+/// The first of these, and the number of the others as text.
 fn first_and_more(all: &BTreeSet<NodeName>) -> Option<(&NodeName, String)> {
     let more = match all.len().saturating_sub(1) {
         0 => String::new(),
@@ -651,7 +633,7 @@ fn first_and_more(all: &BTreeSet<NodeName>) -> Option<(&NodeName, String)> {
     Some((all.first()?, more))
 }
 
-/// Which routes keep to the `fences` of each vehicle, over its home at this height, meters above mean sea level.
+/// Which routes keep to the `fences` of each vehicle, over its home at this altitude, meters above mean sea level.
 fn kept_within<'a>(
     frame: Frame,
     fences: Option<&'a BTreeMap<NodeName, Vec<Arc<Wanted>>>>,
@@ -669,7 +651,7 @@ fn kept_within<'a>(
     }
 }
 
-/// Why a vehicle waits, as people read it.
+/// For people.
 fn sentence(waiting: &Waiting) -> String {
     match waiting {
         Waiting::NotFit(why) => format!("has no route: {why}"),
@@ -677,7 +659,6 @@ fn sentence(waiting: &Waiting) -> String {
             let mut text = "waits for the airspace of ".to_owned();
             for (i, owner) in owners.iter().enumerate().take(3) {
                 let comma = if i == 0 { "" } else { ", " };
-                // Writing to a text does not fail.
                 let _ = write!(text, "{comma}{owner}");
             }
             if owners.len() > 3 {

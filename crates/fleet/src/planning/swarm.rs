@@ -1,8 +1,8 @@
-//! What a Swarm should do about its Drones: how many to make, which to let go, and when.
+//! What a Swarm should do about its Drones: how many to make, which to delete, and when.
 //!
 //! Owns: [`plan`]; which Drones should be replaced ([`replacement`], [`assessment`], [`placement`]); which may take off
-//! ([`takeoff_slots`]); the Ready summary ([`readiness`]). Must not: name Drones ([`crate::planning::names`]) or read Drones of another
-//! Swarm: the caller passes its own only.
+//! ([`takeoff_slots`]); the Ready summary ([`readiness`]). Must not: name Drones ([`crate::planning::names`]) or read another Swarm's: the
+//! caller passes its own only.
 
 pub mod assessment;
 pub mod placement;
@@ -18,74 +18,71 @@ use model::units::Percent;
 use replacement::Replace;
 use std::collections::BTreeSet;
 
-/// What a Drone's vehicle does, as far as removing it matters. The order is the order of removal.
+/// State of a Drone's vehicle, in the order of removal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Serving {
-    /// It never had a vehicle.
     NoVehicle,
-    /// It has a vehicle, which is known not to fly.
+    /// Known not to fly.
     OnGround,
-    /// It has a vehicle of which nothing is known just now.
     Unknown,
-    /// Its vehicle flies; an unknown battery (`None`) counts as the lowest.
-    Flying { battery: Option<Percent> },
+    /// An unknown battery (`None`) counts as the lowest.
+    Flying {
+        battery: Option<Percent>,
+    },
 }
 
-/// One Drone of the Swarm, by owner reference.
+/// By owner reference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
     pub uid: DroneUid,
-    /// Its name, the tie-break.
+    /// The tie-break.
     pub name: String,
     pub serving: Serving,
     pub ready: bool,
-    /// Whether, as things are, it will not fly as asked: no vehicle is free for it, the autopilot refuses to arm, somebody else
-    /// is in command, its flight is over, it is to stay down, or nothing is known of it.
+    /// Whether it will not fly as asked without a change: no vehicle is free, the autopilot refuses to arm, somebody else is in command,
+    /// its flight is over, it is to stay down, or nothing is known of it.
     pub stuck: bool,
     pub replace: Option<Replace>,
-    /// Whether it is being deleted, or its deletion was asked for and is not observed yet.
+    /// Being deleted, or its deletion was requested and is not observed yet.
     pub leaving: bool,
-    /// The slot of the Swarm's formation that it was given.
+    /// In the Swarm's formation.
     pub slot: Option<usize>,
     /// Whether it waits on the ground for the very place of another that it is to relieve ([`mark_awaiting`]).
     pub awaits: bool,
 }
 
-/// How far a Swarm may go above and below what is desired while Drones are replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
     pub replicas: usize,
-    /// Drones that there may be beyond these.
+    /// Drones beyond `replicas`.
     pub surge: usize,
-    /// Drones, of those desired, that may be missing because others were ordered to land.
+    /// Desired Drones that may be missing because others were ordered to land.
     pub unavailable: usize,
 }
 
 impl Bounds {
-    /// Never more than this are in the air.
+    /// In the air at once.
     pub const fn most(&self) -> usize {
         self.replicas.saturating_add(self.surge)
     }
 }
 
-/// What to do about a Swarm's Drones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
     pub create: usize,
-    /// Which Drones to delete, first things first.
+    /// In this order.
     pub delete: Vec<DroneUid>,
-    /// Whether Drones are surplus that nothing is known of yet, so that it is better to wait before choosing.
+    /// Drones are surplus of which nothing is known yet, so it is better to wait before choosing.
     pub unsure: bool,
 }
 
-/// What brings the Swarm to as many Drones as are desired, in places that are good for it. `settled` is whether agents have had
-/// time to find their way to this coordinator; before that, none is chosen to go while some are unknown.
+/// What brings the Swarm to the desired number of Drones in good places. `settled`: agents have had time to reconnect to this coordinator;
+/// before that, none is chosen to go while some are unknown.
 ///
-/// Those leaving do not count: they are on their way, whatever they do. For each that should be replaced and flies, one more is
-/// made, within the surge; it goes once it is not missed, or, where no other can be had, within what may be missing. A low battery
-/// alone sends none home before another flies in its place: the agent sees to its reserve. Where that other cannot take off before the place
-/// is free, one goes first, and one at a time. One that is lost is neither
-/// counted nor removed: when it comes back it is one too many, and the least of them goes. Where none is desired, all go.
+/// Drones that leave do not count. For each flying one that should be replaced one more is made, within the surge; it goes once it is not
+/// missed, or within `unavailable` where no other can be had. A low battery alone sends none home before another flies in its place: the
+/// agent guards its reserve. Where that other cannot take off before the place is free, one goes first, one at a time. A lost Drone is
+/// neither counted nor removed: when it comes back it is surplus, and the least of them goes. With none desired, all go.
 pub fn plan(bounds: Bounds, members: &[Member], settled: bool) -> Plan {
     let live: Vec<&Member> = members.iter().filter(|m| !m.leaving).collect();
     // On the ground nothing is lost with them.
@@ -104,7 +101,6 @@ pub fn plan(bounds: Bounds, members: &[Member], settled: bool) -> Plan {
     let has_no_slot = |m: &Member| m.slot.is_some_and(|slot| slot >= bounds.replicas);
     surplus.sort_by(|a, b| order_of_removal(a, has_no_slot(a)).cmp(&order_of_removal(b, has_no_slot(b))));
     surplus.truncate(rest.len().saturating_sub(desired));
-    // Where all go, there is nothing to choose.
     let unsure = !settled
         && !surplus.is_empty()
         && surplus.len() < rest.len()
@@ -124,8 +120,7 @@ pub fn plan(bounds: Bounds, members: &[Member], settled: bool) -> Plan {
 }
 
 impl Plan {
-    /// The plan of a coordinator that receives too few agents: one that is lost to it may be in the air, so none is made in the
-    /// place of those.
+    /// For a coordinator that receives too few agents: a Drone that is lost to it may be in the air, so none is made in its place.
     pub fn while_cut_off(self, members: &[Member]) -> Self {
         let lost = members
             .iter()
@@ -137,8 +132,8 @@ impl Plan {
     }
 }
 
-/// Marks those as stuck that wait on the ground for a takeoff slot and will not get one: as many are up as may be (`full`), and
-/// none of these is on its way down. `has_slot` is whether one has had its slot.
+/// Marks Drones as stuck that wait on the ground for a takeoff slot they will not get: as many are up as may be (`full`), and none of these
+/// is on its way down. `has_slot`: has had its slot.
 pub fn mark_stuck(members: &mut [Member], full: bool, has_slot: impl Fn(&DroneUid) -> bool) {
     let flies = |m: &Member| matches!(m.serving, Serving::Flying { .. });
     if !full || members.iter().any(|m| m.leaving && flies(m)) {
@@ -149,8 +144,8 @@ pub fn mark_stuck(members: &mut [Member], full: bool, has_slot: impl Fn(&DroneUi
     }
 }
 
-/// Marks those that wait on the ground for the very place of another that they are to relieve, as no place beside it is free: they do not fly
-/// before that one leaves, however long that one waits for them. `asks_for_slot` is whether a Drone is asked to hold just in its slot.
+/// Marks Drones that wait on the ground for the very place of another that they are to relieve, without a free place beside it: they do not
+/// fly before that one leaves. `asks_for_slot`: asked to hold just in its slot.
 pub fn mark_awaiting(members: &mut [Member], asks_for_slot: impl Fn(&DroneUid) -> bool) {
     let is_relieved = |m: &&Member| {
         !m.leaving && !matches!(m.replace, None | Some(Replace::Lost)) && matches!(m.serving, Serving::Flying { .. })
@@ -164,8 +159,7 @@ pub fn mark_awaiting(members: &mut [Member], asks_for_slot: impl Fn(&DroneUid) -
     }
 }
 
-/// Which goes first: from the least to the greatest loss, and of those that fly, one that should be replaced anyway, then one whose slot
-/// is gone.
+/// From the least to the greatest loss; of flying ones, first those that should be replaced anyway, then those whose slot is gone.
 fn order_of_removal(m: &Member, has_no_slot: bool) -> (u8, bool, bool, Serving, &str) {
     let loss = match m.serving {
         Serving::NoVehicle => 0,
@@ -176,7 +170,7 @@ fn order_of_removal(m: &Member, has_no_slot: bool) -> (u8, bool, bool, Serving, 
     (loss, m.replace.is_none(), !has_no_slot, m.serving, &m.name)
 }
 
-/// Of those that fly and should be replaced, the ones that may land now.
+/// Flying Drones to be replaced that may land now.
 fn not_missed<'a>(bounds: Bounds, staying: &[&'a Member], about_to_be_made: usize) -> Vec<&'a Member> {
     let flies = |m: &&&Member| matches!(m.serving, Serving::Flying { .. });
     let mut out: Vec<&Member> = staying
@@ -193,9 +187,9 @@ fn not_missed<'a>(bounds: Bounds, staying: &[&'a Member], about_to_be_made: usiz
         |m: &Member| m.slot.is_some() && staying.iter().any(|relief| relief.awaits && relief.slot == m.slot);
     for m in out {
         let missing = match m.replace {
-            // To wait for the one that waits for it would be for ever.
+            // The two would wait for each other for ever.
             Some(_) if is_awaited(m) => bounds.unavailable.max(1),
-            // As long as another may still come, it is waited for.
+            // Wait as long as another may still come.
             Some(Replace::Drained | Replace::Misplaced) if !coming => bounds.unavailable,
             _ => 0,
         };

@@ -3,28 +3,25 @@
 use model::time::Moment;
 use model::trace::Part;
 
-/// Part of a takeoff with its start and end.
 pub type Ended = (Part, Moment, Moment);
 
-/// How far a Drone has come, as far as this leader has observed it.
+/// As far as this leader has observed it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Track {
-    /// When it was bound, until the order to fly is sent.
     bound: Option<Moment>,
-    /// When the order to fly was sent, until it flies.
     ordered: Option<Moment>,
     flown: bool,
 }
 
 impl Track {
-    /// A Drone that was created then is bound to its vehicle. The order to fly may be faster than the answer to the write that bound it.
+    /// The order to fly may be faster than the answer to the write that bound the Drone.
     pub fn bound(&mut self, created: Moment, now: Moment) -> Ended {
         let end = self.ordered.unwrap_or(now).min(now);
         self.bound = Some(end).filter(|_| self.ordered.is_none());
         (Part::Bind, created.min(end), end)
     }
 
-    /// An order that begins a flight is sent. Only the first of a flight ends a span: routes and heights may change before it.
+    /// An order that begins a flight. Only the first of a flight ends a span: routes and altitudes may change before it.
     pub fn ordered(&mut self, now: Moment) -> Option<Ended> {
         if self.ordered.is_some() {
             return None;
@@ -33,13 +30,12 @@ impl Track {
         Some((Part::Order, self.bound.take().unwrap_or(now), now))
     }
 
-    /// An order to be on the ground is sent: the next flight is another.
+    /// An order to be on the ground: the next flight is another.
     pub const fn grounded(&mut self) {
         self.ordered = None;
     }
 
-    /// The vehicle is in the air. Before, it was observed on the ground (`was_down`), or nothing was known of it: then it has taken off only
-    /// if this leader ordered it to.
+    /// Observed on the ground before (`was_down`), or unknown: then it took off only if this leader ordered it.
     pub fn airborne(&mut self, was_down: bool, created: Moment, now: Moment) -> Option<Ended> {
         if !was_down && self.ordered.is_none() {
             return None;

@@ -1,7 +1,7 @@
-//! Which agents are replaced by a newer version now. An agent that ends lands its vehicle, so it is ended on the ground only.
+//! Which agents are replaced by a newer version now. An agent that shuts down lands its vehicle, so this happens on the ground only.
 //!
-//! Owns: [`Upgrade`]: which node is next, which nodes get no flight meanwhile, and when to stop because one has not come back.
-//! Must not: read a clock or end anything itself, and never land a vehicle: what flies is replaced after it has landed.
+//! Owns: [`Upgrade`]: which node is next, which nodes get no flight meanwhile, and when to stop because one has not come back. Must not:
+//! read a clock, end anything itself, or land a vehicle: what flies is replaced after it has landed.
 //!
 //! ```text
 //!   outdated --chosen--> Held --reported at rest for a while--> Away --runs and is connected for a while--> done
@@ -17,87 +17,80 @@ use node_snapshot::{Busy, Free, NodeSnapshot, Version, assess};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// A node is kept on the ground for so long before its agent is ended: an order to fly that was under way when it was chosen
-/// would show in the agent's reports by then.
+/// Time on the ground before an agent is ended: an order to fly that was on its way when it was chosen would show in the agent's reports by
+/// then.
 pub const MIN_HOLD: Duration = Duration::from_secs(3);
 
-/// One that cannot be replaced within this time after being chosen is released again, and flies.
+/// Time after which a node that cannot be replaced is released again, and flies.
 pub const MAX_HOLD: Duration = Duration::from_secs(15);
 
-/// One that was released is not chosen again for this long.
+/// Time before a released node is chosen again.
 pub const REST: Duration = Duration::from_secs(60);
 
-/// An agent is back when it has been connected, and has received its vehicle, for so long. One that crashes early is not.
+/// Time that a new agent must be connected and receive its vehicle. One that crashes early is not back.
 pub const STEADY: Duration = Duration::from_secs(15);
 
-/// How many are replaced at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
     /// At most this many are being replaced or have not come back; 0: none is ever replaced.
     pub most: usize,
-    /// One that is not back after this time is stuck, and no other is replaced.
+    /// After this time a node is stuck, and no other is replaced.
     pub patience: Duration,
 }
 
-/// What is being done with one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Work {
     /// Chosen: its vehicle stays on the ground.
-    Held { since: Moment },
+    Held {
+        since: Moment,
+    },
     /// Its Pod was ended, by us or by others, or runs nothing.
     Away {
         since: Moment,
         ended: Option<String>,
-        /// Whether its Pod is being deleted, no matter by whom.
+        /// Its Pod is being deleted, no matter by whom.
         leaving: bool,
         /// Since when all has been well again.
         back: Option<Moment>,
-        /// Whether it was reported as stuck.
         reported: bool,
     },
-    /// It could not be replaced; it is left alone until then.
-    Resting { until: Moment },
+    Resting {
+        until: Moment,
+    },
 }
 
-/// A change that the log and the metrics report.
+/// For the log and the metrics.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// It is to be replaced, and kept on the ground.
     Chosen(NodeName, Free),
-    /// It is not replaced after all, and may fly.
+    /// It may fly.
     NotReplaced(NodeName, Option<Busy>),
     Done(NodeName),
     /// Its new agent has not come back, and no other is replaced before it has.
     Stuck(NodeName),
 }
 
-/// What to do, and how far it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
     /// Their Pods are to be deleted now.
     pub replace: Vec<NodeName>,
-    /// What has happened since the last plan.
     pub progress: Vec<Progress>,
     pub outdated: usize,
     /// Nodes that are being replaced or have not come back.
     pub under_way: usize,
-    /// Nodes whose agent has not come back in time.
     pub stuck: Vec<NodeName>,
-    /// Pods of an older version that are not replaced now, by why.
     pub waiting: BTreeMap<Busy, usize>,
 }
 
-/// The nodes on which something is under way.
 #[derive(Clone, Debug, Default)]
 pub struct Upgrade(BTreeMap<NodeName, Work>);
 
 impl Upgrade {
-    /// The nodes on which something is under way.
     pub fn nodes(&self) -> impl Iterator<Item = &NodeName> {
         self.0.keys()
     }
 
-    /// Whether the vehicle of `node` must not take off, because its agent is about to be replaced, or was and is not well yet.
+    /// Whether the vehicle of `node` must not take off: its agent is about to be replaced, or is not steady again since.
     pub fn holds(&self, node: &NodeName) -> bool {
         match self.0.get(node) {
             Some(Work::Held { .. }) => true,
@@ -106,7 +99,6 @@ impl Upgrade {
         }
     }
 
-    /// The Pod `uid` on `node` was deleted.
     pub fn replaced(&mut self, node: &NodeName, uid: &str, now: Moment) {
         let away = Work::Away {
             since: now,
@@ -118,7 +110,6 @@ impl Upgrade {
         self.0.insert(node.clone(), away);
     }
 
-    /// The Pod on `node` could not be deleted.
     pub fn failed(&mut self, node: &NodeName, now: Moment) {
         self.rest(node, now);
     }
@@ -128,7 +119,7 @@ impl Upgrade {
         self.0.insert(node.clone(), Work::Resting { until });
     }
 
-    /// What to do, when `nodes` are all that have an agent's Pod or something under way.
+    /// `nodes`: all that have an agent's Pod or something under way.
     pub fn plan(&mut self, nodes: &BTreeMap<NodeName, NodeSnapshot<'_>>, pace: Pace, now: Moment) -> Plan {
         let mut plan = Plan::default();
         // A node that is gone, with its Pod, holds up no other.
@@ -179,7 +170,6 @@ impl Upgrade {
         plan
     }
 
-    /// Takes in the snapshot of one node.
     fn step(&mut self, node: &NodeName, snapshot: &NodeSnapshot<'_>, pace: Pace, now: Moment, plan: &mut Plan) {
         let version = snapshot.pod.as_ref().map(|pod| pod.version);
         let runs = snapshot.pod.as_ref().is_some_and(|pod| pod.runs);
@@ -196,7 +186,7 @@ impl Upgrade {
                 }
             }
             Some(Work::Held { .. }) => match &snapshot.pod {
-                // Our own deletion, of which no answer came, or that of others.
+                // Our own deletion without an answer, or that of others.
                 Some(pod) if pod.version == Version::Leaving => self.replaced(node, &pod.uid, now),
                 Some(_) | None => {
                     self.0.remove(node);
@@ -225,7 +215,7 @@ impl Upgrade {
                     // There is a newer version still, or an older one again: it waits like all others.
                     self.0.remove(node);
                 } else if !ours && !snapshot.node_ready {
-                    // What a node does that is switched off is not known.
+                    // A node that is switched off: its state is not known.
                     self.0.remove(node);
                 } else if now.since(*since) >= pace.patience {
                     if !std::mem::replace(reported, true) {

@@ -13,7 +13,7 @@ const HERE: Wgs84 = Wgs84 {
 
 type Corners = Vec<(f64, f64)>;
 
-/// Numbers that look random (SplitMix64).
+/// Pseudorandom (SplitMix64).
 struct Chance(u64);
 
 impl Chance {
@@ -35,12 +35,11 @@ impl Chance {
     }
 }
 
-/// A field of `wide` by `high` meters before it is turned, with its lower left corner in the middle of the frame.
+/// `wide` by `high` meters before it is turned, with its lower left corner in the middle of the frame.
 fn outline(chance: &mut Chance, wide: f64, high: f64) -> Corners {
     let mut cut = |of: f64| of * chance.between(0.25, 0.6);
     let (a, b, c) = (cut(wide), cut(high), cut(wide));
     match chance.below(6) {
-        // Four sides, none parallel.
         0 => {
             let mut off = |of: f64| chance.between(-0.15, 0.15) * of;
             vec![
@@ -120,14 +119,13 @@ fn turned(corners: &Corners, by: f64) -> Vec<Wgs84> {
         .collect()
 }
 
-/// The survey of field `number`.
 pub fn survey(number: u64) -> Survey {
     let mut chance = Chance(number);
     let (wide, high) = (chance.between(150.0, 600.0), chance.between(100.0, 400.0));
     let corners = outline(&mut chance, wide, high);
     let turn = chance.between(0.0, TAU);
     let outer = turned(&corners, turn);
-    // A tree that is not within the field, or too near to another, is not there.
+    // A tree outside of the field, or too near to another, is left out.
     let mut holes: Vec<Vec<Wgs84>> = Vec::new();
     for _ in 0..chance.below(5) {
         let middle = (chance.between(0.1, 0.9) * wide, chance.between(0.1, 0.9) * high);

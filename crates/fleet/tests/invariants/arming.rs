@@ -1,4 +1,4 @@
-//! Invariants 1, 2 and 9: over a million circumstances, and in which of them a vehicle may be armed.
+//! Invariants 1, 2 and 9: in which of over a million circumstances a vehicle may be armed.
 
 use crate::given::{FLYING, GROUNDED, NOW, assigned, at, heard, uid};
 use fleet::flight::stand_down::StandDowns;
@@ -21,7 +21,7 @@ use std::time::Duration;
 
 const HIGHEST: u64 = 5;
 
-/// Whether the assignment is confirmed, whether the agent is ending, and whether what it knows may be of before.
+/// Assignment confirmed, agent shuts down, knowledge may be stale.
 const CONTACTS: [(bool, bool, bool); 4] = [
     (true, false, false),
     (false, false, false),
@@ -29,7 +29,7 @@ const CONTACTS: [(bool, bool, bool); 4] = [
     (true, false, true),
 ];
 
-/// A choice, and whether it stands in the way of arming.
+/// A choice, and whether it prevents arming.
 type Choices<T> = Vec<(T, bool)>;
 
 fn held() -> Choices<Option<Assignment>> {
@@ -58,7 +58,7 @@ fn records() -> Choices<FlightRecord> {
         (record("d", Stage::Over, 0, false), true),
         (record("d", Stage::Fresh, 1, false), true),
         (record("d", Stage::Fresh, 0, true), true),
-        // What became of another Drone's flight says nothing about this one's.
+        // Another Drone's flight says nothing about this one's.
         (record("other", Stage::Over, 9, true), false),
     ]
 }
@@ -180,7 +180,6 @@ fn a_vehicle_is_armed_when_nothing_stands_in_the_way_and_never_else() {
         }
     }
     assert!(asked > 1_000_000, "{asked}");
-    // Heartbeat 2, landed_state 2, ready 2; record 4; battery 2; one of all else.
     assert_eq!(allowed, 2 * 2 * 2 * 4 * 2);
 }
 
@@ -284,7 +283,6 @@ fn a_vehicle_whose_home_is_elsewhere_is_armed_only_where_it_may_have_flown_from_
         (21.0, 90, None, Stage::Fresh, false),
         (4_000.0, 90, None, Stage::Fresh, false),
         (60.0, 90, ago(80), Stage::Fresh, true),
-        // That was before it booted where it is now.
         (60.0, 90, ago(100), Stage::Fresh, false),
         (60.0, 90, None, Stage::Flown, true),
     ] {
@@ -347,7 +345,6 @@ fn only_the_airframe_that_serves_the_drone_is_armed() {
         (one, two, Airframe::Another),
         (long, other, Airframe::Another),
         (one, None, Airframe::Unread),
-        // The shorter number on a MAVLink 1 link.
         (long, one, Airframe::Unread),
     ] {
         let record = FlightRecord {
@@ -368,7 +365,6 @@ fn only_the_airframe_that_serves_the_drone_is_armed() {
         assert_eq!(record.airframe(&held, &vehicle), airframe, "{known:?} {read:?}");
         let refused = may_arm(&question(&vehicle, &held, &record)).err();
         assert_eq!(refused, (airframe != Airframe::Same).then_some(NoArm::Airframe));
-        // Whatever is read, what is known of it stays.
         assert_eq!(record.identified(Some(&held), &vehicle).hardware, known.or(read));
     }
 }
@@ -389,7 +385,6 @@ fn leave_to_arm_is_good_for_two_seconds_from_the_decision() {
     }
 }
 
-/// Each of one with each of the other.
 fn iproduct<A: Copy, B: Copy>(
     one: impl IntoIterator<Item = A>,
     other: impl IntoIterator<Item = B> + Copy,

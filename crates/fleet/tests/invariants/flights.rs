@@ -1,4 +1,4 @@
-//! What is remembered of a flight, over any sequence of what a vehicle does: takeovers, flights that are over, kills.
+//! Memory of a flight, over any sequence of a vehicle's states: takeovers, flights that are over, kills.
 
 use crate::given::{FLYING, GROUNDED, assigned};
 use fleet::flight_record::{FlightRecord, Stage};
@@ -111,7 +111,7 @@ proptest! {
                 prop_assert_eq!(after.takeovers == agreed + 1, record.in_command != InCommand::SomebodyElse);
             }
             if after.takeovers == agreed + 1 {
-                // Whatever number was said before the takeover, it does not reach it.
+                // No number that was given before the takeover covers it.
                 prop_assert!(after.let_go(&observation.held()));
             }
             let told = Assignment { resume_after: after.takeovers, ..observation.held() };

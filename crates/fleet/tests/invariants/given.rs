@@ -1,4 +1,4 @@
-//! What the combinations are made of.
+//! Parts of the combinations.
 
 use model::assignment::{Assignment, Desired, Failsafe, GroundedWhy};
 use model::ids::{DroneName, DroneUid, Term};
@@ -27,7 +27,6 @@ pub fn uid(name: &str) -> DroneUid {
     DroneUid(name.into())
 }
 
-/// An assignment of Drone `name` in `term`.
 pub fn assigned(name: &str, term: u64, desired: Desired) -> Assignment {
     Assignment {
         term: Term(term),
@@ -52,12 +51,12 @@ pub fn assigned(name: &str, term: u64, desired: Desired) -> Assignment {
     }
 }
 
-/// A value that was heard `age` milliseconds ago.
+/// `age`: milliseconds.
 pub fn heard<T>(value: T, age: u64) -> Sighting<T> {
     Sighting::new(value, at(NOW - age))
 }
 
-/// A vehicle that has reported nothing but a heartbeat and landed_state, `age` milliseconds ago.
+/// It has reported only a heartbeat and landed_state, `age` milliseconds ago.
 pub fn vehicle(armed: bool, mode: Mode, landed: Option<LandedState>, age: u64) -> Vehicle {
     let mode = ModeReport {
         mode,

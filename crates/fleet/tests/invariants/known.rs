@@ -1,13 +1,12 @@
-//! Faults that were found by fuzzing and fixed: each a test, so that it does not come back.
+//! Faults found by fuzzing, each with a test.
 
 use crate::given::{NOW, at, vehicle};
 use fleet::flight::memory::{Memory, StepKind};
 use model::vehicle::{LandedState, Mode};
 
-/// Found by fuzzing the pilot. A land command was sent, the assignment changed at once, a takeoff followed; the vehicle came down
-/// within ten seconds by itself (a reboot in the air). The landing passed for ours, the flight was not over, and the
-/// vehicle was armed again. A takeoff forgets the landing, as an arming
-/// does.
+/// Found by fuzzing the pilot: a land command was sent, the assignment changed at once, a takeoff followed; within ten seconds the vehicle
+/// came down by itself (a reboot in the air). The landing passed for ours, the flight was not over, and the vehicle was armed again. So a
+/// takeoff forgets the landing, as an arming does.
 #[test]
 fn a_takeoff_that_follows_a_land_command_ends_that_landing() {
     let mut memory = Memory::default();

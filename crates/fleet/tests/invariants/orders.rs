@@ -1,4 +1,4 @@
-//! Invariants 1, 3 and 9 over any sequence of orders: what an agent holds afterwards, beside a model of what it may hold.
+//! Invariants 1, 3 and 9 over any sequence of orders, against a model of what an agent may hold.
 
 use crate::given::{FLYING, GROUNDED, ORDERED, assigned};
 use model::assignment::{Assignment, Desired, Fence, Order};
@@ -35,7 +35,7 @@ fn holder(fence: &Fence) -> Option<&str> {
     fence.held.as_ref().map(|held| held.uid.0.as_str())
 }
 
-/// Gives an order as the agent does, and says whether it was taken.
+/// Returns whether the order was taken.
 fn give(fence: &Fence, order: &Order, settled: bool) -> (Fence, bool) {
     match fence.take(order, settled) {
         Ok(after) => (after, true),

@@ -16,10 +16,8 @@ use std::time::Duration;
 
 const AFTER: Duration = Duration::from_secs(60);
 const OURS: [Mode; 2] = [Mode::Station, Mode::Takeoff];
-/// And on a plan of ours.
 const FLOWN: [Mode; 3] = [Mode::Station, Mode::Takeoff, Mode::Mission];
 
-/// A vehicle, and what it does.
 struct Shown {
     vehicle: Vehicle,
     armed: bool,
@@ -46,7 +44,6 @@ fn shown() -> Vec<Shown> {
                     for ready in [true, false] {
                         let vehicle = Vehicle {
                             ready: Some(heard(ready, 0)),
-                            // Higher than desired.
                             position: Some(heard(position(30.0), age)),
                             our_plan: OurPlan::Flies,
                             ..vehicle(armed, mode, landed, age)
@@ -110,7 +107,7 @@ fn records() -> [(FlightRecord, bool, bool); 4] {
     ]
 }
 
-/// Everything that a step may depend on beside the vehicle.
+/// All inputs of a step besides the vehicle.
 struct Around {
     desired: Option<bool>,
     superseded: bool,

@@ -1,4 +1,4 @@
-//! Taking and refusing orders, as sentences about one agent.
+//! Taking and refusing orders.
 
 use super::*;
 

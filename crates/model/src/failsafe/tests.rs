@@ -1,4 +1,4 @@
-//! When an autopilot is taken to execute a failsafe, and what is said of it.
+//! When an autopilot is assumed to execute a failsafe, and why.
 
 use super::*;
 use crate::alarm::Alarm;
@@ -106,7 +106,6 @@ fn what_the_autopilot_announced_explains_its_failsafe_and_its_change_of_mode() {
     let returns = announcing(returns, Cause::GroundStation, "GCS Failsafe", NOW - 9000);
     let station = Some(autopilot(Cause::GroundStation, "GCS Failsafe"));
     assert_eq!(announced(None, &returns, InCommand::SomebodyElse, false), station);
-    // What is known stays when nothing more is reported.
     let silent = flying(Autopilot::ArduPilot, Mode::Return, SystemState::Normal);
     assert_eq!(
         announced(station.clone(), &silent, InCommand::SomebodyElse, false),

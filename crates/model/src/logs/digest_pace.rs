@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-/// Bytes of a log that are read and hashed between two rests: some milliseconds of a small computer.
+/// Bytes of a log that are hashed between two rests: some milliseconds on a small computer.
 pub const DIGEST_PIECE_BYTES: usize = 256 * 1024;
 
-/// The reader rests three times as long as it worked: a quarter of one core.
+/// Rest time per work time: a quarter of one core is used.
 const RESTS_PER_WORK: u32 = 3;
-/// The longest rest: a piece that took longer than a third of it waited for the disk, which takes no processor.
+/// The longest rest: a piece that took longer waited for the disk, which takes no processor.
 const LONGEST_REST: Duration = Duration::from_millis(500);
-/// An answer is due after this time. The coordinator waits 10 s for one, and an agent that ends waits for it.
+/// An answer is due after this: the coordinator waits 10 s for one, and an agent that shuts down waits for it.
 const ANSWER_AFTER: Duration = Duration::from_secs(3);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,17 +18,15 @@ pub struct DigestPace {
     worked_since: Duration,
 }
 
-/// What the reader does after a piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AfterPiece {
-    /// It rests this long, and goes on.
     Rest(Duration),
-    /// It rests this long, and answers how far it is.
+    /// Rest, then answer with the progress.
     Answer(Duration),
 }
 
 impl DigestPace {
-    /// Begins to work on an answer at `now`, which counts from any fixed time.
+    /// `now` counts from any fixed time.
     pub const fn begin(now: Duration) -> Self {
         Self {
             begun: now,
@@ -36,7 +34,6 @@ impl DigestPace {
         }
     }
 
-    /// A piece was done at `now`.
     pub fn after_piece(self, now: Duration) -> AfterPiece {
         let worked = now.saturating_sub(self.worked_since);
         let rest = worked.saturating_mul(RESTS_PER_WORK).min(LONGEST_REST);
@@ -47,7 +44,6 @@ impl DigestPace {
         }
     }
 
-    /// The rest ended at `now`, and work goes on.
     pub const fn rested(&mut self, now: Duration) {
         self.worked_since = now;
     }

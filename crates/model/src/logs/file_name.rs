@@ -1,19 +1,16 @@
 //! Names of log files: `skein-NODE-UTC-N.tlog`, such as `skein-pine-20261121T080000Z-17.tlog`.
 //!
-//! N counts up over all files of a node: a companion computer may start with a clock of 1970, so the time does not give
-//! which file is the oldest.
+//! N counts up over all files of a node and gives their order: a companion computer may start with a clock of 1970.
 
 use crate::ids::NodeName;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 const DAY: u64 = 86_400;
 
-/// The name for the `number`-th file of `node`, begun at `wall`.
 pub fn name(node: &NodeName, wall: SystemTime, number: u64) -> String {
     format!("skein-{}-{}-{number}.tlog", node.as_str(), utc(wall))
 }
 
-/// The number in a file's name, if it is a log of `node`.
 pub fn number(node: &NodeName, name: &str) -> Option<u64> {
     let rest = name.strip_prefix("skein-")?.strip_prefix(node.as_str())?;
     let rest = rest.strip_prefix('-')?.strip_suffix(".tlog")?;
@@ -24,7 +21,6 @@ pub fn number(node: &NodeName, name: &str) -> Option<u64> {
     (is_time && digits(number)).then(|| number.parse().ok())?
 }
 
-/// Whether a file's name is that of a log of some node.
 pub fn is_of_some_node(name: &str) -> bool {
     let node = || {
         let stem = name.strip_prefix("skein-")?.strip_suffix(".tlog")?;

@@ -1,43 +1,39 @@
-//! Names of logs, as they cross a border: from a person to an agent, and from an agent to a person's disk.
+//! Names of logs that cross a border: from a person to an agent, and from an agent to a person's disk.
 
 use super::file_name;
 use crate::ids::NodeName;
 use std::fmt;
 
-/// No name is longer, bytes. File systems take 255, and a download adds `.part`.
+/// Longest name, bytes. File systems take 255, and a download adds `.part`.
 const LONGEST_NAME: usize = 200;
 
-/// Names that Windows takes for devices, in any folder and with any ending.
+/// Names that Windows reserves for devices, in any folder and with any extension.
 const DEVICES: [&str; 4] = ["con", "prn", "aux", "nul"];
-/// Devices that have a digit behind their name.
+/// Device names followed by a digit.
 const NUMBERED_DEVICES: [&str; 2] = ["com", "lpt"];
 
-/// Endings of the logs that autopilots keep: ArduPilot's and PX4's.
+/// Extensions of ArduPilot's and PX4's logs.
 const AUTOPILOT_ENDINGS: [&str; 2] = ["bin", "ulg"];
 
-/// The name of a log: it leads to no other folder and no device, on whatever disk it is used.
+/// A log name that is safe on any disk: it leads to no other folder and no device.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct LogName(String);
 
-/// A name that no log has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is no name of a log; see `skein logs`")]
 pub struct BadLogName(String);
 
-/// Where logs come from, which gives the form of their names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogsFrom<'a> {
-    /// Flight logs of this node's agent; `None`: of a node whose name is not known.
+    /// `None`: of a node whose name is not known.
     Agent(Option<&'a NodeName>),
     Autopilot,
 }
 
 impl LogName {
-    /// Reads a name.
-    ///
     /// # Errors
-    /// [`BadLogName`] for one that is empty, longer than 200 bytes, has anything but letters, digits, dots, hyphens and underscores of
-    /// ASCII, begins with a dot or a hyphen, ends with a dot or with `.part`, or is that of a device.
+    /// [`BadLogName`] for a name that is empty, longer than 200 bytes, has anything but ASCII letters, digits, dots, hyphens and
+    /// underscores, begins with a dot or a hyphen, ends with a dot or with `.part`, or is that of a device.
     pub fn parse(text: &str) -> Result<Self, BadLogName> {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
         let is_name = !text.is_empty() && text.len() <= LONGEST_NAME && text.bytes().all(plain);
@@ -48,8 +44,6 @@ impl LogName {
         Err(BadLogName(text.chars().take(LONGEST_NAME).collect()))
     }
 
-    /// Reads the name of a log that comes from there.
-    ///
     /// # Errors
     /// [`BadLogName`] for a name that no log from there has.
     pub fn parse_from(text: &str, from: LogsFrom<'_>) -> Result<Self, BadLogName> {
@@ -64,8 +58,7 @@ impl LogName {
         if is_of_it { Ok(name) } else { Err(BadLogName(name.0)) }
     }
 
-    /// The name that a log of `bytes`, which has `name` on the autopilot, has on the agent's disk: with its length, since an autopilot
-    /// uses its numbers again.
+    /// The name on the agent's disk of the log `name` of an autopilot. It includes the length, since an autopilot reuses its numbers.
     pub fn on_disk(name: &str, bytes: u64) -> Option<Self> {
         let (stem, ending) = name.rsplit_once('.')?;
         Self::parse(&format!("{stem}-{bytes}.{ending}")).ok()

@@ -1,34 +1,30 @@
-//! Upload of logs to an object store: when there is time for it, and which logs make room first.
+//! Upload of logs to an object store: when it may run, and which logs make room first.
 
 use crate::time::Moment;
 use crate::vehicle::FlightTruth;
 use std::time::Duration;
 
-/// A vehicle rests on the ground for so long before its logs are uploaded.
+/// Time on the ground before logs are uploaded.
 pub const AFTER_LANDING: Duration = Duration::from_secs(10);
 
-/// Figures about uploads. The last three count since the agent started.
+/// The last three count since the agent started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Uploads {
-    /// Logs that are not in the store yet.
     pub waiting: u64,
-    /// How long those are together, in bytes.
     pub waiting_bytes: u64,
-    /// Logs that were uploaded and checked.
     pub uploaded: u64,
     pub failures: u64,
-    /// Logs that were removed to make room although they had not been uploaded.
+    /// Logs removed to make room before they were uploaded.
     pub removed_before: u64,
 }
 
-/// When logs may be uploaded: while the vehicle is known to be on the ground and disarmed, and has been for [`AFTER_LANDING`].
+/// Logs may be uploaded while the vehicle is known to be on the ground and disarmed, and has been for [`AFTER_LANDING`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UploadTime {
     on_ground_since: Option<Moment>,
 }
 
 impl UploadTime {
-    /// Takes what is known of the vehicle now.
     pub fn take(&mut self, truth: FlightTruth, now: Moment) {
         self.on_ground_since = match (truth, self.on_ground_since) {
             (FlightTruth::Disarmed, None) => Some(now),
@@ -37,15 +33,15 @@ impl UploadTime {
         };
     }
 
-    /// How long to wait yet; `None`: for the vehicle, which is not known to be on the ground and disarmed.
+    /// How long to wait yet; `None`: until the vehicle is known to be on the ground and disarmed.
     pub fn wait(&self, now: Moment) -> Option<Duration> {
         let since = self.on_ground_since?;
         Some(AFTER_LANDING.saturating_sub(now.since(since)))
     }
 }
 
-/// In which order logs go to make room, where `logs` are sorted by age, the oldest first: those that were uploaded before all others, but the
-/// newest one last, as it may still be written.
+/// Order in which logs are removed to make room, from `logs` with the oldest first: uploaded logs first, the newest log last, as it may
+/// still be written.
 pub fn first_to_go<T>(mut logs: Vec<T>, is_uploaded: impl Fn(&T) -> bool) -> Vec<T> {
     let newest = logs.pop();
     let (mut order, others): (Vec<_>, Vec<_>) = logs.into_iter().partition(is_uploaded);

@@ -1,10 +1,10 @@
-//! A share of a mission as one vehicle flies it by itself: items of the mission protocol, and what its agent reports of them.
+//! One vehicle's share of a mission: items of the mission protocol, and its agent's reports about them.
 //!
-//! Owns: [`FlightPlan`] and what one may hold ([`FlightPlan::new`], [`FlightPlan::check`]); which of its items are reached
-//! ([`Reached`]); the items that fly what is left of it ([`rest`]); [`PlanReport`].
-//! Must not: cut work into shares (`fleet::planning::mission::share`), upload, or take an item for reached that no vehicle reported.
+//! Owns: [`FlightPlan`] and its checks ([`FlightPlan::new`], [`FlightPlan::check`]); which items are reached ([`Reached`]); the items that
+//! fly the rest ([`rest`]); [`PlanReport`].
+//! Must not: cut work into shares (`fleet::planning::mission::share`), upload, or count an item as reached that no vehicle reported.
 //!
-//! Items are counted from 0, and home is none of them, whatever number an autopilot gives them.
+//! Items are counted from 0 without home, whatever number an autopilot gives them.
 
 use super::item::{self, Item};
 use crate::ids::Term;
@@ -15,13 +15,13 @@ use std::fmt;
 /// Most items of one plan. PX4 holds 500 or more on all but its smallest boards, ArduCopter 700 or more with 16 KiB of storage.
 pub const MOST_ITEMS: usize = 700;
 
-/// Most ranges of reached items that a report names: every second item.
+/// Most ranges in a report: every second item reached.
 pub const MOST_RANGES: usize = MOST_ITEMS / 2;
 
-/// Largest number in an item: a float32 holds each whole number up to it.
+/// A float32 holds each whole number up to it.
 const LARGEST: f64 = 16_777_216.0;
 
-/// Names the content of a plan: equal items, equal digest. 32 hexadecimal digits.
+/// 32 hexadecimal digits of the items: equal items, equal digest.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct PlanDigest(pub String);
 
@@ -33,7 +33,7 @@ impl PlanDigest {
             hash.update([item.frame, u8::from(item.goes_on)]);
             for param in item.params {
                 hash.update([u8::from(param.is_some())]);
-                // Both zeros are the same number.
+                // -0.0 and 0.0 are equal.
                 hash.update((param.unwrap_or_default() + 0.0).to_bits().to_be_bytes());
             }
         }
@@ -48,53 +48,48 @@ impl fmt::Display for PlanDigest {
     }
 }
 
-/// What one vehicle flies by itself once it is up. A level: sent again, it changes nothing.
+/// A level: sent again, it changes nothing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FlightPlan {
-    /// Leadership of the coordinator that sent it.
     pub term: Term,
     pub digest: PlanDigest,
-    /// Without takeoff: that is the agent's.
+    /// Without takeoff, which is the agent's.
     pub items: Vec<Item>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum BadPlan {
-    /// None.
     #[error("there is no item")]
     Empty,
     #[error("{0} items are more than {MOST_ITEMS}; fly it in several shares")]
     TooMany(usize),
-    /// Something that a vehicle does not do on a plan of ours: takeoff, jumps, arming, modes and fences are decided elsewhere, and what
-    /// never ends is never done.
+    /// A command outside of a plan: takeoff, jumps, arming, modes and fences are decided elsewhere, and a command without end is never
+    /// done.
     #[error("item {number} ({name}, command {command}) cannot be part of a flight; remove it")]
     Command {
-        /// Its number, from 0.
+        /// From 0.
         number: usize,
         /// MAV_CMD.
         command: u16,
         name: &'static str,
     },
-    /// Something after the vehicle has landed or gone home.
     #[error("item {0} comes after a landing or return, which has to be the last")]
     AfterLanding(usize),
     /// It waits for a person, so it would never be done.
     #[error("at item {0} the vehicle waits for a person; let it go on by itself (autocontinue)")]
     Waits(usize),
-    /// A place that is none.
     #[error("item {0} has no place; give latitude, longitude and height above home or sea level")]
     Place(usize),
-    /// A number that an item cannot hold.
     #[error("parameter {parameter} of item {number} is no number that an item can hold")]
     Number {
-        /// The item, from 0.
+        /// From 0.
         number: usize,
         /// From 1.
         parameter: usize,
     },
 }
 
-/// What an item may be, by MAV_CMD, and whether it is something that stays so until it is changed; of photos see [`stays`].
+/// Allowed MAV_CMDs, and whether what one sets lasts until it is changed; for photos see [`stays`].
 const ALLOWED: [(u16, bool); 27] = [
     (item::NAV_WAYPOINT, false),
     (18, false), // NAV_LOITER_TURNS
@@ -130,10 +125,10 @@ fn allowed(command: u16) -> Option<bool> {
     found.map(|(_, stays)| *stays)
 }
 
-/// Whether what `item` sets stays so until it is changed.
+/// Whether what `item` sets lasts until it is changed.
 fn stays(item: &Item) -> bool {
     match (item.command, item.params) {
-        // Every so many seconds, and no number that ends it. Without an interval it is one photo.
+        // A series without end; without an interval it is one photo.
         (item::IMAGE_START_CAPTURE, [_, every, count, ..]) => {
             every.is_some_and(|every| every > 0.0) && count.is_none_or(|count| count <= 0.0)
         }
@@ -142,10 +137,8 @@ fn stays(item: &Item) -> bool {
 }
 
 impl FlightPlan {
-    /// The plan of these items.
-    ///
     /// # Errors
-    /// [`BadPlan`], what is wrong with them.
+    /// [`BadPlan`], the first invalid item.
     pub fn new(term: Term, items: Vec<Item>) -> Result<Self, BadPlan> {
         let digest = PlanDigest::of(&items);
         let plan = Self { term, digest, items };
@@ -153,10 +146,8 @@ impl FlightPlan {
         Ok(plan)
     }
 
-    /// Whether an agent may fly it.
-    ///
     /// # Errors
-    /// [`BadPlan`], the first thing that is wrong.
+    /// [`BadPlan`], when an agent may not fly it.
     pub fn check(&self) -> Result<(), BadPlan> {
         if self.items.is_empty() {
             return Err(BadPlan::Empty);
@@ -176,7 +167,6 @@ impl FlightPlan {
     }
 }
 
-/// Whether an item of this number may be part of a plan.
 pub fn check_item(number: usize, item: &Item) -> Result<(), BadPlan> {
     if allowed(item.command).is_none() {
         return Err(BadPlan::Command {
@@ -193,7 +183,7 @@ pub fn check_item(number: usize, item: &Item) -> Result<(), BadPlan> {
     if !item.goes_on {
         return Err(BadPlan::Waits(number));
     }
-    // Autopilots take 0, 0 for where the vehicle is.
+    // Autopilots read 0, 0 as the present position.
     let given = matches!(item.params, [.., Some(x), Some(y), Some(_)] if x != 0.0 || y != 0.0);
     match item.place() {
         _ if !is_flown_to(item.command) => Ok(()),
@@ -202,7 +192,6 @@ pub fn check_item(number: usize, item: &Item) -> Result<(), BadPlan> {
     }
 }
 
-/// Whether a command flies to a place of its own.
 pub const fn is_flown_to(command: u16) -> bool {
     matches!(
         command,
@@ -210,11 +199,11 @@ pub const fn is_flown_to(command: u16) -> bool {
     )
 }
 
-/// An item to upload, and which one of the plan it is; `None` for a state of before that is given again.
+/// An item to upload, and its number in the plan; `None` for an earlier setting that is repeated.
 pub type Uploaded = (Item, Option<u16>);
 
-/// The items that fly `items` from number `from` on: what was set before and stays so (speed, camera, heading) comes first, each as it was
-/// set last, and then the rest as it is.
+/// The items that fly `items` from number `from` on: first what was set before and lasts (speed, camera, heading), each as it was set last,
+/// then the rest unchanged.
 pub fn rest(items: &[Item], from: usize) -> Vec<Uploaded> {
     let states = states(items.get(..from).unwrap_or(items));
     let states = states.into_iter().map(|item| (item, None));
@@ -223,14 +212,14 @@ pub fn rest(items: &[Item], from: usize) -> Vec<Uploaded> {
     states.chain(left).collect()
 }
 
-/// What `items` set and what stays so, each as it was set last.
+/// The lasting settings of `items`, each as it was set last.
 pub fn states(items: &[Item]) -> Vec<Item> {
     let mut states: Vec<Item> = Vec::new();
     for item in items.iter().filter(|item| stays(item)) {
         states.retain(|known| !replaces(item, known));
         states.push(*item);
     }
-    // One that ends what has not begun says nothing.
+    // An end without a beginning has no effect.
     let ends = |item: &Item| match item.command {
         item::DO_SET_CAM_TRIGG_DIST | 214 => item.params.first().copied().flatten().unwrap_or_default() <= 0.0,
         197 | 2001 | 2501 => true,
@@ -240,33 +229,32 @@ pub fn states(items: &[Item]) -> Vec<Item> {
     states
 }
 
-/// Whether what `new` sets takes the place of what `old` has set.
+/// Whether `new` replaces what `old` has set.
 fn replaces(new: &Item, old: &Item) -> bool {
     let one_of = |group: &[u16]| group.contains(&new.command) && group.contains(&old.command);
     if one_of(&[195, 197, 201]) || one_of(&[2500, 2501]) {
         return true;
     }
     if one_of(&[item::IMAGE_START_CAPTURE, 2001]) {
-        // One camera by its number, or all of them.
+        // One camera by its number; 0 means all.
         let camera = |item: &Item| item.params.first().copied().flatten().filter(|camera| *camera > 0.0);
         return camera(new).is_none() || camera(new) == camera(old);
     }
-    // Each kind of speed, relay and servo has one of its own.
+    // Each kind of speed, and each relay and servo, is set by itself.
     let own = [item::DO_CHANGE_SPEED, 181, 183].contains(&new.command);
     new.command == old.command && (!own || new.params.first() == old.params.first())
 }
 
-/// Which items were reached, as ranges from the first to the last of each; sorted, with at least one item between two.
+/// Reached items as inclusive ranges; sorted, with at least one item between two.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reached(Vec<(u16, u16)>);
 
 impl Reached {
-    /// None.
     pub const fn none() -> Self {
         Self(Vec::new())
     }
 
-    /// These, in whatever order.
+    /// In any order.
     pub fn of(ranges: impl IntoIterator<Item = (u16, u16)>) -> Self {
         let mut ranges: Vec<_> = ranges.into_iter().filter(|(first, last)| first <= last).collect();
         ranges.sort_unstable();
@@ -280,17 +268,15 @@ impl Reached {
         Self(joined)
     }
 
-    /// With `item`.
     pub fn with(&self, item: u16) -> Self {
         Self::of(self.0.iter().copied().chain([(item, item)]))
     }
 
-    /// Whether `item` is among them.
     pub fn has(&self, item: u16) -> bool {
         self.0.iter().any(|(first, last)| (*first..=*last).contains(&item))
     }
 
-    /// The first that is not, of a plan of any length.
+    /// The first item not reached, of a plan of any length.
     pub fn first_left(&self) -> u16 {
         match self.0.first() {
             Some((0, last)) => last.saturating_add(1),
@@ -308,38 +294,35 @@ impl Reached {
     }
 }
 
-/// What an agent reports of the plan that it holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlanReport {
-    /// The plan that it holds; `None`: it never took any. All below is about that one.
+    /// `None`: it never took any. All below is about this plan.
     pub held: Option<PlanDigest>,
-    /// How far it is on the autopilot.
     pub state: PlanState,
-    /// Whether the vehicle is flying it just now, by its autopilot's own account, because we asked for it.
+    /// Whether the vehicle flies it now, by its autopilot's own account and by our order.
     pub flying: bool,
-    /// The item that its autopilot is busy with, while it is flying it; `None` also for a state of before that is given again.
+    /// The item in progress; `None` also while an earlier setting is repeated.
     pub current: Option<u16>,
-    /// The items that were reached, by the autopilot's account and the vehicle's own position. Kept over landings and restarts.
+    /// By the autopilot's account and the vehicle's own position. Kept over landings and restarts.
     pub reached: Reached,
-    /// Whether its autopilot has come to the end of what is left of it, though an item may have been left out on the way. The vehicle
-    /// holds then, or comes home where its last item says so.
+    /// Whether its autopilot has come to the end of the rest, though an item may have been skipped. The vehicle then holds, or comes home
+    /// where its last item says so.
     pub ended: bool,
     pub finished: bool,
 }
 
-/// How far the autopilot has the plan that its agent holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum PlanState {
-    /// Nothing is done about it: the assignment does not name it, or it is finished.
+    /// The assignment does not name it, or it is finished.
     #[default]
     Idle,
-    /// It is being uploaded, read back, or judged by the autopilot.
+    /// Being uploaded, read back, or judged by the autopilot.
     Uploading,
     /// Read back equal, and not rejected by the autopilot.
     Ready,
-    /// The autopilot refused it; in its words, or in ours. Tried again with a capped back-off.
+    /// The autopilot refused it; its text, or ours. Tried again with a capped back-off.
     Refused(String),
-    /// Somebody else has uploaded another mission. It is never flown as ours; ours is uploaded again once the vehicle is not flying that one.
+    /// Somebody else uploaded another mission. It is never flown as ours; ours is uploaded again once the vehicle no longer flies that one.
     Foreign,
 }
 

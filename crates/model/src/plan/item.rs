@@ -26,7 +26,7 @@ pub const DO_SET_CAM_TRIGG_DIST: u16 = 206;
 /// Photos. 2: every s. 3: how many, 0 without end.
 pub const IMAGE_START_CAPTURE: u16 = 2000;
 
-/// Commands above this and below [`NAV_LAST`] are none that move.
+/// Commands above this and below [`NAV_LAST`] do not move.
 const NAV_LAST: u16 = 95;
 
 pub const FRAME_GLOBAL: u8 = 0;
@@ -40,17 +40,17 @@ pub const FRAME_GLOBAL_TERRAIN_ALT: u8 = 10;
 /// As [`FRAME_GLOBAL_TERRAIN_ALT`], sent as whole numbers.
 pub const FRAME_GLOBAL_TERRAIN_ALT_INT: u8 = 11;
 
-/// One item of a mission. The first of a mission has the number 0; home is none of them.
+/// The first of a mission has the number 0; home is not counted.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Item {
     /// MAV_CMD.
     pub command: u16,
     /// MAV_FRAME.
     pub frame: u8,
-    /// 1 to 4 as the command has them; 5 to 7: latitude and longitude in degrees and height in meters, where the command has a place.
-    /// `None` is NaN on the wire: as the autopilot sees fit.
+    /// 1 to 4 depend on the command; 5 to 7: latitude and longitude in degrees and altitude in meters, where the command has a position.
+    /// `None` is NaN on the wire: as the autopilot decides.
     pub params: [Option<f64>; 7],
-    /// Whether the autopilot goes on to the next by itself.
+    /// MISSION_ITEM_INT.autocontinue.
     pub goes_on: bool,
 }
 
@@ -64,14 +64,14 @@ impl Item {
         }
     }
 
-    /// One as a ground station writes it: with all seven values, above home.
+    /// As ground stations write it: all seven values, above home.
     #[cfg(test)]
     pub(super) const fn written(command: u16, [a, b, c, d, e, f, g]: [f64; 7]) -> Self {
         let params = [Some(a), Some(b), Some(c), Some(d), Some(e), Some(f), Some(g)];
         Self::new(command, FRAME_GLOBAL_RELATIVE_ALT, params)
     }
 
-    /// MAV_CMD by its name, where this crate has one.
+    /// Name of the MAV_CMD, where this crate has one.
     pub const fn name(&self) -> &'static str {
         match self.command {
             NAV_WAYPOINT => "NAV_WAYPOINT",
@@ -122,12 +122,11 @@ impl Item {
             .unwrap_or_default()
     }
 
-    /// Whether it is one of those that fly, land or wait.
     pub const fn moves(&self) -> bool {
         self.command < NAV_LAST
     }
 
-    /// Where it is flown to; `None` for what is done where the vehicle is.
+    /// Where it flies to; `None` for an action at the present position.
     pub fn place(&self) -> Option<Result<(Wgs84, Altitude), Unroutable>> {
         let to_place = self.moves() && ![NAV_RETURN_TO_LAUNCH, NAV_DELAY].contains(&self.command);
         if !to_place || self.frame == FRAME_MISSION {
@@ -149,14 +148,14 @@ impl Item {
     }
 }
 
-/// The items that fly `waypoints` on a multicopter, from the first to the last. Takeoff and landing are none of them.
+/// The items that fly `waypoints` on a multicopter, without takeoff and landing.
 pub fn of_waypoints(waypoints: &[Waypoint]) -> Vec<Item> {
     waypoints.iter().flat_map(of_waypoint).collect()
 }
 
 fn of_waypoint(waypoint: &Waypoint) -> Vec<Item> {
     let zero = Some(0.0);
-    // What is done between places is done before the way to the next.
+    // Speed and the like are set before the way to the next place.
     let speed = waypoint.speed.map(|speed| {
         let params = [Some(1.0), Some(speed.0), Some(-1.0), zero, zero, zero, zero];
         Item::new(DO_CHANGE_SPEED, FRAME_MISSION, params)
@@ -180,7 +179,7 @@ fn of_waypoint(waypoint: &Waypoint) -> Vec<Item> {
     );
     let actions = waypoint.actions.iter().map(|action| match *action {
         Action::Photo => {
-            // Its number in a sequence is left to the camera by 0; ArduPilot takes no open number here.
+            // 0 leaves the sequence number to the camera; ArduPilot rejects NaN here.
             let params = [zero, zero, Some(1.0), zero, None, None, None];
             Item::new(IMAGE_START_CAPTURE, FRAME_MISSION, params)
         }
@@ -193,17 +192,11 @@ fn of_waypoint(waypoint: &Waypoint) -> Vec<Item> {
     speed.into_iter().chain(std::iter::once(place)).chain(actions).collect()
 }
 
-/// Why an item has no counterpart in a route.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum Unroutable {
-    /// A command that a route does not have.
     #[error("command {command} ({name}) has no counterpart in a route")]
-    Command {
-        /// MAV_CMD.
-        command: u16,
-        name: &'static str,
-    },
-    /// A command that has one, but not with these numbers.
+    Command { command: u16, name: &'static str },
+    /// The command has a counterpart, but not with these numbers.
     #[error("{name} has no counterpart in a route with parameter {parameter} = {value}")]
     Parameter {
         name: &'static str,
@@ -211,42 +204,37 @@ pub enum Unroutable {
         parameter: usize,
         value: f64,
     },
-    /// Something before there is a waypoint.
     #[error("{0} before the first waypoint has no counterpart in a route")]
     BeforeFirst(&'static str),
-    /// Something after the landing.
     #[error("a landing that is not the last item has no counterpart in a route")]
     LandsBefore,
     #[error("a height above terrain has no counterpart in a route, as Skein knows no terrain")]
     Terrain,
-    /// A frame of some other kind.
     #[error("frame {0} has no counterpart in a route")]
     Frame(u8),
     #[error("a waypoint at which the vehicle waits for a person has no counterpart in a route")]
     Waits,
 }
 
-/// An item that cannot be part of a route.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[error("item {number} cannot be part of a route")]
 pub struct UnroutableItem {
-    /// Its number in the mission, from 0.
+    /// From 0.
     pub number: usize,
     pub source: Unroutable,
 }
 
-/// Items that a Mission does not need: Skein takes vehicles off and brings them home.
+/// Items that a Mission does not need: Skein takes off and brings home by itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Omitted {
     pub takeoffs: usize,
-    /// Returns and landings at the end.
     pub landings: usize,
 }
 
-/// The waypoints that say what `items` say, without takeoff and landing.
+/// The waypoints of `items`, without takeoff and landing.
 ///
 /// # Errors
-/// [`UnroutableItem`], the first that a route cannot say.
+/// [`UnroutableItem`], the first without a counterpart in a route.
 pub fn to_waypoints(items: &[Item]) -> Result<(Vec<Waypoint>, Omitted), UnroutableItem> {
     let mut waypoints: Vec<Waypoint> = Vec::new();
     let mut omitted = Omitted::default();
@@ -284,7 +272,7 @@ fn read(
             let mut waypoint = Waypoint::passed(at, altitude);
             waypoint.hold = seconds(item.param(1)).ok_or_else(|| unlike(1))?;
             if item.command == NAV_WAYPOINT {
-                // Zero is what most programs write that mean none, and what ArduPilot ignores.
+                // Most programs write zero for none, and ArduPilot ignores it.
                 let heading = item.params[3].filter(|heading| *heading != 0.0);
                 waypoint.heading = heading.map(|heading| Heading(heading.rem_euclid(360.0)));
             }
@@ -319,7 +307,7 @@ fn read(
             } else {
                 Action::StopTrigger
             };
-            // One that ends what has not begun says nothing.
+            // An end without a beginning has no effect.
             match waypoints.last_mut() {
                 Some(last) => last.actions.push(action),
                 None if action == Action::StopTrigger => {}
@@ -343,7 +331,7 @@ fn seconds(seconds: f64) -> Option<Duration> {
     Duration::try_from_secs_f64(seconds).ok()
 }
 
-/// Where `items` lead, whatever else they say: to show a mission that no route can say.
+/// Where `items` lead, to show a mission that has no counterpart as a route.
 ///
 /// # Errors
 /// [`UnroutableItem`], the first whose place is not known.
@@ -353,7 +341,6 @@ pub fn places(items: &[Item]) -> Result<Vec<Waypoint>, UnroutableItem> {
         let Some(place) = item.place() else { continue };
         let (at, altitude) = place.map_err(|source| UnroutableItem { number, source })?;
         if item.command == NAV_LAND && at.latitude_deg == 0.0 && at.longitude_deg == 0.0 {
-            // Where it is.
             continue;
         }
         let mut waypoint = Waypoint::passed(at, altitude);

@@ -5,26 +5,23 @@ use crate::station::Altitude;
 use crate::units::{Heading, Meters, MetersPerSecond, Wgs84};
 use std::time::Duration;
 
-/// A route has at most so many waypoints: with actions no more items than ArduCopter holds (1,306 with 32 KiB of storage).
+/// With actions no more items than ArduCopter holds (1,306 with 32 KiB of storage).
 pub const MOST_WAYPOINTS: usize = 1000;
 
 pub const FASTEST: MetersPerSecond = MetersPerSecond(20.0);
 
-/// No vehicle holds longer at one waypoint.
 pub const LONGEST_HOLD: Duration = Duration::from_secs(3600);
 
-/// A place of a route, and what is done there.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Waypoint {
     pub at: Wgs84,
     pub altitude: Altitude,
-    /// How fast it is flown to, over ground; `None`: as to the one before, or as the autopilot does.
+    /// Over ground, on the way to it; `None`: unchanged, or as the autopilot decides.
     pub speed: Option<MetersPerSecond>,
-    /// How long the vehicle holds there.
     pub hold: Duration,
-    /// Its heading there; `None` leaves that to the autopilot.
+    /// At the waypoint; `None` leaves it to the autopilot.
     pub heading: Option<Heading>,
-    /// What is done there, in this order.
+    /// In this order.
     pub actions: Vec<Action>,
 }
 
@@ -41,18 +38,16 @@ impl Waypoint {
     }
 }
 
-/// What is done at a waypoint.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Action {
     Photo,
-    /// Takes a photo now, and one each time that the vehicle has flown so far.
+    /// A photo now, and one each time the vehicle has flown this far.
     TriggerEvery(Meters),
     StopTrigger,
 }
 
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum BadRoute {
-    /// None.
     #[error("the route has no waypoint; give at least one")]
     Empty,
     #[error("the route has {0} waypoints, more than {MOST_WAYPOINTS}; divide it into several Missions")]
@@ -65,10 +60,8 @@ pub enum BadRoute {
     },
 }
 
-/// Why a waypoint cannot be flown.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum BadWaypoint {
-    /// No position, or one too far from the others.
     #[error(transparent)]
     Place(#[from] NoPlace),
     #[error("its altitude is not a finite number; give meters")]
@@ -87,10 +80,8 @@ pub enum BadWaypoint {
 pub struct Route(Vec<Waypoint>);
 
 impl Route {
-    /// Checks them.
-    ///
     /// # Errors
-    /// [`BadRoute`], the first thing that is wrong with them.
+    /// [`BadRoute`], the first invalid waypoint.
     pub fn new(waypoints: Vec<Waypoint>) -> Result<Self, BadRoute> {
         if waypoints.is_empty() {
             return Err(BadRoute::Empty);

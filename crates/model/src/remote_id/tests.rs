@@ -1,4 +1,4 @@
-//! Tests of Remote ID: who counts, for how long, and what people read.
+//! Remote ID: who counts, for how long, and the text for people.
 
 use super::*;
 use crate::units::{ComponentId, SystemId};

@@ -1,4 +1,4 @@
-//! Places that may be asked for, and when a vehicle is on station.
+//! Valid places, and when a vehicle is on station.
 
 use super::*;
 use crate::geo::shifted;
@@ -82,7 +82,7 @@ fn a_height_above_the_sea_needs_limits_above_the_sea() {
     assert_eq!(Station::new(amsl, &Limits::default()), Err(BadStation::AmslNotAllowed));
 }
 
-/// What is wrong with a station for a vehicle whose home is [`HERE`], 488 m above the sea.
+/// For a vehicle whose home is [`HERE`], 488 m above the sea.
 fn unsuitable(change: impl FnOnce(&mut Place), limits: &Limits) -> Option<BadStation> {
     let mut place = place();
     change(&mut place);
@@ -143,7 +143,7 @@ fn the_height_is_compared_by_the_reference_of_the_station() {
     assert!((off.above.0 - 1.0).abs() < 1e-9);
 }
 
-/// What is known at the last of these reports: millisecond, meters off over ground.
+/// Whether it is on station after these reports: millisecond, meters off over ground.
 fn after(reports: &[(u64, f64)]) -> bool {
     let mut arrival = Arrival::default();
     let mut now = Moment::default();

@@ -1,4 +1,4 @@
-//! Where a vehicle is against where it was asked to be, as sentences about one flight.
+//! Position of a vehicle against where it should be, in one flight.
 
 use super::*;
 use crate::units::AltitudeAmsl;
@@ -9,7 +9,7 @@ const HERE: Wgs84 = Wgs84 {
     longitude_deg: 8.5,
 };
 
-/// One flight, read five times a second.
+/// Read five times a second.
 struct Flight {
     watch: Watch,
     ms: u64,
@@ -35,7 +35,7 @@ fn asked_for(height: f64) -> Flight {
 }
 
 impl Flight {
-    /// What is found after `ms` at this height, sinking this fast.
+    /// What is found after `ms` at this altitude and sink rate.
     fn at(&mut self, height: f64, sink: f64, ms: u64) -> Option<Astray> {
         for _ in 0..ms / 200 {
             self.ms += 200;

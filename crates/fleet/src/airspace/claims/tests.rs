@@ -1,4 +1,4 @@
-//! What a report adds to a claim, and what it takes away.
+//! How reports add to claims and end them.
 
 mod lent;
 
@@ -92,7 +92,7 @@ fn one_that_held_and_lands_owns_its_way_down_and_is_where_it_should_be() {
         holds(&mut claims, "c", now, C);
         assert_eq!(claims.unsteady(second(now)).count(), 0, "at {up} m");
     }
-    // No vehicle may cross below it, and all the rest is free: it may not be anywhere else.
+    // No vehicle may cross below it; all the rest is free.
     let through = Route::through([C, at(0.0, 50.0, 20.0), A, at(0.0, -50.0, 20.0)]).unwrap();
     assert!(grant(&mut claims, "c", &through, 4.0).is_ok());
     seen(
@@ -165,7 +165,6 @@ fn an_old_report_lets_nothing_go_and_takes_nothing_back() {
     let route = over(A, 50.0, B);
     let number = grant(&mut claims, "a", &route, 1.0).unwrap();
     let claimed = claims.volume(&vehicle("a")).cloned();
-    // It was there at the moment of the grant, but before it.
     seen(&mut claims, "a", 0.9, B, number, Doing::Holding { at: B });
     assert_eq!(claims.volume(&vehicle("a")).cloned(), claimed);
     seen(&mut claims, "a", 5.0, B, number, Doing::Holding { at: B });
@@ -219,7 +218,7 @@ fn a_new_leader_grants_nothing_before_each_known_vehicle_was_heard() {
     let mut claims = knowing(&[("a", A), ("c", C)]);
     holds(&mut claims, "a", 1.0, A);
     assert_eq!(grant(&mut claims, "a", &over(A, 50.0, B), 1.0), blocked("c"));
-    // It was heard to fly a route of the former leader: all that is left of that is its own.
+    // It flies a route of the former leader, and owns the rest of that.
     let earlier = OrderNumber {
         term: Term(2),
         count: 9,
@@ -270,7 +269,7 @@ fn one_that_is_silent_keeps_its_place_and_what_its_failsafes_may_do() {
     assert_eq!(way(at(-40.0, 0.0, 53.0)), none);
     assert_eq!(way(at(-80.0, 0.0, 10.0)), by_a, "and land at home");
     assert_eq!(way(at(40.0, 0.0, 40.0)), none);
-    // Heard again, it has its place alone.
+    // Heard again, it owns its place alone.
     holds(&mut claims, "a", 7.0, A);
     assert_eq!(claims.in_the_way(&node("c"), &Route::hold(at(-40.0, 0.0, 40.0))), none);
 }
@@ -384,7 +383,6 @@ fn a_vehicle_in_danger_stops_on_its_route_and_leaves_upright_to_where_it_is_clea
         vehicle: node("a"),
         avoidance,
     };
-    // c is carried to a's way, by a pilot, who hovers there.
     let there = at(60.0, 0.0, 46.0);
     seen(&mut claims, "c", 1.7, there, NONE, Doing::Other);
     seen(&mut claims, "c", 2.7, there, NONE, Doing::Other);
@@ -424,7 +422,6 @@ fn a_vehicle_in_danger_stops_on_its_route_and_leaves_upright_to_where_it_is_clea
         "it flies no farther than that"
     );
     seen(&mut claims, "a", 5.5, end, permit.number(), Doing::Holding { at: end });
-    // And then c comes nearer.
     seen(
         &mut claims,
         "c",
@@ -469,8 +466,8 @@ fn a_vehicle_in_danger_stops_on_its_route_and_leaves_upright_to_where_it_is_clea
     assert_eq!(grant(&mut claims, "a", &down, 1.5), blocked("c"), "it would pass it");
 }
 
-/// What an aircraft could reach grows until it is heard again: a vehicle may be within it at once. Flown with a real ArduCopter, which
-/// flew on to an aircraft that hovered over its place.
+/// The reach of an aircraft grows until it is heard again: a vehicle may be within it at once. Flown with a real ArduCopter, which flew on
+/// to an aircraft that hovered over its place.
 #[test]
 fn one_that_is_near_an_aircraft_already_stops_only_if_its_route_leads_nearer() {
     use super::super::{Avoidance, Danger};
@@ -520,7 +517,7 @@ fn away_from_an_aircraft_is_away_from_where_any_of_its_reporters_has_it() {
         accuracy: SHARP,
         heard: second(1.0),
     };
-    // Up from above it and down from below it lead away, as the first of two has it.
+    // Up from above it and down from below it lead away.
     for (from, to, first, other) in [(50.0, 400.0, 44.0, 56.0), (500.0, 100.0, 506.0, 494.0)] {
         let granted = |reports: &[(&str, f64)]| {
             let mut claims = knowing(&[("a", GROUND)]);
@@ -581,7 +578,6 @@ fn one_that_the_wind_moves_a_little_endangers_nobody_beside_it() {
 fn returns_at_one_height_that_cross_are_named() {
     use super::super::shared_returns;
     let claims = knowing(&[("a", GROUND), ("b", at(60.0, 0.0, 0.0)), ("c", at(500.0, 0.0, 0.0))]);
-    // a and b hold over each other's homes.
     let holds = [
         (node("a"), Route::hold(B)),
         (node("b"), Route::hold(A)),
@@ -699,7 +695,7 @@ fn airspace_of_a_program_is_owned_wherever_it_is_in_it_and_until_it_has_stopped(
     assert_eq!(flies(&mut claims, 3.0, at(0.0, 20.0, 14.0), in_room()), (0, true));
     let outside = flies(&mut claims, 4.0, at(0.0, 31.0, 20.0), in_room());
     assert_eq!(outside, (1, true), "it has left, and may be anywhere near");
-    // It brakes from 3 m/s, and stands.
+    // It brakes from 3 m/s, and stops.
     let here = at(0.0, 20.0, 20.0);
     assert_eq!(flies(&mut claims, 9.0, here, in_room()), (0, true));
     let on = at(0.0, 17.0, 20.0);

@@ -13,7 +13,6 @@ fn at(east: f64, north: f64, up: f64) -> Local {
     Local { east, north, up }
 }
 
-/// Up, across, down.
 fn arch() -> Route {
     Route::through([
         at(0.0, 0.0, 10.0),
@@ -70,7 +69,6 @@ proptest! {
         leg in 0usize..6, share in 0.0..1.0, off in prop::array::uniform3(-1.0..1.0),
         further in prop::collection::vec((0usize..6, 0.0..1.0), 1..5),
     ) {
-        // Climb, cross, climb, cross.
         let mut places = vec![at(0.0, 0.0, 5.0)];
         for (east, north, up) in corners {
             let last = places[places.len() - 1];

@@ -74,7 +74,7 @@ proptest! {
     fn two_that_are_not_clear_have_points_that_are_too_near(one in shape(), other in shape()) {
         let rules = Rules::default();
         if !one.tube().clear_of(&other.tube(), &rules) {
-            // The cores, walked through in small steps, come as near as the distance says, to within a step.
+            // Walking the cores in small steps finds the distance to within a step.
             let walk = |shape: &Shape| -> Vec<[f64; 2]> {
                 let place = |i: usize| shape.places[i.min(shape.places.len() - 1)];
                 let steps = 24;

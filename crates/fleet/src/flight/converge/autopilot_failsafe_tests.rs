@@ -1,4 +1,4 @@
-//! Invariant 15, as sentences about one vehicle whose autopilot executes a failsafe of its own.
+//! Invariant 15, for one vehicle whose autopilot executes a failsafe of its own.
 
 use super::tests::{FLY, GROUND, World, low, world};
 use super::*;
@@ -110,7 +110,6 @@ fn a_persons_ground_order_lands_a_vehicle_out_of_a_failsafe() {
         (w.kind(), w.decide().activity),
         (Some(StepKind::Land), Activity::Landing)
     );
-    // One that lands already does so by itself.
     for mode in [Mode::Land, Mode::Return] {
         assert_eq!(world(ORDERED).in_failsafe(mode).kind(), None);
     }
@@ -125,7 +124,6 @@ fn a_deletion_lands_it_once_the_failsafe_has_had_time_to_act_and_keeps_it_up() {
     }
     w = w.later(2).in_failsafe(Mode::Station);
     assert_eq!(w.kind(), Some(StepKind::Land));
-    // Another failsafe later has its own time.
     let over = w.later(1).of(Autopilot::Px4, SystemState::Normal).flying(Mode::Station);
     assert_eq!(over.later(1).in_failsafe(Mode::Station).decide(), rest(GIVES_WAY));
 }

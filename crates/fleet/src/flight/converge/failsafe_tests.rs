@@ -1,4 +1,4 @@
-//! Failsafes flown by the agent, as sentences about one vehicle.
+//! Failsafes flown by the agent.
 
 use super::tests::{FLY, GROUND, World, low, world};
 use super::*;
@@ -21,7 +21,7 @@ fn returning(mut w: World, by: InCommand) -> World {
     w.flying(Mode::Return)
 }
 
-/// So far east of home and so high above it.
+/// East of home and above it, meters.
 fn seen_at(mut w: World, (east, up): (f64, f64)) -> World {
     let position = Position {
         at: shifted(HOME, east, 0.0),
@@ -33,13 +33,12 @@ fn seen_at(mut w: World, (east, up): (f64, f64)) -> World {
     w
 }
 
-/// Returns, and is there `seconds` later.
 fn returns_at(mut w: World, seconds: u64, at: (f64, f64)) -> World {
     w.now = w.now.plus(Duration::from_secs(seconds));
     seen_at(w, at).flying(Mode::Return)
 }
 
-/// The step after a return that has hovered at this place for half a minute, once a second from its first second on.
+/// The step after a return that hovered here for half a minute, observed once a second.
 fn after_hovering(w: World, at: (f64, f64)) -> World {
     (0..30).fold(returns_at(w, 0, at), |w, _| {
         assert_eq!(w.kind(), None);
@@ -243,7 +242,7 @@ fn an_arming_that_was_out_of_sight_is_not_ours_any_more() {
     w.now = w.now.plus(Duration::from_secs(4));
     w = armed(w);
     assert_eq!(w.kind(), Some(StepKind::TakeOff));
-    // Within this time the autopilot disarms by itself, and anybody may have armed it again.
+    // By now the autopilot disarms by itself, and anybody may have armed it again.
     w.now = w.now.plus(Duration::from_secs(60));
     w = armed(w);
     assert_eq!(w.decide(), rest(Activity::HandsOff(HandsOff::ArmedByOther)));

@@ -1,25 +1,25 @@
-//! Another height for a vehicle that holds: the desired height has changed while it flies.
+//! Another altitude for a vehicle that holds: the desired altitude changed in flight.
 
 use super::{Situation, Step};
 use model::units::AltitudeAboveHome;
 use model::vehicle::{Mode, TRUTH_STALE_AFTER};
 use model::whereabouts::DRIFTS;
 
-/// Two desired heights that differ by more than this are two, meters.
+/// Smallest difference of two desired altitudes, meters.
 const HEIGHTS_DIFFER: f64 = 0.05;
 
-/// The step to the desired height, if the vehicle was asked for another. Heights drift by a meter or two, so that what it was asked
-/// for counts, not where it is; only an agent that has asked for none, as after a restart, goes by that.
+/// The step to a newly desired altitude. Altitudes drift by a meter or two, so the last order counts, not the position; only an agent
+/// without one, as after a restart, uses the position.
 pub(super) fn another_height(s: &Situation<'_>, desired: AltitudeAboveHome) -> Option<Step> {
     let place = s.vehicle.position.as_ref()?.fresh(s.now, TRUTH_STALE_AFTER)?;
     let off = |height: AltitudeAboveHome, by: f64| (height.0 - desired.0).abs() > by;
-    // Home counts as it was before the flight: somebody may have moved it since.
+    // Home as before the flight: somebody may have moved it since.
     let above_home = s.vehicle.home.map(|home| AltitudeAboveHome(place.amsl.0 - home.0));
     let elsewhere = match s.memory.height() {
         Some(height) => off(height, HEIGHTS_DIFFER),
         None => off(above_home.unwrap_or(place.above_home), DRIFTS),
     };
-    // A leader confirms it now, and the vehicle is where a command finds it.
+    // A leader confirms it now, and the vehicle is in our mode.
     let may = s.led() && s.vehicle.mode(s.now) == Some(Mode::Station);
     (elsewhere && may).then_some(Step::ChangeHeight {
         altitude: desired,
@@ -44,7 +44,7 @@ mod tests {
         longitude_deg: 8.5,
     };
 
-    /// Holding at `height` above home, desired at `desired`, having agreed to `agreed`.
+    /// Above home, meters.
     fn holding(height: f64, desired: f64, agreed: Option<f64>) -> World {
         let desired = Desired::Flying {
             altitude: AltitudeAboveHome(desired),

@@ -1,4 +1,4 @@
-//! Converging, of a vehicle that a program flies or has flown.
+//! Convergence of a vehicle that a program flies or has flown.
 
 use super::tests::{FLY, GROUND, World, world};
 use super::*;

@@ -1,29 +1,25 @@
-//! When a vehicle in the air begins the plan that it is to fly by itself, and when it stops it.
+//! When a vehicle in the air begins its plan, and when it stops it.
 
 use super::{Situation, Step, Verdict, failsafe, paced, rest, route};
 use model::assignment::{Assignment, OnCoordinatorLoss};
 use model::report::Activity;
 use model::vehicle::{Airborne, Mode};
 
-/// How far the plan of the assignment is, as its agent knows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum PlanStage {
-    /// The assignment names none.
     #[default]
     None,
-    /// It is not on the autopilot as it should be.
+    /// Not on the autopilot as it should be.
     Preparing,
-    /// It was read back equal, and the autopilot will fly it.
+    /// Read back equal, and the autopilot will fly it.
     Ready,
-    /// And the autopilot begins with its first item.
+    /// As `Ready`, and set to begin with the first item.
     Set,
-    /// The autopilot was ordered to fly it.
     Flying,
-    /// The autopilot has come to its end.
     Ended,
 }
 
-/// What a vehicle that holds in the air by our command does about its plan; `None`: nothing.
+/// For a vehicle that holds in the air by our command; `None`: nothing to do.
 pub(super) fn begin(s: &Situation<'_>, held: &Assignment) -> Option<Verdict> {
     match s.plan {
         // A plan that has ended may have led it off its route.
@@ -38,9 +34,8 @@ pub(super) fn begin(s: &Situation<'_>, held: &Assignment) -> Option<Verdict> {
     }
 }
 
-/// What a vehicle does that flies a plan of ours.
 pub(super) fn fly(s: &Situation<'_>, held: &Assignment, part: Airborne) -> Verdict {
-    // By its last item; a landing once begun is finished.
+    // Its last item; a landing is finished once begun.
     if part == Airborne::Landing {
         return rest(Activity::Landing);
     }
@@ -52,7 +47,7 @@ pub(super) fn fly(s: &Situation<'_>, held: &Assignment, part: Airborne) -> Verdi
     }
     match s.plan {
         PlanStage::Flying => rest(Activity::Moving),
-        // It is not to fly that one any more, or has come to its end.
+        // The plan has ended, or is not to be flown any more.
         PlanStage::None | PlanStage::Preparing | PlanStage::Ready | PlanStage::Set | PlanStage::Ended => {
             paced(s, Step::Hold, Activity::Holding)
         }
@@ -79,7 +74,6 @@ mod tests {
         w
     }
 
-    /// In the air on a plan of ours.
     fn on_plan(stage: PlanStage) -> World {
         let mut w = planned(stage).flying(Mode::Mission);
         w.vehicle.our_plan = OurPlan::Flies;

@@ -1,12 +1,11 @@
 //! The next place of a route, for a vehicle that moves along ordered routes only.
 //!
-//! At the reserve of its battery such a vehicle comes home along a route, which it has asked for since its charge came near the reserve
-//! ([`crate::flight::battery::NearReserve`]). It never returns by its autopilot while a coordinator is there, since nobody grants that way: it
-//! leads straight through the stations of others, at an altitude at which none of them expects it. Without a way home it waits a while, and
-//! then lands where it is: the column below is the least airspace in which a flight can end, and the coordinator has claimed it, or has moved
-//! the vehicle to a clear one, since it waits (`fleet::planning::site`, `way_down`). Where neither could be done it lands all the same, since
-//! one that waits on falls: those below are endangered, make way where they can, and the objects of both say so. Only while no coordinator
-//! can be reached does the autopilot return by itself.
+//! At its battery's reserve such a vehicle comes home along a granted route, requested since its charge came near the reserve
+//! ([`crate::flight::battery::NearReserve`]). While a coordinator is there it never returns by its autopilot: nobody grants that way,
+//! straight through the stations of others at an unexpected altitude. Without a way home it waits a while, then lands at its place: the
+//! column below is the least airspace in which a flight can end, and the coordinator has claimed it, or has moved the vehicle to a clear
+//! one (`fleet::planning::site`, `way_down`). Where neither was possible it lands all the same, since it would fall otherwise; those below
+//! make way where they can, and the objects of both report it. Only without any coordinator does the autopilot return by itself.
 
 use super::{Situation, Step, Verdict, paced, rest};
 use crate::flight::memory::ends_at_home;
@@ -18,27 +17,24 @@ use model::units::AltitudeAboveHome;
 use model::vehicle::{Autopilot, FlightTruth, Mode, TRUTH_STALE_AFTER};
 use std::time::Duration;
 
-/// A home that was heard after arming is awaited for this long: an armed ArduCopter disarms by itself after 10 s on the ground, by its factory
-/// settings.
+/// Wait for a home that is newer than arming: an armed ArduCopter disarms by itself after 10 s on the ground, by its factory settings.
 const HOME_AWAITED: Duration = Duration::from_secs(3);
 
-/// A home that was heard before arming still counts when the vehicle stands within this of its altitude, meters: as far as a station may be
-/// measured from another home.
+/// A home heard before arming still counts within this of the vehicle's altitude, meters: as far as a station may be measured from another
+/// home.
 const HOME_MOVES_M: f64 = 2.0;
 
-/// A vehicle that comes home for its reserve is stopped for somebody in its way for no longer than this: the danger is over by then, and the
-/// rest of its way is granted.
+/// Longest stop of a vehicle that comes home for its reserve: by then the danger is over, and the rest of its way is granted.
 const STOPS_FOR: Duration = Duration::from_secs(15);
 
-/// A vehicle at its reserve waits for its way home for no longer than this, and then lands where it is. By a reserve of a fifth, which holds it
-/// up for minutes, it lands from as high as Drones are flown.
+/// Longest wait at the reserve for a way home, before landing at its place. A reserve of a fifth holds a vehicle up for minutes, enough to
+/// land from as high as Drones fly.
 pub(super) const WAITS_FOR_ITS_WAY: Duration = Duration::from_secs(30);
 
-/// Another coordinator leads after this long at the latest.
+/// Longest time without a leader.
 const LEADER_CHANGES: Duration = Duration::from_secs(20);
 
-/// The step to the next place of the route of `held`, if there is one. Without a route, and off it, the vehicle stays where it is: the
-/// coordinator grants one from there.
+/// The step to the next place of the route of `held`. Without a route, or off it, the vehicle stays: the coordinator grants one from there.
 pub(super) fn follow(s: &Situation<'_>, held: &Assignment) -> Verdict {
     let progress = s.memory.progress();
     let next = held.route.as_ref().and_then(|route| {
@@ -59,20 +55,19 @@ pub(super) fn follow(s: &Situation<'_>, held: &Assignment) -> Verdict {
     if !s.memory.flies_to(place, s.now) {
         return paced(s, Step::FlyTo { place }, Activity::Moving);
     }
-    // On its way, since ArduCopter forgets a speed with the first place after a takeoff. One that takes none flies at its own.
+    // Sent on its way, since ArduCopter forgets a speed with the first place after a takeoff. A vehicle that takes none flies at its own.
     match held.manner.speed.filter(|speed| s.memory.speed() != Some(*speed)) {
         Some(speed) => paced(s, Step::SetSpeed { speed }, Activity::Moving),
         None => rest(Activity::Moving),
     }
 }
 
-/// Whether it is on its way along the route of `held`, or has lost it.
 pub(super) fn is_under_way(s: &Situation<'_>, held: &Assignment) -> bool {
     held.routed && holds_at(s, held).is_none()
 }
 
-/// Whether it comes home along routes that are granted, or is stopped on its way for somebody: the return of its autopilot would cross the
-/// stations of others. A way that is its own stays so while another coordinator comes to lead, and it flies on to the next corner.
+/// Whether it comes home along granted routes, or is stopped on the way for somebody: the autopilot's return would cross the stations of
+/// others. Its way stays its own while another coordinator takes over, and it flies on to the next corner.
 pub(super) fn comes_home(s: &Situation<'_>, held: &Assignment) -> bool {
     let airborne = matches!(s.vehicle.truth(s.now), FlightTruth::Airborne(_));
     let Some(route) = held.route.as_ref().filter(|_| held.routed && airborne) else {
@@ -92,7 +87,7 @@ pub(super) fn comes_home(s: &Situation<'_>, held: &Assignment) -> bool {
     }
 }
 
-/// Whether it is at its reserve, without a way home, and still waits for one: it goes on with what it was granted, or holds.
+/// Whether it is at its reserve and still waits for a way home: it goes on with what it was granted, or holds.
 pub(super) fn waits_for_its_way(s: &Situation<'_>, held: &Assignment) -> bool {
     s.battery.lasting == Level::Low
         && held.failsafe.on_low_battery == OnLowBattery::Return
@@ -100,18 +95,17 @@ pub(super) fn waits_for_its_way(s: &Situation<'_>, held: &Assignment) -> bool {
         && s.battery.low_for < WAITS_FOR_ITS_WAY
 }
 
-/// Whether nobody could grant it a way home: it is not kept apart from others, being without a station and a plan, or the coordinator is lost.
+/// Whether nobody could grant it a way home: without a station and a plan it is not kept apart from others, or the coordinator is lost.
 pub(super) fn is_on_its_own(s: &Situation<'_>, held: &Assignment) -> bool {
     let is_kept_apart = held.routed || held.plan.is_some();
     !is_kept_apart || is_left_alone(s, held)
 }
 
-/// Whether the coordinator is lost, and not only about to change.
+/// Lost, and not only about to change.
 fn is_left_alone(s: &Situation<'_>, held: &Assignment) -> bool {
     s.uplink_silent >= held.failsafe.after.min(LEADER_CHANGES)
 }
 
-/// Whether it has come to the end of a route that ends at home.
 pub(super) fn has_come_home(s: &Situation<'_>, held: &Assignment) -> bool {
     let route = held
         .route
@@ -120,7 +114,6 @@ pub(super) fn has_come_home(s: &Situation<'_>, held: &Assignment) -> bool {
     route.is_some_and(|route| ends_at_home(route, s.vehicle))
 }
 
-/// Where one holds that has arrived.
 fn holds_at(s: &Situation<'_>, held: &Assignment) -> Option<Waypoint> {
     let route = held.route.as_ref()?;
     let progress = s.memory.progress().filter(|progress| progress.number == route.number)?;
@@ -135,21 +128,20 @@ pub(super) fn here(s: &Situation<'_>) -> Option<Waypoint> {
     })
 }
 
-/// To where it is, for one that has lost its route: its autopilot still flies to the place that it was asked for last.
+/// At its position, after it lost its route: its autopilot still flies to the place of the last command.
 fn stay(s: &Situation<'_>) -> Option<Step> {
     let place = here(s)?;
     s.memory.is_adrift().then_some(Step::FlyTo { place })
 }
 
-/// Back to where it holds, for one that has drifted off there.
+/// Back to where it holds, after it drifted off.
 fn back(s: &Situation<'_>, held: &Assignment) -> Option<Step> {
     let place = holds_at(s, held).filter(|_| s.memory.drifts(s.now))?;
     Some(Step::FlyTo { place })
 }
 
-/// The turn to its heading, for one that has arrived with another.
 fn turn_to(s: &Situation<'_>, held: &Assignment) -> Option<Step> {
-    // PX4 flies there to turn: one that a person has moved from there stays where it is.
+    // PX4 flies to the given place to turn: a vehicle that a person has moved stays.
     let here = here(s)?;
     let at = holds_at(s, held).filter(|at| at.is_about(&here))?;
     let heading = s.vehicle.heading.as_ref()?.fresh(s.now, TRUTH_STALE_AFTER)?;
@@ -158,7 +150,7 @@ fn turn_to(s: &Situation<'_>, held: &Assignment) -> Option<Step> {
 }
 
 impl Situation<'_> {
-    /// The height to take off to on the route of `held`; `None` when the vehicle is not where that begins.
+    /// `None` when the vehicle is not where the route of `held` begins.
     pub(super) fn takeoff_height(&self, held: &Assignment) -> Option<AltitudeAboveHome> {
         let route = held.route.as_ref()?;
         let progress = self.memory.progress()?;
@@ -166,8 +158,8 @@ impl Situation<'_> {
         route.takeoff_height(self.vehicle.home?).filter(|_| begins)
     }
 
-    /// Whether the known altitude of home is the one from which the autopilot counts its takeoff. ArduCopter sets home where it is armed, and
-    /// counts from there; the takeoff of PX4 is above sea level.
+    /// Whether the known altitude of home is the reference of the takeoff. ArduCopter sets home where it is armed; the takeoff of PX4 is
+    /// above sea level.
     pub(super) fn home_counts(&self) -> bool {
         let identity = self.vehicle.identity.as_ref();
         let sets_home = identity.is_some_and(|identity| identity.autopilot == Autopilot::ArduPilot);
@@ -213,7 +205,7 @@ mod tests {
         }
     }
 
-    /// One with a route up to 30 m, 50 m east and down to 20 m.
+    /// A route up to 30 m, 50 m east and down to 20 m.
     fn routed() -> World {
         let mut w = world(FLY);
         let held = w.fence.held.as_mut().unwrap();
@@ -272,8 +264,8 @@ mod tests {
         assert_eq!(moved.kind(), None, "somebody else has moved it");
     }
 
-    /// A real ArduCopter answers FAILED to a place outside of its fence and says nothing; a real PX4 answers ACCEPTED and stays, and says
-    /// why where it receives a ground station.
+    /// A real ArduCopter answers FAILED to a place outside of its fence, without a text; a real PX4 answers ACCEPTED and stays, with a text
+    /// on links with a ground station.
     #[test]
     fn orders_that_bring_it_no_nearer_are_told_with_what_the_autopilot_makes_of_them() {
         let refused = Outcome::Refused {
@@ -352,7 +344,7 @@ mod tests {
         );
     }
 
-    /// One whose battery is at its reserve for so long that it waits no longer, there on its route, with its home so far east.
+    /// At its reserve for longer than it waits, there on its route, with its home so far east.
     fn low(east: f64, up: f64, home: f64) -> World {
         let mut w = routed();
         w.battery = Levels {

@@ -1,4 +1,4 @@
-//! Converging, as sentences about one vehicle.
+//! Convergence of one vehicle.
 
 use super::*;
 use crate::flight::battery::Levels;
@@ -20,7 +20,6 @@ fn at(ms: u64) -> Moment {
     Moment::at(Duration::from_millis(ms))
 }
 
-/// One agent and its vehicle; a test states only what matters.
 #[derive(Clone, Debug)]
 pub(super) struct World {
     pub(super) vehicle: Vehicle,
@@ -267,7 +266,7 @@ fn an_assignment_only_on_disk_keeps_a_vehicle_flying_but_never_lifts_one_off() {
     assert_eq!(w.disarmed(Mode::Station).decide(), rest(Activity::Waiting));
 }
 
-/// It was ordered to the ground while its agent was stopped, perhaps; and somebody may have armed it.
+/// A ground order may have come while its agent was stopped; and somebody may have armed it.
 #[test]
 fn nothing_leads_off_the_ground_on_what_may_be_of_before_the_agent_was_stopped() {
     let behind = |mut w: World| {

@@ -1,4 +1,4 @@
-//! Lending, as sentences about one vehicle and one program.
+//! One vehicle and one program.
 
 use super::*;
 use model::assignment::{Failsafe, GroundedWhy, OnCoordinatorLoss};
@@ -21,7 +21,6 @@ const ROOM: Room = Room {
     lease: USUAL_LEASE,
 };
 
-/// A vehicle and its program; a test states only what matters.
 struct World {
     lending: Lending,
     vehicle: Vehicle,
@@ -95,7 +94,7 @@ impl World {
         self
     }
 
-    /// So far north of the center, flying this fast.
+    /// North of the center, meters, at this speed.
     fn at(mut self, north: f64, speed: f64) -> Self {
         let position = Position {
             at: shifted(CENTER, 0.0, north),
@@ -108,7 +107,6 @@ impl World {
         self
     }
 
-    /// Its program says that it is there, and gives a set-point.
     fn told(mut self) -> Self {
         self.program = Program {
             heard: Some(self.now),
@@ -137,7 +135,6 @@ impl World {
         })
     }
 
-    /// The world once its program flies it.
     fn lent(self) -> Self {
         let mut w = self.told();
         assert_eq!(w.observe(), PASSES);
@@ -233,7 +230,6 @@ fn whatever_is_ordered_or_runs_low_ends_it_and_it_does_not_begin_then() {
     let mut w = world().lent();
     w.held.desired = grounded;
     assert_eq!(w.observe(), back(WhyBack::Recalled));
-    // An order to land leaves no route at all.
     let mut w = world().lent();
     w.held.route = None;
     assert_eq!(w.observe(), Verdict::default());

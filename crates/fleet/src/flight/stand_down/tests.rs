@@ -1,4 +1,4 @@
-//! A vehicle that came down without an order is left to a person, whatever becomes of the Drone that it flew for.
+//! A vehicle that landed without an order is left to a person, whatever becomes of the Drone that it flew for.
 
 use super::*;
 use model::assignment::Failsafe;
@@ -85,18 +85,15 @@ fn record(stage: Stage) -> FlightRecord {
     }
 }
 
-/// What the agent remembers, and what is observed by and by.
 struct Course {
     downs: StandDowns,
     record: FlightRecord,
     by_plan: bool,
-    /// Since when its order has been confirmed.
     told: Option<Moment>,
     now: u64,
 }
 
 impl Course {
-    /// A flight for Drone a ended by itself.
     fn over() -> Self {
         Self::ended(record(Stage::Over))
     }
@@ -136,7 +133,6 @@ impl Course {
         self.stands_down()
     }
 
-    /// The agent starts again with what is on its disk.
     fn restart(&mut self) {
         if let Some(down) = &mut self.downs.now {
             down.since = None;
@@ -263,7 +259,7 @@ fn a_drone_deleted_before_its_vehicle_stood_down_says_nothing_of_it() {
     assert!(course.after(600, Some(&deleted)));
 }
 
-/// A vehicle that its reserve has landed with a pack of 14 V, and the Drone of which is gone.
+/// A vehicle that landed for its reserve with a pack of 14 V, and whose Drone is gone.
 fn spent() -> Course {
     let mut course = Course {
         downs: StandDowns::default(),
@@ -312,7 +308,7 @@ fn a_battery_that_rebounds_is_not_another_one_whatever_it_says_of_its_charge() {
             "{millivolts}"
         );
     }
-    // The autopilot starts again, and calls the pack full.
+    // The autopilot restarts, and calls the pack full.
     course.now += 10;
     let mut started = with_pack(Some(15_200), course.now);
     started.running_for = Some(Duration::from_secs(5));
@@ -326,7 +322,6 @@ fn a_battery_that_rebounds_is_not_another_one_whatever_it_says_of_its_charge() {
 
 #[test]
 fn a_vehicle_that_landed_for_its_battery_is_offered_again_with_another_one() {
-    // Without power between, and with it.
     let mut course = spent();
     course.restart();
     course.now += 60;
@@ -338,7 +333,6 @@ fn a_vehicle_that_landed_for_its_battery_is_offered_again_with_another_one() {
     assert!(swapped.observe(None, &with_pack(None, swapped.now)), "it is gone");
     swapped.now += 5;
     assert!(!swapped.observe(None, &with_pack(Some(16_600), swapped.now)));
-    // For another reason it is a person who says so.
     let mut pilots = Course::over();
     pilots.now += 60;
     assert!(pilots.observe(
@@ -348,7 +342,7 @@ fn a_vehicle_that_landed_for_its_battery_is_offered_again_with_another_one() {
             ..with_pack(Some(16_600), pilots.now)
         }
     ));
-    // Of several batteries the one that is read may be another than the one that was spent.
+    // Of several batteries the reading may be another's than the spent one's.
     let mut several = spent();
     several.now += 60;
     let two = Vehicle {
@@ -357,7 +351,6 @@ fn a_vehicle_that_landed_for_its_battery_is_offered_again_with_another_one() {
         ..with_pack(Some(16_600), several.now)
     };
     assert!(several.observe(None, &two));
-    // And while its Drone has it, that stays down.
     let mut bound = spent();
     bound.now += 60;
     started = with_pack(Some(16_600), bound.now);
@@ -397,12 +390,10 @@ fn a_landing_by_the_last_item_of_its_plan_alone_is_no_stand_down() {
     };
     let mut course = landed(record(Stage::Flown));
     assert!(!course.after(1, Some(&fly)));
-    // Its order names no plan any more.
     course.by_plan = false;
     assert!(!course.after(1, Some(&fly)));
     course.restart();
     assert!(!course.after(1, Some(&fly)));
-    // Brought down by somebody on its next flight.
     assert!(!course.after(1, Some(&assigned("a", grounded(GroundedWhy::Deleted)))));
     course.now += 1;
     let flying = vehicle(true, course.now);

@@ -47,7 +47,6 @@ fn fly(uid: &str) -> Assignment {
     )
 }
 
-/// Part, start, end, fault of each span.
 fn ended(trace: &mut TakeoffTrace) -> Vec<(Part, u64, u64, Option<String>)> {
     let seconds = |moment: Moment| moment.since_epoch().as_secs();
     let spans = trace.take().into_iter();

@@ -11,18 +11,16 @@ use model::station::Station;
 use model::units::AltitudeAboveHome;
 use model::vehicle::FlightTruth;
 
-/// Where the Drone is asked to hold.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Asked {
     AboveHome,
-    /// At this station; `None`: what is asked for is no place for one.
+    /// `None`: the requested place is no valid station.
     Station(Option<Station>),
-    /// Not to hold: it flies a plan.
     Plan,
 }
 
-/// What `drone` desires, which is `asked` to hold there and whose vehicle has made this `report`. One that may be in the air, but is not
-/// heard, or does not know, is taken to go on: others keep clear of its way until it is known to have left it.
+/// What `drone` desires. A silent vehicle that may be airborne is assumed to continue: others keep clear of its way until it is known to
+/// have left it.
 pub fn desire(drone: &Facts, asked: Asked, report: Option<&Report>) -> Desire {
     let airborne = match report.map(|report| report.truth) {
         Some(FlightTruth::Airborne(_)) => true,
@@ -46,14 +44,14 @@ pub fn desire(drone: &Facts, asked: Asked, report: Option<&Report>) -> Desire {
     }
 }
 
-/// Whether the vehicle of `drone`, which has a station, comes home along a route for its battery: above home its agent lands it at the reserve.
+/// Whether a vehicle with a station comes home along a route for its battery; one above its home its agent lands at the reserve.
 pub fn comes_home(drone: &Facts, report: Option<&Report>) -> bool {
     let returns = drone.failsafe.on_low_battery == OnLowBattery::Return;
     returns && report.is_some_and(|report| report.near_reserve)
 }
 
-/// Whether the vehicle of a Drone may be in the air while its agent is not connected. That its status does not say so shows nothing: the
-/// leader before may have ordered it to fly, and not have been able to write that down.
+/// Without a connected agent. A status that does not say so proves nothing: the leader before may have ordered a flight that it could not
+/// write down.
 pub const fn may_be_in_air(so_far: SoFar) -> bool {
     match so_far {
         SoFar::Fresh | SoFar::Flown => true,
@@ -61,16 +59,15 @@ pub const fn may_be_in_air(so_far: SoFar) -> bool {
     }
 }
 
-/// Whether the Drone `uid`, which could fly, has to wait for a route. One whose flight is over stays down by itself; see
-/// [`Facts::over`].
+/// Whether a Drone that could fly has to wait for a route. One whose flight is over stays down by itself; see [`Facts::over`].
 pub fn waits_for_route(uid: &DroneUid, movement: Option<&Movement>, report: Option<&Report>) -> bool {
     let routeless = movement.is_some_and(|movement| movement.route.is_none());
-    // One that lands is not ordered to fly again before it has a route.
+    // A vehicle that lands is not ordered to fly again before it has a route.
     routeless && (counts_as_down(uid, report) || !holds_flight(uid, report))
 }
 
-/// Whether the vehicle of the Drone `uid` counts as on the ground, so that it waits for airspace: it is not known to be in the air, and its
-/// agent is not known to hold an order to fly that it may be acting on. Such an order is taken back only from one that is known to be down.
+/// Whether the vehicle of the Drone `uid` counts as on the ground, and waits for airspace: not known to be in the air, and no order to fly
+/// that its agent may be acting on. Only an order to a vehicle that is known to be down is taken back.
 pub fn counts_as_down(uid: &DroneUid, report: Option<&Report>) -> bool {
     match report.map(|report| report.truth) {
         Some(FlightTruth::Airborne(_)) => false,
@@ -79,21 +76,19 @@ pub fn counts_as_down(uid: &DroneUid, report: Option<&Report>) -> bool {
     }
 }
 
-/// Whether the agent that made this `report` holds an order to fly for the Drone `uid`.
 pub fn holds_flight(uid: &DroneUid, report: Option<&Report>) -> bool {
     let held = report.and_then(|report| report.held.as_ref());
     held.is_some_and(|held| held.uid == *uid && !held.grounded)
 }
 
-/// The height at which the agent that made this `report` holds an order to fly for the Drone `uid`, if that is another than is `asked` for now;
-/// `None` also when it does not say, being of an older version.
+/// The altitude of the order to fly that the agent holds for `uid`, if other than `asked`; `None` also for agents of older versions.
 pub fn held_height(uid: &DroneUid, report: Option<&Report>, asked: AltitudeAboveHome) -> Option<AltitudeAboveHome> {
     let held = report?.held.as_ref().filter(|held| held.uid == *uid)?;
     held.height().filter(|height| *height != asked)
 }
 
-/// Whether the vehicle of a Drone may take off when its node and its Swarm have no say in it but `lift`, and `waits` is whether it has to
-/// wait for airspace. One whose flight is `over` is not ordered to: that would make its agent forget it.
+/// Whether a Drone's vehicle may take off, if `lift` is all that its node and its Swarm say, and `waits` for airspace. With its flight
+/// `over` it gets no order: that would make its agent forget it.
 pub const fn lift(lift: Lift, over: bool, waits: bool) -> Lift {
     match lift {
         Lift::Free if waits && !over => Lift::Stay(NoLift::Airspace),

@@ -1,42 +1,39 @@
-//! Whether a vehicle is at the height that its Drone asks for, and whether it takes too long to get there.
+//! Whether a vehicle is at its Drone's altitude, and whether it takes too long to get there.
 //!
-//!   Away --within DRIFTS--> There --asked for another height, or farther off than GUSTS--> Away
+//!   Away --within DRIFTS--> There --asked for another altitude, or farther off than GUSTS--> Away
 
 use model::time::Moment;
 use model::units::AltitudeAboveHome;
 use model::whereabouts::DRIFTS;
 use std::time::Duration;
 
-/// One that has held its height is not said to have left it until it is farther off than this, meters.
+/// Distance at which a vehicle that held its altitude has left it, meters.
 const GUSTS: f64 = 6.0;
 
-/// No autopilot climbs or sinks more slowly on purpose, meters per second: with their own settings they do at least 1.
+/// Slowest intended climb or sink rate of an autopilot, meters per second: by default at least 1.
 const SLOWEST: f64 = 0.5;
 
-/// Besides the way itself, so long is given.
+/// Time besides the climb itself.
 const GRACE: Duration = Duration::from_secs(30);
 
-/// Where a vehicle is on the way to its height.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Height {
-    /// At its height, or it is not known where it is.
+    /// Or its altitude is not known.
     There,
-    /// On its way there, within its time.
     UnderWay,
-    /// Elsewhere, and its time is over.
-    NotReached { at: AltitudeAboveHome },
+    NotReached {
+        at: AltitudeAboveHome,
+    },
 }
 
-/// What is remembered of the way of one vehicle to the height that it was asked for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Climb {
     desired: AltitudeAboveHome,
-    /// Where it began and when; `None` once it has been there.
+    /// Begin and its time; `None` once it has been there.
     away: Option<(AltitudeAboveHome, Moment)>,
 }
 
 impl Climb {
-    /// What to remember, and where it is, of a vehicle that is `at` a height `now` and should be at `desired`.
     pub fn observe(
         before: Option<Self>,
         desired: AltitudeAboveHome,
@@ -64,10 +61,9 @@ fn distance(a: AltitudeAboveHome, b: AltitudeAboveHome) -> f64 {
     (a.0 - b.0).abs()
 }
 
-/// How long a vehicle may take.
 fn allowed(from: AltitudeAboveHome, desired: AltitudeAboveHome) -> Duration {
     let way = Duration::try_from_secs_f64(distance(from, desired) / SLOWEST);
-    // A height that is no number is never reached.
+    // NaN is never reached.
     way.map_or(GRACE, |way| GRACE.saturating_add(way))
 }
 
@@ -75,7 +71,7 @@ fn allowed(from: AltitudeAboveHome, desired: AltitudeAboveHome) -> Duration {
 mod tests {
     use super::*;
 
-    /// What is said of a vehicle that is asked for 25 m and is at these heights at these seconds.
+    /// Desired at 25 m, at these altitudes at these seconds.
     fn heights_of(heights: &[(u64, f64)]) -> Vec<Height> {
         let mut climb = None;
         let observe = |(second, at): &(u64, f64)| {

@@ -1,6 +1,6 @@
-//! What a Drone of a Mission does, by the last report of its agent.
+//! What a Drone of a Mission does, by its agent's last report.
 //!
-//! Owns: [`doing`], and how long what may pass is borne ([`Patience`]). Must not: read a clock: how long something has been so is an input.
+//! Owns: [`doing`], and how long a passing state is tolerated ([`Patience`]). Must not: read a clock: durations are inputs.
 
 use super::{Facts, Ground};
 use crate::planning::mission::progress::Doing;
@@ -12,12 +12,11 @@ use model::units::Percent;
 use model::vehicle::FlightTruth;
 use std::time::Duration;
 
-/// How long what may pass by itself is borne before another flies the rest.
+/// Time in a passing state before another vehicle flies the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
     /// Somebody else flies it; a pilot may give it back.
     pub taken: Duration,
-    /// It is not heard.
     pub lost: Duration,
     /// Its autopilot refuses the plan; its agent tries again.
     pub refused: Duration,
@@ -36,30 +35,26 @@ impl Default for Patience {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Passing {
     Taken,
-    /// It is not heard.
     Silent,
     Refused,
 }
 
-/// A Drone of a Mission, as far as is known.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
     pub drone: &'a Facts,
-    /// Whether it has, or had, a vehicle.
+    /// Has, or had, a vehicle.
     pub served: bool,
-    /// The last report of its agent, while that is connected.
+    /// While the agent is connected.
     pub report: Option<&'a Report>,
-    /// The plan of its part, if it has one.
     pub digest: Option<&'a PlanDigest>,
 }
 
-/// A battery is near its reserve when no more than this is left above it, percent.
+/// Percent above the reserve at which a battery is near it.
 pub const NEAR_RESERVE: u8 = 5;
 
-/// Another is to be sent in time when no more than this is left above it, percent.
+/// Percent above the reserve at which another vehicle is sent in time.
 const SOON_NEAR_RESERVE: u8 = 15;
 
-/// What it does that may pass, if it does such a thing.
 pub fn passing(q: &Question<'_>) -> Option<Passing> {
     let Some(report) = q
         .report
@@ -79,12 +74,11 @@ pub fn passing(q: &Question<'_>) -> Option<Passing> {
     (held && matches!(report.plan.state, PlanState::Refused(_))).then_some(Passing::Refused)
 }
 
-/// Whether its agent speaks of the plan of its part.
 fn has_plan(q: &Question<'_>, report: &Report) -> bool {
     q.digest.is_some_and(|digest| report.has_plan(&q.drone.uid, digest))
 }
 
-/// What it does; what it does that may pass, it has done for so long.
+/// `passes`: the passing state, and its duration.
 pub fn doing(q: &Question<'_>, passes: Option<(Passing, Duration)>, patience: &Patience) -> Doing {
     let has_part = q.digest.is_some();
     let waits = || if has_part { Doing::Busy } else { Doing::Waits };
@@ -94,7 +88,7 @@ pub fn doing(q: &Question<'_>, passes: Option<(Passing, Duration)>, patience: &P
     match passes {
         Some((Passing::Silent, long)) if long >= patience.lost => return Doing::Lost,
         Some((Passing::Taken, long)) if long >= patience.taken => return Doing::Taken,
-        // In the air or not: it is left alone until then.
+        // In the air or not: nothing is sent to it until then.
         Some((Passing::Taken, _)) => return waits(),
         _ => {}
     }
@@ -128,7 +122,7 @@ pub fn doing(q: &Question<'_>, passes: Option<(Passing, Duration)>, patience: &P
     }
     let is_drained = match q.drone.lift {
         Lift::Land | Lift::Stay(NoLift::Drained) => true,
-        // What flies goes on.
+        // In flight it goes on.
         Lift::Stay(NoLift::Cordoned | NoLift::NodeGone) => down,
         Lift::Free | Lift::Stay(_) => false,
     };

@@ -1,7 +1,7 @@
-//! What the agent of a node is sent, from what is known of the Drone bound to it.
+//! The order for the agent of a node, from the Drone bound to it.
 //!
-//! Owns: [`for_node`] and [`order`]. Must not: land anything for want of knowledge. Where something is not known, the
-//! answer is `None`: nothing new is said, and the agent goes on with what it holds.
+//! Owns: [`for_node`] and [`order`]. Must not: land anything for want of knowledge. Where something is not known the answer is `None`: the
+//! agent goes on with what it holds.
 
 use crate::planning::drone::way_home::WayHome;
 use crate::planning::drone::{Claimed, Facts, Ground};
@@ -15,7 +15,7 @@ use model::route_order::OrderNumber;
 use model::station::Manner;
 use model::vehicle::FlightTruth;
 
-/// The order for the vehicle that serves `drone`; `held` is what the agent reports to hold.
+/// `held`: what the agent reports to hold.
 pub fn order(term: Term, drone: &Facts, held: Option<&Held>) -> Option<Order> {
     let held = held.filter(|h| h.uid == drone.uid);
     // A vehicle takes off only under a claim and a finalizer. One that serves this Drone already goes on getting orders.
@@ -32,7 +32,7 @@ pub fn order(term: Term, drone: &Facts, held: Option<&Held>) -> Option<Order> {
         // Below its station may be no place to land. A person's order to land does not wait for that.
         (Ground::Ordered, _) if goes_home => grounded(GroundedWhy::Ordered),
         _ if goes_home && (drone.deleting || drone.lift == Lift::Land) => flying,
-        // Wherever it is, it goes on until that is known, but for a person's order.
+        // It goes on at any place until that is known, except for a person's order.
         (ground, lift)
             if way_home == Some(WayHome::Unknown)
                 && ground != Ground::Ordered
@@ -48,8 +48,8 @@ pub fn order(term: Term, drone: &Facts, held: Option<&Held>) -> Option<Order> {
         (Ground::Unknown, Lift::Free) => return None,
         (ground, Lift::Stay(why)) => match flies(drone, held)? {
             true => flying,
-            // To keep it where it is needs no order of one that may lead no more, or that does not know its Swarm: but one that was
-            // ordered to fly and has not taken off yet may do so at any moment.
+            // Staying on the ground needs no order from a coordinator that may not lead any more, or does not know its Swarm; but a vehicle
+            // that was ordered to fly may take off at any moment.
             false if ground == Ground::Unknown => return None,
             false if why == NoLift::Doubt && held.is_none_or(|held| held.grounded) => return None,
             false => grounded(GroundedWhy::Waiting),
@@ -65,7 +65,7 @@ pub fn order(term: Term, drone: &Facts, held: Option<&Held>) -> Option<Order> {
         failsafe: drone.failsafe,
         resume_after: drone.resume_after,
         ground_mark: drone.ground_mark,
-        // An agent that holds the Drone knows better, unless its disk is older than what was reported.
+        // An agent that holds the Drone knows better, unless its disk is older than the reports.
         reported_flight: if held.is_none() || drone.forgotten {
             drone.reported_flight
         } else {
@@ -84,12 +84,12 @@ pub fn order(term: Term, drone: &Facts, held: Option<&Held>) -> Option<Order> {
     }))
 }
 
-/// Whether its vehicle flies for this Drone and is to go on, when no other would take off; `None` while that is not known.
+/// Whether its vehicle flies for this Drone and goes on when no other would take off; `None` while not known.
 fn flies(drone: &Facts, held: Option<&Held>) -> Option<bool> {
     match (held, drone.truth?) {
         (Some(held), _) if held.grounded => Some(false),
-        // An agent that has just started and has received nothing from its autopilot yet: what was observed in the air goes on, and what was
-        // not must not take off by an order to go on.
+        // An agent that has just started and received nothing from its autopilot: a vehicle that was observed in the air goes on, and any
+        // other must not take off by an order to go on.
         (Some(_), FlightTruth::Unknown(_)) if !drone.flown => None,
         // Not settled: in the air, unknown, or about to be armed by our order.
         (Some(held), _) => Some(!held.settled),
@@ -99,7 +99,6 @@ fn flies(drone: &Facts, held: Option<&Held>) -> Option<bool> {
     }
 }
 
-/// What to send to the agent of a node.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(
     clippy::large_enum_variant,
@@ -108,15 +107,12 @@ fn flies(drone: &Facts, held: Option<&Held>) -> Option<bool> {
 pub enum ToSend {
     Order(Order),
     Nothing,
-    /// First find out, from the API server and not from a cache, that the Drone that the agent holds is not bound to the
-    /// node; no Drone of that uid is known here.
+    /// No Drone of this uid is known here: ask the API server, not a cache, whether the Drone that the agent holds is bound to the node.
     ConfirmUnbound(DroneUid),
 }
 
-/// What to send to the agent of a node that `drones` name as theirs (more than one only if people set `spec.nodeName`).
-///
-/// `held` is what the agent reports to hold: `None` before its first report, `Some(None)` when it holds nothing.
-/// `confirmed_unbound` is whether the API server said that the Drone held is not bound to this node.
+/// `drones`: those that name this node (more than one only if people set `spec.nodeName`). `held`: `None` before the agent's first report,
+/// `Some(None)` when it holds nothing. `confirmed_unbound`: the API server said that the Drone held is not bound to this node.
 pub fn for_node(term: Term, drones: &[Facts], held: Option<Option<&Held>>, confirmed_unbound: bool) -> ToSend {
     let holds = held.flatten();
     if let Some(stranger) = holds.filter(|h| drones.iter().all(|drone| drone.uid != h.uid)) {
@@ -135,8 +131,8 @@ pub fn for_node(term: Term, drones: &[Facts], held: Option<Option<&Held>>, confi
     order.map_or(ToSend::Nothing, ToSend::Order)
 }
 
-/// Of the Drones that name a node, the one that its vehicle serves: what the agent holds, or else the one with the claim. One
-/// without a claim may be about to get it, so that the agent is not notified that there is no Drone.
+/// The Drone that the vehicle serves: what the agent holds, or else the one with the claim. A Drone without a claim may be about to get it,
+/// so the agent is not notified that there is none.
 fn served<'a>(drones: &'a [Facts], held: Option<&Held>) -> Option<&'a Facts> {
     let by_agent = drones
         .iter()
@@ -147,8 +143,7 @@ fn served<'a>(drones: &'a [Facts], held: Option<&Held>) -> Option<&'a Facts> {
         .or_else(|| drones.iter().find(|drone| drone.claim == Claimed::Free))
 }
 
-/// Whether an agent that reports `held`, to keep the ground order `latch`, and `route`, acts on `order`. If not, the order is sent
-/// again.
+/// Whether an agent that reports this acts on `order`. If not, it is sent again.
 pub fn taken(order: &Order, held: Option<&Held>, latch: Option<GroundOrderId>, route: &RouteState) -> bool {
     match (order, held) {
         (Order::Unassigned { void, .. }, held) => held.is_none() && route.last >= *void,
@@ -163,7 +158,7 @@ pub fn taken(order: &Order, held: Option<&Held>, latch: Option<GroundOrderId>, r
             let newer = |number: OrderNumber| route.last >= number;
             let kept = route.order.as_ref().is_none_or(|kept| kept.number > a.void);
             let on_route = newer(a.void) && a.route.as_ref().map_or(kept, |ordered| newer(ordered.number));
-            // They change by themselves: an agent that could not write an order down goes on with what it held before.
+            // These change without a new generation: an agent that could not store an order goes on with the one before.
             let same = |details: &HeldDetails| details.act_on(&HeldDetails::of(a));
             heard
                 && on_route

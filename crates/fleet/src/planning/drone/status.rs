@@ -1,7 +1,7 @@
-//! What people read of a Drone: phase, flight, and conditions with reasons and messages.
+//! A Drone's status for people: phase, flight, and conditions with reasons and messages.
 //!
-//! Owns: [`status`]. Tools that wait for objects go by Ready and Stalled. Must not: show intent as fact. `flying` comes from the
-//! vehicle's own account only; without a fresh report it is unknown. No cache, clock or Kubernetes type in here.
+//! Owns: [`status`]. Tools that wait for objects use Ready and Stalled. Must not: show intent as fact: `flying` comes from the vehicle's
+//! own report only, and is unknown without a fresh one. No cache, clock or Kubernetes type in here.
 
 pub mod deviations;
 mod ready;
@@ -17,26 +17,22 @@ use model::report::Report;
 use model::vehicle::{FlightTruth, WhyUnknown};
 use ready::phase_and_ready;
 
-/// Where a Drone is in its life; `status.phase`.
+/// `status.phase`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Phase {
     Pending,
-    /// Bound, not armed.
     Preparing,
-    /// Being armed, or armed on the ground.
     Arming,
     TakingOff,
     Flying,
     Landing,
     Grounded,
-    /// Somebody else is in command, or the flight ended without our asking.
+    /// Somebody else is in command, or the flight ended without our order.
     Interrupted,
-    /// Nothing is known of the vehicle just now.
     Unknown,
 }
 
 impl Phase {
-    /// The value of `status.phase`.
     pub const fn text(self) -> &'static str {
         match self {
             Self::Pending => "Pending",
@@ -58,10 +54,10 @@ pub enum Kind {
     /// Its agent is connected and receives from its autopilot.
     Connected,
     Armable,
-    /// It flies, by its autopilot's account.
+    /// By its autopilot.
     Flying,
     Ready,
-    /// It does not come to fly as asked before a person does something. There only while that is so, as `kstatus` has it.
+    /// It does not fly as asked before a person does something. Present only while true, as `kstatus` defines it.
     Stalled,
 }
 
@@ -79,56 +75,50 @@ impl Kind {
     }
 }
 
-/// One condition; `value` is `None` for Unknown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
     pub kind: Kind,
-    /// True, False, or Unknown (`None`).
+    /// `None`: Unknown.
     pub value: Option<bool>,
     pub reason: &'static str,
     /// A sentence that says what is the case and, where a person can help, what to do.
     pub message: String,
 }
 
-/// What a Drone's binding has come to.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Binding {
-    /// Not considered yet.
     NotYet,
-    /// Bound, and the claim is its own.
     Bound(NodeName),
-    /// No vehicle is free; the text says why.
+    /// The text says why.
     NoFreeVehicle(String),
-    /// The API server refuses what binding takes; the text says why.
+    /// By the API server; the text says why.
     Refused(String),
-    /// It names a node that serves another Drone.
-    NodeTaken { node: String, by: String },
+    NodeTaken {
+        node: String,
+        by: String,
+    },
 }
 
-/// All that a status is made from.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
     pub drone: &'a Facts,
     pub binding: &'a Binding,
-    /// The last report of its node's agent, while that agent is connected.
+    /// While that agent is connected.
     pub report: Option<&'a Report>,
-    /// Why it stays although it is being deleted.
     pub no_release: Option<NoRelease>,
-    /// Where its vehicle is on the way to its height.
     pub height: Height,
 }
 
-/// A Drone's status, but for what is copied from the report as it is (vehicle, mode, battery, position).
+/// Without what is copied from the report (vehicle, mode, battery, position).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Status {
     pub phase: Phase,
-    /// Whether it flies; `None` while unknown.
+    /// `None`: unknown.
     pub flying: Option<bool>,
-    /// Conditions in this order: Assigned, Connected, Armable, Flying, Ready, which are always there, and perhaps Stalled.
+    /// In this order: Assigned, Connected, Armable, Flying, Ready, always present, then perhaps Stalled.
     pub conditions: Vec<Condition>,
 }
 
-/// The status that follows from what is known.
 pub fn status(q: &Question<'_>) -> Status {
     let mut status = without_stalled(q);
     status.conditions.extend(stalled::stalled(q, &status));
@@ -154,7 +144,7 @@ fn without_stalled(q: &Question<'_>) -> Status {
     if let Some(no_release) = q.no_release {
         message = match report.truth {
             FlightTruth::Unknown(_) => no_release_message(q.drone, no_release),
-            // It lands, or somebody flies it: forcing the release of a vehicle that is up is no way out.
+            // It lands, or somebody flies it: forcing the release of a vehicle in the air is no way out.
             _ => format!("being deleted, and gone once its vehicle is landed and disarmed: {message}"),
         };
     }
@@ -257,7 +247,7 @@ fn connected(report: &Report) -> Condition {
     }
 }
 
-/// Whether its arming checks pass, by its autopilot's own account.
+/// By its autopilot's own account.
 pub fn armable(report: &Report) -> Condition {
     let armed = matches!(report.truth, FlightTruth::ArmedOnGround | FlightTruth::Airborne(_));
     match (armed, report.ready) {

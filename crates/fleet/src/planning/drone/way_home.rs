@@ -4,27 +4,25 @@ use model::report::{Activity, Report};
 use model::route_order::OrderNumber;
 use model::vehicle::{Airborne, FlightTruth};
 
-/// What is between a vehicle with a station and the ground below its home.
+/// The way between a vehicle with a station and the ground below its home.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum WayHome {
-    /// Nothing: it is on the ground or above its home, lands already, or has never left its home along a route.
+    /// On the ground or above its home, already landing, or never left its home along a route.
     #[default]
     Over,
-    /// It flies home before it lands.
     Ahead,
-    /// Not known: it could be anywhere, and is not ordered to land there.
+    /// It could be anywhere, and gets no order to land there.
     Unknown,
 }
 
 impl WayHome {
-    /// By the last `report` on the open session; `is_home` is whether that is of a vehicle above its home.
+    /// From the last `report` on the open session; `is_home`: that is of a vehicle above its home.
     pub fn of(report: Option<&Report>, is_home: bool) -> Self {
         let Some(report) = report else { return Self::Unknown };
         let moved = report.route.last > OrderNumber::default();
         match report.truth {
             FlightTruth::Disarmed | FlightTruth::ArmedOnGround => Self::Over,
             FlightTruth::Airborne(_) | FlightTruth::Unknown(_) if is_home => Self::Over,
-            // A landing that has begun is finished.
             FlightTruth::Airborne(Airborne::Landing) => Self::Over,
             FlightTruth::Airborne(_) if report.activity == Activity::Landing => Self::Over,
             FlightTruth::Airborne(_) if report.home.is_some() => Self::Ahead,
@@ -33,7 +31,7 @@ impl WayHome {
         }
     }
 
-    /// The same of one that flew a plan, or may have: it can be anywhere, whatever routes it was granted.
+    /// For a vehicle that flew a plan, or may have: it can be anywhere, whatever routes it was granted.
     pub fn of_one_that_strays(report: Option<&Report>, is_home: bool) -> Self {
         let strays = match report.map(|report| (report.truth, report.activity)) {
             Some((FlightTruth::Airborne(up), activity)) => up != Airborne::Landing && activity != Activity::Landing,

@@ -1,35 +1,32 @@
 //! Which vehicle goes to which slot.
 //!
-//! Owns: [`assign`](assign()), the least total squared distance with a preference for what is. Squared distances, as one long way costs more
-//! time than two short ones, and as straight ways of such an assignment seldom cross. Must not: know of stations, Drones or claims.
+//! Owns: [`assign`](assign()), the least total of squared distances with a preference for held slots. Squares, since one long way costs
+//! more time than two short ones, and straight ways of such an assignment seldom cross. Must not: know of stations, Drones or claims.
 //!
-//! The assignment problem is solved by `pathfinding`'s Kuhn-Munkres, in integers, so that equal inputs give equal results everywhere.
+//! Solved by `pathfinding`'s Kuhn-Munkres, in integers, so that equal inputs give equal results everywhere.
 
 use model::geo::Local;
 use model::units::Meters;
 use pathfinding::prelude::{Matrix, kuhn_munkres_min};
 use std::collections::BTreeMap;
 
-/// Up to so many vehicles and slots the whole is weighed. Of more, those which are at their slots keep them, and what is left must
-/// not be more than this: the time grows with its cube.
+/// Largest whole problem. In a larger one, vehicles at their slots keep them, and the rest must not exceed this: the time grows with its
+/// cube.
 pub const WEIGHED: usize = 1_200;
 
-/// A vehicle that needs a slot.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Seeker {
     pub at: Local,
-    /// The slot that it was assigned before, if that is still a slot of the same shape.
+    /// Its former slot, if that is still a slot of the same shape.
     pub holds: Option<usize>,
 }
 
-/// The problem is too large to be solved in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0} vehicles and slots are to be matched again, more than {WEIGHED}; split the formation")]
 pub struct TooMany(pub usize);
 
-/// Which vehicle goes to which slot, by slot: as many as there are vehicles and slots, with the least total of squared distances. A
-/// vehicle leaves a slot that it holds only where that saves more than the square of `keep` for each that does so. Where vehicles
-/// are many, the first by id are taken among equals; where slots are many, the lowest.
+/// Vehicles by slot, as many as there are vehicles and slots, with the least total of squared distances. A vehicle leaves a slot that it
+/// holds only if that saves more than the square of `keep` for each that does so. Ties: the first vehicles by id, the lowest slots.
 ///
 /// # Errors
 /// [`TooMany`], see [`WEIGHED`].
@@ -68,20 +65,19 @@ fn squared(one: Local, other: Local) -> f64 {
     (one.east - other.east).powi(2) + (one.north - other.north).powi(2) + (one.up - other.up).powi(2)
 }
 
-/// Costs are whole squared decimeters in units of this; what is left below it breaks ties by rank.
+/// One squared decimeter; ranks below it break ties.
 const UNIT: i64 = 1 << 24;
 
-/// No two points of a frame are farther apart: squared decimeters. Together with [`UNIT`] it stays within 63 bits.
+/// Squared decimeters: no two points of a frame are farther apart. With [`UNIT`] it stays within 63 bits.
 const FARTHEST: f64 = 2.0e11;
 
-/// Pairs of seeker and open slot.
 fn matched<Id>(seekers: &[(&Id, Seeker)], open: &[(usize, Local)], keep: Meters) -> Vec<(usize, usize)> {
     if seekers.is_empty() || open.is_empty() {
         return Vec::new();
     }
     let (rows, columns) = (seekers.len(), open.len());
-    // Where all are matched, moving all slots together changes which assignment is the best as little as it changes the shape: each
-    // way grows by what depends on one end alone. It saves most of the time where the formation is far away.
+    // A common shift of all slots changes each way by what depends on one end alone, so the best assignment of a full match stays the same.
+    // It saves most of the time where the formation is far away.
     let shift = if rows == columns {
         let center = |points: Vec<Local>| {
             #[allow(clippy::cast_precision_loss, reason = "they are few")]
@@ -120,7 +116,7 @@ fn matched<Id>(seekers: &[(&Id, Seeker)], open: &[(usize, Local)], keep: Meters)
     }
 }
 
-/// The same problem with the least of each column taken off: it is solved sooner. Only where every column is used.
+/// With the least of each column taken off: solved sooner. Only where every column is used.
 fn reduced(mut weights: Matrix<i64>) -> Matrix<i64> {
     if weights.rows == weights.columns {
         for column in 0..weights.columns {

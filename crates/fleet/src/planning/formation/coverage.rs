@@ -1,7 +1,7 @@
-//! Which slots of a formation are covered, and how long no vehicle was there, by what vehicles report.
+//! Which slots of a formation are covered, and how long gaps last, by reports.
 //!
-//! A slot is covered while a vehicle of its Swarm is on station there ([`Arrival`]), whichever it is: one that is about to leave, or one
-//! that came to relieve it.
+//! A slot is covered while any vehicle of its Swarm is on station there ([`Arrival`]), even one that is about to leave, or that came to
+//! relieve it.
 
 use model::ids::DroneUid;
 use model::station::{Arrival, Off, Tolerance};
@@ -9,13 +9,11 @@ use model::time::Moment;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// A vehicle near a slot, as reported.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Near {
     pub uid: DroneUid,
-    /// The slot that its Drone was given.
+    /// Assigned to its Drone.
     pub slot: usize,
-    /// How far it is from the place of that slot.
     pub off: Off,
     pub at: Moment,
 }
@@ -33,12 +31,12 @@ impl Slot {
         self.by.as_ref()
     }
 
-    /// Since when it is covered, or is not; `None` where it never was.
+    /// `None` where it never was covered.
     pub fn since(&self) -> Option<Moment> {
         if self.by.is_some() { self.since } else { self.last }
     }
 
-    /// Takes in what is new; returns how long none was there, when one is again.
+    /// Returns the length of a gap that ended.
     fn observe(&mut self, near: &[&Near], tolerance: Tolerance, now: Moment) -> Option<Duration> {
         self.arrivals.retain(|uid, _| near.iter().any(|near| near.uid == *uid));
         for near in near {
@@ -63,9 +61,9 @@ impl Slot {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Change {
-    /// Whether it has changed which vehicle covers a slot, or whether any does.
+    /// Whether a slot's vehicle, or its coverage, has changed.
     pub is_news: bool,
-    /// Gaps that ended: for so long no vehicle was on station.
+    /// Ended gaps: time without a vehicle on station.
     pub gaps: Vec<Duration>,
 }
 
@@ -75,8 +73,7 @@ pub struct Coverage {
 }
 
 impl Coverage {
-    /// Takes in where vehicles are, of a formation with so many slots. Give it every observation, also an empty one: a vehicle that is
-    /// not observed any more is not there.
+    /// Call it with every observation, also an empty one: a vehicle that is missing in it is not there.
     pub fn observe(&mut self, slots: usize, near: &[Near], tolerance: Tolerance, now: Moment) -> Change {
         let mut change = Change {
             is_news: self.slots.len() != slots,
@@ -92,12 +89,10 @@ impl Coverage {
         change
     }
 
-    /// The slots, in order.
     pub fn slots(&self) -> &[Slot] {
         &self.slots
     }
 
-    /// How many slots no vehicle covers.
     pub fn uncovered(&self) -> usize {
         self.slots.iter().filter(|slot| slot.by.is_none()).count()
     }
@@ -122,7 +117,7 @@ mod tests {
         }
     }
 
-    /// The slot after these observations, a second apart, from second 10: which vehicle is how far off.
+    /// One observation a second, from second 10: which vehicle is how far off.
     fn after(observations: &[&[(&str, f64)]]) -> (Slot, Vec<Duration>) {
         let (mut coverage, mut gaps) = (Coverage::default(), Vec::new());
         for (at, one) in (10..).zip(observations) {
@@ -176,7 +171,7 @@ mod tests {
             coverage.observe(1, &[near("a", 0.0, at)], tolerance, second(at));
         }
         assert_eq!(coverage.uncovered(), 0);
-        // The same report again and again is no news of where it is.
+        // The same report again is no news of its place.
         let silent = |now| {
             coverage
                 .clone()

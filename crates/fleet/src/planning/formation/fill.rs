@@ -1,8 +1,8 @@
-//! Which Drone of a Swarm has which slot of its formation, and where each is to hold.
+//! Which Drone of a Swarm has which slot of its formation, and where each holds.
 //!
-//! Owns: [`fill`]. One that holds a slot keeps it, unless the formation has changed, which is when all whose place has moved are matched
-//! again. One that is to relieve another holds beside its slot, and takes it over once the other leaves. Must not: say which Drones there
-//! are ([`crate::planning::swarm::plan`] does), or how they get there.
+//! Owns: [`fill`]. A Drone keeps its slot until the formation changes; then all whose place moved are matched again. A relief holds beside
+//! its slot, and takes it over once the other leaves. Must not: decide which Drones there are ([`crate::planning::swarm::plan`] does), or
+//! how they get there.
 
 use super::assign::{Seeker, TooMany, assign};
 use crate::airspace::Rules;
@@ -12,38 +12,35 @@ use model::station::{Limits, Place, Station};
 use model::units::{Meters, Wgs84};
 use std::collections::BTreeMap;
 
-/// A place that is asked for is the same when it is no farther off than that, meters.
+/// Two requested places within this are the same, meters.
 const SAME: f64 = 0.05;
 
-/// Which goes where is weighed for no more than so many that have not taken off: it is done at each reconcile.
+/// Most Drones on the ground that are weighed: this runs at each reconcile.
 const WEIGHED_ON_GROUND: usize = 100;
 
-/// One Drone of the Swarm that is to have a slot: none that is leaving or lost.
+/// A Drone that is to have a slot: not one that is leaving or lost.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate {
     pub uid: DroneUid,
-    /// The slot that it was given before.
+    /// Its former slot.
     pub slot: Option<usize>,
-    /// The station that its Drone asks for.
     pub station: Option<Station>,
-    /// Where its vehicle is, if that is known.
     pub at: Option<Wgs84>,
-    /// Whether its vehicle may be in the air.
     pub may_fly: bool,
-    /// Whether it should be replaced, so that another comes to relieve it.
+    /// Whether another comes to relieve it.
     pub replace: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct InSlot {
     pub slot: usize,
-    /// Where the Drone is to hold: the place of the slot, or beside it.
+    /// The slot's place, or one beside it.
     pub station: Station,
     /// Whether it holds beside another, to relieve it.
     pub relieves: bool,
 }
 
-/// The slots of `candidates`, which are in the order of their age. One without an entry is one too many: it stays as it is.
+/// The slots of `candidates`, which are ordered by age. A candidate without an entry is one too many: it stays as it is.
 ///
 /// # Errors
 /// [`TooMany`], when too many are to be matched again.
@@ -58,7 +55,7 @@ pub fn fill(
     };
     let local = |at: Wgs84| {
         let (east, north) = offset(first.place().at, at);
-        // Heights above different homes cannot be compared.
+        // Altitudes above different homes cannot be compared.
         Local { east, north, up: 0.0 }
     };
     let mut holders = holders(slots, candidates);
@@ -67,7 +64,7 @@ pub fn fill(
     let waits = |holder: &&Option<usize>| holder.is_some_and(|one| !candidates[one].may_fly);
     let weighs_all = holders.iter().filter(waits).count() <= WEIGHED_ON_GROUND;
 
-    // One that has to move anyway, or has not taken off, is matched with the slots of all of these.
+    // A Drone that has to move anyway, or has not taken off, is matched with the slots of all of these.
     let mut movers: BTreeMap<usize, Seeker> = BTreeMap::new();
     let mut open: Vec<usize> = Vec::new();
     for (slot, holder) in holders.iter_mut().enumerate() {
@@ -109,7 +106,7 @@ fn is_at(candidate: &Candidate, slot: &Station) -> bool {
         .is_some_and(|station| station.is_where(slot, Meters(SAME)))
 }
 
-/// Which holds each slot: of those that were given it, one that is asked to hold just there, or else the oldest.
+/// The holder of each slot: of those with that slot, one that is asked to hold there, or else the oldest.
 fn holders(slots: &[Station], candidates: &[Candidate]) -> Vec<Option<usize>> {
     let mut holders: Vec<Option<usize>> = vec![None; slots.len()];
     for (one, candidate) in candidates.iter().enumerate() {
@@ -140,13 +137,12 @@ fn others(holders: &[Option<usize>], candidates: &[Candidate]) -> (BTreeMap<usiz
             _ => free.push(one),
         }
     }
-    // An empty slot comes first.
     let empty = holders.iter().filter(|holder| holder.is_none()).count();
     while free.len() < empty {
         let Some((_, one)) = reliefs.pop_first() else { break };
         free.push(one);
     }
-    // Those that fly already are there sooner, and those that are to be replaced are the last to be given a slot.
+    // Those in the air are there sooner, and those to be replaced are the last to get a slot.
     free.sort_by_key(|one| (candidates[*one].replace, !candidates[*one].may_fly));
     (reliefs, free)
 }
@@ -180,7 +176,7 @@ fn stations(
         let Some(relief) = reliefs.get(&holder).copied().or_else(|| free.next()) else {
             continue;
         };
-        // Where no place beside is free, it waits on the ground until the other has left.
+        // Without a free place beside, it waits on the ground until the other has left.
         let station = beside(slot, slots, &occupied, rules, limits).unwrap_or(*station);
         occupied.push(station);
         give(relief, station, true);
@@ -188,10 +184,10 @@ fn stations(
     all
 }
 
-/// A place from which the slot can be taken over, clear of all others: beside it at its height, or else below it.
+/// A place clear of all others from which the slot can be taken over: beside it at its altitude, or else below it.
 fn beside(slot: usize, slots: &[Station], occupied: &[Station], rules: &Rules, limits: &Limits) -> Option<Station> {
     let of = slots[slot].place();
-    // A little more than needed, as both wander.
+    // More than needed, as both wander.
     let (far, below) = (rules.pitch().horizontal.0 + 1.0, rules.pitch().vertical.0 + 1.0);
     let ring = (0..8).map(|eighth| {
         let (sin, cos) = (f64::from(eighth) * std::f64::consts::FRAC_PI_4).sin_cos();
@@ -215,7 +211,7 @@ fn beside(slot: usize, slots: &[Station], occupied: &[Station], rules: &Rules, l
     let valid = |place| Station::new(place, limits).ok();
     let room = |station: &Station| clear(station, Some(slot)) >= rules.pitch().horizontal.0;
     let widest = ring.filter_map(valid).filter(room).max_by(|a, b| {
-        // To a decimeter, so that rounding does not decide.
+        // In decimeters, so that rounding does not decide.
         let room = |station: &Station| (clear(station, Some(slot)).min(1e6) * 10.0).round();
         room(a).total_cmp(&room(b)).then_with(|| std::cmp::Ordering::Greater)
     });

@@ -1,12 +1,11 @@
-//! Circles, as each autopilot measures them.
-//!
-//! On the ellipsoid a meter to the north is up to 0.7 % longer or shorter than on those spheres: 3 m at 500 m.
+//! Circles as each autopilot measures them: a meter to the north on the ellipsoid is up to 0.7 % longer or shorter than on their spheres, 3
+//! m at 500 m.
 
 use model::rules::Side;
 use model::units::Wgs84;
 use model::vehicle::Autopilot;
 
-/// What is left for the flat plane, and for single precision in the autopilot.
+/// Margin for the flat plane, and for single precision in the autopilot.
 const SLACK: f64 = 1e-4;
 
 /// The sphere on which an autopilot measures distances.
@@ -25,8 +24,7 @@ impl Measure {
         Self { meters_per_degree }
     }
 
-    /// The radius to give the autopilot, so that the circle that it keeps is within the wanted one, or around it where the vehicle has to
-    /// be outside.
+    /// The radius to send, so that the autopilot's circle is within the wanted one, or around it for an exclusion.
     pub fn radius(self, center: Wgs84, radius: f64, side: Side) -> f64 {
         let shares = self.shares(center);
         match side {
@@ -35,8 +33,7 @@ impl Measure {
         }
     }
 
-    /// The radius of a true circle that is within the one that an autopilot keeps with this `radius`, or around it where the vehicle has to
-    /// be outside.
+    /// The radius of a true circle within the autopilot's circle of this `radius`, or around it for an exclusion.
     pub fn true_radius(self, center: Wgs84, radius: f64, side: Side) -> f64 {
         let shares = self.shares(center);
         match side {
@@ -58,7 +55,7 @@ impl Measure {
         (degree * center.latitude_deg.to_radians().cos() / east, degree / north)
     }
 
-    /// What it makes of a distance, meters, near enough to say how far home is from an edge.
+    /// Meters, good enough for the distance of home from an edge.
     pub fn distance(self, from: Wgs84, to: Wgs84) -> f64 {
         let east = (to.longitude_deg - from.longitude_deg + 540.0).rem_euclid(360.0) - 180.0;
         let cos = f64::midpoint(from.latitude_deg, to.latitude_deg).to_radians().cos();

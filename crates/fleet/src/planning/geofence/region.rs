@@ -11,21 +11,21 @@ use model::rules::{Fence, Outline, Shape, Side};
 use model::units::{AltitudeAmsl, Meters, Wgs84};
 use std::f64::consts::TAU;
 
-/// Vertices of the polygon that stands for a circle where that is intersected. One inside of it gives away 0.5 % of the radius.
+/// Vertices of a polygon that replaces an intersected circle; an inner one loses 0.5 % of the radius.
 const AROUND: u32 = 32;
 
-/// By how much a circle in latitude and longitude may differ from a true one, as a share of its radius: meridians converge.
+/// Deviation of a circle in latitude and longitude from a true one, as a share of its radius: meridians converge.
 fn roundness(center: Wgs84, radius: f64) -> f64 {
     center.latitude_deg.to_radians().tan().abs() * radius / 6.3e6 + 1e-4
 }
 
-/// More vertices than this, of all shapes together, are not simplified.
+/// Most vertices of all shapes together that are simplified.
 const MOST_SIMPLIFIED: usize = 2000;
 
-/// What home has left inside the compiled fence: FENCE_MARGIN of ArduCopter, and something.
+/// Distance of home from the edge of the compiled fence: ArduCopter's FENCE_MARGIN, and more.
 const HOME_LEFT: f64 = HOME_MARGIN / 2.0;
 
-/// The plane over all shapes of a fence, in which the lines that autopilots draw in latitude and longitude are straight.
+/// The plane in which the lines that autopilots draw in latitude and longitude are straight.
 struct Plane(Frame);
 
 impl Plane {
@@ -74,7 +74,6 @@ impl Plane {
         vertices.iter().map(|&at| self.coord(on_grid(at))).collect()
     }
 
-    /// A polygon in a circle or around it.
     fn around(&self, center: Wgs84, radius: f64, side: Side) -> Option<Vec<Coord>> {
         let out = match side {
             Side::Inside => 1.0 - roundness(center, radius),
@@ -97,17 +96,14 @@ impl Plane {
     }
 }
 
-/// Where the vehicle may be, of all inclusions.
 enum Inside {
     Anywhere,
     Circle { center: Wgs84, radius: f64 },
     Ring(Vec<Coord>),
 }
 
-/// Whether each shape is one, and the inclusions have anything in common.
-///
 /// # Errors
-/// What is wrong.
+/// An invalid shape, or inclusions without a common part.
 pub fn check(wanted: &[&Wanted]) -> Result<(), NoFence> {
     for w in wanted {
         for (side, index, outline) in w.shapes() {
@@ -140,8 +136,7 @@ pub fn check(wanted: &[&Wanted]) -> Result<(), NoFence> {
     Ok(())
 }
 
-/// The shapes of the fence, and what is to be said of them. For a home that is allowed, and elsewhere by less than `same`, meters, the result
-/// is the same, but for [`keeps_home`].
+/// The shapes of the fence, and notes. For another allowed home within `same`, meters, the result is the same, except for [`keeps_home`].
 ///
 /// # Errors
 /// Why there are none.
@@ -178,7 +173,7 @@ pub fn compile(
     fence.finish(&plane, wanted, measure, home).map(|fence| (fence, notes))
 }
 
-/// Whether home is far enough on the right side of all shapes that an autopilot keeps, by some more than has to be.
+/// Whether home is on the right side of all `kept` shapes, by some more than needed.
 pub fn keeps_home(kept: &[Shape], home: Wgs84) -> bool {
     kept.iter().all(|shape| {
         let depth = depth(&shape.outline, home);
@@ -190,10 +185,8 @@ pub fn keeps_home(kept: &[Shape], home: Wgs84) -> bool {
     })
 }
 
-/// Whether home is far enough on the right side of all that is wanted.
-///
 /// # Errors
-/// Of which it is not.
+/// The Geofence to which home is too near, or on whose wrong side.
 pub fn home_is_allowed(wanted: &[&Wanted], home: Wgs84) -> Result<(), NoFence> {
     for w in wanted {
         for (side, index, outline) in w.shapes() {
@@ -208,7 +201,7 @@ pub fn home_is_allowed(wanted: &[&Wanted], home: Wgs84) -> Result<(), NoFence> {
     Ok(())
 }
 
-/// The inclusions of all, without those that say nothing beside another.
+/// Without those that another one makes needless.
 fn included<'a>(wanted: &[&'a Wanted]) -> Vec<&'a Outline> {
     let all: Vec<&Outline> = wanted.iter().flat_map(|w| &w.include).collect();
     without(&all, contains)
@@ -226,7 +219,7 @@ fn without<'a>(all: &[&'a Outline], needless: impl Fn(&Outline, &Outline) -> boo
     kept.map(|(_, one)| *one).collect()
 }
 
-/// Whether the first is known to contain the second. Polygons in polygons are left to the intersection.
+/// Whether `one` surely contains `other`. Polygons in polygons are left to the intersection.
 fn contains(one: &Outline, other: &Outline) -> bool {
     match (one, other) {
         (one, other) if one == other => true,
@@ -238,7 +231,7 @@ fn contains(one: &Outline, other: &Outline) -> bool {
     }
 }
 
-/// What the inclusions have in common; `None` where there are fewer than two.
+/// `None` for fewer than two inclusions.
 fn common(plane: &Plane, inside: &[&Outline], wanted: &[&Wanted]) -> Result<Option<MultiPolygon>, NoFence> {
     let mut common: Option<MultiPolygon> = None;
     if inside.len() < 2 {
@@ -295,7 +288,7 @@ fn inclusion(
     Ok(Inside::Ring(points))
 }
 
-/// The points of a closed line, the last not equal to the first.
+/// The points of a closed line, without the repeated first.
 fn open(line: &LineString) -> Vec<Coord> {
     let mut points = line.0.clone();
     points.pop();
@@ -305,7 +298,7 @@ fn open(line: &LineString) -> Vec<Coord> {
 /// Excluded polygons, and circles with their radius.
 type Excluded = (Vec<Vec<Coord>>, Vec<(Wgs84, f64)>);
 
-/// The exclusions that say something: those that reach into what is included, and are not within another.
+/// The exclusions with an effect: those that reach into the inclusions, and are not within another.
 fn exclusions(plane: &Plane, wanted: &[&Wanted], inside: &Inside) -> Option<Excluded> {
     let all: Vec<&Outline> = wanted.iter().flat_map(|w| &w.exclude).collect();
     let room = match inside {
@@ -334,7 +327,6 @@ fn exclusions(plane: &Plane, wanted: &[&Wanted], inside: &Inside) -> Option<Excl
     Some((rings, circles))
 }
 
-/// A fence that may be too large for its autopilot.
 struct Draft {
     inside: Inside,
     rings: Vec<Vec<Coord>>,
@@ -357,7 +349,6 @@ impl Draft {
         inside.into_iter().chain(self.rings.iter().map(Vec::len)).collect()
     }
 
-    /// Fewer vertices, if the autopilot does not hold all.
     fn fit(&mut self, wanted: &[&Wanted], same: &mut f64, notes: &mut Vec<String>) -> Result<(), NoFence> {
         if self.holds(&self.counts()) {
             return Ok(());
@@ -404,7 +395,7 @@ impl Draft {
     /// The excluded polygons as one, with what they enclose; `None` if they enclose home.
     fn united(&self, same: &mut f64) -> Option<Vec<Vec<Coord>>> {
         let polygon = |points: &Vec<Coord>| Polygon::new(LineString::from(points.clone()), vec![]);
-        // In one direction: to the union, one that is drawn in the other direction than the first is a hole.
+        // To the union, a polygon in the other direction than the first is a hole.
         let oriented = |points: &Vec<Coord>| polygon(&Ring::new(Side::Outside, points.clone()).points);
         let polygons: Vec<Polygon> = self.rings.iter().map(oriented).collect();
         let united = unary_union(&polygons);
@@ -417,7 +408,7 @@ impl Draft {
         (!filled.iter().any(encloses)).then_some(filled)
     }
 
-    /// On the grid of the wire, polygons first and circles last: PX4 takes each vertex of a polygon behind a circle for a fence of its own.
+    /// On the grid of the wire. Polygons first: PX4 takes each vertex of a polygon behind a circle for a fence of its own.
     fn finish(
         self,
         plane: &Plane,

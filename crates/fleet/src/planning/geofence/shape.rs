@@ -1,4 +1,4 @@
-//! One wanted shape: whether it is one, and how deep inside of it a place is.
+//! Validity of one wanted shape, and the depth of a place inside of it.
 
 use ::geo::algorithm::Validation;
 use ::geo::{Coord, LineString, Polygon};
@@ -6,25 +6,18 @@ use model::geo::{HIGHEST_LATITUDE, offset, position};
 use model::rules::Outline;
 use model::units::Wgs84;
 
-/// Most vertices of a wanted polygon.
 const MOST_VERTICES: usize = 255;
 
-/// Radius of a circle, meters, from and to.
+/// Smallest and largest radius, meters.
 const RADII: (f64, f64) = (5.0, 20_000.0);
 
-/// A circle keeps this share of its radius from the 180th meridian: what stands for it may be larger by as much.
+/// Least distance of a circle from the 180th meridian, in radii: its polygon may be larger than the circle.
 const BESIDE: f64 = 1.1;
 
-/// Why a shape is none.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum BadShape {
     #[error("latitude {latitude_deg}, longitude {longitude_deg} is no position; give degrees, north and east positive")]
-    Position {
-        /// Degrees.
-        latitude_deg: f64,
-        /// Degrees.
-        longitude_deg: f64,
-    },
+    Position { latitude_deg: f64, longitude_deg: f64 },
     #[error(
         "latitude {0} is too near to a pole; Skein draws fences between -{HIGHEST_LATITUDE} and {HIGHEST_LATITUDE} degrees"
     )]
@@ -36,7 +29,6 @@ pub enum BadShape {
         "a polygon has from 3 to {MOST_VERTICES} vertices, and this one has {0}; give it so many, the last not equal to the first"
     )]
     Vertices(usize),
-    /// It is unclear what is inside.
     #[error(
         "its edges cross or touch one another, so it is unclear what is inside; give the vertices in their order around the area, each once"
     )]
@@ -45,7 +37,7 @@ pub enum BadShape {
     Radius(f64),
 }
 
-/// The place on the grid of the wire, 10⁻⁷ degrees: a centimeter.
+/// 10⁻⁷ degrees: a centimeter.
 pub fn on_grid(at: Wgs84) -> Wgs84 {
     let snap = |degrees: f64| (degrees * 1e7).round() / 1e7;
     Wgs84 {
@@ -54,8 +46,6 @@ pub fn on_grid(at: Wgs84) -> Wgs84 {
     }
 }
 
-/// Whether `outline` is a shape.
-///
 /// # Errors
 /// [`BadShape`].
 pub fn check(outline: &Outline) -> Result<(), BadShape> {
@@ -63,7 +53,7 @@ pub fn check(outline: &Outline) -> Result<(), BadShape> {
         Outline::Polygon(vertices) => polygon(vertices),
         Outline::Circle { center, radius } => {
             place(*center)?;
-            // What is no number is in no range.
+            // NaN is in no range.
             if !(RADII.0..=RADII.1).contains(&radius.0) {
                 return Err(BadShape::Radius(radius.0));
             }
@@ -125,7 +115,7 @@ fn polygon(vertices: &[Wgs84]) -> Result<(), BadShape> {
     Ok(())
 }
 
-/// How far inside of `outline` the place is, meters; negative: so far outside.
+/// Meters; negative: outside.
 pub fn depth(outline: &Outline, at: Wgs84) -> f64 {
     match outline {
         Outline::Circle { center, radius } => {
@@ -144,12 +134,11 @@ pub fn depth(outline: &Outline, at: Wgs84) -> f64 {
     }
 }
 
-/// How far a place is from the straight line between two others, meters.
+/// From the straight line between the two others, meters.
 pub(super) fn distance(place: Wgs84, from: Wgs84, to: Wgs84) -> f64 {
     to_line(offset(place, from), offset(place, to))
 }
 
-/// How far the origin is from a line.
 fn to_line((ax, ay): (f64, f64), (bx, by): (f64, f64)) -> f64 {
     let (dx, dy) = (bx - ax, by - ay);
     let along = if dx == 0.0 && dy == 0.0 {
@@ -160,7 +149,7 @@ fn to_line((ax, ay): (f64, f64), (bx, by): (f64, f64)) -> f64 {
     (ax + along * dx).hypot(ay + along * dy)
 }
 
-/// Whether the straight line from `a` to `b` crosses or touches that from `c` to `d`.
+/// Whether the lines from `a` to `b` and from `c` to `d` cross or touch.
 pub(super) fn cross(a: Wgs84, b: Wgs84, c: Wgs84, d: Wgs84) -> bool {
     let point = |at: Wgs84| {
         let (x, y) = offset(a, at);
@@ -170,7 +159,6 @@ pub(super) fn cross(a: Wgs84, b: Wgs84, c: Wgs84, d: Wgs84) -> bool {
     ::geo::Intersects::intersects(&line(a, b), &line(c, d))
 }
 
-/// How far inside of a ring its origin is.
 pub(super) fn depth_of_origin(ring: &[(f64, f64)]) -> f64 {
     let (mut inside, mut nearest) = (false, f64::INFINITY);
     let next = ring.iter().skip(1).chain(ring.first());

@@ -1,33 +1,32 @@
 //! Fewer vertices, and never more room.
 //!
-//! Each ring has the places that are allowed on its left. Two steps take a vertex away, and each cuts a triangle off those places:
+//! Each ring has the allowed places on its left. Two steps remove a vertex, and each cuts a triangle off those places:
 //!
-//! * A corner that sticks out into what is forbidden is cut off: a, b, c become a, c.
-//! * An edge that sticks into what is allowed is moved inward: of a, b, c, d, the sides a–b and d–c are drawn on until they meet in p, and
-//!   a, p, d remain.
+//! * A corner that sticks out into the forbidden side is cut off: a, b, c become a, c.
+//! * An edge that sticks into the allowed side is moved inward: for a, b, c, d, the sides a–b and d–c are extended until they meet in p,
+//!   and a, p, d remain.
 //!
-//! The smallest triangle goes first (as Visvalingam and Whyatt do, who cut on both sides). A triangle that has another vertex of its ring
-//! or home in it stays, so rings stay simple and home stays inside.
+//! The smallest triangle goes first (as Visvalingam and Whyatt do, who cut on both sides). A triangle with home or another vertex of its
+//! ring in it stays, so rings stay simple and home stays inside.
 
 use super::HOME_MARGIN;
 use super::shape::depth_of_origin;
 use ::geo::Coord;
 use model::rules::Side;
 
-/// The edge of a fence is moved by no more than this, meters.
+/// Largest move of an edge, meters.
 pub const MOST_LOST: f64 = 20.0;
 
-/// A closed line with the places that are allowed on its left.
+/// A closed line with the allowed places on its left.
 #[derive(Clone, Debug)]
 pub struct Ring {
-    /// Which side of it is allowed.
     pub side: Side,
     /// Counterclockwise where the inside is allowed, else clockwise; not closed.
     pub points: Vec<Coord>,
 }
 
 impl Ring {
-    /// With its points in the order in which the allowed side is on the left.
+    /// Orders the points so that the allowed side is on the left.
     pub fn new(side: Side, mut points: Vec<Coord>) -> Self {
         let counterclockwise = doubled_area(&points) > 0.0;
         if counterclockwise != (side == Side::Inside) {
@@ -36,7 +35,7 @@ impl Ring {
         Self { side, points }
     }
 
-    /// How far on the allowed side of it a point is; negative: so far on the other.
+    /// Distance of a point on the allowed side; negative: on the other.
     pub fn allowed(&self, point: Coord) -> f64 {
         let depth = depth_in(&self.points, point);
         match self.side {
@@ -46,7 +45,7 @@ impl Ring {
     }
 }
 
-/// A vertex that can go: the triangle that is cut off, and what stands for its two inner points.
+/// A removable vertex: its triangle, and what replaces its two inner points.
 struct Cut {
     ring: usize,
     at: usize,
@@ -56,11 +55,11 @@ struct Cut {
     meet: Option<Coord>,
 }
 
-/// Takes vertices away until `holds` is true of the number of vertices of each ring. Returns by how much the edge moved at most, meters.
-/// With a home that is elsewhere by less than `same` the result is the same.
+/// Removes vertices until `holds` accepts the vertex count of each ring. Returns the largest move of an edge, meters. Another home within
+/// `same` has the same result.
 ///
 /// # Errors
-/// The number of vertices that it came down to, where that is not enough.
+/// The number of vertices left, if that is too many.
 pub fn fit(rings: &mut [Ring], home: Coord, same: &mut f64, holds: impl Fn(&[usize]) -> bool) -> Result<f64, usize> {
     let before = rings.to_vec();
     let counts = |rings: &[Ring]| rings.iter().map(|ring| ring.points.len()).collect::<Vec<_>>();
@@ -109,7 +108,7 @@ fn cuts(rings: &[Ring], index: usize) -> Vec<Cut> {
         let (a, b, c, d) = (point(at + n - 1), point(at), point(at + 1), point(at + 2));
         let turn = cross(a, b, c);
         if turn >= 0.0 {
-            // A corner of what is allowed, or a vertex on a straight line.
+            // A corner of the allowed side, or a vertex on a straight line.
             if height(b, a, c) <= MOST_LOST {
                 found.push(Cut {
                     ring: index,
@@ -136,7 +135,6 @@ fn cuts(rings: &[Ring], index: usize) -> Vec<Cut> {
     found
 }
 
-/// Whether nothing but the cut itself is in its triangle.
 fn is_free(rings: &[Ring], cut: &Cut, home: Coord, same: &mut f64) -> bool {
     let Some(ring) = rings.get(cut.ring) else { return false };
     let [a, b, c] = cut.triangle;
@@ -164,7 +162,7 @@ fn is_free(rings: &[Ring], cut: &Cut, home: Coord, same: &mut f64) -> bool {
     left > 0.0
 }
 
-/// Where the line from the first through the second point of each pair meets that of the other, beyond both.
+/// Where the lines through both pairs meet, beyond the second point of each.
 fn meet((a, b): (Coord, Coord), (d, c): (Coord, Coord)) -> Option<Coord> {
     let (u, v) = (b - a, c - d);
     let denominator = u.x * v.y - u.y * v.x;
@@ -174,7 +172,6 @@ fn meet((a, b): (Coord, Coord), (d, c): (Coord, Coord)) -> Option<Coord> {
     let between = c - b;
     let along_u = (between.x * v.y - between.y * v.x) / denominator;
     let along_v = (between.x * u.y - between.y * u.x) / denominator;
-    // Beyond b, and beyond c.
     (along_u > 0.0 && along_v > 0.0).then(|| b + u * along_u)
 }
 
@@ -183,12 +180,11 @@ fn cross_each_other((p, q): (Coord, Coord), (a, b): (Coord, Coord)) -> bool {
     sides(a, b, p, q) && sides(p, q, a, b)
 }
 
-/// Twice the area of the triangle, positive when it turns to the left.
+/// Twice the area of the triangle, positive for a left turn.
 fn cross(a: Coord, b: Coord, c: Coord) -> f64 {
     (b.x - a.x) * (c.y - b.y) - (b.y - a.y) * (c.x - b.x)
 }
 
-/// The distance of a point from the line through two others.
 fn height(point: Coord, a: Coord, b: Coord) -> f64 {
     cross(a, b, point).abs() / (b.x - a.x).hypot(b.y - a.y).max(1e-9)
 }

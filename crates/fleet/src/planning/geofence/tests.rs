@@ -16,7 +16,7 @@ fn zurich() -> Wgs84 {
     }
 }
 
-/// A polygon by meters east and north of a place.
+/// Meters east and north.
 fn polygon(of: Wgs84, points: &[(f64, f64)]) -> Outline {
     Outline::Polygon(
         points
@@ -68,7 +68,6 @@ fn values(compiled: &Compiled) -> Vec<(&str, f64)> {
     compiled.parameters.iter().map(|p| (p.name.as_str(), p.value)).collect()
 }
 
-/// A star around a place, with an edge that goes in and out.
 fn star(of: Wgs84, points: usize, outer: f64, inner: f64) -> Outline {
     let corner = |i: usize| {
         let angle = std::f64::consts::TAU * i as f64 / points as f64;
@@ -230,7 +229,7 @@ fn shapes_at_the_180th_meridian_are_refused_with_that_reason() {
 fn a_way_that_leaves_an_inclusion_or_crosses_an_exclusion_or_ceiling_is_refused() {
     let home = zurich();
     let at = |east: f64, north: f64, up: f64| (shifted(home, east, north), AltitudeAboveHome(up));
-    // A U: from one arm to the other leads over what is outside.
+    // A U: the line between its arms leads outside.
     let mut site = including(
         "u",
         vec![polygon(
@@ -261,7 +260,6 @@ fn a_way_that_leaves_an_inclusion_or_crosses_an_exclusion_or_ceiling_is_refused(
         matches!(across, Err(WayOutside::Crosses { index: 0, .. })),
         "{across:?}"
     );
-    // Past its edge by a meter, and by four.
     let past = |north: f64| way(&[at(-25.0, north, 10.0), at(125.0, north, 10.0)]);
     assert!(past(-36.0).is_err() && past(-39.0).is_ok());
     let climbs = way(&[at(-25.0, -45.0, 0.0), at(-25.0, -45.0, 39.0), at(125.0, -45.0, 39.0)]);
@@ -271,7 +269,7 @@ fn a_way_that_leaves_an_inclusion_or_crosses_an_exclusion_or_ceiling_is_refused(
             .to_string()
             .contains("up to 39.0 m above home, and the ceiling of Geofence u is 40 m")
     );
-    // One that is outside already may come back.
+    // A vehicle that is outside may come back.
     assert_eq!(way(&[at(50.0, 60.0, 10.0), at(-25.0, 60.0, 10.0)]), Ok(()));
     assert_eq!(way(&[]), Ok(()));
     // But not out again, nor through the shape at whose edge it is on the right side.
@@ -303,7 +301,6 @@ fn the_rest_of_a_flight_is_refused_also_where_the_vehicle_is_outside_by_now() {
     for places in [&[near, far, back][..], &[far, near, back], &[far, back]] {
         assert!(matches!(rest(&now, places), Err(WayOutside::Leaves { index: 0, .. })));
     }
-    // Nor where all of it is above a ceiling that has come since.
     now.ceiling = Some(AltitudeAboveHome(15.0));
     assert!(matches!(rest(&now, &[near, back]), Err(WayOutside::Climbs { .. })));
     assert_eq!(rest(&now, &[]), Ok(()));
@@ -330,7 +327,7 @@ fn what_an_autopilot_keeps_counts_whether_it_is_known_or_not() {
     assert_eq!(outside(&[&unknown], Some(near.0), Some(near.1)), Ok(()));
 }
 
-/// A fence of 534 vertices, far larger than an autopilot holds.
+/// Far larger than an autopilot holds.
 fn large(home: Wgs84) -> [Wanted; 2] {
     let mut site = including("site", vec![star(home, 254, 2000.0, 1998.0)]);
     for i in 0..4_u32 {
@@ -429,7 +426,6 @@ fn a_home_at_the_edge_of_a_circle_on_board_is_not_taken_for_one_in_its_middle() 
 fn exclusions_that_are_drawn_in_both_directions_stay_when_they_are_made_to_fit() {
     let home = zurich();
     let block = |at: f64| [(at, at), (at + 60.0, at), (at + 60.0, at + 60.0), (at, at + 60.0)];
-    // Apart, and one over the other.
     for at in [300.0, 130.0] {
         let (one, mut other) = (block(100.0), block(at));
         other.reverse();
@@ -459,7 +455,7 @@ fn a_fence_that_is_the_same_for_homes_near_by_is_the_one_that_each_would_get() {
             assert_eq!(compile(&all, autopilot, Some(other)), compiled);
         }
     }
-    // At an edge that would be simplified the home decides, and it is said within what.
+    // At an edge that would be simplified the home decides, and the result says within which distance.
     let edge = shifted(home, 1982.0, 0.0);
     let (compiled, same) = compile_around(&all, Autopilot::Px4, Some(edge));
     let near = shifted(edge, -same * 0.9, 0.0);
@@ -735,10 +731,10 @@ fn distance(autopilot: Autopilot, from: Wgs84, to: Wgs84) -> f64 {
     }
 }
 
-/// What the wire's grid of a centimeter may add, meters.
+/// The wire's grid of a centimeter, meters.
 const GRID: f64 = 0.02;
 
-/// Whether it is wanted that a vehicle may be there: circles measured through the ellipsoid.
+/// Whether a vehicle may be there: circles measured through the ellipsoid.
 fn is_wanted(wanted: &[&Wanted], at: Wgs84) -> bool {
     let depth = |outline: &Outline| match outline {
         Outline::Circle { center, radius } => radius.0 - chord(*center, at),
@@ -758,7 +754,7 @@ fn any_polygon(sizes: std::ops::Range<f64>, off: f64) -> impl Strategy<Value = (
     (-off..off, -off..off, radii)
 }
 
-/// Drawn in the one direction or in the other, as people do.
+/// In either direction, as people draw.
 fn rounded(of: Wgs84, (east, north, radii): &(f64, f64, Vec<f64>)) -> Outline {
     let turn = if radii.len() % 2 == 0 { 1.0 } else { -1.0 };
     let corner = |(i, radius): (usize, &f64)| {
@@ -771,7 +767,7 @@ fn rounded(of: Wgs84, (east, north, radii): &(f64, f64, Vec<f64>)) -> Outline {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
 
-    /// The promise of the module: on either stack, no place that the compiled fence allows is one that is not wanted.
+    /// On either stack, the compiled fence allows no place that is not wanted.
     #[test]
     fn no_compiled_fence_is_larger_than_the_wanted_one(
         latitude_deg in -69.0..69.0_f64,
@@ -797,7 +793,7 @@ proptest! {
             prop_assert!(fence.shapes.iter().is_sorted_by_key(circles), "circles are last");
             prop_assert!(fence.shapes.iter().filter(|s| s.side == Side::Inside).count() <= 1);
             prop_assert!(allows(autopilot, &fence, home));
-            // Around everything, and close to each vertex that goes to the autopilot.
+            // Everywhere, and close to each vertex that goes to the autopilot.
             let far = samples.iter().map(|&(east, north)| shifted(home, east, north));
             let vertices = fence.shapes.iter().flat_map(|shape| match &shape.outline {
                 Outline::Polygon(vertices) => vertices.clone(),
@@ -819,7 +815,7 @@ proptest! {
 
 #[test]
 fn most_random_fences_compile() {
-    // The property above says nothing where nothing compiles.
+    // The property above proves nothing where nothing compiles.
     use proptest::strategy::ValueTree;
     use proptest::test_runner::TestRunner;
     let home = zurich();

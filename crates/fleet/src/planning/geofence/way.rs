@@ -1,17 +1,16 @@
-//! Whether a way leads where Geofences allow flight.
+//! Whether a way stays where Geofences allow flight.
 
 use super::shape::depth;
 use super::{Origin, Wanted, shape};
 use model::rules::{Outline, Side};
 use model::units::{AltitudeAboveHome, Wgs84};
 
-/// A way has to keep this far on the right side of everything, meters: FENCE_MARGIN of ArduCopter, at which it is stopped.
+/// Least distance of a way from every edge, meters: ArduCopter's FENCE_MARGIN, at which it is stopped.
 pub const WAY_MARGIN: f64 = 2.0;
 
-/// Two ways to compute the same distance differ by less, meters.
+/// Largest difference of two ways to compute one distance, meters.
 const SAME: f64 = 0.05;
 
-/// Why a way is not where Geofences allow flight.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum WayOutside {
     #[error(
@@ -19,7 +18,7 @@ pub enum WayOutside {
     )]
     Leaves {
         geofence: String,
-        /// Its number, from 0.
+        /// From 0.
         index: usize,
     },
     #[error(
@@ -27,22 +26,21 @@ pub enum WayOutside {
     )]
     Crosses {
         geofence: String,
-        /// Its number, from 0.
+        /// From 0.
         index: usize,
     },
-    /// It leaves what an autopilot holds.
+    /// Out of the smaller shape that its autopilot holds.
     #[error(
         "the way there leads out of what its autopilot holds of Geofence {0}, which is smaller, as condition InForce says; give a station on \
          this side, or the Geofence more room"
     )]
     Held(String),
-    /// A way out of what an autopilot keeps until it has landed.
+    /// Out of the former shape that its autopilot keeps until it has landed.
     #[error(
         "the way there leads out of Geofence {0} as it was before, which its autopilot keeps until it has landed; give a station on this side, \
          or land the vehicle"
     )]
     Former(String),
-    /// An autopilot keeps something that nobody knows.
     #[error(
         "its Geofences were changed while it was in the air, and what its autopilot keeps until it has landed is not known; land the vehicle"
     )]
@@ -59,7 +57,6 @@ pub enum WayOutside {
     },
 }
 
-/// Why airspace for a program is not where Geofences allow flight.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RoomOutside {
     #[error(
@@ -70,11 +67,11 @@ pub enum RoomOutside {
     Unknown,
 }
 
-/// Whether a vehicle that may be anywhere within `radius` of `center`, meters over ground, and from the `lowest` to the `highest` above home
-/// keeps to what all that are `wanted` allow.
+/// Whether `wanted` allow a vehicle anywhere within `radius` of `center`, meters over ground, from the `lowest` to the `highest` above
+/// home.
 ///
 /// # Errors
-/// The first that does not allow it, and what to do.
+/// The first that does not, and what to do.
 pub fn room_outside(
     wanted: &[&Wanted],
     (center, radius): (Wgs84, f64),
@@ -95,9 +92,9 @@ pub fn room_outside(
     Ok(())
 }
 
-/// Whether a vehicle that has reached the first of these places, the `rest` of its flight, may fly on to the last, which is above its `home`.
-/// It is judged from home on, where the flight ends: so a shape that came after the takeoff counts also where the vehicle is on its wrong
-/// side by now. What is not known of its autopilot was known to who had it begin the flight.
+/// Whether a vehicle may fly the `rest` of its flight, from its first place to its last, which is above its `home`. It is judged from home
+/// backward, where the flight ends: so a shape that came after the takeoff counts even where the vehicle is now on its wrong side. An
+/// unknown fence of its autopilot was decided on when the flight began.
 ///
 /// # Errors
 /// The first that does not allow it, and what to do.
@@ -109,9 +106,9 @@ pub fn rest_outside(wanted: &[&Wanted], home: Wgs84, rest: &[(Wgs84, AltitudeAbo
     way_outside(&wanted, &way)
 }
 
-/// Whether a vehicle that flies straight from each of these `places` to the next, at these heights above home, keeps to what all that is
-/// `wanted` allow. A shape or a ceiling on whose wrong side the way begins is not judged before the way is on its right side: it is left, and
-/// that is good. From within the margin it may not come nearer. A floor is not judged: each way begins below.
+/// Whether straight legs between `places`, at altitudes above home, stay where all `wanted` allow. A shape or ceiling on whose wrong side
+/// the way begins is judged only once the way is on its right side: leaving it is good. From within the margin the way may not come nearer.
+/// Floors are not judged: each way begins below.
 ///
 /// # Errors
 /// The first that does not, and what to do.
@@ -122,7 +119,7 @@ pub fn way_outside(wanted: &[&Wanted], places: &[(Wgs84, AltitudeAboveHome)]) ->
             return Err(WayOutside::Unknown);
         }
         for (side, index, outline) in w.shapes() {
-            // A way that begins within the margin comes no nearer; on the wrong side, nothing is asked before it is on the right one.
+            // A way that begins within the margin comes no nearer; on the wrong side, nothing is judged before it is on the right one.
             let mut nearest = f64::NEG_INFINITY;
             let mut strays = |((from, _), (to, _)): (&(Wgs84, _), &(Wgs84, _))| {
                 nearest = nearest.max(least(outline, side, *from, *from)).min(WAY_MARGIN);
@@ -161,11 +158,11 @@ pub fn way_outside(wanted: &[&Wanted], places: &[(Wgs84, AltitudeAboveHome)]) ->
     Ok(())
 }
 
-/// How far on the right side of `outline` a straight leg is at least, meters; negative: on the wrong one.
+/// Least distance of a straight leg on the right side of `outline`, meters; negative: on the wrong one.
 fn least(outline: &Outline, side: Side, from: Wgs84, to: Wgs84) -> f64 {
     let ends = f64::min(at(outline, side, from), at(outline, side, to));
     match (outline, side) {
-        // A circle is convex: what is farthest from its center is an end.
+        // A circle is convex: an end is the farthest from its center.
         (Outline::Circle { .. }, Side::Inside) => ends,
         (Outline::Circle { center, radius }, Side::Outside) => shape::distance(*center, from, to) - radius.0,
         (Outline::Polygon(vertices), _) => {
@@ -175,7 +172,7 @@ fn least(outline: &Outline, side: Side, from: Wgs84, to: Wgs84) -> f64 {
                 if shape::cross(from, to, one, other) {
                     return f64::NEG_INFINITY;
                 }
-                // Of two lines that do not cross, the nearest points are at an end of one.
+                // Of two lines that do not cross, the nearest points include an end.
                 let near = f64::min(shape::distance(one, from, to), shape::distance(other, from, to));
                 least.min(near)
             })

@@ -8,18 +8,17 @@ use ::geo::{
 use model::geo::{Frame, Local, NoPlace, offset, shifted};
 use model::units::{AltitudeAmsl, Meters, Wgs84};
 
-/// An area has at most so many corners, those of its holes counted.
+/// Including those of holes.
 pub const MOST_CORNERS: usize = 500;
 
-/// An area is no smaller than this, square meters.
+/// Square meters.
 pub const SMALLEST: f64 = 1.0;
 
-/// Two corners that are nearer to one another than this are one, meters.
+/// Two corners nearer than this are one, meters.
 const SAME: f64 = 0.01;
 
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum BadArea {
-    /// A corner is no position, or too far away.
     #[error("a corner of {ring} has no place")]
     Corner { ring: Ring, source: NoPlace },
     #[error("{0} has fewer than 3 different corners; give at least 3")]
@@ -29,7 +28,6 @@ pub enum BadArea {
     TooManyCorners(usize),
     #[error("{0} crosses itself; list its corners in the order of a walk around it")]
     CrossesItself(Ring),
-    /// A hole that is none.
     #[error("{0} is not inside the area; move it, or leave it out")]
     HoleOutside(Ring),
     /// Two rings that meet in more than a point.
@@ -42,7 +40,7 @@ pub enum BadArea {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ring {
     Outer,
-    /// The hole with this number, from 0.
+    /// From 0.
     Hole(usize),
 }
 
@@ -64,7 +62,7 @@ impl From<RingRole> for Ring {
     }
 }
 
-/// A polygon with holes, in a flat frame around its middle: x is east and y is north, meters.
+/// In a flat frame around its middle: x is east and y is north, meters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Area {
     frame: Frame,
@@ -75,7 +73,7 @@ impl Area {
     /// The area inside `outer` and outside of the `holes`. A ring may repeat its first corner at its end.
     ///
     /// # Errors
-    /// [`BadArea`], the first thing that is wrong with it.
+    /// [`BadArea`], the first fault.
     pub fn new(outer: &[Wgs84], holes: &[Vec<Wgs84>]) -> Result<Self, BadArea> {
         let corners = outer.len() + holes.iter().map(Vec::len).sum::<usize>();
         if corners > MOST_CORNERS {
@@ -100,23 +98,22 @@ impl Area {
         Ok(Self { frame, polygon })
     }
 
-    /// The frame in which its corners are.
     pub const fn frame(&self) -> &Frame {
         &self.frame
     }
 
-    /// Its corners: x is east and y is north, meters. The outer edge runs counterclockwise, holes run clockwise.
+    /// x is east and y is north, meters. The outer edge runs counterclockwise, holes run clockwise.
     pub const fn polygon(&self) -> &Polygon<f64> {
         &self.polygon
     }
 
-    /// Square meters, holes left out.
+    /// Without holes.
     pub fn square_meters(&self) -> f64 {
         self.polygon.unsigned_area()
     }
 
-    /// Its polygons as longitude and latitude, degrees: one, or its parts on both sides of the 180th meridian where it lies across that (RFC
-    /// 7946, section 3.1.9). Of each the rings, closed: the outer edge, counterclockwise, then the holes, clockwise.
+    /// As longitude and latitude, degrees: one polygon, or its parts on both sides of the 180th meridian (RFC 7946, section 3.1.9). Of each
+    /// the closed rings: the outer edge, counterclockwise, then the holes, clockwise.
     pub fn polygons(&self) -> Vec<Vec<Vec<(f64, f64)>>> {
         let Some(seam) = self.seam() else {
             return vec![self.rings(&self.polygon, None)];
@@ -137,7 +134,7 @@ impl Area {
         parts.concat()
     }
 
-    /// How far east of its middle the 180th meridian is, where that cuts it, meters.
+    /// Meters east of its middle to the 180th meridian, where that cuts it.
     fn seam(&self) -> Option<f64> {
         let (middle, _) = self.frame.position(Local {
             east: 0.0,
@@ -153,7 +150,7 @@ impl Area {
         (all.min().x < seam && seam < all.max().x).then_some(seam)
     }
 
-    /// The rings of a part of it. `edge`: the longitude of the 180th meridian as seen from there, where the part reaches to it.
+    /// `edge`: the longitude of the 180th meridian on this side, where the part reaches to it.
     fn rings(&self, part: &Polygon<f64>, edge: Option<f64>) -> Vec<Vec<(f64, f64)>> {
         let position = |corner: &Coord<f64>| {
             let local = Local {
@@ -162,7 +159,7 @@ impl Area {
                 up: 0.0,
             };
             let at = self.frame.position(local).0;
-            // What is cut lies on the meridian, to which rounding gives either sign.
+            // A cut lies on the meridian, to which rounding gives either sign.
             let crossed = edge.filter(|edge| edge * at.longitude_deg < 0.0);
             (crossed.unwrap_or(at.longitude_deg), at.latitude_deg)
         };
@@ -170,7 +167,7 @@ impl Area {
         rings.map(|ring| ring.0.iter().map(position).collect()).collect()
     }
 
-    /// Where a position is in the frame of the area.
+    /// In the frame of the area.
     ///
     /// # Errors
     /// [`NoPlace`].
@@ -179,7 +176,6 @@ impl Area {
     }
 }
 
-/// The frame around the middle of `positions`.
 pub(super) fn frame(positions: &[Wgs84]) -> Result<Frame, NoPlace> {
     let Some(&first) = positions.first() else {
         return Frame::at(Wgs84 {
@@ -187,7 +183,7 @@ pub(super) fn frame(positions: &[Wgs84]) -> Result<Frame, NoPlace> {
             longitude_deg: 0.0,
         });
     };
-    // Checks it, so that distances from it are numbers.
+    // Checks it, so that distances from it are finite.
     Frame::at(first)?;
     let mut least = (0.0_f64, 0.0_f64);
     let mut most = (0.0_f64, 0.0_f64);
@@ -199,7 +195,6 @@ pub(super) fn frame(positions: &[Wgs84]) -> Result<Frame, NoPlace> {
     Frame::at(shifted(first, least.0.midpoint(most.0), least.1.midpoint(most.1)))
 }
 
-/// Where a position is in `frame`, over ground.
 pub(super) fn flat(frame: &Frame, at: Wgs84) -> Result<Coord<f64>, NoPlace> {
     let local = frame.local(at, AltitudeAmsl(0.0))?;
     Ok(Coord {
@@ -208,7 +203,6 @@ pub(super) fn flat(frame: &Frame, at: Wgs84) -> Result<Coord<f64>, NoPlace> {
     })
 }
 
-/// How far apart two points are.
 pub(super) fn apart(one: Coord<f64>, other: Coord<f64>) -> Meters {
     Meters((one.x - other.x).hypot(one.y - other.y))
 }

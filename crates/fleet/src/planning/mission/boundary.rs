@@ -1,44 +1,40 @@
-//! The edge of what must not be crossed, by place.
-//!
-//! The edges lie in an R-tree, so that a question about a place or a line costs as much as there are edges near it, not in all.
+//! The edge of what must not be crossed, in an R-tree: a query costs as much as there are edges near it.
 
 use super::area::{Area, apart};
 use ::geo::{Coord, LineString, Polygon};
 use rstar::{AABB, PointDistance, RTree, RTreeObject, SelectionFunction};
 
-/// A way may be so far inside of what it must not cross, meters: less than is ever measured.
+/// How far inside a way may be, meters: less than is ever measured.
 pub(super) const SLACK: f64 = 0.005;
 
-/// Depth inside, meters, up to which a place lies on the edge but for the arithmetic.
+/// Depth inside that is only arithmetic, meters.
 const EXACT: f64 = 1e-6;
 
-/// Where a line passes from the allowed to the forbidden side, the forbidden one is probed so far from the edge, meters.
+/// Distance from the edge at which the forbidden side of a crossing is probed, meters.
 const PROBE: f64 = 4.0 * SLACK;
 
-/// After so many probes without an answer, a line is cut into its pieces.
+/// Probes before a line is cut into its pieces.
 const PROBES: usize = 2;
 
-/// Rings with what is forbidden on the right of each of their edges.
+/// Rings with the forbidden side on the right of each edge.
 #[derive(Clone, Debug)]
 pub(super) struct Boundary {
     edges: RTree<Edge>,
-    /// Whether the forbidden side is around the rings, not within.
     is_around: bool,
 }
 
-/// From one corner to the next.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Edge {
     pub start: Coord<f64>,
     pub end: Coord<f64>,
 }
 
-/// A piece of a line, from and to as shares of its way.
+/// From and to as shares of the line.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
     from: f64,
     to: f64,
-    /// `None`: it is short, or so near to the edge that it is a way.
+    /// `None`: short, or so near to the edge that it is allowed.
     is_forbidden: Option<bool>,
 }
 
@@ -50,8 +46,8 @@ impl Edge {
         })
     }
 
-    /// Where the line through `a` along `way` passes through it, as a share of `way`. Of two edges that meet on the line, it passes through
-    /// both or none when they lie on one side of it, and through one of them when they do not.
+    /// Where the line through `a` along `way` crosses it, as a share of `way`. Of two edges that meet on the line, it crosses both or none
+    /// if they lie on one side of it, else one.
     fn passed_by(&self, a: Coord<f64>, way: Coord<f64>) -> Option<f64> {
         let (start, end) = (cross(way, self.start - a), cross(way, self.end - a));
         if (start > 0.0) == (end > 0.0) {
@@ -82,10 +78,9 @@ impl PointDistance for Edge {
     }
 }
 
-/// Chooses boxes that meet a line which is wider by `room` on all sides.
+/// Chooses boxes within `room` of a line.
 pub(super) struct Along {
     middle: Coord<f64>,
-    /// From the middle to the end.
     half: Coord<f64>,
     room: f64,
 }
@@ -127,7 +122,6 @@ impl<T: RTreeObject<Envelope = AABB<[f64; 2]>>> SelectionFunction<T> for Along {
     }
 }
 
-/// Chooses boxes that lie to the east of a place.
 struct East(Coord<f64>);
 
 impl SelectionFunction<Edge> for East {
@@ -144,12 +138,12 @@ impl SelectionFunction<Edge> for East {
 }
 
 impl Boundary {
-    /// The boundary of all that is outside of `area`, its holes too.
+    /// All outside of `area`, with its holes.
     pub fn of_area(area: &Area) -> Self {
         Self::around(area.polygon())
     }
 
-    /// The boundary of all that is outside of `polygon`, which is oriented as usual.
+    /// All outside of `polygon`, which is oriented as usual.
     pub fn around(polygon: &Polygon<f64>) -> Self {
         let rings = std::iter::once(polygon.exterior()).chain(polygon.interiors());
         Self {
@@ -158,7 +152,6 @@ impl Boundary {
         }
     }
 
-    /// The boundary of the holes of `area`.
     pub fn of_holes(area: &Area) -> Self {
         Self {
             edges: RTree::bulk_load(area.polygon().interiors().iter().flat_map(Edge::of).collect()),
@@ -170,12 +163,12 @@ impl Boundary {
         &self.edges
     }
 
-    /// The edges that may be no farther than `room` meters from the line from `a` to `b`; some more.
+    /// The edges within `room` meters of the line from `a` to `b`, and some more.
     pub fn along(&self, a: Coord<f64>, b: Coord<f64>, room: f64) -> impl Iterator<Item = &Edge> {
         self.edges.locate_with_selection_function(Along::new(a, b, room))
     }
 
-    /// Whether `point` is on the forbidden side; on the edge itself, either.
+    /// On the edge itself, either.
     pub fn is_forbidden(&self, point: Coord<f64>) -> bool {
         let east = self.edges.locate_with_selection_function(East(point));
         let passed = east.filter(|edge| {
@@ -185,13 +178,12 @@ impl Boundary {
         (passed.count() % 2 == 0) == self.is_around
     }
 
-    /// Whether `point` is no farther than `room` meters from the edge.
     fn is_near(&self, point: Coord<f64>, room: f64) -> bool {
         let mut near = self.edges.locate_within_distance([point.x, point.y], room * room);
         near.next().is_some()
     }
 
-    /// Whether `point` is on the forbidden side, and not only by arithmetic.
+    /// As [`Self::is_forbidden`], and not only by arithmetic.
     pub fn forbids(&self, point: Coord<f64>) -> bool {
         self.is_forbidden(point) && !self.is_near(point, SLACK)
     }
@@ -220,8 +212,8 @@ impl Boundary {
         pieces.any(|piece| piece.is_forbidden == Some(true))
     }
 
-    /// The pieces of the line from `a` to `b` on the forbidden side, as shares of its way, in order. What is only a little inside counts at the
-    /// ends of the line and where more follows or was before, so that what is left ends at the edge.
+    /// The forbidden pieces of the line from `a` to `b`, as shares of it, in order. A piece that is only a little inside counts at the ends
+    /// of the line and beside another, so that the rest ends at the edge.
     pub fn forbidden(&self, a: Coord<f64>, b: Coord<f64>) -> Vec<(f64, f64)> {
         let near: Vec<Edge> = self.along(a, b, 2.0 * SLACK).copied().collect();
         let mut pieces: Vec<Piece> = self.pieces(a, b, &near).collect();
@@ -245,7 +237,7 @@ impl Boundary {
         forbidden.map(|piece| (piece.from, piece.to)).collect()
     }
 
-    /// The pieces of the line from `a` to `b` on the allowed side, as shares of its way, in order.
+    /// The allowed pieces of the line from `a` to `b`, as shares of it, in order.
     pub fn allowed(&self, a: Coord<f64>, b: Coord<f64>) -> Vec<(f64, f64)> {
         let mut allowed = Vec::new();
         let mut from = 0.0;
@@ -258,11 +250,11 @@ impl Boundary {
         allowed
     }
 
-    /// The pieces of the line from `a` to `b` between the places where it meets an edge or passes a corner closely, in order. All edges that
-    /// come near to it are `near`.
+    /// The pieces of the line from `a` to `b` between the places where it meets an edge or passes a corner closely, in order. `near` has
+    /// all edges that come near to it.
     ///
-    /// The middle of a piece decides. Beside a piece there is no corner that it passes closely, so it is nowhere twice as far from the edge
-    /// as its middle is, where that is near the edge.
+    /// The middle of a piece decides: no corner is close beside a piece, so it is nowhere twice as far from the edge as its middle, where
+    /// that is near the edge.
     fn pieces(&self, a: Coord<f64>, b: Coord<f64>, near: &[Edge]) -> impl Iterator<Item = Piece> {
         let (way, length) = (b - a, apart(a, b).0);
         let mut cuts = vec![0.0, 1.0];
@@ -274,7 +266,7 @@ impl Boundary {
         }
         cuts.sort_unstable_by(f64::total_cmp);
         turns.sort_unstable_by(f64::total_cmp);
-        // A place of the line, how often the line passes through an edge before it, and whether it is forbidden.
+        // A place of the line, how often the line crosses an edge before it, and whether it is forbidden.
         let mut known: Option<(usize, bool)> = None;
         let ends: Vec<f64> = cuts.iter().copied().skip(1).collect();
         cuts.into_iter().zip(ends).map(move |(from, to)| {
@@ -302,12 +294,12 @@ impl Boundary {
     }
 }
 
-/// A place on the line from `a` to `b` a little beyond `edge`, on its forbidden side, when the line passes through it.
+/// A place on the line from `a` to `b` a little beyond `edge`, on its forbidden side, if the line crosses it.
 fn beyond(edge: &Edge, a: Coord<f64>, b: Coord<f64>) -> Option<Coord<f64>> {
     let (way, along) = (b - a, edge.end - edge.start);
     let passes = edge.passed_by(a, way)?;
     let (turn, length) = (cross(along, way), dot(along, along).sqrt());
-    // To the right of the edge, it goes on when the line turns right there, and back when it turns left.
+    // Forward when the line turns right at the edge, and back when it turns left.
     let share = passes - PROBE * length / turn;
     (share > 0.0 && share < 1.0).then(|| a + way * share)
 }
@@ -320,7 +312,7 @@ pub(super) fn dot(a: Coord<f64>, b: Coord<f64>) -> f64 {
     a.x * b.x + a.y * b.y
 }
 
-/// Where the line from `a` to `b` meets that from `c` to `d`, as shares of the way from `a`. For parallel lines: both ends of the other.
+/// Where the two lines meet, as shares of `a` to `b`. For parallel lines: both ends of the other.
 fn meeting(a: Coord<f64>, b: Coord<f64>, c: Coord<f64>, d: Coord<f64>) -> [Option<f64>; 2] {
     let (way, edge, apart) = (b - a, d - c, c - a);
     let turn = cross(way, edge);
@@ -344,20 +336,20 @@ fn meeting(a: Coord<f64>, b: Coord<f64>, c: Coord<f64>, d: Coord<f64>) -> [Optio
     ]
 }
 
-/// The place on the line from `a` to `b` that is nearest to `point`, as a share of its way; `None` when the line has no length.
+/// The place on the line from `a` to `b` nearest to `point`, as a share of it; `None` for a line without length.
 pub(super) fn foot(point: Coord<f64>, a: Coord<f64>, b: Coord<f64>) -> Option<f64> {
     let (way, to) = (b - a, point - a);
     let length = dot(way, way);
     (length > 0.0).then(|| (dot(to, way) / length).clamp(0.0, 1.0))
 }
 
-/// Whether `point` is as good as on the line between `a` and `b`.
+/// Within arithmetic of the line between `a` and `b`.
 pub(super) fn is_between(point: Coord<f64>, a: Coord<f64>, b: Coord<f64>) -> bool {
     let inside = foot(point, a, b).filter(|share| *share > 0.0 && *share < 1.0);
     inside.is_some_and(|share| apart(point, a + (b - a) * share).0 <= SLACK)
 }
 
-/// How many edges were examined on this thread, so that tests can bound the work.
+/// Edges examined on this thread, so that tests can bound the work.
 #[cfg(test)]
 pub(super) mod steps {
     use std::cell::Cell;
@@ -370,7 +362,7 @@ pub(super) mod steps {
         STEPS.with(|steps| steps.set(steps.get() + 1));
     }
 
-    /// So many since it was asked last.
+    /// Since the last call.
     pub fn take() -> u64 {
         STEPS.with(Cell::take)
     }

@@ -1,4 +1,4 @@
-//! What is left of the work, cut again among those that are there, and the flight of one vehicle.
+//! The rest of the work, cut again, and the flight of one vehicle.
 
 use super::area::flat;
 use super::share::{CannotShare, Flier};
@@ -10,22 +10,21 @@ use model::plan::route::Waypoint;
 use model::units::{Meters, Wgs84};
 use std::time::Duration;
 
-/// What a vehicle flies in one flight, from above its start to above its start.
+/// One flight of a vehicle, from above its start to above its start.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlannedFlight {
-    /// All items. The first with a place is above the start, and so is the last.
+    /// The first with a place is above the start, and so is the last.
     pub items: Vec<Item>,
-    /// The places of the items that have one, in their order.
     pub places: Vec<Waypoint>,
-    /// How long it takes in calm air, from start to start at its height.
+    /// In calm air, from start to start at its altitude.
     pub time: Duration,
-    /// For each item with a place: its number, or that of the last that belongs to it, and what is flown when that is reached after the one
-    /// before.
+    /// For each item with a place: its number, or that of the last item that belongs to it, and what is flown when that is reached after
+    /// the one before.
     pub(super) marks: Vec<(usize, Stretches)>,
 }
 
 impl PlannedFlight {
-    /// What is flown when the items of these numbers were reached: a leg counts when both of its ends were.
+    /// What is flown when these items were reached: a leg counts with both of its ends.
     pub fn flown(&self, reached: impl Fn(usize) -> bool) -> Stretches {
         let pairs = self.marks.windows(2).filter_map(|pair| match pair {
             [(before, _), (item, done)] if reached(*before) && reached(*item) => Some(done),
@@ -34,13 +33,12 @@ impl PlannedFlight {
         Stretches::new(pairs.flat_map(|done| done.all().iter().copied()))
     }
 
-    /// Whether it has come to where its work begins, when the items of these numbers were reached.
     pub fn has_begun(&self, reached: impl Fn(usize) -> bool) -> bool {
         let mut pairs = self.marks.windows(2);
         pairs.any(|pair| matches!(pair, [(before, _), (_, done)] if !done.is_empty() && reached(*before)))
     }
 
-    /// What of the leg to item `current` lies behind a vehicle that is at `at`. It is not flown before that item is reached.
+    /// The part of the leg to item `current` behind a vehicle at `at`. It is not flown before that item is reached.
     pub fn underway(&self, current: usize, at: Wgs84) -> Stretches {
         let next = self.marks.iter().position(|(item, _)| *item >= current);
         let leg = next.and_then(|next| Some((next, self.places.get(next.checked_sub(1)?)?, self.places.get(next)?)));
@@ -63,30 +61,28 @@ impl PlannedFlight {
         Stretches::new(leg.iter().map(behind))
     }
 
-    /// The numbers of the items that have a place.
     pub fn to_reach(&self) -> impl Iterator<Item = usize> {
         self.marks.iter().map(|(item, _)| *item)
     }
 }
 
 impl Work {
-    /// Whether a vehicle may fly straight from `from` to `to`: no hole of the area lies between.
+    /// No hole of the area lies between.
     pub fn may_be_crossed(&self, from: Wgs84, to: Wgs84) -> bool {
         let ends = flat(&self.frame, from).ok().zip(flat(&self.frame, to).ok());
         ends.is_some_and(|(from, to)| self.around.is_straight(from, to))
     }
 
-    /// Cuts `left` into what each of `fliers` takes, so that all are on their way for the same time. One that has no part is not named.
-    /// What none has the time for is in no part.
+    /// Cuts `left` into parts of equal time for `fliers`. A flier without a part is left out, and so is work that none has the time for.
     ///
     /// # Errors
-    /// [`CannotShare`], what is wrong with the fliers.
+    /// [`CannotShare`], a fault of the fliers.
     pub fn cut(&self, left: &Stretches, fliers: &[Flier]) -> Result<Vec<(usize, Stretches)>, CannotShare> {
         if self.trimmed(left).is_empty() {
             return Ok(Vec::new());
         }
         let joined = Joined::of(self, left).ok_or(CannotShare::NoWay(0))?;
-        // What was set on the way of one vehicle is not set on that of another.
+        // A setting on one vehicle's way is not set on another's.
         let together = if self.written.is_some() { 1 } else { fliers.len() };
         let plan = joined.work.share(fliers.get(..together).unwrap_or(fliers))?;
         let part = |share: &super::Share| {
@@ -97,10 +93,10 @@ impl Work {
         Ok(parts.filter(|(_, part)| !part.is_empty()).collect())
     }
 
-    /// The flight of a vehicle that starts at `start` and flies `part`, all of it `raised` by so much.
+    /// The flight of `part` from `start`, all `raised` by so much.
     ///
     /// # Errors
-    /// [`CannotShare`], when that is no place to start from.
+    /// [`CannotShare`], when `start` has no place.
     pub fn flight(&self, part: &Stretches, start: Wgs84, raised: Meters) -> Result<PlannedFlight, CannotShare> {
         let joined = Joined::of(self, part).ok_or(CannotShare::NoWay(0))?;
         let flier = Flier {
@@ -141,7 +137,7 @@ impl Work {
     }
 }
 
-/// To what autopilots keep: another version that reckons a little otherwise makes the same.
+/// To autopilots' precision: another version that computes a little otherwise makes the same.
 pub(super) fn rounded(mut item: Item) -> Item {
     let to = |value: f64, steps: f64| (value * steps).round() / steps;
     let [.., latitude, longitude, height] = &mut item.params;

@@ -1,25 +1,22 @@
-//! The order in which Missions are reconciled, so that what those of one namespace take delays nobody else's.
+//! The order in which Missions are reconciled, so that no namespace delays another.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// The longest time of a namespace in one round. All namespaces are served side by side, and an order to any of them in the next round.
+/// Longest time of a namespace in one round. Each namespace is served in each round, so an order waits for one round at most.
 const ROUND: Duration = Duration::from_millis(500);
 
-/// The time that each namespace takes of each round.
 #[derive(Clone, Debug, Default)]
 pub struct Rounds {
     round: u64,
     taken: BTreeMap<String, Duration>,
-    /// In which round each Mission was reconciled last.
     last: BTreeMap<String, u64>,
     has_put_off: bool,
 }
 
 impl Rounds {
-    /// Begins a round for Missions, each with its namespace and its uid: their numbers in the order in which they are reconciled. First those of
-    /// namespaces that took the least of the round before; of one namespace first those whose last round is the longest ago, and then as they are
-    /// given.
+    /// Begins a round for Missions, each with its namespace and its uid; returns their numbers in order: namespaces that took the least of
+    /// the round before first, within one the Mission whose last round is the longest ago, then as given.
     pub fn begin(&mut self, missions: &[(&str, &str)]) -> Vec<usize> {
         let taken_before = std::mem::take(&mut self.taken);
         self.round += 1;
@@ -36,7 +33,7 @@ impl Rounds {
         order
     }
 
-    /// Whether a Mission of this namespace is reconciled in this round; if not, it is put off to the next.
+    /// If not, this Mission is put off to the next round.
     pub fn may(&mut self, namespace: &str, uid: &str) -> bool {
         let may = self.taken.get(namespace).is_none_or(|taken| *taken < ROUND);
         if may {
@@ -47,12 +44,11 @@ impl Rounds {
         may
     }
 
-    /// A Mission of this namespace took so long.
     pub fn took(&mut self, namespace: &str, time: Duration) {
         *self.taken.entry(namespace.to_owned()).or_default() += time;
     }
 
-    /// Whether some Missions are put off, so that the next round is to begin at once.
+    /// Whether the next round is to begin at once.
     pub const fn has_put_off(&self) -> bool {
         self.has_put_off
     }
@@ -62,8 +58,7 @@ impl Rounds {
 mod tests {
     use super::*;
 
-    /// The longest round of a hostile namespace with so many Missions, each call for it taking so long: that of another begins after it at the
-    /// latest.
+    /// The longest wait of another namespace beside so many hostile Missions, each taking `call`.
     fn until_served(hostile: usize, call: Duration) -> Duration {
         let names: Vec<String> = (0..hostile).map(|number| format!("h{number}")).collect();
         let mut missions: Vec<(&str, &str)> = names.iter().map(|name| ("a-hostile", name.as_str())).collect();

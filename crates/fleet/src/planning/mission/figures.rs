@@ -1,4 +1,4 @@
-//! The numbers that say what work comes to.
+//! The size of work in numbers.
 
 use super::area::Area;
 use super::boundary::Edge;
@@ -7,16 +7,16 @@ use ::geo::coordinate_position::{CoordPos, CoordinatePosition};
 use ::geo::{BoundingRect, Coord};
 use rstar::RTree;
 
-/// How many places of an area are looked at to say how much of it is covered, about.
+/// Sample places in an area, about.
 const SAMPLES: f64 = 4000.0;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figures {
-    /// Pieces that are flown in one go: the lines of a survey, and the edges of its holes; 1 for a route.
+    /// The lines of a survey, and the edges of its holes; 1 for a route.
     pub lines: usize,
-    /// Their length, meters.
+    /// Of the lines.
     pub work_meters: f64,
-    /// From one to the next, meters; the ways there and home come on top.
+    /// Between lines; without the ways there and home.
     pub transit_meters: f64,
     pub photos: u64,
     pub survey: Option<SurveyFigures>,
@@ -25,9 +25,8 @@ pub struct Figures {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SurveyFigures {
     pub area_square_meters: f64,
-    /// Between lines, meters.
     pub spacing_meters: f64,
-    /// Which share of the area is no farther from a line than half of the spacing, 0 to 1.
+    /// Share of the area within half of the spacing of a line, 0 to 1.
     pub covered: f64,
 }
 
@@ -51,7 +50,6 @@ impl Work {
     }
 }
 
-/// How many photos are taken along a path.
 pub fn photos(path: &[Point]) -> u64 {
     let single: u64 = path.iter().map(|point| u64::from(point.photos)).sum();
     let mut triggered = 0;
@@ -81,7 +79,7 @@ pub fn photos(path: &[Point]) -> u64 {
     single + triggered
 }
 
-/// Which share of `area` is no farther than `reach` meters from where work is done on `path`, 0 to 1.
+/// Share of `area` within `reach` meters of work on `path`, 0 to 1.
 pub fn covered(area: &Area, path: &[Point], reach: f64) -> f64 {
     let Some(bounds) = area.polygon().bounding_rect() else {
         return 0.0;

@@ -1,23 +1,22 @@
-//! The Mission of a namespace that has its vehicles before the others.
+//! Which Mission of a namespace has vehicles before the others.
 
 use crate::planning::population::Existing;
 use std::collections::BTreeMap;
 
-/// Drones of the Missions of one namespace that wait for vehicles: each is bound, reconciled and watched, and is of use once there is a vehicle.
+/// Most Drones of one namespace's Missions that wait for vehicles: each is bound, reconciled and watched, and is of use once there is a
+/// vehicle.
 pub const MOST_WAITING_DRONES: usize = 500;
 
-/// A Mission, as far as others wait for it.
 #[derive(Clone, Debug)]
 pub struct Claim<'a> {
-    /// Where it is: Missions of other namespaces do not wait for it.
+    /// Missions of other namespaces do not wait for it.
     pub namespace: &'a str,
-    /// The higher, the earlier it has vehicles.
+    /// Higher has vehicles earlier.
     pub priority: i32,
     pub drones: Vec<Existing>,
 }
 
 impl Claim<'_> {
-    /// How many of its Drones wait for a vehicle.
     fn waiting(&self) -> usize {
         let waits = |drone: &&Existing| !drone.leaving && !drone.has_vehicle;
         self.drones.iter().filter(waits).count()
@@ -34,8 +33,8 @@ pub fn room<'a>(claims: &[Claim<'a>]) -> BTreeMap<&'a str, usize> {
     room
 }
 
-/// The Mission of the highest priority that waits for vehicles, in each namespace: its number among `claims`, of equal ones the first. One whose
-/// nodeSelector selects no node, as `has_node` knows by that number, waits for none that another could take.
+/// For each namespace the index in `claims` of its highest priority that waits for vehicles, of equal ones the first. A Mission whose
+/// nodeSelector selects no node (`has_node`) waits for none that another could take.
 pub fn urgent<'a>(claims: &[Claim<'a>], has_node: impl Fn(usize) -> bool) -> BTreeMap<&'a str, usize> {
     let mut urgent = BTreeMap::<&str, (usize, i32)>::new();
     for (number, claim) in claims.iter().enumerate() {

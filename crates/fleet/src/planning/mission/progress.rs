@@ -1,19 +1,20 @@
-//! How a Mission goes on: which Drone flies what, what is flown, and what follows.
+//! The course of a Mission: which Drone flies what, what is flown, and what follows.
 //!
-//! Owns: [`step`], from what is written down and what is observed of its Drones to what is written down next ([`Progress`]) and to the
-//! Drones that are made and deleted. Must not: read a clock, know Kubernetes, or count as flown what no vehicle has reported.
+//! Owns: [`step`], from what is written down and observed of its Drones to the next [`Progress`] and to Drones that are made and deleted.
+//! Must not: read a clock, know Kubernetes, or count as flown what no vehicle has reported.
 //!
-//! One part of the work is one flight of one Drone. A part belongs to its Drone from when it is given until that has flown it, or leaves:
+//! One part of the work is one flight of one Drone. It belongs to its Drone until that has flown it, or leaves:
 //!
 //!   left --cut--> part of a Drone --reached by its account--> flown
 //!                       └── the Drone leaves, and the rest of the part --> left
 //!
-//! The work is cut among the Drones that have vehicles: were a part kept for one that has none, the vehicle that is there would take off for
-//! it once more, and for half of the rest again. One that joins while all of it is given takes over the later part of what another has left
+//! The work is cut among Drones that have vehicles: with a part kept for one without, the vehicle that is there would take off for that
+//! part once more, and for half of the rest again. A Drone that joins while all is given takes over the later part of another's rest
 //! (`joining.rs`). Only where all is flown again and again, and none joins before the next time, a part is kept that is worth a flight.
 //!
-//! So each position of the track is flown, in the part of a Drone, or left, and nothing is lost whatever happens to a Drone (invariant 13). Where
-//! vehicles fly in layers, one that is to leave soon is relieved first (`relief.rs`): what it gives over is then the part of both.
+//! So each position of the track is flown, in a Drone's part, or left, and nothing is lost whatever happens to a Drone (invariant 13).
+//! Where vehicles fly in layers, one that is to leave soon is relieved first (`relief.rs`): the part that it hands over then belongs to
+//! both.
 
 mod joining;
 mod refused;
@@ -33,43 +34,40 @@ use model::plan::flight::MOST_ITEMS;
 use model::units::{Meters, Wgs84};
 use std::collections::BTreeSet;
 
-/// Another vehicle is worth a flight when all is flown so much earlier with it, seconds.
+/// Time that another vehicle must save to be worth a flight, seconds.
 const LEAST_GAIN: f64 = 120.0;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
     pub drone: String,
     pub stretches: Stretches,
-    /// What of that it has flown, as far as is known.
     pub flown: Stretches,
     pub start: Wgs84,
-    /// In which layer: how many vehicles of the Mission fly lower.
+    /// Number of the Mission's vehicles that fly lower.
     pub layer: u8,
-    /// Which Drone takes over from it, and where.
     pub relief: Option<Relief>,
-    /// So many times is all flown before that of which it is a part.
+    /// How many times all is flown before this part.
     pub ahead: u8,
-    /// The plan that was made of it when it was given; `None`: none yet, or a coordinator of an older version gave it.
+    /// The plan that it was given with; `None`: none yet, or from an older coordinator.
     pub plan: Option<PartPlan>,
 }
 
-/// The plan of a part as it was given. A fact that is written down: what the Mission asks for may change meanwhile, and so may the planner.
+/// The plan of a part as it was given: a fact, while the Mission's spec and the planner may change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PartPlan {
     pub digest: PlanDigest,
-    /// How much higher it is flown than the work lies.
+    /// Above the altitude of the work.
     pub raised: Meters,
 }
 
 impl Part {
-    /// How much higher than the work lies it is flown: as written down, or for a part without a plan by the `layer_height` of now.
+    /// Above the altitude of the work: as written down, or for a part without a plan by the present `layer_height`.
     pub fn raised(&self, layer_height: Meters) -> Meters {
         let new = || Meters(layer_height.0 * f64::from(self.layer));
         self.plan.as_ref().map_or_else(new, |plan| plan.raised)
     }
 
-    /// Writes down the plan `digest` that was made of it now, raised by so much. A vehicle that may be in the air keeps the plan that it was
-    /// given, or none.
+    /// Writes down the plan `digest` made now. A vehicle that may be in the air keeps the plan that it was given, or none.
     ///
     /// # Errors
     /// [`NotGiven`].
@@ -88,20 +86,18 @@ impl Part {
     }
 }
 
-/// The vehicle of a part, as far as its plan depends on it.
+/// State of a part's vehicle, as far as its plan depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carrier<'a> {
     Down,
-    /// Not received now.
     Unknown,
     /// In the air, or about to be; with the plan that its agent holds.
     Up(Option<&'a PlanDigest>),
 }
 
-/// Why a vehicle is not named a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotGiven {
-    /// Which plan it was given is known once its agent is received.
+    /// Its plan is known once its agent is received.
     #[error("its agent is not connected")]
     Unknown,
     /// Another version of the coordinator made it, or an older one from a value that has changed since.
@@ -112,102 +108,88 @@ pub enum NotGiven {
     Otherwise,
 }
 
-/// The Drone that takes over before the one that has the part leaves.
+/// The Drone that takes over before the one with the part leaves.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Relief {
     pub drone: String,
-    /// The position up to which the one that leaves flies in any case.
+    /// The leaving Drone flies up to this position in any case.
     pub from: f64,
     /// It has joined, and has a place of its own among those that fly at once.
     pub beside: bool,
 }
 
-/// How far a Mission has come.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Progress {
-    /// How often all of the work was flown.
+    /// Times that all of the work was flown.
     pub completed: u32,
-    /// What is flown of it this time, by those that have no part any more.
+    /// This time, by Drones without a part by now.
     pub flown: Stretches,
     pub parts: Vec<Part>,
-    /// How often a vehicle failed to fly its part.
+    /// Vehicles that failed to fly their parts.
     pub failures: u32,
-    /// Vehicles whose autopilots have refused a plan.
     pub refused: Vec<Refused>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wanted {
-    /// How many vehicles fly at once.
     pub parallelism: usize,
-    /// How often all is flown; `None`: for ever.
+    /// `None`: for ever.
     pub completions: Option<u32>,
     pub backoff_limit: u32,
-    /// How much of its work one that takes over flies once more, seconds.
+    /// Work that a relief flies once more, seconds.
     pub overlap_seconds: f64,
-    /// How much higher each layer is than the one below.
+    /// Between neighboring layers.
     pub layer_height: Meters,
-    /// No flight is to go on.
     pub halt: Option<Halt>,
-    /// Some that could be given a part are not known yet, and may be soon: nothing is cut.
+    /// Some that could be given a part are not known yet: nothing is cut.
     pub gathering: bool,
-    /// Drones may be made: no Mission of a higher priority waits for vehicles.
+    /// No Mission of a higher priority waits for vehicles.
     pub may_create: bool,
-    /// A ground order covers Drones that are made now: what grounded ones gave up waits for them, and for no others.
+    /// A ground order covers Drones that are made now: the work of grounded ones waits for them, and for no others.
     pub grounded: bool,
 }
 
 impl Wanted {
-    /// Whether all is flown once more after this time.
     fn flies_again(&self, progress: &Progress) -> bool {
         self.completions
             .is_none_or(|completions| progress.completed.saturating_add(1) < completions)
     }
 }
 
-/// Why no flight is to go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Halt {
     Suspended,
-    /// It has run for as long as it may.
     Deadline,
     Deleted,
-    /// It has completed or failed before.
     Finished,
 }
 
-/// What a Drone of the Mission does.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Doing {
-    /// It waits for a vehicle, or that was not heard yet.
+    /// For a vehicle, or for its first report.
     Waits,
-    /// It is on the ground at this place, and can be given a part.
+    /// On the ground at this place, and can be given a part.
     Fit(Wgs84),
-    /// It may not fly its part from where it is on the ground, or not fly it to its end any more: why.
+    /// It may not fly its part from its place on the ground, or not to its end any more: why.
     Unfit(String),
-    /// It is about to fly, or flies.
     Busy,
-    /// It has reached the end of its part.
     Finished,
-    /// Its plan came to its end, and not all of it was reached.
+    /// Its plan ended, and not all of it was reached.
     Short,
-    /// It flies, and its battery will soon be near its reserve.
     Tiring,
-    /// Its battery is near its reserve.
     Tired,
     /// Its node is drained; or it has not taken off yet, and its node is cordoned or gone.
     Drained,
     /// A failsafe brings it down, its own or its autopilot's.
     Diverted,
-    /// Its autopilot refuses its plan: in its words.
+    /// Its autopilot refused its plan, with this text.
     Refused(String),
     /// It has landed before the end of its part, and stays down.
     Over,
-    /// A person has ordered it to the ground.
+    /// By a person's order.
     Grounded,
-    /// Somebody else has flown it for long.
     Taken,
-    /// Nothing was heard of it for long.
+    /// Silent for long.
     Lost,
 }
 
@@ -215,38 +197,32 @@ pub enum Doing {
 pub struct Observed {
     pub drone: String,
     pub node: Option<NodeName>,
-    /// It is being deleted, or is about to be.
     pub leaving: bool,
     pub doing: Doing,
-    /// What of its part it has flown, by its vehicle's own account.
+    /// Of its part, by its vehicle's own account.
     pub flown: Stretches,
-    /// What of the leg that it is on lies behind it, which is not flown yet.
+    /// The part behind it of its present leg, which is not flown yet.
     pub underway: Stretches,
-    /// Whether it has reached the place where its work begins.
+    /// Whether it has reached the begin of its work.
     pub begun: bool,
 }
 
-/// Why a Drone gave up its part, or is deleted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Why {
     Flown,
     NotNeeded,
-    /// The Mission is halted or has ended.
     Halted,
     /// Another has arrived, and flies on from there.
     Relieved,
-    /// It is relieved, as its battery is near the reserve.
     Tired,
-    /// It is to be on the ground, or to stay there, as its node is drained or cordoned.
+    /// Its node is drained or cordoned.
     Drained,
     Diverted,
     Over,
-    /// Its plan came to its end and not all of it was reached.
+    /// Its plan ended, and not all of it was reached.
     Short,
     Refused(String),
-    /// It may not fly the rest.
     Unfit(String),
-    /// A person keeps it on the ground.
     Grounded,
     Taken,
     Lost,
@@ -275,13 +251,12 @@ impl Why {
     }
 }
 
-/// What has become of the Mission.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     Progressing,
-    /// All was flown, as often as it was asked for.
+    /// All was flown, as often as requested.
     Complete,
-    /// It does not go on before a person does something else: in a sentence.
+    /// A person has to do something else first.
     Failed(Failure),
     Suspended,
 }
@@ -295,31 +270,26 @@ pub enum Failure {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
     pub progress: Progress,
-    /// So many Drones are to be made.
     pub create: usize,
-    /// Drones that are to be deleted, and why.
     pub delete: Vec<(String, Why)>,
-    /// Drones that gave up a part before its end, and why.
     pub gave_up: Vec<(String, Why)>,
     pub outcome: Outcome,
-    /// Why nothing was cut, where the reason is the places at which vehicles are on the ground.
+    /// Why nothing was cut, if the vehicles' places on the ground are the reason.
     pub cannot: Option<CannotShare>,
-    /// Something is not given yet, as how it is shared or flown was not found yet.
+    /// Something is not given yet, as its sharing or flight was not found yet.
     pub is_waiting: bool,
 }
 
 impl Progress {
-    /// All that is flown this time, also by those that have not flown all of their parts.
+    /// This time, including parts that are not complete.
     pub fn all_flown(&self) -> Stretches {
         self.now().fold(self.flown.clone(), |all, part| all.and(&part.flown))
     }
 
-    /// The parts of what is flown this time.
     fn now(&self) -> impl Iterator<Item = &Part> {
         self.parts.iter().filter(|part| part.ahead == 0)
     }
 
-    /// What is flown by none and in no part.
     pub fn left(&self, work: &Work) -> Stretches {
         let taken = self
             .now()
@@ -336,7 +306,7 @@ impl Progress {
     }
 }
 
-/// What becomes of the part of a Drone: `None`, it keeps it; or why not, whether that is a failure, and whether the Drone is deleted.
+/// What becomes of a Drone's part: `None`, it keeps it; or why not, whether that is a failure, and whether the Drone is deleted.
 fn fate(part: &Part, seen: Option<&Observed>, layers: bool) -> Option<(Why, bool, bool)> {
     let Some(seen) = seen else {
         return Some((Why::Gone, false, false));
@@ -361,12 +331,11 @@ fn fate(part: &Part, seen: Option<&Observed>, layers: bool) -> Option<(Why, bool
     }
 }
 
-/// What follows for the Mission with this `work`, of which `before` is written down.
+/// The next step of the Mission with this `work`, after `before`.
 pub fn step(work: &Work, wanted: &Wanted, before: &Progress, drones: &[Observed]) -> Step {
     step_by(&Sharer::at_once(work), wanted, before, drones)
 }
 
-/// The same, as far as `sharer` knows how its work is shared and flown.
 pub fn step_by(sharer: &Sharer<'_>, wanted: &Wanted, before: &Progress, drones: &[Observed]) -> Step {
     let work = sharer.work();
     let mut next = Step {
@@ -389,7 +358,7 @@ pub fn step_by(sharer: &Sharer<'_>, wanted: &Wanted, before: &Progress, drones: 
     let all_flown = next.progress.now().next().is_none() && next.progress.left(work).is_empty();
     if all_flown && next.outcome == Outcome::Progressing {
         next.progress.completed = next.progress.completed.saturating_add(1);
-        // What was flown of the last round is what a Mission shows that is complete.
+        // A complete Mission shows what was flown of the last round.
         if wanted
             .completions
             .is_some_and(|completions| next.progress.completed >= completions)
@@ -419,7 +388,6 @@ pub fn step_by(sharer: &Sharer<'_>, wanted: &Wanted, before: &Progress, drones: 
     next
 }
 
-/// Takes in what was flown, and takes their parts from those that leave.
 fn take_in(next: &mut Step, wanted: &Wanted, drones: &[Observed]) {
     let progress = &mut next.progress;
     let parts = std::mem::take(&mut progress.parts);
@@ -446,7 +414,6 @@ fn take_in(next: &mut Step, wanted: &Wanted, drones: &[Observed]) {
     }
 }
 
-/// None flies on.
 fn halt(next: &mut Step, drones: &[Observed]) {
     next.progress.flown = next.progress.all_flown();
     next.progress.parts.clear();
@@ -458,7 +425,7 @@ fn halt(next: &mut Step, drones: &[Observed]) {
     next.delete.extend(others);
 }
 
-/// Gives what is left to those that are there, and asks for more Drones where there are too few.
+/// Gives the rest to Drones that are there, and asks for more where there are too few.
 fn give(next: &mut Step, sharer: &Sharer<'_>, wanted: &Wanted, drones: &[Observed]) {
     let work = sharer.work();
     let has_part = |progress: &Progress, drone: &str| progress.part(drone).is_some();
@@ -508,7 +475,7 @@ fn give(next: &mut Step, sharer: &Sharer<'_>, wanted: &Wanted, drones: &[Observe
                 }
             }
             Ok(Err(why)) => next.cannot = Some(why),
-            // Nothing is given: of what is left then, others would have other shares.
+            // Nothing is given: later the others would have other shares of the rest.
             Err(Unanswered) => {}
         }
     }
@@ -520,7 +487,6 @@ fn give(next: &mut Step, sharer: &Sharer<'_>, wanted: &Wanted, drones: &[Observe
         joining::join(&mut next.progress, sharer, wanted, drones, &mut free_fit)
     };
     let reliefs = joiners + relief::give(&mut next.progress, sharer, wanted, drones, free_fit);
-    // Those that wait for a part, or for a vehicle.
     let candidates = idle.iter().filter(|seen| {
         let waits = match seen.doing {
             Doing::Waits | Doing::Fit(_) | Doing::Unfit(_) => true,
@@ -549,7 +515,7 @@ fn give(next: &mut Step, sharer: &Sharer<'_>, wanted: &Wanted, drones: &[Observe
 }
 
 impl Progress {
-    /// `drone` has this part, in the least layer in which none flies.
+    /// In the lowest free layer.
     fn take(&mut self, drone: String, start: Wgs84, stretches: Stretches, ahead: u8) {
         self.parts.push(Part {
             drone,
@@ -564,7 +530,6 @@ impl Progress {
     }
 }
 
-/// The least layer in which none flies.
 fn free_layer(progress: &Progress) -> u8 {
     let taken: BTreeSet<u8> = progress.parts.iter().map(|part| part.layer).collect();
     (0..u8::MAX).find(|layer| !taken.contains(layer)).unwrap_or(u8::MAX)
@@ -572,19 +537,18 @@ fn free_layer(progress: &Progress) -> u8 {
 
 type Given = (String, Wgs84, Stretches);
 
-/// So many vehicles, which begin at the places of `fit`.
 fn fliers(fit: &[(&str, Wgs84)], count: usize) -> Vec<Flier> {
     let flier = |start: &Wgs84| Flier {
         start: *start,
         speed: None,
         endurance: None,
     };
-    // Where those that are not there yet will start is not known: it is taken to be where one that is there starts.
+    // Missing vehicles are assumed to start where one that is there starts.
     let all = fit.iter().cycle().take(count.min(MOST_FLIERS));
     all.map(|(_, start)| flier(start)).collect()
 }
 
-/// The shares of `left` of those that are `fit`, cut among the first number of vehicles, or among the second where that is worth the flights.
+/// The shares of `left`, cut among the first number of vehicles, or among the second where that is worth the flights.
 fn shares(
     sharer: &Sharer<'_>,
     wanted: &Wanted,
@@ -609,7 +573,7 @@ fn shares(
     Ok(Ok(given))
 }
 
-/// How much sooner `left` is flown by the second number of vehicles than by the first, seconds.
+/// Time that the second number of vehicles saves over the first, seconds.
 fn gain(
     sharer: &Sharer<'_>,
     left: &Stretches,
@@ -624,8 +588,7 @@ fn gain(
     Ok(longest(few)? - longest(many)?)
 }
 
-/// Cuts `left` among `fit`, and as many that come later as make `count` of them. Where another has `flown` up to, the next begins a
-/// little earlier.
+/// Cuts `left` among `fit`, and as many later ones as make `count`. Behind what another has `flown`, the next begins a little earlier.
 fn cut(
     sharer: &Sharer<'_>,
     wanted: &Wanted,

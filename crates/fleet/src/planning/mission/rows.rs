@@ -5,7 +5,7 @@ use super::strip::Strip;
 use ::geo::{ConvexHull, Coord};
 use model::units::Heading;
 
-/// The strips of parallel lines, from one side to the other. Their width is `spacing` or a little less, so that they fill the area.
+/// From one side of the area to the other, each `spacing` wide or a little less, so that they fill it.
 pub(super) fn strips(area: &Area, spacing: f64, heading: Option<Heading>) -> Vec<Strip> {
     let along = direction(area, heading);
     let across = Coord {
@@ -14,7 +14,7 @@ pub(super) fn strips(area: &Area, spacing: f64, heading: Option<Heading>) -> Vec
     };
     let (left, right) = extent(area, across);
     let (back, front) = extent(area, along);
-    // One more line for a millimeter would be no use.
+    // No further line for a millimeter.
     let count = ((right - left) / spacing - 1e-4).ceil().max(1.0);
     let width = (right - left) / count;
     #[expect(
@@ -34,7 +34,6 @@ pub(super) fn strips(area: &Area, spacing: f64, heading: Option<Heading>) -> Vec
     (0..count).map(strip).collect()
 }
 
-/// How many strips there will be.
 pub(super) fn count(area: &Area, spacing: f64, heading: Option<Heading>) -> f64 {
     let along = direction(area, heading);
     let (left, right) = extent(
@@ -47,7 +46,7 @@ pub(super) fn count(area: &Area, spacing: f64, heading: Option<Heading>) -> f64 
     ((right - left) / spacing).ceil()
 }
 
-/// Where lines run, as a unit vector.
+/// As a unit vector.
 fn direction(area: &Area, heading: Option<Heading>) -> Coord<f64> {
     let Some(heading) = heading else {
         return shortest_way_across(area);
@@ -56,7 +55,7 @@ fn direction(area: &Area, heading: Option<Heading>) -> Coord<f64> {
     Coord { x, y }
 }
 
-/// Along the side of the area's hull across which it is narrowest: so there are the fewest turns.
+/// Along the side of the area's hull across which it is narrowest: that gives the fewest turns.
 fn shortest_way_across(area: &Area) -> Coord<f64> {
     let hull = area.polygon().convex_hull();
     let sides = hull.exterior().lines().filter_map(|side| {
@@ -81,7 +80,7 @@ fn shortest_way_across(area: &Area) -> Coord<f64> {
     narrowest.unwrap_or(Coord { x: 0.0, y: 1.0 })
 }
 
-/// From where to where the area reaches in a direction, meters.
+/// From and to along `direction`, meters.
 fn extent(area: &Area, direction: Coord<f64>) -> (f64, f64) {
     let along = area.polygon().exterior().coords();
     let along = along.map(|corner| corner.x * direction.x + corner.y * direction.y);

@@ -1,12 +1,12 @@
 //! Which vehicle flies which part of the work.
 //!
-//! Owns: [`Work::share`], which cuts the track into one part for each vehicle so that all are in the air for the same time, the ways there
-//! and home included; what of it is left ([`Plan::left`]).
+//! Owns: [`Work::share`], which cuts the track into one part for each vehicle so that all are in the air for the same time, ways there and
+//! home included; and the rest of it ([`Plan::left`]).
 //! Must not: know which vehicles there are, or what they do now.
 //!
-//! The parts follow one another on the track, and may begin and end within a line. For the vehicles in some order, and a time that all may
-//! take, each takes as much of the track as it can (`timing`); the least time in which the whole track is taken is searched for.
-//! With few vehicles all orders are tried, with more the one in which they lie along the track.
+//! Parts follow one another on the track, and may begin and end within a line. For an order of the vehicles and a time, each takes as much
+//! of the track as it can (`timing`); the least time that takes all is searched for. With few vehicles all orders are tried, else the one
+//! in which they lie along the track.
 
 use super::area::flat;
 use super::timing::{Timing, brakes};
@@ -20,30 +20,28 @@ use rstar::primitives::GeomWithData;
 use std::collections::HashSet;
 use std::time::Duration;
 
-/// All orders are tried of no more vehicles than this.
+/// Most vehicles of which all orders are tried.
 const FEW: usize = 4;
 
-/// Work is shared among no more.
 pub const MOST_FLIERS: usize = 100;
 
-/// The least time that all take is found to so much, seconds.
+/// Accuracy of the least time, seconds.
 const EXACT_S: f64 = 0.001;
 
-/// Tries so much before and after where the least time seems to be, seconds.
+/// Distance of the trials before and after the estimate, seconds.
 const BESIDE_S: f64 = 0.4 * EXACT_S;
 
-/// How often a time that is too short is doubled.
+/// Most doublings of a time that is too short.
 const DOUBLINGS: usize = 64;
-/// Times of any size are told apart to their last digit by so many.
+/// Most halvings: enough for the last digit of any time.
 const HALVINGS: usize = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Flier {
     /// Where it takes off and lands; in the air: where it is.
     pub start: Wgs84,
-    /// It flies no faster than this.
     pub speed: Option<MetersPerSecond>,
-    /// How long it can be on its way before it has to have landed, its reserve left out.
+    /// Time until it has to have landed, without its reserve.
     pub endurance: Option<Duration>,
 }
 
@@ -53,7 +51,6 @@ pub enum CannotShare {
     NoVehicle,
     #[error("{0} vehicles are more than {MOST_FLIERS}; divide the work into several Missions")]
     TooMany(usize),
-    /// A start that is too far away.
     #[error("the start of vehicle {number} has no place")]
     Start {
         /// From 0.
@@ -64,42 +61,38 @@ pub enum CannotShare {
         "the start of vehicle {0} lies in a hole of the area, which no vehicle crosses; move the start, or make the hole smaller"
     )]
     StartInHole(usize),
-    /// A start that is shut in.
     #[error("there is no way around the holes of the area from the start of vehicle {0}; move the start")]
     NoWay(usize),
-    /// A speed that is none.
     #[error("the speed of vehicle {0} is not a number above 0; give meters per second")]
     Speed(usize),
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Share {
-    /// Which vehicle, from 0.
+    /// From 0.
     pub flier: usize,
     /// From its start to its start.
     pub path: Vec<Point>,
-    /// How long that takes, from start to start at the height of the work, without wind.
+    /// From start to start at the altitude of the work, without wind.
     pub time: Duration,
-    /// Where on the track each point of the path is; those on the way there and home are where it begins and ends.
+    /// Position on the track of each point of the path; on the way there and home, that of the begin and the end.
     positions: Vec<f64>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// A share for each vehicle that has one, in the order of the track.
+    /// In the order of the track; without vehicles that have none.
     pub shares: Vec<Share>,
-    /// From where on the track none can fly, as no vehicle has the time.
+    /// Position from where no vehicle has the time.
     rest: Option<f64>,
 }
 
-/// Which vehicle flies from where to where on the track.
+/// Vehicle, from, and to on the track.
 type Parts = Vec<(usize, f64, f64)>;
 
 impl Work {
-    /// Cuts the work into a share for each of `fliers`.
-    ///
     /// # Errors
-    /// [`CannotShare`], what is wrong with the fliers. That they cannot fly all of it is no error: see [`Plan::is_whole`].
+    /// [`CannotShare`], a fault of the fliers. Too little time for all of the work is no error: see [`Plan::is_whole`].
     pub fn share(&self, fliers: &[Flier]) -> Result<Plan, CannotShare> {
         if fliers.is_empty() {
             return Err(CannotShare::NoVehicle);
@@ -173,10 +166,10 @@ impl Work {
         vec![along]
     }
 
-    /// The least time in which the vehicles in this order take all, if it is less than `below`.
+    /// The least time in which the vehicles in this order take all, if less than `below`.
     ///
-    /// Where a little more time is given to each, all of it is left to the last. So what the last has to spare, or what is left of the track, says
-    /// where the least time is; it is tried a little before and after that, and in the middle in turn.
+    /// With a little more time for each, all of it is left to the last. So the last one's spare time, or the rest of the track, gives an
+    /// estimate; times a little before and after it are tried, and in turn the middle.
     fn least_time(&self, timed: &[Timing<'_>], order: &[usize], below: f64) -> Option<(f64, Parts)> {
         let count = f64::from(u32::try_from(order.len()).unwrap_or(1).max(1));
         let tried = |time: f64| self.tried(timed, order, time);
@@ -217,8 +210,8 @@ impl Work {
         Some((long, parts))
     }
 
-    /// The parts in `time` when they are all of the track, and how much the last that takes one has to spare; or how much of the track is left.
-    /// Both in seconds.
+    /// The parts within `time` if they are all of the track, and the spare time of the last; or else the rest of the track. Both in
+    /// seconds.
     fn tried(&self, timed: &[Timing<'_>], order: &[usize], time: f64) -> Result<(Parts, f64), f64> {
         let (parts, reached) = self.take(timed, order, time);
         let end = self.track.end();
@@ -233,8 +226,7 @@ impl Work {
         Ok((parts, spare))
     }
 
-    /// What each vehicle in this order takes when none is on its way longer than `time`: which, from where and to where on the track; and
-    /// how far that is.
+    /// What each vehicle in this order takes within `time`: which, from, and to on the track; and how far that is.
     fn take(&self, timed: &[Timing<'_>], order: &[usize], time: f64) -> (Parts, f64) {
         let mut parts = Vec::new();
         let mut reached = self.track.work_from(0.0);
@@ -279,36 +271,31 @@ impl Work {
 }
 
 impl Share {
-    /// How much of its path is work, meters.
     pub fn work_meters(&self) -> f64 {
         length(&self.path, Leg::Work)
     }
 
-    /// From where to where on the track its work is.
     pub(super) fn ends(&self) -> (f64, f64) {
         let end = |position: Option<&f64>| position.copied().unwrap_or_default();
         (end(self.positions.first()), end(self.positions.last()))
     }
 
-    /// Where on the track each point of the path is.
     pub(super) fn positions(&self) -> &[f64] {
         &self.positions
     }
 
-    /// How long its path is, meters.
     pub fn meters(&self) -> f64 {
         self.work_meters() + length(&self.path, Leg::Transit)
     }
 }
 
 impl Plan {
-    /// Whether all of the work is shared: no vehicle has too little time.
     pub const fn is_whole(&self) -> bool {
         self.rest.is_none()
     }
 
-    /// What is left of `work` when so many points of the path of each share have been reached, in the order of the shares; a share that is
-    /// not named has not begun. `None` when nothing is left. Share it again among those that are there.
+    /// The rest of `work` when so many points of each share's path were reached; a share that is not named has not begun. `None`: nothing
+    /// is left. Share it again among those that are there.
     pub fn left(&self, work: &Work, reached: &[usize]) -> Option<Work> {
         let mut parts: Vec<(f64, f64)> = Vec::new();
         for (number, share) in self.shares.iter().enumerate() {
@@ -350,7 +337,6 @@ fn permute(order: &mut [usize], at: usize, all: &mut Vec<Vec<usize>>) {
 }
 
 impl Track {
-    /// How much of it is work, meters.
     pub fn work_meters(&self) -> f64 {
         length(self.points(), Leg::Work)
     }

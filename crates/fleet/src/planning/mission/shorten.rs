@@ -1,9 +1,7 @@
-//! Shorter ways between the runs of a survey, by small changes of their order.
+//! Shorter ways between the runs of a survey, by small changes of their order: consecutive runs are turned around together, or a few are
+//! moved to where they cost less, as long as that shortens the ways.
 //!
 //! Owns: [`shortened`]. Must not: know how the first order was found.
-//!
-//! Some runs that follow one another are turned around, all together; or a few are moved to where they cost less. This goes on as long as the
-//! ways become shorter by it.
 
 use super::area::apart;
 use super::boundary::dot;
@@ -11,29 +9,26 @@ use super::strip::Run;
 use ::geo::Coord;
 use std::collections::HashMap;
 
-/// The order of more runs is not changed: it would cost too much.
+/// The order of more runs is kept: it would cost too much.
 const MOST_RUNS: usize = 128;
 
-/// No more runs are moved at once.
 const MOVED: usize = 3;
 
-/// All changes are tried so often.
 const ROUNDS: usize = 16;
 
-/// What saves less is not changed, meters.
+/// Smallest saving, meters.
 const ENOUGH: f64 = 0.05;
 
-/// How long the way is from one place to another, meters; no shorter than the straight one. `None`: there is none.
+/// Length of the way between two places, meters, no shorter than the straight one; `None`: there is no way.
 pub(super) type Length<'a> = &'a dyn Fn(Coord<f64>, Coord<f64>) -> Option<f64>;
 
-/// Where a run begins or ends, and its number among all of these.
+/// Begin or end of a run, with its number among all.
 #[derive(Clone, Copy)]
 struct End {
     at: Coord<f64>,
     number: usize,
 }
 
-/// A run on the tour.
 #[derive(Clone, Copy)]
 struct Flown {
     first: End,
@@ -66,12 +61,12 @@ impl Flown {
 struct Tour<'a> {
     all: Vec<Flown>,
     length: Length<'a>,
-    /// The lengths of ways, by the numbers of their ends, the lesser one first.
+    /// Lengths by the numbers of both ends, the smaller first.
     known: HashMap<(usize, usize), f64>,
 }
 
-/// These runs with shorter ways between them, which are `ways` meters long; `None` when there are none near to this order, or when none can be
-/// shorter by `worth` meters.
+/// With shorter ways than `ways` meters between them; `None` when no order near to this one is shorter, or none can be shorter by `worth`
+/// meters.
 pub(super) fn shortened(runs: &[Run], ways: f64, worth: f64, length: Length<'_>) -> Option<Vec<Run>> {
     if runs.len() > MOST_RUNS {
         return None;
@@ -90,7 +85,6 @@ pub(super) fn shortened(runs: &[Run], ways: f64, worth: f64, length: Length<'_>)
     }
     let mut is_shorter = false;
     for _ in 0..ROUNDS {
-        // Both, each time.
         let (turns, moves) = (tour.turn(), tour.shift());
         if !turns && !moves {
             break;
@@ -107,7 +101,7 @@ pub(super) fn shortened(runs: &[Run], ways: f64, worth: f64, length: Length<'_>)
     is_shorter.then(|| flown.collect())
 }
 
-/// The ways are no shorter in any order: one leads from each end, but for two, and to no nearer one than the nearest.
+/// Lower bound: one way leads from each end but two, and none is shorter than to the nearest end.
 fn bound(all: &[Flown]) -> f64 {
     let ends = |flown: &Flown| [flown.first.at, flown.last.at];
     let others = |run: usize| all.iter().filter(move |other| other.run != run).flat_map(ends);
@@ -124,7 +118,7 @@ fn bound(all: &[Flown]) -> f64 {
     nearest.iter().rev().skip(2).sum::<f64>() / 2.0
 }
 
-/// No way between these is shorter. Before the first run and after the last there is none.
+/// Lower bound between two ends. Before the first run and after the last there is no way.
 fn least(from: Option<End>, to: Option<End>) -> f64 {
     from.zip(to).map_or(0.0, |(from, to)| apart(from.at, to.at).0)
 }
@@ -138,20 +132,18 @@ impl Tour<'_> {
         *known.or_insert_with(|| length(from.at, to.at).unwrap_or(f64::INFINITY))
     }
 
-    /// The ends before and after the runs from `from` to `to`, the latter included.
     fn around(&self, from: usize, to: usize) -> (Option<End>, Option<End>) {
         let before = from.checked_sub(1).and_then(|before| self.all.get(before));
         let after = self.all.get(to + 1);
         (before.map(|flown| flown.last), after.map(|flown| flown.first))
     }
 
-    /// The ends of the runs from `from` to `to`.
     fn ends(&self, from: usize, to: usize) -> (Option<End>, Option<End>) {
         let (first, last) = (self.all.get(from), self.all.get(to));
         (first.map(|flown| flown.first), last.map(|flown| flown.last))
     }
 
-    /// Turns around what is shorter so; whether there was any.
+    /// Returns whether any was turned.
     fn turn(&mut self) -> bool {
         let mut is_shorter = false;
         for from in 0..self.all.len() {
@@ -173,7 +165,7 @@ impl Tour<'_> {
         is_shorter
     }
 
-    /// Moves what costs less elsewhere; whether there was any.
+    /// Returns whether any was moved.
     fn shift(&mut self) -> bool {
         let mut is_shorter = false;
         for count in 1..=MOVED {
@@ -198,8 +190,7 @@ impl Tour<'_> {
         is_shorter
     }
 
-    /// Where the runs from `from` to `to` cost less than `now` meters, when they are taken out: before which of the others, and whether turned
-    /// around. The place at which they cost least.
+    /// Where the runs `from..=to` cost the least, and less than `now` meters: before which of the others, and whether turned around.
     fn better(&mut self, from: usize, to: usize, now: f64) -> Option<(usize, bool)> {
         let (first, last) = self.ends(from, to);
         let mut best = None;

@@ -1,13 +1,13 @@
 //! The expanding square: legs around a point, each farther out, as search and rescue flies it around the last known place.
 //!
-//! The plane is divided into squares as wide as the spacing, and the legs pass the middle of each once, spiraling outward. The strip of a
-//! leg has the squares that it passes.
+//! The plane is divided into squares as wide as the spacing; the legs pass the middle of each once, spiraling outward. A leg's strip has
+//! the squares that it passes.
 
 use super::area::Area;
 use super::strip::Strip;
 use ::geo::Coord;
 
-/// The strips of the legs from the inside to the outside, until the area is covered. The first leg runs along `along`, a unit vector.
+/// From the inside to the outside, until the area is covered. `along`: direction of the first leg, a unit vector.
 pub(super) fn strips(area: &Area, spacing: f64, center: Coord<f64>, along: Coord<f64>) -> Vec<Strip> {
     let rings = rings(area, spacing, center, along);
     #[expect(
@@ -21,7 +21,7 @@ pub(super) fn strips(area: &Area, spacing: f64, center: Coord<f64>, along: Coord
     for leg in 0..=(4 * rings) {
         // 1, 1, 2, 2, … squares, and once more the last.
         let squares = f64::from((leg / 2 + 1).min(2 * rings));
-        // Each strip begins after the square of its corner; the first has the square in the middle, too.
+        // Each strip begins after the square of its corner; the first includes the middle square.
         let before = if leg == 0 { -0.5 } else { 0.5 };
         strips.push(Strip {
             from: corner + along * (before * spacing),
@@ -31,7 +31,6 @@ pub(super) fn strips(area: &Area, spacing: f64, center: Coord<f64>, along: Coord
             number: strips.len(),
         });
         corner = corner + along * (squares * spacing);
-        // To the right.
         along = Coord {
             x: along.y,
             y: -along.x,

@@ -1,22 +1,19 @@
-//! Parts of a track, in a few numbers, so that what each vehicle flies can be written down whatever its length.
+//! Parts of a track in a few numbers, so that each vehicle's part can be written down whatever its length.
 //!
-//! Positions are those of the track of the whole work. They are kept to a part in 1024 of the way between two points, so that what was
-//! written reads as the same.
+//! Positions on the track of the whole work, kept to 1/1024 of the way between two points, so that what was written reads as the same.
 
 use super::track::{Leg, Point, Track, USUAL_SPEED, Work, length, split};
 use model::units::Wgs84;
 
-/// So many positions are distinguished between two points.
 const STEPS: f64 = 1024.0;
 
-/// From one position on a track to another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stretch {
     pub from: f64,
     pub to: f64,
 }
 
-/// Stretches in the order of the track, apart from one another.
+/// In the order of the track, apart from one another.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Stretches(Vec<Stretch>);
 
@@ -25,7 +22,7 @@ fn rounded(position: f64) -> f64 {
 }
 
 impl Stretches {
-    /// These, whatever their order. What is no stretch is left out.
+    /// In any order; invalid ones are left out.
     pub fn new(stretches: impl IntoIterator<Item = Stretch>) -> Self {
         let rounded = |one: Stretch| Stretch {
             from: rounded(one.from.max(0.0)),
@@ -48,17 +45,15 @@ impl Stretches {
         &self.0
     }
 
-    /// Whether there is none.
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// What is in one of both.
+    /// Union.
     pub fn and(&self, other: &Self) -> Self {
         Self::new(self.0.iter().chain(&other.0).copied())
     }
 
-    /// What of these is in none of the others.
     pub fn without(&self, other: &Self) -> Self {
         let mut left = Vec::new();
         for one in &self.0 {
@@ -86,7 +81,7 @@ impl Work {
         self.trimmed(&Stretches::new([all]))
     }
 
-    /// What is work of these: without the ways before and after it.
+    /// Only the work of `stretches`: without the ways before and after it.
     pub fn trimmed(&self, stretches: &Stretches) -> Stretches {
         let trimmed = |one: &Stretch| {
             let from = self.track.work_from(one.from.min(self.track.end()));
@@ -96,7 +91,6 @@ impl Work {
         Stretches::new(stretches.all().iter().filter_map(trimmed))
     }
 
-    /// The last position up to `position` at which work ends.
     fn work_to(&self, position: f64) -> f64 {
         let points = self.track.points();
         let (index, share) = split(position);
@@ -110,7 +104,7 @@ impl Work {
         position
     }
 
-    /// How much work there is in these, seconds in calm air: each leg at its speed, and holds.
+    /// Work in calm air, seconds: each leg at its speed, and holds.
     pub fn seconds(&self, stretches: &Stretches) -> f64 {
         let legs = |points: &[Point]| -> f64 {
             let pairs = points.windows(2).filter(|pair| pair[1].leg == Leg::Work);
@@ -124,7 +118,6 @@ impl Work {
         parts.map(|points| legs(&points)).sum()
     }
 
-    /// How long they are, meters of work.
     pub fn meters(&self, stretches: &Stretches) -> f64 {
         let parts = stretches.all().iter().map(|one| self.points(*one));
         parts.map(|points| length(&points, Leg::Work)).sum()
@@ -135,7 +128,7 @@ impl Work {
         part.into_iter().map(|(_, point)| point).collect()
     }
 
-    /// How much of the whole `done` is, in percent, rounded down: 100 only when nothing is left.
+    /// Rounded down: 100 only when nothing is left.
     pub fn percent(&self, done: &Stretches) -> u8 {
         let whole = self.whole();
         let left = self.trimmed(&whole.without(done));
@@ -153,7 +146,7 @@ impl Work {
         percent
     }
 
-    /// These, each beginning so many seconds of work earlier, but in the same run of work.
+    /// Each begins so many seconds of work earlier, but in the same run of work.
     pub fn from_earlier(&self, stretches: &Stretches, seconds: f64) -> Stretches {
         Stretches::new(stretches.all().iter().map(|one| Stretch {
             from: self.earlier(one.from, seconds),
@@ -166,7 +159,7 @@ impl Work {
         let (mut at, mut left) = (position, seconds);
         while left > 0.0 && at > 0.0 {
             let (index, share) = split(at);
-            // The leg that ends at `at`, or has it.
+            // The leg that ends at `at`, or contains it.
             let (before, part) = if share > 0.0 {
                 (index, share)
             } else {
@@ -189,7 +182,6 @@ impl Work {
         at
     }
 
-    /// Where a position is on Earth.
     pub fn place(&self, position: f64) -> Option<Wgs84> {
         self.track.at(position).map(|point| self.position(point.at))
     }
@@ -198,12 +190,12 @@ impl Work {
 /// Pieces of a track that were joined to another, and where.
 pub(super) struct Joined {
     pub work: Work,
-    /// Of each piece: from which point of the new track on, and the old position of each of its points.
+    /// For each piece: its first point on the new track, and the old position of each of its points.
     pieces: Vec<(usize, Vec<f64>)>,
 }
 
 impl Joined {
-    /// Of these stretches of `work`; `None` when there is no way between two of them, or nothing in them.
+    /// `None` when there is no way between two of the stretches, or nothing in them.
     pub(super) fn of(work: &Work, stretches: &Stretches) -> Option<Self> {
         let trimmed = work.trimmed(stretches);
         let parts: Vec<Vec<(f64, Point)>> = trimmed.all().iter().map(|one| part(&work.track, *one)).collect();
@@ -220,7 +212,7 @@ impl Joined {
         })
     }
 
-    /// What lies from one position of the new track to another, on the old one.
+    /// From a stretch of the new track to the old one.
     pub(super) fn old(&self, from: f64, to: f64) -> Stretches {
         let one = |(begin, old): &(usize, Vec<f64>)| {
             #[expect(clippy::cast_precision_loss, reason = "there are far fewer")]

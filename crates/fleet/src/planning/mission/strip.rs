@@ -1,41 +1,38 @@
-//! One strip of a survey, and what is flown to cover the part of the area that lies in it.
+//! One strip of a survey, and what is flown to cover its part of the area.
 //!
-//! A point of the area in a strip is no farther from the middle of the strip than half of its width. So it is covered when the middle is
-//! flown beside it. It is not flown beside it only where a hole lies there; then the hole has an edge between the middle and the point,
-//! which is nearer to the point than the middle is. That edge is flown.
+//! A point in a strip is within half of its width from the middle, so flying the middle beside it covers it. Only a hole prevents that;
+//! then the hole has an edge between the middle and the point, nearer to the point than the middle. That edge is flown.
 
 use super::area::{Area, apart};
 use super::boundary::Boundary;
 use ::geo::{BoundingRect, Coord, LineString};
 
-/// What is shorter than this is not flown, meters.
+/// Shorter runs are not flown, meters.
 const SHORTEST: f64 = 0.01;
 
-/// An edge along the border of a strip is not in it, meters: it lies on the border but for the arithmetic.
+/// An edge this near to a strip's border lies on it but for the arithmetic, meters.
 const BORDER: f64 = 1e-6;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Strip {
     pub from: Coord<f64>,
     pub along: Coord<f64>,
-    /// Meters.
     pub length: f64,
     /// Half of its width, meters.
     pub half: f64,
     pub number: usize,
 }
 
-/// Something that is flown in one go.
 #[derive(Clone, Debug)]
 pub(super) struct Run {
-    /// At least two points. A closed one begins and ends at the same.
+    /// At least two points. A closed one ends where it begins.
     pub path: Vec<Coord<f64>>,
-    /// The strip that it lies in; none for the edge of a hole.
+    /// `None` for the edge of a hole.
     pub strip: Option<usize>,
 }
 
 impl Run {
-    /// Whether it may be entered anywhere.
+    /// A closed run may be entered anywhere.
     pub fn is_closed(&self) -> bool {
         self.path.len() > 3 && self.path.first() == self.path.last()
     }
@@ -62,22 +59,22 @@ impl Strip {
         self.from + self.along * u + self.across() * v
     }
 
-    /// How far along the strip a place is, meters.
+    /// Meters.
     #[cfg(test)]
     pub fn far_along(&self, point: Coord<f64>) -> f64 {
         self.inside(point).0
     }
 
-    /// Where an edge is in the strip, as shares of its way; `None` when it is not.
+    /// The part of an edge in the strip, as shares of its way.
     fn share_of(&self, (from, to): ((f64, f64), (f64, f64))) -> Option<(f64, f64)> {
         let within_half = within(Some((0.0, 1.0)), from.1, to.1, BORDER - self.half, self.half - BORDER);
         within(within_half, from.0, to.0, 0.0, self.length)
     }
 
-    /// From where to where along the strip some of it is on the allowed side of `outline`.
+    /// Spans along the strip in which some of it is on the allowed side of `outline`.
     ///
-    /// Where an edge lies in the strip, an allowed place lies beside it. Between these, a whole width of the strip is allowed or is not,
-    /// which changes where the middle passes through an edge.
+    /// Beside an edge in the strip lies an allowed place. Between edges the whole width is allowed or is not, which changes where the
+    /// middle crosses an edge.
     fn spans(&self, outline: &Boundary) -> Vec<(f64, f64)> {
         let (mut edges, mut turns) = (Vec::new(), Vec::new());
         for edge in outline.along(self.from, self.at(self.length, 0.0), self.half) {
@@ -117,7 +114,6 @@ impl Strip {
         spans
     }
 
-    /// The parts of its middle that are flown for the area within `outline`, in order.
     pub fn runs(&self, outline: &Boundary, holes: &Boundary) -> Vec<Run> {
         let mut spans = self.spans(outline);
         spans.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -147,12 +143,11 @@ impl Strip {
     }
 }
 
-/// The edge of one hole, and which parts of it are flown.
 #[derive(Debug)]
 pub(super) struct Edges {
-    /// Clockwise around the hole, so that the hole is on the right; the last point is the first.
+    /// Clockwise around the hole, which is on the right; the last point is the first.
     ring: Vec<Coord<f64>>,
-    /// How far along the ring each of its points is, meters.
+    /// Position of each point along the ring, meters.
     reached: Vec<f64>,
     bounds: Option<::geo::Rect<f64>>,
     /// From and to, meters along the ring.
@@ -178,7 +173,7 @@ impl Edges {
         }
     }
 
-    /// Notes what is beyond the hole, seen from the middle of `strip`.
+    /// Notes the edges that hide something from the middle of `strip`.
     pub fn need(&mut self, strip: &Strip) {
         let Some(bounds) = self.bounds else { return };
         let corners = [
@@ -212,7 +207,6 @@ impl Edges {
             let (Some(start), Some(end)) = (self.reached.get(index), self.reached.get(index + 1)) else {
                 continue;
             };
-            // What lies on the middle itself is flown with it.
             let highest = (from.1 + (to.1 - from.1) * s)
                 .abs()
                 .max((from.1 + (to.1 - from.1) * t).abs());
@@ -222,7 +216,7 @@ impl Edges {
         }
     }
 
-    /// What is flown of it. Parts that are nearer to one another than `gap` meters are flown in one go.
+    /// Parts with a gap of less than `gap` meters are flown in one go.
     pub fn runs(mut self, gap: f64) -> Vec<Run> {
         let Some(around) = self.reached.last().copied() else {
             return Vec::new();
@@ -235,7 +229,7 @@ impl Edges {
                 _ => joined.push((from, to)),
             }
         }
-        // Over the place where the ring begins.
+        // Across the begin of the ring.
         if let [first, .., last] = joined.as_slice()
             && first.0 + around <= last.1 + gap
         {

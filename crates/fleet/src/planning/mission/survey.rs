@@ -10,61 +10,52 @@ use model::plan::route::{FASTEST, height};
 use model::station::Altitude;
 use model::units::{Heading, Meters, MetersPerSecond, Percent, Wgs84};
 
-/// Lines are no nearer to one another than this and no farther, meters.
+/// Least and largest distance of lines, meters.
 pub const SPACING: (f64, f64) = (1.0, 1000.0);
 
-/// A survey has at most so many lines.
 pub const MOST_LINES: f64 = 1000.0;
 
-/// What is flown over an area.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Survey {
     pub area: Area,
     pub pattern: Pattern,
     pub spacing: Spacing,
     pub altitude: Altitude,
-    /// How fast, over ground.
+    /// Over ground.
     pub speed: MetersPerSecond,
-    /// A photo each time that the vehicle has flown so far on a line. With a camera this is left out: its front overlap says it.
+    /// Distance between photos on a line. A camera's front overlap replaces it.
     pub trigger: Option<Meters>,
 }
 
-/// How the lines of a survey lie.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pattern {
     /// Side by side, flown there and back.
     Lines {
-        /// Where they run; `None`: so that there are the fewest.
+        /// `None`: so that there are the fewest.
         heading: Option<Heading>,
     },
-    /// Around a place, farther and farther out.
     ExpandingSquare {
-        /// Where it begins; `None`: in the middle of the area.
+        /// `None`: the middle of the area.
         center: Option<Wgs84>,
-        /// Where the first leg runs.
         heading: Heading,
     },
 }
 
-/// How far the lines are apart.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Spacing {
     Fixed(Meters),
     Camera(Camera),
 }
 
-/// A camera that looks straight down, its image's width across the line of flight.
+/// Looks straight down, its image's width across the line of flight.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Camera {
-    /// Width of the sensor, millimeters.
     pub sensor_width_mm: f64,
-    /// Height of the sensor, millimeters.
     pub sensor_height_mm: f64,
-    /// Focal length, millimeters.
     pub focal_length_mm: f64,
-    /// How much photos of neighboring lines share.
+    /// Shared by photos of neighboring lines.
     pub side_overlap: Percent,
-    /// How much one photo shares with the next.
+    /// Shared by one photo and the next.
     pub front_overlap: Percent,
 }
 
@@ -79,15 +70,12 @@ impl Camera {
     }
 }
 
-/// Why a survey cannot be flown.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum BadSurvey {
     #[error(transparent)]
     Area(#[from] BadArea),
-    /// Too near or too far apart.
     #[error("the lines are {0:.2} m apart, not from {least} to {most} m; change the spacing, or the altitude or overlap of the camera", least = SPACING.0, most = SPACING.1)]
     Spacing(f64),
-    /// Photos too near or too far apart.
     #[error(
         "the photos are {0:.2} m apart, not from 0.1 to 1000 m; change the distance, or the altitude or overlap of the camera"
     )]
@@ -96,7 +84,6 @@ pub enum BadSurvey {
     Camera(&'static str),
     #[error("photos cannot overlap by {0} percent; choose at most 95")]
     Overlap(u8),
-    /// A footprint needs the height above ground.
     #[error(
         "a camera needs an altitude above home, as the height above ground is not known from one above mean sea level; give the spacing instead"
     )]
@@ -112,7 +99,6 @@ pub enum BadSurvey {
     TooManyLines(f64),
     #[error("the center of the expanding square has no place")]
     Center(#[source] NoPlace),
-    /// A center where nothing is flown.
     #[error("the center of the expanding square is not in the area; move it, or leave it out")]
     CenterOutside,
     #[error("there is no way around the holes from one part of the area to another; make a Mission of each")]
@@ -121,14 +107,13 @@ pub enum BadSurvey {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Distances {
-    /// Between lines, meters.
+    /// Meters.
     pub spacing: f64,
-    /// Between photos, meters.
+    /// Meters.
     pub trigger: Option<f64>,
 }
 
 impl Survey {
-    /// How far lines and photos are apart.
     pub(super) fn distances(&self) -> Result<Distances, BadSurvey> {
         let distances = match self.spacing {
             Spacing::Fixed(spacing) => Distances {
@@ -189,7 +174,7 @@ impl Survey {
         self.distances()
     }
 
-    /// Everything that is flown, in no order but that of strips; and the distances.
+    /// In the order of strips only.
     pub(super) fn runs(&self) -> Result<(Vec<Run>, Distances), BadSurvey> {
         let distances = self.check()?;
         let spacing = distances.spacing;

@@ -59,13 +59,12 @@ fn star(center: (f64, f64), radii: &[f64]) -> Vec<(f64, f64)> {
 }
 
 prop_compose! {
-    /// A field of up to some 600 m across, not convex, with up to three holes that do not touch.
+    /// Up to some 600 m across, not convex, with up to three holes that do not touch.
     fn fields()(
         outer in prop::collection::vec(100.0..300.0_f64, 3..14),
         holes in prop::collection::vec(prop::collection::vec(4.0..20.0_f64, 3..8), 0..4),
     ) -> Area {
         let least = outer.iter().copied().fold(f64::INFINITY, f64::min);
-        // A star of few corners is narrow in its middle.
         let inner = least * (std::f64::consts::PI / outer.len() as f64).cos();
         let placed: Vec<Vec<Wgs84>> = holes
             .iter()
@@ -91,7 +90,7 @@ fn patterns() -> impl Strategy<Value = Pattern> {
     ]
 }
 
-/// How far `place` is from work on `path`, reckoned without what is tested.
+/// Distance to work on `path`, computed without the tested code.
 fn from_work(place: Coord<f64>, path: &[Point]) -> f64 {
     let mut least = f64::INFINITY;
     for pair in path.windows(2) {
@@ -107,7 +106,7 @@ fn from_work(place: Coord<f64>, path: &[Point]) -> f64 {
     least
 }
 
-/// How many meters of `path` are more than a centimeter inside of a hole.
+/// Meters of `path` that are more than a centimeter inside of a hole.
 fn in_holes(area: &Area, path: &[Point]) -> f64 {
     use ::geo::{Distance as _, Euclidean, Intersects as _, Point as Place};
     let holes = area
@@ -136,7 +135,6 @@ fn in_holes(area: &Area, path: &[Point]) -> f64 {
     inside
 }
 
-/// Places all over the area: a grid, and its corners.
 fn places(area: &Area) -> Vec<Coord<f64>> {
     use ::geo::{BoundingRect as _, CoordsIter as _, Intersects as _};
     let bounds = area.polygon().bounding_rect().unwrap();

@@ -1,7 +1,6 @@
-//! How long one vehicle needs for a part of the track, and how much of it it can fly in a time.
+//! How long one vehicle needs for a part of the track, and how much it can fly in a time.
 //!
-//! Times along the track are sums from its begin, so that those of a part are a difference. The way home from a place is reckoned when it is
-//! asked for.
+//! Times along the track are running sums, so that a part's time is a difference. A way home is computed on demand.
 
 use super::area::apart;
 use super::track::{Leg, Point, Track, USUAL_SPEED, split};
@@ -12,40 +11,38 @@ use rstar::primitives::GeomWithData;
 use std::cell::OnceCell;
 use std::time::Duration;
 
-/// How fast a vehicle brakes for a turn and speeds up after it, meters per second squared: what both autopilots are set to at least.
+/// Acceleration before and after a turn, m/s²: what both autopilots are set to at least.
 const ACCELERATION: f64 = 2.5;
 
-/// A turn of less than this is flown without braking, degrees.
+/// Smaller turns are flown without braking, degrees.
 const GENTLE_TURN: f64 = 30.0;
 
-/// Work is not cut within so much of the end of a line, meters.
+/// Work is not cut nearer to the end of a line, meters.
 const SHORTEST_PART: f64 = 1.0;
 
-/// Where a part ends within a line is found to so much, seconds.
+/// Accuracy of the end of a part within a line, seconds.
 const EXACT_S: f64 = 1e-6;
 
-/// Where a part ends within a line is searched for in so many steps.
+/// Most steps of that search.
 const STEPS: usize = 32;
 
-/// Times of one vehicle, seconds.
+/// Of one vehicle, seconds.
 pub(super) struct Timing<'a> {
     track: &'a Track,
     ways: WaysFrom<'a>,
-    /// On the way home and to the work.
     speed: f64,
     /// On the way to each point of the track.
     travel: Vec<f64>,
     /// From the first point until it leaves each point.
     since_first: Vec<f64>,
     homes: Vec<OnceCell<f64>>,
-    /// Whether the track is nowhere flown faster than the way home: from a place farther along, it is never home earlier.
+    /// Whether the track is nowhere faster than the way home: from farther along, it is never home earlier.
     is_even: bool,
-    /// How long it can be on its way.
     pub endurance: f64,
 }
 
 impl<'a> Timing<'a> {
-    /// The times of a vehicle that flies no faster than `most` m/s, on `ways` from its start; it `brakes` at these points of the track.
+    /// Of a vehicle that flies no faster than `most` m/s, on `ways` from its start; it `brakes` at these points of the track.
     pub fn new(track: &'a Track, ways: WaysFrom<'a>, most: f64, endurance: Option<Duration>, brakes: &[bool]) -> Self {
         let points = track.points();
         let speed = points.first().map_or(USUAL_SPEED.0, speed_of).min(most);
@@ -78,12 +75,11 @@ impl<'a> Timing<'a> {
         self.ways.start()
     }
 
-    /// How long it would need for all of it, about.
+    /// For all of it, about.
     pub fn alone(&self) -> f64 {
         self.since_first.last().copied().unwrap_or_default() + 2.0 * self.home(0) + 1.0
     }
 
-    /// From the first point to a position on the track.
     pub fn reached(&self, position: f64) -> f64 {
         let (index, share) = split(position);
         let at = self.since_first.get(index).copied().unwrap_or_default();
@@ -103,7 +99,6 @@ impl<'a> Timing<'a> {
         length.map_or(f64::INFINITY, |length| length / self.speed + self.speed / ACCELERATION)
     }
 
-    /// From a position home, or there.
     pub fn home_from(&self, position: f64) -> f64 {
         let (index, share) = split(position);
         let points = self.track.points();
@@ -113,12 +108,12 @@ impl<'a> Timing<'a> {
         }
     }
 
-    /// On its way from its start to its start, to fly from one position on the track to another.
+    /// From start to start, for this part of the track.
     pub fn part(&self, from: f64, to: f64) -> f64 {
         self.home_from(from) + self.reached(to) - self.reached(from) + self.home_from(to)
     }
 
-    /// The point of the track from which it is home first; of several, the first.
+    /// The point from which it is home first; of several, the first.
     pub fn nearest(&self, points: &RTree<GeomWithData<[f64; 2], usize>>) -> usize {
         let start = self.start();
         let mut best: Option<(f64, usize)> = None;
@@ -136,12 +131,12 @@ impl<'a> Timing<'a> {
         best.map_or(0, |(_, index)| index)
     }
 
-    /// How far along the track it gets from `from` in `time` and is home again.
+    /// How far along the track it gets from `from` if it is home again in `time`.
     pub fn farthest(&self, from: f64, time: f64) -> f64 {
         let points = self.track.points();
         let is_work = |index: usize| points.get(index).is_some_and(|point| point.leg == Leg::Work);
         let there = self.home_from(from);
-        // When it would be home from the work before is behind it.
+        // `time`, counted from the first point of the track.
         let left = time - there + self.reached(from);
         let since = |index: usize| self.since_first.get(index).copied().unwrap_or(f64::INFINITY);
         let fits = |index: usize| since(index) + self.home(index) <= left;
@@ -153,7 +148,6 @@ impl<'a> Timing<'a> {
             .find(|index| is_work(*index) && (self.is_even || fits(*index)));
         #[expect(clippy::cast_precision_loss, reason = "there are far fewer")]
         let farthest = last.map_or(from, |index| index as f64);
-        // A part of the next line.
         let mut next = last.map_or(first, |index| index + 1);
         while points.get(next).is_some_and(|point| point.leg == Leg::Transit) {
             next += 1;
@@ -179,7 +173,7 @@ impl<'a> Timing<'a> {
     }
 }
 
-/// The first index from `first` up to `end` that does not fit, when all before one that fits do.
+/// The first index in `first..end` that does not fit, when all before one that fits do.
 fn partition(first: usize, end: usize, fits: impl Fn(usize) -> bool) -> usize {
     let (mut from, mut to) = (first, end);
     while from < to {
@@ -189,8 +183,8 @@ fn partition(first: usize, end: usize, fits: impl Fn(usize) -> bool) -> usize {
     from
 }
 
-/// The last position from `near` to `far` that is not `late`, seconds, which grows from the one to the other; `near` when all are. Both are
-/// given with how late they are.
+/// The last position from `near` to `far` that is not `late`, seconds, which grows along the way; `near` when all are. Both ends come with
+/// how late they are.
 fn last_in_time(near: (f64, f64), far: (f64, f64), late: impl Fn(f64) -> f64) -> f64 {
     let ((mut near, mut early), (mut far, mut over)) = (near, far);
     if over <= 0.0 {
@@ -200,7 +194,7 @@ fn last_in_time(near: (f64, f64), far: (f64, f64), late: impl Fn(f64) -> f64) ->
         if early > -EXACT_S {
             break;
         }
-        // In turn: where it would be if it grew evenly, a little before; and in the middle.
+        // In turn: a little before the linear estimate, and the middle.
         let middle = if step % 2 == 0 && over.is_finite() {
             near + (far - near) * ((early + 0.5 * EXACT_S) / (early - over)).clamp(0.0, 1.0)
         } else {
@@ -231,7 +225,7 @@ fn speed_of(point: &Point) -> f64 {
     point.speed.unwrap_or(USUAL_SPEED).0
 }
 
-/// By how much the way turns, degrees.
+/// Degrees.
 fn turn(a: Coord<f64>, b: Coord<f64>, c: Coord<f64>) -> f64 {
     let (one, other) = (b - a, c - b);
     let (cross, dot) = (one.x * other.y - one.y * other.x, one.x * other.x + one.y * other.y);

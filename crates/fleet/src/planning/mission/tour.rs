@@ -1,8 +1,8 @@
 //! The order in which the runs of a survey are flown.
 //!
-//! Parallel lines are flown nearest first, from one of the corners: there and back over each part of the area in turn. What lies behind a
-//! wall may be near and far to fly to; so there are two more orders, in which what is seen comes first. The legs of an expanding square keep
-//! their order; the edge of a hole is flown where the legs come nearest to it.
+//! Parallel lines nearest first, from a corner: there and back over each part of the area in turn. Behind a wall, a near line may be far to
+//! fly to; so in two more orders visible lines come first. The legs of an expanding square keep their order; the edge of a hole is flown
+//! where the legs come nearest to it.
 
 use super::area::apart;
 use super::strip::Run;
@@ -11,24 +11,22 @@ use ::geo::Coord;
 use rstar::RTree;
 use rstar::primitives::GeomWithData;
 
-/// Of the nearest places, so many are examined for one that is seen.
+/// Nearest places examined for a visible one.
 const SEEN_OF: usize = 8;
 
-/// Of the nearest places, so many may be hidden for certain before one that is seen.
+/// Of these, surely hidden ones before a visible one.
 const HIDDEN_OF: usize = 256;
 
-/// Which run may be the next.
 #[derive(Clone, Copy)]
 pub(super) enum Sight<'a> {
-    /// Any.
     Through,
-    /// One of the nearest that is seen, if there is one; else any.
+    /// One of the nearest that is visible, if any; else any.
     Near(&'a Ways),
-    /// One that is seen also where nearer ones are hidden, if there is one; else any.
+    /// A visible one even behind nearer hidden ones, if any; else any.
     Far(&'a Ways),
 }
 
-/// Nearest first, of those in `sight` from the end of the run before, from the end from which the whole way is the shortest of those tried.
+/// Nearest first, of those in `sight`, with the best of the tried first ends.
 pub(super) fn nearest_first(runs: &[Run], sight: Sight<'_>) -> Vec<Run> {
     let both = |run: &Run| Some((*run.path.first()?, *run.path.last()?));
     let lines: Vec<(usize, &Run)> = runs.iter().enumerate().filter(|(_, run)| run.strip.is_some()).collect();
@@ -91,7 +89,7 @@ fn from(begin: Coord<f64>, runs: &[Run], all: &[Begin], sight: Sight<'_>) -> Vec
     let mut left = RTree::bulk_load(all.to_vec());
     let mut at = begin;
     let mut tour = Vec::with_capacity(runs.len());
-    // Of runs that are equally near, the first of these.
+    // Ties go to the first of these.
     let mut order: Vec<usize> = (0..runs.len()).collect();
     let mut places = order.clone();
     for _ in runs {
@@ -115,7 +113,7 @@ fn from(begin: Coord<f64>, runs: &[Run], all: &[Begin], sight: Sight<'_>) -> Vec
     tour
 }
 
-/// The run that begins nearest to `at` of those in `sight` from there; of several, that with the least place.
+/// Of those in `sight`; of several, that with the least place.
 fn nearest(at: Coord<f64>, left: &RTree<Begin>, places: &[usize], sight: Sight<'_>) -> Option<usize> {
     let horizon = match sight {
         Sight::Far(ways) => ways.horizon(at),
@@ -173,7 +171,7 @@ fn ends(run: &Run, near: Option<Coord<f64>>) -> impl Iterator<Item = (Coord<f64>
     there.into_iter().chain(back)
 }
 
-/// The corner of a closed run that is nearest to `near`, counted from its second point.
+/// Counted from the second point of a closed run.
 fn nearest_corner(run: &Run, near: Option<Coord<f64>>) -> Option<usize> {
     let far = |point: &Coord<f64>| near.map_or(0.0, |near| apart(near, *point).0);
     let ring = run.path.get(1..).unwrap_or_default().iter().enumerate();
@@ -197,7 +195,6 @@ fn turned(run: &Run, near: Option<Coord<f64>>) -> Vec<Run> {
     vec![run.clone(), back]
 }
 
-/// The length of the ways from one run to the next.
 fn between(tour: &[Run]) -> f64 {
     let ways = tour
         .windows(2)

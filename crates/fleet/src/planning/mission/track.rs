@@ -16,47 +16,43 @@ use sha2::{Digest, Sha256};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a vehicle is reckoned to fly where no speed is given: what PX4 (`MPC_XY_CRUISE`) does by itself.
+/// Assumed speed where none is given: PX4's own (`MPC_XY_CRUISE`).
 pub const USUAL_SPEED: MetersPerSecond = MetersPerSecond(5.0);
 
-/// Another order of the lines is flown when the ways between them are shorter by this factor.
+/// Ratio of the ways at which another order of the lines is flown.
 const WORTH: f64 = 0.97;
 
-/// Lines are flown in an order that is near to another when they and the ways between them are shorter by this factor.
+/// Ratio of lines and ways at which a slightly changed order is flown.
 const SHORTER: f64 = 0.98;
 
-/// In a maze, the ways between the lines are so much of the lines.
+/// Ratio of ways to lines from which on an area is a maze.
 const MAZE: f64 = 0.5;
 
-/// The length of the legs of one kind, meters.
+/// Of one kind of leg, meters.
 pub(super) fn length(path: &[Point], leg: Leg) -> f64 {
     let legs = path.windows(2).filter(|pair| pair[1].leg == leg);
     legs.map(|pair| pair[1].from(&pair[0])).sum()
 }
 
-/// Why a point is flown to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Leg {
-    /// Flying there is what the mission is for.
+    /// The purpose of the mission.
     Work,
     Transit,
 }
 
-/// A place, and how it is reached.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
     /// East and north in the frame of the work, meters.
     pub at: Coord<f64>,
     pub altitude: Altitude,
     pub leg: Leg,
-    /// How fast it is flown to; `None`: as the autopilot does.
+    /// On the way there; `None`: as the autopilot decides.
     pub speed: Option<MetersPerSecond>,
-    /// A photo each time that the vehicle has flown so far on its way here.
+    /// Distance between photos on the way there.
     pub trigger: Option<Meters>,
-    /// How long the vehicle holds here.
     pub hold: Duration,
     pub heading: Option<Heading>,
-    /// How many photos are taken here.
     pub photos: u32,
 }
 
@@ -70,7 +66,7 @@ impl Point {
         }
     }
 
-    /// Reached the same way, and nothing is done there.
+    /// Without hold, photos or actions.
     fn without_stop(&self) -> Self {
         Self {
             hold: Duration::ZERO,
@@ -80,20 +76,19 @@ impl Point {
         }
     }
 
-    /// From the point before, meters.
+    /// Meters.
     pub(super) fn from(&self, before: &Self) -> f64 {
         let up = match (self.altitude, before.altitude) {
             (Altitude::AboveHome(_), Altitude::AboveHome(_)) | (Altitude::Amsl(_), Altitude::Amsl(_)) => {
                 height(self.altitude) - height(before.altitude)
             }
-            // How high home lies is not known.
+            // The altitude of home is not known.
             (Altitude::AboveHome(_), Altitude::Amsl(_)) | (Altitude::Amsl(_), Altitude::AboveHome(_)) => 0.0,
         };
         apart(self.at, before.at).0.hypot(up)
     }
 }
 
-/// Points, one after the other.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Track(pub(super) Vec<Point>);
 
@@ -102,25 +97,24 @@ impl Track {
         &self.0
     }
 
-    /// Names where it leads, to a centimeter: positions on tracks with one digest are the same ground.
+    /// Tracks with one digest have equal positions on the ground, to a centimeter.
     pub fn digest(&self) -> String {
         let mut sum = Sha256::new();
         for at in self.0.iter().flat_map(|point| [point.at.x, point.at.y]) {
-            // Nothing a little below zero is what is above.
+            // Makes -0.0 equal to 0.0.
             sum.update(format!("{} ", (at * 100.0).round() + 0.0));
         }
         let digits = sum.finalize();
         digits.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// The position of its last point.
     pub(super) fn end(&self) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "there are far fewer")]
         let end = self.0.len().saturating_sub(1) as f64;
         end
     }
 
-    /// The point at `position`; between two points nothing is done.
+    /// Between two points nothing is done.
     pub(super) fn at(&self, position: f64) -> Option<Point> {
         let (index, share) = split(position);
         let before = self.0.get(index)?;
@@ -156,7 +150,7 @@ impl Track {
         position.min(self.end())
     }
 
-    /// The points from one position to another, each with its own position. The first is passed only.
+    /// Each with its own position. The first is passed only.
     pub(super) fn part(&self, from: f64, to: f64) -> Vec<(f64, Point)> {
         let first = self.at(from).map(|point| (from, point.passed()));
         let (begin, _) = split(from);
@@ -188,7 +182,6 @@ pub(super) fn split(position: f64) -> (usize, f64) {
     (index, position.max(0.0) - whole)
 }
 
-/// Work to be done in the air.
 #[derive(Clone, Debug)]
 pub struct Work {
     pub(super) frame: Frame,
@@ -210,15 +203,13 @@ pub(super) struct Surveyed {
 #[derive(Clone, Debug)]
 pub(super) struct Written {
     pub items: Vec<Item>,
-    /// The numbers of those that are flown to, and where that is.
+    /// Items with a place, by number.
     pub places: Vec<(usize, Waypoint)>,
 }
 
 impl Work {
-    /// The waypoints of a route, in their order.
-    ///
     /// # Errors
-    /// [`BadRoute`], when some lie too far from the others.
+    /// [`BadRoute`], when some waypoints lie too far from the others.
     pub fn of_route(route: &Route) -> Result<Self, BadRoute> {
         let places: Vec<Wgs84> = route.waypoints().iter().map(|waypoint| waypoint.at).collect();
         let bad = |number, source| BadRoute::Waypoint { number, source };
@@ -230,7 +221,7 @@ impl Work {
             speed = waypoint.speed.or(speed);
             let point = point_of(waypoint, at, speed, trigger);
             if points.is_empty() {
-                // What is done at the first is work that takes no way.
+                // Actions at the first waypoint are work without a way.
                 points.push(point.passed());
                 if point.hold.is_zero() && point.photos == 0 {
                     trigger = after(waypoint, trigger);
@@ -240,7 +231,6 @@ impl Work {
             points.push(point);
             trigger = after(waypoint, trigger);
         }
-        // A single place, too, is work.
         if let [only] = points.as_slice() {
             points.push(Point {
                 leg: Leg::Work,
@@ -260,10 +250,10 @@ impl Work {
     /// The lines of a survey, in the order in which one vehicle would fly them.
     ///
     /// # Errors
-    /// [`BadSurvey`], what is wrong with it.
+    /// [`BadSurvey`].
     pub fn of_survey(survey: &Survey) -> Result<Self, BadSurvey> {
         let (runs, distances) = survey.runs()?;
-        // A little more room than the lines need, as their ends lie on its edge.
+        // More room than the lines need, as their ends lie on its edge.
         let (inside, around) = Ways::inside_and_around(&survey.area, distances.spacing * 0.55);
         let point = |at, leg| Point {
             at,
@@ -291,11 +281,11 @@ impl Work {
         };
         let (mut ways, mut track) = in_one_go(&tour).ok_or(BadSurvey::Apart)?;
         let lines = length(track.points(), Leg::Work);
-        // Where something lies between the lines, their ends are farther apart than they seem.
+        // With an obstacle between lines, their ends are farther apart than they seem.
         let is_hidden = |pair: &[Point]| pair[0].leg == Leg::Transit && pair[1].leg == Leg::Transit;
         if is_lines && track.points().windows(2).any(is_hidden) {
             for sight in [Sight::Near(&inside), Sight::Far(&inside)] {
-                // Looking far costs much, and is of use in mazes only.
+                // Looking far is costly, and only of use in mazes.
                 if matches!(sight, Sight::Far(_)) && ways < MAZE * lines {
                     break;
                 }
@@ -327,12 +317,12 @@ impl Work {
         })
     }
 
-    /// The same place and the same ways with other work; `None` when there is no way between two of its pieces.
+    /// With other work; `None` when there is no way between two of its pieces.
     pub(super) fn with(&self, pieces: Vec<Vec<Point>>) -> Option<Self> {
         self.joined(pieces).map(|(work, _)| work)
     }
 
-    /// The same, and at which of its points each piece begins.
+    /// Also returns the first point of each piece.
     pub(super) fn joined(&self, pieces: Vec<Vec<Point>>) -> Option<(Self, Vec<usize>)> {
         let (track, begins) = joined(pieces, &[&self.inside, &self.around])?;
         let work = Self {
@@ -350,17 +340,14 @@ impl Work {
         &self.track
     }
 
-    /// The area, of a survey.
     pub fn area(&self) -> Option<&Area> {
         self.survey.as_ref().map(|survey| &survey.area)
     }
 
-    /// How far the lines of a survey are apart.
     pub fn spacing(&self) -> Option<Meters> {
         self.survey.as_ref().map(|survey| Meters(survey.spacing))
     }
 
-    /// Where a point is on Earth.
     pub fn position(&self, at: Coord<f64>) -> Wgs84 {
         let local = Local {
             east: at.x,
@@ -370,8 +357,7 @@ impl Work {
         self.frame.position(local).0
     }
 
-    /// The waypoints that one vehicle flies along `points`, with all that it has to be sent on the way: speed and camera are sent where
-    /// they change, and at the first point.
+    /// The waypoints of one vehicle along `points`: speed and camera are set where they change, and at the first point.
     pub fn waypoints(&self, points: &[Point]) -> Vec<Waypoint> {
         let mut speed = None;
         let mut trigger: Option<Meters> = None;
@@ -418,7 +404,6 @@ fn point_of(waypoint: &Waypoint, at: Coord<f64>, speed: Option<MetersPerSecond>,
     }
 }
 
-/// Whether photos are taken on the way on.
 fn after(waypoint: &Waypoint, before: Option<Meters>) -> Option<Meters> {
     waypoint.actions.iter().fold(before, |trigger, action| match *action {
         Action::Photo => trigger,
@@ -427,7 +412,7 @@ fn after(waypoint: &Waypoint, before: Option<Meters>) -> Option<Meters> {
     })
 }
 
-/// Pieces one after the other, with the ways between them, the first of `ways` that has one; and at which point each piece begins.
+/// Pieces with the ways between them, by the first of `ways` that has one; and the first point of each piece.
 fn joined(pieces: Vec<Vec<Point>>, ways: &[&Ways]) -> Option<(Track, Vec<usize>)> {
     let mut points: Vec<Point> = Vec::new();
     let mut begins = Vec::with_capacity(pieces.len());

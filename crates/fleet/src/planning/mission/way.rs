@@ -1,10 +1,10 @@
 //! The shortest way from one place to another that crosses no hole.
 //!
-//! Owns: [`Ways`]; those of one place to all others (`from`); what hides places from one another (`horizon`). Must not: know what is flown
-//! where.
+//! Owns: [`Ways`]; lengths from one place to all others (`from`); what hides places from one another (`horizon`). Must not: know what is
+//! flown where.
 //!
-//! A shortest way around polygons turns at their corners only, and passes each on the outside. Which corners see one another is found once;
-//! which of them the two ends see, only for those that may be on the shortest way and are not hidden by what is nearer.
+//! A shortest way around polygons turns at corners only, and passes each on the outside. Which corners see one another is found once; which
+//! of them the two ends see, only for corners that may be on the shortest way and are not hidden by nearer edges.
 
 pub(super) mod from;
 pub(super) mod horizon;
@@ -30,30 +30,28 @@ struct Obstacles {
     /// Not inside of these.
     holes: Arc<Boundary>,
     corners: Vec<Corner>,
-    /// Which other corners one sees from a corner and passes on the outside, and how far away they are, meters.
+    /// Corners seen from each corner and passed on the outside.
     passes: OnceLock<Seen>,
-    /// Which other corners one sees from a corner.
+    /// Corners seen from each corner.
     sees: OnceLock<Seen>,
 }
 
-/// The others for each corner, and how far away they are, meters.
+/// For each corner the others, and their distance in meters.
 type Seen = Vec<Vec<(usize, f64)>>;
 
-/// A corner around which a way may turn.
 #[derive(Clone, Copy, Debug)]
 struct Corner {
     at: Coord<f64>,
-    /// From it to the corners before and after it, and how far that is, meters.
+    /// From it to the corners before and after it, and their distance in meters.
     sides: [(Coord<f64>, f64); 2],
 }
 
-/// How a way comes to a corner.
 #[derive(Clone, Copy, Debug)]
 struct Came {
     direction: Coord<f64>,
     /// Meters.
     length: f64,
-    /// On which sides of it both edges of the corner are: left, right.
+    /// Sides of the way on which both edges of the corner are: left, right.
     beside: (bool, bool),
 }
 
@@ -73,9 +71,8 @@ impl Corner {
             .collect()
     }
 
-    /// On which sides of a line in `direction` through it, to or from the other end of that line, both edges are: left, right. On the line
-    /// counts as on both: where the corner before or after it is near to the line, and where the line's end is near to the edge, which lies
-    /// on it wherever the end of a way lies on an edge.
+    /// Sides, left and right, of a line in `direction` through the corner on which both edges are. On the line counts as both: if the
+    /// corner before or after is near to the line, or the line's other end is near to the edge, as the end of a way may lie on an edge.
     fn is_beside(&self, direction: Coord<f64>) -> (bool, bool) {
         let length = dot(direction, direction).sqrt();
         let [before, after] = self.sides.map(|(side, far)| {
@@ -85,7 +82,7 @@ impl Corner {
         (before.0 && after.0, before.1 && after.1)
     }
 
-    /// Whether a way from `from` may turn here: a way that runs into the corner does not.
+    /// Whether a way from `from` may turn here: not if it runs into the corner.
     fn is_passed(&self, from: Coord<f64>) -> bool {
         let (left, right) = self.is_beside(self.at - from);
         left || right
@@ -100,7 +97,7 @@ impl Corner {
         }
     }
 
-    /// Whether a way that `came` to this corner and goes on to `to` is pulled tight around it.
+    /// Whether a way that `came` here and goes on to `to` is pulled tight around the corner.
     fn is_tight(&self, came: &Came, to: Coord<f64>) -> bool {
         let (left, right) = came.beside;
         if !left && !right {
@@ -113,23 +110,21 @@ impl Corner {
     }
 }
 
-/// A corner to which a way leads, or its end.
 #[derive(Clone, Copy, Debug)]
 struct Step {
-    /// The whole way is no shorter, meters.
+    /// Lower bound of the whole way, meters.
     least: f64,
     /// To here, meters.
     length: f64,
     /// `None`: the end.
     corner: Option<usize>,
-    /// The corner before; `None`: the begin.
+    /// `None`: the begin.
     before: Option<usize>,
-    /// Whether this is known to be seen from the one before.
     is_seen: bool,
 }
 
 impl Ord for Step {
-    /// The least is the greatest, as a heap gives the greatest first.
+    /// Reversed: a heap pops the greatest first.
     fn cmp(&self, other: &Self) -> Ordering {
         other.least.total_cmp(&self.least)
     }
@@ -154,12 +149,11 @@ impl Ways {
         Self(None)
     }
 
-    /// Around the holes of `area`.
     pub fn around_holes(area: &Area) -> Self {
         Self::around(area, Arc::new(Boundary::of_holes(area)))
     }
 
-    /// Around the holes of `area`: those that stay no farther than `room` meters outside of its outer edge, and all.
+    /// Around the holes of `area`: ways that stay within `room` meters outside of its outer edge, and all.
     pub(super) fn inside_and_around(area: &Area, room: f64) -> (Self, Self) {
         let outer = ::geo::Polygon::new(area.polygon().exterior().clone(), Vec::new());
         let style = BufferStyle::new(room).line_join(LineJoin::Round(0.5));
@@ -192,12 +186,10 @@ impl Ways {
         })))
     }
 
-    /// Whether `point` is where one may be: in no hole.
     pub fn allows(&self, point: Coord<f64>) -> bool {
         !self.0.as_ref().is_some_and(|obstacles| obstacles.holes.forbids(point))
     }
 
-    /// Whether the straight line from `a` to `b` is such a way.
     pub(super) fn is_straight(&self, a: Coord<f64>, b: Coord<f64>) -> bool {
         self.0.as_ref().is_none_or(|obstacles| obstacles.is_straight(a, b))
     }
@@ -207,7 +199,7 @@ impl Ways {
         self.0.as_ref().map(|obstacles| obstacles.horizon(from))
     }
 
-    /// The shortest way from `from` to `to`, both included; `None` when there is none.
+    /// Both ends included; `None` when there is none.
     pub fn shortest(&self, from: Coord<f64>, to: Coord<f64>) -> Option<Vec<Coord<f64>>> {
         match &self.0 {
             Some(obstacles) if !obstacles.is_straight(from, to) => obstacles.shortest(from, to),
@@ -215,7 +207,7 @@ impl Ways {
         }
     }
 
-    /// How long the shortest way is, meters.
+    /// Meters.
     pub fn length(&self, from: Coord<f64>, to: Coord<f64>) -> Option<f64> {
         let way = self.shortest(from, to)?;
         Some(way.windows(2).map(|pair| apart(pair[0], pair[1]).0).sum())
@@ -227,20 +219,18 @@ impl Obstacles {
         !self.holes.is_crossed(a, b) && !self.outer.iter().any(|outer| outer.is_crossed(a, b))
     }
 
-    /// What nothing hides from `from`.
     fn horizon(&self, from: Coord<f64>) -> Horizon {
         Horizon::new(from, self.outer.iter().chain([&*self.holes]))
     }
 
-    /// The corners that are seen from `corner`; with `is_tight`, only those that a way pulled tight may come by or go to.
+    /// The corners seen from `corner`; with `is_tight`, only those on ways pulled tight.
     fn next(&self, corner: usize, is_tight: bool) -> &[(usize, f64)] {
         let seen = if is_tight { &self.passes } else { &self.sees };
         let seen = seen.get_or_init(|| self.seen(is_tight));
         seen.get(corner).map_or(&[], Vec::as_slice)
     }
 
-    /// Of each corner those that are seen, but for those behind a third that is on the way: corners in a row are then few pairs and not many,
-    /// of which each would be examined along all of the row.
+    /// For each corner those seen from it, without those behind a third on the way: a row of corners makes few pairs.
     fn seen(&self, is_tight: bool) -> Seen {
         let places = self.corners.iter().enumerate();
         let places = places.map(|(number, corner)| GeomWithData::new([corner.at.x, corner.at.y], number));
@@ -281,7 +271,7 @@ impl Obstacles {
         seen
     }
 
-    /// Without the places that lie on the straight way between those before and after.
+    /// Without places on the straight way between those before and after.
     fn straightened(&self, way: &[Coord<f64>]) -> Vec<Coord<f64>> {
         let mut left: Vec<Coord<f64>> = way.first().copied().into_iter().collect();
         let mut at = 0;
@@ -320,15 +310,15 @@ impl Obstacles {
         corners.map(step).collect()
     }
 
-    /// The shortest way from `from` to `to`, which do not see one another.
+    /// Between ends that do not see one another.
     ///
-    /// A way that is pulled tight is searched for first. Where an end or a corner lies within the slack of an edge, a way may be found only
-    /// among all that are seen, which costs as much as there are pairs of corners, once.
+    /// A way pulled tight is searched for first. Where an end or a corner lies within the slack of an edge, a way may be found only among
+    /// all that are seen, which costs as much as there are pairs of corners, once.
     fn shortest(&self, from: Coord<f64>, to: Coord<f64>) -> Option<Vec<Coord<f64>>> {
         self.search(from, to, true).or_else(|| self.search(from, to, false))
     }
 
-    /// The shortest way by corners from `from` to `to` (A*). Whether an end sees a corner is examined when nothing else is nearer.
+    /// A* over corners. Whether an end sees a corner is examined when nothing else is nearer.
     fn search(&self, from: Coord<f64>, to: Coord<f64>, is_tight: bool) -> Option<Vec<Coord<f64>>> {
         let mut open = self.begin(from, Some(to), is_tight);
         let horizon = is_tight.then(|| self.horizon(to));

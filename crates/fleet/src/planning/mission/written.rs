@@ -1,7 +1,7 @@
 //! Items that a person has written, flown unchanged by one vehicle at a time.
 //!
-//! Position 0 of the track is the first place, and position n the n-th, counted from 1, with all that is done there: from there the next
-//! vehicle goes on. What was set before and stays so is set again, and what would go on without end on the way home is ended.
+//! Position n of the track, from 0, is the n-th place with all that is done there: from there the next vehicle goes on. Earlier settings
+//! that last are repeated, and what would go on without end on the way home is ended.
 
 use super::area::{flat, frame};
 use super::cut::{PlannedFlight, rounded};
@@ -24,14 +24,13 @@ const DO_LAND_START: u16 = 189;
 
 const CONDITION_DELAY: u16 = 112;
 
-/// No item makes a vehicle climb faster than this, m/s: others keep clear of vehicles that do not keep to their airspace as if they climbed
-/// that fast (the default of [`crate::airspace::Rules::climbs`]).
+/// Fastest climb by an item, m/s: others keep clear of stray vehicles as if they climbed this fast (the default of
+/// [`crate::airspace::Rules::climbs`]).
 const FASTEST_CLIMB_M_S: f64 = 6.0;
 
-/// Nor does one make it descend faster than this, m/s: a multicopter that descends faster may lose its lift in its own downwash.
+/// Fastest descent by an item, m/s: a multicopter that descends faster may lose its lift in its own downwash.
 const FASTEST_DESCENT_M_S: f64 = 3.0;
 
-/// Why items cannot be flown unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum BadItems {
     #[error("no item has a place that is flown to; give at least one waypoint")]
@@ -39,7 +38,6 @@ pub enum BadItems {
     /// More than can be planned in time.
     #[error("{0} items have a place, more than {MOST_WAYPOINTS}; divide it into several Missions")]
     TooMany(usize),
-    /// One cannot be part of a flight.
     #[error(transparent)]
     Item(#[from] BadPlan),
     /// The airspace of a Mission is along straight lines.
@@ -51,7 +49,7 @@ pub enum BadItems {
         number: usize,
         name: &'static str,
     },
-    /// A vehicle that takes a place for reached far from it cuts the corner there.
+    /// A vehicle that counts a place as reached far from it cuts the corner there.
     #[error(
         "item {number} takes its place for reached {radius} m from it (its second parameter, the acceptance radius), and leaves the straight \
          way there, which alone is kept clear of others; make it 0, or at most {widest} m",
@@ -60,7 +58,6 @@ pub enum BadItems {
     Corner {
         /// From 0.
         number: usize,
-        /// Meters.
         radius: f64,
     },
     /// Nothing is kept clear for it in time.
@@ -70,16 +67,13 @@ pub enum BadItems {
         number: usize,
         /// "fly", "climb" or "descend".
         does: &'static str,
-        /// Meters per second.
         speed: f64,
-        /// The most, meters per second.
         most: f64,
     },
     #[error("item {number} makes the vehicle wait for {seconds} s, longer than {longest} s; shorten it", longest = LONGEST_HOLD.as_secs())]
     Long {
         /// From 0.
         number: usize,
-        /// Seconds.
         seconds: f64,
     },
     /// It may wait for almost a day.
@@ -136,14 +130,14 @@ fn check(number: usize, item: &Item) -> Result<(), BadItems> {
         NAV_LOITER_TURNS | item::NAV_SPLINE_WAYPOINT => Err(BadItems::Curve { number, name }),
         item::NAV_RETURN_TO_LAUNCH | item::NAV_LAND => Err(BadPlan::AfterLanding(number + 1).into()),
         command @ DO_LAND_START => Err(BadPlan::Command { number, command, name }.into()),
-        // PX4 takes it as it is; ArduCopter does not look at it.
+        // PX4 uses the radius; ArduCopter ignores it.
         item::NAV_WAYPOINT if second > ACCEPTANCE_RADIUS.0 => Err(BadItems::Corner { number, radius: second }),
         _ => Ok(check_item(number, item)?),
     }
 }
 
-/// What is wrong with a speed of this `kind` (DO_CHANGE_SPEED's first parameter); nothing is kept clear for a kind that is not known, so the
-/// slowest counts for it.
+/// The fault of a speed of this `kind` (DO_CHANGE_SPEED's first parameter). For an unknown kind nothing is kept clear, so the slowest limit
+/// counts.
 fn fast(number: usize, kind: f64, speed: f64) -> Option<BadItems> {
     let (does, most) = match kind {
         0.0 | 1.0 => ("fly", FASTEST.0),
@@ -160,10 +154,10 @@ fn fast(number: usize, kind: f64, speed: f64) -> Option<BadItems> {
 }
 
 impl Work {
-    /// `items`, one after the other, unchanged. A takeoff at the beginning and a return or landing at the end are left out.
+    /// A takeoff at the beginning and a return or landing at the end are left out.
     ///
     /// # Errors
-    /// [`BadItems`], the first thing that is wrong with them. Items are counted from 0, and home is none of them.
+    /// [`BadItems`], the first fault. Items are counted from 0, without home.
     pub fn of_items(items: &[Item]) -> Result<Self, BadItems> {
         let mut written = Written {
             items: Vec::new(),
@@ -281,7 +275,6 @@ impl PlannedFlight {
         }
     }
 
-    /// Adds a place that is passed.
     fn pass(&mut self, at: Wgs84, altitude: Altitude, raised: Meters) {
         let waypoint = Waypoint::passed(at, altitude.raised(raised));
         self.marks.push((self.items.len(), Stretches::default()));
@@ -291,7 +284,6 @@ impl PlannedFlight {
     }
 }
 
-/// A position, which is a whole number.
 fn whole(position: f64) -> usize {
     #[expect(
         clippy::cast_possible_truncation,
@@ -312,7 +304,7 @@ fn raise(item: &Item, raised: Meters) -> Item {
     rounded(item)
 }
 
-/// What ends that which `item` has begun and which would go on by itself.
+/// What ends an action of `item` that would go on by itself.
 fn ended(item: &Item) -> Option<Item> {
     let zero = |command| Item {
         command,
@@ -325,7 +317,6 @@ fn ended(item: &Item) -> Option<Item> {
         195 | 201 => zero(197),
         item::IMAGE_START_CAPTURE => {
             let mut stop = zero(2001);
-            // Of the same camera.
             stop.params[0] = item.params[0].or(Some(0.0));
             stop
         }

@@ -4,22 +4,20 @@ use crate::airspace::Owner;
 use model::ids::NodeName;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Vehicles that wait for others that wait, around to themselves.
 #[derive(Debug, Default)]
 pub(super) struct Circles {
-    /// For which each waits, among those in circles.
+    /// For which others in circles each waits.
     waits: BTreeMap<NodeName, BTreeSet<NodeName>>,
     awaited: BTreeMap<NodeName, BTreeSet<NodeName>>,
 }
 
 impl Circles {
-    /// The circles among those that wait for these owners.
     pub(super) fn among<'a>(waits: impl Iterator<Item = (&'a NodeName, &'a BTreeSet<Owner>)>) -> Self {
         let all: BTreeMap<&NodeName, &BTreeSet<Owner>> = waits.collect();
         let mut circles = Self::default();
         for (&one, owners) in &all {
             for owner in owners.iter() {
-                // One that does not wait either moves or never will: neither is part of a circle.
+                // A vehicle that does not wait either moves or never will: it is in no circle.
                 if let Owner::Vehicle(other) = owner
                     && all.contains_key(other)
                 {
@@ -33,18 +31,17 @@ impl Circles {
         circles
     }
 
-    /// Whether `vehicle` is in a circle, or between two.
+    /// In a circle, or between two.
     pub(super) fn has(&self, vehicle: &NodeName) -> bool {
         self.waits.contains_key(vehicle) && self.awaited.contains_key(vehicle)
     }
 
-    /// `vehicle` waits no longer, and none waits for it.
     pub(super) fn remove(&mut self, vehicle: &NodeName) {
         let touched = self.take_out(vehicle);
         self.peel(touched);
     }
 
-    /// Takes out all that wait for none here, or for which none here waits, and then those of which that has become true.
+    /// Removes all that wait for none here, or for which none here waits, until nothing changes.
     fn peel(&mut self, mut maybe: Vec<NodeName>) {
         while let Some(one) = maybe.pop() {
             if !self.has(&one) {

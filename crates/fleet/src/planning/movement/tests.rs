@@ -1,5 +1,5 @@
-//! That all arrive, and that none come too near to each other: in thousands of worlds, judged by an oracle that shares no geometry
-//! with the planner. `PROPTEST_CASES=5000` runs so many.
+//! All arrive, and none come too near to each other: thousands of worlds, judged by an oracle that shares no geometry with the planner.
+//! `PROPTEST_CASES=5000` sets the number.
 
 mod world;
 
@@ -37,7 +37,7 @@ fn hold(at: Local) -> Goal {
     }
 }
 
-/// Places at random, the pitch apart over ground.
+/// The pitch apart over ground.
 fn scattered(count: usize, pitch: f64, crowded: f64, dice: &mut Dice) -> Vec<Local> {
     let mut side = pitch * (count as f64).sqrt() * crowded;
     let mut places: Vec<Local> = Vec::new();
@@ -105,13 +105,10 @@ fn any_case() -> impl Strategy<Value = Case> {
         })
 }
 
-/// The places that vehicles are to have next.
 fn goals(kind: u8, held: &[Local], homes: &[Local], pitch: f64, dice: &mut Dice) -> Vec<Goal> {
     let count = held.len();
     match kind {
-        // A turn by one place.
         0 => (0..count).map(|i| hold(held[(i + 1) % count])).collect(),
-        // Any exchange of places.
         1 => {
             let mut order: Vec<usize> = (0..count).collect();
             for i in (1..count).rev() {
@@ -126,9 +123,7 @@ fn goals(kind: u8, held: &[Local], homes: &[Local], pitch: f64, dice: &mut Dice)
                 .map(|p| hold(p.shifted(east, north).at_height(dice.within(5.0, FLOOR))))
                 .collect()
         }
-        // Other places altogether.
         3 => scattered(count, pitch, 1.3, dice).into_iter().map(hold).collect(),
-        // All go home, and some of them land.
         _ => {
             let home = |(home, place): (&Local, &Local)| {
                 let lands = dice.happens(0.5);
@@ -258,7 +253,7 @@ fn nine_in_a_tight_grid_turn_by_one_place() {
 fn a_hundred_rise_together_and_all_arrive() {
     let rules = Rules::default();
     let pitch = rules.pitch().horizontal.0;
-    // Pads as near to each other as they may be, places farther to the north.
+    // Pads as near to each other as allowed, places farther to the north.
     let pads = rules.pads.0 + rules.off_by.horizontal.0 + 2.0 * rules.accuracy.horizontal.0 + 0.5;
     let pad = |i: usize| (at((i % 10) as f64 * pads, (i / 10) as f64 * pads, 0.0), false);
     let slot = |i: usize| at((i % 10) as f64 * pitch, 100.0 + (i / 10) as f64 * pitch, 30.0);
@@ -337,7 +332,7 @@ fn layers_need_room_for_two() {
     assert!(between(f64::NAN).is_err());
 }
 
-/// Slots as near to each other as they may be, and pads below them, as near to each other as those may be.
+/// Slots as near to each other as allowed, and pads below them, too.
 fn over_pads(count: usize) -> (Rules, impl Fn(usize) -> Local, impl Fn(usize) -> Local) {
     let rules = Rules::default();
     let pads = rules.pads.0 + rules.off_by.horizontal.0 + 2.0 * rules.accuracy.horizontal.0 + 0.5;
@@ -345,7 +340,7 @@ fn over_pads(count: usize) -> (Rules, impl Fn(usize) -> Local, impl Fn(usize) ->
     let middle = (count - 1) as f64 / 2.0;
     let along = move |i: usize, apart: f64| (i as f64 - middle) * apart;
     let pad = move |i| at(along(i, pads), 0.0, 0.0);
-    // Clear of the columns of those on the ground.
+    // Clear of the columns of vehicles on the ground.
     let slot = move |i| at(along(i, pitch), 0.0, 25.0);
     (rules, pad, slot)
 }
@@ -364,7 +359,7 @@ proptest! {
         for i in (1..count).rev() {
             whose.swap(i, dice.below(i + 1));
         }
-        // Some hold, each at any slot; some are late, and are still on their pads.
+        // Some hold, each at any slot; late ones are still on their pads.
         let begin: Vec<(Local, bool)> = (0..count)
             .map(|i| if has(flying, i) { (slot(whose[i]), true) } else { (pad(i), false) })
             .collect();

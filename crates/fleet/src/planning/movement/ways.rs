@@ -1,10 +1,10 @@
-//! The routes that are tried for one vehicle, in order.
+//! Routes to try for one vehicle, in order.
 
 use super::Idle;
 use crate::airspace::{Route, Rules};
 use model::geo::Local;
 
-/// A vehicle whose goal is no farther than this flies there at the higher of both heights, if that is free, meters. Farther ones cross in the
+/// Distance up to which a vehicle flies straight at the higher of both altitudes, if that is free, meters. Farther ones cross in the
 /// layers, which are known to be clear of terrain.
 const DIRECT: f64 = 200.0;
 
@@ -61,7 +61,7 @@ pub(super) fn aside<'a>(idle: &'a Idle<'_>) -> impl Iterator<Item = Route> + use
 
 fn heights<'a>(idle: &'a Idle<'_>) -> impl Iterator<Item = f64> + use<'a> {
     let (from, to) = (idle.from, idle.goal.at);
-    // A vehicle neither crosses at the height of its pad nor lands from the side.
+    // A vehicle neither crosses at the altitude of its pad nor lands from the side.
     let direct = f64::max(from.up, to.up);
     let may = !idle.on_ground && !idle.goal.lands && from.over_ground(to) <= DIRECT;
     let count = idle.layers.transit.len();
@@ -77,7 +77,7 @@ fn heights<'a>(idle: &'a Idle<'_>) -> impl Iterator<Item = f64> + use<'a> {
     may.then_some(direct).into_iter().chain(crossing)
 }
 
-/// Four places around this one, then four between them, at its height.
+/// Four places around this one, then four between them, at its altitude.
 fn ring(place: Local, far: f64) -> impl Iterator<Item = Local> {
     let half = far * std::f64::consts::FRAC_1_SQRT_2;
     [

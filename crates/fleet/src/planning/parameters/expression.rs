@@ -18,14 +18,13 @@ const DEEPEST: u8 = 16;
 /// Whole numbers up to this are exact in single precision, in which ArduPilot sends and takes all values.
 const EXACT: f64 = 16_777_216.0;
 
-/// What a value may depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variable {
-    /// The slot of the Drone that the vehicle serves.
+    /// Of the Drone that the vehicle serves.
     Slot,
     /// The label `skein.dev/number` of the vehicle.
     Number,
-    /// The MAVLink system id of the vehicle.
+    /// MAVLink system id.
     SystemId,
 }
 
@@ -39,21 +38,16 @@ impl fmt::Display for Variable {
     }
 }
 
-/// The variables of one vehicle, as far as they are known.
+/// Of one vehicle; `None`: not known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Variables {
-    /// See [`Variable::Slot`].
     pub slot: Option<u32>,
-    /// See [`Variable::Number`].
     pub number: Option<u32>,
-    /// See [`Variable::SystemId`].
     pub system_id: Option<u8>,
 }
 
-/// Why a text has no value.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum BadExpression {
-    /// Neither a number nor an expression.
     #[error("{0:?} is no number; write one such as 30 or -1.5, or an expression such as \"{{{{ 30 + 5*slot }}}}\"")]
     NoValue(String),
     #[error(
@@ -61,7 +55,7 @@ pub enum BadExpression {
     )]
     Grammar {
         found: String,
-        /// Where, from 1.
+        /// From 1.
         at: usize,
         wanted: &'static str,
     },
@@ -69,18 +63,15 @@ pub enum BadExpression {
         "it is longer than {LONGEST} characters, or has more than {DEEPEST} brackets in one another; make it shorter"
     )]
     TooLong,
-    /// A variable that is not known.
     #[error("{0} is not known")]
     Unknown(Variable),
-    /// A division by zero, or more than a number can be.
+    /// A division by zero, or an overflow.
     #[error("{0} is no finite number; change the value")]
     NoNumber(f64),
     #[error("ArduPilot takes values in single precision, in which {0} is another number; give one up to {EXACT}")]
     Inexact(f64),
 }
 
-/// What `text` comes to.
-///
 /// # Errors
 /// [`BadExpression`].
 pub fn evaluate(text: &str, of: &Variables) -> Result<f64, BadExpression> {
@@ -100,7 +91,7 @@ pub fn evaluate(text: &str, of: &Variables) -> Result<f64, BadExpression> {
             reading.end()?;
             value
         }
-        // What Rust takes for a number besides: inf, NaN.
+        // Rust also parses inf and NaN.
         None => match trimmed.parse::<f64>() {
             Ok(value) if trimmed.chars().any(|c| c.is_ascii_digit()) => value,
             _ => return Err(BadExpression::NoValue(text.to_owned())),

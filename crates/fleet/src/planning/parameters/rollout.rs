@@ -1,32 +1,29 @@
 //! Which vehicle gets changed values next.
 //!
-//! Owns: [`next`]: within `maxUnavailable` of each profile, on the ground only, those that serve no Drone first; and that a vehicle which
-//! refuses a value stops what would follow. What was observed of a vehicle counts, whichever leader began its change. Must not: set
-//! anything; the agents do.
+//! Owns: [`next`]: within `maxUnavailable` of each profile, on the ground only, vehicles without a Drone first; a vehicle that refuses a
+//! value stops the rollout. Observed state counts, whichever leader began a change. Must not: set anything; the agents do.
 
 use model::vehicle::FlightTruth;
 use std::collections::BTreeMap;
 
-/// How far a vehicle is with the values that its profiles want now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
     Done,
-    /// It has former ones, or none.
     Waiting,
-    /// It may set them, and has not reported all of them back.
+    /// Allowed to set them, not all reported back.
     Underway,
-    /// It may set them, and its autopilot does not take one.
+    /// Allowed to set them, and its autopilot rejects one.
     Refused,
 }
 
-/// Whether a vehicle can be given values, by its autopilot's own account.
+/// By its autopilot's own account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     Grounded,
-    /// Armed. Nothing is set before it has landed, so it keeps no other waiting for as long as it flies.
-    /// What it was let set before it took off it sets after landing, for a moment beside as many others as may be changed.
+    /// Nothing is set before it lands, so it blocks no other while it flies. Values allowed before takeoff are set after landing, for a
+    /// moment beyond `maxUnavailable`.
     Armed,
-    /// Not heard, or it does not say.
+    /// Not heard, or not reported.
     Unknown,
 }
 
@@ -42,14 +39,12 @@ impl From<FlightTruth> for State {
 
 #[derive(Clone, Debug)]
 pub struct Candidate<'a> {
-    /// Its name; an order among equals.
+    /// Orders equals.
     pub name: &'a str,
     pub profiles: &'a [&'a str],
     pub progress: Progress,
-    /// Whether it was last observed in the middle of a change of values, of these or of former ones: it counts as unavailable unless it
-    /// flies.
+    /// Whether it was last observed in the middle of a change, of these or of former values: then it counts as unavailable unless it flies.
     pub changing: bool,
-    /// Whether it can be given values.
     pub state: State,
     pub serves: bool,
 }
@@ -66,17 +61,14 @@ impl Candidate<'_> {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Next {
-    /// These may set their values now.
     pub grant: Vec<String>,
-    /// Profiles that are not rolled out further, and the vehicle that refuses a value.
+    /// Profiles whose rollout stopped, and the vehicle that refuses a value.
     pub stopped: BTreeMap<String, String>,
-    /// Profiles of which as many vehicles are unavailable as may be, and the first of those.
+    /// Profiles at their `maxUnavailable`, and the first unavailable vehicle.
     pub busy: BTreeMap<String, String>,
 }
 
-/// Which vehicles may set their values now. `most` is `maxUnavailable` of each profile; one that is not named has 1.
-///
-/// One that is unavailable already goes first, and takes no further place.
+/// `most`: `maxUnavailable` of each profile, 1 by default. A vehicle that is unavailable already goes first, and takes no further place.
 pub fn next(vehicles: &[Candidate<'_>], most: &BTreeMap<&str, u32>) -> Next {
     let mut next = Next::default();
     let mut unavailable: BTreeMap<&str, (u32, &str)> = BTreeMap::new();

@@ -5,7 +5,7 @@ use model::vehicle::Autopilot;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setting {
-    /// Its field, for words: `returnAltitudeMeters`.
+    /// As text, such as `returnAltitudeMeters`.
     pub field: &'static str,
     pub meaning: Meaning,
     pub value: SettingValue,
@@ -13,12 +13,12 @@ pub struct Setting {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum SettingValue {
-    /// A number in the unit of the meaning, or an expression.
+    /// In the unit of the meaning.
     Number(String),
     Action(Action),
 }
 
-/// An action of an autopilot by itself.
+/// Of an autopilot by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     Return,
@@ -26,14 +26,14 @@ pub enum Action {
 }
 
 impl Setting {
-    /// The newest name of its parameter on a stack; `None` where the stack has none, and nothing is to be set.
+    /// The newest name on a stack; `None`: it has none, and nothing is to be set.
     pub fn name(&self, autopilot: Autopilot) -> Option<&'static Name> {
         names(autopilot, self.meaning).first()
     }
 }
 
 impl Action {
-    /// Its number in the parameter of `meaning`; `None` where a stack has no such action.
+    /// `None`: the stack has no such action.
     pub const fn code(self, autopilot: Autopilot, meaning: Meaning) -> Option<f64> {
         Some(match (autopilot, meaning, self) {
             // FS_GCS_ENABLE.

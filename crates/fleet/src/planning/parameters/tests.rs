@@ -596,7 +596,7 @@ fn a_vehicle_amid_a_change_counts_whoever_began_it_and_gets_newer_values_first()
         state: State::Grounded,
         serves: false,
     };
-    // Of a silent one it is known that it was being changed, and nothing else.
+    // Of a silent vehicle only the begun change is known.
     let silent = Candidate {
         state: State::Unknown,
         ..of("b", Progress::Waiting, true)
@@ -607,7 +607,6 @@ fn a_vehicle_amid_a_change_counts_whoever_began_it_and_gets_newer_values_first()
     assert_eq!(held.busy, BTreeMap::from([("p".to_owned(), "b".to_owned())]));
     let two = BTreeMap::from([("p", 2)]);
     assert_eq!(next(&vehicles, &two).grant, ["a"]);
-    // One that is parked and was not being changed keeps no other waiting.
     let parked = Candidate {
         state: State::Unknown,
         ..of("b", Progress::Waiting, false)
@@ -616,7 +615,7 @@ fn a_vehicle_amid_a_change_counts_whoever_began_it_and_gets_newer_values_first()
         next(&[of("a", Progress::Waiting, false), parked], &BTreeMap::new()).grant,
         ["a"]
     );
-    // One that got former values and is not done with them costs no further place.
+    // A vehicle in the middle of former values takes no further place.
     let vehicles = [of("a", Progress::Waiting, false), of("b", Progress::Waiting, true)];
     assert_eq!(next(&vehicles, &BTreeMap::new()).grant, ["b"]);
 }
@@ -642,7 +641,6 @@ fn a_vehicle_that_took_off_before_its_values_were_set_keeps_nobody_and_is_not_do
         let now = next(&[of("a", Progress::Underway, state), waits.clone()], &one);
         assert_eq!(now.grant, grant, "{state:?}");
     }
-    // One that flies with former values, which it was given and has not set.
     let former = Candidate {
         changing: true,
         ..of("a", Progress::Waiting, State::Armed)

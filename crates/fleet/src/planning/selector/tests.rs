@@ -1,4 +1,4 @@
-//! What selectors select, and which texts are none.
+//! Selectors and what they select.
 
 use super::*;
 use proptest::prelude::*;
@@ -7,7 +7,7 @@ fn selector(text: &str) -> Result<Selector, NoSelector> {
     text.parse()
 }
 
-/// Which of four objects `text` selects.
+/// Of four objects.
 fn selected(text: &str) -> String {
     let objects: [(char, &[(&str, &str)]); 4] = [
         ('a', &[("team", "red"), ("skein.dev/swarm", "alpha")]),

@@ -1,14 +1,14 @@
-//! How well the places of vehicles are known, as their claims count it.
+//! The position errors of vehicles, as their claims count them.
 //!
-//! Owns: [`Accuracies`]: the margin of each vehicle, from what it reports and from the homes around its own; who is granted nothing new, and why.
-//! Must not: shrink a margin below that of the operator's rules, or keep a vehicle from landing.
+//! Owns: [`Accuracies`]: the margin of each vehicle, from its reports and from the homes around its own; who is granted nothing new, and
+//! why. Must not: shrink a margin below that of the operator's rules, or keep a vehicle from landing.
 //!
-//! Over ground a margin is what the vehicle reports, one standard deviation. In altitude an autopilot holds what its barometer says, from a zero
-//! that its receiver gave it, so that the margin has two parts: what the receiver reports beyond [`GOOD_VERTICAL_M`], and how far the home of the
-//! vehicle is from those around it, which stand on the same ground: two receivers on one field differ by meters.
+//! Over ground the margin is the reported standard deviation. In altitude an autopilot holds its barometer's value from a zero that its
+//! receiver gave, so the margin has two parts: the reported deviation beyond [`GOOD_VERTICAL_M`], and the difference of its home to those
+//! around it on the same ground: two receivers on one field differ by meters.
 //!
-//! Readings are rounded up, and the worst of the last seconds counts, so that claims do not grow and shrink all the time. Once known, an accuracy
-//! that is not reported any more stays what it was.
+//! Readings are rounded up, and the worst of the last seconds counts, so that claims do not change all the time. An accuracy that is not
+//! reported any more stays.
 
 use super::{Expected, Site};
 use crate::airspace::{Margin, Owner, Rules};
@@ -23,20 +23,19 @@ use model::vehicle::FlightTruth;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// A receiver that reports this standard deviation of its altitude, meters, is as good as the rules assume: PX4's simulator reports 1.8.
+/// Standard deviation of altitude that the rules assume, meters: PX4's simulator reports 1.8.
 const GOOD_VERTICAL_M: f64 = 2.0;
 
-/// The standard deviation of an altitude that is not reported, meters, where no other home shows how far it is off. With one, the rules hold.
+/// Assumed standard deviation of an unreported altitude, meters, without another home to compare. With one, the rules count.
 const NOT_KNOWN_VERTICAL_M: f64 = 3.0;
 
-/// Beyond this standard deviation nothing new is granted, meters: beyond it ArduPilot does not use its receiver by its own default
-/// (`EK3_GPS_CHECK`).
+/// Standard deviation beyond which nothing new is granted, meters: beyond it ArduPilot ignores its receiver by default (`EK3_GPS_CHECK`).
 const MOST_GRANTED: Margin = Margin {
     horizontal: Meters(5.0),
     vertical: Meters(7.5),
 };
 
-/// No margin is wider than this, meters: beyond it an autopilot acts by its own failsafes.
+/// Widest margin, meters: beyond it an autopilot acts by its own failsafes.
 const WIDEST: Margin = Margin {
     horizontal: Meters(10.0),
     vertical: Meters(15.0),
@@ -45,7 +44,7 @@ const WIDEST: Margin = Margin {
 /// Margins are rounded up to this, meters.
 const STEP_M: f64 = 0.5;
 
-/// A margin shrinks a step only where this much more would not need it, meters.
+/// A margin shrinks a step only if this much more would still fit, meters.
 const SLACK_M: f64 = 0.2;
 
 /// The worst of the last one to two of these counts.
@@ -54,16 +53,16 @@ const WINDOW_IN_AIR: Duration = Duration::from_secs(15);
 /// On the ground receivers find their satellites.
 const WINDOW_ON_GROUND: Duration = Duration::from_secs(3);
 
-/// Homes in squares of this side that touch are on one field, meters.
+/// Homes in touching squares of this side are on one field, meters.
 const FIELD_M: f64 = 50.0;
 
-/// Homes on one field are at one altitude within this, meters, besides the slope.
+/// Difference in altitude of homes on one field, meters, besides the slope.
 const SAME_ALTITUDE_M: f64 = 1.0;
 
 /// The slope of a field, meters for each meter.
 const SLOPE: f64 = 0.03;
 
-/// By so many standard deviations a receiver may have been off when it set home. What homes differ more is the ground.
+/// Standard deviations by which a receiver may have been off when it set home. A larger difference of homes is the ground.
 const DEVIATIONS: f64 = 3.0;
 
 /// The same for a receiver that does not report its accuracy, meters.
@@ -75,7 +74,7 @@ struct Part {
     since: Moment,
     worst: f64,
     before: f64,
-    /// What counts, meters; `None` until it was reported.
+    /// The value that counts, meters; `None` until it was reported.
     held: Option<f64>,
 }
 
@@ -91,7 +90,7 @@ impl Part {
     }
 }
 
-/// `meters` in steps, where `held` counted before.
+/// In steps, after `held`.
 fn stepped(held: Option<f64>, meters: f64) -> f64 {
     let up = |meters: f64| ((meters - 1e-6) / STEP_M).ceil().max(0.0) * STEP_M;
     match held {
@@ -101,13 +100,12 @@ fn stepped(held: Option<f64>, meters: f64) -> f64 {
     }
 }
 
-/// What is known of one vehicle.
 #[derive(Clone, Copy, Debug, Default)]
 struct Known {
     taken: Option<Moment>,
     horizontal: Part,
     vertical: Part,
-    /// How far its home is off those around it beyond what a field is, meters; `None` where there is no other.
+    /// Difference of its home to those around it beyond a field's, meters; `None` where there is no other.
     home_off: Option<f64>,
 }
 
@@ -131,7 +129,6 @@ impl Known {
         }
     }
 
-    /// What counts of what was reported.
     fn held(&self) -> Accuracy {
         Accuracy {
             horizontal: self.horizontal.held.map(Meters),
@@ -140,7 +137,7 @@ impl Known {
     }
 }
 
-/// Why nothing new is granted to a vehicle that reports this, in a clause; `None`: its place is known well enough.
+/// Why nothing new is granted, as a clause; `None`: known well enough.
 pub fn badly_known(accuracy: Accuracy) -> Option<String> {
     let beyond = |part: Option<Meters>, most: Meters| part.is_some_and(|part| part > most);
     let is_bad =
@@ -159,16 +156,15 @@ pub fn badly_known(accuracy: Accuracy) -> Option<String> {
     })
 }
 
-/// The accuracies of the vehicles of a site.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Accuracies {
     known: BTreeMap<NodeName, Known>,
-    /// The homes that were compared last.
+    /// As compared last.
     homes: BTreeMap<NodeName, Local>,
 }
 
 impl Accuracies {
-    /// Takes in the report of a vehicle, received then. One that is not newer changes nothing.
+    /// A report that is not newer changes nothing.
     fn take(&mut self, node: &NodeName, report: &Report, received: Moment) {
         let known = self.known.entry(node.clone()).or_default();
         if known.taken.is_some_and(|last| received <= last) {
@@ -187,7 +183,6 @@ impl Accuracies {
         }
     }
 
-    /// Compares the homes of all vehicles, when one has changed.
     fn compare(&mut self, homes: BTreeMap<NodeName, Local>) {
         if homes == self.homes {
             return;
@@ -201,18 +196,16 @@ impl Accuracies {
         self.homes = homes;
     }
 
-    /// How far the place that a vehicle reports may be off the truth.
     pub(super) fn margin(&self, node: &NodeName, rules: &Rules) -> Margin {
         let known = self.known.get(node).copied().unwrap_or_default();
         known.margin(rules)
     }
 
-    /// Why nothing new is granted to the vehicle of `node`, in a clause; `None`: its place is known well enough.
+    /// Why nothing new is granted, as a clause; `None`: known well enough.
     fn too_bad(&self, node: &NodeName) -> Option<String> {
         badly_known(self.known.get(node)?.held())
     }
 
-    /// How many of these have a margin that is wider than that of the rules.
     fn wide<'a>(&self, nodes: impl Iterator<Item = &'a NodeName>, rules: &Rules) -> usize {
         nodes.filter(|node| self.is_wide(node, rules)).count()
     }
@@ -223,13 +216,13 @@ impl Accuracies {
     }
 }
 
-/// Homes by squares of [`FIELD_M`].
+/// By squares of [`FIELD_M`].
 struct Fields(BTreeMap<[i64; 2], Square>);
 
 struct Square {
     count: usize,
     up: f64,
-    /// The sum of their places, meters east and north.
+    /// Sum of their places, meters east and north.
     sum: [f64; 2],
 }
 
@@ -250,7 +243,7 @@ impl Fields {
         Self(summed.collect())
     }
 
-    /// How far `home` is off the middle altitude of those on its field, beyond what a field is, meters; `None` for the only one.
+    /// Difference of `home` to the median altitude of its field, beyond a field's own, meters; `None` for the only one.
     fn off(&self, home: Local) -> Option<f64> {
         let [east, north] = square(home);
         let around = (-1..=1).flat_map(|e| (-1..=1).map(move |n| [east + e, north + n]));
@@ -275,7 +268,7 @@ fn square(home: Local) -> [i64; 2] {
     [home.east, home.north].map(|meters| (meters / FIELD_M).floor() as i64)
 }
 
-/// The middle of values of which each counts so many times.
+/// Weighted median.
 fn middle(mut values: Vec<(f64, usize)>) -> f64 {
     values.sort_by(|one, other| one.0.total_cmp(&other.0));
     let all: usize = values.iter().map(|(_, count)| count).sum();
@@ -291,13 +284,12 @@ fn middle(mut values: Vec<(f64, usize)>) -> f64 {
 }
 
 impl Site {
-    /// Takes in how well the vehicles know their places, before anything is claimed for them.
+    /// Before anything is claimed for the vehicles.
     pub(super) fn take_in_accuracies(&mut self, vehicles: &BTreeMap<NodeName, Expected<'_>>) {
         self.accuracies.known.retain(|node, _| vehicles.contains_key(node));
         let mut homes = BTreeMap::new();
         for (node, expected) in vehicles {
             let Some((report, received)) = expected.report else {
-                // Its home is still where it was.
                 homes.extend(self.accuracies.homes.get(node).map(|home| (node.clone(), *home)));
                 continue;
             };
@@ -307,12 +299,11 @@ impl Site {
         self.accuracies.compare(homes);
     }
 
-    /// Whether the vehicle of `node` may be granted something new, as far as its accuracy goes.
     pub(super) fn is_accurate(&self, node: &NodeName) -> bool {
         self.accuracies.too_bad(node).is_none()
     }
 
-    /// Has the vehicle of `node` wait if its place is not known well enough: what it does not do begins the sentence. Whether it waits.
+    /// Has the vehicle wait if its place is not known well enough; `what` begins the sentence. Returns whether it waits.
     pub(super) fn wait_for_accuracy(&mut self, node: &NodeName, what: &str) -> bool {
         let why = self.accuracies.too_bad(node);
         let waits = why.is_some();
@@ -321,7 +312,7 @@ impl Site {
         waits
     }
 
-    /// Keeps those from their goals whose places are not known well enough, unless they land or are there.
+    /// Unless they land or are there.
     pub(super) fn keep_from_bad_accuracy(&mut self, goals: &mut BTreeMap<NodeName, super::Goal>) {
         let there = |node: &NodeName, at: Local| {
             let end = self
@@ -339,17 +330,16 @@ impl Site {
         }
     }
 
-    /// So many more layers those need that fill more than one.
     pub(super) fn wide_among<'a>(&self, nodes: impl Iterator<Item = &'a NodeName>) -> usize {
         self.accuracies.wide(nodes, self.claims.rules())
     }
 
-    /// Whether the vehicle of `node` may have grown into airspace that was granted to another.
+    /// Whether it may have grown into airspace that was granted to another.
     pub(super) fn is_wide(&self, node: &NodeName) -> bool {
         self.accuracies.is_wide(node, self.claims.rules())
     }
 
-    /// How well the places of these are known that keep another waiting, and its own, where that is worse than usual: after the sentence.
+    /// Addition to the sentence: position errors of those that keep another waiting, and its own, where larger than usual.
     pub(super) fn accuracy_note(&self, node: &NodeName, waiting: &Waiting) -> String {
         let Waiting::For(owners) = waiting else {
             return String::new();

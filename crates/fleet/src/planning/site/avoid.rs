@@ -1,5 +1,4 @@
-//! Keeping clear of those that do not keep to their airspace: a vehicle in a pilot's hands, on the way of its failsafe, blown away; foreign
-//! traffic.
+//! Keeping clear of what does not keep to its airspace: a vehicle in a pilot's hands, in its failsafe, blown away; foreign traffic.
 
 use super::{CEILING, Desire, Expected, Site, kept_within, plan_way};
 use crate::airspace::{Avoidance, Danger, Owner};
@@ -12,19 +11,17 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A danger that was not observed for this long is over: reports come once a second, and one that passes is near again and again.
+/// Time after which an unobserved danger is over: reports come once a second, and a passing vehicle is near again and again.
 const OVER_AFTER: Duration = Duration::from_secs(10);
 
-/// What a vehicle did about another that came too near.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     Stops,
     StepsAside,
-    /// It was not moved.
     Stays,
 }
 
-/// A danger of the last seconds.
+/// In the last seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Endangered {
     pub action: Action,
@@ -32,7 +29,6 @@ pub struct Endangered {
 }
 
 impl Action {
-    /// What it does, in words.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Stops => "stops on its way",
@@ -43,7 +39,7 @@ impl Action {
         }
     }
 
-    /// What it does about `from`, after "it".
+    /// After "it".
     pub fn sentence(self, from: &Owner) -> String {
         let strays = match from {
             Owner::Vehicle(_) => ", which is not known to keep to its own airspace",
@@ -54,12 +50,11 @@ impl Action {
 }
 
 impl Site {
-    /// Which vehicle is or was in danger in the last seconds, from which other, and what was done.
+    /// Vehicles in danger in the last seconds, from which other, and what was done.
     pub const fn endangered(&self) -> &BTreeMap<(Owner, NodeName), Endangered> {
         &self.endangered
     }
 
-    /// What the vehicle of `node` does to keep clear of others that do not keep to their airspace.
     pub(super) fn keeps_clear(&self, node: &NodeName) -> Option<String> {
         let mut own = self.endangered.iter().filter(|((_, vehicle), _)| vehicle == node);
         own.find(|(_, what)| what.action != Action::Stays)
@@ -73,7 +68,7 @@ impl Site {
         now: Moment,
     ) {
         self.endangered.retain(|_, what| now.since(what.last) <= OVER_AFTER);
-        // What is not known keeps no vehicle in a danger.
+        // Unknown Geofences keep no vehicle in a danger.
         let known: Option<BTreeMap<NodeName, Vec<Arc<Wanted>>>> = self.fences.as_ref().map(|fences| {
             let is_known = |wanted: &&Arc<Wanted>| wanted.origin != Origin::Unknown;
             let all = fences.iter();
@@ -84,7 +79,7 @@ impl Site {
             &|node| homes.get(node).map_or(f64::INFINITY, |home| home + CEILING),
             &|node, route| match &known {
                 Some(fences) => kept_within(self.frame, Some(fences), homes)(node, route),
-                // Away from a danger is better than to stay, whatever Geofences there may be.
+                // Away from a danger is better than to stay, whatever the Geofences.
                 None => Ok(()),
             },
             now,
@@ -96,7 +91,7 @@ impl Site {
             let did = self.make_way(&danger, vehicles.get(&danger.vehicle), now);
             let pair = (danger.from, danger.vehicle);
             let before = self.endangered.get(&pair).map(|before| before.action);
-            // What was begun is under way until the danger is over.
+            // An action lasts until the danger is over.
             let action = match (did, before) {
                 (Action::Stays, Some(before)) => before,
                 (did, _) => did,
@@ -138,7 +133,7 @@ impl Site {
     }
 }
 
-/// Whether a vehicle was granted airspace that is clear of all others. Those that hold above their homes are where people put them.
+/// Vehicles that hold above their homes are where people put them.
 fn is_separated(expected: Option<&Expected<'_>>) -> bool {
     expected.is_some_and(|expected| matches!(expected.desire, Desire::At(_) | Desire::Plan | Desire::Home))
 }

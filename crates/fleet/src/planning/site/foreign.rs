@@ -9,23 +9,23 @@ use model::traffic::{Aircraft, Altitude};
 use model::units::{AltitudeAmsl, Meters};
 use std::collections::BTreeMap;
 
-/// An aircraft is where it reports to within this, meters: what controllers ask of it (NACp 8, 93 m).
+/// Position error of an aircraft, meters: what controllers require (NACp 8, 93 m).
 const OFF_BY: f64 = 100.0;
 
-/// Its receiver may mean its height above the ellipsoid, which differs from that above the sea by no more than this, meters.
+/// Largest difference of ellipsoid and sea level, meters: its receiver may report either.
 const SATELLITE: f64 = 120.0;
 
-/// It may mean its height by standard pressure, which differs from that above the sea by no more than this, meters: 35 hPa.
+/// Largest difference of standard pressure altitude and sea level, meters: 35 hPa.
 const PRESSURE: f64 = 300.0;
 
-/// One that does not report its height may be at any height over the ground, meters.
+/// Highest altitude above ground of an aircraft that reports none, meters.
 const ANY_HEIGHT: f64 = 20_000.0;
 
-/// A transponder this near over ground to a vehicle of ours, meters, may be its own.
+/// A transponder this near over ground to a vehicle of ours may be its own, meters.
 pub(super) const OWN_WITHIN: f64 = 50.0;
 
 impl Site {
-    /// Takes in the sightings that the vehicles report, each by itself: one agent may be wrong or captured (invariant 18).
+    /// Each reporter counts by itself: one agent may be wrong or captured (invariant 18).
     pub(super) fn hear_traffic(&mut self, vehicles: &BTreeMap<NodeName, Expected<'_>>, now: Moment) {
         for (node, expected) in vehicles {
             let Some((report, received)) = expected.report else {
@@ -46,7 +46,7 @@ impl Site {
     }
 }
 
-/// What a sighting says in the plane of `frame`; `None` for one that is far from it.
+/// In the plane of `frame`; `None` when far from it.
 pub(super) fn sighting(frame: &Frame, aircraft: &Aircraft, heard: Moment) -> Option<Traffic> {
     let (amsl, off) = match aircraft.altitude {
         Some(Altitude::Satellite(amsl)) => (amsl, SATELLITE),

@@ -1,4 +1,4 @@
-//! Places on the ground, and the ways of autopilots home to them: who is kept from a goal for those.
+//! Places on the ground, and the returns of autopilots to them: which vehicles these keep from a goal.
 
 use super::observed::around;
 use super::{CROSSED_STATION, NOWHERE, SHARED_RETURN, Site, WANDERS, first_and_more};
@@ -10,17 +10,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Returns {
-    /// From where each returns, or from anywhere in the airspace around there, and over which home, at the height of its return.
+    /// From each hold, or anywhere in the airspace around it, to its home, at its return altitude.
     ways: Vec<(NodeName, Route, Local)>,
     cross: BTreeMap<NodeName, BTreeSet<NodeName>>,
-    /// Vehicles whose ways lead through the stations of others.
+    /// Vehicles whose ways home lead through the stations of others.
     through: BTreeMap<NodeName, BTreeSet<NodeName>>,
 }
 
 impl Site {
-    /// Finds the vehicles whose ways home cross, when anything of that has changed.
     pub(super) fn compare_returns(&mut self, goals: &BTreeMap<NodeName, Goal>) {
-        // The airspace that it is to have, whether it has that already or not.
+        // The airspace that it is to have, granted or not.
         let room = |node: &NodeName| self.rooms.get(node).filter(|room| room.is_sound()).map(around);
         let hold = |node: &NodeName, at: Local| Route::hold(at).with_room(room(node));
         let of = |(node, goal): (&NodeName, &Goal)| (!goal.lands).then(|| (node.clone(), hold(node, goal.at)));
@@ -40,7 +39,7 @@ impl Site {
         }
     }
 
-    /// Which vehicle that of `node` would meet if both returned home at once, in a sentence with what to do; `None`: it would meet none.
+    /// Which vehicle that of `node` would meet if both returned home at once, with what to do; `None`: none.
     pub fn shared_return(&self, node: &NodeName) -> Option<String> {
         let others = self.returns.cross.get(node)?;
         let (first, more) = first_and_more(others)?;
@@ -51,7 +50,7 @@ impl Site {
         ))
     }
 
-    /// Through whose stations the vehicle of `node` would return by itself, in a sentence with what to do; `None`: through none.
+    /// Through whose stations the vehicle of `node` would return by itself, with what to do; `None`: through none.
     pub fn crossed_station(&self, node: &NodeName) -> Option<String> {
         self.crosses(node, self.returns.through.get(node)?)
     }
@@ -70,8 +69,8 @@ impl Site {
         ))
     }
 
-    /// Keeps those on the ground whose preflight refuses: while their autopilots would return through the station of another, or that of another
-    /// that goes to its own through theirs. One that is not ready to take off goes nowhere, and keeps nobody.
+    /// Keeps vehicles whose preflight refuses on the ground while their autopilots would return through another's station, or the autopilot
+    /// of another on its way to a station through theirs. A vehicle that is not ready to take off goes nowhere, and blocks nobody.
     pub(super) fn keep_from_crossed_returns(&mut self, goals: &mut BTreeMap<NodeName, Goal>) {
         let on_ground = |node: &NodeName| self.claims.place(node).is_some_and(|(_, on_ground)| on_ground);
         let goes = |node: &NodeName| self.goes(node, goals);
@@ -99,21 +98,19 @@ impl Site {
         }
     }
 
-    /// Whether a vehicle is in the air, or is ready to take off to its goal.
     fn goes(&self, node: &NodeName, goals: &BTreeMap<NodeName, Goal>) -> bool {
         let on_ground = self.claims.place(node).is_some_and(|(_, on_ground)| on_ground);
         !on_ground || goals.get(node).is_some_and(|goal| goal.ready)
     }
 
-    /// The least distance over ground between two places on the ground from which vehicles may take off and land beside each other, meters.
+    /// Least distance over ground of two places for takeoff and landing, meters.
     fn pads_apart(&self) -> f64 {
         let rules = self.claims.rules();
         let own = self.usual_margin().horizontal.0;
         rules.pads.0 + own + (own - rules.off_by.horizontal.0)
     }
 
-    /// The vehicle whose home, or whose place on the ground, is so near to `pad` that the vehicle of `node` could not land there again, and how
-    /// near that is, meters.
+    /// A vehicle whose home, or place on the ground, is too near to `pad` for a landing there, and its distance, meters.
     fn close_pad(&self, node: &NodeName, pad: Local) -> Option<(&NodeName, f64)> {
         let apart = self.pads_apart();
         let others = self.expected.iter().filter(|(other, heard)| *other != node && **heard);
@@ -125,7 +122,7 @@ impl Site {
         distances.find(|(_, distance)| *distance < apart)
     }
 
-    /// Why the vehicle of `node`, on the ground at `pad`, does not take off beside another that is too near, in a clause.
+    /// Why the vehicle of `node`, on the ground at `pad`, does not take off beside another that is too near, as a clause.
     pub(super) fn no_room_to_land(&self, node: &NodeName, pad: Local) -> Option<String> {
         let (other, distance) = self.close_pad(node, pad)?;
         Some(format!(
@@ -148,14 +145,14 @@ impl Site {
         }
     }
 
-    /// Where a vehicle in the air holds, or will, with the airspace that it has around there.
+    /// Where a vehicle in the air holds, or will, with the airspace around it.
     pub(super) fn hold_in_air(&self, node: &NodeName) -> Option<Route> {
         let end = self.claims.end(node)?;
         let on_ground = self.claims.place(node).is_some_and(|(_, on_ground)| on_ground);
         (!on_ground).then(|| Route::hold(end).with_room(self.claims.room(node)))
     }
 
-    /// Whether of two that hold there one is above the other, and the autopilot of the lower would climb through the upper to return.
+    /// Whether the autopilot of the lower of two holds would climb through the upper to return.
     pub(super) fn returns_through(&self, one: (&NodeName, &Route), other: (&NodeName, &Route)) -> bool {
         let pitch = self.claims.rules().pitch();
         let (low, high) = if one.1.end().up <= other.1.end().up {
@@ -172,8 +169,8 @@ impl Site {
             && bottom - pitch.vertical.0 < climbs_to
     }
 
-    /// Another in the air through whose station, or through whose airspace, that of `node` would return from its own, or the other way round,
-    /// where the preflight of one of the two refuses that.
+    /// Another in the air through whose station or airspace that of `node` would return, or the other way round, where the preflight of one
+    /// of the two refuses that.
     pub(super) fn refused_return(&self, node: &NodeName) -> Option<&NodeName> {
         let through = |one: &NodeName, other: &NodeName| {
             let through = self.returns.through.get(one);
@@ -187,7 +184,7 @@ impl Site {
         })
     }
 
-    /// The vehicle in the air whose home lies below airspace so wide around `at`, or so near beside that it could not come down there.
+    /// A vehicle in the air whose home lies below airspace of this radius around `at`, or too near beside it to land.
     pub(super) fn home_below(&self, node: &NodeName, at: Local, radius: f64) -> Option<&NodeName> {
         let reach = radius + self.claims.rules().pitch().horizontal.0;
         let mut others = self.expected.iter().filter(|(other, heard)| *other != node && **heard);
@@ -199,8 +196,7 @@ impl Site {
         found.map(|(other, _)| other)
     }
 
-    /// Keeps those from their goals above or below which another holds, or is to hold, that would climb through them when its autopilot
-    /// returns, or through which they would climb.
+    /// Keeps vehicles from goals above or below which another holds, or is to hold, if one would climb through the other to return.
     pub(super) fn keep_from_return_columns(&mut self, goals: &mut BTreeMap<NodeName, Goal>) {
         let mut taken: Vec<(NodeName, Route)> = Vec::new();
         for node in self.expected.keys() {

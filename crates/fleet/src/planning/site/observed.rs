@@ -1,4 +1,4 @@
-//! Airspace, as reports tell of it.
+//! A report's content about airspace.
 
 use super::plan_way::{self, PlanWay};
 use super::{ABOVE_HOME, Desire, takes_off};
@@ -11,7 +11,6 @@ use model::time::Moment;
 use model::units::AltitudeAboveHome;
 use model::vehicle::{Airborne, FlightTruth, WhyUnknown};
 
-/// When the vehicle was where `report`, received at `received`, says.
 pub fn position_time(report: &Report, received: Moment) -> Moment {
     let age = report
         .position_at
@@ -19,36 +18,33 @@ pub fn position_time(report: &Report, received: Moment) -> Moment {
     Moment::at(received.since_epoch().saturating_sub(age))
 }
 
-/// The height above home at which the agent that made this `report` holds an order to fly, if it says.
+/// Altitude above home of the agent's order to fly, if reported.
 pub(super) fn ordered_height(report: &Report) -> Option<AltitudeAboveHome> {
     report.held.as_ref()?.height()
 }
 
-/// Whether the vehicle of an agent that receives nothing from its autopilot is not in the air by an order of ours: the agent remembers no flight,
-/// and holds no order to fly. Such a vehicle is switched off, where people have put it.
+/// Whether a vehicle with a silent autopilot is not in the air by our order: its agent remembers no flight, and holds no order to fly. It
+/// is switched off, where people have put it.
 pub(super) fn never_flew(report: &Report) -> bool {
     let unheard = report.truth == FlightTruth::Unknown(WhyUnknown::NeverHeard);
     let ordered = report.held.as_ref().is_some_and(|held| !held.grounded);
     unheard && !ordered && report.so_far != SoFar::Flown
 }
 
-/// Modes in which an autopilot flies straight home at its return altitude and lands, by their own names. SMART_RTL flies back along its track.
+/// Modes that fly straight home at the return altitude and land, by their own names. SMART_RTL flies back along its track.
 const RETURN_MODES: [&str; 3] = ["RTL", "AUTO_RTL", "AUTO.RTL"];
 
-/// Whether the autopilot brings its vehicle home.
 pub fn returns(report: &Report) -> bool {
     report.mode.as_deref().is_some_and(|mode| RETURN_MODES.contains(&mode))
 }
 
-/// Modes in which an autopilot comes down where it is, by their own names.
+/// Modes that land in place, by their own names.
 const LAND_MODES: [&str; 3] = ["LAND", "AUTO.LAND", "AUTO.PRECLAND"];
 
-/// Whether the autopilot brings its vehicle down where it is.
 pub fn descends(report: &Report) -> bool {
     report.mode.as_deref().is_some_and(|mode| LAND_MODES.contains(&mode))
 }
 
-/// The airspace of a program, as claims have it.
 pub(super) const fn around(room: &Room) -> Around {
     Around {
         radius: room.radius.0,
@@ -57,13 +53,13 @@ pub(super) const fn around(room: &Room) -> Around {
     }
 }
 
-/// What `report`, which was received at `received`, says of airspace; `None` when it does not say where the vehicle is or whether it
-/// flies. `desire` is what its Drone asks for: one that is to hold above its home climbs there by itself.
+/// `None` when `report` does not say where the vehicle is or whether it flies. `desire`: a Drone that is to hold above its home climbs
+/// there by itself.
 pub fn observation(report: &Report, received: Moment, frame: &Frame, desire: Desire) -> Option<Observation> {
     observation_on_plan(report, received, frame, desire, None)
 }
 
-/// The same of a vehicle that is to fly, or still flies, a plan along this way.
+/// For a vehicle that is to fly, or still flies, a plan along this way.
 pub(super) fn observation_on_plan(
     report: &Report,
     received: Moment,
@@ -87,15 +83,15 @@ pub(super) fn observation_on_plan(
     });
     let flies = report.held.as_ref().is_some_and(|held| !held.grounded);
     let climbs_to = match desire {
-        // To another height it goes once its agent has the order.
+        // It goes to another altitude once its agent has the order.
         Desire::AboveHome(height) if flies => Some(home_amsl + ordered_height(report).unwrap_or(height).0),
-        // Given a station while it climbs, it flies there from the height of its takeoff.
+        // Given a station while it climbs, it flies there from the altitude of its takeoff.
         Desire::At(_) | Desire::Home if flies && takes_off(report) => {
             ordered_height(report).map(|height| home_amsl + height.0)
         }
         _ => None,
     };
-    // A vehicle in the air without an order of ours: a person flies it, or it goes on with an order that its agent has lost.
+    // In the air without our order: a person flies it, or it goes on with an order that its agent has lost.
     let is_unordered = report.held.is_none() && matches!(report.truth, FlightTruth::Airborne(_));
     let (lands, in_other_hands) = match report.activity {
         Activity::Landing => (true, false),
@@ -107,7 +103,7 @@ pub(super) fn observation_on_plan(
     let is_granted = plan.is_some_and(|plan| plan.is_granted);
     let doing = match report.truth {
         FlightTruth::Unknown(_) => return None,
-        // Its own way, wherever it is on it: from the order to take off until it holds at the end, or has let go of it.
+        // Its own way, wherever it is on it: from the takeoff order until it holds at the end, or has let go of it.
         FlightTruth::Disarmed | FlightTruth::ArmedOnGround
             if flies && !in_other_hands && desire == Desire::Plan && on_plan.is_some() =>
         {
@@ -118,7 +114,8 @@ pub(super) fn observation_on_plan(
             };
             Doing::Flying { route }
         }
-        // It takes off at any moment for a plan that is not known here. One whose agent remembers a flight has landed by itself, and stays down.
+        // It takes off at any moment for a plan that is not known here. A vehicle whose agent remembers a flight has landed by itself, and
+        // stays down.
         FlightTruth::Disarmed | FlightTruth::ArmedOnGround
             if !in_other_hands && plan_way::begins_unknown(report, plan) =>
         {
@@ -166,7 +163,6 @@ pub(super) fn observation_on_plan(
             (Some((route, _, _)), _) if route.room().is_some() => Doing::Flying { route },
             (Some((route, Some(next), places)), _) if next >= places => Doing::Holding { at: route.end() },
             (Some((route, Some(_), _)), _) => Doing::Flying { route },
-            // Its agent drops the route in a moment.
             (Some((_, None, _)), _) => Doing::Other,
             (_, Some(up)) => {
                 let above_home = home
@@ -184,7 +180,7 @@ pub(super) fn observation_on_plan(
     Some(Observation {
         heard: position_time(report, received),
         at,
-        // A site knows more: the worst of the last seconds, and what homes say of each other.
+        // A site knows more: the worst of the last seconds, and differences of homes.
         accuracy: Margin {
             horizontal: model::units::Meters(0.0),
             vertical: model::units::Meters(0.0),

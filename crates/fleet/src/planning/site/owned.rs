@@ -8,7 +8,7 @@ use model::owned_airspace::{MOST_PIECES, Owned, Piece};
 use model::units::{AltitudeAmsl, Meters};
 
 impl Site {
-    /// The airspace that the vehicle of `node` owns; `None` for one that is not known here, and while no vehicle has a station.
+    /// `None` for a vehicle that is not known here, and while no vehicle has a station.
     pub fn owned(&self, node: &NodeName) -> Option<Owned> {
         if self.takeoffs.asleep {
             return None;

@@ -22,15 +22,15 @@ use std::collections::BTreeMap;
 /// A granted way ends at the places of its plan within this distance, meters: both are computed from the same numbers.
 const PLACE_EPSILON_M: f64 = 0.1;
 
-/// The way of a plan that a vehicle is to fly by itself.
+/// The path of a plan that a vehicle is to fly by itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Corridor {
     pub digest: PlanDigest,
-    /// All places that it leads along, from the ground at its home to the ground.
+    /// From the ground at its home to the ground.
     pub places: Vec<Waypoint>,
-    /// Index in `places` of the place that the vehicle flies to next by its own account; `None`: it has come to the end.
+    /// Index in `places` of the vehicle's next place by its own account; `None`: it has come to the end.
     pub next: Option<usize>,
-    /// Why the vehicle must not fly straight from where it is to that place, whoever owns the airspace: a hole of the area lies between.
+    /// Why the vehicle must not fly straight to that place, whoever owns the airspace: a hole of the area lies between.
     pub barred: Option<String>,
 }
 
@@ -43,31 +43,29 @@ pub(super) struct Planned {
     barred: Option<String>,
 }
 
-/// What is left of a plan, from the next place on.
 #[derive(Clone, Debug)]
 struct Rest {
     places: Vec<Local>,
-    /// The same with the leg to that place.
+    /// With the leg to that place.
     way: Route,
 }
 
-/// The way of a plan as it was granted. It is not computed again while the vehicle flies it.
+/// As granted; not computed again while the vehicle flies it.
 #[derive(Clone, Debug)]
 pub(super) struct Granted {
     pub(super) digest: PlanDigest,
     way: Route,
-    /// Altitude of home when it was granted, meters above mean sea level.
+    /// At the grant, meters above mean sea level.
     home_up: f64,
-    /// The vehicle has to hold, and to be granted the rest anew.
+    /// The vehicle has to hold, and be granted the rest anew.
     stopped: bool,
 }
 
-/// The way of the plan that an agent holds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PlanWay<'a> {
     pub(super) digest: &'a PlanDigest,
     pub(super) way: &'a Route,
-    /// Granted by this leader. Else it was granted on the ground by the leader before, which had written the plan down.
+    /// By this leader. Else by the leader before, on the ground, which had written the plan down.
     pub(super) is_granted: bool,
 }
 
@@ -82,7 +80,6 @@ impl Planned {
 }
 
 impl Granted {
-    /// The way of `planned`, granted to a vehicle that is on the ground at `at`.
     pub(super) fn on_the_ground(planned: &Planned, at: Local) -> Self {
         Self {
             digest: planned.digest.clone(),
@@ -96,7 +93,6 @@ impl Granted {
         &self.way
     }
 
-    /// Whether the vehicle is to ask again before it flies it.
     pub(super) const fn is_stopped(&self) -> bool {
         self.stopped
     }
@@ -113,7 +109,7 @@ impl Granted {
     }
 }
 
-/// Whether a vehicle at `at` that flies straight to `next`, a place of `way`, stays on it within `margin`.
+/// Whether the straight line from `at` to `next`, a place of `way`, stays on it within `margin`.
 fn leads(way: &Route, at: Local, next: Local, margin: Margin) -> bool {
     let near = |place: &Local| {
         place.over_ground(next) <= PLACE_EPSILON_M && (place.up - next.up).abs() <= WANDERS.1 + PLACE_EPSILON_M
@@ -121,8 +117,7 @@ fn leads(way: &Route, at: Local, next: Local, margin: Margin) -> bool {
     way.leg_to(near, at, margin)
 }
 
-/// `way` for a vehicle that takes off from `at` instead of from where its plan begins: it climbs where it is on the ground, and flies straight
-/// to the first place of its plan.
+/// `way` for a takeoff from `at` instead of the plan's begin: up from there, and straight to the plan's first place.
 pub(super) fn from_ground(way: &Route, at: Local) -> Route {
     let places = way.places();
     let Some(top) = places.get(1) else { return way.clone() };
@@ -132,20 +127,20 @@ pub(super) fn from_ground(way: &Route, at: Local) -> Route {
     Route::along(all).unwrap_or_else(|_| way.clone())
 }
 
-/// Whether the agent that made this `report` holds an order to fly a plan, and so may begin or go on with it at any moment.
+/// Whether the agent holds an order to fly a plan, and so may begin or continue at any moment.
 pub(super) fn names_one(report: &Report) -> bool {
     let details = report.held.as_ref().and_then(|held| held.details.as_ref());
     details.is_some_and(|details| details.plan.is_some())
 }
 
-/// Whether the order that the agent of this `report` holds names another plan than `plan`, the only one of its vehicle that is known here.
+/// Whether the agent's order names another plan than `plan`, the only one of its vehicle that is known here.
 pub(super) fn names_unknown(report: &Report, plan: Option<PlanWay<'_>>) -> bool {
     let held = report.held.as_ref().filter(|held| !held.grounded);
     let named = held.and_then(|held| held.details.as_ref()?.plan.as_ref());
     named.is_some_and(|named| plan.is_none_or(|plan| plan.digest != named))
 }
 
-/// The same of a vehicle on the ground which has yet to take off for it.
+/// Of a vehicle on the ground that is still to take off for it.
 pub(super) fn begins_unknown(report: &Report, plan: Option<PlanWay<'_>>) -> bool {
     report.so_far == SoFar::Fresh && names_unknown(report, plan)
 }
@@ -167,8 +162,7 @@ fn flies_or_holds(report: &Report) -> bool {
 }
 
 impl Site {
-    /// Takes in which plans vehicles are to fly. A vehicle takes off for one once its whole corridor is clear of all others, and owns what is
-    /// left of it until it has landed.
+    /// A vehicle takes off for its plan once the whole corridor is clear of all others, and owns the rest of it until it has landed.
     pub fn plans(&mut self, plans: &BTreeMap<NodeName, Corridor>) {
         let planned = |corridor: &Corridor| {
             let local = |place: &Waypoint| self.frame.local(place.at, place.amsl).ok();
@@ -193,7 +187,7 @@ impl Site {
         self.plans = known.collect();
     }
 
-    /// The way of the plan that the agent of `node` reports to hold, or is to hold.
+    /// Of the plan that the agent of `node` holds by its report, or is to hold.
     pub(super) fn plan_way(&self, node: &NodeName, report: &Report) -> Option<PlanWay<'_>> {
         let granted = self
             .granted_plans
@@ -215,8 +209,8 @@ impl Site {
         granted.or_else(planned)
     }
 
-    /// Whether the order for the vehicle of `node`, which is in the air by this `report`, may name the plan `digest`: it flies that plan as it
-    /// was granted, or the rest was granted from where it is. Else it holds.
+    /// Whether the order for a vehicle in the air may name the plan `digest`: it flies that plan as granted, or the rest was granted from
+    /// its place. Else it holds.
     pub fn may_fly_on(&self, node: &NodeName, digest: &PlanDigest, report: &Report) -> bool {
         let Some(granted) = self.granted_plans.get(node).filter(|granted| granted.digest == *digest) else {
             return flies_as_written(digest, report);
@@ -227,13 +221,13 @@ impl Site {
         report.plan.flying || takes_off(report) || self.is_on_way(node, granted, report)
     }
 
-    /// Why the vehicle of `node` cannot go on with its plan from where it is, whoever owns the airspace; `None`: it can, or is on its way.
+    /// Why the vehicle cannot go on with its plan from its place, whoever owns the airspace; `None`: it can, or is on its way.
     pub fn plan_barred(&self, node: &NodeName) -> Option<&str> {
         self.takeoffs.barred.get(node).map(String::as_str)
     }
 
-    /// Whether the order that the agent of `node` holds by this `report` names its plan, or leaves it out, against what is right now: another is
-    /// due. An order is made from the newest report, which may be newer than the one that airspace was granted by.
+    /// Whether the agent's order wrongly names the plan, or leaves it out: another order is due. An order is made from the newest report,
+    /// which may be newer than the one at the grant.
     pub fn plan_order_is_due(&self, node: &NodeName, report: &Report) -> bool {
         let airborne = matches!(report.truth, FlightTruth::Airborne(_));
         let planned = self.plans.get(node).filter(|_| airborne);
@@ -261,7 +255,7 @@ impl Site {
         self.frame.local(position.at, position.amsl).ok()
     }
 
-    /// Keeps what was granted on the ground by an order of this leader or the one before, and forgets what is not flown any more.
+    /// Keeps grants on the ground by an order of this leader or the one before, and drops finished ones.
     pub(super) fn keep_granted_plans(&mut self, vehicles: &BTreeMap<NodeName, Expected<'_>>, now: Moment) {
         for (node, expected) in vehicles {
             let Some((report, _)) = expected.report else { continue };
@@ -290,8 +284,8 @@ impl Site {
         }
     }
 
-    /// Grants vehicles in the air what is left of their plans, from where they are; takes it back from those that have left their way, or may
-    /// not fly it any more.
+    /// Grants vehicles in the air the rest of their plans from their places; takes it back from those that left their way, or may not fly
+    /// it any more.
     pub(super) fn grant_plans_in_air(&mut self, vehicles: &BTreeMap<NodeName, Expected<'_>>, now: Moment) {
         self.takeoffs.barred.clear();
         for (node, expected) in vehicles {
@@ -317,7 +311,7 @@ impl Site {
         }
     }
 
-    /// Whether a vehicle that does not fly its plan yet goes on owning the way that was granted to it.
+    /// Whether a vehicle that does not fly its plan yet still owns its granted way.
     fn keeps_way(
         &self,
         node: &NodeName,
@@ -340,7 +334,7 @@ impl Site {
         (granted.home_up - planned.way.start().up).abs() > WANDERS.1
     }
 
-    /// The vehicle flies its plan. Where home has moved, autopilots fly what is left at another altitude: that is granted, or it stops.
+    /// The vehicle flies its plan. Where home has moved, autopilots fly the rest at another altitude: that is granted, or it stops.
     fn keep_flying(
         &mut self,
         node: &NodeName,
@@ -351,11 +345,10 @@ impl Site {
     ) {
         let granted = match self.granted_plans.get(node) {
             Some(granted) if granted.digest == planned.digest => granted.clone(),
-            // Its agent flies what is written down; another was never begun.
+            // Its agent flies what is written down; any other was never begun.
             _ => self.adopt(node, planned, (report, at), now),
         };
         if granted.stopped || !self.home_moved(&granted, planned) {
-            // The report carries the claim from now on.
             if !granted.stopped {
                 self.claims.claim_takeoff(node, None, now);
             }
@@ -367,7 +360,7 @@ impl Site {
         }
     }
 
-    /// Grants what is left of its plan to a vehicle that holds or flies at `at`, as a route is granted.
+    /// Grants the rest of its plan to a vehicle that holds or flies at `at`, as a route is granted.
     fn grant_rest(
         &mut self,
         node: &NodeName,
@@ -444,7 +437,7 @@ impl Site {
         self.granted_plans.insert(node.clone(), granted);
     }
 
-    /// The vehicle does not fly its plan any more. What was granted stays its own while its agent may begin to fly it.
+    /// The vehicle does not fly its plan any more. The grant stays while its agent may begin to fly it.
     fn take_back_plan(&mut self, node: &NodeName, report: &Report, now: Moment) {
         if names_one(report) && !in_other_hands(report) {
             if let Some(granted) = self.granted_plans.get_mut(node) {
@@ -457,7 +450,7 @@ impl Site {
         }
     }
 
-    /// Has the vehicle hold that flies its plan by this `report`: its order names the plan no more. Whether that is so.
+    /// Has a vehicle that flies its plan hold: its order drops the plan. Returns whether it did.
     pub(super) fn stop_plan(&mut self, node: &NodeName, report: &Report) -> bool {
         let granted = self
             .granted_plans
@@ -471,8 +464,7 @@ impl Site {
     }
 }
 
-/// Whether the vehicle that made this `report` flies the plan `digest`, which its Mission has written down: the leader that ordered it had it
-/// granted.
+/// Whether the vehicle flies the plan `digest`, which its Mission has written down: the leader that ordered it had it granted.
 pub fn flies_as_written(digest: &PlanDigest, report: &Report) -> bool {
     report.plan.flying && holds(report, digest) && !in_other_hands(report)
 }

@@ -1,8 +1,8 @@
 //! Airspace around a station, in which a program flies the vehicle that holds there.
 //!
-//! It is part of a route of one place: granted by the gate of all routes, claimed as a whole, written down by the agent under the number of
-//! that route, and let go of as routes are. While it is granted, the vehicle counts as anywhere in it. It keeps nobody from coming home: it is
-//! not granted over the homes of those in the air, nor where returns of autopilots would lead through it, and it ends for one that is to land.
+//! It is part of a route of one place: granted by the gate of all routes, claimed as a whole, stored by the agent under that route's
+//! number, and released as routes are. While it is granted, the vehicle counts as anywhere in it. It keeps nobody from coming home: it is
+//! not granted over homes of vehicles in the air, nor where autopilots' returns would cross it, and it ends for a vehicle that is to land.
 
 use super::observed::around;
 use super::{CEILING, Desire, Expected, FENCES_UNKNOWN, NO_HOME, Site, WANDERS, sentence};
@@ -21,16 +21,15 @@ use model::units::{AltitudeAboveHome, AltitudeAmsl};
 use model::vehicle::{Airborne, FlightTruth};
 use std::collections::BTreeMap;
 
-/// No program flies lower than this above the home of its vehicle, meters: what stands on the ground is not known.
+/// Lowest flight of a program above the vehicle's home, meters: obstacles are not known.
 const LOWEST: f64 = 3.0;
 
 impl Site {
-    /// From now on the vehicles of these nodes are to have this airspace around their stations, and no others any.
+    /// These vehicles, and no others, are to have airspace around their stations.
     pub fn lend(&mut self, rooms: BTreeMap<NodeName, Room>) {
         self.rooms = rooms;
     }
 
-    /// The airspace that goes with a route as it was granted.
     pub(super) fn room_of(&self, permit: &LegPermit) -> Option<Room> {
         permit.route().room()?;
         self.rooms.get(permit.vehicle()).copied()
@@ -45,8 +44,8 @@ impl Site {
         })
     }
 
-    /// Grants airspace around their stations to those that hold there, and takes it back from those that are not to have it any more, into
-    /// whose airspace one has come that does not keep to its own, or for whose airspace one waits that is to land.
+    /// Grants airspace around their stations to vehicles that hold there. Takes it back when it is not requested any more, when a vehicle
+    /// that does not keep to its own airspace has come in, or when one waits for it to land.
     pub(super) fn grant_rooms(&mut self, vehicles: &BTreeMap<NodeName, Expected<'_>>, now: Moment) {
         self.roomless.clear();
         for (node, expected) in vehicles {
@@ -82,13 +81,12 @@ impl Site {
         }
     }
 
-    /// The route with airspace around its end that was granted last, if its agent has not let go of it.
+    /// The last granted one, if its agent has not let go of it.
     fn granted_room(&self, node: &NodeName, report: &Report) -> Option<RouteOrder> {
         let known = self.routes.get(node).or(report.route.order.as_ref());
         known.filter(|route| route.room.is_some()).cloned()
     }
 
-    /// Whether `route` ends at `station`.
     fn is_around(&self, node: &NodeName, report: &Report, route: &RouteOrder, station: &Station) -> bool {
         let (Some(end), Some(home)) = (route.end(), report.home) else {
             return false;
@@ -101,12 +99,12 @@ impl Site {
         end.over_ground(at) <= WANDERS.0 && (end.up - at.up).abs() <= WANDERS.1
     }
 
-    /// Whether the airspace of `route` keeps to the Geofences of its vehicle, as far as they are known by now.
+    /// Whether it keeps to the vehicle's Geofences, as far as they are known by now.
     fn still_suits(&self, node: &NodeName, report: &Report, route: &RouteOrder) -> bool {
         let end = route.end().and_then(|end| self.frame.local(end.at, end.amsl).ok());
         match (end.zip(self.home(report)), route.room) {
             (Some((at, home)), Some(room)) if self.fences.is_some() => {
-                // Its home wanders, and is no reason.
+                // A wander of its home is no reason.
                 let lowest = at.up - room.below.0 - home.up + WANDERS.1;
                 let highest = at.up + room.above.0 - home.up - WANDERS.1;
                 self.is_within_fences(node, at, room, (lowest, highest)).is_ok()
@@ -115,7 +113,7 @@ impl Site {
         }
     }
 
-    /// Whether it is observed to hold on `station`, by our order.
+    /// Observed to hold on `station`, by our order.
     fn holds_on(&self, node: &NodeName, report: &Report, station: &Station, now: Moment) -> bool {
         let arrived = self.arrivals.get(node);
         let arrived = arrived.is_some_and(|(of, arrival)| of == station && arrival.on_station(now));
@@ -135,7 +133,7 @@ impl Site {
         let route = Route::hold(at).with_room(Some(around(&room)));
         self.keeps_ways_home_clear(node, &route)
             .map_err(|why| format!("has no airspace for a program: {why}"))?;
-        // Not even to leave one that is too near is all of it claimed.
+        // Not even to leave a near one is all of it claimed.
         let in_the_way = self.claims.in_the_way(node, &route);
         if !in_the_way.is_empty() {
             return Err(sentence(&Waiting::For(in_the_way)));
@@ -150,7 +148,7 @@ impl Site {
         }
     }
 
-    /// Whether others can come home by ours or by their autopilots, and this one by its own, while it has the airspace around `hold`.
+    /// Whether others can come home by ours or by their autopilots, and this vehicle by its own, beside the airspace around `hold`.
     fn keeps_ways_home_clear(&self, node: &NodeName, hold: &Route) -> Result<(), String> {
         if self.in_a_way_down.contains(node) {
             return Err("a vehicle that is to land waits for it to be out of the way".to_owned());
@@ -181,7 +179,7 @@ impl Site {
         }
     }
 
-    /// Whether all of `room` around `at` may be flown in from this home, as far as the ground and Geofences go.
+    /// Whether all of `room` around `at` may be flown in from this home, by the ground and Geofences.
     fn suits(&self, node: &NodeName, (at, home): (Local, Local), room: Room) -> Result<(), String> {
         if !room.is_sound() {
             return Err("spec.external has a number that means nothing; correct it".to_owned());
@@ -201,7 +199,7 @@ impl Site {
         self.is_within_fences(node, at, room, (lowest, highest))
     }
 
-    /// Whether all of `room` around `at`, between these heights above home, keeps to the Geofences of the vehicle.
+    /// Between these altitudes above home.
     fn is_within_fences(
         &self,
         node: &NodeName,

@@ -1,11 +1,11 @@
 //! The sites of a fleet: one for each neighborhood of homes, each on a plane of its own.
 //!
-//! Owns: [`Sites`]: in which site a vehicle is, where the center of that is, and what the vehicles of one site own in another. Must not:
-//! grant anything ([`Site`] does).
+//! Owns: [`Sites`]: the site of each vehicle, its center, and what vehicles of one site own in another. Must not: grant anything ([`Site`]
+//! does).
 //!
-//! Centers lie on a grid over the Earth, so that they follow from homes alone: each leader finds the same, in whatever order agents report,
-//! and what one agent reports moves no other. Where the grid would divide a field, all that is near the first of it joins the same site. Sites
-//! overlap: in each, vehicles of the others own what they own in theirs.
+//! Centers lie on a grid over the Earth and follow from homes alone: each leader finds the same, in any order of reports, and one agent's
+//! report moves no other. Where the grid would divide a field, all near its first home join the same site. Sites overlap: in each, vehicles
+//! of the others own what they own in theirs.
 
 use super::{Corridor, Endangered, Expected, OffStation, Site};
 use crate::airspace::{Known, Owner, Rules, Volume};
@@ -24,16 +24,16 @@ use model::vehicle::FlightTruth;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Between two rows of centers, degrees of latitude: 16.7 km, so that a home is within 8.4 km of a center, and vehicles fly 11.6 km beyond.
+/// Degrees of latitude: 16.7 km, so that a home is within 8.4 km of a center, and vehicles fly 11.6 km beyond.
 const ROW_DEGREES: f64 = 0.15;
 
-/// Homes join a site up to this far north, south, east and west of its center, meters: as far beyond it a vehicle still has a place there.
+/// Reach of a site to north, south, east and west for homes, meters: as far beyond it a vehicle still has a place there.
 const CORE_M: f64 = 14_000.0;
 
-/// Homes this near to one another are in one site if they can be, degrees: about 3 km.
+/// Homes this near to one another share a site if possible, degrees: about 3 km.
 const NEAR_DEGREES: f64 = 0.03;
 
-/// A vehicle that is farther from its home is placed by where it is, meters.
+/// A vehicle farther from its home is placed by its position, meters.
 const NEAR_HOME_M: f64 = 10_000.0;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -42,21 +42,18 @@ struct Cell {
     column: i32,
 }
 
-/// A field on the ground, some kilometers wide.
+/// Some kilometers of ground.
 type Field = (i32, i32);
 
-/// The airspace of a fleet, as one leader knows it.
 #[derive(Clone, Debug)]
 pub struct Sites {
     term: Term,
     rules: Rules,
     tolerance: Tolerance,
     sites: BTreeMap<Cell, Site>,
-    /// In which site each vehicle is.
     of: BTreeMap<NodeName, Cell>,
-    /// The sites of those that have their homes in each field.
     fields: BTreeMap<Field, Cell>,
-    /// Vehicles that are where no plane is exact enough, beyond 70 degrees of latitude.
+    /// Vehicles where no plane is exact enough, beyond 70 degrees of latitude.
     beyond: BTreeSet<NodeName>,
     corridors: BTreeMap<NodeName, Corridor>,
     changes: BTreeMap<NodeName, AltitudeAboveHome>,
@@ -69,7 +66,6 @@ pub struct Sites {
 }
 
 impl Cell {
-    /// The one around `at`.
     fn of(at: Wgs84) -> Self {
         let row = whole((at.latitude_deg / ROW_DEGREES).round());
         let columns = columns(row);
@@ -92,7 +88,7 @@ impl Cell {
     }
 }
 
-/// How many columns a row has, each about as wide as the row is high.
+/// Columns in a row, each about as wide as the row is high.
 fn columns(row: i32) -> f64 {
     let latitude = (f64::from(row) * ROW_DEGREES).to_radians();
     (360.0 / ROW_DEGREES * latitude.cos()).floor().max(1.0)
@@ -109,7 +105,7 @@ fn field(at: Wgs84) -> Field {
     (part(at.latitude_deg), part(at.longitude_deg))
 }
 
-/// By which place a vehicle is in a site: its home, unless it is known to be far from that.
+/// The place that decides on the site: home, unless the vehicle is known to be far from that.
 fn anchor(report: &Report) -> Option<Wgs84> {
     let home = report.home.map(|home| home.at);
     let place = report.position.map(|position| position.at);
@@ -127,7 +123,7 @@ fn is_down(report: &Report) -> bool {
 }
 
 impl Sites {
-    /// No sites yet, at the beginning of a leadership, where a vehicle that is no farther off than `tolerance` is on its station.
+    /// For a new leadership. `tolerance`: for being on station.
     pub const fn new(term: Term, rules: Rules, tolerance: Tolerance) -> Self {
         Self {
             term,
@@ -147,39 +143,32 @@ impl Sites {
         }
     }
 
-    /// See [`Site::plans`].
     pub fn plans(&mut self, plans: BTreeMap<NodeName, Corridor>) {
         self.corridors = plans;
     }
 
-    /// See [`Site::changes`].
     pub fn changes(&mut self, changes: BTreeMap<NodeName, AltitudeAboveHome>) {
         self.changes = changes;
     }
 
-    /// See [`Site::lend`].
     pub fn lend(&mut self, rooms: BTreeMap<NodeName, Room>) {
         self.rooms = rooms;
     }
 
-    /// See [`Site::keep_within`].
     pub fn keep_within(&mut self, fences: Option<BTreeMap<NodeName, Vec<Arc<Wanted>>>>) {
         self.fences = fences;
     }
 
-    /// See [`Site::keep_returns_clear`].
     pub fn keep_returns_clear(&mut self, strict: BTreeSet<NodeName>) {
         self.strict = strict;
     }
 
-    /// See [`Site::declare_down`].
     pub fn declare_down(&mut self, node: &NodeName) {
         for site in self.sites.values_mut() {
             site.declare_down(node);
         }
     }
 
-    /// See [`Site::rest`].
     pub fn rest(&mut self) -> bool {
         let is_new = !std::mem::replace(&mut self.asleep, true);
         self.sites
@@ -187,7 +176,6 @@ impl Sites {
             .fold(is_new, |is_new, site| site.rest() || is_new)
     }
 
-    /// Takes in all vehicles as they are `now`, and grants the next routes.
     pub fn update(&mut self, vehicles: &BTreeMap<NodeName, Expected<'_>>, now: Moment) {
         self.asleep = false;
         self.place(vehicles);
@@ -196,7 +184,7 @@ impl Sites {
             cells.iter().map(|cell| (*cell, BTreeMap::new())).collect();
         for (node, expected) in vehicles {
             let own = self.of.get(node);
-            // One of which no place is known may be in any site.
+            // A vehicle without a known place may be in any site.
             for (_, site) in members
                 .iter_mut()
                 .filter(|(cell, _)| own.is_none_or(|own| own == *cell))
@@ -232,7 +220,7 @@ impl Sites {
         self.fields.retain(|_, cell| sites.contains_key(cell));
     }
 
-    /// Finds the site of each vehicle that has none, or that was carried to another on the ground.
+    /// For vehicles that have none, or that were carried to another on the ground.
     fn place(&mut self, vehicles: &BTreeMap<NodeName, Expected<'_>>) {
         self.beyond.clear();
         let mut new: Vec<(Cell, &NodeName, Wgs84)> = Vec::new();
@@ -270,7 +258,6 @@ impl Sites {
         }
     }
 
-    /// The site of those whose homes are near to `at`.
     fn near(&self, at: Wgs84) -> Option<Cell> {
         let (row, column) = field(at);
         let beside = [0, -1, 1];
@@ -314,53 +301,44 @@ impl Sites {
         self.sites.get(self.of.get(node)?)
     }
 
-    /// Whether the vehicle of `node` is in a site.
     pub fn has(&self, node: &NodeName) -> bool {
         self.site(node).is_some()
     }
 
-    /// See [`Site::may_take_off`]. Beyond 70 degrees of latitude nobody keeps vehicles apart.
+    /// Beyond 70 degrees of latitude nobody keeps vehicles apart. See [`Site::may_take_off`].
     pub fn may_take_off(&self, node: &NodeName) -> bool {
         self.asleep || self.beyond.contains(node) || self.site(node).is_some_and(|site| site.may_take_off(node))
     }
 
-    /// See [`Site::may_change_to`].
     pub fn may_change_to(&self, node: &NodeName, height: AltitudeAboveHome) -> bool {
         let may = |site: &Site| site.may_change_to(node, height);
         self.asleep || self.beyond.contains(node) || self.site(node).is_some_and(may)
     }
 
-    /// See [`Site::changes_to`].
     pub fn changes_to(&self, node: &NodeName) -> Option<AltitudeAboveHome> {
         self.site(node)?.changes_to(node)
     }
 
-    /// See [`Site::owns_plan`].
     pub fn owns_plan(&self, node: &NodeName) -> bool {
         self.site(node).is_some_and(|site| site.owns_plan(node))
     }
 
-    /// See [`Site::may_fly_plan`].
     pub fn may_fly_plan(&self, node: &NodeName, digest: &PlanDigest) -> bool {
         self.site(node).is_some_and(|site| site.may_fly_plan(node, digest))
     }
 
-    /// See [`Site::may_begin_plan`].
     pub fn may_begin_plan(&self, node: &NodeName, digest: &PlanDigest) -> bool {
         self.site(node).is_some_and(|site| site.may_begin_plan(node, digest))
     }
 
-    /// See [`Site::plan_waits`].
     pub fn plan_waits(&self, node: &NodeName) -> Option<&str> {
         self.site(node)?.plan_waits(node)
     }
 
-    /// See [`Site::plan_barred`].
     pub fn plan_barred(&self, node: &NodeName) -> Option<&str> {
         self.site(node)?.plan_barred(node)
     }
 
-    /// See [`Site::may_fly_on`].
     pub fn may_fly_on(&self, node: &NodeName, digest: &PlanDigest, report: &Report) -> bool {
         match self.site(node) {
             Some(site) => site.may_fly_on(node, digest, report),
@@ -368,12 +346,10 @@ impl Sites {
         }
     }
 
-    /// See [`Site::plan_order_is_due`].
     pub fn plan_order_is_due(&self, node: &NodeName, report: &Report) -> bool {
         self.site(node).is_some_and(|site| site.plan_order_is_due(node, report))
     }
 
-    /// See [`Site::off`].
     pub fn off(&self, node: &NodeName, report: &Report, station: &Station) -> Option<Off> {
         match self.site(node) {
             Some(site) => site.off(node, report, station),
@@ -381,22 +357,19 @@ impl Sites {
         }
     }
 
-    /// See [`Site::owned`].
     pub fn owned(&self, node: &NodeName) -> Option<Owned> {
         self.site(node)?.owned(node)
     }
 
-    /// See [`Site::last_granted`].
     pub fn last_granted(&self, node: &NodeName) -> Option<OrderNumber> {
         self.site(node)?.last_granted(node)
     }
 
-    /// See [`Site::route`].
     pub fn route(&self, node: &NodeName) -> Option<&RouteOrder> {
         self.site(node)?.route(node)
     }
 
-    /// See [`Site::off_station`]; [`OffStation::Settling`] for one that is in no site.
+    /// [`OffStation::Settling`] for a vehicle in no site.
     pub fn off_station(&self, node: &NodeName, now: Moment) -> Option<OffStation> {
         match self.site(node) {
             Some(site) => site.off_station(node, now),
@@ -404,22 +377,18 @@ impl Sites {
         }
     }
 
-    /// See [`Site::is_home`].
     pub fn is_home(&self, node: &NodeName, report: &Report) -> bool {
         self.site(node).is_some_and(|site| site.is_home(node, report))
     }
 
-    /// See [`Site::shared_return`].
     pub fn shared_return(&self, node: &NodeName) -> Option<String> {
         self.site(node)?.shared_return(node)
     }
 
-    /// See [`Site::crossed_station`].
     pub fn crossed_station(&self, node: &NodeName) -> Option<String> {
         self.site(node)?.crossed_station(node)
     }
 
-    /// See [`Site::endangered`].
     pub fn endangered(&self) -> BTreeMap<(Owner, NodeName), Endangered> {
         let all = self.sites.values().flat_map(Site::endangered);
         all.map(|(pair, what)| (pair.clone(), *what)).collect()
@@ -431,7 +400,7 @@ fn overlap(one: Cell, other: Cell) -> bool {
     one != other && one.has_within(other.center(), 2.0 * REACH)
 }
 
-/// The reports of vehicles in the sites beside that of `cell`, of the aircraft that they see.
+/// Reports from neighboring sites, of the aircraft there.
 fn heard_beside<'a>(
     cell: Cell,
     members: &BTreeMap<Cell, BTreeMap<NodeName, Expected<'a>>>,
@@ -446,7 +415,7 @@ fn heard_beside<'a>(
 }
 
 impl Site {
-    /// Takes in what vehicles of other sites own here, in place of what they owned before, and whether each may move.
+    /// Replaces what vehicles of other sites own here, and whether each may move.
     fn host(&mut self, guests: BTreeMap<NodeName, (Volume, bool)>, now: Moment) {
         let gone = self.guests.keys().filter(|node| !guests.contains_key(*node));
         for node in gone.filter(|node| !self.expected.contains_key(*node)) {
@@ -477,7 +446,7 @@ impl Site {
         })
     }
 
-    /// The vehicle of `node` is on the ground in another site.
+    /// It is on the ground in another site.
     fn leave(&mut self, node: &NodeName) {
         self.forget_vehicle(node);
     }

@@ -1,4 +1,4 @@
-//! Aircraft of others over vehicles without a station, which climb and sink above their homes by no route, wherever those are.
+//! Foreign aircraft over vehicles without a station, which climb and sink above their homes by no route.
 
 use super::foreign::{OWN_WITHIN, sighting};
 use crate::airspace::{Route, Rules, Sightings};
@@ -9,7 +9,6 @@ use model::time::Moment;
 use model::traffic::Aircraft;
 use model::units::{AltitudeAboveHome, Wgs84};
 
-/// The aircraft that vehicles have reported lately.
 #[derive(Clone, Debug, Default)]
 pub struct Sky {
     sightings: Sightings<Aircraft>,
@@ -17,8 +16,8 @@ pub struct Sky {
 }
 
 impl Sky {
-    /// Takes in the `reports` that name aircraft, each with when it was received, and forgets what was not seen for long. `positions` are those
-    /// of all vehicles: the transponder of an uncrewed aircraft may be that of one of them.
+    /// `reports`: those that name aircraft, with when each was received. `positions`: of all vehicles, since the transponder of an uncrewed
+    /// aircraft may be one of theirs.
     pub fn hear<'a>(
         &mut self,
         reports: impl IntoIterator<Item = (&'a NodeName, &'a Report, Moment)>,
@@ -52,8 +51,8 @@ impl Sky {
         self.sightings.is_empty()
     }
 
-    /// Whether an aircraft may come near to the vehicle that has made this `report` between its place and `altitude` above its home. One that
-    /// does not report where it is does not take off.
+    /// Whether no aircraft may come near to the vehicle of this `report` between its place and `altitude` above its home. Without a
+    /// position it does not take off.
     pub fn is_clear(&self, report: &Report, altitude: AltitudeAboveHome, rules: &Rules) -> bool {
         self.sightings.is_empty() || self.clears(report, altitude, rules).unwrap_or(false)
     }

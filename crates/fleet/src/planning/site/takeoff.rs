@@ -1,9 +1,9 @@
 //! Which vehicle without a station may take off: it does so without a route.
 //!
-//! Owns: [`Takeoffs`], to which vehicle the airspace above its home, or along its plan, belongs before it takes off, or between its height and
-//! the one that it is to change to. Must not: keep those apart from one another that hold above their homes, or hold one of them down for a
-//! vehicle whose agent says that it has not flown: then none flies that has no station either. One that flies a plan leaves its home, so all of
-//! its way has to be clear of all, and stay clear until it takes off.
+//! Owns: [`Takeoffs`], which airspace belongs to a vehicle before its takeoff, above its home or along its plan, and between its altitude
+//! and the next. Must not: separate vehicles that hold above their homes, or hold one of them down for a vehicle whose agent says that it
+//! has not flown: then none without a station would fly. A vehicle with a plan leaves its home, so all of its way has to be clear of all,
+//! and stay clear until it takes off.
 
 use super::plan_way::{self, Granted};
 use super::{Desire, Expected, FENCES_UNKNOWN, Site, ordered_height, takes_off};
@@ -20,35 +20,32 @@ use model::vehicle::{Airborne, FlightTruth};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// An order to take off may be under way to its agent for this long after it was taken back.
+/// How long a revoked takeoff order may still be on its way to its agent.
 const MAY_BE_UNDER_WAY: Duration = Duration::from_secs(30);
 
-/// Homes wander; a vehicle on the ground that is farther from the start of its plan was carried elsewhere, meters.
+/// Homes wander; a vehicle farther from its plan's start was carried elsewhere, meters.
 const HOME_WANDERS: f64 = 10.0;
 
-/// Which vehicles may take off now.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Takeoffs {
     /// Until when at least the airspace above each is its own.
     until: BTreeMap<NodeName, Moment>,
-    /// Those on the ground far from this site.
     nowhere: BTreeSet<NodeName>,
-    /// Those whose way is that of a plan, and of which.
+    /// Vehicles whose airspace is the path of a plan.
     pub(super) plans: BTreeMap<NodeName, PlanDigest>,
-    /// Those on the ground into the way of whose plan another has come: they wait. What they were given stays their own for a while.
+    /// On the ground, waiting: another has come into the path of the plan. Their airspace stays their own for a while.
     crossed: BTreeSet<NodeName>,
-    /// Those in the air that cannot go on with their plans from where they are, and why.
+    /// Why those in the air cannot go on with their plans from their places.
     pub(super) barred: BTreeMap<NodeName, String>,
-    /// At which other height than the one that its agent holds a vehicle is to be.
+    /// Requested altitudes other than the one that the agent holds.
     changes: BTreeMap<NodeName, AltitudeAboveHome>,
-    /// Those that may change to which height, and until when at least the way there is its own.
+    /// Granted altitudes, and until when at least the way there is its own.
     heights: BTreeMap<NodeName, (AltitudeAboveHome, Moment)>,
     /// No vehicle has a station, or flies for a Mission.
     pub(super) asleep: bool,
 }
 
 impl Takeoffs {
-    /// Nothing is under way any more to a vehicle that is not expected.
     pub(super) fn forget(&mut self, node: &NodeName) {
         self.until.remove(node);
         self.plans.remove(node);
@@ -58,46 +55,42 @@ impl Takeoffs {
 }
 
 impl Site {
-    /// No vehicle has a station or flies for a Mission now, heard or not: one that holds above its home need not ask. Whether that is new.
+    /// No vehicle has a station or flies for a Mission, heard or not: holding above home needs no request. Returns whether that is new.
     pub const fn rest(&mut self) -> bool {
         !std::mem::replace(&mut self.takeoffs.asleep, true)
     }
 
-    /// Whether a vehicle without a station of `node`, which is on the ground, may take off beside those that have one. One that was
-    /// not observed yet may not.
+    /// For a vehicle without a station on the ground, beside those that have one. `false` before its first observation.
     pub fn may_take_off(&self, node: &NodeName) -> bool {
         let above_home = self.takeoffs.until.contains_key(node) && !self.owns_plan(node) && self.is_accurate(node);
         self.takeoffs.asleep || above_home || self.takeoffs.nowhere.contains(node)
     }
 
-    /// Takes in which vehicles without a station, whose agents hold an order to fly, are to change to another height above home.
+    /// Requested changes to another altitude above home, of vehicles without a station whose agents hold an order to fly.
     pub fn changes(&mut self, changes: BTreeMap<NodeName, AltitudeAboveHome>) {
         self.takeoffs.changes = changes;
     }
 
-    /// Whether the vehicle of `node` may change to this height above its home.
     pub fn may_change_to(&self, node: &NodeName, height: AltitudeAboveHome) -> bool {
         self.takeoffs.asleep || self.changes_to(node) == Some(height)
     }
 
-    /// The height above home to which the way was given to the vehicle of `node`.
     pub fn changes_to(&self, node: &NodeName) -> Option<AltitudeAboveHome> {
         self.takeoffs.heights.get(node).map(|(height, _)| *height)
     }
 
-    /// Whether what the vehicle of `node`, which is on the ground, was given is the way of a plan.
+    /// Whether the airspace of a vehicle on the ground is the path of a plan.
     pub fn owns_plan(&self, node: &NodeName) -> bool {
         self.takeoffs.plans.contains_key(node)
     }
 
-    /// Whether the airspace of the whole plan `digest` belongs to the vehicle of `node`, which is on the ground, and no
-    /// other has come into it.
+    /// Whether the airspace of the whole plan `digest` belongs to the vehicle, which is on the ground, and no other has come into it.
     pub fn may_fly_plan(&self, node: &NodeName, digest: &PlanDigest) -> bool {
         let given = self.takeoffs.until.contains_key(node) && self.takeoffs.plans.get(node) == Some(digest);
         given && self.is_uncrossed(node, digest)
     }
 
-    /// The same of one whose agent was ordered to fly that plan already, by this leader or the one before.
+    /// For an agent that was ordered to fly that plan already, by this leader or the one before.
     pub fn may_begin_plan(&self, node: &NodeName, digest: &PlanDigest) -> bool {
         self.claims.under_way(node) && self.is_uncrossed(node, digest)
     }
@@ -107,7 +100,7 @@ impl Site {
         known && !self.takeoffs.crossed.contains(node) && self.is_accurate(node)
     }
 
-    /// Why the vehicle of `node` has no airspace for its plan, in a clause.
+    /// As a clause.
     pub fn plan_waits(&self, node: &NodeName) -> Option<&str> {
         self.waiting.get(node).map(String::as_str)
     }
@@ -129,7 +122,7 @@ impl Site {
                 }
                 self.revoke_takeoff(node, now);
                 if let Some(report) = down {
-                    // One without a position may be anywhere, here as well.
+                    // A vehicle without a position may be anywhere, here as well.
                     if report.position.is_some() && self.is_elsewhere(report) {
                         self.takeoffs.nowhere.insert(node.clone());
                     }
@@ -144,7 +137,7 @@ impl Site {
                 continue;
             }
             let until = self.takeoffs.until.get(node).copied();
-            // An order to fly a plan may still be under way to it.
+            // An order to fly a plan may still be on its way to it.
             if self.takeoffs.plans.contains_key(node) {
                 if until.is_some_and(|until| now <= until) {
                     continue;
@@ -167,8 +160,8 @@ impl Site {
         }
     }
 
-    /// Keeps what was given to a vehicle on the ground whose agent holds an order to take off. One that was ordered by the leader before asks
-    /// as any other, and its order is taken back while its way is not clear.
+    /// Keeps the airspace of a vehicle on the ground whose agent holds a takeoff order. One ordered by the leader before asks like any
+    /// other, and its order is revoked while its way is not clear.
     fn keep_takeoff(
         &mut self,
         node: &NodeName,
@@ -190,7 +183,6 @@ impl Site {
         self.takeoffs.until.insert(node.clone(), now.plus(MAY_BE_UNDER_WAY));
     }
 
-    /// Gives those that are to change their height the way there, once it is clear.
     pub(super) fn grant_changes(&mut self, vehicles: &BTreeMap<NodeName, Expected<'_>>, now: Moment) {
         self.end_changes(vehicles, now);
         for (node, height) in self.takeoffs.changes.clone() {
@@ -203,13 +195,13 @@ impl Site {
             let Some((report, _)) = expected.and_then(|expected| expected.report) else {
                 continue;
             };
-            // It climbs to the height of its takeoff before it changes it. Below that, all is its own until it does.
+            // It climbs to its takeoff altitude before it changes it, and owns all below until then.
             let held = ordered_height(report);
             let is_below = report.truth == FlightTruth::Disarmed && held.is_some_and(|held| height < held);
             if takes_off(report) && self.changes_to(&node) != Some(height) {
                 continue;
             }
-            // One that is far from this site is in no other's way.
+            // A vehicle far from this site blocks no other.
             let way = match self.is_elsewhere(report) {
                 true => None,
                 false => match self.way_between(&node, report, height) {
@@ -228,8 +220,8 @@ impl Site {
         }
     }
 
-    /// Ends what was given to those that do not need it any more. An order to change may be under way to one that was not heard since, and one
-    /// that takes off climbs to the height of before.
+    /// Ends grants that are not needed any more. An order to change may be on its way to a vehicle that was not heard since, and one that
+    /// takes off climbs to its former altitude.
     fn end_changes(&mut self, vehicles: &BTreeMap<NodeName, Expected<'_>>, now: Moment) {
         let heard = |node: &NodeName| {
             let report = vehicles.get(node)?.report.filter(|(report, _)| !takes_off(report));
@@ -246,8 +238,8 @@ impl Site {
         }
     }
 
-    /// From the lowest to the highest place at which a vehicle may be that is to change to `height`: by its place, the order that its agent
-    /// holds, one that may be under way, and the new one. `None` when its place or its home is not known.
+    /// Lowest to highest place of a vehicle that is to change to `height`: its place, its agent's order, one that may be on its way, and
+    /// the new one. `None` when its place or its home is not known.
     fn way_between(&self, node: &NodeName, report: &Report, height: AltitudeAboveHome) -> Option<Route> {
         let position = report.position?;
         let at = self.frame.local(position.at, position.amsl).ok()?;
@@ -258,7 +250,7 @@ impl Site {
         Route::through([at.at_height(lowest), at.at_height(highest)]).ok()
     }
 
-    /// One that was ordered to fly its plan and has not taken off yet waits while another comes into its way.
+    /// A vehicle that was ordered to fly its plan and has not taken off waits while another comes into its way.
     fn keep_from_crossed_plan(&mut self, node: &NodeName, vehicles: &BTreeMap<NodeName, Expected<'_>>, now: Moment) {
         let granted = self.granted_plans.get(node);
         let way = granted.map(Granted::way);
@@ -282,8 +274,8 @@ impl Site {
             .insert(node.clone(), super::sentence(&Waiting::For(others)));
     }
 
-    /// What has come into `way`, which was clear: foreign traffic, a vehicle in other hands or astray, one that lands where it is; and as long as
-    /// the vehicle of `node` is on the ground, one of which nothing is known. All others are kept out of it.
+    /// What has come into `way`, which was clear: foreign traffic, a vehicle in other hands, astray, or landing in place; and while the
+    /// vehicle of `node` is on the ground, one of which nothing is known. All others are kept out of it.
     pub(super) fn come_into(
         &self,
         node: &NodeName,
@@ -311,7 +303,6 @@ impl Site {
         found
     }
 
-    /// Whether a vehicle on the ground waits since Geofences are not known yet.
     fn wait_for_fences(&mut self, node: &NodeName) -> bool {
         if self.fences.is_none() {
             let why = format!("does not take off: {FENCES_UNKNOWN}");
@@ -320,7 +311,7 @@ impl Site {
         self.fences.is_none()
     }
 
-    /// Claims the whole way of the plan of a vehicle on the ground at `at`, if it is clear of all others; and checks a way that it has already.
+    /// Claims the whole path of the plan for a vehicle on the ground at `at`, if it is clear of all others; and checks a claimed one again.
     fn let_fly_plan(
         &mut self,
         (node, at): (&NodeName, Local),
@@ -334,7 +325,7 @@ impl Site {
             }
             return;
         };
-        // The altitude of the reference is fixed by the grant: where home or the vehicle has moved since, all are asked again.
+        // The grant fixes the reference altitude: where home or the vehicle has moved since, all are asked again.
         let granted = self
             .granted_plans
             .get(node)
@@ -359,7 +350,7 @@ impl Site {
             }
             self.takeoffs.crossed.remove(node);
         } else {
-            // An order to take off for something else may still be under way to it.
+            // An order to take off for something else may still be on its way.
             if until.is_some_and(|until| now <= until) {
                 let why = "waits for half a minute after its last order to take off was taken back";
                 self.waiting.insert(node.clone(), why.to_owned());
@@ -393,7 +384,7 @@ impl Site {
         self.takeoffs.until.insert(node.clone(), now.plus(MAY_BE_UNDER_WAY));
     }
 
-    /// Why a plan that leads low over others is not flown, where all `others` in its way are on the ground and have nothing to fly: in a clause.
+    /// Why a plan is not flown low over `others` in its way that are all on the ground with nothing to fly, as a clause.
     fn parked_below(&self, others: &BTreeSet<Owner>, vehicles: &BTreeMap<NodeName, Expected<'_>>) -> Option<String> {
         let is_parked = |owner: &Owner| match owner {
             Owner::Vehicle(name) => {
@@ -441,7 +432,7 @@ impl Site {
         !self.claims.in_the_way(node, way).iter().any(may_come_near)
     }
 
-    /// Whether the vehicle of `node` is, or may be, elsewhere than above its home: people chose their homes. A vehicle in other hands may.
+    /// Whether the vehicle is, or may be, elsewhere than above its home (people chose their homes). A vehicle in other hands may.
     pub(super) fn may_move(&self, node: &NodeName, vehicles: &BTreeMap<NodeName, Expected<'_>>) -> bool {
         let expected = vehicles.get(node);
         let is_down = || self.claims.place(node).is_some_and(|(_, on_ground)| on_ground);
@@ -455,7 +446,6 @@ impl Site {
     }
 }
 
-/// Whether one is on its way down where it is.
 fn lands(expected: &Expected<'_>) -> bool {
     expected.report.is_some_and(|(report, _)| match report.truth {
         FlightTruth::Airborne(up) => up == Airborne::Landing || report.activity == Activity::Landing,
@@ -463,15 +453,13 @@ fn lands(expected: &Expected<'_>) -> bool {
     })
 }
 
-/// Whether one is on the ground, and its motors do not turn.
 fn is_down(expected: &Expected<'_>) -> bool {
     expected
         .report
         .is_some_and(|(report, _)| report.truth == FlightTruth::Disarmed)
 }
 
-/// Whether one of which nothing is known may be in the air, or soon: no report of its agent is received, or it says that it has flown, or it is
-/// to take off for a plan.
+/// Whether a vehicle of which nothing is known may be in the air, or soon: no report, or one of a flight, or it is to take off for a plan.
 fn may_be_up(expected: &Expected<'_>) -> bool {
     match expected.report {
         None => expected.may_fly,

@@ -1,4 +1,4 @@
-//! One site, as sentences about what agents report and what is granted then.
+//! One site: what agents report and what is granted then.
 
 mod accuracy;
 mod adopted;
@@ -30,7 +30,6 @@ const CENTER: Wgs84 = Wgs84 {
 };
 const SEA: f64 = 488.0;
 
-/// A vehicle whose agent does as it is ordered, in steps.
 struct Vehicle {
     node: NodeName,
     home: f64,
@@ -44,7 +43,7 @@ struct Vehicle {
     receives: Vec<Aircraft>,
     returns_at: f64,
     accuracy: Accuracy,
-    /// How far off the altitude is that its receiver reports, at home as in flight.
+    /// Altitude error of its receiver, at home as in flight.
     datum: f64,
 }
 
@@ -61,7 +60,7 @@ fn station(east: f64, north: f64, up: f64) -> Station {
     Station::new(place, &Limits::default()).unwrap()
 }
 
-/// On the ground at `home` meters east of the center.
+/// `home`: meters east of the center.
 fn vehicle(name: &str, home: f64, desire: Desire) -> Vehicle {
     Vehicle {
         node: node(name),
@@ -124,7 +123,6 @@ impl Vehicle {
         }
     }
 
-    /// Takes a newer route, and flies one leg of what it has.
     fn step(&mut self, site: &Site) {
         if let Some(route) = site.route(&self.node).filter(|route| route.number > self.state.last) {
             self.state = RouteState {
@@ -161,7 +159,7 @@ fn update(site: &mut Site, vehicles: &[Vehicle], second: u64) {
     take_in(site, vehicles, &reports, second);
 }
 
-/// The same, where the agent of node `b` was not ordered to fly yet.
+/// The agent of node `b` was not ordered to fly yet.
 fn update_while_b_waits(site: &mut Site, vehicles: &[Vehicle], second: u64) {
     let mut reports: Vec<Report> = vehicles.iter().map(|vehicle| vehicle.report(at(second))).collect();
     let own = reports.iter_mut().filter(|report| report.node == node("b"));
@@ -342,7 +340,6 @@ fn a_vehicle_whose_autopilot_ignores_its_route_stops_when_wanted_elsewhere_and_g
     vehicles[0].desire = Desire::At(beyond);
     update(&mut site, &vehicles, ended + 1);
     vehicles[0].step(&site);
-    // It climbs, and stays there.
     vehicles[0].step(&site);
     let stuck = vehicles[0].at;
     vehicles[0].state.stalled = Some(Stalled::default());
@@ -364,7 +361,6 @@ fn a_vehicle_whose_autopilot_ignores_its_route_stops_when_wanted_elsewhere_and_g
     assert!((vehicles[0].at.1 + 40.0).abs() < 0.1, "{:?}", vehicles[0].at);
 }
 
-/// One that hovers 190 m north of a station.
 fn helicopter() -> Aircraft {
     Aircraft {
         icao: 0x4b_1234,
@@ -387,13 +383,12 @@ fn a_route_that_was_taken_back_before_it_arrived_is_void_until_its_agent_says_so
     vehicles[0].receives = vec![helicopter()];
     for second in 1..6 {
         vehicles[0].heard = second != 3;
-        // A person may lift it meanwhile.
         vehicles[0].up = if second == 4 { 1.0 } else { 0.0 };
         update(&mut site, &vehicles, second);
         let known = (site.route(&name), site.last_granted(&name));
         assert_eq!(known, (None, Some(lost)), "it may still arrive, second {second}");
     }
-    // The order that names it as void has arrived.
+    // The order that voids it has arrived.
     vehicles[0].state.last = lost;
     update(&mut site, &vehicles, 6);
     assert_eq!((site.route(&name), site.last_granted(&name)), (None, None));
@@ -638,7 +633,6 @@ fn one_that_leaves_its_route_has_to_be_granted_another_from_where_it_is() {
         vehicles[0].step(&site);
     }
     let first = site.route(&vehicles[0].node).unwrap().number;
-    // A pilot flies it aside and gives it back.
     vehicles[0].state.order = None;
     vehicles[0].state.next = None;
     (vehicles[0].at, vehicles[0].activity) = ((25.0, 40.0), Activity::HandsOff(model::report::HandsOff::OtherMode));
@@ -732,7 +726,7 @@ fn a_station_that_leaves_no_altitude_to_cross_in_is_too_high_and_keeps_nobody_do
     assert_eq!(site.off_station(&vehicles[1].node, at(0)), Some(OffStation::Moving));
 }
 
-/// One whose report is changed, beside one that is to fly to its station.
+/// With a changed report, beside a vehicle that is to fly to its station.
 fn beside(change: impl Fn(&mut Report)) -> Option<OffStation> {
     let mut site = new();
     let vehicles = [
@@ -813,7 +807,6 @@ fn a_home_that_wanders_moves_nobody_and_a_station_that_is_moved_a_little_does() 
         assert_eq!(site.route(&node("a")).unwrap().number, first, "{up}");
         assert_eq!(site.off_station(&node("a"), at(second)), None, "{up}");
     }
-    // Another station is measured from home as it is then.
     let mut other = site.clone();
     vehicles[0].desire = Desire::At(station(0.0, 80.0, 20.6));
     wander(&mut other, &vehicles, 1.5, ended + 7);
@@ -885,7 +878,6 @@ fn one_above_its_home_changes_its_height_only_once_the_way_is_clear_and_then_has
     vehicles[0].desire = Desire::At(aside);
     let (ended, _) = run(&mut site, &mut vehicles, 111);
     assert!(may(&site) && !site.may_change_to(&node("b"), AltitudeAboveHome(31.0)));
-    // Its order may be under way, also if it is taken back.
     site.changes(BTreeMap::new());
     vehicles[0].desire = Desire::At(above);
     for second in ended + 1..ended + 20 {
@@ -897,7 +889,7 @@ fn one_above_its_home_changes_its_height_only_once_the_way_is_clear_and_then_has
     assert!(vehicles[0].up > 29.0 && !may(&site), "{:?}", vehicles[0].at);
 }
 
-/// Which of the vehicles may change to `height`, whose agents hold orders to fly at these heights.
+/// By vehicle; `ordered`: altitudes of the agents' orders to fly.
 fn ask(site: &mut Site, vehicles: &[Vehicle], ordered: &[(&str, f64)], height: f64, second: u64) -> Vec<bool> {
     let height = AltitudeAboveHome(height);
     let mut reports: Vec<Report> = vehicles.iter().map(|vehicle| vehicle.report(at(second))).collect();
@@ -1103,7 +1095,6 @@ fn climbs_out_of_the_way_of_one(above: f64) {
     let (mut least, mut told) = (f64::INFINITY, None);
     for step in 0..40 {
         second += 1;
-        // At 4 m/s straight to a's station, where it hovers.
         vehicles[1].at.0 = f64::max(60.0 - 4.0 * f64::from(step), 0.0);
         update(&mut site, &vehicles, second);
         vehicles[0].step(&site);
@@ -1132,7 +1123,6 @@ fn climbs_out_of_the_way_of_one(above: f64) {
         matches!(&waits, Some(OffStation::Waits(why)) if why.contains("node pilot")),
         "it is clear of it and cannot return: {waits:?}"
     );
-    // The pilot goes 100 m away: a returns to its station.
     vehicles[1].at.0 = 100.0;
     for _ in 0..30 {
         second += 1;
@@ -1197,7 +1187,6 @@ fn a_vehicle_without_a_station_waits_until_one_that_descends_has_landed() {
         update_while_b_waits(&mut site, &vehicles, second);
         assert!(!site.may_take_off(&node("b")), "it is {up} m above it");
     }
-    // One that is not heard on its way down has not landed for that.
     vehicles[0].heard = false;
     update_while_b_waits(&mut site, &vehicles, 30);
     assert!(!site.may_take_off(&node("b")));

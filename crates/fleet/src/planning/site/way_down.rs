@@ -1,13 +1,13 @@
-//! Where a vehicle comes down that is near the reserve of its battery and has no way home.
+//! Where a vehicle near its battery's reserve lands without a way home.
 //!
-//! Its agent waits for a way home some half a minute beyond the reserve and then lands it where it is
-//! (`fleet::flight::converge::route`). So while it holds and waits:
+//! Its agent waits for a way home some half a minute beyond the reserve and then lands it in place (`fleet::flight::converge::route`).
+//! While it holds and waits:
 //!
-//! * the column down from there is claimed as soon as it is clear, and no other is granted a way into it;
-//! * where the column is not clear, since another holds or stands below, the vehicle is moved beside, level, to the nearest place over which
-//!   it is, by a route that is granted as every other. Nobody below is moved: what those would climb into is the vehicle itself;
-//! * where there is no such place, nothing is claimed. The landing that comes then is treated as that of a vehicle that does not keep to its
-//!   airspace: those that can make way do, and the objects of both say so.
+//! * the column below is claimed as soon as it is clear, and no other is granted a way into it;
+//! * where another holds or is on the ground below, the vehicle is moved level, by a granted route, to the nearest place over a clear
+//!   column. Nobody below is moved: they would climb into the vehicle itself;
+//! * where there is no such place, nothing is claimed. The landing then counts as that of a vehicle that does not keep to its airspace:
+//!   those that can make way do, and the objects of both report it.
 //!
 //! Must not: land anything; the agent decides that.
 
@@ -20,20 +20,19 @@ use model::report::{Activity, Report};
 use model::time::Moment;
 use std::collections::BTreeMap;
 
-/// Places beside a vehicle are tried in so many directions, and in each at so many distances, one pitch apart.
+/// Directions in which places beside a vehicle are tried, each at distances of one pitch.
 const DIRECTIONS: u8 = 8;
 const DISTANCES: u8 = 8;
 
-/// One that is lower than this above its home is about to be on the ground, meters.
+/// Lower above its home, a vehicle is about to be on the ground, meters.
 const LOW: f64 = 1.0;
 
-/// Whether a vehicle is to come home for its battery.
 fn comes_home_for_its_battery(desire: Desire, report: &Report) -> bool {
     desire == Desire::Home && report.near_reserve
 }
 
 impl Site {
-    /// The way down from where a vehicle of this `report` waits for its way home, while that is clear of all others.
+    /// The way down from where a vehicle waits for its way home, while that is clear of all others.
     pub(super) fn way_down_where_it_waits(
         &self,
         node: &NodeName,
@@ -46,7 +45,7 @@ impl Site {
             .filter(|_| comes_home_for_its_battery(desire, report))?;
         let at = match self.claims.fit(node, now) {
             Ok((at, false)) => at,
-            // It may land where it is until it has taken the route.
+            // It may land in place until it has taken the route.
             Err(NotFit::UnderWay) if Some(report.route.last) < self.last_granted(node) => {
                 let position = report.position?;
                 self.frame.local(position.at, position.amsl).ok()?
@@ -57,8 +56,7 @@ impl Site {
         self.claims.in_the_way(node, &down).is_empty().then_some(down)
     }
 
-    /// What is `observed` of a vehicle that lands for its battery away from home: where another is in its way down, it keeps to no airspace of
-    /// its own.
+    /// Of a vehicle that lands for its battery away from home: with another in its way down, it keeps to no airspace of its own.
     pub(super) fn lands_on_others(&self, node: &NodeName, report: &Report, observed: &Observation) -> bool {
         let Doing::Upright { way } = &observed.doing else {
             return false;
@@ -68,7 +66,7 @@ impl Site {
         report.activity == Activity::LowBattery && !is_home && !self.claims.in_the_way(node, way).is_empty()
     }
 
-    /// Stops vehicles that come near their reserve on the way to their stations: they are granted their way home from where they stop.
+    /// Stops vehicles near their reserve on the way to their stations: they are granted their way home from there.
     pub(super) fn turn_back_for_the_reserve(&mut self, vehicles: &BTreeMap<NodeName, Expected<'_>>, now: Moment) {
         self.outbound.retain(|node, _| vehicles.contains_key(node));
         for (node, expected) in vehicles {
@@ -85,7 +83,7 @@ impl Site {
         }
     }
 
-    /// Moves those that wait for their way home over others to where the ground below is clear.
+    /// Moves vehicles that wait over others for their way home to where the ground below is clear.
     pub(super) fn clear_ways_down(
         &mut self,
         vehicles: &BTreeMap<NodeName, Expected<'_>>,
@@ -111,7 +109,6 @@ impl Site {
                     continue;
                 }
                 if let Ok(permit) = may_fly(&mut self.claims, node, way, now) {
-                    // The last leg is flown as a landing, if it comes to one.
                     self.order(&permit, true);
                     break;
                 }
@@ -120,13 +117,13 @@ impl Site {
     }
 }
 
-/// Down from there to the ground as it is at home; `None` for one that is as good as down.
+/// Down to the altitude of home; `None` for a vehicle that is almost down.
 fn column(at: Local, ground: Local) -> Option<Route> {
     let down = Route::through([at, at.at_height(ground.up)]).ok()?;
     (at.up > ground.up + LOW).then_some(down)
 }
 
-/// Ways level to places beside and down from there, the nearest first.
+/// Level to places beside and down from there, the nearest first.
 fn beside(at: Local, ground: Local, pitch: f64) -> impl Iterator<Item = Route> {
     (1..=DISTANCES).flat_map(move |distance| {
         (0..DIRECTIONS).filter_map(move |direction| {

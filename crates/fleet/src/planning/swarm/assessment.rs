@@ -1,41 +1,35 @@
-//! The assessment of one Drone of a Swarm: what the Swarm's plan depends on.
+//! The assessment of one Drone, on which its Swarm's plan depends.
 
 use super::Serving;
 use super::replacement::{Policy, Replace, Service, replace};
 use model::ids::DroneUid;
 use model::report::{Activity, Report};
 
-/// What is known of one Drone, besides the service of its vehicle.
 #[derive(Clone, Copy, Debug)]
 pub struct Known<'a> {
     pub uid: &'a DroneUid,
-    /// `metadata.generation` of the object.
+    /// `metadata.generation`.
     pub generation: i64,
-    /// What the agent of its node reports, on its open session.
     pub report: Option<&'a Report>,
     pub service: &'a Service,
     pub deleting: bool,
-    /// A ground order covers it, alone or with its Swarm.
     pub grounded: bool,
-    /// It wants flight: its vehicle takes off as soon as it may, or stays up.
+    /// Its vehicle takes off as soon as it may, or stays up.
     pub wants_flight: bool,
-    /// Its status says that no vehicle is free for it.
     pub none_free: bool,
 }
 
-/// What a Swarm's plan depends on, of one Drone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Assessment {
     pub replace: Option<Replace>,
     pub ready: bool,
-    /// As things are, it will not fly.
+    /// It will not fly without a change.
     pub stuck: bool,
     /// Its agent has not been observed to act on its present spec.
     pub changing: bool,
 }
 
-/// Assesses a Drone. One that a ground order keeps down stays with its vehicle, or that vehicle could take off for another; and
-/// nothing waits for it.
+/// A Drone that a ground order keeps down stays with its vehicle, or that vehicle could take off for another; and nothing waits for it.
 pub fn assess(known: &Known<'_>, policy: &Policy) -> Assessment {
     let serving = known.service.serving;
     let flies = matches!(serving, Serving::Flying { .. });
@@ -62,7 +56,7 @@ fn is_held(report: Option<&Report>, uid: &DroneUid) -> bool {
         .is_some_and(|held| held.uid == *uid)
 }
 
-/// Whether the agent that sends `report` acts on this generation of the Drone, or a later one.
+/// On this generation, or a later one.
 pub fn acts_on(report: Option<&Report>, uid: &DroneUid, generation: i64) -> bool {
     let held = report.and_then(|report| report.held.as_ref());
     held.is_some_and(|held| held.uid == *uid && held.generation >= generation)
@@ -115,7 +109,7 @@ mod tests {
 
     const UP: Serving = Serving::Flying { battery: None };
 
-    /// The assessment of a Drone, of generation 3, with this change to what is known of it.
+    /// For a Drone of generation 3, with this change to what is known of it.
     fn of(serving: Serving, report: Option<&Report>, change: impl FnOnce(&mut Known<'_>)) -> Assessment {
         let (uid, service) = (DroneUid("u".into()), service(serving));
         let mut known = Known {

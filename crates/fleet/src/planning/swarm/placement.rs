@@ -1,32 +1,29 @@
-//! Whether a Drone is where its Swarm wants its Drones, once the Swarm's node selector has changed.
+//! Whether a Drone's place matches its Swarm's node selector, after that has changed.
 
 use crate::planning::binding::selects;
 use std::collections::BTreeMap;
 
-/// Labels of a node, or those that it must carry.
+/// Of a node, or required of it.
 pub type Labels = BTreeMap<String, String>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place<'a> {
     Nowhere,
-    /// On a node with these labels.
     On(&'a Labels),
-    /// On a node that is not known as a drone node now.
     Unknown,
 }
 
-/// What a Swarm's node selector means for a Drone that it has already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Placement {
-    /// It was made with this selector, or nothing can be said.
+    /// Made with this selector, or nothing can be said.
     Unchanged,
-    /// The selector has changed, and its Drone can have the new one where it is.
+    /// The selector has changed, and matches its node.
     StillMatches,
-    /// The selector has changed, and its node does not match the new one: another is to fly in its place.
+    /// The selector has changed, and does not match its node: another is to fly in its place.
     Misplaced,
 }
 
-/// Places a Drone with the selector `has`, of a Swarm that wants `wanted`.
+/// `has`: selector of the Drone; `wanted`: of its Swarm.
 pub fn placement(has: &Labels, wanted: &Labels, place: Place<'_>) -> Placement {
     if has == wanted {
         return Placement::Unchanged;

@@ -1,34 +1,29 @@
 //! Whether a Swarm is ready, and why not.
 
-/// The numbers behind a Swarm's Ready condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tally {
     pub desired: usize,
-    /// Drones that exist and are not being deleted.
     pub live: usize,
-    /// Drones that there may be beyond those desired, because as many should be replaced.
+    /// Drones allowed beyond the desired ones, because as many should be replaced.
     pub surge: usize,
     pub leaving: usize,
     pub assigned: usize,
-    /// Drones, not leaving, that fly as asked: as the Swarm asks now.
+    /// Drones, not leaving, that fly as the Swarm asks now.
     pub ready: usize,
-    /// Drones, not leaving, that do not fly as asked before a person does something.
+    /// Drones, not leaving, that need a person before they fly as asked.
     pub stalled: usize,
-    /// Drones with a vehicle of which is not known whether it flies.
+    /// Drones whose vehicle may or may not fly.
     pub unknown: usize,
-    /// Whether a ground order is in force.
     pub grounded: bool,
-    /// Whether the Swarm itself is being deleted.
     pub deleting: bool,
 }
 
-/// Whether a Swarm is ready, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Readiness {
     pub ready: bool,
-    /// Whether a person has to do something first: nothing more comes by itself.
+    /// A person has to do something first: nothing more comes by itself.
     pub stalled: bool,
-    /// The reason, in CamelCase.
+    /// In CamelCase.
     pub reason: &'static str,
     pub message: String,
 }

@@ -5,54 +5,48 @@ use crate::planning::node_use::{NodeUse, OnCordon};
 use model::units::Percent;
 use std::time::Duration;
 
-/// Why a Drone should be replaced. The order is the order in which they go.
+/// Why a Drone should be replaced, in the order in which they go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Replace {
     /// An operator wants its node's vehicle on the ground, or no more flights from it.
     Drained,
-    /// Its battery is low: in the air it is to be relieved, on the ground it does not take off.
+    /// Low battery: in the air it is to be relieved, on the ground it does not take off.
     Tired,
-    /// Its Swarm's node selector has changed, and its node does not match the new one.
+    /// Its Swarm's node selector has changed, and does not match its node.
     Misplaced,
-    /// Nothing has been known of its vehicle for so long that another is to fly in its place.
+    /// Unknown for so long that another is to fly in its place.
     Lost,
 }
 
-/// What is known of one Drone and its vehicle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Service {
     pub serving: Serving,
-    /// Whether the flight ended by itself: no landing was ordered, and it stays down.
+    /// The flight ended by itself: no landing was ordered, and it stays down.
     pub over: bool,
-    /// Whether it was found tired at the last reconcile.
     pub was_tired: bool,
-    /// Whether its motors are armed: what its battery reports then is no reason to keep it from taking off.
+    /// An armed vehicle's battery is no reason to keep it from taking off.
     pub armed: bool,
-    /// Remaining battery, in the air and on the ground.
     pub battery: Option<Percent>,
-    /// What may be done with its node; `None` while it has none.
+    /// `None` while it has no node.
     pub node: Option<NodeUse>,
-    /// How long nothing has been known of its vehicle.
     pub unknown_for: Option<Duration>,
-    /// Its node does not match the changed selector of its Swarm ([`super::placement`]).
+    /// See [`super::placement`].
     pub misplaced: bool,
 }
 
-/// One that was tired is so until its battery is this many percent above: a reading that wavers by one or two must not have another
-/// vehicle called and sent away again.
+/// Percent above the threshold at which it is not tired any more: a wavering reading must not have another vehicle called and sent away
+/// again.
 const RECOVERS: u8 = 5;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Policy {
-    /// What a cordon does to what flies.
     pub on_cordon: OnCordon,
-    /// A flying vehicle whose battery is at or below this is relieved.
+    /// Battery at or below which a flying vehicle is relieved.
     pub rotate_at: Percent,
-    /// After this time without news of a vehicle, another flies in its place; `None`: never.
+    /// `None`: never.
     pub replace_lost_after: Option<Duration>,
 }
 
-/// Why it should be replaced, if it should.
 pub fn replace(s: &Service, policy: &Policy) -> Option<Replace> {
     let above = if s.was_tired { RECOVERS } else { 0 };
     let low = policy.rotate_at.get().saturating_add(above);
@@ -234,7 +228,6 @@ mod tests {
         let lost = |seconds| Service {
             serving: Serving::Unknown,
             unknown_for: Some(Duration::from_secs(seconds)),
-            // An operator's order does not make it known.
             node: Some(NodeUse::Drained),
             ..flying()
         };

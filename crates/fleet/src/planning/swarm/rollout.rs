@@ -1,4 +1,4 @@
-//! How a changed template reaches the Drones that a Swarm has already: a few at a time, without landing a vehicle.
+//! How a changed template reaches a Swarm's Drones: a few at a time, without landing a vehicle.
 
 use super::Serving;
 use model::ids::DroneUid;
@@ -6,17 +6,16 @@ use model::ids::DroneUid;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Update {
     pub uid: DroneUid,
-    /// Its name, the tie-break.
+    /// The tie-break.
     pub name: String,
     pub serving: Serving,
-    /// Whether its spec is not what the template says.
+    /// Its spec is not what the template says.
     pub outdated: bool,
-    /// Whether its spec has changed and its agent has not been observed to act on that.
+    /// Its spec has changed and its agent has not been observed to act on that.
     pub changing: bool,
 }
 
-/// Which Drones get the template's spec now, when at most `at_once` that are in the air change at a time. Those that do not fly get
-/// it at once, the others by name.
+/// Drones that get the template's spec now: all that do not fly, and by name so many others that at most `at_once` in the air change.
 pub fn due(drones: &[Update], at_once: usize) -> Vec<DroneUid> {
     let flies = |d: &Update| matches!(d.serving, Serving::Flying { .. } | Serving::Unknown);
     let mut room = at_once.saturating_sub(drones.iter().filter(|d| d.changing && flies(d)).count());

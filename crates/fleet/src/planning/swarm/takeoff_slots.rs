@@ -1,98 +1,87 @@
-//! Which Drones of a Swarm may take off: never more are in the air than the Swarm may have there, and takeoffs are spread in time.
+//! Which Drones of a Swarm may take off: never more are in the air than allowed, and takeoffs are spread in time.
 //!
-//! Owns: [`TakeoffSlots`], which Drones of one Swarm are in the air or have a slot. It errs on the safe side: one that is not
-//! known to be on the ground counts as up. But to be counted is no permit to take off: a slot is requested, and is for one
-//! takeoff. Must not: read a clock, or land anything: what is up stays up.
+//! Owns: [`TakeoffSlots`], which Drones of one Swarm are in the air or have a slot. It errs on the safe side: a Drone not known to be on
+//! the ground counts as up. Counting is no permit to take off: a slot is requested, for one takeoff. Must not: read a clock, or land
+//! anything: what is up stays up.
 
 use model::ids::DroneUid;
 use model::time::Moment;
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-/// A Drone with a slot has this long to take off, where takeoffs are spread: the next waits for it, and one whose autopilot refuses
-/// to arm for so long gives its slot back. Else all that wait for the same, as for a first fix, would take off together.
+/// Time to take off with a slot, where takeoffs are spread: the next waits for it, and a Drone whose autopilot refuses to arm for so long
+/// gives its slot back. Else all that wait for the same, as for a first fix, would take off together.
 pub const TO_TAKE_OFF: Duration = Duration::from_secs(10);
 
-/// The takeoff slots of one Swarm.
 #[derive(Clone, Debug, Default)]
 pub struct TakeoffSlots {
     up: HashMap<DroneUid, Up>,
-    /// Those whose slot was over before their autopilots would arm.
+    /// Their slots ended before their autopilots would arm.
     unfit: HashSet<DroneUid>,
     last: Option<Moment>,
-    /// The last one that was given a slot.
     latest: Option<DroneUid>,
-    /// Which takeoff was ordered last, and when. The order follows its slot later: it is confirmed first.
+    /// The last ordered takeoff. The order follows its slot later: it is confirmed first.
     ordered: Option<(DroneUid, Moment)>,
 }
 
-/// Why a Drone counts as up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Up {
-    /// It was given a slot then, and has not been observed to take off: it may.
+    /// It was given a slot then, and may take off.
     Granted(Moment),
-    /// It is in the air, or it is not known that it is not. It has no slot: observed on the ground, it requests one.
+    /// In the air, or not known to be on the ground. It has no slot: observed on the ground, it requests one.
     NotOnGround,
 }
 
-/// How many may be up, and how they are spread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
-    /// At most this many are up at a time.
     pub most: usize,
-    /// From one takeoff to the next.
     pub interval: Duration,
 }
 
-/// Why a Drone has to wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotYet {
-    /// As many are up as may be.
     Full,
-    /// Another was given a slot just now; this is how long to wait.
+    /// After another's slot; how long to wait.
     TooSoon(Duration),
     /// It had a slot, and its autopilot still refuses to arm.
     Unfit,
 }
 
 impl TakeoffSlots {
-    /// Whether `drone` may take off: it was given a slot, and has not used it.
+    /// It was given a slot, and has not used it.
     pub fn may_take_off(&self, drone: &DroneUid) -> bool {
         matches!(self.up.get(drone), Some(Up::Granted(_)))
     }
 
-    /// Whether `drone` counts as up.
     pub fn counts(&self, drone: &DroneUid) -> bool {
         self.up.contains_key(drone)
     }
 
-    /// `drone` is in the air, or it is not known that it is not. If it had a slot, that is used: the next takeoff needs another.
+    /// `drone` is in the air, or not known to be on the ground. This uses up its slot: the next takeoff needs another.
     pub fn up(&mut self, drone: &DroneUid) {
         self.up.insert(drone.clone(), Up::NotOnGround);
         self.unfit.remove(drone);
     }
 
-    /// `drone` is armed on the ground.
     pub fn armed(&mut self, drone: &DroneUid) {
         if !self.counts(drone) {
             self.up(drone);
         }
     }
 
-    /// `drone` is known to be on the ground, and wants flight as soon as it may.
     pub fn on_ground(&mut self, drone: &DroneUid) {
         if !self.may_take_off(drone) {
             self.up.remove(drone);
         }
     }
 
-    /// `drone` is known to be on the ground and does not want flight, or it is gone.
+    /// Known to be on the ground without a desire for flight, or gone.
     pub fn withdraw(&mut self, drone: &DroneUid) {
         self.up.remove(drone);
         self.unfit.remove(drone);
     }
 
-    /// Before `now` another leader gave slots, and the last of them may have been just now.
+    /// Another leader gave slots before `now`, perhaps just now.
     pub fn leader_changed(&mut self, now: Moment) {
         self.last = Some(now);
     }
@@ -101,13 +90,12 @@ impl TakeoffSlots {
         self.up.len()
     }
 
-    /// Whether none counts as up.
     pub fn is_empty(&self) -> bool {
         self.up.is_empty()
     }
 
-    /// `drone` is on the ground, and its autopilot refuses to arm: it gives its slot back, or has this long to take off.
-    /// `None` if it had none, or takeoffs are not spread.
+    /// `drone` is on the ground, and its autopilot refuses to arm: it gives its slot back, or has this long to take off. `None` if it had
+    /// none, or takeoffs are not spread.
     pub fn refuses(&mut self, drone: &DroneUid, pace: Pace, now: Moment) -> Option<Duration> {
         let Some(Up::Granted(granted)) = self.up.get(drone) else {
             return None;
@@ -123,8 +111,7 @@ impl TakeoffSlots {
         Some(left)
     }
 
-    /// Gives `drone`, which is on the ground, a slot, if it may have one now; `fit` is whether its autopilot does not refuse to
-    /// arm.
+    /// Gives a slot to `drone`, which is on the ground; `fit`: its autopilot does not refuse to arm.
     ///
     /// # Errors
     /// [`NotYet`].
@@ -150,8 +137,8 @@ impl TakeoffSlots {
         Ok(())
     }
 
-    /// The takeoff of `drone` is about to be ordered: how long it has to wait, because another was ordered just now. Without such a
-    /// wait it counts as ordered, and the next takeoff is spread from here.
+    /// Before the takeoff of `drone` is ordered: how long it has to wait, because another was ordered just now. `None` counts it as
+    /// ordered, and spreads the next takeoff from here.
     pub fn order(&mut self, drone: &DroneUid, pace: Pace, now: Moment) -> Option<Duration> {
         let other = self.ordered.as_ref().filter(|(other, _)| other != drone);
         let left = other.map(|(_, at)| pace.interval.saturating_sub(now.since(*at)));
@@ -163,7 +150,7 @@ impl TakeoffSlots {
         None
     }
 
-    /// How long the last one with a slot is waited for, where takeoffs are spread. Those before it have been.
+    /// Remaining wait for the last slot, where takeoffs are spread. Earlier ones are over.
     fn taking_off(&self, pace: Pace, now: Moment) -> Option<Duration> {
         let latest = self.latest.as_ref().filter(|_| !pace.interval.is_zero())?;
         match self.up.get(latest)? {
@@ -301,7 +288,6 @@ mod tests {
         assert_eq!(slots.request(&uid("a"), false, pace, at(10)), Err(NotYet::Unfit));
         assert_eq!(slots.request(&uid("b"), false, pace, at(10)), Ok(()));
         assert_eq!(slots.refuses(&uid("b"), pace, at(20)), Some(Duration::ZERO));
-        // Both have their fix.
         assert_eq!(slots.request(&uid("a"), true, pace, at(30)), Ok(()));
         assert!(slots.request(&uid("b"), true, pace, at(30)).is_err());
         slots.up(&uid("a"));
@@ -352,7 +338,7 @@ mod tests {
             most in 0usize..5,
             steps in proptest::collection::vec((0u8..8, 0u8..6, 0u64..20), 0..200),
         ) {
-            // What is up in truth: from its slot until it lands.
+            // Truly up: from its slot until it lands.
             let (mut slots, mut now, mut takeoffs, mut flying) = (TakeoffSlots::default(), 0, vec![], HashSet::new());
             for (name, what, passed) in steps {
                 now += passed;

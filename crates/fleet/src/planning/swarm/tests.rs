@@ -159,7 +159,6 @@ fn a_vehicle_whose_relief_waits_on_the_ground_leaves_first_and_one_at_a_time() {
             assert_eq!(deleted(&second), ["b"]);
         }
     }
-    // It is on its way down, and the relief is waited for as any other.
     let mut members = vec![
         Member {
             leaving: true,
@@ -170,7 +169,6 @@ fn a_vehicle_whose_relief_waits_on_the_ground_leaves_first_and_one_at_a_time() {
     ];
     mark_awaiting(&mut members, |_| true);
     assert!(!members[2].awaits && !members[2].stuck);
-    // One that refuses to arm is no relief.
     members[0].leaving = false;
     members[2].stuck = true;
     mark_awaiting(&mut members, |_| true);
@@ -198,7 +196,6 @@ fn where_no_other_vehicle_can_be_had_the_drained_ones_land_a_few_at_a_time() {
         [""; 0],
         "none may be missing, and no other can be had"
     );
-    // Without a surge they are not waited for.
     assert_eq!(deleted(&super::plan(bounds(3, 0, 1), &three, true)), ["a"]);
 }
 

@@ -4,52 +4,46 @@ use model::report::{Activity, HandsOff, Report};
 use model::vehicle::FlightTruth;
 use std::time::Duration;
 
-/// A report older than this says nothing: agents report each second.
+/// Age limit of a report: agents report each second.
 pub const FRESH: Duration = Duration::from_millis(2500);
 
-/// What is known of a node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodeSnapshot<'a> {
-    /// The agent's Pod on it; `None` while there is none.
+    /// `None` while there is none.
     pub pod: Option<Pod>,
-    /// Whether Kubernetes sees the node as Ready: its kubelet would end the Pod now, and not at some later time.
+    /// If not Ready, the kubelet would end the Pod at some later time.
     pub node_ready: bool,
-    /// Its agent, while that is connected.
     pub agent: Option<Agent<'a>>,
-    /// Whether a Drone is bound to it.
     pub bound: bool,
 }
 
-/// The agent's Pod on a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pod {
     /// `metadata.uid`.
     pub uid: String,
     pub version: Version,
-    /// Whether the agent's program runs in it.
     pub runs: bool,
 }
 
-/// Which version a Pod is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Version {
-    /// That of the DaemonSet, or it is not known which that is just now.
+    /// That of the DaemonSet, or that is not known now.
     Current,
     Outdated,
-    /// Any: it is being deleted.
+    /// Being deleted.
     Leaving,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Agent<'a> {
-    /// How long this life of it has been connected without a break.
+    /// Without a break, in this life of the agent.
     pub connected_for: Duration,
-    /// Its last report on the session that is open now, and the report's age.
+    /// On the session that is open now, with the report's age.
     pub report: Option<(&'a Report, Duration)>,
 }
 
 impl Agent<'_> {
-    /// Whether it goes on, and receives its vehicle.
+    /// Whether it is not shutting down, and receives its vehicle.
     pub fn receives_its_vehicle(&self) -> bool {
         self.report.is_some_and(|(report, age)| {
             age <= FRESH && report.link_alive && !report.terminating && !matches!(report.truth, FlightTruth::Unknown(_))
@@ -57,34 +51,27 @@ impl Agent<'_> {
     }
 }
 
-/// An agent that may be ended, or soon. The order is the order in which they are.
+/// In the order in which agents are ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Free {
     /// It does not run, and no Drone is bound to its node: nothing ends.
     NotRunning,
-    /// Its vehicle is on the ground, and serves no Drone.
+    /// On the ground, and serves no Drone.
     Idle,
-    /// Its vehicle is on the ground, and stays there for its Drone.
+    /// On the ground, and stays there for its Drone.
     OnGround,
-    /// Its vehicle is on the ground, and its autopilot refuses to arm for a Drone that wants flight. It has to be ordered to stay
-    /// first.
+    /// On the ground; its autopilot refuses to arm for a Drone that wants flight. It has to be ordered to stay first.
     Refused,
 }
 
-/// Why an agent is not ended now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Busy {
-    /// Its vehicle is armed or in the air.
     Flying,
-    /// Its vehicle is about to take off.
     Takeoff,
-    /// Nothing certain is known of its vehicle.
     Unknown,
-    /// Its node is not Ready: the Pod would end some time later, whatever its vehicle does by then.
+    /// The Pod would end some time later, whatever its vehicle does by then.
     NodeNotReady,
-    /// It could not be replaced a moment ago.
     Lately,
-    /// Others go first.
     OthersFirst,
     /// Another has not come back, so no more are replaced.
     Stopped,
@@ -114,8 +101,8 @@ impl Busy {
     }
 }
 
-/// Whether the agent of a node may be ended, by what its vehicle reports. Without an agent nothing is known of the
-/// vehicle; then only a Pod that runs nothing, on a node that no Drone is bound to, may go.
+/// Whether the agent may be ended, by its vehicle's reports. Without an agent nothing is known of the vehicle; then only a Pod that runs
+/// nothing, on a node without a bound Drone, may go.
 ///
 /// # Errors
 /// [`Busy`], with why not.
@@ -147,7 +134,7 @@ fn on_the_ground(report: &Report, bound: bool) -> Result<Free, Busy> {
         // Its Drone is about to be assigned to it.
         None if bound => Err(Busy::Takeoff),
         None => Ok(Free::Idle),
-        // An arm command may still be under way.
+        // An arm command may still be on its way.
         Some(held) if !held.settled => Err(Busy::Takeoff),
         Some(held) if held.grounded || ended => Ok(Free::OnGround),
         Some(_) if report.activity == Activity::NotArmable => Ok(Free::Refused),

@@ -141,7 +141,6 @@ fn the_next_has_its_turn_once_the_one_before_is_well() {
 #[test]
 fn one_that_does_not_come_back_stops_all_others_and_is_reported_once() {
     for broken in [
-        // Never connected, connects and crashes, or does not receive its vehicle.
         |n: Node| n.silent(),
         |n: Node| n.with(|n| n.pod.as_mut().unwrap().runs = false),
         |n: Node| n.truth(FlightTruth::Unknown(WhyUnknown::NeverHeard)),
@@ -204,7 +203,6 @@ fn the_old_agent_that_connects_anew_before_it_ends_is_not_the_new_one() {
     });
     assert_eq!(fleet.after(STEADY).progress, []);
     assert_eq!(fleet.after(STEADY).progress, []);
-    // Neither is a session that was open before.
     fleet.set("a", |n| {
         n.pod("new", Version::Current)
             .with(|n| n.connected_for = Some(Duration::from_secs(900)))
@@ -330,7 +328,6 @@ fn happen(fleet: &mut Fleet, event: &Event) {
 }
 
 proptest! {
-    /// Whatever happens, and in whatever order.
     #[test]
     fn nobody_is_ended_in_the_air_or_unseen_and_never_more_than_the_bound_are_away(events in events(), most in 0..4_usize) {
         let mut fleet = Fleet::of(["a", "b", "c", "d", "e"].map(|n| (n, idle())));
@@ -346,7 +343,6 @@ proptest! {
                 prop_assert!(held.contains(node), "{node} was not kept on the ground");
             }
             fleet.delete(&plan);
-            // Only the coordinator deletes here.
             let away = fleet.nodes.values().filter(|n| n.pod.as_ref().unwrap().version == Version::Leaving).count();
             prop_assert!(away <= most, "{away} are away");
         }

@@ -1,4 +1,4 @@
-//! Airspace of a program: until when it is claimed, what is claimed besides while its agent is not heard, and the ways home from it.
+//! Airspace of a program: how long it is claimed, what is claimed besides while its agent is not heard, and the ways home from it.
 
 use super::super::super::crossed_stations;
 use super::*;
@@ -83,7 +83,6 @@ fn a_return_from_a_volume_is_as_wide_as_that_and_narrows_to_its_home() {
         ];
         crossed_stations(&claims, &holds).contains_key(&node("a"))
     };
-    // It returns at 40 m.
     for beside in [at(30.0, -10.0, 40.0), at(-30.0, 10.0, 36.0), at(22.0, -40.0, 40.0)] {
         assert!(crossed(Some(AROUND), beside), "{beside:?}");
         assert!(!crossed(None, beside), "{beside:?}");

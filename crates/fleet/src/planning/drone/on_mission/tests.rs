@@ -51,7 +51,7 @@ fn plan(state: PlanState) -> PlanReport {
     }
 }
 
-/// With and without a part, after what passes has lasted for so long.
+/// With and without a part; `long`: duration of the passing state.
 fn of(change: impl Fn(&mut Facts), report: Option<&Report>, part: bool, long: u64) -> Doing {
     let mut facts = drone();
     facts.lift = Lift::Stay(NoLift::Plan);

@@ -1,5 +1,4 @@
-//! Flights that are not what was ordered, in words: a failsafe of the autopilot's, a return of ours, a vehicle that is not where
-//! it should be, a landing that is owed.
+//! Texts about flights that are not as ordered: a failsafe, a return of ours, a vehicle astray, an owed landing.
 
 use crate::planning::drone::Facts;
 use crate::planning::site::returns;
@@ -14,7 +13,6 @@ use model::vehicle::{Airborne, FlightTruth};
 use model::whereabouts::Astray;
 use std::time::Duration;
 
-/// The reason of a vehicle that fell.
 pub const FELL: &str = "Fell";
 
 /// Reasons that are alarms: each is written at once, and is an Event of its own.
@@ -23,10 +21,9 @@ pub fn alarms() -> impl Iterator<Item = &'static str> {
     deviations.into_iter().chain(Cause::ALL.map(Cause::reason))
 }
 
-/// An autopilot that has accepted to land has begun within this time.
+/// Time in which an autopilot that accepted a landing begins it.
 const BEGINS_WITHIN: Duration = Duration::from_secs(5);
 
-/// The cause, and the autopilot's own words if it gave any.
 fn described(cause: Cause, words: &str) -> String {
     let cause = cause.text();
     if words.is_empty() {
@@ -36,7 +33,7 @@ fn described(cause: Cause, words: &str) -> String {
     }
 }
 
-/// The failsafe of the autopilot's that took the flight off its order.
+/// The autopilot's failsafe that took the flight off its order.
 fn autopilots(report: &Report) -> Option<(Cause, &str)> {
     match report.diversion.as_ref()? {
         Diversion {
@@ -54,7 +51,7 @@ fn mode(report: &Report) -> &str {
     report.mode.as_deref().unwrap_or("unknown")
 }
 
-/// Reason and message of a vehicle whose autopilot executes a failsafe.
+/// Reason and message while the autopilot executes a failsafe.
 pub(super) fn executes(drone: &Facts, report: &Report) -> (&'static str, String) {
     let (cause, words) = autopilots(report).unwrap_or((Cause::Other, ""));
     let message = format!(
@@ -67,10 +64,10 @@ pub(super) fn executes(drone: &Facts, report: &Report) -> (&'static str, String)
     (cause.reason(), message)
 }
 
-/// A vehicle that returns is over its home within this, meters over ground: as near as its agent looks for a hover.
+/// A returning vehicle is over its home within this, meters over ground: the same as for its agent's hover.
 const OVER_HOME_M: f64 = 5.0;
 
-/// What a person can do about a return of somebody else's that may end in a hover over home, after the message.
+/// After the message: what a person can do about somebody else's return that may end in a hover over home.
 fn hover(drone: &Facts, report: &Report) -> String {
     let there = report.position.zip(report.home).filter(|_| returns(report));
     let off = there.map(|(position, home)| offset(home.at, position.at));
@@ -86,7 +83,7 @@ fn hover(drone: &Facts, report: &Report) -> String {
     )
 }
 
-/// Reason and message of a vehicle that is in a mode that Skein did not ask for.
+/// Reason and message in a mode that Skein did not command.
 pub(super) fn other_mode(drone: &Facts, report: &Report) -> (&'static str, String) {
     let (mode, hover) = (mode(report), hover(drone, report));
     match autopilots(report) {
@@ -104,7 +101,6 @@ pub(super) fn other_mode(drone: &Facts, report: &Report) -> (&'static str, Strin
     }
 }
 
-/// Message of a vehicle that is back in a mode of ours after somebody else took over.
 pub(super) fn taken_over(drone: &Facts, report: &Report) -> String {
     let name = &drone.name;
     let who = match autopilots(report) {
@@ -120,7 +116,6 @@ pub(super) fn taken_over(drone: &Facts, report: &Report) -> String {
     )
 }
 
-/// Message of a vehicle whose flight ended without an order to end it.
 pub(super) fn flight_over(drone: &Facts, report: &Report) -> String {
     let name = &drone.name;
     let again = if let_go(report.takeovers, drone.resume_after) {
@@ -152,7 +147,6 @@ pub(super) fn flight_over(drone: &Facts, report: &Report) -> String {
     }
 }
 
-/// Reason and message of a vehicle that is not where it should be.
 pub(super) fn astray(drone: &Facts, astray: Astray) -> (&'static str, String) {
     let height = drone.altitude.0;
     match astray {
@@ -180,7 +174,7 @@ pub(super) fn astray(drone: &Facts, astray: Astray) -> (&'static str, String) {
     }
 }
 
-/// What a person reads of a home that was moved in flight, after the message.
+/// After the message.
 pub(super) fn moved_home(shift: &HomeShift) -> String {
     format!(
         "; somebody moved its home position in flight, and it is {shift} now: a return of its autopilot leads there, and counts altitudes \
@@ -188,7 +182,6 @@ pub(super) fn moved_home(shift: &HomeShift) -> String {
     )
 }
 
-/// What was asked of a vehicle that does not fly its route, and what its autopilot makes of it.
 pub(super) fn stalled(stalled: &Stalled) -> String {
     let answered = match &stalled.answer {
         Answer::Awaited | Answer::Missing => "has not answered".to_owned(),
@@ -205,13 +198,13 @@ pub(super) fn stalled(stalled: &Stalled) -> String {
     )
 }
 
-/// Whether nothing but our own order says that it lands: the autopilot has neither answered nor begun.
+/// The autopilot has neither answered nor begun.
 pub(super) fn is_only_ordered(report: &Report) -> bool {
     let waits = report.owed.as_ref().is_some_and(|owed| owed.answer == Answer::Awaited);
     waits && report.truth != FlightTruth::Airborne(Airborne::Landing)
 }
 
-/// What was sent, what was answered and what is owed, of a descent that does not begin in its time.
+/// Sent, answered and owed, for a descent that does not begin in its time.
 pub(super) fn owed(report: &Report) -> Option<String> {
     let owed: &Owed = report.owed.as_ref()?;
     let sent = match owed.descent {

@@ -1,4 +1,4 @@
-//! Where a Drone is in its life, and why, in a sentence.
+//! Phase of a Drone, and why, as a sentence.
 
 use super::deviations::{self, FELL};
 use super::{Condition, Phase, Question, armable, truth_message, truth_reason};
@@ -15,42 +15,37 @@ use model::units::AltitudeAboveHome;
 use model::vehicle::{Airborne, FlightTruth};
 use model::whereabouts::Astray;
 
-/// The reason of what flies as asked.
 pub(super) const HOLDING: &str = "Holding";
 
-/// The reason of what flies at another height than it was asked for, for longer than that should take.
+/// Flies at another altitude than asked for, for longer than that should take.
 pub(super) const NOT_REACHED: &str = "AltitudeNotReached";
 
-/// The reason of what is served by another airframe than the one on the wire.
 pub(super) const ANOTHER_AIRFRAME: &str = "AnotherAirframe";
 
-/// The reason of what a program flies, as asked.
+/// Flown by a program, as asked.
 pub(super) const EXTERNAL: &str = "ExternalControl";
 
-/// The reason of what holds on its station, and has no airspace for a program yet.
+/// On its station, without airspace for a program yet.
 const NO_VOLUME: &str = "NoVolume";
 
-/// The reason of what flies along its route.
 pub(super) const MOVING: &str = "Moving";
 
-/// The reason of what does not fly the route that it is asked to.
+/// Does not fly its route.
 pub(super) const NO_WAY: &str = "PlaceNotReached";
 
-/// The reason of what has a station and no route to it.
 pub(super) const NO_ROUTE: &str = "NoRoute";
 
-/// The reason of what is at the end of its route, and not on its station.
+/// At the end of its route, and not on its station.
 const OFF_STATION: &str = "OffStation";
 const FLIES_HOME: &str = "in the air, flying home: its battery is near its reserve";
 const LANDS_SOON: &str = "in the air above its home: its battery is near its reserve, at which it lands";
 
-/// The reasons of what is on its way to its station, one after the other.
+/// Reasons on the way to a station, in order.
 pub const ON_ITS_WAY: [&str; 3] = [MOVING, NO_ROUTE, OFF_STATION];
 
-/// The reason of what does not arm.
 pub(super) const CHECKS_FAIL: &str = "ArmingChecksFail";
 
-/// Why it should be on the ground, if it should: a reason, and a clause.
+/// Why it should be on the ground: a reason, and a clause.
 const fn ground_reason(drone: &Facts) -> Option<(&'static str, &'static str)> {
     if drone.deleting {
         return Some(("Deleting", "the Drone is being deleted"));
@@ -65,9 +60,8 @@ const fn ground_reason(drone: &Facts) -> Option<(&'static str, &'static str)> {
     }
 }
 
-/// Why a vehicle on the ground does not take off, if it does not: a reason, and a sentence.
+/// Why a vehicle on the ground does not take off: a reason, and a sentence.
 fn waits(drone: &Facts, report: &Report) -> Option<(&'static str, String)> {
-    // There is a better reason.
     let refuses = drone.lift == Lift::Stay(NoLift::TakeoffSlot) && report.ready == Some(false);
     if matches!(report.activity, Activity::HandsOff(_)) || refuses {
         return None;
@@ -151,7 +145,7 @@ pub(super) fn phase_and_ready(q: &Question<'_>, report: &Report) -> (Phase, &'st
     }
 }
 
-/// The reason of one that is on its way back from a program for a cause that a person should know, and what to add to its message.
+/// Reason, and addition to the message, on the way back from a program for a cause that a person should know.
 fn taken_back(report: &Report, reason: &'static str) -> (&'static str, &'static str) {
     if !ON_ITS_WAY.contains(&reason) {
         return (reason, "");
@@ -278,7 +272,6 @@ fn as_ordered(q: &Question<'_>, report: &Report) -> (Phase, &'static str, String
         (FlightTruth::Airborne(_) | FlightTruth::ArmedOnGround, Activity::Landing) if report.terminating => {
             with(Phase::Landing, "AgentEnding", "landing because its agent is ending")
         }
-        // Released while it landed, for example.
         (FlightTruth::Airborne(_) | FlightTruth::ArmedOnGround, Activity::Landing) => {
             with(Phase::Landing, "Landing", "landing; its agent is taking up the flight")
         }
@@ -334,7 +327,7 @@ fn as_ordered(q: &Question<'_>, report: &Report) -> (Phase, &'static str, String
     }
 }
 
-/// What keeps one from its home that is to fly there before it lands, if it is.
+/// What keeps a vehicle from flying home before it lands.
 fn flies_home_first(drone: &Facts) -> Option<&OffStation> {
     let lands = drone.deleting || drone.lift == Lift::Land;
     let movement = drone
@@ -347,7 +340,6 @@ fn flies_home_first(drone: &Facts) -> Option<&OffStation> {
         .filter(|_| movement.way_home == WayHome::Ahead)
 }
 
-/// Reason and message of what holds.
 fn holding(q: &Question<'_>, report: &Report) -> (&'static str, String) {
     let taken = report
         .held
@@ -392,7 +384,7 @@ fn holding(q: &Question<'_>, report: &Report) -> (&'static str, String) {
     }
 }
 
-/// Reason and message of what is kept at another height than it is `asked` for.
+/// Reason and message while kept at another altitude than `asked`.
 fn waits_for_height(drone: &Facts, (asked, why): (AltitudeAboveHome, NoLift)) -> (&'static str, String) {
     let kept = format!("in the air, ordered to {} m and not to {} m", drone.altitude.0, asked.0);
     if why == NoLift::Geofence {
@@ -414,7 +406,7 @@ const fn off_station_reason(off: &OffStation) -> &'static str {
     }
 }
 
-/// What a vehicle does that is not on its station, after "it".
+/// What it does instead, after "it".
 fn off_station_text(off: &OffStation) -> String {
     match off {
         OffStation::Moving => "flies its route".to_owned(),

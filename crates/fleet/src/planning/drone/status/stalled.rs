@@ -1,11 +1,11 @@
-//! Whether a Drone comes to fly as asked by itself, or a person has to do something first.
+//! Whether a Drone will fly as asked by itself, or a person has to do something first.
 
 use super::deviations::FELL;
 use super::{Binding, Condition, Kind, Phase, Question, Status, condition, ready};
 use model::report::{Activity, HandsOff, Report};
 use model::vehicle::ReasonClass;
 
-/// The condition, if it is so; `status` is what else is reported.
+/// `status`: what else is reported.
 pub(super) fn stalled(q: &Question<'_>, status: &Status) -> Option<Condition> {
     let ready = status.conditions.iter().find(|c| c.kind == Kind::Ready)?;
     let is = match (q.binding, q.report) {

@@ -29,7 +29,7 @@ fn total(vehicles: &BTreeMap<usize, Seeker>, slots: &[Local], found: &BTreeMap<u
         .sum()
 }
 
-/// The least total of all ways to match, tried one by one.
+/// Of all ways to match, tried one by one.
 fn least(vehicles: &[Local], slots: &[Local]) -> f64 {
     fn go(vehicles: &[Local], slots: &[Local], skips: usize) -> f64 {
         let Some((first, rest)) = vehicles.split_first() else {
@@ -64,7 +64,6 @@ proptest! {
         prop_assert_eq!(ids.len(), found.len(), "no vehicle has two slots");
         let all: Vec<Local> = vehicles.values().map(|seeker| seeker.at).collect();
         let (got, best) = (total(&vehicles, &slots, &found), least(&all, &slots));
-        // Whole squared decimeters.
         prop_assert!((got - best).abs() <= 0.02 * 7.0, "{} is not {}", got, best);
     }
 
@@ -76,7 +75,7 @@ proptest! {
         let mut vehicles: BTreeMap<usize, Seeker> = slots.iter().zip(drift).enumerate().map(|(slot, (at, off))| {
             (slot, Seeker { at: at.shifted(off.0, off.1), holds: Some(slot) })
         }).collect();
-        // Where slots lie close together, an exchange may save something, but never the square of what is to be saved.
+        // Where slots lie close together, an exchange may save something, but never more than the square of what is to be saved.
         let found = assign(&vehicles, &slots, KEEP).unwrap();
         prop_assert!(found.iter().all(|(slot, id)| slot == id));
         if vehicles.remove(&gone).is_some() {
@@ -110,7 +109,7 @@ fn a_relief_far_away_takes_the_open_slot_and_moves_nobody_who_is_in_place() {
             holds: None,
         },
     );
-    // Each would move by ten meters, which is less in squares: it is not worth that with a preference of 150 m.
+    // Each would move by ten meters, whose square is less than that of the preference of 150 m.
     let found = assign(&vehicles, &slots, Meters(150.0)).unwrap();
     assert_eq!(found[&19], 77);
     assert!((0..19).all(|slot| found[&slot] == slot));

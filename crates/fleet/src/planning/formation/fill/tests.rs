@@ -61,7 +61,6 @@ fn filled(slots: &[Station], candidates: &[Candidate]) -> BTreeMap<DroneUid, InS
     fill(slots, candidates, &Rules::default(), &Limits::default()).unwrap()
 }
 
-/// Slot and whether it relieves, by name.
 fn numbers(slots: &[Station], candidates: &[Candidate]) -> Vec<(String, usize, bool)> {
     let all = filled(slots, candidates).into_iter();
     all.map(|(uid, found)| (uid.0, found.slot, found.relieves)).collect()
@@ -110,7 +109,6 @@ fn a_formation_that_turns_is_flown_the_shortest_ways_and_one_that_moves_keeps_or
     let before = shape(Shape::Line, 0.0, 15.0, 3);
     let all = ["a", "b", "c"];
     let candidates: Vec<Candidate> = (0..3).map(|slot| holding(all[slot], slot, &before)).collect();
-    // Turned about: right is left.
     let turned = shape(Shape::Line, 180.0, 15.0, 3);
     assert_eq!(
         numbers(&turned, &candidates),
@@ -153,7 +151,6 @@ fn a_relief_holds_beside_clear_of_all_and_takes_over_when_the_other_has_left() {
         }
     );
 
-    // It is there, and nothing changes.
     candidates[4] = Candidate {
         slot: Some(2),
         station: Some(relief.station),
@@ -162,7 +159,6 @@ fn a_relief_holds_beside_clear_of_all_and_takes_over_when_the_other_has_left() {
         ..new("e")
     };
     assert_eq!(filled(&grid, &candidates), found);
-    // The other leaves.
     candidates.remove(2);
     let found = filled(&grid, &candidates);
     assert_eq!(
@@ -242,8 +238,8 @@ fn shapes() -> impl Strategy<Value = Shape> {
 }
 
 proptest! {
-    /// From any state each slot is held once, the lowest first; and what is written is soon what is wanted: at once, or, where one too
-    /// many has an old claim to a slot, after the next reconcile.
+    /// From any state each slot is held once, the lowest first; and the written state soon equals the wanted one: at once, or where one too
+    /// many has an old slot, after the next reconcile.
     #[test]
     fn it_settles(
         before in shapes(), after in shapes(), heading in 0.0..359.0_f64, slots in 1_usize..9,

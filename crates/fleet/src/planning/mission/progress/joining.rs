@@ -6,7 +6,7 @@ use crate::planning::mission::stretch::{Stretch, Stretches};
 use crate::planning::mission::track::Work;
 use model::units::Wgs84;
 
-/// Gives parts to joiners among those that are `fit`, which are taken from there; how many more are needed.
+/// Takes joiners with a part out of `fit`; returns how many more are needed.
 pub(super) fn join(
     progress: &mut Progress,
     sharer: &Sharer<'_>,
@@ -15,7 +15,7 @@ pub(super) fn join(
     fit: &mut Vec<(String, Wgs84)>,
 ) -> usize {
     let work = sharer.work();
-    // In one layer it would wait for the other. The next time that all is flown, all is cut again.
+    // In one layer it would wait for the other. Work that is flown again is cut again then.
     if wanted.layer_height.0 <= 0.0 || wanted.flies_again(progress) || !progress.left(work).is_empty() {
         return 0;
     }
@@ -44,7 +44,6 @@ pub(super) fn join(
         };
         let stretches = work.from_earlier(&left.within(&Stretches::new([later])), wanted.overlap_seconds);
         let Ok(stretches) = fitting(sharer, &stretches, start) else {
-            // It is needed, and its part is not known yet.
             needed += 1;
             break;
         };
@@ -61,7 +60,7 @@ pub(super) fn join(
     needed
 }
 
-/// What lies before the vehicle of a part, if that is at work and none takes over from it.
+/// The rest of a part, if its vehicle is at work and none takes over from it.
 fn left(part: &Part, drones: &[Observed]) -> Option<Stretches> {
     let seen = drones.iter().find(|seen| seen.drone == part.drone && !seen.leaving)?;
     let alone = part.relief.is_none() && part.ahead == 0;
@@ -69,7 +68,7 @@ fn left(part: &Part, drones: &[Observed]) -> Option<Stretches> {
     (alone && at_work).then(|| part.stretches.without(&part.flown).without(&seen.underway))
 }
 
-/// Where a joiner that takes off at `start` takes over so that both come to their ends at the same time, and how much sooner that is.
+/// Where a joiner from `start` takes over so that both end at the same time, and how much time that saves.
 fn meeting(work: &Work, left: &Stretches, start: Wgs84, to_be_fit: f64) -> Option<(f64, f64)> {
     let all = work.seconds(left);
     let until = |position: f64| Some(f64::midpoint(all, lead(start, work.place(position)?) + to_be_fit));

@@ -11,24 +11,22 @@ const REST: Backoff = Backoff {
     cap: Duration::from_secs(360),
 };
 
-/// So many vehicles are kept, the last.
+/// Most vehicles kept: the last ones.
 const MOST: usize = 100;
 
-/// A vehicle that did not take its plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
     pub node: NodeName,
     pub times: u32,
-    /// Why, the last time: in the words of its autopilot.
     pub words: String,
 }
 
-/// For how long a vehicle that refused a plan so many times in a row is given none, however few others there are.
+/// How long a vehicle that refused a plan so many times in a row is given none, however few others there are.
 pub fn rest(times: u32) -> Duration {
     REST.delay(times, 1.0)
 }
 
-/// Counts the refusal of one that has a part; forgets those of one that flies its part.
+/// Counts the refusal of a vehicle with a part; forgets those of one that flies its part.
 pub(super) fn update(all: &mut Vec<Refused>, seen: &Observed) {
     let Some(node) = &seen.node else { return };
     let known = all.iter().position(|one| one.node == *node);

@@ -1,8 +1,7 @@
-//! Vehicles that relieve others before these leave, where they fly in layers and so may be there at once.
+//! Vehicles that relieve others before these leave, where they fly in layers and may be there at once.
 //!
-//! One whose battery comes near its reserve, or whose node is drained, is relieved at a waypoint that it reaches when the other can be there;
-//! it flies on until both have come there. One that is at the end of its part, and is to be followed by the next time that all is flown, is
-//! followed by one that begins as it ends.
+//! A vehicle near its battery's reserve, or on a drained node, is relieved at a waypoint that it reaches when the other can be there; it
+//! flies on until both are there. At the end of a part that is flown again, the next vehicle begins as this one ends.
 
 use super::{Doing, Observed, Part, Progress, Relief, Sharer, Step, Wanted, Why, fitting, free_layer};
 use crate::planning::mission::stretch::{Stretch, Stretches};
@@ -12,22 +11,22 @@ use model::geo::offset;
 use model::units::Wgs84;
 use std::collections::BTreeMap;
 
-/// From when a vehicle is known to be fit until it has climbed, seconds: its plan is uploaded and judged, it arms and takes off.
+/// From a fit vehicle to the end of its climb, seconds: its plan is uploaded and judged, it arms and takes off.
 const TO_CLIMB: f64 = 30.0;
 
-/// From when a Drone is asked for until its vehicle is known to be fit, seconds.
+/// From the request for a Drone to its fit vehicle, seconds.
 const TO_BE_FIT: f64 = 15.0;
 
-/// How fast it climbs from there to its layer, meters per second: less than both autopilots are set to.
+/// Climb rate from there to its layer, meters per second: less than both autopilots are set to.
 const CLIMB: f64 = 2.0;
 
-/// From when a vehicle at `start` is known to be fit until it is at a place, seconds.
+/// From a fit vehicle at `start` to its arrival, seconds.
 pub(super) fn lead(start: Wgs84, place: Wgs84) -> f64 {
     let (east, north) = offset(start, place);
     TO_CLIMB + east.hypot(north) / USUAL_SPEED.0
 }
 
-/// How many places of `parallelism` are taken: one and its relief have one.
+/// Places of `parallelism` in use: one and its relief share one.
 pub(super) fn in_place(progress: &Progress) -> usize {
     let relieves = |part: &&Part| {
         let of = |other: &Part| {
@@ -39,7 +38,7 @@ pub(super) fn in_place(progress: &Progress) -> usize {
     progress.parts.len() - progress.parts.iter().filter(relieves).count()
 }
 
-/// Lets those go whose relief has arrived, and those that have nothing left to do; forgets reliefs that are gone.
+/// Lets those go whose relief has arrived, and those with nothing left to do; forgets reliefs that are gone.
 pub(super) fn let_go(next: &mut Step, work: &Work, drones: &[Observed]) {
     let seen = |drone: &str| drones.iter().find(|seen| seen.drone == drone);
     let parts = std::mem::take(&mut next.progress.parts);
@@ -47,7 +46,7 @@ pub(super) fn let_go(next: &mut Step, work: &Work, drones: &[Observed]) {
     for mut part in parts {
         part.relief = part.relief.filter(|relief| there.contains_key(&relief.drone));
         let ahead = |relief: &&Relief| there.get(&relief.drone).is_some_and(|ahead| *ahead > part.ahead);
-        // One that is followed comes home by its own plan.
+        // A followed one comes home by its own plan.
         let relieved = part
             .relief
             .as_ref()
@@ -70,12 +69,11 @@ pub(super) fn let_go(next: &mut Step, work: &Work, drones: &[Observed]) {
         }
         next.gave_up.push((part.drone, Why::Relieved));
     }
-    // The one that was to be relieved has flown all of it.
     let Progress { flown, parts, .. } = &mut next.progress;
     parts.retain(|part| part.ahead > 0 || !work.trimmed(&part.stretches.without(flown)).is_empty());
 }
 
-/// Gives parts to reliefs among those that are `fit`; how many more are needed.
+/// Takes reliefs with a part out of `fit`; returns how many more are needed.
 pub(super) fn give(
     progress: &mut Progress,
     sharer: &Sharer<'_>,
@@ -141,8 +139,8 @@ pub(super) fn give(
     needed
 }
 
-/// Where `part` is given over to one that takes off at `start` and will be found fit in so many seconds; what that one flies, and how
-/// many times all is flown before that. `None`: `part`, of which so much is `left` before the vehicle, is not to be relieved now.
+/// Where `part` is handed to a vehicle from `start` that will be fit in so many seconds, what that one flies, and how many times all is
+/// flown before. `None`: `part`, with `left` before the vehicle, is not to be relieved now.
 fn relief_of(
     progress: &Progress,
     (part, left): (&Part, &Stretches),
@@ -159,7 +157,7 @@ fn relief_of(
         let stretches = work.from_earlier(&left.within(&from_here), wanted.overlap_seconds);
         return Some((from, stretches, part.ahead));
     }
-    // The last that is followed is followed by all of the next time that is in no part.
+    // The last one that is followed is followed by all of the next time that is in no part.
     let followed = |other: &Part| other.drone == part.drone || other.relief.is_some();
     let after = part.ahead.saturating_add(1);
     let of = |time: u8| progress.parts.iter().filter(move |part| part.ahead == time);
@@ -173,7 +171,7 @@ fn relief_of(
     (again && work.seconds(left) <= lead).then_some((last, next, after))
 }
 
-/// The first waypoint within `left` that is reached no sooner than `until` says of it.
+/// The first waypoint within `left` that is reached no sooner than `until` returns for it.
 pub(super) fn waypoint_after(work: &Work, left: &Stretches, until: impl Fn(f64) -> Option<f64>) -> Option<f64> {
     let (first, last) = (left.all().first()?.from, left.all().last()?.to);
     let (mut from, mut at, mut seconds) = (first, first.floor() + 1.0, 0.0);

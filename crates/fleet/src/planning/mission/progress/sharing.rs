@@ -1,7 +1,7 @@
 //! The costly questions of a step: how work is cut among vehicles, and how a part is flown.
 //!
-//! A step that lacks an answer gives nothing that depends on it, and the step after it does. So the answers can be found beside: what a
-//! question costs depends on the size of the work. They are known by all that they depend on, and hold as long as that is asked.
+//! A step gives nothing that depends on a missing answer; the next one does. So answers may be found in parallel: the cost depends on the
+//! size of the work. The key of an answer is all that it depends on.
 
 use super::{Observed, Part, Progress, Wanted, step_by};
 use crate::planning::mission::PlannedFlight;
@@ -14,22 +14,21 @@ use std::collections::{BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-/// Work over an area with no more corners is shared in no time.
+/// Most corners of an area whose work is shared quickly.
 const QUICK_CORNERS: usize = 16;
 
-/// Points of the track, times the vehicles, that are timed in no time.
+/// Most points of the track, times vehicles, that are timed quickly.
 const QUICK_POINTS: usize = 4096;
 
-/// The parts of the fliers with these numbers.
+/// Parts by number of the flier.
 type Cut = Result<Vec<(usize, Stretches)>, CannotShare>;
 
 type Flight = Result<Arc<PlannedFlight>, CannotShare>;
 
-/// The answer was not found yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unanswered;
 
-/// Question of a step; with the work, all that its answer depends on.
+/// With the work, all that the answer depends on.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Question {
     Cut(Vec<u64>),
@@ -78,16 +77,14 @@ pub struct Sharer<'a> {
 
 #[derive(Debug)]
 enum By<'a> {
-    /// Each is reckoned when it is asked.
     Reckoning,
     /// The same, and all answers are kept.
     Keeping(RefCell<Answers>),
-    /// None is reckoned; the questions that have no answer here.
+    /// None is computed; collects the questions without an answer.
     Known(&'a Answers, RefCell<BTreeSet<Question>>),
 }
 
 impl<'a> Sharer<'a> {
-    /// Reckons each answer when it is asked.
     pub const fn at_once(work: &'a Work) -> Self {
         Self {
             work,
@@ -95,7 +92,6 @@ impl<'a> Sharer<'a> {
         }
     }
 
-    /// Knows these `answers` about `work`, and reckons none.
     pub const fn of_known(work: &'a Work, answers: &'a Answers) -> Self {
         Self {
             work,
@@ -114,7 +110,7 @@ impl<'a> Sharer<'a> {
         self.work
     }
 
-    /// Names the questions that had no answer; `None` when all had one.
+    /// The questions without an answer; `None` when all had one.
     pub fn lacks(&self) -> Option<String> {
         let By::Known(_, lacks) = &self.by else { return None };
         let lacks = lacks.borrow();
@@ -177,22 +173,20 @@ impl<'a> Sharer<'a> {
     }
 }
 
-/// Questions that are to be answered.
 #[derive(Clone, Debug)]
 pub enum Request {
     /// How these parts are flown, each raised by so much.
     Flights(Vec<(Part, Meters)>),
-    /// Everything that a step asks, and how the parts are flown that it gives.
+    /// All questions of a step, and the flights of the parts that it gives.
     Step {
         wanted: Wanted,
         before: Progress,
         drones: Vec<Observed>,
-        /// The names of those whose parts have a flight.
         planned: BTreeSet<String>,
     },
 }
 
-/// Finds what is requested about `work`: it takes time.
+/// Slow: answers what is requested about `work`.
 pub fn answer(work: &Work, request: &Request) -> Answers {
     let sharer = Sharer::keeping(work);
     match request {
@@ -224,7 +218,7 @@ pub fn answer(work: &Work, request: &Request) -> Answers {
 }
 
 impl Work {
-    /// Whether it takes no time to share it among so many vehicles, whatever its shape.
+    /// Whether sharing it among so many vehicles takes no time, whatever its shape.
     pub fn is_quick(&self, vehicles: usize) -> bool {
         let corners = self.area().map_or(0, |area| {
             let polygon = area.polygon();

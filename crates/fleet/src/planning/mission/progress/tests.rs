@@ -1,4 +1,4 @@
-//! Vehicles come, tire, fail and go, and all of the work is flown or said not to be.
+//! Vehicles come, tire, fail and leave, and all of the work is flown or reported as not flown.
 
 mod joiners;
 mod refusals;
@@ -18,7 +18,7 @@ const HERE: Wgs84 = Wgs84 {
     longitude_deg: 8.545_594,
 };
 
-/// A way of so many places, 40 m or 10 s apart.
+/// Places are 40 m or 10 s apart.
 fn route(count: u16) -> Work {
     let waypoint = |number: u16| Waypoint {
         speed: Some(MetersPerSecond(4.0)),
@@ -119,7 +119,7 @@ fn a_vehicle_in_the_air_keeps_the_plan_that_it_was_given_or_comes_home() {
         Ok(()),
         "it has not taken off"
     );
-    // Of a coordinator of an older version, which wrote no plan down.
+    // An older coordinator wrote no plan down.
     part.plan = None;
     assert_eq!(
         part.give(other.clone(), Meters(0.0), Carrier::Unknown),
@@ -193,7 +193,6 @@ fn the_only_vehicle_flies_all_at_once_and_not_half_of_the_rest_again_and_again()
         node: None,
         ..seen(drone, Doing::Waits)
     };
-    // 10 s, and an hour.
     for work in [route(2), route(361)] {
         for layer_height in [Meters(0.0), Meters(12.0)] {
             for parallelism in [2, 10] {
@@ -207,7 +206,7 @@ fn the_only_vehicle_flies_all_at_once_and_not_half_of_the_rest_again_and_again()
             }
         }
     }
-    // Of what is flown again and again, it flies no part that is hardly worth a flight.
+    // Of work that is flown again and again, it flies no part that is hardly worth a flight.
     let flights = |places: u16| {
         let work = &route(places);
         let fit = seen("a", Doing::Fit(shifted(HERE, f64::from(places) * 20.0, -10.0)));
@@ -433,7 +432,7 @@ fn a_long_route_is_flown_in_plans_that_an_autopilot_holds() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever vehicles do, all is flown in the end, or the Mission has failed and says what is not; nothing counts as flown that was not.
+    /// Whatever vehicles do, all is flown in the end, or the Mission has failed and reports the rest; nothing counts as flown that was not.
     #[test]
     fn whatever_becomes_of_vehicles_nothing_is_lost_and_nothing_unflown_counts(
         places in 2_u16..40, parallelism in 1_usize..5, limit in 0_u32..30,
@@ -467,7 +466,6 @@ proptest! {
             prop_assert!(counted <= parallelism * 3, "{counted} Drones");
             for seen in &mut drones {
                 let Some(part) = now.part(&seen.drone) else {
-                    // By and by those that a person has grounded are released.
                     if seen.doing == Doing::Grounded && round % 7 == 0 {
                         seen.doing = Doing::Fit(HERE);
                     }
@@ -527,6 +525,6 @@ fn what_a_grounded_drone_gave_up_waits_for_it_while_another_would_be_grounded_to
     assert_eq!((again.create, why(&again)), (0, vec![]), "and it is kept");
     let released = step(&work, &wanted(1), &again.progress, &[fit("a")]);
     assert_eq!(released.progress.part("a").unwrap().stretches, set(&[(4.0, 10.0)]));
-    // That Drone alone is to stay down: another flies the rest.
+    // Only that Drone stays down: another flies the rest.
     assert_eq!(step(&work, &wanted(1), &all, &grounded).create, 1);
 }

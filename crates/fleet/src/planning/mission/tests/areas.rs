@@ -51,7 +51,6 @@ fn a_square_field_is_flown_there_and_back_in_as_many_lines_as_fit() {
     assert_eq!(figures.lines, 5);
     assert!((figures.work_meters - 500.0).abs() < 0.5, "{figures:?}");
     assert!((figures.transit_meters - 40.0).abs() < 0.5, "{figures:?}");
-    // One at the beginning of each line, and one every 5 m.
     assert_eq!(figures.photos, 5 * 21);
     let survey = figures.survey.unwrap();
     assert!((survey.area_square_meters - 5000.0).abs() < 5.0 && survey.covered == 1.0);
@@ -133,7 +132,6 @@ fn lines_end_at_the_edge_of_a_hole_that_is_nearly_square_to_them() {
 
 #[test]
 fn a_line_through_the_corner_of_a_hole_does_not_go_on_inside() {
-    // The corner in the west lies on the middle line.
     let hole: &[(f64, f64)] = &[(30.0, 25.0), (45.0, 15.0), (70.0, 25.0), (45.0, 35.0)];
     for by in [0.0, 1e-9, -1e-9, 1e-6] {
         let moved: Vec<(f64, f64)> = hole.iter().map(|(east, north)| (*east, north + by)).collect();
@@ -194,7 +192,7 @@ fn a_track_is_named_by_where_it_leads_to_a_centimeter_and_by_nothing_else() {
     assert_eq!(survey(30.0), survey(40.0));
 }
 
-/// Square meters of rings in degrees near the equator, holes left out.
+/// Of rings in degrees near the equator, holes left out.
 fn square_meters(rings: &[Vec<(f64, f64)>], latitude: f64) -> f64 {
     let ring = |ring: &Vec<(f64, f64)>| {
         let doubled = ring

@@ -1,4 +1,4 @@
-//! What is left is cut again, and progress is written down in a few numbers.
+//! The rest is cut again, and progress is written down in a few numbers.
 
 use super::*;
 use std::collections::BTreeSet;
@@ -60,7 +60,6 @@ proptest! {
         for (number, part) in &parts {
             let start = fliers[*number].start;
             let flight = work.flight(part, start, Meters(0.0)).unwrap();
-            // All of it is flown when each item was reached, and a part of it when some were not.
             prop_assert!(work.trimmed(&part.without(&flight.flown(|_| true))).is_empty());
             prop_assert!(work.trimmed(&flight.flown(|_| true).without(part)).is_empty());
             let some: BTreeSet<usize> = flight.to_reach().take(flight.places.len() / 2).collect();
@@ -95,7 +94,6 @@ fn the_rest_of_a_share_sends_speed_and_camera_again_and_begins_where_it_was_left
     let work = route(6);
     let whole = work.whole();
     let flight = work.flight(&whole, at(0.0, -30.0), Meters(0.0)).unwrap();
-    // Above the start, the six places, above the start.
     assert_eq!(flight.places.len(), 8);
     let numbers: Vec<usize> = flight.to_reach().collect();
     let reached = |item: usize| numbers[..4].contains(&item);
@@ -109,7 +107,7 @@ fn the_rest_of_a_share_sends_speed_and_camera_again_and_begins_where_it_was_left
     assert_eq!(rest.places[0].speed, Some(MetersPerSecond(4.0)));
     assert!(rest.places[1].actions.contains(&Action::TriggerEvery(Meters(3.0))));
     assert_eq!(rest.places[1].altitude, Altitude::AboveHome(AltitudeAboveHome(30.0)));
-    // A place that was jumped over is not flown, nor are the legs to and from it.
+    // A place that was jumped over is not flown, nor are its legs.
     let jumped = flight.flown(|item| item != numbers[3]);
     assert_eq!(work.trimmed(&whole.without(&jumped)), set(&[(1.0, 3.0)]));
     assert_eq!(work.percent(&jumped), 60);
@@ -120,7 +118,6 @@ fn the_rest_of_a_share_sends_speed_and_camera_again_and_begins_where_it_was_left
 fn with_an_overlap_the_next_begins_some_seconds_earlier_and_not_before_the_line() {
     let work = route(6);
     let left = set(&[(2.5, 5.0)]);
-    // 40 m take 10 s.
     assert_eq!(work.from_earlier(&left, 10.0), set(&[(1.5, 5.0)]));
     assert_eq!(work.from_earlier(&left, 1000.0), set(&[(0.0, 5.0)]));
     assert_eq!(work.from_earlier(&left, 0.0), left);

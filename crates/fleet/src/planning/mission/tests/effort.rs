@@ -1,4 +1,4 @@
-//! What planning costs is bounded: by the edges that it examines, which are counted, as a clock depends on the machine.
+//! The cost of planning is bounded in examined edges, as a clock depends on the machine.
 
 use super::*;
 use boundary::steps;
@@ -19,7 +19,7 @@ fn comb(corners: usize) -> Vec<(f64, f64)> {
     ring
 }
 
-/// How many edges are examined to plan this survey of 1 km², to share it, and to make the flight of each.
+/// Edges examined to plan this survey of 1 km², to share it, and to make the flight of each.
 fn steps_of(holes: &[Vec<(f64, f64)>], lines: f64, heading: f64, vehicles: usize) -> u64 {
     let square: &[(f64, f64)] = &[(0.0, 0.0), (1000.0, 0.0), (1000.0, 1000.0), (0.0, 1000.0)];
     let holes: Vec<&[(f64, f64)]> = holes.iter().map(Vec::as_slice).collect();

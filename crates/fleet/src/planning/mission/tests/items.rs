@@ -32,7 +32,7 @@ proptest! {
     #[test]
     fn the_items_of_waypoints_are_read_as_these_waypoints(waypoints in prop::collection::vec(waypoints(), 1..20)) {
         let items = item::of_waypoints(&waypoints);
-        // ArduPilot refuses a plan with an open number, other than the heading of a waypoint.
+        // ArduPilot refuses a plan with NaN, except for the heading of a waypoint.
         let open = |item: &Item| (0..4).any(|n| item.params[n].is_none() && (item.command, n) != (item::NAV_WAYPOINT, 3));
         prop_assert!(!items.iter().any(open), "{items:?}");
         prop_assert_eq!(item::to_waypoints(&items), Ok((waypoints, Omitted::default())));

@@ -29,8 +29,8 @@ proptest! {
         prop_assert!(plan.is_whole());
         let longest = plan.shares.iter().map(|share| share.time).max();
         let all = work.track().work_meters();
-        // One that is too far away, or too slow, to be of use in the time that the others take is left out: of the first line it could
-        // fly next to nothing. What makes all of it faster by a thousandth is not looked for.
+        // A flier too far away, or too slow, to help in the time of the others is left out: it could fly next to nothing of the first line.
+        // An improvement of a thousandth is not searched for.
         for (number, flier) in fliers.iter().enumerate() {
             if plan.shares.iter().all(|share| share.flier != number) {
                 let alone = Flier { endurance: longest, ..*flier };
@@ -39,7 +39,7 @@ proptest! {
             }
         }
         let times: Vec<f64> = plan.shares.iter().map(|share| share.time.as_secs_f64()).collect();
-        // As partitions are judged: how much longer the longest is than the mean.
+        // Longest to mean, as partitions are judged.
         let most = times.iter().copied().fold(0.0, f64::max);
         let mean = times.iter().sum::<f64>() / times.len() as f64;
         prop_assert!(most <= 1.1 * mean, "{times:?}");
@@ -166,7 +166,6 @@ fn what_no_battery_suffices_for_is_left_for_a_relief() {
     let all: Vec<usize> = plan.shares.iter().map(|share| share.path.len()).collect();
     let left = plan.left(&work, &all).unwrap();
     assert!((left.track().work_meters() + flown - work.track().work_meters()).abs() < 0.01);
-    // Again and again, it comes to an end.
     let (mut left, mut flights) = (Some(left), 2);
     while let Some(work) = left {
         let plan = work.share(&[small]).unwrap();
@@ -205,7 +204,6 @@ fn a_route_is_cut_on_its_way_and_what_is_done_at_a_waypoint_is_done_once() {
     assert_eq!(photos, 5);
     for share in &plan.shares {
         let waypoints = work.waypoints(&share.path);
-        // The one that begins in the middle is sent the speed and the camera as well.
         assert_eq!(waypoints[0].speed, Some(MetersPerSecond(6.0)));
         let began = waypoints
             .iter()

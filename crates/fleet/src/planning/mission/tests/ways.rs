@@ -1,17 +1,17 @@
-//! Shortest ways and lines are those that a slower reckoning finds, which examines every edge.
+//! Shortest ways and lines equal those of a slower computation, which examines every edge.
 
 use super::*;
 use ::geo::{BooleanOps as _, Buffer as _, Intersects as _, Line, LineString, MultiPolygon, Polygon};
 use boundary::Boundary;
 use pathfinding::directed::dijkstra::dijkstra;
 
-/// Holes are so much smaller for the slower reckoning, as lines along their edges are ways, meters.
+/// Shrinking of holes for the slow computation, as lines along their edges are allowed, meters.
 const SMALLER: f64 = 0.02;
 
-/// Its ways may be so much shorter therefore, meters.
+/// Its ways may be shorter by this therefore, meters.
 const SLACK: f64 = 0.1;
 
-/// By each line between two of the ends and corners that crosses no hole.
+/// Over all lines between ends and corners that cross no hole.
 fn slow_length(area: &Area, from: Coord<f64>, to: Coord<f64>) -> Option<f64> {
     let rings = area.polygon().interiors();
     let holes = rings
@@ -89,7 +89,6 @@ fn a_way_leads_out_of_the_side_of_a_hole_though_it_begins_a_little_inside() {
 
 #[test]
 fn a_way_along_a_row_of_corners_turns_at_the_first_and_the_last_only() {
-    // Walls 1 m apart, from the south edge up to one line.
     let walls: Vec<Vec<(f64, f64)>> = (0..30)
         .map(|number| 20.0 + 2.0 * f64::from(number))
         .map(|east| vec![(east, 1.0), (east + 1.0, 1.0), (east + 1.0, 40.0), (east, 40.0)])

@@ -1,4 +1,4 @@
-//! Items that a person has written are flown unchanged, and gone on with where another vehicle has come to.
+//! Items that a person has written are flown unchanged, and continued where another vehicle stopped.
 
 use super::*;
 use crate::planning::mission::PlannedFlight;
@@ -6,7 +6,7 @@ use crate::planning::mission::written::BadItems;
 use model::plan::BadPlan;
 use model::plan::item::{self, Item};
 
-/// One as a ground station writes it: with all seven values, above home.
+/// As ground stations write it: with all seven values, above home.
 fn written(command: u16, values: [f64; 7]) -> Item {
     Item {
         command,
@@ -37,7 +37,6 @@ fn done(command: u16, first: f64) -> Item {
     written(command, [first, 4.0, 1.0, 0.0, 0.0, 0.0, 0.0])
 }
 
-/// Takeoff, speed, place 1, camera on, place 2, photo, delay, place 3, camera off, home.
 fn file() -> Vec<Item> {
     vec![
         place(item::NAV_TAKEOFF, 0.0),

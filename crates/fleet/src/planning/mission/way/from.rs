@@ -1,7 +1,7 @@
 //! The lengths of the shortest ways from one place to many others.
 //!
-//! How far each corner is from the place is found once (Dijkstra). The shortest way to any other place leads straight there, or by the
-//! corner that is the nearest in all of those that see it, and is pulled tight there.
+//! The distance of each corner is found once (Dijkstra). The shortest way to another place is straight, or by the nearest in all of the
+//! corners that see it, and is pulled tight there.
 
 use super::horizon::Horizon;
 use super::{Came, Step, Ways};
@@ -11,7 +11,7 @@ use std::cell::OnceCell;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// After so many corners that are not seen, those are left out that cannot be.
+/// Unseen corners before those are skipped that cannot be seen.
 const TRIED: usize = 3;
 
 #[derive(Debug)]
@@ -21,10 +21,10 @@ pub(in crate::planning::mission) struct WaysFrom<'a> {
     reached: OnceCell<Vec<Reached>>,
 }
 
-/// How far a corner is, and how a way comes to it; `None` when there is no way.
+/// A corner's distance, and how a way arrives there; `None`: no way.
 type Reached = Option<(f64, Came)>;
 
-/// A length that can be sorted, and the number of a corner.
+/// A sortable length, and the number of a corner.
 #[derive(PartialEq)]
 struct By(f64, usize);
 
@@ -55,7 +55,7 @@ impl<'a> WaysFrom<'a> {
         self.from
     }
 
-    /// How long the shortest way to `to` is, meters; `None` when there is none.
+    /// Meters.
     pub fn length(&self, to: Coord<f64>) -> Option<f64> {
         let straight = apart(self.from, to).0;
         let Some(obstacles) = &self.ways.0 else {

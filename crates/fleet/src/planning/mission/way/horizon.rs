@@ -1,7 +1,7 @@
 //! What cannot be seen from a place, for all directions at once.
 //!
-//! The directions around the place are divided into as many parts, and each keeps how far away the nearest edge is that fills it. What lies
-//! behind that edge is hidden. What is not hidden may be seen or not: who asks has to look.
+//! Each of the parts of all directions keeps the distance of the nearest edge that fills it. What lies behind that edge is hidden; anything
+//! else may be seen or not, and has to be examined.
 
 #[cfg(test)]
 use crate::planning::mission::boundary::steps;
@@ -13,16 +13,14 @@ use std::sync::LazyLock;
 /// Parts of a quarter of all directions.
 const QUARTER: usize = 64;
 
-/// Parts of all directions.
 const PARTS: usize = 4 * QUARTER;
 
-/// The same as a number that need not be whole.
 const AROUND: f64 = 256.0;
 
-/// An edge fills a part when it reaches so much of a part beyond it on both sides.
+/// An edge fills a part when it reaches this far beyond it on both sides.
 const BEYOND: f64 = 1e-6;
 
-/// An edge hides nothing from a place that is so near to its line, and nothing that lies so little behind it, meters.
+/// An edge hides nothing from a place this near to its line, and nothing this little behind it, meters.
 const ROOM: f64 = 4.0 * SLACK;
 
 /// Unit vectors to where each part begins, and to the first once more.
@@ -45,15 +43,14 @@ static BEGINS: LazyLock<[Coord<f64>; PARTS + 1]> = LazyLock::new(|| {
     })
 });
 
-/// How far one can see at most, by direction.
 #[derive(Clone, Debug)]
 pub(in crate::planning::mission) struct Horizon {
     from: Coord<f64>,
-    /// Meters, for each part of the directions.
+    /// Visible distance by part, meters.
     far: [f64; PARTS],
 }
 
-/// In which part a direction lies, counterclockwise from the east; its fraction is the place within it.
+/// Counterclockwise from the east; the fraction is the place within the part.
 fn part(direction: Coord<f64>) -> f64 {
     let Coord { x, y } = direction;
     let all = x.abs() + y.abs();
@@ -79,7 +76,7 @@ const fn whole(part: f64) -> usize {
 }
 
 impl Horizon {
-    /// What the edges of `boundaries` hide from `from`. Those that others hide are not examined.
+    /// Edges behind others are not examined.
     pub fn new<'a>(from: Coord<f64>, boundaries: impl Iterator<Item = &'a Boundary>) -> Self {
         let mut horizon = Self {
             from,
@@ -91,7 +88,7 @@ impl Horizon {
         horizon
     }
 
-    /// The nearest first, about.
+    /// About the nearest first.
     fn add_all(&mut self, node: &ParentNode<Edge>) {
         let from = [self.from.x, self.from.y];
         let children = node.children().iter();
@@ -142,7 +139,7 @@ impl Horizon {
         }
     }
 
-    /// Whether all of a box is behind edges for certain; its nearest place is so far away, in square meters.
+    /// Whether all of a box is surely hidden; `squared`: distance of its nearest place, squared.
     fn hides_box(&self, bounds: &AABB<[f64; 2]>, squared: f64) -> bool {
         if squared <= 0.0 {
             return false;
@@ -171,7 +168,7 @@ impl Horizon {
         (first..=last).all(is_hidden)
     }
 
-    /// Whether `to` is behind an edge for certain.
+    /// Whether `to` is surely hidden.
     pub fn hides(&self, to: Coord<f64>) -> bool {
         let direction = to - self.from;
         let far = self.far.get(whole(part(direction)) % PARTS);

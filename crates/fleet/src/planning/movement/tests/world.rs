@@ -1,7 +1,7 @@
-//! A simple world to try plans in: vehicles that fly what they are ordered, a network that loses and delays, and an oracle.
+//! A simple world to try plans in: vehicles that follow orders, a network that loses and delays, and an oracle.
 //!
-//! Owns: the truth, and how near vehicles really come to each other. Must not: use the geometry of `airspace`: distances are
-//! measured through the Earth, between positions.
+//! Owns: the truth, and how near vehicles really come to each other. Must not: use the geometry of `airspace`: distances are measured
+//! through the Earth, between positions.
 
 use crate::airspace::{Claims, Doing, Known, Margin, Observation, Route, Rules};
 use crate::planning::movement::{Goal, Layers, Plan, plan};
@@ -13,7 +13,7 @@ use model::units::Meters;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Seconds from one step to the next.
+/// Seconds.
 const STEP: f64 = 0.1;
 
 pub(super) struct Dice(u64);
@@ -45,13 +45,13 @@ impl Dice {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Trouble {
-    /// The share of messages that are lost.
+    /// Share of messages.
     pub lost: f64,
-    /// Messages are late by up to this, seconds.
+    /// Largest delay of messages, seconds.
     pub late: f64,
-    /// Another leader begins, about as often as this, seconds; 0: never.
+    /// Mean time between changes of the leader, seconds; 0: never.
     pub leaders: f64,
-    /// The share of agents that are not heard for a time, at any time.
+    /// Share of agents that are silent for a time, at any time.
     pub silent: f64,
 }
 
@@ -65,7 +65,7 @@ pub(super) const NO_TROUBLE: Trouble = Trouble {
 struct Flyer {
     name: NodeName,
     home: Local,
-    /// Where the autopilot believes to be, but for its wander.
+    /// The autopilot's own position, without its wander.
     at: Local,
     flying: bool,
     route: Option<(Route, usize)>,
@@ -79,7 +79,7 @@ struct Flyer {
 }
 
 impl Flyer {
-    /// Where the autopilot keeps it, by its own reckoning: off the path by wind.
+    /// Where the autopilot keeps it, by its own estimate: off the path by wind.
     fn reckoned(&self, now: f64, rules: &Rules) -> Local {
         let off = 0.65 * rules.off_by.horizontal.0;
         let up = 0.65 * rules.off_by.vertical.0;
@@ -92,7 +92,7 @@ impl Flyer {
             .at_height(self.at.up + up * (angle * 1.3).sin())
     }
 
-    /// Where it really is: its reckoning is wrong.
+    /// The true place: the estimate is wrong.
     fn really(&self, now: f64, rules: &Rules) -> Local {
         let reckoned = self.reckoned(now, rules);
         let angle = self.phase * 2.0 + now * 0.11;
@@ -143,7 +143,7 @@ pub(super) struct World {
     pub claims: Claims,
     pub routes: usize,
     pub now: f64,
-    /// The least of all distances, as shares of the separation: below 1 is too near.
+    /// The least distance as a share of the separation: below 1 is too near.
     pub nearest: f64,
     frame: Frame,
     flyers: Vec<Flyer>,
@@ -165,7 +165,6 @@ pub(super) fn name(number: usize) -> NodeName {
 }
 
 impl World {
-    /// Vehicles at these places, on the ground or in the air.
     pub(super) fn new(
         frame: Frame,
         rules: Rules,
@@ -212,7 +211,7 @@ impl World {
         world
     }
 
-    /// Another leader begins and knows nothing but which vehicles there are.
+    /// It knows nothing but which vehicles there are.
     fn lead(&mut self) {
         self.term = Term(self.term.0 + 1);
         self.claims = Claims::new(self.term, self.rules);
@@ -233,7 +232,6 @@ impl World {
         };
     }
 
-    /// Whether all are where they are to be.
     pub(super) fn arrived(&self) -> bool {
         self.flyers.iter().all(|flyer| {
             let Some(goal) = self.goals.get(&flyer.name) else {
@@ -245,7 +243,6 @@ impl World {
         })
     }
 
-    /// Where each is, for the report of a failure.
     pub(super) fn drawn(&self) -> String {
         let line = |flyer: &Flyer| {
             let goal = self.goals.get(&flyer.name);
@@ -261,7 +258,7 @@ impl World {
         self.flyers.iter().map(line).collect()
     }
 
-    /// Lets a second pass: reports, plan, orders, flight.
+    /// One second: reports, plan, orders, flight.
     pub(super) fn second(&mut self) -> Plan {
         if self.now >= self.next_leader {
             self.lead();
@@ -293,7 +290,6 @@ impl World {
         plan
     }
 
-    /// Each order is sent each second: the agent takes it once.
     fn send_orders(&mut self) {
         for (flyer, (number, route, lands)) in self.orders.clone() {
             if !self.dice.happens(self.trouble.lost) {
@@ -321,7 +317,7 @@ impl World {
         self.orders_under_way = later;
         for (_, (flyer, number, route, lands)) in due {
             let flyer = &mut self.flyers[flyer];
-            // An agent refuses what is not newer, and what comes from a leader that was followed by another.
+            // An agent refuses what is not newer, or comes from an earlier leader.
             if number > flyer.order && number.term >= flyer.term {
                 (flyer.order, flyer.term) = (number, number.term);
                 flyer.route = Some((route, 0));
@@ -346,7 +342,7 @@ impl World {
         if dice.happens(trouble.silent / 100.0) {
             flyer.silent_until = now + dice.within(5.0, 30.0);
         }
-        // It connects to the new leader when it is heard by it first, and refuses the old one from then on.
+        // It connects to the new leader when it first receives from it, and refuses the old one from then on.
         if now < flyer.silent_until || dice.happens(trouble.lost) {
             return;
         }

@@ -10,7 +10,7 @@ fn node(name: &str) -> NodeName {
     NodeName::parse(name).unwrap()
 }
 
-/// The margin after these readings, one a second, in the air.
+/// One reading a second, in the air.
 fn after(readings: impl IntoIterator<Item = (f64, f64)>) -> Vec<(f64, f64)> {
     let (mut accuracies, rules, vehicle) = (Accuracies::default(), Rules::default(), node("a"));
     let mut margins = Vec::new();
@@ -109,7 +109,7 @@ fn home(east: f64, up: f64) -> Local {
     Local { east, north: 0.0, up }
 }
 
-/// The vertical margins of vehicles with these homes, which report this standard deviation; 0 for none.
+/// Of vehicles with these homes and this reported standard deviation; 0 for none.
 fn vertical(deviation: f64, homes: &[Local]) -> Vec<f64> {
     let (mut accuracies, rules) = (Accuracies::default(), Rules::default());
     let names: Vec<NodeName> = (0..homes.len()).map(|i| node(&format!("n{i}"))).collect();
@@ -148,7 +148,6 @@ fn two_homes_that_differ_by_six_meters_add_that_as_margin_less_the_slope_of_a_fi
         both.iter().sum::<f64>() >= 2.0 + 6.0 - 2.0 * (SAME_ALTITUDE_M + SLOPE * 15.0),
         "{both:?}"
     );
-    // Of three it is the third that is off.
     let of_three = vertical(1.78, &[home(0.0, 488.0), home(15.0, 488.0), home(30.0, 494.0)]);
     assert_eq!(of_three[..2], [1.0, 1.0]);
     assert!(of_three[2] >= 5.0, "{of_three:?}");

@@ -1,4 +1,4 @@
-//! Plans that vehicles fly, or are about to take off for, by orders of the leader before.
+//! Plans in flight, or before takeoff, by orders of the leader before.
 
 use super::{Granted, Planned, from_ground, leads};
 use crate::airspace::{Margin, Route};
@@ -11,7 +11,7 @@ use model::time::Moment;
 use model::vehicle::FlightTruth;
 
 impl Planned {
-    /// What a vehicle at `at`, which is on its way within `margin`, has left of it to fly: at the end of it, the way down.
+    /// The rest of its way for a vehicle at `at`; at the end of it, the way down.
     fn left(&self, at: Local, margin: Margin) -> Route {
         let places = self.way.places();
         let down = || Route::along(places.iter().skip(places.len().saturating_sub(2)).copied());
@@ -21,11 +21,11 @@ impl Planned {
 }
 
 impl Site {
-    /// Takes on the plan that a vehicle flies, or is about to take off for, by an order of the leader before: what is granted to it, and what it
-    /// owns from now on. It asks again, and stops in the air until then, where another owns a part of what it has left to fly: that was granted
-    /// while nobody knew here where its plan leads. And beside its plan: that leader may have granted a leg back, which is written nowhere.
+    /// Adopts a plan in flight, or before takeoff, by an order of the leader before: what is granted, and what it owns from now on. It asks
+    /// again, and in the air stops until then, where another owns a part of the rest, granted while nobody knew this plan here; and off its
+    /// plan: that leader may have granted a leg back, which is written nowhere.
     ///
-    /// Those that may be anywhere stop no vehicle in the air: a new leader knows of none at first where it is.
+    /// Vehicles that may be anywhere stop no vehicle in the air: a new leader at first knows no vehicle's place.
     pub(super) fn adopt(
         &mut self,
         node: &NodeName,
@@ -45,7 +45,7 @@ impl Site {
             true => way.from(at, margin),
             false => planned.left(at, margin),
         };
-        // Its report told of the way from where its plan begins.
+        // Its report gave the way from where its plan begins.
         if begins {
             self.claims.adopt(node, &way, now);
         }

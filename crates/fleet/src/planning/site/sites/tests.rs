@@ -1,4 +1,4 @@
-//! Several sites, as sentences about which vehicle keeps clear of which.
+//! Several sites: which vehicle keeps clear of which.
 
 use super::super::Desire;
 use super::*;
@@ -14,7 +14,7 @@ use std::time::Duration;
 
 const SEA: f64 = 488.0;
 
-/// Two places 4.4 km apart, on either side of the border between two rows of centers.
+/// 4.4 km apart, on either side of the border between two rows of centers.
 const SOUTH: Wgs84 = Wgs84 {
     latitude_deg: 47.455,
     longitude_deg: 8.55,
@@ -24,7 +24,7 @@ const NORTH: Wgs84 = Wgs84 {
     longitude_deg: 8.55,
 };
 
-/// A vehicle whose agent does as it is ordered, one leg at a time.
+/// Its agent follows orders, one leg at a time.
 #[derive(Clone)]
 struct Vehicle {
     node: NodeName,
@@ -33,7 +33,6 @@ struct Vehicle {
     up: f64,
     desire: Desire,
     state: RouteState,
-    /// Whether its agent holds an order to fly.
     ordered: bool,
 }
 
@@ -160,7 +159,6 @@ fn run(sites: &mut Sites, vehicles: &mut [Vehicle], from: u64) -> u64 {
     from + 30
 }
 
-/// How far the vehicle is over ground from `place`, meters.
 fn off(vehicle: &Vehicle, place: Wgs84) -> f64 {
     let (east, north) = offset(place, vehicle.at);
     east.hypot(north)
@@ -212,7 +210,6 @@ fn an_agent_that_reports_to_be_elsewhere_moves_the_airspace_of_nobody_else() {
         vehicles[2].desire = above(20.0);
         update(&mut sites, &vehicles, ended);
         assert!(!sites.may_take_off(&node("low")), "{elsewhere}");
-        // It is somewhere else all at once, on the ground.
         let carried = shifted(SOUTH, -40_000.0, 0.0);
         (vehicles[0].home, vehicles[0].at, vehicles[0].up) = (carried, carried, 0.0);
         (vehicles[0].state, vehicles[0].desire) = (RouteState::default(), Desire::Nothing);

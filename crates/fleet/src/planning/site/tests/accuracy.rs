@@ -1,4 +1,4 @@
-//! Vehicles that know their places badly, or each by another datum.
+//! Vehicles with large position errors, or each with another datum.
 
 use super::*;
 
@@ -34,7 +34,6 @@ fn a_place_that_becomes_known_badly_in_the_air_is_kept_clear_of_and_is_not_froze
     update(&mut site, &vehicles, 101);
     assert!(site.endangered().is_empty(), "what wind and control need is left");
     vehicles[0].accuracy = Accuracy::of_meters(4.0, 1.78);
-    // As high as the other, but for its noise.
     vehicles[0].up += 0.3;
     update(&mut site, &vehicles, 102);
     let pair = (Owner::Vehicle(node("a")), node("b"));
@@ -42,7 +41,6 @@ fn a_place_that_becomes_known_badly_in_the_air_is_kept_clear_of_and_is_not_froze
     assert_eq!(did, Some(Action::StepsAside));
     let end = site.route(&node("b")).and_then(|route| route.places.last()).unwrap();
     assert!(end.amsl.0 - SEA >= 20.0 + 8.0, "{end:?}");
-    // It goes home all the same, and the other comes back to its station.
     vehicles[0].desire = Desire::Home;
     for second in 103..160 {
         update(&mut site, &vehicles, second);
@@ -121,8 +119,8 @@ fn update_while_a_waits(site: &mut Site, vehicles: &[Vehicle], second: u64) {
     take_in(site, vehicles, &reports, second);
 }
 
-/// `b` holds over the station of `a` as high above its own home as is granted, and its receiver reports 6 m too much. Returns how far apart they
-/// are in truth, if both are there.
+/// `b` holds over the station of `a` as high above its own home as is granted, and its receiver reports 6 m too much. Returns their true
+/// distance if both are there.
 fn stacked(higher: f64, datum: f64) -> Option<f64> {
     let mut site = new();
     let mut vehicles = [
@@ -146,7 +144,7 @@ fn layers_of_the_least_spacing_are_flown_where_homes_agree() {
 #[test]
 fn two_receivers_that_differ_are_kept_as_far_apart_in_truth_as_the_separation_is() {
     for datum in [3.0, 6.0, 8.0] {
-        // By their own altitudes above the sea they would be far enough apart at this height above home.
+        // By their own altitudes above the sea they would be far enough apart at this altitude above home.
         let mut higher = Rules::default().pitch().vertical.0 - datum;
         while higher < 20.0 {
             if let Some(apart) = stacked(higher, datum) {

@@ -1,4 +1,4 @@
-//! Plans that a new leader finds: vehicles fly them, or are about to take off for them, by orders of the leader before.
+//! A new leader finds plans in flight, or before takeoff, by orders of the leader before.
 
 use super::plans::{corridor, digest};
 use super::*;
@@ -8,7 +8,7 @@ use model::vehicle::WhyUnknown;
 
 const PILOT: Activity = Activity::HandsOff(HandsOff::OtherMode);
 
-/// The report of one whose agent holds the plan `plan` and an order that names it; `flying`: its vehicle flies it.
+/// The agent holds the plan `plan` and an order that names it; `flying`: its vehicle flies it.
 fn on_plan(vehicle: &Vehicle, plan: &str, flying: bool, second: u64) -> Report {
     let mut report = vehicle.report(at(second));
     (report.plan.held, report.plan.flying) = (Some(digest(plan)), flying);
@@ -21,7 +21,7 @@ fn on_plan(vehicle: &Vehicle, plan: &str, flying: bool, second: u64) -> Report {
     report
 }
 
-/// The same, where the order leaves the plan out, and the vehicle holds.
+/// The order leaves the plan out, and the vehicle holds.
 fn holds(vehicle: &Vehicle, plan: &str, second: u64) -> Report {
     let mut report = on_plan(vehicle, plan, false, second);
     report.activity = Activity::Holding;
@@ -50,7 +50,6 @@ fn nobody_is_granted_what_a_plan_of_another_may_lead_through_that_is_not_known()
         assert_eq!(site.route(&node("w")), None, "second {second}");
     }
     assert_eq!(site.owned(&node("a")), Some(Owned::Everywhere));
-    // Its Mission is planned, before its next report.
     site.plans(&[corridor("a", 0.0, 200.0)].into());
     take_in(&mut site, &vehicles, &reports(3), 3);
     assert_ne!(site.owned(&node("a")), Some(Owned::Everywhere));
@@ -58,7 +57,7 @@ fn nobody_is_granted_what_a_plan_of_another_may_lead_through_that_is_not_known()
     assert!(site.may_fly_on(&node("a"), &digest("a"), &reports(3)[0]));
 }
 
-/// Whether another has its route after reports of a vehicle that flies a plan which stays unknown were `change`d.
+/// Whether another has its route after `change`d reports of a vehicle whose plan stays unknown.
 fn goes_after(change: impl Fn(&mut Report)) -> bool {
     let vehicles = found();
     let mut site = new();
@@ -105,7 +104,6 @@ fn one_that_is_lost_on_an_unknown_plan_keeps_others_until_it_is_declared_down() 
     for declared in [false, true] {
         let mut site = new();
         let [mut lost, waits] = found();
-        // It serves no Drone of this cluster.
         (lost.desire, lost.roams) = (Desire::Nothing, false);
         let reports = [on_plan(&lost, "a", true, 0), waits.report(at(0))];
         let mut vehicles = vec![lost, waits];
@@ -124,7 +122,6 @@ fn one_that_is_lost_on_an_unknown_plan_keeps_others_until_it_is_declared_down() 
 #[test]
 fn one_that_is_to_take_off_for_an_unknown_plan_keeps_others_down() {
     let [mut a, waits] = found();
-    // What its Drone desires is known only with its plan.
     (a.up, a.at, a.desire, a.activity) = (0.0, (0.0, 0.0), Desire::Nothing, Activity::Idle);
     let above = vehicle("b", 200.0, Desire::AboveHome(AltitudeAboveHome(20.0)));
     let vehicles = [a, waits, above];
@@ -165,7 +162,6 @@ fn a_vehicle_on_a_plan_through_what_another_was_granted_stops_and_asks() {
         }
         let granted = site.route(&node("w")).map(|route| route.number);
         assert!(granted.is_some(), "a pilot flies the other, far off");
-        // The pilot lets go of it before its order has left its plan out.
         vehicles[0].activity = if climbs { Activity::TakingOff } else { Activity::Moving };
         site.plans(&[corridor("a", 0.0, 200.0)].into());
         let reports = [on_plan(&vehicles[0], "a", true, 3), vehicles[1].report(at(3))];
@@ -177,7 +173,6 @@ fn a_vehicle_on_a_plan_through_what_another_was_granted_stops_and_asks() {
         let why = site.plan_waits(&node("a"));
         assert_eq!(why, Some("waits for the airspace of the vehicle of node w"));
         assert_eq!(site.route(&node("w")), None, "that has not set out, and waits too");
-        // Both agents have taken their orders.
         vehicles[1].state.last = granted.unwrap();
         (vehicles[0].up, vehicles[0].activity) = (20.0, Activity::Holding);
         for second in 4..8 {
@@ -205,7 +200,6 @@ fn one_in_the_air_stops_before_a_vehicle_that_is_found_in_what_it_was_granted() 
     let reports = [vehicles[0].report(at(1)), vehicles[1].report(at(1))];
     take_in(&mut site, &vehicles, &reports, 1);
     assert!(site.may_fly_plan(&node("w"), &digest("w")));
-    // It flies slowly; a pilot holds the other still beyond its way.
     (vehicles[0].at, vehicles[1].up) = ((0.0, 72.0), 20.0);
     for (second, place) in [(9, (18.5, 19.1)), (10, (17.5, 20.8))] {
         vehicles[1].at = place;
@@ -216,7 +210,6 @@ fn one_in_the_air_stops_before_a_vehicle_that_is_found_in_what_it_was_granted() 
             "second {second}"
         );
     }
-    // And lets go of it there: it flies on, home along its plan.
     let (a, mut home) = corridor("a", 0.0, 200.0);
     home.next = Some(3);
     plans.insert(a, home);
@@ -239,7 +232,6 @@ fn one_in_the_air_stops_before_a_vehicle_that_is_found_in_what_it_was_granted() 
 #[test]
 fn one_that_has_only_flown_through_what_others_own_flies_on_after_a_takeover() {
     let mut vehicles = [vehicle("a", 0.0, Desire::Plan), vehicle("b", 60.0, Desire::Nothing)];
-    // It is on its way back; another holds where it has been.
     (vehicles[0].up, vehicles[0].at, vehicles[0].activity) = (20.0, (0.0, 50.0), Activity::Moving);
     (vehicles[1].up, vehicles[1].at, vehicles[1].activity) = (20.0, (0.0, 120.0), Activity::Holding);
     let (a, mut way) = corridor("a", 0.0, 200.0);

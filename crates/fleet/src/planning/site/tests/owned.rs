@@ -11,7 +11,7 @@ fn pieces(site: &Site, name: &str) -> Vec<Piece> {
     }
 }
 
-/// Whether `at`, meters east and north of the center, lies within one, at this height above the sea.
+/// `at`: meters east and north of the center; `amsl`: meters above the sea.
 fn has(pieces: &[Piece], at: (f64, f64), amsl: f64) -> bool {
     pieces.iter().any(|piece| {
         let near = |from: &Wgs84| {

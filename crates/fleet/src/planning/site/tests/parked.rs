@@ -1,4 +1,4 @@
-//! Vehicles on the ground, switched off, or declared to be down: what they keep others from.
+//! What vehicles on the ground, switched off, or declared to be down keep others from.
 
 use super::*;
 use model::vehicle::WhyUnknown;
@@ -155,7 +155,6 @@ fn a_route_is_taken_back_from_one_on_the_ground_while_another_is_not_heard_at_al
         vehicles.push(other);
         update(&mut site, &vehicles, 2);
         assert_eq!(site.route(&node("a")).is_some(), heard);
-        // Its agent has let go of it, and the other is known to be parked.
         if !heard {
             vehicles[0].state.order = None;
         }

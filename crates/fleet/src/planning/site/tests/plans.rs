@@ -1,4 +1,4 @@
-//! Vehicles that fly plans of their own: the whole way is theirs before they take off, or they wait.
+//! Vehicles with plans of their own: the whole way is theirs before they take off, or they wait.
 
 use super::*;
 use model::plan::{PlanDigest, PlanReport};
@@ -29,7 +29,6 @@ pub(super) fn corridor(name: &str, home: f64, north: f64) -> (NodeName, Corridor
     (node(name), corridor)
 }
 
-/// As the others are updated, with agents that hold the plans of these.
 fn fly(site: &mut Site, vehicles: &[Vehicle], plans: &BTreeMap<NodeName, Corridor>, flying: &[&str], second: u64) {
     let now = at(second);
     let report = |vehicle: &Vehicle| {
@@ -68,7 +67,6 @@ fn two_with_ways_apart_may_fly_at_once_and_two_whose_ways_meet_in_turn() {
     fly(&mut apart, &vehicles, &plans, &[], 1);
     assert!(apart.may_fly_plan(&node("a"), &digest("a")) && apart.may_fly_plan(&node("b"), &digest("b")));
 
-    // The way of b leads over the home of a.
     let (b, mut over) = corridor("b", 30.0, 100.0);
     over.places[2].at = shifted(CENTER, -30.0, 0.0);
     let plans = [corridor("a", 0.0, 100.0), (b.clone(), over.clone())].into();
@@ -79,12 +77,11 @@ fn two_with_ways_apart_may_fly_at_once_and_two_whose_ways_meet_in_turn() {
     let why = meet.plan_waits(&node("b")).map(str::to_owned);
     assert_eq!(why.as_deref(), Some("waits for the airspace of the vehicle of node a"));
 
-    // It has its order and does not turn yet: that is not taken back.
+    // It has its order and its motors do not turn yet: that is not revoked.
     fly(&mut meet, &vehicles, &plans, &["a"], 20);
     fly(&mut meet, &vehicles, &plans, &["a"], 21);
     assert!(meet.may_begin_plan(&node("a"), &digest("a")) && !meet.may_fly_plan(&node("b"), &digest("b")));
 
-    // It flies its way out, and still owns the way back.
     (vehicles[0].up, vehicles[0].at) = (20.0, (0.0, 100.0));
     fly(&mut meet, &vehicles, &plans, &["a"], 40);
     assert!(!meet.may_fly_plan(&node("b"), &digest("b")));
@@ -145,11 +142,9 @@ fn one_that_is_called_back_owns_its_place_and_flies_home_along_a_route() {
     (vehicles[0].up, vehicles[0].at) = (20.0, (0.0, 60.0));
     fly(&mut site, &vehicles, &plans, &["a"], 10);
     assert!(site.claims.under_way(&node("a")));
-    // Its agent has not let go of the plan yet: it goes on owning its way.
     vehicles[0].desire = Desire::Home;
     fly(&mut site, &vehicles, &plans, &["a"], 11);
     assert!(site.claims.under_way(&node("a")) && site.route(&node("a")).is_none());
-    // And without the plan, it is not known where it goes.
     let none = BTreeMap::new();
     fly(&mut site, &vehicles, &none, &["a"], 12);
     assert_eq!(site.claims.place(&node("a")), None);
@@ -267,7 +262,6 @@ fn a_vehicle_that_flew_a_plan_keeps_others_down_until_landed_whatever_its_orders
     assert!(site.may_fly_plan(&node("a"), &digest("a")) && !site.may_take_off(&node("b")));
     (vehicles[0].at, vehicles[0].up) = ((30.0, 0.0), 20.0);
     fly(&mut site, &vehicles, &plans, &["a"], 10);
-    // A person orders it down: its agent has not let go of the plan yet.
     vehicles[0].desire = Desire::Nothing;
     fly(&mut site, &vehicles, &plans, &["a"], 11);
     assert!(!site.may_take_off(&node("b")), "it is on its way still");
@@ -295,7 +289,7 @@ fn given_back_by_a_pilot(to: (f64, f64)) -> (Site, BTreeMap<NodeName, Corridor>,
     (site, plans, vehicles)
 }
 
-/// Whether the order for the vehicle of `a`, which holds, may name its plan.
+/// For the vehicle of `a`, which holds.
 fn names_plan(site: &Site, vehicle: &Vehicle, plans: &BTreeMap<NodeName, Corridor>) -> bool {
     let mut report = vehicle.report(at(0));
     report.plan.held = plans.get(&vehicle.node).map(|corridor| corridor.digest.clone());
@@ -332,8 +326,8 @@ fn a_vehicle_that_a_pilot_gave_back_goes_on_only_along_a_leg_that_is_clear() {
     );
 }
 
-/// Flown with a real ArduCopter that still moved when it was given back: its order left the plan out by a report that was newer than the grant,
-/// and nobody ordered it again.
+/// Flown with a real ArduCopter that still moved when it was given back: its order left the plan out by a report newer than the grant, and
+/// nobody ordered it again.
 #[test]
 fn a_vehicle_that_owns_the_leg_to_its_plan_is_ordered_until_its_order_names_it() {
     let (mut site, plans, mut vehicles) = given_back_by_a_pilot((60.0, 50.0));
@@ -348,7 +342,7 @@ fn a_vehicle_that_owns_the_leg_to_its_plan_is_ordered_until_its_order_names_it()
         site.plan_order_is_due(&vehicle.node, &report)
     };
     assert!(due(&site, &vehicles[0], None) && !due(&site, &vehicles[0], Some("a")));
-    // It still moves, and is off the leg that it was granted: an order that is made now leaves the plan out.
+    // It still moves, and is off the leg that it was granted: an order made now leaves the plan out.
     vehicles[0].at = (52.0, 44.0);
     assert!(due(&site, &vehicles[0], Some("a")) && !due(&site, &vehicles[0], None));
     for second in 23..26 {
@@ -420,7 +414,7 @@ fn a_vehicle_on_its_plan_stops_for_one_that_a_pilot_flies_in_and_goes_on_when_cl
     assert!(names_plan(&site, &vehicles[0], &plans), "all is clear again");
 }
 
-/// Whether the order for the vehicle of `a`, which flies its plan, may go on naming it.
+/// For the vehicle of `a`, which flies its plan.
 fn flies_plan(site: &Site, vehicle: &Vehicle) -> bool {
     let mut report = vehicle.report(at(0));
     (report.plan.held, report.plan.flying) = (Some(digest("a")), true);
@@ -449,7 +443,7 @@ fn a_vehicle_beside_the_start_of_its_plan_owns_its_column_and_the_way_there() {
     assert_eq!(owners, [Owner::Vehicle(node("a"))].into());
 }
 
-/// The same way for a home that lies so much higher.
+/// For a home that lies so much higher.
 fn raised(corridor: &(NodeName, Corridor), by: f64) -> BTreeMap<NodeName, Corridor> {
     let mut higher = corridor.clone();
     for place in &mut higher.1.places {

@@ -1,4 +1,4 @@
-//! Returns of autopilots: who is in the way of one, and who is kept from coming there.
+//! Returns of autopilots: what is in the way of one, and what is kept from coming there.
 
 use super::*;
 use model::report::HandsOff;
@@ -16,7 +16,7 @@ fn one_on_the_way_home_of_the_other(up: (f64, f64), returns_at: f64) -> (Site, [
     (site, vehicles)
 }
 
-/// The same, where the autopilot of `a` has begun to return at second 100.
+/// The autopilot of `a` has begun to return at second 100.
 fn returning(up: (f64, f64), returns_at: f64) -> (Site, Option<Action>) {
     let (mut site, mut vehicles) = one_on_the_way_home_of_the_other(up, returns_at);
     vehicles[0].activity = Activity::HandsOff(HandsOff::AutopilotFailsafe);

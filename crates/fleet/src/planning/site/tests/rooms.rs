@@ -19,7 +19,7 @@ fn room_of(site: &Site) -> Option<Room> {
     site.route(&node("a"))?.room
 }
 
-/// One on its station 60 m north with airspace for a program, and when that was.
+/// On its station 60 m north with airspace for a program, and since when.
 fn flown(site: &mut Site, others: Vec<Vehicle>) -> (Vec<Vehicle>, u64) {
     let mut vehicles = vec![vehicle("a", 0.0, Desire::At(station(0.0, 60.0, 20.0)))];
     vehicles.extend(others);
@@ -33,7 +33,6 @@ fn flown(site: &mut Site, others: Vec<Vehicle>) -> (Vec<Vehicle>, u64) {
     (vehicles, second)
 }
 
-/// Its agent takes the airspace that it is ordered.
 fn take_room(site: &Site, vehicle: &mut Vehicle) {
     if let Some(route) = site
         .route(&vehicle.node)
@@ -57,7 +56,7 @@ fn one_on_its_station_is_given_its_airspace_and_others_are_kept_out_of_all_of_it
     assert_eq!(site.off_station(&node("a"), at(second)), Some(OffStation::Lent));
     vehicles[1].desire = Desire::At(station(20.0, 75.0, 20.0));
     vehicles[1].roams = true;
-    // Anywhere in it, and no stray there.
+    // Anywhere in it, without being a stray.
     let places = [(0.0, 20.0), (20.0, 26.0), (-24.0, 14.0), (10.0, 20.0)];
     for ((east, up), step) in places.into_iter().zip(1..) {
         vehicles[0].at = (east, 60.0);
@@ -134,7 +133,6 @@ fn a_volume_that_is_taken_back_stays_claimed_until_its_agent_has_let_go_of_it() 
         assert_eq!(site.last_granted(&node("a")), Some(number), "and that it is void");
         assert!(site.route(&node("b")).is_none(), "it may still be anywhere in it");
     }
-    // Its agent has let go of it, and the vehicle brakes: 4 m in a second.
     vehicles[0].state.order = None;
     vehicles[0].state.next = None;
     vehicles[0].at = (-4.0, 60.0);
@@ -196,7 +194,7 @@ fn a_new_leader_knows_what_is_lent_by_the_report_alone() {
 fn a_volume_that_is_still_reported_after_its_agent_took_it_back_stays_claimed() {
     let mut site = new();
     let (mut vehicles, second) = flown(&mut site, Vec::new());
-    // Its agent flies it no more along any route, and says that it has not stopped.
+    // Its agent flies it along no route any more, and reports that it has not stopped.
     (vehicles[0].state.next, vehicles[0].at) = (None, (10.0, 60.0));
     let mut next = Site::new(Term(4), Rules::default(), CENTER).unwrap();
     for site in [&mut site, &mut next] {
@@ -242,7 +240,7 @@ fn one_whose_way_leads_over_it_crosses_above_it() {
         take_room(&site, &mut vehicles[0]);
     }
     assert_eq!(room_of(&site), Some(tall));
-    // Straight there it would cross the room, whose middle is 60 m north.
+    // A straight line would cross the room, whose middle is 60 m north.
     vehicles[1].desire = Desire::At(station(80.0, 110.0, 20.0));
     vehicles[1].roams = true;
     let granted = (12..20).find_map(|step| {
@@ -253,8 +251,7 @@ fn one_whose_way_leads_over_it_crosses_above_it() {
     assert!(highest.is_some_and(|highest| highest > 65.0), "{highest:?}");
 }
 
-/// What is said of the airspace that `a` is to have around its own station once both are there, `None`: it has it; and what of the return of
-/// `b`.
+/// Text about the airspace of `a` around its station once both are there, `None`: it has it; and about the return of `b`.
 fn told_beside(b: Vehicle, own: Station, room: Room, strict: &[&str]) -> (Option<String>, Option<String>) {
     let mut site = new();
     site.keep_returns_clear(strict.iter().map(|name| node(name)).collect());
@@ -299,7 +296,6 @@ fn it_ends_for_one_that_has_no_other_way_down_and_comes_back_after_it() {
         take_room(&site, &mut vehicles[0]);
     }
     assert_eq!(room_of(&site), Some(ROOM));
-    // A pilot has flown the other out from under it; and the next leader finds both.
     (vehicles[1].at, vehicles[1].up, vehicles[1].activity) = ((100.0, 60.0), 20.0, Activity::Holding);
     (vehicles[1].desire, vehicles[1].roams) = (Desire::At(station(100.0, 60.0, 20.0)), true);
     let mut next = Site::new(Term(4), Rules::default(), CENTER).unwrap();

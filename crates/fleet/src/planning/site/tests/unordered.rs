@@ -1,8 +1,8 @@
-//! Vehicles in the air without an order of ours: somebody flies them, and nothing is known of where to.
+//! Vehicles in the air without our order: somebody flies them, and nothing is known of where to.
 
 use super::*;
 
-/// As [`update`], where the agent of node `hand` holds no order.
+/// The agent of node `hand` holds no order.
 fn update_by_hand(site: &mut Site, vehicles: &[Vehicle], second: u64) {
     let mut reports: Vec<Report> = vehicles.iter().map(|vehicle| vehicle.report(at(second))).collect();
     for report in reports.iter_mut().filter(|report| report.node == node("hand")) {

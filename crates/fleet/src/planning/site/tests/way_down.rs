@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Takes in all, the first of them near its reserve, or not.
+/// `near_reserve`: of the first.
 fn update_at_reserve(site: &mut Site, vehicles: &[Vehicle], near_reserve: bool, second: u64) {
     let mut reports: Vec<Report> = vehicles.iter().map(|vehicle| vehicle.report(at(second))).collect();
     reports[0].near_reserve = near_reserve;
@@ -69,7 +69,6 @@ fn one_that_comes_near_its_reserve_on_the_way_to_its_station_turns_back() {
     let second = climbs.unwrap() + 1;
     assert!(vehicles[0].at.1 < 1.0, "it is about to cross");
     vehicles[0].desire = Desire::Home;
-    // It does not move yet.
     update(&mut site, &vehicles, second);
     for second in second + 1..second + 20 {
         update_at_reserve(&mut site, &vehicles, true, second);

@@ -1,6 +1,4 @@
-//! A simulated fleet for the tests of upgrades.
-//!
-//! Owns: nodes that are idle with an outdated agent until a test says otherwise. Must not: decide.
+//! A simulated fleet for the tests of upgrades: idle nodes with an outdated agent until a test says otherwise.
 
 use super::*;
 use crate::planning::upgrade::node_snapshot::{Agent, Pod};
@@ -16,7 +14,7 @@ pub(super) const ONE: Pace = Pace {
 
 pub(super) const SECOND: Duration = Duration::from_secs(1);
 
-/// A node as it is; what is asked of it changes one thing.
+/// Each method changes one thing.
 #[derive(Clone, Debug)]
 pub(super) struct Node {
     pub(super) pod: Option<Pod>,
@@ -72,7 +70,6 @@ impl Node {
         self.with(|n| n.report.truth = truth)
     }
 
-    /// Serves a Drone that wants it up or down.
     pub(super) fn serving(self, grounded: bool, activity: Activity) -> Self {
         self.with(|n| {
             n.bound = true;
@@ -118,7 +115,6 @@ impl Node {
     }
 }
 
-/// A fleet, with what a coordinator remembers of it.
 pub(super) struct Fleet {
     pub(super) upgrade: Upgrade,
     pub(super) nodes: BTreeMap<NodeName, Node>,
@@ -154,7 +150,6 @@ impl Fleet {
         self.nodes.insert(name(node), change(old));
     }
 
-    /// The Pods that are to be deleted are; their agents are gone.
     pub(super) fn delete(&mut self, plan: &Plan) -> Vec<String> {
         for node in &plan.replace {
             let uid = self.nodes[node].pod.clone().unwrap().uid;
@@ -164,14 +159,12 @@ impl Fleet {
         plan.replace.iter().map(ToString::to_string).collect()
     }
 
-    /// Chosen and deleted, one after the other.
     pub(super) fn next(&mut self) -> Vec<String> {
         let _chosen = self.plan();
         let plan = self.after(MIN_HOLD);
         self.delete(&plan)
     }
 
-    /// The new agent of `node` has just connected.
     pub(super) fn comes_back(&mut self, node: &str) {
         self.set(node, |n| {
             n.pod("new", Version::Current)

@@ -1,4 +1,4 @@
-//! Those that join while all of the work is given.
+//! Vehicles that join while all of the work is given.
 
 use super::*;
 
@@ -25,7 +25,7 @@ fn alone() -> (Work, Progress, Observed) {
     (route(101), before, at_work("a", &[(0.0, 4.0)]))
 }
 
-/// One is on the ground at the far end.
+/// On the ground at the far end.
 fn joiner() -> Observed {
     seen("b", Doing::Fit(shifted(HERE, 4000.0, 0.0)))
 }

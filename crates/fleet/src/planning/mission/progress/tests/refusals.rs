@@ -1,4 +1,4 @@
-//! A vehicle that refuses a plan is remembered, and left alone ever longer.
+//! A vehicle that refuses a plan is remembered, and rests ever longer.
 
 use super::*;
 use std::time::Duration;
@@ -7,7 +7,7 @@ fn node(name: &str) -> NodeName {
     NodeName::parse(name).unwrap()
 }
 
-/// After a step at which the vehicle of that node, which has all of the work, does this.
+/// After a step in which the vehicle of that node, with all of the work, does this.
 fn after(before: &Progress, at: &str, doing: Doing) -> Progress {
     let with_part = Progress {
         parts: vec![part("a", &[(0.0, 5.0)])],
@@ -33,7 +33,7 @@ fn the_vehicle_is_counted_however_many_drones_try_it_and_its_words_are_kept() {
         .collect();
     assert_eq!(kept, [("n2", 1, "too high"), ("n1", 2, "still too far")]);
     assert_eq!(twice.failures, 3);
-    // Another failure is no refusal, and one that takes its plan has refused none.
+    // Another failure is no refusal, and taking a plan ends its refusals.
     assert_eq!(after(&twice, "n1", Doing::Lost).refused, twice.refused);
     let begun = Observed {
         node: Some(node("n1")),

@@ -1,4 +1,4 @@
-//! Those that tire, or come to the end of their part, are relieved before they leave.
+//! Vehicles near the reserve, or near the end of their part, are relieved before they leave.
 
 use super::*;
 
@@ -55,7 +55,6 @@ fn a_tiring_vehicle_is_relieved_at_a_waypoint_where_the_other_can_be_in_time() {
     };
     let earlier = step(&work, &overlap, &alone.progress, &[tiring.clone(), relief()]);
     assert_eq!(earlier.progress.parts[1].stretches, set(&[(21.5, 40.0)]));
-    // In one layer there is no room for two.
     let one_layer = step(&work, &wanted(1), &before, &[tiring, relief()]);
     assert_eq!((one_layer.progress.parts.len(), one_layer.create), (1, 0));
 }
@@ -130,7 +129,6 @@ fn on_a_patrol_the_next_begins_as_the_one_before_ends() {
     assert_eq!(step(&work, &patrol, &before, &[seen("a", Doing::Busy)]).create, 0);
     let soon = step(&work, &patrol, &before, &[a(1.0)]);
     assert_eq!((soon.create, soon.progress.parts.len()), (1, 1));
-    // It is there, and waits for its time.
     let early = step(&work, &patrol, &soon.progress, &[a(1.0), fit("b")]);
     assert_eq!((early.create, why(&early), early.progress.parts.len()), (0, vec![], 1));
     // Its position says more than the last place that it has reached.
@@ -154,7 +152,6 @@ fn on_a_patrol_the_next_begins_as_the_one_before_ends() {
         set(&[(0.0, 5.0)]),
         "what is ahead is not flown this time"
     );
-    // That one will be followed, too, and soon: the one that follows it is asked for.
     assert_eq!((why(&both), both.create), (vec![], 1));
     let done = flown("a", Doing::Finished, &[(0.0, 5.0)]);
     let turned = step(&work, &patrol, &both.progress, &[done, b]);
@@ -189,14 +186,12 @@ fn on_a_patrol_of_short_rounds_the_next_but_one_is_sent_before_the_first_is_home
         ..part("b", &all)
     };
     let before = progress(vec![follows("a", "b", 0), second]);
-    // The first has flown it, and is on its way home.
     let home = flown("a", Doing::Busy, &all);
     let at_work = |to: f64| Observed {
         begun: true,
         ..flown("b", Doing::Busy, &[(0.0, to)])
     };
     let of = |to: f64, third: Observed| step(&work, &patrol, &before, &[home.clone(), at_work(to), third]);
-    // None is sent after one that has not begun.
     let early = step(&work, &patrol, &before, &[home.clone(), seen("b", Doing::Busy)]);
     assert_eq!((early.create, early.progress.parts.len()), (0, 2));
     let asked = step(&work, &patrol, &before, &[home.clone(), at_work(0.5)]);
@@ -224,7 +219,6 @@ fn on_a_patrol_of_short_rounds_the_next_but_one_is_sent_before_the_first_is_home
         .map(|part| (part.drone.as_str(), part.ahead))
         .collect();
     assert_eq!((turned.progress.completed, ahead), (1, vec![("b", 0), ("c", 1)]));
-    // The last time is followed by none.
     let twice = Wanted {
         completions: Some(2),
         ..patrol
@@ -249,7 +243,7 @@ fn a_vehicle_of_a_drained_node_is_relieved_where_there_is_room_or_leaves_at_once
     assert!(given.progress.parts[0].relief.is_some());
     let one_layer = step(&work, &wanted(1), &before, &[flies]);
     assert_eq!(why(&one_layer), [("a", &Why::Drained)]);
-    // One that has not taken off leaves at once, also when it has no part.
+    // One that has not taken off leaves at once, also without a part.
     let stands = [seen("a", Doing::Drained), seen("c", Doing::Drained)];
     let next = step(&work, &in_layers(1), &before, &stands);
     assert_eq!(why(&next), [("a", &Why::Drained), ("c", &Why::Drained)]);

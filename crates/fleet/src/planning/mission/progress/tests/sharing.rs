@@ -1,4 +1,4 @@
-//! How work is shared may be found beside: until it is, nothing is given and nobody is sent away, and then all is as if found at once.
+//! Shares may be found in parallel: until then nothing is given and nobody is sent away, and then all is as if found at once.
 
 use super::*;
 use crate::planning::mission::progress::sharing::{Request, answer};
@@ -10,7 +10,7 @@ const fn in_layers(parallelism: usize) -> Wanted {
     }
 }
 
-/// The step without an answer, and the one with all that were asked for.
+/// The step without an answer, and the one with all requested ones.
 fn beside(work: &Work, wanted: &Wanted, before: &Progress, drones: &[Observed]) -> [Step; 2] {
     let none = Answers::default();
     let ignorant = Sharer::of_known(work, &none);

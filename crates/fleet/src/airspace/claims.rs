@@ -185,6 +185,11 @@ impl Claims {
         self.count
     }
 
+    /// The leadership in which routes are numbered now.
+    pub(crate) const fn term(&self) -> Term {
+        self.term
+    }
+
     const fn last_number(&self) -> OrderNumber {
         OrderNumber {
             term: self.term,

@@ -110,6 +110,30 @@ fn one_near_its_reserve_flies_on_home_on_a_route_of_the_leader_before() {
 }
 
 #[test]
+fn one_above_its_home_does_not_land_on_another_that_was_put_there() {
+    for (near_reserve, pad, is_home) in [(false, 0.3, false), (true, 0.3, false), (false, 5.0, true)] {
+        let mut site = new();
+        let mut vehicles = [vehicle("a", 0.0, Desire::Home), vehicle("parked", pad, Desire::Nothing)];
+        (vehicles[0].up, vehicles[0].activity) = (20.0, Activity::Holding);
+        for second in 0..10 {
+            update_at_reserve(&mut site, &vehicles, near_reserve, second);
+            if second == 2 {
+                let report = vehicles[0].report(at(2));
+                assert_eq!(site.is_home(&node("a"), &report), is_home, "{pad} m away");
+            }
+            vehicles[0].step(&site);
+        }
+        let (east, north) = vehicles[0].at;
+        assert_eq!(east.hypot(north) > 5.0, near_reserve, "{:?}", vehicles[0].at);
+        if !near_reserve {
+            let why = site.off_station(&node("a"), at(9));
+            let named = matches!(&why, Some(OffStation::Waits(why)) if why.contains("node parked"));
+            assert_eq!(named, !is_home, "{why:?}");
+        }
+    }
+}
+
+#[test]
 fn a_landing_for_the_battery_onto_another_is_a_danger_to_it_and_said() {
     let mut site = new();
     let mut vehicles = [

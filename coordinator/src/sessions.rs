@@ -10,6 +10,7 @@ use crate::cluster::wake_set::WakeSet;
 use crate::cluster::world::World;
 use crate::metrics::{self, Metrics};
 use crds::Drone;
+use fleet::planning::site::is_away;
 use log_calls::{LogCall, LogCalls};
 use model::accuracy::Accuracy;
 use model::assignment::Order;
@@ -400,6 +401,13 @@ impl Sessions {
             .filter(|(_, (report, _))| !report.traffic.is_empty())
             .map(|(node, (report, received))| (node.clone(), Arc::clone(report), received.elapsed()))
             .collect()
+    }
+
+    /// Whether any vehicle was last reported to be in the air elsewhere than above its home.
+    pub fn has_one_away(&self) -> bool {
+        let inner = self.lock();
+        let mut reports = inner.values().filter_map(|s| s.report.as_ref());
+        reports.any(|(report, _)| is_away(report))
     }
 
     /// Where the vehicles of open sessions are, by their last reports.

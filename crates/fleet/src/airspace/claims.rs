@@ -529,6 +529,17 @@ impl Claims {
         matches!(state, Some(State::Air { flying: true, way }) if way.room().is_none())
     }
 
+    /// Whether a vehicle holds farther than this from its home over ground, meters, or a part of its way is, by what it owns.
+    pub(crate) fn reaches(&self, vehicle: &NodeName, distance: f64) -> bool {
+        self.vehicles.get(vehicle).is_some_and(|entry| match &entry.state {
+            State::Air { way, .. } => {
+                let mut places = way.places().iter();
+                places.any(|place| place.over_ground(entry.known.home) > distance)
+            }
+            State::Unheard | State::Ground(_) | State::Other { .. } | State::Unplanned { .. } => false,
+        })
+    }
+
     pub fn home(&self, vehicle: &NodeName) -> Option<Local> {
         Some(self.vehicles.get(vehicle)?.known.home)
     }

@@ -21,7 +21,7 @@ mod way_down;
 
 pub use accuracy::badly_known;
 pub use avoid::{Action, Endangered};
-pub use observed::{descends, observation, position_time, returns};
+pub use observed::{descends, is_away, observation, position_time, returns};
 pub use plan_way::{Corridor, flies_as_written};
 pub use sites::Sites;
 pub use sky::Sky;

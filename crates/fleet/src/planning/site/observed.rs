@@ -3,7 +3,7 @@
 use super::plan_way::{self, PlanWay};
 use super::{ABOVE_HOME, Desire, takes_off};
 use crate::airspace::{Around, Doing, Margin, Observation, Route};
-use model::geo::{Frame, Local, NoPlace};
+use model::geo::{Frame, Local, NoPlace, offset};
 use model::lent::Room;
 use model::report::{Activity, Report};
 use model::reported_flight::SoFar;
@@ -17,6 +17,19 @@ pub fn position_time(report: &Report, received: Moment) -> Moment {
         .position_at
         .map_or(std::time::Duration::ZERO, |at| report.made.since(at));
     Moment::at(received.since_epoch().saturating_sub(age))
+}
+
+/// Whether a vehicle is in the air elsewhere than above its home, or it does not say where that is. One without a position does not say.
+pub fn is_away(report: &Report) -> bool {
+    let FlightTruth::Airborne(_) = report.truth else {
+        return false;
+    };
+    report.position.is_some_and(|position| {
+        report.home.is_none_or(|home| {
+            let (east, north) = offset(home.at, position.at);
+            east.hypot(north) > ABOVE_HOME.0
+        })
+    })
 }
 
 /// The height above home at which the agent that made this `report` holds an order to fly, if it says.

@@ -13,9 +13,9 @@
 //!    that order, or a later one, and does not fly the route (any more): an order that is late is refused by its number.
 //! 4. Not known is everywhere that it could be. A vehicle that is silent keeps its claim, and what its failsafes may do is added:
 //!    land where it is, or return home at its return height and land. One that Skein does not fly, or that is outside its claim, owns a
-//!    space around its last position that grows as fast as it can fly; so does foreign traffic, and so does one in the airspace of a
-//!    program from soon after its last report on: only its agent keeps it in there. A known vehicle that
-//!    was never heard owns what its caller last knew of it, or everything; and so does one that flies, or is ordered to fly, a plan of which
+//!    space around its last position that grows as fast as it can fly, also while its reports do not say where it is; so does foreign
+//!    traffic, and so does one in the airspace of a program from soon after its last report on: only its agent keeps it in there. A known
+//!    vehicle that was never heard owns what its caller last knew of it, or everything; and so does one that flies, or is ordered to fly, a plan of which
 //!    its caller does not know where it leads.
 
 mod beyond;

@@ -147,6 +147,29 @@ impl Claims {
         self.refresh(vehicle, now);
     }
 
+    /// Somebody else flies a vehicle in the air, or its autopilot `lands` it by itself, as a report says that does not say where it is, or only where
+    /// it was before: since it was heard last it may have gone anywhere. One that was not heard yet, or was known to be in other hands, stays what
+    /// it is. `order` is the last that its agent took.
+    pub fn lose_sight(&mut self, vehicle: &NodeName, order: OrderNumber, lands: bool, now: Moment) {
+        if let Some(entry) = self.vehicles.get_mut(vehicle) {
+            entry.lose_sight(order, lands);
+        }
+        self.refresh(vehicle, now);
+    }
+
+    /// A vehicle is on the ground, as a report that was received `then` says without a place. One that was in other hands goes no farther.
+    pub fn comes_down(&mut self, vehicle: &NodeName, then: Moment, now: Moment) {
+        if let Some(entry) = self.vehicles.get_mut(vehicle) {
+            entry.comes_down(then);
+        }
+        self.refresh(vehicle, now);
+    }
+
+    /// Whether it was observed where a vehicle is.
+    pub(crate) fn was_heard(&self, vehicle: &NodeName) -> bool {
+        self.vehicles.get(vehicle).is_some_and(|entry| entry.last.is_some())
+    }
+
     /// Takes on what a vehicle flies by an order of the leader before: it owns `route` from where it is.
     pub(crate) fn adopt(&mut self, vehicle: &NodeName, route: &Route, now: Moment) {
         if let Some(entry) = self.vehicles.get_mut(vehicle)

@@ -61,6 +61,26 @@ pub fn descends(report: &Report) -> bool {
     report.mode.as_deref().is_some_and(|mode| LAND_MODES.contains(&mode))
 }
 
+/// Whether the autopilot of a vehicle in the air lands it where it is or at its home, by our order or not, and whether somebody else flies it, or
+/// a failsafe that does not land it.
+pub(super) fn hands(report: &Report) -> (bool, bool) {
+    // A vehicle in the air without an order of ours: a person flies it, or it goes on with an order that its agent has lost.
+    let is_unordered = report.held.is_none() && matches!(report.truth, FlightTruth::Airborne(_));
+    match report.activity {
+        Activity::Landing => (true, false),
+        Activity::Failsafe | Activity::LowBattery => (descends(report), !descends(report)),
+        Activity::HandsOff(_) => (false, true),
+        _ => (false, is_unordered),
+    }
+}
+
+/// Whether a vehicle is in the air and goes where none of our orders leads it: in other hands, or by a failsafe.
+pub(super) fn goes_by_itself(report: &Report) -> bool {
+    let (_, in_other_hands) = hands(report);
+    let failsafe = matches!(report.activity, Activity::Failsafe | Activity::LowBattery);
+    matches!(report.truth, FlightTruth::Airborne(_)) && (in_other_hands || failsafe)
+}
+
 /// The airspace of a program, as claims have it.
 pub(super) const fn around(room: &Room) -> Around {
     Around {
@@ -108,14 +128,7 @@ pub(super) fn observation_on_plan(
         }
         _ => None,
     };
-    // A vehicle in the air without an order of ours: a person flies it, or it goes on with an order that its agent has lost.
-    let is_unordered = report.held.is_none() && matches!(report.truth, FlightTruth::Airborne(_));
-    let (lands, in_other_hands) = match report.activity {
-        Activity::Landing => (true, false),
-        Activity::Failsafe | Activity::LowBattery => (descends(report), !descends(report)),
-        Activity::HandsOff(_) => (false, true),
-        _ => (false, is_unordered),
-    };
+    let (lands, in_other_hands) = hands(report);
     let on_plan = plan.filter(|plan| report.plan.held.as_ref() == Some(plan.digest));
     let is_granted = plan.is_some_and(|plan| plan.is_granted);
     let doing = match report.truth {

@@ -10,6 +10,7 @@ use crate::cluster::wake_set::WakeSet;
 use crate::cluster::world::World;
 use crate::metrics::{self, Metrics};
 use crds::Drone;
+use fleet::planning::site::is_away;
 use log_calls::{LogCall, LogCalls};
 use model::accuracy::Accuracy;
 use model::assignment::Order;
@@ -387,7 +388,14 @@ impl Sessions {
             .collect()
     }
 
-    /// By the last reports on open sessions.
+    /// Whether any vehicle was last reported to be in the air elsewhere than above its home.
+    pub fn has_one_away(&self) -> bool {
+        let inner = self.lock();
+        let mut reports = inner.values().filter_map(|s| s.report.as_ref());
+        reports.any(|(report, _)| is_away(report))
+    }
+
+    /// Where the vehicles of open sessions are, by their last reports.
     pub fn positions(&self) -> Vec<Wgs84> {
         let inner = self.lock();
         let reports = inner.values().filter(|s| s.connected).filter_map(|s| s.report.as_ref());

@@ -14,7 +14,7 @@
 //!    does not fly the route: a late order is refused by its number.
 //! 4. Unknown means everywhere it could be. A silent vehicle keeps its claim plus what its failsafes may do: land where it is, or return at
 //!    its return altitude and land. A vehicle that Skein does not fly, or outside its claim, owns a space around its last position that
-//!    grows at its top speed; so does foreign traffic, and a vehicle in a program's airspace from soon after its last report, as only its
+//!    grows at its top speed, also while its reports do not say where it is; so does foreign traffic, and a vehicle in a program's airspace from soon after its last report, as only its
 //!    agent keeps it in there. A vehicle that was never heard owns what its caller last knew of it, or everything; so does one with a plan
 //!    whose path its caller does not know.
 

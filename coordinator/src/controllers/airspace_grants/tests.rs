@@ -393,7 +393,30 @@ async fn no_vehicle_waits_for_airspace_once_none_flies_for_a_mission() {
             "north", "m",
         )));
     field.update();
-    assert!(!field.keeps_down());
+    assert!(field.keeps_down(), "its Drone is gone, and it flies where it was");
+    tokio::time::advance(Duration::from_secs(1)).await;
+    field.report("m", 0.0, 0.0, FlightTruth::Disarmed);
+    field.report("n", 50.0, 0.0, FlightTruth::Disarmed);
+    field.update();
+    assert!(!field.keeps_down(), "it is on the ground");
+}
+
+/// A person has taken the marks of its Mission or its station from its Drone, and no other Drone has any.
+#[tokio::test(start_paused = true)]
+async fn one_away_from_its_home_keeps_others_down_where_no_drone_may_be_elsewhere() {
+    let mut field = Field::with(|_| {});
+    field.on_mission = false;
+    let up = FlightTruth::Airborne(Airborne::InAir);
+    field.update();
+    assert!(!field.keeps_down(), "nobody is in the air");
+    field.report("m", 45.0, 15.0, up);
+    field.update();
+    assert!(field.keeps_down(), "it holds over the home of the other");
+    tokio::time::advance(Duration::from_secs(1)).await;
+    field.report("m", 0.0, 20.0, up);
+    field.report("n", 50.0, 0.0, FlightTruth::Disarmed);
+    field.update();
+    assert!(!field.keeps_down(), "it is above its own");
 }
 
 #[tokio::test(start_paused = true)]

@@ -166,6 +166,8 @@ pub(super) struct Claim {
     leaving: Option<Route>,
     /// The way down to its home, by an order without a route, or by itself.
     pub(super) landing: Option<Route>,
+    /// When it was reported to be on the ground without a place: first, where it was not ours to fly; last, where it stands.
+    down: Option<Moment>,
 }
 
 impl Claim {
@@ -181,6 +183,7 @@ impl Claim {
             takeoff: None,
             leaving: None,
             landing: None,
+            down: None,
         }
     }
 
@@ -212,6 +215,7 @@ impl Claim {
         // The last granted order is still on its way to the agent: its airspace stays claimed.
         let under_way = observed.order < self.granted;
         self.also = None;
+        self.down = None;
         let (left, left_before) = match &self.state {
             State::Air { way, .. } if way.room().is_some() => (Some(way.clone()), false),
             _ => (self.leaving.take(), true),
@@ -294,6 +298,41 @@ impl Claim {
         self.leaving = left.filter(|_| !stays && !is_down && !has_stopped);
     }
 
+    /// Takes note that somebody else flies it, or that its autopilot `lands` it by itself, by a report that does not say where it was since it
+    /// was heard last. `order` is the last that its agent took.
+    pub(super) fn lose_sight(&mut self, order: OrderNumber, lands: bool) {
+        let down = self.down.take();
+        let way = match (&self.state, &mut self.last) {
+            (State::Air { way, .. }, _) => (order < self.granted).then(|| way.clone()),
+            // Until then it stood there.
+            (State::Ground(_), Some(last)) => {
+                last.heard = down.map_or(last.heard, |down| down.max(last.heard));
+                None
+            }
+            _ => return,
+        };
+        let by_itself = if lands { ByItself::Lands } else { ByItself::Anything };
+        self.also = None;
+        self.state = State::Other { way, by_itself };
+    }
+
+    /// Takes note that it is on the ground, by a report of then that does not say where.
+    pub(super) fn comes_down(&mut self, then: Moment) {
+        self.down = match self.state {
+            State::Other { .. } => self.down.or(Some(then)),
+            State::Ground(_) => Some(then),
+            State::Unheard | State::Air { .. } | State::Unplanned { .. } => None,
+        };
+    }
+
+    /// Until when it may have gone on from where it was heard last: one that came down in other hands goes nowhere since.
+    fn moves_until(&self, now: Moment) -> Moment {
+        match self.state {
+            State::Other { .. } => self.down.map_or(now, |down| down.min(now)),
+            State::Unheard | State::Ground(_) | State::Air { .. } | State::Unplanned { .. } => now,
+        }
+    }
+
     /// The airspace around its place in which a program may fly it.
     pub(super) const fn room(&self) -> Option<Around> {
         match &self.state {
@@ -357,7 +396,7 @@ impl Claim {
     pub(super) fn foreseen(&self, now: Moment, rules: &Rules) -> Option<Volume> {
         let last = self.last.as_ref()?;
         let turns = matches!(self.state, State::Other { .. } | State::Unplanned { .. });
-        let ahead = Volume::Tubes(vec![flies_on(last, turns, rules, now)]);
+        let ahead = Volume::Tubes(vec![flies_on(last, turns, rules, self.moves_until(now))]);
         let State::Other { by_itself, .. } = &self.state else {
             return Some(ahead);
         };
@@ -423,7 +462,8 @@ impl Claim {
         let Some(last) = &self.last else {
             return self.known.last.clone().unwrap_or(Volume::Everywhere);
         };
-        let drifts = |then| Volume::Tubes(vec![drift(last.at, last.margin, then, now, rules)]);
+        let until = self.moves_until(now);
+        let drifts = |then| Volume::Tubes(vec![drift(last.at, last.margin, then, until, rules)]);
         let claimed = match &self.state {
             State::Unheard | State::Unplanned { .. } => Volume::Everywhere,
             State::Ground(at) => {

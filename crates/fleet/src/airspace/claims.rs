@@ -146,7 +146,30 @@ impl Claims {
         self.refresh(vehicle, now);
     }
 
-    /// Adopts a flight by an order of the leader before: it owns `route` from where it is.
+    /// Somebody else flies a vehicle in the air, or its autopilot `lands` it by itself, as a report says that does not say where it is, or only where
+    /// it was before: since it was heard last it may have gone anywhere. One that was not heard yet, or was known to be in other hands, stays what
+    /// it is. `order` is the last that its agent took.
+    pub fn lose_sight(&mut self, vehicle: &NodeName, order: OrderNumber, lands: bool, now: Moment) {
+        if let Some(entry) = self.vehicles.get_mut(vehicle) {
+            entry.lose_sight(order, lands);
+        }
+        self.refresh(vehicle, now);
+    }
+
+    /// A vehicle is on the ground, as a report that was received `then` says without a place. One that was in other hands goes no farther.
+    pub fn comes_down(&mut self, vehicle: &NodeName, then: Moment, now: Moment) {
+        if let Some(entry) = self.vehicles.get_mut(vehicle) {
+            entry.comes_down(then);
+        }
+        self.refresh(vehicle, now);
+    }
+
+    /// Whether it was observed where a vehicle is.
+    pub(crate) fn was_heard(&self, vehicle: &NodeName) -> bool {
+        self.vehicles.get(vehicle).is_some_and(|entry| entry.last.is_some())
+    }
+
+    /// Takes on what a vehicle flies by an order of the leader before: it owns `route` from where it is.
     pub(crate) fn adopt(&mut self, vehicle: &NodeName, route: &Route, now: Moment) {
         if let Some(entry) = self.vehicles.get_mut(vehicle)
             && let (State::Air { way, flying: true }, Some(last)) = (&mut entry.state, &entry.last)
@@ -180,6 +203,11 @@ impl Claims {
     /// Highest route number of this leadership known here.
     pub(crate) const fn count(&self) -> u64 {
         self.count
+    }
+
+    /// The leadership in which routes are numbered now.
+    pub(crate) const fn term(&self) -> Term {
+        self.term
     }
 
     const fn last_number(&self) -> OrderNumber {
@@ -507,6 +535,17 @@ impl Claims {
     pub(crate) fn passes_by(&self, vehicle: &NodeName) -> bool {
         let state = self.vehicles.get(vehicle).map(|entry| &entry.state);
         matches!(state, Some(State::Air { flying: true, way }) if way.room().is_none())
+    }
+
+    /// Whether a vehicle holds farther than this from its home over ground, meters, or a part of its way is, by what it owns.
+    pub(crate) fn reaches(&self, vehicle: &NodeName, distance: f64) -> bool {
+        self.vehicles.get(vehicle).is_some_and(|entry| match &entry.state {
+            State::Air { way, .. } => {
+                let mut places = way.places().iter();
+                places.any(|place| place.over_ground(entry.known.home) > distance)
+            }
+            State::Unheard | State::Ground(_) | State::Other { .. } | State::Unplanned { .. } => false,
+        })
     }
 
     pub fn home(&self, vehicle: &NodeName) -> Option<Local> {

@@ -22,7 +22,7 @@ mod way_down;
 
 pub use accuracy::badly_known;
 pub use avoid::{Action, Endangered};
-pub use observed::{descends, observation, position_time, returns};
+pub use observed::{descends, is_away, observation, position_time, returns};
 pub use plan_way::{Corridor, flies_as_written};
 pub use sites::Sites;
 pub use sky::Sky;
@@ -42,7 +42,7 @@ use model::station::{Arrival, Limits, Off, Station, Tolerance};
 use model::time::Moment;
 use model::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
 use model::vehicle::{Airborne, FlightTruth};
-use observed::{never_flew, observation_on_plan, ordered_height};
+use observed::{goes_by_itself, hands, never_flew, observation_on_plan, ordered_height};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -304,13 +304,17 @@ impl Site {
             let plan = self.plan_way(node, report);
             let mut observed = observation_on_plan(report, received, &self.frame, expected.desire, plan)?;
             observed.accuracy = self.accuracies.margin(node, self.claims.rules());
-            // Without a reported home its return could lead anywhere.
-            let known = home.is_some() || matches!(observed.doing, Doing::Grounded);
+            // Where it returns to is not known: it could go anywhere, until it has reported its home. Its agent may have started anew since:
+            // then it is the home of before. Of a plan it is not known where it leads until then; its vehicle owns what it did.
+            let plans = expected.desire == Desire::Plan || matches!(observed.doing, Doing::Unplanned { .. });
+            let was_known = self.claims.was_heard(node) && !plans;
+            let known = home.is_some() || matches!(observed.doing, Doing::Grounded) || was_known;
             known.then_some((report, received, observed))
         });
         let heard = self.expected.entry(node.clone()).or_default();
         *heard |= observed.is_some();
         let Some((report, received, mut observed)) = observed else {
+            self.take_in_without_a_place(node, expected, now);
             return;
         };
         if self.lands_on_others(node, report, &observed) {
@@ -342,6 +346,11 @@ impl Site {
         let home = home.filter(|home| lands_there && airborne && home.over_ground(observed.at) <= ABOVE_HOME.0);
         let way_down = home.and_then(|home| Route::through([observed.at, observed.at.at_height(home.up)]).ok());
         self.claims.observe(node, observed, now);
+        // Also when it says no newer place: that was ours to fly, and it may be anywhere by now.
+        let (_, in_other_hands) = hands(report);
+        if in_other_hands && airborne {
+            self.claims.lose_sight(node, report.route.last, false, now);
+        }
         let way_down = way_down.or_else(|| self.way_down_where_it_waits(node, expected.desire, report, now));
         self.claims.claim_landing(node, way_down, now);
         if let Desire::At(station) = expected.desire
@@ -354,7 +363,21 @@ impl Site {
         }
     }
 
-    /// Whether a vehicle that was never observed here blocks no other: on the ground without a position, or far from this site.
+    /// Takes in what a report says that does not say where its vehicle is. One that Skein holds there, or flies, goes on owning what it did: most of
+    /// them only miss a position for some seconds.
+    fn take_in_without_a_place(&mut self, node: &NodeName, expected: &Expected<'_>, now: Moment) {
+        let Some((report, received)) = expected.report else {
+            return;
+        };
+        if goes_by_itself(report) {
+            self.claims.lose_sight(node, report.route.last, descends(report), now);
+        } else if report.truth == FlightTruth::Disarmed {
+            self.claims.comes_down(node, received, now);
+        }
+    }
+
+    /// Whether a vehicle that was never observed here is in no other's way: it is on the ground, and does not know where, or it is far
+    /// from this site.
     fn is_elsewhere(&self, report: &Report) -> bool {
         match report.position {
             None => report.truth == FlightTruth::Disarmed,
@@ -604,12 +627,12 @@ impl Site {
         (!arrived).then_some(OffStation::Settling)
     }
 
-    /// Whether the vehicle holds over its home at the end of its way, or is on the ground.
+    /// Whether the vehicle of `node` holds over its home, at the end of its way, where no other stands below it; or is on the ground.
     pub fn is_home(&self, node: &NodeName, report: &Report) -> bool {
         let (Some(home), Some((at, on_ground))) = (self.home(report), self.claims.place(node)) else {
             return false;
         };
-        on_ground || at.over_ground(home) <= ABOVE_HOME.0
+        on_ground || (at.over_ground(home) <= ABOVE_HOME.0 && !self.is_occupied(node, at))
     }
 }
 

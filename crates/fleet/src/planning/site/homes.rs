@@ -122,7 +122,15 @@ impl Site {
         distances.find(|(_, distance)| *distance < apart)
     }
 
-    /// Why the vehicle of `node`, on the ground at `pad`, does not take off beside another that is too near, as a clause.
+    /// Whether another stands on the ground so near to `place` that the vehicle of `node` could not land there.
+    pub(super) fn is_occupied(&self, node: &NodeName, place: Local) -> bool {
+        let apart = self.pads_apart();
+        let others = self.expected.keys().filter(|other| *other != node);
+        let mut grounded = others.filter_map(|other| self.claims.place(other).filter(|(_, on_ground)| *on_ground));
+        grounded.any(|(other, _)| other.over_ground(place) < apart)
+    }
+
+    /// Why the vehicle of `node`, on the ground at `pad`, does not take off beside another that is too near, in a clause.
     pub(super) fn no_room_to_land(&self, node: &NodeName, pad: Local) -> Option<String> {
         let (other, distance) = self.close_pad(node, pad)?;
         Some(format!(

@@ -3,7 +3,7 @@
 use super::plan_way::{self, PlanWay};
 use super::{ABOVE_HOME, Desire, takes_off};
 use crate::airspace::{Around, Doing, Margin, Observation, Route};
-use model::geo::{Frame, Local, NoPlace};
+use model::geo::{Frame, Local, NoPlace, offset};
 use model::lent::Room;
 use model::report::{Activity, Report};
 use model::reported_flight::SoFar;
@@ -18,7 +18,20 @@ pub fn position_time(report: &Report, received: Moment) -> Moment {
     Moment::at(received.since_epoch().saturating_sub(age))
 }
 
-/// Altitude above home of the agent's order to fly, if reported.
+/// Whether a vehicle is in the air elsewhere than above its home, or it does not say where that is. One without a position does not say.
+pub fn is_away(report: &Report) -> bool {
+    let FlightTruth::Airborne(_) = report.truth else {
+        return false;
+    };
+    report.position.is_some_and(|position| {
+        report.home.is_none_or(|home| {
+            let (east, north) = offset(home.at, position.at);
+            east.hypot(north) > ABOVE_HOME.0
+        })
+    })
+}
+
+/// The height above home at which the agent that made this `report` holds an order to fly, if it says.
 pub(super) fn ordered_height(report: &Report) -> Option<AltitudeAboveHome> {
     report.held.as_ref()?.height()
 }
@@ -45,6 +58,27 @@ pub fn descends(report: &Report) -> bool {
     report.mode.as_deref().is_some_and(|mode| LAND_MODES.contains(&mode))
 }
 
+/// Whether the autopilot of a vehicle in the air lands it where it is or at its home, by our order or not, and whether somebody else flies it, or
+/// a failsafe that does not land it.
+pub(super) fn hands(report: &Report) -> (bool, bool) {
+    // A vehicle in the air without an order of ours: a person flies it, or it goes on with an order that its agent has lost.
+    let is_unordered = report.held.is_none() && matches!(report.truth, FlightTruth::Airborne(_));
+    match report.activity {
+        Activity::Landing => (true, false),
+        Activity::Failsafe | Activity::LowBattery => (descends(report), !descends(report)),
+        Activity::HandsOff(_) => (false, true),
+        _ => (false, is_unordered),
+    }
+}
+
+/// Whether a vehicle is in the air and goes where none of our orders leads it: in other hands, or by a failsafe.
+pub(super) fn goes_by_itself(report: &Report) -> bool {
+    let (_, in_other_hands) = hands(report);
+    let failsafe = matches!(report.activity, Activity::Failsafe | Activity::LowBattery);
+    matches!(report.truth, FlightTruth::Airborne(_)) && (in_other_hands || failsafe)
+}
+
+/// The airspace of a program, as claims have it.
 pub(super) const fn around(room: &Room) -> Around {
     Around {
         radius: room.radius.0,
@@ -91,14 +125,7 @@ pub(super) fn observation_on_plan(
         }
         _ => None,
     };
-    // In the air without our order: a person flies it, or it goes on with an order that its agent has lost.
-    let is_unordered = report.held.is_none() && matches!(report.truth, FlightTruth::Airborne(_));
-    let (lands, in_other_hands) = match report.activity {
-        Activity::Landing => (true, false),
-        Activity::Failsafe | Activity::LowBattery => (descends(report), !descends(report)),
-        Activity::HandsOff(_) => (false, true),
-        _ => (false, is_unordered),
-    };
+    let (lands, in_other_hands) = hands(report);
     let on_plan = plan.filter(|plan| report.plan.held.as_ref() == Some(plan.digest));
     let is_granted = plan.is_some_and(|plan| plan.is_granted);
     let doing = match report.truth {

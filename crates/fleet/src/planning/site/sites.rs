@@ -42,9 +42,13 @@ struct Cell {
     column: i32,
 }
 
-/// Some kilometers of ground.
+/// A field on the ground, some kilometers wide, by its row and its column from the 180th meridian on.
 type Field = (i32, i32);
 
+/// Fields in a row, all around the Earth.
+const FIELDS_IN_A_ROW: i32 = 12_000;
+
+/// The airspace of a fleet, as one leader knows it.
 #[derive(Clone, Debug)]
 pub struct Sites {
     term: Term,
@@ -102,7 +106,12 @@ fn whole(number: f64) -> i32 {
 
 fn field(at: Wgs84) -> Field {
     let part = |degrees: f64| whole((degrees / NEAR_DEGREES).floor());
-    (part(at.latitude_deg), part(at.longitude_deg))
+    (part(at.latitude_deg), around(part(at.longitude_deg)))
+}
+
+/// The column of a field, the same on both sides of the 180th meridian.
+const fn around(column: i32) -> i32 {
+    column.rem_euclid(FIELDS_IN_A_ROW)
 }
 
 /// The place that decides on the site: home, unless the vehicle is known to be far from that.
@@ -263,7 +272,7 @@ impl Sites {
         let beside = [0, -1, 1];
         let fields = beside
             .into_iter()
-            .flat_map(|up| beside.map(|right| (row + up, column + right)));
+            .flat_map(|up| beside.map(|right| (row + up, around(column + right))));
         let mut known = fields.filter_map(|field| self.fields.get(&field).copied());
         known.find(|cell| cell.has_within(at, CORE_M))
     }

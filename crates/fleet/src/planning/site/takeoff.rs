@@ -6,7 +6,7 @@
 //! and stay clear until it takes off.
 
 use super::plan_way::{self, Granted};
-use super::{Desire, Expected, FENCES_UNKNOWN, Site, ordered_height, takes_off};
+use super::{ABOVE_HOME, Desire, Expected, FENCES_UNKNOWN, Site, ordered_height, takes_off};
 use crate::airspace::{Owner, Route, Unsteady, Volume};
 use crate::planning::movement::Waiting;
 use model::geo::Local;
@@ -432,14 +432,16 @@ impl Site {
         !self.claims.in_the_way(node, way).iter().any(may_come_near)
     }
 
-    /// Whether the vehicle is, or may be, elsewhere than above its home (people chose their homes). A vehicle in other hands may.
+    /// Whether the vehicle of `node` is, or may be, elsewhere than above its home, by what its Drone asks for or as it was observed: people chose
+    /// their homes. A vehicle in other hands may.
     pub(super) fn may_move(&self, node: &NodeName, vehicles: &BTreeMap<NodeName, Expected<'_>>) -> bool {
         let expected = vehicles.get(node);
         let is_down = || self.claims.place(node).is_some_and(|(_, on_ground)| on_ground);
         let moves = expected.is_none_or(|expected| {
             matches!(expected.desire, Desire::At(_) | Desire::Plan | Desire::Home) || (expected.roams && !is_down())
         }) || self.routes.contains_key(node)
-            || self.claims.is_in_other_hands(node);
+            || self.claims.is_in_other_hands(node)
+            || (expected.is_none_or(may_be_in_air) && self.claims.reaches(node, ABOVE_HOME.0));
         let known = self.claims.volume(&Owner::Vehicle(node.clone())) != Some(&Volume::Everywhere)
             || self.claims.is_in_other_hands(node);
         moves && (known || expected.is_none_or(may_be_up))
@@ -453,6 +455,15 @@ fn lands(expected: &Expected<'_>) -> bool {
     })
 }
 
+/// Whether one was not reported to be on the ground.
+fn may_be_in_air(expected: &Expected<'_>) -> bool {
+    expected.report.is_none_or(|(report, _)| match report.truth {
+        FlightTruth::Airborne(_) | FlightTruth::Unknown(_) => true,
+        FlightTruth::Disarmed | FlightTruth::ArmedOnGround => false,
+    })
+}
+
+/// Whether one is on the ground, and its motors do not turn.
 fn is_down(expected: &Expected<'_>) -> bool {
     expected
         .report

@@ -9,6 +9,7 @@ mod plans;
 mod returns;
 mod rooms;
 mod unordered;
+mod unseen;
 mod way_down;
 
 use super::*;

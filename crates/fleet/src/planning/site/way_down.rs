@@ -71,9 +71,7 @@ impl Site {
         self.outbound.retain(|node, _| vehicles.contains_key(node));
         for (node, expected) in vehicles {
             let Some((report, _)) = expected.report else { continue };
-            let flown = report.route.order.as_ref().map(|route| route.number);
-            let leads_out = flown.is_some() && flown == self.outbound.get(node).copied();
-            if !leads_out || !comes_home_for_its_battery(expected.desire, report) {
+            if !comes_home_for_its_battery(expected.desire, report) || !self.leads_out(node, report) {
                 continue;
             }
             if let Ok(permit) = may_stop(&mut self.claims, node, now) {
@@ -83,7 +81,21 @@ impl Site {
         }
     }
 
-    /// Moves vehicles that wait over others for their way home to where the ground below is clear.
+    /// Whether the route that a vehicle flies leads away from its home. Of those that this leader granted it is known which were to a station; one
+    /// of the leader before does so if it ends elsewhere than over its home.
+    fn leads_out(&self, node: &NodeName, report: &Report) -> bool {
+        let Some(flown) = report.route.order.as_ref().map(|route| route.number) else {
+            return false;
+        };
+        if flown.term == self.claims.term() {
+            return self.outbound.get(node) == Some(&flown);
+        }
+        let end = self.claims.end(node).filter(|_| self.claims.under_way(node));
+        let places = end.zip(self.home(report));
+        places.is_some_and(|(end, home)| end.over_ground(home) > super::ABOVE_HOME.0)
+    }
+
+    /// Moves those that wait for their way home over others to where the ground below is clear.
     pub(super) fn clear_ways_down(
         &mut self,
         vehicles: &BTreeMap<NodeName, Expected<'_>>,

@@ -256,6 +256,25 @@ fn a_field_on_the_border_of_two_cells_is_one_site() {
 }
 
 #[test]
+fn a_field_on_the_180th_meridian_is_one_site() {
+    let [west, east] = [179.999_99, -179.999_99].map(|longitude_deg| Wgs84 { longitude_deg, ..SOUTH });
+    let mut sites = new();
+    let vehicles = [
+        vehicle("west", west, station(shifted(west, -20.0, 60.0), 20.0)),
+        vehicle("east", east, station(shifted(east, 20.0, 60.0), 20.0)),
+    ];
+    for second in 0..3 {
+        update(&mut sites, &vehicles, second);
+    }
+    assert_eq!(sites.of[&node("west")], sites.of[&node("east")]);
+    for name in ["west", "east"] {
+        let why = sites.off_station(&node(name), at(2));
+        let too_near = matches!(&why, Some(OffStation::Waits(why)) if why.contains("has its place 1.5 m away"));
+        assert!(too_near, "{name}: {why:?}");
+    }
+}
+
+#[test]
 fn where_two_sites_overlap_no_vehicle_flies_into_what_one_of_the_other_owns() {
     let between = shifted(SOUTH, 0.0, 2_224.0);
     let mut sites = new();

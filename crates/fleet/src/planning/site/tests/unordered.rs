@@ -69,6 +69,46 @@ fn nobody_takes_off_below_a_vehicle_without_a_drone_or_below_a_pilots() {
 }
 
 #[test]
+fn nobody_takes_off_below_one_observed_away_from_its_home_whatever_its_drone_asks_for() {
+    let above_home = Desire::AboveHome(AltitudeAboveHome(15.0));
+    for (home, desire, activity, may) in [
+        (0.0, above_home, Activity::Holding, false),
+        (0.0, Desire::Nothing, Activity::Holding, false),
+        (0.0, Desire::Nothing, Activity::Landing, false),
+        // People have chosen a home so near, and it is there.
+        (45.0, above_home, Activity::Holding, true),
+    ] {
+        let mut site = new();
+        let mut vehicles = [
+            vehicle("s", 300.0, Desire::At(station(300.0, 80.0, 20.0))),
+            vehicle("b", 50.0, Desire::AboveHome(AltitudeAboveHome(20.0))),
+            vehicle("m", home, desire),
+        ];
+        let there = if may { home } else { 50.0 };
+        (vehicles[2].at, vehicles[2].up, vehicles[2].activity) = ((there, 0.0), 15.0, activity);
+        // It once flew for a Mission, or to a station, and is marked so no more.
+        vehicles[2].roams = false;
+        let update = |site: &mut Site, vehicles: &[Vehicle], second| {
+            let mut reports: Vec<Report> = vehicles.iter().map(|vehicle| vehicle.report(at(second))).collect();
+            for (report, grounded) in reports.iter_mut().zip([false, true, false]) {
+                if let Some(held) = &mut report.held {
+                    held.grounded = grounded;
+                }
+            }
+            take_in(site, vehicles, &reports, second);
+        };
+        update(&mut site, &vehicles, 0);
+        update(&mut site, &vehicles, 1);
+        assert_eq!(site.may_take_off(&node("b")), may, "{desire:?} {activity:?}");
+        (vehicles[2].at, vehicles[2].up) = ((home, 0.0), 0.0);
+        vehicles[2].activity = Activity::Idle;
+        update(&mut site, &vehicles, 2);
+        update(&mut site, &vehicles, 3);
+        assert!(site.may_take_off(&node("b")), "it is down at its home");
+    }
+}
+
+#[test]
 fn nobody_takes_off_while_geofences_are_not_known() {
     let mut site = new();
     site.keep_within(None);

@@ -59,6 +59,16 @@ fn one_that_waits_over_another_near_its_reserve_is_moved_to_clear_ground() {
 
 #[test]
 fn one_that_comes_near_its_reserve_on_the_way_to_its_station_turns_back() {
+    turns_back(|site| site);
+}
+
+#[test]
+fn one_near_its_reserve_turns_back_on_a_route_of_the_leader_before() {
+    turns_back(|_| Site::new(Term(4), Rules::default(), CENTER).unwrap());
+}
+
+/// It comes near its reserve on the way to its station, where the site is another by then.
+fn turns_back(then: impl FnOnce(Site) -> Site) {
     let mut site = new();
     let mut vehicles = [vehicle("a", 0.0, Desire::At(station(0.0, 200.0, 20.0)))];
     let climbs = (0..20).find(|second| {
@@ -68,6 +78,7 @@ fn one_that_comes_near_its_reserve_on_the_way_to_its_station_turns_back() {
     });
     let second = climbs.unwrap() + 1;
     assert!(vehicles[0].at.1 < 1.0, "it is about to cross");
+    let mut site = then(site);
     vehicles[0].desire = Desire::Home;
     update(&mut site, &vehicles, second);
     for second in second + 1..second + 20 {
@@ -76,6 +87,49 @@ fn one_that_comes_near_its_reserve_on_the_way_to_its_station_turns_back() {
         assert!(vehicles[0].at.1 < 100.0, "it flies on: {:?}", vehicles[0].at);
     }
     assert!(vehicles[0].at.1 < 3.0, "it is over its home: {:?}", vehicles[0].at);
+}
+
+/// The way home of one that the leader before sent on it is no way out: it is flown to the end.
+#[test]
+fn one_near_its_reserve_flies_on_home_on_a_route_of_the_leader_before() {
+    let mut site = new();
+    let mut vehicles = [vehicle("a", 0.0, Desire::At(station(0.0, 200.0, 20.0)))];
+    let (ended, _) = run(&mut site, &mut vehicles, 0);
+    vehicles[0].desire = Desire::Home;
+    update(&mut site, &vehicles, ended + 1);
+    vehicles[0].step(&site);
+    let sent = vehicles[0].state.last;
+    let mut site = Site::new(Term(4), Rules::default(), CENTER).unwrap();
+    for second in ended + 2..ended + 20 {
+        update_at_reserve(&mut site, &vehicles, true, second);
+        vehicles[0].step(&site);
+    }
+    assert_eq!(vehicles[0].state.last, sent, "it was not stopped");
+    assert!(vehicles[0].at.1 < 3.0, "it is over its home: {:?}", vehicles[0].at);
+}
+
+#[test]
+fn one_above_its_home_does_not_land_on_another_that_was_put_there() {
+    for (near_reserve, pad, is_home) in [(false, 0.3, false), (true, 0.3, false), (false, 5.0, true)] {
+        let mut site = new();
+        let mut vehicles = [vehicle("a", 0.0, Desire::Home), vehicle("parked", pad, Desire::Nothing)];
+        (vehicles[0].up, vehicles[0].activity) = (20.0, Activity::Holding);
+        for second in 0..10 {
+            update_at_reserve(&mut site, &vehicles, near_reserve, second);
+            if second == 2 {
+                let report = vehicles[0].report(at(2));
+                assert_eq!(site.is_home(&node("a"), &report), is_home, "{pad} m away");
+            }
+            vehicles[0].step(&site);
+        }
+        let (east, north) = vehicles[0].at;
+        assert_eq!(east.hypot(north) > 5.0, near_reserve, "{:?}", vehicles[0].at);
+        if !near_reserve {
+            let why = site.off_station(&node("a"), at(9));
+            let named = matches!(&why, Some(OffStation::Waits(why)) if why.contains("node parked"));
+            assert_eq!(named, !is_home, "{why:?}");
+        }
+    }
 }
 
 #[test]

@@ -319,6 +319,9 @@ impl Pilot {
         }
         let heard = self.normalizer.receive(&mut self.vehicle, &frame.message, now);
         self.vehicle.id_shared_at = self.shared_id.noticed().map(|(_, at)| at);
+        if let (MavMessage::HEARTBEAT(_), Some(beat)) = (&frame.message, &self.vehicle.heartbeat) {
+            self.kills.beat(beat.value.armed);
+        }
         for text in heard.texts {
             self.memory.received(&text, now);
             self.board.text(&text);

@@ -41,6 +41,10 @@ pub struct Shot {
 pub struct Kills {
     used: UsedNonces,
     under_way: Option<Outstanding<u64>>,
+    /// The one under way was sent while an arm command was: they have one number, so that an answer may be to either.
+    amid_arming: bool,
+    /// It was answered ACCEPTED all the same. Whose answer that is, the next HEARTBEAT shows.
+    accepted: bool,
     answer: Option<KillAnswer>,
 }
 
@@ -54,8 +58,15 @@ impl Kills {
         self.answer.as_ref()
     }
 
-    /// The command to write now, or `None`; then [`Self::answer`] says why. `to`: the autopilot, if there is a line to it.
-    pub fn order(&mut self, question: &KillQuestion<'_>, to: Option<&Identity>, from: Address) -> Option<Shot> {
+    /// Takes an order: the command to write now, or nothing, and then [`Self::answer`] says why. `to` is the autopilot, if
+    /// there is a line to it; `amid_arming` is whether it may still answer to an arm command.
+    pub fn order(
+        &mut self,
+        question: &KillQuestion<'_>,
+        to: Option<&Identity>,
+        from: Address,
+        amid_arming: bool,
+    ) -> Option<Shot> {
         let nonce = question.order.nonce;
         let allowed = may_kill(question);
         self.used.note(nonce);
@@ -80,6 +91,7 @@ impl Kills {
         };
         let (outstanding, message) = Outstanding::begin(nonce, to.clone(), stop_motors(&permit), ONCE, question.now);
         (self.under_way, self.answer) = (Some(outstanding), None);
+        (self.amid_arming, self.accepted) = (amid_arming, false);
         Some(Shot {
             nonce,
             from,
@@ -99,7 +111,18 @@ impl Kills {
 
     pub fn acknowledged(&mut self, ack: &COMMAND_ACK_DATA, now: Moment) {
         let progress = self.under_way.as_mut().map(|o| o.acknowledged(ack, now));
+        if self.amid_arming {
+            self.accepted |= progress == Some(Progress::Ended(Outcome::Accepted));
+            return;
+        }
         self.progress(progress);
+    }
+
+    /// Takes a HEARTBEAT (0) from our autopilot.
+    pub fn beat(&mut self, armed: bool) {
+        if self.amid_arming && self.accepted && !armed {
+            self.progress(Some(Progress::Ended(Outcome::Accepted)));
+        }
     }
 
     pub fn at(&mut self, now: Moment) {

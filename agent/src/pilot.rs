@@ -150,7 +150,9 @@ pub struct Pilot {
 impl Pilot {
     pub fn new(node: NodeName, state: State, now: Moment) -> Self {
         let only = state.fence.held.as_ref().and(state.vehicle);
-        let memory = Memory::default().having_come(state.progress);
+        let memory = Memory::default()
+            .having_come(state.progress)
+            .unrested_before(state.unrested);
         let mut memory = memory.others_flew_before(state.others_flew, now);
         // The agent ended before it was known to have stopped.
         if state.stops_in.is_some() {
@@ -301,6 +303,9 @@ impl Pilot {
         }
         let heard = self.normalizer.receive(&mut self.vehicle, &frame.message, now);
         self.vehicle.id_shared_at = self.shared_id.noticed().map(|(_, at)| at);
+        if let (MavMessage::HEARTBEAT(_), Some(beat)) = (&frame.message, &self.vehicle.heartbeat) {
+            self.kills.beat(beat.value.armed);
+        }
         for text in heard.texts {
             self.memory.received(&text, now);
             self.board.text(&text);
@@ -453,7 +458,8 @@ impl Pilot {
         let truth = self.vehicle.truth(now);
         let under_way = self.memory.arm_under_way(now);
         let record = &self.state.record;
-        let not_ours = record.stage != Stage::Flown && record.descent.is_none() && !self.armed_in_this_life;
+        let flew = record.stage == Stage::Flown || record.lifts;
+        let not_ours = !flew && record.descent.is_none() && !self.armed_in_this_life;
         self.state.fence.held.is_none()
             || safety::settled(truth, under_way)
             || (not_ours
@@ -573,6 +579,9 @@ impl Pilot {
             Step::SetSpeed { speed } => self.memory.asks_for_speed(*speed),
             _ => {}
         }
+        if kind == StepKind::TakeOff {
+            self.state.record = self.state.record.lifting();
+        }
         self.commands_plan(&step, now);
         // The agent that serves the vehicle after us must know that its descent is ours.
         self.observe(now);
@@ -590,8 +599,8 @@ impl Pilot {
         let patience = Patience::for_step(kind);
         let (outstanding, message) = Outstanding::begin(Purpose::Step(kind), identity, command, patience, now);
         self.outstanding = Some(outstanding);
-        // The next life of the agent must know the mission for its own.
-        let once_remembered = kind == StepKind::FlyPlan;
+        // The next life of the agent must know the mission for its own, and that the vehicle may have flown.
+        let once_remembered = matches!(kind, StepKind::FlyPlan | StepKind::TakeOff);
         Some(Outgoing {
             once_remembered,
             ..self.outgoing(message, permit)
@@ -823,7 +832,10 @@ impl Pilot {
         let held = self.state.fence.held.as_ref();
         self.trace.observe(held, truth, now);
         let record = self.state.record.identified(held, &self.vehicle);
-        let record: FlightRecord = record.observed(held, truth, self.memory.landing_ours());
+        let landing_ours = self.memory.landing_ours();
+        let armed_lately = self.memory.since_armed(now).is_some_and(|ago| ago <= TRUTH_STALE_AFTER);
+        let record = record.after_takeoff(truth, self.memory.stayed_down(), armed_lately && !landing_ours);
+        let record: FlightRecord = record.observed(held, truth, landing_ours);
         let down = self.situation(now).wants_ground();
         let mode = self.vehicle.mode(now);
         let record = record.watched(held, truth, mode, self.descent_sent(), down);
@@ -866,6 +878,7 @@ impl Pilot {
         }
         self.memory.watch_others(held.is_some(), &self.vehicle, now);
         self.state.others_flew = self.others_flew(now).is_some();
+        self.state.unrested = self.memory.is_unrested(self.rest.settle, now);
         let asked = self.asked(&record);
         let before = self.watch.astray();
         self.watch.observe(&self.vehicle, asked, now);

@@ -44,6 +44,10 @@ pub struct State {
     /// Whether somebody else flew it just now, while it served no Drone.
     #[serde(default)]
     pub others_flew: bool,
+    /// Whether it was armed, or has not rested on the ground since: the next life of the agent lets it rest.
+    #[serde(default)]
+    pub unrested: bool,
+    /// The rules that are to be in force, and what was on the autopilot before them.
     #[serde(default)]
     pub rules: Remembered,
     #[serde(default)]
@@ -232,6 +236,7 @@ mod tests {
         let (_, state) = Store::open(dir.path(), &node("a")).unwrap();
         assert_eq!((state.fence.highest_term, state.fence.ground_latch), (Term(7), None));
         assert_eq!((state.record.takeovers, state.record.killed), (0, false));
+        assert!(!state.record.lifts && !state.unrested);
         assert_eq!(state.stand_downs, StandDowns::default());
     }
 

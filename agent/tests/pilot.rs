@@ -16,6 +16,7 @@ use link::dialect::{
 };
 use model::assignment::{Assignment, Desired, GroundedWhy, Order};
 use model::ids::{DroneUid, Term};
+use model::kill::{KillOrder, KillOutcome};
 use model::preflight_policy::Preflight;
 use model::report::{Activity, HandsOff};
 use model::reported_flight::ReportedFlight;
@@ -222,6 +223,42 @@ fn an_arm_command_on_its_way_is_not_forgotten_with_a_heartbeat_of_ours() {
     assert!(matches!(out.message, MavMessage::HEARTBEAT(_)), "{out:?}");
     pilot.written(Written::No, at(1500), 0.0);
     assert!(!settled(&pilot, 1500), "the arm command is still under way");
+}
+
+#[test]
+fn a_kill_amid_an_arm_command_is_not_answered_by_the_answer_to_that() {
+    let mut pilot = pilot();
+    on_ground(&mut pilot, 100);
+    written(&mut pilot, 100);
+    assigned(&mut pilot, 1, FLY, 900);
+    on_ground(&mut pilot, 900);
+    assert!(armed_by(&written(&mut pilot, 900)));
+    let kill = KillOrder {
+        nonce: 5,
+        uid: DroneUid("u-1".into()),
+        term: Term(3),
+        last_report: at(950),
+    };
+    assert!(pilot.kill(&kill, at(1000), at(1000), 0.0).is_some());
+    pilot.kill_written(Written::Yes);
+    // It is lost on the line, and the arm command is obeyed.
+    let ack = COMMAND_ACK_DATA {
+        command: ARM,
+        result: MavResult::MAV_RESULT_ACCEPTED,
+        ..COMMAND_ACK_DATA::default()
+    };
+    receive(&mut pilot, MavMessage::COMMAND_ACK(ack), 1100);
+    reports(
+        &mut pilot,
+        true,
+        MavLandedState::MAV_LANDED_STATE_ON_GROUND,
+        GUIDED,
+        1500,
+    );
+    assert_eq!(pilot.kill_answer(), None, "its motors run");
+    written(&mut pilot, 3000);
+    let answer = pilot.kill_answer().map(|answer| &answer.outcome);
+    assert_eq!(answer, Some(&KillOutcome::NoAnswer));
 }
 
 #[test]

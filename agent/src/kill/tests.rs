@@ -29,6 +29,11 @@ fn order(nonce: u64) -> KillOrder {
 }
 
 fn give(kills: &mut Kills, order: &KillOrder, to: Option<&Identity>) -> Option<Shot> {
+    give_amid(kills, order, to, false)
+}
+
+/// The same; `arming`: while an arm command is under way.
+fn give_amid(kills: &mut Kills, order: &KillOrder, to: Option<&Identity>, arming: bool) -> Option<Shot> {
     let held = Assignment {
         term: Term(3),
         uid: DroneUid("u".into()),
@@ -62,7 +67,7 @@ fn give(kills: &mut Kills, order: &KillOrder, to: Option<&Identity>) -> Option<S
         used: &used,
         now: at(1000),
     };
-    kills.order(&question, to, Address::new(7, 191))
+    kills.order(&question, to, Address::new(7, 191), arming)
 }
 
 fn ack(result: MavResult) -> COMMAND_ACK_DATA {
@@ -159,6 +164,45 @@ fn an_autopilot_that_does_not_answer_leaves_open_what_came_of_it() {
     assert_eq!(outcome(&kills), None);
     kills.at(at(3000));
     assert_eq!(outcome(&kills), Some(KillOutcome::NoAnswer));
+}
+
+#[test]
+fn the_answer_to_an_arm_command_before_it_is_not_taken_for_its_own() {
+    let px4 = identity(Autopilot::Px4);
+    for (obeyed, came_of_it) in [(true, KillOutcome::Accepted), (false, KillOutcome::NoAnswer)] {
+        let mut kills = Kills::default();
+        give_amid(&mut kills, &order(5), Some(&px4), true).unwrap();
+        kills.written(Written::Yes);
+        // It is not armed yet.
+        kills.beat(false);
+        // To the arm command; the kill may be lost.
+        kills.acknowledged(&ack(MavResult::MAV_RESULT_ACCEPTED), at(1400));
+        assert_eq!(outcome(&kills), None);
+        kills.beat(true);
+        assert_eq!(outcome(&kills), None, "its motors run");
+        if obeyed {
+            kills.acknowledged(&ack(MavResult::MAV_RESULT_ACCEPTED), at(1600));
+            kills.beat(false);
+        }
+        kills.at(at(3000));
+        assert_eq!(outcome(&kills), Some(came_of_it));
+    }
+}
+
+#[test]
+fn a_refusal_of_the_arm_command_before_it_does_not_hide_that_the_motors_stand() {
+    let mut kills = Kills::default();
+    give_amid(&mut kills, &order(5), Some(&identity(Autopilot::ArduPilot)), true).unwrap();
+    kills.written(Written::Yes);
+    kills.acknowledged(&ack(MavResult::MAV_RESULT_FAILED), at(1100));
+    assert_eq!(outcome(&kills), None);
+    kills.acknowledged(&ack(MavResult::MAV_RESULT_ACCEPTED), at(1200));
+    kills.beat(false);
+    assert_eq!(outcome(&kills), Some(KillOutcome::Accepted));
+    // The next order is another one.
+    give(&mut kills, &order(6), Some(&identity(Autopilot::ArduPilot))).unwrap();
+    kills.acknowledged(&ack(MavResult::MAV_RESULT_ACCEPTED), at(1300));
+    assert_eq!(kills.answer().map(|answer| answer.nonce), Some(6));
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! The pilot's part in a kill: it knows which Drone the vehicle serves, and remembers that its motors were stopped.
 
 use super::Pilot;
+use crate::command::Outstanding;
 use crate::kill::Shot;
-use crate::outgoing::Written;
-use fleet::flight::memory::Outcome;
+use crate::outgoing::{Purpose, Written};
+use fleet::flight::memory::{Outcome, StepKind};
 use model::kill::{KillAnswer, KillOrder, KillQuestion};
 use model::time::Moment;
 use model::vehicle::Airframe;
@@ -25,8 +26,10 @@ impl Pilot {
         };
         let to = self.vehicle.identity.as_ref();
         let to = to.filter(|_| self.link_up.is_some() && self.airframe() != Airframe::Another);
-        let shot = self.kills.order(&question, to, from)?;
-        // Whatever else is on its way is not repeated any more, and its answer not taken for this one's.
+        let arms = |o: &Outstanding<Purpose>| o.purpose == Purpose::Step(StepKind::Arm);
+        let amid_arming = self.outstanding.as_ref().is_some_and(arms) || self.memory.arm_under_way(now);
+        let shot = self.kills.order(&question, to, from, amid_arming)?;
+        // Whatever else is on its way is not repeated any more.
         self.end(&Outcome::NoAnswer, now, jitter);
         Some(shot)
     }

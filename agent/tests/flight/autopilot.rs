@@ -190,6 +190,11 @@ impl World {
             .collect()
     }
 
+    /// The takeoff that it has accepted comes to nothing.
+    pub fn never_lifts(&mut self) {
+        self.climb_from = Some(Instant::now() + Duration::from_secs(3600));
+    }
+
     fn station(&self) -> u32 {
         if self.kind == Kind::Px4 { 0x0304_0000 } else { 4 }
     }

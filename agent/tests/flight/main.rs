@@ -16,6 +16,7 @@ mod kills;
 #[path = "../support/orders.rs"]
 mod orders;
 mod takeovers;
+mod unseen;
 mod untaken;
 
 use agent::clock::Clock;

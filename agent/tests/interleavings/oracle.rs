@@ -15,6 +15,9 @@ const ARM: MavCmd = MavCmd::MAV_CMD_COMPONENT_ARM_DISARM;
 const SET_MODE: MavCmd = MavCmd::MAV_CMD_DO_SET_MODE;
 const REPOSITION: MavCmd = MavCmd::MAV_CMD_DO_REPOSITION;
 
+/// A flight that is longer than this, milliseconds, is observed, or it is noticed that nothing was.
+const UNSEEN_AT_MOST: u64 = 5000;
+
 #[derive(Clone, Copy, Debug, Default)]
 struct Shown {
     armed: bool,
@@ -45,6 +48,12 @@ pub struct Oracle {
     kept: Option<(String, GroundOrderId)>,
     terminating: bool,
     last_arm: Option<u64>,
+    /// Since when the vehicle is in the air in truth, whatever was shown of it.
+    up_since: Option<u64>,
+    /// It has flown since it was last armed.
+    flew: bool,
+    /// There is a reason to arm it again: another Drone, an order to the ground, or a landing that the agent commanded.
+    may_fly_again: bool,
 }
 
 /// Whether a place is over home, at the altitude that is always ordered: above home, or above the sea.
@@ -86,6 +95,12 @@ impl Oracle {
         self.terminating = true;
     }
 
+    /// Where the vehicle is in truth.
+    pub fn flies(&mut self, in_air: bool, now: u64) {
+        self.up_since = in_air.then(|| self.up_since.unwrap_or(now));
+        self.flew |= self.up_since.is_some_and(|since| now - since > UNSEEN_AT_MOST);
+    }
+
     pub fn link(&mut self, up: bool) {
         self.link_up = up;
     }
@@ -110,6 +125,13 @@ impl Oracle {
         if !took_it {
             return;
         }
+        let goes_on = match (order, &self.taken) {
+            (Order::Assigned(new), Some(Order::Assigned(before))) => {
+                new.uid == before.uid && matches!(new.desired, Desired::Flying { .. })
+            }
+            _ => false,
+        };
+        self.may_fly_again |= !goes_on;
         match order {
             Order::Unassigned { .. } => {
                 // While it flies it lands first; the ground order goes with the Drone.
@@ -228,7 +250,10 @@ impl Oracle {
                 );
                 assert!(place.is_some_and(is_ordered), "a movement to another place: {out:?}");
             }
-            NAV_LAND | NAV_RETURN => self.judge_descent(command, now, out),
+            NAV_LAND | NAV_RETURN => {
+                self.judge_descent(command, now, out);
+                self.may_fly_again |= command == NAV_LAND;
+            }
             other => panic!("a command that the agent has no business to send: {other:?}"),
         }
         assert!(
@@ -260,6 +285,11 @@ impl Oracle {
         let since = self.last_arm.map_or(u64::MAX, |at| now - at);
         assert!(since >= 1000, "armed again after {since} ms");
         self.last_arm = Some(now);
+        assert!(
+            !self.flew || self.may_fly_again,
+            "armed again after a flight that ended without an order: {self:?}"
+        );
+        (self.flew, self.may_fly_again) = (false, false);
     }
 
     fn judge_descent(&self, command: MavCmd, now: u64, out: &Outgoing) {

@@ -106,6 +106,7 @@ impl World {
         self.now += ms;
         let flew = self.vehicle.in_air;
         self.vehicle.fly(self.now, ms);
+        self.oracle.flies(self.vehicle.in_air, self.now);
         self.tally.landings += u32::from(flew && !self.vehicle.in_air);
         self.tally.flights += u32::from(!flew && self.vehicle.in_air);
         if self.disorder {

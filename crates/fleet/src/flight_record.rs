@@ -6,7 +6,10 @@
 //!
 //!   Fresh --observed airborne--> Flown --observed landed, landing not ours--> Over --a ground order is held--> Fresh
 //!
-//! Waiting on the ground (a drain, a cordon, a takeoff slot) is no ground order: what is over stays over.
+//! A takeoff that was commanded counts like an observed flight once the vehicle is disarmed, unless it was observed all the time that the
+//! vehicle stayed on the ground: the line, the agent or its computer may fail at the moment at which the motors draw most.
+//!
+//! To wait on the ground (a drain, a cordon, a takeoff slot) is no ground order: what is over stays over.
 
 use model::assignment::{Assignment, Desired, GroundedWhy};
 use model::failsafe::{self, Diversion, Diverted};
@@ -32,8 +35,11 @@ pub enum Stage {
 pub struct FlightRecord {
     pub uid: Option<DroneUid>,
     pub stage: Stage,
-    /// Takeovers in flight by somebody else. Never below the number that the Drone was ordered to go on after: nobody can agree to
-    /// takeovers to come.
+    /// A takeoff was commanded, and the vehicle was not observed disarmed since. It is on the disk before the command is sent, so that a
+    /// flight that nobody observes is not forgotten.
+    pub lifts: bool,
+    /// How often somebody else has taken over in flight. Never below what the Drone was ordered to go on after, so that
+    /// nobody can agree to takeovers that are still to come.
     pub takeovers: u32,
     pub in_command: InCommand,
     /// Commanded by us, while the vehicle may be on it: the next life of the agent must know it as ours.
@@ -75,8 +81,31 @@ impl FlightRecord {
         }
     }
 
-    /// The record after an observation. `sent`: the descent that this life of the agent commanded lately. `wants_ground`: the vehicle
-    /// should be on the ground.
+    /// The record after a takeoff was commanded.
+    pub fn lifting(&self) -> Self {
+        Self {
+            lifts: true,
+            ..self.clone()
+        }
+    }
+
+    /// The record after the vehicle was observed in `truth`, as far as a takeoff that was commanded before is concerned. `stayed_down` is
+    /// whether this life of the agent has observed it on the ground without a break since it armed it, and `may_be_late` whether a message
+    /// from before that arming may be what says so. Call it before [`Self::observed`].
+    pub fn after_takeoff(&self, truth: FlightTruth, stayed_down: bool, may_be_late: bool) -> Self {
+        if !self.lifts || truth != FlightTruth::Disarmed || (stayed_down && may_be_late) {
+            return self.clone();
+        }
+        let flew_unseen = self.stage == Stage::Fresh && !stayed_down;
+        Self {
+            stage: if flew_unseen { Stage::Flown } else { self.stage },
+            lifts: false,
+            ..self.clone()
+        }
+    }
+
+    /// The record after the vehicle was observed in `truth` and `mode`. `sent` is the descent that this life of the agent
+    /// commanded lately, and `wants_ground` whether the vehicle should be on the ground.
     pub fn watched(
         &self,
         held: Option<&Assignment>,
@@ -266,5 +295,78 @@ mod tests {
             Stage::Fresh,
             "this landing was ordered"
         );
+    }
+
+    /// The stage after a takeoff was commanded for a Drone that is desired in `desired`, and then these truths were observed, each with
+    /// whether it has stayed down; and whether a takeoff is still to be accounted for.
+    fn lifted(desired: Desired, landing_ours: bool, observed: &[(FlightTruth, bool)]) -> (Stage, bool) {
+        let altitude = model::units::AltitudeAboveHome(10.0);
+        let flying = assigned(Desired::Flying { altitude });
+        let on_ground = FlightRecord::default().observed(Some(&flying), FlightTruth::ArmedOnGround, false);
+        let held = assigned(desired);
+        let end = observed
+            .iter()
+            .fold(on_ground.lifting(), |record, (truth, stayed_down)| {
+                let record = record.after_takeoff(*truth, *stayed_down, false);
+                record.observed(Some(&held), *truth, landing_ours)
+            });
+        (end.stage, end.lifts)
+    }
+
+    #[test]
+    fn a_flight_that_nobody_has_seen_is_over_once_the_vehicle_is_disarmed() {
+        let altitude = model::units::AltitudeAboveHome(10.0);
+        let fly = Desired::Flying { altitude };
+        let ordered = |why| Desired::Grounded { why };
+        let gone = FlightTruth::Unknown(model::vehicle::WhyUnknown::LinkLost);
+        let (down, armed) = (FlightTruth::Disarmed, FlightTruth::ArmedOnGround);
+        let up = FlightTruth::Airborne(Airborne::TakingOff);
+        let over = (Stage::Over, false);
+        // By another life of the agent, which knows of nothing in between, or after a break.
+        assert_eq!(lifted(fly, false, &[(gone, false), (down, false)]), over);
+        assert_eq!(
+            lifted(fly, false, &[(gone, false), (armed, false), (down, false)]),
+            over
+        );
+        assert_eq!(
+            lifted(fly, false, &[(gone, false)]),
+            (Stage::Fresh, true),
+            "not known yet"
+        );
+        assert_eq!(lifted(fly, false, &[(armed, true), (up, false), (down, false)]), over);
+        // It was watched all the time, and never left the ground: it is tried again.
+        let tried_again = (Stage::Fresh, false);
+        assert_eq!(lifted(fly, false, &[(armed, true), (down, true)]), tried_again);
+        // This landing was ours, or a ground order is held.
+        assert_eq!(lifted(fly, true, &[(gone, false), (down, false)]), tried_again);
+        for why in [GroundedWhy::Ordered, GroundedWhy::Waiting] {
+            assert_eq!(
+                lifted(ordered(why), false, &[(gone, false), (down, false)]),
+                tried_again
+            );
+        }
+        // A vehicle that was sent no takeoff is none that has flown.
+        let fresh = FlightRecord::default().after_takeoff(down, false, false);
+        assert_eq!((fresh.stage, fresh.lifts), tried_again);
+        // A message that was held up on its way is not the end of a takeoff.
+        let lifting = FlightRecord::default().lifting();
+        assert!(lifting.after_takeoff(down, true, true).lifts);
+        assert!(!lifting.after_takeoff(down, true, false).lifts);
+    }
+
+    #[test]
+    fn a_takeoff_counts_for_the_drone_that_it_was_commanded_for() {
+        let altitude = model::units::AltitudeAboveHome(10.0);
+        let held = assigned(Desired::Flying { altitude });
+        let lifting = FlightRecord::default()
+            .observed(Some(&held), FlightTruth::ArmedOnGround, false)
+            .lifting();
+        let another = Assignment {
+            uid: DroneUid("another".into()),
+            ..held
+        };
+        let after = lifting.after_takeoff(FlightTruth::Disarmed, false, false);
+        let after = after.observed(Some(&another), FlightTruth::Disarmed, false);
+        assert_eq!((after.stage, after.lifts), (Stage::Fresh, false));
     }
 }

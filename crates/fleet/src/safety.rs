@@ -78,7 +78,9 @@ pub struct ArmQuestion<'a> {
     pub stands_down: bool,
     pub terminating: bool,
     pub since_armed: Option<Duration>,
-    /// While it served no Drone.
+    /// How long ago this life of the agent first heard it, if it had not rested when the one before ended.
+    pub since_unrested: Option<Duration>,
+    /// How long ago somebody else was observed to fly it while it served no Drone.
     pub since_others_flew: Option<Duration>,
     pub rest: Rest,
     pub now: Moment,
@@ -214,6 +216,9 @@ pub fn may_arm(q: &ArmQuestion<'_>) -> Result<ArmPermit, NoArm> {
         return Err(NoArm::Airframe);
     }
     if q.since_armed.is_some_and(|ago| ago < q.rest.settle) {
+        return Err(NoArm::Settling);
+    }
+    if q.since_unrested.is_some_and(|ago| ago < q.rest.settle) {
         return Err(NoArm::Settling);
     }
     if q.since_others_flew.is_some_and(|ago| ago < q.rest.quiet) {

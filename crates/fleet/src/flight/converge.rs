@@ -307,6 +307,7 @@ fn from_the_ground(s: &Situation<'_>, held: &Assignment) -> Verdict {
                 stands_down: s.stands_down,
                 terminating: s.terminating,
                 since_armed: s.memory.since_armed(s.now),
+                since_unrested: s.memory.since_unrested(s.now),
                 since_others_flew: s.memory.since_others_flew(s.now),
                 rest: s.rest,
                 now: s.now,

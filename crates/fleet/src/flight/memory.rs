@@ -96,7 +96,11 @@ pub struct Memory {
     tries: [Tries; KINDS],
     arm: Option<ArmSent>,
     armed_by_us: bool,
-    /// Armed on no command of ours, and not disarmed since.
+    /// It was observed on the ground without a break since we sent an arm command.
+    stays_down: bool,
+    /// It had not rested long enough on the ground when the life of the agent before this one ended.
+    unrested: bool,
+    /// It was observed to arm on no command of ours, and has not disarmed since.
     armed_by_others: bool,
     others_counted: bool,
     land_sent: Option<Moment>,
@@ -295,7 +299,30 @@ impl Memory {
         self.armed_at.map(|at| now.since(at))
     }
 
-    /// While it served no Drone.
+    /// Whether the vehicle was observed on the ground, armed or not, without a break since this life of the agent sent its last arm command.
+    /// Without that it may have flown meanwhile.
+    pub const fn stayed_down(&self) -> bool {
+        self.stays_down
+    }
+
+    /// How long ago this life of the agent first heard the vehicle, if that had not rested when the one before it ended.
+    pub fn since_unrested(&self, now: Moment) -> Option<Duration> {
+        let heard_for = || self.first_beat.map_or(Duration::ZERO, |first| now.since(first));
+        self.unrested.then(heard_for)
+    }
+
+    /// Whether the vehicle has rested for less than `rest` on the ground, as far as is known.
+    pub fn is_unrested(&self, rest: Duration, now: Moment) -> bool {
+        let ago = [self.since_armed(now), self.since_unrested(now)];
+        ago.into_iter().flatten().any(|ago| ago < rest)
+    }
+
+    /// The same memory, of a vehicle that had not rested when the agent ended, or had.
+    pub fn unrested_before(self, unrested: bool) -> Self {
+        Self { unrested, ..self }
+    }
+
+    /// How long ago somebody else was last observed to fly it while it served no Drone.
     pub fn since_others_flew(&self, now: Moment) -> Option<Duration> {
         self.others_flew_at.map(|at| now.since(at))
     }
@@ -495,6 +522,7 @@ impl Memory {
                     may_show_until: now.plus(ARM_MAY_SHOW_FOR),
                 });
                 self.land_sent = None;
+                self.stays_down = true;
             }
             StepKind::FlyTo => {
                 self.drifts_since = None;
@@ -584,9 +612,13 @@ impl Memory {
     /// Call it after every change of `vehicle`.
     pub fn observe(&mut self, vehicle: &Vehicle, now: Moment) {
         self.hovers_at_home = self.hover_at_home(vehicle, now);
+        let is_down = matches!(vehicle.truth(now), FlightTruth::Disarmed | FlightTruth::ArmedOnGround);
+        self.stays_down &= is_down;
         let Some(beat) = &vehicle.heartbeat else { return };
-        let out_of_sight = self.beat.is_some_and(|last| beat.at.since(last) > LINK_LOST_AFTER);
-        // So early in its life, the agent may see an arming of the life before.
+        let silent_for = self.beat.map_or(Duration::ZERO, |last| beat.at.since(last));
+        let out_of_sight = silent_for > LINK_LOST_AFTER;
+        self.stays_down &= silent_for <= TRUTH_STALE_AFTER;
+        // Within this time of its life it may be an arming of the life before.
         let began = *self.first_beat.get_or_insert(beat.at);
         let seen = !out_of_sight && beat.at.since(began) > ARM_MAY_SHOW_FOR;
         let arms = beat.value.armed && self.armed_since.is_none() && seen;

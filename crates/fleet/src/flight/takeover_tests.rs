@@ -341,6 +341,7 @@ fn what_may_be_armed_is_asked_for_kills_takeovers_and_ground_orders_too() {
             stands_down: false,
             terminating: false,
             since_armed: None,
+            since_unrested: None,
             since_others_flew: None,
             behind: false,
             rest: crate::safety::Rest::default(),

@@ -155,6 +155,7 @@ fn a_vehicle_is_armed_when_nothing_stands_in_the_way_and_never_else() {
                                     stands_down: false,
                                     terminating,
                                     since_armed: None,
+                                    since_unrested: None,
                                     since_others_flew: None,
                                     rest: Rest::default(),
                                     now: at(NOW),
@@ -264,6 +265,20 @@ fn a_vehicle_rests_after_a_landing_and_longer_after_somebody_elses_flight() {
             answer,
             "{since_armed:?} {since_others_flew:?}"
         );
+    }
+}
+
+#[test]
+fn a_vehicle_rests_on_when_the_agent_is_started_again_just_after_a_landing() {
+    let vehicles = vehicles();
+    let (ready, _) = vehicles.iter().find(|(_, forbidden)| !forbidden).unwrap();
+    let (held, record) = (assigned("d", HIGHEST, FLYING), FlightRecord::default());
+    for (heard_for_ms, answer) in [(0, Some(NoArm::Settling)), (4999, Some(NoArm::Settling)), (5000, None)] {
+        let question = ArmQuestion {
+            since_unrested: Some(Duration::from_millis(heard_for_ms)),
+            ..question(ready, &held, &record)
+        };
+        assert_eq!(may_arm(&question).err(), answer, "heard for {heard_for_ms} ms");
     }
 }
 
@@ -408,6 +423,7 @@ fn question<'a>(vehicle: &'a Vehicle, held: &'a Assignment, record: &'a FlightRe
         record,
         terminating: false,
         since_armed: None,
+        since_unrested: None,
         since_others_flew: None,
         rest: Rest::default(),
         now: at(NOW),

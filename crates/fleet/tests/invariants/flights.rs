@@ -1,10 +1,12 @@
 //! Memory of a flight, over any sequence of a vehicle's states: takeovers, flights that are over, kills.
 
-use crate::given::{FLYING, GROUNDED, assigned};
+use crate::given::{FLYING, GROUNDED, NOW, assigned, at};
+use fleet::flight::memory::{Memory, StepKind};
 use fleet::flight_record::{FlightRecord, Stage};
 use model::assignment::Assignment;
 use model::takeover::{Descent, InCommand};
-use model::vehicle::{Airborne, FlightTruth, Mode, WhyUnknown};
+use model::time::Sighting;
+use model::vehicle::{Airborne, FlightTruth, Heartbeat, LandedState, Mode, ModeReport, Vehicle, WhyUnknown};
 use proptest::prelude::*;
 
 const UP: FlightTruth = FlightTruth::Airborne(Airborne::InAir);
@@ -134,6 +136,74 @@ proptest! {
         let fresh = record.observed(Some(&next), DOWN, false);
         prop_assert!(!fresh.was_killed(&next) && !fresh.let_go(&next) && fresh.stage == Stage::Fresh);
     }
+}
+
+/// What was heard of a vehicle: when, seconds, whether it was armed, and its landed_state.
+type Heard = (u64, bool, Option<LandedState>);
+
+/// `memory` after that.
+fn having_heard(mut memory: Memory, heard: &[Heard]) -> Memory {
+    for (seconds, armed, landed) in heard {
+        let now = at(NOW + seconds * 1000);
+        let mode = ModeReport {
+            mode: Mode::Station,
+            label: String::new(),
+        };
+        let beat = Heartbeat { armed: *armed, mode };
+        let vehicle = Vehicle {
+            heartbeat: Some(Sighting::new(beat, now)),
+            landed: Some(Sighting::new(*landed, now)),
+            ..Vehicle::default()
+        };
+        memory.observe(&vehicle, now);
+    }
+    memory
+}
+
+#[test]
+fn a_vehicle_has_stayed_down_only_where_that_was_observed_without_a_break() {
+    const GROUND: Option<LandedState> = Some(LandedState::OnGround);
+    let since_armed = |heard: &[Heard]| {
+        let mut memory = Memory::default();
+        memory.began(StepKind::Arm, at(NOW));
+        having_heard(memory, heard).stayed_down()
+    };
+    let watched: Vec<Heard> = (1..=10)
+        .map(|s| (s, true, GROUND))
+        .chain([(11, false, GROUND)])
+        .collect();
+    assert!(since_armed(&watched));
+    assert!(
+        since_armed(&[(1, true, GROUND), (4, false, GROUND)]),
+        "two messages were lost"
+    );
+    assert!(
+        !since_armed(&[(1, true, GROUND), (5, false, GROUND)]),
+        "it was not heard for too long"
+    );
+    assert!(!since_armed(&[(1, true, GROUND), (2, true, None), (3, false, GROUND)]));
+    let taking_off = Some(LandedState::TakingOff);
+    assert!(!since_armed(&[(1, true, taking_off), (2, false, GROUND)]));
+    let another_life = having_heard(Memory::default(), &watched);
+    assert!(!another_life.stayed_down(), "another life of the agent has armed it");
+}
+
+#[test]
+fn the_next_life_of_an_agent_lets_a_vehicle_rest_from_when_it_first_hears_it() {
+    let heard = [(1, false, Some(LandedState::OnGround))];
+    let rest = std::time::Duration::from_secs(5);
+    let rested = having_heard(Memory::default().unrested_before(false), &heard);
+    assert_eq!(rested.since_unrested(at(NOW + 1500)), None);
+    let unheard = Memory::default().unrested_before(true);
+    assert!(unheard.is_unrested(rest, at(NOW + 60_000)), "it may be in the air");
+    let memory = having_heard(unheard, &heard);
+    assert!(memory.is_unrested(rest, at(NOW + 5_999)));
+    assert!(!memory.is_unrested(rest, at(NOW + 6_000)));
+    assert_eq!(
+        memory.since_armed(at(NOW + 6_000)),
+        None,
+        "where its home is it does not say"
+    );
 }
 
 #[test]

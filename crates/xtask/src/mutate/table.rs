@@ -796,6 +796,22 @@ pub const MUTATIONS: &[Mutation] = &[
         tests: FLEET,
     },
     Mutation {
+        invariant: 1,
+        name: "forgets a takeoff that nobody has observed",
+        file: "crates/fleet/src/flight_record.rs",
+        find: "let flew_unseen = self.stage == Stage::Fresh && !stayed_down;",
+        replace: "let flew_unseen = false;",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 1,
+        name: "sends a takeoff that the next life of the agent may not know of",
+        file: "agent/src/pilot.rs",
+        find: "            self.state.record = self.state.record.lifting();\n",
+        replace: "",
+        tests: AGENT,
+    },
+    Mutation {
         invariant: 12,
         name: "arms while a rule that selects the vehicle is not in force",
         file: SAFETY,

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
-use serde_json::json;
 use mavlink::dialects::ardupilotmega::MavMessage;
+use serde_json::json;
 use testkit::autopilots::Stack;
 
 use crate::field::{Field, NODES, SWARM, Setup};

@@ -6,8 +6,9 @@ use anyhow::{Context, ensure};
 use mavlink::dialects::ardupilotmega::MavCmd;
 use testkit::autopilots::Stack;
 
-use crate::field::{Field, NODES, SWARM};
+use crate::field::{Field, NODES, SWARM, Setup};
 use crate::figures::Figures;
+use crate::modes::{LAND, RETURN};
 use crate::objects::{condition, is};
 use crate::record::is_armed;
 use crate::scenario::Scenario;
@@ -24,6 +25,18 @@ pub const ALL: &[Scenario] = &[
         "SIGKILL of the agent in climb, hold and landing: taken up again without a command too many",
         |field, figures| killed(field, figures, &Program::Agent),
     ),
+    Scenario::new(
+        "killed-at-liftoff",
+        "SIGKILL of the agent at the takeoff command, back after the autopilot has landed it: it is not armed again",
+        killed_at_liftoff,
+    )
+    .with(|_| Setup {
+        ardupilot: vec![("FS_GCS_ENABLE", 1.0), ("FS_GCS_TIMEOUT", 5.0)],
+        px4: vec![("NAV_DLL_ACT", 2.0)],
+        agent: vec!["--gcs-heartbeat".to_owned()],
+        ..Setup::default()
+    })
+    .real_time(),
     Scenario::new(
         "reboot-ground",
         "power cut on the ground: the next flight is a plain one",
@@ -141,6 +154,59 @@ fn knows_again(field: &Field, since: u64) -> anyhow::Result<()> {
         Ok(())
     })?;
     field.wait_ready(NODE)
+}
+
+fn killed_at_liftoff(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
+    field.fly(1, HIGH / 2.0)?;
+    let ordered = field.wait("a takeoff command", 120, || {
+        let record = field.record(NODE);
+        record.first_sent(0, MavCmd::MAV_CMD_NAV_TAKEOFF).context("none yet")
+    })?;
+    field.kill_agent(NODE);
+    figures.took("killed after", ordered, now());
+    let was_seen_to_fly = field.record(NODE).said().in_air();
+    figures.note(if was_seen_to_fly { "in the air" } else { "on the ground" });
+    let up = field.wait("the vehicle to fly by itself", 60, || {
+        let height = field.record(NODE).height().unwrap_or_default();
+        ensure!(height > 2.0, "it is at {height:.1} m");
+        Ok(now())
+    })?;
+    let descends = [RETURN, LAND].map(|mode| mode.number(field.stack));
+    let acts = field.wait("the autopilot's failsafe", 30, || {
+        let mode = field.record(NODE).mode().context("no heartbeat")?;
+        ensure!(descends.contains(&mode), "it is in mode {mode}");
+        Ok(now())
+    });
+    if let Ok(acts) = acts {
+        figures.took("failsafe after", up, acts);
+    } else {
+        figures.note("landed by a ground station");
+        field.vehicle(NODE).pilot.mode(LAND.0, LAND.1)?;
+    }
+    field.wait_down(NODE)?;
+    let back = now();
+    field.start_agent(NODE)?;
+    field.wait("the Drone to say that a person acts next", 30, || {
+        let drone = field.objects().of(NODE).context("there is none")?;
+        let ready = condition(&drone, "Ready");
+        ensure!(
+            ready["reason"] == "FlightOver" && is(&drone, "Stalled"),
+            "{}",
+            drone["status"]
+        );
+        Ok(())
+    })?;
+    figures.took("said after", back, now());
+    field.pass(60, Duration::from_secs(60));
+    let record = field.record(NODE);
+    let again = record.arm_commands_since(ordered);
+    ensure!(
+        again == 0,
+        "after the flight that nobody saw it was sent {again} arm commands"
+    );
+    let arms = record.arms()?;
+    ensure!(arms == 1, "it armed {arms} times");
+    Ok(())
 }
 
 fn reboot_ground(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {

@@ -23,7 +23,7 @@ use crate::state_file::State;
 use crate::streams::{Needed, Request, Streams};
 use fleet::flight::battery::{Gauge, NearReserve};
 use fleet::flight::battery_doubt::Doubts;
-use fleet::flight::converge::{Situation, Step, called_off, converge};
+use fleet::flight::converge::{Situation, Step, called_off, converge, waits_for_heartbeat};
 use fleet::flight::lending::{Lending, Program};
 use fleet::flight::memory::{Following, Memory, Outcome, StepKind};
 use fleet::flight::preflight::clearance;
@@ -469,11 +469,15 @@ impl Pilot {
         self.observe(now);
         self.kills.at(now);
         self.call_off(now, jitter);
+        let waits = self.waits(now);
         if self.to_send.is_none() {
-            let progress = self.outstanding.as_mut().map(|o| o.at(now));
+            let outstanding = self.outstanding.as_mut();
+            let progress = outstanding
+                .filter(|o| !(waits && o.is_due_again(now)))
+                .map(|o| o.at(now));
             self.progress(progress, now, jitter);
         }
-        if let Some(message) = self.to_send.take() {
+        if !waits && let Some(message) = self.to_send.take() {
             return Some(self.outgoing(message, None));
         }
         if !matches!(&self.outstanding, Some(o) if matches!(o.purpose, Purpose::Step(_)))
@@ -506,6 +510,12 @@ impl Pilot {
         if called_off(kind, &self.situation(now)) {
             self.end(&Outcome::NoAnswer, now, jitter);
         }
+    }
+
+    /// Whether the command on its way is not written again, in whichever form, before the next HEARTBEAT.
+    fn waits(&self, now: Moment) -> bool {
+        let purpose = self.outstanding.as_ref().map(|o| o.purpose);
+        matches!(purpose, Some(Purpose::Step(kind)) if waits_for_heartbeat(kind, &self.situation(now)))
     }
 
     fn situation(&self, now: Moment) -> Situation<'_> {

@@ -59,6 +59,7 @@ const fn flies_routes(mode: Mode) -> bool {
     matches!(mode, Mode::Station | Mode::Takeoff)
 }
 
+mod alone;
 mod descriptions;
 mod flights;
 mod home;
@@ -163,6 +164,7 @@ impl Pilot {
         let State {
             home_before,
             near_reserve,
+            alone_for,
             ..
         } = state;
         Self {
@@ -179,7 +181,7 @@ impl Pilot {
                 ..Vehicle::default()
             },
             memory,
-            contact: Contact::none_since(now),
+            contact: Contact::none_since(now).after_lives_without(alone_for),
             gauge: Gauge::default(),
             near_reserve: NearReserve::remembered(near_reserve),
             lost: None,
@@ -394,6 +396,7 @@ impl Pilot {
         self.state.fence = self.state.fence.raised_to(term);
         if term >= self.state.fence.highest_term {
             self.contact.order_received();
+            self.state.alone_for = Duration::ZERO;
         }
     }
 
@@ -818,6 +821,7 @@ impl Pilot {
         let reserve = self.failsafe().reserve;
         self.gauge.observe(self.vehicle.battery.as_ref(), reserve);
         let truth = self.vehicle.truth(now);
+        self.count_alone(truth, now);
         self.state.home_before = match truth {
             FlightTruth::Airborne(_) => self.state.home_before.or_else(|| self.normalizer.home_before_flight()),
             FlightTruth::Disarmed | FlightTruth::ArmedOnGround => None,
@@ -829,6 +833,7 @@ impl Pilot {
         self.doubts.observe(&self.vehicle.batteries, truth, now);
         if truth == FlightTruth::Disarmed {
             self.preflight.forget_old(now);
+            self.gauge.forget_old(now);
         }
         let held = self.state.fence.held.as_ref();
         self.trace.observe(held, truth, now);

@@ -14,7 +14,7 @@ use link::dialect::{
     HOME_POSITION_DATA, MavAutopilot, MavCmd, MavLandedState, MavMessage, MavModeFlag, MavResult, MavSysStatusSensor,
     MavType, PARAM_VALUE_DATA, SYS_STATUS_DATA, SYSTEM_TIME_DATA,
 };
-use model::assignment::{Assignment, Desired, GroundedWhy, Order};
+use model::assignment::{Assignment, Desired, GroundedWhy, OnCoordinatorLoss, Order};
 use model::ids::{DroneUid, Term};
 use model::preflight_policy::Preflight;
 use model::report::{Activity, HandsOff};
@@ -713,6 +713,51 @@ fn an_agent_restarted_after_home_was_lowered_in_flight_sends_its_vehicle_nowhere
 fn next_life(before: &Pilot, ms: u64) -> Pilot {
     let text = serde_json::to_string(before.state()).unwrap();
     pilot_with(serde_json::from_str(&text).unwrap(), at(ms))
+}
+
+/// Neither an agent that ends again and again nor a network that is gone keeps a vehicle up that is to return.
+#[test]
+fn the_time_without_a_coordinator_counts_on_in_the_agents_next_life_while_it_flies() {
+    let comes_down = |pilot: &mut Pilot, span: std::ops::Range<u64>| {
+        span.step_by(500).find(|ms| {
+            hovers(pilot, 488_000, *ms);
+            let down = [LAND, MavCmd::MAV_CMD_NAV_RETURN_TO_LAUNCH];
+            commands(&written(pilot, *ms)).iter().any(|sent| down.contains(sent))
+        })
+    };
+    let mut ordered = assignment(1, FLY);
+    ordered.failsafe.on_coordinator_loss = OnCoordinatorLoss::Return;
+    let order = Order::Assigned(ordered);
+    let mut before = pilot();
+    on_ground(&mut before, 100);
+    before.uplink_opened(at(900));
+    takes(&mut before, &order, 900);
+    assert_eq!(comes_down(&mut before, 2000..8000), None);
+    assert_eq!(before.state().alone_for, Duration::ZERO);
+    before.uplink_closed(at(8000));
+    assert_eq!(comes_down(&mut before, 8000..62_000), None);
+    assert_eq!(before.state().alone_for, Duration::from_secs(50));
+    // It has measured 50 s, and 10 s are left.
+    let mut again = next_life(&before, 62_000);
+    assert_eq!(comes_down(&mut again, 62_500..90_000), Some(72_000));
+
+    let mut many_lives = next_life(&before, 62_000);
+    for life in 0..2 {
+        let begins = 62_000 + life * 6000;
+        assert_eq!(comes_down(&mut many_lives, begins..begins + 6000).is_some(), life == 1);
+        many_lives = next_life(&many_lives, begins + 6000);
+    }
+
+    let mut down = next_life(&before, 62_000);
+    for ms in (62_500..70_000).step_by(500) {
+        on_ground(&mut down, ms);
+    }
+    assert_eq!(down.state().alone_for, Duration::ZERO, "the next flight is another");
+    let mut heard = next_life(&before, 62_000);
+    heard.uplink_opened(at(62_100));
+    takes(&mut heard, &order, 62_100);
+    assert_eq!(heard.state().alone_for, Duration::ZERO, "the coordinator is back");
+    assert_eq!(comes_down(&mut heard, 62_500..90_000), None);
 }
 
 #[test]

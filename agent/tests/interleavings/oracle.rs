@@ -70,14 +70,16 @@ fn station(custom_mode: u32) -> bool {
 }
 
 impl Oracle {
-    /// The agent is a new one: it has observed nothing, but it remembers its orders.
+    /// The agent is a new one: it has observed nothing, but it remembers its orders, and since when it is alone.
     pub fn restarted(&mut self, now: u64) {
+        if self.led_on_this_stream {
+            self.contact_at = now;
+        }
         self.shown = Shown::default();
         self.link_up = true;
         self.stream_open = false;
         self.taken_on_this_stream = false;
         self.led_on_this_stream = false;
-        self.contact_at = now;
         self.terminating = false;
         self.last_arm = None;
     }

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_lives_before_were_without_counts_until_an_order_comes_or_the_vehicle_is_down() {
+    fn lives_before_without_contact_count_until_an_order_comes_or_the_vehicle_is_down() {
         let seconds = Duration::from_secs;
         let born = Contact::none_since(at(2)).after_lives_without(seconds(50));
         let mut contact = born;

@@ -120,6 +120,11 @@ impl<P> Outstanding<P> {
         }
     }
 
+    /// Whether it is to be sent once more by now.
+    pub fn is_due_again(&self, now: Moment) -> bool {
+        now >= self.deadline && self.sent < self.patience.transmissions
+    }
+
     pub fn at(&mut self, now: Moment) -> Progress {
         if now < self.deadline {
             return Progress::Waiting;

@@ -29,6 +29,8 @@ pub struct Contact {
     /// Since when the assignment has been confirmed on the open stream.
     confirmed_since: Option<Moment>,
     last: Moment,
+    /// For how long lives of the agent before this one had none, in the flight that the vehicle is on.
+    lives_before: Duration,
     /// When the stream was lost on which the assignment was confirmed last.
     confirmed_until: Option<Moment>,
 }
@@ -41,8 +43,22 @@ impl Contact {
             confirmed: false,
             confirmed_since: None,
             last: now,
+            lives_before: Duration::ZERO,
             confirmed_until: None,
         }
+    }
+
+    /// The same of an agent whose lives before had no contact for `time` in the present flight.
+    pub const fn after_lives_without(self, time: Duration) -> Self {
+        Self {
+            lives_before: time,
+            ..self
+        }
+    }
+
+    /// The vehicle is on the ground: its next flight is another.
+    pub const fn forget_lives_before(&mut self) {
+        self.lives_before = Duration::ZERO;
     }
 
     /// A stream was opened; nothing was said on it yet.
@@ -67,6 +83,9 @@ impl Contact {
     /// An order of the highest term came, whether it was taken or not.
     pub const fn order_received(&mut self) {
         self.order_received = self.open;
+        if self.open {
+            self.lives_before = Duration::ZERO;
+        }
     }
 
     /// An order of the highest term came, about another Drone than the one that is held: no leader confirms that one's assignment.
@@ -105,7 +124,7 @@ impl Contact {
         if self.order_received {
             Duration::ZERO
         } else {
-            now.since(self.last)
+            self.lives_before.saturating_add(now.since(self.last))
         }
     }
 }
@@ -140,6 +159,21 @@ mod tests {
         }
         contact.opened(at(60));
         assert_eq!(contact.silent(at(90)), Duration::from_secs(90));
+    }
+
+    #[test]
+    fn lives_before_without_contact_count_until_an_order_comes_or_the_vehicle_is_down() {
+        let seconds = Duration::from_secs;
+        let born = Contact::none_since(at(2)).after_lives_without(seconds(50));
+        let mut contact = born;
+        contact.opened(at(4));
+        assert_eq!(contact.silent(at(7)), seconds(55), "nothing was said on it");
+        contact.order_received();
+        contact.closed(at(8));
+        assert_eq!(contact.silent(at(9)), seconds(1));
+        let mut down = born;
+        down.forget_lives_before();
+        assert_eq!(down.silent(at(7)), seconds(5));
     }
 
     #[test]

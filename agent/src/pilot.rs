@@ -23,7 +23,7 @@ use crate::state_file::State;
 use crate::streams::{Needed, Request, Streams};
 use fleet::flight::battery::{Gauge, NearReserve};
 use fleet::flight::battery_doubt::Doubts;
-use fleet::flight::converge::{Situation, Step, called_off, converge};
+use fleet::flight::converge::{Situation, Step, called_off, converge, waits_for_heartbeat};
 use fleet::flight::lending::{Lending, Program};
 use fleet::flight::memory::{Following, Memory, Outcome, StepKind};
 use fleet::flight::preflight::clearance;
@@ -59,6 +59,7 @@ const fn flies_routes(mode: Mode) -> bool {
     matches!(mode, Mode::Station | Mode::Takeoff)
 }
 
+mod alone;
 mod descriptions;
 mod flights;
 mod home;
@@ -165,6 +166,7 @@ impl Pilot {
         let State {
             home_before,
             near_reserve,
+            alone_for,
             ..
         } = state;
         Self {
@@ -181,7 +183,7 @@ impl Pilot {
                 ..Vehicle::default()
             },
             memory,
-            contact: Contact::none_since(now),
+            contact: Contact::none_since(now).after_lives_without(alone_for),
             gauge: Gauge::default(),
             near_reserve: NearReserve::remembered(near_reserve),
             lost: None,
@@ -399,6 +401,7 @@ impl Pilot {
         self.state.fence = self.state.fence.raised_to(term);
         if term >= self.state.fence.highest_term {
             self.contact.order_received();
+            self.state.alone_for = Duration::ZERO;
         }
     }
 
@@ -475,11 +478,15 @@ impl Pilot {
         self.observe(now);
         self.kills.at(now);
         self.call_off(now, jitter);
+        let waits = self.waits(now);
         if self.to_send.is_none() {
-            let progress = self.outstanding.as_mut().map(|o| o.at(now));
+            let outstanding = self.outstanding.as_mut();
+            let progress = outstanding
+                .filter(|o| !(waits && o.is_due_again(now)))
+                .map(|o| o.at(now));
             self.progress(progress, now, jitter);
         }
-        if let Some(message) = self.to_send.take() {
+        if !waits && let Some(message) = self.to_send.take() {
             return Some(self.outgoing(message, None));
         }
         if !matches!(&self.outstanding, Some(o) if matches!(o.purpose, Purpose::Step(_)))
@@ -512,6 +519,12 @@ impl Pilot {
         if called_off(kind, &self.situation(now)) {
             self.end(&Outcome::NoAnswer, now, jitter);
         }
+    }
+
+    /// Whether the command on its way is not written again, in whichever form, before the next HEARTBEAT.
+    fn waits(&self, now: Moment) -> bool {
+        let purpose = self.outstanding.as_ref().map(|o| o.purpose);
+        matches!(purpose, Some(Purpose::Step(kind)) if waits_for_heartbeat(kind, &self.situation(now)))
     }
 
     fn situation(&self, now: Moment) -> Situation<'_> {
@@ -817,6 +830,7 @@ impl Pilot {
         let reserve = self.failsafe().reserve;
         self.gauge.observe(self.vehicle.battery.as_ref(), reserve);
         let truth = self.vehicle.truth(now);
+        self.count_alone(truth, now);
         self.state.home_before = match truth {
             FlightTruth::Airborne(_) => self.state.home_before.or_else(|| self.normalizer.home_before_flight()),
             FlightTruth::Disarmed | FlightTruth::ArmedOnGround => None,
@@ -828,6 +842,7 @@ impl Pilot {
         self.doubts.observe(&self.vehicle.batteries, truth, now);
         if truth == FlightTruth::Disarmed {
             self.preflight.forget_old(now);
+            self.gauge.forget_old(now);
         }
         let held = self.state.fence.held.as_ref();
         self.trace.observe(held, truth, now);

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Another number is another layout.
 const LAYOUT: u32 = 1;
@@ -38,6 +39,9 @@ pub struct State {
     /// Whether its charge was near the reserve in that flight.
     #[serde(default)]
     pub near_reserve: bool,
+    /// For how long the agent has had no contact with the coordinator in that flight, rounded down, and no longer than until it acts.
+    #[serde(default)]
+    pub alone_for: Duration,
     /// The route with the airspace in which it is to stop, as it was taken back from a program.
     #[serde(default)]
     pub stops_in: Option<RouteOrder>,
@@ -238,6 +242,7 @@ mod tests {
         assert_eq!((state.record.takeovers, state.record.killed), (0, false));
         assert!(!state.record.lifts && !state.unrested);
         assert_eq!(state.stand_downs, StandDowns::default());
+        assert_eq!(state.alone_for, Duration::ZERO);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use link::dialect::{
     HOME_POSITION_DATA, MavAutopilot, MavCmd, MavLandedState, MavMessage, MavModeFlag, MavResult, MavSysStatusSensor,
     MavType, PARAM_VALUE_DATA, SYS_STATUS_DATA, SYSTEM_TIME_DATA,
 };
-use model::assignment::{Assignment, Desired, GroundedWhy, Order};
+use model::assignment::{Assignment, Desired, GroundedWhy, OnCoordinatorLoss, Order};
 use model::ids::{DroneUid, Term};
 use model::kill::{KillOrder, KillOutcome};
 use model::preflight_policy::Preflight;
@@ -297,6 +297,81 @@ fn a_land_command_without_an_answer_is_not_repeated_against_a_pilot_who_took_ove
         reports(&mut pilot, true, airborne, mode, 900);
         assert_eq!(lands(written(&mut pilot, 1300)), repeated);
     }
+}
+
+/// PX4's AUTO.LOITER and POSCTL.
+const HOLD: u32 = 0x0304_0000;
+const POSCTL: u32 = 0x0003_0000;
+const HIGHER: Desired = Desired::Flying {
+    altitude: AltitudeAboveHome(25.0),
+};
+
+fn px4_beat(custom_mode: u32, armed: MavModeFlag) -> HEARTBEAT_DATA {
+    alone::beat(MavAutopilot::MAV_AUTOPILOT_PX4, custom_mode, armed)
+}
+
+fn px4_hovers(pilot: &mut Pilot, ms: u64) {
+    let beat = px4_beat(HOLD, MavModeFlag::MAV_MODE_FLAG_SAFETY_ARMED);
+    hovers_as(pilot, beat, 488_000, ms);
+}
+
+/// A pilot whose vehicle is a PX4.
+fn px4_pilot() -> Pilot {
+    let begin = Moment::default();
+    let mut pilot = pilot_with(State::default(), begin);
+    let first = px4_beat(HOLD, MavModeFlag::empty());
+    alone::receive(&mut pilot, MavMessage::HEARTBEAT(first), begin);
+    pilot
+}
+
+fn moves(pilot: &mut Pilot, ms: u64) -> bool {
+    commands(&written(pilot, ms)).contains(&MavCmd::MAV_CMD_DO_REPOSITION)
+}
+
+/// A PX4 goes to Hold for it, out of any mode, also out of that of a pilot who has taken over meanwhile.
+#[test]
+fn a_movement_is_repeated_only_once_a_heartbeat_names_a_mode_of_ours() {
+    for asks_for_another_form in [false, true] {
+        for (mode, repeated) in [(HOLD, true), (POSCTL, false)] {
+            let mut pilot = px4_pilot();
+            px4_hovers(&mut pilot, 100);
+            assigned(&mut pilot, 1, HIGHER, 500);
+            assert!(moves(&mut pilot, 500));
+            if asks_for_another_form {
+                let answer = COMMAND_ACK_DATA {
+                    command: MavCmd::MAV_CMD_DO_REPOSITION,
+                    result: MavResult::MAV_RESULT_COMMAND_UNSUPPORTED_MAV_FRAME,
+                    ..COMMAND_ACK_DATA::default()
+                };
+                receive(&mut pilot, MavMessage::COMMAND_ACK(answer), 1400);
+            }
+            for ms in [1500, 1800, 2100] {
+                assert!(!moves(&mut pilot, ms), "at {ms} ms");
+            }
+            let beat = px4_beat(mode, MavModeFlag::MAV_MODE_FLAG_SAFETY_ARMED);
+            receive(&mut pilot, MavMessage::HEARTBEAT(beat), 2200);
+            assert_eq!(moves(&mut pilot, 2200), repeated, "{asks_for_another_form}");
+        }
+    }
+}
+
+#[test]
+fn a_line_that_loses_answers_and_every_second_heartbeat_delays_a_movement_only() {
+    let mut pilot = px4_pilot();
+    let mut moved = Vec::new();
+    for ms in (100..60_000).step_by(100) {
+        if ms % 2000 == 100 {
+            px4_hovers(&mut pilot, ms);
+        }
+        if ms == 500 {
+            assigned(&mut pilot, 1, HIGHER, ms);
+        }
+        moved.extend(moves(&mut pilot, ms).then_some(ms));
+    }
+    assert!(moved.starts_with(&[500, 2100]), "{moved:?}");
+    assert!(moved.len() >= 4, "it is asked for again and again: {moved:?}");
+    let of_now = |ms: &u64| (ms - 100) % 2000 <= 1200;
+    assert!(moved.iter().all(of_now), "{moved:?}");
 }
 
 #[test]
@@ -615,6 +690,11 @@ fn a_vehicle_stands_down_in_its_agents_next_life_too_until_a_person_lets_it_fly(
 
 /// In the air, 10 m above where it took off at 488 m, by an autopilot whose home is at this altitude in millimeters.
 fn hovers(pilot: &mut Pilot, home: i32, ms: u64) {
+    let armed = beat(GUIDED, MavModeFlag::MAV_MODE_FLAG_SAFETY_ARMED);
+    hovers_as(pilot, armed, home, ms);
+}
+
+fn hovers_as(pilot: &mut Pilot, beat: HEARTBEAT_DATA, home: i32, ms: u64) {
     let (latitude, longitude, altitude) = (473_977_420, 85_455_940, 498_000);
     let position = GLOBAL_POSITION_INT_DATA {
         time_boot_ms: u32::try_from(ms).unwrap(),
@@ -634,8 +714,7 @@ fn hovers(pilot: &mut Pilot, home: i32, ms: u64) {
         altitude: home,
         ..HOME_POSITION_DATA::default()
     };
-    let armed = beat(GUIDED, MavModeFlag::MAV_MODE_FLAG_SAFETY_ARMED);
-    receive(pilot, MavMessage::HEARTBEAT(armed), ms);
+    receive(pilot, MavMessage::HEARTBEAT(beat), ms);
     receive(pilot, MavMessage::EXTENDED_SYS_STATE(landed), ms);
     for _ in 0..2 {
         receive(pilot, MavMessage::HOME_POSITION(home.clone()), ms);
@@ -671,6 +750,51 @@ fn an_agent_restarted_after_home_was_lowered_in_flight_sends_its_vehicle_nowhere
 fn next_life(before: &Pilot, ms: u64) -> Pilot {
     let text = serde_json::to_string(before.state()).unwrap();
     pilot_with(serde_json::from_str(&text).unwrap(), at(ms))
+}
+
+/// Neither an agent that ends again and again nor a network that is gone keeps a vehicle up that is to return.
+#[test]
+fn the_time_without_a_coordinator_counts_on_in_the_agents_next_life_while_it_flies() {
+    let comes_down = |pilot: &mut Pilot, span: std::ops::Range<u64>| {
+        span.step_by(500).find(|ms| {
+            hovers(pilot, 488_000, *ms);
+            let down = [LAND, MavCmd::MAV_CMD_NAV_RETURN_TO_LAUNCH];
+            commands(&written(pilot, *ms)).iter().any(|sent| down.contains(sent))
+        })
+    };
+    let mut ordered = assignment(1, FLY);
+    ordered.failsafe.on_coordinator_loss = OnCoordinatorLoss::Return;
+    let order = Order::Assigned(ordered);
+    let mut before = pilot();
+    on_ground(&mut before, 100);
+    before.uplink_opened(at(900));
+    takes(&mut before, &order, 900);
+    assert_eq!(comes_down(&mut before, 2000..8000), None);
+    assert_eq!(before.state().alone_for, Duration::ZERO);
+    before.uplink_closed(at(8000));
+    assert_eq!(comes_down(&mut before, 8000..62_000), None);
+    assert_eq!(before.state().alone_for, Duration::from_secs(50));
+    // It has measured 50 s, and 10 s are left.
+    let mut again = next_life(&before, 62_000);
+    assert_eq!(comes_down(&mut again, 62_500..90_000), Some(72_000));
+
+    let mut many_lives = next_life(&before, 62_000);
+    for life in 0..2 {
+        let begins = 62_000 + life * 6000;
+        assert_eq!(comes_down(&mut many_lives, begins..begins + 6000).is_some(), life == 1);
+        many_lives = next_life(&many_lives, begins + 6000);
+    }
+
+    let mut down = next_life(&before, 62_000);
+    for ms in (62_500..70_000).step_by(500) {
+        on_ground(&mut down, ms);
+    }
+    assert_eq!(down.state().alone_for, Duration::ZERO, "the next flight is another");
+    let mut heard = next_life(&before, 62_000);
+    heard.uplink_opened(at(62_100));
+    takes(&mut heard, &order, 62_100);
+    assert_eq!(heard.state().alone_for, Duration::ZERO, "the coordinator is back");
+    assert_eq!(comes_down(&mut heard, 62_500..90_000), None);
 }
 
 #[test]

@@ -74,19 +74,26 @@ fn foreign(custom_mode: u32) -> bool {
     )
 }
 
+/// The numbers of PX4's modes are greater than all of ArduCopter's.
+const fn is_px4(custom_mode: u32) -> bool {
+    custom_mode > 0xFFFF
+}
+
 fn station(custom_mode: u32) -> bool {
     matches!(custom_mode, 4 | 0x0304_0000)
 }
 
 impl Oracle {
-    /// The agent is a new one: it has observed nothing, but it remembers its orders.
+    /// The agent is a new one: it has observed nothing, but it remembers its orders, and since when it is alone.
     pub fn restarted(&mut self, now: u64) {
+        if self.led_on_this_stream {
+            self.contact_at = now;
+        }
         self.shown = Shown::default();
         self.link_up = true;
         self.stream_open = false;
         self.taken_on_this_stream = false;
         self.led_on_this_stream = false;
-        self.contact_at = now;
         self.terminating = false;
         self.last_arm = None;
     }
@@ -233,19 +240,21 @@ impl Oracle {
             | MavCmd::MAV_CMD_REQUEST_MESSAGE => return,
             MavCmd::MAV_CMD_RUN_PREARM_CHECKS => assert!(!shown.armed, "asked of an armed vehicle: {out:?}"),
             ARM => self.judge_arm(p, now, out),
+            // What takes a vehicle out of any mode is sent by a mode of now, the first time and again.
             SET_MODE => assert!(
-                self.down() && fresh(3000) && self.wants_flight(),
+                self.down() && fresh(1200) && self.wants_flight(),
                 "a mode was set without need: {out:?} {self:?}"
             ),
             NAV_TAKEOFF => assert!(
-                shown.armed && fresh(3000) && self.wants_flight() && !self.terminating,
+                shown.armed && fresh(1200) && self.wants_flight() && !self.terminating,
                 "a takeoff that nobody ordered: {out:?} {self:?}"
             ),
             // An agent that was restarted goes by where the vehicle is, and may find it below its height.
             REPOSITION => {
                 let in_air = shown.landed == Some(MavLandedState::MAV_LANDED_STATE_IN_AIR);
+                let of_now = fresh(if is_px4(shown.custom_mode) { 1200 } else { 3000 });
                 assert!(
-                    shown.armed && in_air && fresh(3000) && self.wants_flight() && !self.terminating,
+                    shown.armed && in_air && of_now && self.wants_flight() && !self.terminating,
                     "a movement that nobody ordered: {out:?} {self:?}"
                 );
                 assert!(place.is_some_and(is_ordered), "a movement to another place: {out:?}");

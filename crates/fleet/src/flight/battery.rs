@@ -3,7 +3,8 @@
 //! Owns: the meaning of one reading ([`level_of`]); [`Gauge`], which believes a low reading only once it has lasted: values sag at a
 //! takeoff, and noise gets through a checksum now and then. A steady drain meanwhile is counted in, so that the reserve is left when it is
 //! acted on; and [`SpentPack`], which detects another battery.
-//! Must not: decide what follows ([`crate::flight::converge`], [`crate::safety`]). A battery of which nothing is known is not low.
+//! Must not: decide what follows ([`crate::flight::converge`], [`crate::safety`]). A battery of which nothing was ever known is not low; one
+//! that was low and is silent stays low until it is read otherwise or the motors are off.
 
 use model::battery_level::Level;
 use model::time::{Moment, Sighting};
@@ -113,6 +114,8 @@ pub struct Gauge {
     drain: Drain,
     low_since: Option<Moment>,
     emergency_since: Option<Moment>,
+    /// What had lasted at the last reading that says something, if that is [`Level::Low`] or worse; else unknown.
+    lasted: Level,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -124,36 +127,67 @@ struct Reading {
 }
 
 impl Gauge {
-    /// The same reading may be given again.
+    /// The same reading may be given again. One that says nothing, or none, makes no low battery fine: it is drained on, and its monitor has
+    /// failed with it, perhaps.
     pub fn observe(&mut self, battery: Option<&Sighting<Battery>>, reserve: Percent) {
         let Some(reading) = battery else {
-            *self = Self::default();
+            (self.last, self.drain) = (None, Drain::default());
+            self.keep_what_lasted();
             return;
         };
         self.drain.observe(reading.value.remaining, reading.at);
         let level = level_of(&reading.value, reserve);
         let ahead = level.max(level_of(&self.drain.ahead(&reading.value), reserve));
-        let since_when = |since: Option<Moment>, at_least: Level| {
-            (ahead >= at_least).then(|| since.map_or(reading.at, |since| since.min(reading.at)))
-        };
-        self.low_since = since_when(self.low_since, Level::Low);
-        self.emergency_since = since_when(self.emergency_since, Level::Emergency);
         self.last = Some(Reading {
             battery: reading.value,
             at: reading.at,
             level,
             ahead,
         });
+        if ahead == Level::Unknown {
+            self.keep_what_lasted();
+            return;
+        }
+        let since_when = |since: Option<Moment>, at_least: Level| {
+            (ahead >= at_least).then(|| since.map_or(reading.at, |since| since.min(reading.at)))
+        };
+        self.low_since = since_when(self.low_since, Level::Low);
+        self.emergency_since = since_when(self.emergency_since, Level::Emergency);
+        let lasting = self.lasting(ahead, reading.at);
+        self.lasted = if lasting >= Level::Low { lasting } else { Level::Unknown };
+    }
+
+    fn keep_what_lasted(&mut self) {
+        let lasted = self.lasted;
+        self.low_since = self.low_since.filter(|_| lasted >= Level::Low);
+        self.emergency_since = self.emergency_since.filter(|_| lasted >= Level::Emergency);
+    }
+
+    /// The motors are off: what was low and has fallen silent says nothing of the next flight.
+    pub fn forget_old(&mut self, now: Moment) {
+        if self.counting(now).is_none() {
+            (self.low_since, self.emergency_since) = (None, None);
+            self.lasted = Level::Unknown;
+        }
+    }
+
+    /// The last reading, if it says something of now.
+    fn counting(&self, now: Moment) -> Option<Reading> {
+        self.fresh(now).filter(|last| last.ahead != Level::Unknown)
+    }
+
+    fn fresh(&self, now: Moment) -> Option<Reading> {
+        self.last.filter(|last| now.since(last.at) <= READING_COUNTS_FOR)
     }
 
     pub fn levels(&self, now: Moment) -> Levels {
-        let Some(last) = self.last.filter(|last| now.since(last.at) <= READING_COUNTS_FOR) else {
-            return Levels::default();
+        let lasting = match self.counting(now) {
+            Some(last) => self.lasting(last.ahead, last.at),
+            None => self.lasted,
         };
-        let lasting = self.lasting(last.ahead, last.at);
         let low_since = self.low_since.filter(|_| lasting >= Level::Low);
         Levels {
-            latest: last.level,
+            latest: self.fresh(now).map_or(Level::Unknown, |last| last.level),
             lasting,
             low_for: low_since.map_or(Duration::ZERO, |since| now.since(since)),
         }
@@ -221,6 +255,9 @@ impl NearReserve {
     pub fn observe(&mut self, battery: Option<&Sighting<Battery>>, reserve: Percent, truth: FlightTruth, now: Moment) {
         let near = Percent::new(reserve.get().saturating_add(COMES_HOME_BEFORE)).unwrap_or(reserve);
         self.gauge.observe(battery, near);
+        if matches!(truth, FlightTruth::Disarmed | FlightTruth::ArmedOnGround) {
+            self.gauge.forget_old(now);
+        }
         self.was = match truth {
             FlightTruth::Disarmed | FlightTruth::ArmedOnGround => false,
             FlightTruth::Airborne(_) => self.was || self.gauge.levels(now).lasting >= Level::Low,
@@ -494,11 +531,70 @@ mod tests {
 
     #[test]
     fn what_was_read_long_ago_says_nothing() {
-        let low = battery(Some(10), Charge::Unknown);
-        let readings = [(0, low), (4, low)];
+        let (low, fine) = (battery(Some(10), Charge::Unknown), battery(Some(70), Charge::Fine));
         assert_eq!(
-            (lasting(&readings, 19), lasting(&readings, 20)),
-            (Level::Low, Level::Unknown)
+            (lasting(&[(0, low)], 15), lasting(&[(0, low)], 16)),
+            (Level::Fine, Level::Unknown)
         );
+        assert_eq!(
+            (lasting(&[(4, fine)], 19), lasting(&[(4, fine)], 20)),
+            (Level::Fine, Level::Unknown)
+        );
+        let levels = after(&[(0, low), (4, low)]).levels(at(20));
+        assert_eq!(levels.latest, Level::Unknown, "arming goes by what is read");
+    }
+
+    /// A PX4 loses its power module: its BATTERY_STATUS ends, or does not know the charge any more.
+    #[test]
+    fn a_low_battery_of_which_nothing_is_read_any_more_stays_low() {
+        let (low, unknown) = (battery(Some(10), Charge::Unknown), battery(None, Charge::Unknown));
+        let low_for = |readings: &[(u64, Battery)], now_s| {
+            let levels = after(readings).levels(at(now_s));
+            (levels.lasting, levels.low_for)
+        };
+        let silent = [(0, low), (4, low)];
+        assert_eq!(low_for(&silent, 19), (Level::Low, Duration::from_secs(19)));
+        assert_eq!(low_for(&silent, 40), (Level::Low, Duration::from_secs(40)));
+        let does_not_know = [(0, low), (4, low), (6, unknown), (8, unknown)];
+        assert_eq!(low_for(&does_not_know, 9), (Level::Low, Duration::from_secs(9)));
+        assert_eq!(low_for(&does_not_know, 60), (Level::Low, Duration::from_secs(60)));
+        let worse = battery(Some(3), Charge::Emergency);
+        assert_eq!(low_for(&[(0, worse), (4, worse)], 60).0, Level::Emergency);
+        let not_believed = [(0, low), (2, unknown), (4, unknown)];
+        assert_eq!(low_for(&not_believed, 4), (Level::Unknown, Duration::ZERO));
+        let mut gone = after(&silent);
+        gone.observe(None, percent(20));
+        assert_eq!(gone.levels(at(60)).lasting, Level::Low);
+    }
+
+    #[test]
+    fn a_low_battery_that_fell_silent_is_low_until_it_reads_fine_or_the_motors_are_off() {
+        let (low, fine) = (battery(Some(10), Charge::Unknown), battery(Some(70), Charge::Fine));
+        let unknown = battery(None, Charge::Unknown);
+        assert_eq!(lasting(&[(0, low), (4, low), (40, fine)], 40), Level::Fine);
+        assert_eq!(
+            lasting(&[(0, low), (4, low), (40, fine), (41, unknown)], 80),
+            Level::Unknown
+        );
+        assert_eq!(lasting(&[(0, low), (4, low), (40, low)], 40), Level::Low);
+        let down = |mut gauge: Gauge, s| {
+            gauge.forget_old(at(s));
+            gauge
+        };
+        let silent = after(&[(0, low), (4, low)]);
+        assert_eq!(down(silent, 10).levels(at(10)).lasting, Level::Low, "it is read");
+        let mut landed = down(silent, 30);
+        assert_eq!(landed.levels(at(30)), Levels::default());
+        landed.observe(Some(&Sighting::new(low, at(4))), percent(20));
+        assert_eq!(landed.levels(at(31)), Levels::default(), "the same reading again");
+        let mut near = NearReserve::default();
+        let reading = |s| Sighting::new(battery(Some(22), Charge::Fine), at(s));
+        let up = FlightTruth::Airborne(model::vehicle::Airborne::InAir);
+        near.observe(Some(&reading(0)), percent(20), up, at(0));
+        near.observe(Some(&reading(5)), percent(20), up, at(5));
+        assert!(near.was());
+        near.observe(Some(&reading(5)), percent(20), FlightTruth::Disarmed, at(60));
+        near.observe(Some(&reading(5)), percent(20), up, at(90));
+        assert!(!near.was(), "the next flight is another");
     }
 }

@@ -7,6 +7,7 @@
 //! takeoff that was "refused" while the vehicle climbs is a climb.
 
 mod height;
+mod mode_of_now;
 mod plan;
 mod route;
 
@@ -15,6 +16,7 @@ use crate::flight::memory::{Memory, OVER_HOME_M, StepKind};
 use crate::flight_record::{FlightRecord, Stage};
 use crate::safety::{ArmPermit, ArmQuestion, FailsafeQuestion, NoArm, Rest, gives_way, may_arm};
 use height::another_height;
+pub use mode_of_now::waits_for_heartbeat;
 use model::assignment::{Assignment, Desired, Fence, GroundedWhy, OnCoordinatorLoss, OnLowBattery};
 use model::battery_level::Level;
 use model::failsafe::{Diversion, Diverted};
@@ -25,12 +27,9 @@ use model::rules::RulesClearance;
 use model::takeover::{self, InCommand};
 use model::time::Moment;
 use model::units::{AltitudeAboveHome, Heading, MetersPerSecond, Wgs84};
-use model::vehicle::{Airborne, Airframe, Autopilot, FlightTruth, Mode, TRUTH_STALE_AFTER, Vehicle, WhyUnknown};
+use model::vehicle::{Airborne, Airframe, FlightTruth, Mode, TRUTH_STALE_AFTER, Vehicle, WhyUnknown};
 pub use plan::PlanStage;
 use std::time::Duration;
-
-/// An autopilot reports its mode once a second.
-const MODE_IS_OF_NOW: Duration = Duration::from_millis(1200);
 
 /// Failed returns in a row after which a failsafe lands where it is.
 const RETURNS_TRIED: u32 = 3;
@@ -199,25 +198,14 @@ fn decide(s: &Situation<'_>) -> Verdict {
     }
 }
 
+/// `step` once it is due and the vehicle's mode is known well enough for it.
 fn paced(s: &Situation<'_>, step: Step, activity: Activity) -> Verdict {
-    let due = step.kind().is_some_and(|kind| s.memory.due(kind, s.now));
-    if due && !takes_back(s, &step) {
+    let may = |kind| s.memory.due(kind, s.now) && !waits_for_heartbeat(kind, s);
+    if step.kind().is_some_and(may) {
         Verdict { step, activity }
     } else {
         rest(activity)
     }
-}
-
-/// Whether `step` may take the vehicle from a pilot who has just changed its mode: a PX4 goes to Hold for it, out of any mode.
-fn takes_back(s: &Situation<'_>, step: &Step) -> bool {
-    let changes_mode = matches!(
-        step,
-        Step::FlyTo { .. } | Step::TurnTo { .. } | Step::ChangeHeight { .. } | Step::Stop { .. }
-    );
-    let identity = s.vehicle.identity.as_ref();
-    let is_px4 = identity.is_some_and(|identity| identity.autopilot == Autopilot::Px4);
-    let beat = s.vehicle.heartbeat.as_ref();
-    changes_mode && is_px4 && beat.is_none_or(|beat| s.now.since(beat.at) > MODE_IS_OF_NOW)
 }
 
 /// Somebody else has taken over: nothing is sent, whatever is desired.
@@ -538,7 +526,7 @@ impl Situation<'_> {
 }
 
 /// Whether a command on its way is not waited for and not sent again: nothing asks for it any more, somebody has taken over, or the
-/// vehicle's state has overtaken it.
+/// vehicle's state has overtaken it. One that is not called off may still have to wait: [`waits_for_heartbeat`].
 pub fn called_off(kind: StepKind, s: &Situation<'_>) -> bool {
     let held = s.fence.held.as_ref();
     let lands_hover = |a: &Assignment| kind == StepKind::Land && lands_a_hover(s, a);

@@ -37,6 +37,8 @@ pub struct Ledger {
     /// crates/fleet/tests/invariants/known.rs.)
     pub our_landing: bool,
     pub killed: bool,
+    /// Since when no leader has spoken; none while one does.
+    pub alone_since: Option<u64>,
     /// The numbers of the hardware that the vehicle reported: with two of them it may be another than the one that served the Drone.
     pub hardware: Vec<(u64, [u8; 18])>,
 }

@@ -59,12 +59,20 @@ impl Oracle {
     /// A new life that remembers `ledger`.
     pub fn born(ledger: Ledger, now: u64) -> Self {
         let served_by = ledger.held.as_ref().and(ledger.vehicle);
-        Self {
+        let alone_since = ledger.alone_since.unwrap_or(now);
+        let mut born = Self {
             ledger,
             served_by,
-            alone_since: now,
+            alone_since,
             ..Self::default()
-        }
+        };
+        born.note_alone();
+        born
+    }
+
+    /// The next life goes on counting.
+    const fn note_alone(&mut self) {
+        self.ledger.alone_since = if self.led { None } else { Some(self.alone_since) };
     }
 
     pub const fn terminate(&mut self) {
@@ -79,12 +87,14 @@ impl Oracle {
             self.order_taken_until = Some(now);
         }
         (self.stream_open, self.order_taken, self.led) = (open, false, false);
+        self.note_alone();
     }
 
     pub fn order_received(&mut self, order: &Order, took_it: bool, now: u64) {
         let leads = order.term().0 >= self.ledger.highest_term;
         self.ledger.order_received(order, took_it, self.perhaps.state(now));
         self.led |= self.stream_open && leads;
+        self.note_alone();
         self.order_taken |= self.stream_open && took_it;
         if took_it {
             let unassigned = matches!(order, Order::Unassigned { .. });
@@ -98,6 +108,7 @@ impl Oracle {
         let leads = order.term().0 >= self.ledger.highest_term;
         self.ledger.highest_term = self.ledger.highest_term.max(order.term().0);
         self.led |= self.stream_open && leads;
+        self.note_alone();
     }
 
     pub fn watch(&mut self, now: u64) {

@@ -229,6 +229,22 @@ pub const MUTATIONS: &[Mutation] = &[
     },
     Mutation {
         invariant: 17,
+        name: "lets a vehicle cross below its own home",
+        file: "crates/fleet/src/planning/site/layers.rs",
+        find: ".fold(home, f64::max);",
+        replace: ".fold(home - 50.0, f64::max);",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 17,
+        name: "lets a vehicle cross below the station that it leaves",
+        file: "crates/fleet/src/planning/site/layers.rs",
+        find: "if let Some(place) = left.or(place) {",
+        replace: "if let Some(place) = left.or(place).filter(|_| false) {",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 17,
         name: "takes one that is given a station while it climbs for one that holds",
         file: "crates/fleet/src/planning/site/observed.rs",
         find: "Desire::At(_) | Desire::Home if flies && takes_off(report) =>",

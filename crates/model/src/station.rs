@@ -270,6 +270,11 @@ impl Tolerance {
         }
     }
 
+    /// How far off its station a vehicle stays on it once it is there: autopilots sway.
+    pub fn swaying(self) -> Self {
+        self.times(SWAYS)
+    }
+
     /// NaN is outside.
     pub fn covers(&self, off: Off) -> bool {
         off.horizontal.0 <= self.horizontal.0 && off.above.0.abs() <= self.vertical.0
@@ -306,8 +311,8 @@ impl Arrival {
         let held = self
             .0
             .is_some_and(|within| within.last.since(within.since) >= HOLDS_FOR);
-        let share = if held { SWAYS } else { 1.0 };
-        if !tolerance.times(share).covers(off) {
+        let tolerance = if held { tolerance.swaying() } else { tolerance };
+        if !tolerance.covers(off) {
             return Self(None);
         }
         let unbroken = self.0.filter(|within| at.since(within.last) <= GAP);

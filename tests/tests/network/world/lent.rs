@@ -197,7 +197,13 @@ impl Run<'_> {
                 return Ok(speed);
             }
             if now > end {
-                return Err(format!("for {PATIENCE:?} no program has flown node-{number} fast"));
+                let node = &self.nodes[number];
+                return Err(format!(
+                    "for {PATIENCE:?} no program has flown node-{number} fast; {:?}; its agent: {:?}; its Drone: {}",
+                    node.program,
+                    node.reported.lock().unwrap(),
+                    self.ask(Method::GET, &format!("{DRONES}/{}", name(number)), &Value::Null)["status"]
+                ));
             }
             if now >= looks {
                 looks = now + LOOKED_AFTER;

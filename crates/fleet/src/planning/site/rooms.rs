@@ -15,9 +15,9 @@ use model::ids::NodeName;
 use model::lent::Room;
 use model::report::{Activity, Report};
 use model::route_order::RouteOrder;
-use model::station::Station;
+use model::station::{Off, Station};
 use model::time::Moment;
-use model::units::{AltitudeAboveHome, AltitudeAmsl};
+use model::units::{AltitudeAboveHome, AltitudeAmsl, Meters};
 use model::vehicle::{Airborne, FlightTruth};
 use std::collections::BTreeMap;
 
@@ -96,7 +96,16 @@ impl Site {
         let (Ok(end), Ok(at)) = (self.frame.local(end.at, end.amsl), self.frame.local(place.at, amsl)) else {
             return false;
         };
-        end.over_ground(at) <= WANDERS.0 && (end.up - at.up).abs() <= WANDERS.1
+        let off = Off {
+            horizontal: Meters(end.over_ground(at)),
+            above: Meters(end.up - at.up),
+        };
+        // It is granted around where the vehicle holds, on its station.
+        let same = self.granted_for.get(node).is_none_or(|of| of == station);
+        match same {
+            true => self.tolerance.swaying().covers(off),
+            false => off.horizontal.0 <= WANDERS.0 && off.above.0.abs() <= WANDERS.1,
+        }
     }
 
     /// Whether it keeps to the vehicle's Geofences, as far as they are known by now.

@@ -72,6 +72,28 @@ fn one_on_its_station_is_given_its_airspace_and_others_are_kept_out_of_all_of_it
     );
 }
 
+/// It was given and taken back by turns, once a second, and no program flew it.
+#[test]
+fn one_that_sways_on_its_station_keeps_what_it_was_given() {
+    for off in [1.2, 1.4] {
+        let mut site = new();
+        let mut vehicles = vec![vehicle("a", 0.0, Desire::At(station(0.0, 60.0, 20.0)))];
+        let (ended, _) = run(&mut site, &mut vehicles, 0);
+        vehicles[0].up = 20.0 + off;
+        // The next leader knows only where it holds.
+        let mut site = Site::new(Term(4), Rules::default(), CENTER).unwrap();
+        lent(&mut site, ROOM);
+        let mut given = BTreeSet::new();
+        for second in ended + 1..ended + 20 {
+            update(&mut site, &vehicles, second);
+            take_room(&site, &mut vehicles[0]);
+            let route = site.route(&node("a")).filter(|route| route.room.is_some());
+            given.extend(route.map(|route| route.number));
+        }
+        assert_eq!((room_of(&site), given.len()), (Some(ROOM), 1), "{off} m above");
+    }
+}
+
 #[test]
 fn it_is_not_given_where_another_holds_where_the_ground_is_or_where_a_geofence_ends() {
     let told = |prepare: &dyn Fn(&mut Site), others: Vec<Vehicle>, room| {

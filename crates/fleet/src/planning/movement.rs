@@ -58,6 +58,8 @@ pub struct Layers {
     floor: f64,
     transit: Vec<f64>,
     refuge: f64,
+    /// For when none of the others is free.
+    lower: Vec<f64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
@@ -123,7 +125,15 @@ impl Layers {
             floor: floor.0,
             transit,
             refuge,
+            lower: Vec::new(),
         })
+    }
+
+    /// These, and where none of them is free those of `other` that are lower: a vehicle that somebody holds above comes home all the same.
+    pub fn or_lower(self, other: &Self) -> Self {
+        let first = self.transit.first().copied().unwrap_or(self.refuge);
+        let lower = other.heights().filter(|height| *height < first).collect();
+        Self { lower, ..self }
     }
 
     /// The lowest first; the last is the refuge.

@@ -239,8 +239,8 @@ pub const MUTATIONS: &[Mutation] = &[
         invariant: 17,
         name: "lets a vehicle cross below the station that it leaves",
         file: "crates/fleet/src/planning/site/layers.rs",
-        find: "if let Some(place) = left.or(place) {",
-        replace: "if let Some(place) = left.or(place).filter(|_| false) {",
+        find: "(left > floor).then(",
+        replace: "(left > floor && false).then(",
         tests: FLEET,
     },
     Mutation {

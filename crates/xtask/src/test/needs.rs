@@ -1,12 +1,13 @@
-//! Needs of each test program, so that many can run side by side on two cores.
+//! What each test program needs of the machine, so that many can run side by side on two cores.
 //!
-//! Most of the long programs wait: for vehicles that fly, leases that run out, faults that last. Their tests take turns on one stage (an
-//! API server with all that runs on it), so such a program runs as several parts, each a process with a stage of its own.
+//! Most of the long programs wait: for vehicles that fly, leases that run out, faults that last. Their tests take turns on one stage
+//! (an API server with all that runs on it), so such a program runs as several parts, each a process with a stage of its own.
 
 use std::path::PathBuf;
 
 use super::compile::TestProgram;
 
+/// What must be set up before a program can run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Needs {
     Nothing,
@@ -14,14 +15,15 @@ pub enum Needs {
     Peers,
 }
 
-/// Times and shares are of a whole run on two cores, in which others run beside, rounded: a run ends with where its time went.
+/// What is known of one program. Times and shares are of two cores with nothing else on them, rounded.
 struct Known {
     package: &'static str,
     target: &'static str,
+    /// In how many parts it runs.
     parts: usize,
-    /// Of one part.
+    /// How long one part takes, in seconds.
     seconds: u32,
-    /// Percent of a core that it keeps busy, its children included.
+    /// The part of a core that it keeps busy meanwhile, in percent, its children included.
     percent: u32,
 }
 
@@ -35,33 +37,34 @@ const fn known(package: &'static str, target: &'static str, parts: usize, second
     }
 }
 
-/// Programs of more than a few seconds. Real autopilots fly faster than in life, and fall out of the sky where the machine is busy.
+/// The programs that take longer than a few seconds. Real autopilots fly faster than in life, and out of the sky where others keep the
+/// machine busy.
 const KNOWN: &[Known] = &[
-    known("tests", "nodes", 1, 560, 25),
-    known("tests", "coordinator", 4, 550, 10),
-    known("tests", "attacks", 2, 335, 12),
-    known("tests", "upgrades", 2, 185, 9),
-    known("tests", "gitops", 2, 140, 20),
-    known("tests", "authorities", 1, 235, 12),
-    known("tests", "api_faults", 2, 120, 12),
-    known("tests", "e2e", 3, 195, 21),
-    known("tests", "faults", 1, 170, 13),
-    known("tests", "kubectl_skein", 1, 215, 17),
+    known("tests", "nodes", 1, 350, 35),
+    known("tests", "coordinator", 4, 320, 10),
+    known("tests", "attacks", 2, 250, 10),
+    known("tests", "upgrades", 2, 200, 8),
+    known("tests", "gitops", 2, 130, 20),
+    known("tests", "authorities", 1, 165, 13),
+    known("tests", "api_faults", 2, 115, 12),
+    known("tests", "e2e", 3, 130, 18),
+    known("tests", "faults", 1, 160, 9),
+    known("tests", "kubectl_skein", 1, 160, 17),
     known("tests", "api", 1, 70, 50),
-    known("tests", "network", 1, 350, 160),
-    known("tests", "deploy", 1, 160, 100),
-    known("tests", "up", 3, 65, 25),
+    known("tests", "network", 1, 90, 190),
+    known("tests", "deploy", 1, 50, 85),
+    known("tests", "up", 3, 50, 30),
     known("tests", "top", 1, 45, 30),
     known("tests", "map", 1, 90, 90),
     known("tests", "fly", 1, 110, ALONE),
     known("tests", "differ", 1, 40, ALONE),
     known("tests", "gcs_peers", 1, 40, 30),
-    known("tests", "connect", 1, 130, 15),
+    known("tests", "connect", 1, 90, 20),
     known("tests", "border_parts", 1, 140, 20),
     known("tests", "logs", 1, 90, 40),
     known("tests", "upload", 3, 60, 30),
     known("tests", "traces", 1, 90, 20),
-    known("tests", "flown_examples", 1, 165, 11),
+    known("tests", "flown_examples", 1, 115, 15),
     known("tests", "documented_commands", 1, 100, 25),
     known("tests", "crds", 1, 25, 50),
     known("tests", "control_plane", 1, 20, 45),
@@ -76,8 +79,8 @@ const KNOWN: &[Known] = &[
     known("agent", "uplink", 1, 7, 5),
 ];
 
-/// Tests of a promise that is a time: each is named by package, program and the end of its name, and has the machine to itself, since other
-/// programs would delay it. The last figure is its time in seconds.
+/// Tests of a promise that is a time: each is named by package, program and the end of its name, and has the machine to itself, since on
+/// one that others keep busy it would time those. How long such a test takes, in seconds, is the last figure.
 const TIMED: [(&str, &str, &str, u32); 4] = [
     (
         "tests",
@@ -105,7 +108,8 @@ const TIMED: [(&str, &str, &str, u32); 4] = [
     ),
 ];
 
-/// Programs that only compute: no process, no line, no clock of the machine. They run at the lowest priority, one at a time.
+/// Programs that only compute: no process, no line and no clock of the machine is in them. They run with the lowest priority, in the time in which the
+/// others wait, one at a time.
 const GIVE_WAY: [(&str, &str); 8] = [
     ("tests", "network"),
     ("workspace", "examples"),
@@ -117,19 +121,19 @@ const GIVE_WAY: [(&str, &str); 8] = [
     ("conformance", "replay"),
 ];
 
-/// Tests of a time that run one after the other.
+/// So many tests of a time run one after the other.
 const TIMED_TOGETHER: usize = 2;
 
-/// Programs that need less than this, percent of a core times seconds, are quick.
+/// Programs that are known to need less than this, percent of a core times seconds, are quick.
 const QUICK: u32 = 1000;
 
-/// More than any machine: nothing else runs beside.
+/// What keeps every other program from running beside.
 const ALONE: u32 = 100_000;
 
-/// Percent of a core that the set-up takes.
+/// What the set-up takes of a core meanwhile, in percent.
 const SET_UP_PERCENT: u32 = 100;
 
-/// Seconds and percent of a program that the table does not name.
+/// A program that the table does not name.
 const OTHERWISE: (u32, u32) = (5, 100);
 
 /// A test program, or a part of one.
@@ -139,18 +143,20 @@ pub struct Unit {
     pub label: String,
     pub program: TestProgram,
     pub args: Vec<String>,
+    /// What must be there first.
     pub needs: Needs,
+    /// How long it takes, in seconds, about.
     pub seconds: u32,
-    /// Percent of a core.
+    /// How much of a core it takes meanwhile, in percent.
     pub percent: u32,
-    /// Whether it tests a promise that is a time. Such programs mostly wait, so they run side by side, and with nothing else: their
-    /// expensive part, the start of their API servers, is over when they begin to measure.
+    /// Whether it tests a promise that is a time. Such programs mostly wait, so they run side by side, and with nothing else: what is
+    /// expensive in them, their API servers' start, is over when they begin to measure.
     pub timed: bool,
     /// Whether it runs in the time that others leave; see [`GIVE_WAY`].
     pub gives_way: bool,
 }
 
-/// The documentation of the code, written beside the tests, with a lower priority.
+/// The documentation of the code, which is written beside the tests, and gives way to them.
 pub fn documentation(folder: PathBuf) -> Unit {
     Unit {
         label: "documentation of the code".to_owned(),
@@ -170,7 +176,8 @@ pub fn documentation(folder: PathBuf) -> Unit {
     }
 }
 
-/// For a developer's loop: no needs but compiled code, and a few seconds of a core; or the decisions, which a developer waits for.
+/// Whether it is one for the loop of a developer: it needs nothing but what was compiled, and a few seconds of a core; or it has the
+/// decisions, for which a developer waits.
 pub fn is_quick(program: &TestProgram) -> bool {
     let is = |known: &&Known| known.package == program.package && known.target == program.target;
     let known = KNOWN.iter().find(is);
@@ -178,7 +185,7 @@ pub fn is_quick(program: &TestProgram) -> bool {
     program.package == "fleet" || (program.package != "tests" && is_short)
 }
 
-/// `list` gives the names of its tests, in its order.
+/// The program in as many parts as it is to run in. `tests` are the names of its tests, in the order in which it lists them.
 pub fn parts(program: &TestProgram, list: impl FnOnce() -> anyhow::Result<Vec<String>>) -> anyhow::Result<Vec<Unit>> {
     let known = KNOWN
         .iter()
@@ -224,7 +231,7 @@ pub fn parts(program: &TestProgram, list: impl FnOnce() -> anyhow::Result<Vec<St
     Ok(units)
 }
 
-/// Seconds of a test of a time; `None` for any other test.
+/// How long this test of a time takes, in seconds; `None` if it is none.
 fn timed(program: &TestProgram, name: &str) -> Option<u32> {
     let is = |(package, target, end, _): &&(&str, &str, &str, u32)| {
         program.package == *package && program.target == *target && (name.rsplit("::").next() == Some(end))
@@ -232,7 +239,8 @@ fn timed(program: &TestProgram, name: &str) -> Option<u32> {
     TIMED.iter().find(is).map(|(_, _, _, seconds)| *seconds)
 }
 
-/// `names` in `count` runs of about equal length, in order: tests that are listed together use the same kind of API server.
+/// `names` in `count` runs of nearly the same length; none is left out, and tests that are listed together stay together: they use the same
+/// kind of API server.
 fn cut(names: &[String], count: usize) -> Vec<&[String]> {
     let at = |index: usize| names.len() * index / count;
     let parts = (0..count).map(|index| &names[at(index)..at(index + 1)]);
@@ -240,21 +248,20 @@ fn cut(names: &[String], count: usize) -> Vec<&[String]> {
     parts.filter(|part| !part.is_empty()).collect()
 }
 
-/// The state of the machine when a program would start.
+/// What a program may meet when it starts.
 #[derive(Debug, Clone, Copy)]
 pub struct Machine {
     pub cores: usize,
-    /// Whether the set-up for [`Needs::Peers`] is done.
+    /// Whether what is set up for [`Needs::Peers`] is there.
     pub ready: bool,
-    /// Whether cores were idle for a part of the last seconds: the table knows averages, and programs that all work at the same time delay
-    /// each other until their waits end too late.
+    /// Whether cores were idle for a part of the last seconds: the table knows averages, and programs that all work at the same time keep
+    /// each other waiting until what they wait for is late.
     pub calm: bool,
 }
 
-/// Which of `pending` to start beside `running`: the longest that still fits.
+/// Which of `pending` to start beside `running`: the longest that still fits, `None` if none does.
 ///
-/// What runs alone may be larger than the machine, and what gives way counts for nothing. While the set-up lasts, it counts as a program
-/// that takes a core.
+/// What runs alone may be larger than the machine, and what gives way counts for nothing. The set-up compiles and unpacks: while it lasts, it counts as a program that takes a core.
 pub fn next(pending: &[Unit], running: &[&Unit], machine: Machine) -> Option<usize> {
     let Machine { cores, ready, calm } = machine;
     let capacity = 100 * u32::try_from(cores).unwrap_or(u32::MAX);
@@ -275,7 +282,7 @@ pub fn next(pending: &[Unit], running: &[&Unit], machine: Machine) -> Option<usi
         .map(|(index, _)| index)
 }
 
-/// How long all of `pending` will take beside `running`, with the seconds left of each: a simulation of [`next`].
+/// How long all of `pending` will take beside `running`, each of which has so many seconds left: what [`next`] does, played through.
 pub fn time_left(pending: &[Unit], running: &[(&Unit, u32)], cores: usize) -> u32 {
     let mut pending = pending.to_vec();
     let mut running: Vec<(Unit, u32)> = running.iter().map(|(unit, left)| ((*unit).clone(), *left)).collect();

@@ -74,7 +74,8 @@ fn heights<'a>(idle: &'a Idle<'_>) -> impl Iterator<Item = f64> + use<'a> {
     )]
     let first = ((share * count as f64) as usize).min(count - 1);
     let crossing = idle.layers.transit.iter().cycle().skip(first).take(count).copied();
-    may.then_some(direct).into_iter().chain(crossing)
+    let lower = idle.layers.lower.iter().copied();
+    may.then_some(direct).into_iter().chain(crossing).chain(lower)
 }
 
 /// Four places around this one, then four between them, at its altitude.

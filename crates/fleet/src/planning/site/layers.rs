@@ -91,7 +91,7 @@ impl Site {
         homes: &BTreeMap<NodeName, f64>,
         count: usize,
     ) -> BTreeMap<NodeName, Layers> {
-        let mut holds = self.holds(goals, homes);
+        let mut holds = self.holds(goals);
         let mut floors = BTreeMap::new();
         for (node, goal) in goals {
             let Some(home) = homes.get(node).copied() else { continue };
@@ -107,9 +107,16 @@ impl Site {
             .fold(f64::INFINITY, f64::min);
         let mut layers = BTreeMap::new();
         for (node, (home, floor)) in floors {
-            let within = (AltitudeAmsl(floor), AltitudeAmsl(home + CEILING));
-            match Layers::on_lattice(datum, within, count, self.claims.rules()) {
+            let ceiling = AltitudeAmsl(home + CEILING);
+            let left = self
+                .left(node, home)
+                .map_or(floor, |left| left.min(self.highest_station(home)));
+            let rules = self.claims.rules();
+            let above = |floor: f64| Layers::on_lattice(datum, (AltitudeAmsl(floor), ceiling), count, rules);
+            match above(floor) {
                 Ok(found) => {
+                    let higher = (left > floor).then(|| above(left).ok()).flatten();
+                    let found = higher.map_or(found.clone(), |higher| higher.or_lower(&found));
                     layers.insert(node.clone(), found);
                 }
                 Err(why) => {
@@ -120,21 +127,13 @@ impl Site {
         layers
     }
 
-    /// What others cross above: the stations of those that fly to them or would, those which vehicles leave, and where programs fly.
-    fn holds(&self, goals: &BTreeMap<NodeName, Goal>, homes: &BTreeMap<NodeName, f64>) -> Holds {
+    /// What others cross above: the stations of those that fly to them or would, and where programs fly.
+    fn holds(&self, goals: &BTreeMap<NodeName, Goal>) -> Holds {
         let mut holds = Holds::default();
         for (node, goal) in goals {
-            let place = self.claims.place(node);
-            let is_up = place.is_none_or(|(_, on_ground)| !on_ground);
-            if !goal.lands && (is_up || goal.ready) {
+            let is_down = self.claims.place(node).is_some_and(|(_, on_ground)| on_ground);
+            if !goal.lands && (!is_down || goal.ready) {
                 holds.add(goal.at);
-            }
-            if is_up {
-                let left = self.station_left(node, homes.get(node).copied());
-                let place = place.map(|(at, _)| at).filter(|_| goal.lands);
-                if let Some(place) = left.or(place) {
-                    holds.add(place);
-                }
             }
         }
         for top in self.room_tops() {
@@ -143,10 +142,17 @@ impl Site {
         holds
     }
 
+    /// The altitude that a vehicle in the air leaves: that of its last station, which is known to be clear of terrain, or where it is.
+    fn left(&self, node: &NodeName, home: f64) -> Option<f64> {
+        let (place, on_ground) = self.claims.place(node)?;
+        let left = self.station_left(node, home).unwrap_or(place);
+        (!on_ground).then_some(left.up)
+    }
+
     /// The station that a vehicle was sent to last.
-    fn station_left(&self, node: &NodeName, home: Option<f64>) -> Option<Local> {
+    fn station_left(&self, node: &NodeName, home: f64) -> Option<Local> {
         let station = self.granted_for.get(node)?;
-        let home = self.station_home(node, AltitudeAmsl(home?), station);
+        let home = self.station_home(node, AltitudeAmsl(home), station);
         let place = station.place();
         self.frame.local(place.at, place.altitude.amsl(home)).ok()
     }

@@ -35,6 +35,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Places nearer than this are one, meters.
 const SAME: f64 = 0.1;
 
+/// Sums of altitudes on the Earth are exact within this, meters.
+const ROUNDED: f64 = 1e-6;
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Goal {
     /// On the ground, where it lands.
@@ -98,6 +101,11 @@ impl Layers {
         let pitch = rules.pitch().vertical.0;
         let below = ((floor.0 - datum) / pitch).ceil();
         let first = datum + (below + 1.0) * pitch;
+        // No altitude is left in the digits of a sum with a datum that is far off the Earth, as one agent may report its home.
+        let lowest = floor.0 + pitch;
+        if !(lowest - ROUNDED..=lowest + pitch + ROUNDED).contains(&first) {
+            return Self::between(floor, ceiling, rules);
+        }
         Self::from(first, floor, ceiling, count, rules).or_else(|_| Self::between(floor, ceiling, rules))
     }
 

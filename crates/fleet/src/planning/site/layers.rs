@@ -116,7 +116,10 @@ impl Site {
             match above(floor) {
                 Ok(found) => {
                     let higher = (left > floor).then(|| above(left).ok()).flatten();
-                    let found = higher.map_or(found.clone(), |higher| higher.or_lower(&found));
+                    let found = match higher {
+                        Some(higher) => higher.or_lower(&found),
+                        None => found,
+                    };
                     layers.insert(node.clone(), found);
                 }
                 Err(why) => {

@@ -53,7 +53,7 @@ fn one_comes_home_no_lower_than_the_station_that_it_leaves() {
 
 #[test]
 fn a_home_reported_far_too_low_or_high_moves_no_other_vehicle() {
-    for datum in [-SEA, 90.0, 3000.0] {
+    for datum in [-SEA, 90.0, 3000.0, -1e12, -1e18, -1e300, 1e18] {
         let mut liar = vehicle("liar", 1000.0, Desire::At(station(1000.0, 60.0, 20.0)));
         liar.datum = datum;
         let free = vehicle("free", 40.0, Desire::At(station(40.0, 60.0, 20.0)));

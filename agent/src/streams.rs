@@ -57,7 +57,7 @@ impl Streams {
         self.flows[needed as usize] = Flow::default();
     }
 
-    /// Once, without regard to the pace; `needed` is one of [`AT_ONCE`].
+    /// Once, without regard to the pace; `needed` is one of `AT_ONCE`.
     pub fn hurry(&mut self, needed: Needed) {
         for (asked, _) in self.at_once.iter_mut().zip(AT_ONCE).filter(|(_, w)| *w == needed) {
             *asked = true;

@@ -10,9 +10,9 @@ use std::path::PathBuf;
 pub enum Route {
     /// Plain text, without credentials.
     Plain(ServerUrl),
-    /// TLS with an authority and credentials from files.
+    /// TLS by files.
     Files { server: ServerUrl, files: Files },
-    /// The same, to a ground station on this machine.
+    /// TLS by files of a ground station on this machine.
     Station {
         server: ServerUrl,
         folder: PathBuf,
@@ -27,7 +27,6 @@ pub enum Route {
 }
 
 impl Route {
-    /// Namespace of objects that are named without one.
     pub fn default_namespace(&self) -> Option<String> {
         match self {
             Self::Cluster { choice, .. } => choice.default_namespace(),
@@ -35,7 +34,7 @@ impl Route {
         }
     }
 
-    /// Hint when nothing answers. Does not tell the person to name what they named.
+    /// Advice when nothing answers, other than to name what the person named.
     pub const fn advice(&self) -> &'static str {
         match self {
             Self::Plain(_) | Self::Files { .. } | Self::Cluster { server: Some(_), .. } => {

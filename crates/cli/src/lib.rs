@@ -1,8 +1,7 @@
 //! `skein`: the command line of the fleet, and all of Skein on one machine (`up`, `demo`).
 //!
 //! Owns: the command line, texts, tables and exit codes; one process of API, coordinator, agents and simulated vehicles
-//! ([`station`]). Must not: decide anything about flight, or show and ground the fleet by the Kubernetes API
-//! ([`cluster`]).
+//! ([`station`]). Must not: decide about flight, or show and ground the fleet by the Kubernetes API ([`cluster`]).
 
 pub mod args;
 pub mod changes;

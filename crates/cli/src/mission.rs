@@ -1,5 +1,4 @@
-//! `skein mission`: works on files alone. Must not: plan ([`fleet::planning::mission`]) or know a format
-//! (`plan_files`).
+//! `skein mission`: works on files. Must not: plan ([`fleet::planning::mission`]) or know a format (`plan_files`).
 
 mod geojson;
 pub mod import;

@@ -79,8 +79,8 @@ impl Server {
         })
     }
 
-    /// Retries once with a new proof, as an earlier command's may be invalid; such a call was refused before it did
-    /// anything.
+    /// Retries once with a new proof, as an earlier command's may be invalid; such a call was refused before it had
+    /// effects.
     async fn ask<Q: Clone, A, F>(&mut self, request: Q, call: impl Fn(Client, Q) -> F) -> Result<A, Status>
     where
         F: Future<Output = Result<Response<A>, Status>>,

@@ -1,5 +1,4 @@
-//! The program `skein import`: one file of each kind, its objects, messages and exit codes. `plan-files` tests the
-//! formats.
+//! The program `skein import`: one file of each kind, its objects, messages and exit codes.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -24,7 +24,7 @@ impl DataDir {
         usual(|name| std::env::var_os(name).map(PathBuf::from))
     }
 
-    /// Locks the folder, which is made for its owner alone. Modes inside stay: the API checks those of credentials.
+    /// Locks the folder, made for its owner alone. Contents stay as they are: the API checks its own credentials.
     pub fn take(path: &Path) -> Result<Self, Failure> {
         let unusable = |why: std::io::Error| {
             Failure::Failed(format!(

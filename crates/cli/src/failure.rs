@@ -15,7 +15,6 @@ pub enum Failure {
         why: String,
         advice: &'static str,
     },
-    /// Unreachable for a known reason.
     #[error("{0}")]
     Away(String),
     /// The coordinator does not know the fleet yet.

@@ -51,7 +51,6 @@ pub struct FleetApi {
 struct Embedded {
     api: Api,
     serving: Serving,
-    /// Ends watches of clients in this process.
     end: CancellationToken,
 }
 

@@ -177,7 +177,6 @@ async fn explained(
     }
 }
 
-/// Hint for a `target` that is the name of a Mission with Drones.
 async fn of_mission(verb: Verb, target: &Target, server: &mut Server) -> Option<String> {
     let Target::Swarm(named) = target else { return None };
     let which = Which {

@@ -117,7 +117,6 @@ impl Server {
         Ok(answer.map_err(|s| self.failure(&s))?.vehicles)
     }
 
-    /// Sends at once and on changes, at most every `every`.
     pub async fn watch(
         &mut self,
         which: &Which,

@@ -41,7 +41,6 @@ pub fn render(vehicles: &[Vehicle], layout: Layout) -> String {
     }
     let mut columns = columns(layout);
     if layout.width.is_some() {
-        // Makes room for the message.
         columns.retain(|(_, cell)| vehicles.iter().any(|v| cell(v).0 != "-"));
     }
     let heading = columns

@@ -115,7 +115,6 @@ async fn show(route: Route, args: TopArgs, named: Option<Choice>, interrupt: &In
         }
         Err(why) => {
             object.send_modify(|seen| seen.none = Some(why));
-            // Keeps the channel open without news.
             tasks.object = Some(object);
         }
     }

@@ -1,4 +1,4 @@
-//! A connection to a port of the coordinator's Pod, through the API server, like `kubectl port-forward`.
+//! A connection to a port of the coordinator's Pod through the API server (`pods/portforward`), as by kubectl.
 
 use super::pod::{self, Chosen};
 use super::refusal::Refusal;

@@ -62,7 +62,7 @@ impl Desk {
         })
     }
 
-    /// Reserves a system id that something else uses on a wire. Returns once whether a vehicle has it already.
+    /// Reserves a system id that something else uses on a wire. Returns `true` once if a vehicle has it, too.
     pub async fn observe_other(&self, number: Number) -> bool {
         let mut state = self.state.lock().await;
         state.numbers.observe_other(number.system) && state.numbers.is_taken(number)

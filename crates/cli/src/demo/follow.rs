@@ -59,7 +59,6 @@ impl Follow {
                 }
                 changed = self.fleet.changed() => match changed {
                     Ok(()) => self.show(),
-                    // A fault has ended the reading task; `goal` may still come.
                     Err(_) => sleep(AGAIN_AFTER).await,
                 },
             }

@@ -64,7 +64,6 @@ impl Parts {
         };
         let all: Result<Vec<NodeName>, _> = names.iter().map(|name| NodeName::parse(name)).collect();
         let all = all.map_err(|bad| Failure::Failed(bad.to_string()))?;
-        // Reports bad settings before anything starts.
         for name in &all {
             let checked = args.agents.of(name, &all, &SigningArgs::default());
             checked.map_err(Failure::Usage)?;

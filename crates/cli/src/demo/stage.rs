@@ -73,7 +73,7 @@ impl Stage {
     }
 }
 
-/// By its autopilot and its agent.
+/// Whether it holds by both its autopilot and its agent.
 pub fn holds(vehicle: &Vehicle) -> bool {
     Stage::of(vehicle, Stage::default()) == Stage::Flying
 }

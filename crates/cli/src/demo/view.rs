@@ -63,7 +63,6 @@ impl View {
     fn draw(&mut self, elapsed: Duration, flights: &Flights, picture: &[String]) {
         let mut text = String::new();
         if let Some(lines) = self.drawn {
-            // Moves to the picture's first line and clears from there.
             let _ = write!(text, "\x1b[{lines}A\x1b[J");
         }
         // No wrapping: a long line would break the count of lines.

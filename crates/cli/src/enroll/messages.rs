@@ -17,6 +17,7 @@ pub fn name(peer: &Peer) -> String {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Address {
+    /// HOST:PORT.
     At(String),
     /// On this port.
     OnlyFromHere(u16),

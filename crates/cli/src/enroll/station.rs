@@ -114,7 +114,6 @@ fn exclusive(folder: &Path) -> Result<File, Failure> {
     let path = folder.join("trust.lock");
     let open = File::options().create(true).truncate(false).write(true).open(&path);
     let lock = open.map_err(|why| unusable(folder, &why))?;
-    // Others hold it while they write two small files.
     lock.lock().map_err(|why| unusable(folder, &why))?;
     Ok(lock)
 }

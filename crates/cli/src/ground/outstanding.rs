@@ -8,7 +8,7 @@ const NAMED: usize = 8;
 pub fn outstanding(vehicles: &[Vehicle]) -> String {
     let (mut ordered, mut others, mut unknown, mut down) = (Vec::new(), Vec::new(), Vec::new(), 0_usize);
     for vehicle in vehicles.iter().filter(|vehicle| !vehicle.node.is_empty()) {
-        // Skein commands no vehicle without a Drone; one in a failsafe of its autopilot still obeys a ground order.
+        // Skein commands no vehicle without a Drone; an autopilot in a failsafe still obeys a ground order.
         let left = |activity: &str| activity.starts_with("HandsOff") && activity != "HandsOffAutopilotFailsafe";
         let hands_off = vehicle.drone.is_empty() || vehicle.activity.as_deref().is_some_and(left);
         match vehicle.flying {

@@ -11,7 +11,6 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tonic::Streaming;
 
-/// Interval of messages for a terminal.
 pub const OFTEN: Duration = Duration::from_millis(500);
 
 #[derive(Debug, Clone, Default)]

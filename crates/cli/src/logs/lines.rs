@@ -24,7 +24,6 @@ pub async fn print(source: &mut impl Source, name: &str, zone: &TimeZone, out: &
     Ok(())
 }
 
-/// Starts at the end of the newest log, and never ends.
 pub async fn follow(source: &mut impl Source, zone: &TimeZone, out: &mut impl Write) -> Result<(), Failure> {
     let mut place = v1::LogLines {
         from_the_end: true,

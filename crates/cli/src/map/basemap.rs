@@ -101,7 +101,6 @@ fn pieces(file: File, length: u64) -> Body {
         }
         let mut piece = vec![0; usize::try_from(left.min(PIECE)).unwrap_or_default()];
         let read = file.read_exact(&mut piece).await;
-        // An error ends the body.
         let left = if read.is_ok() { left - piece.len() as u64 } else { 0 };
         Some((read.map(|_| Bytes::from(piece)), (file, left)))
     }))

@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep};
 
 const READ_EVERY: Duration = Duration::from_secs(2);
 
-/// Pause after a list, in multiples of its duration: the load on a slow API server stays small.
+/// Pause after a list, in multiples of its duration.
 const REST: u32 = 5;
 
 const AGAIN: Backoff = Backoff {

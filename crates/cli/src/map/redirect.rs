@@ -6,7 +6,6 @@ use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// Dropping it removes the file.
 #[derive(Debug)]
 pub(super) struct Redirect {
     path: PathBuf,

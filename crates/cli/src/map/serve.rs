@@ -42,7 +42,7 @@ const LARGEST: usize = 256 * 1024;
 
 const READ_WITHIN: Duration = Duration::from_secs(10);
 
-/// Except to an order.
+/// Time for an answer, except to an order.
 const ANSWER_WITHIN: Duration = Duration::from_secs(60);
 
 /// A browser opens six.

@@ -437,7 +437,6 @@ async fn an_order_is_shown_first_and_given_once() {
     let (status, answer) = page
         .post(&session, "/api/orders", json!({"confirm": shown["confirm"]}))
         .await;
-    // Nobody listens at that address.
     assert_eq!(
         (status, &answer["answers"][0]["done"]),
         (StatusCode::OK, &json!(false)),

@@ -144,7 +144,6 @@ fn write_all(files: &[(PathBuf, String)]) -> Result<(), (PathBuf, std::io::Error
         });
         if let Err(error) = written {
             for path in made {
-                // The error names the obstacle.
                 let _ = std::fs::remove_file(path);
             }
             return Err((path.clone(), error));

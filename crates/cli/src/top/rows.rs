@@ -169,7 +169,6 @@ pub struct Row {
     pub key: RowKey,
     pub cells: Vec<Cell>,
     pub message: String,
-    /// Resumable Drones, by namespace and name.
     pub drones: Vec<(String, String)>,
 }
 

@@ -69,7 +69,6 @@ pub fn example_swarm(vehicles: usize) -> String {
     )
 }
 
-/// Refuses an `--api-listen` that would open the API to others.
 pub fn only_for_this_machine(listen: SocketAddr) -> String {
     format!(
         "--api-listen {listen}: the API is for its owner on this machine only; use an address such as 127.0.0.1:6443"

@@ -93,7 +93,6 @@ fn facts_of_row(model: &Model, row: &Row) -> Vec<Line> {
 fn says(v: &Vehicle) -> Vec<Line> {
     let report = match v.report_age_ms {
         None => "none".to_owned(),
-        // Reports come at least once a second.
         Some(0..2000) => "less than 2s ago".to_owned(),
         Some(age) => format!("{} ago", age_text(age)),
     };

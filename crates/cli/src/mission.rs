@@ -1,4 +1,4 @@
-//! `skein mission`: works on files. Must not: plan ([`fleet::planning::mission`]) or know a format (`plan_files`).
+//! `skein mission` works offline. Must not: plan ([`fleet::planning::mission`]) or know a format (`plan_files`).
 
 mod geojson;
 pub mod import;

@@ -10,9 +10,9 @@ use std::path::PathBuf;
 pub enum Route {
     /// Plain text, without credentials.
     Plain(ServerUrl),
-    /// TLS by files.
+    /// TLS with an authority and credentials from files.
     Files { server: ServerUrl, files: Files },
-    /// TLS by files of a ground station on this machine.
+    /// The same, for a ground station on this machine.
     Station {
         server: ServerUrl,
         folder: PathBuf,

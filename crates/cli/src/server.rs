@@ -79,8 +79,7 @@ impl Server {
         })
     }
 
-    /// Retries once with a new proof, as an earlier command's may be invalid; such a call was refused before it had
-    /// effects.
+    /// Retries once with a new proof where an earlier command's is invalid: the refused call had no effects.
     async fn ask<Q: Clone, A, F>(&mut self, request: Q, call: impl Fn(Client, Q) -> F) -> Result<A, Status>
     where
         F: Future<Output = Result<Response<A>, Status>>,

@@ -1,5 +1,5 @@
 //! The agents in this process, one task each, on threads of their own, so that a busy API or coordinator holds up none.
-//! An agent that ended by a fault is restarted, as its vehicle has not landed. Must not: decide anything about flight.
+//! An agent that died of a fault is restarted; a lost one counts as not landed. Must not: decide anything about flight.
 //! Dropping this loses the agents: their vehicles go on by themselves.
 
 use crate::failure::Failure;

@@ -1,4 +1,4 @@
-//! The flight log over a line in memory: what is in the files, and that nothing waits for the disk.
+//! The flight log over a line in memory: the content of the files, and that nothing waits for the disk.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on ends here")]
 
 mod gcs {
@@ -46,7 +46,6 @@ async fn until(what: &str, told: impl Fn() -> Snapshot, holds: impl Fn(Snapshot)
     }
 }
 
-/// In the order of the files' numbers.
 fn files(folder: &Path) -> Vec<Vec<(u64, Vec<u8>)>> {
     let mut all: Vec<_> = std::fs::read_dir(folder)
         .unwrap()
@@ -149,7 +148,7 @@ async fn each_start_and_each_arming_begins_a_file() {
         for (sequence, armed) in [false, true, true, false, true].into_iter().enumerate() {
             let sequence = u8::try_from(sequence).unwrap();
             line.says(&v2(VEHICLE, sequence, &vehicle_beat(armed))).await;
-            // What a ground station says of itself begins nothing.
+            // A ground station's own heartbeats begin no flight.
             line.says(&v2(QGC, sequence, &beat(GCS, NO_AUTOPILOT, !armed))).await;
         }
         until("what was heard", || log.counters(), |c| c.written == 10).await;
@@ -225,7 +224,6 @@ async fn a_disk_that_hangs_costs_frames_but_nobody_waits_for_it() {
         let asked = Instant::now();
         line.says(&burst).await;
         heard += 500;
-        // The agent's own listener receives all of it meanwhile.
         while line.handle.counters().frames < heard {
             while line.events.try_recv().is_some() {}
             assert!(asked.elapsed() < DEADLINE, "the link waits");

@@ -1,7 +1,5 @@
-//! The two fuzz targets as plain tests: the inputs they begin with, and as many again, changed and made up by a fixed seed.
-//!
-//! `SKEIN_INPUTS` asks for more. The targets and their judges are those of the package `fuzz`. Must not: replace `cargo xtask fuzz`, which is
-//! guided by coverage.
+//! The two fuzz targets as plain tests: their seeds, and as many inputs again from a fixed seed; `SKEIN_INPUTS` asks
+//! for more. Must not: replace `cargo xtask fuzz`, which is guided by coverage.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on ends here")]
 #![allow(dead_code, reason = "the programs of the package use the rest")]
 
@@ -25,7 +23,6 @@ fn made() -> u64 {
     std::env::var("SKEIN_INPUTS").map_or(MADE, |n| n.parse().unwrap())
 }
 
-/// The `n`th input: one of `seeds` with some bytes changed, cut or repeated, or nothing but chance.
 fn input(seeds: &[Vec<u8>], longest: usize, n: u64) -> Vec<u8> {
     let mut rng = StdRng::seed_from_u64(n);
     if rng.random_ratio(1, 4) {
@@ -50,7 +47,7 @@ fn input(seeds: &[Vec<u8>], longest: usize, n: u64) -> Vec<u8> {
     input
 }
 
-/// Runs `target` on `seeds` and on inputs made from them; returns the sum of what it counts in those that were made.
+/// Returns the sum of the target's counts for generated inputs.
 fn all(seeds: &[Vec<u8>], longest: usize, target: fn(&[u8]) -> u64) -> u64 {
     for seed in seeds {
         target(seed);

@@ -1,4 +1,4 @@
-//! A vehicle that a program flies: what the pilot lets pass, when it takes the vehicle back, and what it leaves to a pilot.
+//! A vehicle that a program flies: what the pilot lets pass, when it takes the vehicle back, what it leaves to a pilot.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
 mod support {
@@ -37,7 +37,7 @@ const FLY: Desired = Desired::Flying {
 const STOP: MavCmd = MavCmd::MAV_CMD_DO_REPOSITION;
 const LAND: MavCmd = MavCmd::MAV_CMD_NAV_LAND;
 
-/// Modes of one stack, as HEARTBEAT.custom_mode has them: that in which Skein holds, that of programs, and a pilot's.
+/// HEARTBEAT.custom_mode of a stack: Skein's hold, programs, a pilot.
 struct Stack {
     autopilot: MavAutopilot,
     holds: u32,
@@ -58,7 +58,7 @@ const PX4: Stack = Stack {
     pilots: 0x0003_0000,
 };
 
-/// A pilot of one stack, its vehicle in the air on its station, 4 s after the beginning.
+/// The vehicle is in the air on its station, 4 s after the beginning.
 struct World {
     stack: Stack,
     pilot: Pilot,
@@ -146,7 +146,7 @@ impl World {
         self.receive(MavMessage::GLOBAL_POSITION_INT(position));
     }
 
-    /// Everything that is written now; then a tenth of a second passes.
+    /// Everything that is written now; then 0.1 s passes.
     fn passes(&mut self) -> Vec<Outgoing> {
         let all = alone::written(&mut self.pilot, at(self.ms));
         self.ms += 100;
@@ -190,7 +190,7 @@ impl World {
         }));
     }
 
-    /// It agrees to stop, and holds so far north of its station for four seconds; how often it is ordered to once more.
+    /// Agrees to stop, holds `north` meters north of its station for 4 s; returns how often it is ordered to once more.
     fn stops(&mut self, north: f64) -> usize {
         self.accepts_stop();
         let mut stops = 0;
@@ -253,7 +253,7 @@ fn a_program_flies_and_its_vehicle_is_stopped_where_it_is_when_it_falls_silent()
         w.stops(12.0);
         assert_eq!(w.pilot.report(at(w.ms)).route.order, None, "its airspace is let go of");
         assert_eq!(w.takeovers(), 0);
-        // The same order again lends nothing: its number is known.
+        // A known order lends nothing again.
         w.ordered(&lent());
         w.program_says(true);
         w.flies(w.stack.holds, 12.0, 0.0);
@@ -283,7 +283,6 @@ fn the_airspace_of_one_that_is_taken_back_is_its_own_until_it_has_stopped() {
         assert_eq!(commands(&w.passes(), &[STOP]), [STOP]);
         let reported = w.pilot.report(at(w.ms)).route;
         assert_eq!((reported.order, reported.next), (lent().route, Some(1)));
-        // It has agreed, and still brakes.
         for _ in 0..20 {
             w.accepts_stop();
             w.flies(w.stack.holds, 30.0, 2.0);
@@ -310,7 +309,6 @@ fn an_agent_that_ends_before_its_vehicle_has_stopped_stops_it_in_its_next_life()
         w.program_says(true);
         w.flies(w.stack.programs, 33.0, 6.0);
         assert_eq!(w.shown(), Some(Lent::TakenBack(WhyBack::LeftVolume)));
-        // Before the order to stop is written.
         w.restarted();
         let mut sent = Vec::new();
         for _ in 0..40 {

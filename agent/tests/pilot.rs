@@ -1,4 +1,4 @@
-//! The pilot alone, one event at a time: what a moment's mischance must not do.
+//! The pilot alone, one event at a time: what one mishap must not do.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
 mod support {
@@ -38,7 +38,7 @@ const GROUND: Desired = Desired::Grounded {
     why: GroundedWhy::Deleted,
 };
 
-/// The autopilot has been alone on the wire for this long when a test begins.
+/// Silence on the wire before a test begins, but for the autopilot.
 const ALONE: Duration = Duration::from_secs(3);
 
 fn at(ms: u64) -> Moment {
@@ -114,7 +114,6 @@ fn settled(pilot: &Pilot, ms: u64) -> bool {
 const ARM: MavCmd = MavCmd::MAV_CMD_COMPONENT_ARM_DISARM;
 const LAND: MavCmd = MavCmd::MAV_CMD_NAV_LAND;
 
-/// When the pilot played the ground station, milliseconds.
 fn ground_station_beats(pilot: &mut Pilot, span: std::ops::Range<u64>) -> Vec<u64> {
     let mut beats = Vec::new();
     for ms in span.step_by(100) {
@@ -202,10 +201,9 @@ fn a_ground_stations_heartbeat_lives_and_dies_with_the_contact_to_the_coordinato
     assert_eq!(ground_station_beats(&mut pilot, 500..3000), [0; 0]);
     assigned(&mut pilot, 1, GROUND, 3000);
     assert_eq!(ground_station_beats(&mut pilot, 3000..6000), [3000, 4000, 5000]);
-    // It bridges a fail-over, and no more.
     pilot.uplink_closed(at(6000));
     assert_eq!(ground_station_beats(&mut pilot, 6000..60_000).last(), Some(&26_000));
-    // A stream on which nobody who leads has spoken yet is no contact.
+    // A stream without a leader's message is no contact.
     pilot.uplink_opened(at(60_000));
     assert_eq!(ground_station_beats(&mut pilot, 60_000..90_000), [0; 0]);
 }
@@ -241,7 +239,6 @@ fn a_kill_amid_an_arm_command_is_not_answered_by_the_answer_to_that() {
     };
     assert!(pilot.kill(&kill, at(1000), at(1000), 0.0).is_some());
     pilot.kill_written(Written::Yes);
-    // It is lost on the line, and the arm command is obeyed.
     let ack = COMMAND_ACK_DATA {
         command: ARM,
         result: MavResult::MAV_RESULT_ACCEPTED,
@@ -315,7 +312,6 @@ fn px4_hovers(pilot: &mut Pilot, ms: u64) {
     hovers_as(pilot, beat, 488_000, ms);
 }
 
-/// A pilot whose vehicle is a PX4.
 fn px4_pilot() -> Pilot {
     let begin = Moment::default();
     let mut pilot = pilot_with(State::default(), begin);
@@ -328,7 +324,7 @@ fn moves(pilot: &mut Pilot, ms: u64) -> bool {
     commands(&written(pilot, ms)).contains(&MavCmd::MAV_CMD_DO_REPOSITION)
 }
 
-/// A PX4 goes to Hold for it, out of any mode, also out of that of a pilot who has taken over meanwhile.
+/// PX4 changes to Hold for it from any mode, also from that of a pilot who has taken over meanwhile.
 #[test]
 fn a_movement_is_repeated_only_once_a_heartbeat_names_a_mode_of_ours() {
     for asks_for_another_form in [false, true] {
@@ -408,7 +404,6 @@ fn is_hardware(pilot: &mut Pilot, uid: u64, ms: u64) {
     receive(pilot, MavMessage::AUTOPILOT_VERSION(version), ms);
 }
 
-/// Serves a Drone with hardware 1.
 fn serves() -> (Pilot, State) {
     let mut pilot = pilot();
     on_ground(&mut pilot, 100);
@@ -597,7 +592,6 @@ fn battery(pilot: &mut Pilot, (remaining, voltage): (i8, u16), ms: u64) {
     receive(pilot, MavMessage::SYS_STATUS(health), ms);
 }
 
-/// What is written while the vehicle is on the ground and reports twice a second, with this battery.
 fn rests(pilot: &mut Pilot, charge: (i8, u16), span: std::ops::Range<u64>) -> Vec<Outgoing> {
     let mut all = Vec::new();
     for ms in span.step_by(500) {
@@ -610,7 +604,7 @@ fn rests(pilot: &mut Pilot, charge: (i8, u16), span: std::ops::Range<u64>) -> Ve
 
 const FULL: (i8, u16) = (95, 16_600);
 
-/// A pilot whose vehicle has flown for Drone u-1 and was brought home by a ground station.
+/// A ground station brought it home from a flight for Drone u-1.
 fn brought_home() -> Pilot {
     let (mut pilot, _) = serves();
     reports(&mut pilot, true, AIR, GUIDED, 2000);
@@ -688,7 +682,7 @@ fn a_vehicle_stands_down_in_its_agents_next_life_too_until_a_person_lets_it_fly(
     assert!(armed_by(&rests(&mut pilot, FULL, 91_000..99_000)));
 }
 
-/// In the air, 10 m above where it took off at 488 m, by an autopilot whose home is at this altitude in millimeters.
+/// 10 m above where it took off at 488 m; `home`: its altitude by the autopilot, millimeters.
 fn hovers(pilot: &mut Pilot, home: i32, ms: u64) {
     let armed = beat(GUIDED, MavModeFlag::MAV_MODE_FLAG_SAFETY_ARMED);
     hovers_as(pilot, armed, home, ms);
@@ -752,7 +746,7 @@ fn next_life(before: &Pilot, ms: u64) -> Pilot {
     pilot_with(serde_json::from_str(&text).unwrap(), at(ms))
 }
 
-/// Neither an agent that ends again and again nor a network that is gone keeps a vehicle up that is to return.
+/// Neither a restarting agent nor a lost network keeps a vehicle up that is to return.
 #[test]
 fn the_time_without_a_coordinator_counts_on_in_the_agents_next_life_while_it_flies() {
     let comes_down = |pilot: &mut Pilot, span: std::ops::Range<u64>| {
@@ -774,7 +768,6 @@ fn the_time_without_a_coordinator_counts_on_in_the_agents_next_life_while_it_fli
     before.uplink_closed(at(8000));
     assert_eq!(comes_down(&mut before, 8000..62_000), None);
     assert_eq!(before.state().alone_for, Duration::from_secs(50));
-    // It has measured 50 s, and 10 s are left.
     let mut again = next_life(&before, 62_000);
     assert_eq!(comes_down(&mut again, 62_500..90_000), Some(72_000));
 

@@ -1,4 +1,4 @@
-//! The program `skein-agent` itself: what it says when it cannot start, and how it ends.
+//! The program `skein-agent`: errors at its start, and its end.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
 use nix::sys::signal::{Signal, kill};
@@ -19,7 +19,6 @@ fn program() -> Command {
     command
 }
 
-/// It starts, though it reaches nobody.
 fn lonely(dir: &std::path::Path) -> Command {
     let mut command = program();
     command
@@ -37,7 +36,6 @@ fn obstruct(dir: &std::path::Path) {
     std::fs::create_dir(dir.join("state.json.new")).unwrap();
 }
 
-/// Asked to end once its log has `words`.
 fn ends_after(dir: &std::path::Path, words: &str) -> Option<i32> {
     let mut child = lonely(dir).spawn().unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
@@ -119,7 +117,6 @@ fn it_waits_for_autopilot_and_coordinator_with_one_warning_each_and_ends_when_as
     }
     // Long enough for several tries of both, which are not reported again.
     std::thread::sleep(Duration::from_secs(3));
-    // Its autopilot is not heard, so it is not ready.
     let probe = program()
         .arg("--check-ready")
         .arg("--ready-file")
@@ -127,7 +124,6 @@ fn it_waits_for_autopilot_and_coordinator_with_one_warning_each_and_ends_when_as
         .output()
         .unwrap();
     assert_eq!(probe.status.code(), Some(1));
-    // A second agent on the same state directory is turned away meanwhile.
     let second = lonely(dir.path()).output().unwrap();
     assert_eq!(second.status.code(), Some(2));
     assert!(

@@ -1,7 +1,6 @@
-//! Remote ID on a real ArduCopter: it does not arm before it was sent its operator and its transmitter is good, and then it flies.
-//!
-//! Unmodified firmware, the coordinator scripted. The test plays a transmitter on the second serial port (component 236: heartbeats and
-//! OPEN_DRONE_ID_ARM_STATUS). Without an autopilot (see tests/README.md) it prints `skipped:` and passes.
+//! Remote ID on an unmodified ArduCopter: no arming before it has its operator and a good transmitter. The test plays
+//! the transmitter on the second serial port (component 236: heartbeats and OPEN_DRONE_ID_ARM_STATUS). Without an
+//! autopilot (see tests/README.md) it prints `skipped:` and passes.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on ends here")]
 
 mod support {
@@ -45,7 +44,7 @@ fn operator() -> Operator {
     }
 }
 
-/// Plays a transmitter until it is dropped: what it says, each second; nothing while that is `None`.
+/// Until dropped, sends `says` each second; nothing while that is `None`.
 async fn transmit(at: LinkUrl, system: u8, mut says: watch::Receiver<Option<&'static str>>) {
     let (_link, wire, mut events) = Link::open(at);
     let us = Address::new(system, 236);

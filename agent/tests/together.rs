@@ -34,7 +34,6 @@ async fn agents_in_one_process_end_by_themselves_when_they_are_asked_to() {
     assert!(!oak.is_finished(), "the other one goes on");
     second.cancel();
     assert_eq!(timeout(DEADLINE, oak).await.unwrap().unwrap(), Ending::Landed);
-    // What they held is free again.
     open("pine");
 }
 

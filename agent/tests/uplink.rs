@@ -168,7 +168,6 @@ async fn the_agent_says_hello_reports_at_once_and_passes_on_orders() {
     assert_eq!((hello.node.as_str(), hello.highest_term), ("pine", 5));
     assert_eq!(agent.next().await, FromUplink::Opened);
     assert!(matches!(coordinator.next().await, Some(v1::from_agent::Message::Report(r)) if !r.terminating));
-    // A message that makes no sense is refused; the stream goes on.
     to_agent.send(Ok(v1::ToAgent::default())).await.unwrap();
     to_agent.send(unassigned(6)).await.unwrap();
     assert!(matches!(agent.next().await, FromUplink::Order(order) if order.term() == Term(6)));
@@ -193,7 +192,7 @@ async fn a_coordinator_that_comes_late_or_again_is_found() {
         assert_eq!(agent.next().await, FromUplink::Closed);
         coordinator.task.abort();
         let _ = coordinator.task.await;
-        // Whatever the agent opened meanwhile is closed again with the coordinator.
+        // Connections that the agent opened meanwhile close with the coordinator.
         while let Ok(Some(_)) = timeout(Duration::from_millis(300), agent.heard.recv()).await {}
     }
     agent.task.abort();
@@ -202,7 +201,7 @@ async fn a_coordinator_that_comes_late_or_again_is_found() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_coordinator_that_falls_silent_is_noticed_within_ten_seconds() {
     let mut real = coordinator("127.0.0.1:0").await;
-    // Between the two, a line that can be cut without a word.
+    // A line between the two that can be cut silently.
     let front = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let mut agent = agent(front.local_addr().unwrap());
     let (mut near, _) = front.accept().await.unwrap();
@@ -215,7 +214,6 @@ async fn a_coordinator_that_falls_silent_is_noticed_within_ten_seconds() {
             _ = tokio::io::copy_bidirectional(&mut near, &mut far) => {}
             () = cutting.cancelled() => {}
         }
-        // Both ends stay open; nothing passes any more.
         std::future::pending::<()>().await;
         drop((near, far));
     });

@@ -1,4 +1,4 @@
-//! The program `skein-coordinator` itself: what it says when it cannot start.
+//! The program `skein-coordinator`: errors at its start.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
 use std::process::Command;

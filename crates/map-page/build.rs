@@ -1,15 +1,13 @@
-//! Builds the page with npm, from its lockfile, into cargo's own folder, and lists its files for the binary.
-//!
-//! Owns: when that is done, and that a machine without Node.js or a network builds all the rest. Must not: write anything beside the sources.
-//!
-//! `SKEIN_MAP_PAGE`: `require` makes a page that cannot be built an error, `skip` builds none; anything else, or none: if it can be built.
+//! Builds the page with npm, from its lockfile, into cargo's own folder, and lists its files for the binary. Must not:
+//! fail for want of Node.js or a network, or write anything beside the sources. With `SKEIN_MAP_PAGE` `require` a page
+//! that cannot be built is an error, with `skip` none is built; by default one is built if possible.
 
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What the page is built from; all that is here and not listed in `NOT_PAGE`.
+/// Everything else in this folder makes the page.
 const NOT_PAGE: [&str; 7] = [
     "Cargo.toml",
     "build.rs",
@@ -20,13 +18,12 @@ const NOT_PAGE: [&str; 7] = [
     ".gitignore",
 ];
 
-/// npm writes this one last.
+/// npm writes this file last.
 const INSTALLED: &str = "node_modules/.package-lock.json";
 
-/// The oldest Node.js with which the page is built.
+/// Major version of Node.js.
 const OLDEST: u32 = 20;
 
-/// The variable that says whether there has to be a page.
 const VARIABLE: &str = "SKEIN_MAP_PAGE";
 
 fn main() -> Result<(), String> {
@@ -54,7 +51,6 @@ fn main() -> Result<(), String> {
     }
 }
 
-/// Builds it in `work`; the folder of the result.
 fn build(work: &Path) -> Result<PathBuf, String> {
     let here = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").ok_or("cargo sets no CARGO_MANIFEST_DIR")?);
     let mut names = Vec::new();
@@ -64,7 +60,7 @@ fn build(work: &Path) -> Result<PathBuf, String> {
             names.push(name);
         }
     }
-    // A list that is missing now may be there later.
+    // Missing now, a list may be there later.
     for name in ["package.json", "package-lock.json"]
         .map(Into::into)
         .iter()
@@ -76,7 +72,7 @@ fn build(work: &Path) -> Result<PathBuf, String> {
     if node < OLDEST {
         return Err(format!("Node.js is of version {node}, older than {OLDEST}"));
     }
-    // Packages that are installed already stay if the lockfile is the same.
+    // Installed packages stay while the lockfile is the same.
     let lock = fs::read(here.join("package-lock.json")).map_err(|why| format!("package-lock.json: {why}"))?;
     let installed =
         work.join(INSTALLED).is_file() && fs::read(work.join("package-lock.json")).is_ok_and(|had| had == lock);
@@ -118,7 +114,6 @@ fn build(work: &Path) -> Result<PathBuf, String> {
     }
 }
 
-/// The first number of the version of Node.js.
 fn version() -> Option<u32> {
     let output = Command::new("node").arg("--version").output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
@@ -126,7 +121,7 @@ fn version() -> Option<u32> {
 }
 
 fn npm(folder: &Path, args: &[&str]) -> Result<(), String> {
-    // Its packages call programs that are installed beside them, and nothing else.
+    // Packages call only programs installed beside them.
     let output = Command::new("npm")
         .args(args)
         .current_dir(folder)
@@ -156,7 +151,6 @@ fn copy(from: &Path, to: &Path) -> Result<(), String> {
         .map_err(|why| format!("{}: {why}", from.display()))
 }
 
-/// The files of the page, in Rust.
 fn listed(dist: &Path) -> Result<String, String> {
     let mut files = Vec::new();
     collect(dist, &mut files)?;

@@ -199,8 +199,7 @@ fn default_lease_seconds() -> i32 {
 }
 
 impl Drone {
-    /// The airspace that it asks for around its station, for a program that flies its vehicle there. One that a Swarm or a Mission has made
-    /// has other work.
+    /// Airspace for a program that flies the vehicle around its station; `None` for a Drone of a Swarm or Mission.
     pub fn external(&self) -> Option<Room> {
         let is_made = self
             .metadata
@@ -263,7 +262,7 @@ pub enum AltitudeReference {
     AboveMeanSeaLevel,
 }
 
-/// The smallest valid height is 1 m, so a default of 10 m has to be named.
+/// The smallest valid altitude is 1 m, so the default of 10 m needs a name.
 pub(crate) fn default_altitude() -> f64 {
     10.0
 }

@@ -1,19 +1,16 @@
-//! The kinds of Skein's resources: whatever lists them takes them from here.
+//! The kinds of Skein's resources, for everything that lists them.
 
 use crate::{Drone, Geofence, GroundOrder, Mission, Operator, ParameterProfile, Swarm, Vehicle};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::CustomResourceExt;
 
-/// One kind of resource.
 #[derive(Clone, Copy, Debug)]
 pub struct Kind {
-    /// The name under which the API server serves it (`spec.names.plural`).
+    /// Name on the API server (`spec.names.plural`).
     pub plural: &'static str,
-    /// Its definition, from the Rust type.
     pub crd: fn() -> CustomResourceDefinition,
 }
 
-/// All kinds.
 pub const ALL: [Kind; 8] = [
     Kind {
         plural: "swarms",

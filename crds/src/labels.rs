@@ -27,15 +27,15 @@ pub const LANDED_FINALIZER: &str = "skein.dev/landed";
 /// Finalizer on a Swarm: held until all its Drones are gone.
 pub const DRONES_FINALIZER: &str = "skein.dev/drones";
 
-/// Annotation on a Drone being deleted: its own `metadata.uid` as the value releases the finalizer although the
-/// vehicle was not reported landed. For operators only; Skein never sets it.
+/// Annotation on a deleted Drone, for operators only: its own `metadata.uid` releases the finalizer without a reported
+/// landing.
 pub const FORCE_RELEASE: &str = "skein.dev/force-release";
 
 /// Annotation on a Drone whose vehicle stands down: its Swarm deletes it, which is no person's word about the vehicle. For Skein only.
 pub const RECALLED: &str = "skein.dev/recalled";
 
-/// Annotation on a Swarm or Drone: the number of the last ground order to it that was recorded, and the word "released"
-/// once it was. For Skein only.
+/// Annotation on a Swarm or Drone: number of its last recorded ground order, and "released" after that.
+/// For Skein only.
 pub const GROUND_ORDER: &str = "skein.dev/ground-order";
 
 /// Finalizer on a GroundOrder: held until a person who may release it has done so, so that deleting the object releases nothing.
@@ -50,8 +50,8 @@ pub const TERM_EPOCH: &str = "skein.dev/term-epoch";
 /// Annotation on the coordinator's Lease: the term that it was raised to on the report of agents. For Skein only.
 pub const RAISED_TO: &str = "skein.dev/raised-to";
 
-/// Annotation on a Node: the time (RFC 3339) at which a person declares that its vehicle is not in the air. It ends what the vehicle owns once its
-/// agent is disconnected and no Drone names the node. For operators only; Skein never sets it, and counts it for ten minutes.
+/// Annotation on a Node: time (RFC 3339) of a person's declaration that its vehicle is not in the air. It ends what the
+/// vehicle owns once its agent is disconnected and no Drone names the node. Valid for 10 min; never set by Skein.
 pub const VEHICLE_IS_DOWN: &str = "skein.dev/vehicle-is-down";
 
 /// Label key on nodes that carry a vehicle; the value does not matter.

@@ -1,7 +1,7 @@
-//! The custom resources of Skein: `Swarm`, `Drone`, `GroundOrder`, `Vehicle`, `Geofence`, `ParameterProfile`, `Mission` and `Operator` (group `skein.dev`, version `v1alpha1`).
+//! The custom resources of Skein (group `skein.dev`, version `v1alpha1`).
 //!
-//! Owns: the Rust types, their schema with CEL rules, and the YAML generated from them (`crdgen`).
-//! Must not: know gRPC or MAVLink, or decide anything; `fleet` does.
+//! Owns: the Rust types, their schema with CEL rules, and the YAML generated from them (`crdgen`). Must not: know gRPC
+//! or MAVLink, or decide anything; `fleet` does.
 
 #![allow(
     clippy::duplicated_attributes,

@@ -1,7 +1,5 @@
-//! `Mission`: work in the air that completes, as a person writes it down.
-//!
-//! Owns: the type with its CEL rules; what it says as types of `fleet` ([`convert`]); how far it has come, in few numbers.
-//! Must not: hold items: they follow from the spec and from who flies which part.
+//! `Mission`: work in the air that completes, as a person writes it down, and its progress in few numbers. Must not:
+//! hold items, which follow from the spec ([`convert`]) and from who flies which part.
 
 pub mod convert;
 
@@ -169,7 +167,7 @@ impl Default for MissionSpec {
 }
 
 impl MissionSpec {
-    /// The spec of a new Drone of this Mission, which takes off to so many meters above its home.
+    /// `takeoff_altitude_meters`: above home.
     pub fn drone_spec(&self, takeoff_altitude_meters: f64) -> DroneSpec {
         DroneSpec {
             node_selector: self.node_selector.clone(),
@@ -655,7 +653,6 @@ mod tests {
     use kube::CustomResourceExt;
     use serde_json::{Value, json};
 
-    /// All schemas below `schema`, each with its path.
     fn schemas(path: &str, schema: &Value, found: &mut Vec<(String, Value)>) {
         for (name, field) in schema["properties"].as_object().into_iter().flatten() {
             let path = format!("{path}.{name}");

@@ -246,8 +246,7 @@ impl Default for SwarmSpec {
 }
 
 impl SwarmSpec {
-    /// The nodeSelector of a new Drone of this Swarm. Where both name a label, the Swarm's own nodeSelector wins. It is asked for
-    /// each Drone at each reconcile, so a new map is made only where there are two to be joined.
+    /// The Swarm's own nodeSelector wins over its template's. Borrowed where possible, as reconciles ask often.
     pub fn drone_node_selector(&self) -> Cow<'_, BTreeMap<String, String>> {
         let (template, own) = (&self.template.spec.node_selector, &self.node_selector);
         if template.is_empty() {
@@ -260,7 +259,7 @@ impl SwarmSpec {
         joined
     }
 
-    /// The spec of a new Drone of this Swarm, with [`Self::drone_node_selector`].
+    /// With [`Self::drone_node_selector`].
     pub fn drone_spec(&self) -> DroneSpec {
         DroneSpec {
             node_name: None,

@@ -14,21 +14,16 @@ kind: Kustomization
 resources:
 ";
 
-/// A CRD could not be written as YAML, which is a fault in the types.
+/// A fault in the types.
 #[derive(Debug, thiserror::Error)]
 pub enum CannotWrite {
-    /// As a tree.
     #[error("the CRD cannot be written as JSON")]
     Json(#[from] serde_json::Error),
-    /// As text.
     #[error("the CRD cannot be written as YAML")]
     Yaml(#[from] serde_saphyr::ser::Error),
 }
 
-/// Path below `crds/` and content of each generated file: one for each kind, and the Kustomization that lists them.
-///
-/// # Errors
-/// [`CannotWrite`], which is a fault in the types.
+/// Paths below `crds/` and contents: one file for each kind, and the Kustomization that lists them.
 pub fn files() -> Result<Vec<(String, String)>, CannotWrite> {
     let mut files = Vec::new();
     let mut list = KUSTOMIZATION.to_owned();
@@ -41,10 +36,7 @@ pub fn files() -> Result<Vec<(String, String)>, CannotWrite> {
     Ok(files)
 }
 
-/// The CRDs as documents, for an API server that is given them at its start; the files have the same.
-///
-/// # Errors
-/// [`CannotWrite`], which is a fault in the types.
+/// For an API server that is given them at its start; same as the files.
 pub fn documents() -> Result<Vec<Value>, CannotWrite> {
     ALL.iter().map(|kind| document(&(kind.crd)())).collect()
 }
@@ -56,8 +48,7 @@ fn document(crd: &CustomResourceDefinition) -> Result<Value, CannotWrite> {
     Ok(tree)
 }
 
-/// Until the coordinator has written a status, an object has one that says that it was not observed yet. Else tools that wait for objects
-/// (kstatus, and so Flux) take one for done that has just been made.
+/// Begins each object as not observed yet, or tools that wait (kstatus, and so Flux) would take a new one for done.
 fn begin_unobserved(tree: &mut Value) {
     let versions = tree.pointer_mut("/spec/versions").and_then(Value::as_array_mut);
     for version in versions.into_iter().flatten() {
@@ -74,7 +65,7 @@ fn file(crd: &CustomResourceDefinition) -> Result<String, CannotWrite> {
     Ok(format!("{HEAD}{}", serde_saphyr::to_string(&document(crd)?)?))
 }
 
-/// Descriptions come from doc comments with the line breaks of the source, which `kubectl explain` would show.
+/// Descriptions are doc comments with line breaks of the source, which `kubectl explain` would show.
 fn join_lines(tree: &mut Value) {
     match tree {
         Value::Object(fields) => {
@@ -94,7 +85,6 @@ fn join_lines(tree: &mut Value) {
 mod tests {
     use super::*;
 
-    /// All fields below `schema`, each with its path.
     fn fields(path: &str, schema: &Value, found: &mut Vec<(String, Value)>) {
         for (name, field) in schema["properties"].as_object().into_iter().flatten() {
             let path = format!("{path}.{name}");

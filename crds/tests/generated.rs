@@ -1,4 +1,4 @@
-//! The YAML files of this folder are those that the types make.
+//! The YAML files of this folder are as the types make them.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
 use std::process::Command;

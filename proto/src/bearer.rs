@@ -1,4 +1,4 @@
-//! The bearer token that a caller shows with each call, as gRPC metadata `authorization: Bearer TOKEN`.
+//! The bearer token of a call, as gRPC metadata `authorization: Bearer TOKEN`.
 
 use std::fmt;
 use tonic::metadata::{Ascii, MetadataValue};
@@ -7,31 +7,25 @@ use tonic::{Request, Status};
 
 pub const HEADER: &str = "authorization";
 
-/// The largest token taken, in bytes; those of Kubernetes have one or two thousand.
+/// Bytes; tokens of Kubernetes have one or two thousand.
 const LONGEST: usize = 16 * 1024;
 
-/// A token to show, or none.
 #[derive(Clone, Default)]
 pub struct Bearer(Option<MetadataValue<Ascii>>);
 
-/// Why a text is no token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadToken {
     #[error("it is empty")]
     Empty,
-    /// It is longer than any token.
     #[error("it is longer than {LONGEST} bytes")]
     TooLong,
-    /// It has spaces, line ends within it, or characters beyond ASCII.
+    /// Spaces, line ends within it, or characters beyond ASCII.
     #[error("it has characters that no token has")]
     Characters,
 }
 
 impl Bearer {
-    /// Shows `token`; white space around it, such as the line end of a file, does not count.
-    ///
-    /// # Errors
-    /// [`BadToken`].
+    /// White space around `token`, such as the line end of a file, does not count.
     pub fn new(token: &str) -> Result<Self, BadToken> {
         let token = token.trim();
         match token.len() {

@@ -11,10 +11,7 @@ pub trait Connection: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<C: AsyncRead + AsyncWrite + Send + Unpin> Connection for C {}
 
-/// A channel over `connection`; of `endpoint` only the settings count, and the name by which the server is addressed.
-///
-/// # Errors
-/// The other end does not speak HTTP/2.
+/// Only settings and name of `endpoint` count. Errors: the other end does not speak HTTP/2.
 pub async fn over(endpoint: &Endpoint, connection: Box<dyn Connection>) -> Result<Channel, tonic::transport::Error> {
     let mut once = Some(connection);
     let hand_over = service_fn(move |_: Uri| -> Ready<Result<TokioIo<Box<dyn Connection>>, Error>> {

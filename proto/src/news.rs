@@ -5,8 +5,7 @@ use prost::Message as _;
 use std::hash::{BuildHasher, Hasher as _};
 
 impl v1::ListResponse {
-    /// A number for all that it says but the ages of reports, which grow by themselves. Two lists that differ have the same number by one
-    /// chance in 2⁶⁴, where `keys` are secret. To keep the number costs less than to keep a list.
+    /// Leaves out ages, which grow. Different lists share a digest with a chance of 2⁻⁶⁴ while `keys` are secret.
     pub fn digest_without_ages(&mut self, keys: &impl BuildHasher) -> u64 {
         let mut hasher = keys.build_hasher();
         for vehicle in &mut self.vehicles {

@@ -1,4 +1,4 @@
-//! Each number of the contract stays what it is: programs of other versions read and write it.
+//! Numbers of the contract never change: programs of other versions read and write them.
 
 use crate::DESCRIPTORS;
 use prost::Message as _;

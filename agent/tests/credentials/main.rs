@@ -1,5 +1,4 @@
-//! The uplink's credentials against a real TLS server on the loopback interface: what is shown, to whom, and that files may be
-//! missing or change at any time.
+//! The uplink's credentials against a real TLS server on loopback, with files that are missing or change at any time.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
 mod server;
@@ -53,7 +52,7 @@ impl Files {
         self.0.path().join(name)
     }
 
-    /// At once as a whole, as the kubelet does.
+    /// Atomically, as the kubelet does.
     fn write(&self, name: &str, text: &str) {
         std::fs::write(self.path("new"), text).unwrap();
         std::fs::rename(self.path("new"), self.path(name)).unwrap();
@@ -158,7 +157,7 @@ async fn credentials_that_come_late_are_waited_for() {
     let mut server = Server::start(tls(&authority)).await;
     let files = Files::new();
     let mut agent = Agent::start(files.with_token(server.address));
-    // One after the other, as a cluster that comes up gives them.
+    // In the order in which a starting cluster provides them.
     files.write("token", "early");
     assert!(timeout(Duration::from_millis(500), agent.heard.recv()).await.is_err());
     files.write("ca.crt", authority.certificate_pem());
@@ -177,7 +176,7 @@ async fn a_coordinator_of_another_authority_is_shown_nothing_until_it_is_believe
     let mut agent = Agent::start(coordinator.clone());
     let session = server.next().await;
     assert_eq!(agent.next().await, FromUplink::Opened);
-    // The authority is another one from now on: what is open goes on, what is new needs the new bundle.
+    // Open streams survive a new authority; new ones need its bundle.
     server.tls.show(new.server(&[], hour()).unwrap()).unwrap();
     assert!(server.is_quiet());
     let told = dial::open(&coordinator, &mut Reader::default()).await.unwrap_err();
@@ -206,7 +205,7 @@ async fn what_answers_but_is_no_coordinator_is_told_in_plain_words() {
         dialled.unwrap_err().to_string()
     };
 
-    // Somebody else's certificate of the same authority: an agent's, which is none of a server.
+    // An agent's certificate of the same authority is no server's.
     let peer = Peer::agent(NodeName::parse("pine").unwrap());
     let agents = authority.client(&peer, hour()).unwrap();
     let clients = Clients {

@@ -1,4 +1,4 @@
-//! A coordinator that speaks TLS and notes who comes.
+//! A coordinator that speaks TLS and records its callers.
 
 use proto::v1;
 use std::io;

@@ -1,4 +1,4 @@
-//! A whole life of the agent on a line to the simulated PX4: reading the descriptions happens beside it.
+//! A whole life of the agent with the simulated PX4: reading the descriptions happens beside it.
 
 use super::{FLY, order};
 use crate::line::HOME;
@@ -106,7 +106,6 @@ async fn a_living_agent_reads_the_descriptions_and_flies() {
         within(180);
         sleep(Duration::from_millis(100)).await;
     }
-    // It ends only with its vehicle on the ground.
     terminate.cancel();
     assert_eq!(life.await.unwrap(), agent::Ending::Landed);
     link.close().await;

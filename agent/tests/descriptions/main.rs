@@ -1,4 +1,4 @@
-//! The pilot against the simulated PX4: it fetches the autopilot's descriptions of its events, and holds up nothing by it.
+//! The pilot fetches a simulated PX4's descriptions of its events, and holds up nothing by it.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
 mod life;
@@ -64,7 +64,6 @@ impl World {
         Self { line, dir }
     }
 
-    /// Another life of the agent, without descriptions.
     fn without_descriptions(&mut self) {
         self.replace(pilot(None));
     }
@@ -176,7 +175,7 @@ fn nothing_of_it_is_asked_of_ardupilot() {
     assert!(!world.wrote.iter().any(|(_, message)| asked(message)));
 }
 
-/// Milliseconds from the order, which comes `after` so many packets of the download, to armed and to in the air.
+/// Milliseconds from the order, given after that many packets of the download, to armed and to airborne.
 fn take_off(world: &mut World, packets: usize) -> (u64, u64) {
     world.until("ready to fly", 90, |w| w.pilot.report(w.now()).ready == Some(true));
     world.until("so many packets", 90, |w| w.packets().count() >= packets);
@@ -186,7 +185,7 @@ fn take_off(world: &mut World, packets: usize) -> (u64, u64) {
     (world.commanded(ARM).unwrap() - assigned_at, world.ms - assigned_at)
 }
 
-/// A world in which the vehicle is ready before the download begins, and the download is not over yet.
+/// The vehicle is ready before the download begins, and the download is not over.
 fn downloading() -> World {
     let mut world = World::with(Autopilot::Px4);
     world.without_descriptions();
@@ -206,7 +205,7 @@ fn an_order_to_fly_during_the_download_is_carried_out_as_fast_as_without_it() {
     let (arm_during, air_during) = take_off(&mut world, 5);
     assert!(world.kept() < 2, "the download was under way");
     assert!(arm_during <= arm + 2 * STEP_MS && air_during <= air + 500);
-    // Nothing of it is sent in the air, and it goes on after the landing.
+    // Nothing is downloaded in the air; the download goes on after the landing.
     let armed = world.commanded(ARM).unwrap();
     assert!(!world.packets().any(|ms| ms > armed));
     world.assign(
@@ -232,7 +231,6 @@ fn while_a_step_is_on_its_way_nothing_of_the_download_is_sent() {
     let asked = world.commanded(MavCmd::MAV_CMD_RUN_PREARM_CHECKS).unwrap();
     world.pass(1);
     assert!(world.packets().any(|ms| ms < asked));
-    // Its answer is awaited for a second, and then it is repeated.
     assert!(!world.packets().any(|ms| (asked..asked + 980).contains(&ms)));
     world.until_described();
 }

@@ -1,4 +1,4 @@
-//! How well the autopilot knows its place, and a home that is not there.
+//! Position accuracy by the autopilot's account, and a home that is elsewhere.
 
 use super::*;
 use model::accuracy::Accuracy;
@@ -14,7 +14,7 @@ async fn the_accuracy_of_the_receiver_reaches_the_report_as_it_changes() {
         agent.until("0.9 m and 1.78 m", 20, reported(0.9, 1.78)).await;
         vehicle.see(|w| w.accuracy_mm = [6400, 0]);
         agent.until("6.4 m, and no altitude", 20, reported(6.4, 0.0)).await;
-        // A MAVLink 1 receiver, or one that does not know.
+        // A MAVLink 1 receiver, or an unknown accuracy.
         vehicle.see(|w| w.accuracy_mm = [0, 0]);
         agent.until("not known", 20, reported(0.0, 0.0)).await;
         agent.kill().await;
@@ -43,7 +43,7 @@ async fn a_vehicle_whose_home_is_elsewhere_at_boot_is_not_armed_until_home_is_wh
             .await;
         sleep(Duration::from_secs(60)).await;
         assert_eq!(vehicle.see(|w| w.count(ARM)), 0, "{kind:?}");
-        // A person sets it, and the message of that is lost: the agent asks again.
+        // The message of a person's new home is lost: the agent asks again.
         vehicle.see(|w| w.home_north_e7 = 0);
         agent.until_holding().await;
         assert_eq!(vehicle.see(|w| w.count(ARM)), 1, "{kind:?}");

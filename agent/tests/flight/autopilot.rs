@@ -1,6 +1,4 @@
-//! A scripted autopilot on an in-memory line: just enough of ArduCopter and PX4 to fly an agent against, with faults.
-//!
-//! Written from recordings of both stacks, and sharing nothing with the agent but the framing.
+//! A scripted ArduCopter or PX4 in memory, with faults, after recordings; shares only the framing with the agent.
 
 use link::decode::decode;
 use link::dialect::{
@@ -45,7 +43,7 @@ pub struct World {
     pub altitude: f32,
     pub target: f32,
     pub ready: bool,
-    /// What SYS_STATUS reports of the arming checks, if another thing: what they said in the mode before, until they run again.
+    /// Arming checks in SYS_STATUS until they run again, where they differ.
     pub ready_before: Option<bool>,
     /// Percent.
     pub remaining: i8,
@@ -63,13 +61,12 @@ pub struct World {
     /// HEARTBEAT.system_status while armed.
     pub state: MavState,
     pub texts: Vec<&'static str>,
-    /// Obeys NAV_RETURN_TO_LAUNCH, which it does not know otherwise.
+    /// Knows NAV_RETURN_TO_LAUNCH.
     pub can_return: bool,
-    /// Neither obey nor answer NAV_LAND.
     pub deaf_to_land: bool,
-    /// The motors stand still: it falls, and goes on saying that it is in the air.
+    /// Falls with stopped motors, and still reports that it is in the air.
     pub falls: bool,
-    /// Said with a refusal to arm although its checks pass.
+    /// Sent with a refusal to arm although its checks pass.
     pub refuses_with: &'static str,
     /// GPS_RAW_INT.h_acc and v_acc.
     pub accuracy_mm: [u32; 2],
@@ -175,7 +172,6 @@ impl World {
         self.received.iter().filter(|r| r.command == command).count()
     }
 
-    /// Commands other than requests for messages.
     #[allow(deprecated, reason = "older firmware knows no other way, and newer still knows it")]
     pub fn steps(&self) -> Vec<MavCmd> {
         let requests = [
@@ -190,7 +186,6 @@ impl World {
             .collect()
     }
 
-    /// The takeoff that it has accepted comes to nothing.
     pub fn never_lifts(&mut self) {
         self.climb_from = Some(Instant::now() + Duration::from_secs(3600));
     }

@@ -1,4 +1,4 @@
-//! Invariant 15: the autopilot executes a failsafe of its own, and the agent sends nothing until it is over or a person orders.
+//! Invariant 15: during a failsafe of the autopilot the agent sends nothing until it is over or a person orders.
 
 use super::*;
 use link::dialect::MavState;
@@ -85,7 +85,6 @@ async fn an_empty_battery_and_a_lost_coordinator_send_nothing_into_a_failsafe() 
     agent.orders.send(FromUplink::Closed).await.unwrap();
     sleep(Duration::from_secs(60)).await;
     assert_eq!(vehicle.see(|w| w.steps().len()), before);
-    // It lands by itself, and that is reported as its doing.
     vehicle.see(|w| w.custom_mode = 0x0604_0000);
     let over = Activity::HandsOff(HandsOff::FlightOver);
     agent.until("over", 60, |r| r.activity == over).await;
@@ -162,7 +161,6 @@ async fn our_own_return_for_a_low_battery_is_reported_as_that_to_its_end() {
         let over = Activity::HandsOff(HandsOff::FlightOver);
         agent.until("over", 60, |r| r.activity == over).await;
         assert_eq!(why(&agent.report().unwrap()), Some(Diverted::LowBattery), "{kind:?}");
-        // The next life of the agent knows it too.
         agent.kill().await;
         let next = vehicle.agent();
         next.until("over", 10, |r| {

@@ -1,5 +1,4 @@
-//! A vehicle that is not where it should be, that does not land when ordered to, that refuses to arm without a failing check, and that
-//! has just landed.
+//! Vehicles off their place, that do not land when ordered, that refuse to arm though checks pass, and just landed ones.
 
 use super::*;
 use model::answer::Answer;
@@ -80,7 +79,7 @@ async fn a_refused_arm_is_told_with_the_text_that_follows_although_the_checks_pa
                 r.ready == Some(false) && r.reasons.iter().any(|why| why.text == "Throttle (RC3) is not neutral")
             })
             .await;
-        // It stays between the tries, and goes with the one that is accepted.
+        // It stays between the tries, and goes with an accepted one.
         sleep(Duration::from_secs(1)).await;
         assert_eq!(agent.report().unwrap().ready, Some(false));
         agent.until_holding().await;

@@ -1,9 +1,9 @@
-//! Agents that start while their disk cannot be written: they serve the vehicle that their state names, and arm nothing.
+//! Agents that start without a writable disk: they serve the vehicle of their state, and arm nothing.
 
 use super::*;
 use std::path::PathBuf;
 
-/// From here on nothing can be written: a folder is in the place of the new file. Permissions would not stop root.
+/// A folder in the place of the new file: permissions would not stop root.
 fn fill(vehicle: &Vehicle) -> PathBuf {
     let place = vehicle.dir.path().join("state.json.new");
     std::fs::create_dir(&place).unwrap();
@@ -56,7 +56,7 @@ async fn a_flight_order_held_before_a_restart_arms_nothing_until_the_disk_is_wri
         let agent = vehicle.agent();
         agent.connect(flying(1)).await;
         agent.until("held", 20, |r| r.held.is_some()).await;
-        // All that is known of it on the ground is in the file, so that the next agent has nothing else to write.
+        // The file has all that is known on the ground, so the next agent has nothing else to write.
         sleep(Duration::from_secs(20)).await;
         agent.kill().await;
         let obstacle = fill(&vehicle);

@@ -1,4 +1,4 @@
-//! A ground order is on the agent's disk before it is acted on, and stays there until somebody says that it is done.
+//! A ground order is on the agent's disk before it is acted on, and stays until it is reported done.
 
 use super::*;
 use fleet::safety::NoArm;
@@ -37,7 +37,7 @@ async fn a_ground_order_outlives_agent_and_coordinator_until_it_is_done() {
         landed(&agent).await;
         assert_eq!(agent.report().unwrap().ground_latch, Some(ID));
         agent.kill().await;
-        // A coordinator that was restarted too, and knows nothing of the order, orders it to fly again and again.
+        // A restarted coordinator without the order orders flight again and again.
         let agent = vehicle.agent();
         for term in [3, 4, 5] {
             let Order::Assigned(assigned) = flying(2) else { panic!() };
@@ -86,7 +86,6 @@ async fn a_ground_order_is_written_down_before_the_land_command() {
 async fn an_agent_that_dies_in_the_landing_goes_on_with_it_in_its_next_life() {
     let vehicle = Vehicle::new(Kind::ArduCopter);
     let agent = vehicle.flown().await;
-    // The line is down: the order comes, and cannot be carried out yet.
     vehicle.unplug().await;
     agent.order(given()).await;
     agent.until("kept", 10, |r| r.ground_latch == Some(ID)).await;

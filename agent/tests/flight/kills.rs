@@ -1,11 +1,11 @@
-//! A person's word to stop the motors: one frame, at once or never.
+//! A person's order to stop the motors: one frame, at once or never.
 
 use super::*;
 use model::kill::{KillAnswer, KillOrder, KillOutcome};
 use model::stand_down::StandUp;
 
 impl Agent {
-    /// An order of a coordinator that had the agent's last report.
+    /// From a coordinator that has the agent's last report.
     fn kill_order(&self, nonce: u64) -> KillOrder {
         KillOrder {
             nonce,
@@ -63,7 +63,7 @@ async fn a_confirmed_kill_stops_the_motors_with_one_frame_and_ends_the_flight_fo
         agent.until("killed after a restart", 20, killed).await;
         sleep(Duration::from_secs(60)).await;
         assert_eq!(frames(&vehicle), 2, "{kind:?}");
-        // Nor does another Drone, before a person has looked at the vehicle.
+        // Nor does another Drone, before a person has checked the vehicle.
         let Order::Assigned(other) = flying(1) else { panic!() };
         let uid = DroneUid("u-2".into());
         agent.order(Order::Assigned(Assignment { uid, ..other })).await;
@@ -123,7 +123,6 @@ async fn a_kill_without_an_answer_is_sent_once_and_says_that_nothing_is_known() 
     assert_eq!(agent.until_answered(1).await, KillOutcome::NoAnswer);
     sleep(Duration::from_secs(30)).await;
     assert_eq!(frames(&vehicle), 2);
-    // It flies on, and can be landed.
     vehicle.see(|w| w.mute_acks = false);
     agent.order(grounded(2)).await;
     agent

@@ -1,4 +1,4 @@
-//! The agent flown against a scripted autopilot, in paused time: pilot, shell, link and disk together.
+//! The agent flown against a scripted autopilot in paused time: pilot, shell, link and disk together.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 #![allow(
     clippy::cast_possible_truncation,
@@ -137,7 +137,7 @@ impl Vehicle {
 
     async fn unplug(&self) {
         self.plugged.store(false, Ordering::SeqCst);
-        // The autopilot drops its end when it is given a line that is already dead.
+        // A dead line makes the autopilot drop its end.
         let (near, far) = duplex(1);
         drop(near);
         self.to_autopilot.send(far).await.unwrap();
@@ -169,7 +169,7 @@ impl Agent {
         Self::start_held_up(vehicle, dir, landing_timeout, Duration::ZERO)
     }
 
-    /// Its link opens at once, but it takes what it receives only after `held_up`.
+    /// Its link opens at once, but it receives only after `held_up`.
     fn start_held_up(vehicle: &Vehicle, dir: &Path, landing_timeout: Duration, held_up: Duration) -> Self {
         let node = NodeName::parse("pine").unwrap();
         let (store, state) = Store::open(dir, &node).unwrap();
@@ -265,7 +265,7 @@ fn flying(generation: i64) -> Order {
     Order::Assigned(assignment(generation, FLY))
 }
 
-/// An order to fly, and to land 20 s after the coordinator is lost.
+/// Lands 20 s after the loss of the coordinator.
 fn watched(term: u64) -> Order {
     Order::Assigned(Assignment {
         term: Term(term),
@@ -305,7 +305,6 @@ async fn an_order_to_fly_takes_the_vehicle_up_and_an_order_to_land_brings_it_dow
         let report = agent.report().unwrap();
         assert_eq!(report.identity.unwrap().firmware.as_deref(), Some("4.7.0-dev"));
         assert_eq!(report.held.map(|h| (h.grounded, h.settled)), Some((false, false)));
-        // It holds, and nothing more is sent to it.
         let steps = vehicle.see(|w| w.steps().len());
         sleep(Duration::from_secs(60)).await;
         assert_eq!(vehicle.see(|w| w.steps().len()), steps);
@@ -316,7 +315,6 @@ async fn an_order_to_fly_takes_the_vehicle_up_and_an_order_to_land_brings_it_dow
             })
             .await;
         assert_eq!(vehicle.see(|w| (w.count(LAND), w.armed)), (1, false), "{kind:?}");
-        // A new order to fly starts from the beginning.
         agent.order(flying(3)).await;
         agent.until_holding().await;
         assert_eq!(vehicle.see(|w| w.strange_senders), 0);
@@ -361,7 +359,7 @@ async fn a_battery_at_its_reserve_ends_the_flight_and_begins_no_other() {
         let vehicle = Vehicle::new(kind);
         let agent = vehicle.flown().await;
         vehicle.see(|w| w.remaining = 15);
-        // Over its home it lands where it is.
+        // Above its home it lands where it is.
         agent
             .until("low battery", 30, |r| r.activity == Activity::LowBattery)
             .await;
@@ -372,7 +370,7 @@ async fn a_battery_at_its_reserve_ends_the_flight_and_begins_no_other() {
             .await;
         let returns = vehicle.see(|w| w.count(MavCmd::MAV_CMD_NAV_RETURN_TO_LAUNCH));
         assert_eq!((returns, vehicle.see(|w| w.count(LAND))), (0, 1), "{kind:?}");
-        // Nor does a fresh order lift it before the battery is changed.
+        // Nor does a new order lift it before the battery is changed.
         agent.order(grounded(2)).await;
         agent.order(flying(3)).await;
         agent.until("refused", 30, |r| r.activity == Activity::NotArmable).await;
@@ -437,7 +435,7 @@ async fn a_vehicle_that_is_not_ready_is_asked_why_and_not_armed() {
     agent.kill().await;
 }
 
-/// As ArduCopter does at a cold boot: in STABILIZE the checks pass without a position, in GUIDED they do not.
+/// Like ArduCopter at a cold boot: the checks pass without a position in STABILIZE, but not in GUIDED.
 #[tokio::test(start_paused = true)]
 async fn a_vehicle_is_not_armed_for_what_the_checks_of_the_mode_before_said() {
     let vehicle = Vehicle::new(Kind::ArduCopter);
@@ -457,7 +455,7 @@ async fn a_vehicle_is_not_armed_for_what_the_checks_of_the_mode_before_said() {
 #[tokio::test(start_paused = true)]
 async fn a_takeoff_whose_answer_is_lost_is_judged_by_the_climb() {
     for kind in BOTH {
-        // One lifts off before the command would be repeated; of the other it is, and refused where it climbs already.
+        // One lifts off before the command is repeated; the other climbs already when it refuses the repetition.
         for (lifts_off_after, takeoffs) in [(1, 1), (3, 2)] {
             let vehicle = Vehicle::new(kind);
             vehicle.see(|w| {
@@ -479,7 +477,7 @@ async fn an_autopilot_that_answers_nothing_is_armed_once_and_flown_by_what_it_do
     let vehicle = Vehicle::new(Kind::Px4);
     vehicle.see(|w| w.mute_acks = true);
     let agent = vehicle.flown().await;
-    // Not armed before its height was known, nor a second time.
+    // Not armed before its altitude was known, nor a second time.
     assert_eq!(vehicle.see(|w| w.count(ARM)), 1);
     agent.kill().await;
 }
@@ -492,7 +490,6 @@ async fn an_agent_that_restarts_in_mid_flight_adopts_its_vehicle_and_commands_no
         agent.kill().await;
         let before = vehicle.see(|w| w.steps().len());
         let agent = vehicle.agent();
-        // Even without a coordinator.
         agent.until_holding().await;
         let held = agent.report().unwrap().held.unwrap();
         assert_eq!((held.uid, held.generation), (DroneUid("u-1".into()), 1));
@@ -528,7 +525,6 @@ async fn a_remembered_order_alone_never_lifts_a_vehicle_off() {
 async fn a_vehicle_that_came_down_by_itself_stays_down_even_after_a_restart() {
     let vehicle = Vehicle::new(Kind::ArduCopter);
     let agent = vehicle.flown().await;
-    // A failsafe of the autopilot.
     vehicle.see(|w| w.custom_mode = 9);
     agent
         .until("over", 60, |r| r.activity == Activity::HandsOff(HandsOff::FlightOver))
@@ -729,7 +725,7 @@ async fn a_line_that_loses_bytes_delays_a_flight_but_does_not_prevent_it() {
 async fn a_full_disk_lets_the_vehicle_land_but_not_take_off() {
     let vehicle = Vehicle::new(Kind::Px4);
     let agent = vehicle.flown().await;
-    // Nothing can be written any more: the place of the new file is taken by a folder.
+    // A folder takes the place of the new file: nothing can be written.
     std::fs::create_dir(vehicle.dir.path().join("state.json.new")).unwrap();
     agent.order(grounded(2)).await;
     agent
@@ -749,7 +745,7 @@ async fn a_full_disk_lets_the_vehicle_land_but_not_take_off() {
         "{report:#?}"
     );
     std::fs::remove_dir(vehicle.dir.path().join("state.json.new")).unwrap();
-    // The coordinator sees that the agent does not hold it, and says it again; the disk is tried again only now and then.
+    // The coordinator repeats what the agent does not hold; the disk is tried again only now and then.
     let generation = |agent: &Agent| agent.report().and_then(|r| r.held).map(|held| held.generation);
     for _ in 0..10 {
         agent.order(flying(3)).await;
@@ -778,7 +774,6 @@ async fn another_drones_order_is_refused_while_the_vehicle_flies() {
     sleep(Duration::from_secs(30)).await;
     assert_eq!(vehicle.see(|w| w.count(LAND)), 0);
     assert_eq!(agent.report().unwrap().held.unwrap().uid, DroneUid("u-1".into()));
-    // No Drone any more: it lands, and only then is it free.
     agent.order(Order::unassigned(Term(3))).await;
     agent.until_disarmed(60).await;
     agent.order(Order::unassigned(Term(3))).await;
@@ -835,7 +830,6 @@ async fn an_agent_without_memory_sends_a_flying_vehicle_nothing_until_it_knows_i
         agent.order(flying(1)).await;
         agent.until_holding().await;
         assert_eq!(vehicle.see(|w| w.steps().len()), before, "{kind:?}");
-        // From now on it is looked after: an ending agent lands it.
         agent.terminate.cancel();
         assert_eq!(agent.life.await.unwrap(), Ending::Landed);
         assert!(!vehicle.see(|w| w.armed));
@@ -879,14 +873,14 @@ async fn what_waited_while_the_agent_was_held_up_does_not_pass_for_fresh() {
     agent.kill().await;
 }
 
-/// Lets the one that waits to write into this pipe go on when it is dropped, so that a failing test ends too.
+/// Frees the writer of this pipe when dropped, so that a failing test ends too.
 struct Answers(std::path::PathBuf);
 
 impl Drop for Answers {
     fn drop(&mut self) {
         let reader = std::fs::File::options().read(true).write(true).open(&self.0);
         let _ = std::fs::remove_file(&self.0);
-        // Long enough open for the writer to get in.
+        // Open long enough for the writer.
         std::thread::sleep(Duration::from_millis(200));
         drop(reader);
     }
@@ -898,7 +892,7 @@ async fn a_disk_that_does_not_answer_holds_up_neither_reports_nor_a_landing() {
     let vehicle = Vehicle::new(Kind::Px4);
     let agent = vehicle.agent();
     agent.until("heard", 20, |r| r.link_alive).await;
-    // The one that opens the new file waits for a reader.
+    // The open of the new file waits for a reader.
     let hung = vehicle.dir.path().join("state.json.new");
     nix::unistd::mkfifo(&hung, Mode::S_IRUSR | Mode::S_IWUSR).unwrap();
     let answers = Answers(hung);

@@ -1,4 +1,4 @@
-//! A pilot, a ground station or the autopilot takes over in flight: counted once, left alone, and flown on after a word.
+//! A pilot, a ground station or the autopilot takes over in flight: counted once, left alone, and resumed by order.
 
 use super::*;
 
@@ -9,7 +9,7 @@ fn resumed(order: Order, resume_after: u32) -> Order {
     }
 }
 
-/// A mode of a pilot's: LOITER, or PX4's Position.
+/// LOITER, or PX4's Position.
 const fn pilots(kind: Kind) -> u32 {
     match kind {
         Kind::ArduCopter => 5,
@@ -54,7 +54,7 @@ async fn a_vehicle_that_a_pilot_gave_back_is_sent_nothing_until_a_resume() {
                 .await;
             vehicle.see(|w| w.custom_mode = ours(kind));
             agent.until("waiting", 10, |r| r.activity == WAITS).await;
-            // Not even a ground order moves it: somebody has it in his hands.
+            // Not even a ground order moves it: somebody steers it.
             agent.order(grounded(2)).await;
             sleep(Duration::from_secs(30)).await;
             assert_eq!(vehicle.see(|w| w.steps().len()), before, "{kind:?}");
@@ -80,7 +80,7 @@ async fn a_word_to_go_on_counts_for_the_takeovers_before_it_and_for_none_after()
         agent.until("waiting", 10, |r| r.activity == WAITS).await;
         agent.order(resumed(flying(1), round)).await;
         agent.until("holding", 10, |r| r.activity == Activity::Holding).await;
-        // Said again, and said too early, it changes nothing.
+        // A repeated or early resume changes nothing.
         agent.order(resumed(flying(1), round)).await;
     }
     agent.kill().await;
@@ -126,7 +126,6 @@ async fn landings_of_ours_are_no_takeovers_however_they_are_interrupted() {
             })
             .await;
         agent.kill().await;
-        // Its next life finds the vehicle in the middle of it, and ordered to fly.
         let agent = vehicle.agent();
         agent.connect(flying(1)).await;
         agent.until_disarmed(60).await;

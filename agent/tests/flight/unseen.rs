@@ -1,14 +1,14 @@
-//! Flights that no agent observes: the line, the agent or its computer fails at the moment at which the motors draw most.
+//! Flights that no agent observes: line, agent or computer fails at the moment when the motors draw most.
 
 use super::*;
 
-/// From the takeoff command to the first movement, as ArduCopter has it.
+/// From the takeoff command to the first movement of ArduCopter.
 const SPOOLS_UP: Duration = Duration::from_secs(3);
 
 const OVER: Activity = Activity::HandsOff(HandsOff::FlightOver);
 
 impl Vehicle {
-    /// One that an agent has just commanded to take off: its motors run, and it stands.
+    /// Just commanded to take off: its motors run on the ground.
     async fn lifting(kind: Kind) -> (Self, Agent) {
         let vehicle = Self::new(kind);
         vehicle.see(|w| w.lifts_off_after = SPOOLS_UP);
@@ -24,7 +24,6 @@ impl Vehicle {
         (vehicle, agent)
     }
 
-    /// It flies up, and then its autopilot lands it by itself.
     async fn flies_and_lands_by_itself(&self) {
         sleep(Duration::from_secs(10)).await;
         let height = self.see(|w| {
@@ -39,7 +38,6 @@ impl Vehicle {
         }
     }
 
-    /// It is not armed again before a person acts, and is afterwards.
     async fn stays_down_for_a_person(&self, agent: &Agent) {
         agent.until("over", 30, |r| r.activity == OVER).await;
         sleep(Duration::from_secs(60)).await;
@@ -100,7 +98,6 @@ async fn nor_one_whose_flight_could_not_be_written_to_a_full_disk() {
 async fn a_takeoff_that_was_watched_and_never_lifts_is_tried_again() {
     for kind in BOTH {
         let (vehicle, agent) = Vehicle::lifting(kind).await;
-        // It accepts, stands, and disarms by itself.
         vehicle.see(|w| w.never_lifts());
         agent.until_disarmed(30).await;
         agent.until_holding().await;

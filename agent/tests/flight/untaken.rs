@@ -1,5 +1,4 @@
-//! Orders that are received and not taken: the leader that gives them is there, and what they say against the Drone held counts.
-//! And what an agent without a memory is sent.
+//! Orders that are received and not taken still show what the leader wants; and an agent without a memory.
 
 use super::*;
 use model::reported_flight::{ReportedFlight, SoFar};
@@ -13,7 +12,6 @@ async fn a_vehicle_whose_agent_cannot_write_is_not_alone_while_the_coordinator_s
         agent
             .until("armed", 30, |r| r.truth == FlightTruth::ArmedOnGround)
             .await;
-        // From here on nothing that is observed of the flight can be written down.
         std::fs::create_dir(vehicle.dir.path().join("state.json.new")).unwrap();
         agent.until_holding().await;
         agent.orders.send(FromUplink::Closed).await.unwrap();
@@ -42,7 +40,7 @@ async fn a_vehicle_is_not_armed_for_a_drone_of_which_the_coordinator_has_let_go(
         uid: DroneUid("u-2".into()),
         ..assignment(1, Desired::Flying { altitude })
     };
-    // Refused, because nothing is known of the vehicle; but no leader wants the first Drone in the air any more.
+    // Refused, as nothing is known of the vehicle; but no leader wants the first Drone in the air any more.
     agent.order(Order::Assigned(other.clone())).await;
     sleep(Duration::from_secs(1)).await;
     vehicle.plugged.store(true, Ordering::SeqCst);
@@ -74,7 +72,6 @@ async fn a_vehicle_that_came_down_by_itself_stays_down_although_its_agent_lost_i
     agent
         .until("held", 30, |r| r.held.is_some() && r.so_far == SoFar::Over)
         .await;
-    // Now that it holds the Drone it is not notified any more.
     agent.order(flying(1)).await;
     sleep(Duration::from_secs(60)).await;
     assert_eq!(vehicle.see(|w| w.count(ARM)), 0);

@@ -1,4 +1,4 @@
-//! Guests of these tests: plain sockets that send and keep bytes.
+//! Guests: plain sockets that send and record bytes.
 
 use super::line::{DEADLINE, ping, v2};
 use agent::gcs::{Gcs, Place};
@@ -32,7 +32,7 @@ async fn address(gcs: &Gcs, wanted: impl Fn(&Place) -> bool) -> SocketAddr {
 }
 
 impl Guest {
-    /// A guest on UDP that is not known, since it has not spoken.
+    /// On UDP, unknown until it speaks.
     pub async fn silent(gcs: &Gcs) -> Self {
         let there = address(gcs, |place| matches!(place, Place::Udp(_))).await;
         let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
@@ -87,7 +87,6 @@ impl Guest {
         }
     }
 
-    /// What it is sent meanwhile is kept.
     pub async fn is_hung_up_on(&mut self) {
         let Socket::Tcp(stream) = &mut self.socket else {
             panic!("not connected")
@@ -96,7 +95,7 @@ impl Guest {
         let read = timeout_at(Instant::now() + DEADLINE, read)
             .await
             .expect("hung up on in time");
-        // A connection with unread bytes is reset.
+        // Closing a connection with unread bytes resets it.
         drop(read);
     }
 

@@ -1,4 +1,4 @@
-//! The autopilot's line of these tests: in memory, with a script at its far end.
+//! The autopilot's line: in memory, with a script at its far end.
 
 use futures::future::BoxFuture;
 use link::dialect::{COMMAND_ACK_DATA, HEARTBEAT_DATA, MavAutopilot, MavCmd, MavMessage, MavModeFlag, MavType};
@@ -29,7 +29,7 @@ impl Opener for Lines {
     }
 }
 
-/// A line that is up. `bytes` wait on it each way at most.
+/// An open line that buffers `bytes` each way.
 pub struct Line {
     pub far: DuplexStream,
     pub handle: LinkHandle,
@@ -42,7 +42,6 @@ pub async fn line(bytes: usize) -> Line {
     let (tx, mut far_ends) = mpsc::channel(1);
     let (link, handle, events) = Link::over(Lines { far_ends: tx, bytes }, "test");
     let far = far_ends.recv().await.unwrap();
-    // The link reports when it is ready to write.
     let mut line = Line {
         far,
         handle,
@@ -52,7 +51,7 @@ pub async fn line(bytes: usize) -> Line {
     };
     let up = line.events.recv().await;
     assert!(matches!(up, Some(LinkEvent::Up)), "{up:?}");
-    // And at first it believes nothing, because old bytes may have waited.
+    // Old bytes may have waited, so the link believes nothing at first.
     while line.handle.counters().frames <= line.handle.counters().stale {
         line.says(&v2((7, 1), 255, &ping())).await;
         sleep(Duration::from_millis(10)).await;

@@ -1,4 +1,4 @@
-//! Guests on real sockets, an autopilot's line in memory between them and a script.
+//! Guests on real sockets, and a scripted autopilot on a line in memory.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on ends here")]
 
 mod guests;
@@ -161,7 +161,7 @@ async fn only_the_station_in_charge_beats_at_the_autopilot() {
         .await;
     second.says(&v2(QGC, 2, &gcs_beat())).await;
     first.receives("the second", &v2(QGC, 2, &gcs_beat())).await;
-    // The first is lost. The second, which looks the same to the autopilot, must not beat for it.
+    // The second guest looks like the lost one to the autopilot, and must not beat for it.
     drop(first);
     guests::until("the first has gone", || gcs.counters().left == 1).await;
     second.says(&v2(QGC, 3, &gcs_beat())).await;
@@ -205,7 +205,7 @@ async fn a_guest_that_reads_nothing_is_disconnected_and_nobody_waits_for_it() {
     let began = Instant::now();
     let mut longest = Duration::ZERO;
     let mut sequence = 0_u8;
-    // Far more than the system's buffers take, so that the first cannot be written to any more.
+    // More than the system's buffers take, so that the first cannot be written to.
     while gcs.counters().too_slow == 0 {
         assert!(began.elapsed() < DEADLINE * 3, "{:?}", gcs.counters());
         let mut burst = Vec::new();
@@ -239,7 +239,6 @@ async fn a_guest_on_udp_that_falls_silent_is_forgotten() {
     let mut guest = Guest::silent(&gcs).await;
     guest.says(&v2(QGC, 0, &gcs_beat())).await;
     guests::until("it is there", || gcs.counters().joined == 1).await;
-    // From here on time runs by itself.
     tokio::time::pause();
     let began = Instant::now();
     while gcs.counters().left == 0 {
@@ -270,7 +269,6 @@ async fn a_ground_station_that_waits_for_us_is_spoken_to_first() {
     assert_eq!(buffer[..n], v2(VEHICLE, 0, &vehicle_beat(false)));
     waits.send_to(&v2(QGC, 0, &arm()), us).await.unwrap();
     line.receives("its command", &v2(QGC, 0, &arm())).await;
-    // Nobody else is let in there.
     let stranger = tokio::net::UdpSocket::bind("127.0.0.1:0").await.unwrap();
     stranger.send_to(&v2(PROXY, 0, &arm()), us).await.unwrap();
     waits.send_to(&v2(QGC, 1, &arm()), us).await.unwrap();
@@ -322,7 +320,6 @@ async fn a_flood_of_guests_delays_a_command_of_the_agent_by_less_than_a_tenth_of
         }
         sent
     });
-    // The line carries so many bytes in each 5 ms, and no more.
     let mut every = interval(Duration::from_millis(5));
     let per_tick = usize::try_from(LINE_BYTES_PER_S / 200).unwrap();
     let (mut heard, mut arrived, mut bytes) = (Vec::new(), Vec::new(), 0_u64);

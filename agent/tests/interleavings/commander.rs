@@ -1,4 +1,4 @@
-//! Coordinators for random runs: the one that leads, and the one before it that does not know that it is deposed.
+//! Coordinators for random runs: the leader, and its predecessor that does not know that it is deposed.
 
 use crate::orders::assignment;
 use model::assignment::{Assignment, Desired, Failsafe, GroundedWhy, OnCoordinatorLoss, Order};
@@ -92,7 +92,7 @@ impl Commander {
                     self.mark = Some(GroundMark::Done(id));
                 }
             }
-            // Restarted while the order was recorded nowhere: it knows of no order, and wants flight.
+            // Restarted before the order was recorded: it knows of no order, and wants flight.
             6 => {
                 self.term += 1;
                 self.mark = None;

@@ -1,10 +1,9 @@
-//! The pilot under everything at once, at random: telemetry that is lost, late or doubled, answers likewise, orders of old
+//! The pilot under everything at once, at random: telemetry and answers that are lost, late or doubled, orders of old
 //! and new coordinators, a pilot who takes over, reboots, links that come and go, restarts of the agent.
 //!
-//! After every message that leaves, an oracle that knows nothing of `fleet` asks whether it was allowed. When the disorder
-//! is over, a vehicle desired in the air must fly and one desired on the ground must be there, within a time.
-//!
-//! A failing seed is printed; `SKEIN_SEED=n` runs it alone, `SKEIN_SEEDS=n` runs so many.
+//! An oracle that knows nothing of `fleet` judges each message that leaves. After the disorder the vehicle must reach
+//! the desired state, in the air or on the ground, within a time. A failing seed is printed: `SKEIN_SEED=n` runs it,
+//! `SKEIN_SEEDS=n` so many.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on ends here")]
 
 mod commander;
@@ -40,7 +39,7 @@ fn no_disorder_makes_the_agent_send_what_it_must_not() {
         }
         tally.add(&world);
     }
-    // A run in which nothing happened would prove nothing.
+    // Runs in which nothing happens prove nothing.
     if seeds().count() > 100 {
         assert!(
             tally.arms > 100 && tally.flights > 50 && tally.restarts > 100,

@@ -1,6 +1,4 @@
-//! Whether what the agent sends is allowed, judged from what it was sent and shown, and from nothing it says of itself.
-//!
-//! Written from the safety invariants, on its own: it shares no rule with `fleet`.
+//! Judges what the agent sends by what it was sent and shown; written from the invariants, without code of `fleet`.
 
 use crate::vehicle::SYSTEM;
 use agent::outgoing::Outgoing;
@@ -15,7 +13,7 @@ const ARM: MavCmd = MavCmd::MAV_CMD_COMPONENT_ARM_DISARM;
 const SET_MODE: MavCmd = MavCmd::MAV_CMD_DO_SET_MODE;
 const REPOSITION: MavCmd = MavCmd::MAV_CMD_DO_REPOSITION;
 
-/// A flight that is longer than this, milliseconds, is observed, or it is noticed that nothing was.
+/// Milliseconds; a longer flight is observed, or the gap in observations is noticed.
 const UNSEEN_AT_MOST: u64 = 5000;
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -29,7 +27,7 @@ struct Shown {
     ready_at: Option<u64>,
     remaining: i8,
     remaining_at: Option<u64>,
-    /// Since when every reading has been at or below the reserve.
+    /// Since when every reading is at or below the reserve.
     low_since: Option<u64>,
     status_low_since: Option<u64>,
 }
@@ -40,7 +38,7 @@ pub struct Oracle {
     link_up: bool,
     stream_open: bool,
     highest_term: u64,
-    /// The last order taken, and whether that was on the stream that is open now.
+    /// The last order taken, and whether on the present stream.
     taken: Option<Order>,
     taken_on_this_stream: bool,
     led_on_this_stream: bool,
@@ -48,15 +46,14 @@ pub struct Oracle {
     kept: Option<(String, GroundOrderId)>,
     terminating: bool,
     last_arm: Option<u64>,
-    /// Since when the vehicle is in the air in truth, whatever was shown of it.
+    /// Since when it is in the air in truth, whatever was shown.
     up_since: Option<u64>,
-    /// It has flown since it was last armed.
     flew: bool,
-    /// There is a reason to arm it again: another Drone, an order to the ground, or a landing that the agent commanded.
+    /// Another Drone, an order to the ground, or a landing that the agent commanded allows another flight.
     may_fly_again: bool,
 }
 
-/// Whether a place is over home, at the altitude that is always ordered: above home, or above the sea.
+/// Whether a position is above home, at the altitude of every order (above home, or above the sea).
 fn is_ordered((frame, x, y, z): (MavFrame, i32, i32, f32)) -> bool {
     let over_home = (x, y) == (473_977_420, 85_455_940) || (x, y) == (i32::MAX, i32::MAX);
     let height = if frame == MavFrame::MAV_FRAME_GLOBAL {
@@ -74,7 +71,7 @@ fn foreign(custom_mode: u32) -> bool {
     )
 }
 
-/// The numbers of PX4's modes are greater than all of ArduCopter's.
+/// PX4's mode numbers are greater than all of ArduCopter's.
 const fn is_px4(custom_mode: u32) -> bool {
     custom_mode > 0xFFFF
 }
@@ -84,7 +81,7 @@ fn station(custom_mode: u32) -> bool {
 }
 
 impl Oracle {
-    /// The agent is a new one: it has observed nothing, but it remembers its orders, and since when it is alone.
+    /// A new agent has observed nothing, but remembers its orders and since when it is alone.
     pub fn restarted(&mut self, now: u64) {
         if self.led_on_this_stream {
             self.contact_at = now;
@@ -102,7 +99,6 @@ impl Oracle {
         self.terminating = true;
     }
 
-    /// Where the vehicle is in truth.
     pub fn flies(&mut self, in_air: bool, now: u64) {
         self.up_since = in_air.then(|| self.up_since.unwrap_or(now));
         self.flew |= self.up_since.is_some_and(|since| now - since > UNSEEN_AT_MOST);
@@ -192,7 +188,7 @@ impl Oracle {
                     .onboard_control_sensors_health
                     .contains(MavSysStatusSensor::MAV_SYS_STATUS_PREARM_CHECK);
                 shown.ready_at = Some(now);
-                // Either message may be the one that the agent goes by.
+                // The agent may go by either message.
                 let low = m.battery_remaining <= 20;
                 shown.status_low_since = low.then(|| shown.status_low_since.unwrap_or(now));
             }
@@ -212,7 +208,6 @@ impl Oracle {
         flying && newest && self.taken_on_this_stream && self.stream_open && self.kept.is_none()
     }
 
-    /// Judges a message at the moment at which it is written.
     #[allow(deprecated, reason = "older firmware knows no other way, and newer still knows it")]
     pub fn judge(&mut self, out: &Outgoing, now: u64) {
         let place = match &out.message {
@@ -240,7 +235,7 @@ impl Oracle {
             | MavCmd::MAV_CMD_REQUEST_MESSAGE => return,
             MavCmd::MAV_CMD_RUN_PREARM_CHECKS => assert!(!shown.armed, "asked of an armed vehicle: {out:?}"),
             ARM => self.judge_arm(p, now, out),
-            // What takes a vehicle out of any mode is sent by a mode of now, the first time and again.
+            // A message that takes a vehicle out of any mode needs a current mode, also when it is repeated.
             SET_MODE => assert!(
                 self.down() && fresh(1200) && self.wants_flight(),
                 "a mode was set without need: {out:?} {self:?}"
@@ -249,7 +244,7 @@ impl Oracle {
                 shown.armed && fresh(1200) && self.wants_flight() && !self.terminating,
                 "a takeoff that nobody ordered: {out:?} {self:?}"
             ),
-            // An agent that was restarted goes by where the vehicle is, and may find it below its height.
+            // A restarted agent goes by where the vehicle is, which may be below its altitude.
             REPOSITION => {
                 let in_air = shown.landed == Some(MavLandedState::MAV_LANDED_STATE_IN_AIR);
                 let of_now = fresh(if is_px4(shown.custom_mode) { 1200 } else { 3000 });

@@ -1,4 +1,4 @@
-//! A vehicle for random runs: it obeys, refuses and fails; it shares nothing with the agent but the messages.
+//! A vehicle for random runs that obeys, refuses and fails; shares only the messages with the agent.
 
 use link::dialect::{
     BATTERY_STATUS_DATA, COMMAND_ACK_DATA, EXTENDED_SYS_STATE_DATA, GLOBAL_POSITION_INT_DATA, HEARTBEAT_DATA,
@@ -35,7 +35,6 @@ pub struct Vehicle {
     pub ready: bool,
     pub remaining: i8,
     pub boot_at: u64,
-    /// When it was last armed or touched down, for the disarming by itself.
     pub still_since: u64,
 }
 

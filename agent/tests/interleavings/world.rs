@@ -50,7 +50,7 @@ pub struct World {
     link_up: bool,
     terminating: bool,
     disorder: bool,
-    /// Messages to the agent, by time of arrival.
+    /// By time of arrival.
     in_flight: Vec<(u64, MavMessage)>,
     tally: Tally,
 }
@@ -160,7 +160,6 @@ impl World {
         }
     }
 
-    /// The agent dies and comes back with what is on its disk.
     fn restart(&mut self) {
         self.tally.restarts += 1;
         self.terminating = false;
@@ -182,7 +181,6 @@ impl World {
             }
         }
         if self.chance(0.05) {
-            // An answer to somebody else, or to nothing.
             let target_component = if self.rng.random_bool(0.5) { 190 } else { 191 };
             let command = if self.rng.random_bool(0.5) {
                 MavCmd::MAV_CMD_COMPONENT_ARM_DISARM
@@ -223,7 +221,7 @@ impl World {
             self.receive(message, SYSTEM);
         }
         if ours_speaks && self.chance(0.05) {
-            // Another vehicle on the same wire; were it alone for seconds, it would be taken for ours, and rightly.
+            // Another vehicle on the same wire; alone for seconds, it would rightly be taken for ours.
             let stranger = Vehicle::new(self.vehicle.kind);
             for message in stranger.reports(self.now) {
                 self.receive(message, SYSTEM + 1);
@@ -276,7 +274,6 @@ impl World {
         if let Some(down) = report.stand_down
             && (!self.disorder || self.chance(0.03))
         {
-            // A person has looked after the vehicle.
             let term = Term(self.commander.term);
             let number = down.number;
             self.pilot.stand_up(StandUp { term, number }, at(self.now));
@@ -314,7 +311,7 @@ impl World {
             let Some(out) = self.pilot.next(at(self.now), jitter) else {
                 return;
             };
-            // A disk that is slow may not hold what the very last event has changed, but all that was ordered.
+            // A slow disk may lack the last event's changes, but no order.
             self.saved = self.pilot.state().clone();
             if !self.link_up || self.chance(0.02) {
                 self.pilot.written(Written::No, at(self.now), jitter);
@@ -347,7 +344,6 @@ impl World {
         }
     }
 
-    /// The disorder ends: everything works, and only the coordinator orders anything.
     pub fn calm(&mut self) {
         self.disorder = false;
         self.vehicle.ready = true;
@@ -360,7 +356,6 @@ impl World {
         if self.terminating {
             self.restart();
         }
-        // The person who took over has landed the vehicle.
         if self.vehicle.mode == Mode::Pilot || self.vehicle.in_air {
             self.vehicle.mode = Mode::Land;
         }
@@ -382,7 +377,6 @@ impl World {
         }
     }
 
-    /// The Drone goes: its vehicle must be down, and the agent must know it.
     pub fn must_land(&mut self) {
         self.commander.desired = GROUNDED;
         self.commander.generation += 1;
@@ -394,7 +388,6 @@ impl World {
         self.until("nothing held", 20, |w| w.pilot.report(at(w.now)).held.is_none());
     }
 
-    /// A new Drone: its vehicle must fly.
     pub fn must_fly(&mut self) {
         self.commander.drone += 1;
         self.commander.generation = 1;

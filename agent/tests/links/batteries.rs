@@ -1,4 +1,4 @@
-//! Vehicles with batteries of which not all drive the motors, or of which one falls silent.
+//! Vehicles with batteries of which some drive no motors, or one falls silent.
 
 use super::line::{HOME, Line};
 use super::orders::assignment;
@@ -23,7 +23,6 @@ fn second(function: Function, percent: i8) -> OtherBattery {
     }
 }
 
-/// The vehicle was switched on a minute ago.
 fn line(autopilot: Autopilot, motors: &str, other: OtherBattery) -> Line {
     let pilot = Pilot::new(NodeName::parse("pine").unwrap(), State::default(), Moment::default());
     let mut config = VehicleConfig::new(autopilot, 7, HOME);
@@ -62,7 +61,6 @@ fn a_payload_battery_at_5_percent_keeps_no_vehicle_down_and_brings_none_down() {
 
 #[test]
 fn a_second_monitor_that_names_no_function_counts_unless_a_person_names_which_do() {
-    // As the two stacks send it.
     for (autopilot, function) in [
         (Autopilot::ArduPilot, Function::MAV_BATTERY_FUNCTION_UNKNOWN),
         (Autopilot::Px4, Function::MAV_BATTERY_FUNCTION_ALL),

@@ -1,4 +1,4 @@
-//! A home that a ground station sets while the vehicle flies.
+//! A ground station sets home while the vehicle flies.
 
 use super::line::{HOME, Line};
 use super::orders::assignment;
@@ -40,7 +40,7 @@ fn route(count: u64, places: Vec<Waypoint>) -> Order {
     })
 }
 
-/// MAV_CMD_DO_SET_HOME at the present place, by a ground station that is not ours.
+/// MAV_CMD_DO_SET_HOME at the present place, by a foreign ground station.
 fn sets_home_here(line: &mut Line) {
     let message = MavMessage::COMMAND_LONG(COMMAND_LONG_DATA {
         param1: 1.0,

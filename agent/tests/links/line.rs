@@ -1,4 +1,4 @@
-//! A pilot and a simulated vehicle on a line that may lose frames, 20 ms after 20 ms.
+//! A pilot and a simulated vehicle on a line that may lose frames, in steps of 20 ms.
 
 use agent::outgoing::{Outgoing, Written};
 use agent::pilot::Pilot;
@@ -26,12 +26,11 @@ pub struct Line {
     pub loses: Option<u64>,
     pub loses_event: Option<u32>,
     pub loses_acks: bool,
-    /// The agent takes and sends nothing any more.
     pub dead: bool,
-    /// The agent is killed just before it writes this command, once what it must remember for that is on the disk.
+    /// Just before this command is written, once what it must remember for that is on the disk.
     pub dies_before: Option<MavCmd>,
     pub dies_after: Option<MavCmd>,
-    /// For so many milliseconds the agent's process is stopped once, between the decision to change something on the ground and the wire.
+    /// Milliseconds for which the agent's process stops once, between a decision on the ground and the wire.
     pub freezes: Option<u64>,
     pub held_back: usize,
     pub wrote: Vec<(u64, MavMessage)>,
@@ -83,7 +82,7 @@ impl Line {
         self.pilot.adopt(fence, self.now());
     }
 
-    /// Lets 20 ms pass: first the vehicle speaks, then the pilot writes.
+    /// The vehicle speaks first, then the pilot writes.
     pub fn step(&mut self) {
         self.ms += STEP_MS;
         let said = self.vehicle.step(Duration::from_millis(STEP_MS));
@@ -115,7 +114,7 @@ impl Line {
         }
     }
 
-    /// Returns how long that took, milliseconds.
+    /// Returns the milliseconds that it took.
     pub fn until(&mut self, what: &str, seconds: u64, holds: impl Fn(&Self) -> bool) -> u64 {
         let began = self.ms;
         while !holds(self) {

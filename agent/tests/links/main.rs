@@ -1,7 +1,5 @@
-//! The pilot and simulated vehicles on links that carry little, without a coordinator for a while, with an agent that
-//! was stopped, with a home that was set in flight, and with several batteries.
-//!
-//! A companion's port is 57,600 baud. Must not: test what a flight does on a good link; that is in `flight`.
+//! The pilot and simulated vehicles on poor links (a companion's port has 57,600 baud), without a coordinator, with a
+//! stopped agent, with home set in flight, and with several batteries. Must not: test flights on good links.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
 mod batteries;
@@ -98,7 +96,7 @@ fn a_fail_over_and_a_restart_of_coordinators_bring_nobody_home() {
 
 #[test]
 fn without_coordinator_or_agent_the_autopilot_acts_in_the_stated_time() {
-    // The grace of 20 s, and the autopilot's own time; PX4 holds for 5 s before it returns, and notices up to 3 s late.
+    // The grace of 20 s and the autopilot's own time; PX4 holds for 5 s before it returns, and notices up to 3 s late.
     for (autopilot, own_s) in [(Autopilot::ArduPilot, 7), (Autopilot::Px4, 10 + 3 + 5 + 1)] {
         let mut world = watched(autopilot);
         world.close_uplink();

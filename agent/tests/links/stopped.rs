@@ -1,4 +1,4 @@
-//! An agent whose process is stopped for a while, as by a debugger, a frozen container or a computer that is out of memory.
+//! An agent whose process stops for a while, as in a debugger, a frozen container or without memory.
 
 use super::line::{HOME, Line};
 use super::orders::assignment;
@@ -25,8 +25,8 @@ fn leads_up(message: &MavMessage) -> bool {
     )
 }
 
-/// The coordinator could not reach it meanwhile, and has said that nothing flies, perhaps. That its stream is gone shows seconds later. Where
-/// the whole computer was suspended, the date alone says that time has passed.
+/// The coordinator could not reach it, and may have reported that nothing flies; the loss of its stream shows seconds
+/// later. After a suspend of the whole computer only the date shows that time has passed.
 #[test]
 fn a_flight_order_from_before_a_stop_lifts_nothing_off_until_it_is_known_as_current() {
     let long = Duration::from_secs(20);
@@ -35,7 +35,7 @@ fn a_flight_order_from_before_a_stop_lifts_nothing_off_until_it_is_known_as_curr
         (today, long, long),
         (today, none, long),
         (today, none, none),
-        // A clock that was never set is set.
+        // A clock is set for the first time.
         (long, none, today),
     ];
     for autopilot in [Autopilot::ArduPilot, Autopilot::Px4] {
@@ -58,13 +58,13 @@ fn a_flight_order_from_before_a_stop_lifts_nothing_off_until_it_is_known_as_curr
                 "{autopilot:?} {day:?} {moments:?} {date:?}"
             );
             assert!(line.pilot.report(line.now()).held.is_some());
-            // The stream has lasted, so that the order is of now.
+            // The stream has lasted, so the order is current.
             line.until("up", 120, |line| matches!(line.truth(), FlightTruth::Airborne(_)));
         }
     }
 }
 
-/// It waits for its disk for a second, twice, and is asked nothing meanwhile. The motors run by then.
+/// Waits twice for its disk for 1 s, and is asked nothing meanwhile. The motors run by then.
 #[test]
 fn a_disk_that_is_slow_does_not_keep_an_armed_vehicle_on_the_ground() {
     for autopilot in [Autopilot::ArduPilot, Autopilot::Px4] {

@@ -1,4 +1,4 @@
-//! A pilot that is its vehicle's ground station, and the orders of one coordinator after the other.
+//! A pilot that is its vehicle's ground station, and the orders of successive coordinators.
 
 use crate::line::{HOME, Line};
 use crate::orders::assignment;
@@ -52,7 +52,6 @@ impl World {
         }
     }
 
-    /// A coordinator of the next term connects and says the same.
     pub fn order_again(&mut self) {
         self.term += 1;
         let altitude = AltitudeAboveHome(10.0);

@@ -1,4 +1,4 @@
-//! The same plan given again, to another Drone on the same vehicle: what one has flown is never taken for what the next is to fly.
+//! The same plan for another Drone on the same vehicle: flown parts of one are never taken for the other's.
 
 use super::*;
 use model::ids::DroneUid;
@@ -21,7 +21,6 @@ fn for_drone(uid: &str, plan: &FlightPlan) -> Order {
     })
 }
 
-/// One that has flown the plan for Drone u-1 and is on the ground.
 fn flown(autopilot: Autopilot, plan: &FlightPlan) -> Line {
     let mut line = flying(autopilot, plan);
     line.until("on the ground", 240, |line| line.truth() == FlightTruth::Disarmed);
@@ -60,7 +59,7 @@ fn a_plan_that_was_flown_for_one_drone_is_flown_again_for_the_next() {
 fn an_agent_that_is_killed_as_it_takes_the_next_drone_flies_the_plan_again_for_it() {
     let plan = there_and_back();
     let mut line = flown(Autopilot::Px4, &plan);
-    // As it is on the disk before it is acted on.
+    // As on the disk before it is acted on.
     let fence = line.pilot.consider(&for_drone("u-2", &plan), line.now()).unwrap();
     let state = State {
         fence,
@@ -72,7 +71,7 @@ fn an_agent_that_is_killed_as_it_takes_the_next_drone_flies_the_plan_again_for_i
     line.until("on its plan", 150, |line| progress(line).flying);
 }
 
-/// Agents of older versions kept neither whose progress it is, nor what was observed of it.
+/// Agents of older versions stored neither whose progress it is, nor what was observed.
 #[test]
 fn what_an_agent_of_an_older_version_wrote_in_the_middle_of_a_plan_is_gone_on_with() {
     for autopilot in BOTH {

@@ -1,4 +1,4 @@
-//! A home that somebody moves while the vehicle flies its plan.
+//! Somebody moves home while the vehicle flies its plan.
 
 use super::*;
 

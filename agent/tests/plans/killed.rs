@@ -1,4 +1,4 @@
-//! An agent that is killed just before or after it writes a command about a plan, and the one that serves the vehicle after it.
+//! An agent that is killed just before or after it writes a command of a plan, and its successor.
 
 use super::others::gives_back;
 use super::*;
@@ -77,7 +77,7 @@ fn an_agent_killed_as_it_begins_a_plan_begins_or_follows_it_in_its_next_life() {
             line.order(&order(1, FLY, Some(&plan), 0));
             line.until("at its end", 240, |line| progress(line).ended);
             let reached = progress(&line).reached;
-            // What was set before its first place says nothing to one that was not there when it was set.
+            // Items before the first place are reached only for an agent that was there then.
             let from = u16::from(!before);
             assert_eq!(reached.ranges(), [(from, 5)], "{autopilot:?}, before: {before}");
             assert_eq!(report(&line).takeovers, 0, "{autopilot:?}, before: {before}");

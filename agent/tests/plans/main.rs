@@ -1,6 +1,5 @@
-//! The pilot against simulated autopilots: a plan brought onto the autopilot, flown by it, followed, interrupted and gone on with.
-//!
-//! Must not: test the protocol message by message, or who decides ([`fleet::flight::converge`] has tests of its own).
+//! The pilot brings a plan onto simulated autopilots, follows, interrupts and resumes it. Must not: test the protocol
+//! message by message, or who decides ([`fleet::flight::converge`]).
 #![allow(deprecated, reason = "the one way to set an item that both know")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
@@ -73,7 +72,6 @@ const fn action(command: u16, params: [f64; 3]) -> Item {
     }
 }
 
-/// Speed, a place, a camera that is triggered on the way, two places with a hold, and one more.
 fn items() -> Vec<Item> {
     vec![
         action(item::DO_CHANGE_SPEED, [1.0, 4.0, -1.0]),
@@ -109,7 +107,7 @@ fn is_up(line: &Line) -> bool {
     matches!(line.truth(), FlightTruth::Airborne(_))
 }
 
-/// What was written since then that is a command, but no request for a message, or sets an item.
+/// Commands and set items written since then; requests for messages are left out.
 fn commands(line: &Line, since: u64) -> Vec<MavCmd> {
     let asks = [
         MavCmd::MAV_CMD_SET_MESSAGE_INTERVAL,
@@ -128,7 +126,7 @@ fn commands(line: &Line, since: u64) -> Vec<MavCmd> {
     commands.filter(|command| !asks.contains(command)).collect()
 }
 
-/// Commands of the items that were uploaded since then, each once.
+/// Each once.
 fn uploaded(line: &Line, since: u64) -> Vec<u16> {
     let mut items: Vec<(u16, u16)> = Vec::new();
     for (_, message) in line.wrote.iter().filter(|(at, _)| *at > since) {

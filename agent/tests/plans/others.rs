@@ -1,4 +1,4 @@
-//! Pilots and ground stations in the middle of a plan of ours.
+//! Pilots and ground stations in the middle of our plan.
 
 #![allow(deprecated, reason = "ground stations set items so")]
 
@@ -37,7 +37,7 @@ fn sets_mode(line: &mut Line, main: f32, sub: f32) {
     );
 }
 
-/// BRAKE, or a return: PX4 does not change to a mode of sticks where there are none.
+/// BRAKE, or a return, as PX4 takes no mode of sticks without them.
 fn takes_over(line: &mut Line, autopilot: Autopilot) {
     match autopilot {
         Autopilot::ArduPilot => sets_mode(line, 17.0, 0.0),
@@ -75,7 +75,7 @@ fn draws_fence(line: &mut Line, half_m: f64) {
     hands_over(line, MavMissionType::MAV_MISSION_TYPE_FENCE, &corners.map(vertex));
 }
 
-/// Items, each with its first parameter, and where it is east and north of home.
+/// Each item with its first parameter, and its place east and north of home, meters.
 fn hands_over(line: &mut Line, mission_type: MavMissionType, items: &[(MavCmd, f32, (f64, f64))]) {
     let count = u16::try_from(items.len()).unwrap();
     says(
@@ -116,7 +116,7 @@ fn hands_over(line: &mut Line, mission_type: MavMissionType, items: &[(MavCmd, f
     (0..5).for_each(|_| line.step());
 }
 
-/// PX4 does not judge the same mission again, whatever its fence is by then.
+/// PX4 does not judge the same mission again when its fence has changed.
 #[test]
 fn a_fence_across_the_plan_is_told_as_px4s_reason_and_it_goes_on_once_clear() {
     use model::alarm::Cause;
@@ -133,7 +133,6 @@ fn a_fence_across_the_plan_is_told_as_px4s_reason_and_it_goes_on_once_clear() {
     });
     line.pass(20);
     assert_eq!(commands(&line, drawn), [] as [MavCmd; 0]);
-    // Resumed too early: it is refused, in PX4's words.
     line.order(&order(2, FLY, Some(&plan), 1));
     line.until(
         "refused",
@@ -199,7 +198,6 @@ fn somebody_who_stops_the_plan_in_a_mode_of_ours_has_taken_over_too() {
 #[test]
 fn a_mission_of_somebody_else_is_noticed_and_never_flown_as_ours() {
     for autopilot in BOTH {
-        // As many items as ours, and fewer.
         for other in [vec![(0.0, 60.0); 6], vec![(0.0, 60.0), (60.0, 60.0)]] {
             let plan = plan_of(items());
             let mut line = flying(autopilot, &plan);

@@ -1,4 +1,4 @@
-//! Plans that an autopilot, or the agent, does not take.
+//! Plans that an autopilot or the agent refuses.
 
 use super::*;
 
@@ -9,7 +9,7 @@ fn refusal(line: &Line) -> String {
     }
 }
 
-/// ArduPilot refused each photo of a route, for a number that was left open.
+/// ArduPilot refused each photo of a route, as a number was left open.
 #[test]
 fn whatever_a_route_asks_for_is_taken_by_both_autopilots() {
     use model::plan::{Action, Waypoint};
@@ -80,7 +80,7 @@ fn a_plan_that_the_autopilot_refuses_keeps_the_vehicle_down_and_says_why() {
     }
 }
 
-/// PX4 accepts a mission that leaves its fence, and says afterwards that it will not fly it.
+/// PX4 accepts a mission that leaves its fence, and reports afterwards that it will not fly it.
 #[test]
 fn a_mission_outside_of_the_fence_that_px4_accepted_is_refused_in_its_words() {
     use model::rules::{Fence, Outline, Rules, RulesDigest, Shape, Side};
@@ -107,7 +107,6 @@ fn a_mission_outside_of_the_fence_that_px4_accepted_is_refused_in_its_words() {
     line.until("refused", 60, |line| {
         refusal(line).contains("Geofence violation for waypoint 2")
     });
-    // It is cleared and asked again and again.
     line.pass(60);
     assert!(refusal(&line).contains("Geofence violation for waypoint 2"));
     assert!(!line.vehicle.truth().armed);

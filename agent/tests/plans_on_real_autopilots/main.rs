@@ -1,6 +1,5 @@
-//! Plans on real autopilots: flown, taken over by a pilot and gone on with, replaced by somebody else, and refused.
-//!
-//! Unmodified firmware, the coordinator scripted. Without an autopilot (see tests/README.md) each test prints `skipped:` and passes.
+//! Plans on unmodified autopilots: flown, interrupted, resumed, replaced, and refused, with a scripted coordinator.
+//! Without an autopilot (see tests/README.md) each test prints `skipped:` and passes.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on ends here")]
 
 #[path = "../support/on_real_autopilots.rs"]
@@ -251,7 +250,6 @@ async fn a_fence_drawn_across_the_plan_is_told_as_what_the_autopilot_left_it_for
         let moves = [41, 44, 73, 11, 75].iter().any(|id| sent.contains(id));
         assert!(!moves, "nobody has said resume: {sent:?}");
 
-        // Resumed too early: it is refused, in PX4's words.
         agent.order(2, FLY, &plan, 1).await;
         let in_its_words =
             |r: &Report| matches!(&r.plan.state, PlanState::Refused(words) if words.contains("Geofence violation"));

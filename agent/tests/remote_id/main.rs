@@ -1,7 +1,6 @@
-//! The pilot against simulated autopilots: Remote ID, and what it means for arming.
-//!
-//! The test plays the transmitter: component 236 of the vehicle, which autopilot and agent both receive. Must not: test what is sent field by
-//! field; `agent/src/remote_id/tests.rs` does.
+//! The pilot against simulated autopilots: Remote ID, and its effect on arming. The test plays the transmitter:
+//! component 236 of the vehicle, heard by autopilot and agent. Must not: test each sent field, as
+//! `agent/src/remote_id/tests.rs` does.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
 #[path = "../links/line.rs"]
@@ -157,7 +156,7 @@ fn an_ardupilot_that_enforces_remote_id_flies_once_it_has_operator_and_transmitt
     };
     assert_eq!(report(&line), good);
 
-    // Taken away in flight, over a restart of the agent: sent until it is down.
+    // Removed in flight, over a restart of the agent: sent until it has landed.
     let now = line.now();
     let nobody = RemoteIdOrder {
         operator: None,
@@ -167,7 +166,6 @@ fn an_ardupilot_that_enforces_remote_id_flies_once_it_has_operator_and_transmitt
     let state = line.pilot.state().clone();
     line.replace(pilot(state, line.now()));
     let before = places_sent(&line);
-    // It has to learn first where home is.
     pass_with(&mut line, 15, None);
     assert!(places_sent(&line) - before >= 8, "{}", places_sent(&line) - before);
     let ordered = GroundedWhy::Ordered;

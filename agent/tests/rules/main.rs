@@ -1,6 +1,5 @@
-//! The pilot against simulated autopilots: rules on board, and what they mean for arming.
-//!
-//! Must not: test the protocol step by step; `agent/src/rules/tests.rs` does.
+//! The pilot against simulated autopilots: rules on board, and their effect on arming. Must not: test the protocol step
+//! by step, as `agent/src/rules/tests.rs` does.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
 #[path = "../links/line.rs"]
@@ -129,7 +128,7 @@ fn nothing_is_armed_before_its_rules_are_in_force_and_nothing_is_changed_in_the_
         line.pilot.take_rules(rules("a", Some(square(0.0)), &[(height, 50.0)]));
         line.until("in force", 30, |line| report(line).in_force);
 
-        // Another life of the agent knows them, and takes nothing for in force before it has read it back.
+        // A restarted agent knows them, but takes nothing for in force before it has read it back.
         let state = line.pilot.state().clone();
         line.replace(pilot(state, line.now()));
         assert!(!report(&line).in_force);

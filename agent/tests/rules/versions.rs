@@ -1,4 +1,4 @@
-//! The pilot against versions of autopilots that have one parameter under different names and units.
+//! Versions of autopilots with different names and units for one parameter.
 
 use super::orders::assignment;
 use super::{FLY, HOME, Line, is_up, pilot, report, rules};
@@ -27,7 +27,6 @@ fn line(autopilot: Autopilot, firmware: Firmware, parameters: &[(&str, f32)], mi
     Line::new(pilot(State::default(), Moment::default()), config)
 }
 
-/// Flies, but not with a finding.
 fn order() -> Order {
     Order::Assigned(Assignment {
         failsafe: Failsafe {
@@ -64,7 +63,7 @@ fn the_return_altitude_is_read_in_meters_from_each_version() {
         (Autopilot::Px4, Firmware::Px4V118, "RTL_RETURN_ALT", 100.0),
     ] {
         let mut line = line(autopilot, firmware, &[(name, stored)], &[]);
-        // Without a Drone, too: it says where the vehicle may be.
+        // Without a Drone, too: it limits where the vehicle may be.
         line.pass(20);
         assert_eq!(return_altitude(&line), Some(AltitudeAboveHome(100.0)), "{firmware:?}");
         line.order(&order());
@@ -145,7 +144,7 @@ fn a_value_by_meaning_is_set_by_name_and_unit_of_each_version_and_given_back() {
         line.pilot.take_rules(by_meaning("a", newest, 35.5));
         line.until("in force", 20, |line| report(line).in_force);
         assert_eq!(line.vehicle.parameter(name), Some(set), "{firmware:?}");
-        // Another life of the agent finds it again, and gives back what was there before.
+        // A restarted agent finds it, and restores what was there before.
         let state = line.pilot.state().clone();
         line.replace(pilot(state, line.now()));
         line.until("in force again", 20, |line| report(line).in_force);

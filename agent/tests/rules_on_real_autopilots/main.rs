@@ -1,6 +1,5 @@
-//! Rules on board of real autopilots: they come in force, each trap is noticed, drift is corrected, a kill leaves no wrong claim behind.
-//!
-//! Unmodified firmware, the coordinator scripted. Without an autopilot (see tests/README.md) each test prints `skipped:` and passes.
+//! Rules on board of unmodified autopilots: each trap is noticed, drift is corrected, a kill leaves no wrong claim
+//! behind. Without an autopilot (see tests/README.md) each test prints `skipped:` and passes.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on ends here")]
 
 #[path = "../support/on_real_autopilots.rs"]
@@ -54,7 +53,7 @@ impl Agent {
     }
 }
 
-/// How many messages of ours about plans and parameters, and how many of the autopilot about plans, went over the wire.
+/// Our messages about plans and parameters, and the autopilot's about plans.
 fn count(tap: &mut Tap) -> (usize, usize) {
     let (mut ours, mut its) = (0, 0);
     while let Some(frame) = tap.try_recv() {
@@ -123,7 +122,7 @@ fn rules(digest: &str, shapes: Vec<Shape>, parameters: &[(&str, f64)]) -> Rules 
 
 fn parameters(stack: Stack) -> &'static [(&'static str, f64)] {
     match stack {
-        // Altitude and polygon, and not the circle that comes with the default.
+        // Altitude and polygon, without the circle of the default.
         Stack::ArduPilot => &[("FENCE_TYPE", 5.0), ("FENCE_ALT_MAX", 60.5), ("FENCE_ENABLE", 1.0)],
         Stack::Px4 => &[("GF_ACTION", 3.0), ("GF_MAX_VER_DIST", 60.5)],
     }
@@ -168,7 +167,6 @@ async fn rules_come_in_force_traps_are_named_drift_is_mended_and_values_are_give
             took.as_secs_f64()
         ));
 
-        // Somebody else uploads, and sets a parameter.
         station.upload_square(30.0).await;
         agent
             .until("the drift to be noticed", 10, |rules| !rules.in_force)
@@ -238,7 +236,7 @@ async fn rules_come_in_force_traps_are_named_drift_is_mended_and_values_are_give
     }
 }
 
-/// How often the agent is killed on each autopilot: a few times as one of the tests, more by SKEIN_RULES_KILLS.
+/// Kills on each autopilot; SKEIN_RULES_KILLS asks for more.
 fn kills() -> u32 {
     let asked = std::env::var("SKEIN_RULES_KILLS").ok();
     asked.map_or(4, |count| count.parse().expect("SKEIN_RULES_KILLS is a number"))
@@ -302,7 +300,6 @@ async fn killed_at_random(autopilot: Autopilot, seed: u64) {
     agent.kill().await;
 }
 
-/// Whether the places are the same, wherever polygons begin.
 fn is_aboard(items: &[link::dialect::MISSION_ITEM_INT_DATA], shapes: &[Shape]) -> bool {
     let places: Vec<Wgs84> = shapes
         .iter()

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 const FENCE: MavMissionType = MavMissionType::MAV_MISSION_TYPE_FENCE;
 
 impl Station {
-    /// Returns the result, and what the autopilot said with it.
     pub async fn arm(&mut self, arm: bool) -> (Option<MavResult>, Vec<String>) {
         let command = MavMessage::COMMAND_LONG(COMMAND_LONG_DATA {
             param1: f32::from(u8::from(arm)),
@@ -32,7 +31,7 @@ impl Station {
         (result, texts)
     }
 
-    /// Tries to arm until it is armed, and disarms; or until it is refused with words that `refused` takes, which are returned.
+    /// Arms and disarms once it may, or returns words of a refusal that `refused` takes.
     pub async fn try_to_arm(&mut self, refused: impl Fn(&str) -> bool) -> Option<String> {
         let began = Instant::now();
         loop {

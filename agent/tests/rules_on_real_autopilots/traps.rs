@@ -1,5 +1,5 @@
-//! Traps that no compiled fence holds, given to the real autopilots past the compiler: an exclusion over home, several inclusions, a circle
-//! before a polygon; and a parameter that counts only after a reboot.
+//! Traps past the compiler of fences: an exclusion over home, several inclusions, a circle before a polygon, and a
+//! parameter that counts only after a reboot.
 
 use super::{Agent, HERE, autopilots, hole, parameters, rules, say, square, url};
 use crate::on_real_autopilots::Station;

@@ -1,4 +1,4 @@
-//! A pilot without its shell: how it begins, what its vehicle reports, what it is ordered, and what it writes.
+//! A pilot without its shell: state, reports, orders and writes.
 
 use agent::outgoing::{Outgoing, Written};
 use agent::pilot::Pilot;
@@ -30,7 +30,7 @@ pub fn receive(pilot: &mut Pilot, message: MavMessage, at: Moment) {
     pilot.receive(&LinkEvent::Frame(Box::new(frame)), at, 0.0);
 }
 
-/// `armed`: empty for one that is not.
+/// `armed`: empty for a disarmed vehicle.
 pub fn beat(autopilot: MavAutopilot, custom_mode: u32, armed: MavModeFlag) -> HEARTBEAT_DATA {
     HEARTBEAT_DATA {
         custom_mode,

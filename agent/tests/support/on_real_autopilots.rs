@@ -1,4 +1,4 @@
-//! What tests on real autopilots share: an agent with a life, and a ground station on another link of the same autopilot.
+//! Shared by tests on real autopilots: an agent, and a ground station on another link of its autopilot.
 
 use agent::clock::Clock;
 use agent::pilot::Pilot;
@@ -59,7 +59,7 @@ impl Agent {
     /// `as_station`: the id by which an ArduPilot takes it for its ground station.
     pub fn start(autopilot: &Autopilot, dir: &Path, as_station: Option<SystemId>) -> Self {
         let node = NodeName::parse("pine").unwrap();
-        // The life before was killed: what it was writing may go on for a moment.
+        // A killed agent may still write for a moment.
         let (store, state) = testkit::wait_for("the folder of the life before", Duration::from_secs(5), || {
             Ok(Store::open(dir, &node)?)
         })

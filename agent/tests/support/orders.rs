@@ -1,4 +1,4 @@
-//! What the coordinator says of this node's Drone, in the agent's tests.
+//! The coordinator's orders about this node's Drone.
 
 use model::assignment::{Assignment, Desired, Failsafe};
 use model::ids::{DroneName, DroneUid, Term};

@@ -1,6 +1,4 @@
-//! The command line.
-//!
-//! Owns: names, help texts and defaults. Must not: do anything.
+//! Names, help texts and defaults of the command line.
 
 mod agents;
 mod connect;
@@ -248,7 +246,7 @@ pub enum LogFormat {
     Json,
 }
 
-/// The command line, where a value of an option may begin with a minus sign: whether it fits is said with the range of the option.
+/// Option values may begin with a minus sign, so that a negative one is refused with the range of its option.
 pub fn command() -> clap::Command {
     with_negative_numbers(Cli::command())
 }
@@ -299,7 +297,7 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// With the namespace that was named before the command, if one was.
+    /// Falls back to the namespace that was named before the command.
     pub fn default_namespace(&mut self, before: Option<String>) -> Result<(), Failure> {
         if before.is_some() && self.all_namespaces {
             return Err(Failure::Usage(

@@ -1,4 +1,4 @@
-//! What happened between two pictures of the fleet, a line for each vehicle.
+//! Changes between two pictures of the fleet, a line for each vehicle.
 
 use crate::vehicle::Vehicle;
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ pub fn lines(before: &[Vehicle], after: &[Vehicle]) -> Vec<String> {
     changes.chain(gone).collect()
 }
 
-/// An idle vehicle by its node, a Drone by its name, so that it keeps its line when it gets a node.
+/// By Drone rather than node, so that a Drone keeps its line when it gets a node.
 fn key(v: &Vehicle) -> String {
     v.title()
 }

@@ -1,9 +1,8 @@
-//! The coordinator of a cluster, reached through the API server with a person's kubeconfig: no address to know, no port to open.
+//! The coordinator of a cluster, reached through the API server with a person's kubeconfig.
 //!
-//! Owns: the connection to it, and what both ends show each other: the coordinator a certificate of the authority that the
-//! cluster publishes, the person the client certificate of the kubeconfig, or a key that the API server confirms to be theirs
-//! ([`person`]). Must not: show a token to any other than the API server: a person who may write where the authority is published could
-//! be the other end.
+//! Owns: the connection, and what both ends prove: the coordinator by the authority that the cluster publishes, the
+//! person by the client certificate of the kubeconfig or a key that the API server confirms ([`person`]). Must not:
+//! show a token to anything but the API server: a person who may write the published authority could be the other end.
 
 pub mod authority;
 pub mod credential;
@@ -27,7 +26,6 @@ use std::time::Duration;
 use stored_proof::StoredProof;
 use tokio::time::timeout;
 
-/// Default namespace of the coordinator.
 pub const SYSTEM: &str = "skein-system";
 
 const ANSWER: Duration = Duration::from_secs(10);
@@ -50,7 +48,7 @@ impl fmt::Display for Choice {
 }
 
 impl Choice {
-    /// Namespace of the context, for objects; `None` without one, or when it cannot be read, which connecting reports.
+    /// `None` also for an unreadable kubeconfig, which connecting reports.
     pub fn default_namespace(&self) -> Option<String> {
         let kubeconfig = match &self.kubeconfig {
             Some(path) => Kubeconfig::read_from(path),
@@ -72,7 +70,7 @@ impl Choice {
 pub struct Cluster {
     pub client: Client,
     pub credential: Credential,
-    /// Proof that goes with a token; `None` for a certificate, or without a place.
+    /// `None` for a certificate, or without a folder to store it.
     stored: Option<StoredProof>,
     pub namespace: String,
 }
@@ -113,7 +111,7 @@ impl Cluster {
         let mut stored = None;
         if let Credential::Token(token) = &credential {
             stored = StoredProof::of(&config, token.expose_secret());
-            // So that a login program of another kind (`auth-provider`) is not run again.
+            // Keeps a login program of another kind (`auth-provider`) from running again.
             config.auth_info = AuthInfo {
                 token: Some(token.clone()),
                 ..AuthInfo::default()

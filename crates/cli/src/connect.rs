@@ -1,7 +1,7 @@
 //! `skein connect`: a ground station reaches vehicles through the coordinator and their agents.
 //!
-//! Owns: which vehicles have a way (`way`), at which port (`port`) and under which number (`desk`), and saying so. Must not: read what a frame
-//! says, or hold one up: a ground station that is too slow loses frames.
+//! Owns: which vehicles are connected (`way`), at which port (`port`) under which number (`desk`). Must not: interpret
+//! a frame, or hold one up: a slow ground station loses frames.
 
 mod desk;
 mod port;
@@ -25,13 +25,12 @@ use tokio::time::Instant;
 use trunk::Trunks;
 use way::{Ended, Wants, Way};
 
-/// Most vehicles of one command.
+/// Vehicles of one command.
 const MOST: usize = 500;
 
-/// Retry of a selected Drone that was refused.
+/// Pause before a selected Drone that was refused is tried again.
 const AGAIN: Duration = Duration::from_secs(30);
 
-/// Queue for printing.
 const LINES: usize = 64;
 
 pub async fn run(route: Route, args: ConnectArgs, drones: Vec<ObjectKey>) -> Result<(), Failure> {
@@ -60,7 +59,7 @@ async fn connect(route: Route, args: ConnectArgs, drones: Vec<ObjectKey>) -> Res
         tasks: JoinSet::new(),
         rests: BTreeMap::new(),
     };
-    // The first port is opened at once: one that cannot be had is known before anything else.
+    // Before anything else, so that an unusable port is reported at once.
     ways.desk.open_first().await?;
     let work = async {
         match &args.selector {
@@ -96,7 +95,7 @@ struct Ways {
     say: mpsc::Sender<String>,
     open: BTreeMap<ObjectKey, AbortHandle>,
     tasks: JoinSet<(ObjectKey, Ended)>,
-    /// Refused Drones, each with the time of its next try.
+    /// Refused Drones, with the time of the next try.
     rests: BTreeMap<ObjectKey, Instant>,
 }
 
@@ -116,7 +115,6 @@ impl Ways {
         self.open.insert(drone, handle);
     }
 
-    /// Ends when none is left.
     async fn named(mut self, drones: Vec<ObjectKey>) -> Result<(), Failure> {
         drones.into_iter().for_each(|drone| self.open(drone));
         let mut last = None;
@@ -131,7 +129,6 @@ impl Ways {
         Err(Failure::Failed(last.unwrap_or_default()))
     }
 
-    /// Connects those that come later, too.
     async fn selected(mut self, route: &Route, which: Which) -> Result<(), Failure> {
         let stream = fleet_feed::open(route, &which, fleet_feed::OFTEN).await?;
         let (sender, mut seen) = watch::channel(FleetSnapshot::default());
@@ -152,7 +149,7 @@ impl Ways {
                     self.select(&snapshot).await;
                 }
                 Some(ended) = self.tasks.join_next() => {
-                    // One that was let go was not selected any more.
+                    // A Drone that is no longer selected.
                     let Ok((drone, Ended(why))) = ended else { continue };
                     self.open.remove(&drone);
                     self.say(format!("{drone}: {why}")).await;
@@ -163,7 +160,7 @@ impl Ways {
     }
 
     async fn select(&mut self, snapshot: &FleetSnapshot) {
-        // Nothing is concluded from a coordinator that is away.
+        // A lost coordinator proves nothing about the selection.
         if snapshot.lost.is_some() || snapshot.received.is_none() {
             return;
         }
@@ -205,7 +202,7 @@ impl Ways {
     }
 
     async fn say(&self, line: String) {
-        // Printing has ended only when the command does.
+        // The receiver ends only with the command.
         let _ = self.say.send(line).await;
     }
 }

@@ -1,4 +1,4 @@
-//! The folder in which `skein up` keeps everything: the API's objects, what agents remember, the kubeconfig.
+//! The folder in which `skein up` stores everything: the API's objects, what agents remember, the kubeconfig.
 
 use crate::failure::Failure;
 use embedded_api::serve::private_file;
@@ -8,7 +8,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// A longer log is put aside at the next start.
+/// Bytes; a longer log is put aside at the next start.
 const LONGEST_LOG: u64 = 16 << 20;
 
 /// Locked by this process.
@@ -19,19 +19,12 @@ pub struct DataDir {
 }
 
 impl DataDir {
-    /// `$XDG_DATA_HOME/skein`, or `~/.local/share/skein`.
-    ///
-    /// # Errors
-    /// Neither variable is set.
+    /// `$XDG_DATA_HOME/skein`, or `~/.local/share/skein`. Errors: neither variable is set.
     pub fn usual() -> Result<PathBuf, Failure> {
         usual(|name| std::env::var_os(name).map(PathBuf::from))
     }
 
-    /// Locks the folder, making it for its owner alone if missing. Leaves existing contents: the API checks the folder of its
-    /// credentials itself.
-    ///
-    /// # Errors
-    /// Another process has it, or it cannot be made or written; with what to do.
+    /// Locks the folder, made for its owner alone. Contents stay as they are: the API checks its own credentials.
     pub fn take(path: &Path) -> Result<Self, Failure> {
         let unusable = |why: std::io::Error| {
             Failure::Failed(format!(
@@ -78,12 +71,12 @@ impl DataDir {
         self.path.join("trust")
     }
 
-    /// Log of a station that shows its fleet on the terminal.
+    /// Used while the terminal shows the fleet.
     pub fn log_path(&self) -> PathBuf {
         self.path.join("skein.log")
     }
 
-    /// Opens it for appending. A long one replaces the one put aside before.
+    /// A long log first replaces the one put aside before.
     pub fn log(&self) -> io::Result<File> {
         let path = self.log_path();
         if std::fs::metadata(&path).is_ok_and(|file| file.len() > LONGEST_LOG) {
@@ -97,10 +90,7 @@ impl DataDir {
     }
 }
 
-/// Makes the folder if missing, and tests that files can be written: a missing flight log is noticed only when it is wanted.
-///
-/// # Errors
-/// [`Failure::Usage`], with what to do.
+/// Tests that files can be written, and makes the folder: a missing log is otherwise noticed only when it is wanted.
 pub fn try_flight_logs(folder: Option<&Path>) -> Result<(), Failure> {
     let Some(folder) = folder else { return Ok(()) };
     let tried = std::fs::create_dir_all(folder).and_then(|()| tempfile::tempfile_in(folder));
@@ -112,7 +102,7 @@ pub fn try_flight_logs(folder: Option<&Path>) -> Result<(), Failure> {
     })
 }
 
-/// Writes atomically, for its owner alone, in a folder made if missing.
+/// Writes atomically, for its owner alone; makes the folder.
 pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
@@ -120,7 +110,7 @@ pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 fn usual(var: impl Fn(&str) -> Option<PathBuf>) -> Result<PathBuf, Failure> {
-    // A relative path is not valid there, says the XDG base directory specification.
+    // The XDG base directory specification ignores relative paths.
     let absolute = |name| var(name).filter(|path| path.is_absolute());
     absolute("XDG_DATA_HOME")
         .or_else(|| absolute("HOME").map(|home| home.join(".local/share")))

@@ -1,7 +1,6 @@
-//! `skein demo`: a Swarm of simulated vehicles, from boot to holding and back to the ground, all in this process.
+//! `skein demo`: simulated vehicles of a Swarm fly from boot to landing, all in this process.
 //!
-//! Owns: the story: start, fly, hold, land, sum up. Must not: start parts itself ([`crate::station`], [`sitl`]), read the
-//! fleet (`follow`) or draw it (`view`).
+//! Owns: the story. Must not: start parts ([`crate::station`], [`sitl`]), read (`follow`) or draw (`view`) the fleet.
 
 pub mod flights;
 pub mod follow;
@@ -30,26 +29,23 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
 
-/// Swarm in namespace `default`.
 pub const SWARM: &str = "demo";
 
 /// An ArduPilot takes about 45 s to be ready in real time and 15 s to climb; a busy machine takes longer.
 const UNTIL_HOLDING: Duration = Duration::from_secs(300);
 
-/// Time from the highest hold, 120 m, at the slowest landing speed.
+/// Enough for 120 m, the highest hold, at the slowest landing speed.
 const UNTIL_LANDED: Duration = Duration::from_secs(300);
 
-/// Time for the picture to show what is known already.
 const LAST_WAIT: Duration = Duration::from_secs(2);
 
-/// Retry of a failed deletion.
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
 
 pub async fn run(args: DemoArgs) -> Result<(), Failure> {
     let interrupt = Interrupt::catch()?;
     tokio::select! {
         result = Box::pin(narrate(&args, &interrupt)) => result,
-        // No more waiting: what is simulated is gone with this process.
+        // Without waiting: the simulation ends with this process.
         () = interrupt.at_once.cancelled() => Err(Failure::AtOnce(messages::AT_ONCE.to_owned())),
     }
 }
@@ -125,7 +121,6 @@ async fn fly(args: &DemoArgs, parts: &mut Parts, interrupt: &Interrupt) -> Resul
     }
 }
 
-/// Waits until the person wants the end; also handles keys.
 async fn hold(parts: &Parts, interrupt: &Interrupt, follow: &mut Follow, mut keys: Option<Keys>) {
     if keys.is_some() {
         terminal::line(keys::HELP);
@@ -156,18 +151,17 @@ async fn next(keys: &mut Option<Keys>) -> Key {
     }
 }
 
-/// `wanted` vehicles hold, and the Swarm's status is Ready.
 async fn all_hold(mut fleet: watch::Receiver<Vec<Vehicle>>, wanted: usize, objects: &Objects) {
     let all = |fleet: &Vec<Vehicle>| fleet.iter().filter(|vehicle| stage::holds(vehicle)).count() >= wanted;
     if fleet.wait_for(all).await.is_err() {
-        // The task that follows the fleet has died; then nothing is reached.
+        // The task that follows the fleet has died, so nothing is reached.
         std::future::pending::<()>().await;
     }
     objects.swarm_ready(SWARM).await;
 }
 
-/// Deletes the Swarm and waits until its Drones are gone: they stay until their autopilots report them landed and disarmed. Then
-/// the agents end, landing vehicles that should still be up. Errors: vehicles that were not observed landed.
+/// Deletes the Swarm, whose Drones stay until reported landed and disarmed, then ends the agents, which land the rest.
+/// Errors: vehicles that were not observed landed.
 async fn land(parts: &mut Parts, objects: &Objects, follow: &mut Follow) -> Result<(), String> {
     terminal::heading(messages::LANDING);
     let mut fleet = follow.fleet();
@@ -182,7 +176,7 @@ async fn land(parts: &mut Parts, objects: &Objects, follow: &mut Follow) -> Resu
             sleep(AGAIN_AFTER).await;
         }
         objects.all_gone(SWARM).await;
-        // For the picture only: that they are gone says that all are down.
+        // For the picture only: deleted Drones have landed.
         let all_down = |fleet: &Vec<Vehicle>| fleet.iter().all(|vehicle| vehicle.truth == "Disarmed");
         let _ = timeout(LAST_WAIT, fleet.wait_for(all_down)).await;
     };
@@ -200,7 +194,7 @@ async fn land(parts: &mut Parts, objects: &Objects, follow: &mut Follow) -> Resu
     };
     let not_down = timeout(UNTIL_LANDED, follow.showing(ended)).await;
     pilots.abort();
-    // It has a part of the simulation, which is ended whole.
+    // It shares the simulation, which is ended as a whole.
     let _ = pilots.await;
     follow.keep_shown();
     match (gone, not_down) {

@@ -1,7 +1,6 @@
-//! `skein enroll`: certificates for agents outside a cluster, and for other people; and taking them back.
+//! `skein enroll`: issues and revokes certificates of agents outside a cluster and of people.
 //!
-//! Owns: the files that are handed over, and the words. Must not: sign; the keeper of the authority does ([`cluster`],
-//! [`station`]).
+//! Owns: the files and texts. Must not: sign, as only [`cluster`] and [`station`] have an authority.
 
 pub mod cluster;
 pub mod messages;
@@ -79,7 +78,6 @@ fn print(text: &str) -> Result<(), Failure> {
 pub struct Files {
     pub authority: PathBuf,
     pub certificate: PathBuf,
-    /// Readable by its owner alone.
     pub key: PathBuf,
 }
 
@@ -96,7 +94,7 @@ impl Files {
         }
     }
 
-    /// Before anything is signed, so that no key is lost.
+    /// Checked before anything is signed, so that no key is lost.
     fn are_free(&self) -> Result<(), Failure> {
         for path in [&self.certificate, &self.key] {
             if path.exists() {

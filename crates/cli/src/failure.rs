@@ -1,4 +1,4 @@
-//! What went wrong, in words that say what to do, and the exit code for it.
+//! Errors of commands, with advice, and their exit codes.
 
 use std::process::ExitCode;
 
@@ -13,20 +13,13 @@ pub enum Failure {
     Unreachable {
         server: String,
         why: String,
-        /// Advice by how the coordinator was named.
         advice: &'static str,
     },
-    /// Unreachable, or not reachable yet, for a known reason.
     #[error("{0}")]
     Away(String),
-    /// It does not know the fleet yet.
+    /// The coordinator does not know the fleet yet.
     #[error("{why} (the coordinator at {server})")]
-    NotReady {
-        server: String,
-        /// Reason, with what to do.
-        why: String,
-    },
-    /// Ended by a second signal.
+    NotReady { server: String, why: String },
     #[error("{0}")]
     AtOnce(String),
     #[error("cannot write the answer: {0}")]
@@ -34,7 +27,7 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// Codes are documented in `skein --help`.
+    /// Documented in `skein --help`.
     pub fn exit_code(&self) -> ExitCode {
         ExitCode::from(self.number())
     }
@@ -44,12 +37,12 @@ impl Failure {
             Self::Failed(_) | Self::Output(_) => 1,
             Self::Usage(_) => 2,
             Self::Unreachable { .. } | Self::Away(_) | Self::NotReady { .. } => 3,
-            // As shells count a process that was ended by Ctrl-C.
+            // As a shell reports Ctrl-C.
             Self::AtOnce(_) => 130,
         }
     }
 
-    /// Normal in `skein status | head -1`; no failure.
+    /// Normal in `skein status | head -1`.
     pub fn is_closed_pipe(&self) -> bool {
         matches!(self, Self::Output(e) if e.kind() == std::io::ErrorKind::BrokenPipe)
     }

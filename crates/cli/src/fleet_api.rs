@@ -1,4 +1,4 @@
-//! The Kubernetes API that this process uses.
+//! The Kubernetes API of a ground station.
 
 use crate::failure::Failure;
 use coordinator::cluster::api::error_chain;
@@ -17,33 +17,28 @@ use std::time::Duration;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-/// Namespace of the coordinator's own objects.
 pub const SYSTEM: &str = "skein-system";
 
-/// Cluster, context and user of our kubeconfigs.
 const CONTEXT: &str = "skein";
 
-/// Answer time of an API on this machine.
+/// Time for the API of another station on this machine to answer.
 const STILL_THERE: Duration = Duration::from_secs(1);
 
-/// Deadline of one call.
 const ANSWER: Duration = Duration::from_secs(10);
 
-/// Consequence of a start without objects: agents learn that the Drones which they serve are gone.
+/// Agents learn from an empty API that the Drones they serve are gone.
 const WITHOUT_OBJECTS: &str = "Started with no objects, every vehicle that is in the air LANDS WHERE IT IS, because its Drone is \
      gone, also if its Swarm is applied again: see first that each of them can land there, or bring it down by its remote \
      control. Then apply the Swarms from your own files (`kubectl get swarms -A -o yaml` saves them)";
 
 #[derive(Clone, Debug)]
 pub enum Source {
-    /// Embedded, with its data in `folder`.
     Embedded {
         folder: PathBuf,
-        /// Address for tools; port 0 is the last one, or a free one.
+        /// Port 0: the one of the last time, or a free one.
         listen: SocketAddr,
         kubeconfig: PathBuf,
     },
-    /// A running server; the custom resources are applied there.
     Existing(PathBuf),
 }
 
@@ -56,7 +51,6 @@ pub struct FleetApi {
 struct Embedded {
     api: Api,
     serving: Serving,
-    /// Ends watches of clients in this process.
     end: CancellationToken,
 }
 
@@ -87,7 +81,7 @@ impl FleetApi {
         &self.kubeconfig
     }
 
-    /// Acknowledged writes are on disk with or without this.
+    /// Acknowledged writes are on disk already.
     pub async fn end(self) {
         let Some(Embedded { api, serving, end }) = self.embedded else {
             return;
@@ -131,7 +125,6 @@ fn cannot(error: &(dyn std::error::Error + 'static)) -> Failure {
     Failure::Failed(error_chain(error))
 }
 
-/// Explains the failure, and what a start without the objects does to vehicles in flight.
 fn not_opened(error: &OpenError) -> Failure {
     match error {
         OpenError::Store(store::OpenError::Damaged { .. } | store::OpenError::Missing { .. }) => {
@@ -141,13 +134,12 @@ fn not_opened(error: &OpenError) -> Failure {
     }
 }
 
-/// Whether the file at `path` leads to another running station, whose users would come to ours and command other vehicles than
-/// they think.
+/// Refuses a file that leads to another running station: its users would command our vehicles instead.
 async fn not_in_use(path: &Path) -> Result<(), Failure> {
     let Ok(found) = Kubeconfig::read_from(path) else {
         return Ok(());
     };
-    // Somebody else's is refused later, and nobody is asked with it.
+    // A kubeconfig of something else is refused later, without asking its server.
     if !matches!(found.clusters.as_slice(), [one] if one.name == CONTEXT) {
         return Ok(());
     }

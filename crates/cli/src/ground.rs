@@ -1,6 +1,6 @@
 //! `skein ground` and `skein release`.
 //!
-//! Owns: naming the target and saying what was done. Must not: ask back, or give an order twice.
+//! Owns: naming the target, and the answer. Must not: ask back, or give an order twice.
 
 mod in_force;
 mod outstanding;
@@ -18,7 +18,6 @@ use proto::v1::ground_request::Target;
 use std::collections::BTreeSet;
 use std::io::Write;
 
-/// Objects named in a message.
 const NAMED: usize = 12;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +26,6 @@ pub enum Verb {
     Release,
 }
 
-/// What came of an order, in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
     pub done: Option<String>,
@@ -43,7 +41,7 @@ pub async fn give(server: &mut Server, verb: Verb, target: &Target) -> Result<Ou
     let done = carried_out(server, verb, target).await?;
     let (text, word) = match verb {
         Verb::Ground => {
-            // One who may ground may perhaps not see.
+            // A person who may ground may lack the right to list.
             let covered = server.list(&which(target)).await.ok();
             let covered = covered.map(|all| covered_by(target, all));
             (grounded(target, &done, covered.as_deref()), "grounded")
@@ -67,7 +65,6 @@ fn outcome(done: &v1::GroundResponse, text: String, word: &str) -> Outcome {
     Outcome { done: text, left }
 }
 
-/// Filter for the vehicles that `target` covers.
 fn which(target: &Target) -> Which {
     match target {
         Target::Swarm(swarm) => Which {
@@ -83,7 +80,7 @@ fn which(target: &Target) -> Which {
             namespace: drone.namespace.clone(),
             ..Which::default()
         },
-        // Its vehicle may serve any namespace's Drone, or none.
+        // Its vehicle may serve a Drone of any namespace, or none.
         Target::Node(_) | Target::All(_) => Which::default(),
     }
 }
@@ -93,7 +90,7 @@ fn covered_by(target: &Target, all: Vec<v1::Vehicle>) -> Vec<Vehicle> {
     covered.map(Vehicle::from).collect()
 }
 
-/// Judges the present state. A selector covers all that were listed with it: labels are not known here.
+/// A selector covers everything that was listed with it: labels are not known here.
 pub(crate) fn covers(target: &Target, vehicle: &v1::Vehicle) -> bool {
     match target {
         Target::Swarm(swarm) => vehicle.swarm == swarm.name && vehicle.drone_namespace == swarm.namespace,
@@ -110,7 +107,7 @@ pub async fn release(route: &Route, args: &GroundArgs, named: Option<Choice>) ->
     let mut server = server?;
     let before = orders.read().await;
     let done = carried_out(&mut server, Verb::Release, &target).await?;
-    // The coordinator answers once all that it ends is written.
+    // The coordinator answers once everything that the release ends is written.
     let after = match before {
         Some(_) => orders.read().await,
         None => None,
@@ -145,7 +142,7 @@ fn target(args: &GroundArgs) -> Result<Target, Failure> {
             selector: selector.to_string(),
             namespace: args.namespace.clone().unwrap_or_default(),
         })),
-        // Never for want of anything else: it has to be said.
+        // Never for want of a target: `--all` must be given.
         (None, None) if args.all => Ok(Target::All(v1::All {})),
         (None, None) => Err(Failure::Usage(
             "say which: a Swarm, --drone, --vehicle, --selector or --all".to_owned(),
@@ -173,14 +170,13 @@ async fn explained(
             if let Some(text) = of_mission(verb, target, server).await {
                 return Err(Failure::Failed(text));
             }
-            // What there is helps more than what there is not; the answer is complete without it.
+            // Suggests existing targets; without them the answer is still complete.
             let known = server.list(&Which::default()).await.unwrap_or_default();
             Err(Failure::Failed(unknown(target, &known)))
         }
     }
 }
 
-/// Hint for a `target` that is the name of a Mission with Drones.
 async fn of_mission(verb: Verb, target: &Target, server: &mut Server) -> Option<String> {
     let Target::Swarm(named) = target else { return None };
     let which = Which {
@@ -276,7 +272,6 @@ fn object(o: &v1::ObjectName) -> String {
     )
 }
 
-/// The first ones, and the number of others.
 fn some_of(all: &[String], between: &str) -> String {
     let first: Vec<&str> = all.iter().take(NAMED).map(String::as_str).collect();
     match all.len().saturating_sub(NAMED) {
@@ -285,7 +280,6 @@ fn some_of(all: &[String], between: &str) -> String {
     }
 }
 
-/// What the order leaves out, if anything.
 fn not_done(done: &v1::GroundResponse, verb: &str) -> Option<String> {
     let lines = done.not_done.iter().map(|left| {
         let name = left.object.as_ref().map_or_else(|| "an object".to_owned(), object);
@@ -333,7 +327,7 @@ fn grounded(target: &Target, done: &v1::GroundResponse, covered: Option<&[Vehicl
     )
 }
 
-/// `ended`: an order was in force, if known.
+/// `ended`: whether an order was in force, if known.
 fn released(target: &Target, done: &v1::GroundResponse, ended: Option<bool>) -> String {
     let (whom, counts) = (whom(target, done), counts(done));
     match ended {

@@ -1,6 +1,6 @@
-//! Ctrl-C and kill, as something to wait for: once to end in order, twice to end at once.
+//! Signals to end: the first ends in order, the second at once.
 //!
-//!   SIGINT, SIGTERM, SIGHUP -> asked;   SIGINT or SIGTERM again, at least a second later -> at once
+//!   SIGINT, SIGTERM, SIGHUP -> in order;   SIGINT or SIGTERM again, at least a second later -> at once
 
 use crate::failure::Failure;
 use std::time::Duration;
@@ -14,9 +14,7 @@ const ONE_REQUEST: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
 pub struct Interrupt {
-    /// First request.
     pub in_order: CancellationToken,
-    /// Second request.
     pub at_once: CancellationToken,
     listening: JoinHandle<()>,
 }
@@ -60,7 +58,7 @@ async fn listen(
         let urgent = tokio::select! {
             _ = interrupt.recv() => true,
             _ = terminate.recv() => true,
-            // A terminal that goes away cannot hurry us.
+            // A terminal that goes away is no reason to hurry.
             _ = hangup.recv() => false,
         };
         match requests.take(urgent, Instant::now()) {
@@ -83,7 +81,6 @@ struct EndRequests {
 }
 
 impl EndRequests {
-    /// Meaning of a signal that comes `now`.
     fn take(&mut self, urgent: bool, now: Instant) -> Option<EndRequest> {
         match self.first {
             None => {

@@ -14,7 +14,6 @@ use tokio::time::{Instant, sleep};
 const CONFIRM_WITHIN: Duration = Duration::from_secs(5);
 const READ_EVERY: Duration = Duration::from_millis(250);
 
-/// Typed as second confirmation.
 const CONFIRMATION: &str = "KILL";
 
 pub async fn run(route: &Route, args: &KillArgs) -> Result<(), Failure> {
@@ -26,7 +25,7 @@ pub async fn run(route: &Route, args: &KillArgs) -> Result<(), Failure> {
     if ask {
         confirm(&format!("Type the name of the Drone ({}): ", drone.name), &drone.name).await?;
     }
-    // The code lives for seconds, and the first question took its time.
+    // A new code, as it lives for seconds and the first question took its time.
     let (_, offer) = server.offer_kill(&drone).await?;
     if ask {
         let seconds = offer.lives_ms / 1000;
@@ -67,12 +66,11 @@ fn must_ask(args: &KillArgs, drone: &ObjectKey, terminal: bool) -> Result<bool, 
     }
 }
 
-/// Anything but `expected` ends it.
 async fn confirm(question: &str, expected: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout();
     write!(out, "{question}")?;
     out.flush()?;
-    // On a thread of its own: the connection is served meanwhile.
+    // On another thread, as this one serves the connection.
     let line = tokio::task::spawn_blocking(|| {
         let mut line = String::new();
         std::io::stdin().read_line(&mut line).map(|_| line)
@@ -116,7 +114,7 @@ fn answer_text(outcome: v1::KillOutcome, detail: &str) -> String {
     }
 }
 
-/// Vehicle with its motors off, or as it is at the deadline.
+/// The vehicle with its motors off, or as reported at the deadline.
 async fn until_stopped(server: &mut Server, drone: &ObjectKey) -> Result<Vehicle, Failure> {
     let until = Instant::now() + CONFIRM_WITHIN;
     loop {
@@ -128,12 +126,11 @@ async fn until_stopped(server: &mut Server, drone: &ObjectKey) -> Result<Vehicle
     }
 }
 
-/// Judges by its own account; a falling vehicle is disarmed and not on the ground.
+/// By its own account; a falling vehicle is disarmed and not on the ground.
 fn motors_off(vehicle: &Vehicle) -> bool {
     matches!(vehicle.truth.as_str(), "Disarmed" | "UnknownContradiction")
 }
 
-/// Success or failure, in words.
 fn verdict(outcome: v1::KillOutcome, vehicle: &Vehicle) -> Result<String, String> {
     if motors_off(vehicle) {
         return Ok(

@@ -1,10 +1,9 @@
-//! Labels in selectors: an impossible one would never select anything, so it is a mistake.
+//! Label selectors: an impossible label selects nothing and is refused as a mistake.
 
 use embedded_api::schema::metadata::names;
 use serde_json::Value;
 
-/// # Errors
-/// The rule that it breaks.
+/// Errors: the broken rule.
 pub fn possible(key: &str, value: &str) -> Result<(), String> {
     if let Some(rule) = names::label_key(key) {
         return Err(format!("no label can have the key {key:?}: {rule}"));
@@ -15,10 +14,7 @@ pub fn possible(key: &str, value: &str) -> Result<(), String> {
     }
 }
 
-/// Checks all label selectors of an object, at any depth.
-///
-/// # Errors
-/// The first impossible label, with its field.
+/// Checks all label selectors of an object, at any depth. Errors: the first impossible label, with its field.
 pub fn possible_in(object: &Value) -> Result<(), String> {
     within(object, "")
 }

@@ -1,9 +1,7 @@
-//! `skein`: what a person at a terminal asks of the coordinator, and all of Skein on one machine (`up`, `demo`).
+//! `skein`: the command line of the fleet, and all of Skein on one machine (`up`, `demo`).
 //!
-//! Owns: the command line, the words and tables that people see, exit codes; composing API, coordinator, agents and
-//! simulated vehicles in one process ([`station`]).
-//! Must not: decide anything about flight. What shows and grounds the fleet asks the coordinator's fleet service; it uses the
-//! Kubernetes API only as a way there ([`cluster`]).
+//! Owns: the command line, texts, tables and exit codes; one process of API, coordinator, agents and simulated vehicles
+//! ([`station`]). Must not: decide about flight, or show and ground the fleet by the Kubernetes API ([`cluster`]).
 
 pub mod args;
 pub mod changes;
@@ -62,7 +60,7 @@ pub fn main() -> ExitCode {
         .and_then(|matches| Cli::from_arg_matches(&matches));
     let cli = match parsed {
         Ok(cli) => cli,
-        // Help and version go to standard output with code 0; the rest is a usage error, code 2.
+        // clap exits with 0 after help and version, with 2 after a usage error.
         Err(error) => error.exit(),
     };
     match run(cli, is_plugin) {
@@ -182,7 +180,6 @@ fn run(cli: Cli, is_plugin: bool) -> Result<(), Failure> {
     }
 }
 
-/// Kubeconfig for a coordinator that is named by address.
 fn named_kubeconfig(place: WhereArgs, environment: &Environment) -> Option<cluster::Choice> {
     let named = place.kubeconfig.is_some() || place.context.is_some() || environment.kubeconfig.is_some();
     named.then_some(cluster::Choice {
@@ -192,11 +189,10 @@ fn named_kubeconfig(place: WhereArgs, environment: &Environment) -> Option<clust
     })
 }
 
-/// Runtime for work that goes on and has many parts.
 fn run_parts(work: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let result = runtime.block_on(Box::pin(work));
-    // A disk that does not answer must not keep us from ending.
+    // A disk that does not answer must not delay the end.
     runtime.shutdown_timeout(STOP_WITHIN);
     result
 }

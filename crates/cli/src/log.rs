@@ -1,4 +1,4 @@
-//! The log of the commands that run for a while.
+//! The log of commands that run for a while.
 
 use crate::args::LogFormat;
 use crate::failure::Failure;
@@ -8,18 +8,17 @@ use std::io;
 use std::time::Duration;
 use tracing_subscriber::EnvFilter;
 
-/// Time for the last lines.
 const LAST_LINES: Duration = Duration::from_secs(1);
 
-/// The coordinator's default: kube logs each failed connection as an error, and its Controller repeats the object's name.
+/// The coordinator's default: kube logs each failed connection as an error, and its Controller repeats names.
 const DEFAULT: &str = "info,kube_client::client::builder=off,kube_runtime::controller=warn";
 
-/// Dropping it writes what still waits, briefly.
+/// Dropping it writes waiting lines, briefly.
 #[derive(Debug)]
 pub struct Log(Lines);
 
 impl Log {
-    /// `RUST_LOG` filters.
+    /// `RUST_LOG` filters, here and in [`Self::to_file`].
     pub fn to_standard_error(format: LogFormat) -> Result<Self, Failure> {
         Ok(Self::start(
             Lines::to_standard_error().map_err(|why| cannot(&why))?,
@@ -27,7 +26,6 @@ impl Log {
         ))
     }
 
-    /// Text; `RUST_LOG` filters.
     pub fn to_file(file: File) -> Result<Self, Failure> {
         Ok(Self::start(
             Lines::to(file).map_err(|why| cannot(&why))?,
@@ -42,7 +40,7 @@ impl Log {
             .with_ansi(false)
             .log_internal_errors(false)
             .with_writer(lines.clone());
-        // Fails only if somebody logs already.
+        // Fails only if a log is installed already.
         let _ = match format {
             LogFormat::Text => builder.try_init(),
             LogFormat::Json => builder.json().flatten_event(true).try_init(),

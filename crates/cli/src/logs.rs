@@ -1,6 +1,4 @@
-//! `skein logs`.
-//!
-//! Owns: what is printed: the list, what a log says, and what was copied. Must not: change anything on the vehicle.
+//! `skein logs`: lists, prints and copies logs. Must not: change anything on the vehicle.
 
 mod download;
 mod lines;
@@ -29,9 +27,8 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
 const LIST_PATIENCE: Duration = Duration::from_secs(5);
-/// Patience with an agent or a coordinator that comes back.
 const DOWNLOAD_PATIENCE: Duration = Duration::from_secs(120);
-/// Time for the agent to read logs for a list, which is then printed as far as it is known.
+/// Time for the agent to read logs for a list, which is printed as far as it is known then.
 const READING: Duration = Duration::from_secs(15);
 const ASK_AGAIN: Duration = Duration::from_millis(200);
 
@@ -82,7 +79,7 @@ async fn download(source: &mut impl Source, chosen: &[LogFile], args: &LogsArgs,
     for log in &logs {
         if args.autopilot {
             let log = on_autopilot::brought(source, log).await?;
-            // It may have grown since it was listed.
+            // It may have grown since the listing.
             caps.take(&log.name, log.bytes)?;
             copy(source, &log, folder).await?;
         } else {
@@ -131,7 +128,6 @@ async fn copy(source: &mut impl Source, log: &ListedLog, folder: &Path) -> Resul
     Ok(writeln!(std::io::stdout(), "{path}: {size}, {how}, sha256 {sha256}")?)
 }
 
-/// Line of a terminal, cleared at the end.
 struct Progress<'a> {
     what: &'a str,
     all: u64,
@@ -147,7 +143,7 @@ impl<'a> Progress<'a> {
     fn show(&self, bytes: u64) {
         if self.terminal {
             let (what, bytes, all) = (self.what, list::size(bytes), list::size(self.all));
-            // One who does not see it misses nothing.
+            // Progress that cannot be shown is no fault.
             let _ = write!(std::io::stderr(), "\r\u{1b}[K{what}: {bytes} of {all}");
         }
     }
@@ -156,7 +152,6 @@ impl<'a> Progress<'a> {
 impl Drop for Progress<'_> {
     fn drop(&mut self) {
         if self.terminal {
-            // As above.
             let _ = write!(std::io::stderr(), "\r\u{1b}[K");
         }
     }

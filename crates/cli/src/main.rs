@@ -1,4 +1,4 @@
-//! `skein`: the program. Everything is in the library.
+//! The program `skein`.
 
 fn main() -> std::process::ExitCode {
     cli::main()

@@ -1,13 +1,13 @@
 //! `skein map`: the fleet on a live map, in a browser on this machine.
 //!
-//! Owns: what starts and ends, and what the person is shown. Must not: decide who gets in ([`guard`]), what is shown ([`document`]) or what an
-//! order does ([`crate::orders`]).
+//! Owns: start, end and the person's messages. Must not: decide who gets in ([`guard`]), what is shown ([`document`])
+//! or what an order does ([`crate::orders`]).
 //!
 //! ```text
 //! coordinator ─► fleet_feed ─┐
 //!                            ├─► feed: one document each second ─► Server-Sent Events: what changed
 //! Kubernetes API ─► reading ─┘
-//! page ─► guard ─► preview ─► confirmed: an order to the coordinator, an object to the API, with the person's own rights
+//! page ─► guard ─► preview ─► confirmed: an order to the coordinator, an object to the API, by the person's rights
 //!                  file ─► what `skein import` makes of it, from which the page asks for a preview
 //! ```
 
@@ -58,17 +58,15 @@ use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// Wait at the end for an order without an answer so far.
+/// Wait at the end for orders without an answer.
 const LAST_ANSWERS: Duration = Duration::from_secs(20);
 
-/// Before something else goes on; the map is tried again after it.
+/// Time for the map of [`beside`], which must not hold up the other command.
 const BESIDE: Duration = Duration::from_secs(10);
 const AGAIN: Duration = Duration::from_millis(100);
 
-/// Serves until the person has seen enough. `named`: kubeconfig for a coordinator named by address.
-///
-/// # Errors
-/// This program has no page, the coordinator cannot be reached at the start, or the port is not free.
+/// `named`: kubeconfig for a coordinator named by address. Errors: this program has no page, the coordinator is
+/// unreachable at the start, or the port is not free.
 pub async fn run(route: Route, args: MapArgs, named: Option<Choice>) -> Result<(), Failure> {
     let interrupt = Interrupt::catch()?;
     let basemap = args.basemap.as_deref().map(Basemap::open).transpose()?;
@@ -97,14 +95,14 @@ pub async fn run(route: Route, args: MapArgs, named: Option<Choice>) -> Result<(
             _ = map.tasks.join_next() => {
                 return Err(Failure::Failed("a part of skein map has failed; the fleet is not touched by that".to_owned()));
             }
-            // The file with the token goes with the token.
+            // The file contains the token.
             () = used.cancelled(), if redirect.is_some() => redirect = None,
         }
     }
 }
 
-/// Serves beside another command in a terminal, and prints the address or the reason against it. Without a terminal there is no
-/// map: a reader of the log could command the vehicles.
+/// Serves beside another command in a terminal, and prints the address or why there is none. Without a terminal there
+/// is no map: a reader of the log could command the vehicles.
 pub async fn beside(route: Route, named: Option<Choice>) -> Option<ServedMap> {
     if map_page::missing().is_some() || !std::io::stdout().is_terminal() {
         return None;
@@ -139,7 +137,6 @@ pub async fn beside(route: Route, named: Option<Choice>) -> Option<ServedMap> {
 
 /// Dropping it ends it.
 pub struct ServedMap {
-    /// Address with the one-time token.
     address: String,
     guard: Arc<Guard>,
     tasks: JoinSet<()>,
@@ -148,7 +145,7 @@ pub struct ServedMap {
 }
 
 impl ServedMap {
-    /// `filter` selects vehicles; port 0 is any free one.
+    /// Port 0: any free one.
     async fn start(
         route: Route,
         filter: Filter,
@@ -166,7 +163,7 @@ impl ServedMap {
             ..Which::from(&filter)
         };
         let stream = fleet_feed::open(&route, &which, feed::EVERY).await?;
-        // What flies is shown without a usable kubeconfig, too.
+        // Vehicles are shown without a usable kubeconfig, too.
         let found = objects::objects(&route, named).await;
         let found = found.unwrap_or_else(|failure| Err(failure.to_string()));
         let (fleet, fleet_seen) = watch::channel(FleetSnapshot::default());
@@ -226,7 +223,7 @@ impl ServedMap {
         })
     }
 
-    /// Orders go on.
+    /// Given orders are completed.
     async fn end(self) -> Result<(), Failure> {
         self.orders.close();
         if !self.orders.is_empty() {
@@ -247,7 +244,7 @@ async fn bind(port: u16) -> Result<TcpListener, Failure> {
     })
 }
 
-/// Opens it by a file: every user of this machine can read the arguments of a process, and so a token in them.
+/// By a file, as every user of this machine can read the arguments of a process, and so a token in them.
 fn browser(guard: &Guard) -> Result<Redirect, String> {
     let shows = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     if cfg!(target_os = "linux") && !shows("DISPLAY") && !shows("WAYLAND_DISPLAY") {

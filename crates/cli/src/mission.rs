@@ -1,6 +1,4 @@
-//! `skein mission`: Missions are previewed, imported and exported on this machine, without a server or an aircraft.
-//!
-//! Owns: what is printed. Must not: plan ([`fleet::planning::mission`] does) or know a file format (`plan_files` does).
+//! `skein mission` works offline. Must not: plan ([`fleet::planning::mission`]) or know a format (`plan_files`).
 
 mod geojson;
 pub mod import;
@@ -31,10 +29,9 @@ pub fn run(args: &MissionArgs) -> Result<(), Failure> {
     }
 }
 
-/// State, and the condition that explains it.
 pub fn state(status: &MissionStatus) -> (&'static str, Option<&Condition>) {
     let of = |kind| status.conditions.iter().find(|condition| condition.type_ == kind);
-    // One that failed is stalled, too.
+    // Failed first, as a failed Mission is stalled, too.
     let ended = ["Failed", "Complete", "Suspended", "Stalled"]
         .into_iter()
         .find_map(|kind| {
@@ -113,7 +110,6 @@ fn read(path: &Path) -> Result<String, Failure> {
     })
 }
 
-/// Makes the name of an object of it.
 fn name_of(path: &Path) -> String {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy().to_lowercase();
     let letter = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '-' };

@@ -34,7 +34,7 @@ impl fmt::Display for NodeLink {
     }
 }
 
-/// Rejects a node or link that is named twice: two agents on one autopilot would both command it.
+/// Two agents on one autopilot would both command it.
 pub fn each_once(nodes: &[NodeLink]) -> Result<(), String> {
     for (index, node) in nodes.iter().enumerate() {
         let before = nodes.get(..index).unwrap_or_default();
@@ -62,7 +62,7 @@ fn same(one: &LinkUrl, other: &LinkUrl) -> bool {
     }
 }
 
-/// Resolves names such as /dev/serial/by-id/...; an absent device is taken by its name.
+/// Resolves names such as /dev/serial/by-id/...; an absent device keeps its name.
 fn real(device: &Path) -> PathBuf {
     device.canonicalize().unwrap_or_else(|_| device.to_owned())
 }

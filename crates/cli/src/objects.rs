@@ -15,16 +15,12 @@ use std::fmt::Debug;
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
 
-/// Deadline of one call.
 const ANSWER: Duration = Duration::from_secs(10);
 
-/// Interval of reads while waiting.
 const READ_EVERY: Duration = Duration::from_millis(200);
 
-/// Field manager of people's commands.
 const MANAGER: &str = "skein";
 
-/// Namespace of the demo's objects.
 const NAMESPACE: &str = "default";
 
 #[derive(Clone)]
@@ -49,8 +45,7 @@ impl Objects {
         Ok(wanting_flight(&swarms.items, &drones))
     }
 
-    /// Orders as `skein ground --all` does, but before there is a coordinator that could fly anything. After an error nothing may
-    /// be started.
+    /// Like `skein ground --all`, before a coordinator starts that could fly anything. Start nothing after an error.
     pub async fn ground_all(&self) -> Result<(), Failure> {
         self.order_all_to_the_ground().await?;
         let swarms: Api<Swarm> = Api::all(self.0.clone());
@@ -128,7 +123,7 @@ impl Objects {
         Ok(conditions.iter().any(|c| c.type_ == "Ready" && c.status == "True"))
     }
 
-    /// Retries failed readings.
+    /// Retries failed readings, as does [`Self::swarm_ready`].
     pub async fn all_gone(&self, swarm: &str) {
         let drones: Api<Drone> = Api::namespaced(self.0.clone(), NAMESPACE);
         let of_swarm = ListParams::default().labels(&format!("{}={swarm}", labels::SWARM));
@@ -138,14 +133,13 @@ impl Objects {
         }
     }
 
-    /// Waits for its own status. Retries failed readings.
     pub async fn swarm_ready(&self, name: &str) {
         while !self.swarm_is_ready(name).await.is_ok_and(|ready| ready) {
             sleep(READ_EVERY).await;
         }
     }
 
-    /// Waits, at most for `within`, until no Drone on `nodes` is recorded in flight.
+    /// Waits until no Drone on `nodes` is recorded in flight, at most for `within`.
     pub async fn wait_until_written_down(&self, nodes: &[NodeName], within: Duration) {
         let flies = |drone: &Drone| {
             let here = nodes
@@ -158,7 +152,7 @@ impl Objects {
                 sleep(READ_EVERY).await;
             }
         };
-        // What is not written down by then is found out at the next start.
+        // The next start corrects stale records.
         let _ = timeout(within, written).await;
     }
 }

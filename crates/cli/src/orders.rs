@@ -1,4 +1,4 @@
-//! Orders that a person gives from the view.
+//! Orders that a person gives from a view.
 
 use crate::args::ObjectKey;
 use crate::failure::Failure;
@@ -18,7 +18,6 @@ const TOGETHER: usize = 4;
 pub enum Verb {
     Ground,
     Release,
-    /// Continues after a takeover.
     Resume,
 }
 
@@ -40,7 +39,6 @@ impl Verb {
     }
 }
 
-/// Objects by namespace and name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Whom {
     Swarm(String, String),
@@ -77,7 +75,7 @@ impl fmt::Display for Whom {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Order {
     pub verb: Verb,
-    /// Targets, at least one.
+    /// At least one.
     pub whom: Vec<Whom>,
 }
 
@@ -90,11 +88,10 @@ impl Order {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
     pub verb: Verb,
-    /// Whether each was done in full.
+    /// Texts, with whether each order was done in full.
     pub answers: Vec<(String, bool)>,
 }
 
-/// Orders each target once.
 pub async fn give(route: &Route, order: Order) -> Outcome {
     let verb = order.verb;
     let lanes = order.whom.len().clamp(1, TOGETHER);
@@ -108,7 +105,7 @@ pub async fn give(route: &Route, order: Order) -> Outcome {
     while let Some(some) = giving.next().await {
         answers.extend(some);
     }
-    // What was not done is read first.
+    // Failures are read first.
     answers.sort_by_key(|(_, done)| *done);
     Outcome { verb, answers }
 }

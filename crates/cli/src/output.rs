@@ -1,11 +1,9 @@
-//! What standard output is, and so how to write to it.
+//! Properties of standard output.
 
 use std::io::IsTerminal;
 
-/// Capabilities of standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Output {
-    /// A person watches on a terminal that can redraw a picture in place.
     pub terminal: bool,
     pub color: bool,
 }
@@ -20,7 +18,7 @@ impl Output {
         )
     }
 
-    /// Escape sequences need a terminal that knows them, and NO_COLOR (no-color.org) turns colors off.
+    /// Escape sequences need a capable terminal, and NO_COLOR (no-color.org) turns colors off.
     fn of(terminal: bool, no_color: Option<&str>, term: Option<&str>) -> Self {
         let wanted = no_color.is_none_or(str::is_empty);
         let terminal = terminal && term != Some("dumb");
@@ -30,7 +28,7 @@ impl Output {
         }
     }
 
-    /// Columns and rows now; `None` without a terminal, or when it does not say.
+    /// Columns and rows; `None` if unknown.
     pub fn size(self) -> Option<(usize, usize)> {
         if !self.terminal {
             return None;

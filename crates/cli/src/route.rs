@@ -12,7 +12,7 @@ pub enum Route {
     Plain(ServerUrl),
     /// TLS with an authority and credentials from files.
     Files { server: ServerUrl, files: Files },
-    /// The same, to a ground station on this machine.
+    /// The same, for a ground station on this machine.
     Station {
         server: ServerUrl,
         folder: PathBuf,
@@ -27,7 +27,6 @@ pub enum Route {
 }
 
 impl Route {
-    /// Namespace of objects that are named without one.
     pub fn default_namespace(&self) -> Option<String> {
         match self {
             Self::Cluster { choice, .. } => choice.default_namespace(),
@@ -35,7 +34,7 @@ impl Route {
         }
     }
 
-    /// Hint when nothing answers. Does not tell the person to name what they named.
+    /// Advice when nothing answers, other than to name what the person named.
     pub const fn advice(&self) -> &'static str {
         match self {
             Self::Plain(_) | Self::Files { .. } | Self::Cluster { server: Some(_), .. } => {

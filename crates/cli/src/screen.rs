@@ -10,13 +10,11 @@ pub struct Screen<W: Write> {
 
 impl<W: Write> Screen<W> {
     pub fn take(mut to: W) -> std::io::Result<Self> {
-        // Second screen, no cursor.
         to.write_all(b"\x1b[?1049h\x1b[?25l")?;
         to.flush()?;
         Ok(Self { to })
     }
 
-    /// Cuts to `rows` lines if known.
     pub fn show(&mut self, picture: &str, rows: Option<usize>) -> std::io::Result<()> {
         self.to.write_all(frame(picture, rows).as_bytes())?;
         self.to.flush()

@@ -1,6 +1,4 @@
-//! The coordinator's fleet service, each call with a deadline and its errors in plain words.
-//!
-//! Owns: the connection. Must not: print, or retry a ground order that may have been given.
+//! The coordinator's fleet service, with deadlines. Must not: print, or retry a ground order that may have been given.
 
 mod dial;
 mod drones;
@@ -24,10 +22,10 @@ use tonic::{Code, Request, Response, Status, Streaming};
 
 const CONNECT: Duration = Duration::from_secs(5);
 
-/// Time for one answer: a ground order writes every Swarm before it.
+/// Time for one answer: before it, a ground order writes every Swarm.
 const ANSWER: Duration = Duration::from_secs(20);
 
-/// Silence before a probe, and wait for its answer.
+/// Silence before a probe, and time for its answer.
 const PROBE: Duration = Duration::from_secs(5);
 
 /// Bytes of an answer: a fleet of 25,000 has about 10 MiB.
@@ -35,9 +33,8 @@ const LARGEST: usize = 64 << 20;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Which {
-    /// Namespace of Drones; empty for all, and for vehicles without a Drone.
+    /// Of Drones; empty for all, and for vehicles without a Drone.
     pub namespace: String,
-    /// Label selector of Drones; empty for all.
     pub selector: String,
     pub airspace: bool,
 }
@@ -59,7 +56,6 @@ pub struct Server {
     route: Route,
     client: Client,
     channel: InterceptedService<Channel, Bearer>,
-    /// Proof of an earlier command, if that was shown.
     stored: Option<StoredProof>,
 }
 
@@ -83,8 +79,7 @@ impl Server {
         })
     }
 
-    /// Retries once with a new proof: that of an earlier command may be invalid, its request deleted or of another API server.
-    /// Such a call was refused before anything was done.
+    /// Retries once with a new proof where an earlier command's is invalid: the refused call had no effects.
     async fn ask<Q: Clone, A, F>(&mut self, request: Q, call: impl Fn(Client, Q) -> F) -> Result<A, Status>
     where
         F: Future<Output = Result<Response<A>, Status>>,
@@ -121,7 +116,6 @@ impl Server {
         Ok(answer.map_err(|s| self.failure(&s))?.vehicles)
     }
 
-    /// Sends at once and on changes, at most every `every` if given.
     pub async fn watch(
         &mut self,
         which: &Which,
@@ -138,7 +132,7 @@ impl Server {
             airspace,
             interval_ms: every.map_or(0, |every| u32::try_from(every.as_millis()).unwrap_or(u32::MAX)),
         };
-        // No deadline for the stream as a whole: it has no end. The probe finds a dead connection.
+        // No deadline, as the stream has no end. The probe finds a dead connection.
         let call = self.ask(
             request,
             |mut client, request| async move { client.watch(request).await },
@@ -149,8 +143,7 @@ impl Server {
         }
     }
 
-    /// # Errors
-    /// [`NotFound`](OrderFailure::NotFound) for a Swarm that does not exist, or when nothing is selected.
+    /// Errors: [`NotFound`](OrderFailure::NotFound) for a missing Swarm, or when nothing is selected.
     pub async fn ground(&mut self, target: v1::ground_request::Target) -> Result<v1::GroundResponse, OrderFailure> {
         let request = v1::GroundRequest { target: Some(target) };
         let answer = self
@@ -161,8 +154,7 @@ impl Server {
         answer.map_err(|s| self.order_failure(&s))
     }
 
-    /// # Errors
-    /// As for [`Self::ground`].
+    /// Errors as for [`Self::ground`].
     pub async fn release(&mut self, target: v1::ground_request::Target) -> Result<v1::GroundResponse, OrderFailure> {
         let request = v1::GroundRequest { target: Some(target) };
         let answer = self
@@ -173,12 +165,11 @@ impl Server {
         answer.map_err(|s| self.order_failure(&s))
     }
 
-    /// Translates a failed read for a person.
     pub fn failure(&self, status: &Status) -> Failure {
         let server = self.route.to_string();
         match status.code() {
             _ if status.source().is_some() => match root_cause(status) {
-                // A certificate is refused only once the handshake is over for us (RFC 8446, 4.4.2.4).
+                // A certificate is refused only after the handshake is over for us (RFC 8446, 4.4.2.4).
                 why if why.contains("received fatal alert") => Failure::Failed(dial::refused(&why)),
                 why => Failure::Unreachable {
                     server,
@@ -206,7 +197,7 @@ impl Server {
         }
     }
 
-    /// Translates a failed order, which may have been carried out in part.
+    /// The order may have been carried out in part.
     fn order_failure(&self, status: &Status) -> OrderFailure {
         match status.code() {
             Code::NotFound => OrderFailure::NotFound(status.message().to_owned()),
@@ -218,9 +209,8 @@ impl Server {
 
 #[derive(Debug)]
 pub enum OrderFailure {
-    /// No such Swarm, or nothing selected; in the coordinator's words.
     NotFound(String),
-    /// Carried out in part, or not, as the coordinator is not ready yet; in its words.
+    /// Carried out in part, or not at all, as the coordinator is not ready.
     Unavailable(String),
     Other(Failure),
 }

@@ -1,7 +1,7 @@
 //! Which coordinator a person means.
 //!
-//! Owns: the order in which that is read, and refusing it where it is not clear: orders to the wrong fleet fly or land
-//! the wrong vehicles. Must not: connect.
+//! Owns: the order of precedence, and refusing an unclear choice: orders to the wrong fleet fly or land the wrong
+//! vehicles. Must not: connect.
 
 use crate::args::WhereArgs;
 use crate::cluster;
@@ -21,10 +21,8 @@ pub struct Environment {
     pub files: [Option<PathBuf>; 3],
     /// SKEIN_STATION, or the usual data folder.
     pub data: Option<PathBuf>,
-    /// Set by SKEIN_STATION.
     pub data_is_named: bool,
     pub station: Option<StationRecord>,
-    /// The last one, where none runs.
     pub ended: Option<StationRecord>,
     pub kubeconfig: Option<PathBuf>,
     pub has_usual_kubeconfig: bool,
@@ -56,10 +54,7 @@ impl Environment {
     }
 }
 
-/// Decides by the command line `given`, and the environment.
-///
-/// # Errors
-/// Unclear or unsafe; with what to say.
+/// Errors: unclear or unsafe, with advice.
 pub fn choose(given: WhereArgs, environment: &Environment) -> Result<Route, Failure> {
     let choice = cluster::Choice {
         kubeconfig: given.kubeconfig.clone(),
@@ -92,7 +87,7 @@ pub fn choose(given: WhereArgs, environment: &Environment) -> Result<Route, Fail
     if let Some(folder) = &given.station {
         return station(folder, StationRecord::read(folder));
     }
-    // The same file that a station wrote, no matter who names it: its API runs no Pods to forward to.
+    // A station's own kubeconfig means the station, as its API runs no Pods to forward to.
     let named = given.kubeconfig.as_ref().or(environment.kubeconfig.as_ref());
     let is_of_station = |record: &StationRecord| named.is_some_and(|path| *path == record.kubeconfig);
     if let (Some(data), Some(record)) = (&environment.data, &environment.station)
@@ -127,7 +122,6 @@ pub fn choose(given: WhereArgs, environment: &Environment) -> Result<Route, Fail
     }
 }
 
-/// Named by its address.
 fn direct(
     server: ServerUrl,
     given: &WhereArgs,
@@ -187,12 +181,11 @@ fn station(folder: &Path, record: Option<StationRecord>) -> Result<Route, Failur
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Issuer {
-    /// Data folder of a station.
     Station(PathBuf),
     Cluster(cluster::Choice),
 }
 
-/// Works without a running coordinator.
+/// Needs no running coordinator.
 pub fn issuer(given: WhereArgs, environment: &Environment) -> Result<Issuer, Failure> {
     if given.server.is_some() {
         return Err(usage(
@@ -218,8 +211,7 @@ pub fn issuer(given: WhereArgs, environment: &Environment) -> Result<Issuer, Fai
     }
 }
 
-/// # Errors
-/// The person has named another coordinator than that of `command`.
+/// Errors: the person has named another coordinator than that of `command`.
 pub fn none(before: &WhereArgs, command: &str) -> Result<(), Failure> {
     if *before == WhereArgs::default() {
         return Ok(());

@@ -13,13 +13,12 @@ impl ServerUrl {
         self.0.starts_with("https://")
     }
 
-    /// HOST:PORT.
     pub fn dial(&self) -> &str {
         let rest = self.0.split_once("://").map_or(self.0.as_str(), |(_, rest)| rest);
         rest.trim_end_matches('/')
     }
 
-    /// Whatever name servers say.
+    /// By the address itself, whatever name servers answer.
     pub fn is_loopback(&self) -> bool {
         let host = self.dial().rsplit_once(':').map_or("", |(host, _)| host);
         let bare = host.trim_start_matches('[').trim_end_matches(']');

@@ -1,8 +1,7 @@
-//! A ground station in one process: the Kubernetes API, the coordinator, and the agents of vehicles that are reached from
-//! this machine.
+//! A ground station in one process: the Kubernetes API, the coordinator, and the agents of vehicles reached from here.
 //!
-//! Owns: the order in which they start and end: no agent begins before all that another program may hold is acquired, and API
-//! and coordinator outlive the agents. Must not: speak to people (`up` and `demo` do), decide anything about flight.
+//! Owns: the order of start and end: no agent begins before everything that another program may hold is acquired, and
+//! API and coordinator outlive the agents. Must not: print (`up` and `demo` do), or decide anything about flight.
 
 pub mod agents;
 pub mod commander;
@@ -38,14 +37,13 @@ pub struct NodeSetup {
 #[derive(Clone, Debug)]
 pub struct Setup {
     pub api: Source,
-    /// Address of the coordinator; port 0 is any free one.
+    /// Port 0: any free one.
     pub listen: SocketAddr,
-    /// Keys for TLS with agents and tools; `None`: plain text, on this machine only.
+    /// For TLS with agents and tools; `None`: plain text, on this machine only.
     pub keys: Option<PathBuf>,
     pub nodes: Vec<NodeSetup>,
-    /// `None`: nowhere.
     pub metrics_listen: Option<SocketAddr>,
-    /// Orders everything kept to the ground, before anything could fly.
+    /// Orders everything stored to the ground, before anything could fly.
     pub grounded: bool,
     pub site: SiteRules,
     /// Cancelled, also during the start: the agents land their vehicles and end.
@@ -63,10 +61,7 @@ pub struct Station {
 }
 
 impl Station {
-    /// Acquires everything that another program may hold (ports, folders, files) before the first agent begins.
-    ///
-    /// # Errors
-    /// What is in the way, with what to do.
+    /// Errors: what is in the way, with advice.
     pub async fn start(setup: Setup) -> Result<Self, Failure> {
         let listener = Commander::bind(setup.listen).await?;
         let metrics = coordinator::Metrics::default();
@@ -157,7 +152,7 @@ impl Station {
         })
     }
 
-    /// Address for this machine: https://HOST:PORT, or http without keys.
+    /// With the scheme: http without keys.
     pub fn server(&self) -> String {
         let scheme = if self.guard.is_some() { "https" } else { "http" };
         format!("{scheme}://{}", reached(self.uplink))
@@ -180,7 +175,6 @@ impl Station {
     }
 }
 
-/// Advice: the agent's folder is within the data folder.
 fn cannot(node: &NodeName, error: CannotStart) -> Failure {
     Failure::Failed(match error {
         CannotStart::State(StoreError::Unusable { dir, why }) => format!(

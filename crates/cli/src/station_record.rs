@@ -1,4 +1,4 @@
-//! How tools on this machine reach a ground station: a record in its data folder, and the operator's certificate beside it.
+//! How tools on this machine reach a ground station: a record in its data folder, beside the operator's certificate.
 
 use crate::data_dir::write_private;
 use agent::credentials::{Files, Proof};
@@ -16,11 +16,10 @@ const KEY: &str = "operator.key";
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StationRecord {
-    /// Address from this machine: https://HOST:PORT.
+    /// For this machine: https://HOST:PORT.
     pub server: String,
-    /// Address for agents elsewhere: HOST:PORT.
+    /// For agents elsewhere: HOST:PORT.
     pub listen: String,
-    /// Kubeconfig of its API.
     pub kubeconfig: PathBuf,
 }
 
@@ -31,7 +30,7 @@ impl StationRecord {
         serde_json::from_slice(&text).ok()
     }
 
-    /// Writes it last, after credentials for tools.
+    /// Writes the record last, after the credentials for tools.
     pub fn write(&self, data: &Path, authority: &Bundle, operator: &Identity) -> io::Result<()> {
         let folder = data.join(FOLDER);
         write_private(&folder.join(AUTHORITY), authority.to_pem().as_bytes())?;
@@ -40,21 +39,19 @@ impl StationRecord {
         write_private(&folder.join(RECORD), &serde_json::to_vec_pretty(self)?)
     }
 
-    /// Record of the last station of `data`, which has ended.
     pub fn ended(data: &Path) -> Option<Self> {
         let text = std::fs::read(data.join(FOLDER).join(ENDED)).ok()?;
         serde_json::from_slice(&text).ok()
     }
 
-    /// Renames the record, by which its kubeconfig is still known. The certificate stays, invalid.
+    /// Renames the record, which still names the kubeconfig. The certificate stays, invalid.
     pub fn remove(data: &Path) {
         let folder = data.join(FOLDER);
-        // If it stays, one who follows it gets no answer.
+        // A record that stays leads to nothing that answers.
         let _ = std::fs::rename(folder.join(RECORD), folder.join(ENDED));
     }
 }
 
-/// Trust and credentials of tools.
 pub fn files(data: &Path) -> Files {
     let folder = data.join(FOLDER);
     Files {

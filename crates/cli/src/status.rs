@@ -16,7 +16,7 @@ pub async fn run(route: &Route, args: &StatusArgs, out: &Output) -> Result<(), F
     let layout = Layout {
         one_namespace: args.filter.namespace.is_some(),
         color: out.color,
-        // Never cut: the message says why.
+        // Never cut, for the sake of the message.
         ..Layout::default()
     };
     let text = format(&vehicles, args.output, layout).map_err(std::io::Error::other)?;
@@ -26,7 +26,7 @@ pub async fn run(route: &Route, args: &StatusArgs, out: &Output) -> Result<(), F
     Ok(std::io::stdout().write_all(text.as_bytes())?)
 }
 
-/// Text for standard error, so that programs read an empty answer.
+/// For standard error, so that programs read an empty answer.
 pub fn nothing(filter: &Filter) -> &'static str {
     if filter.namespace.is_some() || filter.swarm.is_some() || filter.selector.is_some() {
         "No such Drones."

@@ -1,4 +1,4 @@
-//! Vehicles as a table, in the manner of kubectl: no lines, three spaces between columns.
+//! Vehicles as a table in the manner of kubectl: no lines, three spaces between columns.
 
 use crate::vehicle::{Vehicle, age_text, aged};
 use std::fmt::Write;
@@ -6,10 +6,9 @@ use std::fmt::Write;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Layout {
     pub wide: bool,
-    /// Leaves out the namespace, as all are of one.
     pub one_namespace: bool,
     pub color: bool,
-    /// Cuts lines to this many columns.
+    /// Columns of the terminal, to which lines are cut.
     pub width: Option<usize>,
 }
 
@@ -36,14 +35,12 @@ impl Tone {
 
 type Cell = (String, Tone);
 
-/// Table with a heading; lines end with a newline. Empty without vehicles.
 pub fn render(vehicles: &[Vehicle], layout: Layout) -> String {
     if vehicles.is_empty() {
         return String::new();
     }
     let mut columns = columns(layout);
     if layout.width.is_some() {
-        // Room for the message, which says why.
         columns.retain(|(_, cell)| vehicles.iter().any(|v| cell(v).0 != "-"));
     }
     let heading = columns
@@ -86,7 +83,6 @@ fn write_line(text: &mut String, line: &[Cell], widths: &[usize], layout: Layout
     text.push('\n');
 }
 
-/// Cuts to `width` characters with an ellipsis.
 pub fn clip(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();
@@ -171,7 +167,7 @@ pub(crate) const fn flying_tone(v: &Vehicle) -> Tone {
     }
 }
 
-/// The thresholds are those at which PX4 warns (15) and acts (7), rounded up for an early warning.
+/// PX4 warns at 15 and acts at 7; rounded up for an early warning.
 pub(crate) fn battery_tone(v: &Vehicle) -> Tone {
     match v.battery_percent {
         Some(0..=10) => Tone::Bad,

@@ -1,4 +1,4 @@
-//! Words for the person at the terminal, from the commands that run for a while.
+//! Messages for the person at the terminal, from commands that run for a while.
 
 use crate::output::Output;
 use std::io::Write;
@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 pub fn line(text: &str) {
-    // If standard output is closed, nobody reads, and what flies still flies.
+    // Without a reader the vehicles still fly.
     let _ = writeln!(std::io::stdout(), "{text}");
 }
 
@@ -19,7 +19,6 @@ pub fn heading(text: &str) {
     line(&format!("{bold}==> {text}{plain}"));
 }
 
-/// Quoted for a shell, to be copied from the terminal.
 pub fn shell_word(path: &Path) -> String {
     let text = path.display().to_string();
     let plain = |c: char| c.is_alphanumeric() || "/._-+,:@%".contains(c);
@@ -29,7 +28,7 @@ pub fn shell_word(path: &Path) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
-/// Examples: `4.2 s`, `3 min 07 s`.
+/// Such as `4.2 s` and `3 min 07 s`.
 pub fn duration(span: Duration) -> String {
     let seconds = span.as_secs();
     if seconds < 60 {

@@ -1,10 +1,8 @@
-//! `skein top`: the fleet on a terminal, live, with the keys that people know from k9s.
+//! `skein top`: the fleet on a terminal, live, with the keys of k9s.
 //!
-//! Owns: the loop: keys, news and the clock go into the model, the model goes on the screen, what it wants done is done. Must not: decide
-//! what a key means ([`model`]) or how it looks ([`draw`]).
-//!
-//! The network is on threads of its own and keeps only its newest picture, so a terminal that is slow, stopped or gone keeps nothing
-//! waiting: neither the coordinator nor a signal to end.
+//! Owns: the loop: keys, news and the clock change the model, which is drawn and asks for actions. Must not: decide
+//! what a key means ([`model`]) or how it looks ([`draw`]). The network is on threads of its own and stores only its
+//! newest picture, so a slow, stopped or lost terminal delays neither the coordinator nor a signal to end.
 
 pub mod draw;
 pub mod keys;
@@ -44,7 +42,6 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tty::Tty;
 
-/// Shortest interval of drawings.
 const DRAW_EVERY: Duration = Duration::from_millis(50);
 
 /// Pause after a drawing, in multiples of its duration: drawing takes a fifth of a core at most.
@@ -53,33 +50,29 @@ const REST: u32 = 4;
 /// Ages grow by themselves.
 const TICK: Duration = Duration::from_millis(500);
 
-/// Queue of answers.
 const ANSWERS: usize = 16;
 
 /// Wait after Ctrl-Z for the stop; a program that nobody could start again is not stopped.
 const STOPPED_WITHIN: Duration = Duration::from_millis(300);
 
-/// Deadline after a signal; a terminal that takes nothing any more is not waited for.
+/// Deadline after a signal: a terminal may take no more output.
 const END_WITHIN: Duration = Duration::from_secs(2);
 
-/// Exit code by a signal, as shells count Ctrl-C.
+/// As a shell reports Ctrl-C.
 const ENDED_BY_SIGNAL: i32 = 130;
 
-/// Shows the fleet until the person has seen enough. `named`: kubeconfig for a coordinator named by address.
-///
-/// # Errors
-/// No terminal, or it is gone, or the coordinator cannot be reached at the start.
+/// `named`: kubeconfig for a coordinator named by address. Errors: no terminal, or no coordinator at the start.
 pub async fn run(route: Route, args: TopArgs, named: Option<Choice>) -> Result<(), Failure> {
     tty::ensure()?;
     let interrupt = Interrupt::catch()?;
-    // On a thread of its own: the one that draws may be waiting for the terminal.
+    // On another thread, as the drawing one may wait for the terminal.
     let end = tokio::spawn(end_without_terminal(interrupt.in_order.clone()));
     let result = Box::pin(show(route, args, named, &interrupt)).await;
     end.abort();
     result
 }
 
-/// Ends a program that does not end after a signal, as nothing takes what it writes.
+/// For a program that writes to a blocked terminal.
 async fn end_without_terminal(asked: CancellationToken) {
     asked.cancelled().await;
     sleep(END_WITHIN).await;
@@ -89,7 +82,7 @@ async fn end_without_terminal(asked: CancellationToken) {
 
 async fn show(route: Route, args: TopArgs, named: Option<Choice>, interrupt: &Interrupt) -> Result<(), Failure> {
     let which = Which::from(&args.filter);
-    // What asks the person something does so before the terminal is taken.
+    // Questions to the person come before the terminal is taken.
     let stream = tokio::select! {
         opened = fleet_feed::open(&route, &which, fleet_feed::OFTEN) => opened?,
         () = interrupt.in_order.cancelled() => return Ok(()),
@@ -109,7 +102,7 @@ async fn show(route: Route, args: TopArgs, named: Option<Choice>, interrupt: &In
         stream,
         fleet,
     ));
-    // What flies is shown without a usable kubeconfig, too.
+    // Vehicles are shown without a usable kubeconfig, too.
     match objects.unwrap_or_else(|failure| Err(failure.to_string())) {
         Ok(objects) => {
             model.objects_from.clone_from(&objects.from);
@@ -122,7 +115,6 @@ async fn show(route: Route, args: TopArgs, named: Option<Choice>, interrupt: &In
         }
         Err(why) => {
             object.send_modify(|seen| seen.none = Some(why));
-            // Its sender stays: it says nothing more.
             tasks.object = Some(object);
         }
     }
@@ -156,7 +148,7 @@ async fn show(route: Route, args: TopArgs, named: Option<Choice>, interrupt: &In
     if model.pending > 0 {
         terminal::line("waiting for the answer to what was ordered …");
     }
-    // What was ordered is not taken back by looking away: the feeds end, the orders do not.
+    // The feeds end here; given orders do not.
     for _ in 0..model.pending {
         let Some(outcome) = answers.1.recv().await else { break };
         for (text, done) in outcome.answers {
@@ -185,7 +177,7 @@ struct Feeds {
 }
 
 struct Shell {
-    // First: it gives the terminal back before anything else ends.
+    // First, as it has to give the terminal back before anything else ends.
     tty: Tty,
     route: Route,
     model: Model,
@@ -207,7 +199,6 @@ enum Happened {
     Objects,
     Answer(Outcome),
     Continued,
-    /// Terminal gone, or a signal.
     End,
     Broken,
 }
@@ -297,7 +288,6 @@ impl Shell {
         let (route, answer) = (self.route.clone(), self.answers.0.clone());
         self.tasks.spawn(async move {
             let outcome = orders::give(&route, order).await;
-            // Nobody waits for it any more where this fails.
             let _ = answer.send(outcome).await;
         });
     }

@@ -1,7 +1,7 @@
 //! `skein up`: a ground station on one machine, until it is asked to end.
 //!
-//! Owns: the story: take the folder, start, say how to use it, land and wait at the end. Must not: start parts itself
-//! ([`crate::station`]), decide anything about flight.
+//! Owns: the story: take the folder, start, print how to use it, land and wait. Must not: start parts
+//! ([`crate::station`]), or decide anything about flight.
 
 pub mod fleet_lines;
 pub mod messages;
@@ -30,10 +30,7 @@ use std::time::Duration;
 /// Time for the coordinator, at the end, to record the agents' last reports.
 const LAST_WRITES: Duration = Duration::from_secs(5);
 
-/// Runs until it is asked to end and the vehicles of its own agents have landed.
-///
-/// # Errors
-/// It could not start, a vehicle was not observed landed, or the person wanted the end at once.
+/// Errors: no start, a vehicle was not observed landed, or the person wanted the end at once.
 pub async fn run(args: UpArgs) -> Result<(), Failure> {
     coordinator::server::file_limit::raise();
     node_link::each_once(&args.nodes).map_err(Failure::Usage)?;
@@ -99,7 +96,7 @@ async fn run_parts(args: &UpArgs, data: &DataDir, interrupt: &Interrupt) -> Resu
     record(&station, data).map_err(|why| unwritable(data, &why))?;
     let example = data.path().join("example-swarm.yaml");
     write_private(&example, messages::example_swarm(names.len()).as_bytes()).map_err(|why| unwritable(data, &why))?;
-    // What the person does not remember must not surprise them.
+    // A Swarm that the person forgot must not surprise them.
     if let Ok(wanting @ 1..) = objects.want_flight().await {
         terminal::line(&messages::flight_wanted_from_before(wanting));
     }
@@ -120,7 +117,6 @@ async fn run_parts(args: &UpArgs, data: &DataDir, interrupt: &Interrupt) -> Resu
     ended
 }
 
-/// Leads there as its own person.
 fn own(station: &Station, data: &DataDir) -> Result<Route, Failure> {
     Ok(Route::Station {
         server: station.server().parse().map_err(Failure::Failed)?,
@@ -129,7 +125,6 @@ fn own(station: &Station, data: &DataDir) -> Result<Route, Failure> {
     })
 }
 
-/// Informs tools on this machine.
 fn record(station: &Station, data: &DataDir) -> std::io::Result<()> {
     let Some(guard) = &station.guard else { return Ok(()) };
     let record = StationRecord {
@@ -140,9 +135,8 @@ fn record(station: &Station, data: &DataDir) -> std::io::Result<()> {
     record.write(data.path(), &guard.bundle(), guard.operator())
 }
 
-/// Vehicles of this process's agents.
 async fn land(station: &mut Station, objects: &Objects) -> Result<(), Failure> {
-    // They were notified by the signal itself.
+    // The signal itself notified them.
     let nodes = station.agents.nodes();
     terminal::line(&messages::landing(nodes.len()));
     let mut not_down: Vec<NodeName> = Vec::new();

@@ -1,52 +1,44 @@
-//! One vehicle as people and programs are shown it: stale values are unknown, texts from the air cannot play tricks on a
-//! terminal, and values of a newer coordinator are shown by number.
+//! One vehicle for people and programs: stale values are unknown, and texts from the air cannot control a terminal.
 
 use crate::args::Filter;
 use proto::v1;
 use serde::Serialize;
 use std::time::Duration;
 
-/// Reports come at least once a second; one this old says nothing about flight any more.
+/// Reports come at least once a second; an older one says nothing about flight any more.
 const STALE_AFTER: Duration = Duration::from_secs(5);
 
-/// A figure that is older than this is shown with its age.
+/// Older figures are shown with their age.
 const OLD_AFTER: Duration = Duration::from_secs(3);
 
-/// A Drone with what is known of its vehicle, or the idle vehicle of a node.
+/// A Drone with its vehicle, or the idle vehicle of a node. Fields are absent from JSON while unknown, except `flying`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Vehicle {
-    /// Namespace of the Drone; empty when the node has none.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub namespace: String,
-    /// Name of the Drone; empty when the node has none.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub drone: String,
-    /// Swarm of the Drone; empty when it has none.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub swarm: String,
-    /// Node of the vehicle; empty while the Drone is pending.
+    /// Empty while the Drone is pending.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub node: String,
-    /// Phase of the Drone; Idle for a vehicle without one.
+    /// Idle for a vehicle without a Drone.
     pub phase: String,
-    /// Why, in a sentence.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub message: String,
-    /// Whether it flies, by its own autopilot's account; `None` (null) while unknown.
+    /// By its own autopilot's account; `None` (null) while unknown.
     pub flying: Option<bool>,
-    /// What the vehicle does, by its own account, such as `InAir` or `UnknownLinkLost`; `NoVehicle` while the Drone is
-    /// pending.
+    /// By its own account, such as `InAir` or `UnknownLinkLost`; `NoVehicle` while the Drone is pending.
     pub truth: String,
-    /// Whether the agent is connected to the coordinator.
     pub agent_connected: bool,
-    /// Age of the last report in milliseconds; absent when there was none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub report_age_ms: Option<u64>,
-    /// What the agent is busy with, such as `Holding`; absent when there was no report.
+    /// Of its agent, such as `Holding`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub activity: Option<String>,
-    /// Flight mode, by the autopilot's own name.
+    /// By the autopilot's own name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
     /// Whether the autopilot's arming checks pass.
@@ -58,26 +50,23 @@ pub struct Vehicle {
     /// `ArduPilot` or `PX4`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub autopilot: Option<String>,
-    /// MAVLink system id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system_id: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub firmware: Option<String>,
-    /// Number of the autopilot's hardware, hexadecimal.
+    /// Of the autopilot, hexadecimal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hardware_uid: Option<String>,
-    /// How long ago the autopilot reported its battery, in milliseconds; absent when it did not, or it is not known.
+    /// Since the autopilot reported its battery.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub battery_age_ms: Option<u64>,
-    /// Remaining battery, percent, as of then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub battery_percent: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub battery_volts: Option<f64>,
-    /// How long ago the autopilot reported its position, in milliseconds; absent when it did not, or it is not known.
+    /// Since the autopilot reported its position.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub position_age_ms: Option<u64>,
-    /// Where it was then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub position: Option<Position>,
 }
@@ -85,11 +74,10 @@ pub struct Vehicle {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Position {
-    /// Degrees, WGS 84, north positive.
+    /// WGS 84, north positive.
     pub latitude_degrees: f64,
-    /// Degrees, WGS 84, east positive.
+    /// WGS 84, east positive.
     pub longitude_degrees: f64,
-    /// Meters above mean sea level.
     pub altitude_amsl_meters: f64,
     pub altitude_above_home_meters: f64,
 }
@@ -108,7 +96,7 @@ impl From<v1::Vehicle> for Vehicle {
             ..Self::default()
         };
         if shown.node.is_empty() {
-            // No vehicle, so none that flies.
+            // Nothing flies without a vehicle.
             (shown.flying, shown.truth) = (Some(false), "NoVehicle".into());
         }
         let Some(report) = v.report else { return shown };
@@ -144,7 +132,7 @@ impl From<v1::Vehicle> for Vehicle {
             shown.firmware = Some(printable(&identity.firmware)).filter(|f| !f.is_empty());
             shown.hardware_uid = Some(printable(&identity.hardware_uid)).filter(|uid| !uid.is_empty());
         }
-        // A figure that an agent sends without its age is as old as its report, at least while it receives from its autopilot.
+        // A figure without its age is as old as its report, at least while the agent receives from its autopilot.
         let age = |received: Option<u64>| match received {
             Some(at) => Some(v.report_age_ms.saturating_add(report.made_ms.saturating_sub(at))),
             None => report.link_alive.then_some(v.report_age_ms),
@@ -166,7 +154,7 @@ impl From<v1::Vehicle> for Vehicle {
 }
 
 impl Vehicle {
-    /// How a person names it: the Drone with its namespace, or the node.
+    /// The Drone with its namespace, or the node.
     pub fn title(&self) -> String {
         if self.drone.is_empty() {
             format!("node {}", self.node)
@@ -184,8 +172,7 @@ impl Vehicle {
     }
 }
 
-/// A figure of a table that was received `age` ago (milliseconds): with its age when it is old, and not shown when
-/// its age is not known.
+/// An old figure gets its age; one of unknown age is not shown. `age`: milliseconds.
 pub fn aged(figure: &str, age: Option<u64>) -> String {
     match age {
         None => "-".to_owned(),
@@ -194,7 +181,6 @@ pub fn aged(figure: &str, age: Option<u64>) -> String {
     }
 }
 
-/// A span as a table has it.
 pub fn age_text(ms: u64) -> String {
     match ms / 1000 {
         0 => format!("{ms}ms"),
@@ -204,7 +190,6 @@ pub fn age_text(ms: u64) -> String {
     }
 }
 
-/// The vehicles that a person wants to see, in the coordinator's order.
 pub fn shown(vehicles: Vec<v1::Vehicle>, filter: &Filter) -> Vec<Vehicle> {
     let wanted = |v: &Vehicle| {
         filter.namespace.as_ref().is_none_or(|n| *n == v.namespace)
@@ -226,7 +211,7 @@ const fn flying(truth: v1::FlightTruth) -> Option<bool> {
     }
 }
 
-/// `FLIGHT_TRUTH_IN_AIR` as `InAir`; the number when this program does not know the value.
+/// `FLIGHT_TRUTH_IN_AIR` as `InAir`; the number of an unknown value.
 fn enum_text(name: &str, prefix: &str, known: bool, number: i32) -> String {
     if !known {
         return format!("Unknown({number})");
@@ -242,7 +227,7 @@ fn enum_text(name: &str, prefix: &str, known: bool, number: i32) -> String {
         .collect()
 }
 
-/// The text without control characters: some of it was said by an autopilot, over a radio.
+/// Without control characters: an autopilot may have sent it over a radio.
 pub fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
@@ -251,7 +236,6 @@ pub fn printable(text: &str) -> String {
 pub(crate) mod tests {
     use super::*;
 
-    /// The message of a Drone that flies and holds, ten meters up.
     pub(crate) fn holding(name: &str) -> v1::Vehicle {
         v1::Vehicle {
             drone_namespace: "default".into(),
@@ -291,7 +275,6 @@ pub(crate) mod tests {
         }
     }
 
-    /// The message of a Drone that waits for a vehicle.
     pub(crate) fn pending(name: &str) -> v1::Vehicle {
         v1::Vehicle {
             drone_namespace: "default".into(),

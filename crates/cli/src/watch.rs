@@ -19,18 +19,14 @@ use std::io::{Stdout, Write};
 use std::time::Duration;
 use tonic::Streaming;
 
-/// After losing the coordinator.
 pub(crate) const RETRY: Backoff = Backoff {
     first: Duration::from_millis(250),
     cap: Duration::from_secs(5),
 };
 
-/// Runs until Ctrl-C.
-///
-/// # Errors
-/// The coordinator cannot be reached at the start, or the output has gone.
+/// Runs until Ctrl-C. Errors: the coordinator cannot be reached at the start, or the output has gone.
 pub async fn run(route: &Route, args: &WatchArgs, out: &Output) -> Result<(), Failure> {
-    // Caught before anything is shown: one who sees something may press Ctrl-C at once. Ending so gives the terminal back.
+    // Caught before anything is shown, as the person may press Ctrl-C at once; ending so restores the terminal.
     let interrupt = Interrupt::catch()?;
     tokio::select! {
         result = show(route, args, out) => result,
@@ -81,7 +77,7 @@ async fn follow(
     }
 }
 
-/// Number from 0 to 1; the standard library seeds its hashers at random.
+/// From 0 to 1; the standard library seeds its hashers at random.
 pub(crate) fn jitter() -> f64 {
     let hash = u32::try_from(RandomState::new().hash_one(0) >> 32).unwrap_or(u32::MAX);
     f64::from(hash) / f64::from(u32::MAX)
@@ -137,7 +133,6 @@ impl View {
         self.draw()
     }
 
-    /// Shown once; the picture is marked as old.
     fn lost(&mut self, why: &str) -> std::io::Result<()> {
         if self.screen.is_none() && self.lost.is_none() {
             self.line(&format!("lost the coordinator ({why}); trying again"))?;
@@ -164,7 +159,6 @@ impl View {
     }
 }
 
-/// UTC, to the millisecond.
 pub(crate) fn now() -> String {
     format!("{:.3}", jiff::Timestamp::now())
 }

@@ -1,6 +1,4 @@
-//! The command lines of `skein up` and `skein demo` that cannot work: what is said, and that nothing is started.
-//!
-//! Owns: words and exit codes. What they do when they can is tested where there are vehicles to fly (`tests/tests/up/main.rs`).
+//! Impossible command lines of `skein up` and `skein demo`: the error, and that nothing is started.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -12,7 +10,6 @@ fn skein(args: &[&str]) -> Output {
     command.output().unwrap()
 }
 
-/// Exit code, and what is said on standard error.
 fn refusal(args: &[&str]) -> (Option<i32>, String) {
     let output = skein(args);
     (output.status.code(), String::from_utf8(output.stderr).unwrap())

@@ -1,6 +1,4 @@
-//! The program `skein` against a scripted coordinator, over real gRPC on loopback.
-//!
-//! Owns: what people and scripts see: words, exit codes, what goes to which output.
+//! The program `skein` against a scripted coordinator, over real gRPC on loopback: texts, exit codes and outputs.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -15,12 +13,10 @@ use tokio_stream::StreamExt as _;
 use tokio_stream::wrappers::WatchStream;
 use tonic::{Request, Response, Status};
 
-/// What the coordinator answers, and what it was asked.
 struct Script {
     fleet: watch::Sender<Result<Vec<v1::Vehicle>, Status>>,
     orders: Mutex<Vec<(&'static str, v1::ground_request::Target)>>,
     refuse_orders: Option<Status>,
-    /// What was asked about single Drones, and by selectors.
     calls: Mutex<Vec<String>>,
 }
 
@@ -185,7 +181,6 @@ impl Fleet for Coordinator {
     }
 }
 
-/// A coordinator that runs until dropped.
 struct Running {
     script: Arc<Script>,
     url: String,
@@ -222,7 +217,6 @@ impl Running {
         skein(&self.url, args)
     }
 
-    /// What is true from now on.
     fn now(&self, fleet: Vec<v1::Vehicle>) {
         let _ = self.script.fleet.send_replace(Ok(fleet));
     }
@@ -312,7 +306,7 @@ fn an_empty_fleet_is_no_failure_and_nothing_on_standard_output() {
 #[test]
 fn a_missing_coordinator_is_exit_code_3_with_what_to_do() {
     for args in [&["status"][..], &["watch"], &["ground", "--all"], &["release", "alpha"]] {
-        // Port 1 of loopback: nothing listens there.
+        // Nothing listens at port 1.
         let output = skein("http://127.0.0.1:1", args);
         assert_eq!(output.status.code(), Some(3), "{args:?}");
         let text = stderr(&output);
@@ -413,7 +407,7 @@ fn a_selector_is_passed_on_unchanged_and_its_answer_is_printed() {
             ("release", selector("team", "")),
         ]
     );
-    // Neither what selects nothing nor what was done in part looks like success.
+    // Neither an empty selection nor a partial order looks like success.
     let nothing = coordinator.skein(&["ground", "-l", "team=violet"]);
     assert_eq!(
         (nothing.status.code(), stderr(&nothing).as_str()),
@@ -574,7 +568,6 @@ fn each_shell_gets_its_completion() {
     }
 }
 
-/// `skein watch` into a pipe, ended with the test.
 struct Watching {
     child: Child,
     lines: std::sync::mpsc::Receiver<String>,
@@ -593,7 +586,7 @@ impl Watching {
         Self { child, lines }
     }
 
-    /// The next line, without its time.
+    /// Without its time.
     fn next(&self) -> String {
         let line = self.lines.recv_timeout(Duration::from_secs(30)).unwrap();
         line.split_once(' ').unwrap().1.to_owned()
@@ -683,7 +676,6 @@ fn a_reader_that_closes_its_end_is_no_failure() {
     assert!(line.starts_with("NAMESPACE"));
 }
 
-/// Waits until there is something.
 fn soon<T>(what: &str, look: impl Fn() -> Option<T>) -> T {
     let until = Instant::now() + Duration::from_secs(30);
     loop {
@@ -699,7 +691,7 @@ fn soon<T>(what: &str, look: impl Fn() -> Option<T>) -> T {
 fn no_process_has_the_maps_token_in_its_arguments_and_its_file_is_the_owners() {
     use std::os::unix::fs::PermissionsExt as _;
     if map_page::missing().is_some() {
-        // Built without the page there is no map; releases are never built so.
+        // Only builds other than releases may lack the page.
         return;
     }
     let coordinator = coordinator(two());

@@ -1,6 +1,4 @@
-//! `skein import` as a program: one file of each kind, the objects that it becomes, what is said, and exit codes.
-//!
-//! Owns: objects, words and exit codes. What is read of a format is tested in `plan-files`.
+//! The program `skein import`: one file of each kind, its objects, messages and exit codes.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -28,7 +26,6 @@ fn skein(args: &[&str]) -> Output {
     command.output().unwrap()
 }
 
-/// The objects, and what is said.
 fn imported(args: &[&str]) -> (Vec<Value>, String) {
     let output = skein(&[&["import"], args].concat());
     let said = String::from_utf8(output.stderr).unwrap();
@@ -37,7 +34,7 @@ fn imported(args: &[&str]) -> (Vec<Value>, String) {
     (documents, said)
 }
 
-/// Exit code, and what is said; nothing is printed.
+/// Nothing is printed.
 fn refused(args: &[&str]) -> (Option<i32>, String) {
     let output = skein(&[&["import"], args].concat());
     assert_eq!(String::from_utf8_lossy(&output.stdout), "", "{args:?}");
@@ -119,7 +116,7 @@ fn files_are_written_all_or_none() {
     let file = folder.file("field.plan", whole_plan());
     let out = folder.0.path().join("out");
     std::fs::create_dir(&out).unwrap();
-    // The second of the two is in the way.
+    // The second of two files exists already.
     let other = out.join("geofence-field-fence.yaml");
     std::fs::write(&other, "other").unwrap();
     let refused = skein(&["import", &file, "--output", &out.to_string_lossy()]);

@@ -1,6 +1,4 @@
-//! `skein mission` as a program: the example of the documents, files of ground stations there and back, and what is refused.
-//!
-//! Owns: words, numbers and exit codes. What planning promises is tested in `fleet`, the formats in `plan-files`.
+//! The program `skein mission` on the documented example and on files of ground stations: texts, numbers, exit codes.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -14,7 +12,6 @@ fn skein(args: &[&str]) -> Output {
     command.output().unwrap()
 }
 
-/// What is printed by a call that succeeds.
 fn printed(args: &[&str]) -> String {
     let output = skein(args);
     let said = String::from_utf8_lossy(&output.stderr);
@@ -22,7 +19,6 @@ fn printed(args: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Exit code, and what is said on standard error.
 fn refusal(args: &[&str]) -> (Option<i32>, String) {
     let output = skein(args);
     (output.status.code(), String::from_utf8(output.stderr).unwrap())
@@ -40,7 +36,6 @@ fn sample(name: &str) -> String {
         .into_owned()
 }
 
-/// The Mission of the documents.
 fn documented() -> String {
     let page = std::fs::read_to_string(workspace().join("docs/concepts/mission.md")).unwrap();
     let block = page.split("```yaml\n").nth(1).unwrap();
@@ -70,7 +65,7 @@ fn the_mission_of_the_documents_is_previewed_with_its_numbers_and_a_map() {
     let numbers = printed(&[&["preview", &file, "--geojson", &map][..], &starts].concat());
     assert!(numbers.contains("Mission field: survey"), "{numbers}");
     assert!(numbers.contains("100.0 % covered"), "{numbers}");
-    // 13.2 mm of sensor behind 8.8 mm see 60 m from 40 m, of which 30 % are new.
+    // 13.2 mm of sensor behind 8.8 mm cover 60 m from 40 m, of which 30 % are new.
     assert!(numbers.contains("18.0 m apart"), "{numbers}");
     assert_eq!(
         numbers.matches("\n1 ").count() + numbers.matches("\n2 ").count(),
@@ -103,7 +98,6 @@ fn the_mission_of_the_documents_is_previewed_with_its_numbers_and_a_map() {
     );
 }
 
-/// All longitudes in coordinates, of lines and rings one by one.
 fn longitudes(coordinates: &Value, lines: &mut Vec<Vec<f64>>) {
     let list = coordinates.as_array().unwrap();
     if list.first().is_some_and(|first| first[0].is_number()) {
@@ -134,7 +128,7 @@ fn a_survey_across_the_180th_meridian_is_cut_there_on_the_map() {
     );
     let map = folder.file("fiji.geojson", "");
     let numbers = printed(&["preview", &file, "--geojson", &map]);
-    // 0.0025 degrees of longitude there are 266 m.
+    // 0.0025 degrees of longitude are 266 m there.
     assert!(
         numbers.contains("area     5.") && numbers.contains("100.0 % covered"),
         "{numbers}"
@@ -150,7 +144,7 @@ fn a_survey_across_the_180th_meridian_is_cut_there_on_the_map() {
     for kind in ["area", "share", "work"] {
         let mut lines = Vec::new();
         longitudes(&of(kind)["coordinates"], &mut lines);
-        // Both sides are there, and no line or ring goes around the Earth.
+        // Both sides occur, and no line or ring goes around the Earth.
         for side in [-1.0, 1.0] {
             assert!(
                 lines.iter().flatten().any(|longitude| longitude * side > 179.9),
@@ -256,7 +250,6 @@ fn items_that_no_route_has_are_named_and_kept_as_they_stand_on_request() {
         said.contains("item 1 (DO_JUMP, line 4) cannot be part of a route: command 177 has no counterpart"),
         "{said}"
     );
-    // Kept, it is not flown either.
     assert!(said.contains("--leave-out") && !said.contains("--keep-items"), "{said}");
     let kept = folder.file("kept.yaml", &printed(&["import", &file, "--keep-items"]));
     assert!(printed(&["preview", &kept]).contains(": plan\n"));

@@ -12,7 +12,7 @@ use std::fs::File;
 use std::io::Read;
 use std::process::Command;
 
-/// Says to this program, started once more on a terminal, which of its threads is to panic.
+/// Names the thread that is to panic in this program, started once more on a terminal.
 const PANICS: &str = "SKEIN_TEST_PANICS";
 
 #[test]
@@ -26,7 +26,7 @@ fn a_panic_of_any_thread_gives_the_terminal_back_with_its_message_on_it() {
             let _tty = Tty::take().unwrap();
             let ended = std::thread::spawn(|| panic!("a fault on purpose")).join();
             assert!(ended.is_err());
-            // Without unwinding: nothing else gives the terminal back.
+            // Without unwinding, so that nothing else gives the terminal back.
             std::process::exit(0);
         }
         Err(_) => {}
@@ -50,7 +50,7 @@ fn a_panic_of_any_thread_gives_the_terminal_back_with_its_message_on_it() {
             .stderr(slave.try_clone().unwrap())
             .spawn()
             .unwrap();
-        // What it writes fits into the terminal's buffer.
+        // Its output fits into the terminal's buffer.
         child.wait().unwrap();
         let after = tcgetattr(&slave).unwrap();
         drop(slave);

@@ -1,11 +1,9 @@
-//! The page of `skein map`, as files in the binary. [FEED.md](../FEED.md) says what its server has to serve it.
-//!
-//! Owns: the page (TypeScript, built by npm from its lockfile when this crate is built), and the reason if it is not there.
-//! Must not: serve it.
+//! The page of `skein map` (TypeScript) as files in the binary, or why it is missing. [FEED.md](../FEED.md) says what a
+//! server has to serve. Must not: serve it.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct File {
-    /// Its path below the root, such as `assets/page.js`.
+    /// Below the root, such as `assets/page.js`.
     pub path: &'static str,
     pub media_type: &'static str,
     pub bytes: &'static [u8],
@@ -15,12 +13,12 @@ include!(concat!(env!("OUT_DIR"), "/files.rs"));
 
 pub const INDEX: &str = "index.html";
 
-/// The file at `path`, below the root and without a slash before it.
+/// `path`: below the root and without a slash before it.
 pub fn file(path: &str) -> Option<&'static File> {
     FILES.iter().find(|file| file.path == path)
 }
 
-/// Why there is no page in this binary, and how to get it; `None`: it is there.
+/// With how to get the page; `None`: it is there.
 pub fn missing() -> Option<String> {
     MISSING.map(|why| {
         format!(
@@ -44,7 +42,7 @@ mod tests {
         }
     }
 
-    /// A release is the same byte for byte wherever it is built.
+    /// Reproducible releases depend on it.
     #[test]
     fn the_page_is_the_same_byte_for_byte_from_another_folder() {
         assert_eq!(missing(), None);
@@ -78,7 +76,6 @@ mod tests {
         }
     }
 
-    /// What the page decides by itself, in its own language, where it was built with its packages.
     #[test]
     fn the_tests_of_the_page_pass() {
         assert_eq!(missing(), None);

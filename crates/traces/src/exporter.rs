@@ -1,8 +1,5 @@
-//! Converts spans to OpenTelemetry's, and hands them to its batch processor.
-//!
-//! The processor has a thread of its own; a collector that does not answer within `OTEL_EXPORTER_OTLP_TIMEOUT` (10 s) loses the
-//! spans that were to be sent, and nothing waits for it.
-//! Must not: block what writes a span.
+//! Hands spans as OpenTelemetry's to its batch processor, whose thread loses spans when the collector is silent for
+//! `OTEL_EXPORTER_OTLP_TIMEOUT` (10 s). Must not: block a writer of spans.
 
 use crate::DateOf;
 use crate::loss::Losses;
@@ -57,10 +54,9 @@ impl Queue {
     }
 }
 
-/// A connection and all tries have this long: the library's own deadline is for each call on a connection that is there.
+/// For a connection and all tries: the library's own deadline is for each call on an open connection.
 const DEADLINE: Duration = Duration::from_secs(30);
 
-/// The sender, whose failures are counted.
 #[derive(Debug)]
 struct Watched {
     sender: opentelemetry_otlp::SpanExporter,
@@ -179,7 +175,6 @@ impl Exporter {
     }
 }
 
-/// Who writes: the environment's names go before the program's own.
 fn resource(program: &Program) -> Resource {
     let usual = [
         ("service.name", program.name.to_owned()),

@@ -1,8 +1,8 @@
-//! Traces on their way to an OpenTelemetry collector (OTLP over gRPC), of coordinator and agent alike.
+//! Traces of coordinator and agent for an OpenTelemetry collector (OTLP over gRPC).
 //!
-//! Owns: whether there are any ([`Traces::from_environment`]: the standard variables of OpenTelemetry, none set by default), and sending
-//! what has ended: from a thread of its own, through a bounded queue, each try with a deadline. Must not: be waited for, decide what a
-//! span is ([`model::trace`] does), or keep a program from starting. Without feature `otlp` spans go nowhere.
+//! Owns: whether there are any ([`Traces::from_environment`]; none by default), and sending ended spans by a thread of
+//! its own, through a bounded queue, with deadlines. Must not: be waited for, decide what a span is ([`model::trace`]),
+//! or keep a program from starting. Without feature `otlp` spans go nowhere.
 
 #[cfg(feature = "otlp")]
 mod exporter;
@@ -27,8 +27,7 @@ pub struct Traces {
 pub type DateOf<'a> = &'a dyn Fn(model::time::Moment) -> SystemTime;
 
 impl Traces {
-    /// Reads the environment for `program`. Needs a tokio runtime, which carries the connection. Unusable settings are logged and
-    /// turn traces off: they must keep no vehicle on the ground.
+    /// Needs a tokio runtime. Bad settings are logged and turn traces off: they must keep no vehicle on the ground.
     pub fn from_environment(program: &Program) -> Self {
         Self::open(program, |name| std::env::var(name).ok())
     }
@@ -70,7 +69,7 @@ impl Traces {
         false
     }
 
-    /// Queues `span`, of the vehicle of `node` if that is known; drops it when too many wait.
+    /// `node`: of the vehicle, if known. A full queue drops the span.
     pub fn write(&self, span: Span, node: Option<&NodeName>, date: DateOf<'_>) {
         #[cfg(feature = "otlp")]
         if let Some(to) = &self.to {
@@ -80,7 +79,7 @@ impl Traces {
         let _ = (span, node, date, self);
     }
 
-    /// Sends what is queued, within this time. Blocks.
+    /// Sends queued spans; blocks for `within` at most.
     pub fn finish(&self, within: Duration) {
         #[cfg(feature = "otlp")]
         if let Some(to) = &self.to {

@@ -1,4 +1,4 @@
-//! Spans that were lost: how many, and when a person is notified.
+//! Counts lost spans, and decides when to report them.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ pub struct Losses {
 }
 
 impl Losses {
-    /// Adds `count`; returns the number to log now, if it is time to.
+    /// Returns the number to log, if it is time to.
     pub fn lost(&mut self, count: usize, now: Instant) -> Option<usize> {
         self.count = self.count.saturating_add(count);
         if self.said.is_some_and(|said| now.duration_since(said) < AT_MOST_EVERY) {

@@ -1,7 +1,5 @@
-//! Settings of traces by the standard variables of OpenTelemetry.
-//!
-//! OpenTelemetry's own libraries read the others: `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES`, `OTEL_BSP_SCHEDULE_DELAY`, and
-//! of `OTEL_EXPORTER_OTLP_` `HEADERS` and `TIMEOUT`.
+//! Settings of traces by the standard variables of OpenTelemetry; its libraries read `OTEL_SERVICE_NAME`,
+//! `OTEL_RESOURCE_ATTRIBUTES`, `OTEL_BSP_SCHEDULE_DELAY` and `OTEL_EXPORTER_OTLP_` `HEADERS` and `TIMEOUT`.
 
 use std::path::PathBuf;
 
@@ -9,18 +7,17 @@ use std::path::PathBuf;
 pub struct Program {
     /// `service.name`, unless the environment names another.
     pub name: &'static str,
-    /// `service.version`.
     pub version: String,
     /// `service.instance.id`: the Pod or the node.
     pub instance: String,
-    /// Spans that may wait to be sent; more are dropped.
+    /// Waiting spans; more are dropped.
     pub queue: usize,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     pub endpoint: String,
-    /// The file with the collector's authorities; `None`: those of the system.
+    /// File with the collector's authorities; `None`: those of the system.
     pub authorities: Option<PathBuf>,
     /// Files of certificate and key.
     pub identity: Option<(PathBuf, PathBuf)>,
@@ -46,7 +43,7 @@ impl Settings {
                 .map(|text| text.trim().to_owned())
                 .filter(|text| !text.is_empty())
         };
-        // What is said of traces goes before what is said of all signals.
+        // Variables of traces precede those of all signals.
         let of_traces = |name: &str| {
             set(&format!("OTEL_EXPORTER_OTLP_TRACES_{name}")).or_else(|| set(&format!("OTEL_EXPORTER_OTLP_{name}")))
         };

@@ -1,4 +1,4 @@
-//! What a Mission says, as types of `fleet`, and waypoints as a Mission.
+//! Conversions of a Mission to types of `fleet`, and of waypoints to a Mission.
 
 use super::{Action, ActionType, Corner, Route, Survey, SurveyPattern, Waypoint};
 use crate::drone::AltitudeReference;
@@ -9,15 +9,10 @@ use model::units::{AltitudeAboveHome, AltitudeAmsl, Heading, Meters, MetersPerSe
 use std::time::Duration;
 
 impl Route {
-    /// The route that it says.
-    ///
-    /// # Errors
-    /// [`BadRoute`], what is wrong with it.
     pub fn to_route(&self) -> Result<plan::Route, BadRoute> {
         plan::Route::new(self.waypoints.iter().map(waypoint).collect())
     }
 
-    /// The same waypoints, written down.
     pub fn of_waypoints(waypoints: &[plan::Waypoint]) -> Self {
         Self {
             waypoints: waypoints.iter().map(written).collect(),
@@ -26,10 +21,7 @@ impl Route {
 }
 
 impl Survey {
-    /// The survey that it says.
-    ///
-    /// # Errors
-    /// [`BadSurvey`], what is wrong with its area; the rest is found when it is planned.
+    /// Errors: [`BadSurvey`], a bad area; planning finds the rest.
     pub fn to_survey(&self) -> Result<mission::Survey, BadSurvey> {
         let ring = |corners: &[Corner]| corners.iter().map(place).collect::<Vec<Wgs84>>();
         let holes: Vec<Vec<Wgs84>> = self.area.holes.iter().map(|hole| ring(&hole.polygon)).collect();
@@ -42,7 +34,7 @@ impl Survey {
                 side_overlap: percent(camera.side_overlap_percent),
                 front_overlap: percent(camera.front_overlap_percent),
             }),
-            // None is no distance, and is refused as such.
+            // A missing distance is refused as zero.
             None => Spacing::Fixed(Meters(self.line_spacing_meters.unwrap_or_default())),
         };
         Ok(mission::Survey {
@@ -69,7 +61,7 @@ fn place(corner: &Corner) -> Wgs84 {
     }
 }
 
-/// What is no share of a hundred becomes the whole, which is refused as an overlap.
+/// An invalid percentage becomes 100, which is refused as an overlap.
 fn percent(value: i32) -> Percent {
     u8::try_from(value).ok().and_then(Percent::new).unwrap_or(ALL)
 }
@@ -94,7 +86,7 @@ fn waypoint(waypoint: &Waypoint) -> plan::Waypoint {
         },
         altitude: altitude(waypoint.altitude_meters, waypoint.altitude_reference),
         speed: waypoint.speed_meters_per_second.map(MetersPerSecond),
-        // What is no time is longer than any, and refused as such.
+        // An invalid time becomes the longest, which is refused.
         hold: Duration::try_from_secs_f64(waypoint.hold_seconds).unwrap_or(Duration::MAX),
         heading: waypoint.heading_degrees.map(Heading),
         actions: waypoint.actions.iter().map(action).collect(),

@@ -70,7 +70,6 @@ pub enum SettingAction {
 }
 
 impl Settings {
-    /// The meaning and the value of each field that is given.
     pub fn wanted(&self) -> Vec<Setting> {
         let numbers = [
             (

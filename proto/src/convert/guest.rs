@@ -1,4 +1,4 @@
-//! `GuestCall` and what a guest may do, to and from `model::guest`.
+//! `GuestCall` and a guest's rights, to and from `model::guest`.
 
 use super::BadMessage;
 use crate::v1;
@@ -16,7 +16,6 @@ impl From<GuestAccess> for v1::GuestAccess {
 }
 
 impl v1::GuestAccess {
-    /// What it allows; `None` when that is nothing.
     pub const fn allowed(self) -> Option<GuestAccess> {
         match self {
             Self::Unspecified => None,
@@ -28,15 +27,11 @@ impl v1::GuestAccess {
     }
 }
 
-/// A call's id as the wire has it.
 pub fn guest_call_id(id: GuestCallId) -> Vec<u8> {
     id.0.to_be_bytes().to_vec()
 }
 
-/// A call's id.
-///
-/// # Errors
-/// It is not of 16 bytes.
+/// Errors: other than 16 bytes.
 pub fn read_guest_call_id(bytes: &[u8]) -> Result<GuestCallId, BadMessage> {
     let bytes = bytes.try_into().map_err(|_| BadMessage::Missing { field: "id" })?;
     Ok(GuestCallId(u128::from_be_bytes(bytes)))

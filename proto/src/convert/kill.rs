@@ -1,4 +1,4 @@
-//! `Kill` and `KillAnswer`: the order to stop a vehicle's motors and what came of it, to and from `model::kill`.
+//! `Kill` and `KillAnswer`, to and from `model::kill`.
 
 use super::{BadMessage, filled};
 use crate::v1;
@@ -51,7 +51,7 @@ impl From<&KillAnswer> for v1::KillAnswer {
 }
 
 impl From<v1::KillAnswer> for KillAnswer {
-    /// An outcome that is not known here says nothing about the motors.
+    /// An unknown outcome says nothing about the motors.
     fn from(answer: v1::KillAnswer) -> Self {
         Self {
             nonce: answer.nonce,

@@ -1,6 +1,5 @@
-//! `ToAgent`: what the coordinator says about a node, to and from [`Order`].
-//!
-//! An order to land is read whatever else of it cannot be: refusing it would keep a vehicle up.
+//! `ToAgent`, the coordinator's orders to a node, to and from [`Order`]. An order to land is read even where other
+//! fields are bad: refusing it would keep a vehicle up.
 
 use super::{BadMessage, filled, known};
 use crate::v1;
@@ -17,10 +16,10 @@ use model::units::{AltitudeAboveHome, Heading, MetersPerSecond, Percent};
 use model::vehicle::HardwareUid;
 use std::time::Duration;
 
-/// The highest takeoff altitude that is taken off the wire, in meters above home; the API allows no more either.
+/// Meters above home, as in the API.
 const HIGHEST_ALTITUDE_M: f64 = 120.0;
 
-/// The highest speed that is taken off the wire, in meters per second; the API allows no more either.
+/// Meters per second, as in the API.
 const FASTEST_M_S: f64 = 20.0;
 
 impl From<&Order> for v1::ToAgent {
@@ -110,7 +109,6 @@ impl TryFrom<v1::Assignment> for Assignment {
         let failsafe = a.failsafe.map_or_else(|| Ok(Failsafe::default()), TryInto::try_into);
         let failsafe = match desired {
             Desired::Flying { .. } => failsafe?,
-            // It is for flight only.
             Desired::Grounded { .. } => failsafe.unwrap_or_default(),
         };
         let so_far = a.told_so_far().into();
@@ -119,7 +117,7 @@ impl TryFrom<v1::Assignment> for Assignment {
             Desired::Flying { .. } => route?,
             Desired::Grounded { .. } => None,
         };
-        // A value that is not known yet must not keep a vehicle up.
+        // An unknown value must not keep a vehicle up.
         let reported_flight = ReportedFlight {
             takeovers: a.told_takeovers,
             so_far,
@@ -187,7 +185,7 @@ impl From<GroundMark> for v1::GroundMark {
     }
 }
 
-/// A mark without a number is none; it must not keep an order to land from being read.
+/// A mark without a number is ignored, as it must not keep an order to land from being read.
 fn ground_mark(mark: v1::GroundMark) -> Option<GroundMark> {
     let id = GroundOrderId(mark.order);
     match (mark.order, mark.done) {
@@ -198,7 +196,6 @@ fn ground_mark(mark: v1::GroundMark) -> Option<GroundMark> {
 }
 
 pub(super) fn altitude(field: &'static str, meters: f64) -> Result<AltitudeAboveHome, BadMessage> {
-    // NaN and the infinities are not in the range either.
     if meters > 0.0 && meters <= HIGHEST_ALTITUDE_M {
         return Ok(AltitudeAboveHome(meters));
     }
@@ -220,7 +217,7 @@ impl From<GroundedWhy> for v1::GroundedWhy {
     }
 }
 
-/// A reason that is not given or not known, as from a newer coordinator, counts as an operator's order.
+/// A missing or unknown reason, as from a newer coordinator, counts as an operator's order.
 fn grounded_why(got: i32) -> GroundedWhy {
     match v1::GroundedWhy::try_from(got) {
         Ok(v1::GroundedWhy::Deleted) => GroundedWhy::Deleted,
@@ -270,7 +267,7 @@ impl TryFrom<v1::Failsafe> for Failsafe {
             v1::OnCoordinatorLoss::Return => OnCoordinatorLoss::Return,
             v1::OnCoordinatorLoss::Land => OnCoordinatorLoss::Land,
         };
-        // No time at all would have a vehicle act on a coordinator that is merely between two messages.
+        // With no time at all a vehicle would act on a coordinator that is between two messages.
         if f.after_ms == 0 && on_coordinator_loss != OnCoordinatorLoss::Continue {
             return Err(BadMessage::Missing {
                 field: "assigned.failsafe.after_ms",
@@ -384,7 +381,7 @@ mod tests {
                     failsafe,
                     (resume_after, ground_mark, reported_flight, (routed, route)),
                 )| {
-                    // One that is to land has none.
+                    // A vehicle that is to land has no route.
                     let route = route.filter(|_| matches!(desired, Desired::Flying { .. }));
                     Assignment {
                         routed,

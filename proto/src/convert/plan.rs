@@ -1,4 +1,4 @@
-//! `Plan` and `PlanState`: what a vehicle flies by itself and how far it is, to and from `model::plan::flight`.
+//! `Plan` and `PlanState`: a plan for the vehicle and its progress, to and from `model::plan::flight`.
 
 use super::rules::{LONGEST_DIGEST, LONGEST_WORDS, at_most};
 use super::{BadMessage, filled, within};
@@ -124,7 +124,7 @@ impl TryFrom<v1::PlanState> for PlanReport {
         at_most("plan.reached", state.reached.len(), MOST_RANGES, "at most 350 ranges")?;
         at_most("plan.held", state.held.len(), LONGEST_DIGEST, "at most 64 characters")?;
         at_most("plan.words", state.words.len(), LONGEST_WORDS, "at most 400 bytes")?;
-        // A progress that is not known yet, as of a newer agent, is not ready.
+        // Unknown progress, as from a newer agent, is not ready.
         let progress = v1::PlanProgress::try_from(state.progress).unwrap_or(v1::PlanProgress::Uploading);
         let reached = state.reached.iter().map(range).collect::<Result<Vec<_>, _>>()?;
         Ok(Self {

@@ -1,4 +1,4 @@
-//! `RemoteId` and `RemoteIdState`: who operates a vehicle and what its transmitter reports, to and from `model::remote_id`.
+//! `RemoteId` and `RemoteIdState`: operator and transmitter of a vehicle, to and from `model::remote_id`.
 
 use super::{BadMessage, filled, within};
 use crate::v1;
@@ -8,7 +8,7 @@ use model::remote_id::{
     RemoteIdOrder, RemoteIdReport, Sending, Transmitter, can_be_broadcast,
 };
 
-/// Longest name of an object that is taken off the wire.
+/// Bytes of an object's name.
 const LONGEST_NAME: usize = 253;
 
 impl From<&RemoteIdOrder> for v1::RemoteId {
@@ -197,7 +197,7 @@ impl TryFrom<v1::RemoteIdState> for RemoteIdReport {
             3 * LONGEST_ERROR,
             "at most 150 bytes",
         )?;
-        // What is not known yet, as of a newer agent, is not sent and not good.
+        // An unknown value, as from a newer agent, is neither sent nor good.
         let sent = v1::OperatorSent::try_from(state.sent).unwrap_or(v1::OperatorSent::NoVehicle);
         let transmitter = v1::RemoteIdTransmitter::try_from(state.transmitter).unwrap_or(v1::RemoteIdTransmitter::Lost);
         Ok(Self {

@@ -1,6 +1,4 @@
-//! `Report`: what an agent says of its vehicle, to and from [`Report`].
-//!
-//! Owns: which reports a coordinator can read. Must not: turn what is unknown into a fact.
+//! `Report`, what an agent says of its vehicle, to and from [`Report`]. Must not: turn what is unknown into a fact.
 
 mod aircraft;
 mod deviation;
@@ -30,8 +28,7 @@ use model::vehicle::{
 };
 use std::time::Duration;
 
-/// Reasons in one report, and warnings. An agent has a dozen or two; of thousands each comparison of two reports would take the
-/// coordinator as long as all other agents together.
+/// An agent has a dozen or two; comparing thousands would take the coordinator as long as all other agents.
 const MOST_TEXTS: usize = 64;
 
 impl From<&Report> for v1::Report {
@@ -105,10 +102,7 @@ const fn moment(ms: u64) -> Moment {
     Moment::at(Duration::from_millis(ms))
 }
 
-/// The report of the agent on `node`; the node's name came with the stream's Hello.
-///
-/// # Errors
-/// [`BadMessage`], naming the first field that makes no sense.
+/// The node's name came with the stream's Hello. Errors name the first bad field.
 pub fn report(node: NodeName, r: v1::Report) -> Result<Report, BadMessage> {
     for (field, texts) in [("reasons", r.reasons.len()), ("warnings", r.warnings.len())] {
         if texts > MOST_TEXTS {
@@ -199,7 +193,7 @@ impl From<&ArmingReason> for v1::ArmingReason {
 }
 
 impl From<v1::ArmingReason> for ArmingReason {
-    /// A class that is not known here is for a person to check.
+    /// A person has to check an unknown class.
     fn from(reason: v1::ArmingReason) -> Self {
         Self {
             class: match reason.class() {
@@ -277,7 +271,7 @@ impl From<FlightTruth> for v1::FlightTruth {
 }
 
 impl From<v1::FlightTruth> for FlightTruth {
-    /// Unspecified is unknown: one that does not say so has not said that the vehicle is on the ground.
+    /// Unspecified does not say that the vehicle is on the ground.
     fn from(truth: v1::FlightTruth) -> Self {
         match truth {
             v1::FlightTruth::Unspecified | v1::FlightTruth::UnknownLandedState => {
@@ -370,7 +364,7 @@ impl TryFrom<v1::Position> for Position {
 impl TryFrom<v1::Accuracy> for Accuracy {
     type Error = BadMessage;
 
-    /// An account that is no number of meters is refused: taken for one that is not known, it would hide how bad it is.
+    /// Refuses an accuracy that is no distance: as an unknown one it would hide how bad it is.
     fn try_from(a: v1::Accuracy) -> Result<Self, BadMessage> {
         let meters = |field, got| within(field, got, f64::MIN_POSITIVE, f64::MAX, "a distance, above 0 m").map(Meters);
         let read = |field, got: Option<f64>| got.map(|got| meters(field, got)).transpose();

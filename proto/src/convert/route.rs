@@ -171,7 +171,7 @@ impl TryFrom<v1::RouteState> for RouteState {
             order: state.order.map(TryInto::try_into).transpose()?,
             next: state.next.and_then(|next| usize::try_from(next).ok()),
             stalled: state.stalled.map(Into::into),
-            // One of a newer version means nothing here.
+            // A newer version's value means nothing here.
             lent: v1::Lent::try_from(state.lent).ok().and_then(v1::Lent::known),
         })
     }

@@ -1,4 +1,4 @@
-//! `Rules` and `RulesState`: the fence and parameters of a vehicle and what is in force of them, to and from `model::rules`.
+//! `Rules` and `RulesState`: fence and parameters of a vehicle and their state, to and from `model::rules`.
 
 use super::{BadMessage, filled, within};
 use crate::v1;
@@ -9,16 +9,14 @@ use model::rules::{
 };
 use model::units::{Meters, Wgs84};
 
-/// Longest name of a parameter (PARAM_SET.param_id).
+/// Of a parameter (PARAM_SET.param_id).
 const LONGEST_NAME: usize = 16;
 
-/// Longest digest that is taken off the wire.
 pub(super) const LONGEST_DIGEST: usize = 64;
 
-/// Longest words that are taken off the wire, bytes.
+/// Bytes.
 pub(super) const LONGEST_WORDS: usize = 400;
 
-/// The largest circle that is taken off the wire, meters.
 const LARGEST_RADIUS_M: f64 = 100_000.0;
 
 impl From<&Rules> for v1::Rules {
@@ -218,7 +216,7 @@ impl TryFrom<v1::RulesState> for RulesReport {
             LONGEST_WORDS,
             "at most 400 bytes",
         )?;
-        // A state that is not known yet, as of a newer agent, is not in force.
+        // An unknown state, as from a newer agent, is not in force.
         let progress = v1::FenceProgress::try_from(state.fence).unwrap_or(v1::FenceProgress::Working);
         let words = state.fence_words;
         Ok(Self {
@@ -245,7 +243,7 @@ impl From<&Deviation> for v1::Deviation {
             DeviationWhy::ReportOnly => (v1::DeviationWhy::ReportOnly, ""),
             DeviationWhy::WaitsForGround => (v1::DeviationWhy::WaitsForGround, ""),
             DeviationWhy::NeedsReboot => (v1::DeviationWhy::NeedsReboot, ""),
-            // One that does not know `missing` takes it for refused.
+            // An older coordinator takes a missing parameter for refused.
             DeviationWhy::Refused(words) | DeviationWhy::Missing(words) => (v1::DeviationWhy::Refused, words.as_str()),
         };
         Self {

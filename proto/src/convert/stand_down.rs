@@ -1,4 +1,4 @@
-//! `StandDown` and `StandUp`: a vehicle that is left to a person, and that person's word, to and from `model::stand_down`.
+//! `StandDown` and `StandUp`: a vehicle that is left to a person, and their release, to and from `model::stand_down`.
 
 use super::{BadMessage, filled};
 use crate::v1;
@@ -46,7 +46,7 @@ impl From<&Reported> for v1::StandDown {
 impl TryFrom<v1::StandDown> for Reported {
     type Error = BadMessage;
 
-    /// A reason that is not known here leaves the vehicle to a person all the same.
+    /// An unknown reason leaves the vehicle to a person, too.
     fn try_from(down: v1::StandDown) -> Result<Self, BadMessage> {
         Ok(Self {
             number: down.number,

@@ -62,9 +62,7 @@ pub struct SigningArgs {
 /// A value, perhaps for one node only.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OfNode {
-    /// The node; `None`: not said.
     pub node: Option<NodeName>,
-    /// The value.
     pub value: String,
 }
 
@@ -84,21 +82,18 @@ impl std::str::FromStr for OfNode {
     }
 }
 
-/// The settings of one agent.
 #[derive(Clone, Debug, Default)]
 pub struct AgentSettings {
-    /// Ground stations that connect to it.
     pub gcs: gcs::Config,
-    /// System id as which it plays the ground station while the coordinator is in contact.
+    /// System id of the heartbeat that is sent as a ground station while the coordinator is in contact.
     pub ground_station: Option<SystemId>,
-    /// The flight log.
     pub flight_log: flight_log::Config,
     /// Key file and link id of MAVLink 2 signing.
     pub signing: Option<(PathBuf, u8)>,
 }
 
 impl AgentArgs {
-    /// The settings of the agent of `node`, where `all` are the nodes of this process.
+    /// `all`: the nodes of this process.
     pub fn of(&self, node: &NodeName, all: &[NodeName], signing: &SigningArgs) -> Result<AgentSettings, String> {
         for named in self.gcs_listen.iter().chain(&signing.signing_key) {
             if let Some(name) = named.node.as_ref().filter(|name| !all.contains(name)) {

@@ -9,7 +9,7 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::str::FromStr;
 
-/// Where QGroundControl and most others listen on this computer.
+/// Default of QGroundControl and most others.
 const USUAL_UDP_PORT: u16 = 14550;
 
 /// Arguments of `skein connect`.
@@ -58,19 +58,19 @@ pub struct ConnectArgs {
 /// Where a ground station and we meet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Port {
-    /// It listens there, and we send.
+    /// The address at which it listens.
     Udp {
-        /// Its host, without brackets.
+        /// Without brackets.
         host: String,
-        /// Its first port.
+        /// Of the first 250 vehicles.
         port: u16,
     },
-    /// We wait there for it.
+    /// The address at which we listen.
     Tcp(SocketAddr),
 }
 
 impl ConnectArgs {
-    /// The Drones that are named, in the namespace that was named before the command, or `usual`, where none was named with them.
+    /// `before`: namespace named before the command; `usual`: default namespace.
     pub fn named(
         &mut self,
         before: Option<String>,
@@ -104,7 +104,7 @@ impl ConnectArgs {
         if named.is_empty() { vec![Port::usual()] } else { named }
     }
 
-    /// A line for a person who uses a form that will be removed.
+    /// For a form of `--listen` that will be removed.
     pub fn hint(&self) -> Option<String> {
         let old = self.listen.iter().find(|port| matches!(port, Port::Udp { .. }))?;
         Some(format!(
@@ -112,7 +112,7 @@ impl ConnectArgs {
         ))
     }
 
-    /// Refuses a port that others reach, unless that is meant.
+    /// Refuses a port that others reach without `--allow-remote`.
     pub fn check_ports(&self) -> Result<(), Failure> {
         match self.to.iter().chain(&self.listen).find(|port| !port.is_local()) {
             Some(port) if !self.allow_remote => Err(Failure::Usage(format!(
@@ -148,10 +148,7 @@ impl Port {
         }
     }
 
-    /// Group `index` has 250 vehicles; the first is 0.
-    ///
-    /// # Errors
-    /// No port of that number.
+    /// Group `index`, from 0, has 250 vehicles. Errors: no such port.
     pub fn of_group(&self, index: usize) -> Result<Self, Failure> {
         let next = |port: u16| {
             let next = u16::try_from(index).ok().and_then(|index| port.checked_add(index));

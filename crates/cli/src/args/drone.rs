@@ -5,7 +5,6 @@ use clap::Args;
 use std::fmt;
 use std::str::FromStr;
 
-/// The namespace of an object that was named without one.
 const DEFAULT_NAMESPACE: &str = "default";
 
 /// Which Drone.
@@ -40,17 +39,14 @@ pub struct ResumeArgs {
     pub vehicle: Option<String>,
 }
 
-/// What goes on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Resumed {
-    /// The vehicle of a Drone.
     Drone(ObjectKey),
-    /// The vehicle of a node.
+    /// By its node.
     Vehicle(String),
 }
 
 impl ResumeArgs {
-    /// In `namespace`, where none was named.
     pub fn default_namespace(&mut self, namespace: Option<String>) {
         let named = self.drone.as_ref().is_some_and(ObjectRef::names_namespace);
         if self.vehicle.is_none() && !named && self.namespace.is_none() {
@@ -58,7 +54,6 @@ impl ResumeArgs {
         }
     }
 
-    /// What is meant.
     pub fn meant(&self) -> Result<Resumed, String> {
         match (&self.vehicle, &self.drone) {
             (Some(node), _) => Ok(Resumed::Vehicle(node.clone())),
@@ -90,31 +85,26 @@ pub struct ObjectRef {
     name: String,
 }
 
-/// A Drone or a Swarm by namespace and name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ObjectKey {
-    /// The namespace.
     pub namespace: String,
-    /// The name.
     pub name: String,
 }
 
 impl DroneArgs {
-    /// In `namespace`, where none was named.
     pub fn default_namespace(&mut self, namespace: Option<String>) {
         if !self.drone.names_namespace() && self.namespace.is_none() {
             self.namespace = namespace;
         }
     }
 
-    /// The Drone that is meant.
     pub fn key(&self) -> Result<ObjectKey, String> {
         self.drone.key(self.namespace.as_deref(), None)
     }
 }
 
 impl ObjectRef {
-    /// The object that is meant, where `namespace` was given apart from it, and `usual` is that of one without any.
+    /// `namespace`: given apart from the object; `usual`: default.
     pub fn key(&self, namespace: Option<&str>, usual: Option<&str>) -> Result<ObjectKey, String> {
         let name = self.name.clone();
         let namespace = match (self.namespace.as_deref(), namespace) {
@@ -128,7 +118,6 @@ impl ObjectRef {
         Ok(ObjectKey { namespace, name })
     }
 
-    /// Whether it was named with its namespace.
     pub(super) const fn names_namespace(&self) -> bool {
         self.namespace.is_some()
     }

@@ -43,7 +43,6 @@ pub struct EnrollArgs {
 }
 
 impl EnrollArgs {
-    /// Whose authority signs, as it was said with the command.
     pub fn place(&self) -> WhereArgs {
         WhereArgs {
             station: self.station.clone(),

@@ -48,17 +48,14 @@ pub struct LogsArgs {
     pub max_total_mib: u64,
 }
 
-/// Whose logs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LogsOf {
-    /// The vehicle that serves this Drone.
     Drone(ObjectKey),
-    /// The vehicle of this node.
+    /// By its node.
     Node(String),
 }
 
 impl LogsArgs {
-    /// In `namespace`, where none was named.
     pub fn default_namespace(&mut self, namespace: Option<String>) {
         let named = self.drone.as_ref().is_some_and(ObjectRef::names_namespace);
         if self.vehicle.is_none() && !named && self.namespace.is_none() {

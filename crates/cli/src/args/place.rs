@@ -46,7 +46,6 @@ pub struct WhereArgs {
 }
 
 impl WhereArgs {
-    /// Fills gaps from `others`.
     pub fn or(self, others: Self) -> Self {
         Self {
             server: self.server.or(others.server),

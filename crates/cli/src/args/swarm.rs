@@ -41,11 +41,8 @@ pub struct GroundArgs {
 }
 
 impl GroundArgs {
-    /// With the namespace that was named before the command, or `usual`, where none was named for a Swarm. A selector selects
-    /// in all namespaces where none was named, as `skein status` shows all.
-    ///
-    /// # Errors
-    /// All of all namespaces were asked for as well.
+    /// Falls back to the namespace named `before` the command, or to `usual` for a Swarm. Without one a selector
+    /// selects in all namespaces, as `skein status` shows all. Errors: all namespaces and one were asked for.
     pub fn default_namespace(
         &mut self,
         before: Option<String>,

@@ -1,4 +1,4 @@
-//! The certificate authority that the coordinator of a cluster is known by.
+//! The certificate authority by which agents and tools recognize the coordinator of a cluster.
 
 use super::refusal::Refusal;
 use super::{Cluster, answer_of};
@@ -6,16 +6,13 @@ use crate::failure::Failure;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
 
-/// ConfigMap with the certificates, and Secret with the key.
+/// Name of the ConfigMap with the certificates, and of the Secret with the key.
 pub const NAME: &str = "skein-ca";
 
 const KEY: &str = "ca.crt";
 
 impl Cluster {
-    /// PEM.
-    ///
-    /// # Errors
-    /// Not published yet, or the person may not read it.
+    /// As PEM. Errors: not published yet, or the person may not read it.
     pub async fn authority(&self) -> Result<String, Failure> {
         let namespace = &self.namespace;
         let maps: Api<ConfigMap> = Api::namespaced(self.client.clone(), namespace);

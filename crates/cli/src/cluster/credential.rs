@@ -1,8 +1,5 @@
-//! The credential of a kubeconfig: a token, a token file or a client certificate. An exec plugin's answer was put there before
-//! ([`super::plugin`]).
-//!
-//! Must not: keep or print it, or show a token to any but the API server: the coordinator gets a proof that is of no use to it
-//! ([`super::person`]).
+//! The credential of a kubeconfig: a token, a token file or a client certificate; [`super::plugin`] has put an exec
+//! plugin's answer there. Must not: keep or print it, or show a token to anything but the API server.
 
 use crate::failure::Failure;
 use coordinator::cluster::api::error_chain;
@@ -20,21 +17,17 @@ use std::time::Duration;
 use tokio::time::timeout;
 use tower::{BoxError, Layer, ServiceExt, service_fn};
 
-/// Time for a login program to answer with a new token.
+/// Time for a login program to answer.
 pub(super) const PLUGIN: Duration = Duration::from_secs(60);
 
 #[derive(Clone, Debug)]
 pub enum Credential {
-    /// Token for the API server alone.
     Token(SecretString),
-    /// Certificate for both ends: the handshake proves its key and gives nothing away.
+    /// For both ends: the handshake proves its key and reveals nothing.
     Certificate(Arc<dyn ResolvesClientCert>),
 }
 
-/// Reads the credential as it is valid now.
-///
-/// # Errors
-/// No credential that the coordinator could check, or a failed login program.
+/// Reads the credential valid now. Errors: none that the coordinator could check, or a failed login program.
 pub async fn of(config: &Config) -> Result<Credential, Failure> {
     let user = &config.auth_info;
     if user.impersonate.is_some() || user.impersonate_groups.is_some() {
@@ -64,15 +57,14 @@ pub async fn of(config: &Config) -> Result<Credential, Failure> {
     Err(cannot("it has neither a token nor a client certificate"))
 }
 
-/// Header for the API server.
 async fn authorization(config: Config) -> Result<Option<String>, Failure> {
-    // A login program (`auth-provider`) is run here, and may wait for the person.
+    // Runs a login program (`auth-provider`), which may wait for the person.
     let layer = tokio::task::spawn_blocking(move || config.auth_layer());
     let layer = layer.await.map_err(|fault| Failure::Failed(fault.to_string()))?;
     let Some(layer) = layer.map_err(|error| cannot(&error_chain(&error)))? else {
         return Ok(None);
     };
-    // What the layer adds to a request is taken off it again, instead of being sent.
+    // Catches the header that the layer adds to a request, which is never sent.
     let shown = service_fn(|request: Request<Body>| {
         let header = request.headers().get(AUTHORIZATION);
         let text = header.and_then(|value| value.to_str().ok()).map(str::to_owned);
@@ -101,7 +93,6 @@ mod tests {
     use trust::{Authority, Peer, Validity};
 
     fn config() -> Config {
-        // Fails only if a provider is installed already, which is as good.
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
         Config::new(http::Uri::from_static("https://127.0.0.1:1"))
     }

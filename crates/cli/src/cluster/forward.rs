@@ -1,4 +1,4 @@
-//! A connection to a port of the coordinator's Pod, through the API server (`pods/portforward`), as `kubectl port-forward` does.
+//! A connection to a port of the coordinator's Pod through the API server (`pods/portforward`), as by kubectl.
 
 use super::pod::{self, Chosen};
 use super::refusal::Refusal;
@@ -12,7 +12,6 @@ use kube::Api;
 use kube::api::ListParams;
 use proto::channel::Connection;
 
-/// Names the leading coordinator.
 const LEASE: &str = "skein-coordinator";
 
 pub struct Forwarded {
@@ -23,10 +22,7 @@ pub struct Forwarded {
 }
 
 impl Cluster {
-    /// Connects to the leading coordinator, or to a ready one where the leader is not known.
-    ///
-    /// # Errors
-    /// There is no Pod, or the person may not; with what to do.
+    /// Connects to the leading coordinator, or to a ready one where the leader is unknown.
     pub async fn forward(&self) -> Result<Forwarded, Failure> {
         let namespace = &self.namespace;
         let pods: Api<Pod> = Api::namespaced(self.client.clone(), namespace);
@@ -42,7 +38,7 @@ impl Cluster {
         };
         let trouble = error.then(|error| match error {
             Some(why) => future::ready(why).left_future(),
-            // The stream itself has ended then, and says so.
+            // The stream has ended by itself and reports why.
             None => future::pending().right_future(),
         });
         Ok(Forwarded {
@@ -52,7 +48,7 @@ impl Cluster {
         })
     }
 
-    /// `None` also for want of the right to read it: that only costs a try at another Pod.
+    /// `None` also without the right to read the Lease: that only costs a try at another Pod.
     async fn leader(&self) -> Option<String> {
         let leases: Api<Lease> = Api::namespaced(self.client.clone(), &self.namespace);
         let lease = answer_of("get leases", leases.get_opt(LEASE)).await.ok()??;

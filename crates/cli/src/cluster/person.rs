@@ -1,7 +1,6 @@
-//! How a person with a token shows a coordinator who they are: by a key that a request to the API server names ([`trust::proof`]).
-//!
-//! The request is a CertificateSigningRequest that nobody need approve: the API server notes in it who made it, and the coordinator
-//! reads that. So a program that answers in the coordinator's place gets no token, and nothing else that would be of use elsewhere.
+//! How a person with a token proves who they are to a coordinator: by a key in a CertificateSigningRequest
+//! ([`trust::proof`]). Nobody need approve it: the API server notes its author, and the coordinator reads that. A
+//! program that answers in the coordinator's place gets no token, and nothing of use elsewhere.
 
 use super::refusal::Refusal;
 use super::stored_proof::StoredProof;
@@ -26,13 +25,13 @@ const RENEWAL: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub struct Proof {
     pub identity: Identity,
-    /// Storage, if an earlier command made it.
+    /// Where an earlier command stored it.
     pub stored: Option<StoredProof>,
 }
 
 impl Cluster {
-    /// Reuses an earlier command's proof, and renews it after half of its time. A ground order must not depend on an API server
-    /// that takes no new requests, so the earlier one then still serves.
+    /// Reuses an earlier command's proof and renews it after half of its life. The old one serves while the API server
+    /// takes no new requests: a ground order must not depend on them.
     pub async fn proof(&self) -> Result<Proof, Failure> {
         let now = SystemTime::now();
         let earlier = match &self.stored {
@@ -61,7 +60,6 @@ impl Cluster {
         Ok(Proof { identity, stored: None })
     }
 
-    /// Has the API server note that the key is the person's.
     async fn request(&self, pem: String) -> Result<RequestName, Failure> {
         let requests: Api<CertificateSigningRequest> = Api::all(self.client.clone());
         let what = "create certificatesigningrequests";

@@ -1,5 +1,4 @@
-//! The exec plugin of a kubeconfig: a program that logs the person in, and answers with a token or a client certificate
-//! (client.authentication.k8s.io).
+//! The exec plugin of a kubeconfig (client.authentication.k8s.io), which answers with a token or a client certificate.
 
 use super::credential::{PLUGIN, cannot};
 use crate::failure::Failure;
@@ -26,12 +25,9 @@ struct Shown {
     client_key_data: Option<String>,
 }
 
-/// Runs the plugin of `user`, if any, and keeps its answer there.
-///
-/// # Errors
-/// The plugin cannot be run, fails, or gives no credential.
+/// Runs the plugin of `user`, if any, and stores its answer in `user`.
 pub async fn resolve(user: &mut AuthInfo) -> Result<(), Failure> {
-    // A token in the kubeconfig counts before the plugin, and a person who acts as another is refused without it.
+    // A token in the kubeconfig precedes the plugin, and impersonation is refused without it.
     if user.token.is_some() || user.token_file.is_some() || user.impersonate.is_some() {
         return Ok(());
     }
@@ -91,7 +87,7 @@ async fn run(plugin: &ExecConfig) -> Result<Shown, Failure> {
     if !output.status.success() {
         return Err(cannot(&format!("its plugin {name} failed ({})", output.status)));
     }
-    // Some answer in YAML, of which JSON is a part. What is wrong with it is not shown: it may be said in the secret's own words.
+    // The answer may be YAML, of which JSON is a part. Its faults are not shown: they could quote the secret.
     let answer: Option<Answer> = serde_saphyr::from_slice(&output.stdout).ok();
     let shown = answer.and_then(|answer| answer.status);
     shown.ok_or_else(|| {
@@ -133,7 +129,6 @@ mod tests {
 
     #[tokio::test]
     async fn the_answer_of_a_plugin_replaces_the_plugin() {
-        // It is given what client-go gives it, and may answer in YAML.
         let script = r#"
             case $KUBERNETES_EXEC_INFO in *'"interactive":false'*) ;; *) exit 1 ;; esac
             printf 'kind: ExecCredential\nstatus:\n  token: of-%s\n' $WHO"#;

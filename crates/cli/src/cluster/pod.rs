@@ -1,10 +1,10 @@
-//! Which Pod of the coordinator is asked.
+//! Choice of the coordinator's Pod.
 
 use k8s_openapi::api::core::v1::Pod;
 
 pub const LABEL: &str = "app.kubernetes.io/name=skein-coordinator";
 
-/// Port where the Pod names none `grpc`.
+/// For a Pod that names no port `grpc`.
 const USUAL_PORT: u16 = 50_051;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,7 +47,7 @@ fn name(pod: &Pod) -> &str {
     pod.metadata.name.as_deref().unwrap_or_default()
 }
 
-/// A holder is the Pod's name, perhaps with a suffix that distinguishes its lives.
+/// A holder is the Pod's name, perhaps with a suffix for each start.
 fn is_of(holder: &str, pod: &str) -> bool {
     match holder.strip_prefix(pod) {
         Some(rest) => !pod.is_empty() && (rest.is_empty() || rest.starts_with(['-', '_'])),

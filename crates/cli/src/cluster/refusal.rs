@@ -1,4 +1,4 @@
-//! Why the way through the API server is closed.
+//! Reasons why the API server cannot be used to reach the coordinator.
 
 use crate::failure::Failure;
 use coordinator::cluster::api::error_chain;
@@ -9,12 +9,7 @@ const ROLE: &str = "skein-person";
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
     #[error("you may not {what}: {why}; ask for the Role skein-connect there, and to enrol for skein-enroll")]
-    Forbidden {
-        what: String,
-        /// The API server's words.
-        why: String,
-    },
-    /// The API server's confirmation of the person is refused.
+    Forbidden { what: String, why: String },
     #[error(
         "you may not {what}: {why}; ask for the ClusterRole {}, by a ClusterRoleBinding. By such a request the API server confirms to \
          the coordinator who you are; your token is never sent there",
@@ -32,7 +27,6 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// `what` was attempted.
     pub fn of(what: &str, error: kube::Error) -> Self {
         let what = what.to_owned();
         match error {

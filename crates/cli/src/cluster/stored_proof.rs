@@ -1,8 +1,5 @@
-//! A person's proof for coordinators ([`super::person`]), kept for the commands of the next hour: the API server need not note a
-//! key for each of them, and may be unable to for a while.
-//!
-//! It is kept for one API server and one token: after another login, or as somebody else, a person has another proof. The token itself
-//! is not in it, only a digest as the name of the file.
+//! A person's proof for coordinators ([`super::person`]), stored for an hour, as the API server may be unable to note
+//! another key; one for each API server and token. The file's name has a digest of the token, never the token.
 
 use kube::Config;
 use sha2::{Digest, Sha256};
@@ -48,12 +45,12 @@ impl StoredProof {
         self.folder.join(&self.name)
     }
 
-    /// Reads a proof that may be shown at `now` and that nobody else could read.
+    /// `None` for an expired proof, and for one that others could read.
     pub async fn read(self, now: SystemTime) -> Option<Identity> {
         spawn_blocking(move || read(&self.path(), now)).await.ok()?
     }
 
-    /// Removes expired ones, too.
+    /// Also removes expired proofs.
     pub async fn write(self, identity: Identity, now: SystemTime) {
         let written = spawn_blocking(move || {
             sweep(&self.folder, now);
@@ -64,14 +61,13 @@ impl StoredProof {
         }
     }
 
-    /// It is valid no more.
     pub fn forget(&self) {
         let _ = fs::remove_file(self.path());
     }
 }
 
 fn folder(var: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
-    // A relative path is not valid there, says the XDG base directory specification.
+    // The XDG base directory specification ignores relative paths.
     let absolute = |name| var(name).filter(|path| path.is_absolute());
     let cache = absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")))?;
     Some(cache.join("skein/persons"))
@@ -80,7 +76,6 @@ fn folder(var: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
 fn read(path: &Path, now: SystemTime) -> Option<Identity> {
     let file = fs::File::open(path).ok()?;
     let about = file.metadata().ok()?;
-    // One that others could read is no secret any more.
     if !about.is_file() || about.mode() & 0o077 != 0 || about.len() > LONGEST {
         return None;
     }
@@ -93,7 +88,7 @@ fn read(path: &Path, now: SystemTime) -> Option<Identity> {
 fn write(folder: &Path, path: &Path, identity: &Identity) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     fs::set_permissions(folder, Permissions::from_mode(0o700))?;
-    // For its owner alone, and with a name of its own: two commands may keep theirs at once.
+    // Under a name of its own, as two commands may write at once.
     let mut draft = tempfile::Builder::new()
         .permissions(Permissions::from_mode(0o600))
         .tempfile_in(folder)?;
@@ -146,9 +141,8 @@ mod tests {
         assert_eq!(stored.clone().read(now).await, Some(identity.clone()));
         assert_eq!((mode(&stored.folder), mode(&stored.path())), (0o700, 0o600));
         assert!(stored.clone().read(now + REQUEST_LIFE).await.is_none());
-        // A clock that was set back says that it was made in the future.
+        // By a clock set back the proof is made in the future.
         assert!(stored.clone().read(now - 60 * SECOND).await.is_none());
-        // A folder that was open to others is closed.
         fs::set_permissions(&stored.folder, Permissions::from_mode(0o755)).unwrap();
         stored.clone().write(identity, now).await;
         assert_eq!(mode(&stored.folder), 0o700);

@@ -1,4 +1,4 @@
-//! Which vehicle has which number on which port.
+//! Assigns numbers on ports to vehicles.
 
 use super::port::{self, Group, ToGroup};
 use crate::args::{ObjectKey, Port};
@@ -40,10 +40,7 @@ impl Desk {
         self.open_up_to(&mut state, 0).await
     }
 
-    /// Keeps its number while the command runs, whatever its vehicle is. `own` is the vehicle's own system id.
-    ///
-    /// # Errors
-    /// No further port.
+    /// A Drone keeps its number on another vehicle, too. `own`: the vehicle's system id. Errors: no further port.
     pub async fn seat(&self, drone: &ObjectKey, own: SystemId) -> Result<Seat, Failure> {
         let mut state = self.state.lock().await;
         let number = match state.given.get(drone) {
@@ -65,13 +62,13 @@ impl Desk {
         })
     }
 
-    /// Reserves a system id that something else uses on a wire. Returns whether a vehicle has it already, the first time.
+    /// Reserves a system id that something else uses on a wire. Returns `true` once if a vehicle has it, too.
     pub async fn observe_other(&self, number: Number) -> bool {
         let mut state = self.state.lock().await;
         state.numbers.observe_other(number.system) && state.numbers.is_taken(number)
     }
 
-    /// Its number stays its own.
+    /// The Drone's number stays reserved.
     pub async fn leave(&self, drone: &ObjectKey) {
         let state = self.state.lock().await;
         if let Some(number) = state.given.get(drone)

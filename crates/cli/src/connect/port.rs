@@ -1,4 +1,4 @@
-//! The ports at which up to 250 vehicles are met, and the frames between them and the ground stations there.
+//! The ports at which ground stations meet up to 250 vehicles, and the frames between them.
 
 use crate::args::Port;
 use crate::failure::Failure;
@@ -24,10 +24,9 @@ const FROM_GUESTS: usize = 64;
 const LOOKUP_WITHIN: Duration = Duration::from_secs(5);
 
 pub enum ToGroup {
-    /// A vehicle is reached, in place of any with the same number; frames for it go to the channel.
+    /// Replaces a vehicle with the same number; frames for the vehicle go to the channel.
     Joined(Renumbered, mpsc::Sender<RawFrame>),
     Left(SystemId),
-    /// Frame from the vehicle with this number.
     Frame(SystemId, RawFrame),
     Numbers(Arc<Numbers>),
 }
@@ -41,7 +40,6 @@ pub struct Group {
 
 impl Group {
     pub async fn know(&self, numbers: &Arc<Numbers>) {
-        // It ends with the command.
         let _ = self.sender.send(ToGroup::Numbers(Arc::clone(numbers))).await;
     }
 
@@ -131,7 +129,7 @@ impl Hub {
         }
     }
 
-    /// Answers go to those that asked; each slow ground station loses its oldest frames.
+    /// Answers go to the askers only; each slow ground station loses its oldest frames.
     fn hand_out(&mut self, system: SystemId, frame: &RawFrame) {
         let vehicle = self.vehicles.get(&system);
         if let Some(frame) = vehicle.and_then(|(vehicle, _)| vehicle.to_guests(frame, &self.numbers)) {
@@ -145,7 +143,7 @@ impl Hub {
         }
     }
 
-    /// A full way drops the frame: newer ones follow.
+    /// A full queue drops the frame: newer ones follow.
     fn receive(&mut self, guest: GuestId, frame: &RawFrame) {
         self.askers.ask(guest, frame, Instant::now());
         for (vehicle, way) in self.vehicles.values() {

@@ -1,4 +1,4 @@
-//! Connections to the coordinator that ways to vehicles share: it takes 64 streams on one.
+//! Connections to the coordinator, shared by vehicles: it takes 64 streams on one.
 
 use crate::failure::Failure;
 use crate::route::Route;
@@ -7,7 +7,6 @@ use std::sync::Arc;
 use tokio::sync::Mutex;
 use tonic::{Code, Status};
 
-/// Ways on one connection.
 const WAYS: usize = 48;
 
 pub struct Trunks {
@@ -50,7 +49,7 @@ impl Trunk {
         }
     }
 
-    /// Returns the generation of the connection, too.
+    /// Also returns the generation of the connection, for [`Self::ended`].
     pub async fn client(&self) -> Result<(u64, GuestClient), Failure> {
         let mut state = self.state.lock().await;
         let server = match state.server.take() {
@@ -65,8 +64,7 @@ impl Trunk {
         Ok((state.generation, client))
     }
 
-    /// Handles the end of a call on connection `generation`: dials again where that is the cause. Returns whether the call is
-    /// worth one more try, with a new proof instead of an earlier command's.
+    /// Reconnects where a call ended by its connection. Returns whether a retry with a new proof makes sense.
     pub async fn ended(&self, generation: u64, status: &Status) -> bool {
         let broken = std::error::Error::source(status).is_some();
         if !broken && !matches!(status.code(), Code::Unavailable | Code::Unauthenticated) {

@@ -1,4 +1,4 @@
-//! The way to one vehicle: opened again and again, until it is refused for good.
+//! The stream of one vehicle, reopened until it is refused for good.
 
 use super::desk::{Desk, Seat};
 use super::port::ToGroup;
@@ -22,15 +22,13 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};
 use tonic::{Code, Status, Streaming};
 
-/// The coordinator waits 15 s for the agent.
+/// More than the 15 s for which the coordinator waits for the agent.
 const OPEN_WITHIN: Duration = Duration::from_secs(25);
-/// Queued frames for the vehicle.
 const WAITING: usize = 128;
-/// Frames in one message.
+/// Bytes of one message.
 const AT_ONCE: usize = 4096;
-/// Resets the back-off.
+/// Duration of a stream that resets the back-off.
 const STEADY: Duration = Duration::from_secs(10);
-/// Interval of messages on lost frames.
 const LOSSES_EVERY: Duration = Duration::from_secs(10);
 
 pub struct Way {
@@ -44,7 +42,7 @@ pub struct Way {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wants {
     Watch,
-    /// Flies it by a program, within the vehicle's volume for that.
+    /// Flight by a program, within the volume that the Drone allows.
     Control,
     Command,
 }
@@ -59,12 +57,11 @@ impl Wants {
     }
 }
 
-/// Why there is no way any more.
 pub struct Ended(pub String);
 
 enum Lost {
     ForNow(String),
-    /// Opened at once, with another proof of who we are.
+    /// Reopened at once, with another proof of the person.
     Proof,
     ForGood(String),
 }
@@ -136,7 +133,7 @@ impl Way {
             watch_only: self.wants == Wants::Watch,
             control: self.wants == Wants::Control,
         };
-        // There is room for it: nothing was sent before.
+        // Cannot be full: nothing was sent before.
         let _ = outbound.try_send(request(ToCoordinator::Open(open)));
         let requests = futures::stream::unfold(requests, |mut requests| async move {
             requests.recv().await.map(|request| (request, requests))
@@ -169,7 +166,6 @@ impl Way {
         }))
     }
 
-    /// Hands frames on until the stream ends.
     async fn serve(&self, open: Open) -> Status {
         let Open {
             seat,
@@ -177,7 +173,6 @@ impl Way {
             mut inbound,
         } = open;
         let (way, mut for_vehicle) = mpsc::channel(WAITING);
-        // It ends with the command.
         let _ = seat.group.send(ToGroup::Joined(seat.vehicle, way)).await;
         let mut framer = Framer::new(Direction::Autopilot);
         let mut lost = (0, Instant::now());
@@ -212,7 +207,7 @@ impl Way {
                     Err(status) => return status,
                 },
                 frame = for_vehicle.recv() => {
-                    // Another way of the same Drone has come in its place, which this program does not do.
+                    // Another stream of the same Drone took its place, which this program never opens.
                     let Some(frame) = frame else { return Status::aborted("the port is closed") };
                     let frames = batch(frame, &mut for_vehicle, dropped, opened.elapsed());
                     let count = u64::from(frames.count);
@@ -224,7 +219,6 @@ impl Way {
         }
     }
 
-    /// Reports that something else sends as `other` on the vehicle's wire.
     async fn observe_other(&self, seat: &Seat, other: SystemId) {
         let number = Number {
             system: other,
@@ -240,12 +234,10 @@ impl Way {
     }
 
     async fn say(&self, what: String) {
-        // Printing has ended only when the command does.
         let _ = self.say.send(format!("{}: {what}", self.drone)).await;
     }
 }
 
-/// `first` and queued frames that fit into one message.
 fn batch(first: RawFrame, waiting: &mut mpsc::Receiver<RawFrame>, lost: u64, at: Duration) -> v1::GuestFrames {
     let mut data = first.bytes.to_vec();
     let mut count = 1;
@@ -264,7 +256,6 @@ fn batch(first: RawFrame, waiting: &mut mpsc::Receiver<RawFrame>, lost: u64, at:
     }
 }
 
-/// Informs the person once a way is open.
 fn summary(seat: &Seat, connected: &v1::Connected, wants: Wants) -> String {
     let (own, shown) = (seat.vehicle.own, seat.vehicle.number.system);
     let called = if own == shown {

@@ -12,7 +12,6 @@ pub struct Flights(BTreeMap<String, Flight>);
 pub struct Flight {
     pub stage: Stage,
     pub vehicle: Vehicle,
-    /// Stage at the last report.
     last_known: Stage,
     firsts: BTreeMap<Stage, Duration>,
     /// Meters above home at the first hold.
@@ -38,7 +37,7 @@ impl Flights {
                 changed.push(vehicle.node.clone());
             }
             flight.stage = stage;
-            // The name of the Drone is kept when it is gone.
+            // A deleted Drone keeps its name here.
             let drone = if vehicle.drone.is_empty() {
                 std::mem::take(&mut flight.vehicle.drone)
             } else {
@@ -102,7 +101,7 @@ impl Flights {
 }
 
 impl Flight {
-    /// First observation at or past `stage`, where it went through faster than it was followed.
+    /// When it was first observed at or past `stage`, as a vehicle may pass one unobserved.
     pub fn reached(&self, stage: Stage) -> Option<Duration> {
         let past = self.firsts.range(stage..=Stage::Landed);
         past.filter(|(at, _)| stage < Stage::Flying || **at == stage)

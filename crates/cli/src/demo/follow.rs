@@ -1,4 +1,4 @@
-//! Following the fleet, while something is waited for.
+//! Shows the fleet while the demo waits for something.
 
 use super::flights::Flights;
 use super::view::View;
@@ -11,10 +11,8 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 
-/// How often the fleet is read, at most.
 const READ_EVERY: Duration = Duration::from_millis(200);
 
-/// After losing the coordinator.
 const AGAIN_AFTER: Duration = Duration::from_millis(300);
 
 #[derive(Debug)]
@@ -27,7 +25,6 @@ pub struct Follow {
 }
 
 impl Follow {
-    /// Starts the clock of the flights.
     pub fn start(server: Route, out: Output) -> Self {
         let (sender, fleet) = watch::channel(Vec::new());
         Self {
@@ -62,14 +59,12 @@ impl Follow {
                 }
                 changed = self.fleet.changed() => match changed {
                     Ok(()) => self.show(),
-                    // The hearing task has died, which is a fault; what is waited for may still come.
                     Err(_) => sleep(AGAIN_AFTER).await,
                 },
             }
         }
     }
 
-    /// Lines follow; the picture stays.
     pub fn keep_shown(&mut self) {
         self.view.keep_shown();
     }

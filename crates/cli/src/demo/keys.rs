@@ -1,4 +1,4 @@
-//! Keys that make something happen to the simulated vehicles of the demo, where standard input is a terminal.
+//! Keys that act on the simulated vehicles of the demo, where standard input is a terminal.
 
 use crate::output::Output;
 use crate::vehicle::Vehicle;
@@ -13,8 +13,7 @@ use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio::time::sleep;
 
-/// Modes for a pilot without simulated sticks: Brake on ArduCopter, which stays in place; Return on PX4, which takes no pilot's
-/// mode without sticks.
+/// Modes of a pilot without sticks: Brake on ArduCopter, Return on PX4, whose other modes for pilots need sticks.
 const TAKEN: ModeNumber = ModeNumber {
     px4: Some((4 << 16) | (5 << 24)),
     ardupilot: Some(17),
@@ -26,7 +25,6 @@ const BACK: ModeNumber = ModeNumber {
     ardupilot: Some(4),
 };
 
-/// Land, which both autopilots have.
 const DOWN: ModeNumber = ModeNumber {
     px4: Some((4 << 16) | (6 << 24)),
     ardupilot: Some(9),
@@ -37,19 +35,15 @@ const LOW_PERCENT: f64 = 19.0;
 
 const LOST_SECONDS: f64 = 20.0;
 
-/// Gained by a battery on the ground in each second.
+/// Gain of a battery on the ground, each second.
 const CHARGE_PERCENT: u32 = 2;
 
-/// Queue; further keys are lost.
 const WAITING: usize = 8;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Key {
-    /// A pilot takes a vehicle over.
     TakeOver,
-    /// The pilot gives it back.
     GiveBack,
-    /// A battery is low at once.
     LowBattery,
     LostLink,
     Help,
@@ -75,28 +69,28 @@ pub const HELP: &str = "Keys, for a vehicle that holds: t a pilot takes it over,
 pub struct Keys {
     before: Termios,
     pressed: mpsc::Receiver<Key>,
-    /// Nodes that a key gave to a pilot.
+    /// Nodes with a pilot because of a key.
     taken: BTreeSet<String>,
 }
 
 impl Keys {
-    /// `None` where nobody can press keys, or no picture is drawn on a terminal.
+    /// `None` without a person to press keys, or without a picture on a terminal.
     pub fn listen(out: Output) -> Option<Self> {
         let input = std::io::stdin();
-        // What runs in the background must not read, or it is stopped.
+        // A background process that reads is stopped.
         let ours = input.is_terminal() && tcgetpgrp(&input).is_ok_and(|group| group == getpgrp());
         if !ours || !out.terminal {
             return None;
         }
         let before = tcgetattr(&input).ok()?;
         let mut single = before.clone();
-        // Ctrl-C stays what it is.
+        // ISIG stays set: Ctrl-C works as usual.
         single.local_flags.remove(LocalFlags::ICANON | LocalFlags::ECHO);
         single.control_chars[SpecialCharacterIndices::VMIN as usize] = 1;
         single.control_chars[SpecialCharacterIndices::VTIME as usize] = 0;
         tcsetattr(&input, SetArg::TCSANOW, &single).ok()?;
         let (sender, pressed) = mpsc::channel(WAITING);
-        // It ends with the first key after nobody listens any more, or with the process.
+        // Ends with the first key that nobody receives, or with the process.
         let reading = std::thread::Builder::new()
             .name("keys".to_owned())
             .spawn(move || read(&sender));
@@ -108,16 +102,14 @@ impl Keys {
         })
     }
 
-    /// Skips keys without meaning. Safe to cancel.
+    /// Safe to cancel.
     pub async fn next(&mut self) -> Key {
         match self.pressed.recv().await {
             Some(key) => key,
-            // The terminal is gone.
             None => std::future::pending().await,
         }
     }
 
-    /// Returns the message.
     pub fn press(&mut self, key: Key, fleet: &[Vehicle], simulation: &Simulation) -> String {
         let Some((vehicle, what)) = happening(key, fleet, &self.taken) else {
             return nothing(key).to_owned();
@@ -137,7 +129,6 @@ impl Keys {
 
 impl Drop for Keys {
     fn drop(&mut self) {
-        // If the terminal is gone there is nothing to give back.
         let _ = tcsetattr(std::io::stdin(), SetArg::TCSANOW, &self.before);
     }
 }
@@ -150,13 +141,12 @@ fn read(sender: &mpsc::Sender<Key>) {
             return;
         }
         if let Some(key) = Key::of(byte[0]) {
-            // One who presses faster than it is done loses some.
+            // A full queue drops keys.
             let _ = sender.try_send(key);
         }
     }
 }
 
-/// Target and fault of a key.
 fn happening<'a>(key: Key, fleet: &'a [Vehicle], taken: &BTreeSet<String>) -> Option<(&'a Vehicle, What)> {
     let holds = |vehicle: &&Vehicle| vehicle.truth == "InAir" && vehicle.activity.as_deref() == Some("Holding");
     let mut all: Vec<&Vehicle> = fleet.iter().filter(|vehicle| !vehicle.node.is_empty()).collect();
@@ -210,7 +200,6 @@ fn text_of(key: Key, vehicle: &Vehicle) -> String {
     }
 }
 
-/// Charges vehicles on the ground while it is awaited.
 pub async fn charge(fleet: watch::Receiver<Vec<Vehicle>>, simulation: Arc<Simulation>) {
     loop {
         sleep(Duration::from_secs(1)).await;
@@ -232,7 +221,7 @@ pub fn with_pilots(fleet: &[Vehicle]) -> Vec<String> {
     with_pilots.map(|vehicle| vehicle.node.clone()).collect()
 }
 
-/// Their pilots land them, each once, while it is awaited.
+/// Has each of them landed by its pilot, once.
 pub async fn land_by_pilots(fleet: watch::Receiver<Vec<Vehicle>>, simulation: Arc<Simulation>) {
     let mut told = BTreeSet::new();
     loop {

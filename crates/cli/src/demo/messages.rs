@@ -1,4 +1,4 @@
-//! What the demo says between its pictures.
+//! Texts of the demo between its pictures.
 
 use super::SWARM;
 use super::flights::Flights;
@@ -27,7 +27,6 @@ pub const AT_ONCE: &str = "ended at once; the simulated vehicles are gone with i
 
 pub const INTERRUPTED: &str = "interrupted; all that flew has landed";
 
-/// Vehicles named in a message.
 const NAMED: usize = 8;
 
 pub fn boarding(wanted: usize, altitude: f64) -> String {
@@ -39,7 +38,6 @@ pub fn boarding(wanted: usize, altitude: f64) -> String {
     format!("{who}; to be armed, taken off and held at {altitude} m (Ctrl-C lands)")
 }
 
-/// Flight is real time unless the person asks otherwise.
 pub fn boots_faster(boot: f64, flight: f64) -> String {
     let then = if (flight - 1.0).abs() < f64::EPSILON {
         "in real time".to_owned()
@@ -56,7 +54,6 @@ pub fn all_hold(wanted: usize, after: Duration) -> String {
     )
 }
 
-/// Suggestions for another terminal while the vehicles hold.
 pub fn things_to_try(station: &Station, drones: u16, altitude: f64) -> String {
     let skein = std::env::current_exe().map_or_else(|_| "skein".to_owned(), |path| terminal::shell_word(&path));
     format!(
@@ -90,7 +87,6 @@ pub fn not_landed(flights: &Flights) -> String {
     format!("not all vehicles landed: {}", others(flights, Stage::Landed))
 }
 
-/// Vehicles not at `stage`, with their stage.
 fn others(flights: &Flights, stage: Stage) -> String {
     let others = flights.iter().filter(|(_, flight)| flight.reached(stage).is_none());
     let others: Vec<_> = others

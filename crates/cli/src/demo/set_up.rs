@@ -18,13 +18,12 @@ use tempfile::TempDir;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// Any free port of this machine.
 const ANY: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
 /// A pseudo-terminal has no rate of its own.
 const BAUD: u32 = 57_600;
 
-// The order of the fields is the order of their end.
+// Fields end in this order.
 pub struct Parts {
     station: Station,
     simulation: Arc<Simulation>,
@@ -65,7 +64,6 @@ impl Parts {
         };
         let all: Result<Vec<NodeName>, _> = names.iter().map(|name| NodeName::parse(name)).collect();
         let all = all.map_err(|bad| Failure::Failed(bad.to_string()))?;
-        // What is wrong with them is said before anything is started.
         for name in &all {
             let checked = args.agents.of(name, &all, &SigningArgs::default());
             checked.map_err(Failure::Usage)?;
@@ -98,13 +96,13 @@ impl Parts {
         let setup = Setup {
             api,
             listen: ANY,
-            // On this machine, and nothing that could fall on a person.
+            // Plain text: only this machine reaches it, and nothing in it can hurt a person.
             keys: None,
             nodes,
             metrics_listen: args.agents.metrics_listen,
             grounded: false,
             site: SiteRules::default(),
-            // The demo deletes its Swarm first.
+            // Not needed: the demo deletes its Swarm first.
             end_requested: CancellationToken::new(),
         };
         let station = Station::start(setup).await?;
@@ -139,10 +137,10 @@ impl Parts {
         &self.log
     }
 
-    /// The folder is kept with its log if something failed.
+    /// Keeps the folder, with its log, after a failure (`remove` is false).
     pub async fn clear(self, remove: bool) {
         self.station.end().await;
-        // All others that had it have ended with the flight.
+        // Everything else that shared it has ended with the flight.
         if let Some(simulation) = Arc::into_inner(self.simulation) {
             simulation.end().await;
         }
@@ -156,19 +154,18 @@ impl Parts {
     }
 }
 
-/// An ArduPilot needs 41 simulated seconds for a position. At this speedup a peer's heartbeats, one a second, are still within
-/// its FS_GCS_TIMEOUT of 5 s.
+/// An ArduPilot needs 41 simulated seconds for a position. At this speedup a peer's heartbeats, one a second, are still
+/// within its FS_GCS_TIMEOUT of 5 s.
 const BOOT_SPEEDUP: f64 = 4.0;
 
-/// A vehicle at this speedup sends four times as much, which this machine has to carry.
+/// Vehicles: at [`BOOT_SPEEDUP`] each sends four times as much to this machine.
 const MOST_BOOTING_FASTER: u16 = 20;
 
-/// Speedup of the boot, if faster than the flight.
 pub(super) fn boot_speedup(args: &DemoArgs) -> Option<f64> {
     (args.speedup < BOOT_SPEEDUP && args.drones <= MOST_BOOTING_FASTER).then_some(BOOT_SPEEDUP)
 }
 
-/// Names of equal length, so that they sort as they count.
+/// Equally long, so that they sort as they count.
 pub(super) fn names(count: u16) -> Vec<String> {
     let width = count.to_string().len();
     (1..=count).map(|number| format!("drone-{number:0width$}")).collect()

@@ -1,20 +1,19 @@
-//! How far one vehicle of the demo has come.
+//! Stages of one vehicle of the demo.
 //!
-//!   Booting -> Ready -> Arming -> Climbing -> Flying -> (TakenOver) -> Landing -> Landed;   Silent: it was heard, and is not now
+//!   Booting -> Ready -> Arming -> Climbing -> Flying -> (TakenOver) -> Landing -> Landed;   Silent: no longer heard
 
 use crate::vehicle::Vehicle;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stage {
-    /// Unheard so far, or arming checks fail.
+    /// Not heard yet, or arming checks fail.
     #[default]
     Booting,
     Ready,
-    /// Being armed, or armed on the ground.
     Arming,
     Climbing,
     Flying,
-    /// Flown by somebody else, or by its autopilot's failsafe.
+    /// Flown by somebody else, or by a failsafe of its autopilot.
     TakenOver,
     Landing,
     Landed,
@@ -48,7 +47,6 @@ impl Stage {
         }
     }
 
-    /// Observed off the ground by then.
     const fn after_takeoff(self) -> bool {
         matches!(
             self,
@@ -56,7 +54,6 @@ impl Stage {
         )
     }
 
-    /// `before`: stage at the last report.
     pub fn of(vehicle: &Vehicle, before: Self) -> Self {
         let activity = vehicle.activity.as_deref().unwrap_or_default();
         match (vehicle.truth.as_str(), activity) {
@@ -76,7 +73,7 @@ impl Stage {
     }
 }
 
-/// Agreement of its autopilot and its agent.
+/// Whether it holds by both its autopilot and its agent.
 pub fn holds(vehicle: &Vehicle) -> bool {
     Stage::of(vehicle, Stage::default()) == Stage::Flying
 }

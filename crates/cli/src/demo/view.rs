@@ -1,4 +1,4 @@
-//! The demo's picture, redrawn in place on a terminal, and lines of changes elsewhere.
+//! The demo's picture: redrawn in place on a terminal, lines of changes elsewhere.
 
 use super::flights::{Flight, Flights};
 use crate::output::Output;
@@ -8,19 +8,16 @@ use std::fmt::Write as _;
 use std::io::Write;
 use std::time::Duration;
 
-/// The largest fleet with one line for each change.
+/// Vehicles; the changes of a larger fleet share a line.
 const SMALL: usize = 10;
 
-/// Changes named in one line.
 const NAMED: usize = 6;
 
-/// Last changes of a large fleet that stay on a terminal.
 const MOST_LINES: usize = 8;
 
-/// Free below the picture.
+/// Free rows below the picture.
 const BELOW: usize = 2;
 
-/// Characters of a message.
 const LONGEST_MESSAGE: usize = 80;
 
 #[derive(Debug)]
@@ -39,7 +36,7 @@ impl View {
         }
     }
 
-    /// `changed`: nodes that reached another stage.
+    /// `changed`: nodes whose vehicles reached another stage.
     pub fn show(&mut self, elapsed: Duration, flights: &Flights, changed: &[String]) {
         let small = flights.iter().count() <= SMALL;
         let news = if small {
@@ -59,7 +56,6 @@ impl View {
         self.draw(elapsed, flights, &picture);
     }
 
-    /// Lines follow; the picture stays.
     pub fn keep_shown(&mut self) {
         self.drawn = None;
     }
@@ -67,10 +63,9 @@ impl View {
     fn draw(&mut self, elapsed: Duration, flights: &Flights, picture: &[String]) {
         let mut text = String::new();
         if let Some(lines) = self.drawn {
-            // Up to the picture's first line, and clear from there.
             let _ = write!(text, "\x1b[{lines}A\x1b[J");
         }
-        // Without wrapping, so that a long line does not break the count of lines.
+        // No wrapping: a long line would break the count of lines.
         text.push_str("\x1b[?7l");
         for line in picture {
             let _ = writeln!(text, "{line}");
@@ -78,12 +73,11 @@ impl View {
         let _ = writeln!(text, "{:>6.0} s  {}\x1b[?7h", elapsed.as_secs_f32(), counted(flights));
         self.drawn = Some(picture.len() + 1);
         let mut out = std::io::stdout();
-        // If standard output is closed, nobody watches.
         let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     }
 }
 
-/// The whole table where it fits, else the last changes that fit: what has left the screen at its top cannot be redrawn.
+/// The whole table where it fits, else the last changes: rows that left the top of the screen cannot be redrawn.
 fn picture(whole: Vec<String>, last: &VecDeque<String>, rows: usize) -> Vec<String> {
     if whole.len() + BELOW < rows {
         return whole;
@@ -142,7 +136,7 @@ fn table(flights: &Flights) -> Vec<String> {
 fn row(node: &str, flight: &Flight) -> String {
     let vehicle = &flight.vehicle;
     let height = vehicle.position.as_ref().map_or("-".to_owned(), |p| {
-        // Without a minus sign for what rounds to zero.
+        // `+ 0.0` removes the minus sign of a rounded zero.
         format!("{:.1} m", (p.altitude_above_home_meters * 10.0).round() / 10.0 + 0.0)
     });
     let line = format!(
@@ -155,7 +149,7 @@ fn row(node: &str, flight: &Flight) -> String {
     line.trim_end().to_owned()
 }
 
-/// Fits beside the rest of a row; `kubectl describe` has all of it.
+/// For a row of the picture; `kubectl describe` shows all.
 fn first_sentence(message: &str) -> String {
     let sentence = message.split(". ").next().unwrap_or_default();
     match sentence.char_indices().nth(LONGEST_MESSAGE) {

@@ -1,4 +1,4 @@
-//! The authority of a cluster's coordinator: Secret `skein-ca`, and ConfigMap `skein-enrolled` with the certificates that count.
+//! The authority of a cluster's coordinator: Secret `skein-ca`, and ConfigMap `skein-enrolled` with valid certificates.
 
 use super::Signed;
 use crate::cluster::authority::NAME as AUTHORITY;
@@ -16,7 +16,6 @@ const LIST: &str = "skein-enrolled";
 
 const KEY: &str = "authorities.pem";
 
-/// Attempts against concurrent writers.
 const TRIES: usize = 5;
 
 /// Leaves the list unchanged on an error.
@@ -33,7 +32,7 @@ pub async fn issue(choice: &Choice, peer: &Peer, life: Validity, now: SystemTime
     })
 }
 
-/// Revokes all certificates of `peer`; returns their number.
+/// Returns the number of revoked certificates.
 pub async fn revoke(choice: &Choice, peer: &Peer) -> Result<usize, Failure> {
     let cluster = Cluster::of(choice).await?;
     change(&cluster, |list| Ok(list.revoke(peer))).await
@@ -59,7 +58,7 @@ async fn authorities(cluster: &Cluster) -> Result<Authorities, Failure> {
     Authorities::from_pem(&text).map_err(|why| Failure::Failed(format!("Secret {namespace}/{AUTHORITY}: {why}")))
 }
 
-/// Retries from the newest version after a conflict.
+/// Starts again from the newest version after a conflict.
 async fn change<T>(cluster: &Cluster, mut edit: impl FnMut(&mut Enrolled) -> Result<T, Failure>) -> Result<T, Failure> {
     let namespace = &cluster.namespace;
     let maps: Api<ConfigMap> = Api::namespaced(cluster.client.clone(), namespace);

@@ -1,11 +1,11 @@
-//! What `skein enroll` says.
+//! Texts of `skein enroll`.
 
 use super::Files;
 use crate::terminal::shell_word;
 use std::net::SocketAddr;
 use trust::{Peer, Validity};
 
-/// Last year of a certificate, for one without end.
+/// Year in which a certificate without an end expires.
 const WITHOUT_END: i16 = 9999;
 
 pub fn name(peer: &Peer) -> String {
@@ -19,13 +19,13 @@ pub fn name(peer: &Peer) -> String {
 pub enum Address {
     /// HOST:PORT.
     At(String),
-    /// Reachable from this computer alone, on this port.
+    /// On this port.
     OnlyFromHere(u16),
     Unknown,
 }
 
 impl Address {
-    /// Address for another computer; `listen` is a socket address.
+    /// `listen`: a socket address, or already an address for others.
     pub fn from_elsewhere(listen: &str) -> Self {
         let Ok(address) = listen.parse::<SocketAddr>() else {
             return Self::At(listen.to_owned());
@@ -53,7 +53,6 @@ impl Address {
         }
     }
 
-    /// Precondition of the address, as a line of its own.
     fn hint(&self) -> String {
         match self {
             Self::At(_) => String::new(),
@@ -68,7 +67,6 @@ impl Address {
     }
 }
 
-/// `address`: of the coordinator, for the holder.
 pub fn enrolled(peer: &Peer, files: &Files, address: &Address, life: Validity) -> String {
     let end = end(life);
     let hint = address.hint();

@@ -1,5 +1,4 @@
-//! The authority of a ground station, in its data folder: `trust/authorities.pem` and the list of certificates that count,
-//! `trust/enrolled.json`.
+//! The authority of a ground station: `trust/authorities.pem` and `trust/enrolled.json` with the valid certificates.
 
 use super::Signed;
 use crate::data_dir::write_private;
@@ -23,9 +22,6 @@ pub struct Keys {
 
 impl Keys {
     /// Makes missing keys.
-    ///
-    /// # Errors
-    /// The folder cannot be used, or is damaged; with what to do.
     pub fn open(folder: &Path) -> Result<Self, Failure> {
         DirBuilder::new()
             .recursive(true)
@@ -44,7 +40,7 @@ impl Keys {
                 )));
             }
             None => {
-                // Clocks in the field may say anything.
+                // Clocks in the field may be wrong.
                 let made = Authorities::of(Validity::any_time()).map_err(|why| Failure::Failed(why.to_string()))?;
                 write_private(&path, made.to_pem().as_bytes()).map_err(|why| unusable(folder, &why))?;
                 made
@@ -56,10 +52,7 @@ impl Keys {
         })
     }
 
-    /// Keys of a station that was started before.
-    ///
-    /// # Errors
-    /// As for [`Self::open`], and without keys: no agent would trust a new authority in a mistyped folder.
+    /// Errors as for [`Self::open`], and missing keys: no agent would trust a new authority in a mistyped folder.
     pub fn existing(folder: &Path) -> Result<Self, Failure> {
         if !folder.join(AUTHORITIES).exists() && !folder.join(LIST).exists() {
             return Err(Failure::Usage(format!(
@@ -100,7 +93,7 @@ impl Keys {
         })
     }
 
-    /// Revokes all certificates of `peer`; returns their number. On an error nothing changes.
+    /// Returns the number of revoked certificates; changes nothing on an error.
     pub fn revoke(&self, peer: &Peer) -> Result<usize, Failure> {
         let _lock = exclusive(&self.folder)?;
         let mut list = self.list()?;
@@ -117,12 +110,10 @@ impl Keys {
     }
 }
 
-/// Locks out other writers.
 fn exclusive(folder: &Path) -> Result<File, Failure> {
     let path = folder.join("trust.lock");
     let open = File::options().create(true).truncate(false).write(true).open(&path);
     let lock = open.map_err(|why| unusable(folder, &why))?;
-    // Others hold it for as long as two small files take to write.
     lock.lock().map_err(|why| unusable(folder, &why))?;
     Ok(lock)
 }

@@ -1,4 +1,4 @@
-//! Orders in force by the API: whether a release has ended anything.
+//! Ground orders in force by the API: whether a release has ended any.
 
 use crate::cluster::Choice;
 use crate::live::objects::{Objects, objects};
@@ -10,7 +10,6 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// Time for what is only reported about an order.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Ground orders with their exceptions, and marked Swarms and Drones.
@@ -18,7 +17,6 @@ const PATIENCE: Duration = Duration::from_secs(3);
 pub(super) struct InForce(BTreeSet<String>);
 
 impl InForce {
-    /// `None` where a reading is missing.
     pub(super) fn ended(before: Option<&Self>, after: Option<&Self>) -> Option<bool> {
         Some(before? != after?)
     }
@@ -47,13 +45,11 @@ fn key(kind: &str, object: &impl ResourceExt) -> String {
 pub(super) struct Orders(Option<Objects>);
 
 impl Orders {
-    /// API of the coordinator at the end of `route`.
     pub(super) async fn of(route: &Route, named: Option<Choice>) -> Self {
         let found = timeout(PATIENCE, objects(route, named)).await;
         Self(found.ok().and_then(Result::ok).and_then(Result::ok))
     }
 
-    /// `None` where that cannot be read.
     pub(super) async fn read(&self) -> Option<InForce> {
         let objects = self.0.as_ref()?;
         let (orders, swarms, drones) = (

@@ -1,21 +1,19 @@
-//! What a ground order still requires, and of whom.
+//! What remains to be done for a ground order, and by whom.
 
 use crate::vehicle::Vehicle;
 
-/// Vehicles named in a message.
 const NAMED: usize = 8;
 
-/// `vehicles` are covered, as last reported.
+/// `vehicles`: covered by the order, as last reported.
 pub fn outstanding(vehicles: &[Vehicle]) -> String {
     let (mut ordered, mut others, mut unknown, mut down) = (Vec::new(), Vec::new(), Vec::new(), 0_usize);
     for vehicle in vehicles.iter().filter(|vehicle| !vehicle.node.is_empty()) {
-        // One that serves no Drone gets no commands from Skein. An autopilot that executes a failsafe obeys a ground order all
-        // the same.
+        // Skein commands no vehicle without a Drone; an autopilot in a failsafe still obeys a ground order.
         let left = |activity: &str| activity.starts_with("HandsOff") && activity != "HandsOffAutopilotFailsafe";
         let hands_off = vehicle.drone.is_empty() || vehicle.activity.as_deref().is_some_and(left);
         match vehicle.flying {
             None => unknown.push(vehicle.title()),
-            // Armed on the ground by somebody else is somebody else's to disarm.
+            // Somebody else who armed it on the ground has to disarm it.
             _ if hands_off && vehicle.truth != "Disarmed" => others.push(vehicle.title()),
             Some(true) => ordered.push(vehicle.title()),
             Some(false) => down += 1,

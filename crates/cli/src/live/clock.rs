@@ -1,4 +1,4 @@
-//! The time, as the view needs it.
+//! The time, as a view needs it.
 
 use jiff::Timestamp;
 use nix::time::{ClockId, clock_gettime};
@@ -7,16 +7,16 @@ use std::time::{Duration, Instant};
 
 #[cfg(target_os = "linux")]
 const SINCE_BOOT: ClockId = ClockId::CLOCK_BOOTTIME;
-// It goes on while the machine sleeps there.
+// CLOCK_MONOTONIC goes on while such a machine sleeps.
 #[cfg(not(target_os = "linux"))]
 const SINCE_BOOT: ClockId = ClockId::CLOCK_MONOTONIC;
 
-/// Clock for a kernel without a boot clock: stops while the machine sleeps.
+/// For a kernel without a boot clock; stops while the machine sleeps.
 static START: LazyLock<Instant> = LazyLock::new(Instant::now);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Now {
-    /// Monotonic, with a common start.
+    /// Monotonic; comparable between readings.
     pub elapsed: Duration,
     /// Wall clock, for times of objects.
     pub utc: Timestamp,

@@ -11,32 +11,28 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tonic::Streaming;
 
-/// News for a terminal.
 pub const OFTEN: Duration = Duration::from_millis(500);
 
 #[derive(Debug, Clone, Default)]
 pub struct FleetSnapshot {
-    /// Last message, in the coordinator's order.
+    /// In the coordinator's order.
     pub vehicles: Arc<Vec<v1::Vehicle>>,
-    /// Arrival of the last message.
     pub received: Option<Duration>,
-    /// Set while the coordinator is away.
     pub lost: Option<Lost>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lost {
     pub since: Duration,
-    /// Result of the last try.
     pub why: String,
 }
 
-/// Limits messages to one in `every`.
+/// At most one message in `every`.
 pub async fn open(route: &Route, which: &Which, every: Duration) -> Result<Streaming<v1::ListResponse>, Failure> {
     Server::connect(route).await?.watch(which, Some(every)).await
 }
 
-/// Opens further streams when one ends, while anybody watches `seen`.
+/// Reconnects when a stream ends, while anybody watches `seen`.
 pub async fn follow(
     route: Route,
     (which, every): (Which, Duration),
@@ -68,7 +64,7 @@ pub async fn follow(
             }
             match open(&route, &which, every).await {
                 Ok(stream) => break stream,
-                // Where it should be is shown already.
+                // Without the address, which is shown already.
                 Err(Failure::Unreachable { why, .. }) => lost(&seen, why),
                 Err(failure) => lost(&seen, failure.to_string()),
             }

@@ -13,14 +13,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// Deadline of one call.
 const ANSWER: Duration = Duration::from_secs(10);
 
-/// Perhaps read a while ago.
 #[derive(Debug, Clone)]
 pub struct Reading<T> {
     pub last: Option<(T, Duration)>,
-    /// Failure of readings since.
     pub problem: Option<String>,
 }
 
@@ -38,7 +35,6 @@ impl<T> Reading<T> {
         self.last.as_ref().map(|(value, _)| value)
     }
 
-    /// Received at `at`.
     pub fn note(&mut self, answer: Result<T, String>, at: Duration) {
         match answer {
             Ok(value) => (self.last, self.problem) = (Some((value, at)), None),
@@ -51,14 +47,11 @@ pub struct Objects {
     choice: Choice,
     pub client: Client,
     pub from: String,
-    /// A new login, or a new address, may fix the last failure.
+    /// Whether a new login, or a new address, may fix the last failure.
     renew: AtomicBool,
 }
 
-/// `route` leads to the coordinator; `named` is the kubeconfig for one named by address. `Ok(Err)`: no known place, in words.
-///
-/// # Errors
-/// The kubeconfig cannot be used.
+/// `named`: kubeconfig for a coordinator named by address. `Ok(Err)`: no known API. Errors: an unusable kubeconfig.
 pub async fn objects(route: &Route, named: Option<Choice>) -> Result<Result<Objects, String>, Failure> {
     let choice = match route {
         Route::Cluster { choice, .. } => choice.clone(),
@@ -73,7 +66,7 @@ pub async fn objects(route: &Route, named: Option<Choice>) -> Result<Result<Obje
                 ));
             }
         },
-        // The one who names the address of a coordinator names the objects that belong to it.
+        // A person who names a coordinator by address also names its objects.
         Route::Plain(_) | Route::Files { .. } => match named {
             Some(choice) => choice,
             None => {
@@ -92,7 +85,7 @@ pub async fn objects(route: &Route, named: Option<Choice>) -> Result<Result<Obje
 }
 
 impl Objects {
-    /// Retries after a failure that a new login or address may fix; returns whether there was one.
+    /// Reconnects after a failure that a new login or address may fix; returns whether there was one.
     pub async fn renew(&mut self) -> bool {
         let failed = self.renew.swap(false, Ordering::Relaxed);
         if failed && let Ok(cluster) = Cluster::of(&self.choice).await {
@@ -101,7 +94,7 @@ impl Objects {
         failed
     }
 
-    /// `what` is the attempt, such as "list the Swarms".
+    /// `what`: the attempt, such as "list the Swarms".
     pub async fn list<K>(&self, what: &str, api: &Api<K>, params: &ListParams) -> Result<Vec<K>, String>
     where
         K: Clone + DeserializeOwned + Debug,

@@ -1,10 +1,10 @@
-//! Copies one log into a folder: resumed where it stopped, checked, and whole or not there.
+//! Copies one log into a folder: resumed where it stopped, checked, and complete or not there.
 //!
-//! Owns: `NAME.part` beside the log, which is taken up again, and the one rename that gives a log its name. Must not: ask more than one
-//! question at a time, or replace a file that is not the beginning of the same log.
+//! Owns: `NAME.part` beside the log, and the rename that completes it. Must not: ask more than one question at a time,
+//! or replace a file that is not the beginning of the same log.
 //!
-//!   NAME.part grows piece by piece --as long as the log was at first--> SHA-256 is the agent's --> on the disk --> NAME
-//!                                                                      `-- is another: NAME.part is begun again, once
+//!   NAME.part grows piece by piece --as long as the log was at first--> SHA-256 is the agent's --> synced --> NAME
+//!                                                                      `-- differs: NAME.part is begun again, once
 
 use super::size_caps::SizeCaps;
 use super::source::Source;
@@ -23,7 +23,6 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use tokio::time::{Instant, sleep};
 
-/// Attempts at a copy that is equal to the log.
 const ATTEMPTS: usize = 2;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,19 +32,16 @@ pub struct Copied {
     pub before: bool,
 }
 
-/// Its name cannot lead elsewhere.
+/// [`LogName`] cannot lead to another folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedLog {
     pub name: LogName,
-    /// Length at the listing.
+    /// At the listing.
     pub bytes: u64,
 }
 
 impl ListedLog {
-    /// Checks names of logs `from` there, and `caps`.
-    ///
-    /// # Errors
-    /// The first refusal. An agent that lists such a log is not to be trusted with the others.
+    /// Errors: the first bad name or exceeded limit: the agent is then not to be trusted with the other logs.
     pub fn all_of(listed: &[v1::LogFile], from: LogsFrom<'_>, mut caps: SizeCaps) -> Result<Vec<Self>, Failure> {
         let mut logs: Vec<Self> = Vec::new();
         for log in listed {
@@ -61,7 +57,7 @@ impl ListedLog {
     }
 }
 
-/// `progress` gets the bytes so far. After an error they stay for the next time.
+/// `progress` gets the bytes so far, which stay for the next time after an error.
 pub async fn copy(
     source: &mut impl Source,
     log: &ListedLog,
@@ -70,7 +66,7 @@ pub async fn copy(
 ) -> Result<Copied, Failure> {
     let copied = copy_into(source, log, folder, progress).await;
     copied.map_err(|failure| match failure {
-        // Of this disk, as on a full one; all else has words of its own.
+        // Only faults of this disk, as when it is full; all others explain themselves.
         Failure::Output(error) => {
             let (name, folder) = (&log.name, folder.display());
             Failure::Failed(format!(
@@ -145,7 +141,7 @@ fn another_file(path: &Path) -> Failure {
     ))
 }
 
-/// Renames the whole copy. Replaces only the beginning of the same log, from an earlier copy.
+/// Completes the copy; replaces only the beginning of the same log.
 fn give_name(part: &Path, file: &mut File, path: &Path) -> Result<(), Failure> {
     let is_new = match File::options().write(true).create_new(true).open(path) {
         Ok(_) => true,
@@ -172,7 +168,7 @@ fn is_beginning(path: &Path, file: &mut File) -> io::Result<bool> {
     Ok(there.len() <= file.metadata()?.len() && digest_of(&mut earlier)? == beginning)
 }
 
-/// Locked against other processes, a regular file without another name.
+/// A regular file without another name, locked against other processes.
 fn locked(part: &Path, name: &LogName) -> Result<File, Failure> {
     if about(part)?.is_some_and(|there| !there.is_file() || there.nlink() != 1) {
         return Err(another_file(part));
@@ -194,7 +190,6 @@ fn locked(part: &Path, name: &LogName) -> Result<File, Failure> {
     }
 }
 
-/// Extends the file to `bytes`.
 async fn fetch(
     source: &mut impl Source,
     name: &LogName,
@@ -240,7 +235,7 @@ async fn asked_digest(source: &mut impl Source, name: &LogName, bytes: u64) -> R
         match source.ask(Question::Digest(digest)).await? {
             Answer::Sha256(digest) => return Ok(digest),
             Answer::Digested(done) if done > most => (most, went_on) = (done, Instant::now()),
-            // An agent that has started again begins again.
+            // A restarted agent begins again.
             Answer::Digested(_) if went_on.elapsed() < DOWNLOAD_PATIENCE => sleep(ASK_AGAIN).await,
             _ => return Err(no_sense()),
         }

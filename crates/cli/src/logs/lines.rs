@@ -1,4 +1,4 @@
-//! What a flight log says, line by line.
+//! Prints a flight log line by line.
 
 use super::source::Source;
 use crate::failure::Failure;
@@ -13,7 +13,6 @@ use std::io::Write;
 use std::time::Duration;
 use tokio::time::sleep;
 
-/// Pause while nothing is new.
 const ASK_AGAIN: Duration = Duration::from_millis(500);
 
 pub async fn print(source: &mut impl Source, name: &str, zone: &TimeZone, out: &mut impl Write) -> Result<(), Failure> {
@@ -25,7 +24,6 @@ pub async fn print(source: &mut impl Source, name: &str, zone: &TimeZone, out: &
     Ok(())
 }
 
-/// Starts at the end of the newest log, and never ends.
 pub async fn follow(source: &mut impl Source, zone: &TimeZone, out: &mut impl Write) -> Result<(), Failure> {
     let mut place = v1::LogLines {
         from_the_end: true,
@@ -41,7 +39,6 @@ pub async fn follow(source: &mut impl Source, zone: &TimeZone, out: &mut impl Wr
     }
 }
 
-/// Advances `place` past what it prints.
 async fn step(
     source: &mut impl Source,
     place: &mut v1::LogLines,

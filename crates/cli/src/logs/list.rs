@@ -1,4 +1,4 @@
-//! The list of a vehicle's logs, as a table, and the choice of a person.
+//! The table of a vehicle's logs, and the person's choice.
 
 use crate::failure::Failure;
 use crate::vehicle::{age_text, printable};
@@ -10,13 +10,10 @@ use std::fmt::Write;
 const HEADINGS: [&str; 8] = [
     "LOG", "BEGUN", "LENGTH", "IN AIR", "HIGHEST", "SIZE", "UPLOADED", "NAME",
 ];
-/// Alternatives for an unknown name.
 const NAMED: usize = 8;
 
-/// Column that is shown only where logs are uploaded.
 const UPLOADED: usize = 6;
 
-/// Lines end with a newline; times in `zone`.
 pub fn table(logs: &[LogFile], zone: &TimeZone) -> String {
     let rows = logs.iter().map(|log| {
         [
@@ -49,7 +46,7 @@ pub fn table(logs: &[LogFile], zone: &TimeZone) -> String {
         let mut row = String::new();
         let cells = line.iter().zip(&widths).enumerate();
         for (_, (cell, width)) in cells.filter(|(column, _)| uploads || *column != UPLOADED) {
-            // A String takes everything.
+            // Writing to a String cannot fail.
             let _ = write!(row, "{cell:<width$}   ");
         }
         text.push_str(row.trim_end());
@@ -69,10 +66,7 @@ pub fn number(log: &LogFile) -> &str {
     }
 }
 
-/// Named ones, or all, else the newest with flight, else the newest.
-///
-/// # Errors
-/// A name that does not exist.
+/// Named logs, or all, else the newest with a flight, else the newest.
 pub fn chosen(logs: &[LogFile], named: &[String], all: bool) -> Result<Vec<LogFile>, Failure> {
     if all {
         return Ok(logs.to_vec());

@@ -1,4 +1,4 @@
-//! Has the agent bring a log of its autopilot to its disk.
+//! Has the agent copy a log of its autopilot to its disk.
 
 use super::download::ListedLog;
 use super::source::Source;
@@ -17,7 +17,7 @@ use tokio::time::{Instant, sleep};
 /// The agent writes what has come with each question.
 const ASK_AGAIN: Duration = Duration::from_millis(500);
 
-/// Returns the log on the agent's disk. After an error what has come stays there for the next time.
+/// Returns the log on the agent's disk. After an error the bytes that came stay there for the next time.
 pub async fn brought(source: &mut impl Source, log: &ListedLog) -> Result<ListedLog, Failure> {
     let progress = Progress::of(log.name.as_str(), log.bytes);
     let (mut came, mut last, mut said) = (0, Instant::now(), String::new());

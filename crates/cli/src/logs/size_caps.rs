@@ -1,4 +1,4 @@
-//! How much a download may bring: an agent says how long its logs are, and may say anything.
+//! Limits of a download: an agent may report any length of its logs.
 
 use super::list::size;
 use crate::failure::Failure;
@@ -14,7 +14,6 @@ pub struct SizeCaps {
 }
 
 impl SizeCaps {
-    /// Limits for one log, and in total.
     pub const fn of_mib(log: u64, total: u64) -> Self {
         Self {
             log: log.saturating_mul(MIB),
@@ -23,8 +22,7 @@ impl SizeCaps {
         }
     }
 
-    /// # Errors
-    /// The exceeded cap, and the flag that raises it.
+    /// Errors: the exceeded limit, and the flag that raises it.
     pub fn take(&mut self, name: &LogName, bytes: u64) -> Result<(), Failure> {
         let all = self.taken.saturating_add(bytes);
         let (what, cap, flag) = if bytes > self.log {

@@ -1,4 +1,4 @@
-//! Where answers about logs come from, over connections that break.
+//! Questions about logs, over connections that break.
 
 use crate::args::LogsOf;
 use crate::failure::Failure;
@@ -19,8 +19,7 @@ const RETRY: Backoff = Backoff {
 };
 
 pub trait Source {
-    /// # Errors
-    /// Asking again is of no use.
+    /// Errors: a retry is of no use.
     async fn ask(&mut self, question: Question) -> Result<Answer, Failure>;
 
     fn node(&self) -> Option<&NodeName> {
@@ -38,7 +37,7 @@ pub struct Remote {
 }
 
 impl Remote {
-    /// Dials later. `patience` is for one answer.
+    /// Connects later. `patience`: for one answer.
     pub fn new(route: Route, whose: LogsOf, patience: Duration) -> Self {
         let node = match &whose {
             LogsOf::Node(node) => NodeName::parse(node).ok(),

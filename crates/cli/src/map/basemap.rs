@@ -1,4 +1,4 @@
-//! The base map: a PMTiles file that the person has, served in ranges.
+//! The base map: a PMTiles file of the person, served in ranges.
 
 use crate::failure::Failure;
 use axum::body::{Body, Bytes};
@@ -14,7 +14,6 @@ use tokio::io::{AsyncReadExt as _, AsyncSeekExt as _};
 /// Start of a PMTiles file, version 3.
 const MAGIC: &[u8] = b"PMTiles\x03";
 
-/// Bytes of one read.
 const PIECE: u64 = 64 * 1024;
 
 #[derive(Debug, Clone)]
@@ -24,7 +23,6 @@ pub struct Basemap {
 }
 
 impl Basemap {
-    /// Checks the format.
     pub fn open(path: &Path) -> Result<Self, Failure> {
         let cannot = |why: std::io::Error| Failure::Usage(format!("--basemap: cannot read {}: {why}", path.display()));
         let mut file = std::fs::File::open(path).map_err(cannot)?;
@@ -44,7 +42,6 @@ impl Basemap {
         })
     }
 
-    /// The requested range, or all.
     pub async fn serve(&self, headers: &HeaderMap) -> Response {
         let (mut file, length) = match self.file().await {
             Ok(opened) => opened,
@@ -104,7 +101,6 @@ fn pieces(file: File, length: u64) -> Body {
         }
         let mut piece = vec![0; usize::try_from(left.min(PIECE)).unwrap_or_default()];
         let read = file.read_exact(&mut piece).await;
-        // After an error nothing comes any more.
         let left = if read.is_ok() { left - piece.len() as u64 } else { 0 };
         Some((read.map(|_| Bytes::from(piece)), (file, left)))
     }))
@@ -115,7 +111,7 @@ enum Asked {
     /// Both included.
     Range(u64, u64),
     Outside,
-    /// All of it is the answer (RFC 9110, 14.2).
+    /// Answered with the whole file (RFC 9110, 14.2).
     Unknown,
 }
 

@@ -1,11 +1,11 @@
-//! What was shown to a person and waits for their word.
+//! Actions that were shown to a person and wait for confirmation.
 
 use super::guard::{same, secret};
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A further one drops the oldest.
+/// A further one replaces the oldest.
 const MOST: usize = 32;
 
 #[derive(Debug)]
@@ -18,7 +18,6 @@ impl<T> Default for Confirmations<T> {
 }
 
 impl<T> Confirmations<T> {
-    /// Returns a code that is good for `lives`.
     pub fn offer(&self, what: T, lives: Duration, now: Instant) -> String {
         let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let code = secret();

@@ -1,4 +1,4 @@
-//! All that the map shows, as one document ([FEED.md](../../../map-page/FEED.md)).
+//! The document that the map shows ([FEED.md](../../../map-page/FEED.md)).
 
 use super::reading::ObjectsSnapshot;
 use super::vehicles::{Vehicles, id};
@@ -24,9 +24,8 @@ use std::sync::Arc;
 
 #[derive(Debug, Clone, Default)]
 pub struct About {
-    /// Name in words.
     pub coordinator: String,
-    /// Source in words; empty: nowhere.
+    /// Empty without an API.
     pub objects_from: String,
     pub basemap: bool,
     pub swarm: Option<String>,
@@ -155,7 +154,6 @@ fn problems(objects: &ObjectsSnapshot) -> Map<String, Value> {
         .collect()
 }
 
-/// Fields from the Drone alone.
 fn of_drone(drone: &Drone, entry: &mut Map<String, Value>) {
     if let Some(mission) = drone.labels().get(labels::MISSION) {
         let namespace = drone.namespace().unwrap_or_default();
@@ -241,16 +239,13 @@ fn formation_entry(swarm: &Swarm, asked: &Formation, slots: &[SlotStatus], cover
                 place
             })
             .collect(),
-        // The coordinator says why in the Swarm's conditions.
+        // The Swarm's conditions say why.
         Err(_) => json!([]),
     };
     entry
 }
 
 /// Places by the usual rules of a site.
-///
-/// # Errors
-/// In words.
 pub(super) fn slot_places(swarm: &Swarm) -> Result<Vec<Value>, String> {
     let stations = formation::slots(swarm, &SiteRules::default()).transpose();
     let stations = stations.map_err(|why| why.to_string())?.unwrap_or_default();
@@ -294,7 +289,7 @@ fn mission_entry(mission: &Mission) -> Value {
     if let Some(done) = &status.done {
         entry["done"] = json!(printable(done));
     }
-    // What was written while it went on says nothing once it does not.
+    // Estimates are stale once the Mission has ended.
     let over = matches!(state, "Complete" | "Failed" | "Stalled");
     if let Some(at) = status.estimated_completion_time.as_ref().filter(|_| !over) {
         entry["estimatedCompletionAtMs"] = json!(at.0.as_millisecond());

@@ -37,12 +37,11 @@ pub enum Asked {
         swarm: String,
         latitude_degrees: f64,
         longitude_degrees: f64,
-        /// Unchanged, if left out.
+        /// Unchanged if absent.
         heading_degrees: Option<f64>,
     },
 }
 
-/// Applied when the person confirms it.
 #[derive(Debug, Clone)]
 pub enum Edit {
     Mission(Box<Mission>),
@@ -64,13 +63,10 @@ pub struct Shown {
     warnings: Vec<String>,
 }
 
-/// Vehicles that could take part in a Mission.
+/// Positions of vehicles that could take part in a Mission.
 pub type Starts = Vec<Wgs84>;
 
-/// Judged by the API server without a change.
-///
-/// # Errors
-/// In words, with what to do.
+/// Judged by the API server without a change. Errors: in words, with advice.
 pub async fn preview(asked: Asked, objects: &Objects, starts: Starts) -> Result<(Edit, Shown), String> {
     match asked {
         Asked::Mission { namespace, name, spec } => mission(namespace, name, spec, objects, starts).await,

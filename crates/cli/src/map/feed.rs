@@ -1,4 +1,4 @@
-//! The page's feed: one document, and then what changed in it.
+//! The page's feed: one document, then its changes.
 
 use super::document::{About, Documents};
 use super::reading::ObjectsSnapshot;
@@ -19,13 +19,12 @@ use tokio_util::sync::CancellationToken;
 /// Interval of documents, less `SOONER` when something new comes.
 pub const EVERY: Duration = Duration::from_secs(1);
 
-/// News need not come to the millisecond.
 const SOONER: Duration = Duration::from_millis(200);
 
-/// Silence before a comment goes out, so that a dead connection is noticed.
+/// Silence before a comment is sent, so that a dead connection is noticed.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
 
-/// Values that change with nearly every report, in the order of a row of `moves`, and the number of shown steps in a unit.
+/// Values that change with nearly every report, in the order of a row of `moves`, and their steps in a unit.
 const MOVING: [(&str, f64); 7] = [
     ("longitudeDegrees", 1e7),
     ("latitudeDegrees", 1e7),
@@ -54,7 +53,6 @@ impl From<Value> for Edition {
 }
 
 impl Edition {
-    /// `None` if nothing has changed.
     fn next(&self, document: Value) -> Option<Self> {
         let changes = changes(&self.document, &document)?;
         Some(Self {
@@ -64,7 +62,6 @@ impl Edition {
         })
     }
 
-    /// Change from `sent`.
     fn since(&self, sent: &Self) -> Option<Cow<'_, str>> {
         match &self.changes {
             Some(changes) if self.number == sent.number + 1 => Some(Cow::Borrowed(changes.as_str())),
@@ -86,7 +83,7 @@ pub async fn build(
             () = sleep_until(due) => {}
             () = async {
                 sleep_until(earliest).await;
-                // It fails when nobody follows the fleet any more: then this is about to end, too.
+                // Fails when nobody follows the fleet any more, just before the end.
                 let _ = fleet.changed().await;
             } => {}
         }
@@ -100,7 +97,6 @@ pub async fn build(
     }
 }
 
-/// Events until the page goes or this ends.
 pub fn events(
     documents: watch::Receiver<Arc<Edition>>,
     ending: CancellationToken,
@@ -143,7 +139,7 @@ fn changes(before: &Value, now: &Value) -> Option<Value> {
     Some(changes)
 }
 
-/// Moves rows out of the patch of `vehicles`. A vehicle that has just come, or lost its place, stays in the patch.
+/// Takes rows out of the patch of `vehicles`, except for a vehicle that has just come or lost its place.
 fn take_moves(vehicles: &mut Map<String, Value>, now: &Value) -> Vec<Value> {
     let mut moves = Vec::new();
     vehicles.retain(|id, change| {
@@ -164,7 +160,6 @@ fn take_moves(vehicles: &mut Map<String, Value>, now: &Value) -> Vec<Value> {
     moves
 }
 
-/// Its number, and moving values in whole steps.
 fn row(vehicle: &Map<String, Value>) -> Option<Value> {
     let [longitude, latitude, ..] = MOVING;
     if !vehicle.contains_key(longitude.0) || !vehicle.contains_key(latitude.0) {
@@ -186,7 +181,7 @@ fn whole(steps: f64) -> i64 {
     whole
 }
 
-/// `None` for no change. Neither may have a null outside of arrays, which a merge patch cannot express.
+/// `None` for no change. A null outside of arrays is not allowed: a merge patch cannot express it.
 pub fn patch(before: &Value, now: &Value) -> Option<Value> {
     if before == now {
         return None;
@@ -248,7 +243,7 @@ mod tests {
         assert_eq!(patch(&now, &now), None);
     }
 
-    /// Applies rows as FEED.md says.
+    /// As FEED.md demands of a page.
     fn page(document: &mut Value, mut changes: Value) {
         let moves = changes.as_object_mut().unwrap().remove("moves");
         apply(document, &changes);
@@ -288,7 +283,6 @@ mod tests {
             sent,
             json!({"moves": [[0, 85_456_001, 473_977_002, 5101, -3, 90, 42, null]]})
         );
-        // It stands still, and its mode is another: a row and a patch.
         let sent = next(&|vehicles| {
             vehicles["b"]["mode"] = json!("AUTO");
             vehicles["b"]["speedMetersPerSecond"] = json!(0.0);
@@ -298,7 +292,6 @@ mod tests {
             sent,
             json!({"vehicles": {"b": {"mode": "AUTO"}}, "moves": [[1, 1_799_999_999, -1, 5101, -3, null, 0, null]]})
         );
-        // A place comes, and one goes; one vehicle comes, and one goes.
         next(&|vehicles| vehicles["c"] = at(2, 1.234_567_8, 2.0));
         let sent = next(&|vehicles| {
             vehicles["a"].as_object_mut().unwrap().remove("latitudeDegrees");

@@ -1,7 +1,4 @@
-//! The answer to a file dropped on the page: what `skein import` says of it, what it would become, and where.
-//!
-//! Must not: make an object, which the page requests as for a drawn one; or read a file by itself ([`crate::mission::import`]
-//! does).
+//! Files dropped on the page: which objects `skein import` would make of them, and where. Must not: make an object.
 
 use super::edits::fliers;
 use super::shapes;
@@ -26,16 +23,13 @@ pub const LARGEST_BODY: usize = LARGEST / 3 * 4 + 16 * 1024;
 
 pub const AT_A_TIME: usize = 2;
 
-/// Missions with a preview.
 const MOST_PLANNED: usize = 8;
 
-/// Objects of one file that are listed.
 const MOST_OBJECTS: usize = 100;
 
-/// Bytes.
 const LONGEST_NAME: usize = 255;
 
-/// Bytes in the creating request beside the spec.
+/// Bytes of the creating request beside the spec.
 const ENVELOPE: usize = 1024;
 
 /// Altitudes of a survey, and the distance of its lines, meters; as in `skein import`.
@@ -46,9 +40,8 @@ const SPACINGS: (f64, f64) = (1.0, 1000.0);
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Asked {
     name: String,
-    /// Base64.
+    /// As base64.
     content: String,
-    /// `None`: not chosen yet.
     areas: Option<Areas>,
 }
 
@@ -65,10 +58,7 @@ enum Areas {
     Exclusion {},
 }
 
-/// Objects larger than `largest` bytes are not offered.
-///
-/// # Errors
-/// In words, with what to do.
+/// Objects larger than `largest` bytes are not offered. Errors: in words, with advice.
 pub fn read(asked: &Asked, starts: &[Wgs84], largest: usize) -> Result<Value, String> {
     if asked.name.len() > LONGEST_NAME {
         return Err("the name of the file is too long; rename it".to_owned());
@@ -111,7 +101,7 @@ fn args(areas: Option<Areas>) -> Result<ImportArgs, String> {
         files: Vec::new(),
         name: None,
         kinds: Vec::new(),
-        // Areas of which nobody has said what they are, are described and not refused.
+        // Describes areas of undecided use instead of refusing them.
         check: true,
         output: None,
         mission: MissionChoices::default(),
@@ -180,7 +170,6 @@ fn shown(made: Made, starts: &[Wgs84], largest: usize) -> Value {
     })
 }
 
-/// Reason that the map does not make this object.
 fn beyond_the_map(document: &Value, largest: usize) -> Option<&'static str> {
     match document["kind"].as_str() {
         Some("Mission") if !document["spec"]["planFrom"].is_null() => {
@@ -192,7 +181,6 @@ fn beyond_the_map(document: &Value, largest: usize) -> Option<&'static str> {
     }
 }
 
-/// Plan for the nearest vehicles.
 fn flown(mission: &Value, documents: &[Value], starts: &[Wgs84]) -> Result<preview::Preview, Failure> {
     let maps = documents.iter().filter(|document| document["kind"] == "ConfigMap");
     let manifest = Manifest::of_documents(maps.chain([mission]).cloned().collect())?;

@@ -1,4 +1,4 @@
-//! Who gets in: the one browser that was given the address, and no other page in it.
+//! Admission of the one browser that got the address, and of no other page in it.
 //!
 //! | against | check |
 //! |---|---|
@@ -39,17 +39,14 @@ const HEADERS: [(HeaderName, &str); 8] = [
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// Navigation, or a request within a page.
 const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 
-/// `document` is the whole of a tab.
 const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 
 const DOOR: &str = "door=";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// Address differs from the printed one.
     #[error("this is not the address that `skein map` printed; open that one")]
     Host,
     #[error("requests of other pages are not answered; open the address that `skein map` printed")]
@@ -72,7 +69,6 @@ impl Refusal {
     }
 }
 
-/// Exchanges the token for the session.
 pub const SESSION_PATH: &str = "/api/session";
 
 pub struct Guard {
@@ -83,9 +79,8 @@ pub struct Guard {
     token: Mutex<Option<String>>,
     /// Valid until the token is used.
     printed: String,
-    /// Admits a navigation from elsewhere, such as from a file, to the page that is the same for everybody.
+    /// Admits a navigation from elsewhere, such as from a file, to the page, which is the same for everybody.
     door: String,
-    /// Cancelled on the token's use.
     used: CancellationToken,
 }
 
@@ -96,7 +91,7 @@ impl Guard {
             host: format!("127.0.0.1:{port}"),
             origin: format!("http://127.0.0.1:{port}"),
             session,
-            // A browser sends a fragment to nobody.
+            // A browser never sends a fragment.
             printed: format!("http://127.0.0.1:{port}/#token={token}"),
             token: Mutex::new(Some(token)),
             door,
@@ -108,12 +103,10 @@ impl Guard {
         self.printed.clone()
     }
 
-    /// Address with token and door key, for a file that leads a browser here.
     pub fn address_from_a_file(&self) -> String {
         self.printed.replacen("/#", &format!("/?{DOOR}{}#", self.door), 1)
     }
 
-    /// Cancelled on the token's use.
     pub fn used(&self) -> CancellationToken {
         self.used.clone()
     }
@@ -124,7 +117,7 @@ impl Guard {
             let mut values = headers.get_all(name).iter();
             match (values.next(), values.next()) {
                 (None, _) => Ok(None),
-                // A text that is none equals nothing.
+                // An unreadable header equals nothing.
                 (Some(value), None) => Ok(Some(value.to_str().unwrap_or("?"))),
                 (Some(_), Some(_)) => Err(Refusal::Foreign),
             }
@@ -146,7 +139,7 @@ impl Guard {
                 return Err(Refusal::Foreign);
             }
         }
-        // The page itself is the same for everybody, and a browser asks for it without headers of ours.
+        // A browser requests the page, which is the same for everybody, without our headers.
         let is_page = safe && (path == "/" || path.starts_with("/assets/"));
         if is_page || path == SESSION_PATH {
             return Ok(());
@@ -158,8 +151,7 @@ impl Guard {
         }
     }
 
-    /// # Errors
-    /// [`Refusal::Token`]; a wrong token spends nothing.
+    /// A wrong token spends nothing.
     pub fn exchange(&self, token: &str) -> Result<&str, Refusal> {
         let mut expected = self.token.lock().unwrap_or_else(PoisonError::into_inner);
         if expected.as_deref().is_some_and(|expected| same(token, expected)) {
@@ -196,7 +188,7 @@ pub(super) fn secret() -> String {
     })
 }
 
-/// Compares secrets; its duration reveals only their digests.
+/// The duration of the comparison reveals only digests.
 pub(super) fn same(one: &str, other: &str) -> bool {
     Sha256::digest(one.as_bytes()) == Sha256::digest(other.as_bytes())
 }

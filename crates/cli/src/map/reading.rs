@@ -1,4 +1,4 @@
-//! The objects that the map shows, with the person's own rights.
+//! Reads the objects that the map shows, with the person's own rights.
 
 use crate::live::clock::Now;
 use crate::live::objects::{Objects, Reading};
@@ -13,13 +13,11 @@ use std::time::Duration;
 use tokio::sync::{RwLock, watch};
 use tokio::time::{Instant, sleep};
 
-/// How often they are read.
 const READ_EVERY: Duration = Duration::from_secs(2);
 
 /// Pause after a list, in multiples of its duration.
 const REST: u32 = 5;
 
-/// Retry while the API server does not answer.
 const AGAIN: Backoff = Backoff {
     first: READ_EVERY,
     cap: Duration::from_secs(30),
@@ -27,7 +25,7 @@ const AGAIN: Backoff = Backoff {
 
 #[derive(Debug, Clone, Default)]
 pub struct ObjectsSnapshot {
-    /// Reason that no objects can be read.
+    /// Why no objects can be read.
     pub none: Option<String>,
     pub drones: Reading<Arc<Vec<Drone>>>,
     pub swarms: Reading<Arc<Vec<Swarm>>>,
@@ -49,7 +47,7 @@ pub async fn follow<T: Send + Sync>(
             read(&*objects.read().await, namespace.as_deref(), &seen).await;
         }
         let mut rest = READ_EVERY.max(begun.elapsed() * REST);
-        // A token has run out, or the API is elsewhere now.
+        // An expired token, or the API has another address.
         if objects.write().await.renew().await {
             failures += 1;
             rest = AGAIN.delay(failures, jitter());

@@ -1,4 +1,4 @@
-//! The file by which a browser is opened: it leads to the map, and its owner alone may read it.
+//! The file that leads a browser to the map, readable by its owner alone.
 
 use std::fs::{File, Permissions};
 use std::io::{self, Write as _};
@@ -6,7 +6,6 @@ use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// Dropping it removes the file.
 #[derive(Debug)]
 pub(super) struct Redirect {
     path: PathBuf,
@@ -14,7 +13,7 @@ pub(super) struct Redirect {
 }
 
 impl Redirect {
-    /// Uses a folder that nobody else may enter. `address` is ours, without quotes and angle brackets.
+    /// In a folder that nobody else may enter. `address`: ours, without quotes and angle brackets.
     pub(super) fn to(address: &str) -> io::Result<Self> {
         let folder = tempfile::Builder::new()
             .prefix("skein-map-")

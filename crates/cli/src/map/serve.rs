@@ -37,19 +37,18 @@ use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// Bytes of most bodies.
+/// Bytes of a body other than a file.
 const LARGEST: usize = 256 * 1024;
 
-/// Time for headers, and for a body.
 const READ_WITHIN: Duration = Duration::from_secs(10);
 
-/// Time for an answer, except that to an order.
+/// Time for an answer, except to an order.
 const ANSWER_WITHIN: Duration = Duration::from_secs(60);
 
 /// A browser opens six.
 const CONNECTIONS: usize = 64;
 
-/// Pause after a failed accept, as when all files are open.
+/// Pause after a failed accept, as without free file descriptors.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(200);
 
 const ORDER_LIVES: Duration = Duration::from_secs(60);
@@ -65,9 +64,9 @@ pub struct App {
     pub basemap: Option<Basemap>,
     pub orders: Confirmations<Order>,
     pub edits: Confirmations<Edit>,
-    /// Concurrent readings: each file may be large, and its work long to plan.
+    /// Concurrent readings: each file may be large, and take long to plan.
     pub files: Arc<Semaphore>,
-    /// Orders without an answer so far. They go on when the page goes away.
+    /// Orders without an answer, which go on when the page goes away.
     pub given: TaskTracker,
     pub ending: CancellationToken,
 }
@@ -108,7 +107,7 @@ pub fn router(guard: Arc<Guard>, app: Arc<App>) -> Router {
         .route("/api/objects/preview", post(preview_object))
         .route("/api/objects", post(apply_object))
         .layer(middleware::from_fn(in_time))
-        // What was ordered goes on for as long as it takes.
+        // Not limited in time.
         .route("/api/orders", post(give_order))
         .fallback(|| async { Refused(StatusCode::NOT_FOUND, "there is nothing here".to_owned()) })
         .layer(middleware::from_fn_with_state(guard, guard::check))
@@ -119,7 +118,7 @@ pub async fn serve(listener: TcpListener, guard: Arc<Guard>, app: Arc<App>) {
     let (router, seats) = (router(guard, app), Arc::new(Semaphore::new(CONNECTIONS)));
     let mut connections = JoinSet::new();
     loop {
-        // It is never closed.
+        // Never closed.
         let Ok(seat) = Arc::clone(&seats).acquire_owned().await else {
             return;
         };
@@ -134,7 +133,7 @@ pub async fn serve(listener: TcpListener, guard: Arc<Guard>, app: Arc<App>) {
                 .timer(TokioTimer::new())
                 .header_read_timeout(READ_WITHIN)
                 .serve_connection(TokioIo::new(socket), service);
-            // The browser has gone, or has sent what is no request.
+            // Fails when the browser goes, or sends an invalid request.
             let _ = serving.await;
             drop(seat);
         });
@@ -179,7 +178,6 @@ async fn read<T: DeserializeOwned>(headers: &HeaderMap, body: Body) -> Result<T,
     read_of(headers, body, LARGEST).await
 }
 
-/// `largest` is in bytes.
 async fn read_of<T: DeserializeOwned>(headers: &HeaderMap, body: Body, largest: usize) -> Result<T, Refused> {
     let media_type = headers
         .get(header::CONTENT_TYPE)
@@ -216,7 +214,6 @@ struct Entering {
     token: String,
 }
 
-/// Exchanges the token for the session.
 async fn enter(guard: &Guard, headers: &HeaderMap, body: Body) -> Answer {
     let Entering { token } = read(headers, body).await?;
     let session = guard
@@ -231,7 +228,6 @@ struct Confirmed {
     confirm: String,
 }
 
-/// Adds the code that confirms a preview.
 fn offered(mut shown: Value, code: String, lives: Duration) -> Json {
     shown["confirm"] = json!(code);
     shown["livesMs"] = json!(u64::try_from(lives.as_millis()).unwrap_or(u64::MAX));
@@ -257,7 +253,7 @@ async fn give_order(State(app): State<Arc<App>>, headers: HeaderMap, body: Body)
     let Confirmed { confirm } = read(&headers, body).await?;
     let order = app.orders.take(&confirm, Instant::now()).ok_or_else(gone)?;
     let route = app.route.clone();
-    // It is not taken back when the page goes away.
+    // A task of its own, which goes on when the page goes away.
     let given = app.given.spawn(async move { give(&route, order).await });
     let outcome = given.await.map_err(|_| {
         Refused(
@@ -268,7 +264,6 @@ async fn give_order(State(app): State<Arc<App>>, headers: HeaderMap, body: Body)
     Ok(Json(orders::answers(&outcome)))
 }
 
-/// Changes nothing.
 async fn read_file(State(app): State<Arc<App>>, headers: HeaderMap, body: Body) -> Answer {
     let asked: files::Asked = read_of(&headers, body, files::LARGEST_BODY).await?;
     let busy = || {
@@ -277,11 +272,10 @@ async fn read_file(State(app): State<Arc<App>>, headers: HeaderMap, body: Body) 
             "other files are being read; try again".to_owned(),
         )
     };
-    // It is never closed.
     let waited = timeout(READ_WITHIN, Arc::clone(&app.files).acquire_owned()).await;
     let seat = waited.ok().and_then(Result::ok).ok_or_else(busy)?;
     let starts = starts(&app.fleet.borrow());
-    // The seat is taken until it is done, also when nobody waits for the answer any more.
+    // Busy until it is done, also when nobody waits for the answer any more.
     let shown = tokio::task::spawn_blocking(move || {
         let shown = files::read(&asked, &starts, LARGEST);
         drop(seat);

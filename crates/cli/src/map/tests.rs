@@ -1,4 +1,4 @@
-//! The server of the map: who gets in and who does not, what every answer carries, and that the feed is changes only.
+//! The server of the map: admission, headers of every answer, and a feed of changes only.
 
 use super::confirmations::Confirmations;
 use super::document::{About, Documents};
@@ -105,7 +105,7 @@ async fn the_token_is_good_once_and_a_wrong_one_spends_nothing() {
         let (status, answer) = page.post("", "/api/session", json!({"token": wrong})).await;
         assert_eq!((status, &answer["session"]), (StatusCode::FORBIDDEN, &Value::Null));
     }
-    // The page is no other with the token in its query, which goes to a server, and into its logs.
+    // A query, unlike a fragment, reaches servers and their logs.
     let queried = get(&format!("/?token={}", page.token)).body(Body::empty()).unwrap();
     assert_eq!(page.ask(queried).await.headers().get(header::SET_COOKIE), None);
     let session = page.enter().await;
@@ -151,7 +151,6 @@ async fn without_the_session_there_is_nothing_but_the_empty_page() {
             .await;
         assert_eq!(status, StatusCode::UNAUTHORIZED);
     }
-    // Only what was built: none of the fleet, and nothing that changes.
     for path in ["/", "/assets/page.js"] {
         let answer = page.ask(get(path).body(Body::empty()).unwrap()).await;
         let built = map_page::file(if path == "/" { map_page::INDEX } else { &path[1..] });
@@ -246,7 +245,7 @@ async fn requests_of_other_pages_get_nothing() {
             StatusCode::FORBIDDEN
         );
     }
-    // A form of an old browser that sends no Origin.
+    // An old browser sends no Origin with a form.
     let form = Request::post("/api/orders")
         .header(header::HOST, HOST)
         .header(header::AUTHORIZATION, &session);
@@ -271,7 +270,7 @@ async fn a_file_leads_a_browser_to_the_page_with_the_door_key_and_to_nothing_els
     let (path, token) = address.strip_prefix(ORIGIN).unwrap().split_once('#').unwrap();
     assert_eq!(token, format!("token={}", page.token));
     assert!(!path.contains(&page.token), "a browser sends the path to the server");
-    // The page itself may be missing in a build without it.
+    // A build may lack the page.
     let given = |status: StatusCode| status == StatusCode::OK || status == StatusCode::NOT_FOUND;
     assert!(given(
         of_browser(&page, path, "cross-site", "navigate", "document").await
@@ -365,7 +364,7 @@ async fn a_page_gets_the_whole_once_and_then_what_changed() {
         next().await,
         "event: changes\ndata: {\"vehicles\":{\"a\":{\"batteryPercent\":79}}}\n\n"
     );
-    // One that is slow gets both at once.
+    // A slow page gets both at once.
     send(json!({"vehicles": {"a": {"batteryPercent": 78, "mode": "GUIDED"}}}));
     send(json!({"vehicles": {"a": {"batteryPercent": 78}}}));
     assert_eq!(
@@ -438,7 +437,6 @@ async fn an_order_is_shown_first_and_given_once() {
     let (status, answer) = page
         .post(&session, "/api/orders", json!({"confirm": shown["confirm"]}))
         .await;
-    // Nobody listens at that address: what was not given is said.
     assert_eq!(
         (status, &answer["answers"][0]["done"]),
         (StatusCode::OK, &json!(false)),
@@ -494,7 +492,6 @@ async fn a_file_is_read_for_the_session_only_and_makes_nothing() {
         let (status, answer) = page.post(wrong, "/api/files", file.clone()).await;
         assert_eq!((status, &answer["objects"]), (StatusCode::UNAUTHORIZED, &Value::Null));
     }
-    // There is no API server here, and none is asked.
     let (status, shown) = page.post(&session, "/api/files", file.clone()).await;
     assert_eq!(status, StatusCode::OK, "{shown}");
     assert_eq!(
@@ -559,8 +556,8 @@ async fn more_files_than_are_read_at_a_time_wait_and_are_told_so() {
     assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
 }
 
-/// Another program of this host listens at another port, and the browser opens it. Cookies belong to all ports of a host (RFC
-/// 6265, section 8.5): it is sent all that the map has set.
+/// Another program of this host listens at another port, and the browser opens it. Cookies belong to all ports of a
+/// host (RFC 6265, section 8.5), so it is sent all that the map has set.
 #[tokio::test]
 async fn another_program_of_this_machine_is_sent_nothing_that_opens_the_map() {
     let page = page();
@@ -581,7 +578,6 @@ async fn another_program_of_this_machine_is_sent_nothing_that_opens_the_map() {
             cookies.push(cookie.to_str().unwrap().split(';').next().unwrap().to_owned());
         }
     }
-    // A program writes into a request what it likes.
     let stolen = get("/api/feed")
         .header(header::ORIGIN, ORIGIN)
         .header("sec-fetch-site", "same-origin")

@@ -1,8 +1,7 @@
-//! A vehicle's entry in the document: course and speed over ground, computed from two positions; begin of what is old; its
-//! airspace.
+//! A vehicle's entry in the document, with course and speed over ground from two positions.
 //!
-//! Ages are moments, and only of what is old: the entry of a vehicle without news does not change.
-//! Must not: place a vehicle where it was not reported.
+//! Ages are points in time, and only of old values: the entry of a vehicle without news does not change. Must not:
+//! place a vehicle where it was not reported.
 
 use crate::live::clock::Now;
 use crate::top::map::{Places, place};
@@ -14,34 +13,33 @@ use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// Older values are marked.
 const OLD: Duration = Duration::from_secs(3);
 
-/// Seconds between positions that make a speed.
+/// Seconds between positions for a speed.
 const APART: std::ops::RangeInclusive<f64> = 0.15..=5.0;
 
-/// A slower vehicle has no course, meters per second.
+/// Meters per second; a slower vehicle has no course.
 const LEAST_SPEED: f64 = 0.5;
 
 #[derive(Debug, Clone, Default)]
 struct Track {
-    /// Report's time on the agent's clock.
+    /// On the agent's clock.
     made_ms: u64,
     made_at_ms: i64,
-    /// Position with its time on the agent's clock.
+    /// With its time on the agent's clock.
     position: Option<(u64, Wgs84)>,
-    /// Degrees from north, and meters per second.
+    /// Degrees from north.
     course: Option<f64>,
     speed: Option<f64>,
 }
 
-/// Key of the number by which `moves` names a vehicle.
+/// Field by which `moves` names a vehicle.
 pub(super) const NUMBER: &str = "number";
 
 #[derive(Debug, Default)]
 pub struct Vehicles {
     tracks: HashMap<String, (u64, Track)>,
-    /// Given so far, each once.
+    /// Last one assigned; none is assigned twice.
     numbers: u64,
 }
 
@@ -55,7 +53,6 @@ pub fn id(vehicle: &v1::Vehicle) -> String {
 }
 
 impl Vehicles {
-    /// `received` is the time of the message.
     pub fn entries(&mut self, vehicles: &[&v1::Vehicle], received: Duration, now: Now) -> Map<String, Value> {
         let mut tracks = HashMap::with_capacity(vehicles.len());
         let mut entries = Map::new();
@@ -71,7 +68,6 @@ impl Vehicles {
             entries.insert(id.clone(), Value::Object(entry));
             tracks.insert(id, (number, track));
         }
-        // Those that are gone are forgotten.
         self.tracks = tracks;
         entries
     }
@@ -83,7 +79,7 @@ impl Track {
             *self = Self::default();
             return;
         };
-        // Another life of the agent has another clock.
+        // A restarted agent has another clock.
         if report.made_ms < self.made_ms {
             *self = Self::default();
         }
@@ -126,7 +122,7 @@ impl Track {
         self.course = (speed >= LEAST_SPEED).then(|| east.atan2(north).to_degrees().rem_euclid(360.0));
     }
 
-    /// Time of what the agent received at `then` by its own clock, if it is old.
+    /// When the agent received a value, by wall clock, if that is old. `then`: by the agent's clock.
     fn old(&self, then: Option<u64>, now: Now) -> Option<i64> {
         let before = self.made_ms.saturating_sub(then.unwrap_or(self.made_ms));
         let at = self.made_at_ms - millis(Duration::from_millis(before));
@@ -252,7 +248,6 @@ fn whole_degrees(degrees: f64) -> Option<f64> {
     degrees.is_finite().then(|| degrees.round().rem_euclid(360.0))
 }
 
-/// Code for the page, and words.
 fn in_command(vehicle: &Vehicle) -> (&'static str, &'static str) {
     if vehicle.drone.is_empty() {
         return ("Nobody", "serves no Drone; Skein sends nothing that moves it");
@@ -277,7 +272,7 @@ fn millis(span: Duration) -> i64 {
     i64::try_from(span.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// Precision of a centimeter.
+/// To a centimeter.
 pub(super) fn fine(degrees: f64) -> f64 {
     (degrees * 1e7).round() / 1e7
 }
@@ -330,7 +325,6 @@ mod tests {
             (&first["speedMetersPerSecond"], &first["link"]),
             (&Value::Null, &json!("Live"))
         );
-        // Received late: the speed is the same.
         let second = entry(&mut vehicles, &moved("a", 7_000, 6.0), 3.5, 3.6);
         assert_eq!(
             (&second["speedMetersPerSecond"], &second["courseDegrees"]),
@@ -343,7 +337,6 @@ mod tests {
             (&slow["speedMetersPerSecond"], &slow["courseDegrees"]),
             (&json!(0.0), &Value::Null)
         );
-        // A new life of the agent.
         let again = entry(&mut vehicles, &moved("a", 100, 500.0), 6.5, 6.6);
         assert_eq!(again["speedMetersPerSecond"], Value::Null);
     }

@@ -7,14 +7,13 @@ use fleet::planning::mission::{Stretch, Stretches, Work};
 use model::station::Altitude;
 use serde_json::{Value, json};
 
-/// Longer paths are not sent.
+/// Points; a longer path is not sent.
 const LONGEST: usize = 50_000;
 
-/// Longitude, latitude, and altitude in meters.
+/// Longitude and latitude in degrees, altitude in meters.
 pub type Place = [f64; 3];
 
-/// `None` for a plan, for what cannot be planned, and for a survey whose plan here differs from that of those who fly it, where
-/// positions are other ground.
+/// `None` for a plan, for unplannable work, and for a survey begun by another plan, whose positions are other ground.
 pub fn path(mission: &Mission) -> Option<Vec<Place>> {
     let work = match (&mission.spec.route, &mission.spec.survey) {
         (Some(route), _) => Work::of_route(&route.to_route().ok()?).ok()?,
@@ -42,7 +41,6 @@ pub fn path(mission: &Mission) -> Option<Vec<Place>> {
     })
 }
 
-/// Parts of a path as a `MultiLineString`.
 pub fn lines(path: &[Place], ranges: impl IntoIterator<Item = TrackRange>) -> Value {
     let stretches = ranges.into_iter().map(|range| Stretch {
         from: range.from,

@@ -1,4 +1,4 @@
-//! What would be flown, as GeoJSON (RFC 7946).
+//! A planned Mission as GeoJSON (RFC 7946).
 //!
 //! | `properties.kind` | geometry | is |
 //! |---|---|---|
@@ -7,8 +7,8 @@
 //! | `share` | LineString | all that one vehicle flies, from start to start |
 //! | `work` | MultiLineString | the part of it that is work |
 //!
-//! Positions are longitude, latitude, and height in meters from the reference that `properties.altitude` names. What lies across the 180th
-//! meridian is cut there (section 3.1.9): a Polygon is a MultiPolygon then, and a LineString a MultiLineString.
+//! Positions are longitude, latitude, and altitude in meters from the reference that `properties.altitude` names.
+//! Shapes across the 180th meridian are cut there (section 3.1.9) and become a MultiPolygon or MultiLineString.
 
 use fleet::planning::mission::{Flier, Leg, Plan, Point, Work};
 use model::station::Altitude;
@@ -90,7 +90,7 @@ fn cut(line: Vec<Position>) -> Vec<Vec<Position>> {
             let share = if whole == 0.0 { 0.0 } else { (edge - from[0]) / whole };
             let between = |from: f64, to: f64| from + (to - from) * share;
             let (latitude, height) = (between(from[1], to[1]), between(from[2], to[2]));
-            // A part of one place is no line.
+            // A single point is no line.
             if from[0].abs() < 180.0 || part.len() == 1 {
                 part.push([edge, latitude, height]);
             }
@@ -151,7 +151,7 @@ mod tests {
                 vec![[180.0, -17.0, 40.0], [179.0, -17.0, 40.0]],
             ]
         );
-        // A place on the meridian belongs to both sides, by whatever sign it was given.
+        // A point on the meridian belongs to both sides, by either sign.
         let met = cut(vec![
             [-180.0, 1.0, 5.0],
             [179.0, 1.0, 5.0],

@@ -1,7 +1,7 @@
-//! `skein import`: files that people have as Missions, Geofences and ParameterProfiles.
+//! `skein import`: Missions, Geofences and ParameterProfiles from files of other programs.
 //!
-//! Owns: which objects a file becomes, and what is said about it. Must not: know a file format (`plan_files` does), judge an object
-//! (`fleet` and the schemas do), or invent what a file does not say.
+//! Owns: which objects a file becomes, and the report. Must not: know a file format (`plan_files`), judge an object
+//! (`fleet` and the schemas), or invent what a file does not say.
 
 mod fits;
 mod objects;
@@ -144,7 +144,6 @@ fn write_all(files: &[(PathBuf, String)]) -> Result<(), (PathBuf, std::io::Error
         });
         if let Err(error) = written {
             for path in made {
-                // What is in the way of that is said by the error itself.
                 let _ = std::fs::remove_file(path);
             }
             return Err((path.clone(), error));
@@ -186,11 +185,9 @@ pub(crate) struct Made {
     pub kind: &'static str,
     pub documents: Vec<Value>,
     pub notes: Vec<String>,
-    /// Areas of undecided use.
     pub areas: Vec<Area>,
 }
 
-/// Reads a file that was not given by path.
 pub(crate) fn made(name: &str, bytes: Vec<u8>, args: &ImportArgs) -> Result<Made, Failure> {
     let path = Path::new(name);
     let file = File {
@@ -227,7 +224,6 @@ fn label_keys_once(args: &ImportArgs) -> Result<(), Failure> {
     }
 }
 
-/// Objects of equal kind and name.
 fn twice(documents: &[Value]) -> Vec<String> {
     let mut seen = BTreeSet::new();
     let again = documents

@@ -1,4 +1,4 @@
-//! A Mission out of a YAML file, judged as an API server would judge it.
+//! A Mission out of a YAML file, judged as by an API server.
 
 use super::read as read_file;
 use super::yaml;
@@ -43,7 +43,7 @@ impl Manifest {
         Ok(Self { mission, documents })
     }
 
-    /// Documents include those that the Mission names.
+    /// Includes the objects that the Mission names.
     pub fn of_documents(documents: Vec<Value>) -> Result<Self, Failure> {
         let mission = read(&documents, None)?;
         Ok(Self { mission, documents })
@@ -83,7 +83,6 @@ impl Manifest {
     }
 }
 
-/// Finds it by name, or the only one.
 fn read(documents: &[Value], name: Option<&str>) -> Result<Mission, Failure> {
     let missions = documents.iter().filter(|document| document["kind"] == "Mission");
     let named = |mission: &&Value| name.is_none_or(|name| mission["metadata"]["name"] == name);
@@ -103,19 +102,16 @@ fn read(documents: &[Value], name: Option<&str>) -> Result<Mission, Failure> {
     }
 }
 
-/// Judges as an API server would.
 pub(crate) fn judged<K: CustomResourceExt + DeserializeOwned>(document: &Value) -> Result<K, Failure> {
     Judge::default().judged(document)
 }
 
-/// Judges objects as an API server would. What judges a kind is made once: to compile the rules of its schema takes time.
+/// Judges objects as an API server does. Compiling a schema's rules takes time, so each kind is compiled once.
 #[derive(Debug, Default)]
 pub(crate) struct Judge {
-    /// By the name of the definition.
     kinds: BTreeMap<&'static str, OfKind>,
 }
 
-/// Judges the objects of one kind.
 #[derive(Debug)]
 struct OfKind {
     name: String,
@@ -125,7 +121,6 @@ struct OfKind {
 }
 
 impl Judge {
-    /// The object, if an API server would take it.
     pub fn judged<K: CustomResourceExt + DeserializeOwned>(&mut self, document: &Value) -> Result<K, Failure> {
         let of_kind = match self.kinds.entry(K::crd_name()) {
             Entry::Occupied(known) => known.into_mut(),
@@ -155,7 +150,6 @@ impl OfKind {
         })
     }
 
-    /// The object as an API server takes it.
     fn taken(&self, document: &Value) -> Result<Value, Failure> {
         let kind = &self.name;
         let mut document = document.clone();
@@ -185,7 +179,6 @@ impl OfKind {
     }
 }
 
-/// Each fault with its field.
 fn words(rejection: Rejection) -> String {
     let causes = match rejection {
         Rejection::Malformed(why) => return why,

@@ -1,4 +1,4 @@
-//! `skein mission preview`: the numbers of what would be flown.
+//! `skein mission preview`: figures of a planned Mission.
 
 use super::geojson;
 use super::manifest::{Content, Manifest, failed};
@@ -22,7 +22,7 @@ pub(crate) struct Preview {
     pub geojson: Value,
 }
 
-/// Degrees from 0,0: written by a program that knew no place.
+/// Degrees from 0,0, which programs write for an unknown place.
 const NOWHERE: f64 = 1e-3;
 
 pub(super) fn run(args: &PreviewArgs) -> Result<(), Failure> {
@@ -68,7 +68,6 @@ fn is_nowhere(latitude: f64, longitude: f64) -> bool {
     latitude.abs() < NOWHERE && longitude.abs() < NOWHERE
 }
 
-/// Sentence on a place at 0,0.
 pub(super) fn doubt(what: &str) -> String {
     format!(
         "NOTE: {what} is at latitude 0, longitude 0, in the sea west of Africa, where programs put what has no position; it is probably not \
@@ -202,7 +201,6 @@ fn numbers(manifest: &Manifest, what: &str, work: &Work, plan: &Plan, fliers: &[
     Ok(text)
 }
 
-/// Work and number of flights after the first ones.
 fn rest(work: &Work, plan: &Plan, fliers: &[Flier]) -> Result<String, Failure> {
     let all = |plan: &Plan| -> Vec<usize> { plan.shares.iter().map(|share| share.path.len()).collect() };
     let mut left = plan.left(work, &all(plan));

@@ -1,4 +1,4 @@
-//! A file of YAML documents as values.
+//! YAML documents of a file as values.
 
 use crate::failure::Failure;
 use crate::vehicle::printable;
@@ -6,7 +6,6 @@ use serde_json::Value;
 use serde_saphyr::{Error, MessageFormatter as _, UserMessageFormatter};
 use std::path::Path;
 
-/// `path` is for errors.
 pub(super) fn documents(text: &str, path: &Path) -> Result<Vec<Value>, Failure> {
     serde_saphyr::from_multiple(text).map_err(|error| {
         let error = error.without_snippet();

@@ -1,4 +1,4 @@
-//! Opening a connection to the coordinator, whichever way it is reached.
+//! Connects to the coordinator by any route.
 
 use super::{CONNECT, PROBE, root_cause};
 use crate::cluster::credential::Credential;
@@ -37,7 +37,6 @@ const AGAIN: Backoff = Backoff {
 pub struct Opened {
     pub channel: Channel,
     pub bearer: Bearer,
-    /// Set if an earlier command's proof was shown.
     pub stored: Option<StoredProof>,
 }
 
@@ -92,7 +91,7 @@ async fn opened(route: &Route, window: Option<u32>) -> Result<Opened, Failure> {
     }
 }
 
-/// Trusts what the cluster publishes, and proves the person of its kubeconfig, with an earlier command's proof if there is one.
+/// Trusts what the cluster publishes; proves the person with an earlier command's proof if there is one.
 async fn shown(cluster: &Cluster) -> Result<(Arc<ClientConfig>, Option<StoredProof>), Failure> {
     let authority = Bundle::from_pem(&cluster.authority().await?);
     let authority =
@@ -125,8 +124,7 @@ async fn tcp(route: &Route, server: &ServerUrl) -> Result<TcpStream, Failure> {
     connected.map_err(|error| unreachable(route, root_cause(&error)))
 }
 
-/// An overloaded coordinator hangs up before it answers, when nothing was asked yet: dials again within the time for a
-/// connection.
+/// An overloaded coordinator hangs up before it answers, when nothing was asked yet: retries within `CONNECT`.
 async fn dialled(route: &Route, server: &ServerUrl, tls: &Arc<ClientConfig>) -> Result<Box<dyn Connection>, Failure> {
     let began = Instant::now();
     let mut failures = 0;
@@ -169,7 +167,7 @@ async fn over(route: &Route, connection: Box<dyn Connection>, window: Option<u32
         .keep_alive_timeout(PROBE)
         .keep_alive_while_idle(true)
         .initial_stream_window_size(window);
-    // A listener that never speaks HTTP/2 is caught by this.
+    // Catches a listener that never speaks HTTP/2.
     match timeout(CONNECT, channel::over(&endpoint, connection)).await {
         Ok(opened) => opened.map_err(|error| unreachable(route, root_cause(&error))),
         Err(_) => Err(silent(route)),
@@ -192,7 +190,6 @@ fn no_answer() -> String {
     format!("no answer within {} s", CONNECT.as_secs())
 }
 
-/// Translates a failed handshake for a person.
 fn about_tls(route: &Route, error: &io::Error) -> Failure {
     use rustls::Error as Tls;
     let why = root_cause(error);

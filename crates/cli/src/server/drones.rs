@@ -1,4 +1,4 @@
-//! The coordinator's answers about one Drone.
+//! Calls about one Drone.
 
 use super::{ANSWER, Server, within};
 use crate::args::ObjectKey;
@@ -18,7 +18,7 @@ impl Server {
         answer.map_err(|s| self.failure(&s))
     }
 
-    /// Continues after a takeover. After an error nothing goes on.
+    /// Takes back a vehicle after a takeover. After an error nothing goes on.
     pub async fn resume(&mut self, drone: &ObjectKey) -> Result<v1::ResumeResponse, Failure> {
         let ObjectKey { namespace, name } = drone.clone();
         let node = String::new();
@@ -43,7 +43,7 @@ impl Server {
         answer.map_err(|s| self.failure(&s))
     }
 
-    /// The vehicle and the code for a kill. Does nothing.
+    /// The vehicle, and the code for [`Self::kill`]; stops no motors.
     pub async fn offer_kill(&mut self, drone: &ObjectKey) -> Result<(v1::Vehicle, v1::KillOffer), Failure> {
         let answer = self.call_kill(drone, String::new()).await?;
         match (answer.vehicle, answer.step) {
@@ -52,7 +52,6 @@ impl Server {
         }
     }
 
-    /// `code` is that of an offer.
     pub async fn kill(&mut self, drone: &ObjectKey, code: String) -> Result<v1::KillAnswer, Failure> {
         match self.call_kill(drone, code).await?.step {
             Some(Step::Answer(answer)) => Ok(answer),

@@ -1,4 +1,4 @@
-//! Ground stations at vehicles, through the coordinator.
+//! Streams of ground stations to vehicles.
 
 use super::Server;
 use crate::failure::Failure;
@@ -10,7 +10,7 @@ use tonic::transport::Channel;
 
 pub type GuestClient = GuestsClient<InterceptedService<Channel, Bearer>>;
 
-/// Bytes under way to us of one vehicle, a few seconds: older ones are useless, and lost before they are sent.
+/// Bytes of one vehicle under way to us, a few seconds: older frames are useless, and dropped before they are sent.
 const WINDOW: u32 = 65_535;
 
 impl Server {

@@ -1,4 +1,4 @@
-//! What an agent answers about its logs, through the coordinator.
+//! An agent's answers about its logs.
 
 use super::{Server, within};
 use crate::args::LogsOf;
@@ -16,15 +16,14 @@ const ANSWER: Duration = Duration::from_secs(25);
 
 #[derive(Debug)]
 pub enum NoLogs {
-    /// Temporary: asking again may help.
     Gone(Failure),
-    /// The coordinator does not know who asks. A ground station may have started again since; its files say more.
+    /// The coordinator does not know who asks: a restarted ground station has other files.
     Unknown(Failure),
     Refused(Failure),
 }
 
 impl Server {
-    /// Asks once. Returns the node that was asked, too, empty from a coordinator that does not say.
+    /// Asks once. Also returns the node that was asked, empty from a coordinator that does not report it.
     pub async fn logs(&mut self, whose: &LogsOf, question: Question) -> Result<(Answer, String), NoLogs> {
         let whose = match whose {
             LogsOf::Drone(key) => Whose::Drone(v1::DroneTarget {
@@ -68,7 +67,6 @@ impl Server {
     }
 }
 
-/// Answer to another question, or to none.
 pub fn no_sense() -> Failure {
     Failure::Failed("the agent's answer makes no sense; is it of another version? See `skein status`".to_owned())
 }

@@ -1,4 +1,4 @@
-//! Which coordinator is asked, case by case.
+//! Precedence of coordinators, case by case.
 
 use super::*;
 

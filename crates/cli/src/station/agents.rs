@@ -1,7 +1,6 @@
-//! The agents in this process, one task each, on threads of their own: an agent must receive from its autopilot, whatever API and
-//! coordinator are busy with. An agent that died of a fault is restarted; one that was lost has not landed its vehicle.
-//!
-//! Must not: decide anything about flight. Dropping this loses the agents: their vehicles go on by themselves.
+//! The agents in this process, one task each, on threads of their own, so that a busy API or coordinator holds up none.
+//! An agent that died of a fault is restarted; a lost one counts as not landed. Must not: decide anything about flight.
+//! Dropping this loses the agents: their vehicles go on by themselves.
 
 use crate::failure::Failure;
 use agent::{Agent, Config, Ending};
@@ -22,24 +21,22 @@ const RETRY: Backoff = Backoff {
 #[derive(Debug)]
 pub struct Agents {
     tasks: JoinSet<Ending>,
-    /// Nodes by task, in the given order.
     lives: Vec<(Id, NodeName)>,
     stop: CancellationToken,
-    /// Taken on drop.
     threads: Option<Runtime>,
 }
 
 impl Drop for Agents {
     fn drop(&mut self) {
         if let Some(threads) = self.threads.take() {
-            // Without waiting for the disk or a name server: this may be called where nothing may block.
+            // Without waiting for the disk or a name server: drop may run where nothing may block.
             threads.shutdown_background();
         }
     }
 }
 
 impl Agents {
-    /// Starts all. When `end_requested` is cancelled each agent lands its vehicle and ends, whatever this program is busy with then.
+    /// When `end_requested` is cancelled each agent lands its vehicle and ends, however busy this program is.
     pub fn start(agents: Vec<(Config, Agent)>, end_requested: &CancellationToken) -> Result<Self, Failure> {
         let stop = end_requested.child_token();
         let lives = agents.into_iter().map(|(config, agent)| {
@@ -73,22 +70,21 @@ impl Agents {
         Ok(started)
     }
 
-    /// Nodes in the given order.
     pub fn nodes(&self) -> Vec<NodeName> {
         self.lives.iter().map(|(_, node)| node.clone()).collect()
     }
 
-    /// Asks all to end: each lands its vehicle first.
+    /// Asks all to land their vehicles and end.
     pub fn land(&self) {
         self.stop.cancel();
     }
 
-    /// Returns `None` when none is left. Call [`Self::land`] first. Safe to cancel.
+    /// `None` when none is left. Call [`Self::land`] first. Safe to cancel.
     pub async fn next_ended(&mut self) -> Option<(NodeName, Ending)> {
         loop {
             let (task, ending) = match self.tasks.join_next_with_id().await? {
                 Ok((task, ending)) => (task, ending),
-                // What dies in an agent is caught in `keep`; this is so that no vehicle is forgotten in silence.
+                // `keep` catches faults in an agent; this one has another cause, and its vehicle must not be forgotten.
                 Err(fault) => {
                     error!(%fault, "an agent was lost");
                     (fault.id(), Ending::NotLanded)
@@ -101,13 +97,11 @@ impl Agents {
     }
 }
 
-/// Restarts the agent until it is asked to end.
 async fn keep(config: Config, first: Agent, stop: CancellationToken) -> Ending {
     let node = config.node.clone();
     let (mut agent, mut failures) = (Some(first), 0);
     loop {
         if let Some(agent) = agent.take() {
-            // Boxed: an agent's future is large.
             match tokio::spawn(Box::pin(agent.run(stop.clone()))).await {
                 Ok(ending) if stop.is_cancelled() => return ending,
                 Ok(_) => error!(%node, "the agent has ended by a fault of its own; it is started again"),
@@ -115,7 +109,7 @@ async fn keep(config: Config, first: Agent, stop: CancellationToken) -> Ending {
             }
         }
         failures += 1;
-        // Also when asked to end: what lands the vehicle has to live.
+        // Also when asked to end: an agent has to land the vehicle.
         sleep(RETRY.delay(failures, 0.5)).await;
         let config = config.clone();
         match tokio::task::spawn_blocking(move || Agent::open(config)).await {

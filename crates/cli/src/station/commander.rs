@@ -15,7 +15,7 @@ const RETRY: Backoff = Backoff {
     cap: Duration::from_secs(5),
 };
 
-/// Resets the back-off.
+/// Running time that resets the back-off.
 const STEADY: Duration = Duration::from_secs(30);
 
 #[derive(Debug)]
@@ -33,7 +33,6 @@ impl Commander {
         })
     }
 
-    /// `address` is that of `listener`.
     pub fn start(setup: coordinator::Setup, listener: TcpListener, address: SocketAddr) -> Self {
         let stop = CancellationToken::new();
         let task = tokio::spawn(keep(setup, listener, address, stop.clone()));
@@ -43,7 +42,7 @@ impl Commander {
     /// Vehicles go on as assigned.
     pub async fn end(self) {
         self.stop.cancel();
-        // It cannot fail: what dies in it is caught in `keep`.
+        // Cannot fail: `keep` catches faults.
         let _ = self.task.await;
     }
 }

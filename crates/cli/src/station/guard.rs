@@ -1,5 +1,5 @@
-//! How a station's links are secured: by an authority of its own, with certificates for its own agents and for the person who
-//! runs it, which live as long as this process, beside those that `skein enroll` has made.
+//! Security of a station's links by its own authority, with certificates for its agents and its operator that live as
+//! long as this process, beside those of `skein enroll`.
 
 use crate::enroll::station::Keys;
 use crate::failure::Failure;
@@ -15,10 +15,10 @@ use tokio::time::sleep;
 use trust::server::Clients;
 use trust::{Bundle, Enrolled, Identity, Peer, Validity, client_config};
 
-/// A revoked certificate is refused within this.
+/// A revoked certificate is refused within this time.
 const READ_EVERY: Duration = Duration::from_secs(2);
 
-/// Operator without a name from the system.
+/// Operator whose name the system does not tell.
 const SOMEBODY: &str = "local";
 
 #[derive(Debug)]
@@ -32,10 +32,7 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// Makes certificates for the agents of `nodes` and for the person, too.
-    ///
-    /// # Errors
-    /// The keys cannot be used; with what to do.
+    /// Makes certificates for the agents of `nodes` and for the operator. Errors: unusable keys, with advice.
     pub fn open(folder: &Path, nodes: impl Iterator<Item = NodeName>) -> Result<Self, Failure> {
         let fault = |why: &dyn std::error::Error| Failure::Failed(why.to_string());
         let keys = Keys::open(folder)?;
@@ -65,7 +62,7 @@ impl Guard {
             requesters: false,
         };
         let server = trust::Server::new(server, clients).map_err(|why| fault(&why))?;
-        // The vehicles that are reached from here must not wait until it is corrected.
+        // Vehicles reached from here must not wait until it is corrected.
         let stored = keys.list().unwrap_or_else(|why| {
             tracing::error!(%why, "no certificate of `skein enroll` counts until this is corrected");
             Enrolled::default()
@@ -101,7 +98,6 @@ impl Guard {
         self.keys.bundle()
     }
 
-    /// Reads the list again while it is awaited.
     pub async fn keep(&self) {
         let mut last_error = String::new();
         loop {
@@ -118,7 +114,7 @@ impl Guard {
                         changed
                     });
                 }
-                // What was read last counts: no flying vehicle is cut off by a disk.
+                // The last list stays valid: a faulty disk cuts off no flying vehicle.
                 Err(why) => {
                     let why = why.to_string();
                     if why != last_error {
@@ -142,7 +138,7 @@ fn together(stored: &Enrolled, own: &Enrolled) -> Enrolled {
     for (holder, lines) in own.to_map() {
         all.entry(holder).or_default().push_str(&lines);
     }
-    // Each half was written by such a list.
+    // Cannot fail: both halves were valid lists.
     Enrolled::from_map(&all).unwrap_or_else(|_| own.clone())
 }
 

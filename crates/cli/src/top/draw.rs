@@ -1,7 +1,6 @@
-//! The screen, as it follows from the state.
+//! Draws the state.
 //!
-//! Owns: where things are, and how meanings look: each has a word or a sign besides its color. Must not: change the state, or show
-//! what is old as if it were fresh.
+//! Owns: places and looks: no meaning has only a color. Must not: change the state, or show old values as fresh.
 
 mod details;
 mod lists;
@@ -20,7 +19,7 @@ use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 use std::time::Duration;
 
-/// Smallest useful size.
+/// Columns and rows of the smallest useful screen.
 const LEAST: (u16, u16) = (30, 8);
 
 #[derive(Debug, Clone, Copy)]
@@ -149,7 +148,6 @@ pub fn draw(frame: &mut Frame<'_>, model: &mut Model, now: Now, paint: Paint) {
     put(buffer, area, area.height - 1, hints(model), Style::new());
 }
 
-/// Cut to the width of `area`.
 fn put(buffer: &mut Buffer, area: Rect, row: u16, text: &str, style: Style) {
     let width = usize::from(area.width);
     let text = clip(text, width);
@@ -197,7 +195,6 @@ fn counts(vehicles: &[Vehicle]) -> String {
     )
 }
 
-/// `1 Drone`, `2 Drones`.
 fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
@@ -227,13 +224,12 @@ fn tabs(model: &Model, width: usize) -> String {
         (false, true) => format!(" {key} "),
     };
     let line = |short: bool| tabs.iter().map(|one| tab(one, short)).collect::<Vec<_>>().join(" ") + &rest;
-    // That rows are hidden by a filter is worth more than the names of the other lists.
+    // The note on a filter is worth more than the names of the other lists.
     Some(line(false))
         .filter(|line| line.chars().count() <= width)
         .unwrap_or_else(|| line(true))
 }
 
-/// Typed text, last result, or the selected row's message.
 fn word_line(model: &Model, rows: &[Row], now: Now, paint: Paint) -> (String, Style) {
     match &model.prompt {
         Some(Prompt::Command(text)) => return (format!(":{text}_"), paint.strong()),

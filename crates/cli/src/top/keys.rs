@@ -1,4 +1,4 @@
-//! Keys, as the view distinguishes them.
+//! Keys that the view distinguishes.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
@@ -22,7 +22,6 @@ pub enum Key {
 }
 
 impl Key {
-    /// `None` for an event without meaning here.
     pub fn of(event: &KeyEvent) -> Option<Self> {
         if event.kind == KeyEventKind::Release {
             return None;

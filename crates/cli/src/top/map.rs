@@ -1,14 +1,13 @@
-//! The map: places on a plane around the fleet.
+//! The plane around the fleet that the map shows.
 
 use super::model::Viewport;
 use proto::v1;
 
 const METERS_PER_DEGREE: f64 = 111_195.0;
 
-/// Shown at least, each way, meters.
+/// Meters shown at least, each way.
 const LEAST: f64 = 20.0;
 
-/// Factor around the outermost place.
 const MARGIN: f64 = 1.25;
 
 /// North and east.
@@ -23,7 +22,6 @@ pub struct Plane {
 }
 
 impl Plane {
-    /// `None` without places.
     pub fn around(places: &[Degrees]) -> Option<Self> {
         let &(latitude, longitude) = places.first()?;
         let first = Self {
@@ -44,7 +42,7 @@ impl Plane {
     }
 
     pub fn meters(&self, (latitude, longitude): Degrees) -> Meters {
-        // The short way round, on both sides of the 180th meridian.
+        // The short way around the 180th meridian.
         let east = (longitude - self.middle.1 + 540.0).rem_euclid(360.0) - 180.0;
         (
             east * METERS_PER_DEGREE * shrink(self.middle.0),
@@ -68,7 +66,7 @@ pub fn place(latitude: f64, longitude: f64) -> Option<Degrees> {
 pub struct Places {
     pub at: Option<Degrees>,
     pub home: Option<Degrees>,
-    /// Corners, up to where it is to hold.
+    /// Corners up to the place where it is to hold.
     pub route: Vec<Degrees>,
 }
 
@@ -102,7 +100,6 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// Shows all of `places` on `width` by `height` dots, moved by the viewport.
     pub fn showing(places: &[Meters], (width, height): (f64, f64), viewport: Viewport) -> Self {
         let far = places.iter().fold((LEAST / 2.0, LEAST / 2.0), |far: Meters, (x, y)| {
             (far.0.max(x.abs()), far.1.max(y.abs()))

@@ -1,4 +1,4 @@
-//! What the view is, and what each key does to it.
+//! State of the view, and the effect of each key.
 
 use super::keys::Key;
 use super::objects::{Listed, ObjectsSnapshot, Wanted};
@@ -9,7 +9,6 @@ use crate::live::fleet_feed::FleetSnapshot;
 use crate::orders::{Order, Outcome, Verb, Whom};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Characters.
 const TYPED: usize = 120;
 
 /// Magnification, in half steps.
@@ -32,24 +31,23 @@ pub enum Over {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Prompt {
     Command(String),
-    /// Text after a slash, with the previous filter.
+    /// Typed text, and the previous filter.
     Find(String, String),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
     Quit,
-    /// Gives the terminal back until the person goes on (Ctrl-Z).
+    /// Gives the terminal back until the person continues (Ctrl-Z).
     Suspend,
     /// Draws everything again (Ctrl-L).
     Redraw,
     Give(Order),
 }
 
-/// Part of the map in view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Viewport {
-    /// Steps from what shows all.
+    /// Steps from a map of everything.
     pub zoom: i32,
     /// Steps to the east and to the north.
     pub shift: (i32, i32),
@@ -63,28 +61,23 @@ struct Cursor {
 
 #[derive(Debug)]
 pub struct Model {
-    /// Coordinator in words.
     pub route: String,
-    /// Source in words.
     pub objects_from: String,
     pub filter: Filter,
     pub fleet: FleetSnapshot,
     pub objects: ObjectsSnapshot,
     pub view: View,
     pub over: Option<Over>,
-    /// Scrolled lines of `over`.
     pub scroll: usize,
     pub prompt: Option<Prompt>,
     pub find: String,
     /// Shown until the next key.
     pub notice: Option<String>,
-    /// Orders without an answer so far.
     pub pending: usize,
     pub marked: BTreeSet<RowKey>,
     pub viewport: Viewport,
     orders: BTreeMap<usize, rows::Order>,
     cursors: BTreeMap<usize, Cursor>,
-    /// Rows that fitted at the last drawing.
     pub page: usize,
 }
 
@@ -120,7 +113,7 @@ impl Model {
         }
     }
 
-    /// Vehicles while the map is shown.
+    /// The map has the list of vehicles.
     pub const fn list(&self) -> List {
         match self.view {
             View::List(list) => list,
@@ -128,7 +121,6 @@ impl Model {
         }
     }
 
-    /// Filtered and in order.
     pub fn rows(&self, now: Now) -> Vec<Row> {
         let mut rows = self.source(now).rows(self.list());
         rows::keep(&mut rows, &self.find);
@@ -138,20 +130,18 @@ impl Model {
         rows
     }
 
-    /// `None`: its own order.
+    /// `None`: the list's own order.
     pub fn order(&self) -> Option<rows::Order> {
         self.orders.get(&number(self.list())).copied()
     }
 
-    /// Index of the selected row.
     pub fn selected(&self, rows: &[Row]) -> Option<usize> {
         let cursor = self.cursors.get(&number(self.list())).cloned().unwrap_or_default();
         let by_key = cursor.key.and_then(|key| rows.iter().position(|row| row.key == key));
-        // Where it is gone, the one that has come to its place.
+        // A row that is gone is replaced by the one in its place.
         by_key.or_else(|| rows.len().checked_sub(1).map(|last| cursor.index.min(last)))
     }
 
-    /// Objects in view, worth reading.
     pub fn wanted(&self) -> Wanted {
         Wanted {
             list: match self.view {
@@ -169,7 +159,7 @@ impl Model {
 
     pub fn answered(&mut self, outcome: Outcome) {
         self.pending = self.pending.saturating_sub(1);
-        // What waits to be confirmed is not pushed away under the person's finger.
+        // An order to confirm must not move under the person's finger.
         if matches!(self.over, Some(Over::Confirm(_))) {
             let failed = outcome.answers.iter().filter(|(_, done)| !done).count();
             let verdict = if failed == 0 { "done" } else { "NOT done in full" };

@@ -16,25 +16,21 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
-/// Interval for objects in view.
 const READ_EVERY: Duration = Duration::from_secs(2);
 
 /// Pause after a list, in multiples of its duration.
 const REST: u32 = 5;
 
-/// Events read of one object.
 const EVENTS: u32 = 500;
 
 /// Namespace of Events about objects without one.
 const EVENTS_OF_CLUSTER: &str = "default";
 
-/// Retry while the API server does not answer.
 const AGAIN: Backoff = Backoff {
     first: READ_EVERY,
     cap: Duration::from_secs(30),
 };
 
-/// Reads `wanted` repeatedly, while somebody looks.
 pub async fn follow(
     mut objects: Objects,
     namespace: Option<String>,
@@ -47,7 +43,7 @@ pub async fn follow(
         let begun = Instant::now();
         objects.read(&now_wanted, namespace.as_deref(), &seen).await;
         let mut rest = READ_EVERY.max(begun.elapsed() * REST);
-        // A token has run out, or the API is elsewhere now.
+        // An expired token, or the API has another address.
         if objects.renew().await {
             failures += 1;
             rest = AGAIN.delay(failures, jitter());

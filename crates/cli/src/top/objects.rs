@@ -1,4 +1,4 @@
-//! What the Kubernetes API has to say, as the view shows it.
+//! Objects of the Kubernetes API, as the view shows them.
 
 use crate::live::objects::Reading;
 use crate::vehicle::printable;
@@ -22,7 +22,6 @@ pub enum Listed {
     Missions,
 }
 
-/// Objects in view, which are worth reading.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Wanted {
     pub list: Option<Listed>,
@@ -31,7 +30,6 @@ pub struct Wanted {
 
 #[derive(Debug, Clone, Default)]
 pub struct ObjectsSnapshot {
-    /// Reason that no objects can be read, such as that no kubeconfig is known.
     pub none: Option<String>,
     pub swarms: Reading<Arc<Vec<Swarm>>>,
     pub vehicles: Reading<Arc<Vec<Vehicle>>>,
@@ -48,7 +46,6 @@ pub struct Details {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventLine {
-    /// Last occurrence, if known.
     pub at: Option<jiff::Timestamp>,
     pub warning: bool,
     pub reason: String,

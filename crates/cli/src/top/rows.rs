@@ -1,6 +1,4 @@
-//! The rows of each list, from the fleet and from the objects.
-//!
-//! Owns: columns, what a row is of, filter and order. Must not: show a figure that is old without its age, or draw.
+//! The rows of each list, from the fleet and from objects. Must not: show an old figure without its age, or draw.
 
 mod missions;
 
@@ -31,9 +29,9 @@ pub enum List {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Column {
     pub name: &'static str,
-    /// Sorts by it, with shift.
+    /// Sorts by this column, with shift.
     pub key: char,
-    /// Rank in making room: the highest goes first; 0 stays.
+    /// Columns of high rank are left out first; 0 stays.
     pub spare: u8,
 }
 
@@ -41,7 +39,7 @@ const fn column(name: &'static str, key: char, spare: u8) -> Column {
     Column { name, key, spare }
 }
 
-/// Last column of each list, with the remaining room.
+/// Last column of each list; takes the remaining room.
 pub const MESSAGE: Column = column("MESSAGE", ' ', 0);
 
 const DRONES: &[Column] = &[
@@ -116,7 +114,7 @@ impl RowKey {
         }
     }
 
-    /// Target of an order; `None`: its Drones, one by one.
+    /// `None`: order its Drones one by one.
     pub fn whom(&self) -> Option<Whom> {
         Some(match self.clone() {
             Self::Drone(namespace, name) => Whom::Drone(namespace, name),
@@ -126,7 +124,6 @@ impl RowKey {
         })
     }
 
-    /// As a person names it.
     pub fn title(&self) -> String {
         match self {
             Self::Drone(namespace, name) | Self::Swarm(namespace, name) | Self::Mission(namespace, name) => {
@@ -172,7 +169,6 @@ pub struct Row {
     pub key: RowKey,
     pub cells: Vec<Cell>,
     pub message: String,
-    /// Resumable Drones, by namespace and name.
     pub drones: Vec<(String, String)>,
 }
 
@@ -198,15 +194,14 @@ pub struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// Age of the coordinator's last message, where it is away, or silent with connected agents. `None` while it is fresh, and
-    /// before the first one.
+    /// Age of the last message if the coordinator is away, or silent with connected agents; `None` while fresh.
     pub fn stale(&self) -> Option<Duration> {
         let age = self.now.since(self.fleet.received?);
         let connected = || self.fleet.vehicles.iter().any(|vehicle| vehicle.agent_connected);
         (self.fleet.lost.is_some() || (age > SILENT_AFTER && connected())).then_some(age)
     }
 
-    /// Values that have become old since their reception are old.
+    /// Marks values that have become old since their reception.
     pub fn vehicles(&self) -> Vec<Vehicle> {
         let (stale, mut shown) = (self.stale().is_some(), Vec::new());
         for vehicle in self.raw() {
@@ -224,7 +219,6 @@ impl Source<'_> {
         self.fleet.vehicles.iter()
     }
 
-    /// Vehicle with its present ages.
     pub fn aged(&self, vehicle: &proto::v1::Vehicle, stale: bool) -> Vehicle {
         let since = self.fleet.received.map_or(Duration::MAX, |at| self.now.since(at));
         let since = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
@@ -237,7 +231,6 @@ impl Source<'_> {
         vehicle
     }
 
-    /// Rows in the list's own order.
     pub fn rows(&self, list: List) -> Vec<Row> {
         match list {
             List::Drones => self
@@ -269,7 +262,7 @@ impl Source<'_> {
             .iter()
             .map(|swarm| ((swarm.namespace().unwrap_or_default(), swarm.name_any()), swarm))
             .collect();
-        // Which labels a Swarm without Drones has is not asked for here.
+        // Without its object, the labels of a Swarm without Drones are unknown.
         let alone = self.filter.selector.is_none();
         let mut keys: BTreeSet<&(String, String)> = drones.keys().collect();
         keys.extend(objects.keys().filter(|(namespace, name)| {
@@ -343,7 +336,7 @@ impl Source<'_> {
             }
             rows.push(aircraft(&vehicle.node, Some(vehicle), object));
         }
-        // Those whose agents are away; of other namespaces than the wanted one nothing is shown.
+        // Vehicles of agents that are away; none of another namespace.
         let all = self.filter.namespace.is_none() && self.filter.swarm.is_none() && self.filter.selector.is_none();
         let away = objects
             .iter()
@@ -446,7 +439,6 @@ fn aircraft(node: &str, live: Option<&Vehicle>, object: Option<&crds::Vehicle>) 
     }
 }
 
-/// `-` where it was not reported.
 fn condition_cell(condition: Option<&Condition>) -> Cell {
     match condition.map(|condition| condition.status.as_str()) {
         Some("True") => toned("yes", Tone::Good),
@@ -469,7 +461,7 @@ pub fn age_of(seconds: f64) -> String {
     age_text((seconds * 1000.0) as u64)
 }
 
-/// Keeps rows with `find`, in any case; with `!` before it, the others.
+/// Filters by `find`, in any case; with `!` before it, inversely.
 pub fn keep(rows: &mut Vec<Row>, find: &str) {
     let (find, inverse) = match find.strip_prefix('!') {
         Some(rest) => (rest, true),

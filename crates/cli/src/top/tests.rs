@@ -20,7 +20,6 @@ use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Seconds after the coordinator's last message.
 fn after(seconds: f64) -> Now {
     Now {
         elapsed: Duration::from_secs(1000) + Duration::from_secs_f64(seconds),
@@ -128,7 +127,7 @@ fn a_lost_coordinator_is_shown_at_once_with_the_age_of_everything() {
     let line = later.lines().find(|line| line.contains("drone-10")).unwrap();
     assert!(line.contains("unknown") && line.contains("9% (12s ago)"), "{line}");
     assert!(!line.contains("yes"), "{line}");
-    // One that has no vehicle has nothing that could have changed on it.
+    // Without a vehicle nothing could have changed.
     let waits = later.lines().find(|line| line.contains("waits")).unwrap();
     assert!(waits.contains("Pending") && !waits.contains("was"), "{waits}");
 }
@@ -142,7 +141,7 @@ fn a_connection_on_which_nothing_comes_is_no_live_one() {
         silent.contains("NOTHING RECEIVED for 7s: all below is as old"),
         "{silent}"
     );
-    // Where no agent is connected there is nothing to be reported.
+    // Without a connected agent no reports are due.
     let mut none = model_of(vec![pending("waits")]);
     assert!(screen(&mut none, after(60.0)).contains("live  1 Drone:"));
 }

@@ -1,4 +1,4 @@
-//! Taking the terminal, and giving it back whatever happens.
+//! Takes the terminal, and gives it back whatever happens.
 
 use crate::failure::Failure;
 use crossterm::cursor::{Hide, Show};
@@ -13,13 +13,12 @@ use std::io::{BufWriter, IsTerminal, Stdout, Write, stdin, stdout};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A panic may come from any thread.
+/// Static, as a panic may come from any thread.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
 /// Bytes: a whole screen is written at once.
 const SCREEN: usize = 1 << 16;
 
-/// Resets looks and clears the screen.
 const CLEAR: &[u8] = b"\x1b[0m\x1b[2J";
 
 type Drawn = Terminal<CrosstermBackend<BufWriter<Stdout>>>;
@@ -29,15 +28,13 @@ pub struct Tty {
     before: Before,
 }
 
-/// Original standard input and standard error. Programs beside, such as a login, must neither read the keys nor write across the
-/// screen.
+/// Original standard input and standard error: other programs must neither read keys nor write on the screen.
 struct Before {
     input: Option<OwnedFd>,
     errors: OwnedFd,
 }
 
-/// # Errors
-/// [`Failure::Usage`]: no terminal for a view, with what to do instead.
+/// Errors: [`Failure::Usage`] without a suitable terminal, with advice.
 pub fn ensure() -> Result<(), Failure> {
     let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
     if !stdin().is_terminal() || !stdout().is_terminal() || dumb {
@@ -56,7 +53,7 @@ pub fn ensure() -> Result<(), Failure> {
 }
 
 impl Tty {
-    /// Takes the terminal; from now on standard error is lost, and standard input is empty.
+    /// Loses standard error and empties standard input from now on.
     pub fn take() -> std::io::Result<Self> {
         give_back_on_panic();
         let null = File::options().read(true).write(true).open("/dev/null")?;
@@ -65,7 +62,7 @@ impl Tty {
             errors: std::io::stderr().as_fd().try_clone_to_owned()?,
         };
         dup2_stderr(&null)?;
-        // Keys are then read from there, which macOS cannot wait for.
+        // Keys are then read from /dev/tty, which macOS cannot wait for.
         if cfg!(target_os = "linux") && File::open("/dev/tty").is_ok() {
             before.input = Some(stdin().as_fd().try_clone_to_owned()?);
             dup2_stdin(&null)?;
@@ -82,14 +79,13 @@ impl Tty {
         &mut self.drawn
     }
 
-    /// Takes it again, whatever another program did to it, and draws everything.
+    /// Resets the terminal, whatever another program did to it.
     pub fn again(&mut self) -> std::io::Result<()> {
         take()?;
         self.drawn = begin()?;
         Ok(())
     }
 
-    /// Marks everything for drawing after a change of size.
     pub fn redraw(&mut self) -> std::io::Result<()> {
         stdout().write_all(CLEAR)?;
         self.drawn = begin()?;
@@ -99,7 +95,7 @@ impl Tty {
     /// Gives the terminal back and stops the process group, as Ctrl-Z does. Returns at once: the stop comes later.
     pub fn suspend(&self) -> std::io::Result<()> {
         give_back();
-        // The whole group: a script that has started this is to stop, too.
+        // The whole group, to stop a script that has started this, too.
         Ok(kill(Pid::from_raw(0), Signal::SIGTSTP)?)
     }
 }
@@ -107,7 +103,7 @@ impl Tty {
 impl Drop for Tty {
     fn drop(&mut self) {
         give_back();
-        // If one of them cannot be had again, the program ends all the same.
+        // Failures do not matter at the end of the program.
         let _ = dup2_stderr(&self.before.errors);
         if let Some(input) = &self.before.input {
             let _ = dup2_stdin(input);
@@ -129,7 +125,7 @@ fn take() -> std::io::Result<()> {
     stdout().flush()
 }
 
-/// Restores it, if it is ours. The mode comes first and waits for nothing: output may not come through.
+/// Does nothing unless it is taken. The mode comes first and waits for nothing: output may be blocked.
 pub fn give_back() {
     if TAKEN.swap(false, Ordering::SeqCst) {
         // A terminal that is gone cannot show an error.
@@ -138,7 +134,7 @@ pub fn give_back() {
     }
 }
 
-/// Restores only the mode, for an end while output does not come through.
+/// Restores only the mode, while output may be blocked.
 pub fn give_back_mode() {
     let _ = disable_raw_mode();
 }
@@ -149,7 +145,7 @@ fn give_back_on_panic() {
         return;
     }
     let before = std::panic::take_hook();
-    // The message is to be read on the terminal, which standard error is not while the view is shown.
+    // Standard error is not the terminal while the view is shown.
     std::panic::set_hook(Box::new(move |panic| {
         give_back();
         let _ = dup2_stderr(stdout());

@@ -1,4 +1,4 @@
-//! The state of the fleet on standard output, a line for each change, while a station runs.
+//! Prints a line for each change of the fleet while a station runs.
 
 use crate::changes;
 use crate::failure::Failure;
@@ -14,10 +14,8 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
-/// After losing the coordinator.
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
 
-/// Time for the last lines.
 const LAST_LINES: Duration = Duration::from_millis(500);
 
 /// Dropping it ends it.
@@ -63,7 +61,7 @@ async fn follow_once(server: &Route, last: &mut Vec<Vehicle>, lines: &mut Lines)
         if !changed.is_empty() {
             let at = now();
             let text: String = changed.iter().map(|change| format!("{at} {change}\n")).collect();
-            // If nobody reads, what flies still flies.
+            // Without a reader the vehicles still fly.
             let _ = lines.write_all(text.as_bytes());
         }
     }

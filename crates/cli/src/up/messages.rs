@@ -1,4 +1,4 @@
-//! What `skein up` says to the person who started it.
+//! Texts of `skein up`.
 
 use crate::data_dir::DataDir;
 use crate::station::Station;
@@ -41,7 +41,6 @@ pub fn how_to_use(station: &Station, folder: &Path, example: &Path) -> String {
     )
 }
 
-/// Hint while the terminal shows the fleet.
 pub fn log_is_in(path: &Path) -> String {
     format!(
         "Below, a line for each change of the fleet (UTC). The log: {}",
@@ -49,7 +48,6 @@ pub fn log_is_in(path: &Path) -> String {
     )
 }
 
-/// Example for vehicles reached from here.
 pub fn example_swarm(vehicles: usize) -> String {
     format!(
         "# An example, written again at each start of `skein up`: copy it before you change it. Apply it with `kubectl apply -f`.\n\
@@ -71,14 +69,12 @@ pub fn example_swarm(vehicles: usize) -> String {
     )
 }
 
-/// `--api-listen` would open the API to others.
 pub fn only_for_this_machine(listen: SocketAddr) -> String {
     format!(
         "--api-listen {listen}: the API is for its owner on this machine only; use an address such as 127.0.0.1:6443"
     )
 }
 
-/// Hint for agents on other computers.
 fn elsewhere(listen: SocketAddr, option: &str) -> String {
     if listen.ip().is_loopback() {
         return format!("No other computer can reach it (--listen 0.0.0.0:{}).", listen.port());
@@ -113,7 +109,7 @@ const fn it(drones: usize) -> &'static str {
     if drones == 1 { "it" } else { "them" }
 }
 
-/// Consequence for vehicles that are not ours to land.
+/// For vehicles of agents elsewhere, which this process does not land.
 const ELSEWHERE: &str = "Vehicles of agents elsewhere go on as assigned, until the time is over after which they do what \
      their failsafe for a lost coordinator says (`kubectl explain swarm.spec.template.spec.failsafe`).";
 

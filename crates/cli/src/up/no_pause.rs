@@ -1,4 +1,4 @@
-//! Ctrl-Z must not pause a ground station: its agents would stop, and its vehicles be left to themselves without a word.
+//! Ctrl-Z must not pause a ground station: its agents would stop, and its vehicles be left alone without a message.
 
 use super::messages;
 use crate::failure::Failure;
@@ -7,7 +7,6 @@ use nix::sys::signal::Signal;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinHandle;
 
-/// Ignores Ctrl-Z until dropped.
 #[derive(Debug)]
 pub struct NoPause(JoinHandle<()>);
 

@@ -7,7 +7,7 @@ use model::traffic::{Aircraft, Altitude, MOST_REPORTED};
 use model::units::AltitudeAmsl;
 use v1::aircraft::Altitude as Reported;
 
-/// Faster than anything that flies, meters per second.
+/// Meters per second, faster than anything that flies.
 const FASTEST: f64 = 1000.0;
 
 impl From<&Aircraft> for v1::Aircraft {

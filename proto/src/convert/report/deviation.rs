@@ -1,4 +1,4 @@
-//! Why a flight is not what was ordered, and what is owed: parts of a `Report`.
+//! Parts of a `Report`: why a flight is not as ordered, and what is owed.
 
 use super::{moment, ms};
 use crate::v1;
@@ -9,7 +9,7 @@ use model::takeover::Descent;
 use model::units::AltitudeAboveHome;
 use model::whereabouts::Astray;
 
-/// Most characters of an autopilot's words that are taken.
+/// Characters of an autopilot's words.
 const LONGEST: usize = 300;
 
 fn clipped(words: &str) -> String {
@@ -67,7 +67,7 @@ impl From<Astray> for v1::Astray {
     }
 }
 
-/// What a vehicle does instead of holding; `None` when it is not said, or is no number.
+/// `None` if missing, or not finite.
 pub(super) fn astray(astray: v1::Astray) -> Option<Astray> {
     use v1::astray::What;
     let finite = |meters: f64| meters.is_finite().then_some(meters);

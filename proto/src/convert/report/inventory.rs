@@ -1,4 +1,4 @@
-//! `Inventory`: what an autopilot reports of the aircraft itself.
+//! `Inventory`: the aircraft by its autopilot's account.
 
 use crate::v1;
 use model::inventory::{BatteryWear, Board, Inventory};
@@ -17,7 +17,7 @@ impl From<Inventory> for v1::Inventory {
     }
 }
 
-/// What is out of range is not known.
+/// Values out of range are unknown.
 impl From<v1::Inventory> for Inventory {
     fn from(inventory: v1::Inventory) -> Self {
         let number = |number: u32| u16::try_from(number).unwrap_or_default();

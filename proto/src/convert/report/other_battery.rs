@@ -4,7 +4,6 @@ use crate::v1;
 use model::monitored_battery::{Drives, OtherBattery};
 use model::units::Percent;
 
-/// As many as an agent keeps apart.
 const AT_MOST: usize = 8;
 
 impl From<&OtherBattery> for v1::OtherBattery {
@@ -22,7 +21,7 @@ impl From<&OtherBattery> for v1::OtherBattery {
     }
 }
 
-/// What cannot be is left out: nothing is decided by it.
+/// Leaves out impossible ones: nothing is decided by them.
 pub(super) fn other_batteries(batteries: &[v1::OtherBattery]) -> Vec<OtherBattery> {
     batteries.iter().take(AT_MOST).filter_map(other_battery).collect()
 }

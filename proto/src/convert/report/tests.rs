@@ -1,4 +1,4 @@
-//! What of a report comes through the wire, and what is refused there.
+//! Reports over the wire, and refused ones.
 
 use super::*;
 use model::alarm::Cause;
@@ -384,7 +384,6 @@ fn node() -> NodeName {
     NodeName::parse("drone-1").unwrap()
 }
 
-/// A report in which all is well, but for `change`.
 fn refusal(change: impl FnOnce(&mut v1::Report)) -> String {
     let mut message = v1::Report {
         link_alive: true,

@@ -1,4 +1,4 @@
-//! Downloads that die at every place, and logs that are damaged, grow or go.
+//! Downloads that are interrupted at every place, and logs that are damaged, grow or go.
 
 use super::*;
 use futures::FutureExt;
@@ -8,7 +8,6 @@ use std::collections::VecDeque;
 
 const NAME: &str = "skein-pine-20261121T080203Z-17.tlog";
 
-/// Answers this many questions.
 struct Fake {
     log: Vec<u8>,
     answers: usize,
@@ -58,7 +57,7 @@ impl Source for Fake {
     }
 }
 
-/// Gives the digest of other bytes, of equal length, for the log's beginning.
+/// Sends the digest of other bytes of equal length for the log's beginning.
 struct Liar(Fake, Vec<u8>);
 
 impl Source for Liar {
@@ -72,7 +71,6 @@ impl Source for Liar {
     }
 }
 
-/// Works on a digest during these answers.
 struct Slow(Fake, VecDeque<u64>);
 
 impl Source for Slow {
@@ -261,7 +259,6 @@ async fn no_other_file_is_replaced() {
         assert!(why.contains("move it away") && why.contains(NAME), "{why}");
         assert_eq!(fs::read(&path).unwrap(), there);
     }
-    // Its beginning, as far as the agent says.
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(NAME);
     fs::write(&path, [8; 20]).unwrap();
@@ -307,7 +304,7 @@ async fn a_digest_that_takes_several_answers_is_waited_for() {
     assert!(why.to_string().contains("makes no sense"), "{why}");
 }
 
-/// As on a full disk: nothing can be made in the folder, root or not.
+/// Like a full disk: nothing can be made in the folder, not even by root.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_folder_that_takes_no_file_is_named_with_what_to_do() {

@@ -14,7 +14,6 @@ pub(super) enum Nature {
 pub(super) struct Taken {
     nature: Nature,
     has_mission: bool,
-    /// An object for certain Vehicles.
     has_selector: bool,
 }
 
@@ -30,7 +29,6 @@ impl Taken {
     }
 }
 
-/// A sentence for each option.
 pub(super) fn misfits(args: &ImportArgs, taken: &[Taken]) -> Vec<String> {
     const MISSION: &str = "a mission of a ground station that becomes a Mission";
     const SURVEY: &str = "areas of a map that become surveys (--as survey)";

@@ -1,4 +1,4 @@
-//! The objects that files become, each judged as an API server would judge it.
+//! The objects that files become, each judged as by an API server.
 
 use super::{LARGEST_APPLIED, wants};
 use crate::args::import::{AreaPurpose, ImportArgs, Kind, Stack};
@@ -20,7 +20,6 @@ use std::collections::BTreeMap;
 pub(super) struct Objects {
     pub documents: Vec<Value>,
     pub notes: Vec<String>,
-    /// Judges each of them.
     pub judge: Judge,
 }
 
@@ -31,7 +30,7 @@ pub(super) fn title(document: &Value) -> String {
 
 const MOST_PROBLEMS: usize = 12;
 
-/// Shapes on each side, by the schema.
+/// Shapes of one Geofence on each side, by its schema.
 const MOST_SHAPES: usize = 32;
 
 pub(super) fn lines<T: std::fmt::Display>(problems: &[T]) -> Failure {
@@ -64,7 +63,7 @@ fn selector(args: &ImportArgs) -> Value {
 }
 
 impl Objects {
-    /// Notes an object that is too large for `kubectl apply`.
+    /// Reports an object that is too large for `kubectl apply`.
     pub fn push(&mut self, document: Value) {
         let size = document.to_string().len();
         if size > LARGEST_APPLIED {
@@ -180,7 +179,6 @@ impl Objects {
         Ok(())
     }
 
-    /// Adds areas by the person's choice of use.
     pub fn areas(&mut self, name: &str, file: &AreaFile, args: &ImportArgs) -> Result<(), Failure> {
         let purpose = match args.purpose {
             Some(AreaPurpose::Survey) | None => Purpose::Survey,

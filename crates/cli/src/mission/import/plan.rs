@@ -50,7 +50,7 @@ pub(super) fn import(
                 objects.fence(&name, &plan.fence, args)?;
             }
             NotTaken::Geofence { .. } => objects.notes.push(format!("{part}; use skein import")),
-            // Of a file with nothing else that is the error.
+            // An error instead, for a file with nothing else.
             NotTaken::RallyPoints(_) if !has_mission && plan.fence.shapes.is_empty() => {}
             NotTaken::RallyPoints(_) => objects
                 .notes
@@ -149,7 +149,7 @@ fn note(plan: &Plan, left: &LeftOut) -> String {
     )
 }
 
-/// Refuses contradictions, places beyond a site and open waypoints; reports what else no Mission flies.
+/// Refuses contradictions, places beyond a site and open waypoints; reports whatever else no Mission flies.
 fn unchanged(file: &File<'_>, plan: &Plan, text: &str, objects: &mut Objects) -> Result<(), Failure> {
     let mut problems = check::contradictions(plan);
     problems.extend(check::places(plan));
@@ -209,7 +209,6 @@ fn push(file: &File<'_>, spec: &MissionSpec, map: Option<Value>, objects: &mut O
         "metadata": {"name": file.name},
         "spec": shortest(spec)?,
     });
-    // What is printed can be read again.
     objects.judge.judged::<Mission>(&document)?;
     for document in map.into_iter().chain([document]) {
         objects.push(document);

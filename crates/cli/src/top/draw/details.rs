@@ -1,4 +1,4 @@
-//! All that is known of one row.
+//! Details of one row.
 
 use super::{Line, Paint, span};
 use crate::live::clock::Now;
@@ -8,13 +8,10 @@ use crate::top::objects::Details;
 use crate::top::rows::{Row, RowKey, age_of, seconds_since};
 use crate::vehicle::{Vehicle, age_text, aged, printable};
 
-/// Width of a fact's name.
 const NAMES: usize = 12;
 
-/// Newest ones.
 const EVENTS: usize = 40;
 
-/// Drones of a Swarm or a Mission.
 const NAMED: usize = 200;
 
 pub(super) fn lines(model: &Model, key: &RowKey, now: Now, paint: Paint) -> Vec<Line> {
@@ -93,11 +90,9 @@ fn facts_of_row(model: &Model, row: &Row) -> Vec<Line> {
     lines
 }
 
-/// Statements of the vehicle and its agent.
 fn says(v: &Vehicle) -> Vec<Line> {
     let report = match v.report_age_ms {
         None => "none".to_owned(),
-        // They come at least once a second.
         Some(0..2000) => "less than 2s ago".to_owned(),
         Some(age) => format!("{} ago", age_text(age)),
     };
@@ -117,7 +112,6 @@ fn says(v: &Vehicle) -> Vec<Line> {
     lines
 }
 
-/// Facts for which a list has no room.
 fn facts(v: &Vehicle) -> Vec<Line> {
     let position = v.position.as_ref().map(|p| {
         let place = format!("{:.6}, {:.6}", p.latitude_degrees, p.longitude_degrees);

@@ -1,4 +1,4 @@
-//! A list on the screen.
+//! Lists of rows.
 
 use super::{Paint, counted, put, span};
 use crate::live::clock::Now;
@@ -11,18 +11,15 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use std::time::Duration;
 
-/// Width limit of all columns but the last.
 const WIDEST: usize = 40;
 
-/// Columns go until the message has this width.
+/// Columns are left out until the message has this width.
 const LEAST_MESSAGE: usize = 12;
 
-/// Selection and mark before each row.
 const SIGNS: usize = 2;
 
 const GAP: usize = 2;
 
-/// Objects are then shown with their age.
 const OLD_AFTER: Duration = Duration::from_secs(15);
 
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, model: &Model, rows: &[Row], now: Now, paint: Paint) {
@@ -62,7 +59,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, model: &Model, rows: &[Row],
     }
     let height = usize::from(area.height).max(1);
     let selected = model.selected(rows).unwrap_or(0);
-    // As little moves as possible: the selected row is on the page that it is on.
+    // Page by page, so that rows seldom move.
     let first = selected / height * height;
     for (line, (index, row)) in rows.iter().enumerate().skip(first).take(height).enumerate() {
         let chosen = index == selected;
@@ -109,7 +106,6 @@ fn short(n: usize) -> u16 {
     u16::try_from(n).unwrap_or(u16::MAX)
 }
 
-/// Columns that fit, with widths.
 fn fitting(list: List, rows: &[Row], width: usize) -> Vec<(usize, usize)> {
     let columns = list.columns();
     let wide = |index: usize| {
@@ -124,7 +120,7 @@ fn fitting(list: List, rows: &[Row], width: usize) -> Vec<(usize, usize)> {
         if taken + LEAST_MESSAGE <= width {
             return fitting;
         }
-        // A namespace that is that of all says least.
+        // A namespace common to all rows is the least useful column.
         let spare = |index: usize| match columns[index] {
             column if column.name == "NAMESPACE" && one_namespace => u8::MAX,
             column => column.spare,
@@ -139,7 +135,6 @@ fn fitting(list: List, rows: &[Row], width: usize) -> Vec<(usize, usize)> {
     }
 }
 
-/// Note on a list of objects.
 pub(super) fn note(model: &Model, now: Now) -> Option<String> {
     let about = |state: Option<Duration>, problem: Option<&String>, what: &str| {
         let age = state.map(|at| now.since(at));

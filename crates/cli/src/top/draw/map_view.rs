@@ -113,7 +113,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, rows: &[Row
             labels.sign(plane.meters(*station), STATION, paint.tone(Tone::Moving), false);
         }
     }
-    // The selected one's name first, so that it has room.
+    // The name of the selected vehicle first, so that it has room.
     let first = shown.iter().filter(|one| selected == Some(one.vehicle.node.as_str()));
     let others = shown.iter().filter(|one| selected != Some(one.vehicle.node.as_str()));
     for one in first.chain(others) {
@@ -165,7 +165,7 @@ fn to_cells(cells: f64, most: u16) -> u16 {
     cells.clamp(0.0, f64::from(most.saturating_sub(1))) as u16
 }
 
-/// Does not cover other text.
+/// Labels that never cover other text.
 struct Labels<'a> {
     buffer: &'a mut Buffer,
     area: Rect,

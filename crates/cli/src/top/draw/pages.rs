@@ -1,4 +1,4 @@
-//! Pages of text: help, an order that waits to be confirmed, what came of one.
+//! Pages of text: help, an order to confirm, the result of one.
 
 use super::words::wrap;
 use super::{Line, Paint, put, span};
@@ -154,7 +154,6 @@ pub(super) fn page(buffer: &mut Buffer, area: Rect, lines: &[Line], scroll: &mut
     }
 }
 
-/// Centered in `area`, with the choices below.
 pub(super) fn boxed(
     buffer: &mut Buffer,
     area: Rect,

@@ -1,7 +1,6 @@
-//! Text in a given width.
+//! Wraps text.
 
-/// Lines of at most `width` characters, cut between words where possible; all but the first are indented by `indent`. Leading
-/// spaces stay.
+/// Cuts between words where possible; indents all lines but the first by `indent`. Leading spaces stay.
 pub fn wrap(text: &str, width: usize, indent: usize) -> Vec<String> {
     let width = width.max(1);
     let indent = indent.min(width / 2);

@@ -24,7 +24,7 @@ impl Source<'_> {
     pub(super) fn missions(&self) -> Vec<Row> {
         let missions = self.objects.missions.value();
         let missions = missions.map(|list| list.as_slice()).unwrap_or_default();
-        // Those of one Swarm, or with certain labels, are no Missions.
+        // A filter by Swarm or labels excludes Missions.
         let wanted = |mission: &&Mission| {
             let namespace = mission.namespace().unwrap_or_default();
             self.filter.namespace.as_ref().is_none_or(|only| *only == namespace)
@@ -42,7 +42,7 @@ impl Source<'_> {
         let status = mission.status.clone().unwrap_or_default();
         let (namespace, name) = (mission.namespace().unwrap_or_default(), mission.name_any());
         let (state, condition) = state(&status);
-        // What was written while it went on says nothing once it does not.
+        // Estimates are stale once the Mission has ended.
         let over = matches!(state, "Complete" | "Failed" | "Stalled");
         let tone = match state {
             "Complete" => Tone::Good,

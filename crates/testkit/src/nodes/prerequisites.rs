@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use crate::prerequisites::on_path;
 
-/// Program and its Debian package.
 const PROGRAMS: [(&str, &str); 9] = [
     ("containerd", "containerd"),
     ("containerd-shim-runc-v2", "containerd"),

@@ -24,7 +24,6 @@ pub enum Channel {
 }
 
 impl Channel {
-    /// Order of the table.
     pub const ALL: [Self; 11] = [
         Self::Acks,
         Self::Armed,
@@ -64,7 +63,6 @@ impl Channel {
         self != Self::Texts
     }
 
-    /// Name in tables and lists of explanations.
     pub fn name(self) -> &'static str {
         match self {
             Self::Acks => "acks",

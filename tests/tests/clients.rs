@@ -1,7 +1,5 @@
-//! Kubernetes' own clients for Python and JavaScript, against a real API server and against the embedded one.
-//!
-//! Owns: starting the programs in `tests/clients`, which judge the answers themselves.
-//! Must not: know what they do.
+//! Kubernetes' own clients for Python and JavaScript, against a real API server and against the embedded one; the
+//! programs in `tests/clients` judge the answers themselves.
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::{Path, PathBuf};
@@ -11,7 +9,6 @@ use std::time::Duration;
 
 use testkit::{ControlPlane, Embedded};
 
-/// The deadline of one program on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 static KUBERNETES: LazyLock<ControlPlane> =

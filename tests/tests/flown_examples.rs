@@ -1,6 +1,5 @@
-//! Each file of `examples/`, applied to a ground station with simulated vehicles: the requested number flies, or a status says why not.
-//!
-//! Owns: the required outcome of each example. Must not: use Skein's reports on a vehicle; the wire shows its state.
+//! Each file of `examples/`, applied to a ground station with simulated vehicles: the requested number flies, or a
+//! status says why not. Must not: use Skein's reports on a vehicle; the wire shows its state.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -24,25 +23,20 @@ use testkit::wait_for;
 /// Two of site north, one of site south.
 const VEHICLES: [&str; 3] = ["alpha", "bravo", "charlie"];
 
-/// An example that keeps its vehicles on the ground.
 struct StaysDown {
     file: &'static str,
-    /// Where a Drone's status has the reason, as a JSON pointer, and words of it.
+    /// JSON pointer to the reason in a Drone's status, and words of it.
     shown: &'static str,
     words: &'static str,
 }
 
-/// The example of work that completes.
 const MISSION: &str = "mission.yaml";
 
-/// The example of rules, which fly no vehicle.
 const RULES: &str = "geofence.yaml";
 
-/// The example of an operator, which flies no vehicle either.
 const OPERATOR: &str = "operator.yaml";
 
 const STAY_DOWN: [StaysDown; 2] = [
-    // It is grounded.
     StaysDown {
         file: "bench.yaml",
         shown: "/status/phase",
@@ -82,7 +76,6 @@ fn each_example_flies_what_it_asks_for() -> anyhow::Result<()> {
     field.end_up().map(drop)
 }
 
-/// Applies the example, waits until it is Ready and the requested number is in the air, and deletes it.
 fn flies(field: &Field, example: &Path) -> anyhow::Result<()> {
     apply(field, example)?;
     let timeout = format!("--timeout={}s", PATIENCE.as_secs());
@@ -105,7 +98,7 @@ fn flies(field: &Field, example: &Path) -> anyhow::Result<()> {
     delete(field, example)
 }
 
-/// Applies the example, and waits until all of it is flown, by vehicles that were in the air, and those are down again.
+/// The vehicles were in the air, and are down again.
 fn completes(field: &Field, example: &Path) -> anyhow::Result<()> {
     let arms = || VEHICLES.iter().map(|vehicle| field.wire(vehicle).arms()).sum::<usize>();
     let before = arms();
@@ -127,7 +120,7 @@ fn completes(field: &Field, example: &Path) -> anyhow::Result<()> {
     delete(field, example)
 }
 
-/// Applies the example, waits until a Drone's status says why it stays on the ground, and deletes it. Nothing was armed.
+/// Waits until a Drone's status says why it stays on the ground. Nothing was armed.
 fn stays_down(field: &Field, example: &Path, stays: &StaysDown) -> anyhow::Result<()> {
     let arms = || VEHICLES.iter().map(|vehicle| field.wire(vehicle).arms()).sum::<usize>();
     let before = arms();
@@ -147,7 +140,7 @@ fn stays_down(field: &Field, example: &Path, stays: &StaysDown) -> anyhow::Resul
     Ok(())
 }
 
-/// Applies the example, waits until its objects can be given to the two vehicles of site north, and deletes it.
+/// Waits until the objects can be given to the two vehicles of site north.
 fn rules(field: &Field, example: &Path) -> anyhow::Result<()> {
     apply(field, example)?;
     let timeout = format!("--timeout={}s", PATIENCE.as_secs());
@@ -161,7 +154,7 @@ fn rules(field: &Field, example: &Path) -> anyhow::Result<()> {
     delete(field, example)
 }
 
-/// Applies the example, waits until the two vehicles of site north are sent their operator, and deletes it.
+/// Waits until the two vehicles of site north are sent their operator.
 fn operator(field: &Field, example: &Path) -> anyhow::Result<()> {
     apply(field, example)?;
     let timeout = format!("--timeout={}s", PATIENCE.as_secs());
@@ -181,7 +174,7 @@ fn apply(field: &Field, example: &Path) -> anyhow::Result<()> {
     field.kubectl().run(["apply", "-f", &path]).map(drop)
 }
 
-/// Deletes the example's objects; they are gone once the vehicles have landed.
+/// The objects are gone once the vehicles have landed.
 fn delete(field: &Field, example: &Path) -> anyhow::Result<()> {
     let path = example.display().to_string();
     let timeout = format!("--timeout={}s", PATIENCE.as_secs());
@@ -189,7 +182,6 @@ fn delete(field: &Field, example: &Path) -> anyhow::Result<()> {
     field.wait_in_air(&[])
 }
 
-/// The files of `examples/`, by name.
 fn examples() -> anyhow::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(workspace_root().join("examples"))? {

@@ -6,7 +6,6 @@ use crate::both;
 use crate::objects::{CORE, NODES, drone, event, labeled, node, swarm};
 use crate::session::{MERGE, Session};
 
-/// Five Drones with labels and nodes.
 fn five(s: &mut Session) {
     for (name, camera, node) in [
         ("a", "thermal", "n-1"),
@@ -24,7 +23,6 @@ fn five(s: &mut Session) {
     }
 }
 
-/// Records the names in a list, and the code.
 fn names(s: &mut Session, query: &str) {
     let path = s.drone("");
     s.request("GET", format!("{path}?{query}"))

@@ -1,8 +1,9 @@
-//! Transcripts without the differences between any two runs.
+//! Transcripts without the differences between any two runs: uids, times, resourceVersions, random names, ages,
+//! addresses.
 //!
-//! Owns: the replacements for uids, times, resourceVersions, random names, ages and addresses. resourceVersions of objects
-//! become their rank within the transcript, so that order and equality stay; those of lists and bookmarks change with every
-//! write on a server and become one word. Must not: hide a difference that a user could see.
+//! resourceVersions of objects become their rank within the transcript, so that order and equality stay; those of lists
+//! and bookmarks change with every write on a server and become one word. Must not: hide a difference that a user could
+//! see.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -24,7 +25,7 @@ static LONG_TIME: LazyLock<Regex> =
 static AGE: LazyLock<Regex> = LazyLock::new(|| regex(r"(?m)(^|\s)(\d+[smhd])+( ago)?( {2,}|\s|$)"));
 static AGE_TITLE: LazyLock<Regex> = LazyLock::new(|| regex(r"\bAGE {2,}"));
 static TOKEN: LazyLock<Regex> = LazyLock::new(|| regex(r"continue=[\w%=.-]{20,}"));
-/// Of kubectl's own files, for `diff` and `edit`.
+/// kubectl's own files, for `diff` and `edit`.
 static FILE: LazyLock<Regex> = LazyLock::new(|| regex(r"(LIVE|MERGED|kubectl-edit)-\d+"));
 static FILE_TIME: LazyLock<Regex> = LazyLock::new(|| regex(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+ [+-]\d{4}"));
 static NUMBERS_OF_HISTORY: LazyLock<Regex> =
@@ -34,7 +35,6 @@ fn regex(pattern: &str) -> Regex {
     Regex::new(pattern).unwrap()
 }
 
-/// The steps of a session, made comparable.
 pub fn transcript(mut session: Session) -> Vec<Step> {
     let mut occurrences = Occurrences::default();
     for step in &mut session.steps {
@@ -73,7 +73,7 @@ pub fn transcript(mut session: Session) -> Vec<Step> {
     session.steps.into_iter().map(plain).collect()
 }
 
-/// The uids in a transcript, in the order of their appearance, and the resourceVersions of objects.
+/// Uids in the order of their appearance, and resourceVersions of objects.
 #[derive(Default)]
 struct Occurrences {
     uids: Vec<String>,
@@ -106,7 +106,7 @@ impl Occurrences {
     }
 }
 
-/// The resourceVersion of an object that is not a list, table or bookmark.
+/// `None` for a list, table or bookmark.
 fn object_version(map: &Map<String, Value>) -> Option<u64> {
     let version = map.get("metadata")?.get("resourceVersion")?.as_str()?;
     (!moves(map)).then(|| version.parse().ok())?

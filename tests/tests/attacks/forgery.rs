@@ -102,7 +102,7 @@ async fn the_token_of_one_node_does_not_speak_for_another_and_one_of_no_node_for
     let status = refused(&place.way, &token, "b").await;
     assert_refused(&status, Code::PermissionDenied, "those of node a");
     place.until_logged(&["agent refused", "node a", "it is b"]);
-    // Nor for the bystander's node; and the attempt does not replace the agent that is connected.
+    // The attempt does not replace the agent that is connected.
     let status = refused(&place.way, &token, "bystander").await;
     assert_refused(&status, Code::PermissionDenied, "those of node a");
 

@@ -1,4 +1,5 @@
-//! What people do to the Secret and the ConfigMap, and an API server that is unavailable when a certificate is due.
+//! Damage that people do to the Secret and the ConfigMap, and an API server that is unavailable when a certificate is
+//! due.
 
 use crate::kept::{DAY, authorities, both, bundle, coming, ending, one, remove, secret, write_secret};
 use crate::place::{Coordinator, alone, plane, until};
@@ -9,7 +10,7 @@ use std::time::{Duration, SystemTime};
 use testkit::process::Signal;
 use trust::Authorities;
 
-/// An authority with three years left, whose coordinator checks it every ten minutes.
+/// Three years are left, and the coordinator checks every ten minutes.
 fn lasting(now: SystemTime) -> Authorities {
     one(now - DAY, now + 4 * 365 * DAY)
 }
@@ -77,7 +78,7 @@ async fn what_is_damaged_or_removed_while_a_coordinator_runs_ends_nothing_and_is
     let way = Way::new(&coordinator.address, bundle(plane).unwrap());
     let bystander = Bystander::start(way.clone(), &tokens::of_agent(plane, "bystander")).await;
 
-    // Published again at the next check, which is soon here; it takes minutes with an authority that has years left.
+    // At the next check, which is soon here; with years left it takes minutes.
     remove(plane, "configmap", "skein-ca");
     until_published("the ConfigMap to be there again", &all).await;
 

@@ -1,4 +1,4 @@
-//! A ground station of ours by TCP, for what those of others do not show: how much comes, and whether anything is missing.
+//! A ground station of ours by TCP, which shows how much comes and whether anything is missing.
 
 use anyhow::{Context, bail};
 use link::framing::Framer;

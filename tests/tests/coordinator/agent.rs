@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 use v1::FlightTruth as Truth;
 
-/// Vehicle with its agent's disk. Outlives connections.
+/// Vehicle with its agent's disk; outlives connections.
 #[derive(Clone)]
 pub struct Vehicle(Arc<Mutex<State>>);
 
@@ -24,7 +24,7 @@ pub struct State {
     pub ready: bool,
     pub reasons: Vec<String>,
     pub class: v1::ReasonClass,
-    /// Keeps this height, whatever is ordered.
+    /// Keeps this altitude above home, whatever is ordered.
     pub stuck_at: Option<f64>,
     pub battery: u32,
     pub obeys: bool,
@@ -38,17 +38,15 @@ pub struct State {
     pub kills: Vec<v1::Kill>,
     pub orders: Vec<Order>,
     pub rules: Vec<Rules>,
-    /// Reported rules; `None`: the last ones are in force at once.
+    /// `None`: the last ones are in force at once.
     pub reported: Option<RulesReport>,
     pub remote_ids: Vec<RemoteIdOrder>,
     /// `None`: it sends the last order, and its transmitter is good to arm.
     pub remote_id: Option<RemoteIdReport>,
-    /// Latitude and longitude.
     pub home: (f64, f64),
-    /// Latitude, longitude, meters above home. Needed to fly plans and routes.
+    /// Latitude, longitude, meters above home; needed to fly plans and routes.
     pub at: Option<(f64, f64, f64)>,
     pub plans: Vec<FlightPlan>,
-    /// Progress of the last plan.
     pub reached: Reached,
     /// Its autopilot's reason for refusing plans.
     pub refuses: Option<String>,
@@ -136,7 +134,7 @@ impl State {
         }))
     }
 
-    /// Meters above home: the ordered height, as far as it flies.
+    /// Meters above home: the ordered altitude, as far as it flies.
     fn height(&self) -> f64 {
         match self.fence.held.as_ref().map(|held| held.desired) {
             Some(Desired::Flying { altitude }) if self.truth == Truth::InAir => self.stuck_at.unwrap_or(altitude.0),
@@ -197,7 +195,6 @@ impl State {
         }
     }
 
-    /// Judges the last plan that it was sent.
     fn is_on_plan(&self) -> bool {
         let named = self.fence.held.as_ref().and_then(|held| held.plan.as_ref());
         let held = self.plans.last().map(|plan| &plan.digest);
@@ -377,7 +374,7 @@ impl Agent {
         let (vehicle, server) = (vehicle.clone(), format!("http://{server}"));
         Self(tokio::spawn(async move {
             loop {
-                // The error is the coordinator's absence or refusal; the tests check its effect.
+                // The tests check the effect of the coordinator's absence or refusal.
                 let _ = session(&vehicle, server.clone()).await;
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }

@@ -93,7 +93,6 @@ fn assert_nobody_was_told_to_land(vehicles: &[Vehicle], since: &[usize]) {
     }
 }
 
-/// Agents that find the leader.
 fn also(vehicles: &[Vehicle], coordinator: &Coordinator) -> Vec<Agent> {
     vehicles.iter().map(|v| Agent::start(v, &coordinator.address)).collect()
 }
@@ -156,7 +155,7 @@ pub async fn a_leader_that_cannot_renew_keeps_what_flies_begins_no_flight_and_st
 
     field.cluster().api_server().pause().unwrap();
     tokio::time::sleep(DOUBTED + Duration::from_secs(1)).await;
-    // Its agent is back, and now it could take off. So could the third, which was ordered to fly before.
+    // Its agent is back, and now it could take off, like the third, which was ordered to fly before.
     vehicles[1].state().ready = true;
     vehicles[2].state().ready = true;
     let asked = vehicles[1].ordered_to_fly_for().len();
@@ -274,7 +273,6 @@ pub async fn a_store_that_went_back_lifts_nobody_until_a_person_has_confirmed_it
     assert_eq!(vehicles.iter().filter(|v| v.flies()).count(), 1);
     assert_eq!(field.all_drones().await.len(), 1, "nothing is made by it");
     assert_nobody_was_told_to_land(&fly, &since);
-    // A ground order still works.
     let all = || v1::GroundRequest {
         target: Some(v1::ground_request::Target::All(v1::All {})),
     };
@@ -291,7 +289,6 @@ pub async fn a_store_that_went_back_lifts_nobody_until_a_person_has_confirmed_it
     tokio::time::sleep(Duration::from_secs(3)).await;
     assert!(!vehicles.iter().any(Vehicle::flies), "a release is no confirmation");
 
-    // A person confirms.
     change_lease(&field, json!({"metadata": {"annotations": {labels::WENT_BACK: null}}})).await;
     field.until_drones("three to fly", |drones| flying(drones) == 3).await;
 }

@@ -268,7 +268,6 @@ pub async fn a_drone_that_waits_for_a_vehicle_takes_up_what_its_swarm_asks_for_n
     expect_quiet(&coordinator);
 }
 
-/// No part of it has failed.
 fn expect_quiet(coordinator: &Coordinator) {
     let log = coordinator.process.stderr();
     assert!(!log.contains("ERROR"), "{log}");

@@ -1,4 +1,4 @@
-//! The chart: that the plain manifests are what it renders, that everything it can render is accepted, and what it refuses.
+//! The chart: the plain manifests are what it renders, everything it can render is accepted, and what it refuses.
 
 use serde_json::{Value, json};
 use testkit::control_plane::workspace_root;
@@ -6,8 +6,8 @@ use testkit::manifests;
 
 use super::{HELM, PLANE, folder, kubectl, object, objects, rendered};
 
-/// The objects, and their environments, in an order that does not depend on how they were listed: kustomize puts what it
-/// has patched first, and the order does not matter, as no variable refers to another.
+/// Sorts objects and environments: kustomize puts what it has patched first, which does not matter, as no variable
+/// refers to another.
 fn sorted(mut objects: Vec<Value>) -> Vec<Value> {
     for object in &mut objects {
         let containers = object
@@ -51,7 +51,7 @@ fn kustomized(components: &[&str]) -> Vec<Value> {
     objects(&kubectl(&["kustomize", &top.to_string_lossy()]))
 }
 
-/// What the chart would install, without what only Helm needs.
+/// Leaves out what only Helm needs.
 fn charted(settings: &[&str]) -> Vec<Value> {
     let mut objects = objects(&rendered(settings));
     for object in objects.iter_mut().filter(|o| o["kind"] == "CustomResourceDefinition") {
@@ -81,7 +81,7 @@ fn the_manifests_and_the_chart_are_the_same_objects_with_each_way_to_a_serial_po
         ),
     ] {
         let mut plain = kustomized(components);
-        // The one object that the chart leaves to the installer, as Helm keeps its records in it.
+        // The installer creates the Namespace, as Helm keeps its records in it.
         let before = plain.len();
         plain.retain(|object| object["kind"] != "Namespace");
         assert_eq!(plain.len(), before - 1);
@@ -176,7 +176,6 @@ fn whatever_can_be_set_is_accepted_by_the_api_server_without_a_warning() {
     }
 }
 
-/// Helm's message when it refuses these settings.
 fn refusal(settings: &[&str]) -> String {
     manifests::template(&HELM, settings).unwrap_err().to_string()
 }
@@ -349,7 +348,7 @@ fn or_by_a_privileged_container_that_is_still_not_root() {
     assert_eq!(pod["securityContext"]["supplementalGroups"], json!([20]));
 }
 
-/// The objects of what the chart renders, of kinds that the API server need not know.
+/// For kinds that the API server need not know.
 fn parsed(settings: &[&str]) -> Vec<Value> {
     rendered(settings)
         .split("\n---\n")
@@ -378,7 +377,6 @@ fn alerts_and_dashboard_are_those_of_the_monitoring_folder() {
     let map = object(&objects, "ConfigMap", "skein-fleet-dashboard");
     let shown: Value = serde_json::from_str(map["data"]["skein-fleet.json"].as_str().unwrap()).unwrap();
     assert_eq!(shown, dashboard);
-    // The scraped port is that of the Service for it, and that of the Pods.
     let monitor = &object(&objects, "ServiceMonitor", "skein-coordinator")["spec"];
     let service = object(&objects, "Service", "skein-coordinator-metrics");
     assert_eq!(monitor["endpoints"][0]["port"], service["spec"]["ports"][0]["name"]);

@@ -1,4 +1,4 @@
-//! A cluster: a real control plane with Helm, a real coordinator in the place of its Pods, and a fake kubelet of their node.
+//! A real control plane with Helm, a real coordinator in the place of its Pods, and a fake kubelet of their node.
 
 use std::time::Duration;
 
@@ -17,16 +17,13 @@ const TUTORIAL: &str = "docs/tutorial/cluster.md";
 const MOVES: &str = "docs/how-to/move-to-a-cluster.md";
 const DEPLOYS: &str = "deploy/README.md";
 
-/// The pages, in this order.
 pub const PAGES: [&str; 4] = [INSTALLS, TUTORIAL, MOVES, DEPLOYS];
 
 const PATIENCE: Duration = Duration::from_secs(60);
 const SYSTEM: &str = "skein-system";
 const SERVER: &str = "server-1";
-/// The node of the tutorial, without a vehicle here.
 const COMPANION: &str = "companion-1";
 
-/// The Swarm of the ground station.
 const MOVED: &str = "moved";
 
 struct Cluster {
@@ -39,7 +36,6 @@ struct Cluster {
 
 impl Cluster {
     fn start(people: &ClusterAuthority) -> anyhow::Result<Self> {
-        // Fails only if a provider is installed already, which is fine.
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
         let builder = ControlPlane::builder().client_authority(people.certificate_pem(), people.key_pem());
         let plane = builder.start()?;
@@ -195,7 +191,8 @@ fn follow_lines(cluster: &mut Cluster, reader: &Reader, page: &str, lines: &[Str
     for line in lines {
         let line = line.replace(" NODE ", &format!(" {COMPANION} "));
         if line.starts_with("skein") {
-            // A coordinator that has just been started is not ready yet, and a right that was just given takes a moment.
+            // A coordinator that has just been started is not ready yet, and a right that was just given takes a
+            // moment.
             wait_for(format!("`{line}` to be done"), PATIENCE, || {
                 run(page, &line, reader.shell(&line))
             })?;

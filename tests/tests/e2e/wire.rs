@@ -1,4 +1,4 @@
-//! What a vehicle did and which messages it got, from the simulator's side of the wire.
+//! Acts and received messages of a vehicle, from the simulator's side of the wire.
 
 use mavlink::MavlinkReader;
 use mavlink::dialects::ardupilotmega::{MavCmd, MavLandedState, MavMessage, MavModeFlag, MavResult};
@@ -6,7 +6,6 @@ use std::io::Cursor;
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The autopilot's component id; the agent's is another.
 const AUTOPILOT: u8 = 1;
 
 pub struct Wire(pub PathBuf);
@@ -51,7 +50,7 @@ pub struct Said {
 }
 
 impl Said {
-    /// Height reached, by its own messages.
+    /// Altitude reached, by its own messages.
     pub fn in_air(self) -> bool {
         self.armed == Some(true) && self.landed == Some(MavLandedState::MAV_LANDED_STATE_IN_AIR)
     }
@@ -70,7 +69,7 @@ impl Said {
 #[allow(dead_code, reason = "only the map is asked where vehicles are")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Place {
-    /// Latitude and longitude in degrees.
+    /// Degrees.
     pub at: (f64, f64),
     /// Degrees from north.
     pub heading: Option<f64>,
@@ -162,7 +161,7 @@ impl Wire {
         })
     }
 
-    /// All but requests for messages and reasons, received at or after `since`.
+    /// All but requests for messages and reasons.
     pub fn commands_since(&self, since: u64) -> Vec<Command> {
         let sent = self
             .messages()

@@ -1,8 +1,5 @@
-//! Tools that make the cluster what a manifest says, and autoscalers, while Skein's vehicles fly: what each of them does to a Swarm, as
-//! `docs/how-to/use-gitops.md` says it.
-//!
-//! Owns: kubectl, HorizontalPodAutoscaler, kstatus, the parts of Argo CD and Flux that judge and apply objects, and Helm, on a real API server
-//! with a coordinator and scripted agents. Must not: test what the coordinator does by itself; see `coordinator.rs`.
+//! Tools that make the cluster what a manifest says, and autoscalers, while Skein's vehicles fly: their effect on a
+//! Swarm, as in `docs/how-to/use-gitops.md`, on a real API server with a coordinator and scripted agents.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(dead_code, reason = "field and agent have more than is used here")]
@@ -26,7 +23,6 @@ use proto::v1::FlightTruth as Truth;
 use serde_json::{Value, json};
 use testkit::ServedBy;
 
-/// One vehicle for each name.
 struct Fleet {
     field: Field,
     vehicles: Vec<Vehicle>,
@@ -65,7 +61,6 @@ impl Fleet {
         self.field.cluster().kubectl().run(all).unwrap()
     }
 
-    /// `spec.replicas` of Swarm `alpha` on the API server.
     fn replicas(&self) -> Value {
         self.field.read("namespaces/north/swarms/alpha")["spec"]["replicas"].clone()
     }
@@ -115,7 +110,6 @@ impl Fleet {
     }
 }
 
-/// Manifest of Swarm `alpha`.
 fn manifest(replicas: Option<u32>) -> Value {
     let mut object = json!({
         "apiVersion": "skein.dev/v1alpha1", "kind": "Swarm", "metadata": {"name": "alpha", "namespace": "north"},

@@ -86,12 +86,10 @@ fn a_person_gets_through_to_the_coordinator_and_may_what_rbac_says() -> anyhow::
     refused(&place, &["ground", "-l", "team=red"], &nothing)?;
     refused(&place, &["release", "--all"], &["release", "swarms"])?;
 
-    // The node's error when the Pod does not answer is passed on.
     place.kubelet.broken.store(true, Ordering::SeqCst);
     refused(&place, &["status"], &["connection refused by the pod"])?;
     place.kubelet.broken.store(false, Ordering::SeqCst);
 
-    // A watching person is notified that the coordinator was away, and the watch continues.
     let watching = place.start_kubectl_skein(&ada, &["watch"])?;
     watching.wait_for_line(PATIENCE, |line| line.contains("No Drones, and no agent is connected."))?;
     place.roll()?;

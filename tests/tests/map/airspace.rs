@@ -49,7 +49,6 @@ impl Claimed {
         Ok(())
     }
 
-    /// Checks that it was at no other place.
     pub fn had_all(&self, places: &[Place]) -> anyhow::Result<()> {
         ensure!(places.len() > 10, "it was at {} places", places.len());
         for place in places {
@@ -74,7 +73,7 @@ fn beside(place: Corner, from: Corner, to: Corner) -> f64 {
     if length < 0.01 {
         return a;
     }
-    // How far along the line the nearest point is, by the law of cosines.
+    // Part of the line up to the nearest point, by the law of cosines.
     let along = (a * a - b * b + length * length) / (2.0 * length);
     let nearest = along.clamp(0.0, length);
     ((a * a - along * along).max(0.0) + (along - nearest).powi(2)).sqrt()

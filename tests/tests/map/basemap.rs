@@ -8,7 +8,7 @@ const VECTOR: u8 = 1;
 
 pub fn all_water() -> Vec<u8> {
     let tile = tile();
-    // One entry: its tile, for how many, its bytes, where it is (plus one).
+    // One entry: its tile, run length, bytes, offset plus one.
     let length = u8::try_from(tile.len()).unwrap_or(u8::MAX);
     let directory = [1, 0, 1, length, 1];
     let sections = [&directory[..], METADATA, &[], &tile];
@@ -33,7 +33,6 @@ pub fn all_water() -> Vec<u8> {
     bytes
 }
 
-/// A vector tile with the layer `water`, and a polygon that fills it.
 fn tile() -> Vec<u8> {
     // MoveTo 0,0; LineTo 4096,0 and on around the square; ClosePath; all but the first as steps.
     let ring = [9, 0, 0, 26, 0x80, 0x40, 0, 0, 0x80, 0x40, 0xff, 0x3f, 0, 15];

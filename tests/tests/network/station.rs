@@ -1,4 +1,4 @@
-//! The ground station of the simulation: a person who grounds everything, releases it again, and has Skein go on after a
+//! The ground station of the simulation: a person who grounds everything, releases it again, and resumes after a
 //! takeover, by the fleet service.
 
 use crate::api::Cluster;
@@ -21,9 +21,9 @@ const ANSWER: Duration = Duration::from_secs(5);
 pub enum PersonOrder {
     Ground,
     Release,
-    /// Go on with this Drone after somebody took over.
+    /// After somebody took over.
     Resume(String),
-    /// The vehicle of this node may fly again, which landed without an order.
+    /// The vehicle of this node, which landed without an order, may fly again.
     ResumeVehicle(String),
 }
 

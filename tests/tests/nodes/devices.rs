@@ -1,7 +1,7 @@
-//! Which devices of its host a Pod may open: what containerd and the kernel allow, as measured on a real node.
+//! Devices of its host that a Pod may open: what containerd and the kernel allow, as measured on a real node.
 //!
-//! The Pods have the agent's security context and see the host's /dev. A device that they may open but that is not
-//! plugged in answers "No such device"; one that they may not open answers "Operation not permitted".
+//! The Pods have the agent's security context and see the host's /dev. An allowed device that is not plugged in answers
+//! "No such device"; a forbidden one answers "Operation not permitted".
 
 use serde_json::{Value, json};
 use std::path::Path;

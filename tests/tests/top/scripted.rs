@@ -24,7 +24,6 @@ pub struct Script {
     pub answers: tokio::sync::Mutex<()>,
 }
 
-/// Runs until dropped.
 pub struct Coordinator {
     pub script: Arc<Script>,
     pub address: SocketAddr,

@@ -17,7 +17,7 @@ const SPEEDUP: &str = "10";
 /// One field at a time: two cores can run one fleet.
 static ONE: Mutex<()> = Mutex::new(());
 
-// The order of the fields is the order of their end.
+// Fields are dropped in this order.
 pub struct Field {
     pub up: Option<Process>,
     pub agent: Option<Process>,
@@ -125,7 +125,6 @@ impl Field {
         self.scratch.path().join("data")
     }
 
-    /// Returns when it reports that it is ready.
     pub fn start_up(&mut self, vehicles: &[&str]) -> anyhow::Result<()> {
         self.start_up_with(vehicles, &[])
     }
@@ -141,7 +140,7 @@ impl Field {
         self.up.as_ref().context("skein up does not run")
     }
 
-    /// SIGKILL, as a crash or an empty battery would.
+    /// As a crash or an empty battery would.
     pub fn kill_up(&mut self) -> anyhow::Result<()> {
         self.up.take().context("skein up does not run")?.kill();
         Ok(())
@@ -156,7 +155,7 @@ impl Field {
         Ok(up.stdout())
     }
 
-    /// Certificate of a node's agent, made by `skein enroll` the first time.
+    /// Made by `skein enroll` the first time.
     pub fn enrolled(&self, node: &str) -> anyhow::Result<PathBuf> {
         let files = self.scratch.path().join(format!("enrolled-{node}"));
         if !files.exists() {
@@ -195,20 +194,18 @@ impl Field {
         self.scratch.path().join("flight-logs")
     }
 
-    /// SIGKILL on the companion computer.
     pub fn kill_agent(&mut self) -> anyhow::Result<()> {
         self.agent.take().context("no agent runs")?.kill();
         Ok(())
     }
 
-    /// `skein` of a person at this laptop.
     pub fn person(&self) -> anyhow::Result<Launch> {
         Ok(Launch::workspace("skein")?
             .env("SKEIN_STATION", self.data())
             .logs_in(self.scratch.path().join("logs")))
     }
 
-    /// Sets the state of the companion computer's agent, as from an earlier life.
+    /// As from an earlier life of the companion computer's agent.
     pub fn remember(&self, state: &Value) -> anyhow::Result<()> {
         let file = self.scratch.folder("state")?.join("state.json");
         Ok(std::fs::write(file, state.to_string())?)
@@ -222,7 +219,7 @@ impl Field {
         &self.kubectl
     }
 
-    /// An object of Skein, or a list, by its path behind the version of the API, such as `vehicles`.
+    /// `path` follows the version of the API, as in `vehicles`.
     pub fn read(&self, path: &str) -> anyhow::Result<Value> {
         self.kubectl.read(&format!("/apis/skein.dev/v1alpha1/{path}"))
     }
@@ -258,7 +255,7 @@ impl Field {
         Ok(list["items"].as_array().into_iter().flatten().map(drone).collect())
     }
 
-    /// Waits until these are at their height and all others not armed, by their own messages.
+    /// Waits until these are at their altitude and all others not armed, by their own messages.
     pub fn wait_in_air(&self, wanted: &[&str]) -> anyhow::Result<()> {
         let result = wait_for(format!("{wanted:?} in the air"), PATIENCE, || {
             for vehicle in &self.vehicles {
@@ -279,7 +276,6 @@ impl Field {
         Ok(serde_json::from_str(&self.skein_says(args)?)?)
     }
 
-    /// Runs it for this laptop's station.
     pub fn skein_says(&self, args: &[&str]) -> anyhow::Result<String> {
         let mut command = std::process::Command::new(testkit::launch::workspace_binary("skein")?);
         command

@@ -1,5 +1,5 @@
-//! `skein up` and `skein demo` as processes: a ground station on one machine, with simulated vehicles. Whether a vehicle flies
-//! is read from its own messages on the wire.
+//! `skein up` and `skein demo` as processes: a ground station on one machine, with simulated vehicles. A vehicle's own
+//! messages on the wire show whether it flies.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -63,7 +63,6 @@ fn a_station_flies_what_it_reaches_and_agents_from_elsewhere_become_nodes() -> a
     assert!(field.wire("charlie").flew_without_a_break_since(since));
     assert_eq!(field.wire("charlie").commands_since(since), []);
 
-    // The folder once more, with everything kept on the ground.
     field.end_up()?;
     field.start_up_with(&["alpha", "bravo"], &["--grounded"])?;
     field.wait_in_air(&[])?;
@@ -102,7 +101,7 @@ fn a_station_that_is_killed_takes_its_flying_vehicles_up_again() -> anyhow::Resu
     for _ in 0..2 {
         field.kill_up()?;
         field.start_up(&vehicles)?;
-        // It knows them again once it reports that: a Swarm that was Ready before may be reported so from the stored status.
+        // A Swarm that was Ready before may be reported so from the stored status.
         wait_for("the station to receive its vehicles again", PATIENCE, || {
             let flying = field.skein(&["status", "-o", "json"])?["vehicles"]
                 .as_array()
@@ -363,7 +362,6 @@ fn http_get(address: &str, path: &str) -> anyhow::Result<String> {
     )
 }
 
-/// Exchanges the token of the map's address, as its page does.
 fn http_enter(address: &str, token: &str) -> anyhow::Result<String> {
     let body = format!("{{\"token\": \"{token}\"}}");
     let request = format!(

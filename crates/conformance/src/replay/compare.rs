@@ -7,8 +7,8 @@
 //! first two:
 //!
 //! - A state that lasts no longer than the interval between two reports, a second, and that only one side reported.
-//! - An answer that only the simulated vehicle gave, when sequence numbers show that the recorder lost a frame of the
-//! autopilot. A lost ack and one that was never sent look the same to the recorder. Each lost frame excuses one answer.
+//! - An answer that only the simulated vehicle gave, when sequence numbers show that the recorder lost a frame, which
+//!   excuses one answer: a lost ack and one that was never sent look the same to the recorder.
 //! - What the simulated vehicle sends after the recording ended: it flies on for a few seconds so that it can be late.
 //!
 //! Texts are counted but not judged: their order depends on queues, they contain measured numbers, and the simulated

@@ -83,7 +83,7 @@ fn cell(text: &str) -> String {
     clipped
 }
 
-/// `page` with these rows, each in place of that with its [`key`].
+/// `page` with these rows, each in place of that with its `key`.
 pub fn placed(page: &str, rows: &[String]) -> anyhow::Result<String> {
     let parts = page
         .split_once(BEGIN)

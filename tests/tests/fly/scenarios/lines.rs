@@ -213,7 +213,6 @@ fn requests(field: &Field) -> u64 {
     [75, 76, 20].map(|id| record.passed_to_autopilot(id)).iter().sum()
 }
 
-/// What was requested, and how often.
 fn requested(field: &Field, since: u64) -> BTreeMap<String, usize> {
     let mut often = BTreeMap::new();
     for (_, message) in field.record(NODE).sent_since(since) {

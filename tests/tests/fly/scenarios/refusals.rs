@@ -1,4 +1,5 @@
-//! Autopilots that refuse to arm: the reason is shown in their own words, and when it is fixed the vehicle flies without a command.
+//! Autopilots that refuse to arm: the reason is shown in their own words, and when it is fixed the vehicle flies
+//! without a command.
 
 use std::time::Duration;
 
@@ -47,7 +48,7 @@ pub const ALL: &[Scenario] = &[
 const NODE: &str = NODES[0];
 const START: f64 = 6.0;
 
-/// What is set, to which value, which value fixes it, and words of the autopilot's text, any of them.
+/// Parameter, bad value, good value, and words of the autopilot's text, any of them.
 type Break = (&'static str, f32, f32, &'static [&'static str]);
 
 const ARDUPILOT: &[Break] = &[
@@ -56,7 +57,7 @@ const ARDUPILOT: &[Break] = &[
     ("SIM_BARO_DISABLE", 1.0, 0.0, &["baro"]),
     ("FS_THR_VALUE", 800.0, 975.0, &["fs_thr_value"]),
     ("ACRO_BAL_ROLL", 10.0, 1.0, &["acro_bal"]),
-    // (Not MOT_PWM_MIN: what it is set to goes to the motors of a disarmed vehicle, too, and it flies.)
+    // (Not MOT_PWM_MIN: its value goes to the motors of a disarmed vehicle, too, and it flies.)
     ("ARMING_MIS_ITEMS", 1.0, 0.0, &["mission"]),
     ("SIM_RC_FAIL", 1.0, 0.0, &["rc", "radio", "throttle"]),
     ("SIM_MAG1_FAIL", 1.0, 0.0, &["compass", "mag"]),
@@ -208,7 +209,7 @@ fn unknown_battery(field: &mut Field, figures: &mut Figures) -> anyhow::Result<(
 
 fn metadata(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     const FILE_TRANSFER: u32 = 110;
-    // They are read on the ground only.
+    // Metadata are read on the ground only.
     let line = field.wait("the agent to have read the metadata", 30, || {
         let log = field.agent(NODE)?.stderr();
         let found = log

@@ -1,4 +1,4 @@
-//! Returns of autopilots, through where others hold.
+//! Returns of autopilots through places where others hold.
 
 use std::time::Duration;
 
@@ -213,7 +213,7 @@ fn through_formation(field: &mut Field, figures: &mut Figures) -> anyhow::Result
     nearest(field, figures, began)
 }
 
-/// What the Drone says that a person has to do with a vehicle that landed without an order of Skein's.
+/// The action that the Drone requests of a person for a vehicle that landed without an order of Skein's.
 fn fly_again(field: &Field, node: &str) -> anyhow::Result<()> {
     super::formations::resume(field, node)?;
     let drone = || field.objects().of(node).context("there is no Drone");

@@ -1,6 +1,5 @@
 //! Benchmark (`cargo xtask bench map`): the page of `skein map` in a real Chromium, with vehicles that all move and
-//! report once a second: frames, as the page counts them, cost of each and of a second of the feed, and what the
-//! programs need.
+//! report once a second; the page counts the frames.
 
 #![allow(
     clippy::print_stdout,
@@ -66,7 +65,6 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns the line of the table for so many flying vehicles.
 async fn measure(count: usize, seconds: u64) -> anyhow::Result<String> {
     let mut place = Place::start(ServedBy::Embedded, count, Security::Plain).await?;
     let coordinator = place.coordinator("127.0.0.1:0")?;

@@ -1,9 +1,6 @@
-//! Coordinator, agent and commands beside real parts of the computers and networks that they come to: a network without
-//! IPv4, a clock that was never set, a serial port that is named by its socket, a company's proxy (namespace,
-//! libfaketime, tinyproxy).
-//!
-//! Needs root and some packages, but for the serial port. Without them, each test prints `skipped:` and why, and
-//! passes.
+//! Coordinator, agent and commands beside real parts of computers and networks: no IPv4, a clock that was never set, a
+//! serial port that is named by its socket, a company's proxy. Without root and the packages, a test prints `skipped:`
+//! and passes.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -39,7 +36,6 @@ const BEHIND: &str = "cluster.skein.test";
 /// From now back into January of 1970, for some years to come.
 const NEVER_SET: &str = "-20780d";
 
-/// The library for programs with threads.
 fn faketime() -> Option<PathBuf> {
     let folders = ["x86_64-linux-gnu", "aarch64-linux-gnu"];
     let paths = folders.map(|folder| PathBuf::from(format!("/usr/lib/{folder}/faketime/libfaketimeMT.so.1")));
@@ -61,7 +57,6 @@ fn with_parts(parts: &[(&str, bool)], test: impl FnOnce() -> anyhow::Result<()>)
     Ok(())
 }
 
-/// A network with nothing but the loopback of IPv6, gone with its process.
 struct WithoutIpv4(Process);
 
 impl WithoutIpv4 {
@@ -254,8 +249,7 @@ impl Clock {
     }
 }
 
-/// Grounds the vehicle, which lands while its agent's clock shows `time`, and checks the agent's log since it
-/// connected.
+/// The vehicle lands while its agent's clock shows `time`; checks the agent's log since it connected.
 fn lands_as_told(stage: &Stage, time: impl Fn(&str) -> bool) -> anyhow::Result<()> {
     stage.skein(&["ground", "alpha"])?;
     let agent = stage.agent("pine")?;
@@ -269,8 +263,7 @@ fn lands_as_told(stage: &Stage, time: impl Fn(&str) -> bool) -> anyhow::Result<(
     Ok(())
 }
 
-/// The coordinator's certificate does not fit a clock at 1970: the agent names the clock, connects as soon as it is
-/// set, and flies on when it is set by an hour in flight.
+/// The agent names the clock, connects as soon as it is set, and flies on when it is set by an hour in flight.
 #[test]
 fn in_a_cluster_a_clock_that_was_never_set_is_named_and_its_jumps_disturb_no_flight() -> anyhow::Result<()> {
     let library = faketime();
@@ -306,7 +299,6 @@ fn at_a_ground_station_a_clock_that_was_never_set_is_no_obstacle() -> anyhow::Re
     })
 }
 
-/// One of two equal boards, by the only name that tells them apart, with colons in it.
 #[test]
 fn an_agent_flies_over_a_serial_port_that_is_named_by_its_socket() -> anyhow::Result<()> {
     let devices = Scratch::new("skein-devices-")?;
@@ -316,7 +308,6 @@ fn an_agent_flies_over_a_serial_port_that_is_named_by_its_socket() -> anyhow::Re
     let settings = vec![("SKEIN_LINK", format!("serial:{}:57600", named.display()))];
     let kept = |_: &testkit::Cluster, kubeconfig| Ok(kubeconfig);
     let mut stage = Stage::set_with(ServedBy::Embedded, &["pine"], "px4", &[], (kept, settings))?;
-    // The simulator's port is beside its wire log.
     let wire = stage.wire("pine").0;
     let simulator = wire.parent().and_then(Path::parent).context("no folder")?;
     std::os::unix::fs::symlink(simulator.join("ports").join("pine"), &named)?;
@@ -352,7 +343,6 @@ fn a_command_whose_clock_was_never_set_is_told_to_check_it() -> anyhow::Result<(
     })
 }
 
-/// Listens on loopback, and alone knows where [`BEHIND`] is.
 struct Proxy {
     process: Process,
     port: u16,

@@ -1,5 +1,5 @@
-//! Kubernetes' own clients for Python and JavaScript, against a real API server and against the embedded one; the
-//! programs in `tests/clients` judge the answers themselves.
+//! Kubernetes' own clients for Python and JavaScript, which judge the answers of a real API server and the embedded
+//! one.
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::{Path, PathBuf};
@@ -16,7 +16,6 @@ static KUBERNETES: LazyLock<ControlPlane> =
 
 static EMBEDDED: LazyLock<Embedded> = LazyLock::new(|| Embedded::start().unwrap());
 
-/// A path that `cargo xtask test` has prepared.
 fn prepared(variable: &str) -> PathBuf {
     let value = std::env::var_os(variable);
     value.map(PathBuf::from).unwrap_or_else(|| {

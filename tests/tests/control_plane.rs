@@ -1,5 +1,4 @@
-//! The test control plane itself (`testkit::ControlPlane`): it is a real one, it is protected, and nothing of it is
-//! left behind.
+//! The test control plane itself: it is a real one, it is protected, and nothing of it is left behind.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

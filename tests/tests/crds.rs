@@ -1,5 +1,4 @@
-//! The CRDs on a real API server: every rule with its message, every default, and the output of kubectl. Must not: need
-//! the coordinator.
+//! The CRDs on a real API server: every rule with its message, every default, and the output of kubectl.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -10,7 +9,6 @@ use crds::kinds::ALL;
 use serde_json::{Value, json};
 use testkit::{ControlPlane, Kubectl, wait_for};
 
-/// One for all tests of this file, each in a namespace of its own.
 static PLANE: LazyLock<ControlPlane> = LazyLock::new(|| ControlPlane::builder().manifests(["crds"]).start().unwrap());
 
 struct Namespace(&'static str);
@@ -38,7 +36,6 @@ impl Namespace {
         json!({"apiVersion": "skein.dev/v1alpha1", "kind": kind, "metadata": metadata, "spec": spec}).to_string()
     }
 
-    /// Returns its spec as the server stores it.
     fn kept(&self, kind: &str, name: &str, spec: &Value) -> Value {
         self.kubectl().apply(&self.object(kind, name, spec)).unwrap();
         self.get(kind, name)["spec"].clone()

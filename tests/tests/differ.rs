@@ -1,5 +1,5 @@
-//! A few random scripts on real autopilots and on the simulated ones: the short form of `cargo xtask differ`, of at
-//! most half a minute. Must not: fail if there is no real autopilot.
+//! A few random scripts on real autopilots, if there are any, and on the simulated ones: the short form of `cargo xtask
+//! differ`.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
 use std::io::Write;

@@ -1,5 +1,5 @@
-//! Each file of `examples/`, applied to a ground station with simulated vehicles: the requested number flies, or a
-//! status says why not. Must not: use Skein's reports on a vehicle; the wire shows its state.
+//! Each file of `examples/`, applied to a ground station with simulated vehicles: the wire shows that the requested
+//! number flies, or a status says why not.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -20,12 +20,10 @@ use serde_json::Value;
 use testkit::control_plane::workspace_root;
 use testkit::wait_for;
 
-/// Two of site north, one of site south.
 const VEHICLES: [&str; 3] = ["alpha", "bravo", "charlie"];
 
 struct StaysDown {
     file: &'static str,
-    /// JSON pointer to the reason in a Drone's status, and words of it.
     shown: &'static str,
     words: &'static str,
 }
@@ -57,7 +55,6 @@ fn each_example_flies_what_it_asks_for() -> anyhow::Result<()> {
     for vehicle in VEHICLES {
         field.wait_readiness(vehicle, "True", "AgentConnected")?;
     }
-    // As examples/sites.yaml says.
     field.kubectl().run(["label", "node", "alpha", "bravo", "site=north"])?;
     field.kubectl().run(["label", "node", "charlie", "site=south"])?;
     let examples = examples()?;
@@ -98,7 +95,6 @@ fn flies(field: &Field, example: &Path) -> anyhow::Result<()> {
     delete(field, example)
 }
 
-/// The vehicles were in the air, and are down again.
 fn completes(field: &Field, example: &Path) -> anyhow::Result<()> {
     let arms = || VEHICLES.iter().map(|vehicle| field.wire(vehicle).arms()).sum::<usize>();
     let before = arms();
@@ -120,7 +116,6 @@ fn completes(field: &Field, example: &Path) -> anyhow::Result<()> {
     delete(field, example)
 }
 
-/// Waits until a Drone's status says why it stays on the ground. Nothing was armed.
 fn stays_down(field: &Field, example: &Path, stays: &StaysDown) -> anyhow::Result<()> {
     let arms = || VEHICLES.iter().map(|vehicle| field.wire(vehicle).arms()).sum::<usize>();
     let before = arms();
@@ -140,7 +135,6 @@ fn stays_down(field: &Field, example: &Path, stays: &StaysDown) -> anyhow::Resul
     Ok(())
 }
 
-/// Waits until the objects can be given to the two vehicles of site north.
 fn rules(field: &Field, example: &Path) -> anyhow::Result<()> {
     apply(field, example)?;
     let timeout = format!("--timeout={}s", PATIENCE.as_secs());
@@ -154,7 +148,6 @@ fn rules(field: &Field, example: &Path) -> anyhow::Result<()> {
     delete(field, example)
 }
 
-/// Waits until the two vehicles of site north are sent their operator.
 fn operator(field: &Field, example: &Path) -> anyhow::Result<()> {
     apply(field, example)?;
     let timeout = format!("--timeout={}s", PATIENCE.as_secs());
@@ -174,7 +167,6 @@ fn apply(field: &Field, example: &Path) -> anyhow::Result<()> {
     field.kubectl().run(["apply", "-f", &path]).map(drop)
 }
 
-/// The objects are gone once the vehicles have landed.
 fn delete(field: &Field, example: &Path) -> anyhow::Result<()> {
     let path = example.display().to_string();
     let timeout = format!("--timeout={}s", PATIENCE.as_secs());

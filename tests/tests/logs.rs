@@ -1,5 +1,5 @@
-//! `skein logs` as a process: flight logs of an agent elsewhere, listed and copied through the coordinator, while
-//! everything on the way is killed at random.
+//! `skein logs`: flight logs of an agent elsewhere, copied through the coordinator while everything on the way is
+//! killed.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

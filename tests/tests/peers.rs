@@ -1,6 +1,5 @@
 //! Other MAVLink implementations fly simulated vehicles of both profiles: pymavlink over a pseudo-terminal, MAVSDK over
-//! UDP; and they read the mission files that Skein reads and writes. Must not: speak MAVLink itself; the scripts in
-//! `tests/peers` do.
+//! UDP; and they read the mission files that Skein reads and writes.
 #![allow(clippy::panic, reason = "helpers of tests fail like tests")]
 
 use model::plan::item::Item;
@@ -8,7 +7,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{env, fs};
 
-/// A flight takes about ten seconds; the rest is for a busy machine.
 const DEADLINE: Duration = Duration::from_secs(180);
 
 fn simulator() -> PathBuf {
@@ -57,7 +55,6 @@ fn mavsdk_arms_flies_and_lands_a_simulated_px4_over_udp() {
     run("fly_mavsdk.py", "px4");
 }
 
-/// Samples of the crate that reads them.
 fn sample(name: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/plan-files/samples");
     folder.join(name).to_string_lossy().into_owned()

@@ -7,11 +7,11 @@ use std::time::Duration;
 pub enum Figure {
     Latency(Vec<Duration>),
     Rate(usize, Duration),
+    /// Bytes, resident.
     Memory(u64),
 }
 
 impl Figure {
-    /// A time or a size, so that less is better.
     fn cost(&self) -> f64 {
         match self {
             Self::Latency(times) => percentile(times, 50).as_secs_f64(),
@@ -68,7 +68,6 @@ impl Table {
         self.notes.push(text.to_owned());
     }
 
-    /// Prints at once, as a run takes minutes.
     pub fn row(&mut self, what: &str, [first, second]: [Figure; 2]) {
         let ratio = format!("{:.2}", second.cost() / first.cost());
         eprintln!("{what}: {first} | {second} | {ratio}");

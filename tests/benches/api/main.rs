@@ -1,5 +1,5 @@
-//! Benchmark (`cargo xtask bench api`): the embedded API beside a real kube-apiserver with etcd, in alternating steps
-//! of one run. `SKEIN_BENCH_DRONES` sets the number of Drones.
+//! Benchmark (`cargo xtask bench api`): the embedded API beside a real kube-apiserver with etcd, alternately in one
+//! run.
 
 #![allow(
     clippy::print_stdout,
@@ -17,7 +17,6 @@ use side::Side;
 
 const SAMPLES: usize = 500;
 
-/// The largest fleet in the design.
 const DRONES: usize = 25_000;
 
 #[tokio::main]

@@ -20,7 +20,6 @@ enum Server {
 }
 
 impl Side {
-    /// The etcd syncs to its disk.
     pub async fn kubernetes() -> anyhow::Result<Self> {
         let plane = ControlPlane::builder().durable(true).manifests(["crds"]).start()?;
         let drones = client(plane.kubeconfig()).await?;

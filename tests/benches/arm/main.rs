@@ -20,7 +20,6 @@ use figures::{milliseconds, percentile};
 use side::Side;
 use std::time::Duration;
 
-/// Vehicles on each side; each is used once.
 const SAMPLES: usize = 30;
 
 fn main() -> anyhow::Result<()> {
@@ -42,7 +41,6 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns the ratio of the medians.
 fn measure(autopilot: &str, names: &[String]) -> anyhow::Result<f64> {
     let sides = [Side::kubernetes(names, autopilot)?, Side::embedded(names, autopilot)?];
     for side in &sides {

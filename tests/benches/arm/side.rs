@@ -26,7 +26,6 @@ pub struct Side {
     swarms: Api<Swarm>,
     server: String,
     wires: Vec<Wire>,
-    /// When the vehicles can fly at the earliest.
     warm: Instant,
     // Fields are dropped in this order.
     _agents: Vec<Process>,
@@ -37,7 +36,6 @@ pub struct Side {
 }
 
 impl Side {
-    /// The etcd syncs to its disk.
     pub fn kubernetes(vehicles: &[String], autopilot: &str) -> anyhow::Result<Self> {
         let scratch = Scratch::new("skein-bench-")?;
         let plane = ControlPlane::builder()
@@ -66,7 +64,6 @@ impl Side {
         )
     }
 
-    /// `skein up`, where agents that connect become Nodes.
     pub fn embedded(vehicles: &[String], autopilot: &str) -> anyhow::Result<Self> {
         let scratch = Scratch::new("skein-bench-")?;
         let address = free_address()?;
@@ -161,7 +158,6 @@ impl Side {
         })
     }
 
-    /// Returns the time from applying a Swarm of one to the first arm command at a vehicle.
     pub fn apply_and_wait_for_arm(&self, sample: usize) -> anyhow::Result<Duration> {
         let swarm = json!({
             "apiVersion": "skein.dev/v1alpha1", "kind": "Swarm",

@@ -30,7 +30,6 @@ pub fn node(number: usize) -> String {
     format!("vehicle-{number:05}")
 }
 
-/// Runs for `--agents SERVER COUNT STREAMS [CREDENTIALS]`; `None`: the process was started for something else.
 pub fn asked() -> Option<anyhow::Result<()>> {
     let args: Vec<String> = std::env::args().collect();
     let at = args.iter().position(|arg| arg == "--agents")?;
@@ -39,8 +38,7 @@ pub fn asked() -> Option<anyhow::Result<()>> {
     Some((|| run(arg(1)?, arg(2)?.parse()?, arg(3)?.parse()?, credentials))())
 }
 
-/// Runs agents until it is killed: `per_connection` streams to a connection in plain text, or each on its own by TLS
-/// with the credentials in a folder.
+/// `per_connection` streams to a connection in plain text, or each on its own by TLS with the credentials in a folder.
 fn run(server: &str, count: usize, per_connection: usize, credentials: Option<&Path>) -> anyhow::Result<()> {
     raise_limit();
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
@@ -119,7 +117,6 @@ async fn live(number: usize, count: usize, way: Way, all: Arc<All>) {
     let mut failures = 0;
     loop {
         let (mut connected, began) = (false, Instant::now());
-        // The coordinator's absence, whose effect is measured.
         let _ = session(&mut vehicle, number, &way, &all, &mut connected).await;
         if connected {
             all.went();

@@ -8,7 +8,6 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Ends with this process.
 pub struct Herd {
     child: Child,
     reports: Arc<(Mutex<AgentReports>, Condvar)>,
@@ -16,7 +15,6 @@ pub struct Herd {
 
 #[derive(Default)]
 struct AgentReports {
-    /// When the last of all connected; `None` while one is not.
     all: Option<SystemTime>,
     flies: HashMap<usize, SystemTime>,
     /// Orders to land, or without a Drone, to vehicles that had been ordered to fly.

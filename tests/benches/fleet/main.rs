@@ -1,7 +1,6 @@
-//! Benchmark (`cargo xtask bench fleet`): one coordinator and a large fleet that reports once a second.
-//!
-//! As many agents as fit with a connection each, then 25,000 with several streams to a connection. Must not: use the
-//! coordinator's reports on its orders; the agents report what they received and when.
+//! Benchmark (`cargo xtask bench fleet`): one coordinator and a large fleet that reports once a second, as many agents
+//! as fit with a connection each, then 25,000 with several streams to a connection. The agents report orders, not the
+//! coordinator.
 
 #![allow(
     clippy::print_stdout,
@@ -37,10 +36,8 @@ struct Size {
     /// Agents with a connection each: both ends need a descriptor, and a process has 20,000 of them at most.
     own: usize,
     shared: usize,
-    /// Timed steps of `scale` by one.
     steps: usize,
     flying: i32,
-    /// Time for which memory, CPU and writes are measured while nothing changes.
     watch: Duration,
 }
 

@@ -105,7 +105,6 @@ impl Place {
         Ok(coordinator)
     }
 
-    /// `None` in plain text.
     pub async fn credentials(&self, count: usize) -> anyhow::Result<Option<PathBuf>> {
         if self.security == Security::Plain {
             return Ok(None);
@@ -169,7 +168,6 @@ impl Coordinator {
         Ok(text)
     }
 
-    /// The sum over all series.
     pub fn sum(&self, metric: &str) -> anyhow::Result<f64> {
         let text = self.get("/metrics")?;
         let lines = text.lines().filter(|line| line.starts_with(metric));
@@ -186,8 +184,8 @@ impl Coordinator {
         Ok(self.written()?.values().sum())
     }
 
-    /// By the metric's labels. Only the renewal of the Lease uses PUT here: taking over the claim of a deleted Drone
-    /// would too, but no Drone is deleted.
+    /// Only the renewal of the Lease uses PUT here: taking over the claim of a deleted Drone would too, but none is
+    /// deleted.
     pub fn written(&self) -> anyhow::Result<BTreeMap<String, f64>> {
         let methods = ["POST", "PATCH", "DELETE"].map(|method| format!("method=\"{method}\""));
         let mut written = BTreeMap::new();

@@ -1,5 +1,4 @@
-//! Connections of fake agents: plain text that several may share, or TLS with a token each, as real ones have in a
-//! cluster.
+//! Connections of fake agents: plain text that several may share, or TLS with a token each, as in a cluster.
 
 use agent::coordinator::Coordinator;
 use agent::credentials::{Credentials, Reader};
@@ -16,7 +15,6 @@ use tonic::transport::{Channel, Endpoint};
 use trust::Bundle;
 
 pub const AUTHORITY: &str = "ca.crt";
-/// One token a line, for each vehicle in turn.
 pub const TOKENS: &str = "tokens";
 
 /// Agents from one address, as the coordinator limits the connection rate of each.
@@ -29,7 +27,6 @@ pub enum Way {
 }
 
 impl Way {
-    /// Clones share the connection.
     pub fn plain(server: &str) -> anyhow::Result<Self> {
         let endpoint = Endpoint::from_shared(format!("http://{server}"))?
             .connect_timeout(Duration::from_secs(5))
@@ -39,7 +36,6 @@ impl Way {
         Ok(Self::Plain(endpoint.connect_lazy()))
     }
 
-    /// Returns the channel's credential, too.
     pub async fn open(&self) -> anyhow::Result<(Channel, Bearer)> {
         match self {
             Self::Plain(channel) => Ok((channel.clone(), Bearer::default())),

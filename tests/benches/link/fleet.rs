@@ -7,7 +7,6 @@ use serde_json::Value;
 use std::time::{Duration, Instant};
 use testkit::{Launch, Scratch, wait_for};
 
-/// Largest delay of a step.
 pub const LATEST: Duration = Duration::from_millis(100);
 pub const TRIES: usize = 3;
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -47,8 +46,7 @@ impl FleetTiming {
     }
 }
 
-/// Flies `count` vehicles for `span`, and again, at most [`TRIES`] times, when they did not keep real time, as other
-/// work may run on the machine. Returns the best.
+/// Measures again, at most [`TRIES`] times, when other work kept it from real time; returns the best.
 pub fn measure(wire: Wire, count: usize, span: Duration) -> anyhow::Result<FleetTiming> {
     let mut best = try_once(wire, count, span)?;
     for _ in 1..TRIES {

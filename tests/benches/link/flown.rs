@@ -16,7 +16,6 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 const ROUND: Duration = Duration::from_millis(20);
-/// Between two attempts to arm a vehicle that does not fly yet.
 const AGAIN: Duration = Duration::from_secs(3);
 const IN_AIR: u8 = 2;
 

@@ -1,7 +1,6 @@
-//! Benchmark (`cargo xtask bench link`, some minutes, `--short` one) of links: what the agent needs to read an
-//! autopilot at PX4's ONBOARD rate, with MAVProxy beside it on the same work; and how many simulated vehicles one
-//! process flies in real time. Must not: use our own counters: frames are counted by their sequence numbers in the logs
-//! of both.
+//! Benchmark (`cargo xtask bench link`): what the agent needs to read an autopilot at PX4's ONBOARD rate, beside
+//! MAVProxy; and how many simulated vehicles one process flies in real time. Frames are counted by their sequence
+//! numbers in the logs of both.
 
 #![allow(
     clippy::print_stdout,

@@ -12,7 +12,7 @@ pub struct Recorded {
     pub lost: u64,
 }
 
-/// Counts frames from `from_us` to `to_us`, in Unix microseconds.
+/// Unix microseconds.
 pub fn count(path: &Path, system: u8, from_us: u64, to_us: u64) -> anyhow::Result<Recorded> {
     let log = std::fs::read(path)?;
     let (mut rest, mut recorded, mut last) = (log.as_slice(), Recorded::default(), None::<u8>);

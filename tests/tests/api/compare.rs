@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 use crate::session::Step;
 
 pub struct Difference {
-    /// Names of the tests.
     pub cases: &'static [&'static str],
     /// A regular expression for part of the step's action; empty for each step.
     pub step: &'static str,
@@ -18,7 +17,6 @@ pub struct Difference {
     pub why: &'static str,
 }
 
-/// Differences without a reason, and reasons without a difference.
 pub fn unexplained(case: &str, theirs: &[Step], ours: &[Step], reasons: &[Difference]) -> Vec<String> {
     let reasons: Vec<&Difference> = reasons.iter().filter(|reason| reason.cases.contains(&case)).collect();
     let mut used = BTreeSet::new();
@@ -96,7 +94,6 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// Puts texts side by side where they differ, without equal lines at both ends.
 fn lines(theirs: &str, ours: &str) -> String {
     let (theirs, ours): (Vec<&str>, Vec<&str>) = (theirs.lines().collect(), ours.lines().collect());
     let head = theirs.iter().zip(&ours).take_while(|(a, b)| a == b).count();
@@ -122,7 +119,6 @@ fn lines(theirs: &str, ours: &str) -> String {
     text.trim_end().to_owned()
 }
 
-/// Adds each place where two values differ, deepest first reached.
 fn differ(at: &str, theirs: &Value, ours: &Value, found: &mut Vec<(String, Value, Value)>) {
     match (theirs, ours) {
         (Value::Object(a), Value::Object(b)) => {

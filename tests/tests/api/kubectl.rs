@@ -28,7 +28,6 @@ impl Session {
         let mut all = vec!["-n", &namespace];
         all.extend(args);
         let mut command: Command = self.side().kubectl().command(&all);
-        // Less text than on a terminal, and no colors.
         command.envs(env.iter().copied()).env("TERM", "dumb");
         let output = testkit::run::output(command, stdin, PATIENCE).unwrap();
         let [stdout, stderr] = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
@@ -37,7 +36,6 @@ impl Session {
         let input = stdin.map_or(String::new(), |text| {
             format!(" <<< {}", text.chars().take(300).collect::<String>())
         });
-        // The order of a JSON document's fields does not matter.
         let parsed = serde_json::from_str::<Value>(&stdout).ok().filter(Value::is_object);
         let parsed = parsed.unwrap_or_else(|| stdout.clone().into());
         let result = json!({"exit": output.status.code(), "stdout": parsed, "stderr": stderr});

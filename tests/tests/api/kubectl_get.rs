@@ -120,7 +120,6 @@ fn kubectl_get_says_what_is_not_there() {
 fn kubectl_get_follows_changes_for_a_while() {
     both(|s| {
         fleet(s);
-        // It prints the existing objects and then the changes, and is ended by the deadline.
         let namespace = s.ns().to_owned();
         let args = [
             "-n",

@@ -47,7 +47,6 @@ fn kubectl_knows_that_all_is_allowed() {
     });
 }
 
-/// Without the padding, which depends on the other lines.
 fn lines(s: &mut Session, args: &[&str], wanted: &[&str]) {
     let text = s.kubectl(args);
     let step = s.steps.pop().unwrap();

@@ -7,7 +7,6 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(90);
-/// Lines that are read ahead; then kubectl waits.
 const LINES: usize = 1024;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,7 +79,6 @@ impl Running {
         }
     }
 
-    /// `false` at the end.
     fn take(&mut self) -> bool {
         let left = self.end.saturating_duration_since(Instant::now());
         match self.lines.recv_timeout(left) {
@@ -95,7 +93,6 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It has already ended, unless a test failed.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,8 +1,6 @@
-//! The same steps on a real kube-apiserver and on `skein-api`, and a comparison of the answers.
-//!
-//! Each test is one case: a function of a [`Session`], run on both, which records its steps. `normal` and `words`
-//! remove what must differ by nature; `differences` lists what differs on purpose. Must not: know the right answer: the
-//! real server does.
+//! The same steps on a real kube-apiserver and on `skein-api`, and a comparison of the answers: each test is a function
+//! of a [`Session`], run on both. `normal` and `words` remove what must differ by nature; `differences` lists what
+//! differs on purpose. Must not: know the right answer: the real server does.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -59,7 +57,6 @@ fn both<F: Fn(&mut Session) + Sync>(case: F) {
     });
 }
 
-/// The name of the test whose closure this is.
 fn name_of<F>(_: &F) -> String {
     let full = std::any::type_name::<F>();
     let name = full.split("::").filter(|part| !part.starts_with('{')).last();

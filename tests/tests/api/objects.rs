@@ -2,7 +2,6 @@
 
 use serde_json::{Value, json};
 
-/// Kinds that have no path of their own in a session.
 pub const NODES: &str = "/api/v1/nodes";
 pub const NAMESPACES: &str = "/api/v1/namespaces";
 pub const CORE: &str = "/api/v1";
@@ -48,7 +47,6 @@ pub fn condition(kind: &str, status: &str, message: &str) -> Value {
         "lastTransitionTime": "2001-02-03T04:05:06Z", "observedGeneration": 1})
 }
 
-/// `owner` is an object as the server answered it.
 pub fn owned_by(owner: &Value, block: bool) -> Value {
     json!({"apiVersion": owner["apiVersion"], "kind": owner["kind"], "name": owner["metadata"]["name"],
         "uid": owner["metadata"]["uid"], "controller": true, "blockOwnerDeletion": block})

@@ -23,7 +23,6 @@ pub struct Step {
 pub struct Session {
     side: &'static Side,
     pub steps: Vec<Step>,
-    /// Prefixes of names that the server completes with five random characters.
     pub random: Vec<String>,
     ns: String,
 }
@@ -91,7 +90,6 @@ impl Session {
         self.at("/apis/skein.dev/v1alpha1", "swarms", name)
     }
 
-    /// `name` may include a subresource.
     pub fn at(&self, api: &str, plural: &str, name: &str) -> String {
         let path = format!("{api}/namespaces/{}/{plural}/{name}", self.ns);
         path.trim_end_matches('/').to_owned()
@@ -138,14 +136,12 @@ impl Session {
         self.request("PATCH", path).text(media, body.to_string()).send()
     }
 
-    /// Creates an object without recording it.
     pub fn given(&mut self, path: impl Into<String>, body: &Value) -> Answer {
         let answer = self.request("POST", path).json(body).quietly().send();
         assert_eq!(answer.code, 201, "{}", answer.body);
         answer
     }
 
-    /// Records a result that the case computed itself.
     pub fn note(&mut self, action: &str, result: Value) {
         self.steps.push(Step {
             action: action.to_owned(),
@@ -153,7 +149,6 @@ impl Session {
         });
     }
 
-    /// Reads `path` until `satisfied`, and records that answer.
     pub fn until(&mut self, what: &str, path: impl Into<String>, satisfied: impl Fn(&Answer) -> bool) -> Answer {
         let path = path.into();
         let start = Instant::now();
@@ -195,7 +190,6 @@ impl Session {
         Watch::new(self.side, path, request)
     }
 
-    /// The path has `timeoutSeconds`.
     pub fn watched(&mut self, path: impl Into<String>) -> Vec<Value> {
         self.watch(path).until_end(self)
     }
@@ -253,7 +247,6 @@ impl RequestBuilder<'_> {
         self.send_and(|body| body)
     }
 
-    /// Records the result of `part` for the body.
     pub fn send_and(self, part: impl Fn(Value) -> Value) -> Answer {
         let mut request = Request::builder().method(self.method).uri(&self.path);
         for (name, value) in &self.headers {
@@ -306,7 +299,6 @@ impl Watch {
         }
     }
 
-    /// Records all events until `enough` is true for them.
     pub fn until(&mut self, session: &mut Session, enough: impl Fn(&[Value]) -> bool) -> Vec<Value> {
         let mut events = Vec::new();
         while !enough(&events) {

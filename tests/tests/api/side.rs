@@ -50,7 +50,6 @@ impl Side {
         let client = |config: &kube::Config| RUNTIME.block_on(async { Client::try_from(config.clone()).unwrap() });
         // A watch may be silent for longer than the client's own timeout; each request here has a deadline.
         config.read_timeout = None;
-        // A refusal is an answer.
         config.default_retry = false;
         let known = client(&config);
         config.auth_info = AuthInfo::default();

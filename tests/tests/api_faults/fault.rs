@@ -12,14 +12,12 @@ use tokio::time::{Instant, sleep, sleep_until};
 pub type AnyError = Box<dyn std::error::Error + Send + Sync>;
 pub type Body = http_body_util::combinators::UnsyncBoxBody<Bytes, AnyError>;
 
-/// Affects all connections, including open ones.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fault {
     No,
     Away,
     /// Connections stay open without data; one that hangs stays so after the fault.
     Silent,
-    /// Each answer begins this much later.
     Slow(Duration),
     /// Status, and retry delay in seconds.
     Refuses(u16, Option<u32>),
@@ -29,12 +27,9 @@ pub enum Fault {
     GoneStatus,
     /// The same error for watches, and for lists at their second page, with one object to a page.
     GonePages,
-    /// A watch ends after this time, without an error.
     WatchesEnd(Duration),
     WatchesStall,
-    /// Connections break in the middle of an answer.
     Breaks,
-    /// Answers end in the middle, without an error.
     CutsShort,
     /// Watches get no bookmarks, and end after this time.
     NoBookmarks(Duration),
@@ -102,7 +97,6 @@ struct Way {
     began: Instant,
     faults: watch::Receiver<Fault>,
     rest: Vec<u8>,
-    /// The end that follows a half answer.
     end: Option<Result<(), AnyError>>,
 }
 
@@ -181,7 +175,6 @@ impl Way {
         }
     }
 
-    /// The complete lines of a watch so far, except withheld ones.
     fn lines(&mut self, data: &[u8], fault: Fault) -> Bytes {
         self.rest.extend_from_slice(data);
         let whole = self.rest.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);

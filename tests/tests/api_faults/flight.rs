@@ -1,7 +1,6 @@
-//! Two vehicles in the air, whose coordinator reaches the API server over a connection that can fail.
-//!
-//! In each fault the failsafe of the Swarm's Drones, which moves no vehicle, is changed at the API server itself. After
-//! the fault that has to reach the Drones and their status, and no vehicle may get a command at any time.
+//! Two vehicles in the air, whose coordinator reaches the API server over a connection that can fail. In each fault the
+//! failsafe of the Swarm's Drones is changed at the API server: it has to reach Drones and statuses after the fault,
+//! and no vehicle may get a command at any time.
 
 use crate::fault::Fault;
 use crate::proxy::Proxy;
@@ -17,7 +16,6 @@ use testkit::{Cluster, ControlPlane, ServedBy, wait_for};
 pub const NODES: [&str; 2] = ["node-1", "node-2"];
 const SWARM: &str = "alpha";
 
-/// One flight for all tests of this process.
 static FLIGHT: Mutex<Option<Flight>> = Mutex::new(None);
 
 pub struct Flight {
@@ -41,7 +39,6 @@ impl Flight {
         }
         let flight = turn.as_mut().context("it has just begun")?;
         flight.proxy.set(Fault::No);
-        // A failed test may have left this behind.
         wait_for("the release", PATIENCE, || flight.stage.skein(&["release", SWARM]))?;
         flight.stage.wait_in_air(&NODES, NODES.len())?;
         let caught_up = flight.caught_up(PATIENCE);
@@ -102,7 +99,6 @@ impl Flight {
             .map(drop)
     }
 
-    /// Returns the time until the Drones and all their status match the Swarm.
     pub fn caught_up(&self, within: Duration) -> anyhow::Result<Duration> {
         let start = Instant::now();
         wait_for("the Drones and their status to be as asked for", within, || {
@@ -150,8 +146,7 @@ impl Flight {
         Ok(())
     }
 
-    /// Changes the Swarm under `fault`: nothing happens in the air, and `within` after the fault everything is up to
-    /// date.
+    /// Nothing happens in the air, and `within` after the fault everything is up to date.
     pub fn survives(fault: Fault, lasts: Duration, within: Duration) -> anyhow::Result<()> {
         Self::survives_all(&[fault], lasts, within)
     }
@@ -190,7 +185,6 @@ impl Flight {
     }
 }
 
-/// Whether a status is Ready for the present generation.
 fn fresh(object: &Value) -> bool {
     let generation = &object["metadata"]["generation"];
     let ready = condition(object, "Ready");

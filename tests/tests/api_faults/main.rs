@@ -1,8 +1,6 @@
 //! The Kubernetes API fails in every way that occurs in practice, while vehicles fly: nothing in the air changes, and
-//! once the fault ends everything that was missed is made up for, within a stated time.
-//!
-//! Real API server and etcd, coordinator, agents and simulated vehicles as processes, with a proxy of ours before the
-//! API server. Must not: use our own status to judge what a vehicle did: the simulator's side of the wire shows it.
+//! after the fault everything that was missed is made up for, within a stated time. The simulator's side of the wire
+//! judges.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::print_stdout, reason = "what the tests measure is shown with --nocapture")]
 
@@ -28,13 +26,10 @@ const fn seconds(count: u64) -> Duration {
     Duration::from_secs(count)
 }
 
-/// Time to be up to date after a fault in which requests are answered.
 const SOON: Duration = seconds(15);
 
-/// Time to detect a hanging connection and be up to date.
 const HANGING: Duration = seconds(45);
 
-/// Ends running watches, so that they are started again.
 const ENDS: Fault = Fault::WatchesEnd(Duration::from_millis(100));
 
 #[test]

@@ -83,7 +83,6 @@ impl Proxy {
         self.fault.send_replace(fault);
     }
 
-    /// Connections and requests since the fault was set.
     pub fn touched(&self) -> usize {
         self.touched.load(Ordering::Relaxed)
     }

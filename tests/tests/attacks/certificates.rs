@@ -35,7 +35,6 @@ pub fn write_list(place: &Place, data: &BTreeMap<String, String>) {
     let map = serde_json::json!({
         "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "skein-enrolled", "namespace": SYSTEM}, "data": data,
     });
-    // Replaced as a whole, to remove old entries.
     let _ = place.plane.kubectl().run([
         "delete",
         "configmap",

@@ -12,7 +12,6 @@ const CROWD: usize = 10_000;
 /// Connections of an agent until the attack ends: a fast machine refuses 10,000 connections in a second.
 const VISITS: usize = 5;
 
-/// Well below the limit of open files of a process.
 const AT_A_TIME: usize = 400;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -35,7 +34,6 @@ async fn ten_thousand_connections_without_credentials_keep_no_agent_out() {
             if open.len() >= AT_A_TIME {
                 open.pop_front();
             }
-            // A third sends nothing, a third completes the handshake, a third closes at once; refusals are expected.
             match connections % 3 {
                 0 => {
                     let shaken = tokio::time::timeout(Duration::from_secs(2), crowd.tls(None)).await;

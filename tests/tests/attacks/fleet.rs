@@ -33,7 +33,6 @@ async fn list(place: &Place, token: &str) -> Result<v1::ListResponse, Status> {
     listed.await.map(tonic::Response::into_inner)
 }
 
-/// Permissions hold everywhere; returns the token.
 fn person(place: &Place, name: &str, rules: &[(&str, &str)]) -> String {
     place.kubectl(["create", "serviceaccount", name, "-n", "default"]);
     for (number, (verb, resource)) in rules.iter().enumerate() {
@@ -266,7 +265,6 @@ async fn of_what_a_selector_selects_each_is_grounded_as_far_as_the_caller_may() 
     let answer = fleet.release(by(selector)).await.unwrap().into_inner();
     assert_eq!((answer.done.len(), answer.not_done.len(), answer.hidden), (1, 1, 1));
     assert!(!grounded("ours"));
-    // May ground none of them, but see some: the answer says that, and nothing is done.
     let only_seen = v1::GroundRequest {
         target: Some(v1::ground_request::Target::Selector(v1::SelectorTarget {
             selector: selector.into(),

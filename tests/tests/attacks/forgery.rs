@@ -32,7 +32,6 @@ async fn an_expired_token_is_refused_and_it_is_the_end_of_its_life_that_counts()
             claims["exp"] = until.into();
         })
     };
-    // Signed with the same key, it is valid until it expires.
     let mut good = Stream::open(&place.way, &living(now - 60, now + 600), "a")
         .await
         .unwrap();

@@ -49,7 +49,6 @@ fn user(person: &Person) -> Identity {
     people().sign(person)
 }
 
-/// As the API server itself answers.
 fn known_as(place: &Place, identity: &Identity) -> Value {
     let (certificate, key) = (identity.certificate_pem(), identity.key_pem());
     let kubeconfig = place.plane.certificate_kubeconfig("whoami", certificate, key).unwrap();

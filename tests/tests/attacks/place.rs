@@ -1,5 +1,4 @@
-//! One real control plane, and for each test a coordinator with the rights of deploy/rbac.yaml, a bystander that stays
-//! connected, and nodes.
+//! One real control plane, and for each test a coordinator with the rights of deploy/rbac.yaml, a bystander, and nodes.
 
 use crate::certificates_of_people::ClusterAuthority;
 use crate::session::Bystander;
@@ -50,7 +49,6 @@ impl Place {
         let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
         let plane = plane();
         let kubeconfig = plane.service_account_kubeconfig(SYSTEM, "skein-coordinator").unwrap();
-        // Certificates of the last coordinator are stale.
         let stale = [
             "delete",
             "configmap",
@@ -71,7 +69,6 @@ impl Place {
         }
     }
 
-    /// Its session runs until its result is requested.
     pub async fn bystander(&self) -> Bystander {
         let token = tokens::of_agent(self.plane, "bystander");
         Bystander::start(self.way.clone(), &token).await

@@ -19,7 +19,6 @@ fn everybody_may_ask(place: &Place) {
     place.kubectl(["create", "clusterrolebinding", "may-ask", role, to]);
 }
 
-/// `claimed` is the user that the request claims; returns its name.
 fn asked(place: &Place, user: &str, key: &PersonKey, signer: &str, claimed: &str) -> String {
     let request = json!({
         "apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest",

@@ -39,7 +39,6 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Opens a stream and sends Hello, again while the coordinator is not ready yet.
     pub async fn open(way: &Way, token: &str, node: &str) -> Result<Self, Status> {
         let opened = until("a coordinator that knows the fleet", async || {
             match Self::open_once(way, token, node).await {
@@ -72,7 +71,6 @@ impl Stream {
         }
     }
 
-    /// Reports until the first order opens the session.
     pub async fn until_ordered(&mut self) -> Result<(), Status> {
         self.to.try_send(report(1)).unwrap();
         let first = tokio::time::timeout(Duration::from_secs(20), self.from.message()).await;
@@ -81,7 +79,6 @@ impl Stream {
     }
 }
 
-/// The refusal may come at once or after Hello.
 pub async fn refused(way: &Way, token: &str, node: &str) -> Status {
     match Stream::open(way, token, node).await {
         Err(status) => status,
@@ -89,7 +86,6 @@ pub async fn refused(way: &Way, token: &str, node: &str) -> Status {
     }
 }
 
-/// Five reports a second on one stream.
 pub struct Bystander {
     reports: Arc<AtomicU64>,
     task: tokio::task::JoinHandle<Status>,

@@ -32,7 +32,6 @@ pub fn make(plane: &ControlPlane, account: &str, flags: &[&str]) -> String {
     plane.kubectl().run(args).unwrap().trim().to_owned()
 }
 
-/// Has other claims, but the cluster's own signature.
 pub fn forged(plane: &ControlPlane, token: &str, change: impl FnOnce(&mut Value)) -> String {
     let mut parts = token.split('.');
     let (header, claims) = (parts.next().unwrap(), parts.next().unwrap());

@@ -16,7 +16,6 @@ const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 async fn until_closed(stream: &mut (impl AsyncReadExt + Unpin), within: Duration) -> Vec<u8> {
     let mut all = Vec::new();
-    // A reset is an end as well.
     let read = tokio::time::timeout(within, stream.read_to_end(&mut all)).await;
     assert!(read.is_ok(), "it is still open after {within:?}");
     all

@@ -69,19 +69,17 @@ pub fn one(not_before: SystemTime, not_after: SystemTime) -> Authorities {
     Authorities::of(Validity { not_before, not_after }).unwrap()
 }
 
-/// Made long ago, it signs for two minutes more. Its certificates end so soon that they are made again every ten
-/// seconds, and everything is checked then.
+/// Made long ago, it signs for two minutes more, so its certificates are made again, and all is checked, every ten
+/// seconds.
 pub fn ending(now: SystemTime) -> Authorities {
     one(now - 4 * 365 * DAY, now + Duration::from_secs(120))
 }
 
-/// Signs `after` so long.
 pub fn coming(now: SystemTime, after: Duration) -> Authorities {
     let made = now + after - OVERLAP;
     one(made, made + LIFE)
 }
 
-/// The older first.
 pub fn both(first: &Authorities, second: &Authorities) -> Authorities {
     Authorities::from_pem(&format!("{}{}", first.to_pem(), second.to_pem())).unwrap()
 }

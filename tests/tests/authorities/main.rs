@@ -1,5 +1,5 @@
-//! The authority of a fleet, kept by coordinators on a real API server: created once by any number of them, replaced in
-//! time by the next, and repaired by hand. [`trust::authorities`] tests when each step is due.
+//! The authority of a fleet, kept by coordinators on a real API server: created once, replaced in time, repaired by
+//! hand.
 
 #![allow(
     clippy::unwrap_used,

@@ -25,7 +25,6 @@ pub fn plane() -> &'static ControlPlane {
     ControlPlane::shared(start).unwrap()
 }
 
-/// Ensures that no other test's coordinators run, and that no authority and no leader of an earlier one exists.
 pub async fn alone() -> MutexGuard<'static, ()> {
     static ONE: Mutex<()> = Mutex::const_new(());
     let one = ONE.lock().await;

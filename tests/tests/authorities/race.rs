@@ -49,7 +49,6 @@ async fn at_once(count: usize) -> Vec<Keys> {
     opened.into_iter().map(|opened| opened.unwrap().0).collect()
 }
 
-/// Checks that all show certificates of the authority that signs, and trust and publish the same ones.
 fn agree(keys: &[Keys], count: usize) {
     let now = SystemTime::now();
     let kept = authorities(plane());

@@ -37,7 +37,6 @@ async fn session(way: &Way, identity: &Identity) -> tonic::Streaming<v1::ToAgent
     until("the session of an enrolled agent", open).await
 }
 
-/// Checks that nothing ends the stream and no message announces an end.
 async fn goes_on(mut stream: tonic::Streaming<v1::ToAgent>) {
     let heard = tokio::time::timeout(Duration::from_secs(2), async {
         while let Ok(Some(_)) = stream.message().await {}
@@ -45,7 +44,6 @@ async fn goes_on(mut stream: tonic::Streaming<v1::ToAgent>) {
     assert!(heard.await.is_err(), "the session was ended");
 }
 
-/// Waits until a client that trusts only these can connect.
 async fn until_believed(way: &Way, only: &Authorities) {
     let way = Way {
         bundle: only.bundle(SystemTime::now()),

@@ -1,5 +1,4 @@
-//! Damage that people do to the Secret and the ConfigMap, and an API server that is unavailable when a certificate is
-//! due.
+//! Damage by people to the Secret and the ConfigMap, and an API server that is unavailable when a certificate is due.
 
 use crate::kept::{DAY, authorities, both, bundle, coming, ending, one, remove, secret, write_secret};
 use crate::place::{Coordinator, alone, plane, until};
@@ -10,7 +9,6 @@ use std::time::{Duration, SystemTime};
 use testkit::process::Signal;
 use trust::Authorities;
 
-/// Three years are left, and the coordinator checks every ten minutes.
 fn lasting(now: SystemTime) -> Authorities {
     one(now - DAY, now + 4 * 365 * DAY)
 }
@@ -44,7 +42,6 @@ async fn a_coordinator_with_a_damaged_secret_does_not_lead_and_is_told_what_to_d
         write_secret(plane, &text);
         let coordinator = Coordinator::start();
         coordinator.until_logged(&["no certificate to serve with yet", "Secret skein-ca", why]);
-        // Twice, which shows that it retries.
         coordinator.until_logged(&["no certificate to serve with yet", "failures=2"]);
         assert_eq!(secret(plane).unwrap(), text, "{why}");
         assert_eq!(bundle(plane), None);
@@ -86,7 +83,6 @@ async fn what_is_damaged_or_removed_while_a_coordinator_runs_ends_nothing_and_is
     coordinator.until_logged(&["stay as they are", "Secret skein-ca"]);
     way.tls(None).await.unwrap();
     assert_eq!(secret(plane).unwrap(), b"damaged");
-    // Its certificate is due all the time.
     coordinator.until_logged(&["certificate renewed by the authority that was read last"]);
     way.tls(None).await.unwrap();
     write_secret(plane, all.to_pem());

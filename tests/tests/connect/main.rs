@@ -31,7 +31,6 @@ const NAMESPACE: &str = "field";
 /// More than queues and windows on the way hold.
 const MORE_THAN_WAITS: usize = 192 * 1024;
 
-/// A simulated PX4 has a few more.
 const PARAMETERS: u64 = 40;
 
 const HEARTBEAT: u32 = 0;
@@ -39,7 +38,6 @@ const PARAM_VALUE: u32 = 22;
 const GLOBAL_POSITION_INT: u32 = 33;
 const COMMAND_ACK: u32 = 77;
 
-/// Names of a Swarm's Drones, by node.
 struct Flight {
     stage: Stage,
     nodes: Vec<&'static str>,
@@ -186,7 +184,6 @@ fn pymavlink_mavproxy_and_mavsdk_command_the_right_one_of_two_with_one_system_id
     Ok(())
 }
 
-/// Each ClusterRole by a binding of its own.
 fn person(stage: &Stage, name: &str, roles: &[&str]) -> anyhow::Result<PathBuf> {
     let kubectl = stage.cluster.kubectl();
     kubectl.run(["create", "serviceaccount", name, "-n", "default"])?;
@@ -311,7 +308,6 @@ fn a_command_that_was_held_up_on_the_way_reaches_no_vehicle() -> anyhow::Result<
         let disarm = |command: &&wire::Command| command.command == MavCmd::MAV_CMD_COMPONENT_ARM_DISARM;
         commands.iter().filter(disarm).count()
     };
-    // The vehicle's computer is stopped, and what is sent to it waits on the way.
     let since = wire::now();
     flight.stage.agent("alpha")?.pause()?;
     for _ in 0..3 {
@@ -360,7 +356,6 @@ fn ground_stations_that_do_not_read_harm_neither_another_one_nor_an_order() -> a
     // A deaf client beside it, and a whole `skein connect` that does not read.
     let _deaf = Station::at(ports[0])?;
     stopped.pause()?;
-    // More than anything on the way to the stopped one holds.
     let until = Instant::now() + PATIENCE * 2;
     let (begun, first) = (station.bytes, station.positions.len());
     while station.bytes - begun < MORE_THAN_WAITS {

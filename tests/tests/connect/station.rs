@@ -21,7 +21,6 @@ pub struct Station {
     pub bytes: usize,
     /// Creation times of GLOBAL_POSITION_INT, milliseconds since boot.
     pub positions: Vec<u32>,
-    /// Count and last frame of each message of the autopilot.
     pub seen: BTreeMap<u32, (u64, RawFrame)>,
 }
 

@@ -18,7 +18,6 @@ pub struct Vehicle(Arc<Mutex<State>>);
 
 pub struct State {
     pub node: String,
-    /// Hardware number of the autopilot; may be empty.
     pub hardware: String,
     pub truth: Truth,
     pub ready: bool,
@@ -48,11 +47,9 @@ pub struct State {
     pub at: Option<(f64, f64, f64)>,
     pub plans: Vec<FlightPlan>,
     pub reached: Reached,
-    /// Its autopilot's reason for refusing plans.
     pub refuses: Option<String>,
     /// Ticks from item to item.
     pub leg: u64,
-    /// Goes no farther on its plan.
     pub waits_at: usize,
     route: RouteState,
     ticks: u64,
@@ -124,7 +121,6 @@ impl State {
         }
     }
 
-    /// First message of each stream; `life` numbers this life of the agent, 0 for none.
     pub fn hello(&self, life: u64) -> v1::FromAgent {
         from(v1::from_agent::Message::Hello(v1::Hello {
             node: self.node.clone(),
@@ -134,7 +130,7 @@ impl State {
         }))
     }
 
-    /// Meters above home: the ordered altitude, as far as it flies.
+    /// Meters above home.
     fn height(&self) -> f64 {
         match self.fence.held.as_ref().map(|held| held.desired) {
             Some(Desired::Flying { altitude }) if self.truth == Truth::InAir => self.stuck_at.unwrap_or(altitude.0),
@@ -206,7 +202,6 @@ impl State {
         items > 0 && usize::from(self.reached.first_left()) >= items
     }
 
-    /// An equal plan goes on.
     pub fn take_plan(&mut self, plan: FlightPlan) {
         if self.plans.last().map(|last| &last.digest) != Some(&plan.digest) {
             self.reached = Reached::none();
@@ -229,7 +224,6 @@ impl State {
         }
     }
 
-    /// Obeys as configured, and where `fleet` allows it.
     pub fn take(&mut self, order: Order) {
         if self.obeys
             && let Ok(fence) = self.fence.take(&order, self.truth == Truth::Disarmed)
@@ -366,7 +360,6 @@ impl State {
     }
 }
 
-/// Reconnects until it is dropped.
 pub struct Agent(tokio::task::JoinHandle<()>);
 
 impl Agent {
@@ -374,7 +367,6 @@ impl Agent {
         let (vehicle, server) = (vehicle.clone(), format!("http://{server}"));
         Self(tokio::spawn(async move {
             loop {
-                // The tests check the effect of the coordinator's absence or refusal.
                 let _ = session(&vehicle, server.clone()).await;
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }

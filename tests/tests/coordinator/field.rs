@@ -96,7 +96,6 @@ impl Field {
                 metadata: named(namespace),
                 ..Namespace::default()
             };
-            // It exists from the second test on.
             let _ = Api::all(field.client.clone())
                 .create(&PostParams::default(), &object)
                 .await;
@@ -153,13 +152,11 @@ impl Field {
         &self.place.cluster
     }
 
-    /// `path` follows the version of the API, as in `vehicles`.
     pub fn read(&self, path: &str) -> Value {
         let path = format!("/apis/skein.dev/v1alpha1/{path}");
         self.cluster().kubectl().read(&path).unwrap()
     }
 
-    /// Has the rights of deploy/rbac.yaml.
     pub fn coordinator(&mut self) -> Coordinator {
         self.coordinator_with(|launch| launch)
     }
@@ -277,7 +274,6 @@ impl Field {
         testkit::until(what, PATIENCE, probe).await
     }
 
-    /// Requests of this test's coordinators so far; only a real API server records them.
     pub fn asked(&self) -> Option<Vec<Request>> {
         let all = self.cluster().kubernetes()?.requests().context("audit log").unwrap();
         let ours = all.into_iter().skip(self.asked_before);
@@ -336,7 +332,6 @@ pub fn phase(drone: &Drone) -> &str {
         .unwrap_or_default()
 }
 
-/// Status, reason and message.
 pub fn condition(drone: &Drone, kind: &str) -> (String, String, String) {
     let conditions = drone.status.clone().unwrap_or_default().conditions;
     let found = conditions.into_iter().find(|c| c.type_ == kind);

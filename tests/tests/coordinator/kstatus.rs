@@ -1,5 +1,5 @@
-//! States of Swarms, Drones and Missions for tools that wait for objects (Flux, and others based on `kstatus`): a Swarm
-//! is Current only when everything requested is done.
+//! States of Swarms, Drones and Missions for tools based on `kstatus`, such as Flux: Current means that everything is
+//! done.
 
 use crate::agent::Vehicle;
 use crate::field::{Field, condition};
@@ -20,7 +20,6 @@ const KSTATUS: GoTool = GoTool {
 
 const WITHIN: Duration = Duration::from_secs(60);
 
-/// In namespace `north`, by kind and name, with reasons.
 fn said(field: &Field) -> anyhow::Result<BTreeMap<String, String>> {
     let all = field
         .cluster()
@@ -40,7 +39,6 @@ fn said(field: &Field) -> anyhow::Result<BTreeMap<String, String>> {
     words.lines().map(pair).collect()
 }
 
-/// `drones` are sorted.
 async fn until(field: &Field, what: &str, swarm: &str, drones: &[&str]) {
     let word = |status: &String| status.split(':').next().unwrap_or_default().to_owned();
     let probe = async || {
@@ -126,7 +124,6 @@ pub async fn a_swarm_is_current_for_tools_that_wait_only_when_what_was_asked_for
     vehicles[0].state().ready = true;
     until(&field, "both to fly", "Current", &["Current", "Current"]).await;
 
-    // Another altitude: the Swarm is not Current before both are there.
     stuck(&vehicles, Some(10.0));
     ask_for_height(&field, 14.0).await;
     let start = Instant::now();
@@ -183,7 +180,6 @@ pub async fn a_swarm_is_current_for_tools_that_wait_only_when_what_was_asked_for
     stuck(&vehicles, None);
     until(&field, "both to be there after all", "Current", &["Current", "Current"]).await;
 
-    // The vehicle that lands is being deleted, and the Swarm is not Current yet.
     let lands = |yes| vehicles.iter().for_each(|v| v.state().lands = yes);
     lands(false);
     field.scale("north", "alpha", 1).await;

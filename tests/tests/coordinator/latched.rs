@@ -1,5 +1,4 @@
-//! Ground orders as objects of their own: later created or edited objects fall under them, and only a release ends
-//! them.
+//! Ground orders as objects: later created or edited objects fall under them, and only a release ends them.
 
 use crate::agent::Vehicle;
 use crate::field::{Coordinator, Field, condition, phase};
@@ -14,7 +13,6 @@ use tonic::transport::Channel;
 
 type Fleet = v1::fleet_client::FleetClient<Channel>;
 
-/// Enough for a permitted takeoff.
 const LONG_ENOUGH: Duration = Duration::from_secs(3);
 
 pub async fn fleet(coordinator: &Coordinator) -> Fleet {
@@ -92,7 +90,6 @@ pub async fn what_is_made_or_edited_after_a_ground_order_falls_under_it(mut fiel
     field.until_drones("one that is made again to stay down", three).await;
     nobody_flies(&vehicles, "a Swarm that was made again").await;
 
-    // Deleting the order does not release it.
     let name = given[0].name_any();
     field
         .ground_orders()

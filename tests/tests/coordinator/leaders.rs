@@ -34,7 +34,6 @@ pub async fn service_leads_to(field: &Field, address: &str) {
         .await;
 }
 
-/// Whether the Pod would be Ready, and accepts agents.
 async fn health(coordinator: &Coordinator) -> (bool, bool) {
     let server = format!("http://{}", coordinator.address);
     let channel = tonic::transport::Channel::from_shared(server).unwrap();
@@ -66,7 +65,6 @@ fn terms(vehicles: &[Vehicle]) -> Vec<Option<u64>> {
     vehicles.iter().map(term).collect()
 }
 
-/// Returns how long it took.
 async fn until_led_above(field: &Field, vehicles: &[Vehicle], term: u64) -> Duration {
     let start = Instant::now();
     field
@@ -126,7 +124,6 @@ pub async fn of_two_coordinators_one_leads_and_the_other_takes_over_and_nobody_c
     field.until_drones("three to fly", |drones| flying(drones) == 3).await;
     assert_nobody_was_told_to_land(&fly, &since);
 
-    // An orderly shutdown: the next need not wait.
     let third = field.coordinator();
     until_health(&field, &third, (true, false)).await;
     let _to_third = also(&vehicles, &third);

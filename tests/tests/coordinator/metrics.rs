@@ -32,7 +32,6 @@ fn scrape(address: &str) -> String {
     let (head, body) = text.split_once("\r\n\r\n").unwrap();
     assert!(head.starts_with("HTTP/1.1 200"), "{head}");
     assert!(head.contains("application/openmetrics-text"), "{head}");
-    // In a chunked body the lengths are on lines of their own.
     if head.to_ascii_lowercase().contains("transfer-encoding: chunked") {
         return unchunked(body);
     }

@@ -9,7 +9,6 @@ use model::plan::item::Item;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// 30 m apart, east of the homes.
 pub fn route(places: u32) -> Value {
     let place = |number: u32| {
         json!({"latitudeDegrees": 47.0 + f64::from(number) * 0.000_27, "longitudeDegrees": 8.001, "altitudeMeters": 20,
@@ -59,7 +58,6 @@ fn said(field: &Field) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Pace of a vehicle that stays at its item.
 pub const WAITS: u64 = u64::MAX;
 
 pub fn fliers(field: &Field, coordinator: &Coordinator, names: &[&str]) -> (Vec<Vehicle>, Vec<Agent>) {
@@ -134,7 +132,6 @@ pub async fn a_mission_is_flown_by_several_relieved_and_complete_whoever_leads(m
     }
     assert_eq!(plans(), 2);
 
-    // Another leader makes the same plans: no vehicle gets a new one.
     drop(agents);
     drop(coordinator);
     let connect = |coordinator: &Coordinator| -> Vec<Agent> {
@@ -381,7 +378,6 @@ pub async fn a_vehicle_that_refuses_a_plan_is_tried_after_all_others_and_after_a
         })
         .await;
     apply(&field, &json!({"route": route(4)}));
-    // The other has all that the first had, but for the refusal.
     let object = until(&field, "the other to have flown it", is_complete).await;
     let known = json!([{"node": "n1", "times": 1, "message": words}]);
     let status = &object["status"];

@@ -39,7 +39,6 @@ pub async fn takeoffs_of_a_swarm_are_spread_in_time_and_never_more_are_up_than_m
         let gap = pair[1] - pair[0];
         assert!(gap > Duration::from_millis(1900), "{gap:?}");
     }
-    // One is deleted and does not land: its replacement waits for it on the ground.
     for vehicle in vehicles.iter().filter(|v| v.flies()) {
         vehicle.state().lands = false;
     }

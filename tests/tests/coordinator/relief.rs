@@ -13,7 +13,6 @@ use std::time::{Duration, Instant};
 
 const DRAIN: &str = "skein.dev/ground=:NoExecute";
 
-/// Counts vehicles in the air all the time.
 pub struct Sky {
     seen: Arc<Mutex<Extremes>>,
     task: tokio::task::JoinHandle<()>,

@@ -16,7 +16,6 @@ fn run<const N: usize>(field: &Field, args: [&str; N]) {
     field.cluster().kubectl().run(args).unwrap();
 }
 
-/// Around the home of all vehicles, for those of a site.
 fn fence(site: &str, radius: f64) -> Value {
     json!({
         "vehicleSelector": {"matchLabels": {"site": site}},
@@ -84,7 +83,6 @@ pub async fn a_geofence_reaches_the_vehicles_it_selects_and_its_status_says_wher
     let object = field.read("geofences/north");
     assert_eq!(object["status"]["unsettled"][0]["reason"], "Refused");
     assert_eq!(condition(&object, "Stalled").0, "True");
-    // It stays on the ground, where values are changed.
     vehicles[0].state().ready = false;
     field
         .drone("north", json!({"name": "a"}), json!({"nodeName": "n1"}))

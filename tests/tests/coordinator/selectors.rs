@@ -16,7 +16,6 @@ use tonic::transport::Channel;
 
 type Fleet = v1::fleet_client::FleetClient<Channel>;
 
-/// Time for an order to agents, also while the API server hangs.
 const SOON: Duration = Duration::from_secs(1);
 
 async fn fleet(coordinator: &Coordinator) -> Fleet {

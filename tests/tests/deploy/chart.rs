@@ -6,8 +6,7 @@ use testkit::manifests;
 
 use super::{HELM, PLANE, folder, kubectl, object, objects, rendered};
 
-/// Sorts objects and environments: kustomize puts what it has patched first, which does not matter, as no variable
-/// refers to another.
+/// Sorts objects and environments, as kustomize puts what it has patched first, and no variable refers to another.
 fn sorted(mut objects: Vec<Value>) -> Vec<Value> {
     for object in &mut objects {
         let containers = object
@@ -28,7 +27,6 @@ fn sorted(mut objects: Vec<Value>) -> Vec<Value> {
     objects
 }
 
-/// What `kubectl apply -k` would send of `deploy` with these components.
 fn kustomized(components: &[&str]) -> Vec<Value> {
     // Kustomizations reach only files below them, or folders beside them: so one of ours is above a copy.
     let scratch = testkit::Scratch::new("skein-kustomize-").unwrap();
@@ -51,7 +49,6 @@ fn kustomized(components: &[&str]) -> Vec<Value> {
     objects(&kubectl(&["kustomize", &top.to_string_lossy()]))
 }
 
-/// Leaves out what only Helm needs.
 fn charted(settings: &[&str]) -> Vec<Value> {
     let mut objects = objects(&rendered(settings));
     for object in objects.iter_mut().filter(|o| o["kind"] == "CustomResourceDefinition") {
@@ -298,7 +295,6 @@ fn each_value_has_its_place_in_the_schema_and_each_place_a_default() {
     same_names("", &schema, &schema, &values);
 }
 
-/// Compares the names of a closed object of the schema with those of its default.
 fn same_names(path: &str, root: &Value, schema: &Value, value: &Value) {
     let reference = schema["$ref"].as_str().map(|name| name.trim_start_matches("#/$defs/"));
     let schema = reference.map_or(schema, |name| &root["$defs"][name]);
@@ -348,7 +344,6 @@ fn or_by_a_privileged_container_that_is_still_not_root() {
     assert_eq!(pod["securityContext"]["supplementalGroups"], json!([20]));
 }
 
-/// For kinds that the API server need not know.
 fn parsed(settings: &[&str]) -> Vec<Value> {
     rendered(settings)
         .split("\n---\n")

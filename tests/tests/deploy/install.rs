@@ -71,7 +71,6 @@ fn helm_brings_the_crds_up_to_date_and_leaves_them_and_the_drones_when_it_goes()
     ];
     assert_eq!(plane.kubectl().run(replicas).unwrap(), "3");
 
-    // The policy of this namespace allows the chosen way to the serial port.
     let privileged = || -> anyhow::Result<()> {
         let daemon_set = plane.kubectl().json(["-n", SYSTEM, "get", "daemonset/skein-agent"])?;
         let pod = json!({"apiVersion": "v1", "kind": "Pod", "spec": daemon_set["spec"]["template"]["spec"],
@@ -117,7 +116,6 @@ fn helm_brings_the_crds_up_to_date_and_leaves_them_and_the_drones_when_it_goes()
         "drone.skein.dev/one\n"
     );
 
-    // The second installation adopts the CRDs.
     helm(&plane, &["install", "skein", "CHART"]);
     assert_eq!(
         plane.kubectl().run(["get", "drones", "-o", "name"]).unwrap(),

@@ -7,7 +7,6 @@ use testkit::{ControlPlane, manifests, wait_for};
 
 use super::{DRONE, HELM, SYSTEM};
 
-/// The kubelet's report of devices.
 fn offer(plane: &ControlPlane, devices: &str) {
     let of = json!({"skein.dev/autopilot": devices});
     let patch = json!({"status": {"capacity": of, "allocatable": of}}).to_string();
@@ -23,7 +22,6 @@ fn offer(plane: &ControlPlane, devices: &str) {
     plane.kubectl().run(args).unwrap();
 }
 
-/// Returns the name of the agent's one Pod.
 fn wait_for_pod(plane: &ControlPlane, what: &str, is: impl Fn(&Value) -> bool) -> String {
     wait_for(what, Duration::from_secs(60), || {
         let selector = "app.kubernetes.io/name=skein-agent";

@@ -5,7 +5,6 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use testkit::{ControlPlane, wait_for};
 
-/// The older release lacks it.
 const FIELD: &str = "rotateAtPercent";
 
 fn spec(plane: &ControlPlane, name: &str) -> anyhow::Result<Value> {

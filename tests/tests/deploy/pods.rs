@@ -72,7 +72,6 @@ fn the_agent_differs_from_the_restricted_level_only_where_its_manifest_says_why(
         for one in &expected {
             assert!(exceptions.contains(one), "{one:?} is not in {exceptions}");
         }
-        // Each exception is a separate part that names the rule of its level.
         let parts = exceptions.split("), ").count();
         assert_eq!(parts, expected.len(), "{exceptions}");
     }
@@ -215,7 +214,6 @@ fn every_image_is_ours_and_names_a_version() {
     }
 }
 
-/// The refusal in the namespace of Skein, by a dry run; `None` if it is accepted.
 fn refusal_at_home(account: &str, spec: &Value) -> Option<String> {
     let mut spec = spec.clone();
     spec["serviceAccountName"] = json!(account);
@@ -335,7 +333,6 @@ fn in_the_namespace_of_skein_only_an_agent_may_what_an_agent_needs() {
     }
 }
 
-/// The table has every field of PodSecurity's level `restricted`.
 #[test]
 fn the_policy_refuses_all_that_the_restricted_level_refuses() {
     let template = pod_template("deployment/skein-coordinator");

@@ -5,7 +5,6 @@ use testkit::launch::workspace_binary;
 
 use super::{object, objects, rendered};
 
-/// Sets everything that adds a flag or a variable.
 fn containers(kind: &str, name: &str) -> Vec<Value> {
     let settings = ["tls.secretName=mine", "metrics.enabled=true"];
     let objects = objects(&rendered(&settings));
@@ -40,7 +39,6 @@ fn each_flag_and_variable_of_the_manifests_is_one_of_the_program() {
             assert!(understood, "{name} {args:?}: {words}");
             for variable in container["env"].as_array().unwrap() {
                 let variable = variable["name"].as_str().unwrap();
-                // The log's own variable is not a flag.
                 let known = variable == "RUST_LOG" || help.contains(&format!("[env: {variable}="));
                 assert!(known, "{name} does not read {variable}");
             }

@@ -167,7 +167,6 @@ fn the_built_in_roles_fly_nothing_until_the_chart_is_told_so() {
 #[test]
 fn our_roles_stand_alone_and_grounding_can_be_given_without_killing() {
     kubectl(&["create", "namespace", "range"]);
-    // As deploy/README.md has it.
     kubectl_line("create clusterrole may-ground --verb=ground --resource=swarms.skein.dev");
     for role in ["skein-viewer", "skein-operator", "skein-admin", "may-ground"] {
         kubectl_line(&format!(
@@ -188,7 +187,6 @@ fn our_roles_stand_alone_and_grounding_can_be_given_without_killing() {
     }
 }
 
-/// Both streams.
 fn answer(user: &str, line: &str) -> String {
     let user = format!("--as={user}");
     let mut args = vec![user.as_str()];

@@ -65,7 +65,6 @@ impl Cluster {
         self.plane.kubectl().run(args).map(drop)
     }
 
-    /// The Pods of the Deployment run: the first one leads.
     fn run_coordinator(&mut self) -> anyhow::Result<()> {
         self.coordinator = None;
         let pods = wait_for("two Pods of the coordinator on nodes", PATIENCE, || {
@@ -108,7 +107,6 @@ impl Cluster {
         Ok(())
     }
 
-    /// As at the start, but for CRDs, namespaces and objects of Skein.
     fn remove(&mut self, helm: &Helm) -> anyhow::Result<()> {
         if let Some(coordinator) = self.coordinator.take() {
             coordinator.signal(Signal::SIGTERM)?;
@@ -130,7 +128,6 @@ impl Cluster {
     }
 }
 
-/// A ground station of the person whose home this is, with a Swarm.
 fn station(reader: &Reader, plane: &ControlPlane) -> anyhow::Result<Process> {
     let data = reader.home().join(".local/share/skein");
     let up = Launch::workspace("skein")?
@@ -191,8 +188,7 @@ fn follow_lines(cluster: &mut Cluster, reader: &Reader, page: &str, lines: &[Str
     for line in lines {
         let line = line.replace(" NODE ", &format!(" {COMPANION} "));
         if line.starts_with("skein") {
-            // A coordinator that has just been started is not ready yet, and a right that was just given takes a
-            // moment.
+            // A coordinator that has just been started is not ready yet, and a new right takes a moment.
             wait_for(format!("`{line}` to be done"), PATIENCE, || {
                 run(page, &line, reader.shell(&line))
             })?;

@@ -1,5 +1,5 @@
-//! The commands of README, tutorials, concepts, how-to guides and deployment, run unchanged: on a ground station with
-//! simulated vehicles, and on a cluster. Must not: change a command except for names that a reader has to fill in.
+//! The commands of README, tutorials, concepts, how-to guides and deployment, run unchanged, except for names that a
+//! reader has to fill in: on a ground station with simulated vehicles, and on a cluster.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -44,8 +44,7 @@ const ON_THE_GROUND: [&str; 8] = [
     "docs/tutorial/bench.md",
 ];
 
-/// Pages whose commands are for vehicles that fly, and the Swarm that they name. The last one leaves vehicles granted
-/// to others.
+/// Pages whose commands are for vehicles that fly, with their Swarm. The last one leaves vehicles granted to others.
 const IN_FLIGHT: [(&str, &str); 8] = [
     ("docs/how-to/ground-the-fleet.md", "alpha"),
     ("docs/how-to/take-a-vehicle-out-of-service.md", "alpha"),
@@ -57,7 +56,6 @@ const IN_FLIGHT: [(&str, &str); 8] = [
     ("docs/how-to/grant-vehicles.md", "alpha"),
 ];
 
-/// The Swarm of `examples/formation.yaml`.
 const FORMATION: &str = "relays";
 
 /// Pages whose commands nothing here runs, and why.
@@ -145,7 +143,6 @@ const LEFT_OUT: [(&str, &str); 11] = [
     ("kubectl delete -k deploy", "waits for kubelets that end Pods"),
 ];
 
-/// Some commands wait for vehicles.
 const WITHIN: Duration = Duration::from_secs(310);
 
 #[test]
@@ -177,7 +174,6 @@ fn each_command_does_what_its_page_says() -> anyhow::Result<()> {
     field.end_up().map(drop)
 }
 
-/// A Swarm of two, with the label that the pages select by.
 fn apply_swarm(field: &Field, name: &str, grounded: bool) -> anyhow::Result<()> {
     let swarm = json!({
         "apiVersion": "skein.dev/v1alpha1", "kind": "Swarm",
@@ -306,7 +302,6 @@ fn run(page: &str, line: &str, shell: Command) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// For a reader who has to fill one in.
 fn a_drone(field: &Field) -> anyhow::Result<String> {
     wait_for("a Drone", PATIENCE, || {
         let drones = field.drones()?;

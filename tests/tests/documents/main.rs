@@ -1,5 +1,5 @@
 //! The documents are correct: links resolve, commands and fields exist, generated pages are fresh, each alert has a
-//! runbook. Must not: start anything but a program that prints its help; `flown_examples.rs` flies.
+//! runbook.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -273,7 +273,6 @@ fn modules_and_items_that_the_architecture_names_exist() {
     assert!(missing.is_empty(), "ARCHITECTURE.md names {missing:?}");
 }
 
-/// Whether there is this module, or an item of this name in its module.
 fn exists_in_code(path: &str) -> bool {
     let mut parts: Vec<&str> = path.split("::").collect();
     let source = workspace_root().join("crates").join(parts[0]).join("src");
@@ -428,7 +427,6 @@ fn skein_call(words: &[&str]) -> Option<(String, Vec<String>)> {
     PROGRAMS.contains(&program).then(|| (program.to_owned(), args))
 }
 
-/// Short and long.
 fn options(help: &str) -> Vec<String> {
     let option = Regex::new(r"(?:^|[\s,\[<|])(--?[a-zA-Z][a-z0-9-]*)").unwrap();
     let found = help.lines().flat_map(|line| option.captures_iter(line));
@@ -448,7 +446,6 @@ fn unknown_fields(schema: &Value, value: &Value, path: &str, unknown: &mut Vec<S
     }
 }
 
-/// Reads tables and lists, too, and joins lines.
 fn sentences(text: &str) -> Vec<String> {
     let text = prose(text);
     let mut paragraphs = vec![String::new()];

@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 const AGAIN: &str = "by `cargo xtask generate`; do not edit";
 
-/// By path from the workspace's root. Errors: a CRD cannot be read, or a program is not built or prints no help.
+/// Errors: a CRD cannot be read, or a program is not built or prints no help.
 pub fn pages() -> anyhow::Result<BTreeMap<String, String>> {
     let mut pages = BTreeMap::new();
     for kind in ALL {
@@ -82,7 +82,6 @@ fn resource(path: &str) -> anyhow::Result<String> {
     Ok(page)
 }
 
-/// A row for each field below `schema`, at `path`; adds the rules for the fields to `rules`.
 fn fields(schema: &Value, path: &str, page: &mut String, rules: &mut Vec<String>) -> anyhow::Result<()> {
     for (name, field) in schema["properties"].as_object().into_iter().flatten() {
         let path = if path.is_empty() {
@@ -140,7 +139,6 @@ fn cell(value: &Value) -> String {
     words.join(" ").replace('|', "\\|")
 }
 
-/// Its help, then that of each command, without the options of every command.
 fn program_page(program: &str) -> anyhow::Result<String> {
     let main = help(program, &[])?;
     let common: BTreeSet<String> = blocks(&main).into_iter().collect();
@@ -174,7 +172,7 @@ fn program_page(program: &str) -> anyhow::Result<String> {
     Ok(page)
 }
 
-/// The output of a program with `--help`, in any environment. Errors: it is not built, or fails.
+/// Errors: it is not built, or fails.
 pub fn help(program: &str, command: &[&str]) -> anyhow::Result<String> {
     let mut call = Command::new(workspace_binary(program)?);
     call.args(command).arg("--help").env_clear();
@@ -199,7 +197,6 @@ pub fn commands(help: &str) -> Vec<String> {
         .collect()
 }
 
-/// The paragraphs of a help text, and each option or argument with its description.
 fn blocks(help: &str) -> Vec<String> {
     let mut blocks: Vec<Vec<&str>> = Vec::new();
     let mut before = "";

@@ -1,5 +1,5 @@
-//! A swarm flies: the whole path on a real API server and on the embedded one, with agents and simulated vehicles as
-//! processes over pseudo-terminals. A vehicle's own messages on the wire show whether it flies, never our status.
+//! A swarm flies: the whole path on a real API server and on the embedded one, over pseudo-terminals. A vehicle's own
+//! messages on the wire show whether it flies, never our status.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -127,7 +127,6 @@ fn drone(node: &str, station: Value) -> String {
 
 const NODES: [&str; 5] = ["node-1", "node-2", "node-3", "node-4", "node-5"];
 
-/// Nodes by Drone name.
 fn bound(drones: &[Value]) -> BTreeMap<String, String> {
     let pair = |d: &Value| {
         Some((
@@ -203,7 +202,6 @@ fn a_swarm_flies_scales_survives_its_coordinator_and_agents_and_lands(api: Serve
     stage.start_agent(up[1])?;
     stage.wait_in_air(&NODES, 2)?;
 
-    // The objects are removed once all have landed; kubectl waits for that.
     let timeout = format!("--timeout={}s", PATIENCE.as_secs());
     stage.kubectl(&["delete", "swarm/alpha", "--wait=false"])?;
     wait_until_gone(&stage, "default", 0)?;
@@ -232,8 +230,7 @@ fn the_coordinator_dies_and_comes_back(stage: &mut Stage, up: &[&str]) -> anyhow
     Ok(())
 }
 
-/// SIGKILL in mid-flight: the Drone's flight becomes unknown, the vehicle flies on, and the new agent takes over
-/// without a command.
+/// SIGKILL in mid-flight: the vehicle flies on, and the new agent takes over without a command.
 fn an_agent_dies_and_comes_back(stage: &mut Stage, node: &str) -> anyhow::Result<()> {
     let before = wire::now();
     stage.take_agent(node)?.kill();
@@ -287,7 +284,6 @@ fn two_swarms_in_one_namespace_and_in_two_never_touch_each_others_drones_or_node
     for node in &NODES {
         stage.add_node(node)?;
     }
-    // The same name in two namespaces, and two names in one.
     stage.cluster.kubectl().apply(&swarm("default", "alpha", 2, &[]))?;
     stage.cluster.kubectl().apply(&swarm("default", "beta", 1, &[]))?;
     stage.cluster.kubectl().apply(&swarm("other", "alpha", 2, &[]))?;
@@ -404,13 +400,11 @@ fn a_vehicle_that_refuses_to_arm_says_why_in_its_autopilots_own_words(api: Serve
     for node in nodes {
         assert!(stage.wire(node).said().not_flying(), "{node}");
     }
-    // Nothing delays a Drone whose vehicle never left the ground.
     stage.kubectl(&["delete", "swarm/alpha", "--timeout=60s"])?;
     Ok(())
 }
 
-/// The simulated transmitter on CAN is always good to arm. What it was sent counts for 3 s of its own time, so it runs
-/// at only twice real time.
+/// The transmitter counts what it was sent for 3 s of its own time, so it runs at only twice real time.
 fn a_vehicle_that_must_have_an_operator_flies_once_one_is_sent_every_second(api: ServedBy) -> anyhow::Result<()> {
     let enforced = ["DID_ENABLE=1", "DID_OPTIONS=1", "DID_CANDRIVER=1"];
     let mut more = vec!["--speedup", "2"];

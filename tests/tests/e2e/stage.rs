@@ -53,10 +53,8 @@ pub struct Stage {
     _permit: StagePermit,
 }
 
-/// A real control plane without a stage.
 static SPARE: Mutex<Option<Cluster>> = Mutex::new(None);
 
-/// Keeps a real control plane for the next stage.
 pub struct LentCluster(Option<Cluster>);
 
 impl LentCluster {
@@ -129,7 +127,6 @@ impl Stage {
         Self::set_by_way_of(served_by, vehicles, autopilot, more, |_, kubeconfig| Ok(kubeconfig))
     }
 
-    /// The coordinator uses the kubeconfig that `way` makes of its own.
     pub fn set_by_way_of(
         served_by: ServedBy,
         vehicles: &[&str],
@@ -219,7 +216,6 @@ impl Stage {
         self.scratch.path().join(name)
     }
 
-    /// A token as a kubelet requests it, and the authority.
     fn credentials(&self, node: &str) -> anyhow::Result<Vec<(&'static str, PathBuf)>> {
         if !self.is_secured() {
             return Ok(vec![]);
@@ -258,7 +254,6 @@ impl Stage {
         self.add_node_with(node, &[])
     }
 
-    /// Starts the agent, too.
     pub fn add_node_with(&mut self, node: &str, labels: &[(&str, &str)]) -> anyhow::Result<()> {
         let mut all = vec![("node-role.kubernetes.io/drone", "")];
         all.extend_from_slice(labels);
@@ -349,7 +344,6 @@ impl Stage {
         result.map_err(|error| self.explain(error))
     }
 
-    /// Adds the output of kubectl and the logs.
     pub fn explain(&self, error: anyhow::Error) -> anyhow::Error {
         let seen = self
             .kubectl(&["get", "swarms,drones", "-A", "-o", "wide"])
@@ -361,7 +355,6 @@ impl Stage {
         error.context(all)
     }
 
-    /// `path` follows the version of the API, as in `vehicles`.
     pub fn read(&self, path: &str) -> anyhow::Result<Value> {
         self.cluster.kubectl().read(&format!("/apis/skein.dev/v1alpha1/{path}"))
     }
@@ -375,7 +368,6 @@ impl Stage {
         Ok(list["items"].as_array().cloned().unwrap_or_default())
     }
 
-    /// Waits until the coordinator knows the fleet.
     pub fn status(&self) -> anyhow::Result<Value> {
         Ok(serde_json::from_str(&self.skein(&["status", "-o", "json"])?)?)
     }

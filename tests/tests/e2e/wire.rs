@@ -20,7 +20,6 @@ pub struct Command {
 }
 
 impl Command {
-    /// `None` for requests of messages and reasons.
     #[allow(deprecated, reason = "older firmware knows no other way, and newer still knows it")]
     pub fn of(at: u64, message: &MavMessage) -> Option<Self> {
         let asking = [
@@ -55,7 +54,6 @@ impl Said {
         self.armed == Some(true) && self.landed == Some(MavLandedState::MAV_LANDED_STATE_IN_AIR)
     }
 
-    /// Landed and disarmed, by its own messages.
     pub fn down(self) -> bool {
         self.armed == Some(false) && self.landed == Some(MavLandedState::MAV_LANDED_STATE_ON_GROUND)
     }
@@ -75,7 +73,6 @@ pub struct Place {
     pub heading: Option<f64>,
 }
 
-/// Clock of the wire log.
 pub fn now() -> u64 {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
@@ -83,7 +80,6 @@ pub fn now() -> u64 {
 }
 
 impl Wire {
-    /// Messages with their time, and whether the autopilot sent them.
     fn messages(&self) -> Vec<(u64, bool, MavMessage)> {
         let Ok(log) = std::fs::read(&self.0) else {
             return Vec::new();
@@ -161,7 +157,6 @@ impl Wire {
         })
     }
 
-    /// All but requests for messages and reasons.
     pub fn commands_since(&self, since: u64) -> Vec<Command> {
         let sent = self
             .messages()

@@ -34,7 +34,6 @@ pub struct Command {
 #[derive(Debug, Default)]
 pub struct Log {
     pub commands: Vec<Command>,
-    /// As the vehicle reported last.
     pub armed: Option<bool>,
     pub landed: Option<MavLandedState>,
 }
@@ -91,7 +90,6 @@ impl Log {
         });
     }
 
-    /// By the vehicle's own messages.
     pub fn down(&self) -> bool {
         self.armed == Some(false) && self.landed == Some(MavLandedState::MAV_LANDED_STATE_ON_GROUND)
     }

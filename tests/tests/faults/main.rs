@@ -1,5 +1,5 @@
 //! The agent's process flies a vehicle with severe faults: the flight ends safely or is reported correctly, and the
-//! wire log contains no unsafe command. Must not: require how the agent achieves it.
+//! wire log contains no unsafe command.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on ends here")]
 
 #[path = "../gcs_peers/coordinator.rs"]
@@ -19,8 +19,7 @@ use testkit::{Launch, Process, Scratch};
 const PATIENCE: Duration = Duration::from_secs(90);
 /// An ArduPilot takes 41.5 s to be ready.
 const SPEEDUP: &str = "5";
-/// A PX4 that is not lifted off disarms after 10 s of its own: only in real time a lost takeoff is repeated before
-/// that.
+/// A PX4 that is not lifted off disarms after 10 s: only in real time a lost takeoff is repeated before that.
 const REAL_TIME: &str = "1";
 const NODE: &str = "node-1";
 
@@ -100,7 +99,6 @@ impl Flight {
         Log::read(&self.log_path())
     }
 
-    /// Checks that the agent ends, having landed its vehicle, and that everything it ever sent was safe.
     fn ends_well(&self) -> anyhow::Result<Log> {
         self.agent.signal(Signal::SIGTERM)?;
         let status = self.agent.wait_for_exit(PATIENCE)?;
@@ -261,8 +259,7 @@ fn a_vehicle_that_falls_is_reported_down_and_is_not_armed_again() {
     assert_eq!(log.count(MavCmd::MAV_CMD_COMPONENT_ARM_DISARM), 1, "{log:#?}");
 }
 
-/// Flies until the autopilot has landed it by the failsafe that `faults` triggers, and checks that nothing is sent from
-/// then on; `why` is the agent's report.
+/// Checks that nothing is sent from the failsafe that `faults` triggers to its landing; `why` is the agent's report.
 fn failsafe_is_left_alone(autopilot: &str, faults: &str, parameters: &[&str], why: DiversionWhy) -> anyhow::Result<()> {
     let flight = Flight::begin_with(autopilot, faults, parameters, SPEEDUP)?;
     flight.wait_holding()?;

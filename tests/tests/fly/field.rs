@@ -28,7 +28,6 @@ const SYSTEM: &str = "skein-system";
 /// Time for a busy machine, besides the time in the air.
 const SLACK: Duration = Duration::from_secs(45);
 
-/// In the order in which they are started.
 pub const NODES: [&str; 6] = ["node-1", "node-2", "node-3", "node-4", "node-5", "node-6"];
 
 #[derive(Clone, Debug)]
@@ -38,9 +37,7 @@ pub struct Setup {
     pub home: [f64; 3],
     /// Meters between homes; the first is the westernmost.
     pub apart: f64,
-    /// Every second vehicle has the other autopilot.
     pub mixed: bool,
-    /// Each vehicle has another version, of either stack in turn, as far as there are.
     pub versions: bool,
     pub ardupilot: Vec<(&'static str, f64)>,
     pub px4: Vec<(&'static str, f64)>,
@@ -72,7 +69,6 @@ pub struct Vehicle {
     pub autopilot: Autopilot,
 }
 
-// Fields are dropped in this order.
 pub struct Field {
     agents: BTreeMap<String, Process>,
     coordinator: Option<Process>,
@@ -86,7 +82,6 @@ pub struct Field {
     metrics_port: u16,
 }
 
-/// Of both stacks, in turn, the newest first.
 fn each_version() -> anyhow::Result<Vec<Firmware>> {
     let [copters, px4] = Stack::ALL.map(|stack| {
         let mut all = Firmware::all(stack).programs;
@@ -103,7 +98,6 @@ fn each_version() -> anyhow::Result<Vec<Firmware>> {
 }
 
 impl Field {
-    /// The autopilots still boot; there is no Swarm yet.
     pub fn new(firmware: &Firmware, speedup: u32, setup: Setup) -> anyhow::Result<Self> {
         let api = Embedded::start_with(Binaries::kubectl()?)?;
         api.kubectl().run(["create", "namespace", SYSTEM])?;
@@ -195,7 +189,6 @@ impl Field {
         Ok(self.api.scratch().folder(name)?)
     }
 
-    /// Listens at the same address each time; does not wait for it to lead.
     pub fn start_coordinator(&mut self) -> anyhow::Result<()> {
         let process = Launch::workspace("skein-coordinator")?
             .args(["--listen", &format!("127.0.0.1:{}", self.port), "--namespace", SYSTEM])
@@ -208,7 +201,6 @@ impl Field {
         Ok(())
     }
 
-    /// The coordinator's sample with this name and these labels.
     pub fn metric(&self, sample: &str) -> anyhow::Result<f64> {
         let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.metrics_port))?;
         stream.set_read_timeout(Some(Duration::from_secs(5)))?;
@@ -245,7 +237,6 @@ impl Field {
         Ok(())
     }
 
-    /// Only its owner can read it.
     pub fn write_secret(&self, name: &str, bytes: &[u8]) -> anyhow::Result<PathBuf> {
         let path = self.api.scratch().path().join(name);
         let mut options = File::options();
@@ -258,12 +249,10 @@ impl Field {
         Ok(path)
     }
 
-    /// For every agent that is started from now on.
     pub fn more_agent_arguments(&mut self, arguments: impl IntoIterator<Item = String>) {
         self.setup.agent.extend(arguments);
     }
 
-    /// Without warning.
     pub fn kill_agent(&mut self, node: &str) {
         if let Some(process) = self.agents.remove(node) {
             process.kill();
@@ -293,7 +282,6 @@ impl Field {
         self.vehicle(node).relay.record()
     }
 
-    /// Sets a fault, which keeps the baud rate.
     pub fn fault(&self, node: &str, ways: &[Way], fault: Fault) {
         for way in ways {
             let bytes_per_second = fault.bytes_per_second.or(Some(self.bytes_per_second()));
@@ -315,7 +303,6 @@ impl Field {
         self.api.kubectl()
     }
 
-    /// `path` follows the version of the API, as in `vehicles`.
     pub fn read(&self, path: &str) -> anyhow::Result<Value> {
         self.kubectl().read(&format!("/apis/skein.dev/v1alpha1/{path}"))
     }
@@ -401,7 +388,6 @@ impl Field {
         })
     }
 
-    /// Landed and disarmed.
     pub fn wait_down(&self, node: &str) -> anyhow::Result<()> {
         self.wait(&format!("{node} to be down"), 120, || {
             let record = self.record(node);
@@ -410,7 +396,6 @@ impl Field {
         })
     }
 
-    /// Waits until the Drone of a node is Ready, and flies.
     pub fn wait_ready(&self, node: &str) -> anyhow::Result<()> {
         self.wait(&format!("the Drone of {node} to be Ready"), 60, || {
             let drone = self.objects.of(node).context("there is none")?;
@@ -419,14 +404,12 @@ impl Field {
         })
     }
 
-    /// One vehicle, at its altitude and Ready.
     pub fn take_off(&self, meters: f64) -> anyhow::Result<()> {
         self.fly(1, meters)?;
         self.wait_in_air(&[NODES[0]], meters)?;
         self.wait_ready(NODES[0])
     }
 
-    /// Last reports of objects, wire and logs, for the person who has to find out.
     pub fn account(&self) -> String {
         let objects = self
             .kubectl()

@@ -1,8 +1,7 @@
 //! Skein with real, unchanged autopilots: ArduCopter and PX4, on a wire of ours, judged by the messages on it.
 //!
-//! `cargo xtask fly` runs any of the scenarios; without arguments, as a test, a short set runs at five times real time,
-//! and is skipped, with the way to get an autopilot, if there is none. Exit status: 0 all passed, 1 a failure, 2 no
-//! autopilot.
+//! `cargo xtask fly` runs any scenario; as a test, a short set runs at five times real time, and is skipped without an
+//! autopilot. Exit status: 0 all passed, 1 a failure, 2 no autopilot.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -55,16 +54,13 @@ A scenario is given by its name, or by a part of the names of several. Without a
 
 #[derive(Debug, Default)]
 struct Asked {
-    /// Names, or the beginnings of names.
     scenarios: Vec<String>,
     stacks: Vec<Stack>,
     speedup: Option<u32>,
     list: bool,
     help: bool,
     short: bool,
-    /// File for a line of JSON for each result.
     results: Option<PathBuf>,
-    /// By `cargo xtask fly`; otherwise this is one of the tests.
     by_hand: bool,
 }
 
@@ -218,7 +214,6 @@ fn fly_all(stack: Stack, chosen: &[&'static Scenario], asked: &Asked, ended: &Mu
     }
 }
 
-/// The account of the field comes first in the chain, then the verdict.
 fn verdict(error: &anyhow::Error) -> String {
     let parts = error.chain().skip(usize::from(error.chain().len() > 1));
     parts.map(ToString::to_string).collect::<Vec<_>>().join(": ")

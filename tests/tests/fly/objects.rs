@@ -12,7 +12,6 @@ use crate::wire::now;
 
 type History = Arc<Mutex<Vec<(u64, Value)>>>;
 
-/// Dropping it ends the watch.
 pub struct Objects {
     history: History,
     ended: Arc<AtomicBool>,
@@ -58,7 +57,6 @@ impl Objects {
         self.of_since(node, 0).pop().map(|(_, drone)| drone)
     }
 
-    /// Each change once.
     pub fn phases_since(&self, node: &str, since: u64) -> Vec<String> {
         let states = self.of_since(node, since);
         let mut phases: Vec<String> = states

@@ -1,5 +1,4 @@
-//! A person with another ground station: a second link of the autopilot, which the agent does not see, with messages as
-//! QGroundControl sends them. Must not: use the wire that is judged.
+//! A person with another ground station, on a second link of the autopilot that the agent does not see.
 
 mod plans;
 
@@ -23,7 +22,6 @@ use testkit::wait_for;
 const SYSTEM: u32 = 255;
 const COMPONENT: u8 = 190;
 
-/// Dropping it ends the link.
 pub struct Pilot {
     line: Arc<Line>,
     stack: Stack,
@@ -35,7 +33,6 @@ struct Line {
     way: Way,
     ended: AtomicBool,
     beats: AtomicBool,
-    /// Parameters and acknowledgements.
     answers: Mutex<Vec<MavMessage>>,
     sticks: Mutex<Option<[u16; 4]>>,
     traffic: Mutex<Option<ADSB_VEHICLE_DATA>>,
@@ -86,7 +83,6 @@ impl Pilot {
         })
     }
 
-    /// Sends the ground station's heartbeat once a second.
     pub fn beats(&self, on: bool) {
         self.line.beats.store(on, Ordering::Relaxed);
     }
@@ -111,7 +107,6 @@ impl Pilot {
         }))
     }
 
-    /// Waits for the autopilot's answer.
     pub fn command(&self, command: MavCmd, params: [f32; 7]) -> anyhow::Result<()> {
         let [param1, param2, param3, param4, param5, param6, param7] = params;
         let message = MavMessage::COMMAND_LONG(COMMAND_LONG_DATA {
@@ -172,7 +167,6 @@ impl Pilot {
         })
     }
 
-    /// ArduCopter's number, or PX4's main and sub mode.
     pub fn mode(&self, arducopter: u8, px4: [u8; 2]) -> anyhow::Result<()> {
         let [two, three] = match self.stack {
             Stack::ArduPilot => [arducopter, 0],
@@ -197,7 +191,7 @@ impl Pilot {
         anyhow::bail!("no answer to {message:?}")
     }
 
-    /// For a parameter that is a float, or one of ArduCopter.
+    /// For a float, or for ArduCopter.
     pub fn read(&self, name: &str) -> anyhow::Result<f64> {
         let message = MavMessage::PARAM_REQUEST_READ(PARAM_REQUEST_READ_DATA {
             param_index: -1,
@@ -211,7 +205,7 @@ impl Pilot {
         })
     }
 
-    /// For a parameter that is a float, or one of ArduCopter; for others PX4 has a shell.
+    /// For a float, or for ArduCopter; for others PX4 has a shell.
     pub fn parameter(&self, name: &str, value: f32) -> anyhow::Result<()> {
         let message = MavMessage::PARAM_SET(PARAM_SET_DATA {
             param_value: value,
@@ -296,7 +290,6 @@ impl Line {
         });
         let (mut next_beat, mut next_traffic) = (Instant::now(), Instant::now());
         while !self.ended.load(Ordering::Relaxed) {
-            // The verdict detects what could not be sent.
             if Instant::now() >= next_beat && self.beats.load(Ordering::Relaxed) {
                 let _ = self.send(&beat);
                 next_beat = Instant::now() + Duration::from_millis(500);

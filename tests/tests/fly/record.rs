@@ -15,13 +15,11 @@ use crate::wire::{Command, Said, now};
 
 const AUTOPILOT: u8 = 1;
 
-/// Version of an autopilot, and the beginning of its commit.
 pub type Build = (String, String);
 
 pub struct Heard {
     /// Unix microseconds.
     pub at: u64,
-    /// From the autopilot itself, not relayed for others.
     pub autopilot: bool,
     pub message: MavMessage,
 }
@@ -30,7 +28,6 @@ pub struct Record {
     heard: Vec<Heard>,
     /// Frames and bytes that passed, by direction and message id.
     counts: BTreeMap<(bool, u32), [u64; 2]>,
-    /// From the agent.
     unsigned: u64,
     log: File,
 }
@@ -99,7 +96,6 @@ impl Record {
         self.sent_since(since).filter_map(command).collect()
     }
 
-    /// How often each of them was sent, as text.
     pub fn orders_since(&self, since: u64) -> Vec<String> {
         let name = |c: &Command| format!("{:?}", c.command).trim_start_matches("MAV_CMD_").to_owned();
         self.commands_since(since).iter().map(name).collect()
@@ -126,7 +122,6 @@ impl Record {
         Duration::from_micros(silences.max().unwrap_or(0))
     }
 
-    /// As it reported them last.
     pub fn build(&self) -> Option<Build> {
         let reported = self.reported_since(0).rev().find_map(|(_, message)| match message {
             MavMessage::AUTOPILOT_VERSION(version) => Some(version),
@@ -187,7 +182,7 @@ impl Record {
         })
     }
 
-    /// Percent, by its last report.
+    /// Percent.
     pub fn charge(&self) -> Option<i8> {
         self.reported_since(0).rev().find_map(|(_, message)| match message {
             MavMessage::BATTERY_STATUS(battery) => Some(battery.battery_remaining),
@@ -196,7 +191,6 @@ impl Record {
         })
     }
 
-    /// By its last report.
     pub fn amperes(&self) -> Option<f64> {
         self.reported_since(0).rev().find_map(|(_, message)| match message {
             MavMessage::SYS_STATUS(status) if status.current_battery > 0 => {
@@ -227,7 +221,6 @@ impl Record {
             .map(|c| c.at)
     }
 
-    /// By each of its reports.
     pub fn flew_without_a_break_since(&self, since: u64) -> bool {
         let mut said = Said::default();
         self.reported_since(0).all(|(at, message)| {
@@ -250,7 +243,6 @@ impl Record {
         Ok(self.reported_since(0).filter(|(_, message)| accepted(message)).count())
     }
 
-    /// Counts those that got through.
     pub fn arm_commands_since(&self, since: u64) -> usize {
         let arming = MavCmd::MAV_CMD_COMPONENT_ARM_DISARM;
         self.commands_since(since)
@@ -265,7 +257,6 @@ impl Record {
         to_agent.fold([0, 0], |[frames, bytes], (_, [f, b])| [frames + f, bytes + b])
     }
 
-    /// From the agent.
     pub fn unsigned(&self) -> u64 {
         self.unsigned
     }

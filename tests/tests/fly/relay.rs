@@ -29,7 +29,6 @@ const BUFFER: usize = 4096;
 /// Longest interval between checks whether it has to end.
 const TICK: Duration = Duration::from_millis(10);
 
-/// From one frame of an added message to the next.
 const ADDED_EVERY: Duration = Duration::from_secs(1);
 
 const AUTOPILOT: u8 = 1;
@@ -43,10 +42,8 @@ pub enum Way {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Fault {
     pub cut: bool,
-    /// Share of frames that is lost.
     pub loss: f64,
     pub delay: Duration,
-    /// `None`: unlimited.
     pub bytes_per_second: Option<u32>,
 }
 
@@ -64,7 +61,6 @@ impl Fault {
     };
 }
 
-/// Dropping it ends it.
 pub struct Relay {
     faults: Arc<Mutex<[Fault; 2]>>,
     added: Arc<Mutex<Option<MavMessage>>>,
@@ -76,7 +72,6 @@ pub struct Relay {
 }
 
 impl Relay {
-    /// Copies all passed frames to `log` (.tlog).
     pub fn start(log: File, seed: u64) -> anyhow::Result<Self> {
         let (autopilot, agent) = (Port::open()?, Port::open()?);
         let faults = Arc::new(Mutex::new([Fault::NONE; 2]));
@@ -126,9 +121,8 @@ impl Relay {
         *lock(&self.faults) = [fault; 2];
     }
 
-    /// Adds this message once a second for the agent, as a frame of its autopilot; `None`: no more. For devices that an
-    /// autopilot reports and its simulation lacks. An added frame repeats the sequence number of the one before it,
-    /// which a receiver does not take for a loss.
+    /// Adds this message once a second as the autopilot's, for devices that its simulation lacks; `None`: no more. It
+    /// repeats the sequence number of the frame before it, which a receiver does not take for a loss.
     pub fn add(&self, message: Option<MavMessage>) {
         *lock(&self.added) = message;
     }
@@ -193,7 +187,6 @@ impl Line {
         }
     }
 
-    /// Returns complete frames.
     fn read(&mut self) -> Vec<Vec<u8>> {
         let mut buffer = [0; 4096];
         while let Ok(count @ 1..) = (&self.port.near).read(&mut buffer) {
@@ -202,7 +195,6 @@ impl Line {
         frames(&mut self.incoming)
     }
 
-    /// Returns whether there is room.
     fn push(&mut self, frame: &[u8], fault: &Fault, now: Instant) -> bool {
         let mut due = now + fault.delay;
         if let Some(rate) = fault.bytes_per_second {
@@ -237,7 +229,6 @@ impl Line {
     }
 }
 
-/// Takes the complete frames out of `bytes`, and bytes that are not frames.
 pub fn frames(bytes: &mut Vec<u8>) -> Vec<Vec<u8>> {
     let (mut frames, mut rest) = (Vec::new(), bytes.as_slice());
     while !rest.is_empty() {

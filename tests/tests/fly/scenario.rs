@@ -10,7 +10,6 @@ pub struct Scenario {
     pub name: &'static str,
     pub shows: &'static str,
     pub setup: fn(Stack) -> Setup,
-    /// The error says what failed.
     pub run: fn(&mut Field, &mut Figures) -> anyhow::Result<()>,
     pub stacks: &'static [Stack],
     pub short: bool,
@@ -19,7 +18,6 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// For both autopilots, at any speed, with nothing unusual.
     pub const fn new(
         name: &'static str,
         shows: &'static str,
@@ -61,7 +59,6 @@ impl Scenario {
         self.stacks.contains(&stack)
     }
 
-    /// Returns the first autopilot's report of its build, too.
     pub fn fly(&self, firmware: &Firmware, speedup: u32) -> (Figures, Option<Build>, anyhow::Result<()>) {
         let mut figures = Figures::default();
         let mut field = match Field::new(firmware, speedup, (self.setup)(firmware.stack())) {

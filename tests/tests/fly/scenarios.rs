@@ -21,7 +21,6 @@ mod stations;
 
 use crate::scenario::Scenario;
 
-/// In the order in which they run.
 pub fn all() -> impl Iterator<Item = &'static Scenario> {
     [
         flights::ALL,

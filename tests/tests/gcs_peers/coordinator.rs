@@ -50,7 +50,6 @@ impl v1::uplink_server::Uplink for Uplink {
     }
 }
 
-/// Ten meters up.
 fn flying() -> v1::ToAgent {
     let assignment = v1::Assignment {
         term: TERM,

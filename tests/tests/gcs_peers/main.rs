@@ -1,6 +1,5 @@
-//! Ground stations by other authors (pymavlink, MAVProxy and MAVSDK at the same time), through the agent, while it
-//! flies a Drone; and its flight log, opened by them. The scripts in `tests/peers` judge what they receive. Must not:
-//! speak MAVLink in their place.
+//! Ground stations by other authors (pymavlink, MAVProxy, MAVSDK), through the agent, while it flies a Drone; and its
+//! flight log, opened by them. The scripts in `tests/peers` judge.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on ends here")]
 
 mod coordinator;
@@ -83,7 +82,6 @@ impl Flight {
             .with_context(|| format!("the agent said:\n{}", self.agent.tail()))
     }
 
-    /// That of the flight.
     fn newest_log(&self) -> anyhow::Result<PathBuf> {
         let files = std::fs::read_dir(self.scratch.path().join("flights"))?;
         let number = |path: &PathBuf| {
@@ -100,7 +98,6 @@ fn ground_stations_fly_along(autopilot: &str) -> anyhow::Result<()> {
     let flight = Flight::begin(autopilot, "10")?;
     let (tcp, udp) = (flight.tcp.to_string(), flight.udp.to_string());
     let said = flight.script("gcs_together.py", &[autopilot, &tcp, &udp])?;
-    // One of them has changed the mode: the agent reports that and sends nothing.
     flight
         .wait("the agent to let go", |report| {
             // It may have landed meanwhile.

@@ -6,7 +6,6 @@ use crate::tools::{ARGOCD, documented, said, text};
 use crate::{Fleet, manifest};
 
 struct Application {
-    /// `None`: those of the document.
     sync_options: Option<Value>,
     ignores: bool,
     prune: bool,

@@ -25,8 +25,7 @@ impl Fleet {
     }
 }
 
-/// Each kind that a manifest may have: all are flown or in force within seconds, but the Mission as its vehicle goes
-/// on.
+/// Each kind that a manifest may have; all are flown or in force within seconds, but the Mission.
 fn every_kind() -> Vec<Value> {
     let of_site = json!({"matchLabels": {"site": "north"}});
     let object = |kind: &str, spec: Value| json!({"apiVersion": "skein.dev/v1alpha1", "kind": kind, "metadata": {"name": "north", "namespace": "north"}, "spec": spec});
@@ -66,7 +65,6 @@ async fn flux_waits_for_each_kind_until_what_was_asked_for_is_so() {
         .unwrap();
     let all = every_kind();
     let (mission, rest) = all.split_last().unwrap();
-    // All but the Mission, whose vehicle stays in the middle of its way.
     fleet.vehicles.iter().for_each(|vehicle| vehicle.state().waits_at = 1);
     fleet.flux_well("apply", &[], &all);
     fleet.flux_well("wait", &["--timeout=60s"], rest);
@@ -82,7 +80,6 @@ async fn flux_waits_for_each_kind_until_what_was_asked_for_is_so() {
         } else {
             ("Current", "Healthy")
         };
-        // The Mission has Drones of its own.
         if object == "Drone/north" || !object.starts_with("Drone/") {
             assert_eq!((kstatus.as_str(), argocd.as_str()), wanted, "{object}");
         }
@@ -124,8 +121,7 @@ async fn flux_leaves_a_number_alone_that_was_scaled_and_takes_one_that_was_edite
     assert_eq!(fleet.replicas(), 3);
     fleet.until_fly(3).await;
 
-    // Fields that kubectl's edit or patch wrote are Flux's from the next reconciliation on, and go: the default lands
-    // two.
+    // Fields that kubectl wrote are Flux's from the next reconciliation on, and go: the default lands two.
     let edit = json!({"spec": {"replicas": 3, "grounded": false}}).to_string();
     fleet.kubectl(["scale", "swarm/alpha", "--replicas=2"]);
     fleet.kubectl(["patch", "swarm/alpha", "--type=merge", "-p", &edit]);
@@ -133,8 +129,7 @@ async fn flux_leaves_a_number_alone_that_was_scaled_and_takes_one_that_was_edite
     assert_eq!(fleet.replicas(), 1);
     fleet.until_fly(1).await;
 
-    // A number in the manifest comes back, except for an object that is not to be touched, or a path that is to be
-    // ignored.
+    // A number in the manifest comes back, except for objects that are not to be touched and ignored paths.
     fleet.flux_well("apply", &[], &two);
     fleet.kubectl(["scale", "swarm/alpha", "--replicas=3"]);
     fleet.flux_well("apply", &["--ignore=/spec/replicas"], &two);

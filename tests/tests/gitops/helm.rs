@@ -84,8 +84,7 @@ fn helm_4_stops_at_what_was_changed_by_hand_and_is_told_who_wins() {
     }
     assert_eq!(replicas(), "2");
 
-    // Objects before the conflict have their new version although the upgrade has failed; the next forced one ends
-    // that.
+    // Objects before the conflict have their new version although the upgrade failed; the next forced one ends that.
     let link = || {
         let path = "jsonpath={.spec.template.spec.containers[0].env[?(@.name==\"SKEIN_LINK\")].value}";
         kubectl(&["get", "daemonset/skein-agent", "-o", path])

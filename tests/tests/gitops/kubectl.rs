@@ -17,7 +17,6 @@ fn with_input(field: &Field, args: &[&str], input: &str) -> Output {
     testkit::run::output(command, Some(input), WITHIN).unwrap()
 }
 
-/// By the way of `kubectl apply`, or of `--server-side`; empty if there is no difference.
 fn differs(field: &Field, args: &[&str], input: &str) -> String {
     let all = [["diff"].as_slice(), args].concat();
     let output = with_input(field, &all, input);
@@ -121,7 +120,6 @@ async fn a_number_that_the_manifest_leaves_out_is_that_of_whoever_scales() {
     assert_eq!(number(), 4);
     gone();
 
-    // One without a number never touches it, by either way.
     for way in [[].as_slice(), &["--server-side"]] {
         well(&none, way);
         assert_eq!(number(), 1);

@@ -1,5 +1,4 @@
-//! Tools that make the cluster what a manifest says, and autoscalers, while Skein's vehicles fly: their effect on a
-//! Swarm, as in `docs/how-to/use-gitops.md`, on a real API server with a coordinator and scripted agents.
+//! GitOps tools and autoscalers while vehicles fly: their effect on a Swarm, as in `docs/how-to/use-gitops.md`.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(dead_code, reason = "field and agent have more than is used here")]
@@ -55,7 +54,6 @@ impl Fleet {
         }
     }
 
-    /// Uses namespace `north`.
     fn kubectl<const N: usize>(&self, args: [&str; N]) -> String {
         let all = [["-n", "north"].as_slice(), &args].concat();
         self.field.cluster().kubectl().run(all).unwrap()
@@ -65,7 +63,6 @@ impl Fleet {
         self.field.read("namespaces/north/swarms/alpha")["spec"]["replicas"].clone()
     }
 
-    /// Waits for so many in the air by their agents, with no other on its way, and a Ready Swarm.
     async fn until_fly(&self, wanted: usize) {
         self.field
             .until_drones(&format!("{wanted} to fly"), |drones| {
@@ -89,7 +86,6 @@ impl Fleet {
             .await;
     }
 
-    /// Neither in the air nor armed.
     async fn until_landed(&self) {
         self.field
             .until("all to be down", async || {

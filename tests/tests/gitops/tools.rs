@@ -36,7 +36,6 @@ pub fn run(tool: GoTool, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> (
     (output.status.success(), words)
 }
 
-/// Fails unless it succeeds.
 pub fn said(tool: GoTool, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> String {
     let (well, words) = run(tool, args);
     assert!(well, "{}: {words}", tool.name);

@@ -1,5 +1,5 @@
-//! House rules that a machine can check: file headers, reachable files, which crate may use which, and which room of a
-//! crate. Must not: repeat what rustc, clippy or rustfmt already check.
+//! House rules that a machine can check: file headers, reachable files, which crate and which room of a crate may use
+//! which.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -13,8 +13,8 @@ use std::process::Command;
 use serde_json::Value;
 use testkit::control_plane::workspace_root;
 
-/// Uses of the workspace that each crate may have. Arrows point down: programs, then wire crates, then the domain.
-/// `cli` composes programs, `tests` and `xtask` start them by `testkit`; no crate uses those.
+/// Arrows point down: programs, then wire crates, then the domain. `cli` composes programs, `tests` and `xtask` start
+/// them by `testkit`; no crate uses those.
 const ARROWS: [(&str, &[&str]); 18] = [
     ("model", &[]),
     ("fleet", &["model"]),
@@ -146,7 +146,6 @@ fn crates_stay_clear_of_what_is_not_theirs() {
     }
 }
 
-/// Leaves out what a crate uses in its own tests only.
 fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
     let mut command = Command::new(env!("CARGO"));
     command
@@ -191,7 +190,6 @@ fn crate_folder(name: &str) -> PathBuf {
 fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        // Built or generated files.
         let written = !["target", "generated", "node_modules"]
             .iter()
             .any(|folder| path.ends_with(folder));
@@ -203,8 +201,8 @@ fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Whether cargo itself finds the file: `lib.rs`, `main.rs` and `build.rs`, and files directly in `src/bin/` or in a
-/// crate's `tests/`, `benches/` or `examples/`.
+/// Files that cargo finds: `lib.rs`, `main.rs`, `build.rs`, and those in `src/bin/`, `tests/`, `benches/` or
+/// `examples/`.
 fn is_root(path: &Path) -> bool {
     let name = path.file_name().unwrap().to_str().unwrap();
     let folder = path.parent().unwrap();
@@ -212,15 +210,13 @@ fn is_root(path: &Path) -> bool {
     let of_crate = |folder: &Path| folder.join("Cargo.toml").is_file();
     match name {
         "lib.rs" => folder.ends_with("src"),
-        // Also that of a program or a test with a folder of its own.
         "main.rs" => true,
         "build.rs" => of_crate(folder),
         _ => folder.ends_with("src/bin") || (of_crate(above) && !folder.ends_with("src")),
     }
 }
 
-/// Whether a file beside this one or one folder further up declares it. The compiler allows a little less, as a crate's
-/// root may have any name and may use `#[path]`.
+/// Allows a little more than the compiler, as a crate's root may have any name and may use `#[path]`.
 fn is_declared(path: &Path) -> bool {
     let folder = path.parent().unwrap();
     let module = match path.file_stem().unwrap().to_str().unwrap() {

@@ -1,8 +1,7 @@
 //! The rooms of a crate, at every level: no room uses, directly or through others, one that uses it.
 //!
-//! A room is a folder with the file of the same name, or a file of its own. The module above (`lib.rs`, `main.rs`, the
-//! file of the folder) puts rooms together and is none of them; what it imports or re-exports belongs to the room where
-//! it is defined. Tests are left out.
+//! A room is a folder with the file of the same name, or a file of its own. The module above puts rooms together and is
+//! none; what it imports or re-exports belongs to the room where it is defined. Tests are left out.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::Path;
@@ -94,10 +93,8 @@ fn a_cycle_of_rooms_is_found_at_each_level_by_each_way_to_name_another_room() {
     assert_eq!(uses.shortest_cycle(&["a", "b", "c"]), ["a", "b", "a"]);
 }
 
-/// From the root of the crate.
 type ModulePath = Vec<String>;
 
-/// Leaves out tests.
 #[derive(Default)]
 struct Modules(BTreeMap<ModulePath, Module>);
 
@@ -105,7 +102,6 @@ struct Modules(BTreeMap<ModulePath, Module>);
 struct Module {
     file: String,
     named: Vec<Vec<String>>,
-    /// Imported paths, by the names that they get.
     imports: BTreeMap<String, Vec<String>>,
 }
 
@@ -121,7 +117,6 @@ impl Modules {
         Self::of(files.iter().map(|(file, text)| (file.as_str(), text.as_str())))
     }
 
-    /// Takes files of `src` with their texts.
     fn of<'a>(files: impl Iterator<Item = (&'a str, &'a str)>) -> Self {
         let files: Vec<(ModulePath, &str, String)> = files
             .map(|(file, text)| (module_path(Path::new(file)), file, without_comments_and_literals(text)))
@@ -136,7 +131,6 @@ impl Modules {
             if (1..=path.len()).any(|length| tests.contains(&path[..length])) {
                 continue;
             }
-            // Both `lib.rs` and `main.rs` are the root.
             let module = modules.0.entry(path).or_default();
             module.file = file.to_owned();
             let text = without_tests(&text);
@@ -198,7 +192,6 @@ impl Modules {
     }
 }
 
-/// A path that is imported, after the name that it is imported by.
 pub type Import = (String, Vec<String>);
 
 /// The imports and all other paths in `text`, which has neither comments nor literals.
@@ -215,7 +208,6 @@ pub fn paths(text: &str) -> (Vec<Import>, Vec<Vec<String>>) {
     )
 }
 
-/// The paths in the tree of a `use` below `above`.
 fn imported(tree: &str, above: &[String]) -> Vec<Import> {
     let path = |text: &str| -> Vec<String> {
         let names = text.split("::").map(str::trim);
@@ -251,7 +243,6 @@ impl Uses {
         arrows.entry(to.to_owned()).or_default().insert(file.to_owned());
     }
 
-    /// By any way.
     fn reached(&self, room: &str) -> BTreeSet<&str> {
         let next = |room: &str| {
             self.0
@@ -325,7 +316,6 @@ impl Uses {
     }
 }
 
-/// `lib.rs` and `main.rs` are the root.
 fn module_path(inside: &Path) -> Vec<String> {
     let stem = inside.with_extension("");
     let mut path: Vec<String> = stem.iter().map(|part| part.to_str().unwrap().to_owned()).collect();
@@ -365,7 +355,6 @@ fn without_tests(text: &str) -> String {
     parts.fold(first, |before, item| before + &item[item_end(item)..])
 }
 
-/// Modules for tests only, in files of their own.
 fn test_modules(text: &str) -> impl Iterator<Item = String> {
     let module = Regex::new(r"\bmod (\w+);").unwrap();
     let items = text.split(TEST).skip(1);

@@ -81,7 +81,6 @@ impl Impostor {
         self.learned.lock().unwrap().clone()
     }
 
-    /// As the coordinator would read it.
     pub fn caller(&self, shown: &Shown) -> Caller {
         self.server.caller(&shown.certificates, UnixTime::now()).unwrap()
     }

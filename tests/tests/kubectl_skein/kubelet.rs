@@ -1,8 +1,5 @@
-//! A fake kubelet: serves the one call by which the API server forwards a connection to a port of a Pod.
-//!
-//! The call has the form that the API server passes on from a client that speaks WebSocket (`v4.channel.k8s.io`): two
-//! channels, one for bytes and one for errors, each opened by the port's number. Real nodes test what a kubelet does
-//! with it.
+//! A fake kubelet: serves the one call by which the API server forwards a connection to a port of a Pod, as WebSocket
+//! (`v4.channel.k8s.io`): two channels, for bytes and for errors, each opened by the port's number.
 
 use futures::{SinkExt, StreamExt};
 use rustls::ServerConfig;
@@ -27,9 +24,7 @@ const ERROR: u8 = 1;
 
 pub struct Kubelet {
     pub address: SocketAddr,
-    /// Reports that it cannot reach the Pod.
     pub broken: Arc<AtomicBool>,
-    /// Where connections to any Pod and port go.
     pub pod: Arc<Mutex<SocketAddr>>,
     _runtime: Runtime,
 }
@@ -96,7 +91,6 @@ async fn serve(tls: TlsStream<TcpStream>, pod: SocketAddr, broken: bool) {
         Ok(tcp) if !broken => pass(socket, tcp).await,
         _ => {
             let _ = socket.send(frame(ERROR, b"connection refused by the pod")).await;
-            // The other end closes.
             while let Some(Ok(_)) = socket.next().await {}
         }
     }

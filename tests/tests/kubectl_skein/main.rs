@@ -1,5 +1,4 @@
-//! `kubectl skein` on a real API server: through its port-forward, with the kubeconfig's credential, under RBAC; and
-//! `skein enroll` by that cluster's authority.
+//! `kubectl skein` on a real API server, through its port-forward and under RBAC; and `skein enroll` by its authority.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -116,7 +115,6 @@ fn a_person_gets_through_to_the_coordinator_and_may_what_rbac_says() -> anyhow::
         &["status"],
         &["does not show a certificate of its coordinator", "nothing was sent"],
     )?;
-    // The coordinator publishes its own again when it starts.
     place.roll()?;
     done(&place, &["status"], "No Drones, and no agent is connected.")?;
     assert_eq!(place.requests_of("ada")?.len(), 1, "all that with one request");

@@ -15,7 +15,6 @@ use trust::Validity;
 const DAY: Duration = Duration::from_secs(86_400);
 
 impl Place {
-    /// The cluster has issued the certificate for an approved request.
     fn admitted(&self, person: &Person, name: &str) -> anyhow::Result<PathBuf> {
         let (request, key) = person.request();
         let request = json!({
@@ -36,7 +35,6 @@ impl Place {
         self.plane.certificate_kubeconfig(name, &certificate, &key)
     }
 
-    /// The cluster's authority issued the certificate outside the cluster.
     fn with_certificate(&self, person: &Person, name: &str) -> anyhow::Result<PathBuf> {
         let identity = people().sign(person);
         let (certificate, key) = (identity.certificate_pem(), identity.key_pem());
@@ -79,7 +77,6 @@ fn a_person_with_a_certificate_may_ground_not_kill_and_nothing_once_without_righ
         "--group=auditors",
     )?;
     refused(&["status"], &["eve may not get drones.skein.dev"])?;
-    // As in deploy/README.md.
     let make = [
         "create",
         "clusterrole",

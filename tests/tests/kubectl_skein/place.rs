@@ -86,7 +86,6 @@ impl Place {
         format!("127.0.0.1:{}", self.port)
     }
 
-    /// Starts the coordinator again at the same port.
     pub fn roll(&mut self) -> anyhow::Result<()> {
         self.coordinator.signal(testkit::process::Signal::SIGTERM)?;
         self.coordinator.wait_for_exit(PATIENCE)?;
@@ -94,7 +93,6 @@ impl Place {
         Ok(())
     }
 
-    /// Has no rights yet.
     pub fn person(&self, name: &str) -> anyhow::Result<PathBuf> {
         self.plane
             .kubectl()
@@ -102,7 +100,6 @@ impl Place {
         self.plane.service_account_kubeconfig("default", name)
     }
 
-    /// A Role that is installed with the coordinator, such as `skein-connect`.
     pub fn bind(&self, name: &str, role: &str) -> anyhow::Result<()> {
         let (binding, to) = (format!("{name}-{role}"), format!("--serviceaccount=default:{name}"));
         let role = format!("--role={role}");
@@ -110,7 +107,6 @@ impl Place {
         self.plane.kubectl().run(bind).map(drop)
     }
 
-    /// The same for a ClusterRole, in all namespaces.
     pub fn bind_everywhere(&self, name: &str, role: &str) -> anyhow::Result<()> {
         let (binding, to) = (format!("{name}-{role}"), format!("--serviceaccount=default:{name}"));
         let role = format!("--clusterrole={role}");
@@ -118,7 +114,6 @@ impl Place {
         self.plane.kubectl().run(bind).map(drop)
     }
 
-    /// The requests by which the API server has noted a person's keys.
     pub fn requests_of(&self, name: &str) -> anyhow::Result<Vec<String>> {
         let all = self.plane.kubectl().json(["get", "certificatesigningrequests"])?;
         let user = format!("system:serviceaccount:default:{name}");

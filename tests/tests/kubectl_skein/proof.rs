@@ -1,5 +1,4 @@
-//! Proof of identity for people with a token: a key that the API server has noted, shown to the coordinator and to a
-//! program that poses as it.
+//! Proof of identity by a key that the API server has noted, shown to the coordinator and to an impostor.
 
 use crate::impostor::Impostor;
 use crate::place::{PATIENCE, Place, SYSTEM};
@@ -19,7 +18,6 @@ use tonic::Code;
 use trust::proof::SIGNER;
 use trust::{Bundle, Caller, PersonKey, RequestName};
 
-/// Checks that no coordinator of these tests has asked whose token it is.
 pub fn assert_no_token_came_to_the_coordinator(place: &Place) -> anyhow::Result<()> {
     let account = format!("system:serviceaccount:{SYSTEM}:skein-coordinator");
     let of_it = place
@@ -33,7 +31,6 @@ pub fn assert_no_token_came_to_the_coordinator(place: &Place) -> anyhow::Result<
 }
 
 impl Place {
-    /// Waits until the person may see the fleet.
     fn viewer(&self, name: &str) -> anyhow::Result<PathBuf> {
         let kubeconfig = self.person(name)?;
         self.bind(name, "skein-connect")?;

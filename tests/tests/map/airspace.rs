@@ -23,12 +23,10 @@ impl Claimed {
         };
         let pieces: Option<Vec<_>> = pieces.iter().map(piece).collect();
         let claimed = Self(pieces.with_context(|| format!("no shapes: {row}"))?);
-        // More than where it is: all that it is to fly.
         ensure!(claimed.0.len() > 3, "{row}");
         Ok(claimed)
     }
 
-    /// Blue in the middle of all lines, and not at `elsewhere`.
     pub fn is_drawn(&self, page: &mut Page, elsewhere: Value) -> anyhow::Result<()> {
         let lines = self.0.iter().filter(|(core, _)| core.len() == 2);
         let middles =
@@ -60,7 +58,6 @@ impl Claimed {
                 beside(place.at, *from, *to) - radius
             };
             let off = self.0.iter().map(off).fold(f64::INFINITY, f64::min);
-            // Shown to a decimeter.
             ensure!(off <= 0.1, "{place:?} is {off} m out of all that it owned");
         }
         Ok(())

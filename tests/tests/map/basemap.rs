@@ -19,7 +19,6 @@ pub fn all_water() -> Vec<u8> {
         bytes.extend([offset, length].map(u64::to_le_bytes).concat());
         offset += length;
     }
-    // Tiles, entries and contents.
     bytes.extend([1_u64; 3].map(u64::to_le_bytes).concat());
     let clustered = 1;
     let (lowest, highest) = (0, 0);
@@ -27,7 +26,6 @@ pub fn all_water() -> Vec<u8> {
     for degrees in [-180_i32, -85, 180, 85] {
         bytes.extend((degrees * 10_000_000).to_le_bytes());
     }
-    // Where a map begins: its zoom and its middle.
     bytes.extend([0; 9]);
     bytes.extend(sections.concat());
     bytes

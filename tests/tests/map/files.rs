@@ -1,5 +1,4 @@
-//! Files that are dropped on the page: drawn and described at once, and made into objects only when a person confirms
-//! it.
+//! Files that are dropped on the page: drawn and described, and made into objects only when a person confirms it.
 
 use crate::browser::Page;
 use crate::field::Field;
@@ -91,7 +90,6 @@ pub fn are_read_and_make_nothing_unasked(
         "{missions}"
     );
 
-    // A wrong file is named as skein import names it.
     let wrong =
         page.step(&json!({"step": "drop", "name": "bad.waypoints", "content": "QGC WPL 110\n0\t1\t0\t16\t0\n"}))?;
     ensure!(

@@ -1,5 +1,5 @@
-//! `skein map` in a real, headless Chromium: positions, orders that vehicles obey, a drawn survey that is flown, and
-//! refused callers. A vehicle's own messages on the wire show where it is and whether it flies.
+//! `skein map` in a real, headless Chromium: positions, orders, a drawn survey that is flown, and refused callers. A
+//! vehicle's own messages on the wire show where it is and whether it flies.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -23,7 +23,6 @@ use serde_json::{Value, json};
 use testkit::control_plane::workspace_root;
 use testkit::{Launch, wait_for};
 
-/// Two for a Swarm, one for a Mission.
 const VEHICLES: [&str; 3] = ["alpha", "bravo", "carol"];
 
 /// Meters in a degree of latitude.
@@ -39,7 +38,6 @@ fn place(row: &Value) -> Option<(f64, f64)> {
     Some((row["latitude"].as_f64()?, row["longitude"].as_f64()?))
 }
 
-/// By its text or id.
 fn row<'a>(lists: &'a Value, field: &Field, vehicle: &str) -> anyhow::Result<(&'a str, &'a Value)> {
     let drones = field.drones()?;
     let name = drones
@@ -52,7 +50,6 @@ fn row<'a>(lists: &'a Value, field: &Field, vehicle: &str) -> anyhow::Result<(&'
     Ok((id, row))
 }
 
-/// Compares place and heading with the vehicle's own reports.
 fn is_true(row: &Value, field: &Field, vehicle: &str) -> anyhow::Result<(f64, f64)> {
     let shown = place(row).with_context(|| format!("{vehicle} is nowhere: {row}"))?;
     let reported = field.wire(vehicle).places();
@@ -65,7 +62,6 @@ fn is_true(row: &Value, field: &Field, vehicle: &str) -> anyhow::Result<(f64, f6
         "{vehicle} is shown {nearest} m from all places that it reported"
     );
     let heading = row["heading"].as_f64().context("its symbol points nowhere")?;
-    // Whole degrees are shown.
     let looked = |place: &wire::Place| {
         let off = place
             .heading
@@ -295,7 +291,6 @@ fn a_person_sees_and_lands_the_fleet_and_flies_a_drawn_survey_and_nobody_else_ma
         for vehicle in VEHICLES.iter().filter(|vehicle| *vehicle != idle) {
             let (_, row) = row(lists, &field, vehicle)?;
             let shown = is_true(row, &field, vehicle)?;
-            // In a line of two, one is at the anchor, or they are beside it.
             ensure!(apart(shown, at(&second)) < 17.0, "{vehicle} is at {shown:?}: {row}");
         }
         Ok(())

@@ -38,7 +38,6 @@ const LATE: Duration = Duration::from_millis(100);
 pub enum Way {
     Open,
     Silent,
-    /// At once.
     Refused,
     /// About half of the requests get 429 and 500, and answers are lost.
     Strained,
@@ -60,9 +59,7 @@ pub struct Cluster {
     callers: Mutex<Vec<Caller>>,
     rng: Mutex<StdRng>,
     leader: Mutex<Option<usize>>,
-    /// Writes of callers, while somebody counts them.
     writes: Mutex<Option<Vec<Write>>>,
-    /// Statuses that were written on another object than the one that they are about.
     astray: Mutex<Vec<String>>,
 }
 
@@ -96,7 +93,6 @@ impl Cluster {
         })
     }
 
-    /// Watches break when the API is not reachable any more.
     pub fn set(&self, caller: usize, way: Way) {
         let mut callers = self.callers.lock().unwrap();
         let caller = &mut callers[caller];
@@ -106,7 +102,6 @@ impl Cluster {
         }
     }
 
-    /// The events of old and new watches are late until `until`.
     pub fn hold_back(&self, caller: usize, until: Duration) {
         self.callers.lock().unwrap()[caller].late_until = until;
     }
@@ -115,8 +110,7 @@ impl Cluster {
         self.callers.lock().unwrap()[caller].late_until
     }
 
-    /// Lets `caller` read the altitude steps of Missions `raises` meters higher, as a version that plans otherwise
-    /// does.
+    /// Reads the altitude steps of Missions `raises` meters higher, as a version that plans otherwise does.
     pub fn reads_higher_steps(&self, caller: usize, raises: f64) {
         self.callers.lock().unwrap()[caller].raises = raises;
     }
@@ -141,7 +135,6 @@ impl Cluster {
         self.astray.lock().unwrap().first().cloned()
     }
 
-    /// Notes a status that went to another object of the same name.
     fn check_status(&self, path: &str, sent: &[u8], answer: &[u8]) {
         let object = |bytes| serde_json::from_slice::<Value>(bytes).unwrap_or_default();
         let (meant, written) = (object(sent), object(answer));
@@ -165,7 +158,6 @@ impl Cluster {
         self.api().revision()
     }
 
-    /// As a backup of etcd does.
     pub fn back_up(&self) {
         copy(&self.folder, &self.folder.with_extension("backup"));
     }
@@ -189,18 +181,15 @@ impl Cluster {
         !self.lease()["metadata"]["annotations"][crds::labels::WENT_BACK].is_null()
     }
 
-    /// A person has checked the restored store.
     pub fn confirm(&self) {
         let confirmed = json!({"metadata": {"annotations": {crds::labels::WENT_BACK: null}}});
         self.ask(Method::PATCH, LEASE_PATH, &confirmed);
     }
 
-    /// By the last write of the Lease.
     pub fn leader(&self) -> Option<usize> {
         *self.leader.lock().unwrap()
     }
 
-    /// From outside the simulated network, without delay or failure.
     pub fn ask(&self, method: Method, path: &str, body: &Value) -> Value {
         let _context = self.runtime.enter();
         let content_type = match method {
@@ -262,7 +251,6 @@ impl Cluster {
         throw(&mut self.rng.lock().unwrap())
     }
 
-    /// Call it on the caller's host.
     pub fn client(self: &Arc<Self>, caller: usize) -> kube::Client {
         let line = Line {
             cluster: Arc::clone(self),
@@ -280,7 +268,6 @@ fn store(runtime: &Runtime, folder: &Path) -> Arc<Api> {
     Arc::new(runtime.block_on(Api::open(options)).unwrap())
 }
 
-/// The folder has no folders in it.
 fn copy(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
     for entry in std::fs::read_dir(from).unwrap() {
@@ -394,7 +381,6 @@ impl Line {
     }
 }
 
-/// Also raises lines of a watch.
 fn raised(bytes: &Bytes, raises: f64) -> Bytes {
     let lines = bytes.split(|byte| *byte == b'\n').map(|line| {
         let Ok(mut value) = serde_json::from_slice::<Value>(line) else {
@@ -406,7 +392,6 @@ fn raised(bytes: &Bytes, raises: f64) -> Bytes {
     lines.collect::<Vec<_>>().join(&b'\n').into()
 }
 
-/// Takes a Mission, a list of them, or an event about one.
 fn raise(value: &mut Value, raises: f64) {
     if let Some(object) = value.get_mut("object") {
         raise(object, raises);

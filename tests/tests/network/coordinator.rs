@@ -1,5 +1,4 @@
-//! The real coordinator, from leadership to uplink service, behind a listener of the simulated network; when it is
-//! deposed, it is started again, as in a cluster.
+//! The real coordinator behind a listener of the simulated network; when deposed, it is started again, as in a cluster.
 
 use crate::api::Cluster;
 use coordinator::fleet_service::FleetService;

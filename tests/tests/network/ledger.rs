@@ -7,35 +7,28 @@ use model::rules::{Rules, RulesDigest};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// Old orders that are kept to be repeated.
 const OLD: usize = 32;
 
 /// The notes of one node, which outlive the agent, as its disk does.
 #[derive(Debug, Default)]
 pub struct Ledger {
     pub highest_term: u64,
-    /// Of the highest term.
     pub last_order: Option<Order>,
     pub served: BTreeSet<String>,
     /// Start of the time without contact to a leading coordinator; `None` in contact.
     pub alone_since: Option<Duration>,
-    /// The last such time before: from when to when.
     pub was_alone: Option<(Duration, Duration)>,
-    /// When flight was last ordered, on the stream that was open then.
     pub last_up: Option<Duration>,
     pub last_down: Option<Duration>,
     /// When flight was ordered, not yet judged, for a vehicle that had to be on the ground until then.
     pub lifted: Option<Duration>,
-    /// A ground order that is in force until its release is reported.
     pub kept: Option<(String, GroundOrderId)>,
     pub streams: u32,
     pub words: u32,
     pub repeated: u32,
     pub ordered_down: u32,
     pub rules: BTreeMap<RulesDigest, Rules>,
-    /// Received last, with the time of the first receipt.
     pub last_rules: Vec<(Duration, RulesDigest)>,
-    /// Named by the last order, and since when.
     pub named: Vec<(Duration, Option<RulesDigest>)>,
     open: bool,
     ordered_on_this_stream: bool,
@@ -179,7 +172,6 @@ impl Ledger {
         }
     }
 
-    /// An order of an earlier term, which differs from the last one.
     pub fn of_a_former_term(&mut self) -> Option<Order> {
         let up = self.wants_flight();
         let flies = |order: &Order| matches!(order, Order::Assigned(a) if matches!(a.desired, Desired::Flying { .. }));

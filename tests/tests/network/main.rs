@@ -1,27 +1,11 @@
 //! Coordinators, agents and the network between them, simulated under a seed: the same seed is the same run.
 //!
-//! Real are both coordinators (leadership, watches, controllers, claims, sessions, uplink service), the agents (uplink,
-//! shell, pilot, link, state on disk), gRPC and HTTP/2 between them, and the embedded Kubernetes API. The network and
-//! its time are turmoil's: hosts crash and come back; links break in one direction or both, stall, and are slow; the
-//! path to the API breaks, hangs, and answers 429 and 500; its watches are late by up to a minute; its store is
-//! restored from a backup. Deposed coordinators repeat old orders, and captured agents claim false terms. After each
-//! step an oracle that shares no rule with `fleet` judges vehicles, messages and objects. At the end, when there are no
-//! faults, the desired number flies.
-//!
-//! The modules of [`world`] describe further kinds of runs, each with faults of its own:
-//!
-//! - Formations: a Swarm goes from one random formation to the next and its vehicles are relieved (`SKEIN_VEHICLES`,
-//!   `SKEIN_FORMATIONS`, `SKEIN_RELIEFS`); at the end one vehicle is truly at each place.
-//! - Rules: fences and profiles change all the time (`SKEIN_UPLOADS`), and the simulated autopilots show the true ones;
-//!   and a profile is rolled over forty vehicles, with a count of messages on the lines to their autopilots.
-//! - Missions: one for each vehicle (`SKEIN_MISSIONS`), with a count of writes for each; and a patrol of three
-//!   vehicles.
-//! - Gate: Missions in layers, with pilots, ordered returns and edits; afterwards all complete, and nothing hovers
-//!   without a stated reason.
-//! - Wild: each field that can be edited is, receivers and winds differ, an agent lies, one coordinator plans
-//!   otherwise, and Geofences come over vehicles in the air; afterwards all is as declared within a stated time, or an
-//!   object says why not.
-//! - Lent: programs fly vehicles fast within their volume, while agents, leaders and the network are lost.
+//! Real are both coordinators, the agents (uplink, shell, pilot, link, state on disk), gRPC and HTTP/2 between them,
+//! and the embedded Kubernetes API. The network and its time are turmoil's: hosts crash; links break in one direction
+//! or both, stall, and are slow; the path to the API breaks, hangs, and answers 429 and 500; its watches are late; its
+//! store is restored from a backup. Deposed coordinators repeat old orders, and captured agents claim false terms.
+//! After each step an oracle that shares no rule with `fleet` judges vehicles, messages and objects. At the end the
+//! desired number flies. Each module below [`world`] has another kind of run.
 //!
 //! Not covered: TLS and credentials; serial lines; the process around coordinator and agent (`coordinator::run_with`,
 //! `agent::life`); SIGTERM; everything that uses the real clock, which does not advance (`replaceLostAfterSeconds`,
@@ -30,7 +14,8 @@
 //!
 //! Each seed runs in a process of its own, without random addresses, since hash tables and random numbers use sources
 //! that belong to the process. Another build may be another run. A failing seed is printed with the command that runs
-//! it alone; `SKEIN_SEEDS=n` sets their number.
+//! it alone; `SKEIN_SEEDS=n` sets their number, `SKEIN_VEHICLES`, `SKEIN_FORMATIONS`, `SKEIN_RELIEFS`, `SKEIN_UPLOADS`
+//! and `SKEIN_MISSIONS` the size of such runs.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on ends here")]
 
 mod api;
@@ -62,7 +47,6 @@ use world::{Size, Theme, wild};
 
 const SEEDS: u64 = 20;
 const FORMATION_SEEDS: u64 = 2;
-/// Runs with rules, each with so many uploads.
 const RULES_SEEDS: u64 = 4;
 const UPLOADS: u32 = 50;
 const FLEET: usize = 40;
@@ -70,7 +54,6 @@ const GATE_SEEDS: u64 = 2;
 const WILD_SEEDS: u64 = 2;
 const LENT_SEEDS: u64 = 1;
 const MISSIONS: usize = 6;
-/// Interval of seeds at which long runs report their progress.
 const PRINT_EVERY: u64 = 100;
 /// For all futures of a run, unoptimized.
 const STACK: usize = 256 << 20;
@@ -81,8 +64,7 @@ fn number(name: &str) -> Option<u64> {
     Some(text.parse().expect("a number"))
 }
 
-/// The standard harness waits by the clock, which does not advance here: these tests run one by one, with the harness's
-/// output format.
+/// One by one, in the standard harness's format: that harness waits by the clock, which does not advance here.
 type Test = (&'static str, fn());
 const TESTS: [Test; 15] = [
     (
@@ -223,7 +205,6 @@ fn the_judge_of_geofences_knows_who_enters_who_leaves_and_who_flies_about() {
     wild::course::courses_are_judged();
 }
 
-/// `None`: the usual runs.
 fn theme() -> Option<Theme> {
     let number = |name| Some(usize::try_from(number(name)?).expect("a small number"));
     let small = |number: usize| u32::try_from(number).expect("a small number");
@@ -361,7 +342,6 @@ fn in_a_process(seed: u64, theme: Theme) -> Output {
     command.env("SKEIN_SEED", seed.to_string()).output().unwrap()
 }
 
-/// Runs in this process, which must not have run another seed.
 fn alone(seed: u64) -> ExitCode {
     static FAULT: AtomicBool = AtomicBool::new(false);
     at_fixed_addresses();
@@ -425,8 +405,7 @@ fn alone(seed: u64) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Begins this process again, with addresses that are not random: hash tables of libraries take their seeds from those,
-/// too.
+/// Hash tables of libraries take their seeds from addresses, too.
 fn at_fixed_addresses() {
     let now = personality::get().unwrap();
     if now.contains(Persona::ADDR_NO_RANDOMIZE) {

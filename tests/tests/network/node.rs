@@ -1,6 +1,5 @@
-//! A node of the simulation: the real agent (uplink, shell, pilot, link, state on disk), assembled as in `agent::life`,
-//! and a vehicle. Records each message of a coordinator before the agent gets it, and sometimes repeats an old one, as
-//! a deposed coordinator would. Must not: decide anything.
+//! A node of the simulation: the real agent, assembled as in `agent::life`, and a vehicle. Sometimes repeats an old
+//! message, as a deposed coordinator would. Must not: decide anything.
 
 use crate::api::Cluster;
 use crate::coordinator::PORT;
@@ -32,10 +31,8 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use turmoil::net::TcpStream;
 
-/// Longest wait of an agent that ends; here none is ended.
 const LANDING: Duration = Duration::from_secs(280);
 
-/// The state that outlives the agent.
 #[derive(Clone)]
 pub struct Node {
     pub number: usize,
@@ -46,11 +43,8 @@ pub struct Node {
     pub cluster: Arc<Cluster>,
     pub coordinators: usize,
     pub rng: Arc<Mutex<StdRng>>,
-    /// Its agent sends the heartbeat of a ground station.
     pub is_ground_station: bool,
-    /// Flies a lent vehicle, on the same computer as its agent.
     pub program: Option<Program>,
-    /// The report of a living agent.
     pub reported: Arc<Mutex<Option<watch::Receiver<Outward>>>>,
 }
 
@@ -168,7 +162,6 @@ pub async fn lie(name: String, term: Term, like: Node) -> turmoil::Result {
     Err(format!("{name} ended by itself").into())
 }
 
-/// Records each message, then passes it on.
 async fn listen(
     mut heard: mpsc::Receiver<FromUplink>,
     to_pilot: mpsc::Sender<FromUplink>,

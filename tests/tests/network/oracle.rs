@@ -45,8 +45,7 @@ const TICK: Duration = Duration::from_millis(500);
 /// Largest delay between a valid order and an act on it.
 const OLD_WISH: Duration = Duration::from_secs(30);
 
-/// Time for which a leader may not know what is recorded: the answer to its own request may be as old, and the longest
-/// network delay of an order is added.
+/// Time for which a leader may not know what is recorded: the age of its own answer, and the longest delay of an order.
 const OLD_KNOWLEDGE: Duration = Duration::from_secs(22);
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,7 +56,6 @@ pub struct Tally {
     pub binds: u32,
     pub crashes: u32,
     pub cuts: u32,
-    /// Spans in which watches were late.
     pub late: u32,
     pub lifts: u32,
     pub terms: u64,
@@ -65,14 +63,11 @@ pub struct Tally {
     pub repeated: u32,
     pub ground_orders: u32,
     pub kept: u32,
-    /// Restores of the store from a backup, and those that were noted on the Lease.
     pub restores: u32,
     pub noted: u32,
     pub liars: u32,
-    /// Stations that were given, and orders to fly to a place.
     pub stations: u32,
     pub moves: u32,
-    /// Times that an aircraft of others was close by.
     pub aircraft: u32,
     /// Least distance of vehicles that keep apart, millimeters.
     pub nearest: Option<u32>,
@@ -85,12 +80,9 @@ pub struct Tally {
     pub pilots: u32,
     pub returns: u32,
     pub edits: u32,
-    /// Sum over all vehicles.
     pub in_the_air: Duration,
-    /// A sentence about a course of many vehicles.
     pub course: String,
     pub simulated: Duration,
-    /// A hash of all commands, with their times.
     pub trace: u64,
 }
 
@@ -105,12 +97,10 @@ pub struct Oracle {
     bound: BTreeMap<String, (String, bool)>,
     /// Drones that a backup had without a vehicle: orders for the vehicle that they had may still arrive.
     unbound: BTreeSet<String>,
-    /// Drones that were gone, with their vehicles on the ground, until a backup brought them back: their vehicles may
-    /// serve others.
+    /// Drones that were gone until a backup brought them back: their vehicles may serve others.
     back: BTreeSet<String>,
     desired: Vec<(Duration, u32)>,
     surge: u32,
-    /// Least interval between reads of the objects, and the last read.
     read_every: Duration,
     read_at: Duration,
     /// Since when what is recorded forbids flights from a node.
@@ -125,7 +115,6 @@ pub struct Oracle {
 /// Meters over ground when a landing begins, beyond which nobody can be below it.
 const BELOW: f64 = 40.0;
 
-/// Vehicles below `node`, within `reach` over ground, that are armed or `may_fly`.
 fn below(node: &Node, nodes: &[Node], reach: f64, may_fly: impl Fn(&Node) -> bool) -> Vec<usize> {
     let Some((at, _)) = node.vehicle.spot() else {
         return Vec::new();
@@ -169,8 +158,7 @@ impl Oracle {
         }
     }
 
-    /// The store went back to a backup: Drones that were made since are gone without a landing, as after a real
-    /// restore.
+    /// Drones that were made since the backup are gone without a landing, as after a real restore.
     pub fn restored(&mut self, cluster: &Cluster, at: Duration) {
         self.tally.restores += 1;
         if let Some(rules) = &mut self.rules {
@@ -250,8 +238,8 @@ impl Oracle {
         };
         let swarms = items("/apis/skein.dev/v1alpha1/swarms");
         let orders = items("/apis/skein.dev/v1alpha1/groundorders");
-        // The person's orders in these runs are for everything, and there is one Swarm at most; what an agent remembers
-        // of a lost order is for its Drone alone, if that is no Swarm's.
+        // All orders of the person are for everything, and there is one Swarm at most; what an agent remembers of a
+        // lost order is for its Drone alone, if that is no Swarm's.
         let one_swarm = nodes.iter().all(|node| node.vehicle.spot().is_none());
         let (everything, some): (Vec<&Value>, Vec<&Value>) = (orders.iter()).partition(|order| {
             let scope = &order["spec"]["scope"];
@@ -382,7 +370,6 @@ impl Oracle {
         if !node.vehicle.armed() {
             ledger.on_ground();
         }
-        // Time also passes between messages.
         ledger.note(at);
         Ok(())
     }
@@ -455,7 +442,6 @@ impl Oracle {
 }
 
 impl Node {
-    /// Armed, and not landing.
     pub fn is_up(&self) -> bool {
         self.vehicle.armed() && !self.lands()
     }
@@ -465,7 +451,6 @@ impl Node {
         self.returns() || matches!(self.vehicle.mode(), 9 | 0x0604_0000)
     }
 
-    /// A simulated vehicle in the mode to return.
     pub fn returns(&self) -> bool {
         self.vehicle.spot().is_some() && matches!(self.vehicle.mode(), 6 | 0x0504_0000)
     }

@@ -1,5 +1,4 @@
-//! A program that flies the vehicle of a node by fast set-points, through the hub of its agent. It ends with its agent,
-//! and what it does not. Must not: know whether it may fly; it goes on asking.
+//! A program that flies a vehicle by fast set-points, through the hub of its agent, and ends with its agent.
 
 use crate::autopilot::{self, Kind};
 use crate::vehicle::{Spot, Vehicle};
@@ -23,9 +22,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::interval;
 
-/// Interval of its messages.
 const SAYS: Duration = Duration::from_millis(100);
-/// Interval of its heartbeats and requests for its mode.
 const ASKS: Duration = Duration::from_secs(1);
 /// System and component.
 const WHO: (u8, u8) = (245, 190);
@@ -38,7 +35,7 @@ const PLACES: u16 = 0x0DF8;
 const FAST: Range<f64> = 3.0..8.0;
 const UPRIGHT: Range<f64> = -1.5..1.5;
 const SLOW: f64 = 2.0;
-/// Nearer to the edge than this share of the radius it comes back no faster, meters per second, or it is taken back at
+/// Within this share of the radius from the edge it comes back no faster, meters per second, or it is taken back at
 /// once.
 const NEAR: f64 = 0.5;
 const BACK: f64 = 3.5;
@@ -46,7 +43,6 @@ const BACK: f64 = 3.5;
 const GOES_ON: Range<f64> = 1.0..6.0;
 const TURNS: f64 = 2.5;
 const SILENT: Range<f64> = 0.3..7.0;
-/// As in the agent, for the frames of its line, and of guests.
 const TAPPED: usize = 1024;
 const FROM_GUESTS: usize = 64;
 const BYTES_PER_SECOND: u32 = 46_080;
@@ -75,12 +71,10 @@ impl Volume {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Does {
-    /// Without a heartbeat.
     Silent,
     Beats,
     /// Velocities, meters per second east, north and up.
     Flies([f64; 3]),
-    /// A place, inside of its volume or not.
     GoesTo(Spot),
 }
 
@@ -89,7 +83,6 @@ struct Mind {
     rng: StdRng,
     does: Does,
     until: Duration,
-    /// Time of its last heartbeat and request for its mode.
     asked_at: Option<Duration>,
     is_calm: bool,
 }
@@ -111,7 +104,6 @@ impl fmt::Debug for Program {
 }
 
 impl Mind {
-    /// Draws another activity at this place.
     fn decide(&mut self, volume: &Volume, at: Spot, now: Duration) {
         let rng = &mut self.rng;
         let course = rng.random_range(0.0..std::f64::consts::TAU);
@@ -132,12 +124,9 @@ impl Mind {
             }
             1 => Does::Beats,
             2 | 3 => Does::GoesTo(beside(rng.random_range(0.0..0.7))),
-            // Near the edge, and beyond.
             4 => Does::GoesTo(beside(rng.random_range(0.8..1.5))),
-            // Anywhere, and straight out.
             5 => Does::Flies(ahead(course, fast)),
             6 => Does::Flies(ahead(back + std::f64::consts::PI, fast)),
-            // Through the middle.
             _ => {
                 seconds = seconds.min(TURNS);
                 let speed = if wide < volume.radius * NEAR {
@@ -155,7 +144,6 @@ impl Mind {
         self.until = now + Duration::from_secs_f64(seconds);
     }
 
-    /// From the middle to a place near it and back.
     fn go_slowly(&mut self, volume: &Volume, at: Spot, now: Duration) {
         let beside = if (now.as_secs() / 8).is_multiple_of(2) {
             6.0
@@ -187,7 +175,6 @@ impl Program {
         }
     }
 
-    /// From now on it flies slowly about the middle, and does not fall silent.
     pub fn calm(&self) {
         self.mind.lock().unwrap().is_calm = true;
     }

@@ -43,7 +43,6 @@ impl Spot {
         (place.lat_deg, place.lon_deg)
     }
 
-    /// On the ground; degrees.
     pub fn at_degrees(lat_deg: f64, lon_deg: f64) -> Self {
         Self::of(Wgs84 {
             lat_deg,
@@ -117,7 +116,6 @@ impl Vehicle {
         })))
     }
 
-    /// Lives for ever, speaking on the newest line.
     pub async fn run(self, lines: mpsc::Receiver<DuplexStream>) {
         match self {
             Self::Scripted(world) => autopilot::run(world, lines).await,
@@ -249,7 +247,6 @@ impl Vehicle {
             ("NAV_DLL_ACT", 2.0),
             ("COM_LOW_BAT_ACT", 3.0),
         ] {
-            // Parameters of each autopilot.
             one.wired.vehicle_mut().write_parameter(name, value);
         }
     }
@@ -263,7 +260,6 @@ impl Vehicle {
         }
     }
 
-    /// For a simulated one.
     pub fn make_read_only(&self, name: &str) {
         if let Self::Simulated(one) = self {
             one.lock().unwrap().wired.vehicle_mut().make_read_only(name);
@@ -277,7 +273,6 @@ impl Vehicle {
         }
     }
 
-    /// The commands that it was sent, but for the first `known`.
     pub fn commands(&self, known: usize) -> Vec<MavCmd> {
         match self {
             Self::Scripted(world) => {

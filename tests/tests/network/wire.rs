@@ -5,12 +5,10 @@ use std::time::Duration;
 
 #[derive(Clone, Debug, Default)]
 pub struct RulesWire {
-    /// Messages that change something, and those that read.
     pub changes: u32,
     pub reads: u32,
     pub uploads: u32,
     pub sets: Vec<(Duration, String)>,
-    /// Number of items in the fence that is being uploaded.
     open: Option<u16>,
 }
 

@@ -44,27 +44,21 @@ mod weather;
 pub mod wild;
 
 const COORDINATORS: usize = 2;
-/// Time in which a leader has read and renewed its Lease several times.
 const KNOWN_AFTER: Duration = Duration::from_secs(12);
-/// Time in which it has noted a restore.
 const NOTED_WITHIN: Duration = Duration::from_secs(15);
 /// As many as are believed where they agree.
 const LIARS: u32 = 3;
 const SURGE: u32 = 1;
 const TICK: Duration = Duration::from_millis(10);
-/// Half as many steps in large runs.
 const LARGE_TICK: Duration = Duration::from_millis(20);
-/// Interval at which a person looks after what is on the ground.
 const LOOKED_AFTER: Duration = Duration::from_secs(5);
 const DRAW: Duration = Duration::from_millis(100);
 const DISORDER: Duration = Duration::from_secs(60);
-/// Deadline after the faults until the desired number flies.
 const PATIENCE: Duration = Duration::from_secs(120);
 /// Meters over ground and in altitude, as home wanders a little.
 const ON_STATION: (f64, f64) = (2.5, 2.0);
 /// Hosts with agents at most: the network costs by the square of their number.
 const AGENT_HOSTS: usize = 40;
-/// Interval of judging objects in a large run.
 const OBJECTS_JUDGED: Duration = Duration::from_millis(500);
 /// A Drone without a station holds 10 m above its home.
 const HOLDING: f64 = 9.0;
@@ -127,7 +121,6 @@ struct Run<'a> {
     /// Since when each coordinator runs without a fault of its own or of its path to the API.
     steady: [Duration; COORDINATORS],
     backed_up: Duration,
-    /// The leader that must have noted a restore, and when that was.
     must_note: Option<(usize, Duration)>,
     replicas: u32,
     grounded: bool,
@@ -418,7 +411,6 @@ impl Run<'_> {
 
     fn for_a_while(&mut self, longest: f64, ends: Ends) {
         let span = self.rng.random_range(0.1..longest);
-        // Short ones are as likely as long ones.
         let span = if self.chance(0.5) { span / 10.0 } else { span };
         self.ends
             .push((self.sim.elapsed() + Duration::from_secs_f64(span), ends));
@@ -530,7 +522,6 @@ impl Run<'_> {
         }
     }
 
-    /// Kills a host, if it runs.
     fn stops(&mut self, host: &str) -> bool {
         if self.down.iter().any(|down| down == host) {
             return false;
@@ -541,7 +532,6 @@ impl Run<'_> {
             self.steady[coordinator] = Duration::MAX;
         }
         if let Some(first) = host.strip_prefix("node-").and_then(|n| n.parse::<usize>().ok()) {
-            // The report of an agent goes with it.
             for node in self.nodes.iter().skip(first).take(self.agents_per_host) {
                 *node.reported.lock().unwrap() = None;
             }
@@ -639,7 +629,6 @@ impl Run<'_> {
         (0..COORDINATORS).for_each(|coordinator| self.cluster.hold_back(coordinator, Duration::ZERO));
     }
 
-    /// The faults end, and the person wants something possible.
     fn calm(&mut self) {
         self.quiet();
         (0..self.nodes.len()).for_each(|node| self.cordon(node, false));
@@ -694,7 +683,6 @@ impl Run<'_> {
 
 async fn live(nodes: Vec<Node>) -> turmoil::Result {
     let mut all: FuturesUnordered<_> = nodes.into_iter().map(Node::live).collect();
-    // None ends except by a fault.
     all.next().await.unwrap_or(Ok(()))
 }
 

@@ -82,7 +82,6 @@ impl Field {
         .map_err(|error| self.installed.explain(error))
     }
 
-    /// Flown without a break and without a command since `then`.
     pub fn assert_undisturbed(&self, nodes: &[&str], then: u64) {
         for node in nodes {
             assert_eq!(self.wire(node).commands_since(then), [], "{node}");

@@ -1,7 +1,5 @@
-//! Skein on real nodes: the DaemonSet and the Deployment as containers, run by kubelets and containerd. A vehicle's own
-//! messages on the wire show whether it flies.
-//!
-//! Needs root and some packages. Without them, each test prints `skipped:` and why, and passes.
+//! Skein on real nodes: the DaemonSet and the Deployment as containers. A vehicle's own messages on the wire show
+//! whether it flies. Without root and some packages, each test prints `skipped:` and why, and passes.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -59,7 +57,6 @@ fn kubelet_and_coordinator_change_nothing_in_flight_and_pods_go_after_landing() 
     })
 }
 
-/// A rollout replaces every coordinator while two vehicles fly: neither gets a command.
 fn the_coordinator_is_rolled(field: &Field) -> anyhow::Result<()> {
     let before = wire::now();
     field.kubectl(&["rollout", "restart", "deployment/skein-coordinator", "-n", SYSTEM])?;
@@ -99,8 +96,7 @@ fn a_kubelet_dies_and_comes_back(field: &mut Field, node: &str) -> anyhow::Resul
     Ok(())
 }
 
-/// `kubectl drain` does not delete Pods of DaemonSets. When deleted, the agent's Pod stays until its vehicle has
-/// landed.
+/// `kubectl drain` does not delete Pods of DaemonSets; a deleted Pod of an agent stays until its vehicle has landed.
 fn a_node_is_drained_and_its_agent_deleted(field: &Field, node: &str) -> anyhow::Result<()> {
     let before = wire::now();
     field.kubectl(&[
@@ -146,8 +142,7 @@ fn the_pod_goes(field: &Field, node: &str, pod: &str) -> anyhow::Result<()> {
     .map_err(|error| field.installed.explain(error))
 }
 
-/// Without the label the DaemonSet has no Pod there: its agent lands the vehicle and ends. With the label it flies
-/// again.
+/// Without the label its agent lands the vehicle and ends; with the label it flies again.
 fn a_node_loses_its_label(field: &Field, node: &str, other: &str) -> anyhow::Result<()> {
     let (before, pod) = (wire::now(), field.agent_uid(node)?);
     field.kubectl(&["label", "node", node, &format!("{DRONE}-")])?;

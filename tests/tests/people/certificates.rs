@@ -47,7 +47,6 @@ impl Person {
         self
     }
 
-    /// Adds a URI as another name.
     pub fn uri(mut self, uri: &str) -> Self {
         self.uri = Some(uri.to_owned());
         self
@@ -71,8 +70,7 @@ impl Person {
         params
     }
 
-    /// A request for such a certificate (PKCS #10), and its key, as PEM; the key is of the kind that many clusters
-    /// still use.
+    /// PKCS #10, as PEM; the key is of the kind that many clusters still use.
     pub fn request(&self) -> (String, String) {
         let key = KeyPair::generate_rsa_for(&rcgen::PKCS_RSA_SHA256, rcgen::RsaKeySize::_2048).unwrap();
         let mut params = CertificateParams::default();

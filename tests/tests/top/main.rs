@@ -1,5 +1,4 @@
-//! `skein top` on an emulated terminal ([`avt`]): screens, keys, its end, and orders that vehicles obey. A vehicle's
-//! own messages on the wire show whether it flies.
+//! `skein top` on an emulated terminal ([`avt`]). A vehicle's own messages on the wire show whether it flies.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -28,7 +27,6 @@ use testkit::control_plane::workspace_root;
 use testkit::launch::workspace_binary;
 use testkit::wait_for;
 
-/// The usual terminal, a small one, a large one.
 const SIZES: [(u16, u16); 3] = [(80, 24), (60, 16), (132, 43)];
 
 /// Name, keys, text on the screen at last, and keys to get back.
@@ -58,12 +56,10 @@ fn top(coordinator: &Coordinator, home: &Path, size: (u16, u16)) -> anyhow::Resu
     Ok(screen)
 }
 
-/// Ports differ from run to run.
 fn without_port(text: &str, coordinator: &Coordinator) -> String {
     text.replace(&coordinator.url(), "http://127.0.0.1:PORT")
 }
 
-/// Flight is unknown in so many rows of Swarm alpha.
 fn all_unknown(text: &str, drones: usize) -> bool {
     let row = |line: &&str| line.starts_with(['>', ' ']) && line.contains(" alpha-");
     let rows: Vec<&str> = text.lines().filter(row).collect();
@@ -95,7 +91,6 @@ fn each_screen_is_the_one_that_is_kept_at_three_sizes() -> anyhow::Result<()> {
                 &format!("{name} at {size:?} to be as in {}:\n{kept}", path.display()),
                 |text| without_port(text, &coordinator) + "\n" == kept,
             )?;
-            // Back to the list; a filter stays.
             screen.press(back)?;
             screen.wait_until("nothing to lie over the list", |text| {
                 !text.contains("Esc: back") && !text.contains("do nothing")
@@ -117,7 +112,6 @@ fn a_storm_of_sizes_ends_with_the_screen_of_the_last_one() -> anyhow::Result<()>
         random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         let of = |most: u32, bits: u32| u16::try_from((random >> bits) % most + 1).unwrap_or(1);
         screen.resize((of(200, 8), of(70, 16)))?;
-        // On the map, in a list and with a question, as the sizes come.
         if round % 50 == 0 {
             screen.press(["5", "1", "3", "1g", "n", "1"][round / 50])?;
         }
@@ -430,7 +424,6 @@ fn vehicles_land_and_fly_by_orders_of_the_view_and_a_killed_station_is_found_aga
     let mut screen = Screen::run(top_command(home.path(), &["--station", &data])?, (80, 24))?;
     screen.wait_for(&["live  2 Drones: 2 flying, 0 not flying, 0 unknown"])?;
 
-    // With the person's rights.
     screen.press("2")?;
     screen.wait_until(
         "the Swarm with what is desired, live counts and its condition",

@@ -17,7 +17,6 @@ use testkit::wait_for;
 
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Dropping it kills what runs on it.
 pub struct Screen {
     master: File,
     slave: File,
@@ -33,7 +32,6 @@ struct Shown {
 }
 
 impl Screen {
-    /// `command` becomes the session's leader.
     pub fn run(mut command: Command, (columns, rows): (u16, u16)) -> anyhow::Result<Self> {
         let size = Winsize {
             ws_row: rows,
@@ -70,7 +68,6 @@ impl Screen {
         self.shown.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Without trailing blanks.
     pub fn text(&self) -> String {
         let shown = self.shown();
         let line = |line: &avt::Line| {
@@ -120,7 +117,6 @@ impl Screen {
         Ok(rustix::termios::tcsetwinsize(&self.master, size)?)
     }
 
-    /// Whether anything takes what is written.
     pub fn read(&self, read: bool) {
         self.read.store(read, Ordering::SeqCst);
     }
@@ -155,8 +151,7 @@ impl Drop for Screen {
     }
 }
 
-/// Makes `program` the leader of a session on the terminal that is its input, with `home` and nothing else of the
-/// person's.
+/// A session on the terminal that is its input, with `home` and nothing else of the person's.
 pub fn command(program: &Path, home: &Path) -> Command {
     in_session(&["--ctty", "--"], program, home)
 }

@@ -24,7 +24,6 @@ pub struct Received {
     pub name: String,
     pub trace: String,
     pub id: String,
-    /// Empty for a root.
     pub parent: String,
     /// Nanoseconds since 1970.
     pub start: u64,
@@ -36,7 +35,6 @@ pub struct Received {
 pub struct Collector {
     received: Arc<Mutex<Vec<Received>>>,
     endpoint: String,
-    /// The authority of its certificate, if any.
     authority: Option<PathBuf>,
     // Fields are dropped in this order.
     _runtime: tokio::runtime::Runtime,
@@ -45,7 +43,6 @@ pub struct Collector {
 
 struct Keeper(Arc<Mutex<Vec<Received>>>);
 
-/// For 127.0.0.1; writes the certificate's authority to `file`.
 fn certified(file: &Path) -> anyhow::Result<Identity> {
     let key = KeyPair::generate()?;
     let mut params = CertificateParams::default();
@@ -130,7 +127,6 @@ impl Collector {
         })
     }
 
-    /// Environment of the programs that write to it.
     pub fn settings(&self) -> Vec<(&'static str, String)> {
         let authority = self.authority.iter();
         let authority = authority.map(|file| ("OTEL_EXPORTER_OTLP_CERTIFICATE", file.display().to_string()));

@@ -30,7 +30,6 @@ pub struct Field {
 }
 
 impl Field {
-    /// Switched on; nothing of Skein runs yet.
     pub fn with(vehicles: &[&str], autopilot: &str) -> anyhow::Result<Self> {
         let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
         let scratch = Scratch::new("skein-up-")?;
@@ -73,12 +72,10 @@ impl Field {
         format!("serial:{}:57600", port.display())
     }
 
-    /// `skein up` on this laptop's data, with agents for these vehicles.
     pub fn station(&self, vehicles: &[&str]) -> anyhow::Result<Launch> {
         Ok(self.on_this_laptop(Launch::workspace("skein")?, vehicles))
     }
 
-    /// Uses a shell that redirects output, such as `2>/dev/full`.
     pub fn station_with_output(&self, vehicles: &[&str], redirection: &str) -> anyhow::Result<Launch> {
         let shell = Launch::program("/bin/sh")
             .named("skein")
@@ -101,7 +98,6 @@ impl Field {
         launch
     }
 
-    /// HOST:PORT.
     pub fn listen(&self) -> String {
         format!("127.0.0.1:{}", self.port)
     }
@@ -140,13 +136,11 @@ impl Field {
         self.up.as_ref().context("skein up does not run")
     }
 
-    /// As a crash or an empty battery would.
     pub fn kill_up(&mut self) -> anyhow::Result<()> {
         self.up.take().context("skein up does not run")?.kill();
         Ok(())
     }
 
-    /// SIGINT; returns its output.
     pub fn end_up(&mut self) -> anyhow::Result<String> {
         let up = self.up.take().context("skein up does not run")?;
         up.signal(Signal::SIGINT)?;
@@ -155,7 +149,6 @@ impl Field {
         Ok(up.stdout())
     }
 
-    /// Made by `skein enroll` the first time.
     pub fn enrolled(&self, node: &str) -> anyhow::Result<PathBuf> {
         let files = self.scratch.path().join(format!("enrolled-{node}"));
         if !files.exists() {
@@ -165,7 +158,6 @@ impl Field {
         Ok(files)
     }
 
-    /// Runs it as on a companion computer.
     pub fn start_agent(&mut self, vehicle: &str) -> anyhow::Result<()> {
         self.start_agent_with(vehicle, &[])
     }
@@ -205,7 +197,6 @@ impl Field {
             .logs_in(self.scratch.path().join("logs")))
     }
 
-    /// As from an earlier life of the companion computer's agent.
     pub fn remember(&self, state: &Value) -> anyhow::Result<()> {
         let file = self.scratch.folder("state")?.join("state.json");
         Ok(std::fs::write(file, state.to_string())?)
@@ -219,12 +210,10 @@ impl Field {
         &self.kubectl
     }
 
-    /// `path` follows the version of the API, as in `vehicles`.
     pub fn read(&self, path: &str) -> anyhow::Result<Value> {
         self.kubectl.read(&format!("/apis/skein.dev/v1alpha1/{path}"))
     }
 
-    /// Swarm `alpha`.
     pub fn fly(&self, replicas: usize, altitude: f64) -> anyhow::Result<()> {
         let swarm = serde_json::json!({
             "apiVersion": "skein.dev/v1alpha1", "kind": "Swarm", "metadata": {"name": "alpha", "namespace": "default"},
@@ -241,7 +230,6 @@ impl Field {
         waited.map(drop).map_err(|error| self.explain(error))
     }
 
-    /// Name, uid and node.
     pub fn drones(&self) -> anyhow::Result<Vec<[String; 3]>> {
         let list = self.read("namespaces/default/drones")?;
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -287,7 +275,6 @@ impl Field {
         Ok(String::from_utf8(output.stdout)?)
     }
 
-    /// Status and reason of a Node's Ready condition.
     pub fn readiness(&self, node: &str) -> anyhow::Result<[String; 2]> {
         let node = self.kubectl.read(&format!("/api/v1/nodes/{node}"))?;
         let conditions = node["status"]["conditions"].as_array();
@@ -305,7 +292,6 @@ impl Field {
         result.map_err(|error| self.explain(error))
     }
 
-    /// Why vehicles are free or not, by node.
     pub fn wait_inventory(&self, wanted: &str) -> anyhow::Result<()> {
         let columns =
             r#"jsonpath={range .items[*]}{.spec.nodeName}: {.status.conditions[?(@.type=="Free")].reason}; {end}"#;
@@ -318,7 +304,6 @@ impl Field {
         result.map_err(|error| self.explain(error))
     }
 
-    /// Adds the output of kubectl and the logs.
     pub fn explain(&self, error: anyhow::Error) -> anyhow::Error {
         let seen = self
             .kubectl

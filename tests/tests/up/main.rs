@@ -1,5 +1,4 @@
-//! `skein up` and `skein demo` as processes: a ground station on one machine, with simulated vehicles. A vehicle's own
-//! messages on the wire show whether it flies.
+//! `skein up` and `skein demo`: a ground station with simulated vehicles, whose own messages show whether they fly.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -48,7 +47,6 @@ fn a_station_flies_what_it_reaches_and_agents_from_elsewhere_become_nodes() -> a
     assert!(said.contains("3 Drones that want flight are kept"), "{said}");
     field.wait_in_air(&["charlie"])?;
 
-    // The same folder again: nothing is lost, and the output says so.
     let since = wire::now();
     field.start_up(&["alpha", "bravo"])?;
     assert!(
@@ -210,7 +208,6 @@ fn only_enrolled_agents_get_in_and_one_that_is_revoked_is_out() -> anyhow::Resul
     for node in ["alpha", "bravo"] {
         field.wait_readiness(node, "True", "AgentConnected")?;
     }
-    // A client on the network without credentials, neither by TLS nor in plain text.
     for server in ["http", "https"].map(|scheme| format!("{scheme}://{}", field.listen())) {
         let stranger = field.stranger(&server)?;
         ensure!(!stranger.status.success(), "{server} answers everybody");

@@ -25,9 +25,7 @@ pub struct Kubelet {
 struct Shared {
     coordinator: String,
     vehicles: BTreeMap<String, Vehicle>,
-    /// By the uid of their Pod.
     agents: HashMap<String, Agent>,
-    /// New Pods run nothing from now on.
     broken: bool,
     most_away: usize,
     ended_in_flight: Vec<String>,
@@ -38,7 +36,6 @@ impl Kubelet {
     pub async fn start(field: &Field, coordinator: &str, nodes: &[&str]) -> Self {
         let client = field.client.clone();
         let sets: Api<DaemonSet> = Api::namespaced(client.clone(), SYSTEM);
-        // That of the previous test, with its Pods.
         let _ = sets.delete("skein-agent", &DeleteParams::background()).await;
         let vehicles = nodes.iter().map(|node| ((*node).to_owned(), Vehicle::new(node)));
         let shared = Arc::new(Mutex::new(Shared {
@@ -91,17 +88,14 @@ impl Kubelet {
         self.lock().vehicles[node].clone()
     }
 
-    /// Whether new Pods cannot get their image from now on.
     pub fn runs_nothing_new(&self, broken: bool) {
         self.lock().broken = broken;
     }
 
-    /// The most nodes that were without a running agent at a time.
     pub fn most_away(&self) -> usize {
         self.lock().most_away
     }
 
-    /// The nodes whose Pod was deleted while the vehicle flew.
     pub fn ended_in_flight(&self) -> Vec<String> {
         self.lock().ended_in_flight.clone()
     }
@@ -119,7 +113,6 @@ impl Kubelet {
         pods.list(&ListParams::default().labels(LABEL)).await.unwrap().items
     }
 
-    /// All Pods that are not being deleted, by node.
     pub async fn pods(&self) -> BTreeMap<String, String> {
         let pods = self.list().await;
         let stay = pods.iter().filter(|pod| pod.metadata.deletion_timestamp.is_none());

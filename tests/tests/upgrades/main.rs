@@ -1,5 +1,5 @@
-//! Upgrades of agents, on a real API server with the DaemonSet controller and the scheduler: the coordinator as a real
-//! process with the rights of deploy/rbac.yaml, which it must all use, scripted agents, and a fake for the kubelets.
+//! Upgrades of agents, on a real API server with the DaemonSet controller, the scheduler, scripted agents, and fake
+//! kubelets.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

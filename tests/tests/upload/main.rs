@@ -1,5 +1,5 @@
-//! Upload of flight logs: an agent as a process and a real S3-compatible server (s3rver), over TLS, while both are
-//! killed at random; and no byte in flight. The server's own disk shows what is in the store.
+//! Upload of flight logs: an agent and a real S3-compatible server (s3rver), over TLS, while both are killed at random;
+//! and no byte in flight.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -44,7 +44,6 @@ fn write_old(field: &Field, rng: &mut StdRng) -> anyhow::Result<BTreeMap<&'stati
     Ok(logs)
 }
 
-/// The name of a log in the store's keys, without its checksum.
 fn stem(name: &str) -> String {
     let name = name.replace("autopilot-alpha/", "autopilot/");
     format!(

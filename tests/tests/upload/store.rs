@@ -32,7 +32,6 @@ impl Store {
         certificates(scratch.path())?;
         let credentials = scratch.folder("credentials")?;
         for name in ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"] {
-            // As an editor leaves them.
             fs::write(credentials.join(name), "S3RVER\n")?;
         }
         let mut store = Self {
@@ -45,7 +44,6 @@ impl Store {
         Ok(store)
     }
 
-    /// Keeps what is on its disk.
     pub fn start_again(&mut self) -> anyhow::Result<()> {
         let packages = std::env::var_os("SKEIN_TEST_OBJECT_STORE");
         let packages = packages.context(
@@ -118,7 +116,6 @@ impl Store {
         Ok(objects)
     }
 
-    /// Bytes of objects, and of parts of them.
     pub fn bytes(&self) -> anyhow::Result<usize> {
         let mut bytes = 0;
         for path in files(&self.scratch.path().join("objects"))? {
@@ -147,7 +144,6 @@ fn files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// An authority, and a certificate of it for 127.0.0.1.
 fn certificates(folder: &Path) -> anyhow::Result<()> {
     let key = KeyPair::generate()?;
     let mut params = CertificateParams::default();

@@ -47,7 +47,6 @@ impl Pilot {
         Ok(items)
     }
 
-    /// An inclusion polygon, as latitudes and longitudes.
     pub fn upload_fence(&self, corners: &[[f64; 2]]) -> anyhow::Result<()> {
         let vertex = MISSION_ITEM_INT_DATA {
             param1: f32::from(u16::try_from(corners.len())?),
@@ -76,7 +75,6 @@ impl Pilot {
         self.upload(&[home, places].concat(), &waypoint)
     }
 
-    /// Begins to upload a mission, and gives none of it.
     pub fn begin_upload(&self) -> anyhow::Result<()> {
         self.line.send(&MavMessage::MISSION_COUNT(MISSION_COUNT_DATA {
             count: 5,
@@ -87,7 +85,6 @@ impl Pilot {
         }))
     }
 
-    /// The items differ in their place only.
     fn upload(&self, places: &[[f64; 2]], like: &MISSION_ITEM_INT_DATA) -> anyhow::Result<()> {
         let (target_system, target_component) = (self.system, 1);
         let mut next = MavMessage::MISSION_COUNT(MISSION_COUNT_DATA {

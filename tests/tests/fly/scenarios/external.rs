@@ -74,7 +74,6 @@ fn external(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Flies north, until that is observed.
 fn flies(field: &Field, program: &Program, north_m_s: f32) -> anyhow::Result<()> {
     wait_reason(field, NODE, "Holding", "a program may fly it")?;
     let from = position(field, NODE)?;
@@ -186,7 +185,6 @@ fn wait_reason(field: &Field, node: &str, reason: &str, words: &str) -> anyhow::
     })
 }
 
-/// Flies by velocities, as MAVSDK does. Dropping it ends it.
 struct Program {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
@@ -206,7 +204,6 @@ impl Program {
         let shared = Arc::new(Shared::default());
         let told = Arc::clone(&shared);
         let thread = std::thread::spawn(move || {
-            // It ends with the connection, and the vehicle shows that.
             let _ = talk(stream, stack, &told);
         });
         Ok(Self {
@@ -224,7 +221,6 @@ impl Drop for Program {
     fn drop(&mut self) {
         self.shared.ended.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
-            // Fails only if the thread has panicked, which is reported already.
             let _ = thread.join();
         }
     }

@@ -125,7 +125,6 @@ pub const ALL: &[Scenario] = &[
 
 const NODE: &str = NODES[0];
 
-/// The Drone must not be Ready, and the reason is the autopilot's.
 pub(super) fn wait_reason(field: &Field, since: u64, words: &[&str]) -> anyhow::Result<String> {
     field.wait("the autopilot's reason on the Drone", 0, || {
         let drone = field.objects().of(NODE).context("there is none")?;
@@ -189,7 +188,6 @@ fn gcs_loss(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     field.vehicle(NODE).pilot.beats(false);
     left_alone(field, figures, since, &[RETURN.number(field.stack)])?;
     wait_reason(field, since, &["gcs", "ground station", "ground control"])?;
-    // The ground station is back: the autopilot's action continues, and ends on the ground.
     field.vehicle(NODE).pilot.beats(true);
     field.wait_down(NODE)?;
     let sent = field.record(NODE).orders_since(since);
@@ -415,7 +413,6 @@ fn one_motor_out(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()>
     Ok(())
 }
 
-/// From the first 3 m of a fall to the object that reports it.
 fn falls(field: &Field, figures: &mut Figures, since: u64) -> anyhow::Result<()> {
     let low = field.wait("it to be 3 m lower", 30, || {
         let record = field.record(NODE);

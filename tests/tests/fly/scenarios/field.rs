@@ -1,5 +1,4 @@
-//! Things that people bring to the field: a survey as QGroundControl saves it, a payload with a battery of its own, a
-//! home that is far away, a field across the 180th meridian.
+//! Conditions of the field: a survey from QGroundControl, a payload's battery, a home far away, the 180th meridian.
 
 mod across;
 
@@ -79,7 +78,6 @@ const LOW: i8 = 5;
 /// Meters from one photo to the next.
 const PHOTOS: f64 = 12.5;
 
-/// Ends of the lines of the survey, east and north, in the order of the flight.
 const ENDS: [[f64; 2]; 8] = [
     [20.0, 20.0],
     [120.0, 20.0],
@@ -91,8 +89,7 @@ const ENDS: [[f64; 2]; 8] = [
     [20.0, 80.0],
 ];
 
-/// As QGroundControl saves a survey: its camera mode before the takeoff, the lines within one item, photos by distance
-/// on each line.
+/// As QGroundControl saves it: camera mode before the takeoff, lines within one item, photos by distance on each line.
 fn as_saved() -> Value {
     let mut items = Vec::new();
     for (number, [east, north]) in ENDS.iter().enumerate() {
@@ -197,7 +194,6 @@ fn survey_file(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
 /// A second monitor, and a first battery that lasts. A simulated PX4 has no second one: [`report_second`] adds it.
 fn two_batteries() -> Setup {
     Setup {
-        // Pins and scales of the simulated power module, which the second monitor reads, too.
         ardupilot: vec![
             ("BATT2_MONITOR", 4.0),
             ("BATT2_VOLT_PIN", 13.0),
@@ -209,8 +205,8 @@ fn two_batteries() -> Setup {
     }
 }
 
-/// Sets the percent left in the second battery. An ArduPilot sets its own second monitor, which names no function; for
-/// a PX4 the relay adds what that sends of a smart battery of three cells, with this function.
+/// An ArduPilot sets its own second monitor, which names no function; for a PX4 the relay adds the report of a smart
+/// battery of three cells with this function.
 fn report_second(field: &Field, function: MavBatteryFunction, left: i8) -> anyhow::Result<()> {
     let vehicle = field.vehicle(NODE);
     match field.stack {
@@ -325,13 +321,11 @@ fn payload_battery(field: &mut Field, figures: &mut Figures) -> anyhow::Result<(
 fn second_battery_counts(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     field.take_off(15.0)?;
     let since = now();
-    // As PX4 reports each of its batteries.
     report_second(field, MavBatteryFunction::MAV_BATTERY_FUNCTION_ALL, LOW)?;
     lands_at_reserve(field, figures, since)
 }
 
-/// The second battery, which drives the motors, is low: the vehicle, which holds over its home, is landed and stays
-/// down.
+/// The second battery drives the motors: the vehicle, which holds over its home, is landed and stays down.
 fn lands_at_reserve(field: &Field, figures: &mut Figures, since: u64) -> anyhow::Result<()> {
     let low = field.wait("the second battery to be low, by its autopilot", 60, || {
         let (at, left) = second_battery(field, since).context("it says nothing")?;
@@ -371,8 +365,7 @@ fn send_home(field: &Field, north: Option<f64>) -> anyhow::Result<()> {
 }
 
 fn home_far(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
-    /// Degrees of latitude: 48.9 km, as of an autopilot whose receiver was wrong at boot. ArduPilot takes no home
-    /// farther than 50 km off.
+    /// Degrees of latitude: 48.9 km, as after a wrong fix at boot. ArduPilot takes no home farther than 50 km off.
     const FAR: f64 = 0.44;
     const HEIGHT: f64 = 12.0;
     field.wait("a vehicle that may arm", 90, || {

@@ -57,7 +57,6 @@ fn change(field: &Field, spec: &Value) -> anyhow::Result<()> {
         .map(drop)
 }
 
-/// Waits until the vehicles that fly are at these places, one at each, by their own account, and the Swarm is covered.
 fn wait_covered(field: &Field, places: &[[f64; 2]], up: f64) -> anyhow::Result<()> {
     field.wait(&format!("a vehicle at each of {places:?}"), 240, || {
         let swarm: Value = serde_json::from_str(&field.kubectl().run(["get", "swarm", SWARM, "-o", "json"])?)?;

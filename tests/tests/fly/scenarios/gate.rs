@@ -1,5 +1,4 @@
-//! One gate for all that moves a vehicle in the air, and one for arming a vehicle that a person or a failsafe brought
-//! down.
+//! One gate for all that moves a vehicle in the air, and one for arming after a person or a failsafe brought it down.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -82,7 +81,6 @@ const NODE: &str = NODES[0];
 const NAME: &str = "field";
 const UP: f64 = 20.0;
 
-/// Two vehicles, `apart` meters from each other.
 pub(super) fn pair(apart: f64) -> Setup {
     Setup {
         vehicles: 2,
@@ -139,7 +137,6 @@ fn plan(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     nearest(field, figures, began)
 }
 
-/// Lets a Mission fly around `guest`, the station of another, until it is beside that; returns when it took off.
 fn flies_around(field: &Field, guest: [f64; 3]) -> anyhow::Result<u64> {
     drone(field, "two", NODES[1], &place(guest[0], guest[1], guest[2]))?;
     wait_on_station(field, NODES[1], guest)?;
@@ -160,8 +157,7 @@ fn flies_around(field: &Field, guest: [f64; 3]) -> anyhow::Result<u64> {
 fn resume_elsewhere(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     let began = now();
     let flies = flies_around(field, [30.0, 60.0, UP])?;
-    // The straight leg from there to the next place, east 60 and north 90, leads through the station; the way there
-    // does not.
+    // The straight leg from there to east 60 and north 90 leads through the station; the way there does not.
     let behind = [0.0, 30.0];
     carry(field, NODE, [60.0, 30.0], UP)?;
     carry(field, NODE, behind, UP)?;
@@ -214,7 +210,6 @@ fn passes_a_neighbor(field: &mut Field, figures: &mut Figures) -> anyhow::Result
     nearest(field, figures, began)
 }
 
-/// A pilot takes over a vehicle that flies, and moves it there by a ground station.
 fn carry(field: &Field, node: &str, [east, north]: [f64; 2], up: f64) -> anyhow::Result<()> {
     let pilot = &field.vehicle(node).pilot;
     pilot.mode(HOLD.0, HOLD.1)?;

@@ -229,7 +229,6 @@ fn requested(field: &Field, since: u64) -> BTreeMap<String, usize> {
 
 fn slow(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     field.take_off(START)?;
-    // The requests at the start may take some time.
     std::thread::sleep(Duration::from_secs(15));
     let (since, before) = (now(), requests(field));
     let [_, bytes] = field.record(NODE).passed_to_agent();

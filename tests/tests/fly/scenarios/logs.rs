@@ -118,7 +118,6 @@ fn only_file(folder: &Path) -> anyhow::Result<PathBuf> {
     Ok(files.first().context("none")?.path())
 }
 
-/// Bytes of a log that have come, once they are at least `least`.
 fn come(folder: &Path, least: u64, copying: &Process) -> anyhow::Result<u64> {
     let context = || format!("nothing yet: {}", copying.tail());
     let entry = fs::read_dir(folder).with_context(context)?.next();

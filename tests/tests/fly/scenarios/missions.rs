@@ -80,7 +80,6 @@ pub(super) fn wait_for(field: &Field, name: &str, kind: &str, seconds: u32) -> a
     })
 }
 
-/// By its own heartbeat.
 pub(super) fn wait_on_plan(field: &Field, node: &str, seconds: u32) -> anyhow::Result<()> {
     field.wait(&format!("{node} to fly its plan"), seconds, || {
         let record = field.record(node);
@@ -90,7 +89,6 @@ pub(super) fn wait_on_plan(field: &Field, node: &str, seconds: u32) -> anyhow::R
     })
 }
 
-/// Each time once.
 fn reached(field: &Field, node: &str, since: u64) -> Vec<(u64, u16)> {
     let record = field.record(node);
     let items = record.reported_since(since).filter_map(|(at, message)| match message {
@@ -119,7 +117,6 @@ fn first_place_reached(field: &Field, node: &str, since: u64) -> Option<u64> {
     all.find(is_place).map(|(at, _)| at)
 }
 
-/// Over ground.
 pub(super) fn wait_near(field: &Field, node: &str, at: [f64; 2], meters: f64, since: u64) -> anyhow::Result<()> {
     field.wait(&format!("{node} to be near {at:?}"), 120, || {
         let track = track(field, node, since);
@@ -147,14 +144,12 @@ fn off(point: [f64; 3], places: &[[f64; 3]]) -> f64 {
     legs.fold(f64::INFINITY, f64::min)
 }
 
-/// Median and worst.
 fn spread(mut all: Vec<f64>) -> anyhow::Result<[f64; 2]> {
     all.sort_by(f64::total_cmp);
     let worst = *all.last().context("nothing was flown")?;
     Ok([all[all.len() / 2], worst])
 }
 
-/// The Mission shows the words of an autopilot that does not take the plan, and nothing is armed for it.
 fn refused(field: &Field, figures: &mut Figures) -> anyhow::Result<()> {
     let pilot = &field.vehicle(NODE).pilot;
     let since = now();
@@ -165,8 +160,7 @@ fn refused(field: &Field, figures: &mut Figures) -> anyhow::Result<()> {
         &json!({"backoffLimit": 0, "route": {"waypoints": waypoints}}),
     )?;
     let object = field.wait("the refused Mission to fail", 150, || {
-        // ArduCopter takes each item that a route makes: here a ground station keeps it busy with an upload that never
-        // ends.
+        // ArduCopter takes each item of a route: here a ground station keeps it busy with an upload that never ends.
         if field.stack == Stack::ArduPilot {
             pilot.begin_upload()?;
         }
@@ -327,7 +321,6 @@ fn file(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
         item(178, 2, json!([1, 4, -1, 0, 0, 0, 0])),
         item(206, 2, json!([8, 0, 1, 0, 0, 0, 0])),
     ];
-    // A hold at the second place, and a wait at the third.
     items.extend([
         to(16, 0.0, IN_FILE[0]),
         to(16, 3.0, IN_FILE[1]),
@@ -358,7 +351,6 @@ fn file(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     ensure!(status["failures"] == 0 && status["done"] == "100%", "{status}");
     field.wait_down(NODE)?;
     ensure!(field.record(NODE).arms()? == 1, "it armed again");
-    // Without the ways there and home.
     let mut sent: Vec<(u16, u16, f32)> = Vec::new();
     for (_, message) in field.record(NODE).sent_since(began) {
         if let MavMessage::MISSION_ITEM_INT(item) = message
@@ -415,7 +407,7 @@ fn drain(field: &Field, node: &str) -> anyhow::Result<()> {
     match field.stack {
         Stack::ArduPilot => {
             let amperes = field.record(node).amperes().context("it reports no current")?;
-            // In whole milliampere-hours.
+            // Whole milliampere-hours.
             let capacity = (amperes * 1000.0 / 3600.0 * f64::from(SMALL)).round();
             vehicle.pilot.parameter("BATT_CAPACITY", capacity as f32)?;
             let reset = MavCmd::MAV_CMD_BATTERY_RESET;
@@ -438,7 +430,6 @@ fn drain(field: &Field, node: &str) -> anyhow::Result<()> {
     }
 }
 
-/// Corners of the survey's field, and of the obstacle in it.
 const FIELD: [[f64; 2]; 7] = [
     [-80.0, 40.0],
     [120.0, 40.0],
@@ -537,7 +528,6 @@ fn survey(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     let mut lines: Vec<[[f64; 3]; 2]> = Vec::new();
     for node in field.nodes() {
         let mut flown = on_plan(field, node, began);
-        // One each second or so is enough.
         flown.dedup_by(|next, last| next.0.saturating_sub(last.0) < 900_000);
         lines.extend(flown.windows(2).filter_map(|pair| {
             let near = pair[1].0.saturating_sub(pair[0].0) < 2_000_000;
@@ -580,7 +570,6 @@ fn survey(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     super::formations::nearest(field, figures, began)
 }
 
-/// By its own heartbeat.
 fn on_plan(field: &Field, node: &str, since: u64) -> Track {
     let record = field.record(node);
     let wanted = MISSION.number(field.stack);

@@ -223,7 +223,6 @@ fn ground_latch(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> 
 fn kill(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     field.take_off(START)?;
     let (since, name) = (now(), drone_name(field)?);
-    // It ends with an error if the vehicle is not observed to stop.
     let said = field.skein(&["kill", &name, "--confirm", &name, "--yes-stop-the-motors"])?;
     let record = field.record(NODE);
     let sent = record.commands_since(since);

@@ -1,5 +1,5 @@
-//! Autopilots that refuse to arm: the reason is shown in their own words, and when it is fixed the vehicle flies
-//! without a command.
+//! Autopilots that refuse to arm: their own words give the reason, and when it is fixed the vehicle flies without a
+//! command.
 
 use std::time::Duration;
 
@@ -78,7 +78,6 @@ const PX4: &[Break] = &[
     (GPS, 0.0, 1.0, &["position", "gps"]),
 ];
 
-/// PX4's receiver, which is started and stopped.
 const GPS: &str = "sensor_gps_sim";
 
 fn set(field: &Field, name: &str, value: f32) -> anyhow::Result<()> {
@@ -187,7 +186,6 @@ fn unknown_battery(field: &mut Field, figures: &mut Figures) -> anyhow::Result<(
         Ok(message)
     };
     field.wait("the battery to be the reason", 90, || shown(field))?;
-    // Its other checks pass by now, and it stays on the ground for that one reason.
     field.pass(60, Duration::from_secs(20));
     let message = shown(field)?;
     let record = field.record(NODE);

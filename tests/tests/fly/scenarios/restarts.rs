@@ -67,7 +67,6 @@ enum Program {
 }
 
 impl Program {
-    /// Two seconds later.
     fn restart(&self, field: &mut Field) -> anyhow::Result<()> {
         match self {
             Self::Coordinator => field.kill_coordinator(),
@@ -137,7 +136,6 @@ fn killed(field: &mut Field, figures: &mut Figures, program: &Program) -> anyhow
     Ok(())
 }
 
-/// By a state that was written since then or is confirmed by `skein status`.
 fn knows_again(field: &Field, since: u64) -> anyhow::Result<()> {
     field.wait("Skein to know of the flight again", 30, || {
         let status: serde_json::Value = serde_json::from_str(&field.skein(&["status", "-o", "json"])?)?;

@@ -50,7 +50,6 @@ pub const ALL: &[Scenario] = &[
     .real_time(),
 ];
 
-/// Parameters for `preflight: Refuse`.
 fn setup(_: Stack) -> Setup {
     Setup {
         ardupilot: vec![("FS_GCS_ENABLE", 1.0), ("BATT_FS_LOW_ACT", 2.0)],
@@ -70,7 +69,6 @@ fn messages(field: &Field) -> u64 {
     OF_RULES.iter().map(|id| record.passed_to_autopilot(*id)).sum()
 }
 
-/// Messages of the agent that change a fence or a parameter.
 fn changes_since(field: &Field, since: u64) -> usize {
     let record = field.record(NODE);
     let changes = |(_, message): &(u64, &MavMessage)| {
@@ -113,7 +111,6 @@ fn apply_fence(field: &Field, corners: &[[f64; 2]]) -> anyhow::Result<()> {
     apply(field, "Geofence", &spec)
 }
 
-/// Waits until an object is in force on the vehicle, or is not; returns when.
 fn wait_in_force(field: &Field, kind: &str, yes: bool, seconds: u32) -> anyhow::Result<u64> {
     field.wait(&format!("{kind} in force: {yes}"), seconds, || {
         let object = field.read(&format!("{kind}s/north"))?;
@@ -126,8 +123,7 @@ fn wait_in_force(field: &Field, kind: &str, yes: bool, seconds: u32) -> anyhow::
     })
 }
 
-/// Waits until somebody's change on the ground is corrected and in force, which may be too quick for an object to show
-/// it; returns when the correction began.
+/// Returns when the correction of somebody's change began, which may be too quick for an object to show it.
 fn wait_corrected(field: &Field, kind: &str, since: u64) -> anyhow::Result<u64> {
     field.wait("a change of ours", 30, || {
         ensure!(changes_since(field, since) > 0, "none yet");
@@ -139,14 +135,12 @@ fn wait_corrected(field: &Field, kind: &str, since: u64) -> anyhow::Result<u64> 
     Ok(changed)
 }
 
-/// Why it is not in force, in one word.
 fn unsettled(field: &Field, kind: &str) -> anyhow::Result<String> {
     let object = field.read(&format!("{kind}s/north"))?;
     let one = &object["status"]["unsettled"][0];
     Ok(one["reason"].as_str().unwrap_or_default().to_owned())
 }
 
-/// It is not armed while its rules are not in force.
 fn stays_down(field: &Field, seconds: u32) -> anyhow::Result<()> {
     field.pass(seconds, Duration::from_secs(u64::from(seconds)));
     let sent = field.record(NODE).arm_commands_since(0);
@@ -168,7 +162,6 @@ fn wait_armable(field: &Field) -> anyhow::Result<()> {
     })
 }
 
-/// As a ground station reads it.
 fn is_aboard(field: &Field, corners: &[[f64; 2]]) -> anyhow::Result<()> {
     let aboard = field.vehicle(NODE).pilot.fence()?;
     let near = |[latitude, longitude]: &[f64; 2], other: &[f64; 2]| {
@@ -212,7 +205,6 @@ fn power_cycle(field: &mut Field) -> anyhow::Result<()> {
     vehicle.autopilot.power_off();
     std::thread::sleep(Duration::from_secs(2));
     vehicle.autopilot.power_on()?;
-    // The ground station's line was cut with it.
     vehicle.pilot = Pilot::at(&vehicle.autopilot)?;
     vehicle.pilot.beats(true);
     Ok(())
@@ -302,7 +294,6 @@ fn fence(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     let sent = changes_since(field, since);
     ensure!(sent == 0, "in the air it was sent {sent} changes");
 
-    // A breach: the ceiling is still that of the Geofence.
     breach(field, figures)?;
     field.wait_down(NODE)?;
     let down = now();
@@ -431,7 +422,6 @@ fn breach(field: &Field, figures: &mut Figures) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Somebody draws a fence 40 m from home while a Mission is on its way to 100 m.
 fn on_a_mission(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     const LIMIT: f64 = 40.0;
     begin(field)?;
@@ -492,7 +482,6 @@ fn on_a_mission(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> 
     field.wait_down(NODE)
 }
 
-/// Two of each stack: name, desired value, and value of somebody else.
 const fn values(stack: Stack) -> [(&'static str, f64, f64); 2] {
     match stack {
         Stack::ArduPilot => [("LOIT_BRK_DELAY", 1.5, 0.7), ("BATT_LOW_TIMER", 12.0, 14.0)],

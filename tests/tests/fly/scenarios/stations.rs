@@ -140,7 +140,6 @@ pub(super) fn send_to(field: &Field, name: &str, station: &Value) -> anyhow::Res
         .map(drop)
 }
 
-/// Waits until the Drone is Ready, and its autopilot there by its own account.
 pub(super) fn wait_on_station(field: &Field, node: &str, [east, north, up]: [f64; 3]) -> anyhow::Result<()> {
     field.wait(&format!("{node} to be on station at {east} {north} {up}"), 150, || {
         let drone = field.objects().of(node).context("there is no Drone")?;
@@ -224,12 +223,10 @@ fn heading_speed(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()>
     Ok(())
 }
 
-/// For a Drone that was asked at `since` to move once, and has.
 pub(super) fn status_writes(field: &Field, node: &str, since: u64) -> anyhow::Result<usize> {
     let seen = field.objects().of_since(node, since);
     let mut statuses: Vec<Value> = seen.iter().map(|(_, drone)| drone["status"].clone()).collect();
     statuses.dedup();
-    // The first is as it was before.
     let writes = statuses.len().saturating_sub(1);
     ensure!(
         (1..=2).contains(&writes),
@@ -350,12 +347,10 @@ const PAD: f64 = 1.0;
 /// Microseconds after which a reported place is stale: the vehicle was switched off.
 const STALE: u64 = 5_000_000;
 
-/// The least distance between two vehicles that both fly. Errors: nearer than the separation.
 pub(super) fn apart(one: &Track, other: &Track) -> anyhow::Result<f64> {
     ensure!(!one.is_empty() && !other.is_empty(), "nothing was recorded");
     let (mut least, mut next) = (f64::INFINITY, 0);
     for (at, a) in one {
-        // Both are in the order of time.
         while next + 1 < other.len() && other[next + 1].0.abs_diff(*at) <= other[next].0.abs_diff(*at) {
             next += 1;
         }
@@ -438,7 +433,6 @@ fn over_pad(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Hovers at the altitude of the stations.
 fn hovering(east: f64, north: f64) -> ADSB_VEHICLE_DATA {
     let at = shifted(CENTER, east, north);
     #[allow(clippy::cast_possible_truncation, reason = "a place on the Earth in 1e-7 degrees")]

@@ -1,9 +1,7 @@
-//! Whether vehicles that programs fly stay in their airspace, by their true places. Must not: know when or how an agent
-//! takes a vehicle back.
+//! Whether vehicles that programs fly stay in their airspace, by their true places.
 //!
 //! 15. A vehicle with ordered airspace for a program stays in it, from its arrival until that is no part of its last
-//!     order. Where its agent ends, it may fly on by its last set-point until the autopilot notices, and until it has
-//!     stopped from there.
+//!     order. Where its agent ends, it may fly on by its last set-point until the autopilot notices and it has stopped.
 
 use crate::autopilot::Kind;
 use crate::node::Node;
@@ -16,8 +14,7 @@ use std::time::Duration;
 const SLACK: (f64, f64) = (2.5, 2.0);
 /// Largest difference between two receivers at the same altitude, meters.
 const DATUMS: f64 = 3.0;
-/// Seconds from the last set-point until the autopilot acts by itself (GUID_TIMEOUT, COM_OF_LOSS_T), with what was on
-/// its way.
+/// Seconds until the autopilot acts by itself (GUID_TIMEOUT, COM_OF_LOSS_T), with what was on its way.
 const ARDUCOPTER_NOTICES: f64 = 3.5;
 const PX4_NOTICES: f64 = 1.5;
 /// Least deceleration of an autopilot, over ground and upright, meters per second for each second.
@@ -36,9 +33,8 @@ pub struct Lent {
     datums: f64,
     /// Meters per second over ground.
     pub fastest: f64,
-    /// Largest distance out of its airspace, with its agent and without; meters.
+    /// Meters out of its airspace at most, with its agent and without.
     pub out: [f64; 2],
-    /// Arrivals in ordered airspace.
     pub lent: u32,
 }
 
@@ -50,7 +46,6 @@ struct Flown {
     last: Option<(Duration, Spot)>,
     /// Over ground and upright, meters per second.
     speed: (f64, f64),
-    /// It was in its airspace with the order for it.
     counts: bool,
     /// Another mode than ours had it since, in which it may sink.
     sinks: bool,
@@ -127,7 +122,6 @@ fn has_airspace(node: &Node) -> bool {
 }
 
 impl Lent {
-    /// `datums`: receivers differ.
     pub fn of(nodes: &[Node], datums: bool) -> Self {
         let flown = nodes.iter().filter_map(|node| {
             let program = node.program.as_ref()?;
@@ -152,7 +146,6 @@ impl Lent {
         }
     }
 
-    /// Whether the vehicle is in airspace of a program, or came out of it without its agent.
     pub fn is_lent(&self, number: usize) -> bool {
         self.flown.iter().any(|flown| flown.number == number && flown.counts)
     }
@@ -171,7 +164,6 @@ impl Lent {
         )
     }
 
-    /// The error: a vehicle that is where it may not be.
     pub fn judge(&mut self, nodes: &[Node], excused: impl Fn(usize) -> bool, now: Duration) -> Result<(), String> {
         let slack = (SLACK.0, SLACK.1 + self.datums);
         for flown in &mut self.flown {
@@ -212,7 +204,6 @@ impl Lent {
     }
 }
 
-/// Courses with known verdicts.
 pub fn what_leaves_its_airspace_is_known() {
     let volume = Volume {
         middle: Spot {

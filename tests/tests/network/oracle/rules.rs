@@ -1,12 +1,10 @@
 //! Whether statements about rules on board are true, by the fence and the parameters that the autopilots truly have.
 //!
 //! 1. An agent that reports its rules in force has them on its autopilot.
-//! 2. Nothing is armed without the rules that its order names, or named until just now: all Drones have `preflight:
-//!    Refuse`.
-//! 3. A Geofence whose status for its present generation is in force on all that it selects is on each of their
-//!    autopilots, unless the status is from a backup.
-//! 4. The fence and parameters in the status of a Vehicle in contact were true a while ago at the latest, unless
-//!    leaders are killed or cut off from the objects.
+//! 2. Nothing is armed without the rules that its order names, or named until just now (all have `preflight: Refuse`).
+//! 3. A Geofence that is in force on all by its present status is on each autopilot, unless the status is from a
+//!    backup.
+//! 4. The status of a Vehicle in contact was true a while ago at the latest, unless leaders are killed or cut off.
 
 use crate::api::Cluster;
 use crate::node::Node;
@@ -21,9 +19,7 @@ use std::time::Duration;
 
 /// Largest age of a report.
 const REPORTED_WITHIN: Duration = Duration::from_millis(200);
-/// Longest time from an order to the armed motors.
 const ARMED_WITHIN: Duration = Duration::from_millis(2500);
-/// Longest time until a Vehicle is written, by a leader that is not killed sooner.
 const WRITTEN_WITHIN: Duration = Duration::from_secs(60);
 /// Degrees × 10⁷; smaller differences are none.
 const UNIT: u32 = 1;
@@ -41,9 +37,7 @@ pub struct RulesOracle {
     pub disturbed: Duration,
     /// Time of the last restore, with all statements in the backup.
     pub restored: Option<Duration>,
-    /// With the rules in force.
     pub arms: u32,
-    /// Reports, and statuses, that claimed it.
     pub claims: u64,
     pub statuses: u64,
 }
@@ -52,7 +46,6 @@ pub struct RulesOracle {
 struct OfNode {
     armed: bool,
     wrong_since: Option<Duration>,
-    /// When its autopilot had these last.
     had: HashMap<RulesDigest, Duration>,
 }
 
@@ -65,7 +58,6 @@ struct Wanted {
 }
 
 impl RulesOracle {
-    /// The error: a false statement at `at`.
     pub fn judge(&mut self, nodes: &[Node], cluster: &Cluster, at: Duration) -> Result<(), String> {
         self.nodes.resize_with(nodes.len(), OfNode::default);
         for node in nodes {
@@ -210,7 +202,6 @@ pub fn has_fence_of(vehicle: &Vehicle, geofence: &Value) -> Result<(), String> {
     has_fence(vehicle, &of_object(&geofence["spec"]))
 }
 
-/// In its present generation.
 pub fn is_on_all(object: &Value) -> bool {
     let (status, generation) = (&object["status"], &object["metadata"]["generation"]);
     let counts = (status["inForce"].as_i64(), status["selected"].as_i64());

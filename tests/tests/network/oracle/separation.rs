@@ -2,11 +2,9 @@
 //!
 //! 10. No two vehicles in the air, one of which moves along routes, are nearer than 5 m over ground and in altitude at
 //!     once. Excused are a vehicle that its failsafe brings down without a coordinator, and one without a station that
-//!     has come down away from home. Where all move ([`Separation::all_move`]), plans count as routes do, and away from
-//!     home nobody is excused. A vehicle with a fence on board whose autopilot returns by itself is excused only on the
-//!     way of that return ([`own_return`]). A vehicle that lands where it is, by a person's ground order or for its
-//!     reserve without clear ground, may come near only to those that were below it when that began, and only while it
-//!     lands.
+//!     has come down away from home, unless all move ([`Separation::all_move`]). An autopilot's own return with a fence
+//!     on board is excused only on its way ([`own_return`]). A vehicle that lands where it is may come near only to
+//!     those that were below it when that began.
 
 pub mod own_return;
 pub mod persons;
@@ -66,7 +64,6 @@ impl Separation {
         self.diverted[number] = true;
     }
 
-    /// This vehicle begins to land where it is, with these below it.
     pub fn lands_on(&mut self, number: usize, below: impl IntoIterator<Item = usize>) {
         self.lands_on.entry(number).or_default().extend(below);
     }
@@ -82,7 +79,6 @@ impl Separation {
             || (self.own_returns.as_ref()).is_some_and(|returns| returns.explain(number))
     }
 
-    /// The same, or it lands where it is.
     pub fn is_excused(&self, number: usize) -> bool {
         self.is_moved_by_others(number) || self.lands_on.contains_key(&number)
     }
@@ -105,7 +101,6 @@ impl Separation {
             || persons.is_some_and(|persons| persons.brought_together(one.number, other.number))
     }
 
-    /// The error: two vehicles that are too near.
     pub fn judge(&mut self, nodes: &[Node], at: Duration) -> Result<(), String> {
         let mut flying: Vec<Flight> = Vec::new();
         for node in nodes {

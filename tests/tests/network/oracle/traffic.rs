@@ -1,9 +1,8 @@
 //! Whether vehicles keep away from an aircraft that all of them observe, by their true places.
 //!
 //! 11. Once an aircraft close by was observed for a while, no vehicle leaves the ground, and no route that is ordered
-//!     then leads a vehicle nearer to it over ground, except for its way to stop, and unless its failsafe or a person
-//!     brings it down. Routes that were ordered before are not judged in the air: a vehicle may be out of reach of
-//!     those who could stop it.
+//!     then leads a vehicle nearer to it over ground, except to stop, and unless its failsafe or a person brings it
+//!     down. Earlier routes are not judged in the air: a vehicle may be out of reach.
 
 use crate::node::Node;
 use crate::vehicle::Spot;
@@ -20,11 +19,9 @@ const STOPS: f64 = 12.0;
 /// Meters above which it has left the ground.
 const LIFTED: f64 = 1.0;
 
-/// The last aircraft close by, and what each vehicle did since it is known.
 #[derive(Default)]
 pub struct Traffic {
     last: Option<(Spot, Duration, Duration)>,
-    /// The last route of each vehicle that was ordered before.
     before: Vec<Option<OrderNumber>>,
     since: Vec<Option<Since>>,
 }
@@ -32,7 +29,6 @@ pub struct Traffic {
 /// A vehicle since it got a route that was ordered when the aircraft was known.
 #[derive(Clone, Copy)]
 struct Since {
-    /// Largest distance over ground.
     farthest: f64,
     on_ground: bool,
 }
@@ -45,7 +41,6 @@ fn route(node: &Node) -> Option<OrderNumber> {
     }
 }
 
-/// Whether it flies along routes only.
 fn is_routed(node: &Node) -> bool {
     matches!(&node.ledger.lock().unwrap().last_order, Some(Order::Assigned(a)) if a.routed)
 }
@@ -61,7 +56,6 @@ impl Traffic {
         self.since.clear();
     }
 
-    /// The error: a vehicle that came nearer, or that took off.
     pub fn judge(&mut self, nodes: &[Node], excused: impl Fn(usize) -> bool, now: Duration) -> Result<(), String> {
         let Some((aircraft, came, until)) = self.last else {
             return Ok(());

@@ -1,5 +1,4 @@
-//! A Swarm with a formation: many vehicles, which the person sends from one random formation to the next while
-//! batteries run low.
+//! A Swarm that a person sends from one random formation to the next while batteries run low.
 
 use super::{DRAW, LOOKED_AFTER, ON_STATION, Run, SWARM};
 use crate::vehicle::Spot;
@@ -24,14 +23,12 @@ const ROTATE_AT: u32 = 45;
 const LOW: (f64, f64) = (32.0, 43.0);
 const RESERVE: u32 = 20;
 const RECHARGE: Duration = Duration::from_secs(20);
-/// Probability that a message breaks a link.
 const LOSS: (f64, f64) = (0.000_05, 0.000_4);
 /// Share of formations that are changed before they are complete.
 const CHANGED_ON_THE_WAY: f64 = 0.3;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
-    /// Largest number of slots; some more vehicles relieve others.
     pub vehicles: usize,
     pub formations: u32,
     pub reliefs: u32,
@@ -46,7 +43,6 @@ impl Size {
         2 + self.vehicles / 10
     }
 
-    /// Number that may be replaced at a time.
     pub const fn surge(self) -> usize {
         1 + self.vehicles / 40
     }
@@ -93,7 +89,6 @@ pub struct Formations {
     flown: Option<Flown>,
     due: Vec<Duration>,
     low: Vec<usize>,
-    /// Vehicles whose battery is being changed, and until when.
     resting: Vec<(Duration, usize)>,
     next_round: Duration,
 }
@@ -126,7 +121,6 @@ impl Formations {
         }
     }
 
-    /// Clear of all homes.
     fn choose(&self, slots: usize, rng: &mut StdRng) -> Flown {
         let mut reach = 40.0;
         loop {
@@ -182,7 +176,6 @@ impl Flown {
     /// Spacings ahead of the anchor and to its right, and steps higher.
     fn slot(&self, slot: usize, of: usize) -> (f64, f64, f64) {
         let nth = slot as f64;
-        // Right, left, right, …
         let place = (nth / 2.0).ceil();
         let side = if slot % 2 == 1 { place } else { -place };
         match self.shape {
@@ -215,7 +208,6 @@ impl Flown {
         }
     }
 
-    /// As `spec.formation`.
     fn asked(&self) -> Value {
         let mut asked = json!({"shape": null, "points": null, "anchor": asked(self.anchor), "headingDegrees": self.heading,
             "spacingMeters": self.spacing, "altitudeStepMeters": self.step, "columns": null, "halfAngleDegrees": null});
@@ -250,7 +242,6 @@ fn asked(place: Spot) -> Value {
     json!({"latitudeDegrees": latitude, "longitudeDegrees": longitude, "altitudeMeters": place.up})
 }
 
-/// No place is nearer to another than `spacing`.
 fn scattered(slots: usize, middle: Spot, spacing: f64, rng: &mut StdRng) -> Vec<Spot> {
     let reach = spacing * (slots as f64).sqrt();
     let mut places: Vec<Spot> = Vec::new();
@@ -267,8 +258,7 @@ fn scattered(slots: usize, middle: Spot, spacing: f64, rng: &mut StdRng) -> Vec<
     places
 }
 
-/// Places are counted on a round Earth: the flattened one differs by up to this share of the distance from where the
-/// runs take place.
+/// Places are counted on a round Earth: the flattened one differs by up to this share of the distance from the origin.
 const ROUND_EARTH: f64 = 0.002;
 
 impl Run<'_> {
@@ -424,7 +414,6 @@ impl Run<'_> {
         }
     }
 
-    /// Whether a vehicle flies whose battery can run low.
     fn empties_a_battery(&mut self, formations: &mut Formations) -> bool {
         let flies = |number: &usize| {
             let node = &self.nodes[*number];
@@ -457,7 +446,6 @@ impl Run<'_> {
             && self.says_covered()
     }
 
-    /// Places without just one vehicle.
     fn uncovered(&self) -> Vec<(usize, Spot)> {
         let places = self
             .formations

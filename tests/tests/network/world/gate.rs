@@ -1,5 +1,5 @@
-//! Missions in layers beside Drones with stations and a parked vehicle, while persons move vehicles and edit what is
-//! flown, leaders and agents are killed, and the network breaks.
+//! Missions in layers beside stations and a parked vehicle, while persons move vehicles and edit, and leaders and
+//! agents die.
 
 use super::{DRAW, LOOKED_AFTER, ON_STATION, Run, wild};
 use crate::station::PersonOrder;
@@ -15,7 +15,7 @@ use std::time::Duration;
 const MISSIONS: &str = "/apis/skein.dev/v1alpha1/namespaces/default/missions";
 pub(super) const DRONES: &str = "/apis/skein.dev/v1alpha1/namespaces/default/drones";
 const VEHICLES: &str = "/apis/skein.dev/v1alpha1/vehicles";
-/// Meters from one home of a Mission's vehicle to the next.
+/// Meters from one home to the next.
 const HOMES: f64 = 25.0;
 /// Edges of the work, from and to, east and north, meters.
 const WORK: ([f64; 2], [f64; 2]) = ([-20.0, 95.0], [25.0, 95.0]);
@@ -40,7 +40,6 @@ const HAS: std::ops::Range<f64> = 4.0..80.0;
 /// Seconds until a person says `resume`.
 const SAYS: std::ops::Range<f64> = 0.5..20.0;
 const STEPS: [f64; 7] = [0.0, 5.0, 10.0, 12.0, 15.0, 15.0, 20.0];
-/// Modes of a return, and of a hold, by the numbers of each autopilot.
 const RETURN: ModeNumber = ModeNumber {
     px4: Some(0x0504_0000),
     ardupilot: Some(6),
@@ -56,9 +55,7 @@ enum Due {
     Moves(usize, Spot),
     LetsGo(usize),
     Resumes(usize),
-    /// Undoes an edit of a Mission.
     PutsBack(String, Value),
-    /// The same of another object, by its path and the patch.
     Undoes(String, Value),
     Releases,
 }
@@ -75,14 +72,12 @@ impl Due {
 pub struct Gate {
     missions: Vec<String>,
     posts: Vec<Spot>,
-    /// The first node of each kind: with a station, and parked.
     first_post: usize,
     parked: usize,
     due: Vec<(Duration, Due)>,
     /// A pilot has their vehicles, or had them without a `resume` since.
     taken: Vec<usize>,
     story: Vec<String>,
-    /// Since when each vehicle has been where it is.
     still: BTreeMap<usize, (Duration, Spot)>,
 }
 
@@ -116,7 +111,6 @@ fn anywhere(rng: &mut StdRng) -> [f64; 2] {
     [rng.random_range(east[0]..east[1]), rng.random_range(north[0]..north[1])]
 }
 
-/// A random route or survey, `up` meters up.
 fn work(rng: &mut StdRng, up: f64, least: usize) -> Value {
     if rng.random_bool(0.5) {
         let places = rng.random_range(least..least + 6);
@@ -276,7 +270,6 @@ impl Run<'_> {
         self.gate.as_mut().unwrap()
     }
 
-    /// As the label of its node says.
     pub(super) fn kind_of(&self, number: usize) -> &'static str {
         let Some(gate) = &self.gate else { return "none" };
         match number {
@@ -292,7 +285,6 @@ impl Run<'_> {
         self.gate.as_ref().is_some_and(|gate| gate.taken.contains(&number))
     }
 
-    /// Whether an edit of this object is still to be undone.
     pub(super) fn is_to_be_undone(&self, path: &str) -> bool {
         let is_due = |(_, what): &(Duration, Due)| matches!(what, Due::Undoes(of, _) if of == path);
         self.gate.as_ref().is_some_and(|gate| gate.due.iter().any(is_due))
@@ -437,7 +429,6 @@ impl Run<'_> {
         self.ask(Method::PATCH, path, patch);
     }
 
-    /// Applies the patch after so many seconds, or when the faults end.
     pub(super) fn undo_later(&mut self, seconds: f64, path: String, patch: Value) {
         let at = self.sim.elapsed() + Duration::from_secs_f64(seconds);
         self.gate().due.push((at, Due::Undoes(path, patch)));
@@ -625,7 +616,6 @@ impl Run<'_> {
         }
     }
 
-    /// The faults end, and the persons want something possible.
     fn wind_down(&mut self) {
         self.quiet();
         self.tell("the faults end");

@@ -1,6 +1,5 @@
 //! Programs fly two vehicles fast, each in airspace of its own, while their agents, their radios and leaders are lost
-//! at speed; two others hold beside that airspace and are sent past it. Must not: judge, except what is to be once
-//! nothing is lost.
+//! at speed; two others are sent past that airspace.
 
 use super::gate::{DRONES, condition, corner};
 use super::{COORDINATORS, DRAW, Ends, LOOKED_AFTER, ON_STATION, Run};
@@ -14,7 +13,6 @@ use serde_json::{Value, json};
 use std::ops::Range;
 use std::time::Duration;
 
-/// Vehicles that programs fly, and all.
 const LENT: usize = 2;
 pub const VEHICLES: usize = LENT + 2;
 /// Meters from the middle of one airspace to that of the other.
@@ -62,7 +60,6 @@ pub fn homes() -> Vec<Spot> {
     ]
 }
 
-/// A program flies one of each stack.
 pub fn kind(number: usize) -> Kind {
     if number.is_multiple_of(2) {
         Kind::Px4
@@ -104,8 +101,7 @@ fn is_at(node: &Node, place: Spot) -> bool {
     at.is_some_and(|(at, _)| at.over_ground(place) <= ON_STATION.0 && (at.up - place.up).abs() <= ON_STATION.1)
 }
 
-/// Whether the vehicle of a program is in the middle of its airspace, or its Drone says truly that the program flies
-/// it.
+/// In the middle of its airspace, or its Drone says truly that the program flies it.
 pub fn is_flown_or_at_its_station(drone: &Value, node: &Node) -> bool {
     let Some((program, (at, _))) = node.program.as_ref().zip(node.vehicle.spot()) else {
         return false;
@@ -185,7 +181,6 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Waits until a program flies this vehicle fast, with its agent; returns the speed.
     fn await_speed(&mut self, number: usize, round: usize) -> Result<f64, String> {
         let (end, mut looks) = (self.sim.elapsed() + PATIENCE, Duration::ZERO);
         loop {
@@ -233,8 +228,6 @@ impl Run<'_> {
         }
     }
 
-    /// A person makes Drones that are gone, resumes after takeovers, and sends the others to their places of this
-    /// round.
     fn look_after_what_is_lent(&mut self, round: usize) {
         self.see_to_what_failsafes_did();
         for number in 0..VEHICLES {
@@ -264,7 +257,6 @@ impl Run<'_> {
         }
     }
 
-    /// A state that is not as declared in this round, and of which no object says why.
     fn is_not_as_declared(&self, round: usize) -> Option<String> {
         let drones = self.drones();
         (0..VEHICLES).find_map(|number| {

@@ -135,7 +135,6 @@ impl Run<'_> {
     }
 }
 
-/// The figures. Errors: more was written for one than is allowed.
 fn account(writes: &[Write], all: usize, most: usize, took: Duration) -> Result<String, String> {
     let mut of: Vec<Vec<&Write>> = vec![Vec::new(); all];
     let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();

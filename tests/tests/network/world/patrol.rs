@@ -1,5 +1,4 @@
-//! A patrol for ever, flown by three vehicles in turn: the gaps in which no vehicle is on the way, by their true
-//! places.
+//! A patrol for ever, flown by three vehicles in turn: the gaps in which none is on the way, by their true places.
 
 use super::Run;
 use crate::node::Node;

@@ -30,7 +30,6 @@ impl Run<'_> {
 
     pub(super) fn person(&mut self) {
         if self.chance(0.01) {
-            // In a world with stations most vehicles are for them.
             let most = match self.stations {
                 None => u32::try_from(self.nodes.len()).unwrap(),
                 Some(_) => 1,
@@ -81,8 +80,8 @@ impl Run<'_> {
         self.ask(Method::DELETE, &path, &Value::Null);
     }
 
-    /// Follows statuses: a Drone whose vehicle its failsafe has landed, or that was grounded and released since, has to
-    /// be deleted to fly again; a vehicle that its failsafe has left in the air waits for `skein resume`.
+    /// Follows statuses: a Drone that a failsafe has landed, or that was grounded and released, has to be deleted to
+    /// fly again; a vehicle that a failsafe has left in the air waits for `skein resume`.
     pub(super) fn see_to_what_failsafes_did(&self) {
         for drone in self.drones() {
             let conditions = drone["status"]["conditions"].as_array();

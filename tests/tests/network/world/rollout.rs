@@ -1,5 +1,5 @@
-//! A fence and a profile that reach a whole fleet: in which order, how many at once, through the death of a leader, and
-//! up to a vehicle that refuses a value; and the number of messages on the lines to the autopilots.
+//! A fence and a profile that reach a whole fleet: order, number at once, death of a leader, a vehicle that refuses a
+//! value.
 
 use super::rules::PROFILES;
 use super::{DRAW, HOLDING, Run};
@@ -12,7 +12,6 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 const NAME: &str = "wide";
-/// Unavailable at once, at most.
 const MOST: usize = 6;
 /// In the order of their names: vehicles that fly when the profile comes, and the first that may refuse the value.
 const FLY: [usize; 2] = [4, 31];
@@ -23,10 +22,8 @@ const AWAY: Duration = Duration::from_secs(20);
 /// Changes that are granted at one time arrive within this.
 const TOGETHER: Duration = Duration::from_millis(500);
 const PATIENCE: Duration = Duration::from_secs(150);
-/// Time in which nothing may happen where nothing is to.
 const QUIET: Duration = Duration::from_secs(20);
 
-/// Parameter of the profile, and its value.
 const fn wanted(kind: Kind) -> (&'static str, &'static str) {
     match kind {
         Kind::ArduCopter => ("RTL_ALT", "2500"),
@@ -36,11 +33,8 @@ const fn wanted(kind: Kind) -> (&'static str, &'static str) {
 
 #[derive(Default)]
 struct Course {
-    /// When each node got the rules that have the value.
     got: BTreeMap<usize, Duration>,
-    /// The most that were unavailable at once, by their nodes, and why.
     most: Vec<String>,
-    /// A node that the profile selects no more.
     left_out: Option<usize>,
 }
 
@@ -126,7 +120,6 @@ impl Run<'_> {
         }
         self.is_in_order(&names, &course, killed)?;
 
-        // As the message says.
         let label = json!({"metadata": {"labels": {"site": null}}});
         self.ask(
             Method::PATCH,
@@ -229,8 +222,7 @@ impl Run<'_> {
         }
     }
 
-    /// On the ground the value comes in the order of names; what was on its way when the leader was killed has no
-    /// order.
+    /// On the ground in the order of names; what was on its way when the leader was killed has no order.
     fn is_in_order(&self, names: &[(String, usize)], course: &Course, killed: Duration) -> Result<(), String> {
         let at: Vec<(&str, Duration)> = names
             .iter()
@@ -253,7 +245,6 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// In the order of their names, with their nodes.
     fn by_name(&self) -> Vec<(String, usize)> {
         let list = self.ask(Method::GET, "/apis/skein.dev/v1alpha1/vehicles", &Value::Null);
         let vehicles = list["items"].as_array().into_iter().flatten();

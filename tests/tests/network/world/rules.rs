@@ -1,5 +1,5 @@
-//! Rules on board that are changed all the time, while agents and leaders are killed; and in a share of the worlds of
-//! disorder, under all of its faults.
+//! Rules on board that are changed all the time, while agents and leaders are killed; in a share of the worlds of
+//! disorder, too.
 
 use super::{DRAW, Run};
 use crate::oracle::rules::{GEOFENCES, has_fence_of, is_on_all};
@@ -11,7 +11,6 @@ use std::f64::consts::TAU;
 use std::ops::Range;
 use std::time::Duration;
 
-/// Vehicles, and those that have Drones now and then.
 pub const VEHICLES: usize = 5;
 const FLY: usize = 2;
 pub const PROFILES: &str = "/apis/skein.dev/v1alpha1/parameterprofiles";
@@ -25,7 +24,6 @@ const AGENT_AWAY: (f64, f64) = (0.1, 4.0);
 const LEADER_AWAY: (f64, f64) = (1.0, 8.0);
 /// Time until all is in force, once no process is killed and nothing changes.
 const SETTLES: Duration = Duration::from_secs(180);
-/// A parameter of each stack, and its first value.
 const SET: [(&str, f64); 2] = [("RTL_ALT", 1500.0), ("RTL_DESCEND_ALT", 30.0)];
 
 /// Of the worlds with stations, each second with wind and each second with aircraft have rules.
@@ -42,7 +40,6 @@ pub fn change_in(seed: u64) -> bool {
 }
 
 impl Run<'_> {
-    /// In a world with rules no vehicle is armed without them.
     pub(super) fn refuse_without_rules(&self, failsafe: &mut Value) {
         if self.oracle.rules.is_some() {
             failsafe["preflight"] = json!("Refuse");
@@ -58,8 +55,7 @@ impl Run<'_> {
         }
     }
 
-    /// A vehicle on the ground without the desired rules, once nothing changes any more. One that flies keeps what it
-    /// has.
+    /// A vehicle on the ground without the desired rules at the end. One that flies keeps what it has.
     pub(super) fn without_rules(&self) -> Option<String> {
         self.oracle.rules.as_ref()?;
         let (fence, profile) = (self.object(GEOFENCES), self.object(PROFILES));
@@ -189,7 +185,6 @@ impl Run<'_> {
         }
     }
 
-    /// A polygon around all homes, and sometimes a place that is excluded.
     fn ask_for_a_fence(&mut self, ceilings: &Range<i32>) {
         let vertices = self.rng.random_range(3..14);
         let reach = self.rng.random_range(120.0..220.0);
@@ -230,7 +225,6 @@ impl Run<'_> {
         }
     }
 
-    /// It is not armed without its rules.
     pub(super) fn ask_to_fly(&self, name: &str, node: usize) {
         let failsafe = json!({"preflight": "Refuse", "onCoordinatorLoss": "Continue"});
         let spec = json!({"nodeName": self.nodes[node].name(), "failsafe": failsafe});

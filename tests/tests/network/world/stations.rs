@@ -1,5 +1,4 @@
-//! Drones with stations, in a share of the worlds: the person creates them, moves them, swaps them and makes them
-//! again.
+//! Drones with stations, in a share of the worlds: the person creates, moves and swaps them, and makes them again.
 
 use super::{DISORDER, ON_STATION, PATIENCE, Run};
 use crate::vehicle::Spot;
@@ -19,15 +18,13 @@ const HOMES: (f64, f64) = (20.0, 60.0);
 const REACH: f64 = 30.0;
 /// Meters between stations, and to all homes, at the end: none that stays is in the way of another.
 const SOUND: f64 = 13.0;
-/// Altitudes of stations, meters.
+/// Altitudes, meters.
 const UP: Range<f64> = 4.0..25.0;
 /// At the end where all Drones have `preflight: Refuse`: below all ways home, which autopilots take at 15 m or higher.
 const BELOW_RETURNS: Range<f64> = 4.0..5.8;
-/// Vehicles fly for longer than they only take off and land.
 const LONGER: u32 = 2;
 
 pub struct Stations {
-    /// By the number of the Drone.
     places: Vec<Spot>,
     homes: Vec<Spot>,
 }
@@ -197,7 +194,6 @@ impl Run<'_> {
         }
     }
 
-    /// Vehicles that landed elsewhere are carried home, and missing Drones are made again.
     pub(super) fn put_back_what_is_on_the_ground(&mut self) {
         for node in &self.nodes {
             node.vehicle.carry_home();
@@ -205,7 +201,6 @@ impl Run<'_> {
         self.ask_for_stations();
     }
 
-    /// Vehicles' places and Drones' statuses, in a few words.
     pub(super) fn situation(&self) -> String {
         let vehicles = self.nodes.iter().map(|node| {
             let (armed, mode) = (node.vehicle.armed(), node.vehicle.mode());
@@ -227,7 +222,6 @@ impl Run<'_> {
         vehicles.chain(drones).collect::<Vec<_>>().join("; ")
     }
 
-    /// Drones that wait on the ground for a vehicle that a person has to move.
     pub(super) fn kept_waiting(&self) -> usize {
         if self.stations.is_none() {
             return 0;
@@ -239,8 +233,8 @@ impl Run<'_> {
             .count()
     }
 
-    /// Whether its vehicle waits on the ground for one that holds close by, far from its home, after it landed on its
-    /// way and took off there again for a Drone without a station. No order of ours may bring them closer.
+    /// It landed on its way and took off there again without a station, far from home: no order of ours may bring them
+    /// closer.
     fn waits_for_one_far_from_home(&self, drone: &Value) -> bool {
         let conditions = drone["status"]["conditions"].as_array();
         let ready = conditions.and_then(|all| all.iter().find(|one| one["type"] == "Ready"));

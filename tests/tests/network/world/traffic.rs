@@ -1,5 +1,4 @@
-//! An aircraft of others that hovers close by now and then, in a share of the worlds with stations; the receiver of
-//! each vehicle reports it.
+//! An aircraft of others that hovers close by now and then, in a share of the worlds with stations.
 
 use super::Run;
 use crate::vehicle::Spot;

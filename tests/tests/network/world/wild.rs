@@ -1,10 +1,8 @@
-//! Wild worlds: those of the gate, where each field that can be edited is, each vehicle has another receiver and
-//! another wind, ground orders come and go, batteries run low, a Swarm flies formations, a program flies one vehicle,
-//! another flies on a site of its own, Geofences come over all of them, a captured agent lies, and one coordinator
-//! plans otherwise.
+//! Wild worlds: those of the gate, where each field that can be edited is, receivers and winds differ, ground orders
+//! come and go, batteries run low, a Swarm flies formations, a program flies one vehicle, another flies on a site of
+//! its own, Geofences come over all of them, a captured agent lies, and one coordinator plans otherwise.
 //!
 //! The random numbers of [`Wild`] are its own, so that the worlds of the gate stay as they are under their seeds.
-//! [`fences`] judges.
 
 pub mod course;
 mod edits;
@@ -57,7 +55,6 @@ const WIND: Range<f64> = 0.0..9.0;
 const RAISES: Range<f64> = 0.3..4.0;
 const SHARE_OF_VERSIONS: f64 = 0.7;
 const OTHER_VERSION: usize = 1;
-/// In each draw.
 const EDITS: f64 = 0.01;
 const GROUNDS: f64 = 0.0005;
 const TIRES: f64 = 0.001;
@@ -74,7 +71,6 @@ pub struct Wild {
     rng: StdRng,
     /// Meters that the other version adds to the layers.
     raises: Option<f64>,
-    /// When the batteries of these are below the reserve.
     runs_down: Vec<(Duration, usize)>,
     fences: Fences,
     liar: Option<Liar>,
@@ -99,7 +95,6 @@ impl Wild {
         self.liar.as_ref().map(|liar| Arc::clone(&liar.lie))
     }
 
-    /// The coordinator that reads higher steps, and by how many meters.
     pub fn other_version(&self) -> Option<(usize, f64)> {
         self.raises.map(|raises| (OTHER_VERSION, raises))
     }

@@ -1,6 +1,5 @@
-//! A field across the 180th meridian, at Fiji: neighboring places have longitudes that differ by 360 degrees.
-//!
-//! All places are computed here from the numbers on the wire, by nothing of Skein.
+//! A field across the 180th meridian, at Fiji, where neighboring places have longitudes that differ by 360 degrees. All
+//! places are computed here from the numbers on the wire, by nothing of Skein.
 
 use std::process::Command;
 use std::time::Duration;
@@ -44,7 +43,7 @@ const MIDDLE: [f64; 2] = [0.0, 60.0];
 /// Largest distance to each place of its plan, meters: it may cut the corners.
 const REACHED: f64 = 6.0;
 
-/// Largest distance of a place of this scenario to the middle of the field, meters.
+/// Meters from the middle of the field to the farthest place.
 const FARTHEST: f64 = 130.0;
 
 /// Longitude and latitude, as in GeoJSON, the longitude within 180 degrees.
@@ -119,7 +118,6 @@ fn wait_on_station(field: &Field, place: [f64; 2]) -> anyhow::Result<()> {
     })
 }
 
-/// Stations on both sides: to the other side and back over the meridian, each straight on.
 fn stations(field: &Field, figures: &mut Figures) -> anyhow::Result<()> {
     const EAST: [f64; 2] = [45.0, 30.0];
     const BACK: [f64; 2] = [-45.0, -10.0];
@@ -228,7 +226,6 @@ pub(super) fn across(field: &mut Field, figures: &mut Figures) -> anyhow::Result
         "it armed more than once for the stations and once for the survey"
     );
 
-    // All lines lie on both sides, and each place was reached, in its order, with no way besides.
     let places = planned(field, began, flies);
     let ways = places.windows(2).map(|way| distance(way[0], way[1]));
     let (planned, flown) = (ways.sum::<f64>(), track(field, began));
@@ -248,7 +245,6 @@ pub(super) fn across(field: &mut Field, figures: &mut Figures) -> anyhow::Result
         "for {planned:.0} m it flew {on_places:.0} m"
     );
 
-    // Each square meter of the field is near to what was flown.
     let mut worst: f64 = 0.0;
     for step in 0..400_u16 {
         let share = [step % 20, step / 20].map(|number| (f64::from(number) + 0.5) / 10.0 - 1.0);

@@ -1,10 +1,8 @@
-//! Returns that autopilots begin by themselves, as after a pilot flew a vehicle out of the fence on board, and the way
-//! that such a return explains.
+//! Returns that autopilots begin by themselves, as after a pilot flew out of the fence, and the way that each explains.
 //!
 //!   column where it began ──leaves it──► straight home, at that altitude ──► column at home, down to the ground
 //!
-//! Elsewhere it is judged as all others. Skein has not chosen the place where a return ends in the air, until a leader
-//! has observed the end. Must not: excuse what another does to that vehicle.
+//! Skein has not chosen the place where a return ends in the air, until a leader has observed the end.
 
 use crate::node::Node;
 use crate::vehicle::Spot;
@@ -28,14 +26,11 @@ struct OwnReturn {
     brakes_in: f64,
     /// Largest altitude, meters.
     top: f64,
-    /// Where it left the column in which it began.
     left: Option<Spot>,
-    /// Where and when it ended in the air.
     ended: Option<(Spot, Duration)>,
     explains: bool,
 }
 
-/// The returns of all vehicles, and their last places.
 #[derive(Clone, Debug, Default)]
 pub struct OwnReturns {
     of: BTreeMap<usize, OwnReturn>,
@@ -71,7 +66,6 @@ impl OwnReturn {
         }
     }
 
-    /// `returns`: it still does, or lands at its end.
     fn follow(&mut self, at: Spot, returns: bool, now: Duration) {
         if !returns {
             let (place, since) = *self.ended.get_or_insert((at, now));

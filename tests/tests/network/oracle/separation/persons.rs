@@ -33,8 +33,7 @@ pub struct OfPersons {
     /// Pairs that an excused vehicle brought together, and that have been near to one another since.
     together: BTreeSet<(usize, usize)>,
     returns: BTreeMap<usize, Duration>,
-    /// Least distance of a returning vehicle from another, millimeters: at once, and once it could have been known for
-    /// a while.
+    /// Millimeters between a returning vehicle and another: at once, and once it could have been known for a while.
     pub returned: [Option<u32>; 2],
 }
 
@@ -66,7 +65,6 @@ impl OfPersons {
         self.together.retain(|(one, other)| *one != number && *other != number);
     }
 
-    /// Whether a person has chosen its place.
     pub fn moves(&self, number: usize) -> bool {
         self.has.contains_key(&number)
     }
@@ -88,7 +86,6 @@ impl OfPersons {
         }
     }
 
-    /// Notes where all that fly are, and which are excused or land where they are.
     pub(super) fn note(
         &mut self,
         nodes: &[Node],

@@ -1,7 +1,5 @@
-//! The course of one vehicle beside one Geofence, by its true places.
-//!
-//! A vehicle that is on the wrong side when it begins to count may leave, or stay where it is; one on the right side
-//! stays there. Must not: know who may enter.
+//! The course of one vehicle beside one Geofence, by its true places: if it is on the wrong side when it begins to
+//! count, it may leave, or stay where it is; else it stays on the right side.
 
 use crate::vehicle::Spot;
 use std::time::Duration;
@@ -19,9 +17,7 @@ const LEAVES: Duration = Duration::from_secs(45);
 pub struct Course {
     at: Spot,
     when: Duration,
-    /// On the wrong side.
     inside: bool,
-    /// Time that it flew about there.
     flew: Duration,
 }
 
@@ -75,7 +71,6 @@ impl Course {
     }
 }
 
-/// Courses with known faults.
 pub fn courses_are_judged() {
     let step = Duration::from_secs(1);
     // Flies east along these depths, and counts from the given step on.

@@ -16,7 +16,6 @@ const EDGE: Range<f64> = 70.0..115.0;
 const CEILING: Range<f64> = 45.0..115.0;
 /// All vehicles fly above these floors.
 const FLOOR: Range<f64> = 1.0..2.0;
-/// Nothing flies there.
 const ASIDE: Spot = Spot {
     east: 150.0,
     north: 150.0,
@@ -31,7 +30,6 @@ const SPACING: Range<f64> = 12.0..25.0;
 const HEIGHT: Range<f64> = 14.0..45.0;
 const SLOTS: u32 = 2;
 
-/// Kinds of vehicles here, not on sites of their own.
 const HERE: [&str; 5] = ["mission", "post", "swarm", "none", "lent"];
 
 #[derive(Clone, Debug, PartialEq)]
@@ -68,12 +66,10 @@ fn text(rng: &mut StdRng, range: Range<f64>) -> String {
     rounded(rng, range).to_string()
 }
 
-/// All vehicles but those on a site of their own.
 pub fn of_all_here() -> Value {
     json!({"matchLabels": null, "matchExpressions": [among(&HERE)]})
 }
 
-/// The same for a new object, in which nothing is null.
 pub fn all_here() -> Value {
     json!({"matchExpressions": [among(&HERE)]})
 }
@@ -136,7 +132,6 @@ pub fn of_field(rng: &mut StdRng) -> Edit {
     }
 }
 
-/// The excluded place stays.
 pub fn of_hole(rng: &mut StdRng) -> Edit {
     match rng.random_range(0..2) {
         0 => selector(rng),

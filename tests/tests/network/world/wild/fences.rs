@@ -7,8 +7,8 @@
 //!    route that was ordered before, and on its way home, as it is not kept in the air for what came after its takeoff.
 //! 2. A vehicle that was on the wrong side leaves, or holds.
 //!
-//! A vehicle that took off on the wrong side, or nearly, does not count: its autopilot can be given no such fence, and
-//! the object says so.
+//! A vehicle that took off on the wrong side does not count: its autopilot can be given no such fence, and the object
+//! says so.
 
 use super::Wild;
 use super::course::{Course, Fault};
@@ -29,10 +29,8 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Duration;
 
-/// The Geofence around all that is flown, and the one that excludes a place.
 pub const FIELD: &str = "field";
 pub const HOLE: &str = "hole";
-/// In each draw.
 const HOLES: f64 = 0.01;
 /// Share of changes in which a hole goes, and in which one comes over a vehicle that flies.
 const GOES: f64 = 0.35;
@@ -54,23 +52,18 @@ const REACTS: Duration = Duration::from_secs(15);
 const LIFTED: f64 = 1.0;
 /// Meters from the edge within which a home has no such fence.
 const HOME: f64 = 6.0;
-/// Duration and number of holes without faults of the network.
 const QUIET: Duration = Duration::from_secs(45);
 const QUIET_HOLES: u32 = 2;
 /// Now, by the clock of the coordinators.
 const EPOCH: &str = "1970-01-01T00:00:00Z";
 
-/// Geofences, and who can know them.
 #[derive(Debug, Default)]
 pub struct Fences {
     known: Vec<Declared>,
-    /// Since when the agent of each node is in touch with a leader.
     in_touch: BTreeMap<usize, Duration>,
     /// The coordinator that leads without a fault, and since when.
     leads: Option<(usize, Duration)>,
-    /// The last place of each vehicle on the ground.
     ground: BTreeMap<usize, Spot>,
-    /// Time that vehicles flew while all could know a Geofence.
     pub judged: Duration,
     pub came: u32,
     at: Duration,
@@ -84,10 +77,8 @@ struct Declared {
     exclude: Vec<Outline>,
     since: Duration,
     read_by: [bool; COORDINATORS],
-    /// Since when all have read it.
     known: Option<Duration>,
     courses: BTreeMap<usize, Course>,
-    /// The route of each vehicle when it was judged first.
     routes: BTreeMap<usize, Option<OrderNumber>>,
 }
 
@@ -134,7 +125,6 @@ impl Declared {
     }
 }
 
-/// By the only label that nodes have here.
 pub fn selects(selector: &Value, kind: &str) -> bool {
     let mut labels = selector["matchLabels"].as_object().into_iter().flatten();
     let mut expressions = selector["matchExpressions"].as_array().into_iter().flatten();
@@ -160,7 +150,6 @@ impl Fences {
         }
     }
 
-    /// A coordinator has had no fault for a while, or has one.
     fn note_coordinator(&mut self, number: usize, is_well: bool, now: Duration) {
         for declared in &mut self.known {
             declared.read_by[number] |= is_well && declared.since + CATCHES_UP < now;
@@ -217,7 +206,6 @@ impl Run<'_> {
         self.apply(GEOFENCES, "Geofence", HOLE, &spec);
     }
 
-    /// Clear of all homes and of the last places, over a flying vehicle if possible.
     fn place_for_a_hole(&self, rng: &mut StdRng) -> Option<Value> {
         let here = |node: &&Node| self.kind_of(node.number) != "far";
         let spots = self.nodes.iter().filter(here).filter_map(|node| node.vehicle.spot());
@@ -268,7 +256,6 @@ impl Run<'_> {
         None
     }
 
-    /// Without faults, holes come over vehicles that fly: all of that is judged.
     pub(in crate::world) fn hold_to_holes(&mut self) -> Result<(), String> {
         if self.wild.is_none() {
             return Ok(());
@@ -352,7 +339,6 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Whether the network or the computer of a node is broken, or its agent is out of contact with a leader.
     fn is_cut_off(&self, node: &Node) -> bool {
         let host = self.host(node.number);
         let is_broken = self.ends.iter().any(|(_, what)| match what {

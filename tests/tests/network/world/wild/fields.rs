@@ -1,5 +1,4 @@
-//! The fields that the wild worlds edit, compared with the schemas of the kinds: a new field that none edits fails the
-//! test.
+//! The fields that the wild worlds edit, compared with the schemas: a new field that none edits fails the test.
 
 use super::edits::{self, Edit};
 use rand::SeedableRng;
@@ -7,7 +6,6 @@ use rand::rngs::StdRng;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// By the gate or here.
 const EDITED: [(&str, &[&str]); 2] = [
     (
         "Mission",
@@ -62,13 +60,11 @@ const EDITED: [(&str, &[&str]); 2] = [
 /// Fields that are not edited: work of another kind, a field of one value, and one that never changes once it is set.
 const LEFT: [(&str, &[&str]); 2] = [("Mission", &["planFrom", "handover.at"]), ("Drone", &["nodeName"])];
 
-/// Fields that are edited as a whole.
 const WHOLE: [&str; 4] = ["route", "survey", "planFrom", "formation.anchor"];
 
 /// Random edits of a kind, enough to draw each.
 const DRAWN: u32 = 5000;
 
-/// Fields of a part of `spec` are `part.field`.
 fn fields(document: &Value) -> Vec<String> {
     let schema = &document["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
     let mut names = Vec::new();
@@ -94,7 +90,6 @@ fn below(part: &str, name: &str) -> String {
     }
 }
 
-/// Fields that a patch changes, as far as it goes into parts.
 fn changed(patch: &Value, of: &str, names: &mut BTreeSet<String>) {
     match patch.as_object() {
         Some(parts) if !parts.is_empty() => {

@@ -18,7 +18,6 @@ pub const HOME: Spot = Spot {
     up: 0.0,
 };
 const NAME: &str = "lent";
-/// It and the vehicles after it.
 const FROM_THE_END: usize = 2;
 const VOLUME: Volume = Volume {
     middle: Spot {
@@ -31,7 +30,6 @@ const VOLUME: Volume = Volume {
     above: 12.0,
 };
 const LEASE: u32 = 2;
-/// In each draw: an edit, and a check whether the Drone exists.
 const EDITS: f64 = 0.002;
 const LOOKS: f64 = 0.02;
 /// Its smaller airspace for a while, meters: the oracle judges by the largest.
@@ -85,7 +83,6 @@ impl Run<'_> {
         self.ask(Method::POST, DRONES, &drone);
     }
 
-    /// Changes or removes its airspace for a while; a person makes the Drone again where it is gone.
     pub(super) fn edit_the_lent_one(&mut self, rng: &mut StdRng) {
         if rng.random_bool(LOOKS) {
             self.ask_for_the_lent_one();
@@ -104,7 +101,6 @@ impl Run<'_> {
         self.undo_later(seconds, path, json!({"spec": usual()}));
     }
 
-    /// Its program flies slowly from now on, in all of its airspace.
     pub(super) fn settle_the_lent_one(&mut self) {
         for program in self.nodes.iter().filter_map(|node| node.program.as_ref()) {
             program.calm();
@@ -113,7 +109,6 @@ impl Run<'_> {
         self.edit(&path, &json!({"spec": usual()}));
     }
 
-    /// Why it is neither at its station nor flown by its program, unless its Drone says why.
     pub(super) fn lent_one_is_missing(&self) -> Option<String> {
         let drone = self.lent_one().unwrap_or_default();
         let node = self.nodes.iter().find(|node| node.program.is_some())?;

@@ -34,7 +34,6 @@ use tokio_util::sync::CancellationToken;
 
 /// The first of the nodes with captured agents.
 pub const NAME: &str = "captured-0";
-/// Share of the worlds.
 const SHARE: f64 = 0.75;
 /// Seconds until another lie.
 const LASTS: Range<f64> = 15.0..40.0;

@@ -16,7 +16,6 @@ fn place(point: &Value) -> Option<Spot> {
 }
 
 impl Outline {
-    /// From `spec.include` or `spec.exclude`.
     pub fn of(area: &Value) -> Option<Self> {
         let circle = &area["circle"];
         match area["polygon"].as_array() {

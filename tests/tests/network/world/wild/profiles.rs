@@ -13,7 +13,6 @@ use serde_json::{Value, json};
 /// The profile whose values are set, and the one that only reports.
 pub const APPLIED: &str = "applied";
 pub const REPORTED: &str = "reported";
-/// In each draw.
 const EDITS: f64 = 0.02;
 
 impl Run<'_> {

@@ -16,7 +16,6 @@ const VEHICLES: &str = "/apis/skein.dev/v1alpha1/vehicles";
 const ADVICE: &str = "land the vehicle";
 
 impl Run<'_> {
-    /// The last edits: persons want something possible from now on.
     pub(in crate::world) fn settle_the_wild(&mut self) {
         if self.wild.is_none() {
             return;
@@ -31,7 +30,6 @@ impl Run<'_> {
         self.settle_the_lent_one();
     }
 
-    /// Persons do what objects ask of them.
     pub(in crate::world) fn look_after_the_wild(&mut self) {
         if let Some(mut wild) = self.wild.take() {
             self.say(PersonOrder::Release);
@@ -55,7 +53,6 @@ impl Run<'_> {
         }
     }
 
-    /// A state that is not as declared, or a false or missing statement about rules.
     pub(in crate::world) fn is_not_settled(&self) -> Option<String> {
         self.wild.as_ref()?;
         self.far_one_is_missing()

@@ -8,7 +8,6 @@ use http::Method;
 use rand::rngs::StdRng;
 use serde_json::{Value, json};
 
-/// Each for a slot.
 pub const VEHICLES: usize = 2;
 /// Meters.
 const HOMES: f64 = 25.0;

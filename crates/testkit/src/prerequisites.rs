@@ -33,7 +33,7 @@ pub fn on_path(program: &str) -> bool {
     std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }
 
-/// What `program args` prints on standard output, trimmed; `None` when it cannot be run or fails.
+/// Trimmed standard output of `program args`; `None` when it cannot be run or fails.
 pub fn answer(program: impl AsRef<Path>, args: &[&str]) -> Option<String> {
     let mut command = Command::new(program.as_ref());
     // A go.mod or a toolchain file in the current folder must not change the result.

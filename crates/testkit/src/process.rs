@@ -135,6 +135,7 @@ impl Process {
     }
 
     /// Sends SIGSTOP and waits until none of its threads runs any more: the signal alone lets them finish their work.
+    /// Errors: it has ended, or goes on running.
     pub fn pause(&self) -> anyhow::Result<()> {
         self.signal(Signal::SIGSTOP)?;
         let tasks = format!("/proc/{}/task", self.pid());

@@ -1,4 +1,4 @@
-//! Where the programs of real autopilots are, and how to get them.
+//! Places of the programs of real autopilots, and ways to get them.
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};

@@ -80,7 +80,7 @@ impl Drop for Cgroups {
     }
 }
 
-/// Where the hierarchies are mounted: one of version 2, or one for each controller of version 1.
+/// Mount points of the hierarchies: one of version 2, or one for each controller of version 1.
 fn hierarchies(mounts: &str) -> Vec<PathBuf> {
     let mount = |line: &str| {
         let mut words = line.split(' ').skip(1);

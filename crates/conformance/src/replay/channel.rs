@@ -54,7 +54,7 @@ impl Channel {
         }
     }
 
-    /// Such an answer is not repeated: a lost one stays unknown.
+    /// An answer of this kind is not repeated: a lost one stays unknown.
     pub fn is_sent_once(self) -> bool {
         matches!(self, Self::Acks | Self::Plans | Self::Params | Self::Texts)
     }

@@ -27,7 +27,7 @@ use std::path::Path;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// How the next messages are written, and what becomes of the answers.
+/// Fate of the next messages and of the answers.
 #[derive(Clone, Copy, Debug)]
 struct Wire {
     how: Written,

@@ -43,6 +43,7 @@ enum Which {
     Px4,
 }
 
+/// The error: there is a difference.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut build = cargo_as_for_tests("build");
     build.args(["--package", "skein-conformance", "--bin", "skein-differ"]);

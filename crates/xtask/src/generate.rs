@@ -45,6 +45,7 @@ pub fn run() -> anyhow::Result<()> {
     command::succeed(models, "the models of the Python SDK could not be written")
 }
 
+/// The error: a file differs from what its source gives.
 pub fn check() -> anyhow::Result<()> {
     let otherwise = "generated files differ from their sources: run `cargo xtask generate`";
     // The binary of the whole build: `cargo run` would build its dependencies again, with fewer features.

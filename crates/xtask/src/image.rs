@@ -221,6 +221,7 @@ fn try_out(path: &Path, program: Program, arch: Arch, version: &str, commit: Opt
     Ok(())
 }
 
+/// The error: the image is too large.
 pub fn archive(images: &[&Image], program: Program, version: &str) -> anyhow::Result<Vec<u8>> {
     let archive = layout::archive(images, program.name(), version)?;
     let size = archive.len() / images.len().max(1);

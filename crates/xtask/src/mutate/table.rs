@@ -1,4 +1,4 @@
-//! What is broken, and which tests must notice.
+//! Mutations, and the tests that must notice each.
 
 pub struct Mutation {
     pub invariant: u8,

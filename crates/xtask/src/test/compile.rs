@@ -15,7 +15,7 @@ use testkit::prerequisites;
 
 use crate::generate::cargo;
 
-/// How `cargo clippy -- -D warnings` passes its arguments to the driver.
+/// Form in which `cargo clippy -- -D warnings` passes its arguments to the driver.
 const DENY_WARNINGS: &str = "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__";
 
 #[derive(Debug, Clone, PartialEq, Eq)]

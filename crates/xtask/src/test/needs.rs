@@ -1,4 +1,4 @@
-//! What each test program needs of the machine, so that many can run side by side on two cores.
+//! Needs of each test program, so that many can run side by side on two cores.
 //!
 //! Most long programs wait: for vehicles that fly, leases that run out, faults that last. Their tests take turns on one
 //! stage (an API server with all that runs on it), so such a program runs as several parts, each with a stage of its

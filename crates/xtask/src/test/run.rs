@@ -20,7 +20,7 @@ const POLL: Duration = Duration::from_millis(100);
 /// Seconds; the load of a longer program is measured before the next one starts.
 const LONG: u32 = 20;
 
-/// How long the load is measured before the machine counts as calm.
+/// Time for which the load is measured before the machine counts as calm.
 const LOOKED_AT: Duration = Duration::from_secs(4);
 
 /// Percent of their time that the cores of a calm machine are busy at most.

@@ -527,7 +527,7 @@ fn the_columns_of_kubectl_get_tell_the_story() {
     );
 
     let all = ns.run(&["get", "skein", "-o", "name"]);
-    // Those of the whole cluster are of other tests.
+    // Objects of the whole cluster belong to other tests.
     let ours = |line: &&str| !line.starts_with("operator.");
     assert_eq!(
         all.lines().filter(ours).collect::<Vec<_>>(),

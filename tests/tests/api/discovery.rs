@@ -1,4 +1,4 @@
-//! How a client discovers the API.
+//! Discovery of the API by a client.
 
 use std::collections::BTreeSet;
 

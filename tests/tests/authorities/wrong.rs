@@ -56,7 +56,7 @@ async fn a_coordinator_with_a_damaged_secret_does_not_lead_and_is_told_what_to_d
     let bystander = Bystander::start(way, &tokens::of_agent(plane, "bystander")).await;
     assert!(coordinator.is_ready().await);
 
-    // One that cannot serve does not become leader.
+    // A coordinator that cannot serve does not become leader.
     write_secret(plane, "damaged");
     let next = Coordinator::start();
     next.until_logged(&["no certificate to serve with yet"]);

@@ -225,7 +225,7 @@ pub async fn a_tiring_vehicle_flies_on_until_its_relief_came_and_a_patrol_has_no
     let (vehicles, _agents) = fliers(&field, &coordinator, &["n1", "n2"]);
     let go_on = |leg| vehicles.iter().for_each(|vehicle| vehicle.state().leg = leg);
     go_on(8);
-    // So slow that a relief from home can be at a place of it before.
+    // Slow enough that a relief from home can be at a place of it before.
     let mut slow = route(24);
     for place in slow["waypoints"].as_array_mut().unwrap() {
         place["speedMetersPerSecond"] = json!(2);

@@ -1,4 +1,4 @@
-//! How a Swarm spreads its actions: takeoffs in time, a changed template over its Drones.
+//! Pace of a Swarm's actions: takeoffs in time, a changed template over its Drones.
 
 use crate::agent::Vehicle;
 use crate::field::{Coordinator, Field, PATIENCE, condition, phase};

@@ -343,7 +343,7 @@ fn a_ground_order_lands_and_latches_until_released(api: ServedBy) -> anyhow::Res
         "true"
     );
 
-    // It outlives the coordinator and the agents: nothing takes off.
+    // The ground order outlives the coordinator and the agents: nothing takes off.
     stage.kill_coordinator();
     for node in &nodes {
         stage.take_agent(node)?.kill();

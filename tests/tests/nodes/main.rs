@@ -115,7 +115,7 @@ fn a_node_is_drained_and_its_agent_deleted(field: &Field, node: &str) -> anyhow:
 
     // The DaemonSet creates another Pod, whose vehicle stays on the ground until the node is uncordoned.
     field.installed.wait_running()?;
-    // It may have connected before the first one was seen to be gone, which stayed connected until then.
+    // The new agent may have connected before the first one was gone.
     field.wait_connected_since(deleted, &[node])?;
     assert_eq!(field.wire(node).commands_since(down), [], "{node} is cordoned");
     field.assert_undisturbed(&["drone-2"], before);

@@ -256,7 +256,7 @@ fn a_station_is_not_paused_by_ctrl_z() -> anyhow::Result<()> {
 fn a_second_ctrl_c_ends_at_once_and_says_what_becomes_of_the_vehicles() -> anyhow::Result<()> {
     let mut field = Field::with(&["alpha"], "ardupilot")?;
     field.start_up(&["alpha"])?;
-    // So high that it cannot be on the ground before the second one.
+    // Too high to be on the ground before the second one.
     field.fly(1, 120.0)?;
     field.wait_in_air(&["alpha"])?;
     let up = field.up.take().unwrap();

@@ -139,7 +139,7 @@ fn a_flight_is_uploaded_after_its_landing_and_nothing_while_the_vehicle_flies() 
     write_old(&field, &mut StdRng::seed_from_u64(1))?;
     let store = Store::start(Scheme::Http)?;
     field.start_up(&[])?;
-    // So slow that the first log takes more than a minute.
+    // Slow enough that the first log takes more than a minute.
     field.start_agent_with("alpha", &store.settings(256))?;
     field.wait_readiness("alpha", "True", "AgentConnected")?;
     wait_for("the upload to begin", PATIENCE, || {

@@ -52,7 +52,7 @@ struct Flown {
     alone: Option<Alone>,
 }
 
-/// Where its agent ended, and the distances that it may come from there, over ground and in altitude, meters.
+/// Place where its agent ended, and distances that it may come from there, over ground and in altitude, meters.
 #[derive(Clone, Copy, Debug)]
 struct Alone {
     at: Spot,

@@ -21,7 +21,7 @@ use std::time::Duration;
 const REPORTED_WITHIN: Duration = Duration::from_millis(200);
 const ARMED_WITHIN: Duration = Duration::from_millis(2500);
 const WRITTEN_WITHIN: Duration = Duration::from_secs(60);
-/// Degrees × 10⁷; smaller differences are none.
+/// Degrees × 10⁷; coordinates that differ by no more are the same.
 const UNIT: u32 = 1;
 /// Each autopilot rounds radii in its own way.
 const RADIUS: f32 = 0.01;

@@ -33,7 +33,7 @@ struct Since {
     on_ground: bool,
 }
 
-/// That of a later order is greater.
+/// The number of a later order is greater.
 fn route(node: &Node) -> Option<OrderNumber> {
     match &node.ledger.lock().unwrap().last_order {
         Some(Order::Assigned(a)) if a.routed => a.route.as_ref().map(|route| route.number),

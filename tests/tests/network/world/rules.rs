@@ -26,7 +26,7 @@ const LEADER_AWAY: (f64, f64) = (1.0, 8.0);
 const SETTLES: Duration = Duration::from_secs(180);
 const SET: [(&str, f64); 2] = [("RTL_ALT", 1500.0), ("RTL_DESCEND_ALT", 30.0)];
 
-/// Of the worlds with stations, each second with wind and each second with aircraft have rules.
+/// Each second world with stations and wind has rules, and each second with stations and aircraft.
 const SHARE: (u64, [u64; 2]) = (12, [5, 8]);
 /// Seconds that an autopilot flies on without its ground station: longer than most agents are away.
 pub const ALONE: f32 = 25.0;

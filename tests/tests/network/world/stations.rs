@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 const DRONES: &str = "/apis/skein.dev/v1alpha1/namespaces/default/drones";
-/// Worlds per world with stations; the other seeds keep the runs that they are without.
+/// One world in this many has stations; the other seeds keep the runs that they are without.
 const SHARE: u64 = 3;
 /// Least and largest distance of homes, meters.
 const HOMES: (f64, f64) = (20.0, 60.0);

@@ -195,7 +195,7 @@ pub fn of_swarm(rng: &mut StdRng) -> Edit {
     }
 }
 
-/// Of any shape; unused fields are null, as it may have been another.
+/// Any shape; unused fields are null, as it may have been another.
 pub fn formation(rng: &mut StdRng) -> Value {
     let middle = Spot {
         east: rounded(rng, -30.0..80.0),

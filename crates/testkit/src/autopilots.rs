@@ -154,8 +154,8 @@ impl Autopilot {
         self.boot(false)
     }
 
-    /// The output of one of PX4's own commands, such as `["param", "set", "NAV_DLL_ACT", "2"]`. Errors: it fails, or this
-    /// is no PX4.
+    /// The output of one of PX4's own commands, such as `["param", "set", "NAV_DLL_ACT", "2"]`. Errors: it fails, or
+    /// this is no PX4.
     pub fn shell(&self, words: &[&str]) -> anyhow::Result<String> {
         let (command, arguments) = words.split_first().context("a command is missing")?;
         anyhow::ensure!(self.stack() == Stack::Px4, "only PX4 has a shell");

@@ -1,7 +1,5 @@
-//! Benchmark: the page of `skein map` in a real Chromium, with vehicles that all move and report once a second.
-//!
-//! Owns: frames, what the page's own thread spends on a frame and on a second of the feed, the feed's bytes, and what coordinator and
-//! `skein map` need. Must not: take a frame for one that was not drawn; the page counts them. Run it with `cargo xtask bench map`.
+//! Benchmark (`cargo xtask bench map`): the page of `skein map` in a real Chromium, with vehicles that all move and
+//! report once a second; the page counts the frames.
 
 #![allow(
     clippy::print_stdout,
@@ -43,7 +41,6 @@ use testkit::{Launch, ServedBy};
 
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// Streams of agents to a connection.
 const STREAMS: usize = 25;
 
 fn main() -> anyhow::Result<()> {
@@ -54,7 +51,6 @@ fn main() -> anyhow::Result<()> {
     if !std::env::args().any(|arg| arg == "--bench") {
         return Ok(());
     }
-    // Fails only if a provider is installed already, which is fine.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     let short = std::env::args().any(|arg| arg == "--short");
     let (counts, seconds): (&[usize], u64) = if short { (&[100], 5) } else { (&[200, 1_000, 5_000], 20) };
@@ -69,7 +65,6 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The line of the table for so many vehicles, all of them flying.
 async fn measure(count: usize, seconds: u64) -> anyhow::Result<String> {
     let mut place = Place::start(ServedBy::Embedded, count, Security::Plain).await?;
     let coordinator = place.coordinator("127.0.0.1:0")?;

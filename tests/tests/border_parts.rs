@@ -1,9 +1,6 @@
-//! Coordinator, agent and commands beside real parts of the computers and networks that they come to: a network without IPv4, a clock that
-//! was never set, a serial port that is named by its socket, a company's proxy.
-//!
-//! Owns: these parts (a network namespace, libfaketime, tinyproxy), and what is promised there. Must not: script a part that can be had.
-//!
-//! Needs root and some packages, but for the serial port. Without them, each test prints `skipped:` and why, and passes.
+//! Coordinator, agent and commands beside real parts of computers and networks: no IPv4, a clock that was never set, a
+//! serial port that is named by its socket, a company's proxy. Without root and the packages, a test prints `skipped:`
+//! and passes.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -29,7 +26,6 @@ use testkit::launch::workspace_binary;
 use testkit::prerequisites::on_path;
 use testkit::{Embedded, Launch, Process, Scratch, ServedBy, wait_for};
 
-/// The deadline of a command that ends by itself.
 const AT_ONCE: Duration = Duration::from_secs(30);
 
 const SYSTEM: &str = "skein-system";
@@ -40,14 +36,12 @@ const BEHIND: &str = "cluster.skein.test";
 /// From now back into January of 1970, for some years to come.
 const NEVER_SET: &str = "-20780d";
 
-/// Where libfaketime lies: one for programs with threads.
 fn faketime() -> Option<PathBuf> {
     let folders = ["x86_64-linux-gnu", "aarch64-linux-gnu"];
     let paths = folders.map(|folder| PathBuf::from(format!("/usr/lib/{folder}/faketime/libfaketimeMT.so.1")));
     paths.into_iter().find(|path| path.is_file())
 }
 
-/// Runs `test` where root has these parts.
 fn with_parts(parts: &[(&str, bool)], test: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<()> {
     let root = ("root", nix::unistd::geteuid().is_root());
     let missing: Vec<&str> = std::iter::once(&root)
@@ -63,7 +57,6 @@ fn with_parts(parts: &[(&str, bool)], test: impl FnOnce() -> anyhow::Result<()>)
     Ok(())
 }
 
-/// A network with nothing but the loopback of IPv6. It is gone with its process.
 struct WithoutIpv4(Process);
 
 impl WithoutIpv4 {
@@ -74,7 +67,6 @@ impl WithoutIpv4 {
         Ok(Self(process))
     }
 
-    /// `program`, to be started there.
     fn launch(&self, program: &Path) -> Launch {
         let name = program.file_name().unwrap_or(program.as_os_str()).to_string_lossy();
         Launch::program("nsenter")
@@ -83,7 +75,6 @@ impl WithoutIpv4 {
             .arg(program)
     }
 
-    /// Runs `program` there, and returns its output.
     fn run(&self, program: &Path, kubeconfig: &Path, args: &[&str], stdin: Option<&str>) -> anyhow::Result<String> {
         let mut command = Command::new("nsenter");
         command
@@ -101,7 +92,6 @@ fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// The CRDs of this workspace, as arguments.
 fn crds() -> Vec<String> {
     let folder = workspace_root().join("crds");
     let file = |kind: Kind| folder.join(format!("{}.yaml", kind.plural)).display().to_string();
@@ -110,7 +100,6 @@ fn crds() -> Vec<String> {
         .collect()
 }
 
-/// API server, coordinator, agent, commands and a ground station find one another over `::1`, where nothing has an address of IPv4.
 #[test]
 fn a_fleet_is_served_where_there_is_no_ipv4() -> anyhow::Result<()> {
     with_parts(&[("ip", on_path("ip")), ("unshare", on_path("unshare"))], || {
@@ -189,7 +178,6 @@ fn a_fleet_is_served_where_there_is_no_ipv4() -> anyhow::Result<()> {
             ensure!(name.is_some_and(|name| name.starts_with("pine-")), "{list}");
             Ok(())
         })?;
-        // It flies, and a ground station that connects by IPv6 reads MAVLink 2 of it.
         let drone = json!({
             "apiVersion": "skein.dev/v1alpha1", "kind": "Drone", "metadata": {"name": "solo", "namespace": "default"},
             "spec": {"takeoffAltitudeMeters": 5},
@@ -216,7 +204,6 @@ fn a_fleet_is_served_where_there_is_no_ipv4() -> anyhow::Result<()> {
     })
 }
 
-/// A clock of agents that a test sets.
 struct Clock {
     file: PathBuf,
     library: PathBuf,
@@ -247,16 +234,14 @@ impl Clock {
         Ok(clock)
     }
 
-    /// So far from the machine's own.
     fn set(&self, offset: &str) -> anyhow::Result<()> {
         Ok(std::fs::write(&self.file, format!("{offset}\n"))?)
     }
 
-    /// A stage with one vehicle, whose agent has this clock.
     fn stage(&self, served_by: ServedBy) -> anyhow::Result<Stage> {
         let kept = |_: &testkit::Cluster, kubeconfig| Ok(kubeconfig);
         let mut stage = Stage::set_with(served_by, &["pine"], "px4", &[], (kept, self.settings.clone()))?;
-        // What is started before this has the clock of the machine: the loader goes on without a library that is not there.
+        // Programs started before this have the clock of the machine: the loader goes on without a missing library.
         std::os::unix::fs::symlink(&self.library, &self.link)?;
         stage.add_node("pine")?;
         stage.cluster.kubectl().apply(&swarm("default", "alpha", 1, &[]))?;
@@ -264,7 +249,7 @@ impl Clock {
     }
 }
 
-/// Grounds the vehicle, which lands while its agent's clock shows `time`, and looks at what the agent has said since it was connected.
+/// The vehicle lands while its agent's clock shows `time`; checks the agent's log since it connected.
 fn lands_as_told(stage: &Stage, time: impl Fn(&str) -> bool) -> anyhow::Result<()> {
     stage.skein(&["ground", "alpha"])?;
     let agent = stage.agent("pine")?;
@@ -278,8 +263,7 @@ fn lands_as_told(stage: &Stage, time: impl Fn(&str) -> bool) -> anyhow::Result<(
     Ok(())
 }
 
-/// In a cluster the certificate of the coordinator does not fit a clock at 1970: the agent names the clock, connects as soon as it is set,
-/// and flies on when it is set by an hour in flight.
+/// The agent names the clock, connects as soon as it is set, and flies on when it is set by an hour in flight.
 #[test]
 fn in_a_cluster_a_clock_that_was_never_set_is_named_and_its_jumps_disturb_no_flight() -> anyhow::Result<()> {
     let library = faketime();
@@ -293,7 +277,7 @@ fn in_a_cluster_a_clock_that_was_never_set_is_named_and_its_jumps_disturb_no_fli
         agent.wait_for_line(PATIENCE, |line| line.contains("commanding the vehicle step=Arm"))?;
         stage.wait_in_air(&["pine"], 1)?;
         clock.set("-1h")?;
-        // Lines bear the time of the clock; this one is before the agent was connected, by an hour.
+        // Lines bear the time of the clock; this one is an hour before the agent was connected.
         let log = stage.agent("pine")?.stderr();
         let connected = log.lines().find(|line| line.contains("coordinator connected"));
         let connected = connected.context("not connected")?.to_owned();
@@ -301,7 +285,6 @@ fn in_a_cluster_a_clock_that_was_never_set_is_named_and_its_jumps_disturb_no_fli
     })
 }
 
-/// The agent of a ground station connects with a clock at 1970, flies, and flies on when the clock is set to now.
 #[test]
 fn at_a_ground_station_a_clock_that_was_never_set_is_no_obstacle() -> anyhow::Result<()> {
     let library = faketime();
@@ -316,7 +299,6 @@ fn at_a_ground_station_a_clock_that_was_never_set_is_no_obstacle() -> anyhow::Re
     })
 }
 
-/// A board at one socket of two equal ones, by the only name that tells them apart: with colons in it.
 #[test]
 fn an_agent_flies_over_a_serial_port_that_is_named_by_its_socket() -> anyhow::Result<()> {
     let devices = Scratch::new("skein-devices-")?;
@@ -326,7 +308,6 @@ fn an_agent_flies_over_a_serial_port_that_is_named_by_its_socket() -> anyhow::Re
     let settings = vec![("SKEIN_LINK", format!("serial:{}:57600", named.display()))];
     let kept = |_: &testkit::Cluster, kubeconfig| Ok(kubeconfig);
     let mut stage = Stage::set_with(ServedBy::Embedded, &["pine"], "px4", &[], (kept, settings))?;
-    // The simulator's port, beside its wire log.
     let wire = stage.wire("pine").0;
     let simulator = wire.parent().and_then(Path::parent).context("no folder")?;
     std::os::unix::fs::symlink(simulator.join("ports").join("pine"), &named)?;
@@ -339,7 +320,6 @@ fn an_agent_flies_over_a_serial_port_that_is_named_by_its_socket() -> anyhow::Re
     Ok(())
 }
 
-/// A command on a computer that boots in 1970 names the clock, which the certificate of the cluster does not fit.
 #[test]
 fn a_command_whose_clock_was_never_set_is_told_to_check_it() -> anyhow::Result<()> {
     let library = faketime();
@@ -363,7 +343,6 @@ fn a_command_whose_clock_was_never_set_is_told_to_check_it() -> anyhow::Result<(
     })
 }
 
-/// tinyproxy on loopback. It alone knows where [`BEHIND`] is.
 struct Proxy {
     process: Process,
     port: u16,
@@ -402,7 +381,6 @@ impl Proxy {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// The hosts to which it was asked to connect.
     fn asked(&self) -> Vec<String> {
         let log = self.process.stdout() + &self.process.stderr();
         let host = |line: &str| Some(line.split_once("CONNECT ")?.1.split_once(' ')?.0.to_owned());
@@ -411,7 +389,6 @@ impl Proxy {
     }
 }
 
-/// The kubeconfig of `api`, by the name that only the proxy knows.
 fn behind(api: &Embedded, folder: &Path) -> anyhow::Result<PathBuf> {
     let mut kubeconfig: Value = serde_json::from_str(&std::fs::read_to_string(api.kubeconfig())?)?;
     let (_, port) = api.server().rsplit_once(':').context("a server without a port")?;
@@ -423,7 +400,6 @@ fn behind(api: &Embedded, folder: &Path) -> anyhow::Result<PathBuf> {
     Ok(path)
 }
 
-/// A cluster is reached by a real proxy, as HTTPS_PROXY and NO_PROXY say; one on this computer never is.
 #[test]
 fn a_cluster_is_reached_through_a_real_proxy_and_loopback_never() -> anyhow::Result<()> {
     let parts = [("tinyproxy", on_path("tinyproxy")), ("unshare", on_path("unshare"))];
@@ -456,7 +432,6 @@ fn a_cluster_is_reached_through_a_real_proxy_and_loopback_never() -> anyhow::Res
                 Ok(asked)
             })?;
         ensure!(asked.iter().all(|host| host.starts_with(BEHIND)), "{asked:?}");
-        // Excepted, or on this computer: directly.
         let idle = Proxy::start()?;
         let url = idle.url();
         let excepted = coordinator(&behind, &[("HTTPS_PROXY", &url), ("NO_PROXY", "localhost,.skein.test")])?;

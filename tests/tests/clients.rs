@@ -1,7 +1,5 @@
-//! Kubernetes' own clients for Python and JavaScript, against a real API server and against the embedded one.
-//!
-//! Owns: starting the programs in `tests/clients`, which judge the answers themselves.
-//! Must not: know what they do.
+//! Kubernetes' own clients for Python and JavaScript, which judge the answers of a real API server and the embedded
+//! one.
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::{Path, PathBuf};
@@ -11,7 +9,6 @@ use std::time::Duration;
 
 use testkit::{ControlPlane, Embedded};
 
-/// The deadline of one program on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 static KUBERNETES: LazyLock<ControlPlane> =
@@ -19,7 +16,6 @@ static KUBERNETES: LazyLock<ControlPlane> =
 
 static EMBEDDED: LazyLock<Embedded> = LazyLock::new(|| Embedded::start().unwrap());
 
-/// A path that `cargo xtask test` has prepared.
 fn prepared(variable: &str) -> PathBuf {
     let value = std::env::var_os(variable);
     value.map(PathBuf::from).unwrap_or_else(|| {

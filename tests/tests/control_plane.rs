@@ -1,6 +1,4 @@
 //! The test control plane itself: it is a real one, it is protected, and nothing of it is left behind.
-//!
-//! Owns: the promises of `testkit::ControlPlane`. Must not: know of swarms or drones.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -11,7 +9,7 @@ use serde_json::json;
 use testkit::process::Signal;
 use testkit::{ControlPlane, Launch, Scratch, wait_for};
 
-/// A kind that is known before the controllers start, so that the garbage collector watches its objects from the start.
+/// Known before the controllers start, so that the garbage collector watches its objects from the start.
 const NESTS: &str = r#"
 {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "nests.test.skein.dev"},
  "spec": {"group": "test.skein.dev", "scope": "Namespaced", "names": {"plural": "nests", "singular": "nest", "kind": "Nest"},
@@ -167,7 +165,7 @@ fn objects_go_with_their_owner(plane: &ControlPlane) {
     assert!(gone.contains("NotFound"), "{gone}");
 }
 
-/// Names the test below for a child process of this test: what it starts must not outlive it.
+/// Names the test below for a child process of this test, whose children must not outlive it.
 const CHILD: &str = "a_child_test_that_waits_to_be_killed";
 
 #[test]
@@ -213,7 +211,7 @@ fn a_child_test_that_waits_to_be_killed() {
     std::thread::sleep(Duration::from_secs(600));
 }
 
-/// Whether a process with this id runs; one that has ended but was not yet reaped does not.
+/// A process that has ended but was not yet reaped is not alive.
 fn is_alive(pid: &u32) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let state = status.rsplit(") ").next().and_then(|rest| rest.chars().next());

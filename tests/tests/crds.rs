@@ -1,6 +1,4 @@
 //! The CRDs on a real API server: every rule with its message, every default, and the output of kubectl.
-//!
-//! Owns: what a person with kubectl sees before any program of ours runs. Must not: need the coordinator.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -11,10 +9,8 @@ use crds::kinds::ALL;
 use serde_json::{Value, json};
 use testkit::{ControlPlane, Kubectl, wait_for};
 
-/// One for all tests of this file, each in a namespace of its own; it ends with this process.
 static PLANE: LazyLock<ControlPlane> = LazyLock::new(|| ControlPlane::builder().manifests(["crds"]).start().unwrap());
 
-/// A namespace that only one test uses.
 struct Namespace(&'static str);
 
 impl Namespace {
@@ -40,7 +36,6 @@ impl Namespace {
         json!({"apiVersion": "skein.dev/v1alpha1", "kind": kind, "metadata": metadata, "spec": spec}).to_string()
     }
 
-    /// Applies it and returns its spec as the server stores it.
     fn kept(&self, kind: &str, name: &str, spec: &Value) -> Value {
         self.kubectl().apply(&self.object(kind, name, spec)).unwrap();
         self.get(kind, name)["spec"].clone()
@@ -336,7 +331,6 @@ fn a_node_name_is_set_once_and_never_changes() {
             "{change}: {text}"
         );
     }
-    // Everything else may still change, and status may be written.
     ns.run(&[
         "patch",
         "drone",
@@ -465,7 +459,7 @@ fn status_and_spec_are_written_apart() {
     assert_eq!(swarm["metadata"]["generation"], 1, "a status is no new generation");
 }
 
-/// The words of the heading and of each row, columns apart by at least two spaces.
+/// The words of the heading and of each row; columns are at least two spaces apart.
 fn cells(table: &str) -> Vec<Vec<&str>> {
     let words = |line| -> Vec<_> {
         str::split(line, "  ")
@@ -533,7 +527,7 @@ fn the_columns_of_kubectl_get_tell_the_story() {
     );
 
     let all = ns.run(&["get", "skein", "-o", "name"]);
-    // Those of the whole cluster are of other tests.
+    // Objects of the whole cluster belong to other tests.
     let ours = |line: &&str| !line.starts_with("operator.");
     assert_eq!(
         all.lines().filter(ours).collect::<Vec<_>>(),
@@ -608,7 +602,6 @@ fn kubectl_wait_ends_when_the_swarm_is_ready() {
     assert!(waiting.join().unwrap().unwrap().contains("condition met"));
 }
 
-/// Each field below `schema` with its description.
 fn descriptions(path: &str, schema: &Value, found: &mut Vec<(String, String)>) {
     for (name, field) in schema["properties"].as_object().into_iter().flatten() {
         let path = format!("{path}.{name}");
@@ -621,7 +614,7 @@ fn descriptions(path: &str, schema: &Value, found: &mut Vec<(String, String)>) {
 
 #[test]
 fn kubectl_explains_every_field() {
-    // What `kubectl explain` reads; it follows the CRDs with a delay.
+    // `kubectl explain` follows the CRDs with a delay.
     let fields = wait_for("the fields of both kinds", Duration::from_secs(60), || {
         let text = PLANE
             .kubectl()

@@ -1,6 +1,5 @@
-//! A few random scripts on real autopilots and on the simulated ones: the short form of `cargo xtask differ`.
-//!
-//! Owns: which scripts. Must not: take longer than half a minute, or fail if there is no real autopilot.
+//! A few random scripts on real autopilots, if there are any, and on the simulated ones: the short form of `cargo xtask
+//! differ`.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
 use std::io::Write;
@@ -9,7 +8,7 @@ use testkit::autopilots::{Firmware, Stack};
 use testkit::differ::{Count, Plan, run};
 use testkit::launch::workspace_binary;
 
-/// Their seeds; the scripts last about as long as the time allows.
+/// First seed, count and speed; the scripts last about as long as the time allows.
 const ARDUPILOT: (u64, u64, u32) = (1, 3, 10);
 const PX4: (u64, u64, u32) = (1, 2, 5);
 

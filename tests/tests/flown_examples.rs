@@ -1,6 +1,5 @@
-//! Each file of `examples/`, applied to a ground station with simulated vehicles: the requested number flies, or a status says why not.
-//!
-//! Owns: the required outcome of each example. Must not: use Skein's reports on a vehicle; the wire shows its state.
+//! Each file of `examples/`, applied to a ground station with simulated vehicles: the wire shows that the requested
+//! number flies, or a status says why not.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -21,28 +20,21 @@ use serde_json::Value;
 use testkit::control_plane::workspace_root;
 use testkit::wait_for;
 
-/// Two of site north, one of site south.
 const VEHICLES: [&str; 3] = ["alpha", "bravo", "charlie"];
 
-/// An example that keeps its vehicles on the ground.
 struct StaysDown {
     file: &'static str,
-    /// Where a Drone's status has the reason, as a JSON pointer, and words of it.
     shown: &'static str,
     words: &'static str,
 }
 
-/// The example of work that completes.
 const MISSION: &str = "mission.yaml";
 
-/// The example of rules, which fly no vehicle.
 const RULES: &str = "geofence.yaml";
 
-/// The example of an operator, which flies no vehicle either.
 const OPERATOR: &str = "operator.yaml";
 
 const STAY_DOWN: [StaysDown; 2] = [
-    // It is grounded.
     StaysDown {
         file: "bench.yaml",
         shown: "/status/phase",
@@ -63,7 +55,6 @@ fn each_example_flies_what_it_asks_for() -> anyhow::Result<()> {
     for vehicle in VEHICLES {
         field.wait_readiness(vehicle, "True", "AgentConnected")?;
     }
-    // As examples/sites.yaml says.
     field.kubectl().run(["label", "node", "alpha", "bravo", "site=north"])?;
     field.kubectl().run(["label", "node", "charlie", "site=south"])?;
     let examples = examples()?;
@@ -82,7 +73,6 @@ fn each_example_flies_what_it_asks_for() -> anyhow::Result<()> {
     field.end_up().map(drop)
 }
 
-/// Applies the example, waits until it is Ready and the requested number is in the air, and deletes it.
 fn flies(field: &Field, example: &Path) -> anyhow::Result<()> {
     apply(field, example)?;
     let timeout = format!("--timeout={}s", PATIENCE.as_secs());
@@ -105,7 +95,6 @@ fn flies(field: &Field, example: &Path) -> anyhow::Result<()> {
     delete(field, example)
 }
 
-/// Applies the example, and waits until all of it is flown, by vehicles that were in the air, and those are down again.
 fn completes(field: &Field, example: &Path) -> anyhow::Result<()> {
     let arms = || VEHICLES.iter().map(|vehicle| field.wire(vehicle).arms()).sum::<usize>();
     let before = arms();
@@ -127,7 +116,6 @@ fn completes(field: &Field, example: &Path) -> anyhow::Result<()> {
     delete(field, example)
 }
 
-/// Applies the example, waits until a Drone's status says why it stays on the ground, and deletes it. Nothing was armed.
 fn stays_down(field: &Field, example: &Path, stays: &StaysDown) -> anyhow::Result<()> {
     let arms = || VEHICLES.iter().map(|vehicle| field.wire(vehicle).arms()).sum::<usize>();
     let before = arms();
@@ -147,7 +135,6 @@ fn stays_down(field: &Field, example: &Path, stays: &StaysDown) -> anyhow::Resul
     Ok(())
 }
 
-/// Applies the example, waits until its objects can be given to the two vehicles of site north, and deletes it.
 fn rules(field: &Field, example: &Path) -> anyhow::Result<()> {
     apply(field, example)?;
     let timeout = format!("--timeout={}s", PATIENCE.as_secs());
@@ -161,7 +148,6 @@ fn rules(field: &Field, example: &Path) -> anyhow::Result<()> {
     delete(field, example)
 }
 
-/// Applies the example, waits until the two vehicles of site north are sent their operator, and deletes it.
 fn operator(field: &Field, example: &Path) -> anyhow::Result<()> {
     apply(field, example)?;
     let timeout = format!("--timeout={}s", PATIENCE.as_secs());
@@ -181,7 +167,6 @@ fn apply(field: &Field, example: &Path) -> anyhow::Result<()> {
     field.kubectl().run(["apply", "-f", &path]).map(drop)
 }
 
-/// Deletes the example's objects; they are gone once the vehicles have landed.
 fn delete(field: &Field, example: &Path) -> anyhow::Result<()> {
     let path = example.display().to_string();
     let timeout = format!("--timeout={}s", PATIENCE.as_secs());
@@ -189,7 +174,6 @@ fn delete(field: &Field, example: &Path) -> anyhow::Result<()> {
     field.wait_in_air(&[])
 }
 
-/// The files of `examples/`, by name.
 fn examples() -> anyhow::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(workspace_root().join("examples"))? {

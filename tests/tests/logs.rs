@@ -1,5 +1,5 @@
-//! `skein logs` as a process: flight logs of an agent elsewhere, listed and copied through the coordinator, while everything on the way is
-//! killed at random.
+//! `skein logs`: flight logs of an agent elsewhere, copied through the coordinator while everything on the way is
+//! killed.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -103,7 +103,6 @@ fn a_download_goes_on_after_the_death_of_any_part_and_nothing_is_lost_or_doubled
     let size = || fs::metadata(&part).map_or(0, |part| part.len());
     let mut download = start(&field)?;
     for round in 0..9 {
-        // Some more comes, and then one of the three dies.
         let before = size();
         let more = before + rng.random_range(1..(3 << 20));
         let result = wait_for("the download to go on", PATIENCE, || {

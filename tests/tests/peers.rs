@@ -1,8 +1,5 @@
-//! Other MAVLink implementations fly simulated vehicles of both profiles: pymavlink over a pseudo-terminal, MAVSDK over UDP. And they read
-//! the mission files that Skein reads and writes.
-//!
-//! Owns: starting the scripts in `tests/peers` with the right Python and the built simulator; comparing what they read.
-//! Must not: speak MAVLink itself; the peers do.
+//! Other MAVLink implementations fly simulated vehicles of both profiles: pymavlink over a pseudo-terminal, MAVSDK over
+//! UDP; and they read the mission files that Skein reads and writes.
 #![allow(clippy::panic, reason = "helpers of tests fail like tests")]
 
 use model::plan::item::Item;
@@ -10,10 +7,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{env, fs};
 
-/// A flight takes about ten seconds; the rest is for a machine under load.
 const DEADLINE: Duration = Duration::from_secs(180);
 
-/// The simulator beside this test's binary: target/debug/skein-sitl.
 fn simulator() -> PathBuf {
     let here = env::current_exe().expect("this test has a path");
     let binary = here
@@ -33,7 +28,7 @@ fn run(script: &str, autopilot: &str) {
     run_with(script, &[autopilot]);
 }
 
-/// What the script says, its errors included. The simulator that it starts ends with it, because its input closes.
+/// Output and errors of the script. The simulator that it starts ends with it, because its input closes.
 fn run_with(script: &str, args: &[&str]) -> String {
     let simulator = simulator().to_string_lossy().into_owned();
     testkit::peer::run(script, args, &[("SKEIN_SITL", &simulator)], DEADLINE)
@@ -60,13 +55,12 @@ fn mavsdk_arms_flies_and_lands_a_simulated_px4_over_udp() {
     run("fly_mavsdk.py", "px4");
 }
 
-/// The samples of the crate that reads them.
 fn sample(name: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/plan-files/samples");
     folder.join(name).to_string_lossy().into_owned()
 }
 
-/// The items that a peer prints, one on each line that begins with "item": command, frame, whether it goes on, seven numbers.
+/// Lines that begin with "item": command, frame, whether it goes on, seven numbers.
 fn items(said: &str) -> Vec<Item> {
     let lines = said.lines().filter_map(|line| line.strip_prefix("item "));
     let item = |line: &str| -> Item {
@@ -81,7 +75,7 @@ fn items(said: &str) -> Vec<Item> {
     lines.map(item).collect()
 }
 
-/// As it is on the wire: MISSION_ITEM_INT has places as whole numbers and the rest as floats of 32 bits.
+/// MISSION_ITEM_INT has places as whole numbers and the rest as floats of 32 bits.
 fn on_the_wire(item: &Item) -> Item {
     let mut item = *item;
     let has_place = item.place().is_some();
@@ -90,7 +84,7 @@ fn on_the_wire(item: &Item) -> Item {
             Some(number) if has_place && (index == 4 || index == 5) => Some((number * 1e7).round() / 1e7),
             #[expect(clippy::cast_possible_truncation, reason = "as the wire has it")]
             Some(number) => Some(f64::from(number as f32)),
-            // A whole number cannot say that it is none.
+            // A whole number has no NaN.
             None if index == 4 || index == 5 => Some(0.0),
             None => None,
         };

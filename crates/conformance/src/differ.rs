@@ -1,13 +1,9 @@
-//! The simulator against the real autopilot, live: random scripts run on both, and
-//! their answers are compared.
+//! The simulator against the real autopilot, live: random scripts run on both, and their answers are compared.
 //!
-//! Owns: scripts, the two ways to run one, the verdict, and shrinking. Must not: start an autopilot, or share anything with
-//! the crates that talk to vehicles.
-//!
-//! A script is drawn from a seed ([`generate`]) and run on the real autopilot first ([`Live`]), by the clock of the vehicle,
-//! so any speed-up works. Every message that it was sent is recorded with its time, and the simulated vehicle gets
-//! the same bytes at the same seconds ([`simulated`]). Acks, modes, armed and landed states of both are then
-//! compared ([`judge`]). A script that differs is run again with fewer steps until none can be left out (`shrink`).
+//! A script is drawn from a seed ([`generate`]) and run on the real autopilot first ([`Live`]), by the clock of the
+//! vehicle, so any speed-up works. The simulated vehicle gets the same bytes at the same seconds ([`simulated`]). Acks,
+//! modes, armed and landed states of both are then compared ([`judge`]). A script that differs is run again with fewer
+//! steps until none can be left out (`shrink`). Must not: share anything with the crates that talk to vehicles.
 //!
 //! Differences that are expected, and do not count:
 //!

@@ -1,17 +1,16 @@
 //! Conformance: the inputs of a recorded flight are sent to a simulated vehicle, and its answers are compared with
 //! those of the real autopilot.
 //!
-//! Owns: running every recording of a folder, and the overall result. Must not: know any recording by name, or
-//! show the model that it is replayed.
+//! Must not: know any recording by name, or show the model that it is replayed.
 //!
-//! A recording is NAME.tlog (both directions) and NAME.jsonl (the transcript). The simulated vehicle boots at the same place
-//! and in the same way ([`Circumstances`]), receives the same messages at the same times of its own clock, and the messages of
-//! both are read the same way ([`facts`]) and compared ([`compare`]).
+//! A recording is NAME.tlog (both directions) and NAME.jsonl (the transcript). The simulated vehicle boots at the same
+//! place and in the same way ([`Circumstances`]), receives the same messages at the same times of its own clock, and
+//! the messages of both are read the same way ([`facts`]) and compared ([`compare`]).
 //!
 //! Tolerances: answers (acks, plans, parameters) must be equal and in the same order. A statement may come 2 s early or
 //! late, because both sides report a change with their next message of 1 Hz at the slowest, and each such timer has its
-//! own phase; and a tenth of the time since the last common statement more, because two flights of the same real vehicle
-//! through the same maneuver differ by that much (the recorded landings from 10 m took 20.5 to 22.1 s).
+//! own phase; and a tenth of the time since the last common statement more, because two flights of the same real
+//! vehicle through the same maneuver differ by that much (the recorded landings from 10 m took 20.5 to 22.1 s).
 
 mod boot_clock;
 mod brief;
@@ -46,18 +45,16 @@ use std::path::Path;
 #[derive(Debug)]
 pub struct Outcome {
     pub name: String,
-    /// Errors: the recording could not be read.
     pub result: Result<Comparison, RecordingError>,
 }
 
 impl Outcome {
-    /// Read, and without a difference.
     pub fn is_same(&self) -> bool {
         self.result.as_ref().is_ok_and(Comparison::is_same)
     }
 }
 
-/// The worst is last.
+/// Ordered from best to worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Judgment {
     Same,

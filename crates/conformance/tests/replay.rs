@@ -1,7 +1,6 @@
-//! The simulated autopilots answer the inputs of recorded flights as the real ones did, except for explained deviations.
-//!
-//! The tolerances are stated and justified in `conformance::replay`. SKEIN_REPLAY_FOLDERS (separated by colons) replaces the
-//! recordings that are checked in.
+//! The simulated autopilots answer the inputs of recorded flights as the real ones did, except for explained
+//! deviations. `conformance::replay` states the tolerances. SKEIN_REPLAY_FOLDERS (separated by colons) replaces the
+//! checked-in recordings.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -16,7 +15,6 @@ fn checked_in(stack: &str) -> PathBuf {
         .join(stack)
 }
 
-/// Fails on an unexplained deviation.
 fn assert_same(folder: &Path) {
     let explained = Explained::in_folder(folder).expect("a list that can be read");
     let outcomes = replay::folder(folder).expect("a folder of recordings");
@@ -45,7 +43,7 @@ fn the_simulated_px4_answers_as_the_recorded_one() {
     }
 }
 
-/// Scripts of `cargo xtask differ` in which the simulator differed once. They are judged as there.
+/// Scripts of `cargo xtask differ` in which the simulator differed once, judged as there.
 #[test]
 fn the_simulated_autopilots_do_with_random_scripts_what_the_real_ones_did() {
     for stack in ["scripts/ardupilot", "scripts/px4"] {
@@ -75,7 +73,6 @@ fn folder_of_one() -> tempfile::TempDir {
     folder
 }
 
-/// Exit status and standard output.
 fn run(arguments: &[&Path]) -> (Option<i32>, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_skein-replay"))
         .args(arguments)

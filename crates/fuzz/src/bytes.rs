@@ -1,11 +1,9 @@
 //! An input, read piece by piece; what is not there reads as 0.
 
-/// What is left of an input.
 #[derive(Clone, Copy, Debug)]
 pub struct Bytes<'a>(&'a [u8]);
 
 impl<'a> Bytes<'a> {
-    /// All of `input`.
     pub const fn new(input: &'a [u8]) -> Self {
         Self(input)
     }
@@ -14,7 +12,6 @@ impl<'a> Bytes<'a> {
         self.0.is_empty()
     }
 
-    /// The next byte.
     pub fn byte(&mut self) -> u8 {
         match self.0 {
             [first, rest @ ..] => {
@@ -25,15 +22,12 @@ impl<'a> Bytes<'a> {
         }
     }
 
-    /// The next byte, below `bound` (which is not 0).
+    /// `bound` is not 0.
     pub fn below(&mut self, bound: u8) -> u8 {
         self.byte() % bound
     }
 
-    /// One of `choices`.
-    ///
-    /// # Panics
-    /// When there are none.
+    /// Panics when there are no choices.
     pub fn pick<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[usize::from(self.byte()) % choices.len()]
     }
@@ -45,7 +39,6 @@ impl<'a> Bytes<'a> {
         taken
     }
 
-    /// A number of two bytes.
     pub fn short(&mut self) -> u16 {
         u16::from_le_bytes([self.byte(), self.byte()])
     }

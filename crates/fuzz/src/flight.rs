@@ -1,7 +1,6 @@
-//! Target `agent`: a byte string drives the agent's pilot.
+//! Target `agent`: a byte string drives the agent's pilot. [`world`] gives each byte its meaning, and [`oracle`] judges
+//! all that leaves.
 //!
-//! Owns: [`run`]: the meaning of each byte ([`world`]), the messages that are heard ([`messages`]), the orders ([`orders`]),
-//! and the judge of all that leaves ([`oracle`]).
 //! Must not: keep anything from one run to the next; an input gives the same run each time.
 
 mod facts;
@@ -17,10 +16,7 @@ mod world;
 
 pub use tally::Tally;
 
-/// Runs one input.
-///
-/// # Panics
-/// When the agent does what it must not.
+/// Runs one input; panics when the agent does what it must not.
 pub fn run(input: &[u8]) -> Tally {
     let mut world = world::World::new(input);
     while world.step() {}

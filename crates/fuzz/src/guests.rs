@@ -1,7 +1,5 @@
-//! Target `guests`: ground stations that say anything, beside an autopilot and the agent, through the switch and the outbox of
-//! the pass-through.
-//!
-//! Owns: [`run`], which plays a scene from an input; [`judge`] says what must not come of it. Must not: use sockets or a clock.
+//! Target `guests`: ground stations that say anything, beside an autopilot and the agent, through the switch and the
+//! outbox of the pass-through; [`judge`] decides. Must not: use sockets or a clock.
 
 mod judge;
 
@@ -19,27 +17,22 @@ use tokio::time::Instant;
 /// The autopilot, the agent beside it, and a name of a ground station.
 pub(crate) const VEHICLE: (u8, u8) = (7, 1);
 const NAMES: [(u8, u8); 7] = [VEHICLE, (7, 191), (7, 154), (255, 190), (255, 230), (1, 191), (0, 0)];
-/// Messages that the rules speak of: heartbeats, commands, keys, radios, files, parameters, and one without a target.
+/// Messages that the rules name: heartbeats, commands, keys, radios, files, parameters, and one without a target.
 const MESSAGES: [u32; 12] = [0, 76, 75, 77, 256, 109, 166, 110, 23, 21, 47, 33];
-/// The share of a line at 57600 baud, in bytes per second.
+/// Bytes per second: the share of a line at 57600 baud.
 pub(crate) const SHARE: u32 = 2880;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     pub from_guests: u64,
-    /// Of them, those that were to reach the autopilot.
+    /// Frames among them that were to reach the autopilot.
     pub passed: u64,
     pub beats: u64,
-    /// Frames that were written in the end.
     pub written: u64,
-    /// Frames that were handed to guests.
     pub handed_out: u64,
 }
 
-/// Runs one input.
-///
-/// # Panics
-/// When something comes of it that must not.
+/// Runs one input; panics when the pass-through breaks a rule.
 pub fn run(input: &[u8]) -> Tally {
     let mut bytes = Bytes::new(input);
     let how = bytes.byte();
@@ -142,7 +135,6 @@ fn vehicle_beat(armed: bool) -> RawFrame {
     whole(VEHICLE, 0, &[0, 0, 0, 0, 2, 12, base_mode, 3, 3])
 }
 
-/// A command of the agent to its vehicle.
 fn order() -> RawFrame {
     let mut payload = [0; 33];
     (payload[30], payload[31]) = VEHICLE;

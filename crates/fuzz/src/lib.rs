@@ -1,13 +1,13 @@
 //! Fuzzing of what stands between a wire full of noise and a vehicle in the air, and the judges of what comes out.
 //!
-//! Owns: four targets. [`reader`]: arbitrary chunks of bytes through the link's framing, decoding and signing, with every byte
-//! accounted for. [`flight`]: a byte string that drives the agent's pilot through telemetry, orders, answers, restarts and
-//! time, with an oracle over every message that leaves. [`guests`]: ground stations that say anything, through the
-//! pass-through. [`metadata`]: files from the autopilot, and the way to them. And the inputs to begin with ([`seeds`]).
+//! [`reader`]: any chunks of bytes through the link's framing, decoding and signing, with every byte accounted for.
+//! [`flight`]: a byte string that drives the agent's pilot, with an oracle over every message that leaves. [`guests`]:
+//! ground stations that say anything, through the pass-through. [`metadata`]: files from the autopilot, and the way to
+//! them.
 //! Must not: share a rule with `fleet::safety`; what is allowed is written down here a second time.
 //!
-//! `cargo xtask fuzz` builds this with coverage counters and runs it under libFuzzer. An input that fails is printed as a
-//! file; `cargo xtask fuzz TARGET --input FILE` runs it again.
+//! `cargo xtask fuzz` builds this with coverage counters and runs it under libFuzzer; `cargo xtask fuzz TARGET --input
+//! FILE` runs a failed input again.
 
 use std::fmt::Debug;
 
@@ -22,7 +22,7 @@ pub mod seeds;
 #[cfg(test)]
 libfuzzer_sys::fuzz_target!(|_input: &[u8]| {});
 
-/// Prints what happened in a run on standard error, when `SKEIN_FUZZ_TALLY` is set.
+/// Prints on standard error, when `SKEIN_FUZZ_TALLY` is set.
 pub fn print_tally(tally: &impl Debug) {
     if std::env::var_os("SKEIN_FUZZ_TALLY").is_some() {
         eprintln!("{tally:?}");

@@ -1,8 +1,8 @@
 //! Target `metadata`: an autopilot that offers descriptions of its events and is not what it seems.
 //!
-//! Owns: [`run`]: the agent's way to the descriptions against a server that loses, repeats, refuses and makes up answers, with
-//! files that are anything, packed or not. It fails when more than reading is asked for, when another than the autopilot is asked, or when
-//! a text is not one short line. Must not: touch a disk: the cache is in a place where nothing can be kept.
+//! The server loses, repeats, refuses and makes up answers, and the files are anything, packed or not. Fails when more
+//! than reading is asked for, when another than the autopilot is asked, or when a text is not one short line. Must not:
+//! touch a disk: the cache is in a place where nothing can be kept.
 
 use crate::bytes::Bytes;
 use agent::metadata::{Fetch, MetadataCache, Table};
@@ -27,15 +27,12 @@ const ROUNDS: u32 = 400;
 pub struct Tally {
     pub requests: u64,
     pub files: u64,
-    /// Tables that were read from them.
+    /// Tables that were read from files.
     pub tables: u64,
     pub described: u64,
 }
 
-/// Runs one input: how the server behaves, and then the file.
-///
-/// # Panics
-/// When the agent does what it must not.
+/// Runs one input: how the server behaves, and then the file. Panics when the agent does what it must not.
 pub fn run(input: &[u8]) -> Tally {
     let mut bytes = Bytes::new(input);
     let how = bytes.byte();
@@ -45,7 +42,7 @@ pub fn run(input: &[u8]) -> Tally {
         bytes.take(16).to_vec()
     };
     let file = file(how, bytes.take(usize::MAX));
-    // Either file may be the one that is anything.
+    // Either file may be the arbitrary one.
     let files = if how & 2 == 0 {
         [INDEX.to_vec(), file]
     } else {
@@ -135,7 +132,7 @@ fn fetch(files: &[Vec<u8>; 2], faults: &[u8], tally: &mut Tally) -> Option<Arc<T
     None
 }
 
-/// What the server says to a request; `fault` says what goes wrong.
+/// The server's answers to a request; `fault` says what goes wrong.
 fn answers(request: &[u8; 251], files: &[Vec<u8>; 2], opened: &mut usize, fault: u8) -> Vec<[u8; 251]> {
     let mut answer = [0; 251];
     let seq = u16::from_le_bytes([request[0], request[1]]).wrapping_add(1);

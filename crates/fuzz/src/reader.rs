@@ -1,8 +1,8 @@
 //! Target `link`: chunks of bytes through the framer, the decoder and the signing.
 //!
-//! Owns: [`run`], which fails when a byte is neither in a frame, nor counted as skipped, nor waiting; when a frame is not
-//! byte for byte what came, or has a wrong checksum; when a true frame before a silence is not found; or when the signing believes what it must not.
-//! Must not: look for a panic only.
+//! Fails when a byte is neither in a frame, nor counted as skipped, nor waiting; when a frame is not byte for byte what
+//! came, or has a wrong checksum; when a true frame before a silence is not found; or when the signing believes a false
+//! frame.
 
 mod line;
 mod signed;
@@ -13,7 +13,6 @@ use signed::Signatures;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Bytes given to the framer.
     pub bytes: u64,
     pub frames: u64,
     /// Frames of which the message could be read.
@@ -27,10 +26,7 @@ pub(crate) const HEARTBEATS: [&[u8]; 2] = [
     &[0xFE, 9, 8, 1, 1, 0, 0, 0, 0, 0, 2, 3, 81, 3, 3, 0x1B, 0xBE],
 ];
 
-/// Runs one input.
-///
-/// # Panics
-/// When the reader does what it must not.
+/// Runs one input; panics when the reader does what it must not.
 pub fn run(input: &[u8]) -> Tally {
     let mut bytes = Bytes::new(input);
     let mut line = Line::default();
@@ -40,12 +36,10 @@ pub fn run(input: &[u8]) -> Tally {
         let frames = match what % 8 {
             0 => line.silence(),
             1 => line.end_of_datagram(),
-            // A true frame, and then nothing for a while.
             2 => line.true_frame(HEARTBEATS[usize::from(what >> 3) % 2]),
             3 => line.chunk(&signatures.a_frame_of_ours(&mut bytes)),
             4 => line.chunk(&signatures.the_last_again(&mut bytes)),
             5 => line.chunk(&line::with_a_good_checksum(&mut bytes)),
-            // A long chunk and a short one.
             6 => line.chunk(bytes.take(usize::from(what >> 3) * 16)),
             _ => line.chunk(bytes.take(usize::from(what >> 3))),
         };

@@ -1,8 +1,4 @@
-//! Inputs to begin with: without them it takes minutes until chance takes off.
-//!
-//! Owns: [`reader`], cut from recordings of real autopilots and from frames that are signed, and [`flight`], the story of
-//! some flights in the bytes that the target `agent` understands; [`guests`] and [`metadata`]. Must not: be needed;
-//! coverage finds the rest.
+//! First inputs, without which it takes minutes until chance takes off; coverage finds the rest.
 
 use std::io;
 use std::path::Path;
@@ -10,18 +6,15 @@ use std::path::Path;
 /// Most bytes of one recording, and of one input.
 const PART: usize = 2048;
 
-/// Inputs for the target `link`, from the telemetry logs in `recordings`. The eight bytes of time before each frame of a log
-/// are the noise between them.
-///
-/// # Errors
-/// When the folder cannot be read.
+/// Inputs for the target `link`, from the telemetry logs in `recordings`; the eight bytes of time before each frame of
+/// a log are the noise between them. Errors: the folder cannot be read.
 pub fn reader(recordings: &Path) -> io::Result<Vec<Vec<u8>>> {
     let mut logs: Vec<_> = std::fs::read_dir(recordings)?.collect::<Result<Vec<_>, _>>()?;
     logs.sort_by_key(std::fs::DirEntry::path);
     let mut inputs = vec![
         // True frames; signed ones, one of them damaged, and one again; a silence; the end of a datagram.
         vec![2, 10, 3, 1, 3, 1, 4, 0, 3, 0, 20, 0, 1],
-        // Frames of the dialect with odd payloads: PARAM_VALUE, BATTERY_STATUS, EVENT, and one that is cut short.
+        // PARAM_VALUE, BATTERY_STATUS, EVENT, and one that is cut short, with odd payloads.
         [
             &[5, 22, 0, 25][..],
             &[b'A'; 25],
@@ -47,7 +40,7 @@ pub fn reader(recordings: &Path) -> io::Result<Vec<Vec<u8>>> {
     Ok(inputs)
 }
 
-/// Bytes as one chunk of what the target understands: the largest number of sixteens.
+/// Bytes as one chunk that the target understands: the largest number of sixteens.
 fn as_chunk(bytes: &[u8]) -> Vec<u8> {
     let sixteens = u8::try_from(bytes.len() / 16).unwrap_or(31).min(31);
     let mut chunk = vec![6 | sixteens << 3];
@@ -57,12 +50,11 @@ fn as_chunk(bytes: &[u8]) -> Vec<u8> {
 
 /// Three seconds in which everything goes its way.
 const CALM: u8 = 240;
-/// An order: what is said comes in the next byte.
+/// An order, which the next byte names.
 const ORDER: u8 = 13;
 const FLY: [u8; 2] = [ORDER, 0];
 const COME_DOWN: [u8; 2] = [ORDER, 3];
 
-/// Inputs for the target `agent`.
 pub fn flight() -> Vec<Vec<u8>> {
     let found = [CALM; 2];
     let up = [&found[..], &FLY, &[CALM; 6]].concat();
@@ -139,7 +131,7 @@ pub fn guests() -> Vec<Vec<u8>> {
     (0..4).map(|how| [&[how][..], &story].concat()).collect()
 }
 
-/// Inputs for the target `metadata`: files that are good, one of them packed, and one that is none.
+/// Inputs for the target `metadata`: good files, one of them packed, and an invalid one.
 pub fn metadata() -> Vec<Vec<u8>> {
     const EVENTS: &[u8] = br#"{"components":{"1":{"namespace":"a","enums":{"m_t":{"type":"uint8_t","is_bitfield":true,
         "separator":"/","entries":{"1":{"name":"x","description":"one"},"2":{"name":"y"}}}},"event_groups":{"arming_check":{"events":{
@@ -164,10 +156,8 @@ pub fn metadata() -> Vec<Vec<u8>> {
     ]
 }
 
-/// Writes all seeds into `folder`, a folder for each target.
-///
-/// # Errors
-/// When the recordings cannot be read or the folder cannot be written.
+/// Writes all seeds into `folder`, a folder for each target. Errors: the recordings cannot be read, or the folder not
+/// written.
 pub fn write(folder: &Path, recordings: &Path) -> io::Result<()> {
     let mut link = reader(&recordings.join("ardupilot"))?;
     link.extend(reader(&recordings.join("px4"))?);

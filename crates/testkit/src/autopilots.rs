@@ -1,10 +1,8 @@
 //! Real autopilots as processes: ArduCopter and PX4, unmodified, each with its own physics.
 //!
-//! Owns: finding the programs, instances that do not collide, the files, parameters and ports of each, power off and on.
-//! Must not: speak MAVLink, know of Skein.
-//!
-//! `SKEIN_ARDUCOPTER` names the program `arducopter`, `SKEIN_PX4` the folder with `bin/px4` and `etc/`; where they do not, the newest version
-//! in `~/.cache/skein/autopilots` is taken, each in a folder of its own. `cargo xtask fly` flies all of these.
+//! `SKEIN_ARDUCOPTER` names the program `arducopter`, `SKEIN_PX4` the folder with `bin/px4` and `etc/`; the default is
+//! the newest version in `~/.cache/skein/autopilots`, each in a folder of its own, all of which `cargo xtask fly`
+//! flies.
 
 mod firmware;
 mod instance;
@@ -20,7 +18,7 @@ use anyhow::Context;
 
 use crate::{Launch, Process, Scratch};
 
-/// How long a boot may take on a machine that is busy with something else.
+/// Time for a boot on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Degrees, degrees, meters above mean sea level.
@@ -28,12 +26,11 @@ pub const HOME: [f64; 3] = [47.397742, 8.545594, 488.0];
 
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// How much faster than real time its clock runs.
+    /// Pace of its clock over real time.
     pub speedup: u32,
-    /// Latitude, longitude, altitude as in [`HOME`].
     pub home: [f64; 3],
     pub parameters: Vec<(String, f64)>,
-    /// A serial port and its baud rate, besides the network links. ArduCopter has its first link there, and boots at once.
+    /// Serial port and baud rate, besides the network links. ArduCopter has its first link there, and boots at once.
     pub serial: Option<(PathBuf, u32)>,
     /// MAVLink system id; `None`: unique.
     pub system: Option<u8>,
@@ -58,8 +55,7 @@ impl Settings {
     }
 }
 
-/// One autopilot. Dropping it ends it.
-// The order of the fields is the order of their end.
+// Fields are dropped in this order.
 #[derive(Debug)]
 pub struct Autopilot {
     process: Option<Process>,
@@ -70,8 +66,8 @@ pub struct Autopilot {
 }
 
 impl Autopilot {
-    /// Starts one with default parameters. Its files are in memory: an autopilot that waits for a busy disk flies without its
-    /// sensors meanwhile.
+    /// Starts one with its files in memory: an autopilot that waits for a busy disk flies without its sensors
+    /// meanwhile.
     pub fn start(firmware: Firmware, instance: Instance, settings: Settings) -> anyhow::Result<Self> {
         let mut autopilot = Self {
             process: None,
@@ -110,7 +106,8 @@ impl Autopilot {
         self.settings.system.unwrap_or(self.instance.number() + 1)
     }
 
-    /// The link for a ground station: TCP of ArduCopter (its second serial port), UDP of PX4, which answers the one that speaks first.
+    /// Link for a ground station: TCP of ArduCopter (second serial port), UDP of PX4, which answers the first that
+    /// sends.
     pub fn ground_link(&self) -> SocketAddr {
         self.at(match self.stack() {
             Stack::ArduPilot => 5762 + 10 * self.offset(),
@@ -118,8 +115,8 @@ impl Autopilot {
         })
     }
 
-    /// The link for a companion computer: TCP of ArduCopter (its first serial port, unless that is a real one: it waits for
-    /// the first connection before it boots), UDP of PX4.
+    /// Link for a companion computer: UDP of PX4, TCP of ArduCopter, whose first serial port it is, unless that is a
+    /// real one; it waits for the first connection before it boots.
     pub fn companion_link(&self) -> SocketAddr {
         self.at(match self.stack() {
             Stack::ArduPilot => 5760 + 10 * self.offset(),
@@ -157,8 +154,8 @@ impl Autopilot {
         self.boot(false)
     }
 
-    /// Runs one of PX4's own commands, such as `["param", "set", "NAV_DLL_ACT", "2"]`, and returns its output. Errors: it fails,
-    /// or the autopilot is not a PX4.
+    /// The output of one of PX4's own commands, such as `["param", "set", "NAV_DLL_ACT", "2"]`. Errors: it fails, or
+    /// this is no PX4.
     pub fn shell(&self, words: &[&str]) -> anyhow::Result<String> {
         let (command, arguments) = words.split_first().context("a command is missing")?;
         anyhow::ensure!(self.stack() == Stack::Px4, "only PX4 has a shell");
@@ -181,7 +178,7 @@ impl Autopilot {
         self.process = Some(process);
         if let (Stack::Px4, Some((port, baud))) = (self.stack(), &self.settings.serial) {
             let (port, baud) = (port.display().to_string(), baud.to_string());
-            // As PX4 starts a serial port for a companion computer; -x lets it serve files.
+            // PX4's way to start a serial port for a companion computer; -x lets it serve files.
             self.shell(&["mavlink", "start", "-x", "-d", &port, "-b", &baud, "-m", "onboard"])?;
         }
         Ok(())
@@ -217,7 +214,7 @@ impl Autopilot {
 
     fn boot_px4(&self, as_delivered: bool) -> anyhow::Result<Process> {
         let [latitude, longitude, height] = self.settings.home;
-        // Up to 1.15 its physics are told their place in 1e-7 degrees, and its start-up script reads neither their altitude nor
+        // Up to 1.15 its physics take their place in 1e-7 degrees, and its start-up script reads neither altitude nor
         // parameters from the environment, but runs a script of the user's.
         let is_old = !self.firmware.data().join("init.d-posix/px4-rc.sihsim").exists();
         let place = |degrees: f64| if is_old { (degrees * 1e7).round() } else { degrees }.to_string();
@@ -245,7 +242,7 @@ impl Autopilot {
             .args(["-i", &self.instance.number().to_string(), "-d"])
             .arg(self.firmware.data());
         if self.settings.speedup > 1 {
-            // It stretches its own time-outs then, so that they stay what they are on the wall.
+            // PX4 then stretches its own time-outs, so that they keep their length in real time.
             launch = launch.env("PX4_SIM_SPEED_FACTOR", self.settings.speedup.to_string());
         }
         for (name, value) in &self.settings.parameters {
@@ -288,7 +285,7 @@ mod tests {
             autopilot.process()?.ensure_running()?;
             if stack == Stack::Px4 {
                 autopilot.shell(&["param", "set", "NAV_DLL_ACT", "2"])?;
-                // It writes a moment later.
+                // PX4 would write a moment later.
                 autopilot.shell(&["param", "save"])?;
                 autopilot.power_on()?;
                 for (name, value) in [("NAV_DLL_ACT", ": 2"), ("BAT1_N_CELLS", ": 6")] {

@@ -18,8 +18,8 @@ pub enum Cluster {
 }
 
 impl Cluster {
-    /// Starts one with the CRDs of this workspace and these manifests; those of `for_kubernetes` are left out on the
-    /// embedded API, which does not need them. Relative paths are relative to the workspace's root.
+    /// Starts one with the CRDs of this workspace and these manifests, by paths from the workspace's root; the embedded
+    /// API does not need those of `for_kubernetes`.
     pub fn start(served_by: ServedBy, manifests: &[&str], for_kubernetes: &[&str]) -> anyhow::Result<Self> {
         match served_by {
             ServedBy::Kubernetes => {
@@ -61,7 +61,6 @@ impl Cluster {
         }
     }
 
-    /// Process that a test stops and continues (SIGSTOP, SIGCONT).
     pub fn api_server(&self) -> &Process {
         match self {
             Self::Kubernetes(plane) => plane.api_server(),
@@ -80,7 +79,7 @@ impl Cluster {
         self.create_nodes(&[name], labels)
     }
 
-    /// Creates Ready nodes, each with these labels and `kubernetes.io/hostname`. A node that exists gets the labels.
+    /// A node that exists gets the labels.
     pub fn create_nodes<N: AsRef<str>>(&self, names: &[N], labels: &[(&str, &str)]) -> anyhow::Result<()> {
         nodes::create(self.kubectl(), names, labels)
     }

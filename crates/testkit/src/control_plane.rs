@@ -1,10 +1,8 @@
 //! A real Kubernetes control plane on free loopback ports: etcd, kube-apiserver, kube-controller-manager and
 //! kube-scheduler as child processes, with TLS and RBAC on.
 //!
-//! Owns: starting it, its credentials, its end. Must not: know what runs on it; reach beyond loopback, unless it is given
-//! a [`Place`] of its own.
-//!
-//! It ends when the [`ControlPlane`] is dropped, and also when this process is killed (see [`crate::spawner`]).
+//! Must not: reach beyond loopback, unless it is given a [`Place`] of its own. It ends when the [`ControlPlane`] is
+//! dropped, and also when this process is killed (see [`crate::spawner`]).
 
 mod audit;
 pub(crate) mod binaries;
@@ -33,13 +31,11 @@ use crate::network_namespace::{enter, way_in};
 use crate::process::wait_while_running;
 use crate::{Kubectl, Launch, Process, Scratch, ports, prerequisites};
 
-/// Attempts of a start that finds one of its ports taken.
 const ATTEMPTS: u32 = 5;
 
 /// Deadline of each stage of the start on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Defaults are those of a small cluster, except where a method says otherwise.
 #[derive(Debug, Default, Clone)]
 pub struct Builder {
     node_lifecycle: bool,
@@ -50,8 +46,8 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// Whether the node-lifecycle controller runs; off by default. When it runs, a node that is only an object
-    /// becomes Unknown and is tainted after 40 s, as a real node without a heartbeat does.
+    /// Whether the node-lifecycle controller runs; off by default. It makes a node that is only an object Unknown, and
+    /// taints it after 40 s, as a real node without a heartbeat.
     pub fn node_lifecycle(mut self, on: bool) -> Self {
         self.node_lifecycle = on;
         self
@@ -63,31 +59,31 @@ impl Builder {
         self
     }
 
-    /// Runs it in another network namespace, at an address reachable there. This machine reaches it by loopback.
+    /// Runs it in another network namespace; this machine reaches it by loopback.
     pub fn place(mut self, place: Place) -> Self {
         self.place = Some(place);
         self
     }
 
-    /// Knows users by client certificates of this authority (PEM texts of its certificate and key), and signs approved requests
-    /// for certificates with it. Without it no certificate is known.
+    /// Authority (PEM texts of certificate and key) whose client certificates name users, and which signs approved
+    /// requests for certificates. Without it no certificate is accepted.
     pub fn client_authority(mut self, certificate: impl Into<String>, key: impl Into<String>) -> Self {
         self.client_authority = Some((certificate.into(), key.into()));
         self
     }
 
-    /// Files or folders of manifests to apply, in this order, before the controllers start; paths are relative to the workspace's
-    /// root.
+    /// Applies these files or folders, in this order, before the controllers start; paths are relative to the
+    /// workspace's root.
     ///
-    /// Give CRDs here: the garbage collector looks for new kinds of owners only every 30 s, and ignores the dependents of an
-    /// owner whose CRD is newer until then.
+    /// Give CRDs here: the garbage collector finds new kinds of owners only every 30 s, and ignores their dependents
+    /// until then.
     pub fn manifests(mut self, paths: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
         self.manifests.extend(paths.into_iter().map(Into::into));
         self
     }
 
-    /// Returns when `/readyz` answers ok, and Pods may be made in namespace `default`. A first build takes minutes and is
-    /// reported on standard error.
+    /// Returns when `/readyz` answers ok and Pods may be made in namespace `default`. A first build takes minutes and
+    /// is reported on standard error.
     pub fn start(self) -> anyhow::Result<ControlPlane> {
         prerequisites::setpriv()?;
         let binaries = Binaries::find_or_build()?;
@@ -103,8 +99,7 @@ impl Builder {
     }
 }
 
-/// Dropping it ends all its processes and removes its data.
-// The order of the fields is the order of their end: those who ask first, then those who answer, then the files.
+// Fields are dropped in this order: clients, then servers, then files.
 #[derive(Debug)]
 pub struct ControlPlane {
     scheduler: Process,
@@ -124,14 +119,14 @@ impl ControlPlane {
         Self::builder().start()
     }
 
-    /// Shared by the tests of this process that do not disturb each other; the first caller's `start` starts it.
+    /// Shared by tests of this process that do not disturb each other; the first caller's `start` starts it.
     pub fn shared(start: impl FnOnce() -> anyhow::Result<Self>) -> anyhow::Result<&'static Self> {
         static SHARED: Mutex<Option<&ControlPlane>> = Mutex::new(None);
         let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(plane) = *shared {
             return Ok(plane);
         }
-        // Nothing drops it: its processes end by the kernel's hand when we end, and the sweeper removes its files.
+        // Never dropped: the kernel ends its processes with this one, and the sweeper removes its files.
         let plane: &'static Self = Box::leak(Box::new(start()?));
         *shared = Some(plane);
         Ok(plane)
@@ -145,7 +140,6 @@ impl ControlPlane {
         &self.admin
     }
 
-    /// Acts as the user of another kubeconfig, such as that of [`Self::service_account_kubeconfig`].
     pub fn kubectl_as(&self, kubeconfig: impl Into<PathBuf>) -> Kubectl {
         let kubeconfig = kubeconfig.into();
         // Users may differ in what they are allowed to discover, so each has a cache of its own.
@@ -169,7 +163,7 @@ impl ControlPlane {
         &self.scratch
     }
 
-    /// Process that a test stops and continues (SIGSTOP, SIGCONT).
+    /// For SIGSTOP and SIGCONT.
     pub fn api_server(&self) -> &Process {
         &self.api_server
     }
@@ -183,7 +177,7 @@ impl ControlPlane {
         self.processes().into_iter().try_for_each(Process::ensure_running)
     }
 
-    /// Applies files or folders of manifests (relative to the workspace's root) and waits until their CRDs can be used.
+    /// Waits until the CRDs among them can be used; paths are relative to the workspace's root.
     pub fn apply_files(&self, paths: impl IntoIterator<Item = impl Into<PathBuf>>) -> anyhow::Result<()> {
         apply_files(&self.admin, paths)
     }
@@ -208,7 +202,6 @@ impl ControlPlane {
             .collect())
     }
 
-    /// Deletes a namespace and waits until it is empty and gone.
     pub fn delete_namespace(&self, name: &str) -> anyhow::Result<()> {
         self.kubectl()
             .run(["delete", "namespace", name, "--wait=true"])
@@ -216,7 +209,6 @@ impl ControlPlane {
     }
 }
 
-/// Manifest paths are relative to it.
 pub fn workspace_root() -> &'static Path {
     let own = Path::new(env!("CARGO_MANIFEST_DIR"));
     own.ancestors().nth(2).unwrap_or(own)
@@ -275,18 +267,18 @@ fn start_once(builder: &Builder, binaries: &Binaries) -> anyhow::Result<ControlP
         .arg(format!("--advertise-address={address}"))
         .args(match builder.place {
             None => ["--endpoint-reconciler-type=none"].as_slice(),
-            // Its Service leads to it, it reaches kubelets, and a node may change no node but itself.
+            // The API server's Service leads to it, it reaches kubelets, and a node may change no node but itself.
             Some(_) => &[
                 "--kubelet-preferred-address-types=InternalIP",
                 "--enable-admission-plugins=NodeRestriction",
             ],
         })
         .arg(flag("secure-port", ports[2].to_string()))
-        // It makes its own serving certificate there.
+        // The folder of the serving certificate that the API server makes.
         .arg(flag("cert-dir", &pki))
         .arg("--service-cluster-ip-range=10.96.0.0/16")
         .arg("--authorization-mode=Node,RBAC")
-        // As installers set it: who may run privileged containers is for PodSecurity to say.
+        // As installers set it: PodSecurity decides who may run privileged containers.
         .arg("--allow-privileged=true")
         .arg(flag("token-auth-file", at("tokens.csv")))
         .args(clients.map(|_| flag("client-ca-file", at("clients.crt"))))
@@ -298,7 +290,7 @@ fn start_once(builder: &Builder, binaries: &Binaries) -> anyhow::Result<ControlP
     let again = restart::Again::new(etcd_again, api_server.clone(), ports[0]);
     let api_server = api_server.start()?;
 
-    // The key is written after the certificate, so when it is there, both are.
+    // The key is written after the certificate.
     wait_while_running(&[&etcd, &api_server], "the API server's certificate", PATIENCE, || {
         anyhow::ensure!(pki.join("apiserver.key").is_file(), "not written yet");
         Ok(())
@@ -322,7 +314,7 @@ fn start_once(builder: &Builder, binaries: &Binaries) -> anyhow::Result<ControlP
     let controllers = if builder.node_lifecycle {
         "*"
     } else {
-        // The other writes to nodes for kubelets, of which there are none here.
+        // The ttl controller writes to nodes for kubelets, of which there are none here.
         "*,-node-lifecycle-controller,-ttl-controller"
     };
     let controller_manager = launch("kube-controller-manager")
@@ -333,7 +325,6 @@ fn start_once(builder: &Builder, binaries: &Binaries) -> anyhow::Result<ControlP
         .args(clients.map(|_| flag("cluster-signing-key-file", at("clients.key"))))
         .arg("--use-service-account-credentials")
         .arg("--leader-elect=false")
-        // No port of its own: it is not asked for its health.
         .arg("--secure-port=0")
         .arg("--kube-api-qps=200")
         .arg("--kube-api-burst=400")

@@ -1,4 +1,4 @@
-//! `skein-differ` on real autopilots of its own: starts them, and starts them again when a script has spoilt one.
+//! `skein-differ` on real autopilots, which are started again when a script has spoilt one.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -12,7 +12,6 @@ use crate::autopilots::{Autopilot, Firmware, Instance, Settings, Stack};
 pub struct Plan {
     pub scripts: u64,
     pub seed: u64,
-    /// How much faster than in life.
     pub speedup: u32,
     /// Runs to shorten a script that differs.
     pub tries: usize,
@@ -82,7 +81,7 @@ pub fn run(firmware: &Firmware, program: &Path, plan: &Plan, say: &mut dyn FnMut
             say(line);
         })?;
         let Some(next) = again else { break };
-        // A script that spoils it each time is left out.
+        // Leaves out a script that spoils the autopilot each time.
         from = next.max(from + u64::from(next == from));
         count.spoilt += 1;
         anyhow::ensure!(

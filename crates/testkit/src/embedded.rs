@@ -1,4 +1,4 @@
-//! The embedded API as a process of its own: `skein-api` in a folder that is removed afterwards.
+//! The embedded API as a process: `skein-api` in a folder that is removed afterwards.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -17,8 +17,7 @@ struct Ready {
     kubeconfig: PathBuf,
 }
 
-/// Dropping it ends it and removes its data.
-// The order of the fields is the order of their end: the process first, then its files.
+// Fields are dropped in this order: the process first, then its files.
 #[derive(Debug)]
 pub struct Embedded {
     process: Process,
@@ -28,7 +27,7 @@ pub struct Embedded {
 }
 
 impl Embedded {
-    /// Starts with an empty data folder and the CRDs in `crds/`, and waits until it answers. Errors have the end of its log.
+    /// Starts with an empty data folder and the CRDs in `crds/`. Errors have the end of its log.
     pub fn start() -> anyhow::Result<Self> {
         Self::start_with(Binaries::find_or_build()?.path("kubectl"))
     }
@@ -62,7 +61,7 @@ impl Embedded {
         &self.server
     }
 
-    /// Process that a test stops and continues (SIGSTOP, SIGCONT).
+    /// For SIGSTOP and SIGCONT.
     pub fn process(&self) -> &Process {
         &self.process
     }

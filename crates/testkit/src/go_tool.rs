@@ -16,9 +16,8 @@ const BUILD_WITHIN: Duration = Duration::from_secs(1800);
 
 #[derive(Clone, Copy, Debug)]
 pub struct GoTool {
-    /// Name of the tool, and of the folder of its Go module in `tests/`.
+    /// Also names the folder of its Go module in `tests/`.
     pub name: &'static str,
-    /// Argument of `go build`.
     pub package: &'static str,
     /// Sources in that folder besides `go.mod` and `go.sum`.
     pub sources: &'static [&'static str],
@@ -49,7 +48,7 @@ impl GoTool {
         Ok(binary)
     }
 
-    /// Renames the finished build into place. Other processes that need it wait meanwhile.
+    /// Renames the finished build into place; other processes that need it wait meanwhile.
     fn build(&self, module: &Path, folder: &Path, binary: &Path) -> anyhow::Result<()> {
         std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
         let lock = File::create(folder.join("lock"))?;
@@ -62,7 +61,6 @@ impl GoTool {
             "{}: building it into the cache; about 2 minutes on 2 cores, once\n",
             self.name
         );
-        // If standard error is closed, no one reads it.
         let _ = std::io::Write::write_all(&mut std::io::stderr(), notice.as_bytes());
         let unfinished = binary.with_added_extension("building");
         let mut command = Command::new("go");

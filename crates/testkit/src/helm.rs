@@ -16,7 +16,7 @@ const HELM: GoTool = GoTool {
     sources: &[],
 };
 
-/// The deadline of one call of Helm; calls that wait for a cluster set a timeout themselves.
+/// Deadline of one call of Helm; calls that wait for a cluster set a timeout themselves.
 const CALL_WITHIN: Duration = Duration::from_secs(300);
 
 #[derive(Debug)]
@@ -33,7 +33,6 @@ impl Helm {
         Ok(Self { binary, home })
     }
 
-    /// Runs it; the caller handles a failure status.
     pub fn output<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> anyhow::Result<Output> {
         run::output(self.command(args), None, CALL_WITHIN)
     }

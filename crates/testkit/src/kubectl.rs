@@ -1,6 +1,4 @@
-//! `kubectl` as one user of one control plane.
-//!
-//! Owns: running it with a deadline, away from the person's own configuration and caches. Must not: interpret objects.
+//! `kubectl` as one user of one control plane, with a deadline, away from the person's own configuration and caches.
 
 mod proxy;
 
@@ -16,7 +14,6 @@ use crate::Launch;
 use crate::launch::GO;
 use proxy::Proxy;
 
-/// Deadline of one call unless [`Kubectl::within`] says otherwise.
 const DEADLINE: Duration = Duration::from_secs(120);
 
 #[derive(Debug, Clone)]
@@ -66,7 +63,7 @@ impl Kubectl {
         command
     }
 
-    /// A process that stays, with `name` in messages.
+    /// Launches a process that stays, with `name` in messages.
     pub fn launch<A: AsRef<OsStr>>(&self, name: &str, args: impl IntoIterator<Item = A>) -> Launch {
         let command = self.command(args);
         let launch = Launch::program(command.get_program())
@@ -78,7 +75,7 @@ impl Kubectl {
         })
     }
 
-    /// The caller judges a failure status.
+    /// Leaves a failure status to the caller.
     pub fn output<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> anyhow::Result<Output> {
         crate::run::output(self.command(args), None, self.deadline)
     }
@@ -87,7 +84,6 @@ impl Kubectl {
         self.checked(self.command(args), None)
     }
 
-    /// `stdin` is its input; returns its output.
     pub fn run_with<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>, stdin: &str) -> anyhow::Result<String> {
         self.checked(self.command(args), Some(stdin))
     }
@@ -106,19 +102,18 @@ impl Kubectl {
         self.failing(self.command(["apply", "-f", "-"]), Some(manifests))
     }
 
-    /// Adds `-o json`.
     pub fn json<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> anyhow::Result<serde_json::Value> {
         let mut command = self.command(args);
         command.args(["-o", "json"]);
         Ok(serde_json::from_str(&self.checked(command, None)?)?)
     }
 
-    /// Reads an object or a list by its path in the API, such as `/api/v1/nodes/a`, through a `kubectl proxy` that stays: for
+    /// Reads an object or a list by its path, such as `/api/v1/nodes/a`, through a `kubectl proxy` that stays: for
     /// frequent reads.
     pub fn read(&self, path: &str) -> anyhow::Result<serde_json::Value> {
         let looked = self.proxy()?.get(path, self.deadline);
         if !matches!(looked, Ok((200 | 404, _))) {
-            // It keeps to the kubeconfig, and the keys, that were there when it began.
+            // The proxy keeps the kubeconfig and keys with which it began.
             *self.lock_proxy() = None;
         }
         let (status, body) = looked.with_context(|| format!("GET {path}"))?;

@@ -10,7 +10,7 @@ use anyhow::Context;
 use crate::scratch::Scratch;
 use crate::{Process, spawner};
 
-/// For programs in Go: memory is there, cores are few, so garbage is collected seldom.
+/// Collects garbage seldom in programs in Go: memory is there, cores are few.
 pub(crate) const GO: [(&str, &str); 2] = [("GOGC", "800"), ("GOMEMLIMIT", "1GiB")];
 
 #[derive(Clone, Debug)]
@@ -41,12 +41,12 @@ impl Launch {
         }
     }
 
-    /// A program of this workspace, such as `skein-agent`, from the folder of the running executable. Errors: it is not built.
+    /// A program of this workspace, such as `skein-agent`, from the folder of the running executable. Errors: it is not
+    /// built.
     pub fn workspace(binary: &str) -> anyhow::Result<Self> {
         Ok(Self::program(workspace_binary(binary)?))
     }
 
-    /// Name in messages and log files; by default the program's.
     pub fn named(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
         self
@@ -72,7 +72,6 @@ impl Launch {
             .fold(self, |launch, (key, value)| launch.env(key, value))
     }
 
-    /// Default: this process's.
     pub fn folder(mut self, folder: impl Into<PathBuf>) -> Self {
         self.folder = Some(folder.into());
         self
@@ -84,7 +83,6 @@ impl Launch {
         self
     }
 
-    /// Standard output and standard error each go to a file.
     pub fn start(self) -> anyhow::Result<Process> {
         let cannot = || format!("cannot start {} ({})", self.name, self.program.display());
         let (folder, own) = match self.logs {
@@ -125,7 +123,6 @@ pub fn workspace_binary(binary: &str) -> anyhow::Result<PathBuf> {
     Ok(path)
 }
 
-/// A log file that no earlier process of this name wrote to.
 fn new_log(folder: &Path, name: &str, kind: &str) -> anyhow::Result<(PathBuf, File)> {
     for turn in 1.. {
         let file = if turn == 1 {

@@ -1,9 +1,8 @@
-//! The base of the end-to-end tests and `cargo xtask`: a real Kubernetes control plane and real processes.
+//! The base of the end-to-end tests and `cargo xtask`: a real Kubernetes control plane and real processes. Everything
+//! blocks and everything has a deadline.
 //!
-//! Owns: building and starting the control plane, starting the embedded API, the workspace's programs and real autopilots,
-//! waiting for conditions, and the promise that nothing it started outlives the process that started it.
-//! Must not: know of swarms or drones, call the API server other than through `kubectl`, need an async runtime.
-//! Everything blocks and everything has a deadline.
+//! Owns: the promise that nothing it started outlives the process that started it. Must not: know of swarms or drones,
+//! call the API server other than through `kubectl`, need an async runtime.
 //!
 //! ```no_run
 //! use std::time::Duration;

@@ -10,7 +10,7 @@ use crate::control_plane::workspace_root;
 
 pub const NAMESPACE: &str = "skein-system";
 
-/// Each plain manifest is rendered from the chart's template of the same name.
+/// Plain manifests, each rendered from the chart's template of the same name.
 pub const FILES: [&str; 7] = [
     "agent.yaml",
     "coordinator.yaml",
@@ -42,7 +42,6 @@ pub fn template(helm: &Helm, settings: &[&str]) -> anyhow::Result<String> {
     helm.run(args)
 }
 
-/// Paths relative to the workspace's root.
 pub fn crds() -> anyhow::Result<Vec<String>> {
     let folder = workspace_root().join("crds");
     let mut files = Vec::new();

@@ -9,7 +9,6 @@ use anyhow::Context;
 
 use crate::Launch;
 
-/// The process enters `namespace` and becomes the program.
 pub fn enter(namespace: &Path, program: &Path) -> Launch {
     let name = program.file_name().unwrap_or(program.as_os_str()).to_string_lossy();
     Launch::program("nsenter")
@@ -36,17 +35,16 @@ pub fn way_in(namespace: &Path, to: SocketAddr) -> anyhow::Result<u16> {
     Ok(port)
 }
 
-/// A thread that has entered a namespace stays there, so this is for threads that end afterwards.
+/// For threads that end afterwards, as a thread stays in the namespace that it has entered.
 fn dial(namespace: &Path, to: SocketAddr) -> anyhow::Result<TcpStream> {
     let file = std::fs::File::open(namespace).with_context(|| format!("{} is gone", namespace.display()))?;
     nix::sched::setns(file, nix::sched::CloneFlags::CLONE_NEWNET)?;
     Ok(TcpStream::connect_timeout(&to, Duration::from_secs(5))?)
 }
 
-/// Copies in both directions until both sides are done.
 fn join(client: &TcpStream, server: &TcpStream) -> io::Result<()> {
     let one_way = |mut from: &TcpStream, mut to: &TcpStream| {
-        // After any end, the reader of this direction has to be notified.
+        // Notifies the reader of this direction, whatever ended it.
         let _ = io::copy(&mut from, &mut to);
         let _ = to.shutdown(Shutdown::Write);
     };

@@ -1,7 +1,6 @@
 //! Real nodes: kubelet, containerd, runc and kube-proxy beside the test control plane, on this machine.
 //!
-//! Owns: the cluster as a whole: its network, its order of start and end. Must not: change the machine's own network,
-//! control groups or mounts; leave anything behind.
+//! Must not: change the machine's own network, control groups or mounts; leave anything behind.
 //!
 //! ```text
 //!   this machine          switch (10.77.0.1)                 node (10.77.0.11…), one machine each
@@ -41,8 +40,7 @@ use crate::{ControlPlane, Process, Scratch, wait_for};
 
 const PATIENCE: Duration = Duration::from_secs(180);
 
-/// Dropping it ends everything and removes its data.
-// The order of the fields is the order of their end.
+// Fields are dropped in this order.
 #[derive(Debug)]
 pub struct RealCluster {
     nodes: Vec<Node>,
@@ -66,7 +64,7 @@ impl Builder {
         self
     }
 
-    /// Tar files of images to load on every node. There is no registry: Pods that need another image wait for it.
+    /// Tar files of images to load on every node; without a registry, Pods that need another image wait for it.
     pub fn images(mut self, tars: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
         self.images.extend(tars.into_iter().map(Into::into));
         self
@@ -78,8 +76,8 @@ impl Builder {
         self
     }
 
-    /// Returns when every node is Ready and has its labels. Errors: this machine cannot run nodes (see [`why_not`]); something
-    /// does not start.
+    /// Returns when every node is Ready and has its labels. Errors: this machine cannot run nodes (see [`why_not`]);
+    /// something does not start.
     pub fn start(self) -> anyhow::Result<RealCluster> {
         if let Some(why) = why_not() {
             anyhow::bail!("no real nodes here: {why}");

@@ -13,8 +13,7 @@ pub fn python() -> anyhow::Result<std::ffi::OsString> {
         .with_context(|| format!("{PYTHON} is not set; run `cargo xtask test`, which prepares Python and sets it"))
 }
 
-/// Runs a script of `tests/peers`, with `env` added to its environment, and returns its output. Errors: it failed or exceeded
-/// `deadline`; with its output.
+/// Runs a script of `tests/peers` and returns its output. Errors, with its output: it failed or exceeded `deadline`.
 pub fn run(script: &str, args: &[&str], env: &[(&str, &str)], deadline: Duration) -> anyhow::Result<String> {
     // MAVProxy writes files to its user's home.
     let home = tempfile::tempdir()?;

@@ -1,7 +1,5 @@
-//! Free loopback ports.
-//!
-//! The ports are below those that the kernel gives to clients, so that no connection takes one between the pick and its use.
-//! While a process that has picked a port lives, it holds the lock of a file named after the port.
+//! Free loopback ports, below those that the kernel gives to clients, so that no connection takes one between the pick
+//! and its use. While a process that has picked a port lives, it holds the lock of a file named after the port.
 
 use std::fs::File;
 use std::io;
@@ -17,7 +15,6 @@ const COUNT: u16 = 18_000;
 /// Held until this process ends.
 static HELD: Mutex<Vec<File>> = Mutex::new(Vec::new());
 
-/// Port of 127.0.0.1 without a listening program at this moment.
 pub fn free_tcp_port() -> io::Result<u16> {
     pick(|port| TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok())
 }
@@ -26,7 +23,6 @@ pub fn free_tcp_ports(count: usize) -> io::Result<Vec<u16>> {
     (0..count).map(|_| free_tcp_port()).collect()
 }
 
-/// Port of 127.0.0.1 without a program at this moment.
 pub fn free_udp_port() -> io::Result<u16> {
     pick(|port| UdpSocket::bind((Ipv4Addr::LOCALHOST, port)).is_ok())
 }

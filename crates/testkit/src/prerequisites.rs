@@ -17,12 +17,10 @@ impl std::fmt::Display for Missing {
 impl std::error::Error for Missing {}
 
 impl Missing {
-    /// `get` says how to install it.
     pub fn tool(tool: &str, purpose: &str, get: &str) -> Self {
         Self(format!("{tool} is missing: {purpose}. Get it: {get}"))
     }
 
-    /// `tool` exists as version `found`.
     pub fn version(tool: &str, found: &str, wanted: &str, get: &str) -> Self {
         Self(format!(
             "{tool} {found} is too old: {wanted} or later is needed. Get it: {get}"
@@ -35,10 +33,10 @@ pub fn on_path(program: &str) -> bool {
     std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }
 
-/// What `program args` prints on standard output, trimmed; `None` when it cannot be run or fails.
+/// Trimmed standard output of `program args`; `None` when it cannot be run or fails.
 pub fn answer(program: impl AsRef<Path>, args: &[&str]) -> Option<String> {
     let mut command = Command::new(program.as_ref());
-    // The root folder: a go.mod or a toolchain file in the current one must not change the result.
+    // A go.mod or a toolchain file in the current folder must not change the result.
     command.args(args).current_dir("/").env("GOTOOLCHAIN", "local");
     let output = crate::run::output(command, None, Duration::from_secs(60)).ok()?;
     output
@@ -67,7 +65,7 @@ pub fn go(wanted: &str) -> Result<String, Missing> {
     Ok(found.trim_start_matches("go").to_owned())
 }
 
-/// Checks for `setpriv`, which ties the life of the processes we start to ours.
+/// Checks for `setpriv`, which ties the life of child processes to this one.
 pub fn setpriv() -> Result<(), Missing> {
     if !cfg!(target_os = "linux") || on_path("setpriv") {
         return Ok(());

@@ -15,7 +15,7 @@ use crate::wait::{pause, wait_for};
 /// Lines of a log in an error.
 const TAIL: usize = 40;
 
-/// A process stops within this time on a machine that is busy with something else.
+/// Time in which a process stops on a busy machine.
 const PAUSED_WITHIN: Duration = Duration::from_secs(20);
 
 /// Waits as [`wait_for`] does, and fails as soon as one of `needed` ends, with the ends of their logs.
@@ -28,7 +28,7 @@ pub fn wait_while_running<T>(
     let start = Instant::now();
     loop {
         let look = start.elapsed();
-        // Looked at before the probe: what a process does last, it has done when it is seen to have ended.
+        // Read before the probe, which then sees the last act of a process that has ended.
         let ended = needed.iter().try_for_each(|process| process.ensure_running());
         match (probe(), ended) {
             (Ok(value), _) => return Ok(value),
@@ -46,7 +46,6 @@ pub fn wait_while_running<T>(
     }
 }
 
-/// Dropping it ends it.
 #[derive(Debug)]
 pub struct Process {
     name: String,
@@ -77,12 +76,10 @@ impl Process {
         self.pid
     }
 
-    /// All output so far.
     pub fn stdout(&self) -> String {
         read_lossy(&self.stdout)
     }
 
-    /// All output so far; our programs log there.
     pub fn stderr(&self) -> String {
         read_lossy(&self.stderr)
     }
@@ -104,7 +101,8 @@ impl Process {
         }
     }
 
-    /// Returns the first whole line on either output, from the start, that `wanted` accepts. Errors have the end of its log.
+    /// Returns the first whole line on either output, from the start, that `wanted` accepts. Errors have the end of its
+    /// log.
     pub fn wait_for_line(&self, deadline: Duration, wanted: impl Fn(&str) -> bool) -> anyhow::Result<String> {
         let what = format!("the awaited line from {}", self.name);
         wait_while_running(&[self], &what, deadline, || {
@@ -117,7 +115,7 @@ impl Process {
         })
     }
 
-    /// Waits for a result of this process. Errors have the end of its log.
+    /// Errors have the end of its log.
     pub fn wait_until<T>(
         &self,
         what: &str,
@@ -129,15 +127,15 @@ impl Process {
 
     /// Errors: the process has already ended.
     pub fn signal(&self, signal: Signal) -> anyhow::Result<()> {
-        // The child is not reaped while we hold the lock, so the id cannot belong to another process.
+        // The child is not reaped under the lock, so the id cannot belong to another process.
         let mut child = self.child();
         anyhow::ensure!(child.try_wait()?.is_none(), "{} has already ended", self.name);
         let pid = Pid::from_raw(i32::try_from(self.pid)?);
         nix::sys::signal::kill(pid, signal).with_context(|| format!("cannot send {signal} to {}", self.name))
     }
 
-    /// Sends SIGSTOP and waits until none of its threads runs any more: the signal alone lets them finish their work. Errors: it
-    /// has ended, or goes on running.
+    /// Sends SIGSTOP and waits until none of its threads runs any more: the signal alone lets them finish their work.
+    /// Errors: it has ended, or goes on running.
     pub fn pause(&self) -> anyhow::Result<()> {
         self.signal(Signal::SIGSTOP)?;
         let tasks = format!("/proc/{}/task", self.pid());
@@ -167,7 +165,6 @@ impl Process {
         self.wait_for_exit(deadline)
     }
 
-    /// SIGKILL; returns when it is gone.
     pub fn kill(&self) {
         let mut child = self.child();
         // Both fail only when it is gone already.
@@ -175,7 +172,6 @@ impl Process {
         let _ = child.wait();
     }
 
-    /// Last lines of both logs.
     pub fn tail(&self) -> String {
         tail(&(self.stdout() + &self.stderr()), TAIL)
     }

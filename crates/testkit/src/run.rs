@@ -8,8 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 
-/// Runs `command` to its end with `stdin` as its input. Errors: it cannot be started, or is killed at `deadline`. A failure
-/// status is not an error.
+/// Errors: `command` cannot be started, or is killed at `deadline`. A failure status is not an error.
 pub fn output(mut command: Command, stdin: Option<&str>, deadline: Duration) -> anyhow::Result<Output> {
     let program = command.get_program().to_string_lossy().into_owned();
     command.stdin(if stdin.is_some() { Stdio::piped() } else { Stdio::null() });

@@ -1,8 +1,5 @@
-//! A temporary folder that is gone afterwards, even when its owner was killed.
-//!
-//! `Drop` removes the folder. For the case that no `Drop` runs, a shell waits on a pipe that only we hold open:
-//! when we die, by whatever signal, the pipe closes and the shell removes the folder.
-//! Set `SKEIN_TEST_KEEP=1` to keep the folders and read the logs in them.
+//! A temporary folder that is gone afterwards, even when its owner was killed: when no `Drop` runs, a shell waits on a
+//! pipe that closes with this process, and removes the folder. `SKEIN_TEST_KEEP=1` keeps the folders with their logs.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -65,7 +62,7 @@ impl Drop for Scratch {
         let Some(mut sweeper) = self.sweeper.take() else {
             return;
         };
-        // We remove the folder ourselves, so the sweeper is no longer needed. Failing to tidy fails no test.
+        // Failing to tidy fails no test.
         let _ = sweeper.kill();
         let _ = sweeper.wait();
         let _ = std::fs::remove_dir_all(&self.path);

@@ -1,11 +1,11 @@
 //! Children that die with this process, however it ends.
 //!
-//! A test may be killed with SIGKILL, and then no `Drop` runs. So each child is started through
-//! `setpriv --pdeathsig KILL` (util-linux), which asks the kernel to kill it when its parent dies and then becomes
-//! the program itself: the process id stays the same. The kernel takes "parent" to be the *thread* that started
-//! the child, and a test's thread ends with its test. So one thread, which lives as long as the process, starts them all.
+//! Each child is started through `setpriv --pdeathsig KILL` (util-linux), which asks the kernel to kill it when its
+//! parent dies, and then becomes the program itself with the same process id. The kernel takes "parent" to be the
+//! *thread* that started the child, and a test's thread ends with its test; so one thread, which lives as long as the
+//! process, starts all.
 //!
-//! A child gets its own process group, so that Ctrl-C on a terminal reaches this process and not the child: it is then ended in order.
+//! A child gets its own process group, so that Ctrl-C reaches this process, which ends the child in order.
 
 use std::ffi::OsString;
 use std::io;
@@ -21,7 +21,7 @@ static SPAWNER: LazyLock<Mutex<Sender<Order>>> = LazyLock::new(|| {
     let (orders, incoming) = channel::<Order>();
     std::thread::spawn(move || {
         for (mut command, reply) in incoming {
-            // The receiver is gone only if the calling thread is; the child then ends with this process.
+            // Fails only if the calling thread is gone; the child then ends with this process.
             let _ = reply.send(command.spawn());
         }
     });
@@ -42,7 +42,6 @@ pub fn bound_command(program: &Path, args: &[OsString]) -> Command {
     command
 }
 
-/// Starts it from the thread that lives as long as this process.
 pub fn spawn(command: Command) -> io::Result<Child> {
     let gone = || io::Error::other("the thread that starts processes is gone");
     let (reply, answer) = channel();

@@ -1,4 +1,4 @@
-//! Waiting for a condition of the world, with a deadline and an account of what was seen last.
+//! Waiting for a condition, with a deadline and an account of what was seen last.
 
 use std::fmt::Display;
 use std::time::{Duration, Instant};
@@ -11,9 +11,9 @@ const LONGEST_POLL: Duration = Duration::from_millis(500);
 
 /// Polls `probe` until it returns `Ok`, at most for `deadline`.
 ///
-/// The probe's error describes the present state ("2 of 3 fly"), and is reported only when the deadline passes. Write it with
-/// `anyhow::ensure!`. The probe runs at least once, and once more after the deadline, so that a slow machine does not turn a true
-/// condition into a failure.
+/// The probe's error, by `anyhow::ensure!`, describes the present state ("2 of 3 fly") and is reported only when the
+/// deadline passes. The probe runs once more after the deadline, so that a slow machine does not turn a true condition
+/// into a failure.
 pub fn wait_for<T>(
     what: impl AsRef<str>,
     deadline: Duration,
@@ -47,8 +47,8 @@ pub async fn until<T, E: Display>(what: &str, deadline: Duration, probe: impl As
     }
 }
 
-/// Pause after a probe of this length: one that starts a program leaves the machine to others for four times its time, so that
-/// waiting does not keep the cores from the awaited work.
+/// Pause after a probe of this length: four times as long, so that waiting does not keep the cores from the awaited
+/// work.
 pub(crate) fn pause(look: Duration) -> Duration {
     (look * 4).clamp(POLL, LONGEST_POLL)
 }

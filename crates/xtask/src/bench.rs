@@ -12,7 +12,6 @@ use crate::say;
 use crate::test::{map, peers};
 use crate::venv::Venv;
 
-/// What is measured.
 #[derive(clap::Args)]
 pub struct Args {
     /// The benchmark.
@@ -26,23 +25,23 @@ pub struct Args {
     kubernetes: bool,
 }
 
-/// The benchmarks.
 #[derive(Clone, Copy, ValueEnum)]
 enum What {
     /// Create, update, list, watch and memory with 25,000 Drones: the embedded API beside kube-apiserver with etcd.
     Api,
     /// From a Swarm that is applied to the first arm command on the wire, on both.
     Arm,
-    /// What the agent needs to read an autopilot at PX4's ONBOARD rate, beside MAVProxy; and how many simulated vehicles one
-    /// process flies in real time.
+    /// What the agent needs to read an autopilot at PX4's ONBOARD rate, beside MAVProxy; and how many simulated
+    /// vehicles one process flies in real time.
     Link,
-    /// One coordinator and a large fleet that reports once a second: memory, CPU, the time from `scale` to the assignment on
-    /// the wire, writes, and the return of all agents to a new coordinator.
+    /// One coordinator and a large fleet that reports once a second: memory, CPU, the time from `scale` to the
+    /// assignment on the wire, writes, and the return of all agents to a new coordinator.
     Fleet,
-    /// The page of `skein map` in a real Chromium, with 5,000 vehicles that move: frames, what a frame and a second of the feed cost, and what
-    /// the program that serves it needs.
+    /// The page of `skein map` in a real Chromium, with 5,000 vehicles that move: frames, what a frame and a second of
+    /// the feed cost, and what the program that serves it needs.
     Map,
-    /// How surveys of 200 fields are flown, beside the shortest ways that OR-Tools finds with Shapely: length, coverage, time.
+    /// How surveys of 200 fields are flown, beside the shortest ways that OR-Tools finds with Shapely: length,
+    /// coverage, time.
     Survey,
 }
 
@@ -95,7 +94,6 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Plans fields, and has OR-Tools find the shortest ways between their lines.
 fn survey(short: bool) -> anyhow::Result<()> {
     let python = SURVEYS.set_up()?;
     let (fields, seconds) = if short { ("8", "0.5") } else { ("200", "2") };

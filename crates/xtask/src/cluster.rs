@@ -1,6 +1,4 @@
-//! `cargo xtask cluster`: the test control plane, for manual use; with real nodes on request.
-//!
-//! Must not: build or start it itself; `testkit` does.
+//! `cargo xtask cluster`: the test control plane of `testkit`, for manual use; with real nodes on request.
 
 mod nodes;
 

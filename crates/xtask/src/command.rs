@@ -5,7 +5,7 @@ use std::process::Command;
 
 use anyhow::Context;
 
-/// For a command whose output the person sees; `otherwise` is the error when it fails.
+/// Runs a command whose output the person sees; `otherwise` is the error when it fails.
 pub fn succeed(mut command: Command, otherwise: &str) -> anyhow::Result<()> {
     let program = PathBuf::from(command.get_program());
     let status = command
@@ -15,7 +15,7 @@ pub fn succeed(mut command: Command, otherwise: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// When it fails, an error with its message.
+/// The output of a command; the error holds what it printed on standard error.
 pub fn output(mut command: Command) -> anyhow::Result<String> {
     let program = PathBuf::from(command.get_program());
     let output = command

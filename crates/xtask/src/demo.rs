@@ -14,12 +14,10 @@ use crate::generate::cargo_as_for_tests;
 use crate::interrupt::Interrupt;
 use crate::say;
 
-/// Applied before anything flies.
 const MANIFESTS: [&str; 2] = ["crds", "deploy/namespace.yaml"];
 
 const EVERY: Duration = Duration::from_millis(100);
 
-/// What is flown.
 #[derive(clap::Args)]
 pub struct Args {
     /// Arguments of `skein demo`, such as `--drones 5 --autopilot px4 --speedup 5 --once`.
@@ -54,7 +52,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             break status;
         }
         plane.ensure_running()?;
-        // It has a process group of its own, so this process passes Ctrl-C on. A second one ends this process, and the demo with it.
+        // The demo has a process group of its own, so this process passes Ctrl-C on; a second one ends both.
         if interrupt.asked() && !notified {
             let pid = demo.id().to_string();
             Command::new("kill").args(["-INT", &pid]).status()?;

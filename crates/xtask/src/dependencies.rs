@@ -1,5 +1,5 @@
-//! Checks of the dependencies: licences, duplicates and sources, by cargo-deny and deny.toml; and the licenses of the npm packages in the
-//! page of `skein map`, by its lockfile.
+//! Checks of the dependencies by cargo-deny and deny.toml, and of the licenses of the page's npm packages by its
+//! lockfile.
 
 use std::path::PathBuf;
 
@@ -20,7 +20,7 @@ pub fn program() -> anyhow::Result<PathBuf> {
     Ok(folder()?.join("bin/cargo-deny"))
 }
 
-/// Compiled without optimization: it runs for a second.
+/// Compiles cargo-deny without optimization, as it runs for a second.
 pub fn set_up() -> anyhow::Result<()> {
     let folder = folder()?;
     if program()?.is_file() {

@@ -10,7 +10,6 @@ use testkit::differ::{Plan, run as run_plan};
 use crate::generate::cargo_as_for_tests;
 use crate::say;
 
-/// What is run.
 #[derive(clap::Args)]
 pub struct Args {
     /// Only this autopilot; both without it.
@@ -28,7 +27,8 @@ pub struct Args {
     /// How often a script that differs is run again to shorten it; 0: never.
     #[arg(long, default_value_t = 40)]
     tries: usize,
-    /// Which version the simulated autopilot plays: copter-4.6, copter-4.8, px4-1.16 or px4-1.18; by its folder without it.
+    /// Which version the simulated autopilot plays: copter-4.6, copter-4.8, px4-1.16 or px4-1.18; by its folder without
+    /// it.
     #[arg(long, value_name = "VERSION", requires = "autopilot")]
     firmware: Option<String>,
     /// Saves what the autopilots did in this folder, for `skein-differ --judge`.

@@ -1,6 +1,4 @@
-//! `cargo xtask fly`: Skein with real autopilots, ArduCopter and PX4.
-//!
-//! Owns: which programs are flown, and starting the scenarios. Must not: judge; `tests/tests/fly` does, by the messages on the wire.
+//! `cargo xtask fly`: starts Skein's scenarios with real ArduCopter and PX4; `tests/tests/fly` judges by the messages.
 
 mod matrix;
 
@@ -20,7 +18,6 @@ use crate::test::{compile, peers};
 /// Exit status when a scenario was not flown because its autopilot is missing; 1 means that a scenario failed.
 const NO_AUTOPILOT: u8 = 2;
 
-/// What is flown.
 #[derive(clap::Args)]
 pub struct Args {
     /// Names of scenarios, or parts of names; all if there is none.
@@ -29,7 +26,8 @@ pub struct Args {
     /// With this autopilot only.
     #[arg(long, value_enum)]
     autopilot: Option<Autopilot>,
-    /// With programs only whose name contains this: a folder of ~/.cache/skein/autopilots, SKEIN_ARDUCOPTER or SKEIN_PX4.
+    /// With programs only whose name contains this: a folder of ~/.cache/skein/autopilots, SKEIN_ARDUCOPTER or
+    /// SKEIN_PX4.
     #[arg(long, value_name = "NAME")]
     program: Option<String>,
     /// The short set, which is a part of the tests.
@@ -38,7 +36,8 @@ pub struct Args {
     /// Writes the results into the table of docs/compatibility.md.
     #[arg(long, conflicts_with = "scenarios")]
     matrix: bool,
-    /// How much faster than real time. A scenario with times on the real clock is flown no faster than it can be judged.
+    /// How much faster than real time. A scenario with times on the real clock is flown no faster than it can be
+    /// judged.
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10))]
     speedup: u32,
     /// Lists the scenarios and what each shows.
@@ -79,7 +78,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::from(NO_AUTOPILOT));
     }
     say::heading("building");
-    // As the tests build it: what they have compiled is not compiled again.
+    // The profile of the tests, so that nothing is compiled twice.
     let mut build = cargo_as_for_tests("build");
     build
         .args(["--workspace", "--bins", "--test", "fly"])
@@ -143,7 +142,6 @@ fn scenarios(args: &Args) -> anyhow::Result<std::process::Command> {
     Ok(command)
 }
 
-/// The programs to fly, and whether a stack has none; prints both.
 fn programs(stacks: &[Stack], named: Option<&str>) -> (Vec<Firmware>, bool) {
     let (mut programs, mut is_one_missing) = (Vec::new(), false);
     for stack in stacks {
@@ -175,7 +173,7 @@ fn programs(stacks: &[Stack], named: Option<&str>) -> (Vec<Firmware>, bool) {
     (programs, is_one_missing)
 }
 
-/// Programs that are flown at the same time, at most one of each stack: each has half of a small machine.
+/// Rounds of programs that fly at the same time, at most one of each stack: each has half of a small machine.
 fn rounds(programs: &[Firmware]) -> Vec<Vec<&Firmware>> {
     let stacks = Stack::ALL.map(|stack| {
         let own = programs.iter().filter(move |program| program.stack() == stack);

@@ -1,5 +1,5 @@
-//! `cargo xtask fuzz`: coverage-guided fuzzing of the link's reader, and of the agent's pilot, pass-through and metadata, on
-//! stable Rust.
+//! `cargo xtask fuzz`: coverage-guided fuzzing of the link's reader, and of the agent's pilot, pass-through and
+//! metadata, on stable Rust.
 
 #[path = "../../fuzz/src/seeds.rs"]
 mod seeds;
@@ -19,10 +19,8 @@ const COVERAGE: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-l
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares";
 
-/// Default time of each target.
 const SECONDS: u32 = 20;
 
-/// What is fuzzed, and for how long.
 #[derive(clap::Args)]
 pub struct Args {
     /// Which target.
@@ -39,7 +37,6 @@ pub struct Args {
     input: Option<PathBuf>,
 }
 
-/// A target, or all.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Choice {
     /// Chunks of bytes through the link's framing, decoding and signing.
@@ -56,7 +53,6 @@ enum Choice {
 
 struct Target {
     name: &'static str,
-    /// Bytes.
     longest: u32,
 }
 
@@ -115,13 +111,12 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Builds and tests the targets; returns the folder of the programs.
 fn build(workspace: &Path, folder: &Path) -> anyhow::Result<PathBuf> {
     let host = host()?;
     say::heading("building and testing the targets with coverage counters");
     for arguments in [&["build", "--bins"][..], &["test", "--quiet"][..]] {
         let mut command = cargo();
-        // With --target, build scripts and macros are built without the counters.
+        // With `--target`, build scripts and macros are built without the counters.
         command
             .args(arguments)
             .args(["--target", &host])
@@ -193,7 +188,7 @@ fn fuzz(target: &Target, args: &Args, folder: &Path, program: &Path) -> anyhow::
     Ok(())
 }
 
-/// The target's message when it failed, without the trace below it.
+/// The message of a failed target, without the trace below it.
 fn why(text: &str) -> String {
     let from_panic = text.lines().skip_while(|line| !line.contains("panicked at"));
     let words: Vec<&str> = from_panic
@@ -245,7 +240,7 @@ impl Account {
     }
 }
 
-/// The events in all kept inputs together: a run in which nothing happens proves nothing.
+/// The events in all kept inputs together, since a run in which nothing happens proves nothing.
 fn happenings(program: &Path, inputs: &Path, seeds: &Path) -> anyhow::Result<String> {
     let mut command = Command::new(program);
     command

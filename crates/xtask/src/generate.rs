@@ -1,6 +1,4 @@
 //! `cargo xtask generate`: writes the generated files, or reports which differ from their sources.
-//!
-//! Must not: generate anything itself.
 
 mod grpc;
 
@@ -22,7 +20,7 @@ const SDK: Venv = Venv {
     requirements: "sdk/python/requirements-ci.txt",
 };
 
-/// The CRDs come first, of which the chart has copies; the models of the SDK quote the reference pages.
+/// Writes the CRDs first, of which the chart has copies; the models of the SDK quote the reference pages.
 pub fn run() -> anyhow::Result<()> {
     let mut crds = cargo_as_for_tests("run");
     crds.args(["--package", "skein-crds", "--bin", "crdgen"]);
@@ -35,7 +33,7 @@ pub fn run() -> anyhow::Result<()> {
         std::fs::write(workspace_root().join(&path), text).with_context(|| format!("cannot write {path}"))?;
     }
     let mut programs = cargo_as_for_tests("build");
-    // As the tests are built, so that nothing is compiled twice.
+    // The profile of the tests, so that nothing is compiled twice.
     programs.args(["--workspace", "--bins"]);
     command::succeed(programs, "the programs whose help is a page could not be built")?;
     let mut pages = cargo_as_for_tests("test");
@@ -50,7 +48,7 @@ pub fn run() -> anyhow::Result<()> {
 /// The error: a file differs from what its source gives.
 pub fn check() -> anyhow::Result<()> {
     let otherwise = "generated files differ from their sources: run `cargo xtask generate`";
-    // The binary of the whole build: `cargo run` would build its dependencies again, with the features that it alone needs.
+    // The binary of the whole build: `cargo run` would build its dependencies again, with fewer features.
     let status = Command::new(workspace_binary("crdgen")?).arg("--check").status()?;
     anyhow::ensure!(status.success(), otherwise);
     for (path, wanted) in grpc::generated()? {
@@ -64,14 +62,14 @@ pub fn check() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The cargo that runs us, in the workspace's root.
+/// The cargo that runs this program, in the workspace's root.
 pub fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(workspace_root());
     command
 }
 
-/// In the profile of the tests, so that nothing is compiled twice.
+/// Cargo in the profile of the tests, so that nothing is compiled twice.
 pub fn cargo_as_for_tests(subcommand: &str) -> Command {
     let mut command = cargo();
     command.args([subcommand, "--profile", "test", "--quiet"]);

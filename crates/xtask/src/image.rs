@@ -1,6 +1,4 @@
 //! `cargo xtask image`: container images of the programs, made without a container engine.
-//!
-//! Owns: the steps from sources to files, and the place of each file in an image. Must not: know formats; each has a file of its own.
 
 mod check;
 pub mod compile;
@@ -34,13 +32,12 @@ use packages::Packages;
 use program::{Arch, Arches, Program, Programs};
 use revision::Revision;
 
-/// In bytes: an agent's image is sent over a radio link.
+/// Bytes; an agent's image is sent over a radio link.
 const LARGEST: usize = 20_000_000;
 
 const PROGRAM_FOLDER: &str = "usr/bin";
 const TEXT_FOLDER: &str = "usr/share/skein";
 
-/// Which images, and where they are written.
 #[derive(clap::Args)]
 pub struct Args {
     /// The programs.
@@ -96,11 +93,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A program for one architecture, with its accompanying files.
 pub struct Made {
     pub version: String,
     pub image: Image,
-    /// The program and its texts.
     pub files: Vec<File>,
     pub sbom: Vec<u8>,
 }
@@ -180,7 +175,7 @@ pub fn make(
     })
 }
 
-/// Values that OCI has names for (image-spec, annotations). Unknown ones are left out.
+/// Labels by OCI's names (image-spec, annotations), without unknown values.
 fn labels(
     program: Program,
     version: &str,
@@ -203,7 +198,7 @@ fn labels(
         .collect()
 }
 
-/// Only if this machine can run it.
+/// Runs the program if this machine can.
 fn try_out(path: &Path, program: Program, arch: Arch, version: &str, commit: Option<&str>) -> anyhow::Result<()> {
     if !cfg!(target_os = "linux") || Arch::of_this_machine() != Some(arch) {
         say::note(&format!(
@@ -226,7 +221,7 @@ fn try_out(path: &Path, program: Program, arch: Arch, version: &str, commit: Opt
     Ok(())
 }
 
-/// An error if the image is too large.
+/// The error: the image is too large.
 pub fn archive(images: &[&Image], program: Program, version: &str) -> anyhow::Result<Vec<u8>> {
     let archive = layout::archive(images, program.name(), version)?;
     let size = archive.len() / images.len().max(1);

@@ -1,6 +1,4 @@
 //! `cargo xtask`: developers' commands besides plain cargo.
-//!
-//! Owns: the command line. Must not: hold what the commands do; each has a file of its own.
 
 mod bench;
 mod cluster;

@@ -1,6 +1,6 @@
 //! `cargo xtask mutate`: breaks each safety invariant on purpose, one rule at a time, and checks that a test fails.
 //!
-//! Must not: change the work tree, or count a mutation that does not compile, or that has no match in the code, as detected.
+//! Must not: change the work tree, or count a mutation as detected that has no match in the code or does not compile.
 
 mod table;
 mod tree;
@@ -18,7 +18,6 @@ use tree::Tree;
 /// A longer test run hangs, which counts as detected, too.
 const DEADLINE: Duration = Duration::from_secs(600);
 
-/// Which rules are broken.
 #[derive(clap::Args)]
 pub struct Args {
     /// Only those that the quick tests of `fleet` and `agent` must detect.
@@ -33,7 +32,6 @@ pub struct Args {
 }
 
 enum End {
-    /// These tests failed.
     Noticed(Vec<String>),
     Survived,
 }
@@ -108,9 +106,8 @@ fn one(tree: &Tree, mutation: &Mutation) -> anyhow::Result<End> {
     })
 }
 
-/// `None` if none fails. Empty when the run hangs.
+/// The tests that fail: `None` if all pass, empty when the run hangs.
 fn red_tests(tree: &Tree, tests: &[&str]) -> anyhow::Result<Option<Vec<String>>> {
-    // Ends the tests together with cargo when they hang.
     let mut command = Command::new("timeout");
     command
         .args(["--kill-after=10", &DEADLINE.as_secs().to_string()])
@@ -136,7 +133,7 @@ fn red_tests(tree: &Tree, tests: &[&str]) -> anyhow::Result<Option<Vec<String>>>
     Ok(Some(red))
 }
 
-/// The length of a build says nothing of the tests, so it has no deadline.
+/// Builds without a deadline, as the length of a build says nothing of the tests.
 fn builds(tree: &Tree, tests: &[&str]) -> anyhow::Result<bool> {
     let mut command = Command::new(cargo());
     let output = run_in(tree, command.args(["test", "--no-run"]).args(tests))?;
@@ -150,7 +147,7 @@ fn cargo() -> OsString {
 fn run_in(tree: &Tree, command: &mut Command) -> anyhow::Result<Output> {
     command.current_dir(tree.root()).env("CARGO_TARGET_DIR", tree.target());
     command.env("RUST_BACKTRACE", "0");
-    // The same crate is built again and again with one line changed, and nobody debugs it.
+    // One crate is built again and again with one line changed, and nobody debugs it.
     command
         .env("CARGO_INCREMENTAL", "1")
         .env("CARGO_PROFILE_DEV_DEBUG", "none");

@@ -11,9 +11,7 @@ use crate::{command, say};
 const LISTS: [&str; 2] = ["package.json", "package-lock.json"];
 
 pub struct NodePackages {
-    /// Below `target/`.
     pub folder: &'static str,
-    /// The folder with the lists, relative to the workspace's root.
     pub lists: &'static str,
 }
 
@@ -25,7 +23,7 @@ impl NodePackages {
     pub fn set_up(&self) -> anyhow::Result<()> {
         let (pinned, place) = (workspace_root().join(self.lists), self.place());
         let read = |folder: &Path, name: &str| std::fs::read_to_string(folder.join(name));
-        // npm writes this one last.
+        // npm writes this file last.
         let done = place.join("node_modules/.package-lock.json").is_file();
         let same = |name: &&str| matches!((read(&pinned, name), read(&place, name)), (Ok(a), Ok(b)) if a == b);
         if done && LISTS.iter().all(same) {

@@ -1,6 +1,4 @@
 //! `cargo xtask picture`: the picture of the README, a recording of the real `skein demo`.
-//!
-//! Must not: know terminals (`record.rs`) or SVG (`svg.rs`).
 
 mod record;
 mod svg;
@@ -14,10 +12,9 @@ use crate::command;
 use crate::generate::cargo;
 use crate::say;
 
-/// In bytes: a page with it must open quickly.
+/// Bytes; a page with the picture must open quickly.
 const LARGEST: usize = 150_000;
 
-/// What is recorded, and where it is written.
 #[derive(clap::Args)]
 pub struct Args {
     /// The program `skein` to record; without it, it is built (`cargo build --release`).
@@ -28,7 +25,7 @@ pub struct Args {
     out: PathBuf,
 }
 
-/// Takes as long as the demo flies, about two minutes.
+/// Takes about two minutes, as long as the demo flies.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let program = match &args.program {
         Some(program) => program.clone(),

@@ -1,7 +1,4 @@
 //! `cargo xtask release`: all files of a release in one folder.
-//!
-//! Owns: which files there are, and their names. Must not: build programs (`image`), know the formats of other files; each has a file of
-//! its own.
 
 mod advisories;
 pub mod chart;
@@ -29,7 +26,8 @@ use crate::image::{self, Made, page};
 use crate::say;
 use provenance::Source;
 
-/// Faster builds of programs that are slower. The C library leaves paths of this machine in programs built with less than 3.
+/// Settings for faster builds of slower programs. Built with less than 3, aws-lc leaves paths of this machine in
+/// programs.
 const TRIAL: [&str; 4] = [
     "profile.image.package.aws-lc-sys.opt-level=3",
     "profile.image.lto=false",
@@ -37,24 +35,23 @@ const TRIAL: [&str; 4] = [
     "profile.image.opt-level=1",
 ];
 
-/// Names all other files with their digests.
 const SUMS: &str = "SHA256SUMS";
 
-/// Where the folder is written, and where it will be.
 #[derive(clap::Args)]
 pub struct Args {
     /// The folder; it must not exist, or be empty.
     #[arg(long, default_value = "target/dist", value_name = "FOLDER")]
     out: PathBuf,
-    /// The address of the folder once it is published, such as `https://downloads.example/skein/0.1.0`. The manifest of the kubectl
-    /// plugin names it; without it, only `kubectl krew install --manifest=skein.yaml --archive=FILE` works.
+    /// The address of the folder once it is published, such as `https://downloads.example/skein/0.1.0`. The manifest of
+    /// the kubectl plugin names it; without it, only `kubectl krew install --manifest=skein.yaml --archive=FILE` works.
     #[arg(long, value_name = "URL")]
     url: Option<String>,
-    /// Not for a release: builds for this machine's architecture only, and with little optimization. To try this command.
+    /// Not for a release: builds for this machine's architecture only, and with little optimization. To try this
+    /// command.
     #[arg(long = "try")]
     trial: bool,
-    /// Build nothing unless it could be asked whether vulnerabilities of npm packages and crates are known. Without this, what could not be asked
-    /// is named, and built all the same; what is known is an error in any case.
+    /// Build nothing unless it could be asked whether vulnerabilities of npm packages and crates are known. Without
+    /// this, what could not be asked is named, and built all the same; what is known is an error in any case.
     #[arg(long)]
     require_advisories: bool,
 }
@@ -140,7 +137,6 @@ fn compilers(compiler: &Compiler, python: &Path) -> anyhow::Result<BTreeMap<Stri
     Ok(versions)
 }
 
-/// All files of a release by their name.
 fn files(
     programs: &BTreeMap<(Program, Arch), Made>,
     chart: Vec<u8>,
@@ -184,7 +180,7 @@ fn files(
             );
         }
     }
-    // Named as the plugin: krew refuses another name.
+    // krew refuses a name other than the plugin's.
     files.insert("skein.yaml".to_owned(), krew::manifest(version, &plugins)?.into_bytes());
     let provenance = provenance::statement(source, &digests(&files))?;
     files.insert(format!("skein-{version}.provenance.json"), provenance);
@@ -192,7 +188,6 @@ fn files(
     Ok(files)
 }
 
-/// A program and its texts, all at the top.
 fn pack(files: &[File], time: u64) -> std::io::Result<Vec<u8>> {
     let flat = |file: &File| File {
         path: file.path.rsplit('/').next().unwrap_or(&file.path).to_owned(),
@@ -201,7 +196,6 @@ fn pack(files: &[File], time: u64) -> std::io::Result<Vec<u8>> {
     layer::gzip(&layer::tar(&files.iter().map(flat).collect::<Vec<_>>(), time)?)
 }
 
-/// SHA-256 of each file.
 fn digests(files: &BTreeMap<String, Vec<u8>>) -> BTreeMap<&str, String> {
     files
         .iter()
@@ -209,7 +203,6 @@ fn digests(files: &BTreeMap<String, Vec<u8>>) -> BTreeMap<&str, String> {
         .collect()
 }
 
-/// The input of `sha256sum --check`.
 fn sums(digests: &BTreeMap<&str, String>) -> String {
     digests.iter().fold(String::new(), |mut text, (name, digest)| {
         let _ = writeln!(text, "{digest}  {name}");
@@ -217,7 +210,7 @@ fn sums(digests: &BTreeMap<&str, String>) -> String {
     })
 }
 
-/// Without a slash at its end.
+/// The address without a slash at its end.
 fn address(url: &str) -> anyhow::Result<String> {
     anyhow::ensure!(
         url.starts_with("https://") && !url.contains(char::is_whitespace),

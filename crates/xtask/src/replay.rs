@@ -6,7 +6,6 @@ use anyhow::Context;
 
 use crate::generate::cargo_as_for_tests;
 
-/// What is replayed.
 #[derive(clap::Args)]
 pub struct Args {
     /// Folders with NAME.tlog and NAME.jsonl files.

@@ -3,13 +3,11 @@
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
-/// On standard output.
 pub fn line(text: &str) {
-    // If standard output is closed, no one reads it.
     let _ = writeln!(std::io::stdout(), "{text}");
 }
 
-/// On standard error, so that it keeps its place among the output of other programs.
+/// Prints on standard error, so that it keeps its place among the output of other programs.
 pub fn heading(text: &str) {
     let (bold, plain) = if std::io::stderr().is_terminal() {
         ("\x1b[1m", "\x1b[0m")

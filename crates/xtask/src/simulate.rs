@@ -5,7 +5,6 @@ use anyhow::Context;
 use crate::generate::cargo;
 use crate::say;
 
-/// The seeds to run.
 #[derive(clap::Args)]
 pub struct Args {
     /// The number of seeds.
@@ -17,20 +16,23 @@ pub struct Args {
     /// One Swarm with a formation of so many vehicles, instead of many small worlds.
     #[arg(long, value_name = "VEHICLES", num_args = 0..=1, default_missing_value = "200")]
     vehicles: Option<u32>,
-    /// Fences and parameters that change all the time, while agents and leaders are killed: so many uploads under each seed.
+    /// Fences and parameters that change all the time, while agents and leaders are killed: so many uploads under each
+    /// seed.
     #[arg(long, value_name = "UPLOADS", num_args = 0..=1, default_missing_value = "50", conflicts_with = "vehicles")]
     rules: Option<u32>,
     /// So many Missions at once, each flown by a vehicle of its own, and what is written for each.
     #[arg(long, value_name = "MISSIONS", num_args = 0..=1, default_missing_value = "500", conflicts_with_all = ["vehicles", "rules"])]
     missions: Option<u32>,
-    /// Missions in layers, with pilots who move vehicles, returns that ground stations order, and edits of what is flown.
+    /// Missions in layers, with pilots who move vehicles, returns that ground stations order, and edits of what is
+    /// flown.
     #[arg(long, conflicts_with_all = ["vehicles", "rules", "missions"])]
     gate: bool,
-    /// The same, where each field is edited, receivers and winds differ, Geofences come over vehicles, an agent lies, everything is grounded
-    /// at times, and one coordinator plans otherwise.
+    /// The same, where each field is edited, receivers and winds differ, Geofences come over vehicles, an agent lies,
+    /// everything is grounded at times, and one coordinator plans otherwise.
     #[arg(long, conflicts_with_all = ["vehicles", "rules", "missions", "gate"])]
     wild: bool,
-    /// Programs that fly vehicles fast, each in airspace of its own, whose agents, radios and leaders are lost meanwhile.
+    /// Programs that fly vehicles fast, each in airspace of its own, whose agents, radios and leaders are lost
+    /// meanwhile.
     #[arg(long, conflicts_with_all = ["vehicles", "rules", "missions", "gate", "wild"])]
     lent: bool,
     /// Random formations that it goes through.
@@ -42,9 +44,8 @@ pub struct Args {
 }
 
 const SEEDS: u64 = 2000;
-/// A world of Missions is as long as ten small ones.
+/// Worlds of Missions, each as long as ten small ones.
 const GATES: u64 = 200;
-/// A large run takes minutes.
 const LARGE: u64 = 2;
 
 pub fn run(args: &Args) -> anyhow::Result<()> {

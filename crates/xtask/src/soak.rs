@@ -10,7 +10,6 @@ use anyhow::Context;
 use crate::generate::{cargo, cargo_as_for_tests};
 use crate::say;
 
-/// What is repeated.
 #[derive(clap::Args)]
 pub struct Args {
     /// How many times all end-to-end tests run.
@@ -97,7 +96,6 @@ impl Drop for Load {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
-            // It has no result.
             let _ = thread.join();
         }
     }

@@ -31,7 +31,6 @@ use testkit::nodes::why_not;
 use crate::generate::{self, cargo};
 use crate::{command, dependencies, release, say};
 
-/// The whole run, unless a developer requests a part of it.
 #[derive(clap::Args)]
 pub struct Args {
     /// Runs these steps only.
@@ -43,13 +42,12 @@ pub struct Args {
     /// Runs only test programs (`crate/program`) of which the name contains one of these.
     #[arg(long, value_name = "PART")]
     program: Vec<String>,
-    /// Arguments for `cargo test` after `--`, such as `-- --package skein-tests --test control_plane`: the tests are then run by cargo, one
-    /// program after the other.
+    /// Arguments for `cargo test` after `--`, such as `-- --package skein-tests --test control_plane`: the tests are
+    /// then run by cargo, one program after the other.
     #[arg(last = true, value_name = "CARGO TEST ARGUMENTS")]
     cargo_test: Vec<String>,
 }
 
-/// One step.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Step {
     /// The tools that the machine needs.
@@ -58,10 +56,11 @@ enum Step {
     Fmt,
     /// Python peers (pymavlink, MAVSDK) in target/peers-venv.
     Peers,
-    /// Kubernetes clients for Python and JavaScript in target/clients-venv and target/clients-node, an object store in target/object-store.
+    /// Kubernetes clients for Python and JavaScript in target/clients-venv and target/clients-node, an object store in
+    /// target/object-store.
     Clients,
-    /// The page of `skein map` in a real Chromium: the browser (Debian's package) and what drives it in target/map-node, and, with
-    /// `--only map`, that test alone.
+    /// The page of `skein map` in a real Chromium: the browser (Debian's package) and what drives it in
+    /// target/map-node, and, with `--only map`, that test alone.
     Map,
     /// The Kubernetes control plane in the per-user cache; the programs of real nodes too, where nodes can run.
     Cluster,
@@ -159,7 +158,7 @@ fn formatting() -> anyhow::Result<()> {
     command::succeed(command, "formatting differs: run `cargo fmt`")
 }
 
-/// Writes the documentation at a lower priority than the tests. Whether it has no warnings.
+/// Writes the documentation at a lower priority than the tests; the result: it has no warnings.
 fn documentation_beside() -> JoinHandle<bool> {
     std::thread::spawn(|| {
         let mut command = std::process::Command::new("nice");
@@ -176,7 +175,7 @@ fn documentation_beside() -> JoinHandle<bool> {
     })
 }
 
-/// Sets up packages and control plane on separate threads. The channel receives whether all of it succeeded.
+/// Sets up packages and control plane on separate threads; the channel receives whether all of it succeeded.
 fn set_up_beside(args: &Args) -> Receiver<bool> {
     let (done, results) = channel();
     let steps = [
@@ -198,7 +197,6 @@ fn set_up_beside(args: &Args) -> Receiver<bool> {
             peers && clients && map && dependencies && site
         });
         let cluster = !cluster || said("Kubernetes control plane", control_plane());
-        // No one waits for it any more when the run has ended.
         let _ = done.send(packages.join().unwrap_or(false) && cluster);
     });
     results

@@ -13,13 +13,10 @@ use crate::say;
 /// Names the list that the environment was created from; written last.
 const MARKER: &str = "made-from.txt";
 
-/// The oldest Python that all packages support.
 const OLDEST: &str = "3.11";
 
 pub struct Venv {
-    /// Below `target/`.
     pub folder: &'static str,
-    /// Relative to the workspace's root.
     pub requirements: &'static str,
 }
 

@@ -6,14 +6,12 @@ use std::time::Duration;
 #[derive(Clone, Debug)]
 pub enum Figure {
     Latency(Vec<Duration>),
-    /// This many requests in this time.
     Rate(usize, Duration),
-    /// Resident memory in bytes.
+    /// Bytes, resident.
     Memory(u64),
 }
 
 impl Figure {
-    /// The number that a ratio is taken of: a time or a size, so that less is better.
     fn cost(&self) -> f64 {
         match self {
             Self::Latency(times) => percentile(times, 50).as_secs_f64(),
@@ -41,7 +39,6 @@ impl fmt::Display for Figure {
     }
 }
 
-/// The smallest time that `percent` of all do not exceed.
 pub fn percentile(times: &[Duration], percent: usize) -> Duration {
     let mut sorted = times.to_vec();
     sorted.sort_unstable();
@@ -59,7 +56,6 @@ pub struct Table {
 }
 
 impl Table {
-    /// An empty one with the names of both sides.
     pub fn new(sides: [&str; 2]) -> Self {
         let head = ["", sides[0], sides[1], "ratio"].map(str::to_owned);
         Self {
@@ -72,7 +68,6 @@ impl Table {
         self.notes.push(text.to_owned());
     }
 
-    /// Adds a row, and prints it at once: a run takes minutes.
     pub fn row(&mut self, what: &str, [first, second]: [Figure; 2]) {
         let ratio = format!("{:.2}", second.cost() / first.cost());
         eprintln!("{what}: {first} | {second} | {ratio}");

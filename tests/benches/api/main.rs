@@ -1,7 +1,5 @@
-//! Benchmark: the embedded API beside a real kube-apiserver with etcd, the same work in the same run.
-//!
-//! Owns: the steps, run alternately on both, and the table. Must not: judge; it prints figures and ratios.
-//! Run it with `cargo xtask bench api`. `SKEIN_BENCH_DRONES` sets the number of Drones, 25,000 by default.
+//! Benchmark (`cargo xtask bench api`): the embedded API beside a real kube-apiserver with etcd, alternately in one
+//! run.
 
 #![allow(
     clippy::print_stdout,
@@ -17,10 +15,8 @@ use anyhow::Context;
 use figures::{Figure, Table};
 use side::Side;
 
-/// Requests one after the other, for latencies.
 const SAMPLES: usize = 500;
 
-/// The largest fleet in the design.
 const DRONES: usize = 25_000;
 
 #[tokio::main]
@@ -29,7 +25,6 @@ async fn main() -> anyhow::Result<()> {
     if !std::env::args().any(|arg| arg == "--bench") {
         return Ok(());
     }
-    // Fails only if a provider is installed already, which is fine.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     let drones = match std::env::var("SKEIN_BENCH_DRONES") {
         Ok(number) => number.parse().context("SKEIN_BENCH_DRONES is not a number")?,
@@ -87,7 +82,6 @@ async fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// One step on both sides, one after the other.
 async fn both(
     sides: &[Side; 2],
     mut step: impl AsyncFnMut(&Side) -> anyhow::Result<Figure>,

@@ -11,7 +11,6 @@ use testkit::{ControlPlane, Embedded};
 pub struct Side {
     drones: Api<Drone>,
     pids: Vec<u32>,
-    // Ends with this process.
     _server: Server,
 }
 
@@ -21,7 +20,6 @@ enum Server {
 }
 
 impl Side {
-    /// A kube-apiserver with an etcd that syncs to its disk.
     pub async fn kubernetes() -> anyhow::Result<Self> {
         let plane = ControlPlane::builder().durable(true).manifests(["crds"]).start()?;
         let drones = client(plane.kubeconfig()).await?;
@@ -44,12 +42,11 @@ impl Side {
         })
     }
 
-    /// The Drones of namespace `default`.
     pub fn drones(&self) -> &Api<Drone> {
         &self.drones
     }
 
-    /// Resident memory of the server's processes, VmRSS of proc(5).
+    /// VmRSS of proc(5).
     pub fn resident(&self) -> anyhow::Result<Figure> {
         let each = self.pids.iter().map(|pid| {
             let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;

@@ -29,7 +29,7 @@ fn drone(prefix: &str, number: usize) -> anyhow::Result<Drone> {
     Ok(serde_json::from_value(drone)?)
 }
 
-/// What the coordinator writes about a vehicle that holds; `round` makes each write differ.
+/// The coordinator's status of a vehicle that holds; `round` makes each write differ.
 fn status(prefix: &str, number: usize, round: usize) -> Value {
     let condition = |type_: &str, message: &str| {
         json!({
@@ -90,27 +90,22 @@ async fn write_status(drones: &Api<Drone>, prefix: &str, number: usize, round: u
     Ok(timed(drones.patch_status(&name(prefix, number), &params, &status)).await?)
 }
 
-/// Creates `count` Drones one by one.
 pub async fn create_each(side: &Side, prefix: &str, count: usize) -> anyhow::Result<Figure> {
     each(count, |number| create(side.drones(), prefix, number)).await
 }
 
-/// Creates `count` Drones, several at a time.
 pub async fn create_many(side: &Side, prefix: &str, count: usize) -> anyhow::Result<Figure> {
     many(count, |number| create(side.drones(), prefix, number)).await
 }
 
-/// Writes the statuses of `count` Drones one by one.
 pub async fn status_each(side: &Side, prefix: &str, count: usize) -> anyhow::Result<Figure> {
     each(count, |number| write_status(side.drones(), prefix, number, 1)).await
 }
 
-/// Writes the statuses of `count` Drones, several at a time.
 pub async fn status_many(side: &Side, prefix: &str, count: usize) -> anyhow::Result<Figure> {
     many(count, |number| write_status(side.drones(), prefix, number, 1)).await
 }
 
-/// Reads `count` Drones one by one.
 pub async fn get_each(side: &Side, prefix: &str, count: usize) -> anyhow::Result<Figure> {
     each(count, |number| async move {
         Ok(timed(side.drones().get(&name(prefix, number))).await?)
@@ -118,7 +113,6 @@ pub async fn get_each(side: &Side, prefix: &str, count: usize) -> anyhow::Result
     .await
 }
 
-/// Lists all Drones of `prefix`, five times.
 pub async fn list(side: &Side, prefix: &str, page: Option<u32>) -> anyhow::Result<Figure> {
     each(5, |_| async move {
         let start = Instant::now();

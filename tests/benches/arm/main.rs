@@ -1,8 +1,5 @@
-//! Benchmark: from applying a Swarm to the first arm command on the wire, with the vehicle ready and its agent
-//! connected: `skein up` beside a coordinator on a real kube-apiserver, alternately, in the same run.
-//!
-//! Owns: the samples and the report. Must not: use what Skein reports; the simulator's wire log has the time.
-//! Run it with `cargo xtask bench arm`.
+//! Benchmark (`cargo xtask bench arm`): from applying a Swarm to the first arm command in the simulator's wire log,
+//! with vehicle and agent ready: `skein up` beside a coordinator on a real kube-apiserver, alternately.
 
 #![allow(
     clippy::print_stdout,
@@ -23,7 +20,6 @@ use figures::{milliseconds, percentile};
 use side::Side;
 use std::time::Duration;
 
-/// Vehicles on each side; each is used once.
 const SAMPLES: usize = 30;
 
 fn main() -> anyhow::Result<()> {
@@ -31,7 +27,6 @@ fn main() -> anyhow::Result<()> {
     if !std::env::args().any(|arg| arg == "--bench") {
         return Ok(());
     }
-    // Fails only if a provider is installed already, which is fine.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     let names: Vec<String> = (1..=SAMPLES).map(|number| format!("vehicle-{number:02}")).collect();
     println!("Swarm applied → first arm command on the wire, {SAMPLES} samples each, ms\n");
@@ -46,7 +41,6 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Measures both sides with vehicles of one kind; the ratio of the medians.
 fn measure(autopilot: &str, names: &[String]) -> anyhow::Result<f64> {
     let sides = [Side::kubernetes(names, autopilot)?, Side::embedded(names, autopilot)?];
     for side in &sides {

@@ -1,4 +1,4 @@
-//! One measured fleet: an API, a coordinator, agents and simulated vehicles as processes of their own.
+//! One measured fleet: API, coordinator, agents and simulated vehicles as processes.
 
 use crate::wire::{Wire, now};
 use anyhow::{Context, ensure};
@@ -13,24 +13,21 @@ use std::time::{Duration, Instant};
 use testkit::{ControlPlane, Launch, Process, Scratch, wait_for};
 use tokio::runtime::Runtime;
 
-/// The deadline of a wait; after it the measurement is given up.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// An ArduCopter can fly in GUIDED 41.5 s after it was started.
+/// An ArduCopter can fly in GUIDED 41.5 s after its start.
 const ARDUPILOT_WARMS_UP: Duration = Duration::from_secs(50);
 
 const SYSTEM: &str = "skein-system";
 
-/// A fleet that waits for a Swarm.
 pub struct Side {
     name: &'static str,
     runtime: Runtime,
     swarms: Api<Swarm>,
     server: String,
     wires: Vec<Wire>,
-    /// When the vehicles can fly at the earliest.
     warm: Instant,
-    // The order of the fields is the order of their end.
+    // Fields are dropped in this order.
     _agents: Vec<Process>,
     _simulator: Process,
     _coordinator: Process,
@@ -39,7 +36,6 @@ pub struct Side {
 }
 
 impl Side {
-    /// A coordinator on a real kube-apiserver with an etcd that syncs to its disk.
     pub fn kubernetes(vehicles: &[String], autopilot: &str) -> anyhow::Result<Self> {
         let scratch = Scratch::new("skein-bench-")?;
         let plane = ControlPlane::builder()
@@ -68,7 +64,6 @@ impl Side {
         )
     }
 
-    /// `skein up`; agents that connect become Nodes.
     pub fn embedded(vehicles: &[String], autopilot: &str) -> anyhow::Result<Self> {
         let scratch = Scratch::new("skein-bench-")?;
         let address = free_address()?;
@@ -115,7 +110,7 @@ impl Side {
             .arg(&wires)
             .logs_in(&logs)
             .start()?;
-        // A vehicle's readiness depends on its mode; in the one in which we fly ArduPilot is ready last.
+        // Readiness depends on the mode; in the agent's ArduPilot is ready last.
         let warm = Instant::now()
             + if autopilot == "ardupilot" {
                 ARDUPILOT_WARMS_UP
@@ -149,7 +144,6 @@ impl Side {
         self.name
     }
 
-    /// Waits until `count` vehicles have reported to the coordinator that their arming checks pass.
     pub fn wait_until_ready(&self, count: usize) -> anyhow::Result<()> {
         wait_for("all vehicles to be ready", PATIENCE, || {
             let mut command = std::process::Command::new(testkit::launch::workspace_binary("skein")?);
@@ -164,14 +158,13 @@ impl Side {
         })
     }
 
-    /// Applies a Swarm of one; returns the time until a vehicle received its first arm command.
     pub fn apply_and_wait_for_arm(&self, sample: usize) -> anyhow::Result<Duration> {
         let swarm = json!({
             "apiVersion": "skein.dev/v1alpha1", "kind": "Swarm",
             "metadata": {"name": format!("sample-{sample:02}"), "namespace": "default"}, "spec": {"replicas": 1},
         });
         let swarm: Swarm = serde_json::from_value(swarm)?;
-        // A connection that is already open, like that of a controller or of a person in k9s.
+        // An open connection, like that of a controller or of a person in k9s.
         self.runtime.block_on(self.swarms.list(&ListParams::default()))?;
         let start = now();
         self.runtime

@@ -20,19 +20,16 @@ const RETRY: Backoff = Backoff {
     cap: Duration::from_secs(5),
 };
 
-/// As of real agents: a stream that lived this long resets the back-off.
+/// As in real agents: a stream that lived this long resets the back-off.
 const STEADY: Duration = Duration::from_secs(10);
 
-/// All connect for the first time within this time. Companion computers that are switched on in the course of a morning
-/// do so much more slowly.
+/// Time within which all connect first; companion computers that are switched on in a morning do so much more slowly.
 const SPREAD: Duration = Duration::from_secs(10);
 
-/// The name of vehicle `number`'s node.
 pub fn node(number: usize) -> String {
     format!("vehicle-{number:05}")
 }
 
-/// What a process does that was started for `--agents SERVER COUNT STREAMS [CREDENTIALS]`; any other has something else to do.
 pub fn asked() -> Option<anyhow::Result<()>> {
     let args: Vec<String> = std::env::args().collect();
     let at = args.iter().position(|arg| arg == "--agents")?;
@@ -41,11 +38,9 @@ pub fn asked() -> Option<anyhow::Result<()>> {
     Some((|| run(arg(1)?, arg(2)?.parse()?, arg(3)?.parse()?, credentials))())
 }
 
-/// Runs `count` agents until it is killed: `per_connection` streams to a connection in plain text, or with the credentials in a
-/// folder by TLS, each on its own.
+/// `per_connection` streams to a connection in plain text, or each on its own by TLS with the credentials in a folder.
 fn run(server: &str, count: usize, per_connection: usize, credentials: Option<&Path>) -> anyhow::Result<()> {
     raise_limit();
-    // Fails only if a provider is installed already, which is as good.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -77,12 +72,10 @@ fn shared(server: &str, count: usize, per_connection: usize) -> anyhow::Result<V
 fn raise_limit() {
     use nix::sys::resource::{Resource, getrlimit, setrlimit};
     if let Ok((_, hard)) = getrlimit(Resource::RLIMIT_NOFILE) {
-        // Later errors of opening report it.
         let _ = setrlimit(Resource::RLIMIT_NOFILE, hard, hard);
     }
 }
 
-/// How many are connected and have their order.
 struct All {
     count: usize,
     connected: AtomicUsize,
@@ -109,11 +102,10 @@ impl All {
     }
 }
 
-/// One line for the measuring process: the time in microseconds since 1970, and what happened.
+/// Prints for the measuring process: microseconds since 1970, and the event.
 fn say(what: &str) {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let mut out = std::io::stdout().lock();
-    // The measuring process may have ended, and then ends this one.
     let _ = writeln!(out, "{} {what}", now.as_micros()).and_then(|()| out.flush());
 }
 
@@ -125,7 +117,6 @@ async fn live(number: usize, count: usize, way: Way, all: Arc<All>) {
     let mut failures = 0;
     loop {
         let (mut connected, began) = (false, Instant::now());
-        // The error is the coordinator's absence; its effect is measured.
         let _ = session(&mut vehicle, number, &way, &all, &mut connected).await;
         if connected {
             all.went();
@@ -140,7 +131,7 @@ async fn live(number: usize, count: usize, way: Way, all: Arc<All>) {
     }
 }
 
-/// A place of its own in a square grid, around which it flies a circle at about 5 m/s.
+/// A circle at about 5 m/s around a place of its own in a square grid.
 fn place(number: usize, since: Duration) -> v1::Position {
     const COLUMNS: usize = 71;
     const APART: f64 = 60.0;
@@ -188,7 +179,6 @@ async fn session(vehicle: &mut State, number: usize, way: &Way, all: &All, conne
                 };
                 say(&format!("order {number} {word}"));
                 vehicle.take(order);
-                // Nothing reads what it got long ago.
                 vehicle.orders.clear();
                 if !std::mem::replace(connected, true) {
                     all.came();

@@ -8,7 +8,6 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Many agents in a process of their own; it ends with this.
 pub struct Herd {
     child: Child,
     reports: Arc<(Mutex<AgentReports>, Condvar)>,
@@ -16,17 +15,14 @@ pub struct Herd {
 
 #[derive(Default)]
 struct AgentReports {
-    /// When all were connected last; none while one is not.
     all: Option<SystemTime>,
-    /// When each vehicle was first ordered to fly.
     flies: HashMap<usize, SystemTime>,
-    /// Orders to land, or that there is no Drone any more, to vehicles that had been ordered to fly.
+    /// Orders to land, or without a Drone, to vehicles that had been ordered to fly.
     lands: usize,
     over: bool,
 }
 
 impl Herd {
-    /// Starts `count` agents, `streams` to a connection, or with the credentials in a folder.
     pub fn start(server: &str, count: usize, streams: usize, credentials: Option<&Path>) -> anyhow::Result<Self> {
         let mut child = Command::new(std::env::current_exe()?)
             .args(["--agents", server, &count.to_string(), &streams.to_string()])
@@ -68,26 +64,22 @@ impl Herd {
         }
     }
 
-    /// When all were connected and had their order, after `since`.
     pub fn all_since(&self, since: SystemTime, within: Duration) -> anyhow::Result<SystemTime> {
         self.wait("all agents", within, |reports| reports.all.filter(|at| *at > since))
     }
 
-    /// When the `count`th vehicle was ordered to fly, which was after `since`.
     pub fn flies_since(&self, since: SystemTime, count: usize, within: Duration) -> anyhow::Result<SystemTime> {
         self.wait("an assignment", within, |reports| {
             (reports.flies.len() >= count).then(|| reports.flies.values().filter(|at| **at > since).min().copied())?
         })
     }
 
-    /// Waits until `count` vehicles have been ordered to fly.
     pub fn flying(&self, count: usize, within: Duration) -> anyhow::Result<()> {
         self.wait("all assignments", within, |reports| {
             (reports.flies.len() >= count).then_some(())
         })
     }
 
-    /// How many orders to land were received by vehicles that had been ordered to fly.
     pub fn lands(&self) -> usize {
         self.reports.0.lock().unwrap_or_else(PoisonError::into_inner).lands
     }
@@ -95,7 +87,6 @@ impl Herd {
 
 impl Drop for Herd {
     fn drop(&mut self) {
-        // It may have ended by itself.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,9 +1,6 @@
-//! Benchmark: one coordinator and a large fleet that reports once a second.
-//!
-//! Owns: two runs, as many agents as fit with a connection each, and 25,000 with several streams to a connection; memory,
-//! CPU, the time from `scale` to the assignment on the wire, writes, and the return of all to a new coordinator.
-//! Must not: use the coordinator's reports on its orders; the agents report what they received and when. Run it with
-//! `cargo xtask bench fleet`.
+//! Benchmark (`cargo xtask bench fleet`): one coordinator and a large fleet that reports once a second, as many agents
+//! as fit with a connection each, then 25,000 with several streams to a connection. The agents report orders, not the
+//! coordinator.
 
 #![allow(
     clippy::print_stdout,
@@ -38,12 +35,9 @@ use testkit::ServedBy;
 struct Size {
     /// Agents with a connection each: both ends need a descriptor, and a process has 20,000 of them at most.
     own: usize,
-    /// Agents with several streams to a connection.
     shared: usize,
-    /// Steps of `scale` by one that are timed.
     steps: usize,
     flying: i32,
-    /// How long memory, CPU and writes are measured while nothing changes.
     watch: Duration,
 }
 
@@ -66,7 +60,6 @@ const SHORT: Size = Size {
 /// The coordinator writes what is not urgent within some seconds.
 const QUIET: Duration = Duration::from_secs(6);
 
-/// Streams to a connection in the second run.
 const STREAMS: usize = 25;
 
 fn main() -> anyhow::Result<()> {
@@ -78,7 +71,6 @@ fn main() -> anyhow::Result<()> {
     if !args.iter().any(|arg| arg == "--bench") {
         return Ok(());
     }
-    // Fails only if a provider is installed already, which is fine.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     let size = if args.iter().any(|arg| arg == "--short") {
         SHORT
@@ -191,7 +183,6 @@ async fn measure(title: &str, mut place: Place, count: usize, streams: usize, si
     Ok(())
 }
 
-/// Memory and CPU while all report once a second and nothing happens.
 fn idle(coordinator: &Coordinator, count: usize, empty: f64, watch: Duration) -> anyhow::Result<()> {
     let pid = coordinator.process.pid();
     let (cpu, reports) = (
@@ -229,7 +220,6 @@ async fn scale(place: &Place, replicas: i32) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Waits until nothing has been written for a while: what is not urgent is written late on purpose.
 async fn quiet(coordinator: &Coordinator) -> anyhow::Result<()> {
     let until = Instant::now() + Duration::from_secs(300);
     let mut before = coordinator.written()?;
@@ -251,7 +241,6 @@ async fn quiet(coordinator: &Coordinator) -> anyhow::Result<()> {
     }
 }
 
-/// Waits until all Drones hold, and their status has been written.
 async fn settled(coordinator: &Coordinator, drones: &Api<Drone>, wanted: usize) -> anyhow::Result<()> {
     let until = Instant::now() + Duration::from_secs(900);
     loop {

@@ -20,10 +20,8 @@ use crate::way;
 const SYSTEM: &str = "skein-system";
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Concurrent calls while the nodes are created.
 const AT_A_TIME: usize = 32;
 
-/// An API, and one coordinator after another.
 pub struct Place {
     pub client: Client,
     cluster: Cluster,
@@ -32,11 +30,10 @@ pub struct Place {
     security: Security,
 }
 
-/// The connection between agents and coordinator.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Security {
     Plain,
-    /// By TLS, agents with a token each that is bound to their node.
+    /// TLS, with a token for each agent that is bound to its node.
     Tokens,
 }
 
@@ -47,7 +44,6 @@ pub struct Coordinator {
 }
 
 impl Place {
-    /// Starts it with `count` nodes.
     pub async fn start(served_by: ServedBy, count: usize, security: Security) -> anyhow::Result<Self> {
         let cluster = Cluster::start(served_by, &["deploy/namespace.yaml"], &["deploy/rbac.yaml"])?;
         let kubeconfig = cluster.service_account_kubeconfig(SYSTEM, "skein-coordinator")?;
@@ -69,7 +65,6 @@ impl Place {
         Ok(place)
     }
 
-    /// Starts a coordinator that listens there, and waits until it leads.
     pub fn coordinator(&mut self, listen: &str) -> anyhow::Result<Coordinator> {
         self.started += 1;
         let file = |name: &str| self.cluster.scratch().path().join(format!("{name}-{}", self.started));
@@ -110,7 +105,6 @@ impl Place {
         Ok(coordinator)
     }
 
-    /// The credentials of `count` agents: none in plain text.
     pub async fn credentials(&self, count: usize) -> anyhow::Result<Option<PathBuf>> {
         if self.security == Security::Plain {
             return Ok(None);
@@ -174,7 +168,6 @@ impl Coordinator {
         Ok(text)
     }
 
-    /// The sum of a metric over all series.
     pub fn sum(&self, metric: &str) -> anyhow::Result<f64> {
         let text = self.get("/metrics")?;
         let lines = text.lines().filter(|line| line.starts_with(metric));
@@ -186,13 +179,13 @@ impl Coordinator {
             .sum()
     }
 
-    /// Calls that change something on the Kubernetes API, since it started, without the renewals of its leadership.
+    /// Changes on the Kubernetes API since its start, without the renewals of leadership.
     pub fn writes(&self) -> anyhow::Result<f64> {
         Ok(self.written()?.values().sum())
     }
 
-    /// The same, by the metric's labels. The Lease is renewed by PUT, and nothing else here is: taking over the claim
-    /// of a deleted Drone would be too, but no Drone is deleted.
+    /// Only the renewal of the Lease uses PUT here: taking over the claim of a deleted Drone would too, but none is
+    /// deleted.
     pub fn written(&self) -> anyhow::Result<BTreeMap<String, f64>> {
         let methods = ["POST", "PATCH", "DELETE"].map(|method| format!("method=\"{method}\""));
         let mut written = BTreeMap::new();

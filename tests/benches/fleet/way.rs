@@ -1,5 +1,4 @@
-//! How a fake agent connects to the coordinator: in plain text on a connection that several may share, or as real ones do
-//! in a cluster, by TLS on a connection of its own with a token.
+//! Connections of fake agents: plain text that several may share, or TLS with a token each, as in a cluster.
 
 use agent::coordinator::Coordinator;
 use agent::credentials::{Credentials, Reader};
@@ -15,24 +14,19 @@ use tokio::net::TcpSocket;
 use tonic::transport::{Channel, Endpoint};
 use trust::Bundle;
 
-/// File names in the folder of credentials.
 pub const AUTHORITY: &str = "ca.crt";
-/// A token in each line, for each vehicle in turn.
 pub const TOKENS: &str = "tokens";
 
-/// This many agents connect from one address: the coordinator limits the connection rate of each.
+/// Agents from one address, as the coordinator limits the connection rate of each.
 const BEHIND_ONE_ADDRESS: usize = 50;
 
 #[derive(Clone)]
 pub enum Way {
-    /// A channel that connects by itself.
     Plain(Channel),
-    /// A connection of its own each time.
     Secured(Box<Coordinator>),
 }
 
 impl Way {
-    /// In plain text; clones share the connection.
     pub fn plain(server: &str) -> anyhow::Result<Self> {
         let endpoint = Endpoint::from_shared(format!("http://{server}"))?
             .connect_timeout(Duration::from_secs(5))
@@ -42,7 +36,6 @@ impl Way {
         Ok(Self::Plain(endpoint.connect_lazy()))
     }
 
-    /// Opens a channel, and returns its credential.
     pub async fn open(&self) -> anyhow::Result<(Channel, Bearer)> {
         match self {
             Self::Plain(channel) => Ok((channel.clone(), Bearer::default())),
@@ -51,7 +44,6 @@ impl Way {
     }
 }
 
-/// The connection settings of `count` agents with the credentials in `folder`.
 pub fn secured(server: &str, count: usize, folder: &Path) -> anyhow::Result<Vec<Way>> {
     let bundle = Bundle::from_pem(&std::fs::read_to_string(folder.join(AUTHORITY))?)?;
     let tls = Arc::new(trust::client_config(&bundle, None)?);
@@ -82,7 +74,6 @@ async fn connect(from: Ipv4Addr, address: String) -> std::io::Result<Box<dyn pro
     Ok(Box::new(stream))
 }
 
-/// Writes what [`secured`] reads.
 pub fn write(folder: &Path, bundle: &str, tokens: &[String]) -> anyhow::Result<()> {
     std::fs::create_dir_all(folder)?;
     std::fs::write(folder.join(AUTHORITY), bundle).context("cannot write the authority")?;

@@ -7,9 +7,7 @@ use serde_json::Value;
 use std::time::{Duration, Instant};
 use testkit::{Launch, Scratch, wait_for};
 
-/// No step may be later than this.
 pub const LATEST: Duration = Duration::from_millis(100);
-/// The limit of attempts to keep real time.
 pub const TRIES: usize = 3;
 const PATIENCE: Duration = Duration::from_secs(120);
 /// Below the ephemeral ports of the system.
@@ -48,8 +46,7 @@ impl FleetTiming {
     }
 }
 
-/// Flies `count` vehicles and measures them for `span`; again when they did not keep real time, as other work may run on the
-/// machine. The best of [`TRIES`].
+/// Measures again, at most [`TRIES`] times, when other work kept it from real time; returns the best.
 pub fn measure(wire: Wire, count: usize, span: Duration) -> anyhow::Result<FleetTiming> {
     let mut best = try_once(wire, count, span)?;
     for _ in 1..TRIES {

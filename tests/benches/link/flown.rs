@@ -15,9 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// All wires are read this often.
 const ROUND: Duration = Duration::from_millis(20);
-/// Between two attempts to arm a vehicle that does not fly yet.
 const AGAIN: Duration = Duration::from_secs(3);
 const IN_AIR: u8 = 2;
 
@@ -42,14 +40,12 @@ struct Shared {
     frames: AtomicU64,
 }
 
-/// A thread that flies them until it is dropped.
 pub struct Flown {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Flown {
-    /// Vehicles that send to `count` ports from `first` on.
     pub fn udp(count: usize, first: u16) -> anyhow::Result<Self> {
         let shared = Arc::new(Shared::default());
         for index in 0..count {
@@ -76,12 +72,10 @@ impl Flown {
         Ok(())
     }
 
-    /// From now on each is armed and takes off.
     pub fn take_off(&self) {
         self.shared.take_off.store(true, Relaxed);
     }
 
-    /// How many report that they are in the air.
     pub fn in_air(&self) -> usize {
         self.shared.in_air.load(Relaxed)
     }
@@ -157,7 +151,7 @@ impl Vehicle {
         }
     }
 
-    /// Frames that begin in these bytes; a wire without noise needs no checksum to find them.
+    /// Counts frames that begin in these bytes; a wire without noise needs no checksum to find them.
     fn receive(&mut self, bytes: &[u8]) -> u64 {
         let (mut frames, mut rest) = (0, bytes);
         while let Some(start) = rest.iter().position(|byte| *byte == 0xFD) {

@@ -4,7 +4,6 @@ use anyhow::{Context, ensure};
 use std::fs;
 use std::process::Command;
 
-/// Machine and versions, in two lines.
 pub fn describe() -> anyhow::Result<String> {
     let cpu = fs::read_to_string("/proc/cpuinfo")?;
     let model = cpu.lines().find_map(|line| line.strip_prefix("model name"));
@@ -27,7 +26,7 @@ pub fn describe() -> anyhow::Result<String> {
     ))
 }
 
-/// CPU seconds that a process has used, all threads.
+/// Sums all threads.
 pub fn cpu_seconds(pid: u32) -> anyhow::Result<f64> {
     let mut nanoseconds = 0u64;
     for task in fs::read_dir(format!("/proc/{pid}/task"))? {
@@ -41,7 +40,7 @@ pub fn cpu_seconds(pid: u32) -> anyhow::Result<f64> {
     Ok(nanoseconds as f64 / 1e9)
 }
 
-/// Resident memory in MiB: now, and at its peak.
+/// Resident, MiB: now, and at its peak.
 pub fn memory_mib(pid: u32) -> anyhow::Result<(f64, f64)> {
     let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
     let value = |name: &str| {

@@ -1,8 +1,6 @@
-//! Benchmark of links: what the agent needs to read an autopilot at PX4's ONBOARD rate, with MAVProxy beside it on the same
-//! work at the same time; and how many simulated vehicles one process flies in real time.
-//!
-//! Owns: the tables and the budgets. Must not: use our own counters: frames are counted by their sequence numbers in what
-//! each of the two has logged. Run it with `cargo xtask bench link`, for a few minutes; `--short` takes one.
+//! Benchmark (`cargo xtask bench link`): what the agent needs to read an autopilot at PX4's ONBOARD rate, beside
+//! MAVProxy; and how many simulated vehicles one process flies in real time. Frames are counted by their sequence
+//! numbers in the logs of both.
 
 #![allow(
     clippy::print_stdout,
@@ -22,11 +20,10 @@ mod recorded;
 use fleet::Wire;
 use std::time::Duration;
 
-/// The budgets of the design, section 8.
+/// Budgets of the design, section 8.
 const MOST_MIB: f64 = 10.0;
 const MOST_PERCENT: f64 = 1.0;
 
-/// How long each part measures, and how many vehicles it begins with.
 struct Plan {
     reading: Duration,
     flying: Duration,

@@ -14,9 +14,8 @@ const PATIENCE: Duration = Duration::from_secs(120);
 const AGENTS: &str = "agents";
 const PEERS: &str = "peers";
 
-/// Message ids and times a second that, added to the simulator's own 45, make the 570 messages a second that a PX4 sends in
-/// mode ONBOARD: the recorded ones (ATTITUDE, ATTITUDE_QUATERNION, HIGHRES_IMU, LOCAL_POSITION_NED, ODOMETRY and slower
-/// ones) at the recorded rates, and for what that recording lacks messages of similar length. Their content has no meaning.
+/// Message ids and times a second that, with the simulator's own 45, make the 570 a second of a PX4 in mode ONBOARD:
+/// recorded messages at recorded rates, and meaningless ones of similar length for what that recording lacks.
 const TRAFFIC: [(u32, u32); 19] = [
     (30, 85),
     (31, 40),
@@ -39,7 +38,6 @@ const TRAFFIC: [(u32, u32); 19] = [
     (290, 10),
 ];
 
-/// The work and the resources of one reader.
 pub struct ReaderUse {
     pub name: &'static str,
     pub seconds: f64,
@@ -51,7 +49,6 @@ pub struct ReaderUse {
     pub cpu_percent: f64,
 }
 
-/// Both for `span`: the agent, MAVProxy.
 pub fn measure(span: Duration) -> anyhow::Result<[ReaderUse; 2]> {
     let scratch = Scratch::new("skein-bench-")?;
     let logs = scratch.folder("logs")?;
@@ -164,7 +161,6 @@ fn now_us() -> u64 {
     since.as_micros() as u64
 }
 
-/// The longest log in a folder: the one of the flight.
 fn newest(folder: &std::path::Path) -> anyhow::Result<PathBuf> {
     let mut files: Vec<(u64, PathBuf)> = Vec::new();
     for entry in std::fs::read_dir(folder)? {

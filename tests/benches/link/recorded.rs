@@ -2,10 +2,8 @@
 
 use std::path::Path;
 
-/// The component id of an autopilot.
 const AUTOPILOT: u8 = 1;
 
-/// Frames of the vehicle in a span of time.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Recorded {
     pub frames: u64,
@@ -14,7 +12,7 @@ pub struct Recorded {
     pub lost: u64,
 }
 
-/// Counts the frames of the vehicle `system` from `from_us` to `to_us`, in Unix microseconds.
+/// Unix microseconds.
 pub fn count(path: &Path, system: u8, from_us: u64, to_us: u64) -> anyhow::Result<Recorded> {
     let log = std::fs::read(path)?;
     let (mut rest, mut recorded, mut last) = (log.as_slice(), Recorded::default(), None::<u8>);

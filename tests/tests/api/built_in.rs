@@ -6,7 +6,7 @@ use crate::both;
 use crate::objects::{CORE, EVENTS, LEASES, NAMESPACES, NODES, drone, event, lease, node, owned_by, with};
 use crate::session::{MERGE, STRATEGIC};
 
-/// A dry run, so that a request that one side refuses and the other accepts has no consequences.
+/// A dry run, so that a request that only one side accepts has no consequences.
 fn dry(path: String) -> String {
     format!("{path}?dryRun=All")
 }

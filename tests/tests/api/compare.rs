@@ -9,16 +9,14 @@ use serde_json::{Value, json};
 use crate::session::Step;
 
 pub struct Difference {
-    /// The cases, each by the name of its test.
     pub cases: &'static [&'static str],
     /// A regular expression for part of the step's action; empty for each step.
     pub step: &'static str,
-    /// The place in the answer: a regular expression for the whole JSON pointer.
+    /// A regular expression for the whole JSON pointer into the answer.
     pub at: &'static str,
     pub why: &'static str,
 }
 
-/// Differences without a reason, and reasons without a difference.
 pub fn unexplained(case: &str, theirs: &[Step], ours: &[Step], reasons: &[Difference]) -> Vec<String> {
     let reasons: Vec<&Difference> = reasons.iter().filter(|reason| reason.cases.contains(&case)).collect();
     let mut used = BTreeSet::new();
@@ -39,7 +37,7 @@ pub fn unexplained(case: &str, theirs: &[Step], ours: &[Step], reasons: &[Differ
         if their.result["code"] == our.result["code"] {
             differ("", &their.result, &our.result, &mut found);
         } else {
-            // One was done and the other was refused: nothing else can be compared.
+            // Between done and refused nothing else can be compared.
             found.push(("/code".to_owned(), brief(&their.result), brief(&our.result)));
         }
         let mut heading = Some(format!("step {}: {}", number + 1, their.action));
@@ -67,7 +65,7 @@ pub fn unexplained(case: &str, theirs: &[Step], ours: &[Step], reasons: &[Differ
     lines
 }
 
-/// The code of an answer, with the reason and message of a refusal, or the kind of the object.
+/// The code, with the reason and message of a refusal, or the kind of the object.
 fn brief(result: &Value) -> Value {
     let body = result.get("body").unwrap_or(&result["events"][0]);
     let text = ["reason", "message"].map(|key| body[key].as_str().unwrap_or_default());
@@ -96,7 +94,6 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// Texts of several lines, side by side where they differ: equal lines at both ends are left out.
 fn lines(theirs: &str, ours: &str) -> String {
     let (theirs, ours): (Vec<&str>, Vec<&str>) = (theirs.lines().collect(), ours.lines().collect());
     let head = theirs.iter().zip(&ours).take_while(|(a, b)| a == b).count();
@@ -122,7 +119,6 @@ fn lines(theirs: &str, ours: &str) -> String {
     text.trim_end().to_owned()
 }
 
-/// Adds each place where two values differ, deepest first reached.
 fn differ(at: &str, theirs: &Value, ours: &Value, found: &mut Vec<(String, Value, Value)>) {
     match (theirs, ours) {
         (Value::Object(a), Value::Object(b)) => {
@@ -151,7 +147,7 @@ fn differ(at: &str, theirs: &Value, ours: &Value, found: &mut Vec<(String, Value
     }
 }
 
-/// Writes a transcript into the folder that `SKEIN_API_TRANSCRIPTS` names, if it is set, for people to read.
+/// Writes a transcript for people into the folder that `SKEIN_API_TRANSCRIPTS` names.
 pub fn keep(case: &str, side: &str, steps: &[Step]) {
     let Some(folder) = std::env::var_os("SKEIN_API_TRANSCRIPTS").map(PathBuf::from) else {
         return;

@@ -126,7 +126,6 @@ fn a_fresh_server_has_its_four_namespaces() {
         for name in ["default", "kube-system", "kube-public", "kube-node-lease"] {
             s.request("GET", format!("{NAMESPACES}/{name}"))
                 .send_and(|mut namespace| {
-                    // Creator, time and order are the server's own choice.
                     for key in ["managedFields", "resourceVersion"] {
                         namespace["metadata"].as_object_mut().unwrap().remove(key);
                     }

@@ -9,16 +9,14 @@ use crate::objects::{CORE, LEASES, NAMESPACES, drone, event, labeled, lease, own
 use crate::session::{Answer, MERGE, Session};
 use crate::side::PATIENCE;
 
-/// The interval between two checks while waiting.
 const PAUSE: Duration = Duration::from_millis(20);
 
 fn gone(answer: &Answer) -> bool {
     answer.code == 404
 }
 
-/// Waits until the garbage collector knows the Drones that were created up to now. A real one learns of them by watching, a
-/// little later than they are created, and in the order of creation: once it has collected a Drone whose owner never
-/// existed, it knows all older ones.
+/// Waits until the garbage collector knows all Drones. A real one learns of them by watching, a little later, in the
+/// order of creation: once it has collected a Drone whose owner never existed, it knows all older ones.
 pub fn known_to_the_collector(s: &mut Session) {
     const NAME: &str = "made-last";
     let nobody = json!({"apiVersion": "skein.dev/v1alpha1", "kind": "Swarm", "metadata": {"name": "nobody",
@@ -36,7 +34,6 @@ pub fn known_to_the_collector(s: &mut Session) {
     }
 }
 
-/// A Swarm and two Drones that it owns.
 fn family(s: &mut Session, block: bool) -> Value {
     let owner = s.given(s.swarm(""), &swarm("owner", json!({}))).body;
     for name in ["one", "two"] {

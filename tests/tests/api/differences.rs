@@ -2,7 +2,6 @@
 
 use crate::compare::Difference;
 
-/// All of them, the larger ones first.
 pub const ALL: &[Difference] = &[
     Difference {
         cases: &["who_shows_no_credential_gets_nothing", "a_wrong_token_is_refused"],

@@ -1,4 +1,4 @@
-//! How a client discovers the API.
+//! Discovery of the API by a client.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 use crate::both;
 
-/// Resources of the core API that both sides have.
 const CORE: [&str; 6] = [
     "events",
     "namespaces",
@@ -18,7 +17,6 @@ const CORE: [&str; 6] = [
 
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json";
 
-/// The same list with these entries only.
 fn only(mut document: Value, list: &str, name: &str, wanted: &[&str]) -> Value {
     let mut all = document[list].as_array().cloned().unwrap_or_default();
     all.retain(|entry| wanted.iter().any(|wanted| entry[name] == *wanted));
@@ -27,8 +25,8 @@ fn only(mut document: Value, list: &str, name: &str, wanted: &[&str]) -> Value {
     document
 }
 
-/// Hashes distinguish versions of documents; they have no other meaning. The same is true for the order of custom
-/// resources, which differs from one start of a real server to the next.
+/// Hashes distinguish versions of documents and mean nothing else, like the order of custom resources, which differs
+/// from one start of a real server to the next.
 fn without_hashes(mut document: Value) -> Value {
     if let Some(all) = document["resources"].as_array_mut() {
         all.sort_by_key(|resource| resource["name"].to_string());

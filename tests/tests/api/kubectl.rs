@@ -7,11 +7,9 @@ use serde_json::{Value, json};
 
 use crate::session::Session;
 
-/// The deadline of one call on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(90);
 
 impl Session {
-    /// Runs it; its output is recorded and returned.
     pub fn kubectl(&mut self, args: &[&str]) -> String {
         self.run(args, None, &[])
     }
@@ -20,7 +18,7 @@ impl Session {
         self.run(args, Some(&stdin.to_string()), &[])
     }
 
-    /// The same with an editor: a shell command that gets the file's name as its last argument.
+    /// `editor` is a shell command that gets the file's name as its last argument.
     pub fn kubectl_edit(&mut self, args: &[&str], editor: &str) -> String {
         self.run(args, None, &[("KUBE_EDITOR", editor)])
     }
@@ -30,16 +28,14 @@ impl Session {
         let mut all = vec!["-n", &namespace];
         all.extend(args);
         let mut command: Command = self.side().kubectl().command(&all);
-        // Less text than on a terminal, and no colors.
         command.envs(env.iter().copied()).env("TERM", "dumb");
         let output = testkit::run::output(command, stdin, PATIENCE).unwrap();
         let [stdout, stderr] = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-        // Its log is not for users: it sometimes reports a watch that a busy server began late.
+        // kubectl's log is not for users: it sometimes reports a watch that a busy server began late.
         let stderr: String = stderr.split_inclusive('\n').filter(|line| !is_log(line)).collect();
         let input = stdin.map_or(String::new(), |text| {
             format!(" <<< {}", text.chars().take(300).collect::<String>())
         });
-        // The order of a JSON document's fields does not matter.
         let parsed = serde_json::from_str::<Value>(&stdout).ok().filter(Value::is_object);
         let parsed = parsed.unwrap_or_else(|| stdout.clone().into());
         let result = json!({"exit": output.status.code(), "stdout": parsed, "stderr": stderr});
@@ -48,7 +44,7 @@ impl Session {
     }
 }
 
-/// Whether a line is one of kubectl's own log: `I1121 06:48:44.153317    2051 reflector.go:664] ...`.
+/// `I1121 06:48:44.153317    2051 reflector.go:664] ...`.
 fn is_log(line: &str) -> bool {
     match line.as_bytes() {
         [b'I' | b'W' | b'E', day @ .., _] if day.len() > 4 => day[..4].iter().all(u8::is_ascii_digit),

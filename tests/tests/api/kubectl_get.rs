@@ -1,4 +1,4 @@
-//! What a person sees with `kubectl get`, `describe` and `events`.
+//! Output of `kubectl get`, `describe` and `events`.
 
 use serde_json::json;
 
@@ -7,7 +7,6 @@ use crate::kubectl_running::{Running, Stream};
 use crate::objects::{CORE, NODES, condition, drone, event, labeled, node, swarm};
 use crate::session::{MERGE, Session};
 
-/// A Swarm with two Drones, one of them flying on a node of its own name.
 fn fleet(s: &mut Session) {
     s.given(
         s.swarm(""),
@@ -121,7 +120,6 @@ fn kubectl_get_says_what_is_not_there() {
 fn kubectl_get_follows_changes_for_a_while() {
     both(|s| {
         fleet(s);
-        // It prints the existing objects and then the changes, and is ended by the deadline.
         let namespace = s.ns().to_owned();
         let args = [
             "-n",

@@ -1,4 +1,4 @@
-//! What a person does with kubectl to nodes.
+//! kubectl on nodes.
 
 use serde_json::json;
 
@@ -6,7 +6,6 @@ use crate::both;
 use crate::objects::{NODES, labeled, node};
 use crate::session::{MERGE, Session};
 
-/// A node without taints, named as the namespace of the case.
 fn given(s: &mut Session) -> String {
     let name = s.ns().to_owned();
     s.given(NODES, &labeled(node(&name), json!({"case": name})));

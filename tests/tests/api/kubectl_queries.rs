@@ -1,4 +1,4 @@
-//! Questions of a person to kubectl about the API itself.
+//! kubectl's questions about the API itself.
 
 use serde_json::{Value, json};
 
@@ -47,7 +47,6 @@ fn kubectl_knows_that_all_is_allowed() {
     });
 }
 
-/// The lines of a table that contain a name, without the padding, which depends on the other lines.
 fn lines(s: &mut Session, args: &[&str], wanted: &[&str]) {
     let text = s.kubectl(args);
     let step = s.steps.pop().unwrap();

@@ -6,15 +6,12 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// The deadline of one call on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(90);
-/// How many lines are read ahead; then kubectl waits.
 const LINES: usize = 1024;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
     Output,
-    /// Standard error.
     Errors,
 }
 
@@ -55,7 +52,6 @@ impl Running {
         }
     }
 
-    /// Waits until `satisfied` is true for the output so far.
     pub fn until(&mut self, stream: Stream, satisfied: impl Fn(&str) -> bool) {
         while !satisfied(self.text(stream)) {
             assert!(self.take(), "it ended too early: {}{}", self.output, self.errors);
@@ -67,7 +63,7 @@ impl Running {
         for reader in self.readers.drain(..) {
             reader.join().unwrap();
         }
-        // No one reads from it any more: it has closed both streams, which it does by ending.
+        // kubectl closes both streams by ending.
         let exit = self.child.wait().unwrap().code();
         Ended {
             exit,
@@ -83,7 +79,6 @@ impl Running {
         }
     }
 
-    /// Takes one more line; false when there will be none.
     fn take(&mut self) -> bool {
         let left = self.end.saturating_duration_since(Instant::now());
         match self.lines.recv_timeout(left) {
@@ -98,7 +93,6 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It has already ended, unless a test failed.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

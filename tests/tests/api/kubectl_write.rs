@@ -1,4 +1,4 @@
-//! What a person does with kubectl to Swarms and Drones.
+//! kubectl on Swarms and Drones.
 
 use serde_json::json;
 
@@ -175,8 +175,8 @@ fn kubectl_waits_for_conditions_values_and_ends() {
         s.kubectl(&["wait", "--for=delete", "swarm/missing", "--timeout=5s"]);
         s.kubectl(&["wait", "--for=delete", "swarm/a", "--timeout=1s"]);
         s.kubectl(&["wait", "--for=condition=Ready", "swarm/missing", "--timeout=1s"]);
-        // It is deleted while kubectl waits. With -v, kubectl prints each request once the server has answered:
-        // from the answer to its watch on, it receives the deletion.
+        // With -v, kubectl prints each request once the server has answered: from the answer to its watch on, it sees
+        // the deletion.
         let namespace = s.ns().to_owned();
         let args = [
             "-n",

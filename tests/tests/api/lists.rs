@@ -6,7 +6,6 @@ use crate::both;
 use crate::objects::{CORE, NODES, drone, event, labeled, node, swarm};
 use crate::session::{MERGE, Session};
 
-/// Five Drones with labels and nodes.
 fn five(s: &mut Session) {
     for (name, camera, node) in [
         ("a", "thermal", "n-1"),
@@ -24,7 +23,6 @@ fn five(s: &mut Session) {
     }
 }
 
-/// Records the names in a list, and the code.
 fn names(s: &mut Session, query: &str) {
     let path = s.drone("");
     s.request("GET", format!("{path}?{query}"))
@@ -201,7 +199,6 @@ fn pages_follow_each_other_and_show_one_moment() {
         let path = s.drone("");
         let one = s.get(format!("{path}?limit=2"));
         let token = |body: &serde_json::Value| body["metadata"]["continue"].as_str().unwrap_or_default().to_owned();
-        // Objects that are created and deleted in between are not listed.
         s.given(&path, &drone("bb", json!({})));
         let gone = s.request("DELETE", s.drone("d")).quietly().send();
         assert_eq!(gone.code, 200);

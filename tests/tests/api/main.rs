@@ -1,8 +1,6 @@
-//! The same steps on a real kube-apiserver and on `skein-api`, and a comparison of the answers.
-//!
-//! Owns: the steps, what must differ by nature (see `normal` and `words`), and what differs on purpose (see `differences`).
-//! Must not: know the right answer: the real server does. Each test is one case: a function of a [`Session`], run on
-//! both; the session records its steps.
+//! The same steps on a real kube-apiserver and on `skein-api`, and a comparison of the answers: each test is a function
+//! of a [`Session`], run on both. `normal` and `words` remove what must differ by nature; `differences` lists what
+//! differs on purpose. Must not: know the right answer: the real server does.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -39,7 +37,6 @@ mod watches;
 use session::Session;
 use side::Side;
 
-/// Runs `case` on both servers at once and compares the transcripts.
 fn both<F: Fn(&mut Session) + Sync>(case: F) {
     let name = name_of(&case);
     let run = |side: &'static Side| {
@@ -60,7 +57,6 @@ fn both<F: Fn(&mut Session) + Sync>(case: F) {
     });
 }
 
-/// The name of the test whose closure this is.
 fn name_of<F>(_: &F) -> String {
     let full = std::any::type_name::<F>();
     let name = full.split("::").filter(|part| !part.starts_with('{')).last();

@@ -1,8 +1,6 @@
-//! Transcripts without the differences between any two runs.
-//!
-//! Owns: the replacements for uids, times, resourceVersions, random names, ages and addresses. resourceVersions of objects
-//! become their rank within the transcript, so that order and equality stay; those of lists and bookmarks change with every
-//! write on a server and become one word. Must not: hide a difference that a user could see.
+//! Transcripts without the differences between any two runs: uids, times, random names, ages, addresses.
+//! resourceVersions of objects become their rank, so that order and equality stay; those of lists and bookmarks, which
+//! change with every write on a server, become one word. Must not: hide a difference that a user could see.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -14,7 +12,6 @@ use crate::session::{Session, Step};
 use crate::words;
 
 static UID: LazyLock<Regex> = LazyLock::new(|| regex("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"));
-/// In paths, bodies, refusals and what kubectl prints.
 static VERSION: LazyLock<Regex> = LazyLock::new(|| {
     regex(r#"(resourceVersion(?:\\*"?: ?\\*"|=|","value":")|Resource Version: +|ResourceVersion in record \()(\d+)"#)
 });
@@ -24,7 +21,6 @@ static LONG_TIME: LazyLock<Regex> =
 static AGE: LazyLock<Regex> = LazyLock::new(|| regex(r"(?m)(^|\s)(\d+[smhd])+( ago)?( {2,}|\s|$)"));
 static AGE_TITLE: LazyLock<Regex> = LazyLock::new(|| regex(r"\bAGE {2,}"));
 static TOKEN: LazyLock<Regex> = LazyLock::new(|| regex(r"continue=[\w%=.-]{20,}"));
-/// Of kubectl's own files, for `diff` and `edit`.
 static FILE: LazyLock<Regex> = LazyLock::new(|| regex(r"(LIVE|MERGED|kubectl-edit)-\d+"));
 static FILE_TIME: LazyLock<Regex> = LazyLock::new(|| regex(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+ [+-]\d{4}"));
 static NUMBERS_OF_HISTORY: LazyLock<Regex> =
@@ -34,7 +30,6 @@ fn regex(pattern: &str) -> Regex {
     Regex::new(pattern).unwrap()
 }
 
-/// The steps of a session, made comparable.
 pub fn transcript(mut session: Session) -> Vec<Step> {
     let mut occurrences = Occurrences::default();
     for step in &mut session.steps {
@@ -73,7 +68,6 @@ pub fn transcript(mut session: Session) -> Vec<Step> {
     session.steps.into_iter().map(plain).collect()
 }
 
-/// The uids in a transcript, in the order of their appearance, and the resourceVersions of objects.
 #[derive(Default)]
 struct Occurrences {
     uids: Vec<String>,
@@ -106,7 +100,6 @@ impl Occurrences {
     }
 }
 
-/// The resourceVersion of an object that is not a list, table or bookmark.
 fn object_version(map: &Map<String, Value>) -> Option<u64> {
     let version = map.get("metadata")?.get("resourceVersion")?.as_str()?;
     (!moves(map)).then(|| version.parse().ok())?
@@ -166,7 +159,6 @@ impl Names {
     fn entry(&self, key: &str, value: Value) -> Value {
         match (key, value) {
             ("continue", Value::String(token)) if !token.is_empty() => "<continue>".into(),
-            // They are ordered by time first, to the second.
             ("managedFields", Value::Array(all)) => {
                 let mut all: Vec<Value> = all.into_iter().map(|entry| self.value(entry)).collect();
                 all.sort_by_key(Value::to_string);

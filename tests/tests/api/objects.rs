@@ -2,7 +2,6 @@
 
 use serde_json::{Value, json};
 
-/// The collections of kinds that have no path of their own in a session.
 pub const NODES: &str = "/api/v1/nodes";
 pub const NAMESPACES: &str = "/api/v1/namespaces";
 pub const CORE: &str = "/api/v1";
@@ -17,13 +16,11 @@ pub fn swarm(name: &str, spec: Value) -> Value {
     json!({"apiVersion": "skein.dev/v1alpha1", "kind": "Swarm", "metadata": {"name": name}, "spec": spec})
 }
 
-/// The same object with these labels.
 pub fn labeled(mut object: Value, labels: Value) -> Value {
     object["metadata"]["labels"] = labels;
     object
 }
 
-/// The same object with one more entry in its metadata.
 pub fn with(mut object: Value, key: &str, value: Value) -> Value {
     object["metadata"][key] = value;
     object
@@ -37,7 +34,6 @@ pub fn lease(name: &str, spec: Value) -> Value {
     json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": name}, "spec": spec})
 }
 
-/// An Event of the core API about a Drone.
 pub fn event(namespace: &str, name: &str, drone: &str, reason: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "Event", "metadata": {"name": name, "namespace": namespace},
         "involvedObject": {"apiVersion": "skein.dev/v1alpha1", "kind": "Drone", "name": drone, "namespace": namespace},
@@ -46,13 +42,11 @@ pub fn event(namespace: &str, name: &str, drone: &str, reason: &str) -> Value {
         "lastTimestamp": "2001-02-03T04:05:06Z", "count": 1})
 }
 
-/// One condition, as it would be in status.
 pub fn condition(kind: &str, status: &str, message: &str) -> Value {
     json!({"type": kind, "status": status, "reason": "Case", "message": message,
         "lastTransitionTime": "2001-02-03T04:05:06Z", "observedGeneration": 1})
 }
 
-/// A reference to `owner`, an object as the server answered it.
 pub fn owned_by(owner: &Value, block: bool) -> Value {
     json!({"apiVersion": owner["apiVersion"], "kind": owner["kind"], "name": owner["metadata"]["name"],
         "uid": owner["metadata"]["uid"], "controller": true, "blockOwnerDeletion": block})

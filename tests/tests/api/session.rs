@@ -13,25 +13,20 @@ pub const MERGE: &str = "application/merge-patch+json";
 pub const STRATEGIC: &str = "application/strategic-merge-patch+json";
 pub const APPLY: &str = "application/apply-patch+yaml";
 
-/// Headers that are part of the answer.
 const HEADERS: [&str; 5] = ["content-type", "warning", "www-authenticate", "allow", "retry-after"];
 
-/// One action, and its result.
 pub struct Step {
     pub action: String,
     pub result: Value,
 }
 
-/// The steps of one case on one server.
 pub struct Session {
     side: &'static Side,
     pub steps: Vec<Step>,
-    /// Prefixes of names that the server completes with five random characters.
     pub random: Vec<String>,
     ns: String,
 }
 
-/// An answer, as received.
 pub struct Answer {
     pub code: u16,
     pub body: Value,
@@ -51,7 +46,6 @@ impl Answer {
     }
 }
 
-/// A request that is being built.
 pub struct RequestBuilder<'a> {
     session: &'a mut Session,
     method: Method,
@@ -64,7 +58,6 @@ pub struct RequestBuilder<'a> {
 }
 
 impl Session {
-    /// A session with a namespace of its own.
     pub fn new(side: &'static Side, case: &str) -> Self {
         let ns = format!("c-{:08x}", hash(case));
         let mut session = Self {
@@ -89,7 +82,6 @@ impl Session {
         self.side
     }
 
-    /// The URL path of Drones in the namespace, or of one of them.
     pub fn drone(&self, name: &str) -> String {
         self.at("/apis/skein.dev/v1alpha1", "drones", name)
     }
@@ -98,7 +90,6 @@ impl Session {
         self.at("/apis/skein.dev/v1alpha1", "swarms", name)
     }
 
-    /// The URL path of a kind in the namespace, or of one object (with its subresource, if given).
     pub fn at(&self, api: &str, plural: &str, name: &str) -> String {
         let path = format!("{api}/namespaces/{}/{plural}/{name}", self.ns);
         path.trim_end_matches('/').to_owned()
@@ -145,14 +136,12 @@ impl Session {
         self.request("PATCH", path).text(media, body.to_string()).send()
     }
 
-    /// Creates an object without recording it.
     pub fn given(&mut self, path: impl Into<String>, body: &Value) -> Answer {
         let answer = self.request("POST", path).json(body).quietly().send();
         assert_eq!(answer.code, 201, "{}", answer.body);
         answer
     }
 
-    /// Records a result that the case computed itself.
     pub fn note(&mut self, action: &str, result: Value) {
         self.steps.push(Step {
             action: action.to_owned(),
@@ -160,7 +149,6 @@ impl Session {
         });
     }
 
-    /// Reads `path` until `satisfied` is satisfied, and records the answer that satisfied it.
     pub fn until(&mut self, what: &str, path: impl Into<String>, satisfied: impl Fn(&Answer) -> bool) -> Answer {
         let path = path.into();
         let start = Instant::now();
@@ -181,7 +169,7 @@ impl Session {
         }
     }
 
-    /// Begins to watch. Its events are recorded when they are taken.
+    /// Events are recorded when they are taken.
     pub fn watch(&mut self, path: impl Into<String>) -> Watch {
         let path = path.into();
         let sign = if path.contains('?') { '&' } else { '?' };
@@ -193,7 +181,6 @@ impl Session {
         Watch::new(self.side, path, request)
     }
 
-    /// Begins to watch with a request for another form of the objects.
     pub fn watch_as(&mut self, accept: &str, path: impl Into<String>) -> Watch {
         let path = format!("{}&watch=true", path.into());
         let request = Request::get(&path)
@@ -203,7 +190,6 @@ impl Session {
         Watch::new(self.side, path, request)
     }
 
-    /// Watches until the server ends it, and records all events. The path has `timeoutSeconds`.
     pub fn watched(&mut self, path: impl Into<String>) -> Vec<Value> {
         self.watch(path).until_end(self)
     }
@@ -211,7 +197,7 @@ impl Session {
 
 impl RequestBuilder<'_> {
     pub fn json(self, body: &Value) -> Self {
-        // A server orders writers by the second first: objects that were read have them in another order where one began between them.
+        // A server orders writers by the second first, so objects differ where one began between them.
         let mut described = body.clone();
         if let Some(Value::Array(writers)) = described.pointer_mut("/metadata/managedFields") {
             let text = |writer: &Value, key: &str| writer[key].as_str().unwrap_or_default().to_owned();
@@ -252,7 +238,6 @@ impl RequestBuilder<'_> {
         self
     }
 
-    /// Not recorded.
     pub fn quietly(mut self) -> Self {
         self.quiet = true;
         self
@@ -262,7 +247,6 @@ impl RequestBuilder<'_> {
         self.send_and(|body| body)
     }
 
-    /// Sends it and records the result of `part` for the body.
     pub fn send_and(self, part: impl Fn(Value) -> Value) -> Answer {
         let mut request = Request::builder().method(self.method).uri(&self.path);
         for (name, value) in &self.headers {
@@ -315,7 +299,6 @@ impl Watch {
         }
     }
 
-    /// Takes events until `enough` is true for all taken so far, and records them.
     pub fn until(&mut self, session: &mut Session, enough: impl Fn(&[Value]) -> bool) -> Vec<Value> {
         let mut events = Vec::new();
         while !enough(&events) {
@@ -328,12 +311,10 @@ impl Watch {
         events
     }
 
-    /// Takes this many events, and records them.
     pub fn take(&mut self, session: &mut Session, count: usize) -> Vec<Value> {
         self.until(session, |events| events.len() == count)
     }
 
-    /// Takes all events until the server ends the watch, and records them.
     pub fn until_end(mut self, session: &mut Session) -> Vec<Value> {
         let mut events = Vec::new();
         while let Some(event) = self.next() {

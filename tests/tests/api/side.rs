@@ -11,10 +11,8 @@ use kube::config::{AuthInfo, KubeConfigOptions, Kubeconfig};
 use testkit::{ControlPlane, Embedded, Kubectl};
 use tokio::runtime::Runtime;
 
-/// The deadline of an answer on a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(40);
 
-/// The runtime of the clients' connections.
 pub static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
 
 pub struct Side {
@@ -44,7 +42,6 @@ impl Side {
     }
 
     fn new(kubectl: &Kubectl, server: &str) -> Self {
-        // Fails only if a provider is installed already.
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
         let kubeconfig = Kubeconfig::read_from(kubectl.kubeconfig()).unwrap();
         let options = KubeConfigOptions::default();
@@ -53,7 +50,6 @@ impl Side {
         let client = |config: &kube::Config| RUNTIME.block_on(async { Client::try_from(config.clone()).unwrap() });
         // A watch may be silent for longer than the client's own timeout; each request here has a deadline.
         config.read_timeout = None;
-        // A refusal is an answer.
         config.default_retry = false;
         let known = client(&config);
         config.auth_info = AuthInfo::default();
@@ -65,7 +61,6 @@ impl Side {
         }
     }
 
-    /// `kubectl` as the administrator.
     pub fn kubectl(&self) -> &Kubectl {
         &self.kubectl
     }
@@ -81,7 +76,6 @@ impl Side {
         RUNTIME.block_on(answer).expect("an answer in time").unwrap()
     }
 
-    /// The rest of an answer, to its end.
     pub fn read(&self, body: Body) -> Vec<u8> {
         let all = async { tokio::time::timeout(PATIENCE, body.collect_bytes()).await };
         RUNTIME
@@ -91,7 +85,6 @@ impl Side {
             .to_vec()
     }
 
-    /// The next piece of a streaming answer, or `None` when it has ended.
     pub fn piece(&self, body: &mut Body) -> Option<Vec<u8>> {
         let next = async { tokio::time::timeout(PATIENCE, body.frame()).await };
         let frame = RUNTIME.block_on(next).expect("more of the answer in time")?;

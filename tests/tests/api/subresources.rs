@@ -62,7 +62,7 @@ fn status_takes_every_kind_of_patch() {
     });
 }
 
-/// `coordinator/src/cluster/status.rs` is made as it is for this.
+/// `coordinator/src/cluster/status.rs` relies on this.
 #[test]
 fn status_is_written_whatever_uid_is_named_and_only_on_the_version_that_is_named() {
     both(|s| {
@@ -89,7 +89,6 @@ fn status_is_written_whatever_uid_is_named_and_only_on_the_version_that_is_named
             "Holding",
         );
         assert_eq!(s.patch(APPLY, &applied, &on_it).code, 200);
-        // How the newest is asked for.
         let accept = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
         let named = format!("{}?fieldSelector=metadata.name%3Da", s.drone(""));
         s.request("GET", named).header("accept", accept).send();

@@ -113,7 +113,6 @@ fn a_change_that_changes_nothing_is_not_written() {
             let same = s.patch(media, &path, &patch);
             s.note("patch", json!(same.version() == first.version()));
         }
-        // Another manager that sets the same value changes nothing either.
         let mut other = first.body.clone();
         other["metadata"].as_object_mut().unwrap().remove("managedFields");
         other.as_object_mut().unwrap().remove("status");

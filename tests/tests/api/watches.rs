@@ -17,7 +17,6 @@ fn deleted(s: &mut Session, path: String) {
     assert_eq!(answer.code, 200, "{}", answer.body);
 }
 
-/// Creates, changes and deletes Swarms; returns the version before.
 fn history(s: &mut Session) -> String {
     let before = s.given(s.swarm(""), &swarm("first", json!({}))).version();
     s.given(s.swarm(""), &swarm("a", json!({"replicas": 1})));
@@ -129,7 +128,6 @@ fn bookmarks_come_before_the_end() {
     });
 }
 
-/// All events until the end, without recording them.
 fn collected(s: &mut Session, watch: crate::session::Watch) -> Vec<Value> {
     let events = watch.until_end(s);
     s.steps.pop();

@@ -3,10 +3,8 @@
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
-/// Warnings that are about a field, which they name; they are compared whole.
 const ABOUT_FIELDS: [&str; 4] = ["unknown field", "duplicate field", "json patch unknown field", "line "];
 
-/// The same value without those words.
 pub fn without(value: Value) -> Value {
     match value {
         Value::Object(mut map) => {
@@ -53,7 +51,6 @@ fn of_refusal(status: &mut Map<String, Value>) {
     status["details"]["causes"] = Value::Object(named.into_iter().map(|cause| (cause, true.into())).collect());
 }
 
-/// What kubectl prints of a refusal and of warnings.
 fn of_kubectl(stderr: &str) -> String {
     let mut lines = Vec::new();
     for line in stderr.lines() {

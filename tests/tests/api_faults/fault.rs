@@ -12,43 +12,35 @@ use tokio::time::{Instant, sleep, sleep_until};
 pub type AnyError = Box<dyn std::error::Error + Send + Sync>;
 pub type Body = http_body_util::combinators::UnsyncBoxBody<Bytes, AnyError>;
 
-/// One fault. It affects all connections, including open ones.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fault {
-    /// None.
     No,
     Away,
-    /// Connections stay open, and no data comes any more. A connection that hangs stays so, also when the fault is over.
+    /// Connections stay open without data; one that hangs stays so after the fault.
     Silent,
-    /// Each answer begins this much later.
     Slow(Duration),
-    /// Each request is refused with this status, and optionally a retry delay of this many seconds.
+    /// Status, and retry delay in seconds.
     Refuses(u16, Option<u32>),
-    /// Watches get the error that their resourceVersion is too old, in the stream, as API servers do.
+    /// Watches get the error that their resourceVersion is too old, in the stream, as from API servers.
     GoneEvent,
-    /// The same as the status of the answer, as proxies and older servers do.
+    /// The same error as the status of the answer, as from proxies and older servers.
     GoneStatus,
-    /// Watches get this error, and so do lists, at their second page: pages have one object each.
+    /// The same error for watches, and for lists at their second page, with one object to a page.
     GonePages,
-    /// A watch ends after this time, without an error.
     WatchesEnd(Duration),
-    /// Watches stay open without data for ever.
     WatchesStall,
-    /// Connections break in the middle of an answer.
     Breaks,
-    /// Answers end in the middle, without an error.
     CutsShort,
-    /// Watches get no bookmarks, and end as above.
+    /// Watches get no bookmarks, and end after this time.
     NoBookmarks(Duration),
 }
 
-/// Whether a request is a watch.
 pub fn is_watch(request: &Request<Incoming>) -> bool {
     request.uri().query().is_some_and(|query| query.contains("watch=true"))
 }
 
 impl Fault {
-    /// The answer in place of the API server's, if there is one. `None`: forward the request.
+    /// The answer in place of the API server's. `None`: forward the request.
     pub async fn answers(self, request: &mut Request<Incoming>) -> Option<Response<Body>> {
         match self {
             Self::Silent => std::future::pending().await,
@@ -99,19 +91,15 @@ fn full(text: String) -> Body {
         .boxed_unsync()
 }
 
-/// The bytes of an answer in transit.
 struct Way {
     body: Incoming,
     watch: bool,
     began: Instant,
     faults: watch::Receiver<Fault>,
-    /// An incomplete line of a watch.
     rest: Vec<u8>,
-    /// The end that follows a half answer.
     end: Option<Result<(), AnyError>>,
 }
 
-/// The answer's body as it passes under the changing faults.
 pub fn through(
     body: Incoming,
     watch: bool,
@@ -187,7 +175,6 @@ impl Way {
         }
     }
 
-    /// The complete lines of a watch so far, except those that are withheld.
     fn lines(&mut self, data: &[u8], fault: Fault) -> Bytes {
         self.rest.extend_from_slice(data);
         let whole = self.rest.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);

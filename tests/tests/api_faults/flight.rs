@@ -1,7 +1,6 @@
-//! Two vehicles in the air, whose coordinator reaches the API server over a connection that can fail.
-//!
-//! In each fault the Swarm is changed at the API server itself: the failsafe of its Drones, which moves no vehicle. Once the
-//! fault is over, that has to reach the Drones and their status. Until then and after it no vehicle may get a command.
+//! Two vehicles in the air, whose coordinator reaches the API server over a connection that can fail. In each fault the
+//! failsafe of the Swarm's Drones is changed at the API server: it has to reach Drones and statuses after the fault,
+//! and no vehicle may get a command at any time.
 
 use crate::fault::Fault;
 use crate::proxy::Proxy;
@@ -17,7 +16,6 @@ use testkit::{Cluster, ControlPlane, ServedBy, wait_for};
 pub const NODES: [&str; 2] = ["node-1", "node-2"];
 const SWARM: &str = "alpha";
 
-/// The flight of all tests of this process, one after the other. It ends with the process.
 static FLIGHT: Mutex<Option<Flight>> = Mutex::new(None);
 
 pub struct Flight {
@@ -27,7 +25,6 @@ pub struct Flight {
     asked: u64,
 }
 
-/// The state before a fault.
 pub struct Before {
     since: u64,
     uids: BTreeMap<String, String>,
@@ -35,7 +32,6 @@ pub struct Before {
 }
 
 impl Flight {
-    /// Waits until this test may run, with two vehicles in the air and no fault.
     pub fn turn() -> anyhow::Result<MutexGuard<'static, Option<Self>>> {
         let mut turn = FLIGHT.lock().unwrap_or_else(PoisonError::into_inner);
         if turn.is_none() {
@@ -43,7 +39,6 @@ impl Flight {
         }
         let flight = turn.as_mut().context("it has just begun")?;
         flight.proxy.set(Fault::No);
-        // A failed test may have left this behind.
         wait_for("the release", PATIENCE, || flight.stage.skein(&["release", SWARM]))?;
         flight.stage.wait_in_air(&NODES, NODES.len())?;
         let caught_up = flight.caught_up(PATIENCE);
@@ -104,7 +99,6 @@ impl Flight {
             .map(drop)
     }
 
-    /// Waits until the Drones and all their status match the Swarm; returns how long that took.
     pub fn caught_up(&self, within: Duration) -> anyhow::Result<Duration> {
         let start = Instant::now();
         wait_for("the Drones and their status to be as asked for", within, || {
@@ -121,7 +115,7 @@ impl Flight {
         Ok(start.elapsed())
     }
 
-    /// Nothing has happened to the vehicles since `before`, and no agent or status shows a change.
+    /// Checks that vehicles, agents and status show no change since `before`.
     pub fn unmoved(&self, before: &Before) -> anyhow::Result<()> {
         self.untold(before)?;
         let now = self.disconnected()?;
@@ -152,12 +146,11 @@ impl Flight {
         Ok(())
     }
 
-    /// Under `fault` for `lasts`, with a change meanwhile: nothing happens in the air, and `within` after it everything is up to date.
+    /// Nothing happens in the air, and `within` after the fault everything is up to date.
     pub fn survives(fault: Fault, lasts: Duration, within: Duration) -> anyhow::Result<()> {
         Self::survives_all(&[fault], lasts, within)
     }
 
-    /// The same under one fault after the other.
     pub fn survives_all(faults: &[Fault], lasts: Duration, within: Duration) -> anyhow::Result<()> {
         let mut turn = Self::turn()?;
         let flight = turn.as_mut().context("it flies")?;
@@ -167,7 +160,7 @@ impl Flight {
             let end = Instant::now() + lasts;
             flight.change()?;
             std::thread::sleep(end.saturating_duration_since(Instant::now()));
-            // Of a short one it is chance whether a request falls into it: it lasts until one has.
+            // A short fault lasts until a request falls into it.
             wait_for(format!("a request under the fault {fault:?}"), PATIENCE, || {
                 ensure!(flight.proxy.touched() > 0, "no call came near it");
                 Ok(())
@@ -192,7 +185,6 @@ impl Flight {
     }
 }
 
-/// Whether a status is that of the present spec, with Ready True.
 fn fresh(object: &Value) -> bool {
     let generation = &object["metadata"]["generation"];
     let ready = condition(object, "Ready");

@@ -1,9 +1,6 @@
-//! The Kubernetes API fails in every way that occurs in practice, while vehicles fly: nothing in the air changes, and once the
-//! fault ends everything that was missed is made up for, within a stated time.
-//!
-//! Owns: the faults, and how soon after each everything is up to date. Must not: use our own status to judge what a vehicle did:
-//! the simulator's side of the wire shows it. Real API server and etcd, coordinator, agents and simulated vehicles as processes;
-//! between coordinator and API server a proxy of ours.
+//! The Kubernetes API fails in every way that occurs in practice, while vehicles fly: nothing in the air changes, and
+//! after the fault everything that was missed is made up for, within a stated time. The simulator's side of the wire
+//! judges.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::print_stdout, reason = "what the tests measure is shown with --nocapture")]
 
@@ -29,13 +26,10 @@ const fn seconds(count: u64) -> Duration {
     Duration::from_secs(count)
 }
 
-/// After a fault in which requests are answered, everything is up to date this soon.
 const SOON: Duration = seconds(15);
 
-/// A hanging connection is detected, and everything is then up to date, this soon.
 const HANGING: Duration = seconds(45);
 
-/// Running watches end, so that they are started again.
 const ENDS: Fault = Fault::WatchesEnd(Duration::from_millis(100));
 
 #[test]
@@ -147,7 +141,7 @@ fn an_api_server_that_comes_back_without_its_history_is_listed_afresh() -> anyho
 fn a_ground_order_reaches_vehicles_in_a_second_while_the_api_server_hangs() -> anyhow::Result<()> {
     let mut turn = Flight::turn()?;
     let flight = turn.as_mut().context("it flies")?;
-    // A person who was allowed to within the last hour still is while the API server cannot be asked.
+    // A permission of the last hour counts while the API server cannot be asked.
     flight.stage.skein(&["ground", "alpha"])?;
     flight.stage.skein(&["release", "alpha"])?;
     flight.stage.wait_in_air(&NODES, NODES.len())?;

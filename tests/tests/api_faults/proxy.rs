@@ -21,10 +21,8 @@ use tokio::runtime::Runtime;
 use tokio::sync::watch;
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
-/// The name in the API server's certificate.
 const NAME: &str = "kubernetes.default.svc";
 
-/// A running proxy; it ends with this value.
 pub struct Proxy {
     _runtime: Runtime,
     fault: watch::Sender<Fault>,
@@ -41,7 +39,6 @@ struct Shared {
 }
 
 impl Proxy {
-    /// Starts a proxy in front of `plane`.
     pub fn start(plane: &ControlPlane) -> anyhow::Result<Self> {
         let pki = plane.scratch().path().join("pki");
         let chain: Vec<_> = CertificateDer::pem_file_iter(pki.join("apiserver.crt"))?.collect::<Result<_, _>>()?;
@@ -50,7 +47,6 @@ impl Proxy {
         for certificate in &chain {
             roots.add(certificate.clone())?;
         }
-        // Fails only if there is one already.
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
         let server = ServerConfig::builder()
             .with_no_client_auth()
@@ -82,18 +78,15 @@ impl Proxy {
         })
     }
 
-    /// From now on this fault is active.
     pub fn set(&self, fault: Fault) {
         self.touched.store(0, Ordering::Relaxed);
         self.fault.send_replace(fault);
     }
 
-    /// How many connections and requests there were since then.
     pub fn touched(&self) -> usize {
         self.touched.load(Ordering::Relaxed)
     }
 
-    /// `kubeconfig` with the address of this proxy.
     pub fn lead(&self, kubeconfig: &Path) -> anyhow::Result<PathBuf> {
         let mut config: serde_json::Value = serde_json::from_slice(&std::fs::read(kubeconfig)?)?;
         config["clusters"][0]["cluster"]["server"] = format!("https://{}", self.address).into();

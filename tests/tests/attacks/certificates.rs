@@ -19,7 +19,6 @@ fn agent(node: &str) -> Peer {
     Peer::agent(NodeName::parse(node).unwrap())
 }
 
-/// As `skein enroll` reads it.
 pub fn authorities(place: &Place) -> Authorities {
     let secret = place
         .plane
@@ -36,7 +35,6 @@ pub fn write_list(place: &Place, data: &BTreeMap<String, String>) {
     let map = serde_json::json!({
         "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "skein-enrolled", "namespace": SYSTEM}, "data": data,
     });
-    // Replaced as a whole, so that entries that are no longer in it are removed.
     let _ = place.plane.kubectl().run([
         "delete",
         "configmap",
@@ -106,16 +104,13 @@ async fn a_certificate_speaks_for_its_own_node_until_it_is_revoked() {
     let status = refused(&place, &unlisted, "a").await;
     assert_refused(&status, Code::Unauthenticated, "skein://agent/a is not on the list");
     place.until_logged(&["call refused", "skein://agent/a is not on the list"]);
-    // With an unknown authority, or our own server's certificate, the handshake fails.
     let stranger = trust::Authority::make(life).unwrap().client(&agent("a"), life).unwrap();
     refused(&place, &stranger, "a").await;
     place.until_logged(&["connection refused", "UnknownIssuer"]);
-    // An operator is not an agent.
     let operator = list.issue(authorities.signer(now), &Peer::operator("ada").unwrap(), life, now);
     let status = refused(&place, &operator.unwrap(), "a").await;
     assert_ne!(status.code(), Code::Ok);
 
-    // A list that is damaged or deleted by mistake ends no session; one that leaves the agent out does.
     write_list(&place, &BTreeMap::from([("agent.a".to_owned(), "damaged".to_owned())]));
     place.until_logged(&["stay as they are", "damaged"]);
     assert!(
@@ -159,7 +154,6 @@ async fn another_certificate_of_the_coordinator_is_shown_without_a_stream_being_
         Ok::<_, String>(session.peer_certificates().unwrap()[0].clone())
     };
     assert_eq!(shown().await.unwrap(), first.chain()[0]);
-    // An incomplete change has no effect.
     std::fs::write(at("tls.crt"), second.certificate_pem()).unwrap();
     place.until_logged(&["stay as they are", "does not belong to the certificate"]);
     assert_eq!(shown().await.unwrap(), first.chain()[0]);

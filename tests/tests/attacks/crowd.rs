@@ -9,10 +9,9 @@ use std::time::{Duration, Instant};
 
 const CROWD: usize = 10_000;
 
-/// Connections of an agent during the attack, which lasts until then: a fast machine refuses 10,000 connections in a second.
+/// Connections of an agent until the attack ends: a fast machine refuses 10,000 connections in a second.
 const VISITS: usize = 5;
 
-/// Limit on the attacker's side, well below that of open files of a process.
 const AT_A_TIME: usize = 400;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -35,7 +34,6 @@ async fn ten_thousand_connections_without_credentials_keep_no_agent_out() {
             if open.len() >= AT_A_TIME {
                 open.pop_front();
             }
-            // A third sends nothing, a third completes the handshake, a third closes at once; refusals are expected.
             match connections % 3 {
                 0 => {
                     let shaken = tokio::time::timeout(Duration::from_secs(2), crowd.tls(None)).await;
@@ -49,7 +47,6 @@ async fn ten_thousand_connections_without_credentials_keep_no_agent_out() {
         }
         (connections, open)
     });
-    // Meanwhile an agent that was not connected before connects, again and again.
     let mut slowest = Duration::ZERO;
     while !attack.is_finished() {
         let (node, token) = agents.next().unwrap();
@@ -61,7 +58,7 @@ async fn ten_thousand_connections_without_credentials_keep_no_agent_out() {
         drop(agent);
         tokio::time::sleep(Duration::from_millis(300)).await;
     }
-    // A busy machine may refuse none of them so far; the silent ones that are still open are refused in the end.
+    // A busy machine may have refused none so far; the silent ones that are still open are refused in the end.
     let (connections, _open) = attack.await.unwrap();
     let came = came.load(Ordering::SeqCst);
     assert!(

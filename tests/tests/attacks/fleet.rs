@@ -33,7 +33,6 @@ async fn list(place: &Place, token: &str) -> Result<v1::ListResponse, Status> {
     listed.await.map(tonic::Response::into_inner)
 }
 
-/// Makes a ServiceAccount with these permissions everywhere; returns its token.
 fn person(place: &Place, name: &str, rules: &[(&str, &str)]) -> String {
     place.kubectl(["create", "serviceaccount", name, "-n", "default"]);
     for (number, (verb, resource)) in rules.iter().enumerate() {
@@ -77,7 +76,6 @@ async fn nobody_sees_the_fleet_without_being_somebody() {
         Code::Unauthenticated,
         "not accepted",
     );
-    // Calls that are not part of our services are not answered either.
     let mut health = place.way.fleet("").await.unwrap();
     assert!(health.get(v1::GetRequest::default()).await.is_err());
     bystander.stays_unharmed().await;
@@ -185,7 +183,7 @@ fn by(selector: &str) -> v1::GroundRequest {
     }
 }
 
-/// A red Swarm without Drones in each of three namespaces; `here` is where a person may ground, or ground and see.
+/// A red Swarm without Drones in each of three namespaces; a person may ground, or ground and see, in one.
 fn three_swarms(place: &Place, person: &str) {
     for (space, verb) in [
         ("ours", Some("get,ground,release")),
@@ -267,7 +265,6 @@ async fn of_what_a_selector_selects_each_is_grounded_as_far_as_the_caller_may() 
     let answer = fleet.release(by(selector)).await.unwrap().into_inner();
     assert_eq!((answer.done.len(), answer.not_done.len(), answer.hidden), (1, 1, 1));
     assert!(!grounded("ours"));
-    // The caller may ground none of them, but see some: the answer says that, and nothing is done.
     let only_seen = v1::GroundRequest {
         target: Some(v1::ground_request::Target::Selector(v1::SelectorTarget {
             selector: selector.into(),
@@ -340,7 +337,6 @@ async fn while_the_api_server_is_away_who_could_ground_can_and_nothing_else_goes
         Code::Unavailable,
         "who you are and what you may do cannot be checked now",
     );
-    // The order that was given meanwhile is in force, and is released for the following tests.
     until("the order to be released", async || {
         let mut fleet = place.way.fleet(&pilot).await.unwrap();
         fleet

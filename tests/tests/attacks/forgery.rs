@@ -32,7 +32,6 @@ async fn an_expired_token_is_refused_and_it_is_the_end_of_its_life_that_counts()
             claims["exp"] = until.into();
         })
     };
-    // Signed with the same key, it is valid until it expires.
     let mut good = Stream::open(&place.way, &living(now - 60, now + 600), "a")
         .await
         .unwrap();
@@ -102,7 +101,7 @@ async fn the_token_of_one_node_does_not_speak_for_another_and_one_of_no_node_for
     let status = refused(&place.way, &token, "b").await;
     assert_refused(&status, Code::PermissionDenied, "those of node a");
     place.until_logged(&["agent refused", "node a", "it is b"]);
-    // Nor for the bystander's node; and the attempt does not replace the agent that is connected.
+    // The attempt does not replace the agent that is connected.
     let status = refused(&place.way, &token, "bystander").await;
     assert_refused(&status, Code::PermissionDenied, "those of node a");
 

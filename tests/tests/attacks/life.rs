@@ -43,7 +43,6 @@ async fn a_session_shows_its_credentials_again_and_the_agent_never_counts_as_gon
         assert!(connected().await, "the agent counts as gone");
         match heard {
             Err(_) | Ok(Ok(Some(_))) => stream.to.try_send(report(number * 200)).unwrap(),
-            // As the agent does: a new stream as soon as the old one has ended.
             Ok(Err(status)) => {
                 assert_eq!(status.code(), Code::Unavailable, "{status}");
                 assert!(status.message().contains("shown again"), "{status}");
@@ -77,7 +76,6 @@ async fn while_the_api_server_is_away_no_session_has_to_show_its_credentials_aga
     assert!(ended.is_none(), "the agent lost its coordinator: {ended:?}");
 }
 
-/// The answer to an agent that has served a coordinator of a much later term.
 async fn told_after_a_later_term(place: &Place, node: &str) -> Status {
     let token = tokens::of_agent(place.plane, node);
     until("an answer of the coordinator", async || {

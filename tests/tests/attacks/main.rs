@@ -1,7 +1,5 @@
-//! Attacks on a coordinator, on a real API server, over real connections: each is refused with a line that says why, and no
-//! other agent is affected: a bystander's session stays open and its reports arrive all the time.
-//!
-//! Owns: the list of attacks. Must not: weaken the coordinator to make an attack easier.
+//! Attacks on a coordinator, on a real API server, over real connections: each is refused with a line that says why,
+//! and a bystander's session stays open and its reports arrive all the time.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

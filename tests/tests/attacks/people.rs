@@ -49,7 +49,6 @@ fn user(person: &Person) -> Identity {
     people().sign(person)
 }
 
-/// According to the API server itself.
 fn known_as(place: &Place, identity: &Identity) -> Value {
     let (certificate, key) = (identity.certificate_pem(), identity.key_pem());
     let kubeconfig = place.plane.certificate_kubeconfig("whoami", certificate, key).unwrap();
@@ -97,7 +96,6 @@ async fn a_person_with_a_certificate_may_what_rbac_grants_their_name_and_their_g
         Code::PermissionDenied,
         "ada@field may not get drones.skein.dev",
     );
-    // By her second group, and by her name.
     grant(&place, "auditors-see", "get", "drones", "--group=auditors");
     grant(&place, "ada-grounds", "ground", "swarms", "--user=ada@field");
     until("her rights", async || {
@@ -116,7 +114,6 @@ async fn a_person_with_a_certificate_may_what_rbac_grants_their_name_and_their_g
     );
     let status = fleet.release(all()).await.unwrap_err();
     assert_refused(&status, Code::PermissionDenied, "verbs: [release]");
-    // Only the group's permissions: her own are not another person's.
     let bob = user(&person("bob", &["auditors"]));
     seen_by(&place, &bob).await.unwrap();
     let status = self::fleet(&place, &bob).await.unwrap().ground(all()).await;
@@ -134,7 +131,6 @@ async fn a_person_with_a_certificate_may_what_rbac_grants_their_name_and_their_g
         });
         assert_refused(&refused.await, Code::PermissionDenied, what);
     }
-    // The cluster's own administrators may do everything, as elsewhere in it.
     let root = user(&person("root", &["system:masters"]));
     let mut fleet = self::fleet(&place, &root).await.unwrap();
     assert_eq!(fleet.kill(one()).await.unwrap_err().code(), Code::NotFound);
@@ -190,7 +186,6 @@ async fn a_certificate_that_ends_on_an_open_connection_is_worth_nothing_from_the
 async fn no_user_of_the_cluster_is_an_agent_and_no_agent_is_a_person() {
     let place = Place::new();
     let bystander = place.bystander().await;
-    // A kubelet's own certificate, and some with names that only ours may have.
     let kubelet = user(&person("system:node:a", &["system:nodes"]));
     let status = seen_by(&place, &kubelet).await.unwrap_err();
     assert_refused(&status, Code::PermissionDenied, "system:node:a may not get drones");

@@ -1,5 +1,4 @@
-//! One real control plane, and for each test a coordinator with the rights of deploy/rbac.yaml, a bystander that stays connected,
-//! and nodes.
+//! One real control plane, and for each test a coordinator with the rights of deploy/rbac.yaml, a bystander, and nodes.
 
 use crate::certificates_of_people::ClusterAuthority;
 use crate::session::Bystander;
@@ -25,7 +24,6 @@ pub struct Place {
 
 pub fn plane() -> &'static ControlPlane {
     let start = || {
-        // Fails only if a provider is installed already.
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
         let manifests = ["crds", "deploy/namespace.yaml", "deploy/rbac.yaml"];
         let people = people();
@@ -37,7 +35,6 @@ pub fn plane() -> &'static ControlPlane {
     ControlPlane::shared(start).unwrap()
 }
 
-/// Authority for certificates of the cluster's users.
 pub fn people() -> &'static ClusterAuthority {
     static PEOPLE: OnceLock<ClusterAuthority> = OnceLock::new();
     PEOPLE.get_or_init(ClusterAuthority::make)
@@ -48,12 +45,10 @@ impl Place {
         Self::with(&[])
     }
 
-    /// `flags` are the coordinator's.
     pub fn with(flags: &[&str]) -> Self {
         let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
         let plane = plane();
         let kubeconfig = plane.service_account_kubeconfig(SYSTEM, "skein-coordinator").unwrap();
-        // The certificates that the last coordinator published are not those of this one.
         let stale = [
             "delete",
             "configmap",
@@ -74,7 +69,6 @@ impl Place {
         }
     }
 
-    /// Its session runs until its result is requested.
     pub async fn bystander(&self) -> Bystander {
         let token = tokens::of_agent(self.plane, "bystander");
         Bystander::start(self.way.clone(), &token).await
@@ -108,7 +102,6 @@ fn start(plane: &ControlPlane, kubeconfig: &Path, flags: &[&str]) -> (Process, S
     (process, address.unwrap())
 }
 
-/// Certificates as agents and tools read them.
 pub fn published(plane: &ControlPlane) -> Bundle {
     let path = format!("/api/v1/namespaces/{SYSTEM}/configmaps/skein-ca");
     let bundle = wait_for("ConfigMap skein-ca", PATIENCE, || {

@@ -19,7 +19,6 @@ fn everybody_may_ask(place: &Place) {
     place.kubectl(["create", "clusterrolebinding", "may-ask", role, to]);
 }
 
-/// Makes a request of `user` for `key`, to `signer`, who claims to be `claimed`; returns its name.
 fn asked(place: &Place, user: &str, key: &PersonKey, signer: &str, claimed: &str) -> String {
     let request = json!({
         "apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest",
@@ -69,15 +68,14 @@ async fn a_person_is_known_by_their_own_request_and_its_key_and_by_neither_alone
     })
     .await;
 
-    // What one who was taken for the coordinator has learned: the name of her request. The key stays with her.
+    // A false coordinator has learned the name of her request; the key stays with her.
     let status = seen_by(&place, &shown(&mallory, &request)).await.unwrap_err();
     assert_refused(&status, Code::Unauthenticated, "it names another key");
     place.until_logged(&["call refused", &request, "it names another key"]);
-    // Who made a request is for the API server to say, not for the one who makes it.
+    // The API server says who made a request.
     let forged = asked(&place, "mallory", &mallory, SIGNER, "rita");
     let status = seen_by(&place, &shown(&mallory, &forged)).await.unwrap_err();
     assert_refused(&status, Code::PermissionDenied, "mallory may not get drones.skein.dev");
-    // A request that she made for something else, with the same key.
     let other = asked(&place, "rita", &rita, "kubernetes.io/kube-apiserver-client", "rita");
     let status = seen_by(&place, &shown(&rita, &other)).await.unwrap_err();
     assert_refused(
@@ -87,7 +85,6 @@ async fn a_person_is_known_by_their_own_request_and_its_key_and_by_neither_alone
     );
     let status = seen_by(&place, &shown(&rita, "never-made")).await.unwrap_err();
     assert_refused(&status, Code::Unauthenticated, "there is none of that name");
-    // Neither is it an agent's.
     let status = refused(&place, &shown(&rita, &request), "a").await;
     assert_refused(&status, Code::PermissionDenied, "only an agent's own credentials");
     bystander.stays_unharmed().await;
@@ -97,7 +94,6 @@ async fn a_person_is_known_by_their_own_request_and_its_key_and_by_neither_alone
 async fn a_request_that_is_denied_or_deleted_ends_what_it_said_on_open_connections_too() {
     let place = Place::new();
     let bystander = place.bystander().await;
-    // An administrator, as any user.
     let key = PersonKey::make().unwrap();
     grant(&place, "sven-sees", "get", "drones", "--user=sven");
     let of = "--resource=certificatesigningrequests.certificates.k8s.io";

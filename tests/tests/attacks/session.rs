@@ -39,7 +39,6 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Opens a stream with a token and sends Hello for `node`, again while the coordinator is not ready yet.
     pub async fn open(way: &Way, token: &str, node: &str) -> Result<Self, Status> {
         let opened = until("a coordinator that knows the fleet", async || {
             match Self::open_once(way, token, node).await {
@@ -72,7 +71,6 @@ impl Stream {
         }
     }
 
-    /// Reports until the first order: the session is open.
     pub async fn until_ordered(&mut self) -> Result<(), Status> {
         self.to.try_send(report(1)).unwrap();
         let first = tokio::time::timeout(Duration::from_secs(20), self.from.message()).await;
@@ -81,7 +79,6 @@ impl Stream {
     }
 }
 
-/// Refusal of a connection as an agent: at once, or after Hello.
 pub async fn refused(way: &Way, token: &str, node: &str) -> Status {
     match Stream::open(way, token, node).await {
         Err(status) => status,
@@ -89,7 +86,6 @@ pub async fn refused(way: &Way, token: &str, node: &str) -> Status {
     }
 }
 
-/// An agent of node `bystander`, with five reports a second on one stream.
 pub struct Bystander {
     reports: Arc<AtomicU64>,
     task: tokio::task::JoinHandle<Status>,
@@ -103,7 +99,7 @@ impl Bystander {
         let counted = Arc::clone(&reports);
         let task = tokio::spawn(async move {
             let mut ticks = tokio::time::interval(Duration::from_millis(200));
-            // After a pause there is no burst: its reports are not what is judged.
+            // Only arrival is judged, so there is no burst after a pause.
             ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
             loop {
                 tokio::select! {
@@ -124,7 +120,6 @@ impl Bystander {
         Self { reports, task }
     }
 
-    /// Checks that its first stream is open, and its reports still arrive.
     pub async fn stays_unharmed(self) {
         let before = self.reports.load(Ordering::Relaxed);
         let start = Instant::now();

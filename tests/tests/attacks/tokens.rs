@@ -11,7 +11,6 @@ use testkit::ControlPlane;
 
 pub const AUDIENCE: &str = "skein-coordinator";
 
-/// Token as a kubelet requests it.
 pub fn of_agent(plane: &ControlPlane, node: &str) -> String {
     make(
         plane,
@@ -33,7 +32,6 @@ pub fn make(plane: &ControlPlane, account: &str, flags: &[&str]) -> String {
     plane.kubectl().run(args).unwrap().trim().to_owned()
 }
 
-/// Token with other claims, signed with the cluster's own key.
 pub fn forged(plane: &ControlPlane, token: &str, change: impl FnOnce(&mut Value)) -> String {
     let mut parts = token.split('.');
     let (header, claims) = (parts.next().unwrap(), parts.next().unwrap());

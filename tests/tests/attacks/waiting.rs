@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-/// Deadline of anything on a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(40);
 
 pub async fn until<T>(what: &str, probe: impl AsyncFn() -> Result<T, String>) -> T {

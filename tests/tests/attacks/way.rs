@@ -31,7 +31,6 @@ impl Way {
         Self { address, bundle, from }
     }
 
-    /// Connects from another of this machine's addresses.
     pub fn from(&self, from: [u8; 4]) -> Self {
         let from = IpAddr::from(from);
         Self { from, ..self.clone() }
@@ -68,7 +67,6 @@ impl Way {
     }
 }
 
-/// An empty token means none.
 pub fn bearer(token: &str) -> Bearer {
     Bearer::new(token).unwrap_or_default()
 }

@@ -11,12 +11,11 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tonic::Code;
 
-/// The first bytes of a client in HTTP/2, and those of the coordinator (RFC 9113, 3.4).
+/// RFC 9113, 3.4: the first bytes of a client in HTTP/2, and those of the coordinator.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 async fn until_closed(stream: &mut (impl AsyncReadExt + Unpin), within: Duration) -> Vec<u8> {
     let mut all = Vec::new();
-    // A reset is an end as well.
     let read = tokio::time::timeout(within, stream.read_to_end(&mut all)).await;
     assert!(read.is_ok(), "it is still open after {within:?}");
     all
@@ -37,7 +36,7 @@ async fn plain_text_on_the_tls_port_is_told_what_it_is_and_answered_nothing() {
 async fn the_recorded_bytes_of_an_old_stream_are_worth_nothing() {
     let place = Place::new();
     let bystander = place.bystander().await;
-    // A man in the middle, that forwards and records what the agent sends.
+    // A man in the middle records what the agent sends.
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let middle = listener.local_addr().unwrap();
     let server = place.way.address;
@@ -98,7 +97,6 @@ async fn a_message_or_a_header_that_is_too_large_ends_its_own_stream_only() {
         .err()
         .unwrap();
     assert_eq!(status.code(), Code::Unauthenticated, "{status}");
-    // Larger than the limit of all headers: no call is made.
     let mut client = place.way.fleet("").await.unwrap();
     let mut request = tonic::Request::new(v1::ListRequest::default());
     request
@@ -113,7 +111,6 @@ async fn clients_that_take_their_time_are_cut_off() {
     let place = Place::new();
     let bystander = place.bystander().await;
     let start = Instant::now();
-    // One sends nothing, one begins a handshake, one finishes it and sends nothing, one begins HTTP/2 and calls nothing.
     let mut silent = place.way.tcp().await.unwrap();
     let mut begun = place.way.tcp().await.unwrap();
     begun.write_all(&[22, 3, 1, 2, 0, 1]).await.unwrap();
@@ -158,7 +155,7 @@ async fn an_agent_that_reports_without_pause_is_read_no_faster_than_others_repor
             () = tokio::time::sleep(Duration::from_millis(200)) => {}
         }
     }
-    // Data that was received and not read yet waits in the windows of HTTP/2.
+    // Received data waits unread in the windows of HTTP/2.
     assert!(sent < 6000, "{sent} reports were taken in four seconds");
     bystander.stays_unharmed().await;
 }

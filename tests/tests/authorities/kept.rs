@@ -1,4 +1,4 @@
-//! What coordinators keep in the cluster of their authority, as the tests write and read it.
+//! A coordinator's objects of its authority, as the tests write and read them.
 
 use crate::place::SYSTEM;
 use base64::Engine as _;
@@ -33,7 +33,6 @@ pub fn write_secret(plane: &ControlPlane, text: impl AsRef<[u8]>) {
     write(plane, "Secret", "skein-ca", &data);
 }
 
-/// Has the list of certificates that count say this.
 pub fn write_list(plane: &ControlPlane, list: &trust::Enrolled) {
     write(plane, "ConfigMap", "skein-enrolled", &list.to_map());
 }
@@ -41,7 +40,7 @@ pub fn write_list(plane: &ControlPlane, list: &trust::Enrolled) {
 fn write(plane: &ControlPlane, kind: &str, name: &str, data: &BTreeMap<String, String>) {
     let object =
         json!({"apiVersion": "v1", "kind": kind, "metadata": {"name": name, "namespace": SYSTEM}, "data": data});
-    // Replaced as a whole and at once: one that is gone for a moment is made again by a coordinator.
+    // Replaced at once: a coordinator would make a deleted one again.
     let text = object.to_string();
     let kubectl = plane.kubectl();
     let replaced = kubectl.run_with(["replace", "-f", "-"], &text);
@@ -55,37 +54,32 @@ pub fn remove(plane: &ControlPlane, kind: &str, name: &str) {
     plane.kubectl().run(gone).unwrap();
 }
 
-/// Nothing of all this is there.
 pub fn forget(plane: &ControlPlane) {
     let all = ["secret/skein-ca", "configmap/skein-ca", "configmap/skein-enrolled"];
     let gone = ["delete", "-n", SYSTEM, "--ignore-not-found"];
     plane.kubectl().run(gone.into_iter().chain(all)).unwrap();
 }
 
-/// The certificates that are published, if any are.
 pub fn bundle(plane: &ControlPlane) -> Option<Bundle> {
     let map = read(plane, "configmaps/skein-ca")?;
     Bundle::from_pem(map["data"]["ca.crt"].as_str()?).ok()
 }
 
-/// One alone, good in this span.
 pub fn one(not_before: SystemTime, not_after: SystemTime) -> Authorities {
     Authorities::of(Validity { not_before, not_after }).unwrap()
 }
 
-/// One that was made long ago and signs for two minutes more. What it signs ends so soon that it is made again every ten seconds,
-/// and with it everything is looked at.
+/// Made long ago, it signs for two minutes more, so its certificates are made again, and all is checked, every ten
+/// seconds.
 pub fn ending(now: SystemTime) -> Authorities {
     one(now - 4 * 365 * DAY, now + Duration::from_secs(120))
 }
 
-/// One that signs `after` so long.
 pub fn coming(now: SystemTime, after: Duration) -> Authorities {
     let made = now + after - OVERLAP;
     one(made, made + LIFE)
 }
 
-/// Both, the older first.
 pub fn both(first: &Authorities, second: &Authorities) -> Authorities {
     Authorities::from_pem(&format!("{}{}", first.to_pem(), second.to_pem())).unwrap()
 }

@@ -1,7 +1,5 @@
-//! The authority of a fleet, kept by coordinators on a real API server: created once by any number of them, replaced in
-//! time by the next, and repaired by hand.
-//!
-//! Owns: years, as certificates of long ago. Must not: test when each step is due ([`trust::authorities`] does).
+//! The authority of a fleet, kept by coordinators on a real API server: created once, replaced in time, repaired by
+//! hand.
 
 #![allow(
     clippy::unwrap_used,

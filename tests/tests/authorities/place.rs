@@ -1,5 +1,4 @@
-//! The surroundings of these tests: one real control plane, and coordinators with the rights of deploy/rbac.yaml, as many as
-//! a test starts.
+//! One real control plane, and coordinators with the rights of deploy/rbac.yaml.
 
 use crate::kept;
 use kube::config::{KubeConfigOptions, Kubeconfig};
@@ -17,7 +16,6 @@ pub const SYSTEM: &str = "skein-system";
 
 pub fn plane() -> &'static ControlPlane {
     let start = || {
-        // Fails only if a provider is installed already.
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
         let manifests = ["crds", "deploy/namespace.yaml", "deploy/rbac.yaml"];
         let plane = ControlPlane::builder().manifests(manifests).start()?;
@@ -27,7 +25,6 @@ pub fn plane() -> &'static ControlPlane {
     ControlPlane::shared(start).unwrap()
 }
 
-/// No other test starts coordinators meanwhile, and nothing of an earlier one exists: no authority, and no leader.
 pub async fn alone() -> MutexGuard<'static, ()> {
     static ONE: Mutex<()> = Mutex::const_new(());
     let one = ONE.lock().await;
@@ -36,7 +33,6 @@ pub async fn alone() -> MutexGuard<'static, ()> {
     one
 }
 
-/// The API client of a coordinator.
 pub async fn client() -> kube::Client {
     let path = plane().service_account_kubeconfig(SYSTEM, "skein-coordinator").unwrap();
     let kubeconfig = Kubeconfig::read_from(path).unwrap();
@@ -44,7 +40,6 @@ pub async fn client() -> kube::Client {
     kube::Client::try_from(config.unwrap()).unwrap()
 }
 
-/// A coordinator that runs until it is dropped.
 pub struct Coordinator {
     pub process: Process,
     pub address: String,
@@ -77,7 +72,6 @@ impl Coordinator {
         }
     }
 
-    /// Waits for a line of its log that has all these words.
     pub fn until_logged(&self, words: &[&str]) -> String {
         let logged = |line: &str| words.iter().all(|word| line.contains(word));
         self.process.wait_for_line(PATIENCE, logged).unwrap()
@@ -87,7 +81,6 @@ impl Coordinator {
         self.process.stderr().contains(words)
     }
 
-    /// The answer to a kubelet's probe.
     pub async fn is_ready(&self) -> bool {
         let endpoint = Endpoint::from_shared(format!("http://127.0.0.1:{}", self.health)).unwrap();
         let asked = HealthClient::new(endpoint.connect().await.unwrap())

@@ -36,7 +36,6 @@ async fn of_three_coordinators_that_start_at_once_one_makes_the_authority_for_al
     }
 }
 
-/// The keys of this many coordinators, started at the same moment.
 async fn at_once(count: usize) -> Vec<Keys> {
     let client = crate::place::client().await;
     let security = ClusterSecurity {
@@ -50,7 +49,6 @@ async fn at_once(count: usize) -> Vec<Keys> {
     opened.into_iter().map(|opened| opened.unwrap().0).collect()
 }
 
-/// All of them show certificates of the authority that signs, and trust and publish the same ones.
 fn agree(keys: &[Keys], count: usize) {
     let now = SystemTime::now();
     let kept = authorities(plane());

@@ -13,7 +13,6 @@ use std::time::{Duration, SystemTime};
 use trust::authorities::{AHEAD, LIFE};
 use trust::{Authorities, Enrolled, Identity, Peer, Validity};
 
-/// The certificate of node a's agent, signed by the authority that signs at `now`, and on the list.
 fn enrolled(authorities: &Authorities, now: SystemTime) -> Identity {
     let mut list = Enrolled::default();
     let peer = Peer::agent(NodeName::parse("a").unwrap());
@@ -22,7 +21,6 @@ fn enrolled(authorities: &Authorities, now: SystemTime) -> Identity {
     made.unwrap()
 }
 
-/// A session of node a's agent that reports twice a second, after its first order.
 async fn session(way: &Way, identity: &Identity) -> tonic::Streaming<v1::ToAgent> {
     let open = async || {
         let channel = way.channel(Some(identity)).await.map_err(|error| error.to_string())?;
@@ -39,7 +37,6 @@ async fn session(way: &Way, identity: &Identity) -> tonic::Streaming<v1::ToAgent
     until("the session of an enrolled agent", open).await
 }
 
-/// It continues: nothing ends it, and no message announces an end.
 async fn goes_on(mut stream: tonic::Streaming<v1::ToAgent>) {
     let heard = tokio::time::timeout(Duration::from_secs(2), async {
         while let Ok(Some(_)) = stream.message().await {}
@@ -47,7 +44,6 @@ async fn goes_on(mut stream: tonic::Streaming<v1::ToAgent>) {
     assert!(heard.await.is_err(), "the session was ended");
 }
 
-/// Waits until a client that trusts only these can connect.
 async fn until_believed(way: &Way, only: &Authorities) {
     let way = Way {
         bundle: only.bundle(SystemTime::now()),
@@ -88,11 +84,9 @@ async fn the_next_authority_is_published_two_years_ahead_and_old_believers_go_on
     assert_eq!(kept.bundle(now).to_pem(), bundle(plane).unwrap().to_pem());
     assert!(kept.next(now).unwrap().is_none());
 
-    // A client that trusts only the old one.
     let way = Way::new(&coordinator.address, old.bundle(now));
     let bystander = Bystander::start(way.clone(), &tokens::of_agent(plane, "bystander")).await;
     let session = session(&way, &agent).await;
-    // Another coordinator creates no third.
     let text = secret(plane);
     let other = Coordinator::start();
     until_believed(&Way::new(&other.address, old.bundle(now)), &old).await;
@@ -115,7 +109,6 @@ async fn when_the_next_authority_signs_streams_go_on_and_who_knew_it_connects_ag
     let way = Way::new(&coordinator.address, all.bundle(now));
     until_believed(&way, &first).await;
     assert!(why_refused(&way, &second).await.contains("UnknownIssuer"));
-    // One that trusts the first only, and one that trusts both.
     let old = Way::new(&coordinator.address, first.bundle(now));
     let bystander = Bystander::start(old, &tokens::of_agent(plane, "bystander")).await;
     let before = session(&way, &agent).await;
@@ -124,7 +117,6 @@ async fn when_the_next_authority_signs_streams_go_on_and_who_knew_it_connects_ag
     goes_on(before).await;
     bystander.stays_unharmed().await;
     assert!(why_refused(&way, &first).await.contains("UnknownIssuer"));
-    // A certificate that the first one has signed counts as long as that is valid.
     goes_on(session(&way, &agent).await).await;
     Bystander::start(way, &tokens::of_agent(plane, "bystander"))
         .await

@@ -1,4 +1,4 @@
-//! What people do to the Secret and the ConfigMap, and an API server that is unavailable when a certificate is due.
+//! Damage by people to the Secret and the ConfigMap, and an API server that is unavailable when a certificate is due.
 
 use crate::kept::{DAY, authorities, both, bundle, coming, ending, one, remove, secret, write_secret};
 use crate::place::{Coordinator, alone, plane, until};
@@ -9,7 +9,6 @@ use std::time::{Duration, SystemTime};
 use testkit::process::Signal;
 use trust::Authorities;
 
-/// An authority with three years left, whose coordinator checks it every ten minutes.
 fn lasting(now: SystemTime) -> Authorities {
     one(now - DAY, now + 4 * 365 * DAY)
 }
@@ -43,7 +42,6 @@ async fn a_coordinator_with_a_damaged_secret_does_not_lead_and_is_told_what_to_d
         write_secret(plane, &text);
         let coordinator = Coordinator::start();
         coordinator.until_logged(&["no certificate to serve with yet", "Secret skein-ca", why]);
-        // Twice, which shows that it retries.
         coordinator.until_logged(&["no certificate to serve with yet", "failures=2"]);
         assert_eq!(secret(plane).unwrap(), text, "{why}");
         assert_eq!(bundle(plane), None);
@@ -58,7 +56,7 @@ async fn a_coordinator_with_a_damaged_secret_does_not_lead_and_is_told_what_to_d
     let bystander = Bystander::start(way, &tokens::of_agent(plane, "bystander")).await;
     assert!(coordinator.is_ready().await);
 
-    // One that cannot serve does not become leader.
+    // A coordinator that cannot serve does not become leader.
     write_secret(plane, "damaged");
     let next = Coordinator::start();
     next.until_logged(&["no certificate to serve with yet"]);
@@ -77,7 +75,7 @@ async fn what_is_damaged_or_removed_while_a_coordinator_runs_ends_nothing_and_is
     let way = Way::new(&coordinator.address, bundle(plane).unwrap());
     let bystander = Bystander::start(way.clone(), &tokens::of_agent(plane, "bystander")).await;
 
-    // Published again at the next check, which is soon here; it takes minutes with an authority that has years left.
+    // At the next check, which is soon here; with years left it takes minutes.
     remove(plane, "configmap", "skein-ca");
     until_published("the ConfigMap to be there again", &all).await;
 
@@ -85,7 +83,6 @@ async fn what_is_damaged_or_removed_while_a_coordinator_runs_ends_nothing_and_is
     coordinator.until_logged(&["stay as they are", "Secret skein-ca"]);
     way.tls(None).await.unwrap();
     assert_eq!(secret(plane).unwrap(), b"damaged");
-    // Its certificate is due all the time.
     coordinator.until_logged(&["certificate renewed by the authority that was read last"]);
     way.tls(None).await.unwrap();
     write_secret(plane, all.to_pem());

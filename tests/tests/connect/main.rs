@@ -1,4 +1,4 @@
-//! `skein connect`: ground stations reach flying vehicles through coordinator and agents, as processes, with a person's rights.
+//! `skein connect`: ground stations reach flying vehicles through coordinator and agents, with a person's rights.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -24,14 +24,13 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use testkit::{Launch, Process, ServedBy, wait_for};
 
-/// Time after a right ends: it is asked every four seconds, for at most four.
+/// A right is checked every four seconds, for at most four.
 const CUT_OFF_WITHIN: Duration = Duration::from_secs(10);
 const NAMESPACE: &str = "field";
 
 /// More than queues and windows on the way hold.
 const MORE_THAN_WAITS: usize = 192 * 1024;
 
-/// A simulated PX4 has a few more.
 const PARAMETERS: u64 = 40;
 
 const HEARTBEAT: u32 = 0;
@@ -39,7 +38,6 @@ const PARAM_VALUE: u32 = 22;
 const GLOBAL_POSITION_INT: u32 = 33;
 const COMMAND_ACK: u32 = 77;
 
-/// Flight for Drones of a Swarm, whose names are listed by node.
 struct Flight {
     stage: Stage,
     nodes: Vec<&'static str>,
@@ -72,7 +70,6 @@ impl Flight {
         Ok(name.with_context(|| format!("{node} serves no Drone"))?.to_owned())
     }
 
-    /// Runs as the person of a kubeconfig.
     fn connect(&self, kubeconfig: Option<&Path>, args: &[&str]) -> anyhow::Result<Process> {
         let mut launch = Launch::workspace("skein")?.args(["--server", &self.stage.server()]);
         if let Some(kubeconfig) = kubeconfig {
@@ -98,7 +95,6 @@ impl Flight {
     }
 }
 
-/// Waits for a place at a port, and for messages of the vehicle.
 fn connected(port: u16) -> anyhow::Result<Station> {
     let mut station = wait_for("skein connect to listen", PATIENCE, || Station::at(port))?;
     let until = Instant::now() + PATIENCE;
@@ -134,7 +130,6 @@ fn pymavlink_mavproxy_and_mavsdk_command_the_right_one_of_two_with_one_system_id
         format!("--to=udp:127.0.0.1:{},udp:127.0.0.1:{}", udp[0], udp[1]),
         format!("--listen=tcp:127.0.0.1:{tcp}"),
     );
-    // Those that a selector selects: both.
     let connect = flight.connect(None, &["-l", "skein.dev/swarm=alpha", &to, &listen])?;
     let mut numbers = Vec::new();
     for node in nodes {
@@ -154,7 +149,6 @@ fn pymavlink_mavproxy_and_mavsdk_command_the_right_one_of_two_with_one_system_id
     let args: Vec<_> = ports.iter().chain(&numbers).map(String::as_str).collect();
     let said = testkit::peer::run("connect_fleet.py", &args, &[], PATIENCE * 3).with_context(|| connect.tail())?;
     println!("{said}");
-    // The agent let go of the one that MAVProxy has steered, and only of that one.
     let bravo = flight.drone("bravo")?;
     wait_for("the takeover to be reported", PATIENCE, || {
         let status = flight.stage.status()?;
@@ -190,7 +184,6 @@ fn pymavlink_mavproxy_and_mavsdk_command_the_right_one_of_two_with_one_system_id
     Ok(())
 }
 
-/// Person with installed ClusterRoles, each by a binding of its own.
 fn person(stage: &Stage, name: &str, roles: &[&str]) -> anyhow::Result<PathBuf> {
     let kubectl = stage.cluster.kubectl();
     kubectl.run(["create", "serviceaccount", name, "-n", "default"])?;
@@ -231,7 +224,6 @@ fn who_loses_the_right_is_cut_off_and_another_flies_on_and_a_viewer_changes_noth
     let carol = person(&flight.stage, "carol", &["skein-person", "skein-admin"])?;
     let vera = person(&flight.stage, "vera", &["skein-person", "skein-viewer"])?;
     let bob = person(&flight.stage, "bob", &["skein-person"])?;
-    // One without any right gets nothing, and is told what is missing.
     let refused = flight.connect(Some(&bob), &[&drone, &at(2)])?;
     refused.wait_for_line(PATIENCE, |line| line.contains("bob may not connect drones.skein.dev"))?;
     ensure!(!refused.wait_for_exit(PATIENCE)?.success());
@@ -244,7 +236,6 @@ fn who_loses_the_right_is_cut_off_and_another_flies_on_and_a_viewer_changes_noth
     })?;
 
     let (mut pilot, mut viewer) = (connected(ports[0])?, connected(ports[1])?);
-    // Who may only watch changes nothing, and gets no answer: nothing that they say reaches the vehicle.
     let since = wire::now();
     viewer.say(&disarm())?;
     viewer.say(&MavMessage::PARAM_SET(PARAM_SET_DATA {
@@ -264,7 +255,6 @@ fn who_loses_the_right_is_cut_off_and_another_flies_on_and_a_viewer_changes_noth
         viewer.count(PARAM_VALUE) == 0 && viewer.count(COMMAND_ACK) == 0,
         "it has answered"
     );
-    // Who may command gets answers.
     pilot.say(&list_parameters())?;
     let until = Instant::now() + PATIENCE;
     while pilot.count(PARAM_VALUE) < PARAMETERS {
@@ -272,7 +262,6 @@ fn who_loses_the_right_is_cut_off_and_another_flies_on_and_a_viewer_changes_noth
         pilot.listen(Duration::from_millis(100))?;
     }
 
-    // The right ends while both are connected.
     let revoked = Instant::now();
     flight
         .stage
@@ -286,7 +275,6 @@ fn who_loses_the_right_is_cut_off_and_another_flies_on_and_a_viewer_changes_noth
     ensure!(took < CUT_OFF_WITHIN, "cut off after {took:?}");
     ensure!(!commanding.wait_for_exit(PATIENCE)?.success());
     let since = wire::now();
-    // It has no connection to say anything on any more.
     ensure!(
         pilot
             .say(&disarm())
@@ -320,7 +308,6 @@ fn a_command_that_was_held_up_on_the_way_reaches_no_vehicle() -> anyhow::Result<
         let disarm = |command: &&wire::Command| command.command == MavCmd::MAV_CMD_COMPONENT_ARM_DISARM;
         commands.iter().filter(disarm).count()
     };
-    // The vehicle's computer is stopped, and what is sent to it waits on the way.
     let since = wire::now();
     flight.stage.agent("alpha")?.pause()?;
     for _ in 0..3 {
@@ -328,7 +315,6 @@ fn a_command_that_was_held_up_on_the_way_reaches_no_vehicle() -> anyhow::Result<
     }
     station.listen(LATE + Duration::from_secs(1))?;
     flight.stage.agent("alpha")?.signal(testkit::process::Signal::SIGCONT)?;
-    // By then all of it has come.
     let until = Instant::now() + PATIENCE;
     while station.count(PARAM_VALUE) < PARAMETERS {
         ensure!(
@@ -367,10 +353,9 @@ fn ground_stations_that_do_not_read_harm_neither_another_one_nor_an_order() -> a
         connect.wait_for_line(PATIENCE, |line| line.contains("is system"))?;
     }
     let mut station = connected(ports[0])?;
-    // One beside it that never reads, and a whole `skein connect` that does not.
+    // A deaf client beside it, and a whole `skein connect` that does not read.
     let _deaf = Station::at(ports[0])?;
     stopped.pause()?;
-    // More than anything on the way to the stopped one holds.
     let until = Instant::now() + PATIENCE * 2;
     let (begun, first) = (station.bytes, station.positions.len());
     while station.bytes - begun < MORE_THAN_WAITS {
@@ -378,7 +363,6 @@ fn ground_stations_that_do_not_read_harm_neither_another_one_nor_an_order() -> a
         station.say(&list_parameters())?;
         station.listen(Duration::from_millis(500))?;
     }
-    // The one that reads has received every position that the vehicle sent.
     let received = &station.positions[first..];
     let (from, to) = (
         received.first().context("it received nothing")?,
@@ -413,7 +397,6 @@ fn ground_stations_that_do_not_read_harm_neither_another_one_nor_an_order() -> a
     );
     flight.stage.wait_in_air(&["alpha"], 0)?;
     stopped.signal(testkit::process::Signal::SIGCONT)?;
-    // It was let go long ago, as its connection answered nothing any more, and comes again by itself.
     stopped.wait_until("the stopped one to come again", PATIENCE, || {
         let output = stopped.stdout();
         ensure!(

@@ -1,4 +1,4 @@
-//! A ground station of ours by TCP, for what those of others do not show: how much comes, and whether anything is missing.
+//! A ground station of ours by TCP, which shows how much comes and whether anything is missing.
 
 use anyhow::{Context, bail};
 use link::framing::Framer;
@@ -21,7 +21,6 @@ pub struct Station {
     pub bytes: usize,
     /// Creation times of GLOBAL_POSITION_INT, milliseconds since boot.
     pub positions: Vec<u32>,
-    /// Count and last frame of each message of the autopilot.
     pub seen: BTreeMap<u32, (u64, RawFrame)>,
 }
 

@@ -12,19 +12,18 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 use v1::FlightTruth as Truth;
 
-/// Vehicle with its agent's disk. Outlives connections.
+/// Vehicle with its agent's disk; outlives connections.
 #[derive(Clone)]
 pub struct Vehicle(Arc<Mutex<State>>);
 
 pub struct State {
     pub node: String,
-    /// Hardware number of the autopilot; may be empty.
     pub hardware: String,
     pub truth: Truth,
     pub ready: bool,
     pub reasons: Vec<String>,
     pub class: v1::ReasonClass,
-    /// Keeps this height, whatever is ordered.
+    /// Keeps this altitude above home, whatever is ordered.
     pub stuck_at: Option<f64>,
     pub battery: u32,
     pub obeys: bool,
@@ -38,23 +37,19 @@ pub struct State {
     pub kills: Vec<v1::Kill>,
     pub orders: Vec<Order>,
     pub rules: Vec<Rules>,
-    /// Reported rules; `None`: the last ones are in force at once.
+    /// `None`: the last ones are in force at once.
     pub reported: Option<RulesReport>,
     pub remote_ids: Vec<RemoteIdOrder>,
     /// `None`: it sends the last order, and its transmitter is good to arm.
     pub remote_id: Option<RemoteIdReport>,
-    /// Latitude and longitude.
     pub home: (f64, f64),
-    /// Latitude, longitude, meters above home. Needed to fly plans and routes.
+    /// Latitude, longitude, meters above home; needed to fly plans and routes.
     pub at: Option<(f64, f64, f64)>,
     pub plans: Vec<FlightPlan>,
-    /// Progress of the last plan.
     pub reached: Reached,
-    /// Its autopilot's reason for refusing plans.
     pub refuses: Option<String>,
     /// Ticks from item to item.
     pub leg: u64,
-    /// Goes no farther on its plan.
     pub waits_at: usize,
     route: RouteState,
     ticks: u64,
@@ -126,7 +121,6 @@ impl State {
         }
     }
 
-    /// First message of each stream; `life` numbers this life of the agent, 0 for none.
     pub fn hello(&self, life: u64) -> v1::FromAgent {
         from(v1::from_agent::Message::Hello(v1::Hello {
             node: self.node.clone(),
@@ -136,7 +130,7 @@ impl State {
         }))
     }
 
-    /// Meters above home: the ordered height, as far as it flies.
+    /// Meters above home.
     fn height(&self) -> f64 {
         match self.fence.held.as_ref().map(|held| held.desired) {
             Some(Desired::Flying { altitude }) if self.truth == Truth::InAir => self.stuck_at.unwrap_or(altitude.0),
@@ -197,7 +191,6 @@ impl State {
         }
     }
 
-    /// Judges the last plan that it was sent.
     fn is_on_plan(&self) -> bool {
         let named = self.fence.held.as_ref().and_then(|held| held.plan.as_ref());
         let held = self.plans.last().map(|plan| &plan.digest);
@@ -209,7 +202,6 @@ impl State {
         items > 0 && usize::from(self.reached.first_left()) >= items
     }
 
-    /// An equal plan goes on.
     pub fn take_plan(&mut self, plan: FlightPlan) {
         if self.plans.last().map(|last| &last.digest) != Some(&plan.digest) {
             self.reached = Reached::none();
@@ -232,7 +224,6 @@ impl State {
         }
     }
 
-    /// Obeys as configured, and where `fleet` allows it.
     pub fn take(&mut self, order: Order) {
         if self.obeys
             && let Ok(fence) = self.fence.take(&order, self.truth == Truth::Disarmed)
@@ -369,7 +360,6 @@ impl State {
     }
 }
 
-/// Reconnects until it is dropped.
 pub struct Agent(tokio::task::JoinHandle<()>);
 
 impl Agent {
@@ -377,7 +367,6 @@ impl Agent {
         let (vehicle, server) = (vehicle.clone(), format!("http://{server}"));
         Self(tokio::spawn(async move {
             loop {
-                // The error is the coordinator's absence or refusal; the tests check its effect.
                 let _ = session(&vehicle, server.clone()).await;
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }

@@ -1,4 +1,4 @@
-//! Where these tests take place: one real control plane and one embedded API for all of them, one test at a time.
+//! One real control plane and one embedded API for all these tests, one test at a time.
 
 use anyhow::Context as _;
 use crds::{Drone, GroundOrder, Mission, Swarm};
@@ -13,7 +13,6 @@ use std::time::Duration;
 use testkit::control_plane::Request;
 use testkit::{Cluster, ControlPlane, Launch, Process, ServedBy, wait_for};
 
-/// Deadline of anything on a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(40);
 
 pub const SYSTEM: &str = "skein-system";
@@ -42,14 +41,13 @@ impl Places {
             ServedBy::Kubernetes => &mut self.kubernetes,
             ServedBy::Embedded => &mut self.embedded,
         };
-        // Nothing drops it: its processes end by the kernel's hand when we end, and the sweeper removes its files.
+        // Never dropped: the kernel ends its processes with this one, and the sweeper removes its files.
         place.get_or_insert_with(|| Box::leak(Box::new(Place::start(served_by).unwrap())))
     }
 }
 
 impl Place {
     fn start(served_by: ServedBy) -> anyhow::Result<Self> {
-        // Fails only if a provider is installed already.
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
         let cluster = Cluster::start(served_by, &["deploy/namespace.yaml"], &["deploy/rbac.yaml"])?;
         let coordinator = cluster.service_account_kubeconfig(SYSTEM, "skein-coordinator")?;
@@ -76,7 +74,6 @@ impl Field {
         clippy::await_holding_lock,
         reason = "the lock lets one test at a time run, and each has its own runtime"
     )]
-    /// Removes Swarms, Drones, nodes and claims.
     pub async fn clean(served_by: ServedBy) -> Self {
         let mut places = PLACES.lock().unwrap_or_else(PoisonError::into_inner);
         let place = places.get(served_by);
@@ -99,7 +96,6 @@ impl Field {
                 metadata: named(namespace),
                 ..Namespace::default()
             };
-            // It is there from the second test on.
             let _ = Api::all(field.client.clone())
                 .create(&PostParams::default(), &object)
                 .await;
@@ -134,7 +130,7 @@ impl Field {
             let _ = orders.patch(&order.name_any(), &PatchParams::default(), &free).await;
         }
         let leases: Api<Lease> = Api::namespaced(self.client.clone(), SYSTEM);
-        // The coordinators of the test before have ended without a word; they are not waited for.
+        // Does not wait for the killed coordinators of the test before.
         let vacant = Patch::Merge(json!({
             "metadata": {"annotations": {crds::labels::WENT_BACK: null, crds::labels::RAISED_TO: null, crds::labels::TERM_EPOCH: null}},
             "spec": {"holderIdentity": null},
@@ -156,18 +152,16 @@ impl Field {
         &self.place.cluster
     }
 
-    /// An object of Skein, or a list, by its path behind the version of the API, such as `vehicles`.
     pub fn read(&self, path: &str) -> Value {
         let path = format!("/apis/skein.dev/v1alpha1/{path}");
         self.cluster().kubectl().read(&path).unwrap()
     }
 
-    /// Has the rights of deploy/rbac.yaml.
     pub fn coordinator(&mut self) -> Coordinator {
         self.coordinator_with(|launch| launch)
     }
 
-    /// `change` adapts its launch. Links are in plain text: `attacks.rs` is about their security.
+    /// Links are in plain text: `attacks.rs` is about their security.
     pub fn coordinator_with(&mut self, change: impl FnOnce(Launch) -> Launch) -> Coordinator {
         self.start(|launch| change(launch).arg("--insecure-plaintext"))
     }
@@ -280,7 +274,6 @@ impl Field {
         testkit::until(what, PATIENCE, probe).await
     }
 
-    /// Requests of this test's coordinators so far; only a real API server records them.
     pub fn asked(&self) -> Option<Vec<Request>> {
         let all = self.cluster().kubernetes()?.requests().context("audit log").unwrap();
         let ours = all.into_iter().skip(self.asked_before);
@@ -339,7 +332,6 @@ pub fn phase(drone: &Drone) -> &str {
         .unwrap_or_default()
 }
 
-/// Status, reason and message.
 pub fn condition(drone: &Drone, kind: &str) -> (String, String, String) {
     let conditions = drone.status.clone().unwrap_or_default().conditions;
     let found = conditions.into_iter().find(|c| c.type_ == kind);

@@ -1,5 +1,5 @@
-//! What tools that wait for objects (Flux, and others based on `kstatus`) say of Swarms, Drones and Missions: a Swarm is Current
-//! only when everything requested is done.
+//! States of Swarms, Drones and Missions for tools based on `kstatus`, such as Flux: Current means that everything is
+//! done.
 
 use crate::agent::Vehicle;
 use crate::field::{Field, condition};
@@ -20,7 +20,6 @@ const KSTATUS: GoTool = GoTool {
 
 const WITHIN: Duration = Duration::from_secs(60);
 
-/// States in namespace `north`, by kind and name, with reasons.
 fn said(field: &Field) -> anyhow::Result<BTreeMap<String, String>> {
     let all = field
         .cluster()
@@ -40,7 +39,6 @@ fn said(field: &Field) -> anyhow::Result<BTreeMap<String, String>> {
     words.lines().map(pair).collect()
 }
 
-/// `drones` are sorted.
 async fn until(field: &Field, what: &str, swarm: &str, drones: &[&str]) {
     let word = |status: &String| status.split(':').next().unwrap_or_default().to_owned();
     let probe = async || {
@@ -85,7 +83,6 @@ fn stuck(vehicles: &[Vehicle], at: Option<f64>) {
 }
 
 pub async fn a_swarm_is_current_for_tools_that_wait_only_when_what_was_asked_for_is_so(mut field: Field) {
-    // No coordinator has observed them yet.
     field.swarm("north", "alpha", json!({"replicas": 2})).await;
     field.drone("north", json!({"name": "alone"}), json!({})).await;
     until(
@@ -127,7 +124,6 @@ pub async fn a_swarm_is_current_for_tools_that_wait_only_when_what_was_asked_for
     vehicles[0].state().ready = true;
     until(&field, "both to fly", "Current", &["Current", "Current"]).await;
 
-    // Another height: from now on, the Swarm is not reported as Current before both are there.
     stuck(&vehicles, Some(10.0));
     ask_for_height(&field, 14.0).await;
     let start = Instant::now();
@@ -154,7 +150,7 @@ pub async fn a_swarm_is_current_for_tools_that_wait_only_when_what_was_asked_for
         start.elapsed()
     );
 
-    // A height that is not reached is reported, and causes no command.
+    // An altitude that is not reached is reported, and causes no command.
     stuck(&vehicles, Some(14.0));
     ask_for_height(&field, 18.0).await;
     let given = |vehicle: &Vehicle| vehicle.state().orders.len();
@@ -184,7 +180,6 @@ pub async fn a_swarm_is_current_for_tools_that_wait_only_when_what_was_asked_for
     stuck(&vehicles, None);
     until(&field, "both to be there after all", "Current", &["Current", "Current"]).await;
 
-    // Fewer: the one that lands is being deleted, and the Swarm is not Current yet.
     let lands = |yes| vehicles.iter().for_each(|v| v.state().lands = yes);
     lands(false);
     field.scale("north", "alpha", 1).await;

@@ -1,4 +1,4 @@
-//! Ground orders as objects of their own: later created or edited objects fall under them, and only a release ends them.
+//! Ground orders as objects: later created or edited objects fall under them, and only a release ends them.
 
 use crate::agent::Vehicle;
 use crate::field::{Coordinator, Field, condition, phase};
@@ -13,7 +13,6 @@ use tonic::transport::Channel;
 
 type Fleet = v1::fleet_client::FleetClient<Channel>;
 
-/// Enough for a permitted takeoff.
 const LONG_ENOUGH: Duration = Duration::from_secs(3);
 
 pub async fn fleet(coordinator: &Coordinator) -> Fleet {
@@ -64,7 +63,7 @@ pub async fn what_is_made_or_edited_after_a_ground_order_falls_under_it(mut fiel
     field.until_drones("a new Swarm to stay down", both).await;
     nobody_flies(&vehicles, "a new Swarm").await;
 
-    // As a tool does that does not know the order.
+    // As a tool that does not know the order does.
     let mut replaced = field.swarms("north").get("alpha").await.unwrap();
     replaced.spec.grounded = false;
     replaced.metadata.managed_fields = None;
@@ -91,7 +90,6 @@ pub async fn what_is_made_or_edited_after_a_ground_order_falls_under_it(mut fiel
     field.until_drones("one that is made again to stay down", three).await;
     nobody_flies(&vehicles, "a Swarm that was made again").await;
 
-    // Deleting the order does not release it.
     let name = given[0].name_any();
     field
         .ground_orders()
@@ -109,13 +107,11 @@ pub async fn what_is_made_or_edited_after_a_ground_order_falls_under_it(mut fiel
             .deletion_timestamp
             .is_some()
     );
-    // Nor can it be edited into one.
     let edit = Patch::Merge(json!({"spec": {"scope": "Node", "target": "n9"}}));
     let refused = field.ground_orders().patch(&name, &PatchParams::default(), &edit).await;
     let refused = refused.unwrap_err().to_string();
     assert!(refused.contains("a ground order is never changed"), "{refused}");
 
-    // Neither does another leader let them fly.
     drop(coordinator);
     let next = field.coordinator();
     let _agents: Vec<_> = vehicles
@@ -157,7 +153,6 @@ pub async fn the_vehicles_of_a_grounded_swarm_that_is_deleted_serve_nobody_else(
         .await;
     assert!(on(&waits[0]).is_empty());
     nobody_flies(&vehicles, "the deletion of the Swarm").await;
-    // It is released by the name of its target.
     fleet.release(swarm("alpha")).await.unwrap();
     field.until_drones("the other to fly", |d| flying(d) == 1).await;
 }
@@ -187,21 +182,18 @@ pub async fn a_drone_a_vehicle_and_a_part_of_all_are_grounded_and_released(mut f
     assert_eq!((answer.drones, answer.agents_told), (1, 1));
     let down = |d: &[crds::Drone]| d.len() == 2 && d.iter().all(|d| phase(d) == "Grounded");
     field.until_drones("both to be down", down).await;
-    // Only that is released, and nothing else.
     let still = fleet.release(swarm("alpha")).await.unwrap().into_inner();
     assert!(still.not_done.is_empty(), "{still:?}");
     field.until_drones("the one to fly", |d| flying(d) == 1).await;
     fleet.release(node.clone()).await.unwrap();
     field.until_drones("both to fly", |d| flying(d) == 2).await;
 
-    // A Swarm is released from an order to all, and the rest stays.
     fleet.ground(all()).await.unwrap();
     field.until_drones("all to be down", down).await;
     fleet.release(swarm("alpha")).await.unwrap();
     field.until_drones("the Swarm to fly", |d| flying(d) == 1).await;
     tokio::time::sleep(LONG_ENOUGH).await;
     assert_eq!(vehicles.iter().filter(|v| v.flies()).count(), 1);
-    // A vehicle stays on the ground by the order to it, and the answer says that.
     fleet.ground(node.clone()).await.unwrap();
     let lone = to(Target::Drone(v1::DroneTarget {
         namespace: "south".into(),

@@ -34,7 +34,6 @@ pub async fn service_leads_to(field: &Field, address: &str) {
         .await;
 }
 
-/// Whether the Pod would be Ready, and accepts agents.
 async fn health(coordinator: &Coordinator) -> (bool, bool) {
     let server = format!("http://{}", coordinator.address);
     let channel = tonic::transport::Channel::from_shared(server).unwrap();
@@ -66,7 +65,6 @@ fn terms(vehicles: &[Vehicle]) -> Vec<Option<u64>> {
     vehicles.iter().map(term).collect()
 }
 
-/// Returns how long it took.
 async fn until_led_above(field: &Field, vehicles: &[Vehicle], term: u64) -> Duration {
     let start = Instant::now();
     field
@@ -93,7 +91,6 @@ fn assert_nobody_was_told_to_land(vehicles: &[Vehicle], since: &[usize]) {
     }
 }
 
-/// Agents that find the leader.
 fn also(vehicles: &[Vehicle], coordinator: &Coordinator) -> Vec<Agent> {
     vehicles.iter().map(|v| Agent::start(v, &coordinator.address)).collect()
 }
@@ -127,7 +124,6 @@ pub async fn of_two_coordinators_one_leads_and_the_other_takes_over_and_nobody_c
     field.until_drones("three to fly", |drones| flying(drones) == 3).await;
     assert_nobody_was_told_to_land(&fly, &since);
 
-    // An orderly shutdown: the next need not wait.
     let third = field.coordinator();
     until_health(&field, &third, (true, false)).await;
     let _to_third = also(&vehicles, &third);
@@ -156,7 +152,7 @@ pub async fn a_leader_that_cannot_renew_keeps_what_flies_begins_no_flight_and_st
 
     field.cluster().api_server().pause().unwrap();
     tokio::time::sleep(DOUBTED + Duration::from_secs(1)).await;
-    // Its agent is back, and now it could take off. So could the third, which was ordered to fly before.
+    // Its agent is back, and now it could take off, like the third, which was ordered to fly before.
     vehicles[1].state().ready = true;
     vehicles[2].state().ready = true;
     let asked = vehicles[1].ordered_to_fly_for().len();
@@ -274,7 +270,6 @@ pub async fn a_store_that_went_back_lifts_nobody_until_a_person_has_confirmed_it
     assert_eq!(vehicles.iter().filter(|v| v.flies()).count(), 1);
     assert_eq!(field.all_drones().await.len(), 1, "nothing is made by it");
     assert_nobody_was_told_to_land(&fly, &since);
-    // A ground order still works.
     let all = || v1::GroundRequest {
         target: Some(v1::ground_request::Target::All(v1::All {})),
     };
@@ -291,7 +286,6 @@ pub async fn a_store_that_went_back_lifts_nobody_until_a_person_has_confirmed_it
     tokio::time::sleep(Duration::from_secs(3)).await;
     assert!(!vehicles.iter().any(Vehicle::flies), "a release is no confirmation");
 
-    // A person confirms.
     change_lease(&field, json!({"metadata": {"annotations": {labels::WENT_BACK: null}}})).await;
     field.until_drones("three to fly", |drones| flying(drones) == 3).await;
 }

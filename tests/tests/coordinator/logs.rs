@@ -10,7 +10,6 @@ use serde_json::json;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-/// Texts of log lines about a Drone, by the coordinator's modules that work on one Drone at a time.
 const ABOUT_A_DRONE: [&str; 4] = ["bound", "phase changed", "order sent to the agent", RELEASED];
 
 const RELEASED: &str = "released: its vehicle is landed and disarmed";

@@ -1,8 +1,5 @@
-//! The coordinator on a real API server, as a real process with the rights of deploy/rbac.yaml, with scripted agents; and
-//! the same on the embedded API.
-//!
-//! Owns: what the coordinator promises to users, to agents, and to the API server. Known faults of earlier drone operators
-//! are named tests here. Must not: need a simulator.
+//! The coordinator on a real API server, with the rights of deploy/rbac.yaml and scripted agents, and on the embedded
+//! API.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::print_stdout, reason = "what the tests measure is shown with --nocapture")]
@@ -109,7 +106,6 @@ macro_rules! tests_on {
     };
 }
 
-/// Runs each on a real API server and on the embedded one.
 macro_rules! on_both {
     ($($name:ident),+ $(,)?) => {
         tests_on! {on_kubernetes, Kubernetes: $($name),+}
@@ -117,7 +113,7 @@ macro_rules! on_both {
     };
 }
 
-// What nothing but the coordinator decides.
+// Decided by the coordinator alone.
 tests_on! {on_embedded_alone, Embedded:
     a_vehicle_on_a_mission_comes_home_where_a_new_geofence_forbids_the_rest,
 }
@@ -186,7 +182,6 @@ on_both! {
     where_no_other_vehicle_can_be_had_no_more_land_than_may_be_missing,
 }
 
-/// One per node, with its agent connected to `coordinator`.
 fn crew(field: &Field, coordinator: &Coordinator, names: &[&str]) -> (Vec<Vehicle>, Vec<Agent>) {
     field.nodes(names);
     let vehicles: Vec<_> = names.iter().map(|name| Vehicle::new(name)).collect();
@@ -212,7 +207,6 @@ async fn a_drone_flies_when_its_autopilot_says_so_and_goes_only_after_the_landin
     vehicles[0].state().reasons = vec!["GPS 1: Bad fix".into()];
     field.swarm("north", "alpha", json!({"replicas": 1})).await;
 
-    // Bound, and ordered to fly, but it cannot arm: no status says that it flies.
     let drones = field.until_drones("the autopilot's own words", |drones| {
         drones
             .iter()
@@ -247,7 +241,6 @@ async fn a_drone_flies_when_its_autopilot_says_so_and_goes_only_after_the_landin
     );
     assert_eq!(status.selector.as_deref(), Some("skein.dev/swarm=alpha"));
 
-    // It does not land yet, so nothing is removed.
     vehicles[0].state().lands = false;
     field
         .swarms("north")
@@ -287,7 +280,6 @@ async fn a_drone_flies_when_its_autopilot_says_so_and_goes_only_after_the_landin
 async fn a_flight_costs_at_most_eight_writes_and_nothing_is_written_while_nothing_changes(mut field: Field) {
     let coordinator = field.coordinator();
     let (vehicles, _agents) = crew(&field, &coordinator, &["n1"]);
-    // As slow as a real one: every stage can be observed, and written, by itself.
     vehicles[0].state().pace = 30;
     field.drone("north", json!({"name": "lone"}), json!({})).await;
     field.until_drones("it to fly", |drones| flying(drones) == 1).await;
@@ -330,7 +322,6 @@ async fn a_flight_costs_at_most_eight_writes_and_nothing_is_written_while_nothin
         let (inventory, flight): (Vec<_>, Vec<_>) = writes.into_iter().partition(|write| write.contains(" vehicles"));
         assert!(flight.len() <= 8, "{flight:#?}");
         let statuses = inventory.iter().filter(|write| write.contains("/status")).count();
-        // The first says that it is there.
         assert!(statuses <= 1 + 3 && inventory.len() - statuses <= 1, "{inventory:#?}");
     }
 }
@@ -386,7 +377,6 @@ async fn a_swarm_is_in_the_air_soon_after_it_is_applied_and_costs_few_writes_its
     }
 }
 
-/// Lists vehicles over TLS: with a token, and by a request.
 async fn somebody_looks(field: &Field, coordinator: &Coordinator) {
     let kubectl = field.cluster().kubectl();
     let token = kubectl
@@ -428,7 +418,6 @@ async fn somebody_looks(field: &Field, coordinator: &Coordinator) {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_right_that_it_is_given_is_used_and_none_is_missing() {
     let mut field = Field::clean(ServedBy::Kubernetes).await;
-    // Two leaders in sequence: the first creates EndpointSlice, authority and its published form, the second changes them.
     let first = field.secured_coordinator(|launch| launch.env("POD_IP", "10.11.12.1"));
     service_leads_to(&field, "10.11.12.1").await;
     somebody_looks(&field, &first).await;
@@ -474,7 +463,6 @@ async fn every_right_that_it_is_given_is_used_and_none_is_missing() {
         &silent.to_string(),
     ];
     kubectl.run(patch).unwrap();
-    // Rules that select no vehicle get a status, too.
     let none = json!({"matchLabels": {"site": "nowhere"}});
     let geofence = json!({
         "apiVersion": "skein.dev/v1alpha1", "kind": "Geofence", "metadata": {"name": "nowhere"},
@@ -486,7 +474,6 @@ async fn every_right_that_it_is_given_is_used_and_none_is_missing() {
     });
     kubectl.apply(&geofence.to_string()).unwrap();
     kubectl.apply(&profile.to_string()).unwrap();
-    // A Mission whose file is missing, and one that has ended and is not to be kept.
     let file = json!({"planFrom": {"configMapKeyRef": {"name": "a", "key": "b"}}});
     for (name, ttl) in [("file", None), ("ended", Some(0))] {
         let mut spec = file.clone();
@@ -498,7 +485,7 @@ async fn every_right_that_it_is_given_is_used_and_none_is_missing() {
         });
         kubectl.apply(&mission.to_string()).unwrap();
     }
-    // One whose file moves a servo, which its namespace may not order.
+    // Its file moves a servo, which its namespace may not order.
     let drops = "QGC WPL 110\n0\t1\t0\t16\t0\t0\t0\t0\t47.4\t8.5\t488\t1\n1\t0\t3\t16\t0\t0\t0\t0\t47.401\t8.5\t30\t1\n\
                  2\t0\t3\t183\t9\t1900\t0\t0\t0\t0\t0\t1\n";
     let name = json!({"name": "drops", "namespace": "north"});
@@ -535,7 +522,6 @@ async fn every_right_that_it_is_given_is_used_and_none_is_missing() {
     let all = || v1::GroundRequest {
         target: Some(v1::ground_request::Target::All(v1::All {})),
     };
-    // The same Events twice on the same Drone; a part of the order is released, then all of it.
     fleet.ground(all()).await.unwrap();
     field
         .until_drones("it to be down", |drones| phase(&drones[0]) == "Grounded")
@@ -545,7 +531,6 @@ async fn every_right_that_it_is_given_is_used_and_none_is_missing() {
     field
         .until_drones("it to fly again", |drones| flying(drones) == 1)
         .await;
-    // Its replacement takes over the claim.
     field
         .drones("north")
         .delete(&first[0].name_any(), &DeleteParams::default())
@@ -595,7 +580,7 @@ async fn every_right_that_it_is_given_is_used_and_none_is_missing() {
             given.insert(format!("{verb} {resource}"));
         }
     }
-    // Those for replacing agents need a DaemonSet: `tests/upgrades.rs` shows that each of them is used.
+    // Rights to replace agents need a DaemonSet: `tests/upgrades.rs` shows that each is used.
     given.retain(|right| {
         !["pods", "daemonsets", "controllerrevisions"]
             .iter()
@@ -629,7 +614,6 @@ async fn a_busy_node_or_an_unrelated_pod_does_not_keep_a_drone_from_a_free_vehic
         })
     };
     let pods = json!({"apiVersion": "v1", "kind": "List", "items": [pod("n1"), pod("n2")]});
-    // The embedded API creates no Pods.
     let kubernetes = field.cluster().kubernetes().map(|plane| plane.kubectl().clone());
     if let Some(kubectl) = &kubernetes {
         kubectl.apply(&pods.to_string()).unwrap();
@@ -674,7 +658,6 @@ async fn two_coordinators_and_many_pending_drones_never_bind_a_vehicle_twice(mut
         drones.len() == 30 && drones.iter().filter(|d| d.spec.node_name.is_some()).count() == 12
     });
     drones.await;
-    // They still search for vehicles for the other eighteen.
     tokio::time::sleep(Duration::from_secs(3)).await;
     let drones = field.all_drones().await;
     assert_eq!(drones.len(), 30, "each coordinator made its own");
@@ -758,7 +741,6 @@ async fn swarms_touch_only_their_own_drones_in_one_namespace_and_in_two(mut fiel
         .until_drones("the four to be gone", |drones| drones.len() == 3)
         .await;
     assert!(after.iter().any(|d| d.name_any() == "mine"));
-    // A Drone that a person deletes is replaced.
     let gone = of(&after, "north", "beta").pop_first().unwrap();
     field
         .drones("north")
@@ -890,7 +872,6 @@ async fn a_drone_whose_agent_is_silent_stays_until_an_operator_forces_it(mut fie
         .await;
     let message = condition(&kept[0], "Ready").2;
     assert!(message.contains("agent on its node is not connected"), "{message}");
-    // Another Drone's uid does not release it; its own does.
     let annotate = async |value: &str| {
         let patch = Patch::Merge(json!({"metadata": {"annotations": {"skein.dev/force-release": value}}}));
         field
@@ -928,7 +909,7 @@ async fn an_airframe_whose_computer_has_another_name_is_armed_for_nobody_while_i
     field
         .until_drones("nothing to be known", |drones| phase(&drones[0]) == "Unknown")
         .await;
-    // Its computer was set up anew: another node, an agent that remembers nothing, and the same autopilot, on the ground by now.
+    // Its computer was set up anew: another node, an agent that remembers nothing, and the same autopilot.
     let after = with_number("n2");
     let _agent = Agent::start(&after, &coordinator.address);
     field.drone("north", json!({"name": "next"}), json!({})).await;
@@ -1049,7 +1030,6 @@ async fn a_grounded_swarm_deleted_with_orphans_leaves_its_vehicles_on_the_ground
         .await;
     assert!(!vehicles[0].flies());
 
-    // The message says what to do, and that works.
     let unlabeled = Patch::Merge(json!({"metadata": {"labels": {"skein.dev/swarm": null}}}));
     let drone = field.drones("north");
     drone.patch(&drones[0].name_any(), &params, &unlabeled).await.unwrap();
@@ -1087,7 +1067,6 @@ async fn a_ground_order_lands_all_at_once_latches_and_ends_with_the_release(mut 
         })
         .await;
     assert!(field.swarms("north").get("alpha").await.unwrap().spec.grounded);
-    // Drones keep their vehicles, and nothing takes off again by itself.
     tokio::time::sleep(Duration::from_secs(2)).await;
     assert_eq!(vehicles.iter().filter(|v| v.flies()).count(), 1);
     fleet.release(swarm("alpha")).await.unwrap();
@@ -1145,7 +1124,6 @@ async fn neither_a_new_coordinator_nor_an_api_server_that_is_away_brings_anybody
     let (vehicles, agents) = crew(&field, &first, &["n1", "n2"]);
     field.swarm("north", "alpha", json!({"replicas": 2})).await;
     let before = field.until_drones("two to fly", |drones| flying(drones) == 2).await;
-    // The Swarm's status follows those of its Drones. The next coordinator would write what is still missing.
     field
         .until("the Swarm to be ready", async || {
             let status = field
@@ -1206,7 +1184,6 @@ async fn neither_a_new_coordinator_nor_an_api_server_that_is_away_brings_anybody
             claim.map(drop).ok_or_else(|| "no claim".to_owned())
         })
         .await;
-    // The API server hangs for longer than the deadline of any call.
     field.cluster().api_server().pause().unwrap();
     tokio::time::sleep(Duration::from_secs(12)).await;
     field.cluster().api_server().signal(Signal::SIGCONT).unwrap();
@@ -1263,7 +1240,6 @@ async fn a_user_may_name_a_node_but_not_one_that_serves_another_drone(mut field:
         vehicles[1].ordered_to_fly_for().into_iter().collect::<BTreeSet<_>>(),
         BTreeSet::from(["first".to_owned()])
     );
-    // They never had a vehicle, so they are removed at once.
     for name in ["thief", "typo"] {
         field
             .drones("south")
@@ -1311,7 +1287,6 @@ async fn a_stream_keeps_to_the_protocol_or_ends(mut field: Field) {
         }))
     };
     let report = || from(v1::from_agent::Message::Report(v1::Report::default()));
-    // Opens a stream that sends `first` and then nothing; returns what the coordinator sends.
     let open = async |first: v1::FromAgent| {
         field
             .until("a coordinator that knows the fleet", async || {

@@ -32,7 +32,6 @@ fn scrape(address: &str) -> String {
     let (head, body) = text.split_once("\r\n\r\n").unwrap();
     assert!(head.starts_with("HTTP/1.1 200"), "{head}");
     assert!(head.contains("application/openmetrics-text"), "{head}");
-    // The body comes in chunks; their lengths are on lines of their own.
     if head.to_ascii_lowercase().contains("transfer-encoding: chunked") {
         return unchunked(body);
     }
@@ -135,7 +134,6 @@ fn judge(field: &Field, scrapes: &[String]) {
         "{said}\n{}",
         String::from_utf8_lossy(&output.stderr)
     );
-    // Each of these has data after what has happened.
     for panel in [
         "Flying",
         "Desired",

@@ -1,4 +1,4 @@
-//! Missions: from the object to plans on agents, and what came of them.
+//! Missions: from the object to plans on agents, and their results.
 
 use crate::agent::Vehicle;
 use crate::field::{Coordinator, Field, PATIENCE};
@@ -9,7 +9,6 @@ use model::plan::item::Item;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// 30 m apart, east of the homes.
 pub fn route(places: u32) -> Value {
     let place = |number: u32| {
         json!({"latitudeDegrees": 47.0 + f64::from(number) * 0.000_27, "longitudeDegrees": 8.001, "altitudeMeters": 20,
@@ -48,7 +47,6 @@ pub async fn until(field: &Field, what: &str, is: impl Fn(&Value) -> bool) -> Va
         .await
 }
 
-/// Reasons and messages of all Events, one a line.
 fn said(field: &Field) -> String {
     let all = field
         .cluster()
@@ -60,13 +58,12 @@ fn said(field: &Field) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Pace of a vehicle that stays at its item.
 pub const WAITS: u64 = u64::MAX;
 
 pub fn fliers(field: &Field, coordinator: &Coordinator, names: &[&str]) -> (Vec<Vehicle>, Vec<Agent>) {
     let (vehicles, agents) = crew(field, coordinator, names);
     for (number, vehicle) in vehicles.iter().enumerate() {
-        // Each further to the southeast, so that no way to the places of a route, nor one back from them, leads over another home.
+        // Each further to the southeast, so that no way to or from the places of a route leads over another home.
         let aside = f64::from(u32::try_from(number).unwrap()) * 0.000_4;
         let mut state = vehicle.state();
         state.home = (47.0 - aside, 8.0 + aside);
@@ -122,7 +119,6 @@ pub async fn a_mission_is_flown_by_several_relieved_and_complete_whoever_leads(m
             .sum::<usize>()
     };
 
-    // No vehicle was ordered up before its plan was on board, and the order names it.
     two_have_reached(&field, 3).await;
     for vehicle in &vehicles {
         let state = vehicle.state();
@@ -136,7 +132,6 @@ pub async fn a_mission_is_flown_by_several_relieved_and_complete_whoever_leads(m
     }
     assert_eq!(plans(), 2);
 
-    // Another leader makes the same plans: no vehicle gets a new one.
     drop(agents);
     drop(coordinator);
     let connect = |coordinator: &Coordinator| -> Vec<Agent> {
@@ -149,7 +144,7 @@ pub async fn a_mission_is_flown_by_several_relieved_and_complete_whoever_leads(m
     two_have_reached(&field, 6).await;
     assert_eq!(plans(), 2, "one each, and the same under each leader");
 
-    // When the next leader comes, one is near its reserve: it comes home, and the rest of its part, and no more, is flown by another.
+    // Near its reserve when the next leader comes, it comes home, and another flies only the rest of its part.
     let items = |vehicle: &Vehicle| vehicle.state().plans.last().map_or(0, |plan| plan.items.len());
     let tired = vehicles.iter().max_by_key(|vehicle| items(vehicle)).unwrap();
     let node = tired.state().node.clone();
@@ -208,7 +203,6 @@ pub async fn a_mission_is_flown_by_several_relieved_and_complete_whoever_leads(m
     }
     until_mission(&field, "Current").await;
 
-    // All come home, and their Drones are gone.
     field.until_drones("no Drones", <[_]>::is_empty).await;
     assert!(all_down(&vehicles));
     for vehicle in &vehicles {
@@ -231,7 +225,7 @@ pub async fn a_tiring_vehicle_flies_on_until_its_relief_came_and_a_patrol_has_no
     let (vehicles, _agents) = fliers(&field, &coordinator, &["n1", "n2"]);
     let go_on = |leg| vehicles.iter().for_each(|vehicle| vehicle.state().leg = leg);
     go_on(8);
-    // So slow that a relief from home can be at a place of it before.
+    // Slow enough that a relief from home can be at a place of it before.
     let mut slow = route(24);
     for place in slow["waypoints"].as_array_mut().unwrap() {
         place["speedMetersPerSecond"] = json!(2);
@@ -255,7 +249,6 @@ pub async fn a_tiring_vehicle_flies_on_until_its_relief_came_and_a_patrol_has_no
             Err(reached.to_string())
         }
     };
-    // The first waits where it is, and the second is sent.
     {
         let mut state = first.state();
         (state.leg, state.battery) = (WAITS, 35);
@@ -282,7 +275,6 @@ pub async fn a_tiring_vehicle_flies_on_until_its_relief_came_and_a_patrol_has_no
             .is_some_and(|parts| parts.len() == 1)
     })
     .await;
-    // The next round begins before this one ends.
     first.state().battery = 90;
     field
         .until("the first to be down", async || {
@@ -350,7 +342,6 @@ pub async fn a_mission_that_autopilots_refuse_fails_in_their_words_and_names_wha
         })
         .await;
     field.until_drones("no Drones", <[_]>::is_empty).await;
-    // It is kept for as long as it is asked for.
     apply(
         &field,
         &json!({"route": route(4), "backoffLimit": 0, "ttlSecondsAfterFinished": 0}),
@@ -375,7 +366,7 @@ pub async fn a_vehicle_that_refuses_a_plan_is_tried_after_all_others_and_after_a
     let kubectl = |args: &[&str]| field.cluster().kubectl().run(args.iter().copied()).unwrap();
     let is_complete = |object: &Value| condition(object, "Complete").0 == "True";
     refuses(Some(words));
-    // Of two that are free the first is bound; of one that is heard later it would be the other.
+    // Of two free vehicles the first is bound; if one were received later, it would be the other.
     field
         .until("both vehicles to be free", async || {
             let all = field.read("vehicles");
@@ -387,7 +378,6 @@ pub async fn a_vehicle_that_refuses_a_plan_is_tried_after_all_others_and_after_a
         })
         .await;
     apply(&field, &json!({"route": route(4)}));
-    // The other has all that the first had, but for the refusal.
     let object = until(&field, "the other to have flown it", is_complete).await;
     let known = json!([{"node": "n1", "times": 1, "message": words}]);
     let status = &object["status"];
@@ -507,7 +497,6 @@ pub async fn the_items_of_a_file_in_a_config_map_are_flown_as_they_stand_and_can
     assert_eq!(commands, expected);
     assert_eq!(plan.items[5].params[..2], [Some(1.0), Some(0.0)]);
 
-    // Another leader flies the same, and nothing else.
     drop(agents);
     drop(coordinator);
     put(&field, &file(11));

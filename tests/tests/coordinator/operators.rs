@@ -1,4 +1,4 @@
-//! Who operates vehicles: from objects to agents, and what came of it.
+//! Operators of vehicles: from objects to agents, and their results.
 
 use crate::agent::Vehicle;
 use crate::crew;
@@ -79,7 +79,6 @@ pub async fn an_operator_reaches_the_vehicles_it_selects_and_two_for_one_are_bot
         "nothing selects it, and it may be of an older version"
     );
 
-    // What its transmitter says is on the Vehicle.
     let shows = async |reason: &str| {
         field
             .until(&format!("the Vehicle to show {reason}"), async || {

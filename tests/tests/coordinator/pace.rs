@@ -1,4 +1,4 @@
-//! How a Swarm spreads its actions: takeoffs in time, a changed template over its Drones.
+//! Pace of a Swarm's actions: takeoffs in time, a changed template over its Drones.
 
 use crate::agent::Vehicle;
 use crate::field::{Coordinator, Field, PATIENCE, condition, phase};
@@ -39,7 +39,6 @@ pub async fn takeoffs_of_a_swarm_are_spread_in_time_and_never_more_are_up_than_m
         let gap = pair[1] - pair[0];
         assert!(gap > Duration::from_millis(1900), "{gap:?}");
     }
-    // One is deleted and does not land: its replacement waits for it on the ground.
     for vehicle in vehicles.iter().filter(|v| v.flies()) {
         vehicle.state().lands = false;
     }
@@ -268,7 +267,6 @@ pub async fn a_drone_that_waits_for_a_vehicle_takes_up_what_its_swarm_asks_for_n
     expect_quiet(&coordinator);
 }
 
-/// No part of it has failed.
 fn expect_quiet(coordinator: &Coordinator) {
     let log = coordinator.process.stderr();
     assert!(!log.contains("ERROR"), "{log}");

@@ -55,7 +55,7 @@ pub async fn a_ground_order_that_only_agents_remember_is_given_anew(mut field: F
     field.swarm("north", "alpha", json!({"replicas": 3})).await;
     field.until_drones("three to fly", |drones| flying(drones) == 3).await;
 
-    // Only one agent reports an order that is unknown: it is taken in, and grounds no other.
+    // Reported by one agent only, an unknown order is taken in, and grounds no other.
     vehicles[0].state().fence.ground_latch = Some(GroundOrderId(41));
     let grounded = |n: usize| move |d: &[crds::Drone]| d.iter().filter(|d| d.spec.grounded).count() == n;
     field.until_drones("its Drone to be marked", grounded(1)).await;

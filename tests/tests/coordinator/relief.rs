@@ -13,7 +13,6 @@ use std::time::{Duration, Instant};
 
 const DRAIN: &str = "skein.dev/ground=:NoExecute";
 
-/// Counts vehicles in the air all the time.
 pub struct Sky {
     seen: Arc<Mutex<Extremes>>,
     task: tokio::task::JoinHandle<()>,
@@ -257,7 +256,6 @@ pub async fn a_tired_vehicle_comes_home_once_another_flies_in_its_place(mut fiel
     let drones = swarm_in_the_air(&field, json!({"replicas": 2})).await;
     let tired = on(&drones[1]).to_owned();
     let spare = vehicles.iter().find(|v| !v.flies()).unwrap().clone();
-    // The one that could replace it cannot fly.
     spare.state().ready = false;
     let sky = Sky::watch(&vehicles);
     of(&vehicles, &tired).state().battery = 28;
@@ -305,7 +303,6 @@ pub async fn a_lost_vehicle_is_replaced_only_by_policy_and_is_taken_up_when_it_c
     tokio::time::sleep(Duration::from_secs(3)).await;
     assert_eq!(field.all_drones().await.len(), 2, "none is replaced without a policy");
 
-    // It comes back in time: everything is as before.
     let mut again = Agent::start(&vehicles[index], &coordinator.address);
     let as_before = field.until_drones("it to be known again", |d| flying(d) == 2).await;
     assert_eq!(names(&as_before), names(&drones));
@@ -333,7 +330,6 @@ pub async fn a_lost_vehicle_is_replaced_only_by_policy_and_is_taken_up_when_it_c
     drop(again);
 }
 
-/// Unknown since long ago, by its status.
 async fn since_long_ago(field: &Field, name: &str) {
     let drones = field.drones("north");
     let mut status = drones.get(name).await.unwrap().status.unwrap();

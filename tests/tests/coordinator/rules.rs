@@ -1,4 +1,4 @@
-//! Rules on board: from objects to agents, and what came of it.
+//! Rules on board: from objects to agents, and their results.
 
 use crate::agent::Vehicle;
 use crate::field::{Field, PATIENCE};
@@ -16,7 +16,6 @@ fn run<const N: usize>(field: &Field, args: [&str; N]) {
     field.cluster().kubectl().run(args).unwrap();
 }
 
-/// Around the home of all vehicles, for those of a site.
 fn fence(site: &str, radius: f64) -> Value {
     json!({
         "vehicleSelector": {"matchLabels": {"site": site}},
@@ -74,7 +73,7 @@ pub async fn a_geofence_reaches_the_vehicles_it_selects_and_its_status_says_wher
     assert_eq!(value(&first, "FENCE_ALT_MAX"), Some(60.0));
     until_in_force(&field, "geofence", "north", (1, 1), "OnAll").await;
 
-    // What its agent says is what counts, and the order names what has to be in force.
+    // Its agent's report counts, and the order names what has to be in force.
     vehicles[0].state().reported = Some(RulesReport {
         fence: FenceState::Refused("Fence validation failed".into()),
         parameters_in_force: 4,
@@ -84,7 +83,6 @@ pub async fn a_geofence_reaches_the_vehicles_it_selects_and_its_status_says_wher
     let object = field.read("geofences/north");
     assert_eq!(object["status"]["unsettled"][0]["reason"], "Refused");
     assert_eq!(condition(&object, "Stalled").0, "True");
-    // It stays on the ground, where values are changed.
     vehicles[0].state().ready = false;
     field
         .drone("north", json!({"name": "a"}), json!({"nodeName": "n1"}))
@@ -140,7 +138,6 @@ pub async fn a_geofence_reaches_the_vehicles_it_selects_and_its_status_says_wher
     until_rules(&field, &vehicles[1], "the fence to reach the other", is_fenced).await;
     until_in_force(&field, "geofence", "north", (2, 2), "OnAll").await;
 
-    // Another coordinator sends the same.
     assert_eq!(coordinator.process.stop(PATIENCE).unwrap().code(), Some(0));
     drop(agents);
     let sent = vehicles[0].state().rules.len();
@@ -159,7 +156,6 @@ pub async fn a_geofence_reaches_the_vehicles_it_selects_and_its_status_says_wher
         })
         .await;
 
-    // Gone, and given back.
     run(&field, ["delete", "geofence", "north"]);
     until_rules(&field, &vehicles[0], "the fence to be taken back", |rules| {
         rules.fence.is_none() && is_set(rules)
@@ -216,7 +212,7 @@ pub async fn a_vehicle_on_a_mission_comes_home_where_a_new_geofence_forbids_the_
         })
         .await;
     vehicles[0].state().leg = missions::WAITS;
-    // One that allows all of the way changes nothing; the way is 450 m long.
+    // It allows all of the way, which is 450 m long, and changes nothing.
     apply(&field, "Geofence", "west", &fence("west", 900.0));
     until_in_force(&field, "geofence", "west", (1, 1), "OnAll").await;
     assert!(vehicles[0].flies());

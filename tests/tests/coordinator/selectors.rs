@@ -16,7 +16,6 @@ use tonic::transport::Channel;
 
 type Fleet = v1::fleet_client::FleetClient<Channel>;
 
-/// Time for an order to agents, also while the API server hangs.
 const SOON: Duration = Duration::from_secs(1);
 
 async fn fleet(coordinator: &Coordinator) -> Fleet {
@@ -45,7 +44,6 @@ async fn until_flying(vehicles: &[Vehicle], wanted: usize) {
     }
 }
 
-/// Two Swarms, red and blue, and a red Drone without a Swarm, all in the air.
 async fn red_and_blue(field: &Field) -> Vec<Drone> {
     let of =
         |team: &str, replicas: u32| json!({"replicas": replicas, "template": {"metadata": {"labels": {"team": team}}}});
@@ -97,7 +95,6 @@ pub async fn a_selector_grounds_what_it_selects_and_nothing_else(mut field: Fiel
     assert!(field.swarms("north").get("alpha").await.unwrap().spec.grounded);
     assert!(field.drones("south").get("lone").await.unwrap().spec.grounded);
     assert!(!field.swarms("south").get("bravo").await.unwrap().spec.grounded);
-    // Repeated, it is the same order; and it latches.
     fleet.ground(by("team=red", "")).await.unwrap();
     tokio::time::sleep(Duration::from_secs(2)).await;
     assert_eq!(vehicles.iter().filter(|v| v.flies()).count(), 1);
@@ -125,7 +122,6 @@ pub async fn a_selector_grounds_what_it_selects_and_nothing_else(mut field: Fiel
     assert_eq!((answer.drones, answer.agents_told), (2, 2), "{answer:?}");
     field.until_drones("all to fly once more", |d| flying(d) == 4).await;
 
-    // The API server hangs: agents receive it within a second, and it is written once the server is back.
     field.cluster().api_server().pause().unwrap();
     let before: Vec<usize> = vehicles.iter().map(|v| v.state().orders.len()).collect();
     let start = Instant::now();

@@ -12,7 +12,6 @@ use std::time::Instant;
 
 const HOSTILE_MISSIONS: u32 = 40;
 
-/// A survey over 1 km² with a comb as its hole, its lines aslant.
 fn comb(teeth: u32, spacing: f64) -> Value {
     let corner = |east: f64, north: f64| json!({"latitudeDegrees": 47.1 + north / 111_000.0, "longitudeDegrees": 8.0 + east / 76_000.0});
     let square = [(0.0, 0.0), (1000.0, 0.0), (1000.0, 1000.0), (0.0, 1000.0)];
@@ -60,7 +59,6 @@ fn is_grounded(vehicle: &Vehicle) -> bool {
     matches!(state.orders.last(), Some(Order::Assigned(last)) if last.desired == ordered)
 }
 
-/// Before all of the other namespace is planned.
 async fn soon(field: &Field, what: &str, asked: Instant, is: impl AsyncFn() -> Result<(), String>) {
     field.until(what, is).await;
     println!("{what}: after {} ms", asked.elapsed().as_millis());

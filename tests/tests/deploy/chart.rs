@@ -1,4 +1,4 @@
-//! The chart: that the plain manifests are what it renders, that everything it can render is accepted, and what it refuses.
+//! The chart: the plain manifests are what it renders, everything it can render is accepted, and what it refuses.
 
 use serde_json::{Value, json};
 use testkit::control_plane::workspace_root;
@@ -6,8 +6,7 @@ use testkit::manifests;
 
 use super::{HELM, PLANE, folder, kubectl, object, objects, rendered};
 
-/// The objects, and their environments, in an order that does not depend on how they were listed: kustomize puts what it
-/// has patched first, and the order does not matter, as no variable refers to another.
+/// Sorts objects and environments, as kustomize puts what it has patched first, and no variable refers to another.
 fn sorted(mut objects: Vec<Value>) -> Vec<Value> {
     for object in &mut objects {
         let containers = object
@@ -28,7 +27,6 @@ fn sorted(mut objects: Vec<Value>) -> Vec<Value> {
     objects
 }
 
-/// What `kubectl apply -k` would send of `deploy` with these components.
 fn kustomized(components: &[&str]) -> Vec<Value> {
     // Kustomizations reach only files below them, or folders beside them: so one of ours is above a copy.
     let scratch = testkit::Scratch::new("skein-kustomize-").unwrap();
@@ -51,7 +49,6 @@ fn kustomized(components: &[&str]) -> Vec<Value> {
     objects(&kubectl(&["kustomize", &top.to_string_lossy()]))
 }
 
-/// What the chart would install, without what only Helm needs.
 fn charted(settings: &[&str]) -> Vec<Value> {
     let mut objects = objects(&rendered(settings));
     for object in objects.iter_mut().filter(|o| o["kind"] == "CustomResourceDefinition") {
@@ -81,7 +78,7 @@ fn the_manifests_and_the_chart_are_the_same_objects_with_each_way_to_a_serial_po
         ),
     ] {
         let mut plain = kustomized(components);
-        // The one object that the chart leaves to the installer, as Helm keeps its records in it.
+        // The installer creates the Namespace, as Helm keeps its records in it.
         let before = plain.len();
         plain.retain(|object| object["kind"] != "Namespace");
         assert_eq!(plain.len(), before - 1);
@@ -176,7 +173,6 @@ fn whatever_can_be_set_is_accepted_by_the_api_server_without_a_warning() {
     }
 }
 
-/// Helm's message when it refuses these settings.
 fn refusal(settings: &[&str]) -> String {
     manifests::template(&HELM, settings).unwrap_err().to_string()
 }
@@ -299,7 +295,6 @@ fn each_value_has_its_place_in_the_schema_and_each_place_a_default() {
     same_names("", &schema, &schema, &values);
 }
 
-/// Compares the names of a closed object of the schema with those of its default.
 fn same_names(path: &str, root: &Value, schema: &Value, value: &Value) {
     let reference = schema["$ref"].as_str().map(|name| name.trim_start_matches("#/$defs/"));
     let schema = reference.map_or(schema, |name| &root["$defs"][name]);
@@ -349,7 +344,6 @@ fn or_by_a_privileged_container_that_is_still_not_root() {
     assert_eq!(pod["securityContext"]["supplementalGroups"], json!([20]));
 }
 
-/// The objects of what the chart renders, of kinds that the API server need not know.
 fn parsed(settings: &[&str]) -> Vec<Value> {
     rendered(settings)
         .split("\n---\n")
@@ -378,7 +372,6 @@ fn alerts_and_dashboard_are_those_of_the_monitoring_folder() {
     let map = object(&objects, "ConfigMap", "skein-fleet-dashboard");
     let shown: Value = serde_json::from_str(map["data"]["skein-fleet.json"].as_str().unwrap()).unwrap();
     assert_eq!(shown, dashboard);
-    // The scraped port is that of the Service for it, and that of the Pods.
     let monitor = &object(&objects, "ServiceMonitor", "skein-coordinator")["spec"];
     let service = object(&objects, "Service", "skein-coordinator-metrics");
     assert_eq!(monitor["endpoints"][0]["port"], service["spec"]["ports"][0]["name"]);

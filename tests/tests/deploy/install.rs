@@ -7,7 +7,6 @@ use testkit::{ControlPlane, manifests, wait_for};
 
 use super::{HELM, SYSTEM};
 
-/// Helm as the administrator of a control plane.
 fn helm(plane: &ControlPlane, args: &[&str]) -> String {
     let chart = manifests::chart();
     let args = args
@@ -41,7 +40,7 @@ fn helm_brings_the_crds_up_to_date_and_leaves_them_and_the_drones_when_it_goes()
     let wait = ["wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"];
     plane.kubectl().run(wait).unwrap();
 
-    // A CRD of an older release, with fewer columns; the next release adds the rest.
+    // A CRD of an older release has fewer columns; the next release adds the rest.
     let wanted = columns(&plane);
     let older = json!([{"op": "remove", "path": "/spec/versions/0/additionalPrinterColumns/0"}]).to_string();
     let patch = ["patch", "crd", "drones.skein.dev", "--type=json", "-p", &older];
@@ -72,7 +71,6 @@ fn helm_brings_the_crds_up_to_date_and_leaves_them_and_the_drones_when_it_goes()
     ];
     assert_eq!(plane.kubectl().run(replicas).unwrap(), "3");
 
-    // The policy of this namespace allows what the chosen way to the serial port needs.
     let privileged = || -> anyhow::Result<()> {
         let daemon_set = plane.kubectl().json(["-n", SYSTEM, "get", "daemonset/skein-agent"])?;
         let pod = json!({"apiVersion": "v1", "kind": "Pod", "spec": daemon_set["spec"]["template"]["spec"],
@@ -118,7 +116,6 @@ fn helm_brings_the_crds_up_to_date_and_leaves_them_and_the_drones_when_it_goes()
         "drone.skein.dev/one\n"
     );
 
-    // It is installed again and adopts the CRDs.
     helm(&plane, &["install", "skein", "CHART"]);
     assert_eq!(
         plane.kubectl().run(["get", "drones", "-o", "name"]).unwrap(),

@@ -7,7 +7,6 @@ use testkit::{ControlPlane, manifests, wait_for};
 
 use super::{DRONE, HELM, SYSTEM};
 
-/// What the kubelet reports of devices that no plugin has offered yet, or that one has.
 fn offer(plane: &ControlPlane, devices: &str) {
     let of = json!({"skein.dev/autopilot": devices});
     let patch = json!({"status": {"capacity": of, "allocatable": of}}).to_string();
@@ -23,7 +22,6 @@ fn offer(plane: &ControlPlane, devices: &str) {
     plane.kubectl().run(args).unwrap();
 }
 
-/// Waits until the one Pod of the agent is as wanted, and returns its name.
 fn wait_for_pod(plane: &ControlPlane, what: &str, is: impl Fn(&Value) -> bool) -> String {
     wait_for(what, Duration::from_secs(60), || {
         let selector = "app.kubernetes.io/name=skein-agent";
@@ -61,7 +59,6 @@ fn an_agent_refused_before_its_device_plugin_is_there_comes_back_with_the_plugin
     plane.kubectl().run_with(args, &rendered).unwrap();
     plane.create_node("drone-1", &[DRONE]).unwrap();
 
-    // The first start: it waits for the plugin.
     wait_for_pod(&plane, "the agent to wait for its device", waits_for_the_device);
     offer(&plane, "1");
     let first = wait_for_pod(&plane, "the agent to be placed", is_placed);

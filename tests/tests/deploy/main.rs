@@ -1,8 +1,5 @@
-//! The manifests in `deploy/` and their chart, on a real API server, with the DaemonSet controller and the
-//! scheduler running.
-//!
-//! Owns: that they are accepted, that each workload is placed on its intended nodes, and that each has the rights that
-//! it needs and no others. Must not: run the workloads: there is no kubelet here.
+//! The manifests in `deploy/` and their chart, on a real API server with the DaemonSet controller and the scheduler. No
+//! workload runs, as there is no kubelet.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -26,7 +23,6 @@ use testkit::{ControlPlane, Helm, manifests, wait_for};
 const SYSTEM: &str = "skein-system";
 const DRONE: (&str, &str) = ("node-role.kubernetes.io/drone", "");
 
-/// One for all tests of this file, with all of `deploy/` applied; it ends with this process.
 static PLANE: LazyLock<ControlPlane> = LazyLock::new(|| {
     let plane = ControlPlane::start().unwrap();
     let args = ["apply", "--server-side", "--validate=strict", "-k", &folder("deploy")];
@@ -36,12 +32,10 @@ static PLANE: LazyLock<ControlPlane> = LazyLock::new(|| {
 
 static HELM: LazyLock<Helm> = LazyLock::new(|| Helm::find_or_build().unwrap());
 
-/// What the chart renders with these settings, each `path=value`.
 fn rendered(settings: &[&str]) -> String {
     manifests::template(&HELM, settings).unwrap()
 }
 
-/// The objects of manifests in YAML, as kubectl reads them.
 fn objects(manifests: &str) -> Vec<Value> {
     let args = [
         "create",
@@ -63,7 +57,6 @@ fn objects(manifests: &str) -> Vec<Value> {
     }
 }
 
-/// The one object of this kind and name.
 fn object<'a>(objects: &'a [Value], kind: &str, name: &str) -> &'a Value {
     let mut found = objects
         .iter()
@@ -81,7 +74,6 @@ fn kubectl(args: &[&str]) -> String {
     PLANE.kubectl().run(args).unwrap()
 }
 
-/// The same, for arguments without spaces.
 fn kubectl_line(line: &str) -> String {
     kubectl(&line.split(' ').collect::<Vec<_>>())
 }
@@ -115,8 +107,7 @@ fn exactly_the_drone_nodes_get_an_agent_and_the_coordinator_stays_off_them() {
     ] {
         kubectl(&["taint", "node", node, taint]);
     }
-    // A node that is cordoned and reserved before it becomes a drone node still gets its agent. That also shows
-    // that the controllers have observed the taints above.
+    // A node that is cordoned and reserved before it becomes a drone node still gets its agent.
     PLANE.create_node("drone-5", &[]).unwrap();
     kubectl(&["cordon", "drone-5"]);
     kubectl(&["taint", "node", "drone-5", "reserved=drones:NoSchedule"]);
@@ -129,7 +120,6 @@ fn exactly_the_drone_nodes_get_an_agent_and_the_coordinator_stays_off_them() {
     wait_for_pods(&[four.as_slice(), &coordinators].concat());
 }
 
-/// Waits until the workloads' pods are on exactly these nodes, without those that are being deleted.
 fn wait_for_pods(wanted: &[(&str, &str)]) {
     let mut wanted = wanted.to_vec();
     wanted.sort_unstable();

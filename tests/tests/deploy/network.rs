@@ -4,7 +4,6 @@ use serde_json::{Value, json};
 
 use super::{object, objects, rendered};
 
-/// The objects, and the policy of this name.
 fn policy(name: &str, settings: &[&str]) -> (Vec<Value>, Value) {
     let objects = objects(&rendered(settings));
     let policy = object(&objects, "NetworkPolicy", name)["spec"].clone();

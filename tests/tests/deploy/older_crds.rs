@@ -5,7 +5,6 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use testkit::{ControlPlane, wait_for};
 
-/// A field that the older release does not have.
 const FIELD: &str = "rotateAtPercent";
 
 fn spec(plane: &ControlPlane, name: &str) -> anyhow::Result<Value> {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{PLANE, SYSTEM, kubectl, object, objects, pod_template, rendered};
 
-/// The PodSecurity refusal of such a Pod in a namespace of the level `restricted`; `None` if it is accepted. A dry run.
+/// The PodSecurity refusal at level `restricted`, by a dry run; `None` if it is accepted.
 fn restricted_refusal(template: &Value) -> Option<String> {
     let namespace = "restricted";
     let level = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace,
@@ -22,7 +22,6 @@ fn restricted_refusal(template: &Value) -> Option<String> {
     Some(exceptions.to_owned())
 }
 
-/// The Pod template of a workload of the chart with these settings.
 fn template_with(kind: &str, name: &str, settings: &[&str]) -> Value {
     object(&objects(&rendered(settings)), kind, name)["spec"]["template"].clone()
 }
@@ -73,7 +72,6 @@ fn the_agent_differs_from_the_restricted_level_only_where_its_manifest_says_why(
         for one in &expected {
             assert!(exceptions.contains(one), "{one:?} is not in {exceptions}");
         }
-        // Only expected exceptions: each is a separate part that names the rule of its level.
         let parts = exceptions.split("), ").count();
         assert_eq!(parts, expected.len(), "{exceptions}");
     }
@@ -161,7 +159,6 @@ fn agents_are_led_to_the_leader_and_each_replica_may_be_ready() {
     assert_eq!((&port["port"], &port["name"]), (&json!(50051), &json!("grpc")));
     // The leader writes the Service's endpoints; a selector would also include standbys.
     assert_eq!(service["spec"]["selector"], Value::Null);
-    // The leader gets its own address.
     let coordinator = &pod_template("deployment/skein-coordinator")["spec"]["containers"][0];
     let env = coordinator["env"].as_array().unwrap();
     let of = |name: &str| env.iter().find(|e| e["name"] == name).unwrap()["valueFrom"]["fieldRef"]["fieldPath"].clone();
@@ -217,7 +214,6 @@ fn every_image_is_ours_and_names_a_version() {
     }
 }
 
-/// The refusal of such a Pod in the namespace of Skein; `None` if it is accepted. A dry run.
 fn refusal_at_home(account: &str, spec: &Value) -> Option<String> {
     let mut spec = spec.clone();
     spec["serviceAccountName"] = json!(account);
@@ -337,7 +333,6 @@ fn in_the_namespace_of_skein_only_an_agent_may_what_an_agent_needs() {
     }
 }
 
-/// What the API server's own PodSecurity refuses at the level `restricted`, the policy refuses as well. The table has every field of that level.
 #[test]
 fn the_policy_refuses_all_that_the_restricted_level_refuses() {
     let template = pod_template("deployment/skein-coordinator");
@@ -414,7 +409,6 @@ fn the_policy_refuses_all_that_the_restricted_level_refuses() {
     unmasked["containers"][0]["securityContext"]["procMount"] = json!("Unmasked");
     let refusal = refusal_at_home("skein-coordinator", &unmasked).unwrap();
     assert!(refusal.contains("must keep procMount Default"), "{refusal}");
-    // Safe values of the same fields pass both.
     for (path, value) in [
         (
             "/securityContext/seLinuxOptions",
@@ -439,7 +433,7 @@ fn the_policy_refuses_all_that_the_restricted_level_refuses() {
 fn a_container_for_debugging_gets_no_more_than_the_others_of_its_pod() {
     let mut spec = pod_template("deployment/skein-coordinator")["spec"].clone();
     spec["serviceAccountName"] = json!("skein-coordinator");
-    // Nothing runs here, and nothing has to.
+    // A node that does not exist: nothing has to run.
     spec["nodeName"] = json!("nowhere");
     let pod = json!({"apiVersion": "v1", "kind": "Pod", "spec": spec,
         "metadata": {"name": "debugged", "namespace": SYSTEM}});

@@ -1,11 +1,10 @@
-//! That the programs accept what the manifests pass to them.
+//! The programs accept what the manifests pass to them.
 
 use serde_json::Value;
 use testkit::launch::workspace_binary;
 
 use super::{object, objects, rendered};
 
-/// The containers of a workload when everything that adds a flag or a variable is set.
 fn containers(kind: &str, name: &str) -> Vec<Value> {
     let settings = ["tls.secretName=mine", "metrics.enabled=true"];
     let objects = objects(&rendered(&settings));
@@ -16,7 +15,6 @@ fn containers(kind: &str, name: &str) -> Vec<Value> {
     lists.flatten().cloned().collect()
 }
 
-/// The program's output with these arguments, and whether it succeeded.
 fn answer(program: &str, args: &[&str]) -> (bool, String) {
     let mut command = std::process::Command::new(workspace_binary(program).unwrap());
     command.args(args).env_clear();
@@ -41,7 +39,6 @@ fn each_flag_and_variable_of_the_manifests_is_one_of_the_program() {
             assert!(understood, "{name} {args:?}: {words}");
             for variable in container["env"].as_array().unwrap() {
                 let variable = variable["name"].as_str().unwrap();
-                // The log's own variable, which is not a flag.
                 let known = variable == "RUST_LOG" || help.contains(&format!("[env: {variable}="));
                 assert!(known, "{name} does not read {variable}");
             }

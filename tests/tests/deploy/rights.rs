@@ -5,12 +5,10 @@ use std::time::Duration;
 use testkit::control_plane::workspace_root;
 use testkit::wait_for;
 
-/// Whether the ServiceAccount may do this.
 fn may(account: &str, request: &str) -> bool {
     user_may(&format!("system:serviceaccount:{SYSTEM}:{account}"), request)
 }
 
-/// Whether the user may do this.
 fn user_may(user: &str, request: &str) -> bool {
     let user = format!("--as={user}");
     let mut args = vec!["auth", "can-i", &user];
@@ -93,7 +91,7 @@ fn the_agent_may_do_nothing_at_all() {
     }
 }
 
-/// The rights of each person in the namespace of their role, in this order: read, edit, ground (with release and resume), kill (with connect).
+/// In the namespace of their role: read, edit, ground (with release and resume), kill (with connect).
 fn rights_of(user: &str, namespace: &str) -> [bool; 4] {
     let may = |request: &str| user_may(user, &format!("{request} -n {namespace}"));
     let all = |requests: &[&str]| {
@@ -169,7 +167,6 @@ fn the_built_in_roles_fly_nothing_until_the_chart_is_told_so() {
 #[test]
 fn our_roles_stand_alone_and_grounding_can_be_given_without_killing() {
     kubectl(&["create", "namespace", "range"]);
-    // As deploy/README.md has it.
     kubectl_line("create clusterrole may-ground --verb=ground --resource=swarms.skein.dev");
     for role in ["skein-viewer", "skein-operator", "skein-admin", "may-ground"] {
         kubectl_line(&format!(
@@ -190,7 +187,6 @@ fn our_roles_stand_alone_and_grounding_can_be_given_without_killing() {
     }
 }
 
-/// What kubectl prints, on either stream, when `user` asks for this.
 fn answer(user: &str, line: &str) -> String {
     let user = format!("--as={user}");
     let mut args = vec![user.as_str()];
@@ -273,7 +269,7 @@ fn a_planner_reads_all_kinds_and_writes_by_dry_run_only() {
         let said = answer("paula", &format!("create -f {file}"));
         assert!(said.contains(refused), "{file}: {said}");
     }
-    // Those who fly are not held, in a namespace or outside of all; a planner who also flies is not either.
+    // Neither pilots, in a namespace or outside of all, nor a planner who also flies are restricted.
     for user in ["otto", "odile"] {
         for write in [
             "annotate swarm bench note=x --overwrite".to_owned(),
@@ -359,7 +355,7 @@ fn whoever_may_enroll_reads_the_one_key_and_writes_the_one_list() {
     }
 }
 
-/// The API server's answer to `user`, who requests a connection to a port of `pod`. Nothing is connected: no kubelet runs here.
+/// Requests a connection to a port of `pod`; none is made, as no kubelet runs here.
 fn forward(user: &str, pod: &str) -> String {
     let path = format!("/api/v1/namespaces/{SYSTEM}/pods/{pod}/portforward?ports=14550");
     let (user, args) = (format!("--as={user}"), ["get", "--raw", &path]);
@@ -386,7 +382,6 @@ fn whoever_may_connect_is_forwarded_to_a_coordinator_and_to_no_agent() {
     }
     let said = forward("carl", "skein-coordinator-6c5f8-abcde");
     assert!(said.contains("not found"), "{said}");
-    // An administrator is not excluded.
     let said = forward("system:admin-of-this-test", "skein-agent-abcde");
     assert!(
         said.contains("cannot get") || said.contains("forbidden"),

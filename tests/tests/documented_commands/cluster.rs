@@ -1,4 +1,4 @@
-//! A cluster: a real control plane with Helm, a real coordinator in the place of its Pods, and a fake kubelet of their node.
+//! A real control plane with Helm, a real coordinator in the place of its Pods, and a fake kubelet of their node.
 
 use std::time::Duration;
 
@@ -17,16 +17,13 @@ const TUTORIAL: &str = "docs/tutorial/cluster.md";
 const MOVES: &str = "docs/how-to/move-to-a-cluster.md";
 const DEPLOYS: &str = "deploy/README.md";
 
-/// The pages, in this order.
 pub const PAGES: [&str; 4] = [INSTALLS, TUTORIAL, MOVES, DEPLOYS];
 
 const PATIENCE: Duration = Duration::from_secs(60);
 const SYSTEM: &str = "skein-system";
 const SERVER: &str = "server-1";
-/// The node of the tutorial, without a vehicle here.
 const COMPANION: &str = "companion-1";
 
-/// The Swarm of the ground station.
 const MOVED: &str = "moved";
 
 struct Cluster {
@@ -39,7 +36,6 @@ struct Cluster {
 
 impl Cluster {
     fn start(people: &ClusterAuthority) -> anyhow::Result<Self> {
-        // Fails only if a provider is installed already, which is fine.
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
         let builder = ControlPlane::builder().client_authority(people.certificate_pem(), people.key_pem());
         let plane = builder.start()?;
@@ -69,7 +65,6 @@ impl Cluster {
         self.plane.kubectl().run(args).map(drop)
     }
 
-    /// The Pods of the Deployment run: the first one leads.
     fn run_coordinator(&mut self) -> anyhow::Result<()> {
         self.coordinator = None;
         let pods = wait_for("two Pods of the coordinator on nodes", PATIENCE, || {
@@ -112,7 +107,6 @@ impl Cluster {
         Ok(())
     }
 
-    /// As at the start, but for CRDs, namespaces and objects of Skein.
     fn remove(&mut self, helm: &Helm) -> anyhow::Result<()> {
         if let Some(coordinator) = self.coordinator.take() {
             coordinator.signal(Signal::SIGTERM)?;
@@ -134,7 +128,6 @@ impl Cluster {
     }
 }
 
-/// A ground station of the person whose home this is, with a Swarm.
 fn station(reader: &Reader, plane: &ControlPlane) -> anyhow::Result<Process> {
     let data = reader.home().join(".local/share/skein");
     let up = Launch::workspace("skein")?
@@ -195,7 +188,7 @@ fn follow_lines(cluster: &mut Cluster, reader: &Reader, page: &str, lines: &[Str
     for line in lines {
         let line = line.replace(" NODE ", &format!(" {COMPANION} "));
         if line.starts_with("skein") {
-            // A coordinator that has just been started is not ready yet, and a right that was just given takes a moment.
+            // A coordinator that has just been started is not ready yet, and a new right takes a moment.
             wait_for(format!("`{line}` to be done"), PATIENCE, || {
                 run(page, &line, reader.shell(&line))
             })?;

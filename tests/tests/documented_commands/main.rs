@@ -1,7 +1,5 @@
-//! The commands of README, tutorials, concepts, how-to guides and deployment, run unchanged: on a ground station with simulated vehicles,
-//! and on a cluster.
-//!
-//! Owns: which pages are run where, and the state before. Must not: change a command except for names that a reader has to fill in.
+//! The commands of README, tutorials, concepts, how-to guides and deployment, run unchanged, except for names that a
+//! reader has to fill in: on a ground station with simulated vehicles, and on a cluster.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -46,7 +44,7 @@ const ON_THE_GROUND: [&str; 8] = [
     "docs/tutorial/bench.md",
 ];
 
-/// Pages whose commands are for vehicles that fly, and the Swarm that they name. The last one leaves vehicles granted to others.
+/// Pages whose commands are for vehicles that fly, with their Swarm. The last one leaves vehicles granted to others.
 const IN_FLIGHT: [(&str, &str); 8] = [
     ("docs/how-to/ground-the-fleet.md", "alpha"),
     ("docs/how-to/take-a-vehicle-out-of-service.md", "alpha"),
@@ -58,10 +56,9 @@ const IN_FLIGHT: [(&str, &str); 8] = [
     ("docs/how-to/grant-vehicles.md", "alpha"),
 ];
 
-/// The Swarm of `examples/formation.yaml`.
 const FORMATION: &str = "relays";
 
-/// Pages whose commands are run by nothing here, and why.
+/// Pages whose commands nothing here runs, and why.
 const ELSEWHERE: [(&str, &str); 18] = [
     (
         "docs/concepts/command.md",
@@ -125,7 +122,7 @@ const ELSEWHERE: [(&str, &str); 18] = [
     ),
 ];
 
-/// How commands begin that are not run, and why.
+/// Beginnings of commands that are not run, and why.
 const LEFT_OUT: [(&str, &str); 11] = [
     ("skein watch", "runs until a person ends it"),
     ("skein top", "runs until a person ends it"),
@@ -146,7 +143,6 @@ const LEFT_OUT: [(&str, &str); 11] = [
     ("kubectl delete -k deploy", "waits for kubelets that end Pods"),
 ];
 
-/// The deadline of one command; some wait for vehicles.
 const WITHIN: Duration = Duration::from_secs(310);
 
 #[test]
@@ -160,7 +156,7 @@ fn each_command_does_what_its_page_says() -> anyhow::Result<()> {
     apply_swarm(&field, "alpha", true)?;
     for page in ON_THE_GROUND {
         reader.follow_on_a_station(&field, page)?;
-        // What a page has released is grounded again before the next page can make it take off.
+        // Grounded again, before the next page can make it take off.
         apply_swarm(&field, "alpha", true)?;
     }
     for (page, swarm) in IN_FLIGHT {
@@ -178,7 +174,6 @@ fn each_command_does_what_its_page_says() -> anyhow::Result<()> {
     field.end_up().map(drop)
 }
 
-/// A Swarm of two, with the label that the pages select by.
 fn apply_swarm(field: &Field, name: &str, grounded: bool) -> anyhow::Result<()> {
     let swarm = json!({
         "apiVersion": "skein.dev/v1alpha1", "kind": "Swarm",
@@ -217,7 +212,6 @@ fn each_page_with_commands_is_run_or_says_why_not() {
     }
 }
 
-/// The pages below `folder`, by their path from the workspace's root.
 fn pages(folder: &Path) -> Vec<String> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -232,14 +226,12 @@ fn pages(folder: &Path) -> Vec<String> {
     found
 }
 
-/// A person with a shell, a home and the programs on the PATH.
 struct Reader {
     scratch: Scratch,
     kubeconfig: PathBuf,
 }
 
 impl Reader {
-    /// One whose kubeconfig is that of `kubectl`.
     fn new(kubectl: &Kubectl) -> anyhow::Result<Self> {
         let reader = Self {
             scratch: Scratch::new("skein-reader-")?,
@@ -254,7 +246,6 @@ impl Reader {
         Ok(reader)
     }
 
-    /// With a program on the PATH.
     fn has(&self, name: &str, program: &Path) -> anyhow::Result<()> {
         Ok(symlink(program, self.scratch.path().join("programs").join(name))?)
     }
@@ -267,7 +258,6 @@ impl Reader {
         self.home().join(".local/bin")
     }
 
-    /// Runs the commands of a page on a ground station, one after the other.
     fn follow_on_a_station(&self, field: &Field, page: &str) -> anyhow::Result<()> {
         let skein = self.scratch.path().join("programs/skein");
         if !skein.exists() {
@@ -312,7 +302,6 @@ fn run(page: &str, line: &str, shell: Command) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The name of a Drone, for a reader who has to fill one in.
 fn a_drone(field: &Field) -> anyhow::Result<String> {
     wait_for("a Drone", PATIENCE, || {
         let drones = field.drones()?;
@@ -321,7 +310,6 @@ fn a_drone(field: &Field) -> anyhow::Result<String> {
     })
 }
 
-/// The commands of a page, without those that are left out.
 fn commands(page: &str) -> anyhow::Result<Vec<String>> {
     let text = std::fs::read_to_string(workspace_root().join(page))?;
     let mut found = all_commands(&text);
@@ -330,7 +318,6 @@ fn commands(page: &str) -> anyhow::Result<Vec<String>> {
     Ok(found)
 }
 
-/// The lines of a page's shell blocks.
 fn all_commands(text: &str) -> Vec<String> {
     let mut inside = false;
     let mut found = Vec::new();

@@ -1,6 +1,5 @@
-//! The documents are correct: links resolve, commands and fields exist, generated pages are fresh, each alert has a runbook.
-//!
-//! Owns: these rules, as tests. Must not: start anything but a program that prints its help; `flown_examples.rs` flies.
+//! The documents are correct: links resolve, commands and fields exist, generated pages are fresh, each alert has a
+//! runbook.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -13,13 +12,11 @@ use regex::Regex;
 use serde_json::Value;
 use testkit::control_plane::workspace_root;
 
-/// The programs whose commands are checked.
 const PROGRAMS: [&str; 3] = ["skein", "skein-agent", "skein-coordinator"];
 
 /// Shorter sentences may occur in two documents.
 const LONG: usize = 60;
 
-/// The folders without files of ours.
 const FOREIGN: [&str; 3] = ["target", "node_modules", "recordings"];
 
 #[test]
@@ -276,7 +273,6 @@ fn modules_and_items_that_the_architecture_names_exist() {
     assert!(missing.is_empty(), "ARCHITECTURE.md names {missing:?}");
 }
 
-/// Whether there is this module, or an item of this name in its module.
 fn exists_in_code(path: &str) -> bool {
     let mut parts: Vec<&str> = path.split("::").collect();
     let source = workspace_root().join("crates").join(parts[0]).join("src");
@@ -291,7 +287,6 @@ fn exists_in_code(path: &str) -> bool {
         .any(|kind| of_module.contains(&format!("pub {kind} {item}")))
 }
 
-/// All documents, by their path.
 fn documents() -> BTreeMap<PathBuf, String> {
     let mut found = Vec::new();
     collect(workspace_root(), "md", &mut found);
@@ -299,7 +294,6 @@ fn documents() -> BTreeMap<PathBuf, String> {
     found.into_iter().map(|path| (path.clone(), read(&path))).collect()
 }
 
-/// The files of `folder` and below whose name ends in `extension`.
 fn collect(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -321,7 +315,6 @@ fn examples() -> Vec<PathBuf> {
     found
 }
 
-/// The generated pages, without asking the programs.
 fn reference_pages() -> Vec<String> {
     let of_programs = PROGRAMS.iter().map(|program| format!("docs/reference/{program}.md"));
     let of_resources = ["swarm", "drone", "geofence", "parameterprofile", "mission", "operator"]
@@ -330,7 +323,6 @@ fn reference_pages() -> Vec<String> {
     of_programs.chain(of_resources).collect()
 }
 
-/// A path from the workspace's root.
 fn short(path: &Path) -> String {
     path.strip_prefix(workspace_root())
         .unwrap_or(path)
@@ -342,7 +334,6 @@ fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap()
 }
 
-/// The documents of a YAML file.
 fn yaml(path: &Path) -> Vec<Value> {
     yaml_text(&read(path))
 }
@@ -353,7 +344,6 @@ fn yaml_text(text: &str) -> Vec<Value> {
         .collect()
 }
 
-/// The text outside of code blocks.
 fn prose(text: &str) -> String {
     let mut inside = false;
     let lines = text.lines().filter(|line| {
@@ -364,7 +354,7 @@ fn prose(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The code blocks of a language. Lines that end in a backslash are joined with the next.
+/// Lines that end in a backslash are joined with the next.
 fn code_blocks(text: &str, language: &str) -> Vec<String> {
     let opening = format!("```{language}");
     let mut blocks = Vec::new();
@@ -385,7 +375,6 @@ fn code_blocks(text: &str, language: &str) -> Vec<String> {
     blocks
 }
 
-/// The targets of a document's links.
 fn links(text: &str) -> Vec<String> {
     let code = Regex::new("`[^`]*`").unwrap();
     let link = Regex::new(r"\]\(([^)\s]+)\)").unwrap();
@@ -395,7 +384,6 @@ fn links(text: &str) -> Vec<String> {
     found.map(|found| found.get(1).unwrap().as_str().to_owned()).collect()
 }
 
-/// The possible anchors after `#` in a link to a document.
 fn anchors(text: &str) -> BTreeSet<String> {
     let text = prose(text);
     let headings = text.lines().filter(|line| line.starts_with('#'));
@@ -412,7 +400,6 @@ fn slug(heading: &str) -> String {
     heading.to_lowercase().chars().filter_map(letter).collect()
 }
 
-/// The calls of our programs in a line of a shell, each with its arguments.
 fn skein_calls(line: &str) -> Vec<(String, Vec<String>)> {
     let line = line.split(" #").next().unwrap_or_default();
     let words: Vec<&str> = line.split_whitespace().collect();
@@ -440,14 +427,12 @@ fn skein_call(words: &[&str]) -> Option<(String, Vec<String>)> {
     PROGRAMS.contains(&program).then(|| (program.to_owned(), args))
 }
 
-/// The options that a help text names, short and long.
 fn options(help: &str) -> Vec<String> {
     let option = Regex::new(r"(?:^|[\s,\[<|])(--?[a-zA-Z][a-z0-9-]*)").unwrap();
     let found = help.lines().flat_map(|line| option.captures_iter(line));
     found.map(|found| found.get(1).unwrap().as_str().to_owned()).collect()
 }
 
-/// The fields of `value` that `schema` does not have.
 fn unknown_fields(schema: &Value, value: &Value, path: &str, unknown: &mut Vec<String>) {
     if schema["additionalProperties"].is_object() {
         return;
@@ -461,7 +446,6 @@ fn unknown_fields(schema: &Value, value: &Value, path: &str, unknown: &mut Vec<S
     }
 }
 
-/// The long sentences of a document, in tables and lists too, without their line breaks.
 fn sentences(text: &str) -> Vec<String> {
     let text = prose(text);
     let mut paragraphs = vec![String::new()];

@@ -11,16 +11,11 @@ use serde_json::Value;
 use testkit::control_plane::workspace_root;
 use testkit::launch::workspace_binary;
 
-/// The deadline for a program to print its help on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How to generate a page again.
 const AGAIN: &str = "by `cargo xtask generate`; do not edit";
 
-/// Each generated page, by its path from the workspace's root.
-///
-/// # Errors
-/// A CRD cannot be read, or a program is not built or prints no help.
+/// Errors: a CRD cannot be read, or a program is not built or prints no help.
 pub fn pages() -> anyhow::Result<BTreeMap<String, String>> {
     let mut pages = BTreeMap::new();
     for kind in ALL {
@@ -36,7 +31,6 @@ pub fn pages() -> anyhow::Result<BTreeMap<String, String>> {
     Ok(pages)
 }
 
-/// The page of one custom resource.
 fn resource(path: &str) -> anyhow::Result<String> {
     let text = std::fs::read_to_string(workspace_root().join(path)).with_context(|| format!("cannot read {path}"))?;
     let crd: Value = serde_saphyr::from_str(&text).with_context(|| format!("{path} is not YAML"))?;
@@ -88,7 +82,6 @@ fn resource(path: &str) -> anyhow::Result<String> {
     Ok(page)
 }
 
-/// A row for each field below `schema`; `path` is the path of `schema`. Adds the rules for the fields to `rules`.
 fn fields(schema: &Value, path: &str, page: &mut String, rules: &mut Vec<String>) -> anyhow::Result<()> {
     for (name, field) in schema["properties"].as_object().into_iter().flatten() {
         let path = if path.is_empty() {
@@ -118,7 +111,6 @@ fn fields(schema: &Value, path: &str, page: &mut String, rules: &mut Vec<String>
     Ok(())
 }
 
-/// The type of a field, in a few words.
 fn kind(field: &Value) -> String {
     if let Some(words) = field["enum"].as_array() {
         let words: Vec<String> = words.iter().map(|word| format!("`{}`", text_of(word))).collect();
@@ -133,7 +125,6 @@ fn kind(field: &Value) -> String {
     }
 }
 
-/// The messages of the rules directly at `schema`.
 fn collect_rules(schema: &Value, rules: &mut Vec<String>) {
     let all = schema["x-kubernetes-validations"].as_array().into_iter().flatten();
     rules.extend(all.map(|rule| cell(&rule["message"])));
@@ -143,13 +134,11 @@ fn text_of(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-/// A text for one cell of a table.
 fn cell(value: &Value) -> String {
     let words: Vec<&str> = value.as_str().unwrap_or_default().split_whitespace().collect();
     words.join(" ").replace('|', "\\|")
 }
 
-/// The page of one program: its help, then that of each command, without the options of every command.
 fn program_page(program: &str) -> anyhow::Result<String> {
     let main = help(program, &[])?;
     let common: BTreeSet<String> = blocks(&main).into_iter().collect();
@@ -183,10 +172,7 @@ fn program_page(program: &str) -> anyhow::Result<String> {
     Ok(page)
 }
 
-/// The output of a program with `--help`, in any environment.
-///
-/// # Errors
-/// It is not built, or fails.
+/// Errors: it is not built, or fails.
 pub fn help(program: &str, command: &[&str]) -> anyhow::Result<String> {
     let mut call = Command::new(workspace_binary(program)?);
     call.args(command).arg("--help").env_clear();
@@ -199,7 +185,6 @@ pub fn help(program: &str, command: &[&str]) -> anyhow::Result<String> {
     Ok(String::from_utf8(output.stdout)?)
 }
 
-/// The commands that a help text lists.
 pub fn commands(help: &str) -> Vec<String> {
     let list = help.split("\nCommands:\n").nth(1).unwrap_or_default();
     let list = list.split("\n\n").next().unwrap_or_default();
@@ -212,7 +197,6 @@ pub fn commands(help: &str) -> Vec<String> {
         .collect()
 }
 
-/// A help text in its parts: the paragraphs, and each option or argument with its description.
 fn blocks(help: &str) -> Vec<String> {
     let mut blocks: Vec<Vec<&str>> = Vec::new();
     let mut before = "";

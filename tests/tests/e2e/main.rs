@@ -1,5 +1,5 @@
-//! A swarm flies: the whole path on a real API server and on the embedded one, with agents and simulated vehicles as
-//! processes over pseudo-terminals. Whether a vehicle flies is read from its own messages on the wire, never from our status.
+//! A swarm flies: the whole path on a real API server and on the embedded one, over pseudo-terminals. A vehicle's own
+//! messages on the wire show whether it flies, never our status.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -18,7 +18,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use testkit::{Scratch, ServedBy, wait_for};
 
-/// Runs each on a real API server and on the embedded one.
 macro_rules! on_both {
     ($($name:ident),+ $(,)?) => {
         mod on_kubernetes {
@@ -128,7 +127,6 @@ fn drone(node: &str, station: Value) -> String {
 
 const NODES: [&str; 5] = ["node-1", "node-2", "node-3", "node-4", "node-5"];
 
-/// Nodes by Drone name.
 fn bound(drones: &[Value]) -> BTreeMap<String, String> {
     let pair = |d: &Value| {
         Some((
@@ -167,12 +165,11 @@ fn a_swarm_flies_scales_survives_its_coordinator_and_agents_and_lands(api: Serve
         stage.add_node(node)?;
     }
 
-    // Three are desired: three fly, by their own messages.
     stage.cluster.kubectl().apply(&swarm("default", "alpha", 3, &[]))?;
     stage.wait_in_air(&NODES, 3)?;
     wait_ready(&stage, "alpha")?;
 
-    // Five are desired and there are four nodes: four fly, and the fifth Drone's status says why it does not.
+    // Five are desired and there are four nodes: the fifth Drone's status says why it does not fly.
     stage.kubectl(&["scale", "swarm/alpha", "--replicas=5"])?;
     stage.wait_in_air(&NODES, 4)?;
     wait_for("a Drone that says why it is pending", PATIENCE, || {
@@ -189,12 +186,10 @@ fn a_swarm_flies_scales_survives_its_coordinator_and_agents_and_lands(api: Serve
         Ok(())
     })?;
 
-    // A fifth node appears: it flies.
     stage.add_node("node-5")?;
     stage.wait_in_air(&NODES, 5)?;
     wait_ready(&stage, "alpha")?;
 
-    // Two are desired: three land, then their Drones are removed.
     stage.kubectl(&["scale", "swarm/alpha", "--replicas=2"])?;
     wait_until_gone(&stage, "default", 2)?;
     let up = stage.wait_in_air(&NODES, 2)?;
@@ -207,7 +202,6 @@ fn a_swarm_flies_scales_survives_its_coordinator_and_agents_and_lands(api: Serve
     stage.start_agent(up[1])?;
     stage.wait_in_air(&NODES, 2)?;
 
-    // The Swarm is deleted: all land, then the objects are removed; kubectl waits for that.
     let timeout = format!("--timeout={}s", PATIENCE.as_secs());
     stage.kubectl(&["delete", "swarm/alpha", "--wait=false"])?;
     wait_until_gone(&stage, "default", 0)?;
@@ -236,8 +230,7 @@ fn the_coordinator_dies_and_comes_back(stage: &mut Stage, up: &[&str]) -> anyhow
     Ok(())
 }
 
-/// SIGKILL in mid-flight: the Drone's flight becomes unknown, the vehicle flies on, and the new agent takes over without a
-/// command.
+/// SIGKILL in mid-flight: the vehicle flies on, and the new agent takes over without a command.
 fn an_agent_dies_and_comes_back(stage: &mut Stage, node: &str) -> anyhow::Result<()> {
     let before = wire::now();
     stage.take_agent(node)?.kill();
@@ -291,7 +284,6 @@ fn two_swarms_in_one_namespace_and_in_two_never_touch_each_others_drones_or_node
     for node in &NODES {
         stage.add_node(node)?;
     }
-    // The same name in two namespaces, and two names in one.
     stage.cluster.kubectl().apply(&swarm("default", "alpha", 2, &[]))?;
     stage.cluster.kubectl().apply(&swarm("default", "beta", 1, &[]))?;
     stage.cluster.kubectl().apply(&swarm("other", "alpha", 2, &[]))?;
@@ -311,7 +303,6 @@ fn two_swarms_in_one_namespace_and_in_two_never_touch_each_others_drones_or_node
         "each Drone has a node of its own"
     );
 
-    // One is deleted: its own vehicles land, and the others are not sent anything.
     let before = wire::now();
     stage.kubectl(&["delete", "swarm/alpha", "--timeout=90s"])?;
     assert_eq!(
@@ -325,7 +316,6 @@ fn two_swarms_in_one_namespace_and_in_two_never_touch_each_others_drones_or_node
     for node in mine.values() {
         assert!(stage.wire(node).said().down(), "{node}");
     }
-    // Its nodes are free for the others.
     stage.kubectl(&["scale", "swarm/beta", "--replicas=3"])?;
     stage.wait_in_air(&NODES, 5)?;
     Ok(())
@@ -353,7 +343,7 @@ fn a_ground_order_lands_and_latches_until_released(api: ServedBy) -> anyhow::Res
         "true"
     );
 
-    // It outlives the coordinator and the agents: nothing takes off.
+    // The ground order outlives the coordinator and the agents: nothing takes off.
     stage.kill_coordinator();
     for node in &nodes {
         stage.take_agent(node)?.kill();
@@ -410,13 +400,11 @@ fn a_vehicle_that_refuses_to_arm_says_why_in_its_autopilots_own_words(api: Serve
     for node in nodes {
         assert!(stage.wire(node).said().not_flying(), "{node}");
     }
-    // Nothing delays a Drone whose vehicle never left the ground.
     stage.kubectl(&["delete", "swarm/alpha", "--timeout=60s"])?;
     Ok(())
 }
 
-/// The simulated transmitter on CAN is always good to arm. What it was sent counts for 3 s of its own time, so it runs at only
-/// twice real time.
+/// The transmitter counts what it was sent for 3 s of its own time, so it runs at only twice real time.
 fn a_vehicle_that_must_have_an_operator_flies_once_one_is_sent_every_second(api: ServedBy) -> anyhow::Result<()> {
     let enforced = ["DID_ENABLE=1", "DID_OPTIONS=1", "DID_CANDRIVER=1"];
     let mut more = vec!["--speedup", "2"];
@@ -453,7 +441,7 @@ fn a_vehicle_that_must_have_an_operator_flies_once_one_is_sent_every_second(api:
             "{gap} us, {seconds} s: {sent:?}"
         );
     }
-    // No more than one a second: one that is heard late is nearer to the next, so that this is judged of all of them.
+    // No more than one a second on average, since a late one is nearer to the next.
     let (first, last) = sent.first().zip(sent.last()).context("nothing was sent")?;
     let seconds = u64::try_from(sent.len() - 1)?;
     ensure!(last.0 - first.0 >= seconds * 1_000_000 - 150_000, "{sent:?}");
@@ -544,7 +532,7 @@ fn a_changed_altitude_is_flown_to_in_the_air_by_both_autopilots(api: ServedBy) -
     Ok(())
 }
 
-/// A computer by its full name, as a company names it. It is longer than the value of a label.
+/// A computer by its full name, which is longer than the value of a label.
 fn a_node_by_its_full_name_of_120_characters_flies_and_keeps_its_log(api: ServedBy) -> anyhow::Result<()> {
     let node = format!("drone-7.{}.example.com.lab", ["field-station"; 7].join("."));
     let node = node.as_str();
@@ -560,7 +548,7 @@ fn a_node_by_its_full_name_of_120_characters_flies_and_keeps_its_log(api: Served
     let drones = stage.drones("default")?;
     let drone = drones.first().context("there is no Drone")?;
     ensure!(drone["spec"]["nodeName"] == node, "{drone}");
-    // It is written beside the flight, not before it.
+    // The Vehicle is written beside the flight, not before it.
     wait_for("its Vehicle", PATIENCE, || {
         let vehicles = stage.read("vehicles")?;
         ensure!(vehicles["items"][0]["spec"]["nodeName"] == node, "{vehicles}");

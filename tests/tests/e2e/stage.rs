@@ -1,5 +1,4 @@
-//! An API server, real or embedded, and coordinator, agents and simulated vehicles as processes of their own, over
-//! pseudo-terminals.
+//! An API server, real or embedded, and coordinator, agents and simulated vehicles as processes, over pseudo-terminals.
 
 use crate::wire::Wire;
 use anyhow::{Context, ensure};
@@ -12,10 +11,9 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 use testkit::{Cluster, Launch, Process, Scratch, ServedBy, wait_for};
 
-/// Deadline of anything on a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(90);
 
-/// Pace over real time: an ArduPilot takes 41.5 s to be ready.
+/// An ArduPilot takes 41.5 s to be ready.
 const SPEEDUP: &str = "10";
 
 const SYSTEM: &str = "skein-system";
@@ -51,15 +49,12 @@ pub struct Stage {
     kubeconfig: PathBuf,
     port: u16,
     logs: PathBuf,
-    /// Environment of coordinator and agents.
     settings: Vec<(&'static str, String)>,
     _permit: StagePermit,
 }
 
-/// A real control plane without a stage.
 static SPARE: Mutex<Option<Cluster>> = Mutex::new(None);
 
-/// A real control plane is kept for the next stage.
 pub struct LentCluster(Option<Cluster>);
 
 impl LentCluster {
@@ -112,7 +107,7 @@ fn clear(cluster: &Cluster) -> anyhow::Result<()> {
         ]
         .concat();
         kubectl.run([&["delete"][..], &object, &["--wait=false"]].concat())?;
-        // It is gone at once if it had none.
+        // Fails for one that had none, as it is gone at once.
         let _ = kubectl.run(free);
     }
     let ours = [
@@ -128,12 +123,10 @@ fn clear(cluster: &Cluster) -> anyhow::Result<()> {
 }
 
 impl Stage {
-    /// Starts without nodes and agents.
     pub fn set(served_by: ServedBy, vehicles: &[&str], autopilot: &str, more: &[&str]) -> anyhow::Result<Self> {
         Self::set_by_way_of(served_by, vehicles, autopilot, more, |_, kubeconfig| Ok(kubeconfig))
     }
 
-    /// The coordinator uses the kubeconfig that `way` makes of its own.
     pub fn set_by_way_of(
         served_by: ServedBy,
         vehicles: &[&str],
@@ -144,7 +137,6 @@ impl Stage {
         Self::set_with(served_by, vehicles, autopilot, more, (way, vec![]))
     }
 
-    /// Sets the environment of coordinator and agents.
     pub fn set_with(
         served_by: ServedBy,
         vehicles: &[&str],
@@ -224,13 +216,12 @@ impl Stage {
         self.scratch.path().join(name)
     }
 
-    /// Credentials of a node's agent: a token as its kubelet requests it, and the authority.
     fn credentials(&self, node: &str) -> anyhow::Result<Vec<(&'static str, PathBuf)>> {
         if !self.is_secured() {
             return Ok(vec![]);
         }
         let file = self.file(&format!("token-{node}"));
-        // A container that is started again finds the token of before.
+        // A container that is started again finds its previous token.
         if !file.exists() {
             let bound = ["--bound-object-kind", "Node", "--bound-object-name", node];
             let token = [
@@ -253,7 +244,6 @@ impl Stage {
         ])
     }
 
-    /// SIGKILL.
     pub fn kill_coordinator(&mut self) {
         if let Some(process) = self.coordinator.take() {
             process.kill();
@@ -264,7 +254,6 @@ impl Stage {
         self.add_node_with(node, &[])
     }
 
-    /// Makes a drone node and starts its agent.
     pub fn add_node_with(&mut self, node: &str, labels: &[(&str, &str)]) -> anyhow::Result<()> {
         let mut all = vec![("node-role.kubernetes.io/drone", "")];
         all.extend_from_slice(labels);
@@ -318,7 +307,6 @@ impl Stage {
         self.coordinator.as_ref().context("there is no coordinator")
     }
 
-    /// The caller owns it from now on.
     pub fn take_agent(&mut self, node: &str) -> anyhow::Result<Process> {
         self.agents.remove(node).with_context(|| format!("{node} has no agent"))
     }
@@ -332,7 +320,7 @@ impl Stage {
         Wire(self.scratch.path().join("wire").join(format!("{node}.tlog")))
     }
 
-    /// Vehicles at their height, by their own messages.
+    /// At their altitude, by their own messages.
     pub fn in_air<'a>(&self, nodes: &[&'a str]) -> Vec<&'a str> {
         nodes.iter().copied().filter(|n| self.wire(n).said().in_air()).collect()
     }
@@ -356,7 +344,6 @@ impl Stage {
         result.map_err(|error| self.explain(error))
     }
 
-    /// Adds the output of kubectl and the logs.
     pub fn explain(&self, error: anyhow::Error) -> anyhow::Error {
         let seen = self
             .kubectl(&["get", "swarms,drones", "-A", "-o", "wide"])
@@ -368,7 +355,6 @@ impl Stage {
         error.context(all)
     }
 
-    /// An object of Skein, or a list, by its path behind the version of the API, such as `vehicles`.
     pub fn read(&self, path: &str) -> anyhow::Result<Value> {
         self.cluster.kubectl().read(&format!("/apis/skein.dev/v1alpha1/{path}"))
     }
@@ -382,12 +368,10 @@ impl Stage {
         Ok(list["items"].as_array().cloned().unwrap_or_default())
     }
 
-    /// Output of `skein status -o json`, once the coordinator knows the fleet.
     pub fn status(&self) -> anyhow::Result<Value> {
         Ok(serde_json::from_str(&self.skein(&["status", "-o", "json"])?)?)
     }
 
-    /// Returns its output. Errors: it failed.
     pub fn skein(&self, args: &[&str]) -> anyhow::Result<String> {
         let mut command = std::process::Command::new(testkit::launch::workspace_binary("skein")?);
         command.args(["--server", &self.server()]);

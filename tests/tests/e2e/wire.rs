@@ -1,4 +1,4 @@
-//! What a vehicle did and which messages it got, from the simulator's side of the wire.
+//! Acts and received messages of a vehicle, from the simulator's side of the wire.
 
 use mavlink::MavlinkReader;
 use mavlink::dialects::ardupilotmega::{MavCmd, MavLandedState, MavMessage, MavModeFlag, MavResult};
@@ -6,7 +6,6 @@ use std::io::Cursor;
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The autopilot's component id; the agent's is another.
 const AUTOPILOT: u8 = 1;
 
 pub struct Wire(pub PathBuf);
@@ -21,7 +20,6 @@ pub struct Command {
 }
 
 impl Command {
-    /// `None` for requests of messages and reasons.
     #[allow(deprecated, reason = "older firmware knows no other way, and newer still knows it")]
     pub fn of(at: u64, message: &MavMessage) -> Option<Self> {
         let asking = [
@@ -51,12 +49,11 @@ pub struct Said {
 }
 
 impl Said {
-    /// Height reached, by its own messages.
+    /// Altitude reached, by its own messages.
     pub fn in_air(self) -> bool {
         self.armed == Some(true) && self.landed == Some(MavLandedState::MAV_LANDED_STATE_IN_AIR)
     }
 
-    /// Landed and disarmed, by its own messages.
     pub fn down(self) -> bool {
         self.armed == Some(false) && self.landed == Some(MavLandedState::MAV_LANDED_STATE_ON_GROUND)
     }
@@ -70,13 +67,12 @@ impl Said {
 #[allow(dead_code, reason = "only the map is asked where vehicles are")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Place {
-    /// Latitude and longitude in degrees.
+    /// Degrees.
     pub at: (f64, f64),
     /// Degrees from north.
     pub heading: Option<f64>,
 }
 
-/// Clock of the wire log.
 pub fn now() -> u64 {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
@@ -84,7 +80,6 @@ pub fn now() -> u64 {
 }
 
 impl Wire {
-    /// Messages with their time, and whether the autopilot sent them.
     fn messages(&self) -> Vec<(u64, bool, MavMessage)> {
         let Ok(log) = std::fs::read(&self.0) else {
             return Vec::new();
@@ -162,7 +157,6 @@ impl Wire {
         })
     }
 
-    /// All but requests for messages and reasons, received at or after `since`.
     pub fn commands_since(&self, since: u64) -> Vec<Command> {
         let sent = self
             .messages()

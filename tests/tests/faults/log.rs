@@ -1,13 +1,12 @@
-//! The simulator's wire log as evidence: what the agent sent to the vehicle, and whether it was safe.
+//! The simulator's wire log as evidence of what the agent sent to the vehicle.
 
 use mavlink::dialects::ardupilotmega::{MavCmd, MavLandedState, MavMessage, MavModeFlag};
 use mavlink::{MavHeader, MavlinkReader};
 use std::io::Cursor;
 use std::path::Path;
 
-/// The vehicle's system and component id.
 const VEHICLE: (u32, u8) = (1, 1);
-/// What no automatic function may ever send.
+/// Commands that no automatic function may ever send.
 const FORBIDDEN: [MavCmd; 2] = [
     MavCmd::MAV_CMD_DO_FLIGHTTERMINATION,
     MavCmd::MAV_CMD_PREFLIGHT_REBOOT_SHUTDOWN,
@@ -27,16 +26,14 @@ pub struct Command {
     pub param1: f32,
     pub param2: f32,
     pub to: (u32, u8),
-    /// The state that the vehicle had reported by then.
+    /// As the vehicle had reported by then.
     pub armed: Option<bool>,
     pub landed: Option<MavLandedState>,
 }
 
-/// The messages on the wire so far.
 #[derive(Debug, Default)]
 pub struct Log {
     pub commands: Vec<Command>,
-    /// The vehicle's last reported state.
     pub armed: Option<bool>,
     pub landed: Option<MavLandedState>,
 }
@@ -93,7 +90,6 @@ impl Log {
         });
     }
 
-    /// Landed and disarmed, by the vehicle's own messages.
     pub fn down(&self) -> bool {
         self.armed == Some(false) && self.landed == Some(MavLandedState::MAV_LANDED_STATE_ON_GROUND)
     }
@@ -102,7 +98,7 @@ impl Log {
         self.commands.iter().filter(|c| c.command == command).count()
     }
 
-    /// The rules that hold under every fault. Errors: the first command that breaks one.
+    /// Checks the rules that hold under every fault. Errors: the first command that breaks one.
     pub fn check(&self) -> anyhow::Result<()> {
         for command in &self.commands {
             anyhow::ensure!(command.to == VEHICLE, "sent to another: {command:?}");

@@ -1,7 +1,5 @@
-//! The agent's process flies a vehicle with severe faults: the flight ends safely or is reported correctly,
-//! and the wire log contains no unsafe command.
-//!
-//! Owns: the processes and the required outcome of each fault. Must not: require how the agent achieves it.
+//! The agent's process flies a vehicle with severe faults: the flight ends safely or is reported correctly, and the
+//! wire log contains no unsafe command.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on ends here")]
 
 #[path = "../gcs_peers/coordinator.rs"]
@@ -18,15 +16,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 use testkit::{Launch, Process, Scratch};
 
-/// The deadline of a wait on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(90);
 /// An ArduPilot takes 41.5 s to be ready.
 const SPEEDUP: &str = "5";
-/// A PX4 that is not lifted off disarms after 10 s of its own: only in real time a lost takeoff is repeated before that.
+/// A PX4 that is not lifted off disarms after 10 s: only in real time a lost takeoff is repeated before that.
 const REAL_TIME: &str = "1";
 const NODE: &str = "node-1";
 
-/// A vehicle with an order to fly for its Drone, the agent that flies it, and the faults.
 struct Flight {
     agent: Process,
     coordinator: Coordinator,
@@ -39,7 +35,6 @@ impl Flight {
         Self::begin_with(autopilot, faults, &[], SPEEDUP)
     }
 
-    /// The same with these parameters of the autopilot's, at so many times real time.
     fn begin_with(autopilot: &str, faults: &str, parameters: &[&str], speedup: &str) -> anyhow::Result<Self> {
         let scratch = Scratch::new("skein-faults-")?;
         let logs = scratch.folder("logs")?;
@@ -104,7 +99,6 @@ impl Flight {
         Log::read(&self.log_path())
     }
 
-    /// The agent ends, having landed its vehicle; everything it ever sent was safe.
     fn ends_well(&self) -> anyhow::Result<Log> {
         self.agent.signal(Signal::SIGTERM)?;
         let status = self.agent.wait_for_exit(PATIENCE)?;
@@ -265,8 +259,7 @@ fn a_vehicle_that_falls_is_reported_down_and_is_not_armed_again() {
     assert_eq!(log.count(MavCmd::MAV_CMD_COMPONENT_ARM_DISARM), 1, "{log:#?}");
 }
 
-/// Flies until the autopilot has landed it by its own failsafe, and checks that nothing is sent from the failsafe on.
-/// `faults` triggers the failsafe; `why` is how the agent reports it.
+/// Checks that nothing is sent from the failsafe that `faults` triggers to its landing; `why` is the agent's report.
 fn failsafe_is_left_alone(autopilot: &str, faults: &str, parameters: &[&str], why: DiversionWhy) -> anyhow::Result<()> {
     let flight = Flight::begin_with(autopilot, faults, parameters, SPEEDUP)?;
     flight.wait_holding()?;

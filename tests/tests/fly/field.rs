@@ -1,4 +1,4 @@
-//! A field: real autopilots, each on a wire of ours; an API, a coordinator and agents as processes.
+//! Real autopilots, each on a wire of ours; an API, a coordinator and agents as processes.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -25,28 +25,23 @@ pub const SWARM: &str = "alpha";
 
 const SYSTEM: &str = "skein-system";
 
-/// What a machine may take that is busy with something else, besides what takes its time in the air.
+/// Time for a busy machine, besides the time in the air.
 const SLACK: Duration = Duration::from_secs(45);
 
-/// The names of the vehicles, in the order in which they are started.
 pub const NODES: [&str; 6] = ["node-1", "node-2", "node-3", "node-4", "node-5", "node-6"];
 
-/// How a field is set up, beside the number of vehicles.
 #[derive(Clone, Debug)]
 pub struct Setup {
     pub vehicles: usize,
-    /// Where the first of them stands: latitude and longitude in degrees, altitude above mean sea level in meters.
+    /// Home of the first: latitude and longitude in degrees, altitude above mean sea level in meters.
     pub home: [f64; 3],
-    /// How far apart their homes are, meters; the first is the westernmost.
+    /// Meters between homes; the first is the westernmost.
     pub apart: f64,
-    /// Every second vehicle has the other autopilot.
     pub mixed: bool,
-    /// Each vehicle has another version of an autopilot, of either stack in turn, as far as there are.
     pub versions: bool,
-    /// Parameters of every autopilot, by stack.
     pub ardupilot: Vec<(&'static str, f64)>,
     pub px4: Vec<(&'static str, f64)>,
-    /// What the line carries, baud, in the vehicle's time. PX4 fills half of it with what was not requested.
+    /// Baud, in the vehicle's time. PX4 fills half of the line with what was not requested.
     pub baud: Option<u32>,
     pub agent: Vec<String>,
 }
@@ -67,15 +62,13 @@ impl Default for Setup {
     }
 }
 
-/// One vehicle. The order of the fields is the order of their end.
+/// Fields are dropped in this order.
 pub struct Vehicle {
     pub pilot: Pilot,
     pub relay: Relay,
     pub autopilot: Autopilot,
 }
 
-/// See the module text.
-// The order of the fields is the order of their end.
 pub struct Field {
     agents: BTreeMap<String, Process>,
     coordinator: Option<Process>,
@@ -89,7 +82,6 @@ pub struct Field {
     metrics_port: u16,
 }
 
-/// All versions of both stacks, in turn, the newest first.
 fn each_version() -> anyhow::Result<Vec<Firmware>> {
     let [copters, px4] = Stack::ALL.map(|stack| {
         let mut all = Firmware::all(stack).programs;
@@ -106,7 +98,6 @@ fn each_version() -> anyhow::Result<Vec<Firmware>> {
 }
 
 impl Field {
-    /// Autopilots that boot, their agents, an API and a coordinator; no Swarm yet.
     pub fn new(firmware: &Firmware, speedup: u32, setup: Setup) -> anyhow::Result<Self> {
         let api = Embedded::start_with(Binaries::kubectl()?)?;
         api.kubectl().run(["create", "namespace", SYSTEM])?;
@@ -162,7 +153,7 @@ impl Field {
             Stack::ArduPilot => &self.setup.ardupilot,
             Stack::Px4 => &self.setup.px4,
         };
-        // A battery that lasts, unless it is what the scenario is about. PX4's never goes below half.
+        // A battery that lasts, unless the scenario is about it. PX4's never goes below half.
         let drains = own.iter().any(|(name, _)| name.starts_with("SIM_BATT"));
         let lasting: &[_] = match firmware.stack() {
             Stack::ArduPilot if !drains => &[("SIM_BATT_CAP_AH", 60.0), ("BATT_CAPACITY", 60_000.0)],
@@ -182,14 +173,14 @@ impl Field {
         self.start_agent(node)
     }
 
-    /// As companion computers have it; in a faster time less, as what a fast PX4 sends on such a line is too much for two cores.
+    /// As on companion computers; less in a faster time, as a fast PX4 sends too much on such a line for two cores.
     fn baud(&self) -> u32 {
         self.setup
             .baud
             .unwrap_or(if self.speedup == 1 { 921_600 } else { 230_400 })
     }
 
-    /// What the line carries by the clock on the wall.
+    /// By the real clock.
     fn bytes_per_second(&self) -> u32 {
         self.baud() / 10 * self.speedup
     }
@@ -198,7 +189,6 @@ impl Field {
         Ok(self.api.scratch().folder(name)?)
     }
 
-    /// Starts the coordinator, at the same address each time; does not wait for it to lead.
     pub fn start_coordinator(&mut self) -> anyhow::Result<()> {
         let process = Launch::workspace("skein-coordinator")?
             .args(["--listen", &format!("127.0.0.1:{}", self.port), "--namespace", SYSTEM])
@@ -211,7 +201,6 @@ impl Field {
         Ok(())
     }
 
-    /// What the coordinator counts, as Prometheus reads it: the sample with this name and these labels.
     pub fn metric(&self, sample: &str) -> anyhow::Result<f64> {
         let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.metrics_port))?;
         stream.set_read_timeout(Some(Duration::from_secs(5)))?;
@@ -232,7 +221,6 @@ impl Field {
         }
     }
 
-    /// Starts the agent of a vehicle.
     pub fn start_agent(&mut self, node: &str) -> anyhow::Result<()> {
         let port = self.vehicle(node).relay.agent_port();
         let process = Launch::workspace("skein-agent")?
@@ -249,7 +237,6 @@ impl Field {
         Ok(())
     }
 
-    /// A file that its owner alone may read.
     pub fn write_secret(&self, name: &str, bytes: &[u8]) -> anyhow::Result<PathBuf> {
         let path = self.api.scratch().path().join(name);
         let mut options = File::options();
@@ -262,12 +249,10 @@ impl Field {
         Ok(path)
     }
 
-    /// More arguments for every agent that is started from now on.
     pub fn more_agent_arguments(&mut self, arguments: impl IntoIterator<Item = String>) {
         self.setup.agent.extend(arguments);
     }
 
-    /// Ends the agent of a vehicle without warning.
     pub fn kill_agent(&mut self, node: &str) {
         if let Some(process) = self.agents.remove(node) {
             process.kill();
@@ -278,29 +263,25 @@ impl Field {
         self.agents.get(node).with_context(|| format!("{node} has no agent"))
     }
 
-    /// The vehicle of a node. Panics when there is none: the scenarios name only those that they started.
+    /// Panics when there is none: scenarios name only those that they started.
     pub fn vehicle(&self, node: &str) -> &Vehicle {
         &self.vehicles[node]
     }
 
-    /// The same, to switch it off or on.
     pub fn vehicle_mut(&mut self, node: &str) -> anyhow::Result<&mut Vehicle> {
         self.vehicles
             .get_mut(node)
             .with_context(|| format!("there is no {node}"))
     }
 
-    /// All nodes that have a vehicle.
     pub fn nodes(&self) -> Vec<&'static str> {
         self.vehicles.keys().copied().collect()
     }
 
-    /// What went over the wire of a vehicle.
     pub fn record(&self, node: &str) -> std::sync::MutexGuard<'_, Record> {
         self.vehicle(node).relay.record()
     }
 
-    /// From now on this goes wrong on the wire of a vehicle, beside its baud rate.
     pub fn fault(&self, node: &str, ways: &[Way], fault: Fault) {
         for way in ways {
             let bytes_per_second = fault.bytes_per_second.or(Some(self.bytes_per_second()));
@@ -322,17 +303,14 @@ impl Field {
         self.api.kubectl()
     }
 
-    /// An object of Skein, or a list of them, by its path behind the version of the API, such as `vehicles`.
     pub fn read(&self, path: &str) -> anyhow::Result<Value> {
         self.kubectl().read(&format!("/apis/skein.dev/v1alpha1/{path}"))
     }
 
-    /// Applies the Swarm: so many at so many meters.
     pub fn fly(&self, replicas: usize, meters: f64) -> anyhow::Result<()> {
         self.fly_with(replicas, meters, &json!({}))
     }
 
-    /// The same, with a failsafe.
     pub fn fly_with(&self, replicas: usize, meters: f64, failsafe: &Value) -> anyhow::Result<()> {
         let swarm = json!({
             "apiVersion": "skein.dev/v1alpha1", "kind": "Swarm", "metadata": {"name": SWARM},
@@ -343,7 +321,6 @@ impl Field {
         self.kubectl().apply(&swarm.to_string()).map(drop)
     }
 
-    /// Starts `skein`, which is not waited for.
     pub fn start_skein(&self, args: &[&str]) -> anyhow::Result<Process> {
         Launch::workspace("skein")?
             .args(["--server", &format!("http://127.0.0.1:{}", self.port)])
@@ -352,7 +329,6 @@ impl Field {
             .start()
     }
 
-    /// Runs `skein`; what it printed. Errors: it failed.
     pub fn skein(&self, args: &[&str]) -> anyhow::Result<String> {
         let mut command = std::process::Command::new(testkit::launch::workspace_binary("skein")?);
         command
@@ -364,18 +340,18 @@ impl Field {
         Ok(said)
     }
 
-    /// Waits for what takes `seconds` of the vehicles' time.
+    /// `seconds` are of the vehicles' time.
     pub fn wait<T>(&self, what: &str, seconds: u32, probe: impl FnMut() -> anyhow::Result<T>) -> anyhow::Result<T> {
         let deadline = Duration::from_secs(u64::from(seconds)) / self.speedup + SLACK;
         wait_for(what, deadline, probe)
     }
 
-    /// Lets so many seconds of the vehicles' time pass, but not less than `least` on the wall.
+    /// Lets so many seconds of the vehicles' time pass, but not less than `least` of real time.
     pub fn pass(&self, seconds: u32, least: Duration) {
         std::thread::sleep((Duration::from_secs(u64::from(seconds)) / self.speedup).max(least));
     }
 
-    /// Waits until exactly these vehicles are in the air, within 1.5 m of their height, and no other is armed.
+    /// Waits until exactly these vehicles are in the air, within 1.5 m of their altitude, and no other is armed.
     pub fn wait_in_air(&self, nodes: &[&str], meters: f64) -> anyhow::Result<()> {
         self.wait(&format!("{nodes:?} to be at {meters} m"), 150, || {
             for node in self.nodes() {
@@ -393,7 +369,7 @@ impl Field {
         })
     }
 
-    /// Waits until so many are in the air at their height and no other is armed; which.
+    /// Waits until so many are in the air at their altitude and no other is armed; returns which.
     pub fn wait_count_in_air(&self, count: usize, meters: f64) -> anyhow::Result<Vec<&'static str>> {
         self.wait(&format!("{count} in the air at {meters} m"), 200, || {
             let (up, others): (Vec<_>, Vec<_>) = self.nodes().into_iter().partition(|node| {
@@ -412,7 +388,6 @@ impl Field {
         })
     }
 
-    /// Waits until a vehicle is landed and disarmed.
     pub fn wait_down(&self, node: &str) -> anyhow::Result<()> {
         self.wait(&format!("{node} to be down"), 120, || {
             let record = self.record(node);
@@ -421,7 +396,6 @@ impl Field {
         })
     }
 
-    /// Waits until the objects say that the Drone of a node is Ready, and flies.
     pub fn wait_ready(&self, node: &str) -> anyhow::Result<()> {
         self.wait(&format!("the Drone of {node} to be Ready"), 60, || {
             let drone = self.objects.of(node).context("there is none")?;
@@ -430,14 +404,12 @@ impl Field {
         })
     }
 
-    /// One vehicle in the air at its height, and Ready.
     pub fn take_off(&self, meters: f64) -> anyhow::Result<()> {
         self.fly(1, meters)?;
         self.wait_in_air(&[NODES[0]], meters)?;
         self.wait_ready(NODES[0])
     }
 
-    /// What the objects, the wire and the logs reported last, for the person who has to find out.
     pub fn account(&self) -> String {
         let objects = self
             .kubectl()

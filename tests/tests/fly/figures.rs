@@ -1,8 +1,7 @@
-//! What a scenario measured, for its row of the table.
+//! Measurements of a scenario, for its row of the table.
 
 use anyhow::ensure;
 
-/// See the module text.
 #[derive(Default)]
 pub struct Figures(Vec<String>);
 
@@ -11,14 +10,14 @@ impl Figures {
         self.0.push(text.into());
     }
 
-    /// From one time to another, Unix microseconds; in seconds.
+    /// Takes Unix microseconds; returns seconds.
     pub fn took(&mut self, what: &str, from: u64, to: u64) -> f64 {
         let seconds = to.saturating_sub(from) as f64 / 1e6;
         self.note(format!("{what} {seconds:.1} s"));
         seconds
     }
 
-    /// The same. Errors: longer than `most` seconds.
+    /// Errors: longer than `most` seconds.
     pub fn took_at_most(&mut self, what: &str, from: u64, to: u64, most: f64) -> anyhow::Result<()> {
         let seconds = self.took(what, from, to);
         ensure!(seconds <= most, "{what}: {seconds:.1} s, at most {most} s are promised");

@@ -1,8 +1,7 @@
 //! Skein with real, unchanged autopilots: ArduCopter and PX4, on a wire of ours, judged by the messages on it.
 //!
-//! Owns: which scenarios run, their table, the exit status: 0 all passed, 1 a failure, 2 no autopilot.
-//! `cargo xtask fly` runs any of them; without arguments, as a test, a short set runs at five times real time, and is
-//! skipped, with the way to get an autopilot, if there is none.
+//! `cargo xtask fly` runs any scenario; as a test, a short set runs at five times real time, and is skipped without an
+//! autopilot. Exit status: 0 all passed, 1 a failure, 2 no autopilot.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -34,7 +33,7 @@ use scenario::Scenario;
 use serde_json::json;
 use testkit::autopilots::{Firmware, Stack};
 
-/// A speed that two cores can run beside other work.
+/// Two cores can run it beside other work.
 const SHORT_SPEEDUP: u32 = 5;
 
 const HELP: &str = "\
@@ -55,17 +54,13 @@ A scenario is given by its name, or by a part of the names of several. Without a
 
 #[derive(Debug, Default)]
 struct Asked {
-    /// Names, or the beginnings of names.
     scenarios: Vec<String>,
     stacks: Vec<Stack>,
     speedup: Option<u32>,
     list: bool,
     help: bool,
-    /// The short set only.
     short: bool,
-    /// Where each result is written, as a line of JSON.
     results: Option<PathBuf>,
-    /// By `cargo xtask fly`; otherwise this is one of the tests.
     by_hand: bool,
 }
 
@@ -80,7 +75,6 @@ fn main() -> ExitCode {
 }
 
 fn say(line: &str) {
-    // Then no one reads it any more.
     let _ = writeln!(std::io::stdout(), "{line}");
 }
 
@@ -136,7 +130,6 @@ fn chosen(asked: &Asked) -> Vec<&'static Scenario> {
     .collect()
 }
 
-/// Prints the flags, and each scenario with what it shows.
 fn help() {
     say(HELP);
     for scenario in scenarios::all() {
@@ -183,7 +176,6 @@ fn run(asked: &Asked) -> anyhow::Result<ExitCode> {
     })
 }
 
-/// Flies those that are for one autopilot, one after the other.
 fn fly_all(stack: Stack, chosen: &[&'static Scenario], asked: &Asked, ended: &Mutex<Ended>) {
     let mine: Vec<_> = chosen.iter().filter(|scenario| scenario.is_for(stack)).collect();
     let firmware = match Firmware::find(stack) {
@@ -222,13 +214,12 @@ fn fly_all(stack: Stack, chosen: &[&'static Scenario], asked: &Asked, ended: &Mu
     }
 }
 
-/// What fell short: the account of the field comes first in the chain, then the verdict.
 fn verdict(error: &anyhow::Error) -> String {
     let parts = error.chain().skip(usize::from(error.chain().len() > 1));
     parts.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
-/// In one write, for both stacks write there.
+/// In one write, as both stacks write there.
 fn append(path: &Path, line: &str) -> std::io::Result<()> {
     let mut file = File::options().create(true).append(true).open(path)?;
     file.write_all(format!("{line}\n").as_bytes())

@@ -8,7 +8,6 @@ pub struct Mode(pub u8, pub [u8; 2]);
 
 /// The mode in which Skein holds: GUIDED; AUTO.LOITER.
 pub const HOLD: Mode = Mode(4, [4, 3]);
-/// AUTO; AUTO.MISSION.
 pub const MISSION: Mode = Mode(3, [4, 4]);
 pub const RETURN: Mode = Mode(6, [4, 5]);
 pub const LAND: Mode = Mode(9, [4, 6]);

@@ -1,4 +1,4 @@
-//! The state of the objects, each change with its time: what a person with `kubectl get drones --watch` would read.
+//! The state of the objects, each change with its time, as `kubectl get drones --watch` shows it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,7 +12,6 @@ use crate::wire::now;
 
 type History = Arc<Mutex<Vec<(u64, Value)>>>;
 
-/// See the module text. Dropping it ends the watch.
 pub struct Objects {
     history: History,
     ended: Arc<AtomicBool>,
@@ -20,7 +19,6 @@ pub struct Objects {
 }
 
 impl Objects {
-    /// Watches the Drones of all namespaces.
     pub fn watch(kubectl: &Kubectl) -> anyhow::Result<Self> {
         let history = History::default();
         let ended = Arc::new(AtomicBool::new(false));
@@ -47,7 +45,6 @@ impl Objects {
         })
     }
 
-    /// Each state of the Drone of a node since then, with its time.
     pub fn of_since(&self, node: &str, since: u64) -> Vec<(u64, Value)> {
         let history = self.history.lock().unwrap_or_else(PoisonError::into_inner);
         let wanted = history
@@ -56,12 +53,10 @@ impl Objects {
         wanted.cloned().collect()
     }
 
-    /// The last state of the Drone of a node.
     pub fn of(&self, node: &str) -> Option<Value> {
         self.of_since(node, 0).pop().map(|(_, drone)| drone)
     }
 
-    /// The phases that the Drone of a node went through since then, each change once.
     pub fn phases_since(&self, node: &str, since: u64) -> Vec<String> {
         let states = self.of_since(node, since);
         let mut phases: Vec<String> = states

@@ -11,20 +11,16 @@ use std::time::{Duration, Instant};
 
 const HEARTBEAT: u32 = 0;
 const PARAM_VALUE: u32 = 22;
-/// Nothing new for so long: what is missing is asked for.
+/// Silence after which missing parameters are requested again.
 const QUIET: Duration = Duration::from_secs(2);
-/// So many at once.
 const AGAIN: usize = 32;
 
 pub struct Download {
     pub values: BTreeMap<String, f32>,
-    /// From the first question to the last answer.
     pub took: Duration,
-    /// How many had to be asked for again.
     pub again: usize,
 }
 
-/// Downloads them from the first autopilot that is heard at `port`.
 pub fn download(port: u16, patience: Duration) -> anyhow::Result<Download> {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).context("no program listens")?;
     stream.set_read_timeout(Some(Duration::from_millis(50)))?;

@@ -1,6 +1,4 @@
-//! A person with another ground station: a second link of the autopilot, which the agent does not see.
-//!
-//! Owns: heartbeats, parameters and commands as QGroundControl sends them. Must not: use the wire that is judged.
+//! A person with another ground station, on a second link of the autopilot that the agent does not see.
 
 mod plans;
 
@@ -21,11 +19,9 @@ use mavlink::{MavHeader, MavlinkVersion};
 use testkit::autopilots::{Autopilot, Stack};
 use testkit::wait_for;
 
-/// The system id of ground stations.
 const SYSTEM: u32 = 255;
 const COMPONENT: u8 = 190;
 
-/// See the module text. Dropping it ends the link.
 pub struct Pilot {
     line: Arc<Line>,
     stack: Stack,
@@ -37,7 +33,6 @@ struct Line {
     way: Way,
     ended: AtomicBool,
     beats: AtomicBool,
-    /// Received answers to its requests: parameters and acknowledgements.
     answers: Mutex<Vec<MavMessage>>,
     sticks: Mutex<Option<[u16; 4]>>,
     traffic: Mutex<Option<ADSB_VEHICLE_DATA>>,
@@ -50,7 +45,6 @@ enum Way {
 }
 
 impl Pilot {
-    /// Opens the autopilot's link for ground stations.
     pub fn at(autopilot: &Autopilot) -> anyhow::Result<Self> {
         let address = autopilot.ground_link();
         let way = match autopilot.stack() {
@@ -89,7 +83,6 @@ impl Pilot {
         })
     }
 
-    /// Whether the ground station's heartbeat is sent, once a second.
     pub fn beats(&self, on: bool) {
         self.line.beats.store(on, Ordering::Relaxed);
     }
@@ -99,7 +92,7 @@ impl Pilot {
         *self.line.sticks.lock().unwrap_or_else(PoisonError::into_inner) = channels;
     }
 
-    /// Lets the autopilot hear another aircraft twice a second, as from an ADS-B receiver; `None`: no more.
+    /// Another aircraft, twice a second, as from an ADS-B receiver; `None`: no more.
     pub fn traffic(&self, aircraft: Option<ADSB_VEHICLE_DATA>) {
         *self.line.traffic.lock().unwrap_or_else(PoisonError::into_inner) = aircraft;
     }
@@ -114,7 +107,6 @@ impl Pilot {
         }))
     }
 
-    /// Sends one command and waits for the autopilot's answer.
     pub fn command(&self, command: MavCmd, params: [f32; 7]) -> anyhow::Result<()> {
         let [param1, param2, param3, param4, param5, param6, param7] = params;
         let message = MavMessage::COMMAND_LONG(COMMAND_LONG_DATA {
@@ -142,7 +134,7 @@ impl Pilot {
         })
     }
 
-    /// Flies to a place, latitude and longitude in degrees, at an altitude above sea level in meters.
+    /// Degrees, and meters above sea level.
     pub fn reposition(&self, [latitude, longitude]: [f64; 2], amsl: f32) -> anyhow::Result<()> {
         #[allow(clippy::cast_possible_truncation, reason = "a place on the Earth in 1e-7 degrees")]
         let e7 = |degrees: f64| (degrees * 1e7) as i32;
@@ -175,7 +167,6 @@ impl Pilot {
         })
     }
 
-    /// Sets another flight mode: ArduCopter's number, or PX4's main and sub mode.
     pub fn mode(&self, arducopter: u8, px4: [u8; 2]) -> anyhow::Result<()> {
         let [two, three] = match self.stack {
             Stack::ArduPilot => [arducopter, 0],
@@ -200,7 +191,7 @@ impl Pilot {
         anyhow::bail!("no answer to {message:?}")
     }
 
-    /// The value of a parameter that is a float, or one of ArduCopter.
+    /// For a float, or for ArduCopter.
     pub fn read(&self, name: &str) -> anyhow::Result<f64> {
         let message = MavMessage::PARAM_REQUEST_READ(PARAM_REQUEST_READ_DATA {
             param_index: -1,
@@ -214,7 +205,7 @@ impl Pilot {
         })
     }
 
-    /// Sets a parameter that is a float, or one of ArduCopter; for others PX4 has a shell.
+    /// For a float, or for ArduCopter; for others PX4 has a shell.
     pub fn parameter(&self, name: &str, value: f32) -> anyhow::Result<()> {
         let message = MavMessage::PARAM_SET(PARAM_SET_DATA {
             param_value: value,
@@ -299,7 +290,6 @@ impl Line {
         });
         let (mut next_beat, mut next_traffic) = (Instant::now(), Instant::now());
         while !self.ended.load(Ordering::Relaxed) {
-            // The verdict detects what could not be sent.
             if Instant::now() >= next_beat && self.beats.load(Ordering::Relaxed) {
                 let _ = self.send(&beat);
                 next_beat = Instant::now() + Duration::from_millis(500);
@@ -326,7 +316,7 @@ impl Line {
     }
 }
 
-/// Whether it is an answer to something that this ground station has asked for: what is for others it does not heed.
+/// Whether it answers a request of this ground station.
 fn is_answer(message: &MavMessage) -> bool {
     let to = match message {
         MavMessage::COMMAND_ACK(_) | MavMessage::PARAM_VALUE(_) => return true,

@@ -1,4 +1,4 @@
-//! What went over one wire, each frame with its time: what the vehicle said, and what it was sent.
+//! The frames on one wire in both directions, each with its time.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -15,23 +15,19 @@ use crate::wire::{Command, Said, now};
 
 const AUTOPILOT: u8 = 1;
 
-/// The version of an autopilot, and the beginning of its commit.
 pub type Build = (String, String);
 
 pub struct Heard {
     /// Unix microseconds.
     pub at: u64,
-    /// By the autopilot itself, not by what it relays for others.
     pub autopilot: bool,
     pub message: MavMessage,
 }
 
-/// See the module text.
 pub struct Record {
     heard: Vec<Heard>,
     /// Frames and bytes that passed, by direction and message id.
     counts: BTreeMap<(bool, u32), [u64; 2]>,
-    /// Frames of the agent without a signature.
     unsigned: u64,
     log: File,
 }
@@ -46,7 +42,7 @@ impl Record {
         }
     }
 
-    /// Takes one frame; `passed`: it got through.
+    /// `passed`: the frame got through.
     pub fn take(&mut self, way: Way, passed: bool, frame: &[u8]) {
         let at = now();
         let to_agent = way == Way::ToAgent;
@@ -70,19 +66,17 @@ impl Record {
         self.heard.push(Heard { at, autopilot, message });
     }
 
-    /// What the vehicle said, since then.
     pub fn reported_since(&self, since: u64) -> impl DoubleEndedIterator<Item = (u64, &MavMessage)> {
         let said = self.heard.iter().filter(move |h| h.autopilot && h.at >= since);
         said.map(|heard| (heard.at, &heard.message))
     }
 
-    /// What the vehicle was sent, since then.
     pub fn sent_since(&self, since: u64) -> impl DoubleEndedIterator<Item = (u64, &MavMessage)> {
         let sent = self.heard.iter().filter(move |h| !h.autopilot && h.at >= since);
         sent.map(|heard| (heard.at, &heard.message))
     }
 
-    /// Commands that move something, since then; a change of mode by SET_MODE (11) and set-points count too.
+    /// Commands that move something, also SET_MODE (11) and set-points.
     #[allow(deprecated, reason = "a change of mode by the old message is one too")]
     pub fn commands_since(&self, since: u64) -> Vec<Command> {
         let command = |(at, message): (u64, &MavMessage)| match message {
@@ -102,13 +96,11 @@ impl Record {
         self.sent_since(since).filter_map(command).collect()
     }
 
-    /// How often each of them was sent, as text.
     pub fn orders_since(&self, since: u64) -> Vec<String> {
         let name = |c: &Command| format!("{:?}", c.command).trim_start_matches("MAV_CMD_").to_owned();
         self.commands_since(since).iter().map(name).collect()
     }
 
-    /// What the vehicle has said last of its flight.
     pub fn said(&self) -> Said {
         let mut said = Said::default();
         let last_of = |wanted: fn(&MavMessage) -> bool| self.reported_since(0).rev().find(|(_, m)| wanted(m));
@@ -120,7 +112,7 @@ impl Record {
         said
     }
 
-    /// The longest time in which the autopilot sent nothing: on a machine that is too busy, its simulation stands still.
+    /// On a machine that is too busy, the simulation of an autopilot stands still.
     pub fn longest_silence(&self) -> Duration {
         let mut times = self.reported_since(0).map(|(at, _)| at);
         let Some(mut last) = times.next() else {
@@ -130,7 +122,6 @@ impl Record {
         Duration::from_micros(silences.max().unwrap_or(0))
     }
 
-    /// Its version and the commit that it was built from, as it reported them last.
     pub fn build(&self) -> Option<Build> {
         let reported = self.reported_since(0).rev().find_map(|(_, message)| match message {
             MavMessage::AUTOPILOT_VERSION(version) => Some(version),
@@ -154,7 +145,6 @@ impl Record {
         Some((format!("{major}.{minor}.{patch}{kind}"), commit))
     }
 
-    /// Its last heartbeat.
     pub fn beat(&self) -> Option<&HEARTBEAT_DATA> {
         self.reported_since(0).rev().find_map(|(_, message)| match message {
             MavMessage::HEARTBEAT(beat) => Some(beat),
@@ -162,18 +152,15 @@ impl Record {
         })
     }
 
-    /// Its flight mode, as the number in its last heartbeat.
     pub fn mode(&self) -> Option<u32> {
         self.beat().map(|beat| beat.custom_mode)
     }
 
-    /// Whether it says that it is in a failsafe.
     pub fn in_failsafe(&self) -> bool {
         let bad = [MavState::MAV_STATE_CRITICAL, MavState::MAV_STATE_EMERGENCY];
         self.beat().is_some_and(|beat| bad.contains(&beat.system_status))
     }
 
-    /// Its last position.
     pub fn position(&self) -> Option<&GLOBAL_POSITION_INT_DATA> {
         self.reported_since(0).rev().find_map(|(_, message)| match message {
             MavMessage::GLOBAL_POSITION_INT(position) => Some(position),
@@ -181,13 +168,13 @@ impl Record {
         })
     }
 
-    /// Meters above home, as it said last.
+    /// Meters above home, by its last report.
     pub fn height(&self) -> Option<f64> {
         self.position()
             .map(|position| f64::from(position.relative_alt) / 1000.0)
     }
 
-    /// Each height with its time, since then.
+    /// Meters above home.
     pub fn heights_since(&self, since: u64) -> impl Iterator<Item = (u64, f64)> {
         self.reported_since(since).filter_map(|(at, message)| match message {
             MavMessage::GLOBAL_POSITION_INT(p) => Some((at, f64::from(p.relative_alt) / 1000.0)),
@@ -195,7 +182,7 @@ impl Record {
         })
     }
 
-    /// The charge that it said last, percent.
+    /// Percent.
     pub fn charge(&self) -> Option<i8> {
         self.reported_since(0).rev().find_map(|(_, message)| match message {
             MavMessage::BATTERY_STATUS(battery) => Some(battery.battery_remaining),
@@ -204,7 +191,6 @@ impl Record {
         })
     }
 
-    /// The current that it drew last, by its own account.
     pub fn amperes(&self) -> Option<f64> {
         self.reported_since(0).rev().find_map(|(_, message)| match message {
             MavMessage::SYS_STATUS(status) if status.current_battery > 0 => {
@@ -222,14 +208,12 @@ impl Record {
         self.reported_since(since).filter_map(text).collect()
     }
 
-    /// When it first said so, since then.
     pub fn first_reported(&self, since: u64, wanted: impl Fn(&MavMessage) -> bool) -> Option<u64> {
         self.reported_since(since)
             .find(|(_, message)| wanted(message))
             .map(|(at, _)| at)
     }
 
-    /// When this command was first sent, since then.
     pub fn first_sent(&self, since: u64, wanted: MavCmd) -> Option<u64> {
         self.commands_since(since)
             .iter()
@@ -237,7 +221,6 @@ impl Record {
             .map(|c| c.at)
     }
 
-    /// Whether it was in the air without a break since then, by each of its words.
     pub fn flew_without_a_break_since(&self, since: u64) -> bool {
         let mut said = Said::default();
         self.reported_since(0).all(|(at, message)| {
@@ -246,9 +229,7 @@ impl Record {
         })
     }
 
-    /// How often it accepted to arm.
-    ///
-    /// Errors: a command to disarm, or to arm by force, was sent, which nothing in Skein may do.
+    /// Accepted arm commands. Errors: a command to disarm, or to arm by force, was sent, which nothing in Skein may do.
     pub fn arms(&self) -> anyhow::Result<usize> {
         let arming = MavCmd::MAV_CMD_COMPONENT_ARM_DISARM;
         for command in self.commands_since(0).iter().filter(|c| c.command == arming) {
@@ -262,7 +243,6 @@ impl Record {
         Ok(self.reported_since(0).filter(|(_, message)| accepted(message)).count())
     }
 
-    /// Arm commands that got to it since then.
     pub fn arm_commands_since(&self, since: u64) -> usize {
         let arming = MavCmd::MAV_CMD_COMPONENT_ARM_DISARM;
         self.commands_since(since)
@@ -271,29 +251,25 @@ impl Record {
             .count()
     }
 
-    /// Frames and bytes that passed towards the agent so far.
+    /// Frames and bytes.
     pub fn passed_to_agent(&self) -> [u64; 2] {
         let to_agent = self.counts.iter().filter(|((to_agent, _), _)| *to_agent);
         to_agent.fold([0, 0], |[frames, bytes], (_, [f, b])| [frames + f, bytes + b])
     }
 
-    /// Frames of the agent without a signature so far.
     pub fn unsigned(&self) -> u64 {
         self.unsigned
     }
 
-    /// Frames of one message that passed towards the autopilot so far.
     pub fn passed_to_autopilot(&self, message: u32) -> u64 {
         self.counts.get(&(false, message)).map_or(0, |count| count[0])
     }
 }
 
-/// Whether a heartbeat says that it is armed.
 pub fn is_armed(message: &MavMessage) -> bool {
     matches!(message, MavMessage::HEARTBEAT(beat) if beat.base_mode.contains(MavModeFlag::MAV_MODE_FLAG_SAFETY_ARMED))
 }
 
-/// Whether a heartbeat says that it is disarmed.
 pub fn is_disarmed(message: &MavMessage) -> bool {
     matches!(message, MavMessage::HEARTBEAT(_)) && !is_armed(message)
 }

@@ -23,16 +23,14 @@ use rand::{RngExt, SeedableRng};
 
 use crate::record::Record;
 
-/// How many bytes wait for a slow line before frames are lost, as in a UART's buffer.
+/// Bytes that wait for a slow line before frames are lost, as in a UART's buffer.
 const BUFFER: usize = 4096;
 
-/// The relay checks at least this often whether it has to end.
+/// Longest interval between checks whether it has to end.
 const TICK: Duration = Duration::from_millis(10);
 
-/// From one frame of an added message to the next.
 const ADDED_EVERY: Duration = Duration::from_secs(1);
 
-/// The component id of autopilots.
 const AUTOPILOT: u8 = 1;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,11 +42,8 @@ pub enum Way {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Fault {
     pub cut: bool,
-    /// The share of frames that is lost.
     pub loss: f64,
-    /// How much later a frame arrives.
     pub delay: Duration,
-    /// The throughput in bytes a second; `None`: unlimited.
     pub bytes_per_second: Option<u32>,
 }
 
@@ -66,7 +61,6 @@ impl Fault {
     };
 }
 
-/// See the module text. Dropping it ends it.
 pub struct Relay {
     faults: Arc<Mutex<[Fault; 2]>>,
     added: Arc<Mutex<Option<MavMessage>>>,
@@ -78,7 +72,6 @@ pub struct Relay {
 }
 
 impl Relay {
-    /// Starts a relay; a copy of all passed frames is written to `log` (.tlog).
     pub fn start(log: File, seed: u64) -> anyhow::Result<Self> {
         let (autopilot, agent) = (Port::open()?, Port::open()?);
         let faults = Arc::new(Mutex::new([Fault::NONE; 2]));
@@ -112,30 +105,24 @@ impl Relay {
         })
     }
 
-    /// The serial port of the autopilot.
     pub fn autopilot_port(&self) -> PathBuf {
         self.autopilot_port.clone()
     }
 
-    /// The serial port of the agent.
     pub fn agent_port(&self) -> PathBuf {
         self.agent_port.clone()
     }
 
-    /// From now on this fault is active in one direction.
     pub fn set(&self, way: Way, fault: Fault) {
         lock(&self.faults)[way as usize] = fault;
     }
 
-    /// From now on this fault is active in both.
     pub fn set_both(&self, fault: Fault) {
         *lock(&self.faults) = [fault; 2];
     }
 
-    /// From now on the agent receives this message once a second as well, as a frame of its autopilot; `None`: no more.
-    ///
-    /// For devices that an autopilot reports and its simulation lacks. The frames of the autopilot pass unchanged: an added one repeats the
-    /// sequence number of the one before it, which a receiver does not take for a loss.
+    /// Adds this message once a second as the autopilot's, for devices that its simulation lacks; `None`: no more. It
+    /// repeats the sequence number of the frame before it, which a receiver does not take for a loss.
     pub fn add(&self, message: Option<MavMessage>) {
         *lock(&self.added) = message;
     }
@@ -158,7 +145,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// One pseudo-terminal. Its far end is kept open, so that a program may close it and open it again.
+/// The far end is kept open, so that a program may close it and open it again.
 struct Port {
     near: File,
     path: PathBuf,
@@ -181,7 +168,6 @@ impl Port {
     }
 }
 
-/// One port: bytes from it that are not a complete frame yet, and bytes to it.
 struct Line {
     port: Port,
     incoming: Vec<u8>,
@@ -201,7 +187,6 @@ impl Line {
         }
     }
 
-    /// Reads the available bytes; returns complete frames.
     fn read(&mut self) -> Vec<Vec<u8>> {
         let mut buffer = [0; 4096];
         while let Ok(count @ 1..) = (&self.port.near).read(&mut buffer) {
@@ -210,7 +195,6 @@ impl Line {
         frames(&mut self.incoming)
     }
 
-    /// Queues a frame; returns whether there is room.
     fn push(&mut self, frame: &[u8], fault: &Fault, now: Instant) -> bool {
         let mut due = now + fault.delay;
         if let Some(rate) = fault.bytes_per_second {
@@ -232,7 +216,7 @@ impl Line {
             }
             let written = match (&self.port.near).write(frame) {
                 Ok(count) => count,
-                // There was no reader for long: new bytes are lost, as on a serial line.
+                // Without a reader for long, new bytes are lost, as on a serial line.
                 Err(_) => frame.len(),
             };
             self.waiting -= written;
@@ -245,7 +229,6 @@ impl Line {
     }
 }
 
-/// Takes the complete frames out of `bytes`, and bytes that are not frames.
 pub fn frames(bytes: &mut Vec<u8>) -> Vec<Vec<u8>> {
     let (mut frames, mut rest) = (Vec::new(), bytes.as_slice());
     while !rest.is_empty() {
@@ -275,7 +258,6 @@ fn frame_length(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// The header of a frame of an autopilot itself.
 fn autopilots_header(frame: &[u8]) -> Option<MavHeader> {
     let (sequence, system, component) = match *frame {
         [0xFD, _, _, _, sequence, system, component, ..] | [0xFE, _, sequence, system, component, ..] => {
@@ -294,7 +276,6 @@ struct Run {
     lines: [Line; 2],
     faults: Arc<Mutex<[Fault; 2]>>,
     added: Arc<Mutex<Option<MavMessage>>>,
-    /// The header of the autopilot's newest frame.
     newest: Option<MavHeader>,
     next_addition: Instant,
     record: Arc<Mutex<Record>>,

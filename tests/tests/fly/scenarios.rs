@@ -1,6 +1,4 @@
-//! All scenarios, by family.
-//!
-//! Owns: the list. Must not: hold a scenario.
+//! The list of all scenarios, by family.
 
 mod airspace;
 mod connect;
@@ -23,7 +21,6 @@ mod stations;
 
 use crate::scenario::Scenario;
 
-/// All of them, in the order in which they run.
 pub fn all() -> impl Iterator<Item = &'static Scenario> {
     [
         flights::ALL,

@@ -1,4 +1,4 @@
-//! A coordinator in a page: it orders one vehicle to fly, and keeps what the agent reports.
+//! A minimal coordinator, which orders one vehicle to fly and keeps the agent's reports.
 
 use futures::channel::mpsc;
 use futures::stream::StreamExt;
@@ -14,7 +14,6 @@ const TERM: u64 = 3;
 type ToAgent = Result<v1::ToAgent, Status>;
 type Reported = Arc<Mutex<Option<v1::Report>>>;
 
-/// It serves until it is dropped.
 pub struct Coordinator {
     reported: Reported,
     _runtime: Runtime,
@@ -51,7 +50,6 @@ impl v1::uplink_server::Uplink for Uplink {
     }
 }
 
-/// The Drone's order: ten meters up.
 fn flying() -> v1::ToAgent {
     let assignment = v1::Assignment {
         term: TERM,
@@ -89,7 +87,6 @@ impl Coordinator {
         })
     }
 
-    /// What the agent has reported last.
     pub fn report(&self) -> Option<v1::Report> {
         self.reported.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -1,8 +1,5 @@
-//! Ground stations by other authors, through the agent, while it flies a Drone: pymavlink, MAVProxy and MAVSDK at the
-//! same time. And its flight log, opened by them.
-//!
-//! Owns: the agent's process, its vehicle on a pseudo-terminal, and the required result of both. The scripts in `tests/peers`
-//! judge what the ground stations receive. Must not: speak MAVLink in their place.
+//! Ground stations by other authors (pymavlink, MAVProxy, MAVSDK), through the agent, while it flies a Drone; and its
+//! flight log, opened by them. The scripts in `tests/peers` judge.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on ends here")]
 
 mod coordinator;
@@ -15,11 +12,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 use testkit::{Launch, Process, Scratch};
 
-/// The deadline of a wait on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(90);
 const NODE: &str = "node-1";
 
-/// A vehicle that flies for its Drone, and the agent that flies it.
 struct Flight {
     agent: Process,
     coordinator: Coordinator,
@@ -87,7 +82,6 @@ impl Flight {
             .with_context(|| format!("the agent said:\n{}", self.agent.tail()))
     }
 
-    /// The newest flight log, which is that of the flight.
     fn newest_log(&self) -> anyhow::Result<PathBuf> {
         let files = std::fs::read_dir(self.scratch.path().join("flights"))?;
         let number = |path: &PathBuf| {
@@ -104,7 +98,6 @@ fn ground_stations_fly_along(autopilot: &str) -> anyhow::Result<()> {
     let flight = Flight::begin(autopilot, "10")?;
     let (tcp, udp) = (flight.tcp.to_string(), flight.udp.to_string());
     let said = flight.script("gcs_together.py", &[autopilot, &tcp, &udp])?;
-    // One of them has changed the mode: the agent reports that and sends nothing.
     flight
         .wait("the agent to let go", |report| {
             // It may have landed meanwhile.
@@ -112,7 +105,6 @@ fn ground_stations_fly_along(autopilot: &str) -> anyhow::Result<()> {
             hands_off.contains(&report.activity()) && report.takeovers == 1
         })
         .context(said)?;
-    // A ground station lands it, too: from now on only the pilot commands it.
     flight.script("gcs_land.py", &[&tcp])?;
     flight.wait("the vehicle to be down", |report| {
         report.truth() == FlightTruth::Disarmed
@@ -141,7 +133,7 @@ fn pymavlink_mavproxy_and_mavsdk_fly_along_with_a_px4_and_may_take_over() {
     ground_stations_fly_along("px4").unwrap();
 }
 
-/// Its clock runs no faster than a busy machine can keep up with heartbeats.
+/// No faster than a busy machine can keep up with heartbeats.
 fn the_failsafe_fires(autopilot: &str) -> anyhow::Result<()> {
     let flight = Flight::begin(autopilot, "4")?;
     flight.script("gcs_failsafe.py", &[autopilot, &flight.tcp.to_string()])?;

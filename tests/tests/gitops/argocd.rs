@@ -1,13 +1,11 @@
-//! Argo CD: what its comparison and its sync do, by its own packages.
+//! Argo CD's comparison and sync, by its own packages.
 
 use serde_json::{Value, json};
 
 use crate::tools::{ARGOCD, documented, said, text};
 use crate::{Fleet, manifest};
 
-/// An Application with the options of the document, and with others.
 struct Application {
-    /// `None`: those of the document.
     sync_options: Option<Value>,
     ignores: bool,
     prune: bool,
@@ -102,7 +100,7 @@ async fn argo_cd_leaves_a_number_alone_that_was_scaled_where_it_is_told_so() {
     assert_eq!(fleet.replicas(), 2);
     fleet.until_fly(2).await;
 
-    // What replaces the object sets the default.
+    // Replacing the object sets the default.
     let replace = Application {
         sync_options: Some(json!(["Replace=true"])),
         ..Application::PLAIN
@@ -132,7 +130,6 @@ async fn argo_cd_lands_what_it_prunes_and_what_it_replaces_by_force() {
     assert!(fleet.vehicles[0].ordered_to_land_since(orders), "it was not landed");
     fleet.until_fly(1).await;
 
-    // Prune spares what says so.
     let prune = Application {
         prune: true,
         ..Application::PLAIN
@@ -144,7 +141,6 @@ async fn argo_cd_lands_what_it_prunes_and_what_it_replaces_by_force() {
     assert!(fleet.field.read("namespaces/north/swarms/alpha")["metadata"]["deletionTimestamp"].is_null());
     fleet.until_fly(1).await;
 
-    // What is pruned goes when its vehicle is down, and not before.
     fleet.vehicles[0].state().lands = false;
     fleet.argocd("sync", &Application::PLAIN, &git);
     fleet.argocd("sync", &prune, &[]);

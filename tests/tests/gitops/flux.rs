@@ -1,4 +1,4 @@
-//! Flux: what its apply, its wait and its deletions do, by the packages of kustomize-controller.
+//! Flux's apply, wait and deletions, by the packages of kustomize-controller.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,6 @@ impl Fleet {
         run(FLUX, self.flux_args(verb, more, objects))
     }
 
-    /// Fails unless it succeeds.
     fn flux_well(&self, verb: &str, more: &[&str], objects: &[Value]) -> String {
         said(FLUX, self.flux_args(verb, more, objects))
     }
@@ -26,7 +25,7 @@ impl Fleet {
     }
 }
 
-/// Each kind that a manifest may have: all are flown or in force within seconds, but the Mission as its vehicle goes on.
+/// Each kind that a manifest may have; all are flown or in force within seconds, but the Mission.
 fn every_kind() -> Vec<Value> {
     let of_site = json!({"matchLabels": {"site": "north"}});
     let object = |kind: &str, spec: Value| json!({"apiVersion": "skein.dev/v1alpha1", "kind": kind, "metadata": {"name": "north", "namespace": "north"}, "spec": spec});
@@ -66,7 +65,6 @@ async fn flux_waits_for_each_kind_until_what_was_asked_for_is_so() {
         .unwrap();
     let all = every_kind();
     let (mission, rest) = all.split_last().unwrap();
-    // All but the Mission, whose vehicle stays in the middle of its way.
     fleet.vehicles.iter().for_each(|vehicle| vehicle.state().waits_at = 1);
     fleet.flux_well("apply", &[], &all);
     fleet.flux_well("wait", &["--timeout=60s"], rest);
@@ -82,7 +80,6 @@ async fn flux_waits_for_each_kind_until_what_was_asked_for_is_so() {
         } else {
             ("Current", "Healthy")
         };
-        // The Mission has Drones of its own.
         if object == "Drone/north" || !object.starts_with("Drone/") {
             assert_eq!((kstatus.as_str(), argocd.as_str()), wanted, "{object}");
         }
@@ -99,7 +96,6 @@ async fn flux_waits_for_each_kind_until_what_was_asked_for_is_so() {
         .for_each(|vehicle| vehicle.state().waits_at = usize::MAX);
     fleet.flux_well("wait", &["--timeout=60s"], std::slice::from_ref(mission));
 
-    // A patrol is Current while it is flown.
     fleet.flux_well("delete", &[], std::slice::from_ref(mission));
     fleet.vehicles.iter().for_each(|vehicle| vehicle.state().waits_at = 1);
     let mut patrol = mission.clone();
@@ -110,7 +106,6 @@ async fn flux_waits_for_each_kind_until_what_was_asked_for_is_so() {
     let flown = fleet.field.read("namespaces/north/missions/patrol");
     assert_eq!(flown["status"]["vehicles"], 1, "{flown}");
 
-    // What it deletes goes when the vehicles are down.
     fleet.flux_well("delete", &[], &[rest, std::slice::from_ref(&patrol)].concat());
     fleet.until_landed().await;
 }
@@ -126,7 +121,7 @@ async fn flux_leaves_a_number_alone_that_was_scaled_and_takes_one_that_was_edite
     assert_eq!(fleet.replicas(), 3);
     fleet.until_fly(3).await;
 
-    // What an edit or a patch by kubectl wrote is Flux's from the next reconciliation on, and goes: the default lands two.
+    // Fields that kubectl wrote are Flux's from the next reconciliation on, and go: the default lands two.
     let edit = json!({"spec": {"replicas": 3, "grounded": false}}).to_string();
     fleet.kubectl(["scale", "swarm/alpha", "--replicas=2"]);
     fleet.kubectl(["patch", "swarm/alpha", "--type=merge", "-p", &edit]);
@@ -134,7 +129,7 @@ async fn flux_leaves_a_number_alone_that_was_scaled_and_takes_one_that_was_edite
     assert_eq!(fleet.replicas(), 1);
     fleet.until_fly(1).await;
 
-    // A number in the manifest comes back, but for an object that is not to be touched, and for a path that is to be ignored.
+    // A number in the manifest comes back, except for objects that are not to be touched and ignored paths.
     fleet.flux_well("apply", &[], &two);
     fleet.kubectl(["scale", "swarm/alpha", "--replicas=3"]);
     fleet.flux_well("apply", &["--ignore=/spec/replicas"], &two);

@@ -1,4 +1,4 @@
-//! kstatus and Argo CD's health: what both say of one object.
+//! kstatus and Argo CD's health of one object.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::tools::{ARGOCD, KSTATUS, documented, said, text};
 
 const KINDS: [&str; 6] = ["Swarm", "Drone", "Mission", "Geofence", "ParameterProfile", "Operator"];
 
-/// The block with Argo CD's settings as it stands in the document, as ConfigMap `argocd-cm`, with the text that "serves" the other kinds.
+/// Argo CD's settings in the document, as ConfigMap `argocd-cm`.
 fn configure(field: &Field) {
     let block = documented("data:\n  resource.customizations.health.skein.dev_Swarm: |\n");
     let (_, lua) = block.split_once(": |\n").unwrap();
@@ -35,7 +35,6 @@ fn configure(field: &Field) {
     }
 }
 
-/// kstatus and Argo CD's health, by kind and name.
 fn of(field: &Field, objects: &str) -> BTreeMap<String, (String, String)> {
     configure(field);
     let file = field.cluster().scratch().path().join("health.json");
@@ -68,7 +67,6 @@ pub fn of_all_objects(fleet: &Fleet) -> BTreeMap<String, (String, String)> {
 #[tokio::test(flavor = "multi_thread")]
 async fn argo_cd_says_of_each_kind_what_kstatus_says() {
     let field = Field::clean(ServedBy::Kubernetes).await;
-    // Observed of generation 2, conditions, and the two words.
     let states = [
         (-1, json!([]), ("InProgress", "Progressing")),
         (1, json!([["Ready", "True"]]), ("InProgress", "Progressing")),

@@ -1,4 +1,4 @@
-//! Helm 4: what was changed by hand, and the upgrade after it.
+//! Helm 4: changes by hand, and the upgrade after them.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ fn helm_4_stops_at_what_was_changed_by_hand_and_is_told_who_wins() {
     let replicas = || kubectl(&["get", "deployment/skein-coordinator", "-o", "jsonpath={.spec.replicas}"]);
     well(run(&["install", "skein", &chart, "--create-namespace"]));
 
-    // A restart is in nobody's way, and stays.
+    // A restart conflicts with nothing, and stays.
     kubectl(&["rollout", "restart", "deployment/skein-coordinator"]);
     well(upgrade(&[]));
     let restarted = "jsonpath={.spec.template.metadata.annotations.kubectl\\.kubernetes\\.io/restartedAt}";
@@ -79,13 +79,12 @@ fn helm_4_stops_at_what_was_changed_by_hand_and_is_told_who_wins() {
         let trial = testkit::run::output(command, Some(&rendered.unwrap()), WITHIN).unwrap();
         let found = String::from_utf8_lossy(&trial.stderr).into_owned();
         assert!(!trial.status.success() && found.contains(field), "{found}");
-        // The chart's values win by the word, and the next goes through without it.
         well(upgrade(&["--force-conflicts"]));
         well(upgrade(&[]));
     }
     assert_eq!(replicas(), "2");
 
-    // What comes before the conflict has its new version although the upgrade has failed; the next one that is forced ends that.
+    // Objects before the conflict have their new version although the upgrade failed; the next forced one ends that.
     let link = || {
         let path = "jsonpath={.spec.template.spec.containers[0].env[?(@.name==\"SKEIN_LINK\")].value}";
         kubectl(&["get", "daemonset/skein-agent", "-o", path])
@@ -99,7 +98,6 @@ fn helm_4_stops_at_what_was_changed_by_hand_and_is_told_who_wins() {
     well(upgrade(&[&changed, ["--force-conflicts"].as_slice()].concat()));
     assert_eq!((link().as_str(), replicas().as_str()), (second, "2"));
 
-    // What was set by hand is kept by a value.
     kubectl(&["scale", "deployment/skein-coordinator", "--replicas=3"]);
     well(upgrade(&["--set", "coordinator.replicas=3"]));
     assert_eq!(replicas(), "3");

@@ -12,13 +12,11 @@ use crate::{Fleet, manifest};
 
 const WITHIN: Duration = Duration::from_secs(60);
 
-/// `input` is its standard input.
 fn with_input(field: &Field, args: &[&str], input: &str) -> Output {
     let command = field.cluster().kubectl().command(args);
     testkit::run::output(command, Some(input), WITHIN).unwrap()
 }
 
-/// What `kubectl diff` shows, by the way of `kubectl apply` (or by that of `--server-side`); nothing if there is no difference.
 fn differs(field: &Field, args: &[&str], input: &str) -> String {
     let all = [["diff"].as_slice(), args].concat();
     let output = with_input(field, &all, input);
@@ -46,7 +44,6 @@ async fn after_each_example_kubectl_finds_nothing_to_change() {
             let diff = [["-f", example].as_slice(), way].concat();
             assert_eq!(differs(&fleet.field, &diff, ""), "", "{example} {way:?}");
         }
-        // Nor once the coordinator has had them in hand.
         fleet
             .field
             .until("the coordinator to have observed all of them", async || {
@@ -96,7 +93,6 @@ async fn a_number_that_the_manifest_leaves_out_is_that_of_whoever_scales() {
     let gone = || kubectl.run(["-n", "north", "delete", "swarm/alpha"]).map(drop).unwrap();
     let (two, none) = (manifest(Some(2)), manifest(None));
 
-    // A manifest with a number takes it back.
     well(&two, &[]);
     scale("4");
     let shown = differs(&field, &["-f", "-"], &two.to_string());
@@ -108,7 +104,6 @@ async fn a_number_that_the_manifest_leaves_out_is_that_of_whoever_scales() {
     assert_eq!(number(), 2);
     gone();
 
-    // Server-side it is refused instead, by name.
     well(&two, &["--server-side"]);
     scale("4");
     let refused = apply(&two, &["--server-side"]);
@@ -120,13 +115,11 @@ async fn a_number_that_the_manifest_leaves_out_is_that_of_whoever_scales() {
     well(&two, &["--server-side", "--force-conflicts"]);
     assert_eq!(number(), 2);
 
-    // The number is given to the one who scales, and the manifest has none from then on.
     scale("4");
     well(&none, &["--server-side"]);
     assert_eq!(number(), 4);
     gone();
 
-    // One without a number never touches it, by either way.
     for way in [[].as_slice(), &["--server-side"]] {
         well(&none, way);
         assert_eq!(number(), 1);
@@ -150,7 +143,6 @@ async fn a_number_that_the_manifest_leaves_out_is_that_of_whoever_scales() {
     well(&none, &[]);
     assert_eq!(number(), 4);
 
-    // What replaces the whole object sets the default.
     kubectl.run_with(["replace", "-f", "-"], &none.to_string()).unwrap();
     assert_eq!(number(), 1);
 }
@@ -169,7 +161,6 @@ async fn an_autoscaler_scales_a_swarm_that_flies() {
     let wait = ["wait", "--for=condition=AbleToScale", "hpa/alpha", "--timeout=60s"];
     fleet.kubectl(wait);
 
-    // The manifest leaves it alone.
     assert_eq!(differs(&fleet.field, &["-f", "-"], &git), "");
     apply();
     assert_eq!(fleet.replicas(), 3);

@@ -1,8 +1,4 @@
-//! Tools that make the cluster what a manifest says, and autoscalers, while Skein's vehicles fly: what each of them does to a Swarm, as
-//! `docs/how-to/use-gitops.md` says it.
-//!
-//! Owns: kubectl, HorizontalPodAutoscaler, kstatus, the parts of Argo CD and Flux that judge and apply objects, and Helm, on a real API server
-//! with a coordinator and scripted agents. Must not: test what the coordinator does by itself; see `coordinator.rs`.
+//! GitOps tools and autoscalers while vehicles fly: their effect on a Swarm, as in `docs/how-to/use-gitops.md`.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(dead_code, reason = "field and agent have more than is used here")]
@@ -26,7 +22,6 @@ use proto::v1::FlightTruth as Truth;
 use serde_json::{Value, json};
 use testkit::ServedBy;
 
-/// One vehicle for each name.
 struct Fleet {
     field: Field,
     vehicles: Vec<Vehicle>,
@@ -59,18 +54,15 @@ impl Fleet {
         }
     }
 
-    /// Uses namespace `north`.
     fn kubectl<const N: usize>(&self, args: [&str; N]) -> String {
         let all = [["-n", "north"].as_slice(), &args].concat();
         self.field.cluster().kubectl().run(all).unwrap()
     }
 
-    /// `spec.replicas` of Swarm `alpha` on the API server.
     fn replicas(&self) -> Value {
         self.field.read("namespaces/north/swarms/alpha")["spec"]["replicas"].clone()
     }
 
-    /// Waits for so many in the air by their agents, with no other on its way, and a Ready Swarm.
     async fn until_fly(&self, wanted: usize) {
         self.field
             .until_drones(&format!("{wanted} to fly"), |drones| {
@@ -94,7 +86,6 @@ impl Fleet {
             .await;
     }
 
-    /// Neither in the air nor armed.
     async fn until_landed(&self) {
         self.field
             .until("all to be down", async || {
@@ -115,7 +106,6 @@ impl Fleet {
     }
 }
 
-/// Manifest of Swarm `alpha`.
 fn manifest(replicas: Option<u32>) -> Value {
     let mut object = json!({
         "apiVersion": "skein.dev/v1alpha1", "kind": "Swarm", "metadata": {"name": "alpha", "namespace": "north"},

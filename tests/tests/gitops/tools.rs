@@ -1,4 +1,4 @@
-//! The programs of `tests/kstatus`, `tests/argocd` and `tests/flux`, and the blocks of the document that says what they do.
+//! The programs of `tests/kstatus`, `tests/argocd` and `tests/flux`, and the blocks of the document about them.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -28,7 +28,6 @@ pub const FLUX: GoTool = GoTool {
 
 const WITHIN: Duration = Duration::from_secs(150);
 
-/// Success and output.
 pub fn run(tool: GoTool, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> (bool, String) {
     let mut command = Command::new(tool.find_or_build().unwrap());
     command.args(args);
@@ -37,14 +36,12 @@ pub fn run(tool: GoTool, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> (
     (output.status.success(), words)
 }
 
-/// Fails unless it succeeds.
 pub fn said(tool: GoTool, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> String {
     let (well, words) = run(tool, args);
     assert!(well, "{}: {words}", tool.name);
     words
 }
 
-/// Finds a block of the document by its beginning.
 pub fn documented(beginning: &str) -> String {
     let text = std::fs::read_to_string(workspace_root().join("docs/how-to/use-gitops.md")).unwrap();
     let blocks = text

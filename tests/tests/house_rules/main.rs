@@ -1,6 +1,5 @@
-//! House rules that a machine can check: file headers, reachable files, which crate may use which, and which room of a crate.
-//!
-//! Owns: these rules, as tests. Must not: repeat what rustc, clippy or rustfmt already check.
+//! House rules that a machine can check: file headers, reachable files, which crate and which room of a crate may use
+//! which.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -14,8 +13,8 @@ use std::process::Command;
 use serde_json::Value;
 use testkit::control_plane::workspace_root;
 
-/// What each crate may use of the workspace. Arrows point down: programs, then wire crates, then the domain.
-/// `cli` composes programs, `tests` and `xtask` start them by `testkit`; no crate uses those.
+/// Arrows point down: programs, then wire crates, then the domain. `cli` composes programs, `tests` and `xtask` start
+/// them by `testkit`; no crate uses those.
 const ARROWS: [(&str, &[&str]); 18] = [
     ("model", &[]),
     ("fleet", &["model"]),
@@ -57,7 +56,6 @@ const ARROWS: [(&str, &[&str]); 18] = [
     ("xtask", &["testkit"]),
 ];
 
-/// Published packages that a crate must never use.
 const NEVER: [(&str, &[&str]); 12] = [
     (
         "model",
@@ -68,7 +66,7 @@ const NEVER: [(&str, &[&str]); 12] = [
             "tonic",
             "prost",
             "mavlink",
-            // Of planning: polygons and ways among many.
+            // For planning: polygons and ways among many.
             "geo",
             "rstar",
             "pathfinding",
@@ -148,7 +146,6 @@ fn crates_stay_clear_of_what_is_not_theirs() {
     }
 }
 
-/// Each crate of the workspace with everything that it uses outside its own tests.
 fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
     let mut command = Command::new(env!("CARGO"));
     command
@@ -175,7 +172,6 @@ fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
         .collect()
 }
 
-/// All Rust files of the workspace's crates.
 fn sources() -> Vec<PathBuf> {
     let mut found = Vec::new();
     for (name, _) in ARROWS {
@@ -186,7 +182,6 @@ fn sources() -> Vec<PathBuf> {
     found
 }
 
-/// The folder of a crate of the workspace.
 fn crate_folder(name: &str) -> PathBuf {
     let folders = ["", "crates"].map(|above| workspace_root().join(above).join(name));
     folders.into_iter().find(|folder| folder.is_dir()).unwrap()
@@ -195,7 +190,6 @@ fn crate_folder(name: &str) -> PathBuf {
 fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        // What is built or generated is nobody's text.
         let written = !["target", "generated", "node_modules"]
             .iter()
             .any(|folder| path.ends_with(folder));
@@ -207,8 +201,8 @@ fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Whether cargo itself finds the file: `lib.rs`, `main.rs` and `build.rs`, and files directly in `src/bin/` or in a
-/// crate's `tests/`, `benches/` or `examples/`.
+/// Files that cargo finds: `lib.rs`, `main.rs`, `build.rs`, and those in `src/bin/`, `tests/`, `benches/` or
+/// `examples/`.
 fn is_root(path: &Path) -> bool {
     let name = path.file_name().unwrap().to_str().unwrap();
     let folder = path.parent().unwrap();
@@ -216,15 +210,13 @@ fn is_root(path: &Path) -> bool {
     let of_crate = |folder: &Path| folder.join("Cargo.toml").is_file();
     match name {
         "lib.rs" => folder.ends_with("src"),
-        // Also that of a program or a test with a folder of its own.
         "main.rs" => true,
         "build.rs" => of_crate(folder),
         _ => folder.ends_with("src/bin") || (of_crate(above) && !folder.ends_with("src")),
     }
 }
 
-/// Whether a file that may declare this one does: one beside it or one folder further up. That is a little more than
-/// the compiler allows, as a crate's root may have any name and may use `#[path]`.
+/// Allows a little more than the compiler, as a crate's root may have any name and may use `#[path]`.
 fn is_declared(path: &Path) -> bool {
     let folder = path.parent().unwrap();
     let module = match path.file_stem().unwrap().to_str().unwrap() {
@@ -247,7 +239,6 @@ fn is_declared(path: &Path) -> bool {
         .any(|other| read(&other).lines().any(|line| is_declaration(line.trim())))
 }
 
-/// Whether a `#[path]` of some file leads to it.
 fn is_led_to(path: &Path) -> bool {
     let whole = path.canonicalize().unwrap();
     let leads_here = |from: &Path, line: &str| {

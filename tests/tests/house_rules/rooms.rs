@@ -1,7 +1,7 @@
 //! The rooms of a crate, at every level: no room uses, directly or through others, one that uses it.
 //!
-//! A room is a folder with the file of the same name, or a file of its own. What is in the module above (`lib.rs`, `main.rs`, the file of the
-//! folder) puts rooms together and is none of them; what it imports or re-exports belongs to the room where it is defined. Tests are left out.
+//! A room is a folder with the file of the same name, or a file of its own. The module above puts rooms together and is
+//! none; what it imports or re-exports belongs to the room where it is defined. Tests are left out.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::Path;
@@ -93,10 +93,8 @@ fn a_cycle_of_rooms_is_found_at_each_level_by_each_way_to_name_another_room() {
     assert_eq!(uses.shortest_cycle(&["a", "b", "c"]), ["a", "b", "a"]);
 }
 
-/// A path of modules, from the root of the crate.
 type ModulePath = Vec<String>;
 
-/// The modules of a crate, but for tests.
 #[derive(Default)]
 struct Modules(BTreeMap<ModulePath, Module>);
 
@@ -104,7 +102,6 @@ struct Modules(BTreeMap<ModulePath, Module>);
 struct Module {
     file: String,
     named: Vec<Vec<String>>,
-    /// The paths that it imports, by the names that it has for them.
     imports: BTreeMap<String, Vec<String>>,
 }
 
@@ -120,7 +117,6 @@ impl Modules {
         Self::of(files.iter().map(|(file, text)| (file.as_str(), text.as_str())))
     }
 
-    /// Those of the files of `src` with these texts.
     fn of<'a>(files: impl Iterator<Item = (&'a str, &'a str)>) -> Self {
         let files: Vec<(ModulePath, &str, String)> = files
             .map(|(file, text)| (module_path(Path::new(file)), file, without_comments_and_literals(text)))
@@ -135,7 +131,6 @@ impl Modules {
             if (1..=path.len()).any(|length| tests.contains(&path[..length])) {
                 continue;
             }
-            // Both `lib.rs` and `main.rs` are the root.
             let module = modules.0.entry(path).or_default();
             module.file = file.to_owned();
             let text = without_tests(&text);
@@ -165,7 +160,7 @@ impl Modules {
         levels
     }
 
-    /// The module where that is defined which the module `path` names so, after so many imports; `None` for what is of another crate.
+    /// The module that defines what the module `path` names `names`, after so many imports; `None`: another crate.
     fn end_of(&self, names: &[String], path: &[String], imports: usize) -> Option<ModulePath> {
         let (mut at, mut rest) = (path.to_vec(), names);
         while let Some((first, others)) = rest.split_first() {
@@ -197,10 +192,9 @@ impl Modules {
     }
 }
 
-/// A path that is imported, after the name that it is imported by.
 pub type Import = (String, Vec<String>);
 
-/// All paths in `text`, which has neither comments nor literals: what is imported, each with the name that it is imported by, and all others.
+/// The imports and all other paths in `text`, which has neither comments nor literals.
 pub fn paths(text: &str) -> (Vec<Import>, Vec<Vec<String>>) {
     static USES: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\buse ([^;]+);").unwrap());
     static PATHS: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\b\w+(?:::\w+)+").unwrap());
@@ -214,7 +208,6 @@ pub fn paths(text: &str) -> (Vec<Import>, Vec<Vec<String>>) {
     )
 }
 
-/// The paths of the tree of a `use` below `above`, each with the name that it is imported by.
 fn imported(tree: &str, above: &[String]) -> Vec<Import> {
     let path = |text: &str| -> Vec<String> {
         let names = text.split("::").map(str::trim);
@@ -250,7 +243,6 @@ impl Uses {
         arrows.entry(to.to_owned()).or_default().insert(file.to_owned());
     }
 
-    /// All that `room` uses, by any way.
     fn reached(&self, room: &str) -> BTreeSet<&str> {
         let next = |room: &str| {
             self.0
@@ -281,7 +273,7 @@ impl Uses {
         cycles.into_iter().filter(|cycle| cycle.len() > 1).collect()
     }
 
-    /// The shortest cycle among `rooms`, of which each uses all others; it ends where it begins.
+    /// `rooms` each use all others; the cycle ends where it begins.
     fn shortest_cycle(&self, rooms: &[&str]) -> Vec<String> {
         let cycle = |begin: &str| {
             let mut ways = VecDeque::from([vec![begin.to_owned()]]);
@@ -310,7 +302,6 @@ impl Uses {
             .unwrap_or_default()
     }
 
-    /// The arrows among `rooms`, with the files that have them.
     fn listed(&self, rooms: &[&str]) -> String {
         let mut arrows = Vec::new();
         for from in rooms {
@@ -325,7 +316,6 @@ impl Uses {
     }
 }
 
-/// The module that a file of `src` is; that of `lib.rs` and `main.rs` is the root.
 fn module_path(inside: &Path) -> Vec<String> {
     let stem = inside.with_extension("");
     let mut path: Vec<String> = stem.iter().map(|part| part.to_str().unwrap().to_owned()).collect();
@@ -335,7 +325,6 @@ fn module_path(inside: &Path) -> Vec<String> {
     path
 }
 
-/// `text` without comments and without literals of text.
 pub fn without_comments_and_literals(text: &str) -> String {
     static THOSE: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(r##"(?s)//[^\n]*|/\*.*?\*/|\br#".*?"#|\br"[^"]*"|"(?:\\.|[^"\\])*"|'(?:\\.[^']*|[^'\\])'"##).unwrap()
@@ -345,7 +334,7 @@ pub fn without_comments_and_literals(text: &str) -> String {
 
 const TEST: &str = "#[cfg(test)]";
 
-/// The end of the item that begins at the start of `text`: its semicolon, or its last brace.
+/// The semicolon or the last brace of the item that begins at the start of `text`.
 fn item_end(text: &str) -> usize {
     let mut depth = 0;
     for (at, letter) in text.char_indices() {
@@ -360,14 +349,12 @@ fn item_end(text: &str) -> usize {
     text.len()
 }
 
-/// `text` without its items for tests.
 fn without_tests(text: &str) -> String {
     let mut parts = text.split(TEST);
     let first = parts.next().unwrap_or_default().to_owned();
     parts.fold(first, |before, item| before + &item[item_end(item)..])
 }
 
-/// The modules that are there for tests only, and lie in files of their own.
 fn test_modules(text: &str) -> impl Iterator<Item = String> {
     let module = Regex::new(r"\bmod (\w+);").unwrap();
     let items = text.split(TEST).skip(1);

@@ -1,9 +1,8 @@
-//! The wings of `fleet`: what is decided on the vehicle, and what is decided for the fleet. No program uses both.
+//! The wings of `fleet`, decisions on the vehicle and decisions for the fleet: no program uses both.
 
 use super::rooms::{paths, without_comments_and_literals};
 use super::{collect, crate_folder, read};
 
-/// The wing that a crate never names.
 const NEVER: [(&str, &str); 3] = [("agent", "planning"), ("coordinator", "flight"), ("cli", "flight")];
 
 #[test]

@@ -1,4 +1,4 @@
-//! One that answers in the coordinator's place, with an authority of its own, and notes all that it is shown.
+//! A program that answers in the coordinator's place, with an authority of its own, and notes all that it is shown.
 
 use http::{HeaderMap, Request, Response};
 use http_body_util::Empty;
@@ -17,7 +17,6 @@ use tokio_rustls::TlsAcceptor;
 use trust::server::Clients;
 use trust::{Authority, Caller, Server, Validity};
 
-/// What it was shown with one call.
 #[derive(Clone, Debug)]
 pub struct Shown {
     pub path: String,
@@ -25,7 +24,6 @@ pub struct Shown {
     pub certificates: Vec<CertificateDer<'static>>,
 }
 
-/// It runs until it is dropped.
 pub struct Impostor {
     pub address: SocketAddr,
     pub authority: Authority,
@@ -79,12 +77,10 @@ impl Impostor {
         }
     }
 
-    /// All that it was shown so far.
     pub fn learned(&self) -> Vec<Shown> {
         self.learned.lock().unwrap().clone()
     }
 
-    /// Who showed this, as the coordinator would read it.
     pub fn caller(&self, shown: &Shown) -> Caller {
         self.server.caller(&shown.certificates, UnixTime::now()).unwrap()
     }

@@ -1,8 +1,5 @@
-//! A fake kubelet: serves the one call by which the API server forwards a connection to a port of a Pod.
-//!
-//! Owns: that call, in the form that the API server passes on from a client that speaks WebSocket (`v4.channel.k8s.io`): two
-//! channels, one for bytes and one for errors, each opened by the port's number. What a real kubelet and a container runtime
-//! do with it is tested on real nodes. Must not: read the bytes.
+//! A fake kubelet: serves the one call by which the API server forwards a connection to a port of a Pod, as WebSocket
+//! (`v4.channel.k8s.io`): two channels, for bytes and for errors, each opened by the port's number.
 
 use futures::{SinkExt, StreamExt};
 use rustls::ServerConfig;
@@ -25,18 +22,14 @@ const PROTOCOL: &str = "v4.channel.k8s.io";
 const DATA: u8 = 0;
 const ERROR: u8 = 1;
 
-/// A kubelet that runs until it is dropped.
 pub struct Kubelet {
     pub address: SocketAddr,
-    /// Whether it reports that it cannot reach the Pod.
     pub broken: Arc<AtomicBool>,
-    /// Where connections to any Pod and port go.
     pub pod: Arc<Mutex<SocketAddr>>,
     _runtime: Runtime,
 }
 
 impl Kubelet {
-    /// Forwards each connection, for any Pod and port, to `pod`, until it is led elsewhere.
     pub fn start(pod: SocketAddr) -> Self {
         let runtime = Runtime::new().unwrap();
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
@@ -63,7 +56,7 @@ impl Kubelet {
     }
 }
 
-/// TLS with a certificate that is not checked, as the API server of the tests has no authority for kubelets.
+/// Its certificate is not checked, as the API server of the tests has no authority for kubelets.
 fn acceptor() -> TlsAcceptor {
     let life = Validity::of(SystemTime::now(), std::time::Duration::from_secs(3600));
     let identity = Authority::make(life).unwrap().server(&[], life).unwrap();
@@ -98,7 +91,6 @@ async fn serve(tls: TlsStream<TcpStream>, pod: SocketAddr, broken: bool) {
         Ok(tcp) if !broken => pass(socket, tcp).await,
         _ => {
             let _ = socket.send(frame(ERROR, b"connection refused by the pod")).await;
-            // The other end closes.
             while let Some(Ok(_)) = socket.next().await {}
         }
     }

@@ -1,5 +1,4 @@
-//! `kubectl skein` on a real API server: through its port-forward, with the kubeconfig's credential, under RBAC; and
-//! `skein enroll` by that cluster's authority.
+//! `kubectl skein` on a real API server, through its port-forward and under RBAC; and `skein enroll` by its authority.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -86,12 +85,10 @@ fn a_person_gets_through_to_the_coordinator_and_may_what_rbac_says() -> anyhow::
     refused(&place, &["ground", "-l", "team=red"], &nothing)?;
     refused(&place, &["release", "--all"], &["release", "swarms"])?;
 
-    // The node's error when the Pod does not answer is passed on.
     place.kubelet.broken.store(true, Ordering::SeqCst);
     refused(&place, &["status"], &["connection refused by the pod"])?;
     place.kubelet.broken.store(false, Ordering::SeqCst);
 
-    // A watching person is notified that the coordinator was away, and the watch continues.
     let watching = place.start_kubectl_skein(&ada, &["watch"])?;
     watching.wait_for_line(PATIENCE, |line| line.contains("No Drones, and no agent is connected."))?;
     place.roll()?;
@@ -118,7 +115,6 @@ fn a_person_gets_through_to_the_coordinator_and_may_what_rbac_says() -> anyhow::
         &["status"],
         &["does not show a certificate of its coordinator", "nothing was sent"],
     )?;
-    // The coordinator publishes its own again when it starts.
     place.roll()?;
     done(&place, &["status"], "No Drones, and no agent is connected.")?;
     assert_eq!(place.requests_of("ada")?.len(), 1, "all that with one request");

@@ -15,7 +15,6 @@ use trust::Validity;
 const DAY: Duration = Duration::from_secs(86_400);
 
 impl Place {
-    /// The kubeconfig of a person whose certificate the cluster has issued, for an approved request.
     fn admitted(&self, person: &Person, name: &str) -> anyhow::Result<PathBuf> {
         let (request, key) = person.request();
         let request = json!({
@@ -36,7 +35,6 @@ impl Place {
         self.plane.certificate_kubeconfig(name, &certificate, &key)
     }
 
-    /// The kubeconfig of a person whose certificate the cluster's authority issued outside the cluster.
     fn with_certificate(&self, person: &Person, name: &str) -> anyhow::Result<PathBuf> {
         let identity = people().sign(person);
         let (certificate, key) = (identity.certificate_pem(), identity.key_pem());
@@ -56,7 +54,6 @@ impl Place {
     }
 }
 
-/// Binds a role, or a ClusterRole, to a user or group by name.
 fn bind(place: &Place, kind: &str, name: &str, role: &str, to: &str) -> anyhow::Result<()> {
     let mut args = vec!["create", kind, name, role, to];
     if kind == "rolebinding" {
@@ -80,7 +77,6 @@ fn a_person_with_a_certificate_may_ground_not_kill_and_nothing_once_without_righ
         "--group=auditors",
     )?;
     refused(&["status"], &["eve may not get drones.skein.dev"])?;
-    // As in deploy/README.md.
     let make = [
         "create",
         "clusterrole",
@@ -104,7 +100,6 @@ fn a_person_with_a_certificate_may_ground_not_kill_and_nothing_once_without_righ
     let kill = ["kill", "default/alpha-1", "--confirm=alpha-1", "--yes-stop-the-motors"];
     refused(&kill, &["eve may not kill drones.skein.dev default/alpha-1"])?;
     refused(&["release", "--all"], &["eve may not release swarms.skein.dev"])?;
-    // The same directly at the coordinator's port.
     let there = format!("https://{}", place.address());
     done(
         &["--server", &there, "status"],

@@ -1,5 +1,4 @@
-//! The surroundings of these tests: a real control plane, a real coordinator that counts as a Pod, and a fake kubelet
-//! of its node.
+//! A real control plane, a real coordinator that counts as a Pod, and a fake kubelet of its node.
 
 use crate::certificates::ClusterAuthority;
 use crate::kubelet::Kubelet;
@@ -29,7 +28,6 @@ pub struct Place {
 
 fn plane() -> anyhow::Result<&'static ControlPlane> {
     let start = || {
-        // Fails only if a provider is installed already, which is fine.
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
         let manifests = ["crds", "deploy/namespace.yaml", "deploy/rbac.yaml", "deploy/roles.yaml"];
         let people = people();
@@ -41,7 +39,6 @@ fn plane() -> anyhow::Result<&'static ControlPlane> {
     ControlPlane::shared(start)
 }
 
-/// The authority of the cluster's user certificates.
 pub fn people() -> &'static ClusterAuthority {
     static PEOPLE: OnceLock<ClusterAuthority> = OnceLock::new();
     PEOPLE.get_or_init(ClusterAuthority::make)
@@ -89,7 +86,6 @@ impl Place {
         format!("127.0.0.1:{}", self.port)
     }
 
-    /// Ends the coordinator and starts it again at the same port.
     pub fn roll(&mut self) -> anyhow::Result<()> {
         self.coordinator.signal(testkit::process::Signal::SIGTERM)?;
         self.coordinator.wait_for_exit(PATIENCE)?;
@@ -97,7 +93,6 @@ impl Place {
         Ok(())
     }
 
-    /// The kubeconfig of a person who has no rights yet.
     pub fn person(&self, name: &str) -> anyhow::Result<PathBuf> {
         self.plane
             .kubectl()
@@ -105,7 +100,6 @@ impl Place {
         self.plane.service_account_kubeconfig("default", name)
     }
 
-    /// Gives a person a Role of those that are installed with the coordinator, such as `skein-connect`.
     pub fn bind(&self, name: &str, role: &str) -> anyhow::Result<()> {
         let (binding, to) = (format!("{name}-{role}"), format!("--serviceaccount=default:{name}"));
         let role = format!("--role={role}");
@@ -113,7 +107,6 @@ impl Place {
         self.plane.kubectl().run(bind).map(drop)
     }
 
-    /// Gives a person a ClusterRole of those, in all namespaces.
     pub fn bind_everywhere(&self, name: &str, role: &str) -> anyhow::Result<()> {
         let (binding, to) = (format!("{name}-{role}"), format!("--serviceaccount=default:{name}"));
         let role = format!("--clusterrole={role}");
@@ -121,7 +114,6 @@ impl Place {
         self.plane.kubectl().run(bind).map(drop)
     }
 
-    /// The requests by which the API server has noted a person's keys.
     pub fn requests_of(&self, name: &str) -> anyhow::Result<Vec<String>> {
         let all = self.plane.kubectl().json(["get", "certificatesigningrequests"])?;
         let user = format!("system:serviceaccount:default:{name}");
@@ -134,7 +126,6 @@ impl Place {
             .collect())
     }
 
-    /// Grants a person a verb on a resource of Skein, everywhere.
     pub fn grant(&self, name: &str, verb: &str, resource: &str) -> anyhow::Result<()> {
         let role = format!("{name}-{verb}-{resource}");
         let (verb, resource) = (format!("--verb={verb}"), format!("--resource={resource}.skein.dev"));
@@ -143,12 +134,10 @@ impl Place {
         self.bind_everywhere(name, &role)
     }
 
-    /// `kubectl skein ...` with this kubeconfig, by kubectl itself.
     pub fn kubectl_skein(&self, kubeconfig: &Path, args: &[&str]) -> anyhow::Result<Output> {
         testkit::run::output(self.plugin(kubeconfig, args)?, None, Duration::from_secs(30))
     }
 
-    /// The same, running.
     pub fn start_kubectl_skein(&self, kubeconfig: &Path, args: &[&str]) -> anyhow::Result<Process> {
         let command = self.plugin(kubeconfig, args)?;
         let mut launch = Launch::program(command.get_program()).named("kubectl-skein");

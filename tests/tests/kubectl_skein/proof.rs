@@ -1,4 +1,4 @@
-//! How people with a token show who they are: by a key that the API server has noted, to the coordinator and to a program that poses as it.
+//! Proof of identity by a key that the API server has noted, shown to the coordinator and to an impostor.
 
 use crate::impostor::Impostor;
 use crate::place::{PATIENCE, Place, SYSTEM};
@@ -18,7 +18,6 @@ use tonic::Code;
 use trust::proof::SIGNER;
 use trust::{Bundle, Caller, PersonKey, RequestName};
 
-/// No coordinator of these tests has asked whose token it is: none was shown to it.
 pub fn assert_no_token_came_to_the_coordinator(place: &Place) -> anyhow::Result<()> {
     let account = format!("system:serviceaccount:{SYSTEM}:skein-coordinator");
     let of_it = place
@@ -32,7 +31,6 @@ pub fn assert_no_token_came_to_the_coordinator(place: &Place) -> anyhow::Result<
 }
 
 impl Place {
-    /// A person who may see the fleet, once they do.
     fn viewer(&self, name: &str) -> anyhow::Result<PathBuf> {
         let kubeconfig = self.person(name)?;
         self.bind(name, "skein-connect")?;
@@ -84,7 +82,7 @@ fn one_who_poses_as_the_coordinator_gets_no_token_and_nothing_that_is_of_use_to_
     let token = place.plane.kubectl_as(&gina).run(view)?;
     ensure!(token.len() > 100, "she has a token");
 
-    // It is what an attacker can do who may write ConfigMaps and be forwarded to.
+    // An attacker can do this who may write ConfigMaps and be forwarded to.
     let (impostor, real) = (Impostor::start(), place.published()?);
     place.publish(impostor.authority.certificate_pem())?;
     *place.kubelet.pod.lock().unwrap() = impostor.address;
@@ -115,7 +113,7 @@ fn one_who_poses_as_the_coordinator_gets_no_token_and_nothing_that_is_of_use_to_
         );
     }
 
-    // What it has learned is the name of her request. With a key of its own that is worth nothing at the coordinator.
+    // It has learned the name of her request, which with a key of its own is worth nothing at the coordinator.
     let Caller::Requester { request, .. } = impostor.caller(&learned[0]) else {
         anyhow::bail!("{:?}", impostor.caller(&learned[0]));
     };
@@ -141,7 +139,7 @@ fn one_who_poses_as_the_coordinator_gets_no_token_and_nothing_that_is_of_use_to_
 fn one_who_can_have_no_new_key_noted_is_known_by_the_last_one() -> anyhow::Result<()> {
     let place = Place::new()?;
     let ivy = place.viewer("ivy")?;
-    // What a command of forty minutes ago left: a new one is due, and the earlier one is still good.
+    // Left by a command of forty minutes ago: a new one is due, and the earlier one is still good.
     let key = PersonKey::make()?;
     let request = json!({
         "apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest",
@@ -182,7 +180,6 @@ fn one_who_can_have_no_new_key_noted_is_known_by_the_last_one() -> anyhow::Resul
         ensure!(place.requests_of("ivy")?.len() > before.len(), "the same");
         Ok(())
     })?;
-    // Without either she is refused.
     std::fs::remove_dir_all(&folder)?;
     kubectl.run(["delete", "clusterrolebinding", "ivy-skein-person"])?;
     wait_for("her to be refused", PATIENCE, || {

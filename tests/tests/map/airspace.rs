@@ -23,12 +23,10 @@ impl Claimed {
         };
         let pieces: Option<Vec<_>> = pieces.iter().map(piece).collect();
         let claimed = Self(pieces.with_context(|| format!("no shapes: {row}"))?);
-        // More than where it is: all that it is to fly.
         ensure!(claimed.0.len() > 3, "{row}");
         Ok(claimed)
     }
 
-    /// Blue in the middle of all lines, and not at `elsewhere`.
     pub fn is_drawn(&self, page: &mut Page, elsewhere: Value) -> anyhow::Result<()> {
         let lines = self.0.iter().filter(|(core, _)| core.len() == 2);
         let middles =
@@ -49,7 +47,6 @@ impl Claimed {
         Ok(())
     }
 
-    /// Checks that it was at no other place.
     pub fn had_all(&self, places: &[Place]) -> anyhow::Result<()> {
         ensure!(places.len() > 10, "it was at {} places", places.len());
         for place in places {
@@ -61,7 +58,6 @@ impl Claimed {
                 beside(place.at, *from, *to) - radius
             };
             let off = self.0.iter().map(off).fold(f64::INFINITY, f64::min);
-            // Shown to a decimeter.
             ensure!(off <= 0.1, "{place:?} is {off} m out of all that it owned");
         }
         Ok(())
@@ -74,7 +70,7 @@ fn beside(place: Corner, from: Corner, to: Corner) -> f64 {
     if length < 0.01 {
         return a;
     }
-    // How far along the line the nearest point is, by the law of cosines.
+    // Part of the line up to the nearest point, by the law of cosines.
     let along = (a * a - b * b + length * length) / (2.0 * length);
     let nearest = along.clamp(0.0, length);
     ((a * a - along * along).max(0.0) + (along - nearest).powi(2)).sqrt()

@@ -8,7 +8,7 @@ const VECTOR: u8 = 1;
 
 pub fn all_water() -> Vec<u8> {
     let tile = tile();
-    // One entry: its tile, for how many, its bytes, where it is (plus one).
+    // One entry: its tile, run length, bytes, offset plus one.
     let length = u8::try_from(tile.len()).unwrap_or(u8::MAX);
     let directory = [1, 0, 1, length, 1];
     let sections = [&directory[..], METADATA, &[], &tile];
@@ -19,7 +19,6 @@ pub fn all_water() -> Vec<u8> {
         bytes.extend([offset, length].map(u64::to_le_bytes).concat());
         offset += length;
     }
-    // Tiles, entries and contents.
     bytes.extend([1_u64; 3].map(u64::to_le_bytes).concat());
     let clustered = 1;
     let (lowest, highest) = (0, 0);
@@ -27,13 +26,11 @@ pub fn all_water() -> Vec<u8> {
     for degrees in [-180_i32, -85, 180, 85] {
         bytes.extend((degrees * 10_000_000).to_le_bytes());
     }
-    // Where a map begins: its zoom and its middle.
     bytes.extend([0; 9]);
     bytes.extend(sections.concat());
     bytes
 }
 
-/// A vector tile with the layer `water`, and a polygon that fills it.
 fn tile() -> Vec<u8> {
     // MoveTo 0,0; LineTo 4096,0 and on around the square; ClosePath; all but the first as steps.
     let ring = [9, 0, 0, 26, 0x80, 0x40, 0, 0, 0x80, 0x40, 0xff, 0x3f, 0, 15];

@@ -10,10 +10,9 @@ use std::time::Duration;
 use testkit::control_plane::workspace_root;
 use testkit::wait_for;
 
-/// Deadline of one step: drawing without a GPU on a busy machine.
+/// Drawing takes long without a GPU on a busy machine.
 const STEP: Duration = Duration::from_secs(150);
 
-/// Deadline of a state of the fleet, such as a complete Mission.
 const PATIENCE: Duration = Duration::from_secs(240);
 
 const END: Duration = Duration::from_secs(15);
@@ -22,7 +21,6 @@ pub const PICTURES: &str = "target/map-pictures";
 
 pub struct Page {
     driver: Child,
-    /// `None` at the end.
     steps: Option<ChildStdin>,
     answers: Receiver<String>,
 }
@@ -77,7 +75,6 @@ impl Page {
         }
     }
 
-    /// Returns its lists once they are right.
     pub fn wait(&mut self, what: &str, judge: impl Fn(&Value) -> anyhow::Result<()>) -> anyhow::Result<Value> {
         let mut last = Value::Null;
         wait_for(what, PATIENCE, || {
@@ -90,7 +87,6 @@ impl Page {
 
 impl Drop for Page {
     fn drop(&mut self) {
-        // When its input ends it ends its browser.
         drop(self.steps.take());
         let ended = wait_for("the browser to end", END, || self.driver.try_wait()?.context("it runs"));
         if ended.is_err() {

@@ -1,4 +1,4 @@
-//! Files that are dropped on the page: drawn and described at once, and made into objects only when a person confirms it.
+//! Files that are dropped on the page: drawn and described, and made into objects only when a person confirms it.
 
 use crate::browser::Page;
 use crate::field::Field;
@@ -39,7 +39,6 @@ pub fn are_read_and_make_nothing_unasked(
             .is_some_and(|said| said.contains("4 corners")),
         "{dropped}"
     );
-    // It is drawn where it is, in the middle of the map.
     let drawn = &dropped["drawn"][0]["geometry"]["coordinates"][0];
     ensure!(drawn.as_array().is_some_and(|ring| ring.len() == 5), "{dropped}");
     let (center, middle) = (&dropped["center"], corner(330.0, 320.0));
@@ -61,7 +60,7 @@ pub fn are_read_and_make_nothing_unasked(
     let corners = fence["spec"]["exclude"][0]["polygon"].as_array().map(Vec::len);
     ensure!(corners == Some(4), "{fence}");
 
-    // Looked at and never confirmed, over both sides of the 180th meridian: drawn once, and no Mission is there.
+    // Never confirmed, over both sides of the 180th meridian: drawn once, and no Mission exists.
     let fiji = json!({"type": "Polygon", "coordinates": [[[179.9985, -16.843], [-179.999, -16.843], [-179.9992, -16.841], [179.9987, -16.8408], [179.9985, -16.843]]]});
     let asked = json!({"step": "drop", "name": "fiji.geojson", "content": fiji.to_string(), "areas": "survey"});
     let shown = page.step(&asked)?;
@@ -91,7 +90,6 @@ pub fn are_read_and_make_nothing_unasked(
         "{missions}"
     );
 
-    // One that is wrong is named as skein import names it.
     let wrong =
         page.step(&json!({"step": "drop", "name": "bad.waypoints", "content": "QGC WPL 110\n0\t1\t0\t16\t0\n"}))?;
     ensure!(

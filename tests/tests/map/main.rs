@@ -1,5 +1,5 @@
-//! `skein map` in a real, headless Chromium: positions, orders that vehicles obey, a drawn survey that is flown, and refused
-//! callers. Where a vehicle is and whether it flies is read from its own messages on the wire.
+//! `skein map` in a real, headless Chromium: positions, orders, a drawn survey that is flown, and refused callers. A
+//! vehicle's own messages on the wire show where it is and whether it flies.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -23,7 +23,6 @@ use serde_json::{Value, json};
 use testkit::control_plane::workspace_root;
 use testkit::{Launch, wait_for};
 
-/// Two for a Swarm, one for a Mission.
 const VEHICLES: [&str; 3] = ["alpha", "bravo", "carol"];
 
 /// Meters in a degree of latitude.
@@ -39,7 +38,6 @@ fn place(row: &Value) -> Option<(f64, f64)> {
     Some((row["latitude"].as_f64()?, row["longitude"].as_f64()?))
 }
 
-/// Finds a vehicle's row, by its text or id.
 fn row<'a>(lists: &'a Value, field: &Field, vehicle: &str) -> anyhow::Result<(&'a str, &'a Value)> {
     let drones = field.drones()?;
     let name = drones
@@ -52,7 +50,6 @@ fn row<'a>(lists: &'a Value, field: &Field, vehicle: &str) -> anyhow::Result<(&'
     Ok((id, row))
 }
 
-/// Compares the row with a place that the vehicle itself has reported, and its heading there.
 fn is_true(row: &Value, field: &Field, vehicle: &str) -> anyhow::Result<(f64, f64)> {
     let shown = place(row).with_context(|| format!("{vehicle} is nowhere: {row}"))?;
     let reported = field.wire(vehicle).places();
@@ -65,7 +62,6 @@ fn is_true(row: &Value, field: &Field, vehicle: &str) -> anyhow::Result<(f64, f6
         "{vehicle} is shown {nearest} m from all places that it reported"
     );
     let heading = row["heading"].as_f64().context("its symbol points nowhere")?;
-    // Whole degrees are shown.
     let looked = |place: &wire::Place| {
         let off = place
             .heading
@@ -112,7 +108,6 @@ fn a_person_sees_and_lands_the_fleet_and_flies_a_drawn_survey_and_nobody_else_ma
     // A browser sends cookies to every port of a host.
     ensure!(opened["cookies"] == json!([]), "{opened}");
 
-    // All of them, where they are.
     let flying = VEHICLES.map(|vehicle| field.wire(vehicle).said().in_air());
     ensure!(flying.iter().filter(|flies| **flies).count() == 2, "{flying:?}");
     let lists = page.wait("all three vehicles", |lists| {
@@ -157,7 +152,6 @@ fn a_person_sees_and_lands_the_fleet_and_flies_a_drawn_survey_and_nobody_else_ma
         );
     }
 
-    // A survey that is drawn is a Mission that is flown, by the vehicle that is free.
     let corner = |east: f64, north: f64| {
         json!([
             home.1 + east / (METERS * home.0.to_radians().cos()),
@@ -194,7 +188,6 @@ fn a_person_sees_and_lands_the_fleet_and_flies_a_drawn_survey_and_nobody_else_ma
     })
     .map_err(|error| field.explain(error))?;
     ensure!(field.wire(idle).said().in_air(), "only the page says that it flies");
-    // It owns all of its way, and that is drawn.
     page.step(&json!({"step": "picture", "name": "map"}))?;
     if std::env::var_os("SKEIN_GENERATE").is_some() {
         let root = workspace_root();
@@ -205,7 +198,6 @@ fn a_person_sees_and_lands_the_fleet_and_flies_a_drawn_survey_and_nobody_else_ma
     let claimed = airspace::Claimed::of(flies)?;
     claimed.is_drawn(&mut page, corner(80.0, 5.0))?;
     let flown_before = field.wire(idle).places().len();
-    // A drawn Geofence around all of it selects them all.
     let around = [
         corner(-60.0, -25.0),
         corner(95.0, -25.0),
@@ -225,7 +217,6 @@ fn a_person_sees_and_lands_the_fleet_and_flies_a_drawn_survey_and_nobody_else_ma
     );
     page.step(&json!({"step": "picture", "name": "map-fenced"}))?;
 
-    // Ground: the question lists whom it concerns, and both land by their own account.
     let ordered = page.step(&json!({"step": "order", "verb": "ground", "swarm": "default/alpha"}))?;
     ensure!(
         ordered["whom"].as_array().is_some_and(|whom| whom.len() == 2),
@@ -257,7 +248,6 @@ fn a_person_sees_and_lands_the_fleet_and_flies_a_drawn_survey_and_nobody_else_ma
     // All that it flew since was in the airspace that was shown as its own.
     claimed.had_all(&field.wire(idle).places()[flown_before..])?;
 
-    // Released, they take off again.
     let released = page.step(&json!({"step": "order", "verb": "release", "swarm": "default/alpha"}))?;
     ensure!(
         released["words"]
@@ -274,7 +264,6 @@ fn a_person_sees_and_lands_the_fleet_and_flies_a_drawn_survey_and_nobody_else_ma
     })
     .map_err(|error| field.explain(error))?;
 
-    // The keyboard and a box select.
     let lists = page.step(&json!({"step": "lists"}))?;
     let (id, _) = row(&lists, &field, "alpha")?;
     let selected = page.step(&json!({"step": "select", "vehicle": id}))?;
@@ -283,7 +272,6 @@ fn a_person_sees_and_lands_the_fleet_and_flies_a_drawn_survey_and_nobody_else_ma
         json!({"one": "1 vehicle selected", "all": "3 vehicles selected"})
     );
 
-    // A formation is moved by a click: both go there.
     let anchored = |(latitude, longitude): (f64, f64)| json!({"latitudeDegrees": latitude, "longitudeDegrees": longitude, "altitudeMeters": 20});
     let at = |place: &Value| {
         (
@@ -303,7 +291,6 @@ fn a_person_sees_and_lands_the_fleet_and_flies_a_drawn_survey_and_nobody_else_ma
         for vehicle in VEHICLES.iter().filter(|vehicle| *vehicle != idle) {
             let (_, row) = row(lists, &field, vehicle)?;
             let shown = is_true(row, &field, vehicle)?;
-            // A line of two: one is at the anchor, or they are beside it.
             ensure!(apart(shown, at(&second)) < 17.0, "{vehicle} is at {shown:?}: {row}");
         }
         Ok(())
@@ -312,11 +299,9 @@ fn a_person_sees_and_lands_the_fleet_and_flies_a_drawn_survey_and_nobody_else_ma
 
     files::are_read_and_make_nothing_unasked(&mut page, &field, corner)?;
 
-    // The base map is under all of it.
     let areas = page.step(&json!({"step": "basemap"}))?;
     ensure!(areas.as_u64() > Some(0), "no area of the base map is drawn: {areas}");
 
-    // Nothing was fetched from elsewhere, and no rule of the page's own policy was broken.
     let complaints = page.step(&json!({"step": "complaints"}))?;
     ensure!(complaints.as_array().is_some_and(Vec::is_empty), "{complaints}");
     Ok(())

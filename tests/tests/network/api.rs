@@ -31,30 +31,27 @@ const MISSIONS: &str = "/missions";
 
 const YEARS: Duration = Duration::from_secs(1 << 30);
 
-/// How often a delayed frame checks whether it may continue.
+/// Interval at which a delayed frame checks whether it may continue.
 const LATE: Duration = Duration::from_millis(100);
 
-/// How a caller reaches the API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     Open,
     Silent,
-    /// Refused at once.
     Refused,
-    /// Reached, but it answers about half of the requests with 429 and 500, and loses answers.
+    /// About half of the requests get 429 and 500, and answers are lost.
     Strained,
 }
 
 struct Caller {
     way: Way,
     watches: CancellationToken,
-    /// Until then its watches get no data; then they get everything that was delayed. Lists and other answers are not late.
+    /// Until then its watches get no data, then everything that was delayed; other answers are not late.
     late_until: Duration,
-    /// It reads the altitude steps of Missions so much higher than they are, meters.
+    /// Meters that it reads the altitude steps of Missions too high.
     raises: f64,
 }
 
-/// The API, and the paths to it.
 pub struct Cluster {
     api: Mutex<Arc<Api>>,
     folder: PathBuf,
@@ -62,9 +59,7 @@ pub struct Cluster {
     callers: Mutex<Vec<Caller>>,
     rng: Mutex<StdRng>,
     leader: Mutex<Option<usize>>,
-    /// What callers have written, while somebody counts it.
     writes: Mutex<Option<Vec<Write>>>,
-    /// Statuses that were written on another object than the one that they are about.
     astray: Mutex<Vec<String>>,
 }
 
@@ -74,7 +69,6 @@ pub struct Write {
 }
 
 impl Cluster {
-    /// A new API in `folder`, for this many callers.
     pub fn open(folder: &Path, callers: usize, rng: StdRng) -> Arc<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -99,7 +93,6 @@ impl Cluster {
         })
     }
 
-    /// Changes how `caller` reaches the API. Watches break when it is not reachable any more.
     pub fn set(&self, caller: usize, way: Way) {
         let mut callers = self.callers.lock().unwrap();
         let caller = &mut callers[caller];
@@ -109,23 +102,19 @@ impl Cluster {
         }
     }
 
-    /// The events of `caller`'s watches are late until `until`, for old watches and new ones.
     pub fn hold_back(&self, caller: usize, until: Duration) {
         self.callers.lock().unwrap()[caller].late_until = until;
     }
 
-    /// Until when the events of `caller`'s watches are late.
     pub fn late_until(&self, caller: usize) -> Duration {
         self.callers.lock().unwrap()[caller].late_until
     }
 
-    /// `caller` reads the altitude steps of Missions so much higher than they are, meters: so does one of a version that plans otherwise. What
-    /// a Mission asks for is no other work by that.
+    /// Reads the altitude steps of Missions `raises` meters higher, as a version that plans otherwise does.
     pub fn reads_higher_steps(&self, caller: usize, raises: f64) {
         self.callers.lock().unwrap()[caller].raises = raises;
     }
 
-    /// What `caller` reads of an answer about `path`.
     fn as_read(&self, caller: usize, path: &str, bytes: Bytes) -> Bytes {
         let raises = self.callers.lock().unwrap()[caller].raises;
         match raises > 0.0 && path.contains(MISSIONS) {
@@ -134,7 +123,6 @@ impl Cluster {
         }
     }
 
-    /// From now on the writes of callers are kept.
     pub fn keep_writes(&self) {
         *self.writes.lock().unwrap() = Some(Vec::new());
     }
@@ -143,12 +131,10 @@ impl Cluster {
         self.writes.lock().unwrap().take().unwrap_or_default()
     }
 
-    /// A status that was written on another object than the one that it is about.
     pub fn astray(&self) -> Option<String> {
         self.astray.lock().unwrap().first().cloned()
     }
 
-    /// Notes a status that went to another object of the same name.
     fn check_status(&self, path: &str, sent: &[u8], answer: &[u8]) {
         let object = |bytes| serde_json::from_slice::<Value>(bytes).unwrap_or_default();
         let (meant, written) = (object(sent), object(answer));
@@ -172,12 +158,11 @@ impl Cluster {
         self.api().revision()
     }
 
-    /// Keeps what is stored now, as a backup of etcd does.
     pub fn back_up(&self) {
         copy(&self.folder, &self.folder.with_extension("backup"));
     }
 
-    /// Goes back to the backup, as a restore of etcd does: all watches end, and nothing says that time went back.
+    /// As a restore of etcd: all watches end, and nothing says that time went back.
     pub fn restore(&self) {
         let restored = self.folder.with_extension("restored");
         copy(&self.folder.with_extension("backup"), &restored);
@@ -192,23 +177,19 @@ impl Cluster {
         self.ask(Method::GET, LEASE_PATH, &Value::Null)
     }
 
-    /// Whether the Lease has the note that the store went back in time.
     pub fn went_back(&self) -> bool {
         !self.lease()["metadata"]["annotations"][crds::labels::WENT_BACK].is_null()
     }
 
-    /// A person has checked what the restored store holds.
     pub fn confirm(&self) {
         let confirmed = json!({"metadata": {"annotations": {crds::labels::WENT_BACK: null}}});
         self.ask(Method::PATCH, LEASE_PATH, &confirmed);
     }
 
-    /// Which coordinator holds the Lease, by the last write of it.
     pub fn leader(&self) -> Option<usize> {
         *self.leader.lock().unwrap()
     }
 
-    /// A request from outside the simulated network, without delay or failure.
     pub fn ask(&self, method: Method, path: &str, body: &Value) -> Value {
         let _context = self.runtime.enter();
         let content_type = match method {
@@ -234,7 +215,7 @@ impl Cluster {
         serde_json::from_slice(&bytes).unwrap()
     }
 
-    /// The answer, whatever real time it takes: simulated time does not advance meanwhile.
+    /// May take real time: simulated time does not advance meanwhile.
     fn answer(&self, mut request: ApiRequest) -> Answer {
         let about_the_lease = request.path.ends_with(LEASE) || request.path.ends_with(LEASES);
         if about_the_lease && (request.method == Method::PUT || request.method == Method::POST) {
@@ -270,7 +251,6 @@ impl Cluster {
         throw(&mut self.rng.lock().unwrap())
     }
 
-    /// A client of `caller`. Call it on its host.
     pub fn client(self: &Arc<Self>, caller: usize) -> kube::Client {
         let line = Line {
             cluster: Arc::clone(self),
@@ -280,7 +260,7 @@ impl Cluster {
     }
 }
 
-/// The store in `folder`, which need not exist. Its background tasks never run: no Swarm is deleted here, and Events may grow old.
+/// `folder` need not exist. Background tasks never run: no Swarm is deleted here, and Events may grow old.
 fn store(runtime: &Runtime, folder: &Path) -> Arc<Api> {
     let mut options = Options::new(folder, crds::yaml::documents().unwrap());
     // Its thread would look for old history all the time, since the clock that it waits by does not advance here.
@@ -288,7 +268,6 @@ fn store(runtime: &Runtime, folder: &Path) -> Arc<Api> {
     Arc::new(runtime.block_on(Api::open(options)).unwrap())
 }
 
-/// Copies the files of a folder, which has no folders in it.
 fn copy(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
     for entry in std::fs::read_dir(from).unwrap() {
@@ -297,7 +276,6 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// One caller's path to the API.
 #[derive(Clone)]
 struct Line {
     cluster: Arc<Cluster>,
@@ -403,7 +381,6 @@ impl Line {
     }
 }
 
-/// The same answer, or lines of a watch, where the steps of all Missions are higher.
 fn raised(bytes: &Bytes, raises: f64) -> Bytes {
     let lines = bytes.split(|byte| *byte == b'\n').map(|line| {
         let Ok(mut value) = serde_json::from_slice::<Value>(line) else {
@@ -415,7 +392,6 @@ fn raised(bytes: &Bytes, raises: f64) -> Bytes {
     lines.collect::<Vec<_>>().join(&b'\n').into()
 }
 
-/// A Mission, a list of them, or an event about one.
 fn raise(value: &mut Value, raises: f64) {
     if let Some(object) = value.get_mut("object") {
         raise(object, raises);
@@ -450,7 +426,6 @@ fn refusal(code: u16) -> Response<Bodied> {
     response.body(whole(status.to_string().into())).unwrap()
 }
 
-/// The decoded parameters of a query.
 fn form_urlencoded(query: &str) -> Vec<(String, String)> {
     let pairs = query.split('&').filter(|pair| !pair.is_empty());
     let decode = |text: &str| {

@@ -1,5 +1,4 @@
-//! A coordinator of the simulation: the real one, from leadership to uplink service, behind a listener of the simulated
-//! network. When it ends, because it was deposed, it is started again, as in a cluster.
+//! The real coordinator behind a listener of the simulated network; when deposed, it is started again, as in a cluster.
 
 use crate::api::Cluster;
 use coordinator::fleet_service::FleetService;
@@ -26,7 +25,6 @@ pub const PORT: u16 = 50051;
 const KEEPALIVE: Duration = Duration::from_secs(5);
 const RESTART: Duration = Duration::from_secs(1);
 
-/// Runs coordinator `number` for ever.
 pub async fn run(cluster: Arc<Cluster>, number: usize) -> turmoil::Result {
     loop {
         let listener = TcpListener::bind(("0.0.0.0", PORT)).await?;
@@ -50,7 +48,6 @@ pub async fn run(cluster: Arc<Cluster>, number: usize) -> turmoil::Result {
         tracing::info!(number, why = ?over.err().map(|why| why.to_string()), "coordinator ended");
         ending.cancel();
         serving.abort();
-        // It was aborted, or has ended by itself.
         let _ = serving.await;
         sleep(RESTART).await;
     }
@@ -77,7 +74,6 @@ fn incoming(listener: TcpListener) -> impl Stream<Item = io::Result<Connection>>
     })
 }
 
-/// A stream of the simulated network, for tonic.
 struct Connection(TcpStream);
 
 impl Connected for Connection {

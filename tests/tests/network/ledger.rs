@@ -7,38 +7,28 @@ use model::rules::{Rules, RulesDigest};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// The limit of old orders that are kept to be repeated.
 const OLD: usize = 32;
 
-/// The notes of one node. They outlive the agent, as its disk does.
+/// The notes of one node, which outlive the agent, as its disk does.
 #[derive(Debug, Default)]
 pub struct Ledger {
     pub highest_term: u64,
-    /// The last order of the highest term.
     pub last_order: Option<Order>,
-    /// The Drones of the received orders.
     pub served: BTreeSet<String>,
-    /// Since when there is no contact to a coordinator that leads; `None` while there is.
+    /// Start of the time without contact to a leading coordinator; `None` in contact.
     pub alone_since: Option<Duration>,
-    /// The last time before that: from when to when.
     pub was_alone: Option<(Duration, Duration)>,
-    /// When flight was last ordered, on the stream that was open then.
     pub last_up: Option<Duration>,
-    /// When the ground was last ordered.
     pub last_down: Option<Duration>,
-    /// When flight was ordered for a vehicle that had to be on the ground until then, if that was not judged yet.
+    /// When flight was ordered, not yet judged, for a vehicle that had to be on the ground until then.
     pub lifted: Option<Duration>,
-    /// A ground order that is in force until its release is reported.
     pub kept: Option<(String, GroundOrderId)>,
     pub streams: u32,
     pub words: u32,
     pub repeated: u32,
-    /// Ground orders that were received and kept.
     pub ordered_down: u32,
     pub rules: BTreeMap<RulesDigest, Rules>,
-    /// Which were received last, and when first.
     pub last_rules: Vec<(Duration, RulesDigest)>,
-    /// Which the last order named, and since when.
     pub named: Vec<(Duration, Option<RulesDigest>)>,
     open: bool,
     ordered_on_this_stream: bool,
@@ -122,7 +112,7 @@ impl Ledger {
         self.ordered_on_this_stream = true;
     }
 
-    /// Its vehicle is on the ground, disarmed: with a Drone that was taken from it ends the ground order that was about that.
+    /// With its vehicle disarmed on the ground, the ground order about a Drone that was taken from it ends.
     pub fn on_ground(&mut self) {
         if matches!(self.last_order, Some(Order::Unassigned { .. })) {
             self.kept = None;
@@ -171,12 +161,10 @@ impl Ledger {
         up && self.kept.is_none()
     }
 
-    /// Whether the last order is for another Drone.
     pub fn serves_another_than(&self, uid: &str) -> bool {
         matches!(&self.last_order, Some(Order::Assigned(a)) if a.uid.0 != uid)
     }
 
-    /// How long the vehicle may be without contact.
     pub fn failsafe_after(&self) -> Duration {
         match &self.last_order {
             Some(Order::Assigned(a)) => a.failsafe.after,
@@ -184,7 +172,6 @@ impl Ledger {
         }
     }
 
-    /// An order of an earlier term, which differs from the last one.
     pub fn of_a_former_term(&mut self) -> Option<Order> {
         let up = self.wants_flight();
         let flies = |order: &Order| matches!(order, Order::Assigned(a) if matches!(a.desired, Desired::Flying { .. }));

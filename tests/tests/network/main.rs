@@ -1,50 +1,21 @@
 //! Coordinators, agents and the network between them, simulated under a seed: the same seed is the same run.
 //!
-//! Real are both coordinators (leadership, watches, controllers, claims, sessions, uplink service), the agents (uplink,
-//! shell, pilot, link, state on disk), gRPC and HTTP/2 between them, and the embedded Kubernetes API. The network and its
-//! time are turmoil's: hosts crash and come back, links break in one direction or both, stall, and are slow; the path from a
-//! coordinator to the API breaks, hangs, and answers 429 and 500; its watches are late by up to a minute while everything else
-//! works; its store is restored from a backup. Orders of earlier terms are repeated, as by a coordinator that does not know that
-//! it is deposed. Captured agents claim terms that never were. After each step an oracle that shares no rule with `fleet` judges
-//! vehicles, messages and objects; the programs themselves use `fleet::safety`. At the end, when there are no faults, the desired
-//! number flies.
-//!
-//! Runs through formations are larger: one Swarm goes from one random formation to the next, is scaled, and has its vehicles relieved for
-//! low batteries, while the network loses messages, agents end and leaders are killed. The same oracle judges; once there are no faults, one
-//! vehicle is at each place, by where vehicles truly are. `SKEIN_VEHICLES`, `SKEIN_FORMATIONS` and `SKEIN_RELIEFS` set their size.
-//!
-//! In a share of the worlds fences and profiles change, too, and nothing is armed without them. Runs with rules are the third kind: fences and
-//! profiles are changed all the time, and agents and leaders are killed in the middle of what follows from
-//! that; the fence and the parameters of the simulated autopilots say what is true. `SKEIN_UPLOADS` sets their length. One more run rolls a
-//! profile over forty vehicles, and counts the messages on the lines to their autopilots. Another flies Missions, one for each vehicle,
-//! short and long ones, and counts what the coordinators write for each; `SKEIN_MISSIONS` sets how many. One has three vehicles fly a
-//! patrol in turn, and measures for how long no vehicle is on the way.
-//!
-//! The last kind has a few vehicles share a Mission in layers, beside Drones with stations and a parked vehicle. Leaders and agents are killed,
-//! the network breaks, aircraft pass, pilots take vehicles, move them and give them back, ground stations order returns, and what can be edited
-//! of the Missions is, while they are flown. All that flies by our orders keeps apart, by where it truly is; afterwards all Missions
-//! complete, and nothing hovers without saying why.
-//!
-//! Wild worlds have all of that, and besides: each field of Missions, Drones, Swarms, Geofences and ParameterProfiles that can be edited is (a
-//! new field that is not makes a test fail), nodes are drained, batteries run low, everything is grounded and released, each vehicle has a
-//! receiver with a datum of its own and a wind of its own, a Swarm flies formations, one vehicle flies on a second site, a captured agent lies
-//! about its place, its home and aircraft, and one of the two coordinators lays out the layers of Missions otherwise, as another version would.
-//! Geofences come over vehicles in the air: none that flies by our orders enters what a known one forbids, and one that was there leaves or
-//! holds. Afterwards all is as declared, within a stated time, or an object of rules says on which vehicle it is not, and why.
-//!
-//! One vehicle of each wild world, and two of a world of their own, have `spec.control: External`: a program on the computer of their agent
-//! flies them fast, by velocities and to places, inside of their volume and out of it, or falls silent. Agents, leaders and the network are lost
-//! at speed. Each stays in its volume, by where it truly is, but for how far its autopilot flies on by itself once its agent has ended;
-//! afterwards its program flies it again, or its Drone says why not.
+//! Real are both coordinators, the agents (uplink, shell, pilot, link, state on disk), gRPC and HTTP/2 between them,
+//! and the embedded Kubernetes API. The network and its time are turmoil's: hosts crash; links break in one direction
+//! or both, stall, and are slow; the path to the API breaks, hangs, and answers 429 and 500; its watches are late; its
+//! store is restored from a backup. Deposed coordinators repeat old orders, and captured agents claim false terms.
+//! After each step an oracle that shares no rule with `fleet` judges vehicles, messages and objects. At the end the
+//! desired number flies. Each module below [`world`] has another kind of run.
 //!
 //! Not covered: TLS and credentials; serial lines; the process around coordinator and agent (`coordinator::run_with`,
-//! `agent::life`); SIGTERM; everything that uses the real clock, which does not advance (`replaceLostAfterSeconds`, times in
-//! status); a Swarm that is deleted; 410 Gone; two agents that claim one node; batteries below the reserve,
+//! `agent::life`); SIGTERM; everything that uses the real clock, which does not advance (`replaceLostAfterSeconds`,
+//! times in status); a Swarm that is deleted; 410 Gone; two agents that claim one node; batteries below the reserve,
 //! which `agent/tests/interleavings` covers.
 //!
-//! Each seed runs in a process of its own, since hash tables and random numbers use a source that belongs to the process. Its addresses
-//! are not random: some hash tables use them as a source, too. Another build may be another run.
-//! A failing seed is printed with the command that runs it alone; `SKEIN_SEEDS=n` sets their number.
+//! Each seed runs in a process of its own, without random addresses, since hash tables and random numbers use sources
+//! that belong to the process. Another build may be another run. A failing seed is printed with the command that runs
+//! it alone; `SKEIN_SEEDS=n` sets their number, `SKEIN_VEHICLES`, `SKEIN_FORMATIONS`, `SKEIN_RELIEFS`, `SKEIN_UPLOADS`
+//! and `SKEIN_MISSIONS` the size of such runs.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on ends here")]
 
 mod api;
@@ -76,19 +47,13 @@ use world::{Size, Theme, wild};
 
 const SEEDS: u64 = 20;
 const FORMATION_SEEDS: u64 = 2;
-/// Runs with rules, each with so many uploads.
 const RULES_SEEDS: u64 = 4;
 const UPLOADS: u32 = 50;
 const FLEET: usize = 40;
-/// Worlds of Missions, pilots and edits.
 const GATE_SEEDS: u64 = 2;
-/// Worlds where everything is edited.
 const WILD_SEEDS: u64 = 2;
-/// Worlds of programs that fly vehicles.
 const LENT_SEEDS: u64 = 1;
-/// Missions at once, in each run of the tests.
 const MISSIONS: usize = 6;
-/// Long runs report their progress at this interval of seeds.
 const PRINT_EVERY: u64 = 100;
 /// For all futures of a run, unoptimized.
 const STACK: usize = 256 << 20;
@@ -99,7 +64,7 @@ fn number(name: &str) -> Option<u64> {
     Some(text.parse().expect("a number"))
 }
 
-/// The standard harness waits by the clock, which does not advance here: these tests run one by one, with the harness's output format.
+/// One by one, in the standard harness's format: that harness waits by the clock, which does not advance here.
 type Test = (&'static str, fn());
 const TESTS: [Test; 15] = [
     (
@@ -187,7 +152,6 @@ fn main() -> ExitCode {
 }
 
 fn say(line: &str) {
-    // Then no one reads it any more.
     let _ = writeln!(std::io::stdout(), "{line}");
 }
 
@@ -241,7 +205,6 @@ fn the_judge_of_geofences_knows_who_enters_who_leaves_and_who_flies_about() {
     wild::course::courses_are_judged();
 }
 
-/// What the environment asks for, if not the usual runs.
 fn theme() -> Option<Theme> {
     let number = |name| Some(usize::try_from(number(name)?).expect("a small number"));
     let small = |number: usize| u32::try_from(number).expect("a small number");
@@ -266,7 +229,6 @@ fn theme() -> Option<Theme> {
         .or_else(|| number("SKEIN_LENT").map(|_| Theme::Lent))
 }
 
-/// The environment that asks for it.
 fn variables(theme: Theme) -> Vec<(&'static str, String)> {
     match theme {
         Theme::Disorder => Vec::new(),
@@ -285,7 +247,6 @@ fn variables(theme: Theme) -> Vec<(&'static str, String)> {
     }
 }
 
-/// Runs all seeds, or this many.
 fn under_seeds(usual: u64, theme: Theme) {
     let seeds = number("SKEIN_SEEDS").unwrap_or(usual);
     let from = number("SKEIN_FROM").unwrap_or(0);
@@ -339,7 +300,7 @@ fn under_seeds(usual: u64, theme: Theme) {
     );
 }
 
-/// What the line of a seed says of the time that its vehicles were in the air, hours.
+/// Hours in the air, from the line of a seed.
 fn vehicle_hours(printed: &str) -> f64 {
     let before = printed.split_once(" vehicle-hours").map(|(before, _)| before);
     let number = before.and_then(|before| before.rsplit(' ').next());
@@ -356,7 +317,7 @@ fn the_same_seed_is_the_same_run() {
     assert_eq!(account(), account());
 }
 
-/// How long the machine runs, seconds. The clocks of this process stand still.
+/// Seconds. The clocks of this process stand still.
 fn uptime() -> f64 {
     let printed = std::fs::read_to_string("/proc/uptime").unwrap_or_default();
     let first = printed.split_whitespace().next();
@@ -381,7 +342,6 @@ fn in_a_process(seed: u64, theme: Theme) -> Output {
     command.env("SKEIN_SEED", seed.to_string()).output().unwrap()
 }
 
-/// Runs one seed in this process, which must not have run another.
 fn alone(seed: u64) -> ExitCode {
     static FAULT: AtomicBool = AtomicBool::new(false);
     at_fixed_addresses();
@@ -445,7 +405,7 @@ fn alone(seed: u64) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Begins this process again, with addresses that are not random: hash tables of libraries take their seeds from those, too.
+/// Hash tables of libraries take their seeds from addresses, too.
 fn at_fixed_addresses() {
     let now = personality::get().unwrap();
     if now.contains(Persona::ADDR_NO_RANDOMIZE) {

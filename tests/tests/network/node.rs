@@ -1,8 +1,5 @@
-//! A node of the simulation: the real agent (uplink, shell, pilot, link, state on disk) and a vehicle.
-//!
-//! Owns: assembling the agent as `agent::life` does, with a line in memory and the simulated network; recording each message
-//! of a coordinator before the agent gets it, and sometimes repeating an old one, as a deposed coordinator would; captured agents.
-//! Must not: decide anything.
+//! A node of the simulation: the real agent, assembled as in `agent::life`, and a vehicle. Sometimes repeats an old
+//! message, as a deposed coordinator would. Must not: decide anything.
 
 use crate::api::Cluster;
 use crate::coordinator::PORT;
@@ -34,10 +31,8 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use turmoil::net::TcpStream;
 
-/// The longest wait of an agent that ends; here none is ended.
 const LANDING: Duration = Duration::from_secs(280);
 
-/// The state that outlives the agent.
 #[derive(Clone)]
 pub struct Node {
     pub number: usize,
@@ -48,11 +43,8 @@ pub struct Node {
     pub cluster: Arc<Cluster>,
     pub coordinators: usize,
     pub rng: Arc<Mutex<StdRng>>,
-    /// Its agent sends the heartbeat of a ground station.
     pub is_ground_station: bool,
-    /// What flies its vehicle where it is lent, on the same computer as its agent.
     pub program: Option<Program>,
-    /// What its agent reports, if it lives.
     pub reported: Arc<Mutex<Option<watch::Receiver<Outward>>>>,
 }
 
@@ -146,8 +138,7 @@ impl Node {
     }
 }
 
-/// The life of a captured agent: no vehicle, and on each stream the claim of a term that never was. Its way to the coordinators is
-/// that of the node `like`.
+/// A captured agent: no vehicle, and on each stream the claim of a false term. It uses the network of the node `like`.
 pub async fn lie(name: String, term: Term, like: Node) -> turmoil::Result {
     let mut coordinator = Coordinator::plain("http://127.0.0.1:50051")?;
     coordinator.network = like.network();
@@ -171,7 +162,6 @@ pub async fn lie(name: String, term: Term, like: Node) -> turmoil::Result {
     Err(format!("{name} ended by itself").into())
 }
 
-/// Records each message, then passes it on.
 async fn listen(
     mut heard: mpsc::Receiver<FromUplink>,
     to_pilot: mpsc::Sender<FromUplink>,

@@ -1,6 +1,5 @@
-//! Whether the events are allowed, judged from the vehicles themselves, from the messages to agents, and from the objects.
-//!
-//! Owns: the verdict, after each step. Shares no rule with `fleet`. Must not: read the state of agents or coordinators.
+//! Whether the events are allowed, judged from the vehicles themselves, from the messages to agents, and from the
+//! objects. Shares no rule with `fleet`. Must not: read the state of agents or coordinators.
 //!
 //! 1. A vehicle is armed only while a leading coordinator orders flight on the open stream, or 2 s later at the latest.
 //! 2. Nothing arms or takes off once the agent has an order to be on the ground, until it gets another one.
@@ -8,16 +7,16 @@
 //! 4. At most one Drone per node, for ever; an agent gets orders for Drones of its own node only.
 //! 5. A Drone's object stays until its vehicle is disarmed.
 //! 6. Whichever vehicles take off, no more are in the air than desired, plus the surge.
-//! 7. No flight is ordered against a ground order or a cordon that has been recorded for a while, however late watches are.
+//! 7. No flight is ordered against a ground order or a cordon that was recorded for a while, however late watches are.
 //! 8. No flight is ordered when the Lease has had the note for a while that the store went back in time.
 //! 9. A leader that read and wrote its Lease without a fault before and after the store went back has noted that soon.
 //! 10. Vehicles keep apart; see [`separation`].
 //! 11. Vehicles keep away from an aircraft that they observe; see [`traffic`].
-//! 12. What is said of rules on board is so, and nothing is armed without them; see [`rules`].
-//! 13. What is said of an object is written on no other one that was made again under its name.
-//! 14. One whose battery runs low comes home or lands, and never by a return of its autopilot while a coordinator is there. Where it lands
-//!     nobody comes below it; who was there when it began could not be moved away.
-//! 15. One that a program flies stays in the airspace that was ordered for that; see [`lent`].
+//! 12. Statements about rules on board are true, and nothing is armed without the rules; see [`rules`].
+//! 13. No status is written on another object that was made again under the same name.
+//! 14. A vehicle whose battery runs low comes home or lands, but not by its autopilot's return while a coordinator is
+//!     there. Nobody comes below it where it lands; a vehicle there when it began could not be moved away.
+//! 15. A vehicle that a program flies stays in the airspace that was ordered for that; see [`lent`].
 
 pub mod lent;
 pub mod rules;
@@ -41,13 +40,12 @@ use traffic::Traffic;
 
 /// From the agent's receipt of a message to the last command that may already have been on its way to the autopilot.
 const ON_ITS_WAY: Duration = Duration::from_millis(300);
-/// The clocks of agent and oracle differ by this much at most.
+/// Largest difference of the clocks of agent and oracle.
 const TICK: Duration = Duration::from_millis(500);
-/// An agent acts on an order that was valid when it was sent this much later at most.
+/// Largest delay between a valid order and an act on it.
 const OLD_WISH: Duration = Duration::from_secs(30);
 
-/// A leader may not know what is recorded for this long: the answer to its own request may be as old, and the longest network
-/// delay of an order is added.
+/// Time for which a leader may not know what is recorded: the age of its own answer, and the longest delay of an order.
 const OLD_KNOWLEDGE: Duration = Duration::from_secs(22);
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -58,7 +56,6 @@ pub struct Tally {
     pub binds: u32,
     pub crashes: u32,
     pub cuts: u32,
-    /// Spans in which watches were late.
     pub late: u32,
     pub lifts: u32,
     pub terms: u64,
@@ -66,36 +63,26 @@ pub struct Tally {
     pub repeated: u32,
     pub ground_orders: u32,
     pub kept: u32,
-    /// Restores of the store from a backup, and how many of them were noted on the Lease.
     pub restores: u32,
     pub noted: u32,
-    /// Captured agents that claim a term.
     pub liars: u32,
-    /// Stations that were given, and orders to fly to a place.
     pub stations: u32,
     pub moves: u32,
-    /// Times that an aircraft of others was close by.
     pub aircraft: u32,
-    /// How near vehicles came that keep apart, millimeters.
+    /// Least distance of vehicles that keep apart, millimeters.
     pub nearest: Option<u32>,
-    /// Formations that were asked for, vehicles that were relieved for their batteries, and leaders that were killed.
     pub formations: u32,
     pub reliefs: u32,
     pub leaders: u32,
-    /// Fences that were uploaded, times that one was armed with its rules, and agents that were killed meanwhile.
     pub uploads: u32,
     pub armed_with_rules: u32,
     pub kills_within: u32,
-    /// Pilots who took a vehicle and moved it, returns that a ground station ordered, and edits of what is flown.
     pub pilots: u32,
     pub returns: u32,
     pub edits: u32,
-    /// How long vehicles were in the air, all together.
     pub in_the_air: Duration,
-    /// What came of a course of many vehicles, in a sentence.
     pub course: String,
     pub simulated: Duration,
-    /// A hash of all commands, with their times.
     pub trace: u64,
 }
 
@@ -110,12 +97,10 @@ pub struct Oracle {
     bound: BTreeMap<String, (String, bool)>,
     /// Drones that a backup had without a vehicle: orders for the vehicle that they had may still arrive.
     unbound: BTreeSet<String>,
-    /// Drones that were gone, with their vehicles on the ground, until a backup brought them back: their vehicles may serve others.
+    /// Drones that were gone until a backup brought them back: their vehicles may serve others.
     back: BTreeSet<String>,
-    /// The desired number, and since when.
     desired: Vec<(Duration, u32)>,
     surge: u32,
-    /// The objects are read at most this often, and when they were.
     read_every: Duration,
     read_at: Duration,
     /// Since when what is recorded forbids flights from a node.
@@ -123,15 +108,13 @@ pub struct Oracle {
     went_back: bool,
     pub separation: Separation,
     pub lent: Lent,
-    /// Vehicles whose batteries are low.
     pub tired: BTreeSet<usize>,
     trace: DefaultHasher,
 }
 
-/// One that lands comes down on nobody who is farther off than this over ground when it begins, meters.
+/// Meters over ground when a landing begins, beyond which nobody can be below it.
 const BELOW: f64 = 40.0;
 
-/// Those below `node`, within `reach` over ground, that are armed or `may_fly`.
 fn below(node: &Node, nodes: &[Node], reach: f64, may_fly: impl Fn(&Node) -> bool) -> Vec<usize> {
     let Some((at, _)) = node.vehicle.spot() else {
         return Vec::new();
@@ -156,12 +139,10 @@ impl Oracle {
         }
     }
 
-    /// From now on this number is desired.
     pub fn desire(&mut self, at: Duration, replicas: u32) {
         self.desired.push((at, replicas));
     }
 
-    /// The allowed number in the air at `at`.
     fn most(&self, at: Duration) -> u32 {
         let since = at.saturating_sub(OLD_WISH);
         let before = self.desired.iter().rev().find(|(from, _)| *from <= since);
@@ -177,7 +158,7 @@ impl Oracle {
         }
     }
 
-    /// The store went back to a backup: Drones that were made since are gone without a landing, as after a real restore.
+    /// Drones that were made since the backup are gone without a landing, as after a real restore.
     pub fn restored(&mut self, cluster: &Cluster, at: Duration) {
         self.tally.restores += 1;
         if let Some(rules) = &mut self.rules {
@@ -193,14 +174,14 @@ impl Oracle {
                 ))
             })
             .collect();
-        // One that the backup has without a vehicle gets one again, and the vehicle that it had lands.
+        // A Drone that the backup has without a vehicle gets one again, and its previous vehicle lands.
         let unbound: Vec<String> = (there.iter())
             .filter(|(_, has_vehicle)| !**has_vehicle)
             .map(|(uid, _)| (*uid).to_owned())
             .collect();
         self.bound.retain(|uid, _| !unbound.contains(uid));
         self.unbound.extend(unbound);
-        // What is recorded is another thing from now on, and it cannot be known sooner.
+        // The record is another from now on, and cannot be known sooner.
         self.barred.clear();
         for (uid, (_, is_there)) in &mut self.bound {
             let was_there = std::mem::replace(is_there, there.contains_key(uid.as_str()));
@@ -211,10 +192,7 @@ impl Oracle {
         self.revision = 0;
     }
 
-    /// Judges the events since the last time, at `at`.
-    ///
-    /// # Errors
-    /// What must not have happened.
+    /// Judges the events since the last call, at `at`. The error: an event that is not allowed.
     pub fn judge(&mut self, nodes: &[Node], cluster: &Cluster, at: Duration) -> Result<(), String> {
         if let Some(astray) = cluster.astray() {
             return Err(astray);
@@ -229,7 +207,7 @@ impl Oracle {
             self.note_what_is_barred(nodes, cluster, at);
         }
         if self.rules.is_some() {
-            // One whose agent is away comes home by its own failsafe.
+            // A vehicle whose agent is away comes home by its own failsafe.
             for node in nodes.iter().filter(|node| node.returns()) {
                 self.separation.divert(node.number);
             }
@@ -260,8 +238,8 @@ impl Oracle {
         };
         let swarms = items("/apis/skein.dev/v1alpha1/swarms");
         let orders = items("/apis/skein.dev/v1alpha1/groundorders");
-        // All orders of the person in these runs are for everything, and there is one Swarm at most. What an agent remembers of an order that
-        // was lost is for its Drone alone, where that is no Swarm's.
+        // All orders of the person are for everything, and there is one Swarm at most; what an agent remembers of a
+        // lost order is for its Drone alone, if that is no Swarm's.
         let one_swarm = nodes.iter().all(|node| node.vehicle.spot().is_none());
         let (everything, some): (Vec<&Value>, Vec<&Value>) = (orders.iter()).partition(|order| {
             let scope = &order["spec"]["scope"];
@@ -365,7 +343,7 @@ impl Oracle {
                 if failsafe && (ledger.wants_flight() || returns) {
                     self.separation.divert(node.number);
                 } else if by_a_person {
-                    // One with an order to fly may be on a way through the ground there that it was granted before.
+                    // With an order to fly it may be on a way through the ground there that it was granted before.
                     let may_fly = |other: &Node| other.ledger.lock().unwrap().wants_flight();
                     let there = below(node, nodes, f64::INFINITY, may_fly);
                     self.separation.lands_on(node.number, there);
@@ -392,7 +370,6 @@ impl Oracle {
         if !node.vehicle.armed() {
             ledger.on_ground();
         }
-        // Time also passes between messages.
         ledger.note(at);
         Ok(())
     }
@@ -465,7 +442,6 @@ impl Oracle {
 }
 
 impl Node {
-    /// Armed, and not landing.
     pub fn is_up(&self) -> bool {
         self.vehicle.armed() && !self.lands()
     }
@@ -475,7 +451,6 @@ impl Node {
         self.returns() || matches!(self.vehicle.mode(), 9 | 0x0604_0000)
     }
 
-    /// A simulated one in the mode to return.
     pub fn returns(&self) -> bool {
         self.vehicle.spot().is_some() && matches!(self.vehicle.mode(), 6 | 0x0504_0000)
     }

@@ -1,7 +1,4 @@
-//! A program that flies the vehicle of a node by fast set-points, through the hub of its agent, as one that the coordinator lets in.
-//!
-//! Owns: what it says, and when it is silent. Must not: know whether it may fly; it goes on asking. It ends with its agent, and what it is
-//! about does not.
+//! A program that flies a vehicle by fast set-points, through the hub of its agent, and ends with its agent.
 
 use crate::autopilot::{self, Kind};
 use crate::vehicle::{Spot, Vehicle};
@@ -25,33 +22,31 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::interval;
 
-/// It speaks so often.
 const SAYS: Duration = Duration::from_millis(100);
-/// It asks for its mode and beats so often.
 const ASKS: Duration = Duration::from_secs(1);
-/// Its system and component.
+/// System and component.
 const WHO: (u8, u8) = (245, 190);
 /// PX4's OFFBOARD.
 const OFFBOARD: u32 = 0x0006_0000;
-/// What of a set-point is ignored: all but velocities, and all but the place.
+/// Ignored parts of a set-point: all but velocities, and all but the place.
 const VELOCITIES: u16 = 0x0DC7;
 const PLACES: u16 = 0x0DF8;
-/// How fast it flies, over ground and upright, meters per second.
+/// Over ground and upright, meters per second.
 const FAST: Range<f64> = 3.0..8.0;
 const UPRIGHT: Range<f64> = -1.5..1.5;
 const SLOW: f64 = 2.0;
-/// Nearer to the edge than this share of the radius it comes back no faster than this, meters per second: else it is taken back at once.
+/// Within this share of the radius from the edge it comes back no faster, meters per second, or it is taken back at
+/// once.
 const NEAR: f64 = 0.5;
 const BACK: f64 = 3.5;
-/// How long it goes on with one thing, seconds, and with one that keeps it inside at most.
+/// Seconds of one activity, and at most of one that keeps it inside.
 const GOES_ON: Range<f64> = 1.0..6.0;
 const TURNS: f64 = 2.5;
 const SILENT: Range<f64> = 0.3..7.0;
-/// As the agent has it for the frames of its line, and of guests.
 const TAPPED: usize = 1024;
 const FROM_GUESTS: usize = 64;
 const BYTES_PER_SECOND: u32 = 46_080;
-/// Makes its random numbers others than those of the world.
+/// Makes its random numbers differ from those of the world.
 const OTHER: u64 = 0x0B0A_4D00;
 
 /// An upright cylinder, by true places.
@@ -64,7 +59,7 @@ pub struct Volume {
 }
 
 impl Volume {
-    /// How far inside a place is, over ground and in height, meters; negative: outside.
+    /// Meters inside, over ground and in altitude; negative: outside.
     pub fn depth(&self, at: Spot) -> (f64, f64) {
         let up = at.up - self.middle.up;
         (
@@ -74,15 +69,12 @@ impl Volume {
     }
 }
 
-/// What it is about.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Does {
-    /// Not even a heartbeat.
     Silent,
     Beats,
     /// Velocities, meters per second east, north and up.
     Flies([f64; 3]),
-    /// A place, inside of its volume or not.
     GoesTo(Spot),
 }
 
@@ -91,12 +83,11 @@ struct Mind {
     rng: StdRng,
     does: Does,
     until: Duration,
-    /// When it last beat and asked for its mode.
     asked_at: Option<Duration>,
     is_calm: bool,
 }
 
-/// See the module text. A copy is the same.
+/// Cheap to clone; clones share state.
 #[derive(Clone)]
 pub struct Program {
     pub volume: Volume,
@@ -113,7 +104,6 @@ impl fmt::Debug for Program {
 }
 
 impl Mind {
-    /// Something else to do, for one at this place.
     fn decide(&mut self, volume: &Volume, at: Spot, now: Duration) {
         let rng = &mut self.rng;
         let course = rng.random_range(0.0..std::f64::consts::TAU);
@@ -134,12 +124,9 @@ impl Mind {
             }
             1 => Does::Beats,
             2 | 3 => Does::GoesTo(beside(rng.random_range(0.0..0.7))),
-            // Near the edge, and beyond.
             4 => Does::GoesTo(beside(rng.random_range(0.8..1.5))),
-            // Anywhere, and straight out.
             5 => Does::Flies(ahead(course, fast)),
             6 => Does::Flies(ahead(back + std::f64::consts::PI, fast)),
-            // Through the middle.
             _ => {
                 seconds = seconds.min(TURNS);
                 let speed = if wide < volume.radius * NEAR {
@@ -157,7 +144,6 @@ impl Mind {
         self.until = now + Duration::from_secs_f64(seconds);
     }
 
-    /// From the middle to a place near it and back, slowly.
     fn go_slowly(&mut self, volume: &Volume, at: Spot, now: Duration) {
         let beside = if (now.as_secs() / 8).is_multiple_of(2) {
             6.0
@@ -189,12 +175,11 @@ impl Program {
         }
     }
 
-    /// From now on it flies slowly about the middle, and does not fall silent.
     pub fn calm(&self) {
         self.mind.lock().unwrap().is_calm = true;
     }
 
-    /// How fast it asks its vehicle to fly now, over ground and upright, meters per second.
+    /// Requested speed over ground and upright, meters per second.
     pub fn asked(&self) -> (f64, f64) {
         match self.mind.lock().unwrap().does {
             Does::Flies([east, north, up]) => (east.hypot(north), up.abs()),
@@ -202,7 +187,7 @@ impl Program {
         }
     }
 
-    /// Lives as long as its agent, and speaks through the hub of that.
+    /// Lives as long as its agent, and speaks through the agent's hub.
     pub async fn run(self, link: LinkHandle, lease: Lease) {
         let policy = Policy {
             read_only: false,
@@ -234,7 +219,6 @@ impl Program {
         }
     }
 
-    /// What it says now.
     fn says(&self) -> Vec<MavMessage> {
         let Some((at, home)) = self.vehicle.spot() else {
             return Vec::new();

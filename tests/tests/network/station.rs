@@ -1,5 +1,5 @@
-//! The ground station of the simulation: a person who grounds everything, releases it again, and has Skein go on after a
-//! takeover, by the fleet service.
+//! The ground station of the simulation: a person who grounds everything, releases it again, and resumes after a
+//! takeover.
 
 use crate::api::Cluster;
 use crate::coordinator::PORT;
@@ -21,13 +21,11 @@ const ANSWER: Duration = Duration::from_secs(5);
 pub enum PersonOrder {
     Ground,
     Release,
-    /// Go on with this Drone after somebody took over.
     Resume(String),
-    /// The vehicle of this node may fly again, which landed without an order.
+    /// The vehicle of this node, which landed without an order, may fly again.
     ResumeVehicle(String),
 }
 
-/// Sends each command to the leader, once.
 pub async fn run(cluster: Arc<Cluster>, words: Option<mpsc::UnboundedReceiver<PersonOrder>>) -> turmoil::Result {
     let mut words = words.ok_or("the station is started once")?;
     while let Some(word) = words.recv().await {

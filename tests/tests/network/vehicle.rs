@@ -15,9 +15,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 use tokio::sync::mpsc;
 use tokio::time::interval;
 
-/// The step of a simulated vehicle.
 const STEP: Duration = Duration::from_millis(20);
-/// So long before the run it was switched on: it is ready.
+/// It was switched on so long before the run that it is ready.
 const BOOT: Duration = Duration::from_secs(60);
 const CENTER: Wgs84 = Wgs84 {
     lat_deg: 47.397_742,
@@ -44,7 +43,6 @@ impl Spot {
         (place.lat_deg, place.lon_deg)
     }
 
-    /// The place on the ground with this latitude and longitude, degrees.
     pub fn at_degrees(lat_deg: f64, lon_deg: f64) -> Self {
         Self::of(Wgs84 {
             lat_deg,
@@ -76,14 +74,13 @@ impl Spot {
     }
 }
 
-/// A vehicle. A copy is the same.
+/// Cheap to clone; clones share state.
 #[derive(Clone)]
 pub enum Vehicle {
     Scripted(autopilot::Shared),
     Simulated(Arc<Mutex<Simulated>>),
 }
 
-/// One of the simulator, and what it was sent.
 pub struct Simulated {
     wired: WiredVehicle,
     home: Spot,
@@ -93,12 +90,10 @@ pub struct Simulated {
 }
 
 impl Vehicle {
-    /// One of the simulator, at `home`, ready to fly.
     pub fn simulated(kind: autopilot::Kind, home: Spot) -> Self {
         Self::with_gps(kind, home, GpsError::default())
     }
 
-    /// The same, with this receiver.
     pub fn with_gps(kind: autopilot::Kind, home: Spot, gps: GpsError) -> Self {
         let autopilot = match kind {
             autopilot::Kind::Px4 => Autopilot::Px4,
@@ -121,7 +116,6 @@ impl Vehicle {
         })))
     }
 
-    /// Lives for ever, speaking on the newest line.
     pub async fn run(self, lines: mpsc::Receiver<DuplexStream>) {
         match self {
             Self::Scripted(world) => autopilot::run(world, lines).await,
@@ -214,21 +208,21 @@ impl Vehicle {
         }
     }
 
-    /// The wind blows, and its estimate of where it is wanders by as much as `fleet` counts on. A scripted one stays where it is.
+    /// The wind blows, and its estimated place wanders by as much as `fleet` expects. A scripted one stays where it is.
     pub fn is_out_in_the_weather(&self, wind: Wind, drift_m: f64) {
         if let Self::Simulated(one) = self {
             one.lock().unwrap().wired.vehicle_mut().set_weather(wind, drift_m);
         }
     }
 
-    /// The charge is this many percent from now on. A scripted one has no battery.
+    /// Percent. A scripted one has no battery.
     pub fn set_battery(&self, percent: f64) {
         if let Self::Simulated(one) = self {
             one.lock().unwrap().wired.vehicle_mut().set_battery(percent);
         }
     }
 
-    /// The items of the fence that counts on it; `None` while a part does not. A scripted one has none.
+    /// The items of a complete fence on it; `None` while a part is missing. A scripted one has none.
     pub fn fence(&self) -> Option<Vec<PlanItem>> {
         match self {
             Self::Scripted(_) => Some(Vec::new()),
@@ -236,7 +230,6 @@ impl Vehicle {
         }
     }
 
-    /// A parameter of a simulated one.
     pub fn parameter(&self, name: &str) -> Option<f32> {
         match self {
             Self::Scripted(_) => None,
@@ -254,7 +247,6 @@ impl Vehicle {
             ("NAV_DLL_ACT", 2.0),
             ("COM_LOW_BAT_ACT", 3.0),
         ] {
-            // Each autopilot has its own of them.
             one.wired.vehicle_mut().write_parameter(name, value);
         }
     }
@@ -268,14 +260,12 @@ impl Vehicle {
         }
     }
 
-    /// From now on a parameter of a simulated one is read-only.
     pub fn make_read_only(&self, name: &str) {
         if let Self::Simulated(one) = self {
             one.lock().unwrap().wired.vehicle_mut().make_read_only(name);
         }
     }
 
-    /// What a simulated one was sent about its rules.
     pub fn rules_wire(&self) -> RulesWire {
         match self {
             Self::Scripted(_) => RulesWire::default(),
@@ -283,7 +273,6 @@ impl Vehicle {
         }
     }
 
-    /// The commands that it was sent, but for the first `known`.
     pub fn commands(&self, known: usize) -> Vec<MavCmd> {
         match self {
             Self::Scripted(world) => {

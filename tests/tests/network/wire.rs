@@ -1,17 +1,14 @@
-//! What an autopilot is sent about its rules: messages of fence transfers and about parameters.
+//! Messages to an autopilot about its rules: fence transfers and parameters.
 
 use link::dialect::{MavMessage, MavMissionType};
 use std::time::Duration;
 
 #[derive(Clone, Debug, Default)]
 pub struct RulesWire {
-    /// All messages: those that change something, and those that read.
     pub changes: u32,
     pub reads: u32,
     pub uploads: u32,
-    /// Parameters that were set, and when.
     pub sets: Vec<(Duration, String)>,
-    /// How many items the fence has that is being uploaded.
     open: Option<u16>,
 }
 
@@ -50,7 +47,6 @@ impl RulesWire {
         }
     }
 
-    /// Whether a fence is being uploaded.
     pub const fn is_open(&self) -> bool {
         self.open.is_some()
     }

@@ -1,6 +1,4 @@
-//! One random run: a Swarm, two coordinators, some nodes, and all possible faults between them.
-//!
-//! Owns: the simulated network and its faults. Must not: judge.
+//! One random run: a Swarm, two coordinators, some nodes, and all possible faults between them. Must not: judge.
 
 use crate::api::{Cluster, Way};
 use crate::autopilot;
@@ -46,27 +44,21 @@ mod weather;
 pub mod wild;
 
 const COORDINATORS: usize = 2;
-/// A leader has read and renewed its Lease several times in this time.
 const KNOWN_AFTER: Duration = Duration::from_secs(12);
-/// It has noted a restore in this time after it.
 const NOTED_WITHIN: Duration = Duration::from_secs(15);
 /// As many as are believed where they agree.
 const LIARS: u32 = 3;
 const SURGE: u32 = 1;
 const TICK: Duration = Duration::from_millis(10);
-/// That of large runs: half as many steps.
 const LARGE_TICK: Duration = Duration::from_millis(20);
-/// A person looks after what is on the ground this often.
 const LOOKED_AFTER: Duration = Duration::from_secs(5);
 const DRAW: Duration = Duration::from_millis(100);
 const DISORDER: Duration = Duration::from_secs(60);
-/// The deadline after that until the desired number flies.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// On station, meters over ground and in height: home wanders a little.
+/// Meters over ground and in altitude, as home wanders a little.
 const ON_STATION: (f64, f64) = (2.5, 2.0);
-/// The network has at most this many hosts with agents: it costs by the square of their number.
+/// Hosts with agents at most: the network costs by the square of their number.
 const AGENT_HOSTS: usize = 40;
-/// In a large run the objects are judged at this interval.
 const OBJECTS_JUDGED: Duration = Duration::from_millis(500);
 /// A Drone without a station holds 10 m above its home.
 const HOLDING: f64 = 9.0;
@@ -75,21 +67,13 @@ const SWARM: &str = "/apis/skein.dev/v1alpha1/namespaces/default/swarms/alpha";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Theme {
     Disorder,
-    /// A Swarm that goes through formations.
     Formations(Size),
-    /// So many fences are uploaded, while agents and leaders are killed.
     Uploads(u32),
-    /// A profile is rolled over so many vehicles.
     Rollout(usize),
-    /// So many Missions at once, each with a vehicle of its own.
     Missions(usize),
-    /// A patrol that three vehicles fly in turn.
     Patrol,
-    /// Missions in layers, with persons who move vehicles and edit what is flown.
     Gate,
-    /// The same, where everything is edited and one coordinator plans otherwise.
     Wild,
-    /// Programs fly vehicles fast, whose agents, radios and leaders are lost meanwhile.
     Lent,
 }
 
@@ -113,7 +97,6 @@ impl Theme {
     }
 }
 
-/// The end of a fault, when it is due.
 enum Ends {
     Cut(String, String),
     Held(String, String),
@@ -121,11 +104,8 @@ enum Ends {
     Way(usize),
     Unready(usize),
     Alone(usize),
-    /// A backup of the API's store is taken.
     BackUp,
-    /// The store is restored from it.
     Restore,
-    /// A person has checked what was restored.
     Confirm,
 }
 
@@ -141,7 +121,6 @@ struct Run<'a> {
     /// Since when each coordinator runs without a fault of its own or of its path to the API.
     steady: [Duration; COORDINATORS],
     backed_up: Duration,
-    /// Who must have noted a restore, of when.
     must_note: Option<(usize, Duration)>,
     replicas: u32,
     grounded: bool,
@@ -149,15 +128,11 @@ struct Run<'a> {
     formations: Option<Formations>,
     gate: Option<Gate>,
     wild: Option<Wild>,
-    /// So many agents share a host.
     agents_per_host: usize,
     person: mpsc::UnboundedSender<PersonOrder>,
 }
 
-/// The run of `seed`, with what is kept in `folder`.
-///
-/// # Errors
-/// What must not have happened.
+/// Runs `seed`, with its files in `folder`. The error: an event that is not allowed.
 pub fn run(seed: u64, folder: &Path, theme: Theme) -> Result<Tally, String> {
     let mut run = Run::new(seed, folder, theme);
     match theme {
@@ -436,7 +411,6 @@ impl Run<'_> {
 
     fn for_a_while(&mut self, longest: f64, ends: Ends) {
         let span = self.rng.random_range(0.1..longest);
-        // Short ones are as likely as long ones.
         let span = if self.chance(0.5) { span / 10.0 } else { span };
         self.ends
             .push((self.sim.elapsed() + Duration::from_secs_f64(span), ends));
@@ -497,7 +471,6 @@ impl Run<'_> {
         }
     }
 
-    /// The host at which the agent of this node runs.
     fn host(&self, node: usize) -> String {
         format!("node-{}", node - node % self.agents_per_host)
     }
@@ -518,7 +491,6 @@ impl Run<'_> {
         self.for_a_while(60.0, Ends::Cut(a, b));
     }
 
-    /// The node is isolated for a while.
     fn isolate(&mut self, node: usize) {
         let span = self.rng.random_range(1.0..60.0);
         let now = self.sim.elapsed();
@@ -544,14 +516,12 @@ impl Run<'_> {
         }
     }
 
-    /// The same, for this long.
     fn crash_for(&mut self, host: String, away: Duration) {
         if self.stops(&host) {
             self.ends.push((self.sim.elapsed() + away, Ends::Down(host)));
         }
     }
 
-    /// Kills what runs there, if anything does.
     fn stops(&mut self, host: &str) -> bool {
         if self.down.iter().any(|down| down == host) {
             return false;
@@ -562,7 +532,6 @@ impl Run<'_> {
             self.steady[coordinator] = Duration::MAX;
         }
         if let Some(first) = host.strip_prefix("node-").and_then(|n| n.parse::<usize>().ok()) {
-            // What an agent said goes with it.
             for node in self.nodes.iter().skip(first).take(self.agents_per_host) {
                 *node.reported.lock().unwrap() = None;
             }
@@ -633,7 +602,7 @@ impl Run<'_> {
         }
         self.cluster.restore();
         self.oracle.restored(&self.cluster, now);
-        // What the person wants from now on is what is recorded again.
+        // The person's desired number is the recorded one again.
         let swarm = self.ask(Method::GET, SWARM, &Value::Null);
         self.replicas = swarm["spec"]["replicas"]
             .as_u64()
@@ -644,7 +613,6 @@ impl Run<'_> {
         self.for_a_while(40.0, Ends::Confirm);
     }
 
-    /// From now on so many are to fly.
     fn note_desired(&mut self) {
         let on_stations = self.stations.as_ref().map_or(0, Stations::count);
         self.oracle.desire(self.sim.elapsed(), self.replicas + on_stations);
@@ -661,7 +629,6 @@ impl Run<'_> {
         (0..COORDINATORS).for_each(|coordinator| self.cluster.hold_back(coordinator, Duration::ZERO));
     }
 
-    /// The faults end, and the person wants something that can be.
     fn calm(&mut self) {
         self.quiet();
         (0..self.nodes.len()).for_each(|node| self.cordon(node, false));
@@ -714,10 +681,8 @@ impl Run<'_> {
     }
 }
 
-/// The agents that share a host.
 async fn live(nodes: Vec<Node>) -> turmoil::Result {
     let mut all: FuturesUnordered<_> = nodes.into_iter().map(Node::live).collect();
-    // None ends except by a fault.
     all.next().await.unwrap_or(Ok(()))
 }
 
@@ -727,7 +692,7 @@ async fn fly(vehicles: Vec<(Vehicle, mpsc::Receiver<DuplexStream>)>) -> turmoil:
     for (vehicle, lines) in vehicles {
         all.spawn(vehicle.run(lines));
     }
-    // None ends except by a fault: a command that no vehicle must ever get.
+    // Ends only by a fault: a command that no vehicle must ever get.
     let ended = all.join_next().await;
     Err(format!("a vehicle ended: {ended:?}").into())
 }

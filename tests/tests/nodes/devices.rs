@@ -1,7 +1,5 @@
-//! Which devices of its host a Pod may open: what containerd and the kernel allow, as measured on a real node.
-//!
-//! The Pods have the agent's security context and see the host's /dev. A device that they may open but that is not
-//! plugged in answers "No such device"; one that they may not open answers "Operation not permitted".
+//! Devices of its host that a Pod may open, as measured on a real node with the agent's security context: an allowed
+//! device that is not plugged in answers "No such device", a forbidden one "Operation not permitted".
 
 use serde_json::{Value, json};
 use std::path::Path;
@@ -74,7 +72,6 @@ pub fn who_may_open_what() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// As in deploy/agent.yaml, with a program that opens one device and ends.
 fn pod(name: &str, privileged: bool, device: &str, annotations: &Value) -> Value {
     json!({
         "apiVersion": "v1", "kind": "Pod",

@@ -14,19 +14,18 @@ pub struct Field {
 }
 
 impl Field {
-    /// Drone nodes with Skein installed.
     pub fn start(drones: u8) -> anyhow::Result<Self> {
         let installed = Installed::start(&ClusterSetup {
             drones,
             speedup: 10.0,
-            // These tests are about nodes: no vehicle should be replaced because of its battery.
+            // No vehicle should be replaced because of its battery.
             vehicles: ["--battery-percent-per-minute", "0"].map(str::to_owned).to_vec(),
             ..ClusterSetup::default()
         })?;
         Ok(Self { installed })
     }
 
-    /// Checks that nothing is left of it: no process, no control group, no folder.
+    /// Checks that no process, control group or folder of it is left.
     pub fn end(self) -> anyhow::Result<()> {
         let traces = self.installed.traces();
         assert!(!traces.left().is_empty(), "the traces of a running cluster are found");
@@ -83,7 +82,6 @@ impl Field {
         .map_err(|error| self.installed.explain(error))
     }
 
-    /// Flown without a break and without a command since `then`.
     pub fn assert_undisturbed(&self, nodes: &[&str], then: u64) {
         for node in nodes {
             assert_eq!(self.wire(node).commands_since(then), [], "{node}");

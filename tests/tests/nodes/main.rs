@@ -1,7 +1,5 @@
-//! Skein on real nodes: the DaemonSet and the Deployment as containers, run by kubelets and containerd. Whether a
-//! vehicle flies is read from its own messages on the wire.
-//!
-//! Needs root and some packages. Without them, each test prints `skipped:` and why, and passes.
+//! Skein on real nodes: the DaemonSet and the Deployment as containers. A vehicle's own messages on the wire show
+//! whether it flies. Without root and some packages, each test prints `skipped:` and why, and passes.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -34,7 +32,6 @@ const DRONE: &str = "node-role.kubernetes.io/drone";
 /// One cluster at a time: two cores can run one.
 static ONE: Mutex<()> = Mutex::new(());
 
-/// Skips machines that cannot run nodes.
 fn on_real_nodes(test: fn() -> anyhow::Result<()>) -> anyhow::Result<()> {
     if let Some(why) = why_not() {
         // Bypasses the test runner's capture, as a test that did not run must not look as if it had.
@@ -60,7 +57,6 @@ fn kubelet_and_coordinator_change_nothing_in_flight_and_pods_go_after_landing() 
     })
 }
 
-/// A rollout replaces every coordinator while two vehicles fly: neither gets a command.
 fn the_coordinator_is_rolled(field: &Field) -> anyhow::Result<()> {
     let before = wire::now();
     field.kubectl(&["rollout", "restart", "deployment/skein-coordinator", "-n", SYSTEM])?;
@@ -100,7 +96,7 @@ fn a_kubelet_dies_and_comes_back(field: &mut Field, node: &str) -> anyhow::Resul
     Ok(())
 }
 
-/// `kubectl drain` does not delete Pods of DaemonSets. When deleted, the agent's Pod stays until its vehicle has landed.
+/// `kubectl drain` does not delete Pods of DaemonSets; a deleted Pod of an agent stays until its vehicle has landed.
 fn a_node_is_drained_and_its_agent_deleted(field: &Field, node: &str) -> anyhow::Result<()> {
     let before = wire::now();
     field.kubectl(&[
@@ -117,9 +113,9 @@ fn a_node_is_drained_and_its_agent_deleted(field: &Field, node: &str) -> anyhow:
     the_pod_goes_after_the_landing(field, node, &pod)?;
     let down = wire::now();
 
-    // The DaemonSet creates another Pod there. Its vehicle stays on the ground until the node is uncordoned.
+    // The DaemonSet creates another Pod, whose vehicle stays on the ground until the node is uncordoned.
     field.installed.wait_running()?;
-    // It may have connected before the first one was seen to be gone; that one stayed connected until then.
+    // The new agent may have connected before the first one was gone.
     field.wait_connected_since(deleted, &[node])?;
     assert_eq!(field.wire(node).commands_since(down), [], "{node} is cordoned");
     field.assert_undisturbed(&["drone-2"], before);
@@ -146,7 +142,7 @@ fn the_pod_goes(field: &Field, node: &str, pod: &str) -> anyhow::Result<()> {
     .map_err(|error| field.installed.explain(error))
 }
 
-/// Without the label the DaemonSet has no Pod there: its agent lands the vehicle and ends. With the label it flies again.
+/// Without the label its agent lands the vehicle and ends; with the label it flies again.
 fn a_node_loses_its_label(field: &Field, node: &str, other: &str) -> anyhow::Result<()> {
     let (before, pod) = (wire::now(), field.agent_uid(node)?);
     field.kubectl(&["label", "node", node, &format!("{DRONE}-")])?;
@@ -156,8 +152,8 @@ fn a_node_loses_its_label(field: &Field, node: &str, other: &str) -> anyhow::Res
     field.wait_in_air(2)
 }
 
-/// The Pod garbage collector ignores the grace period of a deleted node's Pods, so the kubelet gives the agent about a second:
-/// enough to order the landing, which the autopilot completes by itself.
+/// The Pod garbage collector ignores the grace period of a deleted node's Pods, so the kubelet gives the agent about a
+/// second: enough to order the landing, which the autopilot completes by itself.
 fn a_node_is_deleted(field: &Field, node: &str, other: &str) -> anyhow::Result<()> {
     field.fly(2)?;
     let (before, pod) = (wire::now(), field.agent_uid(node)?);

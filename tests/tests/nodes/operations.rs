@@ -47,7 +47,6 @@ pub fn looked_at_upgraded_drained_and_cordoned() -> anyhow::Result<()> {
     field.end()
 }
 
-/// Through the API server, a kubelet and a container runtime to the coordinator's Pod.
 fn is_seen_by_kubectl_skein(field: &Field, node: &str) -> anyhow::Result<()> {
     let folder = Scratch::new("skein-plugin-")?;
     std::os::unix::fs::symlink(launch::workspace_binary("skein")?, folder.path().join("kubectl-skein"))?;

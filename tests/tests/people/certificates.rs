@@ -18,7 +18,7 @@ pub struct Person {
     uri: Option<String>,
 }
 
-/// A person of this name and these groups, two at most, whose certificate is valid for a day.
+/// Two groups at most; valid for a day.
 pub fn person(name: &str, groups: &[&str]) -> Person {
     let mut subject = DistinguishedName::new();
     // The library distinguishes attributes by how their kind is written.
@@ -47,13 +47,12 @@ impl Person {
         self
     }
 
-    /// With a URI as another name.
     pub fn uri(mut self, uri: &str) -> Self {
         self.uri = Some(uri.to_owned());
         self
     }
 
-    /// With a second common name, of any kind of text.
+    /// Adds a second common name, of any kind of text.
     pub fn also_named(mut self, name: impl Into<DnValue>) -> Self {
         self.subject.push(DnType::CustomDnType(vec![2, 5, 4, 3]), name);
         self
@@ -71,8 +70,7 @@ impl Person {
         params
     }
 
-    /// A request for such a certificate (PKCS #10), and its key, both as PEM; the key is of the kind that many clusters still
-    /// use.
+    /// PKCS #10, as PEM; the key is of the kind that many clusters still use.
     pub fn request(&self) -> (String, String) {
         let key = KeyPair::generate_rsa_for(&rcgen::PKCS_RSA_SHA256, rcgen::RsaKeySize::_2048).unwrap();
         let mut params = CertificateParams::default();
@@ -82,7 +80,6 @@ impl Person {
     }
 }
 
-/// The authority of a cluster's user certificates.
 pub struct ClusterAuthority(Authority);
 
 impl ClusterAuthority {

@@ -1,5 +1,4 @@
-//! `skein top` on an emulated terminal ([`avt`]): screens, keys, its end, and orders that vehicles obey. Whether a vehicle flies
-//! is read from its own messages on the wire.
+//! `skein top` on an emulated terminal ([`avt`]). A vehicle's own messages on the wire show whether it flies.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -28,10 +27,9 @@ use testkit::control_plane::workspace_root;
 use testkit::launch::workspace_binary;
 use testkit::wait_for;
 
-/// The usual terminal, a small one, a large one.
 const SIZES: [(u16, u16); 3] = [(80, 24), (60, 16), (132, 43)];
 
-/// How to get there, what is on it at last, and how to get back.
+/// Name, keys, text on the screen at last, and keys to get back.
 const SCREENS: &[(&str, &str, &str, &str)] = &[
     ("drones", "1", "[1 Drones]", ""),
     ("swarms", "2", "[2 Swarms]", ""),
@@ -58,12 +56,10 @@ fn top(coordinator: &Coordinator, home: &Path, size: (u16, u16)) -> anyhow::Resu
     Ok(screen)
 }
 
-/// Ports are not the same twice.
 fn without_port(text: &str, coordinator: &Coordinator) -> String {
     text.replace(&coordinator.url(), "http://127.0.0.1:PORT")
 }
 
-/// Flight is unknown in so many rows of Swarm alpha.
 fn all_unknown(text: &str, drones: usize) -> bool {
     let row = |line: &&str| line.starts_with(['>', ' ']) && line.contains(" alpha-");
     let rows: Vec<&str> = text.lines().filter(row).collect();
@@ -95,7 +91,6 @@ fn each_screen_is_the_one_that_is_kept_at_three_sizes() -> anyhow::Result<()> {
                 &format!("{name} at {size:?} to be as in {}:\n{kept}", path.display()),
                 |text| without_port(text, &coordinator) + "\n" == kept,
             )?;
-            // Back to the list; a filter stays.
             screen.press(back)?;
             screen.wait_until("nothing to lie over the list", |text| {
                 !text.contains("Esc: back") && !text.contains("do nothing")
@@ -117,7 +112,6 @@ fn a_storm_of_sizes_ends_with_the_screen_of_the_last_one() -> anyhow::Result<()>
         random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         let of = |most: u32, bits: u32| u16::try_from((random >> bits) % most + 1).unwrap_or(1);
         screen.resize((of(200, 8), of(70, 16)))?;
-        // On the map, in a list and with a question, as the sizes come.
         if round % 50 == 0 {
             screen.press(["5", "1", "3", "1g", "n", "1"][round / 50])?;
         }
@@ -175,7 +169,7 @@ fn a_coordinator_that_dies_is_missed_at_once_and_found_again() -> anyhow::Result
         "after {:?}:\n{lost}",
         died.elapsed()
     );
-    // What was known of flight says nothing more after five seconds, whatever it was.
+    // Any knowledge of flight is stale after five seconds.
     screen.wait_until("nothing to be said to fly", |text| all_unknown(text, 3))?;
     screen.wait_until("the age of the figures", |text| text.contains("s ago)"))?;
     // Orders are not kept for later.
@@ -189,7 +183,7 @@ fn a_coordinator_that_dies_is_missed_at_once_and_found_again() -> anyhow::Result
         coordinator.script.orders.lock().unwrap().is_empty(),
         "an order came late"
     );
-    // One that is there and says nothing is none.
+    // A silent coordinator counts as none.
     coordinator.script.silent.store(true, Ordering::SeqCst);
     screen.wait_for(&["NOTHING RECEIVED for", "was Flying"])?;
     coordinator.script.silent.store(false, Ordering::SeqCst);
@@ -218,7 +212,7 @@ fn an_order_is_given_once_to_whom_the_question_named() -> anyhow::Result<()> {
     screen.wait_for(&["[2 Swarms]"])?;
     screen.press("jr")?;
     screen.wait_for(&["release Swarm field/bravo?", "field/bravo-4", "field/bravo-9"])?;
-    // One who confirms and quits at once, before the answer comes, has ordered.
+    // A person who confirms and quits at once, before the answer comes, has ordered.
     let kept_back = coordinator.script.answers.blocking_lock();
     screen.press("yq")?;
     screen.wait_for(&["waiting for the answer to what was ordered"])?;
@@ -430,7 +424,6 @@ fn vehicles_land_and_fly_by_orders_of_the_view_and_a_killed_station_is_found_aga
     let mut screen = Screen::run(top_command(home.path(), &["--station", &data])?, (80, 24))?;
     screen.wait_for(&["live  2 Drones: 2 flying, 0 not flying, 0 unknown"])?;
 
-    // What the API has, with the person's rights.
     screen.press("2")?;
     screen.wait_until(
         "the Swarm with what is desired, live counts and its condition",
@@ -447,7 +440,6 @@ fn vehicles_land_and_fly_by_orders_of_the_view_and_a_killed_station_is_found_aga
     screen.wait_for(&["ago Normal"])?;
     screen.press("q")?;
 
-    // Ground: the question lists both, and both land by their own account.
     screen.press("2g")?;
     screen.wait_for(&[
         "ground Swarm default/alpha?",
@@ -465,7 +457,6 @@ fn vehicles_land_and_fly_by_orders_of_the_view_and_a_killed_station_is_found_aga
         line.contains("yes") && line.contains("no")
     })?;
 
-    // Release: they take off again.
     screen.press("r")?;
     screen.wait_for(&["release Swarm default/alpha?", "TAKE OFF again"])?;
     screen.press("y")?;
@@ -477,7 +468,6 @@ fn vehicles_land_and_fly_by_orders_of_the_view_and_a_killed_station_is_found_aga
         text.lines().filter(row).filter(|line| line.contains("Flying")).count() == 2
     })?;
 
-    // The station dies in the middle, and comes back.
     let since = wire::now();
     field.kill_up()?;
     screen.wait_for(&["NOT CONNECTED, all below is from", "was Flying"])?;

@@ -17,14 +17,12 @@ const EVERY: Duration = Duration::from_millis(200);
 pub struct Script {
     fleet: Mutex<Vec<v1::Vehicle>>,
     pub sent: AtomicU64,
-    /// Silent, though connected.
     pub silent: AtomicBool,
     pub orders: Mutex<Vec<(&'static str, Target)>>,
     /// Locked while the answer to a release is kept back.
     pub answers: tokio::sync::Mutex<()>,
 }
 
-/// Runs until dropped.
 pub struct Coordinator {
     pub script: Arc<Script>,
     pub address: SocketAddr,
@@ -66,7 +64,6 @@ impl Coordinator {
 struct Service(Arc<Script>);
 
 impl Script {
-    /// A little later each time.
     fn now(&self) -> v1::ListResponse {
         let message = self.sent.fetch_add(1, Ordering::SeqCst);
         let mut vehicles = self.fleet.lock().unwrap_or_else(PoisonError::into_inner).clone();

@@ -17,7 +17,6 @@ use testkit::wait_for;
 
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Dropping it kills what runs on it.
 pub struct Screen {
     master: File,
     slave: File,
@@ -33,7 +32,6 @@ struct Shown {
 }
 
 impl Screen {
-    /// `command` becomes the session's leader.
     pub fn run(mut command: Command, (columns, rows): (u16, u16)) -> anyhow::Result<Self> {
         let size = Winsize {
             ws_row: rows,
@@ -70,7 +68,6 @@ impl Screen {
         self.shown.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Its lines, without trailing blanks.
     pub fn text(&self) -> String {
         let shown = self.shown();
         let line = |line: &avt::Line| {
@@ -81,7 +78,6 @@ impl Screen {
         lines.join("\n")
     }
 
-    /// All that was written to it.
     pub fn raw(&self) -> String {
         String::from_utf8_lossy(&self.shown().raw).into_owned()
     }
@@ -121,7 +117,6 @@ impl Screen {
         Ok(rustix::termios::tcsetwinsize(&self.master, size)?)
     }
 
-    /// Whether anything takes what is written.
     pub fn read(&self, read: bool) {
         self.read.store(read, Ordering::SeqCst);
     }
@@ -130,7 +125,6 @@ impl Screen {
         Ok(kill(Pid::from_raw(i32::try_from(self.child.id())?), signal)?)
     }
 
-    /// The mode from before.
     pub fn is_as_before(&self) -> anyhow::Result<bool> {
         let now = tcgetattr(&self.slave)?;
         Ok(now.local_flags == self.before.local_flags
@@ -151,14 +145,13 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        // Of one that has ended nothing is left to be killed.
         let _ = self.child.kill();
         let _ = self.child.wait();
         self.read(true);
     }
 }
 
-/// Makes `program` the leader of a session on the terminal that is its input, with `home` and nothing else of the person's.
+/// A session on the terminal that is its input, with `home` and nothing else of the person's.
 pub fn command(program: &Path, home: &Path) -> Command {
     in_session(&["--ctty", "--"], program, home)
 }
@@ -188,7 +181,7 @@ fn follow(mut master: File, shown: &Mutex<Shown>, read: &AtomicBool) {
         while !read.load(Ordering::SeqCst) {
             std::thread::sleep(Duration::from_millis(20));
         }
-        // Linux reports an error once no process has the other end any more; we have it until the end.
+        // Linux reports an error once no process has the other end any more; this process has it until the end.
         let Ok(count @ 1..) = master.read(&mut bytes) else {
             return;
         };

@@ -1,4 +1,4 @@
-//! An OpenTelemetry collector in the test's process: a real OTLP server over gRPC, which keeps what comes.
+//! An OpenTelemetry collector in the test's process: a real OTLP server over gRPC, which keeps what it receives.
 
 use opentelemetry_proto::tonic::collector::trace::v1::trace_service_server::{TraceService, TraceServiceServer};
 use opentelemetry_proto::tonic::collector::trace::v1::{ExportTraceServiceRequest, ExportTraceServiceResponse};
@@ -17,7 +17,6 @@ pub enum Scheme {
     Https,
 }
 
-/// A span as the collector has it.
 #[derive(Clone, Debug)]
 pub struct Received {
     pub service: String,
@@ -25,7 +24,6 @@ pub struct Received {
     pub name: String,
     pub trace: String,
     pub id: String,
-    /// Empty for a root.
     pub parent: String,
     /// Nanoseconds since 1970.
     pub start: u64,
@@ -34,20 +32,17 @@ pub struct Received {
     pub attributes: BTreeMap<String, String>,
 }
 
-/// A running collector; it ends with the test.
 pub struct Collector {
     received: Arc<Mutex<Vec<Received>>>,
     endpoint: String,
-    /// The authority of its certificate, where it has one.
     authority: Option<PathBuf>,
-    // The order of the fields is the order of their end.
+    // Fields are dropped in this order.
     _runtime: tokio::runtime::Runtime,
     _files: tempfile::TempDir,
 }
 
 struct Keeper(Arc<Mutex<Vec<Received>>>);
 
-/// A certificate for 127.0.0.1, whose authority is written to `file`.
 fn certified(file: &Path) -> anyhow::Result<Identity> {
     let key = KeyPair::generate()?;
     let mut params = CertificateParams::default();
@@ -132,7 +127,6 @@ impl Collector {
         })
     }
 
-    /// What the programs have in their environment to write there.
     pub fn settings(&self) -> Vec<(&'static str, String)> {
         let authority = self.authority.iter();
         let authority = authority.map(|file| ("OTEL_EXPORTER_OTLP_CERTIFICATE", file.display().to_string()));

@@ -1,5 +1,5 @@
-//! Traces: a Drone's takeoff as an OpenTelemetry collector receives it from coordinator and agent as processes, with both killed on the way,
-//! and with no collector there.
+//! A Drone's takeoff as an OpenTelemetry collector receives it from coordinator and agent, both killed on the way, and
+//! without a collector.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -24,7 +24,6 @@ use testkit::{Scratch, ServedBy, wait_for};
 const COORDINATOR: &str = "skein-coordinator";
 const AGENT: &str = "skein-agent";
 
-/// All parts of a takeoff, as they follow each other, and who writes them.
 const PARTS: [(&str, &str); 6] = [
     (COORDINATOR, "bind"),
     (COORDINATOR, "order"),
@@ -38,7 +37,6 @@ fn set(vehicles: &[&str], autopilot: &str, settings: Vec<(&'static str, String)>
     set_with(vehicles, autopilot, &[], settings)
 }
 
-/// The same; the simulator has these arguments, too.
 fn set_with(
     vehicles: &[&str],
     autopilot: &str,
@@ -54,7 +52,6 @@ fn set_with(
     Stage::set_with(ServedBy::Embedded, vehicles, autopilot, simulator, (way, settings))
 }
 
-/// Waits until the collector has all parts of the takeoff of each Drone, and the whole.
 fn wait_for_traces(stage: &Stage, collector: &Collector) -> anyhow::Result<Vec<(Value, Vec<Received>)>> {
     let result = wait_for("a trace of each Drone", PATIENCE, || {
         let all = collector.spans();
@@ -82,7 +79,6 @@ fn wait_for_traces(stage: &Stage, collector: &Collector) -> anyhow::Result<Vec<(
     result.map_err(|error| stage.explain(error))
 }
 
-/// That these are one trace with one root, of one vehicle; the root.
 fn one_tree<'a>(drone: &Value, spans: &'a [Received]) -> &'a Received {
     let traces: BTreeSet<_> = spans.iter().map(|span| &span.trace).collect();
     assert_eq!(traces.len(), 1, "{spans:#?}");
@@ -124,7 +120,7 @@ fn each_takeoff_is_one_trace_across_coordinator_and_agent() -> anyhow::Result<()
     assert_eq!(traces.len(), 2);
     for (drone, spans) in &traces {
         let root = one_tree(drone, spans);
-        // Refused and tried again they are there more than once; the last are those that led to the takeoff.
+        // Parts that were refused and tried again occur more than once; the last led to the takeoff.
         let last = |(service, name): (&str, &str)| {
             let of_part = spans
                 .iter()
@@ -159,7 +155,7 @@ fn each_takeoff_is_one_trace_across_coordinator_and_agent() -> anyhow::Result<()
 #[test]
 fn a_coordinator_and_an_agent_that_are_killed_on_the_way_go_on_in_the_same_trace() -> anyhow::Result<()> {
     let collector = Collector::start(Scheme::Https)?;
-    // The commands to arm are lost at first: however slow this test is, the vehicle does not fly before both are killed.
+    // The commands to arm are lost at first: the vehicle does not fly before both are killed.
     let faults = Scratch::new("skein-traces-")?;
     let script = faults.path().join("script");
     std::fs::write(&script, "on arm 1 lose-command\non arm 2 lose-command")?;
@@ -194,7 +190,6 @@ fn a_coordinator_and_an_agent_that_are_killed_on_the_way_go_on_in_the_same_trace
 
 #[test]
 fn a_collector_that_is_not_there_holds_up_no_flight_and_is_one_warning() -> anyhow::Result<()> {
-    // One that accepts connections and never answers, and one that is not there at all.
     let silent = std::net::TcpListener::bind("127.0.0.1:0")?;
     let nowhere = testkit::ports::free_tcp_port()?;
     for endpoint in [silent.local_addr()?.to_string(), format!("127.0.0.1:{nowhere}")] {

@@ -17,7 +17,7 @@ const SPEEDUP: &str = "10";
 /// One field at a time: two cores can run one fleet.
 static ONE: Mutex<()> = Mutex::new(());
 
-// The order of the fields is the order of their end.
+// Fields are dropped in this order.
 pub struct Field {
     pub up: Option<Process>,
     pub agent: Option<Process>,
@@ -30,7 +30,6 @@ pub struct Field {
 }
 
 impl Field {
-    /// Switched on; nothing of Skein runs yet.
     pub fn with(vehicles: &[&str], autopilot: &str) -> anyhow::Result<Self> {
         let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
         let scratch = Scratch::new("skein-up-")?;
@@ -73,12 +72,10 @@ impl Field {
         format!("serial:{}:57600", port.display())
     }
 
-    /// `skein up` on this laptop's data, with agents for these vehicles.
     pub fn station(&self, vehicles: &[&str]) -> anyhow::Result<Launch> {
         Ok(self.on_this_laptop(Launch::workspace("skein")?, vehicles))
     }
 
-    /// Uses a shell that redirects output, such as `2>/dev/full`.
     pub fn station_with_output(&self, vehicles: &[&str], redirection: &str) -> anyhow::Result<Launch> {
         let shell = Launch::program("/bin/sh")
             .named("skein")
@@ -101,7 +98,6 @@ impl Field {
         launch
     }
 
-    /// HOST:PORT.
     pub fn listen(&self) -> String {
         format!("127.0.0.1:{}", self.port)
     }
@@ -125,7 +121,6 @@ impl Field {
         self.scratch.path().join("data")
     }
 
-    /// Returns when it reports that it is ready.
     pub fn start_up(&mut self, vehicles: &[&str]) -> anyhow::Result<()> {
         self.start_up_with(vehicles, &[])
     }
@@ -141,13 +136,11 @@ impl Field {
         self.up.as_ref().context("skein up does not run")
     }
 
-    /// SIGKILL, as a crash or an empty battery would.
     pub fn kill_up(&mut self) -> anyhow::Result<()> {
         self.up.take().context("skein up does not run")?.kill();
         Ok(())
     }
 
-    /// SIGINT; returns its output.
     pub fn end_up(&mut self) -> anyhow::Result<String> {
         let up = self.up.take().context("skein up does not run")?;
         up.signal(Signal::SIGINT)?;
@@ -156,7 +149,6 @@ impl Field {
         Ok(up.stdout())
     }
 
-    /// Certificate of a node's agent, made by `skein enroll` the first time.
     pub fn enrolled(&self, node: &str) -> anyhow::Result<PathBuf> {
         let files = self.scratch.path().join(format!("enrolled-{node}"));
         if !files.exists() {
@@ -166,7 +158,6 @@ impl Field {
         Ok(files)
     }
 
-    /// Runs it as on a companion computer.
     pub fn start_agent(&mut self, vehicle: &str) -> anyhow::Result<()> {
         self.start_agent_with(vehicle, &[])
     }
@@ -195,20 +186,17 @@ impl Field {
         self.scratch.path().join("flight-logs")
     }
 
-    /// SIGKILL on the companion computer.
     pub fn kill_agent(&mut self) -> anyhow::Result<()> {
         self.agent.take().context("no agent runs")?.kill();
         Ok(())
     }
 
-    /// `skein` of a person at this laptop.
     pub fn person(&self) -> anyhow::Result<Launch> {
         Ok(Launch::workspace("skein")?
             .env("SKEIN_STATION", self.data())
             .logs_in(self.scratch.path().join("logs")))
     }
 
-    /// Sets the state of the companion computer's agent, as from an earlier life.
     pub fn remember(&self, state: &Value) -> anyhow::Result<()> {
         let file = self.scratch.folder("state")?.join("state.json");
         Ok(std::fs::write(file, state.to_string())?)
@@ -222,12 +210,10 @@ impl Field {
         &self.kubectl
     }
 
-    /// An object of Skein, or a list, by its path behind the version of the API, such as `vehicles`.
     pub fn read(&self, path: &str) -> anyhow::Result<Value> {
         self.kubectl.read(&format!("/apis/skein.dev/v1alpha1/{path}"))
     }
 
-    /// Swarm `alpha`.
     pub fn fly(&self, replicas: usize, altitude: f64) -> anyhow::Result<()> {
         let swarm = serde_json::json!({
             "apiVersion": "skein.dev/v1alpha1", "kind": "Swarm", "metadata": {"name": "alpha", "namespace": "default"},
@@ -244,7 +230,6 @@ impl Field {
         waited.map(drop).map_err(|error| self.explain(error))
     }
 
-    /// Name, uid and node.
     pub fn drones(&self) -> anyhow::Result<Vec<[String; 3]>> {
         let list = self.read("namespaces/default/drones")?;
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -258,7 +243,7 @@ impl Field {
         Ok(list["items"].as_array().into_iter().flatten().map(drone).collect())
     }
 
-    /// Waits until these are at their height and all others not armed, by their own messages.
+    /// Waits until these are at their altitude and all others not armed, by their own messages.
     pub fn wait_in_air(&self, wanted: &[&str]) -> anyhow::Result<()> {
         let result = wait_for(format!("{wanted:?} in the air"), PATIENCE, || {
             for vehicle in &self.vehicles {
@@ -279,7 +264,6 @@ impl Field {
         Ok(serde_json::from_str(&self.skein_says(args)?)?)
     }
 
-    /// Runs it for this laptop's station.
     pub fn skein_says(&self, args: &[&str]) -> anyhow::Result<String> {
         let mut command = std::process::Command::new(testkit::launch::workspace_binary("skein")?);
         command
@@ -291,7 +275,6 @@ impl Field {
         Ok(String::from_utf8(output.stdout)?)
     }
 
-    /// Status and reason of a Node's Ready condition.
     pub fn readiness(&self, node: &str) -> anyhow::Result<[String; 2]> {
         let node = self.kubectl.read(&format!("/api/v1/nodes/{node}"))?;
         let conditions = node["status"]["conditions"].as_array();
@@ -309,7 +292,6 @@ impl Field {
         result.map_err(|error| self.explain(error))
     }
 
-    /// Why vehicles are free or not, by node.
     pub fn wait_inventory(&self, wanted: &str) -> anyhow::Result<()> {
         let columns =
             r#"jsonpath={range .items[*]}{.spec.nodeName}: {.status.conditions[?(@.type=="Free")].reason}; {end}"#;
@@ -322,7 +304,6 @@ impl Field {
         result.map_err(|error| self.explain(error))
     }
 
-    /// Adds the output of kubectl and the logs.
     pub fn explain(&self, error: anyhow::Error) -> anyhow::Error {
         let seen = self
             .kubectl

@@ -1,5 +1,4 @@
-//! `skein up` and `skein demo` as processes: a ground station on one machine, with simulated vehicles. Whether a vehicle flies
-//! is read from its own messages on the wire.
+//! `skein up` and `skein demo`: a ground station with simulated vehicles, whose own messages show whether they fly.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -48,7 +47,6 @@ fn a_station_flies_what_it_reaches_and_agents_from_elsewhere_become_nodes() -> a
     assert!(said.contains("3 Drones that want flight are kept"), "{said}");
     field.wait_in_air(&["charlie"])?;
 
-    // The same folder again: nothing is lost, and the output says so.
     let since = wire::now();
     field.start_up(&["alpha", "bravo"])?;
     assert!(
@@ -63,7 +61,6 @@ fn a_station_flies_what_it_reaches_and_agents_from_elsewhere_become_nodes() -> a
     assert!(field.wire("charlie").flew_without_a_break_since(since));
     assert_eq!(field.wire("charlie").commands_since(since), []);
 
-    // The folder once more, with everything kept on the ground.
     field.end_up()?;
     field.start_up_with(&["alpha", "bravo"], &["--grounded"])?;
     field.wait_in_air(&[])?;
@@ -102,7 +99,7 @@ fn a_station_that_is_killed_takes_its_flying_vehicles_up_again() -> anyhow::Resu
     for _ in 0..2 {
         field.kill_up()?;
         field.start_up(&vehicles)?;
-        // It knows them again once it reports that: a Swarm that was Ready before may be reported so from the stored status.
+        // A Swarm that was Ready before may be reported so from the stored status.
         wait_for("the station to receive its vehicles again", PATIENCE, || {
             let flying = field.skein(&["status", "-o", "json"])?["vehicles"]
                 .as_array()
@@ -211,7 +208,6 @@ fn only_enrolled_agents_get_in_and_one_that_is_revoked_is_out() -> anyhow::Resul
     for node in ["alpha", "bravo"] {
         field.wait_readiness(node, "True", "AgentConnected")?;
     }
-    // A client on the network without credentials, neither by TLS nor in plain text.
     for server in ["http", "https"].map(|scheme| format!("{scheme}://{}", field.listen())) {
         let stranger = field.stranger(&server)?;
         ensure!(!stranger.status.success(), "{server} answers everybody");
@@ -260,7 +256,7 @@ fn a_station_is_not_paused_by_ctrl_z() -> anyhow::Result<()> {
 fn a_second_ctrl_c_ends_at_once_and_says_what_becomes_of_the_vehicles() -> anyhow::Result<()> {
     let mut field = Field::with(&["alpha"], "ardupilot")?;
     field.start_up(&["alpha"])?;
-    // So high that it cannot be on the ground before the second one.
+    // Too high to be on the ground before the second one.
     field.fly(1, 120.0)?;
     field.wait_in_air(&["alpha"])?;
     let up = field.up.take().unwrap();
@@ -363,7 +359,6 @@ fn http_get(address: &str, path: &str) -> anyhow::Result<String> {
     )
 }
 
-/// Exchanges the token of the map's address, as its page does.
 fn http_enter(address: &str, token: &str) -> anyhow::Result<String> {
     let body = format!("{{\"token\": \"{token}\"}}");
     let request = format!(

@@ -1,5 +1,4 @@
-//! A station whose output cannot be written, or is not read: a full disk under its log, a terminal that is paused or closed, a
-//! pipe whose reader has ended. Lines are lost, never an agent.
+//! A station whose output cannot be written, or is not read: lines are lost, never an agent.
 
 use crate::field::{Field, PATIENCE};
 use anyhow::ensure;
@@ -43,7 +42,6 @@ fn a_station_whose_output_nobody_reads_flies_and_lands_what_it_is_asked_to() -> 
     field.wait_in_air(&[])?;
     ensure!(field.wire("alpha").said().down(), "it is not down");
 
-    // Once the pipe is read, it ends.
     let mut read = String::new();
     let status = wait_for("it to end", PATIENCE, || {
         let mut some = [0; 1 << 12];
@@ -57,7 +55,6 @@ fn a_station_whose_output_nobody_reads_flies_and_lands_what_it_is_asked_to() -> 
     Ok(())
 }
 
-/// Full, as no one reads it; returns the read end.
 fn full_pipe(path: &Path) -> anyhow::Result<File> {
     nix::unistd::mkfifo(path, Mode::S_IRUSR | Mode::S_IWUSR)?;
     // Open at both ends, so that neither open call waits for the other.

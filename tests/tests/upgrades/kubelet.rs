@@ -16,7 +16,6 @@ use tokio::task::JoinHandle;
 
 const LABEL: &str = "app.kubernetes.io/name=skein-agent";
 
-/// It runs until it is dropped.
 pub struct Kubelet {
     client: Client,
     shared: Arc<Mutex<Shared>>,
@@ -26,9 +25,7 @@ pub struct Kubelet {
 struct Shared {
     coordinator: String,
     vehicles: BTreeMap<String, Vehicle>,
-    /// The agents that run, by the uid of their Pod.
     agents: HashMap<String, Agent>,
-    /// Whether new Pods run nothing from now on.
     broken: bool,
     most_away: usize,
     ended_in_flight: Vec<String>,
@@ -39,7 +36,6 @@ impl Kubelet {
     pub async fn start(field: &Field, coordinator: &str, nodes: &[&str]) -> Self {
         let client = field.client.clone();
         let sets: Api<DaemonSet> = Api::namespaced(client.clone(), SYSTEM);
-        // That of the previous test, with its Pods.
         let _ = sets.delete("skein-agent", &DeleteParams::background()).await;
         let vehicles = nodes.iter().map(|node| ((*node).to_owned(), Vehicle::new(node)));
         let shared = Arc::new(Mutex::new(Shared {
@@ -92,22 +88,18 @@ impl Kubelet {
         self.lock().vehicles[node].clone()
     }
 
-    /// Whether new Pods cannot get their image from now on.
     pub fn runs_nothing_new(&self, broken: bool) {
         self.lock().broken = broken;
     }
 
-    /// The most nodes that were without a running agent at a time.
     pub fn most_away(&self) -> usize {
         self.lock().most_away
     }
 
-    /// The nodes whose Pod was deleted while the vehicle flew.
     pub fn ended_in_flight(&self) -> Vec<String> {
         self.lock().ended_in_flight.clone()
     }
 
-    /// Changes the Pod template of the DaemonSet.
     pub async fn change_template(&self, word: &str) {
         let sets: Api<DaemonSet> = Api::namespaced(self.client.clone(), SYSTEM);
         let patch = json!({"spec": {"template": {"metadata": {"annotations": {"version": word}}}}});
@@ -121,7 +113,6 @@ impl Kubelet {
         pods.list(&ListParams::default().labels(LABEL)).await.unwrap().items
     }
 
-    /// The uids of all Pods that are not being deleted, by node.
     pub async fn pods(&self) -> BTreeMap<String, String> {
         let pods = self.list().await;
         let stay = pods.iter().filter(|pod| pod.metadata.deletion_timestamp.is_none());
@@ -149,7 +140,6 @@ async fn work(client: Client, shared: Arc<Mutex<Shared>>) {
     let pods: Api<Pod> = Api::namespaced(client, SYSTEM);
     loop {
         tokio::time::sleep(Duration::from_millis(100)).await;
-        // A call that fails is repeated.
         let Ok(all) = pods.list(&ListParams::default().labels(LABEL)).await else {
             continue;
         };

@@ -1,7 +1,5 @@
-//! Upgrades of agents, on a real API server with the DaemonSet controller and the scheduler at work: the coordinator as a real
-//! process with the rights of deploy/rbac.yaml, scripted agents, and a fake for the kubelets.
-//!
-//! Owns: whose Pod is replaced and when, and that the coordinator uses each right that it has for that. Must not: need containers.
+//! Upgrades of agents, on a real API server with the DaemonSet controller, the scheduler, scripted agents, and fake
+//! kubelets.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -24,15 +22,12 @@ use std::net::TcpStream;
 use std::time::Duration;
 use testkit::ServedBy;
 
-/// How long the upgrade of all may take.
 const LONG: Duration = Duration::from_secs(180);
 
-/// Waits until `probe` is satisfied; its error says what it saw.
 async fn until<T>(what: &str, probe: impl AsyncFn() -> Result<T, String>) -> T {
     testkit::until(what, LONG, probe).await
 }
 
-/// The value of a series that the coordinator counts.
 fn counted(coordinator: &Coordinator, series: &str) -> Option<f64> {
     let mut stream = TcpStream::connect(&coordinator.metrics).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
@@ -178,7 +173,6 @@ async fn a_vehicle_whose_agent_is_replaced_stays_down_until_the_new_one_is_well(
         }
     })
     .await;
-    // From now on it could arm.
     vehicle.state().ready = true;
     field
         .until_drones("the reason why it stays down", |drones| {

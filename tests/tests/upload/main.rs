@@ -1,5 +1,5 @@
-//! Upload of flight logs: an agent as a process and a real S3-compatible server (s3rver), over TLS, while both are killed at random; and no
-//! byte in flight. What is in the store is read from its own disk.
+//! Upload of flight logs: an agent and a real S3-compatible server (s3rver), over TLS, while both are killed at random;
+//! and no byte in flight.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -23,7 +23,7 @@ use std::fs;
 use store::{Scheme, Store};
 use testkit::wait_for;
 
-/// Logs of earlier flights, and how long they are: in one piece, of several parts, empty.
+/// Logs of earlier flights, and their lengths: in one piece, of several parts, empty.
 const OLD: [(&str, usize); 4] = [
     ("skein-alpha-20260101T000000Z-1.tlog", 17 << 20),
     ("skein-alpha-20260101T000000Z-2.tlog", 0),
@@ -44,7 +44,6 @@ fn write_old(field: &Field, rng: &mut StdRng) -> anyhow::Result<BTreeMap<&'stati
     Ok(logs)
 }
 
-/// The name that a log has in the store's keys, without its checksum.
 fn stem(name: &str) -> String {
     let name = name.replace("autopilot-alpha/", "autopilot/");
     format!(
@@ -72,7 +71,6 @@ fn whoever_dies_in_an_upload_every_log_is_in_the_store_once_and_equal() -> anyho
     let all: usize = logs.values().map(Vec::len).sum();
     let mut before = 0;
     for round in 0..kills {
-        // Some more comes, and then one of the two dies.
         let more = (before + rng.random_range(1..(5 << 20))).min(all - 1);
         let result = wait_for("the upload to go on", PATIENCE, || {
             let there = store.bytes()?;
@@ -141,7 +139,7 @@ fn a_flight_is_uploaded_after_its_landing_and_nothing_while_the_vehicle_flies() 
     write_old(&field, &mut StdRng::seed_from_u64(1))?;
     let store = Store::start(Scheme::Http)?;
     field.start_up(&[])?;
-    // So slow that the first log takes more than a minute.
+    // Slow enough that the first log takes more than a minute.
     field.start_agent_with("alpha", &store.settings(256))?;
     field.wait_readiness("alpha", "True", "AgentConnected")?;
     wait_for("the upload to begin", PATIENCE, || {
@@ -169,7 +167,6 @@ fn a_flight_is_uploaded_after_its_landing_and_nothing_while_the_vehicle_flies() 
 
     field.kubectl().run(["delete", "swarm", "alpha"])?;
     field.wait_in_air(&[])?;
-    // The next agent has more of the line.
     field.kill_agent()?;
     field.start_agent_with("alpha", &store.settings(65_536))?;
     let result = wait_for("the flight to be in the store", PATIENCE, || {
@@ -207,7 +204,6 @@ fn a_landed_flight_is_uploaded_while_the_agent_goes_on() -> anyhow::Result<()> {
         Ok(())
     });
     result.map_err(|error| field.explain(error))?;
-    // One that is there is still listed, and copied as ever.
     let objects = store.objects()?;
     let (name, bytes) = objects
         .iter()

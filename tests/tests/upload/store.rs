@@ -18,7 +18,7 @@ pub enum Scheme {
     Https,
 }
 
-// The order of the fields is the order of their end.
+// Fields are dropped in this order.
 pub struct Store {
     process: Option<Process>,
     scheme: Scheme,
@@ -27,13 +27,11 @@ pub struct Store {
 }
 
 impl Store {
-    /// An empty one.
     pub fn start(scheme: Scheme) -> anyhow::Result<Self> {
         let scratch = Scratch::new("skein-store-")?;
         certificates(scratch.path())?;
         let credentials = scratch.folder("credentials")?;
         for name in ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"] {
-            // As an editor leaves them.
             fs::write(credentials.join(name), "S3RVER\n")?;
         }
         let mut store = Self {
@@ -46,7 +44,6 @@ impl Store {
         Ok(store)
     }
 
-    /// Starts it with what is on its disk.
     pub fn start_again(&mut self) -> anyhow::Result<()> {
         let packages = std::env::var_os("SKEIN_TEST_OBJECT_STORE");
         let packages = packages.context(
@@ -84,14 +81,13 @@ impl Store {
         Ok(())
     }
 
-    /// Kills it (SIGKILL).
     pub fn kill(&mut self) {
         if let Some(process) = self.process.take() {
             process.kill();
         }
     }
 
-    /// With these settings an agent uploads to it, at most so many KiB each second.
+    /// Settings of an agent that uploads to it at most so many KiB each second.
     pub fn settings(&self, kib_per_second: u32) -> Vec<(&'static str, String)> {
         let file = |name: &str| self.scratch.path().join(name).display().to_string();
         let scheme = match self.scheme {
@@ -108,7 +104,6 @@ impl Store {
         ]
     }
 
-    /// Its objects, by their keys.
     pub fn objects(&self) -> anyhow::Result<BTreeMap<String, Vec<u8>>> {
         let bucket = self.scratch.path().join("objects").join(BUCKET);
         let mut objects = BTreeMap::new();
@@ -121,7 +116,6 @@ impl Store {
         Ok(objects)
     }
 
-    /// How many bytes lie on its disk: objects, and parts of them.
     pub fn bytes(&self) -> anyhow::Result<usize> {
         let mut bytes = 0;
         for path in files(&self.scratch.path().join("objects"))? {
@@ -132,7 +126,6 @@ impl Store {
     }
 }
 
-/// All files in a folder and the folders in it.
 fn files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -151,7 +144,6 @@ fn files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// An authority, and a certificate of it for 127.0.0.1.
 fn certificates(folder: &Path) -> anyhow::Result<()> {
     let key = KeyPair::generate()?;
     let mut params = CertificateParams::default();

@@ -1,4 +1,4 @@
-//! What a real autopilot did with a script, saved in a file, so that it can be judged again without the autopilot.
+//! Runs of scripts on a real autopilot, saved in files, so that they can be judged again without it.
 
 use std::fs;
 use std::io;
@@ -30,7 +30,6 @@ struct File {
     script: Vec<String>,
 }
 
-/// Writes `run` of the script with this number to `folder`.
 pub fn save(folder: &Path, number: u64, run: &Run, script: &str) -> io::Result<()> {
     let Scene {
         place,
@@ -66,7 +65,6 @@ pub fn save(folder: &Path, number: u64, run: &Run, script: &str) -> io::Result<(
     fs::write(folder.join(name), serde_json::to_vec(&file).map_err(io::Error::other)?)
 }
 
-/// All runs that are saved in `folder`, by name, with their scripts.
 pub fn load(folder: &Path) -> io::Result<Vec<(String, Run, String)>> {
     let mut paths: Vec<PathBuf> = fs::read_dir(folder)?
         .map(|entry| entry.map(|entry| entry.path()))

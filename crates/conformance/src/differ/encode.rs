@@ -210,7 +210,6 @@ fn setpoint(scene: &Scene, point: &Setpoint) -> (u32, Vec<u8>) {
         }
     };
     payload.extend(velocity.into_iter().flat_map(f32::to_le_bytes));
-    // No acceleration, no yaw, no yaw rate.
     payload.extend([0; 20]);
     payload.extend(mask.to_le_bytes());
     payload.extend([scene.system, 1, frame]);

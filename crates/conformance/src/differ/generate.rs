@@ -149,7 +149,7 @@ impl Draw {
         self.put(lasts, back);
     }
 
-    /// To a place that may be outside a fence.
+    /// Flies to a place that may be outside a fence.
     fn go_far(&mut self, after: f64) {
         let (north_m, east_m) = (self.meters(20, 60), self.meters(-30, 30));
         let up_m = self.meters(8, 30);
@@ -179,7 +179,6 @@ impl Draw {
         self.put(wait, Act::Wait);
     }
 
-    /// From the ground to a height, by one of the usual ways.
     fn take_off(&mut self) {
         let up_m = self.meters(5, 20);
         let arm = command(400, [1.0, 0.0, 0.0, 0.0], At::Plain(0.0, 0.0, 0.0), Form::Long);
@@ -408,7 +407,7 @@ impl Draw {
         match self.chance.below(3) {
             0 => command(510, [message, 0.0, 0.0, 0.0], zero, form),
             1 => {
-                // Never those that the comparison reads.
+                // Excludes the messages that the comparison reads.
                 let message = if matches!(message as u32, 0 | 2 | 33 | 245) {
                     74.0
                 } else {

@@ -29,7 +29,7 @@ pub enum Outcome {
     Same,
     /// Equal when messages near a transition reach the simulated vehicle a little earlier or later.
     SameWarped,
-    /// Different, in every variant. The comparison is that of the plain run.
+    /// Different in every variant; the comparison is that of the plain run.
     Differs(Comparison),
 }
 
@@ -57,9 +57,8 @@ fn against(run: &Run, warp: &Warp) -> Comparison {
     compare(&real, &simulated, &[], run.end_s)
 }
 
-/// The duration of PX4's return after a landing without GPS is chance: it drifted by an unknown distance. Five PX4s began the
-/// landing of seed 1157 4.7 to 10.4 s after the return, one run 16.6 s. So the simulated "landing" (landed state 4) takes the
-/// real one's time.
+/// Gives the simulated "landing" (landed state 4) the real one's time, as PX4 drifts by chance in a landing without GPS
+/// before its return: five PX4s began the landing of seed 1157 4.7 to 10.4 s after the return, one run 16.6 s.
 fn without_drift(run: &Run, mut simulated: Vec<Statement>, real: &[Statement]) -> Vec<Statement> {
     let lost_s = run
         .inputs
@@ -100,9 +99,9 @@ fn loses_gps(frame: &[u8]) -> bool {
         })
 }
 
-/// Whether PX4 accepts a request of these is chance: it denies when nothing is new since its stream's last message. Pairs of runs
-/// of seeds 1045 (VFR_HUD) and 9127 (POSITION_TARGET_LOCAL_NED) on fresh PX4s gave both results. So the simulated ack takes the
-/// real one's result.
+/// Gives the simulated ack the real one's result, as it is chance whether PX4 accepts a request of these: it denies
+/// when nothing is new since its stream's last message. Pairs of runs of seeds 1045 (VFR_HUD) and 9127
+/// (POSITION_TARGET_LOCAL_NED) on fresh PX4s gave both results.
 fn without_chance(run: &Run, mut simulated: Vec<Statement>, real: &[Statement]) -> Vec<Statement> {
     if run.scene.autopilot != Autopilot::Px4 {
         return simulated;
@@ -125,7 +124,7 @@ fn without_chance(run: &Run, mut simulated: Vec<Statement>, real: &[Statement]) 
         .filter_map(|(at_s, frame)| requested(frame).map(|message| (*at_s, message)));
     let requests: Vec<(f64, u32)> = requests.collect();
     let (own, theirs) = (acks_of_requests(&simulated), acks_of_requests(real));
-    // Only where each request has one ack on both sides is it clear which belongs to which.
+    // Only with one ack for each request on both sides is it clear which belongs to which.
     if own.len() != requests.len() || theirs.len() != requests.len() {
         return simulated;
     }
@@ -144,8 +143,7 @@ fn without_chance(run: &Run, mut simulated: Vec<Statement>, real: &[Statement]) 
     simulated
 }
 
-/// Sorts two acks of one command at nearly the same time: PX4's link and its commander both answer a change of mode, in random
-/// order.
+/// Sorts two acks of one command at nearly the same time: PX4's link and its commander answer in random order.
 fn in_one_order(mut statements: Vec<Statement>) -> Vec<Statement> {
     let ack = |statements: &Statement| match statements.fact {
         Fact::Ack { command, result } => Some((command, result)),
@@ -168,7 +166,8 @@ fn in_one_order(mut statements: Vec<Statement>) -> Vec<Statement> {
     statements
 }
 
-/// Drops what the real autopilot reported after the last step if the simulated one has reported less: it may come later.
+/// Drops what the real autopilot reported after the last step if the simulated one has reported less: it may come
+/// later.
 fn without_late(real: &[Statement], simulated: &[Statement], end_s: f64) -> Vec<Statement> {
     let mut judged = Vec::new();
     for channel in Channel::ALL {
@@ -183,7 +182,7 @@ fn without_late(real: &[Statement], simulated: &[Statement], end_s: f64) -> Vec<
     judged
 }
 
-/// The message that this frame requests, if it is a REQUEST_MESSAGE.
+/// The message that a REQUEST_MESSAGE requests.
 fn requested(frame: &[u8]) -> Option<u32> {
     let mut reader = FrameReader::default();
     reader.push(frame);

@@ -21,14 +21,14 @@ const ARM_DISARM: u16 = 400;
 const LAND: u16 = 21;
 const FENCE: u16 = 207;
 const SET_HOME: u16 = 179;
-/// An answer that takes longer is not waited for.
+/// Longest wait for an answer.
 const ANSWERS_S: f64 = 15.0;
 const PAUSE_CONTINUE: u16 = 193;
 const FORCE: f32 = 21196.0;
 const POINTS_EVERY_S: f64 = 0.2;
 /// Longest silence of the autopilot's clock, in real time.
 const SILENT: Duration = Duration::from_secs(15);
-/// A landing from the greatest height, and the time until the vehicle is ready again.
+/// A landing from the greatest altitude, and the time until the vehicle is ready again.
 const SETTLES_S: f64 = 150.0;
 
 #[derive(Debug, Error)]
@@ -41,8 +41,8 @@ pub enum LiveError {
     /// It cannot be brought back to a known state.
     #[error("the vehicle is not ready on the ground {SETTLES_S} s after a script ({what}); start the autopilot again")]
     Unsettled { what: String },
-    /// Its program reported a fault of its own (STATUSTEXT of ArduPilot's AP_InternalError): what it does then says nothing, and it
-    /// does not arm any more.
+    /// STATUSTEXT of ArduPilot's AP_InternalError: what its program does then says nothing, and it does not arm any
+    /// more.
     #[error("the autopilot reported a fault of its own program; start it again")]
     InternalError,
 }
@@ -138,7 +138,6 @@ fn base_number(autopilot: Autopilot) -> u32 {
 }
 
 impl Live {
-    /// Waits until the autopilot has booted and is ready to arm.
     pub fn new(
         wire: Wire,
         (autopilot, firmware): (Autopilot, Firmware),
@@ -213,7 +212,6 @@ impl Live {
         Ok(())
     }
 
-    /// Parameters that the simulated vehicle has and the real one lacks.
     pub fn unknown_parameters(&self) -> Vec<String> {
         let names = super::simulated::parameter_names(&self.scene);
         names
@@ -325,7 +323,7 @@ impl Live {
                 }
                 let since_s = *well_since_s.get_or_insert(self.boot_s);
                 let waited_s = self.now_s() - since_s;
-                // An answer that came later would be taken for one to the script.
+                // A later answer would be taken for one to the script.
                 if waited_s > 3.0 && (!self.state.home_unanswered || waited_s > ANSWERS_S) {
                     return Ok(());
                 }

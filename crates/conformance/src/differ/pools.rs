@@ -1,8 +1,9 @@
 //! The lists for random scripts: commands, modes and parameters of each stack.
 //!
-//! Left out, because the autopilot's state changes permanently, or it ends: PREFLIGHT_REBOOT (246), PREFLIGHT_STORAGE (245),
-//! calibrations with a parameter set (241, 42006, 42424 to 42426), motor tests (209, 310), termination while armed (185),
-//! PX4's external position and wind estimates (43003, 43004), and its failure injection that cannot be undone (420).
+//! Left out, because the autopilot's state changes permanently, or it ends: PREFLIGHT_REBOOT (246), PREFLIGHT_STORAGE
+//! (245), calibrations with a parameter set (241, 42006, 42424 to 42426), motor tests (209, 310), termination while
+//! armed (185), PX4's external position and wind estimates (43003, 43004), and its failure injection that cannot be
+//! undone (420).
 
 use sitl::model::{Autopilot, Firmware};
 
@@ -29,12 +30,12 @@ const PX4: &[u16] = &[
     31999, 65535,
 ];
 
-/// custom_mode numbers of ArduCopter. On the ground any; including numbers without a mode.
+/// custom_mode numbers of ArduCopter on the ground, including numbers without a mode.
 pub(super) const ARDUPILOT_MODES: &[u32] = &[
     0, 1, 2, 3, 4, 4, 4, 5, 6, 7, 8, 9, 10, 11, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 99,
 ];
-/// In the air: not those in which it tumbles without a pilot's stick input (1, 11, 13, 14, 15, 18, 25, 28), nor SMART_RTL (21),
-/// which on this version can leave an internal error, after which it does not arm until it is restarted.
+/// Excludes modes in which it tumbles without a pilot's stick input (1, 11, 13, 14, 15, 18, 25, 28), and SMART_RTL
+/// (21), which on this version can leave an internal error, after which it does not arm until it is restarted.
 pub(super) const ARDUPILOT_MODES_IN_AIR: &[u32] = &[0, 2, 3, 4, 4, 4, 5, 6, 7, 8, 9, 16, 17, 19, 20, 23, 24, 27, 99];
 
 /// Main and sub mode numbers of PX4.
@@ -150,8 +151,8 @@ const PX4_PARAMETERS: &[Parameter] = &[
     ("NO_SUCH_NAME", &[1.0], true),
 ];
 
-/// Message ids to request: known, unknown to one stack, unknown to both. Not those that PX4 refuses unless there is a new
-/// measurement at that moment (24).
+/// Message ids to request, known and unknown to each stack. Excludes one that PX4 refuses without a new measurement
+/// (24).
 pub(super) const MESSAGES: &[u32] = &[
     0, 1, 2, 30, 31, 32, 33, 36, 42, 62, 74, 83, 85, 87, 105, 116, 125, 132, 141, 147, 148, 162, 168, 193, 230, 242,
     245, 253, 265, 291, 300, 331, 340, 395, 397, 410, 411, 435, 436, 437, 9999,

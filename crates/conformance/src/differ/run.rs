@@ -6,7 +6,7 @@ use sitl::model::Autopilot;
 
 /// Recording goes on this long after the last step.
 pub(super) const TAIL_S: f64 = 6.0;
-/// What the comparison and the clock need: message and interval in microseconds.
+/// Messages that the comparison and the clock need, and intervals in microseconds.
 pub(super) const STREAMS: [(u32, f32); 8] = [
     (2, 50_000.0),
     (1, 500_000.0),
@@ -21,11 +21,10 @@ pub(super) const STREAMS: [(u32, f32); 8] = [
 
 pub struct Run {
     pub(super) scene: Scene,
-    /// What was sent to the vehicle, in seconds since the script began.
+    /// In seconds since the script began.
     pub(super) inputs: Vec<(f64, Vec<u8>)>,
     pub(super) steps_s: Vec<f64>,
     pub statements: Vec<Statement>,
-    /// When the last step was executed.
     pub end_s: f64,
     /// Parameters as they were before the script.
     pub(super) parameters: Vec<(String, f32)>,

@@ -7,7 +7,6 @@ use sitl::model::Autopilot;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Script {
     pub autopilot: Autopilot,
-    /// The seed that it was drawn from.
     pub seed: u64,
     pub steps: Vec<Step>,
 }
@@ -21,7 +20,6 @@ pub struct Step {
     pub act: Act,
 }
 
-/// A message, or a change of what is sent.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Act {
     Command {
@@ -52,18 +50,17 @@ pub enum Act {
         name: &'static str,
     },
     Point(Setpoint),
-    /// A set-point five times a second from now on, or none.
+    /// Starts a set-point five times a second, or ends it.
     Stream(Option<Setpoint>),
     /// A ground station's heartbeats once a second: on or off.
     Heartbeats(bool),
     Wait,
 }
 
-/// MAV_FRAME and form of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     Long,
-    /// COMMAND_INT in this frame.
+    /// COMMAND_INT in this MAV_FRAME.
     Int(u8),
 }
 
@@ -104,12 +101,11 @@ pub enum Setpoint {
 }
 
 impl Script {
-    /// Up to the last step, seconds.
     pub fn length_s(&self) -> f64 {
         self.steps.iter().map(|step| step.after_s).sum()
     }
 
-    /// Leaves out the steps at these present indices. The others keep their times.
+    /// Leaves out the steps at these present indices; the others keep their times.
     pub fn without(&self, left_out: &[usize]) -> Self {
         let mut steps = Vec::new();
         let mut carried_s = 0.0;

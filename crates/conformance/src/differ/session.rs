@@ -15,7 +15,7 @@ use sitl::model::{Autopilot, Firmware};
 pub struct Settings {
     pub autopilot: Autopilot,
     pub firmware: Firmware,
-    /// The following scripts have the following seeds.
+    /// The first seed; the scripts have successive ones.
     pub seed: u64,
     /// Folder for records of the real autopilot.
     pub keep: Option<PathBuf>,
@@ -29,7 +29,6 @@ pub struct Report {
     pub found: Found,
 }
 
-/// See [`Report`].
 #[derive(Debug)]
 pub enum Found {
     Same,
@@ -37,10 +36,9 @@ pub enum Found {
     SameWarped,
     /// A difference that did not occur again on the real autopilot: it does not count.
     Once(Comparison),
-    /// A difference, and the shortest script that still shows one.
     Differs {
         comparison: Comparison,
-        /// The shortened script, and what differs in it.
+        /// The shortest script that still differs, and what differs in it.
         shortened: Option<(Script, Comparison)>,
     },
 }
@@ -54,10 +52,7 @@ impl Session {
         Self { settings }
     }
 
-    /// Shortens the script if it differs.
-    ///
-    /// # Errors
-    /// The autopilot must be started again. The report so far comes first.
+    /// Shortens the script if it differs. Errors, after the report so far: the autopilot must be started again.
     pub fn run(&self, live: &mut Live, number: u64) -> (Option<Report>, Result<(), LiveError>) {
         let script = generate(
             self.settings.autopilot,

@@ -2,8 +2,8 @@
 
 use super::script::{Act, Script};
 
-/// Leaves out steps while `differs` is true for the rest, at most `tries` times. When `differs` fails, it returns the result so
-/// far.
+/// Leaves out steps while `differs` is true for the rest, at most `tries` times. When `differs` fails, returns the
+/// result so far.
 pub(super) fn shrink<E>(
     script: &Script,
     tries: usize,

@@ -10,11 +10,11 @@ use sitl::faults::chance::Chance;
 use sitl::model::{Port, Vehicle, VehicleConfig};
 use sitl::wire::{Frame, FrameReader, Incoming, Outgoing, Sender};
 
-/// After this time it is ready to arm.
+/// Time until it is ready to arm.
 const WARM_UP_S: f64 = 60.0;
 /// Short, so that each statement has its time.
 const STEP_S: f64 = 0.02;
-/// Extra time, as it may be late.
+/// Extra time, as its answers may be late.
 const LATER_S: f64 = 6.0;
 const SHIFTS_S: [f64; 6] = [-1.5, -0.8, -0.3, 0.3, 0.8, 1.5];
 const SHARES: [f64; 4] = [0.9, 0.95, 1.05, 1.1];

@@ -1,7 +1,5 @@
-//! The autopilot's own clock in a recording: the time since boot in its messages.
-//!
-//! A recorded simulation may have run a little slower than real time, and its process some time before it
-//! booted. `time_boot_ms` in its messages is the autopilot's own time.
+//! The autopilot's own clock in a recording, by `time_boot_ms` in its messages: a recorded simulation may have run a
+//! little slower than real time, and its process some time before it booted.
 
 use sitl::wire::Frame;
 
@@ -28,7 +26,7 @@ impl BootClock {
             Some((last_at_s, last_s)) => {
                 let passed_s = at_s - last_at_s;
                 if said_s + self.before_boot_s < last_s - REBOOT_S {
-                    // We assume that its clock did not advance from the last message to the first one after the reboot.
+                    // Assumes that its clock did not advance from the last message to the first one after the reboot.
                     self.before_boot_s = last_s + passed_s - said_s;
                     self.restarts.push((*last_s, self.before_boot_s));
                 }
@@ -59,7 +57,6 @@ impl BootClock {
     }
 }
 
-/// `time_boot_ms` of the messages that have it, in seconds.
 fn time_boot_s(frame: &Frame) -> Option<f64> {
     // SYSTEM_TIME (2), EVENT (410); ATTITUDE (30), LOCAL_POSITION_NED (32), GLOBAL_POSITION_INT (33).
     let place = match frame.id {

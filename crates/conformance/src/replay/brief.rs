@@ -1,7 +1,5 @@
-//! States so short that only one side of a comparison reported them.
-//!
-//! States are reported once a second, by HEARTBEAT and similar messages, each side with its own phase. A shorter one may
-//! fall between two reports of one side and not of the other: a disarm and the next arming half a second later, say.
+//! States so short that only one side reported them: each side reports once a second, with its own phase, so a disarm
+//! and an arming half a second later may fall between two reports.
 
 use super::channel::Channel;
 use super::fact::Statement;
@@ -9,8 +7,8 @@ use super::fact::Statement;
 /// Interval of reports, with a margin for the clocks.
 const BRIEF_S: f64 = 1.1;
 
-/// Indices in both accounts after a brief state at one of these two; `None` without one. If both are possible, those after which
-/// the accounts agree.
+/// Indices in both accounts after a brief state at one of these two; if both are possible, those after which the
+/// accounts agree.
 pub(super) fn skipped(
     recorded: &[Statement],
     place: usize,

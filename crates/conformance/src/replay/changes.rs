@@ -5,8 +5,8 @@ use super::fact::{Fact, Statement, facts};
 use super::param_requests::ParamRequests;
 use sitl::wire::Frame;
 
-/// Keeps every ack and text, changes of each kind of state, and each other answer (plans, parameters) once: repetitions of
-/// requests depend on the machine's load, and PX4 sends a parameter two or three times.
+/// Keeps every ack and text, changes of each kind of state, and each other answer (plans, parameters) once: repetitions
+/// of requests depend on the machine's load, and PX4 sends a parameter two or three times.
 #[derive(Debug)]
 pub struct Changes<'a> {
     param_requests: &'a ParamRequests,

@@ -24,7 +24,6 @@ pub enum Channel {
 }
 
 impl Channel {
-    /// Order of the table.
     pub const ALL: [Self; 11] = [
         Self::Acks,
         Self::Armed,
@@ -55,7 +54,7 @@ impl Channel {
         }
     }
 
-    /// Such an answer is not repeated: a lost one stays unknown.
+    /// An answer of this kind is not repeated: a lost one stays unknown.
     pub fn is_sent_once(self) -> bool {
         matches!(self, Self::Acks | Self::Plans | Self::Params | Self::Texts)
     }
@@ -64,7 +63,6 @@ impl Channel {
         self != Self::Texts
     }
 
-    /// Name in tables and lists of explanations.
     pub fn name(self) -> &'static str {
         match self {
             Self::Acks => "acks",

@@ -8,8 +8,8 @@ use serde_json::Value;
 use sitl::model::{Autopilot, Port};
 use sitl::wire::{Fields, Frame};
 
-/// Start-up values that all recordings of PX4 share, according to their notes: a simulated sky that satisfies the estimator
-/// at once, failures that can be injected, and the battery simulation at its own default.
+/// Start-up values of all recordings of PX4, by their notes: a simulated sky that satisfies the estimator at once,
+/// failures that can be injected, and the battery simulation at its own default.
 const PX4_SET: &[(&str, f32)] = &[
     ("COM_LOW_BAT_ACT", 3.0),
     ("COM_MODE_ARM_CHK", 1.0),
@@ -19,13 +19,14 @@ const PX4_SET: &[(&str, f32)] = &[
     ("SYS_FAILURE_EN", 1.0),
 ];
 
-/// Notes that begin and end a time in which the autopilot receives nothing from us: PX4 on UDP accepts only the first port that sent to it.
+/// Notes around a time in which the autopilot ignores our messages: PX4 on UDP accepts only the first port that sent to
+/// it.
 const OTHER_PORT: (&str, &str) = ("another source port", "first source port");
 
 /// Events that begin and end a time without the recorder.
 const CLOSED: (&str, &str) = ("tcp_connection_closed_by_us", "tcp_connection_reopened");
 
-/// Marks a serial line in the note on the link; the recorded PX4 was configured for a companion there.
+/// Marks a serial line in the note on the link, where the recorded PX4 was configured for a companion.
 const SERIAL: &str = "pty";
 /// A link with a higher throughput, in bytes a second, had room for everything.
 const ROOM_BYTES_PER_S: f64 = 5000.0;

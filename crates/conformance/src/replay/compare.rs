@@ -1,20 +1,18 @@
 //! Comparing two accounts of the same flight.
 //!
-//! Owns: what counts as equal. Must not: excuse a difference; known ones and their reasons are with the test.
+//! Must not: excuse a difference; known ones and their reasons are with the test.
 //!
-//! Answers (acks, plans, parameters) must be equal in content and order. States must be equal in kind and order.
-//! Each statement must come within [`Tolerance`] of the recorded one.
-//!
-//! Three things are not a difference, and the table counts the first two:
+//! Answers (acks, plans, parameters) must be equal in content and order, states in kind and order, and each statement
+//! must come within [`Tolerance`] of the recorded one. Three things are not a difference, and the table counts the
+//! first two:
 //!
 //! - A state that lasts no longer than the interval between two reports, a second, and that only one side reported.
-//! - An answer that only the simulated vehicle gave, at a time at which the recording itself shows by its sequence numbers
-//!   that a frame of the autopilot was lost. A lost ack and one that was never sent look the same to the recorder. Each
-//!   lost frame excuses one answer.
+//! - An answer that only the simulated vehicle gave, when sequence numbers show that the recorder lost a frame, which
+//!   excuses one answer: a lost ack and one that was never sent look the same to the recorder.
 //! - What the simulated vehicle sends after the recording ended: it flies on for a few seconds so that it can be late.
 //!
-//! Texts are counted but not judged: their order depends on queues, they contain measured numbers, and the simulated vehicles
-//! know only a part of them. Numbers and order do not count.
+//! Texts are counted but not judged: their order depends on queues, they contain measured numbers, and the simulated
+//! vehicles know only a part of them.
 
 use std::fmt;
 
@@ -28,7 +26,8 @@ use super::gaps::Gap;
 pub struct Tolerance {
     /// Both sides report with their next message, at least once a second; two such timers differ by up to two seconds.
     pub fixed_s: f64,
-    /// Climbs, descents and spool-ups of two real flights differ by about a tenth of the time since the last common change.
+    /// Climbs, descents and spool-ups of two real flights differ by about a tenth of the time since the last common
+    /// change.
     pub share: f64,
 }
 
@@ -41,12 +40,12 @@ impl Default for Tolerance {
     }
 }
 
-/// Margin around a gap: real answers come within 25 ms, and the rest is for reading the autopilot's clock between its messages.
+/// Margin around a gap: real answers come within 25 ms; the rest is for reading the autopilot's clock between messages.
 const GAP_S: f64 = 0.1;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
-    /// All `count` statements are equal, in order and in time; `worst_s` is the largest difference in time.
+    /// `worst_s` is the largest difference in time.
     Same {
         count: usize,
         /// Simulated acks that the recorder may have lost.
@@ -153,8 +152,8 @@ impl Comparison {
     }
 }
 
-/// `gaps`: frames of the real vehicle that the recorder lost; `end_s`: end of the recording, after which the simulated vehicle
-/// went on.
+/// `gaps`: frames of the real vehicle that the recorder lost; `end_s`: end of the recording, after which the simulated
+/// vehicle went on.
 pub fn compare(recorded: &[Statement], simulated: &[Statement], gaps: &[Gap], end_s: f64) -> Comparison {
     let only = |statements: &[Statement], channel: Channel| -> Vec<Statement> {
         let belongs = |statements: &&Statement| Channel::of(statements.fact) == channel;

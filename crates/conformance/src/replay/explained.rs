@@ -10,7 +10,6 @@ use serde::Deserialize;
 
 use super::compare::Comparison;
 
-/// File name in a folder of recordings.
 pub const FILE: &str = "explained.json";
 
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -27,10 +26,8 @@ pub struct Explanation {
 pub enum ExplainedError {
     #[error("cannot read {}: {source}", path.display())]
     Unreadable { path: PathBuf, source: std::io::Error },
-    /// It is not a list of explanations.
     #[error("{}: {source}; it must be a list of {{recording, channel, place, reason}}", path.display())]
     Strange { path: PathBuf, source: serde_json::Error },
-    /// A reason is empty.
     #[error("{}: the entry for {recording} has no reason; say why the deviation is right", path.display())]
     NoReason { path: PathBuf, recording: String },
 }

@@ -1,7 +1,5 @@
-//! Frames of the autopilot that the recorder missed, detected by the sequence numbers.
-//!
-//! Each frame of a sender has the number of the one before plus one (MAVLink guide, packet loss). A number that is
-//! missing between two frames was sent and lost: its content is not known, but that it was sent is.
+//! Frames of the autopilot that the recorder missed: each frame of a sender has the number of the one before plus one
+//! (MAVLink guide, packet loss), so a missing number was sent and lost.
 
 /// A frame may arrive this many numbers late and still count as late.
 const LATE: u8 = 16;
@@ -28,7 +26,7 @@ impl Gaps {
         };
         let missing = number.wrapping_sub(last).wrapping_sub(1);
         if missing >= u8::MAX - LATE {
-            // Overtaken by other frames: it was counted as missing.
+            // Overtaken by other frames, it was counted as missing.
             if let Some(gap) = self.found.iter_mut().rev().find(|gap| gap.missing > 0) {
                 gap.missing -= 1;
             }

@@ -4,8 +4,7 @@ use super::circumstances::Wire;
 use sitl::model::Wgs84;
 use sitl::wire::Fields;
 
-/// Default place in the simulations of both projects. Used without a reported position, and for positions that equal it within
-/// their noise.
+/// Default place in the simulations of both projects, used without a reported position and for one within its noise.
 const USUAL: Wgs84 = Wgs84 {
     lat_deg: 47.397742,
     lon_deg: 8.545594,

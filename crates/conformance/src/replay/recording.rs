@@ -1,8 +1,8 @@
 //! A recorded flight: `NAME.tlog` with both directions, and `NAME.jsonl`, which has the time at which it began.
 //!
-//! A tlog has Unix time. The autopilot's own clock is used where its messages contain it; elsewhere the transcript's seconds
-//! since the link opened, which is about the boot: the same message in both files, an input or the first heartbeat, gives
-//! the difference.
+//! A tlog has Unix time. The autopilot's own clock is used where its messages contain it; elsewhere the transcript's
+//! seconds since the link opened, which is about the boot: the same message in both files, an input or the first
+//! heartbeat, gives the difference.
 
 use super::boot_clock::BootClock;
 use super::changes::Changes;
@@ -40,7 +40,7 @@ pub struct Recording {
     pub inputs: Vec<(f64, Incoming)>,
     pub statements: Vec<Statement>,
     pub param_requests: ParamRequests,
-    /// When it ends, in seconds.
+    /// Seconds since boot.
     pub end_s: f64,
     pub gaps: Vec<Gap>,
     pub circumstances: Circumstances,
@@ -116,7 +116,6 @@ fn autopilot(frames: &[(f64, Frame)]) -> Option<((u8, u8), Autopilot)> {
     })
 }
 
-/// Every NAME of a NAME.tlog, in order.
 pub fn names(folder: &Path) -> Result<Vec<String>, RecordingError> {
     let unreadable = |source| RecordingError::Unreadable {
         path: folder.to_owned(),
@@ -154,7 +153,7 @@ fn rows(transcript: &[u8]) -> Result<Vec<Value>, String> {
 
 /// Unix seconds of the transcript's zero.
 fn zero(frames: &[(f64, Frame)], rows: &[Value], is_vehicle: impl Fn(&Frame) -> bool) -> Option<f64> {
-    // Before the link is open nothing is in the tlog, so an input counts only once something was received from the autopilot.
+    // The tlog lacks inputs before the link is open, so they count only after the first message from the autopilot.
     let first = rows.iter().position(|row| row["dir"] == "rx").unwrap_or(0);
     let first_row = |direction: &str, messages: &[(&str, u32)]| {
         rows.iter().skip(first).find_map(|row| {

@@ -24,7 +24,6 @@ A statement may be 2 s and a tenth of the time since the last one early or late;
 pub fn table(outcomes: &[Outcome], explained: &Explained) -> String {
     let mut text = String::new();
     let width = outcomes.iter().map(|outcome| outcome.name.len()).max().unwrap_or(0);
-    // Writing to a String cannot fail.
     for Outcome { name, result } in outcomes {
         let comparison = match result {
             Ok(comparison) => comparison,

@@ -1,4 +1,5 @@
-//! The binary half of a recording: each packet is Unix time in microseconds (8 bytes, big-endian) and the MAVLink frame.
+//! The binary half of a recording: each packet is Unix time in microseconds (8 bytes, big-endian) and the MAVLink
+//! frame.
 
 use sitl::wire::{Frame, FrameReader};
 
@@ -10,8 +11,7 @@ pub struct Tlog {
     pub numbers: Vec<(f64, (u8, u8), u8)>,
 }
 
-/// # Errors
-/// The position without a frame, as a text.
+/// The error: the position without a frame, as a text.
 pub fn read(tlog: &[u8]) -> Result<Tlog, String> {
     let (mut rest, mut found) = (tlog, Tlog::default());
     while let Some((stamp, after)) = rest.split_first_chunk::<8>() {
@@ -21,7 +21,6 @@ pub fn read(tlog: &[u8]) -> Result<Tlog, String> {
                 (12 + usize::from(*length) + signature, (*system, *component), *number)
             }
             [0xFE, length, number, system, component, ..] => (8 + usize::from(*length), (*system, *component), *number),
-            // Truncated.
             [0xFD | 0xFE, ..] | [] => break,
             [other, ..] => {
                 let place = tlog.len() - rest.len() + stamp.len();

@@ -1,4 +1,4 @@
-//! What the vehicle has reported, as the oracle reads it.
+//! Facts that the vehicle has reported, as the oracle reads them.
 
 use link::dialect::{
     MavAutopilot, MavBatteryChargeState as Charge, MavBatteryFunction as Function, MavCmd, MavLandedState, MavMessage,
@@ -7,10 +7,9 @@ use link::dialect::{
 use model::geo;
 use model::units::Wgs84;
 
-/// At most this much of a steady drain is counted in when a battery is judged, percent.
+/// Percent of a steady drain that are counted in at most when a battery is judged.
 const DRAIN_AT_MOST: u8 = 15;
 
-/// The autopilot that the agent has found.
 #[derive(Clone, Copy, Debug)]
 pub struct Ours {
     pub system: u8,
@@ -26,11 +25,10 @@ pub enum Mode {
     TakeOff,
     Land,
     Return,
-    /// A pilot's, or anybody's.
+    /// Another mode: a pilot's, or anybody's.
     Foreign,
 }
 
-/// What may be said of the vehicle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     Unknown,
@@ -46,24 +44,24 @@ pub struct Facts {
     custom_mode: u32,
     pub beat_at: Option<u64>,
     landed: Option<(MavLandedState, u64)>,
-    /// What the arming checks said last, since the mode was set.
+    /// The last report of the arming checks since the mode was set.
     ready: Option<(bool, u64)>,
-    /// When the mode was set; until the checks of that mode have run, SYS_STATUS reports those of another.
+    /// Moment of the last change of mode; until the checks of that mode have run, SYS_STATUS reports those of another.
     checks_due_since: Option<u64>,
-    /// The last BATTERY_STATUS: share left, whether the autopilot complains, when.
+    /// The last BATTERY_STATUS: share left, whether the autopilot complains, moment.
     battery: Option<(i8, bool, u64)>,
-    /// The id of the battery that was reported first, and whether another was since.
+    /// Id of the battery that was reported first, and whether another was since.
     first_battery: Option<u8>,
     several_batteries: bool,
-    /// When a share left, or a complaint (at 101), was first reported.
+    /// First moment of each share left, or of a complaint (at 101).
     first_reported: Vec<(u8, u64)>,
     /// Names of parameters that are known to be other than 0.
     switched_on: Vec<String>,
     clock: u32,
-    /// It may have rebooted since the last heartbeat: the mode of before says nothing.
+    /// It may have rebooted since the last heartbeat, so the mode is stale.
     rebooted: bool,
     home: Option<Wgs84>,
-    /// The last position, its altitude above home in meters, and when.
+    /// The last position, its altitude above home in meters, and its moment.
     position: Option<(Wgs84, f64, u64)>,
     hover: Option<Hover>,
 }
@@ -77,12 +75,12 @@ struct Hover {
 }
 
 const FRESH: u64 = 3000;
-/// Words of a vehicle in the air count for this long at most.
+/// Milliseconds for which the report of a vehicle in the air counts.
 const FRESH_IN_THE_AIR: u64 = 5000;
-/// A return that hovers for so long does not land by itself.
+/// Milliseconds; a return that hovers for longer does not land by itself.
 const HOVERS_FOR: u64 = 30_000;
-/// A hover is over home within this, meters over ground; and between its lowest and its highest altitude is at most this, meters: 2 m to
-/// both sides of where it began, and what rounding adds.
+/// Meters over ground from home within which a vehicle hovers over it, and meters between its lowest and its highest
+/// altitude: 2 m to both sides of where it began, and what rounding adds.
 const HOVER_RADIUS_M: f64 = 5.0;
 const HOVER_BAND_M: f64 = 4.01;
 
@@ -111,13 +109,13 @@ impl Facts {
             }
             MavMessage::SYS_STATUS(m) => {
                 let health = m.onboard_control_sensors_health;
-                // Autopilots run them by themselves within as long as a word counts.
+                // Autopilots run the checks by themselves within as long as a report counts.
                 if self.checks_due_since.is_none_or(|since| now - since >= FRESH) {
                     self.ready = Some((health.contains(MavSysStatusSensor::MAV_SYS_STATUS_PREARM_CHECK), now));
                 }
                 self.note_share(m.battery_remaining, false, now);
             }
-            // One of a camera or of the avionics says nothing of the flight.
+            // A battery of a camera or of the avionics says nothing of the flight.
             MavMessage::BATTERY_STATUS(m)
                 if matches!(
                     m.battery_function,
@@ -174,7 +172,7 @@ impl Facts {
         hover.altitudes.push((now, above_home));
     }
 
-    /// The altitude above home of a vehicle that is over its home in the air, on a return, as far as it has said so lately.
+    /// Altitude above home of a vehicle that is over its home in the air, on a return, if it was reported lately.
     fn above_home_on_return(&self, ours: &Ours, now: u64) -> Option<f64> {
         let (at, above_home, heard_at) = self.position?;
         let (east, north) = geo::offset(self.home?, at);
@@ -205,7 +203,7 @@ impl Facts {
         }
     }
 
-    /// Whether this message shows a clock that went back: the agent may forget all that was said before.
+    /// Whether this message shows a clock that went back: the agent may forget all that was reported before.
     pub fn clock_went_back(&mut self, message: &MavMessage) -> bool {
         let clock = match message {
             MavMessage::SYSTEM_TIME(m) => m.time_boot_ms,
@@ -224,7 +222,6 @@ impl Facts {
         (self.rebooted, self.checks_due_since) = (true, None);
     }
 
-    /// Nothing that was said before counts.
     pub fn forget(&mut self) {
         *self = Self {
             clock: self.clock,
@@ -232,7 +229,6 @@ impl Facts {
         };
     }
 
-    /// What the vehicle does, as far as it has said so lately.
     pub fn state(&self, now: u64) -> State {
         let beat = self.beat_at.is_some_and(|at| now.saturating_sub(at) <= FRESH);
         let landed = self.landed.filter(|(_, at)| now.saturating_sub(*at) <= FRESH);
@@ -245,7 +241,7 @@ impl Facts {
         }
     }
 
-    /// Whether it was in the air when it said so last: on a slow line that counts for longer than other words.
+    /// Whether its last report was of flight, which counts for longer on a slow line than other reports.
     pub fn was_in_the_air(&self, now: u64) -> bool {
         let landed = self
             .landed
@@ -256,24 +252,20 @@ impl Facts {
         aloft && self.armed && self.received_within(FRESH, now)
     }
 
-    /// The mode, if it was reported lately.
     pub fn mode(&self, ours: &Ours, now: u64) -> Option<Mode> {
         let fresh = self.received_within(FRESH, now);
         fresh.then(|| mode(ours.autopilot, self.custom_mode))
     }
 
-    /// Whether a heartbeat came within `limit`.
     pub fn received_within(&self, limit: u64, now: u64) -> bool {
         self.beat_at.is_some_and(|at| now.saturating_sub(at) <= limit)
     }
 
-    /// Whether the arming checks passed lately.
     pub fn is_ready(&self, now: u64) -> bool {
         self.ready
             .is_some_and(|(ready, at)| ready && now.saturating_sub(at) <= FRESH)
     }
 
-    /// Whether the last word on the battery was a bad one.
     pub fn is_low(&self, reserve: u8, now: u64) -> bool {
         self.battery.is_some_and(|(share, complains, at)| {
             let low = u8::try_from(share).is_ok_and(|share| (1..=reserve).contains(&share));
@@ -284,7 +276,7 @@ impl Facts {
     /// Whether the battery may have been low for three seconds, with the steady drain counted in.
     pub fn may_be_low(&self, reserve: u8, now: u64) -> bool {
         let long_ago = |at: u64| now.saturating_sub(at) >= 3000;
-        // One of several that falls silent loses what the others lose.
+        // If one of several batteries is silent, the loss of the others is its own.
         let shares = || {
             self.first_reported
                 .iter()
@@ -301,7 +293,6 @@ impl Facts {
             .any(|&(level, at)| (level <= reserve.saturating_add(DRAIN_AT_MOST) || level == 101) && long_ago(at))
     }
 
-    /// Whether the autopilot's own failsafes are known to be on.
     pub fn has_own_failsafes(&self, ours: &Ours) -> bool {
         let names = match ours.autopilot {
             MavAutopilot::MAV_AUTOPILOT_PX4 => ["NAV_DLL_ACT", "COM_LOW_BAT_ACT"],
@@ -311,7 +302,7 @@ impl Facts {
     }
 }
 
-/// A place by its latitude and longitude, degrees × 10⁷, if it is one.
+/// Degrees × 10⁷; `None`: invalid position.
 fn place(latitude: i32, longitude: i32) -> Option<Wgs84> {
     let at = Wgs84 {
         latitude_deg: f64::from(latitude) / 1e7,

@@ -1,4 +1,4 @@
-//! What must outlive a restart of the agent: its orders, and what became of the Drone's flight.
+//! Facts that outlive a restart of the agent: its orders, and the state of the Drone's flight.
 
 use super::facts::{Mode, State};
 use link::dialect::AUTOPILOT_VERSION_DATA;
@@ -6,7 +6,6 @@ use model::assignment::{Assignment, Desired, Failsafe, GroundedWhy, Order};
 use model::ground::{GroundMark, GroundOrderId};
 use model::ids::Term;
 
-/// A ground order that the agent keeps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StoredOrder {
     #[default]
@@ -18,7 +17,6 @@ pub enum StoredOrder {
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
     pub highest_term: u64,
-    /// The last order taken.
     pub taken: Option<Order>,
     /// The last assignment taken, as long as it may be held.
     pub held: Option<Assignment>,
@@ -27,24 +25,24 @@ pub struct Ledger {
     pub vehicle: Option<(u8, u8)>,
     /// Takeovers that the agent cannot have missed.
     pub takeovers: u32,
-    /// While somebody else may be in command: what had been agreed to when that began.
+    /// The takeovers agreed to before somebody else may have taken command.
     agreed_before: Option<u32>,
     pub flown: bool,
-    /// A takeoff was sent since it was last down.
+    /// A takeoff was sent since the vehicle was last down.
     pub lifted: bool,
     pub over: bool,
-    /// A landing that was asked for was sent since it was last armed. (A takeoff should end that, too; it does not yet: see
+    /// A requested landing was sent since it was last armed. (A takeoff should end that, too; it does not yet: see
     /// crates/fleet/tests/invariants/known.rs.)
     pub our_landing: bool,
     pub killed: bool,
-    /// Since when no leader has spoken; none while one does.
+    /// Moment since which no leader has spoken.
     pub alone_since: Option<u64>,
-    /// The numbers of the hardware that the vehicle reported: with two of them it may be another than the one that served the Drone.
+    /// Reported hardware numbers: with two of them it may be another vehicle than the one that served the Drone.
     pub hardware: Vec<(u64, [u8; 18])>,
 }
 
 impl Ledger {
-    /// Judges whether an order may have been taken or refused, and notes it. `state` is what the vehicle does.
+    /// Judges whether an order may have been taken or refused, and notes it.
     pub fn order_received(&mut self, order: &Order, took_it: bool, state: State) {
         let term = order.term().0;
         let stale = term < self.highest_term;
@@ -88,9 +86,9 @@ impl Ledger {
     }
 
     fn unassigned(&mut self, state: State) {
-        // A vehicle that is not down lands first, and its ground order stays with it.
+        // A vehicle that is not down lands first, and keeps its ground order.
         if state == State::Down || self.held.is_none() {
-            // An arm command may be under way, and then it is kept all the same.
+            // The order is kept, as an arm command may be under way.
             let none = self.stored_order == StoredOrder::None;
             *self = Self {
                 highest_term: self.highest_term,
@@ -134,7 +132,7 @@ impl Ledger {
         self.held = Some(new.clone());
     }
 
-    /// Whether the Drone wants flight, and nothing that is certain is against it.
+    /// Whether the Drone wants flight, and nothing certain is against it.
     pub fn wants_flight(&self) -> bool {
         let flying = matches!(&self.taken, Some(Order::Assigned(a)) if matches!(a.desired, Desired::Flying { .. }));
         flying && !matches!(self.stored_order, StoredOrder::Yes(_))
@@ -150,7 +148,8 @@ impl Ledger {
         ordered || self.stored_order != StoredOrder::None
     }
 
-    /// Whether a person's ground order may be in force: the last order is one, or one that is kept stands against the flight that it wants.
+    /// Whether a person's ground order may be in force, as the last order or as a kept one against the flight that it
+    /// wants.
     pub fn may_be_grounded_by_a_person(&self) -> bool {
         match &self.taken {
             Some(Order::Assigned(a)) => match a.desired {
@@ -167,7 +166,6 @@ impl Ledger {
         self.held.is_some() && self.takeovers > agreed
     }
 
-    /// The vehicle reported the number of its hardware.
     pub fn note_hardware(&mut self, reported: &AUTOPILOT_VERSION_DATA) {
         let number = (reported.uid, reported.uid2);
         if !self.hardware.contains(&number) {
@@ -182,12 +180,11 @@ impl Ledger {
             .is_some_and(|order| order.term().0 >= self.highest_term)
     }
 
-    /// What the Drone wants done when something goes wrong.
     pub fn failsafe(&self) -> Option<Failsafe> {
         self.held.as_ref().map(|held| held.failsafe)
     }
 
-    /// Notes what the vehicle does for certain; `perhaps` is what it may be doing if nothing that it said was forgotten.
+    /// Notes the certain state; `perhaps` is the state if nothing reported was forgotten.
     pub fn watch(&mut self, certain: (State, Option<Mode>), perhaps: State) {
         if self.held.is_none() {
             return;
@@ -196,7 +193,6 @@ impl Ledger {
         self.lifted &= perhaps != State::Down;
         match (state, mode) {
             (State::InTheAir, Some(Mode::Station | Mode::TakeOff)) | (State::Down, _) => self.agreed_before = None,
-            // Perhaps ours, perhaps not.
             (State::InTheAir, Some(Mode::Land | Mode::Return)) => {
                 self.agreed_before.get_or_insert(self.takeovers);
             }

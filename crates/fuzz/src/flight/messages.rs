@@ -1,4 +1,4 @@
-//! Single messages from an input: of every kind that the agent reads, with any content, and noise.
+//! Single messages from an input: every kind that the agent reads, with any content, and noise.
 
 use crate::bytes::Bytes;
 use link::dialect::{
@@ -7,10 +7,10 @@ use link::dialect::{
 };
 use mavlink::{MavlinkVersion, Message};
 
-/// Numbers of the messages that the agent reads: HEARTBEAT, SYS_STATUS, SYSTEM_TIME, PARAM_VALUE, ATTITUDE,
-/// LOCAL_POSITION_NED, GLOBAL_POSITION_INT, COMMAND_ACK, BATTERY_STATUS, AUTOPILOT_VERSION, HOME_POSITION,
-/// EXTENDED_SYS_STATE, STATUSTEXT, EVENT, CURRENT_EVENT_SEQUENCE, RESPONSE_EVENT_ERROR, COMPONENT_METADATA,
-/// COMPONENT_INFORMATION, FILE_TRANSFER_PROTOCOL, and some that it does not.
+/// HEARTBEAT, SYS_STATUS, SYSTEM_TIME, PARAM_VALUE, ATTITUDE, LOCAL_POSITION_NED, GLOBAL_POSITION_INT, COMMAND_ACK,
+/// BATTERY_STATUS, AUTOPILOT_VERSION, HOME_POSITION, EXTENDED_SYS_STATE, STATUSTEXT, EVENT, CURRENT_EVENT_SEQUENCE,
+/// RESPONSE_EVENT_ERROR, COMPONENT_METADATA, COMPONENT_INFORMATION, FILE_TRANSFER_PROTOCOL, and some that it does not
+/// read.
 const READ: [u32; 22] = [
     0, 1, 2, 22, 30, 31, 32, 33, 77, 147, 148, 242, 245, 253, 410, 411, 413, 397, 395, 110, 109, 36,
 ];
@@ -33,7 +33,6 @@ pub fn any(bytes: &mut Bytes<'_>) -> Option<MavMessage> {
     MavMessage::parse(MavlinkVersion::V2, id, bytes.take(len)).ok()
 }
 
-/// A heartbeat of almost any component.
 pub fn heartbeat(bytes: &mut Bytes<'_>) -> MavMessage {
     const MODES: [u32; 10] = [
         0,
@@ -71,7 +70,7 @@ pub fn heartbeat(bytes: &mut Bytes<'_>) -> MavMessage {
     })
 }
 
-/// What the arming checks say, and what is left in the battery, or where the vehicle is.
+/// The arming checks and the battery, or the position.
 pub fn status(bytes: &mut Bytes<'_>) -> MavMessage {
     let what = bytes.byte();
     if what & 1 == 0 {
@@ -117,7 +116,7 @@ pub fn parameter(bytes: &mut Bytes<'_>) -> MavMessage {
     })
 }
 
-/// An answer: to `command` or another, to us or another, in time or not.
+/// An answer, perhaps to another command, to another system, or late.
 pub fn answer(bytes: &mut Bytes<'_>, command: MavCmd, system: u8) -> MavMessage {
     const RESULTS: [MavResult; 11] = [
         MavResult::MAV_RESULT_ACCEPTED,

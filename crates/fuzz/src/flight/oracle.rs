@@ -1,9 +1,9 @@
 //! Whether what leaves the agent is allowed, judged from what it was ordered and shown.
 //!
 //! Owns: the ten invariants of design.md as far as one agent can break them, written a second time. Two readings of the
-//! vehicle are kept: `perhaps` forgets nothing and is what a command must be justified by; `certain` forgets everything at
-//! each doubt about a reboot and is what a command must not contradict.
-//! Must not: share a rule with `fleet` or believe the agent, except for which autopilot it has found on the wire.
+//! vehicle are kept: `perhaps` forgets nothing and is what a command must be justified by; `certain` forgets everything
+//! at each doubt about a reboot and is what a command must not contradict. Must not: share a rule with `fleet` or
+//! believe the agent, except for which autopilot it has found on the wire.
 
 mod judge;
 
@@ -15,8 +15,8 @@ use model::vehicle::{Autopilot, Identity};
 
 const ARM: MavCmd = MavCmd::MAV_CMD_COMPONENT_ARM_DISARM;
 const OUR_COMPONENT: u8 = 191;
-/// Operations of MAVLink FTP that change no file: none, end a session, end all, list, open to read, read, checksum, read a
-/// burst.
+/// Operations of MAVLink FTP that change no file: none, end a session, end all, list, open to read, read, checksum,
+/// read a burst.
 const READS: [u8; 8] = [0, 1, 2, 3, 4, 5, 14, 15];
 
 /// An autopilot that was heard before one was chosen.
@@ -31,23 +31,23 @@ struct Candidate {
 #[derive(Clone, Debug, Default)]
 pub struct Oracle {
     pub ledger: Ledger,
-    /// The vehicle that served the Drone which was held when this life began.
+    /// The vehicle that served the held Drone when this life began.
     served_by: Option<(u8, u8)>,
     ours: Option<Ours>,
     perhaps: Facts,
     certain: Facts,
     candidates: Vec<Candidate>,
     stream_open: bool,
-    /// An order was taken on the stream that is open now.
+    /// On the stream that is open now.
     order_taken: bool,
-    /// When the last stream was lost on which one was taken.
+    /// Moment of the loss of the last stream on which an order was taken.
     order_taken_until: Option<u64>,
-    /// An order of the leader came on it, taken or not.
+    /// An order of the leader came on the open stream, taken or not.
     led: bool,
     alone_since: u64,
     terminating: bool,
     last_arm: Option<u64>,
-    /// The Drone was taken from it while it may not have known its vehicle to be down, so that it may serve it still.
+    /// The Drone was taken from it while its vehicle may not have been down, so it may still serve it.
     let_go_in_doubt: bool,
     armed_in_this_life: bool,
     /// The command that was justified last, and how often it was sent again since.
@@ -56,7 +56,6 @@ pub struct Oracle {
 }
 
 impl Oracle {
-    /// A new life that remembers `ledger`.
     pub fn born(ledger: Ledger, now: u64) -> Self {
         let served_by = ledger.held.as_ref().and(ledger.vehicle);
         let alone_since = ledger.alone_since.unwrap_or(now);
@@ -103,7 +102,7 @@ impl Oracle {
         self.watch(now);
     }
 
-    /// An order was heard and could not be written down.
+    /// The order was received and could not be written down.
     pub fn could_not_take(&mut self, order: &Order) {
         let leads = order.term().0 >= self.ledger.highest_term;
         self.ledger.highest_term = self.ledger.highest_term.max(order.term().0);
@@ -117,12 +116,11 @@ impl Oracle {
         self.ledger.watch(certain, self.perhaps.state(now));
     }
 
-    /// Whether the agent has not chosen its autopilot yet.
     pub const fn seeks(&self) -> bool {
         self.ours.is_none()
     }
 
-    /// A message was heard; `found` is the autopilot that the agent has chosen by now.
+    /// `found` is the autopilot that the agent has chosen by now.
     pub fn received(&mut self, sender: (u8, u8), message: &MavMessage, found: Option<&Identity>, now: u64) {
         if let MavMessage::HEARTBEAT(beat) = message
             && self.ours.is_none()
@@ -171,7 +169,6 @@ impl Oracle {
         }
     }
 
-    /// The agent has chosen the autopilot that it flies.
     fn found(&mut self, sender: (u8, u8), message: &MavMessage, found: &Identity, now: u64) {
         let MavMessage::HEARTBEAT(beat) = message else {
             panic!("an autopilot is found by its heartbeat, not by {message:?}")

@@ -1,4 +1,4 @@
-//! What coordinators say, from an input: the one that leads, deposed ones, and nonsense in between.
+//! Orders of coordinators from an input: of the leader, of deposed ones, and nonsense in between.
 
 use crate::bytes::Bytes;
 use model::assignment::{
@@ -15,7 +15,6 @@ const FLYING: Desired = Desired::Flying {
     altitude: AltitudeAboveHome(10.0),
 };
 
-/// What was said last.
 #[derive(Debug)]
 pub struct Coordinators {
     last: Assignment,
@@ -60,7 +59,7 @@ impl Default for Coordinators {
 }
 
 impl Coordinators {
-    /// The next order. A byte says what is changed in the last one; a change may take further bytes.
+    /// A byte says what is changed in the last order; a change may take further bytes.
     pub fn order(&mut self, bytes: &mut Bytes<'_>) -> Order {
         let last = &mut self.last;
         last.generation += 1;
@@ -77,7 +76,7 @@ impl Coordinators {
             }
             6 => last.ground_mark = None,
             7 => last.term = Term(last.term.0 + 1),
-            // One that has been deposed, or believes so.
+            // A coordinator that is deposed, or believes so.
             8 => {
                 let mut old = last.clone();
                 old.term = Term(u64::from(bytes.byte()));
@@ -89,7 +88,6 @@ impl Coordinators {
             }
             10 => last.resume_after = u32::from(bytes.below(5)),
             11 => last.failsafe = failsafe(bytes),
-            // Out of order.
             12 => {
                 let mut old = last.clone();
                 old.generation -= i64::from(bytes.below(8));
@@ -102,7 +100,7 @@ impl Coordinators {
         Order::Assigned(last.clone())
     }
 
-    /// A kill order about the last Drone or another, of now or of long ago, and when it was heard.
+    /// A kill order about the last Drone or another, of now or of long ago, and when it was received.
     pub fn kill(&mut self, bytes: &mut Bytes<'_>, now: u64) -> (KillOrder, u64) {
         let how = bytes.byte();
         self.nonce += u64::from(how & 3 != 0);

@@ -1,4 +1,4 @@
-//! What happened in a run: one in which nothing happens proves nothing.
+//! Counts of a run: one in which nothing happens proves nothing.
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
@@ -10,7 +10,6 @@ pub struct Tally {
     pub takeoffs: u64,
     pub descents: u64,
     pub kills: u64,
-    /// Times that the agent was started again.
     pub restarts: u64,
     pub refused: u64,
 }

@@ -1,4 +1,4 @@
-//! The target notices what it is there to notice, and its runs are flights.
+//! The target notices what it must, and its runs are flights.
 
 use super::facts::{Facts, Mode, Ours, State};
 use super::oracle::Oracle;
@@ -75,7 +75,6 @@ fn landed(landed_state: MavLandedState) -> MavMessage {
     })
 }
 
-/// The time of all judgments below.
 const NOW: u64 = 20_000;
 
 fn passed() -> MavMessage {
@@ -125,8 +124,8 @@ fn command(command: MavCmd, param1: f32, param2: f32) -> Outgoing {
     }
 }
 
-/// What the oracle says to an arm command after `change`; "" when it has nothing against it. A permit cannot be made here,
-/// so the command is judged without its frame.
+/// The oracle's objection to an arm command after `change`, or "". A permit cannot be made here, so the command is
+/// judged without its frame.
 fn against_arming(change: impl FnOnce(&mut Oracle)) -> String {
     failure_of(|| {
         let mut oracle = ready();
@@ -270,8 +269,8 @@ const LOITER: u32 = 5;
 const RTL: u32 = 6;
 const HOME: (i32, i32) = (473_977_420, 85_455_940);
 
-/// An oracle that has seen a pilot take over, and then a return, once a second for so many seconds from [`NOW`] on: so far north of home, in
-/// degrees × 10⁷, and above it as `above_home_mm` says of the second.
+/// An oracle that has seen a pilot take over, and then a return, once a second for so many seconds from [`NOW`] on:
+/// `north` of home in degrees × 10⁷, and above it by `above_home_mm` of the second.
 fn returning(seconds: u64, north: i32, above_home_mm: impl Fn(u64) -> i32) -> Oracle {
     let mut oracle = ready();
     let mut said = |message: MavMessage, at: u64| oracle.received((7, 1), &message, None, at);

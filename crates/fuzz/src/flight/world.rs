@@ -1,7 +1,6 @@
-//! One run: what each byte of an input means.
+//! One run, in which each byte of an input has a meaning for the vehicle, the wire, the clock or the agent's lives.
 //!
-//! Owns: the vehicle, the wire, the clock and the agent's lives; what was remembered is taken from the moment before
-//! anything was sent, as the agent's shell does it. Must not: judge.
+//! Takes the memory of the moment before anything was sent, as the agent's shell does. Must not: judge.
 
 mod inputs;
 
@@ -28,13 +27,13 @@ use std::path::Path;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// How the writing of the next messages goes, and what becomes of the answers.
+/// Fate of the next messages and of the answers.
 #[derive(Clone, Copy, Debug)]
 struct Wire {
     how: Written,
     arrives: bool,
     answers: bool,
-    /// How long writing takes, in milliseconds.
+    /// Milliseconds that writing takes.
     takes: u64,
 }
 
@@ -51,21 +50,21 @@ pub struct World<'a> {
     vehicle: Vehicle,
     pilot: Pilot,
     oracle: Oracle,
-    /// What is on the agent's disk, and what it is about.
+    /// Contents of the agent's disk, and the ledger of their moment.
     saved: (OnDisk, super::ledger::Ledger),
     coordinators: Coordinators,
     framer: Framer,
-    /// Frames carry an instant; nothing here goes by it.
+    /// Frames carry an instant, which nothing here uses.
     instant: Instant,
     link_up: bool,
     stream_open: bool,
     extras: u8,
     wire: Wire,
     last_command: MavCmd,
-    /// When the last frame arrived.
+    /// Arrival of the last frame.
     arrived: u64,
     jitter: f64,
-    /// Whether each step is printed on standard error, for a person who looks into a failure.
+    /// Prints each step on standard error, for a person who looks into a failure.
     traced: bool,
     pub tally: Tally,
 }
@@ -105,7 +104,7 @@ impl<'a> World<'a> {
         world
     }
 
-    /// An agent that plays the ground station, or not, and that asks for descriptions, or not. Its disk keeps nothing.
+    /// An agent that may play the ground station and ask for descriptions. Its disk keeps nothing.
     fn pilot(on_disk: OnDisk, extras: u8, now: u64) -> Pilot {
         let node = NodeName::parse("pine").expect("it is a node name");
         let system = (extras & 2 != 0).then_some(SystemId(255));
@@ -116,7 +115,7 @@ impl<'a> World<'a> {
         pilot.keeping_descriptions(MetadataCache::in_state(Path::new("/dev/null")))
     }
 
-    /// What the next byte means; whether there was one.
+    /// Plays the next byte; whether there was one.
     pub fn step(&mut self) -> bool {
         if self.bytes.is_empty() {
             return false;
@@ -124,7 +123,6 @@ impl<'a> World<'a> {
         let what = self.bytes.byte();
         self.jitter = f64::from(what >> 5) / 7.0;
         match what % 20 {
-            // Everything goes its way for a while.
             0..=2 => (0..=what / 20).for_each(|_| self.calm()),
             3 => self.now += u64::from(self.bytes.byte()) * 10,
             4 => self.now += u64::from(self.bytes.byte()) * 100,
@@ -215,7 +213,7 @@ impl<'a> World<'a> {
         if self.traced {
             self.trace("heard", &messages::brief(sender, &message));
         }
-        // Nothing arrives before what came before it.
+        // Frames do not overtake one another.
         self.arrived = self.arrived.max(self.now.saturating_sub(late));
         let arrived = self.arrived;
         let frame = Frame {
@@ -238,7 +236,7 @@ impl<'a> World<'a> {
         self.oracle.received(sender, &frame.message, found.as_ref(), arrived);
     }
 
-    /// Something happens to the vehicle that its agent has no part in.
+    /// Changes the vehicle without its agent.
     fn tamper(&mut self) {
         let vehicle = &mut self.vehicle;
         let how = self.bytes.byte();
@@ -266,7 +264,6 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Writes what the pilot wants written.
     fn pump(&mut self) {
         for _ in 0..8 {
             self.oracle.watch(self.now);

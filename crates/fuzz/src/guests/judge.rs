@@ -1,4 +1,4 @@
-//! What must not come of anything that guests say.
+//! Rules for everything that guests may say.
 
 use super::{SHARE, VEHICLE};
 use agent::gcs::routes::GuestId;
@@ -11,21 +11,19 @@ use tokio::time::Instant;
 
 const HEARTBEAT: u32 = 0;
 const SETUP_SIGNING: u32 = 256;
-/// What read-only guests may say of the messages that are played: PARAM_REQUEST_LIST, and the others by their content.
+/// Messages that read-only guests may send: PARAM_REQUEST_LIST, and the others by their content.
 const MAY_ASK: [u32; 5] = [21, 47, 75, 76, 110];
 const SILENT: Duration = Duration::from_secs(3);
 const LATE: Duration = Duration::from_secs(1);
 
-/// Remembers what it needs to judge.
 #[derive(Debug)]
 pub struct Judge {
     policy: Policy,
     began: Instant,
     guests: BTreeMap<GuestId, Instant>,
-    /// The vehicle's heartbeat was heard; whether one that is heard is armed.
     vehicle_known: bool,
     armed: BTreeMap<(u8, u8), bool>,
-    /// Whose heartbeat was passed on last, and when.
+    /// The guest whose heartbeat was passed on last, and when.
     in_charge: Option<(GuestId, Instant)>,
     waiting: VecDeque<(Vec<u8>, Instant)>,
     bytes_written: usize,
@@ -53,7 +51,6 @@ impl Judge {
         self.guests.remove(&guest);
     }
 
-    /// Something was on the line and is handed to guests.
     pub fn line(&mut self, frame: &RawFrame, to: &[GuestId]) {
         let sender = (frame.system.0, frame.component.0);
         if frame.from == Direction::Autopilot && frame.message_id == HEARTBEAT {
@@ -118,7 +115,6 @@ impl Judge {
         self.in_charge = Some((guest, now));
     }
 
-    /// A frame waits to be written.
     pub fn waits(&mut self, frame: &RawFrame, now: Instant) {
         self.waiting.push_back((frame.bytes.to_vec(), now));
     }

@@ -8,15 +8,13 @@ use link::framing::Framer;
 use link::raw::{Direction, LONGEST, RawFrame, SIGNATURE, Version};
 use mavlink::Message;
 
-/// A framer and what was given to it.
 #[derive(Debug)]
 pub struct Line {
     framer: Framer,
-    /// All bytes so far.
     given: Vec<u8>,
-    /// How many of them are accounted for.
+    /// Number of given bytes that are accounted for.
     accounted: usize,
-    /// Where the frames that were cut last end.
+    /// Ends of the frames that were cut last.
     ends: Vec<usize>,
     pub tally: Tally,
 }
@@ -34,7 +32,6 @@ impl Default for Line {
 }
 
 impl Line {
-    /// Bytes come.
     pub fn chunk(&mut self, bytes: &[u8]) -> Vec<RawFrame> {
         self.give(bytes);
         self.cut(Framer::next_frame)
@@ -44,7 +41,7 @@ impl Line {
         self.cut(Framer::next_after_silence)
     }
 
-    /// What came was a datagram: nothing continues it.
+    /// Ends a datagram, which nothing continues.
     pub fn end_of_datagram(&mut self) -> Vec<RawFrame> {
         let frames = self.silence();
         self.framer.forget_unfinished();
@@ -54,7 +51,7 @@ impl Line {
         frames
     }
 
-    /// A true frame comes, and then nothing: it is found, unless a frame that began before it has swallowed some of it.
+    /// A true frame, and then silence: it is found, unless a frame that began before it has swallowed some of it.
     pub fn true_frame(&mut self, frame: &[u8]) -> Vec<RawFrame> {
         let begin = self.given.len();
         self.give(frame);
@@ -101,7 +98,6 @@ impl Line {
     }
 }
 
-/// Judges one frame that was cut.
 pub fn judge_frame(frame: &RawFrame, tally: &mut Tally) {
     let again = RawFrame::parse(&frame.bytes).expect("what was cut is a frame");
     assert_eq!(
@@ -130,8 +126,8 @@ pub fn judge_frame(frame: &RawFrame, tally: &mut Tally) {
     }
 }
 
-/// Computed bit by bit, not by the code that the reader uses: CRC-16/MCRF4XX over all but the start byte and the message's
-/// extra byte.
+/// CRC-16/MCRF4XX over all but the start byte, and the message's extra byte; computed bit by bit, not by the reader's
+/// code.
 pub fn has_good_checksum(frame: &RawFrame) -> bool {
     let end = frame.bytes.len() - if frame.signed { SIGNATURE } else { 0 };
     let (covered, wire) = frame.bytes[1..end]

@@ -1,4 +1,4 @@
-//! What the signing may believe.
+//! The judge of the signing.
 
 use super::HEARTBEATS;
 use crate::bytes::Bytes;
@@ -15,13 +15,13 @@ const NOW: Stamp = Stamp(36_000_000_000_000);
 pub struct Signatures {
     ours: Signer,
     checks: Signer,
-    /// What was signed, and whether it was believed before.
+    /// Signed frames, and whether each was believed before.
     signed: Vec<(Vec<u8>, bool)>,
 }
 
 impl Signatures {
-    /// Both sides with a key that follows from the whole input: a frame that was signed in one run, and that the fuzzer
-    /// remembers, is not signed for another.
+    /// Both sides with a key that follows from the whole input: a frame that the fuzzer remembers from one run is not
+    /// signed for another.
     pub fn for_input(input: &[u8]) -> Self {
         let mut mixed = 0xCBF2_9CE4_8422_2325_u64;
         for byte in input {
@@ -50,7 +50,6 @@ impl Signatures {
         frame
     }
 
-    /// One that was signed before.
     pub fn the_last_again(&self, bytes: &mut Bytes<'_>) -> Vec<u8> {
         let back = usize::from(bytes.below(4));
         self.signed
@@ -61,7 +60,7 @@ impl Signatures {
             .unwrap_or_default()
     }
 
-    /// Judges what is made of a frame; whether it was believed.
+    /// Judges the verdict on a frame; returns whether it was believed.
     pub fn judge(&mut self, frame: &RawFrame) -> bool {
         let verdict = self.checks.check(frame, NOW);
         let known = self.signed.iter_mut().find(|(signed, _)| signed[..] == frame.bytes[..]);

@@ -1,4 +1,4 @@
-//! What the target itself promises: true frames are found, and it notices what is wrong.
+//! The target finds true frames and notices what is wrong.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Where the programs of real autopilots are, and how to get them.
+//! Places of the programs of real autopilots, and ways to get them.
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,6 @@ impl Stack {
         }
     }
 
-    /// Environment variable that names its program.
     pub fn variable(self) -> &'static str {
         match self {
             Self::ArduPilot => "SKEIN_ARDUCOPTER",
@@ -57,9 +56,7 @@ pub struct Firmware {
 
 #[derive(Debug, Default)]
 pub struct Found {
-    /// Complete programs, that of [`Firmware::find`] first.
     pub programs: Vec<Firmware>,
-    /// Folders of the cache that lack a part.
     pub incomplete: Vec<Missing>,
 }
 
@@ -72,7 +69,8 @@ impl Found {
 }
 
 impl Firmware {
-    /// The program that the environment names, else the newest in `~/.cache/skein/autopilots`. Errors say how to get it.
+    /// The program that the environment names, else the newest in `~/.cache/skein/autopilots`. Errors say how to get
+    /// it.
     pub fn find(stack: Stack) -> Result<Self, Missing> {
         if let Some(place) = std::env::var_os(stack.variable()) {
             return Self::at(stack, stack.variable(), Path::new(&place));
@@ -106,7 +104,6 @@ impl Firmware {
             .next()
     }
 
-    /// All programs: that of [`Firmware::find`], and those in `~/.cache/skein/autopilots`.
     pub fn all(stack: Stack) -> Found {
         let mut found = Self::in_cache(stack);
         if let Ok(usual) = Self::find(stack) {
@@ -162,7 +159,6 @@ impl Firmware {
         &self.name
     }
 
-    /// Value for [`Stack::variable`].
     pub fn place(&self) -> &Path {
         &self.place
     }
@@ -180,7 +176,7 @@ impl Firmware {
         &self.data
     }
 
-    /// Puts PX4 and a link for each of its commands into `folder`; the program checks the name by which it is called.
+    /// Puts PX4 and a link for each of its commands into `folder`, as it checks the name by which it is called.
     pub(super) fn link_commands(&self, folder: &Path) -> anyhow::Result<()> {
         if folder.is_dir() {
             return Ok(());
@@ -196,7 +192,7 @@ impl Firmware {
     }
 }
 
-/// From `links.txt` where the program was copied without its links; a build has the links themselves.
+/// Reads `links.txt` where the program was copied without its links; a build has the links themselves.
 fn command_names(source: &Path) -> anyhow::Result<Vec<String>> {
     if let Ok(list) = std::fs::read_to_string(source.join("links.txt")) {
         return Ok(list.split_whitespace().map(str::to_owned).collect());
@@ -211,7 +207,6 @@ fn command_names(source: &Path) -> anyhow::Result<Vec<String>> {
     Ok(names)
 }
 
-/// The numbers behind the name: `px4-1.18` is 1 and 18.
 fn version_of(folder: &str) -> Vec<u32> {
     version_numbers(folder.split_once('-').map_or(folder, |(_, version)| version))
 }
@@ -221,7 +216,7 @@ fn same_file(one: &Path, other: &Path) -> bool {
     real(one).is_some() && real(one) == real(other)
 }
 
-/// Beside the program, else where they are in ArduPilot's sources, relative to `build/sitl/bin/arducopter`.
+/// Beside the program, else at the place in ArduPilot's sources, relative to `build/sitl/bin/arducopter`.
 fn copter_defaults(program: &Path) -> PathBuf {
     let beside = program.with_file_name("copter.parm");
     if beside.is_file() {

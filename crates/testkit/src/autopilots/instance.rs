@@ -4,7 +4,6 @@ use std::fs::File;
 use std::net::{Ipv4Addr, TcpListener, UdpSocket};
 use std::ops::Range;
 
-/// The range of numbers, unless `SKEIN_AUTOPILOT_INSTANCES=FIRST-LAST` sets another.
 const USUAL: Range<u8> = 100..200;
 
 #[derive(Debug)]
@@ -14,7 +13,7 @@ pub struct Instance {
 }
 
 impl Instance {
-    /// A number that is not in use. Errors: all are in use, or the environment has no valid range.
+    /// Errors: all are in use, or `SKEIN_AUTOPILOT_INSTANCES=FIRST-LAST` is no valid range.
     pub fn claim() -> anyhow::Result<Self> {
         let range = match std::env::var("SKEIN_AUTOPILOT_INSTANCES") {
             Ok(text) => parse(&text)?,
@@ -35,7 +34,7 @@ impl Instance {
     fn try_claim(number: u8) -> anyhow::Result<Option<Self>> {
         let path = std::env::temp_dir().join(format!("skein-autopilot-{number}.lock"));
         let lock = File::options().create(true).truncate(false).write(true).open(path);
-        // A file of another user cannot be opened; the number is not ours then.
+        // A file of another user cannot be opened; its number is in use.
         let Ok(lock) = lock else { return Ok(None) };
         if lock.try_lock().is_err() || !ports_are_free(number) {
             return Ok(None);
@@ -48,7 +47,6 @@ impl Instance {
     }
 }
 
-/// Whether no program listens on the ports of either firmware.
 fn ports_are_free(number: u8) -> bool {
     let number = u16::from(number);
     let tcp = [0, 2, 3].map(|port| 5760 + 10 * number + port);

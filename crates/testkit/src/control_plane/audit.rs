@@ -5,7 +5,8 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-/// Every request when its answer begins (only long-running ones, such as watches) and when it is complete, without bodies.
+/// Logs every request without bodies, when its answer begins (only of long-running ones, such as watches) and when it
+/// is complete.
 pub(super) const POLICY: &str = r#"{"apiVersion": "audit.k8s.io/v1", "kind": "Policy",
  "omitStages": ["RequestReceived", "Panic"], "rules": [{"level": "Metadata"}]}"#;
 
@@ -14,11 +15,10 @@ pub(super) const POLICY: &str = r#"{"apiVersion": "audit.k8s.io/v1", "kind": "Po
 pub struct Request {
     /// Example: `system:serviceaccount:skein-system:skein-coordinator`.
     pub user: String,
-    /// RBAC verb.
     pub verb: String,
     /// Empty for the core group and for requests without a resource.
     pub group: String,
-    /// Resource with its subresource as RBAC writes them (`drones`, `drones/status`); empty if there is none.
+    /// Resource with its subresource, as in RBAC (`drones/status`); may be empty.
     pub resource: String,
     pub namespace: String,
     /// Empty for lists, watches and creations without one.
@@ -28,7 +28,7 @@ pub struct Request {
     pub code: u16,
 }
 
-/// Each request once. Skips a line that is still being written.
+/// Returns each request once; skips a line that is still being written.
 pub(super) fn read(path: &Path) -> anyhow::Result<Vec<Request>> {
     let text = std::fs::read_to_string(path)?;
     let lines = text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));

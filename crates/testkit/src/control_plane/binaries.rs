@@ -1,7 +1,5 @@
-//! The control plane's binaries: where they are, and how they are built.
-//!
-//! Order of choice: the folder in `KUBEBUILDER_ASSETS` if that is set; else the cache; else a build into the cache.
-//! The Kubernetes release is stated once, in `tests/cluster/go.mod`.
+//! The control plane's binaries, from `KUBEBUILDER_ASSETS` if that is set, else from the cache, else built into the
+//! cache. `tests/cluster/go.mod` states the Kubernetes release.
 
 use std::fs::{File, TryLockError};
 use std::io::{BufRead, BufReader, Write};
@@ -27,7 +25,7 @@ const BINARIES: [(&str, &str); 5] = [
     ("kubectl", "k8s.io/kubernetes/cmd/kubectl"),
 ];
 
-/// Binaries of real nodes, of the same release. Built separately: most machines cannot run nodes.
+/// Binaries of real nodes, of the same release; built separately, as most machines cannot run nodes.
 const NODE_BINARIES: [(&str, &str); 4] = [
     ("pause", "skein.dev/tests/cluster/pause"),
     ("coredns", DNS),
@@ -46,8 +44,8 @@ const REPORT_EVERY: Duration = Duration::from_secs(15);
 pub struct Binaries(PathBuf);
 
 impl Binaries {
-    /// Builds them first if needed, with progress on standard error. Errors: `KUBEBUILDER_ASSETS` lacks one; Go is missing or too
-    /// old; the build fails.
+    /// Builds them first if needed, with progress on standard error. Errors: `KUBEBUILDER_ASSETS` lacks one; Go is
+    /// missing or too old; the build fails.
     pub fn find_or_build() -> anyhow::Result<Self> {
         if let Some(assets) = std::env::var_os("KUBEBUILDER_ASSETS").filter(|value| !value.is_empty()) {
             return Self::from_assets(PathBuf::from(assets));
@@ -70,7 +68,7 @@ impl Binaries {
         Ok(Self::find_or_build()?.path("kubectl"))
     }
 
-    /// Programs of a real node (kubelet, kube-proxy, CoreDNS, pause), built first if needed.
+    /// Programs of a real node, built first if needed.
     pub fn find_or_build_for_nodes() -> anyhow::Result<Self> {
         let recipe = Recipe::read_for_nodes()?;
         let folder = recipe.cache_folder("nodes")?;
@@ -157,7 +155,6 @@ impl Recipe {
         Ok(recipe)
     }
 
-    /// The folder of the Go module that `package` is to be built in.
     fn folder_for(&self, package: &str) -> PathBuf {
         let own = self.module.join("dns");
         if package == DNS { own } else { self.module.clone() }
@@ -182,7 +179,6 @@ impl Recipe {
     }
 }
 
-/// `$SKEIN_CACHE`, else `$XDG_CACHE_HOME/skein`, else `~/.cache/skein`.
 pub fn cache_root() -> anyhow::Result<PathBuf> {
     let set = |name: &str| {
         std::env::var_os(name)
@@ -222,7 +218,7 @@ fn build_into(folder: &Path, recipe: &Recipe, binaries: &[(&str, &str)]) -> anyh
         "the first build takes some minutes (6 for the control plane, 3 for nodes, on 2 cores) and downloads about 300 MB; later runs reuse it",
     );
     let start = Instant::now();
-    // We hold the lock, so what is here is left from an interrupted build.
+    // Under the lock, so this is left from an interrupted build.
     let unfinished = folder.with_added_extension("building");
     if unfinished.exists() {
         std::fs::remove_dir_all(&unfinished)?;
@@ -259,7 +255,8 @@ fn go_build(recipe: &Recipe, package: &str, out: &Path, title: &str, start: Inst
     let mut reported = Instant::now();
     for line in BufReader::new(child.stderr.take().context("go has no standard error")?).lines() {
         let line = line?;
-        // `-v` names each package as it is compiled; nothing else that go prints is a single word with a slash or is one.
+        // `-v` names each package as it is compiled; nothing else that go prints is a single word with a slash or is
+        // one.
         if line.starts_with("go: downloading ") {
             downloaded += 1;
         } else if !line.contains(' ') {
@@ -280,9 +277,8 @@ fn go_build(recipe: &Recipe, package: &str, out: &Path, title: &str, start: Inst
     Ok(())
 }
 
-/// Prints for the person who waits, bypassing the test runner's capture.
+/// Prints past the test runner's capture, for the person who waits.
 fn say(line: &str) {
-    // If standard error is closed, no one reads it.
     let _ = writeln!(std::io::stderr(), "control plane: {line}");
 }
 
@@ -291,7 +287,7 @@ fn elapsed(since: Instant) -> String {
     format!("{} min {:02} s", seconds / 60, seconds % 60)
 }
 
-/// The version that go.mod gives for `name`, whether in a block or on a line of its own.
+/// The version that go.mod gives for `name`, in a block or on a line of its own.
 pub(crate) fn version_of(go_mod: &str, name: &str) -> Option<String> {
     go_mod.lines().find_map(|line| {
         let mut words = line.split_whitespace().skip_while(|word| *word == "require");
@@ -301,7 +297,7 @@ pub(crate) fn version_of(go_mod: &str, name: &str) -> Option<String> {
     })
 }
 
-/// A stable hash (FNV-1a, 64 bits) for the cache key; it is not safe against an attacker.
+/// FNV-1a (64 bits) for the cache key; not safe against an attacker.
 pub(crate) fn fnv1a(parts: &[&str]) -> u64 {
     let bytes = parts.iter().flat_map(|part| part.bytes().chain([0]));
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {

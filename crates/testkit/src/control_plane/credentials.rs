@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-/// A user that the API server knows from the start, by token.
+/// Known to the API server from the start, by token.
 #[derive(Debug)]
 pub struct FirstUser {
     pub name: String,
@@ -16,7 +16,7 @@ pub struct FirstUser {
     pub token: String,
 }
 
-/// The administrator and the two components whose RBAC bindings the API server creates itself; then `more`, each a name and its
+/// The administrator and the two components whose RBAC bindings the API server creates, then `more` as names and
 /// groups.
 pub fn first_users(more: &[(String, String)]) -> io::Result<Vec<FirstUser>> {
     let own = [
@@ -40,11 +40,11 @@ pub fn write_token_file(path: &Path, users: &[FirstUser]) -> io::Result<()> {
     write_private(path, &users.iter().map(line).collect::<String>())
 }
 
-/// Writes a new P-256 private key for signing ServiceAccount tokens: RFC 5915 `ECPrivateKey` without the optional public key, a
-/// fixed frame around 32 random bytes. So no cryptographic library is needed.
+/// Writes a new P-256 private key for signing ServiceAccount tokens: RFC 5915 `ECPrivateKey` without the optional
+/// public key, a fixed frame around 32 random bytes, so that no cryptographic library is needed.
 pub fn write_signing_key(path: &Path) -> io::Result<()> {
     let mut scalar = random::<32>()?;
-    // Any number from 1 up to the curve's order is valid. The order starts with the bits 1111…; this keeps us below it.
+    // Any number from 1 up to the curve's order is valid; the order starts with the bits 1111….
     scalar[0] &= 0x7f;
     scalar[31] |= 1;
     let head = [0x30, 0x31, 0x02, 0x01, 0x01, 0x04, 0x20];
@@ -57,8 +57,8 @@ pub fn write_signing_key(path: &Path) -> io::Result<()> {
     write_private(path, &pem)
 }
 
-/// Writes a kubeconfig (JSON, which is YAML too) for one user with these credentials (`shows`), such as a token. It gives the
-/// server name for TLS, as the server's addresses are not all in its certificate.
+/// Writes a kubeconfig (JSON) for one user with the credentials in `shows`. It gives the server name for TLS, as not
+/// all of the server's addresses are in its certificate.
 pub fn write_kubeconfig(path: &Path, server: &str, ca_pem: &[u8], user: &str, shows: &Value) -> io::Result<()> {
     let config = json!({
         "apiVersion": "v1", "kind": "Config", "current-context": "test",

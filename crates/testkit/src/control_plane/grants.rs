@@ -7,21 +7,19 @@ use serde_json::Value;
 use super::Request;
 use crate::Kubectl;
 
-/// One verb on one resource.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Grant {
     pub verb: String,
     /// Empty for the core group.
     pub group: String,
     pub resource: String,
-    /// Set when the rule names one.
     pub name: Option<String>,
     /// `None` for all.
     pub namespace: Option<String>,
 }
 
 impl Grant {
-    /// Whether a request used it. A wildcard covers what it allows.
+    /// Whether a request used it; a wildcard covers what it allows.
     pub fn covers(&self, request: &Request) -> bool {
         let allows = |pattern: &str, value: &str| pattern == "*" || pattern == value;
         allows(&self.verb, &request.verb)

@@ -1,11 +1,11 @@
-//! Kubeconfigs of those who are no administrators.
+//! Kubeconfigs of users other than the administrator.
 
 use super::{ControlPlane, credentials};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
 impl ControlPlane {
-    /// Writes it on the first call, with a token that lasts a day.
+    /// Written on the first call, with a token that lasts a day.
     pub fn service_account_kubeconfig(&self, namespace: &str, name: &str) -> anyhow::Result<PathBuf> {
         let user = format!("{namespace}.{name}");
         let written = self.kubeconfig_path(&user);
@@ -18,7 +18,7 @@ impl ControlPlane {
         self.kubeconfig_showing(&user, &json!({"token": token.trim()}))
     }
 
-    /// Takes PEM texts of certificate and key.
+    /// Takes PEM texts.
     pub fn certificate_kubeconfig(&self, name: &str, certificate: &str, key: &str) -> anyhow::Result<PathBuf> {
         let data = |text: &str| credentials::base64(text.as_bytes());
         let shows = json!({"client-certificate-data": data(certificate), "client-key-data": data(key)});
@@ -36,7 +36,7 @@ impl ControlPlane {
         self.scratch.path().join(format!("{name}.kubeconfig"))
     }
 
-    /// The kubeconfig of one of the users that a [`super::Place`] came with, for use within it.
+    /// A user that a [`super::Place`] came with, for use within it.
     pub fn user_kubeconfig(&self, user: &str) -> PathBuf {
         self.scratch.path().join(user)
     }

@@ -1,4 +1,4 @@
-//! Nodes that are only objects: what a scheduler and a DaemonSet controller need, without a kubelet.
+//! Nodes that are only objects: enough for a scheduler and a DaemonSet controller, without a kubelet.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ impl ControlPlane {
         self.create_nodes(&[name], labels)
     }
 
-    /// Creates Ready nodes, each with these labels and `kubernetes.io/hostname`. A node that exists gets the labels.
+    /// Creates Ready nodes with these labels and `kubernetes.io/hostname`. A node that exists gets the labels.
     pub fn create_nodes<N: AsRef<str>>(&self, names: &[N], labels: &[(&str, &str)]) -> anyhow::Result<()> {
         create(self.kubectl(), names, labels)
     }
@@ -49,7 +49,7 @@ fn node(name: &str, labels: &[(&str, &str)]) -> Value {
         .iter()
         .map(|(key, value)| ((*key).to_owned(), (*value).into()))
         .collect();
-    // A longer name is no label value.
+    // The limit of a label value.
     if name.len() <= 63 {
         all.insert("kubernetes.io/hostname".into(), name.into());
     }

@@ -1,4 +1,4 @@
-//! Where a control plane runs that nodes can reach.
+//! Place of a control plane that nodes can reach.
 
 use std::net::Ipv4Addr;
 use std::path::PathBuf;

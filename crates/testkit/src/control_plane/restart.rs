@@ -1,4 +1,4 @@
-//! What happens to a control plane in practice: etcd is killed and restarted, the API server too, history is compacted.
+//! Restarts of etcd and the API server on their data, and compaction of history.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
@@ -39,7 +39,6 @@ impl ControlPlane {
         self.etcd.kill();
     }
 
-    /// Returns when the API server is ready, on the data that was there.
     pub fn start_etcd(&mut self) -> anyhow::Result<()> {
         self.etcd = self.again.etcd.clone().start()?;
         self.wait_ready()
@@ -49,7 +48,6 @@ impl ControlPlane {
         self.api_server.kill();
     }
 
-    /// Returns when it is ready.
     pub fn start_api_server(&mut self) -> anyhow::Result<()> {
         self.api_server = self.again.api_server.clone().start()?;
         self.wait_ready()
@@ -79,7 +77,6 @@ impl ControlPlane {
         .map(drop)
     }
 
-    /// Calls etcd by its JSON gateway.
     fn ask_etcd(&self, path: &str, question: &Value) -> anyhow::Result<Value> {
         let body = question.to_string();
         let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.again.etcd_port))?;

@@ -1,4 +1,4 @@
-//! A `kubectl proxy` that stays: a test that looks again and again starts no process for each look.
+//! A `kubectl proxy` that stays, so that a test that polls starts no process for each read.
 
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;
@@ -39,7 +39,7 @@ impl Proxy {
     pub(super) fn get(&self, path: &str, deadline: Duration) -> anyhow::Result<(u16, String)> {
         let mut stream = UnixStream::connect(&self.socket)?;
         stream.set_read_timeout(Some(deadline))?;
-        // HTTP/1.0: one answer, as it is, up to the end of the stream.
+        // HTTP/1.0 ends the answer with the stream, without chunks.
         write!(
             stream,
             "GET {path} HTTP/1.0\r\nHost: localhost\r\nAccept: application/json\r\n\r\n"

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use anyhow::Context;
 
-/// Removes the groups once standard input closes, which is at the latest when this process dies. Processes that are being
-/// killed keep their group for a moment.
+/// Removes the groups once standard input closes, at the latest when this process dies; processes that are being killed
+/// keep their group for a moment.
 const SWEEP: &str = r#"cat >/dev/null
 for turn in $(seq 100); do
     find "$@" -depth -type d -exec rmdir {} + 2>/dev/null
@@ -20,12 +20,11 @@ done
 echo "these control groups could not be removed: $*" >&2
 exit 1"#;
 
-/// The processor share of all nodes together, for version 1 and version 2, in files of these names. In practice only Pods
-/// run on a node; here one group competes with every process of the machine, and with the default share a build beside it
-/// would leave almost nothing for the Pods.
+/// Files and values of the processor share of all nodes, for version 1 and version 2. One group competes with every
+/// process of the machine here: with the default share a build beside it would leave almost nothing for the Pods.
 const SHARES: [(&str, &str); 2] = [("cpu.shares", "65536"), ("cpu.weight", "6400")];
 
-/// A group of this name in every hierarchy. Dropping it removes it and all below it, so end its processes first.
+/// A group of this name in every hierarchy, removed on drop with all below it, so end its processes first.
 #[derive(Debug)]
 pub struct Cgroups {
     name: String,
@@ -67,7 +66,6 @@ impl Cgroups {
         &self.folders
     }
 
-    /// Path as kubelets write it.
     pub fn path(&self, below: &str) -> String {
         format!("/{}/{below}", self.name)
     }
@@ -82,7 +80,7 @@ impl Drop for Cgroups {
     }
 }
 
-/// Where the hierarchies are mounted: one of version 2, or one for each controller of version 1.
+/// Mount points of the hierarchies: one of version 2, or one for each controller of version 1.
 fn hierarchies(mounts: &str) -> Vec<PathBuf> {
     let mount = |line: &str| {
         let mut words = line.split(' ').skip(1);

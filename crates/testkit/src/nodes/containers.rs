@@ -24,7 +24,7 @@ pub fn start(machine: &Machine, number: u8) -> anyhow::Result<Process> {
     Ok(process)
 }
 
-/// Loads the images of a tar file, as `docker save` and OCI tools write it.
+/// Takes a tar file as `docker save` and OCI tools write it.
 pub fn load(machine: &Machine, tar: &Path) -> anyhow::Result<()> {
     let tar = tar.to_string_lossy();
     machine

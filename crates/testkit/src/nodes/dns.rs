@@ -6,12 +6,12 @@ use super::{HUB, Switch};
 use crate::control_plane::Binaries;
 use crate::{ControlPlane, Process};
 
-/// The domain of Services, the same as in nearly every cluster.
+/// Domain of Services, the same as in nearly every cluster.
 pub const DOMAIN: &str = "cluster.local";
 
 pub const USER: &str = "coredns";
 
-/// It answers after it has listed the Services once.
+/// Starts CoreDNS, which answers after it has listed the Services once.
 pub fn start(switch: &Switch, plane: &ControlPlane, binaries: &Binaries, root: &Path) -> anyhow::Result<Process> {
     let file = root.join("Corefile");
     let kubeconfig = plane.user_kubeconfig(USER);
@@ -28,7 +28,6 @@ pub fn start(switch: &Switch, plane: &ControlPlane, binaries: &Binaries, root: &
         .start()
 }
 
-/// The part of a kubelet's configuration that makes Pods use it.
 pub fn kubelet_part() -> serde_json::Value {
     serde_json::json!({"clusterDNS": [HUB.to_string()], "clusterDomain": DOMAIN})
 }

@@ -9,7 +9,6 @@ use serde_json::json;
 
 use crate::run;
 
-/// Architecture by its name in images.
 pub const ARCHITECTURE: &str = if cfg!(target_arch = "aarch64") {
     "arm64"
 } else {
@@ -18,8 +17,8 @@ pub const ARCHITECTURE: &str = if cfg!(target_arch = "aarch64") {
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Writes an image that runs `program`, found on its PATH by its file name, as user 65532. `folder` must be empty; returns the
-/// tar file.
+/// Writes an image that runs `program`, found on its PATH by its file name, as user 65532. `folder` must be empty;
+/// returns the tar file.
 pub fn write(name: &str, program: &Path, folder: &Path) -> anyhow::Result<PathBuf> {
     let file_name = program.file_name().context("a program has a name")?.to_string_lossy();
     let (root, inside) = (folder.join("root"), format!("usr/bin/{file_name}"));

@@ -1,5 +1,4 @@
 //! Skein on real nodes, installed with its Helm chart, with a simulated vehicle on the serial port of each drone node.
-//!
 //! `ground` runs the coordinator, `drone-1`, `drone-2`, … an agent each.
 
 use std::path::{Path, PathBuf};
@@ -13,8 +12,8 @@ use crate::{ControlPlane, Helm, Launch, Process, Scratch, manifests, run, wait_f
 
 pub const SYSTEM: &str = manifests::NAMESPACE;
 
-/// Names a folder of image archives, as `cargo xtask image` writes them, to load instead of images of the programs that
-/// were just built.
+/// Names a folder of image archives, as `cargo xtask image` writes them, to load instead of images of the built
+/// programs.
 pub const IMAGES: &str = "SKEIN_TEST_IMAGES";
 
 const PATIENCE: Duration = Duration::from_secs(180);
@@ -35,7 +34,6 @@ pub struct ClusterSetup {
 }
 
 impl Default for ClusterSetup {
-    /// Two drones, in real time, with the images that [`IMAGES`] names.
     fn default() -> Self {
         Self {
             drones: 2,
@@ -60,7 +58,6 @@ pub struct Installed {
 }
 
 impl Installed {
-    /// Returns when all Pods are ready.
     pub fn start(setup: &ClusterSetup) -> anyhow::Result<Self> {
         let helm = Helm::find_or_build()?;
         let scratch = Scratch::new("skein-installed-")?;
@@ -91,8 +88,8 @@ impl Installed {
         Ok(installed)
     }
 
-    /// Installs or upgrades with these values, each `path=value`, and waits as Helm does, except for agents: their Pods are
-    /// replaced when they are deleted.
+    /// Installs or upgrades with these values, each `path=value`, and waits as Helm does, except for agents, whose Pods
+    /// are replaced when they are deleted.
     pub fn install(&self, values: &[&str]) -> anyhow::Result<()> {
         let (chart, timeout) = (manifests::chart(), format!("--timeout={}s", PATIENCE.as_secs()));
         let mut command = self.helm.command(["upgrade", "--install", "skein"]);
@@ -132,12 +129,10 @@ impl Installed {
         self.cluster.plane().kubeconfig()
     }
 
-    /// Acts as the administrator. Errors: it failed.
     pub fn kubectl(&self, args: &[&str]) -> anyhow::Result<String> {
         self.cluster.plane().kubectl().run(args)
     }
 
-    /// Waits until the coordinator and the agent of every drone node are ready.
     pub fn wait_running(&self) -> anyhow::Result<()> {
         let timeout = format!("--timeout={}s", PATIENCE.as_secs());
         let rollout = [
@@ -169,7 +164,7 @@ impl Installed {
             .with_context(|| format!("no agent on {node}"))
     }
 
-    /// `error`, with the output of kubectl and the programs' logs.
+    /// Adds the output of kubectl and the programs' logs.
     pub fn explain(&self, error: anyhow::Error) -> anyhow::Error {
         let questions: [&[&str]; 5] = [
             &["get", "pods", "-A", "-o", "wide"],
@@ -252,7 +247,6 @@ fn is_archive_for_here(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "tar") && !elsewhere
 }
 
-/// Images of the programs beside the running one.
 fn just_built(scratch: &Scratch) -> anyhow::Result<Vec<PathBuf>> {
     let write = |name: &str| {
         let folder = scratch.folder(&format!("image-{name}"))?;

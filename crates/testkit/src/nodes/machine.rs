@@ -1,7 +1,7 @@
 //! A simulated machine: namespaces of its own for mounts, processes, network and host name, on this kernel.
 //!
-//! Everything inside depends on one process. When that ends, by any signal, the kernel ends every process inside,
-//! and with the last of them its mounts, its network and its addresses are removed. So nothing can be left behind.
+//! Everything inside depends on one process: when that ends, by any signal, the kernel ends every process inside and
+//! removes mounts, network and addresses, so nothing is left behind.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -27,13 +27,9 @@ pub struct Device {
 pub enum Source {
     /// A simulator's pseudo-terminal, by its path outside the machine.
     Terminal(PathBuf),
-    /// A character device of this kernel, by its numbers. USB modems (`ttyACM`) have major number 166, USB serial
-    /// converters (`ttyUSB`) 188, built-in ports (`ttyS`) 4. The device need not exist: a program that opens it gets an error.
-    Numbers {
-        major: u16,
-        /// The driver's number of the device.
-        minor: u16,
-    },
+    /// A character device by its numbers. USB modems (`ttyACM`) have major number 166, USB serial converters (`ttyUSB`)
+    /// 188, built-in ports (`ttyS`) 4. The device need not exist: a program that opens it gets an error.
+    Numbers { major: u16, minor: u16 },
 }
 
 #[derive(Debug)]
@@ -46,7 +42,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// `root` becomes its folder, with what it writes to `/var/lib` and `/var/log`.
+    /// Makes `root` its folder, with what it writes to `/var/lib` and `/var/log`.
     pub fn start(name: &str, root: &Path, logs: &Path, devices: &[Device]) -> anyhow::Result<Self> {
         std::fs::create_dir_all(root)?;
         let script = root.join("machine.sh");
@@ -114,7 +110,7 @@ impl Machine {
             .logs_in(&self.logs)
     }
 
-    /// Runs a program inside to its end and returns its output. Errors: it fails, or exceeds `deadline`.
+    /// Errors: it fails, or exceeds `deadline`.
     pub fn run(&self, command: &[&str], deadline: Duration) -> anyhow::Result<String> {
         let mut entry = Command::new("nsenter");
         entry.args(self.entry()).args(command);

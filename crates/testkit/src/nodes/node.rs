@@ -60,7 +60,7 @@ impl Node {
             .arg(format!("--hostname-override={}", spec.name))
             .arg(format!("--cluster-cidr={}", switch::PODS))
             .arg("--proxy-mode=iptables")
-            // These limits are those of the machine that the nodes share.
+            // Limits of the machine, which the nodes share.
             .args(["--conntrack-max-per-core=0", "--conntrack-min=0"])
             .args([
                 "--conntrack-tcp-timeout-established=0s",
@@ -86,7 +86,7 @@ impl Node {
         &self.machine
     }
 
-    /// SIGKILL; containers continue to run.
+    /// Containers continue to run.
     pub fn kill_kubelet(&mut self) {
         if let Some(kubelet) = self.kubelet.take() {
             kubelet.kill();

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use crate::prerequisites::on_path;
 
-/// Program and its Debian package.
 const PROGRAMS: [(&str, &str); 9] = [
     ("containerd", "containerd"),
     ("containerd-shim-runc-v2", "containerd"),
@@ -17,7 +16,7 @@ const PROGRAMS: [(&str, &str); 9] = [
     ("mount", "mount"),
 ];
 
-/// Where distributions and the upstream archive install the CNI plugins.
+/// Folders where distributions and the upstream archive install the CNI plugins.
 const PLUGIN_FOLDERS: [&str; 3] = ["/usr/lib/cni", "/opt/cni/bin", "/usr/libexec/cni"];
 
 /// Why this machine cannot run real nodes, in one line that says what to do; `None` when it can.

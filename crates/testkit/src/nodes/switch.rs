@@ -1,4 +1,4 @@
-//! The network of the nodes: a bridge in a network namespace of its own. The machine's own network is not changed.
+//! The network of the nodes: a bridge in a network namespace of its own.
 
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,6 @@ const BRIDGE: &str = "ip link set lo up
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Dropping it removes the bridge.
 #[derive(Debug)]
 pub struct Switch {
     holder: Process,
@@ -36,7 +35,6 @@ pub fn address(number: u8) -> Ipv4Addr {
     Ipv4Addr::new(10, 77, 0, 10_u8.saturating_add(number))
 }
 
-/// The addresses of that node's Pods.
 pub fn pods(number: u8) -> String {
     format!("10.88.{number}.0/24")
 }
@@ -57,7 +55,7 @@ impl Switch {
         &self.namespace
     }
 
-    /// A program on its network, at address [`HUB`].
+    /// Launches a program on its network, at address [`HUB`].
     pub fn launch(&self, program: impl AsRef<Path>) -> Launch {
         enter(&self.namespace, program.as_ref())
     }

@@ -1,4 +1,4 @@
-//! What a cluster of real nodes leaves on the machine while it runs.
+//! Traces that a cluster of real nodes leaves on the machine while it runs.
 
 use std::path::{Path, PathBuf};
 

@@ -19,7 +19,8 @@ pub struct Args {
     /// containerd, runc and CNI plugins.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=50))]
     pub nodes: u8,
-    /// Image archives to load, as `cargo xtask image` writes them; without, images of the programs as they are built here.
+    /// Image archives to load, as `cargo xtask image` writes them; without, images of the programs as they are built
+    /// here.
     #[arg(long, value_name = "FOLDER", requires = "nodes")]
     images: Option<PathBuf>,
     /// Sets a value of the chart.
@@ -30,7 +31,6 @@ pub struct Args {
     speedup: f32,
 }
 
-/// Runs them until Ctrl-C.
 pub fn up(manifests: &[PathBuf], args: &Args) -> anyhow::Result<()> {
     anyhow::ensure!(
         manifests.is_empty(),
@@ -39,7 +39,8 @@ pub fn up(manifests: &[PathBuf], args: &Args) -> anyhow::Result<()> {
     if let Some(why) = why_not() {
         anyhow::bail!("no real nodes here: {why}");
     }
-    // Until everything is started, Ctrl-C ends this at once, and the kernel and the sweepers end the rest; later it ends in order.
+    // Until all is started, Ctrl-C ends this at once, and the kernel and the sweepers end the rest; later it ends in
+    // order.
     say::heading("building the programs");
     let mut build = cargo_as_for_tests("build");
     build.args(PROGRAMS.iter().flat_map(|name| ["--package", name]));

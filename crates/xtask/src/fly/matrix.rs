@@ -13,14 +13,13 @@ const HEADER: &str =
 
 const LONGEST_REASON: usize = 240;
 
-/// As `tests/fly` writes it.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Flown {
     stack: String,
     scenario: String,
     ok: bool,
     verdict: String,
-    /// As the autopilot reported it, if it was heard.
+    /// As the autopilot reported it; `None`: it was not heard.
     version: Option<String>,
     commit: Option<String>,
 }
@@ -32,13 +31,13 @@ pub enum Set {
     Short,
 }
 
-/// Results, one a line. Other lines are skipped: a run may have been ended in the middle of one.
+/// Results, one a line; a line that a run was ended in the middle of is skipped.
 pub fn read(lines: &str) -> Vec<Flown> {
     let flown = lines.lines().filter_map(|line| serde_json::from_str(line).ok());
     flown.collect()
 }
 
-/// `folder` names a program that was not heard. `None`: it flew nothing.
+/// A row of the table; `folder` names a program that was not heard. `None`: it flew nothing.
 pub fn row(stack: Stack, folder: &str, set: Set, date: &str, flown: &[Flown]) -> Option<String> {
     let own: Vec<&Flown> = flown.iter().filter(|one| one.stack == stack.name()).collect();
     if own.is_empty() {
@@ -84,7 +83,7 @@ fn cell(text: &str) -> String {
     clipped
 }
 
-/// `page` with these rows, each in place of that of its version, commit and set. The error: the page has no place for the table.
+/// `page` with these rows, each in place of that with its `key`.
 pub fn placed(page: &str, rows: &[String]) -> anyhow::Result<String> {
     let parts = page
         .split_once(BEGIN)

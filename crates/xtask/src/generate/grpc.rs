@@ -4,7 +4,7 @@ use anyhow::Context;
 use prost::Message as _;
 use testkit::control_plane::workspace_root;
 
-/// Their paths and contents.
+/// Paths and contents of the generated files.
 pub fn generated() -> anyhow::Result<Vec<(&'static str, Vec<u8>)>> {
     let folder = workspace_root().join("proto/proto");
     let descriptors = protox::compile([folder.join("fleet.proto")], [&folder]).context("fleet.proto")?;

@@ -15,7 +15,7 @@ use super::{layout, make};
 use crate::command::output;
 use crate::say;
 
-/// Their paths also differ in length, as a path's length can shift the bytes after it.
+/// Paths of different lengths, as a path's length can shift the bytes after it.
 const FOLDERS: [&str; 2] = ["one", "another/of-a-longer-name"];
 
 pub fn run(

@@ -33,7 +33,7 @@ const NOT_OURS: [&str; 16] = [
     "TARGET_ARFLAGS",
 ];
 
-/// The same, by prefix: settings of the profile and of the one below it, and of the one library that is built from C.
+/// Prefixes of more such variables: both profiles, and the one library that is built from C.
 const NOT_OURS_EITHER: [&str; 3] = ["CARGO_PROFILE_IMAGE_", "CARGO_PROFILE_RELEASE_", "AWS_LC_SYS_"];
 
 fn is_ours(name: &str) -> bool {
@@ -51,14 +51,14 @@ pub struct Tree {
 #[derive(Debug)]
 pub struct Built {
     pub path: PathBuf,
-    /// Cargo's ids of all packages that were compiled into it.
+    /// Cargo's ids of all packages that were compiled into the program.
     pub linked: BTreeSet<String>,
-    /// The folder in which its page was built, with the npm packages; `None`: it has no page.
+    /// The folder in which the page was built, with the npm packages; `None`: the program has no page.
     pub page: Option<PathBuf>,
 }
 
 impl Tree {
-    /// In the target folder that the developer may have set.
+    /// Builds in the target folder that the developer may have set.
     pub fn of_developer() -> Self {
         let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
         Self {
@@ -105,7 +105,7 @@ impl Tree {
         built(&String::from_utf8_lossy(&output.stdout), program, arch)
     }
 
-    /// Flags for the machine of the image only; as a target is named, build scripts and macros do not get them.
+    /// Flags for the machine of the image only: with `--target`, build scripts and macros do not get them.
     fn flags(&self, compiler: &Compiler, packages: &[PathBuf]) -> Vec<String> {
         let mut flags = vec!["-Clinker=rust-lld".to_owned(), "-Clink-self-contained=yes".to_owned()];
         let mut put = |from: &Path, to: &str| flags.push(format!("--remap-path-prefix={}={to}", from.display()));
@@ -114,13 +114,13 @@ impl Tree {
         }
         put(&compiler.rust_sources, &compiler.rust_sources_name());
         put(&self.root, "/skein");
-        // If several match, the last counts: the target folder may be inside the workspace.
+        // The last match counts, and the target folder may be inside the workspace.
         put(&self.target, "/target");
         flags
     }
 }
 
-/// Printed by cargo for each artifact that it built, or that was up to date.
+/// Printed by cargo for each artifact, built or up to date.
 #[derive(Deserialize)]
 struct Message {
     reason: String,
@@ -130,10 +130,10 @@ struct Message {
     out_dir: Option<PathBuf>,
 }
 
-/// The crate whose build script makes the page, as in cargo's ids.
+/// Cargo's id of the crate whose build script makes the page.
 const PAGE: &str = "skein-map-page@";
 
-/// Reads cargo's messages. Files in the target's own folder were compiled for the image; the others were for building.
+/// Reads cargo's messages: files in the target's own folder were compiled for the image, others for building.
 fn built(messages: &str, program: Program, arch: Arch) -> anyhow::Result<Built> {
     let (mut path, mut linked, mut page) = (None, BTreeSet::new(), None);
     for line in messages.lines().filter(|line| line.starts_with('{')) {

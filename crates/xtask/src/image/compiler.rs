@@ -1,6 +1,4 @@
-//! The tools that images are built with: Rust with the targets, and zig as the C compiler for both of them.
-//!
-//! Rust includes its linker, its C library (musl) and start files, so that zig only compiles C sources.
+//! The tools for images: Rust with its linker and C library (musl), and zig, which only compiles C sources.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -28,20 +26,15 @@ const RUSTUP: &str = "Rust from https://rustup.rs";
 pub struct Compiler {
     /// `rustc --version --verbose`, as name and value.
     rustc: Vec<(String, String)>,
-    /// Sources of the standard library, if installed.
     pub rust_sources: PathBuf,
-    /// Licences of the standard library, as included in Rust.
     pub rust_notices: PathBuf,
-    /// Texts of common licences, as included in Rust.
     pub licence_texts: PathBuf,
-    /// As included in zig.
     pub musl_notice: PathBuf,
     scripts: PathBuf,
     cache: PathBuf,
 }
 
 impl Compiler {
-    /// Reports all missing parts of Rust, and installs zig if it is missing.
     pub fn set_up(arches: &[Arch]) -> anyhow::Result<Self> {
         let rust = |args: &[&str]| {
             let mut rustc = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
@@ -92,7 +85,7 @@ impl Compiler {
         })
     }
 
-    /// The full names of the compilers, for building again: Rust's, and the pinned list with that of C.
+    /// Rust's full version and the pinned list with that of C, for building again.
     pub fn versions(&self) -> anyhow::Result<BTreeMap<String, String>> {
         let rust = format!("{} ({})", self.rust_version()?, value(&self.rustc, "commit-hash")?);
         let zig = std::fs::read_to_string(workspace_root().join(VENV.requirements))?;
@@ -104,17 +97,16 @@ impl Compiler {
         ]))
     }
 
-    /// Such as `1.95.0`.
     pub fn rust_version(&self) -> anyhow::Result<&str> {
         value(&self.rustc, "release")
     }
 
-    /// The name of the standard library's sources in programs, wherever they are.
+    /// The path that the compiler gives the standard library's sources, wherever they are.
     pub fn rust_sources_name(&self) -> String {
         format!("/rustc/{}", value(&self.rustc, "commit-hash").unwrap_or("unknown"))
     }
 
-    /// For build scripts that compile C.
+    /// Variables for build scripts that compile C.
     pub fn environment(&self, arch: Arch) -> [(String, PathBuf); 5] {
         let target = arch.target().replace('-', "_");
         [
@@ -144,8 +136,8 @@ fn compiler_name(arch: Arch) -> String {
     format!("zig-cc-{}", arch.name())
 }
 
-/// Zig as the programs `cc` and `ar`. Its names for targets differ, so the one that Rust's builds name is dropped. Undefined behavior in C
-/// is left to the hardware, as other compilers do by default.
+/// Writes zig as the programs `cc` and `ar`, without the target of Rust's builds, whose names zig does not know. C with
+/// undefined behavior is not trapped, as in other compilers by default.
 fn write_scripts(folder: &Path, zig: &Path) -> std::io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     let zig = zig.display();

@@ -8,22 +8,18 @@ use super::program::Arch;
 
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unfit {
-    /// Another start, or truncated.
     #[error("the program is not a 64-bit ELF file")]
     NotElf,
     #[error("the program is for ELF machine {found}, not {wanted}")]
     Machine { found: u16, wanted: u16 },
-    /// It needs libraries that an image does not have.
     #[error("the program asks for a dynamic loader: it must be linked statically")]
     Dynamic,
-    /// It would differ if it were built elsewhere.
     #[error(
         "the program holds a path of this machine, {0}: give it to --remap-path-prefix, or it is another program elsewhere"
     )]
     Path(String),
 }
 
-/// Checks that `program` is a static one for `arch` and contains none of `paths`.
 pub fn check(program: &[u8], arch: Arch, paths: &[String]) -> Result<(), Unfit> {
     let file = ElfFile64::<LittleEndian>::parse(program).map_err(|_| Unfit::NotElf)?;
     let machine = file.elf_header().e_machine.get(LittleEndian);

@@ -8,13 +8,13 @@ pub fn of_package(licence: &str) -> String {
     words.collect::<Vec<_>>().join(" OR ")
 }
 
-/// Duplicates, also in another order, are written once.
+/// Joins licences by AND; duplicates, also in another order, are written once.
 pub fn all_of<'a>(licences: impl IntoIterator<Item = &'a str>) -> String {
     let terms: BTreeSet<String> = licences.into_iter().flat_map(terms).collect();
     Vec::from_iter(terms).join(" AND ")
 }
 
-/// The terms that must all be kept, each either one licence or a choice in parentheses.
+/// The terms that must all be kept, each one licence or a choice in parentheses.
 fn terms(expression: &str) -> Vec<String> {
     let expression = unwrapped(expression.trim());
     // "And" binds more tightly than "or".
@@ -28,7 +28,6 @@ fn terms(expression: &str) -> Vec<String> {
     }
 }
 
-/// The parts between `word`, outside parentheses.
 fn split<'a>(expression: &'a str, word: &str) -> Vec<&'a str> {
     let (mut parts, mut from) = (Vec::new(), 0);
     for (at, _) in expression.match_indices(word) {

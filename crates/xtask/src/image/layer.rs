@@ -15,7 +15,7 @@ pub struct File {
     pub content: Vec<u8>,
 }
 
-/// `time` is in seconds since 1970. The order of `files` does not matter.
+/// `time` is in seconds since 1970; the order of `files` does not matter.
 pub fn tar(files: &[File], time: u64) -> std::io::Result<Vec<u8>> {
     // A folder's name ends with a slash, so it sorts before its content.
     let mut entries: BTreeMap<String, Option<&File>> = BTreeMap::new();
@@ -45,7 +45,7 @@ pub fn tar(files: &[File], time: u64) -> std::io::Result<Vec<u8>> {
     archive.into_inner()
 }
 
-/// The header contains neither time nor system.
+/// Compresses with a header that contains neither time nor system.
 pub fn gzip(bytes: &[u8]) -> std::io::Result<Vec<u8>> {
     const UNKNOWN_SYSTEM: u8 = 255;
     let mut writer = GzBuilder::new()

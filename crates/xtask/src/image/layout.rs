@@ -1,7 +1,5 @@
-//! Images as OCI image layouts in one tar file each (image-spec 1.1: image-layout, manifest, config, image-index), with docker's own list
-//! beside it, so that `ctr`, `skopeo` and `docker load` accept the same file.
-//!
-//! Must not: know how the files of an image are built.
+//! OCI image layouts in one tar file each (image-spec 1.1), with docker's own list beside it: for `ctr`, `skopeo`,
+//! `docker`.
 
 use std::collections::BTreeMap;
 
@@ -22,10 +20,8 @@ const USER: &str = "65532:65532";
 #[derive(Debug)]
 pub struct Contents {
     pub arch: Arch,
-    /// Folder and name.
     pub program: (&'static str, &'static str),
     pub files: Vec<File>,
-    /// Labels of the config and annotations of the manifest.
     pub labels: BTreeMap<String, String>,
     /// RFC 3339; left out if unknown.
     pub created: Option<String>,
@@ -92,7 +88,7 @@ impl Image {
     }
 }
 
-/// The archive of images named `name:tag`. Docker's list can name one architecture only, so it is included for a single image only.
+/// The archive of images named `name:tag`. Docker's list can name one architecture only, so only a single image has it.
 pub fn archive(images: &[&Image], name: &str, tag: &str) -> anyhow::Result<Vec<u8>> {
     let mut blobs: Vec<&Blob> = Vec::new();
     let mut manifests = Vec::new();
@@ -121,7 +117,7 @@ pub fn archive(images: &[&Image], name: &str, tag: &str) -> anyhow::Result<Vec<u
             (several.descriptor(), None)
         }
     };
-    // containerd reads the first as the full name, in its own full form, and skopeo and podman the second as the tag.
+    // containerd reads the first as the full name, in its own form; skopeo and podman read the second as the tag.
     named["annotations"] = json!({
         "io.containerd.image.name": format!("docker.io/library/{name}:{tag}"),
         "org.opencontainers.image.ref.name": tag,
@@ -141,12 +137,10 @@ pub fn archive(images: &[&Image], name: &str, tag: &str) -> anyhow::Result<Vec<u
     Ok(layer::tar(&files, time)?)
 }
 
-/// `sha256:…`
 pub fn digest(bytes: &[u8]) -> String {
     format!("sha256:{}", hex(bytes))
 }
 
-/// SHA-256 in hexadecimal digits.
 pub fn hex(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -181,7 +175,6 @@ fn index(manifests: Vec<Value>) -> Value {
     json!({"schemaVersion": 2, "mediaType": INDEX, "manifests": manifests})
 }
 
-/// Without the fields that are unknown.
 fn known(mut object: Value) -> Value {
     if let Some(fields) = object.as_object_mut() {
         fields.retain(|_, value| !value.is_null());

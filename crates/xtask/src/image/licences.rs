@@ -1,6 +1,4 @@
-//! The licences of everything that is linked into a program, as one text for its image.
-//!
-//! Owns: finding the texts in the packages, and which package may lack one, and why. Must not: assess licences; deny.toml does.
+//! The licences of everything that is linked into a program, as one text for its image; deny.toml assesses them.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -15,7 +13,7 @@ enum Instead {
     Sibling(&'static str),
 }
 
-/// Each with its replacement and the reason why that is sufficient.
+/// Packages without a text, each with its replacement and why that is sufficient.
 const WITHOUT: [(&str, Instead, &str); 19] = [
     ("cel", Instead::Common("MIT"), "says MIT and names its authors"),
     (
@@ -74,7 +72,7 @@ const WITHOUT: [(&str, Instead, &str); 19] = [
     ),
 ];
 
-/// The same of the packages from npm, of the page of `skein map`.
+/// The same for npm packages in the page of `skein map`.
 const PAGE_WITHOUT: [(&str, Instead, &str); 4] = [
     (
         "murmurhash-js",
@@ -98,7 +96,6 @@ const PAGE_WITHOUT: [(&str, Instead, &str); 4] = [
     ),
 ];
 
-/// Of the names of licence files.
 const BEGINNINGS: [&str; 6] = ["licence", "license", "copying", "copyright", "notice", "unlicense"];
 
 /// The folder with one file per licence that <https://reuse.software> requires.
@@ -126,9 +123,9 @@ pub enum Incomplete {
     Unreadable { path: PathBuf, source: std::io::Error },
 }
 
-/// The licences of published `packages`, and of `parts`. `common` is a folder of texts, named by SPDX id.
+/// The licences of `packages` and `parts`; `common` is a folder of texts, named by SPDX id.
 pub fn text(packages: &Packages, parts: &[Part<'_>], common: &Path) -> Result<String, Incomplete> {
-    // Keyed by the words: packages wrap the same text differently.
+    // Keyed by the words, as packages wrap the same text differently.
     let mut texts: BTreeMap<String, (String, Vec<String>)> = BTreeMap::new();
     let mut add = |owner: String, text: &str| {
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -142,7 +139,6 @@ pub fn text(packages: &Packages, parts: &[Part<'_>], common: &Path) -> Result<St
         let title = format!("{} {}", package.name, package.version);
         let licence = package.licence.as_deref().unwrap_or("see below");
         let purl = package.purl().unwrap_or_default();
-        // Writing to a string cannot fail.
         let _ = writeln!(list, "  {title}: {licence}; {purl}");
         for (file, text) in texts_of(package, packages, common)? {
             add(format!("{title} ({file})"), &text);
@@ -206,7 +202,6 @@ fn texts_of(package: &Package, packages: &Packages, common: &Path) -> Result<Vec
     }
 }
 
-/// In order.
 fn licence_files(folder: &Path) -> Result<Vec<PathBuf>, Incomplete> {
     let unreadable = |source| Incomplete::Unreadable {
         path: folder.to_owned(),
@@ -229,7 +224,7 @@ fn licence_files(folder: &Path) -> Result<Vec<PathBuf>, Incomplete> {
     Ok(found)
 }
 
-/// Whether a file with this path in its package applies to all of the package. A deeper one is for a part.
+/// Whether a file with this path in its package applies to the whole package.
 fn is_of_all(path: &Path) -> bool {
     let folder = path.parent().unwrap_or(Path::new(""));
     folder == Path::new("") || folder == Path::new(LICENCE_FOLDER)

@@ -23,21 +23,18 @@ pub struct Package {
     pub version: String,
     /// SPDX expression.
     pub licence: Option<String>,
-    /// As it names them.
     pub authors: Vec<String>,
     pub folder: PathBuf,
     pub registry: Registry,
-    /// Otherwise it belongs to this workspace.
+    /// `false`: it belongs to this workspace.
     pub published: bool,
     /// Hash of the package file, from the lockfile: SHA-256 of a crate, SHA-512 of an npm package.
     pub checksum: Option<String>,
-    /// Whether it runs in the compiler only.
     pub is_macro: bool,
     pub uses: BTreeSet<String>,
 }
 
 impl Package {
-    /// Package URL, if published.
     pub fn purl(&self) -> Option<String> {
         let (name, version) = (self.name.replace('@', "%40"), self.version.replace('+', "%2B"));
         let kind = match self.registry {
@@ -77,13 +74,12 @@ impl Packages {
         Ok(Self(ids.iter().map(one).collect::<Result<_, _>>()?))
     }
 
-    /// `others` have ids.
     pub fn with(mut self, others: Vec<(String, Package)>) -> Self {
         self.0.extend(others);
         self
     }
 
-    /// Each with its id, by name and version.
+    /// Packages with their ids, by name and version.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Package)> {
         let mut all: Vec<_> = self.0.iter().map(|(id, package)| (id.as_str(), package)).collect();
         all.sort_by_key(|(_, package)| (&package.name, &package.version));
@@ -138,7 +134,7 @@ impl Packages {
 
 #[cfg(test)]
 impl Packages {
-    /// All packages that a program may contain, by the dependencies. A build may link fewer.
+    /// All packages that a program may contain by its dependencies; a build may link fewer.
     pub fn reachable(&self, program: &str) -> Self {
         let mut found = BTreeMap::new();
         let mut open: Vec<&String> = self.0.keys().filter(|id| self.0[*id].name == program).collect();
@@ -159,7 +155,7 @@ impl FromIterator<(String, Package)> for Packages {
     }
 }
 
-/// By name and version.
+/// Checksums by name and version.
 fn checksums(lock: &str) -> BTreeMap<(String, String), String> {
     let value = |block: &str, name: &str| {
         let line = block.lines().find_map(|line| line.strip_prefix(name))?;

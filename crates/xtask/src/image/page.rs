@@ -10,13 +10,12 @@ use serde::Deserialize;
 use super::expression;
 use super::packages::{Package, Registry};
 
-/// Relative to the workspace's root.
 pub const LOCK: &str = "crates/map-page/package-lock.json";
 
-/// Licenses that require no more than a notice, as deny.toml has it for crates.
+/// Licenses that require no more than a notice, as deny.toml lists for crates.
 const ALLOWED: [&str; 5] = ["Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT"];
 
-/// Each with an id.
+/// Packages with an id each.
 pub fn bundled(folder: &Path) -> anyhow::Result<Vec<(String, Package)>> {
     let path = folder.join("package-lock.json");
     let lock = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -25,7 +24,7 @@ pub fn bundled(folder: &Path) -> anyhow::Result<Vec<(String, Package)>> {
     Ok(packages)
 }
 
-/// Fails for a package in the page's lockfile whose license is not allowed. Offline.
+/// The error: a package in the page's lockfile has a license that is not allowed. Works offline.
 pub fn check(root: &Path) -> anyhow::Result<()> {
     let lock = std::fs::read_to_string(root.join(LOCK)).with_context(|| format!("cannot read {LOCK}"))?;
     check_licences(&read(&lock, root)?)
@@ -47,7 +46,7 @@ struct Locked {
     dependencies: BTreeMap<String, String>,
 }
 
-/// All packages of a lockfile but those that only help to build.
+/// All packages of a lockfile except those that only help to build.
 fn read(lock: &str, folder: &Path) -> anyhow::Result<Vec<(String, Package)>> {
     let lock: Lock = serde_json::from_str(lock).with_context(|| format!("cannot read {LOCK}"))?;
     let is_bundled = |(place, locked): &(&String, &Locked)| !place.is_empty() && !locked.dev;
@@ -158,7 +157,6 @@ mod tests {
         assert_eq!(one.purl().as_deref(), Some("pkg:npm/%40a/one@1.0.0"));
         assert_eq!(one.uses, BTreeSet::from([two_id.clone()]));
         assert_eq!(one.folder, Path::new("/page/node_modules/@a/one"));
-        // The SHA-512 of nothing.
         let checksum = two.checksum.as_deref().unwrap();
         assert!(checksum.starts_with("cf83e1357eefb8bd") && checksum.ends_with("f63b931bd47417a81a538327af927da3e"));
         let unpinned = lock("ISC").replace("sha512-z4Ph", "sha1-z4Ph");

@@ -7,12 +7,11 @@ pub enum Program {
     Coordinator,
     Agent,
     Cli,
-    /// In the wheel only.
+    /// Comes in the wheel only.
     Sitl,
 }
 
 impl Program {
-    /// All that have an image.
     pub const ALL: [Self; 3] = [Self::Coordinator, Self::Agent, Self::Cli];
 
     pub fn package(self) -> &'static str {
@@ -24,7 +23,7 @@ impl Program {
         }
     }
 
-    /// Also the repository of its image.
+    /// Name of the program and of the repository of its image.
     pub fn name(self) -> &'static str {
         match self {
             Self::Coordinator => "skein-coordinator",
@@ -34,7 +33,6 @@ impl Program {
         }
     }
 
-    /// For people who read about the image.
     pub fn description(self) -> &'static str {
         match self {
             Self::Coordinator => "Gives each Drone a vehicle and sends the agents their orders.",
@@ -45,7 +43,6 @@ impl Program {
     }
 }
 
-/// The values of the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Programs {
     /// The controller that runs once in a cluster.
@@ -76,7 +73,6 @@ pub enum Arch {
 }
 
 impl Arch {
-    /// `None` if there are no images for it.
     pub fn of_this_machine() -> Option<Self> {
         match std::env::consts::ARCH {
             "x86_64" => Some(Self::Amd64),
@@ -100,7 +96,6 @@ impl Arch {
         }
     }
 
-    /// A static binary with musl.
     pub fn target(self) -> &'static str {
         match self {
             Self::Amd64 => "x86_64-unknown-linux-musl",
@@ -124,7 +119,6 @@ impl Arch {
     }
 }
 
-/// The values of the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Arches {
     /// x86-64.

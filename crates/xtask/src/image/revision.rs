@@ -1,4 +1,4 @@
-//! The sources of an image: the commit, and its time as the time of everything in the image.
+//! The commit of an image's sources, and its time as the time of everything in the image.
 
 use std::path::Path;
 
@@ -7,13 +7,11 @@ use jiff::Timestamp;
 
 use crate::command::output;
 
-/// Suffix of the commit if files differ from it.
 const CHANGED: &str = "-dirty";
 
-/// Digits of the commit in a program.
+/// Digits of the commit that programs show.
 const SHORT: usize = 12;
 
-/// As far as it is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Revision {
     /// With the suffix `-dirty` if files differ from it.
@@ -61,7 +59,6 @@ impl Revision {
         Ok(commit)
     }
 
-    /// As programs show it.
     pub fn short(&self) -> Option<String> {
         let commit = self.commit.as_deref()?;
         let (digits, mark) = match commit.strip_suffix(CHANGED) {
@@ -71,7 +68,7 @@ impl Revision {
         Some(format!("{}{mark}", digits.get(..SHORT).unwrap_or(digits)))
     }
 
-    /// RFC 3339.
+    /// The time as RFC 3339 writes it.
     pub fn created(&self) -> anyhow::Result<Option<String>> {
         let text = |time: u64| anyhow::Ok(Timestamp::from_second(i64::try_from(time)?)?.to_string());
         self.time

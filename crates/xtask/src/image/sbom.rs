@@ -7,7 +7,7 @@ use super::packages::{Package, Packages, Registry};
 
 const NO_ASSERTION: &str = "NOASSERTION";
 
-/// 1970, if the time of the build is unknown: SPDX requires a time.
+/// SPDX requires a time, also if that of the build is unknown.
 const UNKNOWN_TIME: &str = "1970-01-01T00:00:00Z";
 
 #[derive(Debug)]
@@ -18,7 +18,6 @@ pub struct Subject<'a> {
     pub program: &'a [u8],
     /// Time of the build, RFC 3339.
     pub created: Option<&'a str>,
-    /// The version of Rust, whose standard library is linked.
     pub rust: &'a str,
 }
 
@@ -120,7 +119,7 @@ fn id_of(package: &Package) -> String {
     id(kind, &package.name, &package.version)
 }
 
-/// Of letters, digits, dots and dashes, the only characters that SPDX allows.
+/// An id of letters, digits, dots and dashes, the only characters that SPDX allows.
 fn id(kind: &str, name: &str, version: &str) -> String {
     let allowed = |c: char| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' };
     format!("SPDXRef-{kind}-{name}-{version}")

@@ -1,13 +1,12 @@
-//! What is broken, and which tests must notice.
+//! Mutations, and the tests that must notice each.
 
 pub struct Mutation {
     pub invariant: u8,
     pub name: &'static str,
     pub file: &'static str,
-    /// The present text, unique in the file.
+    /// Present text, unique in the file.
     pub find: &'static str,
     pub replace: &'static str,
-    /// Arguments of `cargo test`.
     pub tests: &'static [&'static str],
 }
 
@@ -32,7 +31,7 @@ const AGENT: &[&str] = &[
     "plans",
 ];
 
-/// The simulated network under its first 20 seeds. Its mutations say which seed first found them.
+/// The simulated network under its first 20 seeds; a mutation says which seed found it first.
 const NETWORK: &[&str] = &["--package", "skein-tests", "--test", "network"];
 
 const SAFETY: &str = "crates/fleet/src/safety.rs";
@@ -43,7 +42,7 @@ const GROUND_ORDER: &str = "crates/fleet/src/planning/ground_order.rs";
 const FOLLOWING: &str = "crates/fleet/src/flight/following.rs";
 const CLAIM: &str = "crates/fleet/src/airspace/claim.rs";
 
-/// Mutations that need the least time: tests of `model` and `fleet` alone notice them.
+/// Mutations that tests of `model` and `fleet` alone notice, in the least time.
 pub const SHORT: &[&str] = &[
     "arms a vehicle that is not known to be on the ground",
     "stops the motors of another Drone's vehicle",
@@ -1092,7 +1091,7 @@ pub const MUTATIONS: &[Mutation] = &[
         replace: "if order.term() < highest && false {",
         tests: NETWORK,
     },
-    // Found by seed 1. Both gates of arming go by it.
+    // Found by seed 1; both gates of arming use it.
     Mutation {
         invariant: 2,
         name: "arms late, on an order of a stream that is gone",

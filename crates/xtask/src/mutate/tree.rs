@@ -13,7 +13,7 @@ pub struct Tree {
     target: PathBuf,
 }
 
-/// Dropping it restores the file.
+/// Restores the file when dropped.
 #[derive(Debug)]
 pub struct Broken {
     file: PathBuf,
@@ -28,7 +28,7 @@ impl Drop for Broken {
 }
 
 impl Tree {
-    /// With changes that are not committed.
+    /// Copies the work tree, with changes that are not committed.
     pub fn copy() -> anyhow::Result<Self> {
         let workspace = testkit::control_plane::workspace_root();
         let target = workspace.join("target").join("mutate");
@@ -47,7 +47,7 @@ impl Tree {
         let names: BTreeSet<&str> = listed.split('\0').filter(|name| !name.is_empty()).collect();
         remove_others(&root, &root, &names)?;
         for name in names {
-            // A file that was deleted and not committed is listed all the same.
+            // A file that was deleted and not committed is still listed.
             if let Ok(bytes) = std::fs::read(workspace.join(name)) {
                 write_if_other(&root.join(name), &bytes).with_context(|| format!("cannot copy {name}"))?;
             }
@@ -66,7 +66,7 @@ impl Tree {
         &self.target
     }
 
-    /// Until the result is dropped.
+    /// Breaks the rule until the result is dropped.
     pub fn break_it(&self, mutation: &Mutation) -> anyhow::Result<Broken> {
         let file = self.root.join(mutation.file);
         let whole = std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", mutation.file))?;
@@ -82,7 +82,7 @@ impl Tree {
     }
 }
 
-/// Removes files of an earlier copy that the tree no longer has: a test file would be found and run.
+/// Removes files that the tree no longer has: an old test file would be found and run.
 fn remove_others(root: &Path, folder: &Path, names: &BTreeSet<&str>) -> anyhow::Result<()> {
     let Ok(entries) = std::fs::read_dir(folder) else {
         return Ok(());
@@ -101,7 +101,7 @@ fn remove_others(root: &Path, folder: &Path, names: &BTreeSet<&str>) -> anyhow::
     Ok(())
 }
 
-/// Unchanged files keep their time, so that cargo does not build them again.
+/// Leaves unchanged files their time, so that cargo does not build them again.
 fn write_if_other(file: &Path, bytes: &[u8]) -> std::io::Result<()> {
     if std::fs::read(file).is_ok_and(|there| there == bytes) {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Records what `skein demo` shows on a terminal, while keys are pressed: the whole screen once in each [`EVERY`] of the flight.
+//! Records the screen of `skein demo` once in each [`EVERY`] of the flight, while keys are pressed.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -12,7 +12,7 @@ use avt::{Cell, Line, Terminal};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::pty::{Winsize, openpty};
 
-/// The size of the terminal: a table of the demo fits, also twice.
+/// Size of the terminal; a table of the demo fits twice.
 pub const COLUMNS: u16 = 100;
 pub const ROWS: u16 = 24;
 
@@ -22,27 +22,26 @@ const EVERY: Duration = Duration::from_millis(2500);
 /// The demo prints this once it reads keys: all vehicles hold.
 const KEYS: &str = "Keys, for a vehicle that holds";
 
-/// Keys, and when they are pressed after the demo reads keys: a pilot takes a vehicle over, and Ctrl-C lands all.
+/// Keys and when they are pressed, after the demo reads keys: a pilot takes a vehicle over, then Ctrl-C lands all.
 const STORY: [(Duration, u8); 2] = [(Duration::from_secs(6), b't'), (Duration::from_secs(18), 0x03)];
 
-/// From the start to the end; a busy machine takes longer than the two minutes of a quiet one.
+/// A quiet machine takes two minutes.
 const LONGEST: Duration = Duration::from_secs(600);
 
-/// A part of a line in one style.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Span {
     pub text: String,
     pub bold: bool,
 }
 
-/// The lines of a screen, without trailing blanks.
+/// Lines of a screen, without trailing blanks.
 pub type Screen = Vec<Vec<Span>>;
 
 #[derive(Debug)]
 pub struct Recording {
-    /// At equal distances in time; the last one is that of the end.
+    /// Equal distances in time; the last frame is the end.
     pub frames: Vec<Screen>,
-    /// The one on which all vehicles hold, before any key is pressed.
+    /// Index of the frame on which all vehicles hold, before any key is pressed.
     pub still: usize,
 }
 
@@ -69,7 +68,7 @@ pub fn record(program: &Path, home: &Path) -> anyhow::Result<Recording> {
     let demo = command
         .spawn()
         .context("cannot start setsid (util-linux) with the demo")?;
-    // Only the program's copies stay open: when it closes them, the reader ends.
+    // Only the program's copies stay open, so that the reader ends when the program closes them.
     drop((command, pty.slave));
     watch(File::from(pty.master), Demo(demo))
 }
@@ -121,12 +120,10 @@ fn watch(mut pty: File, mut demo: Demo) -> anyhow::Result<Recording> {
     Ok(Recording { frames, still })
 }
 
-/// Killed when dropped.
 struct Demo(Child);
 
 impl Drop for Demo {
     fn drop(&mut self) {
-        // Fails only if it has ended.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
@@ -136,7 +133,7 @@ fn shown(terminal: &Terminal) -> String {
     format!("its screen shows:\n{}", terminal.screen().text().join("\n").trim_end())
 }
 
-/// The text at the start of `bytes`; the rest stays there: the beginning of a character.
+/// Takes the text at the start of `bytes`; the beginning of a character stays there.
 fn text(bytes: &mut Vec<u8>) -> String {
     let end = match std::str::from_utf8(bytes) {
         Err(error) if error.error_len().is_none() => error.valid_up_to(),

@@ -1,6 +1,4 @@
-//! A recording as an SVG file that plays by itself, without a script.
-//!
-//! Each frame is text, shown for its time by CSS; a viewer that cannot move pictures shows the still. Light and dark follow the reader.
+//! A recording as an SVG file that plays by CSS, without a script; a viewer that cannot move pictures shows the still.
 
 use std::fmt::Write;
 
@@ -10,7 +8,6 @@ use super::record::{COLUMNS, ROWS, Recording, Span};
 const SHOWN: f64 = 0.5;
 const LAST: usize = 8;
 
-/// Size of a character, and the margin of the text.
 const WIDTH: f64 = 8.4;
 const HEIGHT: u32 = 18;
 const MARGIN: u32 = 16;
@@ -24,7 +21,7 @@ text{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',mon
 @media(prefers-reduced-motion:reduce){.f{animation:none!important}}
 ";
 
-/// For readers who do not see it.
+/// Text for readers who do not see the picture.
 const TITLE: &str = "Recording of skein demo in a terminal";
 const DESCRIPTION: &str = "Five simulated vehicles boot, take off and hold. A pilot takes one over. All land.";
 
@@ -54,7 +51,6 @@ pub fn picture(recording: &Recording) -> String {
         }
         frames.push_str("</g>\n");
     }
-    // The first frame is visible from the beginning.
     let style = style.replacen("0%{visibility:hidden}0.00%", "0%", 1);
     format!(
         r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" aria-labelledby="t d" xml:space="preserve">
@@ -70,7 +66,6 @@ pub fn picture(recording: &Recording) -> String {
     )
 }
 
-/// Nothing for a blank line.
 fn line(y: u32, spans: &[Span]) -> String {
     let length: usize = spans.iter().map(|span| span.text.chars().count()).sum();
     if length == 0 {

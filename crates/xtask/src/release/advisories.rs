@@ -1,4 +1,5 @@
-//! Known vulnerabilities in the packages of a release: `npm audit` for those of the page, `cargo deny check advisories` for crates.
+//! Known vulnerabilities in the packages of a release: `npm audit` for the page, `cargo deny check advisories` for
+//! crates.
 //!
 //! Must not: take a missing answer for a good one.
 
@@ -15,9 +16,9 @@ use crate::say;
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Answer {
     Clean,
-    /// A line for each vulnerability.
+    /// One line for each vulnerability.
     Found(Vec<String>),
-    /// No answer came, with why.
+    /// Why no answer came.
     Unknown(String),
 }
 
@@ -37,7 +38,6 @@ pub fn check(required: bool) -> anyhow::Result<()> {
     judge(&[("npm packages", of_page()), ("crates", of_crates())], required)
 }
 
-/// Prints each answer; the error: no release.
 fn judge(answers: &[(&str, Answer)], required: bool) -> anyhow::Result<()> {
     for (packages, answer) in answers {
         say::note(&format!("{packages}: {answer}"));
@@ -110,7 +110,7 @@ fn npm_answer(text: &str, success: bool) -> Answer {
     }
 }
 
-/// A package, and its advisories; one that is vulnerable only by what it uses names those packages.
+/// A package and its advisories; if it is vulnerable only by what it uses, those packages.
 fn npm_line(name: &str, of: &Value) -> String {
     let text = |of: &Value, field: &str| of.get(field).and_then(Value::as_str).unwrap_or("?").to_owned();
     let because = |via: &Value| match via.as_str() {
@@ -127,7 +127,8 @@ fn npm_line(name: &str, of: &Value) -> String {
     )
 }
 
-/// `cargo deny --format json check advisories` prints a line of JSON for each finding, and a summary once it has checked.
+/// `cargo deny --format json check advisories` prints a line of JSON for each finding, and a summary once it has
+/// checked.
 fn deny_answer(text: &str, success: bool) -> Answer {
     let said: Vec<Value> = text
         .lines()
@@ -208,7 +209,7 @@ mod tests {
         ];
         let found = Answer::Found(found.map(str::to_owned).to_vec());
         assert_eq!(npm_answer(NPM_FOUND, false), found);
-        // A threshold of the person's own configuration makes it succeed.
+        // A threshold in the person's own configuration makes it succeed.
         assert_eq!(npm_answer(NPM_FOUND, true), found);
     }
 

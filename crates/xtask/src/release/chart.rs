@@ -9,10 +9,9 @@ use testkit::{Helm, manifests};
 use crate::image::layer::{self, File};
 use crate::say;
 
-/// The folder of a chart in its file: its name.
 const NAME: &str = "skein";
 
-/// `time` is in seconds since 1970. The error: Helm finds fault with it, or renders it otherwise than its folder.
+/// `time` is in seconds since 1970. The error: Helm rejects the chart, or renders it otherwise than its folder.
 pub fn package(time: u64) -> anyhow::Result<Vec<u8>> {
     let helm = Helm::find_or_build()?;
     let chart = pack(&manifests::chart(), time)?;
@@ -30,7 +29,6 @@ pub fn package(time: u64) -> anyhow::Result<Vec<u8>> {
     Ok(chart)
 }
 
-/// For the tests.
 pub fn check() -> anyhow::Result<()> {
     let chart = package(0)?;
     say::note(&format!("the packed chart has {} bytes", chart.len()));

@@ -59,12 +59,11 @@ pub fn package(program: Program, made: &Made, arch: Arch, time: u64) -> std::io:
     Ok(archive)
 }
 
-/// Packages of one release must not have files in common, so each program's texts have a folder of their own.
+/// Packages of one release must not share files, so each program's texts have a folder of their own.
 fn placed(program: &str, file: &File) -> File {
     let name = file.path.rsplit('/').next().unwrap_or(&file.path);
     let path = match name {
         _ if name == program => format!("usr/bin/{program}"),
-        // Debian's name for it.
         "LICENSE" => format!("usr/share/doc/{program}/copyright"),
         _ => format!("usr/share/doc/{program}/{name}"),
     };

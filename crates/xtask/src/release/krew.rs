@@ -12,7 +12,6 @@ It goes through the API server with your kubeconfig. You need Role skein-connect
 namespace of Skein.
 ";
 
-/// `archive` is downloaded from `uri`.
 pub fn platform(arch: Arch, uri: &str, archive: &[u8]) -> Value {
     let program = Program::Cli.name();
     json!({
@@ -58,7 +57,7 @@ mod tests {
         assert_eq!(only["selector"]["matchLabels"], json!({"os": "linux", "arch": "arm64"}));
         assert_eq!((&only["uri"], &only["sha256"]), (&json!(uri), &json!(hex(b"archive"))));
         assert_eq!(only["bin"], "skein");
-        // krew's own limit, and its index wants the licence beside the program.
+        // krew allows 50 characters, and its index wants the licence beside the program.
         assert!(read["spec"]["shortDescription"].as_str().unwrap().len() <= 50);
         assert_eq!(only["files"][1]["from"], "LICENSE");
     }

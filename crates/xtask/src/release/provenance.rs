@@ -7,24 +7,22 @@ use serde_json::{Value, json};
 use crate::image::layout::hex;
 use crate::image::page;
 
-/// Its parameters, and how to build again: docs/how-to/make-a-release.md.
+/// Parameters, and how to build again: docs/how-to/make-a-release.md.
 const BUILD_TYPE: &str = "https://skein.dev/cargo-xtask-release/v1";
 
-/// Any machine on which the command ran. The signature says who ran it.
+/// Any machine on which the command ran; the signature says who ran it.
 const BUILDER: &str = "https://skein.dev/cargo-xtask-release/v1/any-machine";
 
 pub struct Source<'a> {
-    /// In full.
     pub commit: &'a str,
     /// Pins all packages.
     pub lock: &'a [u8],
-    /// The lockfile of the page of `skein map`, which pins its npm packages.
+    /// The lockfile that pins the npm packages of the page.
     pub page_lock: &'a [u8],
-    /// With their versions.
     pub compilers: BTreeMap<String, String>,
-    /// The options of the command that change the files.
+    /// Only options that change the files.
     pub options: Vec<String>,
-    /// The time of everything in the archives, in seconds since 1970.
+    /// Time of everything in the archives, in seconds since 1970.
     pub time: u64,
 }
 

@@ -14,7 +14,6 @@ const WHEELS: [&str; 2] = [
     "skein_fleet-0.1.0-py3-none-manylinux_2_17_x86_64.manylinux2014_x86_64.whl",
 ];
 
-/// In place of a program that `image` builds.
 fn placeholder(program: Program, arch: Arch) -> Made {
     let file = |path: String, mode, content: &str| File {
         path,

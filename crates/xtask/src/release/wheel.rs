@@ -21,7 +21,7 @@ pub fn set_up() -> anyhow::Result<PathBuf> {
     VENV.set_up()
 }
 
-/// Versions on which the compressed bytes depend besides the pinned packages.
+/// Versions on which the compressed bytes depend, besides the pinned packages.
 pub fn versions(python: &Path) -> anyhow::Result<BTreeMap<String, String>> {
     let mut ask = Command::new(python);
     ask.args([
@@ -36,7 +36,8 @@ pub fn versions(python: &Path) -> anyhow::Result<BTreeMap<String, String>> {
         .collect())
 }
 
-/// The wheel's name and content; `time` in seconds since 1970. The texts are those of the first program, which links the most.
+/// The wheel's name and content; `time` is in seconds since 1970. The texts are those of the first program, which links
+/// the most.
 pub fn build(python: &Path, arch: Arch, programs: &[&Made], time: u64) -> anyhow::Result<(String, Vec<u8>)> {
     let scratch = tempfile::tempdir()?;
     let mut tool = Command::new(python);
@@ -51,7 +52,6 @@ pub fn build(python: &Path, arch: Arch, programs: &[&Made], time: u64) -> anyhow
                 continue;
             }
             std::fs::write(&path, &file.content).with_context(|| format!("cannot write {}", path.display()))?;
-            // The tool has the license of Skein itself.
             match name {
                 _ if is_program => tool.arg(path),
                 "LICENSE" => continue,

@@ -1,4 +1,5 @@
-//! The Kubernetes clients for Python and JavaScript, pinned in tests/clients, and the object store of tests/object-store.
+//! The Kubernetes clients for Python and JavaScript, pinned in tests/clients, and the object store of
+//! tests/object-store.
 
 use testkit::prerequisites::{self, Missing};
 
@@ -17,7 +18,6 @@ pub const NODE: NodePackages = NodePackages {
     lists: "tests/clients",
 };
 
-/// The S3-compatible store that logs are uploaded to.
 pub const OBJECT_STORE: NodePackages = NodePackages {
     folder: "object-store",
     lists: "tests/object-store",

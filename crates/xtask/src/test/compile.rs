@@ -1,9 +1,9 @@
 //! Compiles the workspace once: programs, tests and benches, with clippy in the compiler's place.
 //!
-//! `cargo clippy` puts `clippy-driver` in the place of rustc for a *check*, whose results no build can use. The same driver in a
-//! *build* gives the same lints and the programs too, so everything is compiled once. Dependencies are compiled by rustc itself.
-//! A separate `cargo build` would compile everything again, without what only tests need; so each crate with a program has a
-//! folder of tests, for which cargo builds the program.
+//! `cargo clippy` puts `clippy-driver` in the place of rustc for a *check*, whose results no build can use; in a
+//! *build* it gives the same lints and the programs too. A separate `cargo build` would compile everything again,
+//! without what only tests need; so each crate with a program has a folder of tests, for which cargo builds the
+//! program.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -15,17 +15,17 @@ use testkit::prerequisites;
 
 use crate::generate::cargo;
 
-/// How `cargo clippy -- -D warnings` passes its arguments to the driver.
+/// Form in which `cargo clippy -- -D warnings` passes its arguments to the driver.
 const DENY_WARNINGS: &str = "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TestProgram {
     pub package: String,
-    /// The name of the test, or of the library or program that it tests.
+    /// Name of the test, or of the library or program that it tests.
     pub target: String,
     pub executable: PathBuf,
     pub args: Vec<String>,
-    /// The folder of its crate, in which cargo would run it.
+    /// The folder in which cargo would run it.
     pub folder: PathBuf,
 }
 
@@ -54,7 +54,7 @@ pub fn as_clippy() -> anyhow::Result<[(&'static str, PathBuf); 2]> {
     ])
 }
 
-/// Of the documentation; cargo itself compiles and runs them.
+/// The examples in the documentation; cargo itself compiles and runs them.
 fn examples() -> TestProgram {
     TestProgram {
         package: "workspace".to_owned(),
@@ -65,7 +65,7 @@ fn examples() -> TestProgram {
     }
 }
 
-/// Of the toolchain that compiles, beside its rustc.
+/// The driver of the toolchain that compiles, beside its rustc.
 fn clippy_driver() -> anyhow::Result<PathBuf> {
     let sysroot = prerequisites::answer("rustc", &["--print", "sysroot"]).context("rustc does not say where it is")?;
     let beside = Path::new(sysroot.trim()).join("bin/clippy-driver");
@@ -76,7 +76,6 @@ fn clippy_driver() -> anyhow::Result<PathBuf> {
     })
 }
 
-/// The test program in a message of cargo.
 fn test_program(message: &str) -> Option<TestProgram> {
     let message: Value = serde_json::from_str(message).ok()?;
     let target = &message["target"];

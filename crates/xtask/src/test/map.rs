@@ -14,10 +14,9 @@ const PACKAGES: NodePackages = NodePackages {
     lists: "tests/map",
 };
 
-/// Debian's name of the browser, and those of other systems.
+/// Names of the browser: Debian's, then those of other systems.
 const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 
-/// The variables by which the test finds all of it.
 pub fn environment() -> [(&'static str, PathBuf); 2] {
     [
         ("SKEIN_TEST_MAP_NODE", PACKAGES.place()),
@@ -57,7 +56,7 @@ pub fn set_up() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The test alone, with a program that has the page.
+/// Runs the test alone, with a program that has the page.
 pub fn run() -> anyhow::Result<()> {
     let mut build = cargo_as_for_tests("build");
     build

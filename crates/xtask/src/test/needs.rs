@@ -1,13 +1,13 @@
-//! What each test program needs of the machine, so that many can run side by side on two cores.
+//! Needs of each test program, so that many can run side by side on two cores.
 //!
-//! Most of the long programs wait: for vehicles that fly, leases that run out, faults that last. Their tests take turns on one stage
-//! (an API server with all that runs on it), so such a program runs as several parts, each a process with a stage of its own.
+//! Most long programs wait: for vehicles that fly, leases that run out, faults that last. Their tests take turns on one
+//! stage (an API server with all that runs on it), so such a program runs as several parts, each with a stage of its
+//! own.
 
 use std::path::PathBuf;
 
 use super::compile::TestProgram;
 
-/// What must be set up before a program can run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Needs {
     Nothing,
@@ -15,15 +15,14 @@ pub enum Needs {
     Peers,
 }
 
-/// What is known of one program. Times and shares are of two cores with nothing else on them, rounded.
+/// Times and shares of one program, on two cores with nothing else on them, rounded.
 struct Known {
     package: &'static str,
     target: &'static str,
-    /// In how many parts it runs.
     parts: usize,
-    /// How long one part takes, in seconds.
+    /// Seconds that one part takes.
     seconds: u32,
-    /// The part of a core that it keeps busy meanwhile, in percent, its children included.
+    /// Percent of a core that it keeps busy meanwhile, its children included.
     percent: u32,
 }
 
@@ -37,8 +36,8 @@ const fn known(package: &'static str, target: &'static str, parts: usize, second
     }
 }
 
-/// The programs that take longer than a few seconds. Real autopilots fly faster than in life, and out of the sky where others keep the
-/// machine busy.
+/// Programs that take longer than a few seconds. Real autopilots fly faster than in life, and fall out of the sky on a
+/// busy machine.
 const KNOWN: &[Known] = &[
     known("tests", "nodes", 1, 350, 35),
     known("tests", "coordinator", 4, 320, 10),
@@ -79,8 +78,8 @@ const KNOWN: &[Known] = &[
     known("agent", "uplink", 1, 7, 5),
 ];
 
-/// Tests of a promise that is a time: each is named by package, program and the end of its name, and has the machine to itself, since on
-/// one that others keep busy it would time those. How long such a test takes, in seconds, is the last figure.
+/// Tests of a promised time, by package, program and end of name, with the seconds that each takes. Each has the
+/// machine to itself, since beside other programs it would time those.
 const TIMED: [(&str, &str, &str, u32); 4] = [
     (
         "tests",
@@ -108,8 +107,8 @@ const TIMED: [(&str, &str, &str, u32); 4] = [
     ),
 ];
 
-/// Programs that only compute: no process, no line and no clock of the machine is in them. They run with the lowest priority, in the time in which the
-/// others wait, one at a time.
+/// Programs that only compute: no process, line or clock of the machine is in them. They run one at a time with the
+/// lowest priority, while others wait.
 const GIVE_WAY: [(&str, &str); 8] = [
     ("tests", "network"),
     ("workspace", "examples"),
@@ -121,42 +120,39 @@ const GIVE_WAY: [(&str, &str); 8] = [
     ("conformance", "replay"),
 ];
 
-/// So many tests of a time run one after the other.
+/// Tests of a time that run one after the other in one program.
 const TIMED_TOGETHER: usize = 2;
 
-/// Programs that are known to need less than this, percent of a core times seconds, are quick.
+/// Percent of a core times seconds below which a known program is quick.
 const QUICK: u32 = 1000;
 
-/// What keeps every other program from running beside.
+/// Percent that keeps every other program from running beside.
 const ALONE: u32 = 100_000;
 
-/// What the set-up takes of a core meanwhile, in percent.
+/// Percent of a core that the set-up takes.
 const SET_UP_PERCENT: u32 = 100;
 
-/// A program that the table does not name.
+/// Seconds and percent of a program that the table does not name.
 const OTHERWISE: (u32, u32) = (5, 100);
 
-/// A test program, or a part of one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unit {
     /// `crate/program`, and which part of how many.
     pub label: String,
     pub program: TestProgram,
     pub args: Vec<String>,
-    /// What must be there first.
     pub needs: Needs,
-    /// How long it takes, in seconds, about.
+    /// Seconds that it takes, about.
     pub seconds: u32,
-    /// How much of a core it takes meanwhile, in percent.
+    /// Percent of a core that it takes meanwhile.
     pub percent: u32,
-    /// Whether it tests a promise that is a time. Such programs mostly wait, so they run side by side, and with nothing else: what is
-    /// expensive in them, their API servers' start, is over when they begin to measure.
+    /// Whether it tests a promised time. Such programs run side by side, as they mostly wait, and with nothing else;
+    /// the start of their API servers, which is expensive, is over when they begin to measure.
     pub timed: bool,
     /// Whether it runs in the time that others leave; see [`GIVE_WAY`].
     pub gives_way: bool,
 }
 
-/// The documentation of the code, which is written beside the tests, and gives way to them.
 pub fn documentation(folder: PathBuf) -> Unit {
     Unit {
         label: "documentation of the code".to_owned(),
@@ -176,8 +172,8 @@ pub fn documentation(folder: PathBuf) -> Unit {
     }
 }
 
-/// Whether it is one for the loop of a developer: it needs nothing but what was compiled, and a few seconds of a core; or it has the
-/// decisions, for which a developer waits.
+/// Whether a developer waits for it: it needs only what was compiled, and a few seconds of a core, or has the
+/// decisions.
 pub fn is_quick(program: &TestProgram) -> bool {
     let is = |known: &&Known| known.package == program.package && known.target == program.target;
     let known = KNOWN.iter().find(is);
@@ -185,7 +181,7 @@ pub fn is_quick(program: &TestProgram) -> bool {
     program.package == "fleet" || (program.package != "tests" && is_short)
 }
 
-/// The program in as many parts as it is to run in. `tests` are the names of its tests, in the order in which it lists them.
+/// The program in its parts; `tests` are the names of its tests, in the order in which it lists them.
 pub fn parts(program: &TestProgram, list: impl FnOnce() -> anyhow::Result<Vec<String>>) -> anyhow::Result<Vec<Unit>> {
     let known = KNOWN
         .iter()
@@ -221,7 +217,7 @@ pub fn parts(program: &TestProgram, list: impl FnOnce() -> anyhow::Result<Vec<St
     let mut units: Vec<Unit> = (cut(&names, count).into_iter().enumerate())
         .map(|(index, part)| unit(format!("{label} {}/{count}", index + 1), exact(part)))
         .collect();
-    // Those on the same kind of API server are listed together and share one.
+    // Tests on the same kind of API server are listed together and share one.
     units.extend(timed.chunks(TIMED_TOGETHER).enumerate().map(|(index, part)| Unit {
         seconds: part.iter().filter_map(|name| self::timed(program, name)).sum(),
         percent: ALONE,
@@ -231,7 +227,7 @@ pub fn parts(program: &TestProgram, list: impl FnOnce() -> anyhow::Result<Vec<St
     Ok(units)
 }
 
-/// How long this test of a time takes, in seconds; `None` if it is none.
+/// Seconds that a test of a time takes; `None`: it is no such test.
 fn timed(program: &TestProgram, name: &str) -> Option<u32> {
     let is = |(package, target, end, _): &&(&str, &str, &str, u32)| {
         program.package == *package && program.target == *target && (name.rsplit("::").next() == Some(end))
@@ -239,8 +235,8 @@ fn timed(program: &TestProgram, name: &str) -> Option<u32> {
     TIMED.iter().find(is).map(|(_, _, _, seconds)| *seconds)
 }
 
-/// `names` in `count` runs of nearly the same length; none is left out, and tests that are listed together stay together: they use the same
-/// kind of API server.
+/// Cuts `names` into at most `count` runs of nearly the same length, in order: neighbors use the same kind of API
+/// server.
 fn cut(names: &[String], count: usize) -> Vec<&[String]> {
     let at = |index: usize| names.len() * index / count;
     let parts = (0..count).map(|index| &names[at(index)..at(index + 1)]);
@@ -248,20 +244,19 @@ fn cut(names: &[String], count: usize) -> Vec<&[String]> {
     parts.filter(|part| !part.is_empty()).collect()
 }
 
-/// What a program may meet when it starts.
 #[derive(Debug, Clone, Copy)]
 pub struct Machine {
     pub cores: usize,
-    /// Whether what is set up for [`Needs::Peers`] is there.
     pub ready: bool,
-    /// Whether cores were idle for a part of the last seconds: the table knows averages, and programs that all work at the same time keep
-    /// each other waiting until what they wait for is late.
+    /// Whether cores were idle for a part of the last seconds: the table knows averages, and programs that all work at
+    /// the same time keep each other waiting until what they wait for is late.
     pub calm: bool,
 }
 
 /// Which of `pending` to start beside `running`: the longest that still fits, `None` if none does.
 ///
-/// What runs alone may be larger than the machine, and what gives way counts for nothing. The set-up compiles and unpacks: while it lasts, it counts as a program that takes a core.
+/// A program that runs alone may be larger than the machine, one that gives way counts for nothing, and the set-up,
+/// which compiles and unpacks, counts as a program that takes a core.
 pub fn next(pending: &[Unit], running: &[&Unit], machine: Machine) -> Option<usize> {
     let Machine { cores, ready, calm } = machine;
     let capacity = 100 * u32::try_from(cores).unwrap_or(u32::MAX);
@@ -282,7 +277,7 @@ pub fn next(pending: &[Unit], running: &[&Unit], machine: Machine) -> Option<usi
         .map(|(index, _)| index)
 }
 
-/// How long all of `pending` will take beside `running`, each of which has so many seconds left: what [`next`] does, played through.
+/// Seconds until all of `pending` have run beside `running`, each of which has so many seconds left, by [`next`].
 pub fn time_left(pending: &[Unit], running: &[(&Unit, u32)], cores: usize) -> u32 {
     let mut pending = pending.to_vec();
     let mut running: Vec<(Unit, u32)> = running.iter().map(|(unit, left)| ((*unit).clone(), *left)).collect();

@@ -14,7 +14,7 @@ pub fn site() -> anyhow::Result<()> {
     command::succeed(site, "the site does not build: run `python3 docs/site.py`")
 }
 
-/// With the programs that were built, on the embedded API and on a real one.
+/// Checks the SDK with the programs that were built, on the embedded API and on a real one.
 pub fn sdk() -> anyhow::Result<()> {
     let mut check = Command::new("sh");
     check

@@ -17,13 +17,13 @@ use crate::say;
 
 const POLL: Duration = Duration::from_millis(100);
 
-/// The load of a program that takes this many seconds is measured before the next one starts.
+/// Seconds; the load of a longer program is measured before the next one starts.
 const LONG: u32 = 20;
 
-/// How long the load of the machine is measured before it counts as calm.
+/// Time for which the load is measured before the machine counts as calm.
 const LOOKED_AT: Duration = Duration::from_secs(4);
 
-/// The cores of a calm machine are busy for at most this part of their time, in percent.
+/// Percent of their time that the cores of a calm machine are busy at most.
 const CALM_PERCENT: u64 = 85;
 
 /// Interval of progress lines without a terminal.
@@ -56,14 +56,14 @@ struct Ended {
     took: Duration,
     cpu: Duration,
     count: Count,
-    /// Of a failed program.
+    /// Set for a failed program.
     output: Option<String>,
 }
 
-/// Runs all of `programs` with `env`. `set_up` reports once whether [`Needs::Peers`] could be set up; until then those programs wait, and
-/// if it failed they fail. While `documentation` is written, no other program that gives way runs, and none that has the machine to itself.
-///
-/// The error: a test failed, or a program ended without the result of its tests.
+/// Runs all of `programs` with `env`. `set_up` reports once whether [`Needs::Peers`] could be set up: until then those
+/// programs wait, and if it failed they fail. While `documentation` is written, no other program that gives way runs,
+/// and none that has the machine to itself. The error: a test failed, or a program ended without the result of its
+/// tests.
 pub fn run(
     programs: &[TestProgram],
     chosen: impl Fn(&TestProgram) -> bool,
@@ -96,7 +96,7 @@ pub fn run(
         let at_work: Vec<&Unit> = at_work.chain((!documented).then_some(&beside)).collect();
         let machine = Machine {
             cores,
-            // Those that need a set-up that failed are pending no more.
+            // Programs whose set-up failed are pending no more.
             ready: ready.is_some(),
             calm: load.is_calm(),
         };
@@ -142,7 +142,6 @@ fn start(unit: Unit, env: &[(&str, PathBuf)], logs: &Path) -> anyhow::Result<Run
         .args(&unit.args)
         .folder(&unit.program.folder)
         .logs_in(logs);
-    // As cargo sets it for a test.
     let launch = launch.env("CARGO_MANIFEST_DIR", &unit.program.folder);
     let process = env
         .iter()
@@ -238,7 +237,7 @@ fn count(output: &str) -> Count {
     count
 }
 
-/// The processor time of a process and of those of its children that have ended.
+/// Processor time of a process and of those of its children that have ended.
 fn cpu(pid: u32) -> Option<Duration> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // After the name, which may contain any character: state is field 3, utime, stime, cutime and cstime are 14 to 17.
@@ -254,12 +253,12 @@ fn cpu(pid: u32) -> Option<Duration> {
 
 #[derive(Default)]
 struct Load {
-    /// The time of each measurement, and the result of [`ticks`].
+    /// Time of each measurement, and the result of [`ticks`].
     looks: VecDeque<(Instant, (u64, u64))>,
 }
 
 impl Load {
-    /// Whether its cores were idle for a part of the last seconds. If the system does not report it, the table alone decides.
+    /// If the system does not report its load, the table alone decides.
     fn is_calm(&mut self) -> bool {
         let Some(now) = std::fs::read_to_string("/proc/stat").ok().as_deref().and_then(ticks) else {
             return true;
@@ -274,22 +273,22 @@ impl Load {
         })
     }
 
-    /// After the start of a program, which changes the load.
+    /// For the start of a program, which changes the load.
     fn forget(&mut self) {
         self.looks.clear();
     }
 }
 
-/// Ticks of all cores since the system started: busy ones, and all. `stat` is /proc/stat.
+/// Ticks of all cores since the system started, busy ones and all, from the text of /proc/stat.
 fn ticks(stat: &str) -> Option<(u64, u64)> {
     let line = stat.lines().next()?.strip_prefix("cpu ")?;
     let fields: Vec<u64> = line.split_whitespace().map_while(|field| field.parse().ok()).collect();
-    // user, nice, system, idle, iowait, irq, softirq, steal; the time of guests is already in user. What is nice gives way to a test.
+    // user, nice, system, idle, iowait, irq, softirq, steal; guests are already in user. A nice program gives way to a
+    // test.
     let all: u64 = fields.get(..8)?.iter().sum();
     Some((all - fields[1] - fields[3] - fields[4], all))
 }
 
-/// Prints what failed, how long each part took, and how many passed.
 fn account(ended: &[Ended], took: Duration, logs: &Path) -> anyhow::Result<()> {
     let mut total = Count::default();
     for one in ended {
@@ -333,7 +332,7 @@ fn account(ended: &[Ended], took: Duration, logs: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The state of the run on one line of a terminal; without one, a line for each program, and one each minute.
+/// The state of the run on one line of a terminal; else a line for each program, and one each minute.
 struct Screen {
     terminal: bool,
     printed_at: Instant,

@@ -12,7 +12,6 @@ const PYTHON: &str = "it runs the tests against pymavlink, MAVSDK and the Kubern
 /// GiB of a build from nothing, with all that the tests set up.
 const ROOM: u64 = 16;
 
-/// Names all that are missing.
 pub fn check() -> anyhow::Result<()> {
     if let Some(text) = little_room() {
         say::note(&text);

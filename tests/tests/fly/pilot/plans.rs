@@ -13,7 +13,7 @@ const FENCE: MavMissionType = MavMissionType::MAV_MISSION_TYPE_FENCE;
 const MISSION: MavMissionType = MavMissionType::MAV_MISSION_TYPE_MISSION;
 
 impl Pilot {
-    /// Latitude and longitude of each item of the fence on the autopilot.
+    /// Latitude and longitude of each item on the autopilot.
     pub fn fence(&self) -> anyhow::Result<Vec<[f64; 2]>> {
         let (target_system, target_component, mission_type) = (self.system, 1, FENCE);
         let list = MavMessage::MISSION_REQUEST_LIST(MISSION_REQUEST_LIST_DATA {
@@ -47,7 +47,6 @@ impl Pilot {
         Ok(items)
     }
 
-    /// Uploads an inclusion polygon, as latitudes and longitudes.
     pub fn upload_fence(&self, corners: &[[f64; 2]]) -> anyhow::Result<()> {
         let vertex = MISSION_ITEM_INT_DATA {
             param1: f32::from(u16::try_from(corners.len())?),
@@ -59,7 +58,7 @@ impl Pilot {
         self.upload(corners, &vertex)
     }
 
-    /// Uploads a mission of waypoints at this height above home, as latitudes and longitudes.
+    /// Waypoints as latitudes and longitudes, at `meters` above home.
     pub fn upload_mission(&self, places: &[[f64; 2]], meters: f32) -> anyhow::Result<()> {
         let waypoint = MISSION_ITEM_INT_DATA {
             z: meters,
@@ -76,7 +75,6 @@ impl Pilot {
         self.upload(&[home, places].concat(), &waypoint)
     }
 
-    /// Begins to upload a mission, and gives none of it.
     pub fn begin_upload(&self) -> anyhow::Result<()> {
         self.line.send(&MavMessage::MISSION_COUNT(MISSION_COUNT_DATA {
             count: 5,
@@ -87,7 +85,6 @@ impl Pilot {
         }))
     }
 
-    /// Uploads items that differ in their place only.
     fn upload(&self, places: &[[f64; 2]], like: &MISSION_ITEM_INT_DATA) -> anyhow::Result<()> {
         let (target_system, target_component) = (self.system, 1);
         let mut next = MavMessage::MISSION_COUNT(MISSION_COUNT_DATA {

@@ -1,4 +1,4 @@
-//! Airspace that two want: a vehicle that leaves its own, and places that cannot be had.
+//! Contested airspace: a vehicle that leaves its own, and places that cannot be had.
 
 use std::time::Duration;
 
@@ -87,7 +87,6 @@ fn stray(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A Swarm with a formation, made or changed.
 fn swarm(field: &Field, name: &str, replicas: usize, formation: &Value) -> anyhow::Result<()> {
     let swarm = json!({
         "apiVersion": "skein.dev/v1alpha1", "kind": "Swarm", "metadata": {"name": name},
@@ -96,12 +95,10 @@ fn swarm(field: &Field, name: &str, replicas: usize, formation: &Value) -> anyho
     field.kubectl().apply(&swarm.to_string()).map(drop)
 }
 
-/// A line with its first slot at this place.
 fn line(at: Value, spacing: f64) -> Value {
     json!({"shape": "Line", "anchor": at, "spacingMeters": spacing})
 }
 
-/// Waits until `kubectl wait` says that the Swarm is covered.
 fn wait_covered(field: &Field, name: &str) -> anyhow::Result<()> {
     let swarm = format!("swarm/{name}");
     field.wait(&format!("{swarm} to be covered"), 150, || {
@@ -110,7 +107,6 @@ fn wait_covered(field: &Field, name: &str) -> anyhow::Result<()> {
     })
 }
 
-/// Waits until the Swarm says that it is not covered, for this reason and in these words.
 fn wait_uncovered(field: &Field, name: &str, reason: &str, words: &str) -> anyhow::Result<()> {
     field.wait(&format!("{name} to say \"{words}\""), 40, || {
         let swarm = field.read(&format!("namespaces/default/swarms/{name}"))?;
@@ -129,7 +125,6 @@ fn wait_uncovered(field: &Field, name: &str, reason: &str, words: &str) -> anyho
     })
 }
 
-/// The node of the only Drone of a Swarm.
 fn node_of(field: &Field, swarm: &str) -> anyhow::Result<&'static str> {
     let selector = format!("skein.dev/swarm={swarm}");
     let drones = field.kubectl().json(["get", "drones", "-l", &selector])?;
@@ -158,7 +153,7 @@ fn contested(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     let points = json!({"shape": "Points", "points": [at(disputed)]});
     swarm(field, "second", 2, &points)?;
     wait_uncovered(field, "second", "BadFormation", "2 replicas but 1 points")?;
-    // One that is on the ground owns the column above it, and this one serves no Drone.
+    // On the ground it owns the column above it, and it serves no Drone.
     let idle = (0..3).find(|number| ![first, second].contains(&NODES[*number]));
     let idle = idle.context("no vehicle is idle")?;
     let above = 20.0 * f64::from(u8::try_from(idle)?);

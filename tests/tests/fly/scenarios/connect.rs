@@ -36,7 +36,7 @@ pub const ALL: &[Scenario] = &[
 const NODE: &str = NODES[0];
 const HEIGHT: f64 = 20.0;
 const PEERS_HEIGHT: f64 = 10.0;
-/// Some thousand parameters at half of 230,400 baud, on a machine that is busy.
+/// Some thousand parameters at half of 230,400 baud, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(240);
 
 fn connect(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {

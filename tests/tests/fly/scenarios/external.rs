@@ -1,4 +1,4 @@
-//! A program flies a vehicle by set-points within a volume of its own, and loses it in each way that there is.
+//! A program flies a vehicle by set-points within a volume of its own, and loses it in each possible way.
 
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpStream};
@@ -74,7 +74,6 @@ fn external(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Has the program fly north, until it is seen to.
 fn flies(field: &Field, program: &Program, north_m_s: f32) -> anyhow::Result<()> {
     wait_reason(field, NODE, "Holding", "a program may fly it")?;
     let from = position(field, NODE)?;
@@ -89,7 +88,7 @@ fn flies(field: &Field, program: &Program, north_m_s: f32) -> anyhow::Result<()>
 
 fn silent(field: &Field, figures: &mut Figures, program: &Program) -> anyhow::Result<()> {
     flies(field, program, 1.0)?;
-    // Into the volume nobody else comes, though it is empty there.
+    // Nobody else comes into the volume, though it is empty there.
     program.fly(Some([0.0, 0.0, 0.0]));
     send_other(field, [15.0, 50.0, 25.0])?;
     wait_reason(field, OTHER, "NoRoute", NODE)?;
@@ -132,7 +131,6 @@ fn pilot(field: &Field, figures: &mut Figures, program: &Program) -> anyhow::Res
     })?;
     let taken_over = now();
     figures.took("pilot: Interrupted after", since, taken_over);
-    // It goes on talking, to nobody.
     program.fly(Some([-2.0, 0.0, 0.0]));
     field.pass(5, Duration::from_secs(5));
     program.fly(None);
@@ -156,13 +154,11 @@ fn grounded(field: &Field, figures: &mut Figures, program: &Program) -> anyhow::
         landing.context("not yet").map(drop)
     })?;
     figures.took("ground order: ordered to land after", since, now());
-    // To this it goes on talking, too.
     field.wait_down(NODE)?;
     program.fly(None);
     Ok(())
 }
 
-/// Waits until the agent has ordered the vehicle to stop.
 fn stopped(field: &Field, figures: &mut Figures, what: &str, since: u64, most: f64) -> anyhow::Result<()> {
     let stop = field.wait("the order to stop", 30, || {
         let stop = field.record(NODE).first_sent(since, MavCmd::MAV_CMD_DO_REPOSITION);
@@ -189,7 +185,6 @@ fn wait_reason(field: &Field, node: &str, reason: &str, words: &str) -> anyhow::
     })
 }
 
-/// A program that flies by velocities, as MAVSDK does. Dropping it ends it.
 struct Program {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
@@ -197,7 +192,7 @@ struct Program {
 
 #[derive(Default)]
 struct Shared {
-    /// North, east and down, meters per second; `None`: it says nothing at all.
+    /// North, east and down, meters per second; `None`: it is silent.
     velocity: Mutex<Option<[f32; 3]>>,
     ended: AtomicBool,
 }
@@ -209,7 +204,6 @@ impl Program {
         let shared = Arc::new(Shared::default());
         let told = Arc::clone(&shared);
         let thread = std::thread::spawn(move || {
-            // It ends with the connection, and the vehicle shows that.
             let _ = talk(stream, stack, &told);
         });
         Ok(Self {
@@ -227,7 +221,6 @@ impl Drop for Program {
     fn drop(&mut self) {
         self.shared.ended.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
-            // It fails only if the thread has panicked, which is said already.
             let _ = thread.join();
         }
     }

@@ -1,4 +1,4 @@
-//! What the autopilot itself does for the safety of the vehicle, and Skein must not disturb, must detect and report.
+//! Acts of the autopilot itself for the safety of the vehicle, which Skein must detect, report and not disturb.
 
 use std::time::Duration;
 
@@ -125,7 +125,6 @@ pub const ALL: &[Scenario] = &[
 
 const NODE: &str = NODES[0];
 
-/// The status of a Drone whose autopilot has taken control: it must not be Ready, and the reason is the autopilot's.
 pub(super) fn wait_reason(field: &Field, since: u64, words: &[&str]) -> anyhow::Result<String> {
     field.wait("the autopilot's reason on the Drone", 0, || {
         let drone = field.objects().of(NODE).context("there is none")?;
@@ -149,7 +148,6 @@ fn set_height(field: &Field, meters: f64) -> anyhow::Result<()> {
         .map(drop)
 }
 
-/// Waits until the vehicle reports one of these modes.
 pub(super) fn wait_mode(field: &Field, modes: &[u32], seconds: u32) -> anyhow::Result<u32> {
     field.wait(&format!("mode {modes:?}"), seconds, || {
         let mode = field.record(NODE).mode().context("no heartbeat")?;
@@ -171,7 +169,7 @@ fn left_alone(field: &Field, figures: &mut Figures, since: u64, modes: &[u32]) -
         Ok(now())
     })?;
     figures.took("failsafe after", since, begun);
-    // During the wait of five seconds that PX4 makes before it acts.
+    // Within the five seconds that PX4 waits before it acts.
     set_height(field, 14.0)?;
     wait_mode(field, modes, 15).map_err(|error| {
         let sent = field.record(NODE).orders_since(begun);
@@ -190,7 +188,6 @@ fn gcs_loss(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     field.vehicle(NODE).pilot.beats(false);
     left_alone(field, figures, since, &[RETURN.number(field.stack)])?;
     wait_reason(field, since, &["gcs", "ground station", "ground control"])?;
-    // The ground station is back: the autopilot's action continues, and ends on the ground.
     field.vehicle(NODE).pilot.beats(true);
     field.wait_down(NODE)?;
     let sent = field.record(NODE).orders_since(since);
@@ -223,7 +220,7 @@ fn fence(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     field.vehicle(NODE).pilot.beats(true);
     field.take_off(20.0)?;
     let since = now();
-    // The fence is lowered below it: either autopilot refuses a height above the fence.
+    // The fence is lowered below it: either autopilot refuses an altitude above the fence.
     let vehicle = field.vehicle(NODE);
     match field.stack {
         Stack::ArduPilot => vehicle.pilot.parameter("FENCE_ALT_MAX", 12.0)?,
@@ -275,7 +272,6 @@ fn reserve(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
         "sent home at {charge} %, the reserve is {RESERVE} %"
     );
     let orders = field.record(NODE).orders_since(since);
-    // It holds over its home.
     ensure!(orders[0] == "NAV_LAND", "it was sent {orders:?}");
     field.wait_down(NODE)
 }
@@ -400,7 +396,7 @@ fn one_motor_out(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()>
     let since = now();
     match field.stack {
         Stack::ArduPilot => arducopter_motors_fail(field, 1.0)?,
-        // A rotor without thrust is used no more. (`failure motor off` does nothing to its simulated motors.)
+        // `failure motor off` does nothing to PX4's simulated motors, but a rotor without thrust is used no more.
         Stack::Px4 => field
             .vehicle(NODE)
             .autopilot
@@ -417,7 +413,6 @@ fn one_motor_out(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()>
     Ok(())
 }
 
-/// From the first 3 m of a fall to the object that says so.
 fn falls(field: &Field, figures: &mut Figures, since: u64) -> anyhow::Result<()> {
     let low = field.wait("it to be 3 m lower", 30, || {
         let record = field.record(NODE);

@@ -1,5 +1,4 @@
-//! What people bring to the field: a survey as QGroundControl saves it, a payload with a battery of its own, a home that is far away, a field
-//! across the 180th meridian.
+//! Conditions of the field: a survey from QGroundControl, a payload's battery, a home far away, the 180th meridian.
 
 mod across;
 
@@ -36,7 +35,7 @@ pub const ALL: &[Scenario] = &[
         payload_battery,
     )
     .with(|stack| Setup {
-        // ArduPilot does not say what a battery drives.
+        // ArduPilot does not report what a battery drives.
         agent: match stack {
             Stack::ArduPilot => vec!["--motor-batteries".to_owned(), "0".to_owned()],
             Stack::Px4 => vec![],
@@ -73,13 +72,12 @@ const UP: f64 = 20.0;
 /// BATTERY_STATUS.id of the second battery.
 const SECOND: u8 = 1;
 
-/// What the second battery has left once it is low, percent.
+/// Percent left in the second battery once it is low.
 const LOW: i8 = 5;
 
-/// From one photo to the next, meters.
+/// Meters from one photo to the next.
 const PHOTOS: f64 = 12.5;
 
-/// The ends of the lines of the survey, east and north, in the order of the flight.
 const ENDS: [[f64; 2]; 8] = [
     [20.0, 20.0],
     [120.0, 20.0],
@@ -91,7 +89,7 @@ const ENDS: [[f64; 2]; 8] = [
     [20.0, 80.0],
 ];
 
-/// As QGroundControl saves a survey: its camera mode before the takeoff, the lines within one item, photos by distance on each line.
+/// As QGroundControl saves it: camera mode before the takeoff, lines within one item, photos by distance on each line.
 fn as_saved() -> Value {
     let mut items = Vec::new();
     for (number, [east, north]) in ENDS.iter().enumerate() {
@@ -193,10 +191,9 @@ fn survey_file(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Vehicles with a second monitor, and a first battery that lasts. A simulated PX4 has no second one: [`report_second`] adds it.
+/// A second monitor, and a first battery that lasts. A simulated PX4 has no second one: [`report_second`] adds it.
 fn two_batteries() -> Setup {
     Setup {
-        // Pins and scales of the simulated power module, which the second monitor reads, too.
         ardupilot: vec![
             ("BATT2_MONITOR", 4.0),
             ("BATT2_VOLT_PIN", 13.0),
@@ -208,13 +205,13 @@ fn two_batteries() -> Setup {
     }
 }
 
-/// From now on the second battery has so much left, percent, by its autopilot. An ArduPilot sets its own second monitor, which names no
-/// function. For a PX4 the relay adds what that sends of a smart battery of three cells, with this function.
+/// An ArduPilot sets its own second monitor, which names no function; for a PX4 the relay adds the report of a smart
+/// battery of three cells with this function.
 fn report_second(field: &Field, function: MavBatteryFunction, left: i8) -> anyhow::Result<()> {
     let vehicle = field.vehicle(NODE);
     match field.stack {
         Stack::ArduPilot => {
-            // Bit 1 is the second battery; it has so many percent left.
+            // Bit 1 is the second battery.
             let reset = [2.0, f32::from(left), 0.0, 0.0, 0.0, 0.0, 0.0];
             vehicle.pilot.command(MavCmd::MAV_CMD_BATTERY_RESET, reset)
         }
@@ -244,7 +241,7 @@ fn report_second(field: &Field, function: MavBatteryFunction, left: i8) -> anyho
     }
 }
 
-/// The share that the second battery has left, percent, and when it said so.
+/// Time and percent left.
 fn second_battery(field: &Field, since: u64) -> Option<(u64, i8)> {
     let record = field.record(NODE);
     record
@@ -314,7 +311,6 @@ fn payload_battery(field: &mut Field, figures: &mut Figures) -> anyhow::Result<(
     })?;
     figures.note(format!("the motors' battery shown at {own} %"));
     if field.stack == Stack::Px4 {
-        // Of all that the agent receives only the function changes.
         let since = now();
         report_second(field, MavBatteryFunction::MAV_BATTERY_FUNCTION_PROPULSION, LOW)?;
         lands_at_reserve(field, figures, since)?;
@@ -325,12 +321,11 @@ fn payload_battery(field: &mut Field, figures: &mut Figures) -> anyhow::Result<(
 fn second_battery_counts(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     field.take_off(15.0)?;
     let since = now();
-    // As PX4 reports each of its batteries.
     report_second(field, MavBatteryFunction::MAV_BATTERY_FUNCTION_ALL, LOW)?;
     lands_at_reserve(field, figures, since)
 }
 
-/// The second battery is low since then, and drives the motors: the vehicle, which holds over its home, is landed and stays down.
+/// The second battery drives the motors: the vehicle, which holds over its home, is landed and stays down.
 fn lands_at_reserve(field: &Field, figures: &mut Figures, since: u64) -> anyhow::Result<()> {
     let low = field.wait("the second battery to be low, by its autopilot", 60, || {
         let (at, left) = second_battery(field, since).context("it says nothing")?;
@@ -356,7 +351,7 @@ fn lands_at_reserve(field: &Field, figures: &mut Figures, since: u64) -> anyhow:
     Ok(())
 }
 
-/// Sends the autopilot where its home is: at a place so many degrees north of the field's, or where it stands.
+/// Home is so many degrees north of the field's; `None`: where the vehicle stands.
 fn send_home(field: &Field, north: Option<f64>) -> anyhow::Result<()> {
     #[allow(clippy::cast_possible_truncation, reason = "COMMAND_LONG has them so")]
     let params = match north {
@@ -370,7 +365,7 @@ fn send_home(field: &Field, north: Option<f64>) -> anyhow::Result<()> {
 }
 
 fn home_far(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
-    /// Degrees of latitude: 48.9 km, as an autopilot has it whose receiver was wrong at boot. ArduPilot takes no home farther than 50 km off.
+    /// Degrees of latitude: 48.9 km, as after a wrong fix at boot. ArduPilot takes no home farther than 50 km off.
     const FAR: f64 = 0.44;
     const HEIGHT: f64 = 12.0;
     field.wait("a vehicle that may arm", 90, || {

@@ -38,10 +38,9 @@ pub const ALL: &[Scenario] = &[
 
 const NODE: &str = NODES[0];
 
-/// The height of the first takeoffs, meters.
+/// Altitude of the first takeoffs above home, meters.
 const START: f64 = 10.0;
 
-/// Whether its checks have passed, if the message says so.
 fn checks_passed(message: &MavMessage) -> Option<bool> {
     let MavMessage::SYS_STATUS(status) = message else {
         return None;

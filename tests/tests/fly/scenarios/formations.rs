@@ -1,4 +1,4 @@
-//! Formations: many places that a Swarm keeps covered, and vehicles that relieve one another there.
+//! Formations: places that a Swarm keeps covered, and vehicles that relieve one another there.
 
 use std::time::Duration;
 
@@ -41,7 +41,6 @@ pub const ALL: &[Scenario] = &[
     .no_faster_than(2),
 ];
 
-/// A Swarm with a formation, beside what is usual.
 fn swarm(field: &Field, replicas: usize, formation: &Value) -> anyhow::Result<()> {
     let swarm = json!({
         "apiVersion": "skein.dev/v1alpha1", "kind": "Swarm", "metadata": {"name": SWARM},
@@ -58,7 +57,6 @@ fn change(field: &Field, spec: &Value) -> anyhow::Result<()> {
         .map(drop)
 }
 
-/// Waits until the vehicles that fly are at these places, one at each, by their own account, and the Swarm says so.
 fn wait_covered(field: &Field, places: &[[f64; 2]], up: f64) -> anyhow::Result<()> {
     field.wait(&format!("a vehicle at each of {places:?}"), 240, || {
         let swarm: Value = serde_json::from_str(&field.kubectl().run(["get", "swarm", SWARM, "-o", "json"])?)?;
@@ -78,7 +76,6 @@ fn wait_covered(field: &Field, places: &[[f64; 2]], up: f64) -> anyhow::Result<(
     })
 }
 
-/// Waits until exactly so many are in the air.
 pub(super) fn wait_flying(field: &Field, count: usize) -> anyhow::Result<()> {
     field.wait(&format!("{count} in the air"), 150, || {
         let armed = field
@@ -91,7 +88,7 @@ pub(super) fn wait_flying(field: &Field, count: usize) -> anyhow::Result<()> {
     })
 }
 
-/// The least distance between any two vehicles in the air since then. Errors: nearer than the separation.
+/// Errors: two vehicles in the air were nearer than the separation.
 pub(super) fn nearest(field: &Field, figures: &mut Figures, since: u64) -> anyhow::Result<()> {
     let tracks: Vec<_> = field
         .nodes()
@@ -108,7 +105,6 @@ pub(super) fn nearest(field: &Field, figures: &mut Figures, since: u64) -> anyho
     Ok(())
 }
 
-/// Lets Skein go on with the vehicle of `node`.
 pub(super) fn resume(field: &Field, node: &str) -> anyhow::Result<()> {
     let drone = field.objects().of(node).context("there is no Drone")?;
     let name = drone["metadata"]["name"].as_str().context("it has no name")?;
@@ -193,7 +189,6 @@ fn formation(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     wait_covered(field, &line(160.0, 6), UP)?;
     figures.took("four to six", since, now());
 
-    // A pilot takes one over, and gives it back.
     let node = NODES[0];
     let since = now();
     field.vehicle(node).pilot.mode(PILOTS.0, PILOTS.1)?;
@@ -212,7 +207,6 @@ fn formation(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     wait_covered(field, &line(160.0, 6), UP)?;
     figures.took("on station after the resume", since, now());
 
-    // One loses its remote control, and its autopilot brings it home.
     let node = NODES[2];
     let pilot = &field.vehicle(node).pilot;
     let since = now();
@@ -224,7 +218,6 @@ fn formation(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     let sent = field.record(node).orders_since(since);
     ensure!(sent.is_empty(), "on its failsafe it was sent {sent:?}");
     pilot.parameter("SIM_RC_FAIL", 0.0)?;
-    // A person has looked at it, and gives it back to the fleet.
     let since = now();
     let drone = field.objects().of(node).context("there is no Drone")?;
     let name = drone["metadata"]["name"].as_str().context("it has no name")?;
@@ -291,7 +284,7 @@ fn relief(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
             field.kubectl().run(["uncordon", rested])?;
         }
         if round % 5 == 4 {
-            // The one that relieves is on its way, in the end; the coordinator is killed with it at other places in each round.
+            // The relief is on its way, in the end; the coordinator is killed with it at other places in each round.
             let other = |node: &&str| *node != tired && field.record(node).said().in_air();
             field.wait("another to be up", 60, || {
                 field.nodes().into_iter().find(other).context("no other").map(drop)

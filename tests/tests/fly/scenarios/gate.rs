@@ -1,4 +1,4 @@
-//! One gate for all that moves a vehicle in the air, and for the one after it: who may arm a vehicle that a person or a failsafe brought down.
+//! One gate for all that moves a vehicle in the air, and one for arming after a person or a failsafe brought it down.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -81,7 +81,6 @@ const NODE: &str = NODES[0];
 const NAME: &str = "field";
 const UP: f64 = 20.0;
 
-/// Two vehicles, `apart` meters from each other.
 pub(super) fn pair(apart: f64) -> Setup {
     Setup {
         vehicles: 2,
@@ -90,7 +89,6 @@ pub(super) fn pair(apart: f64) -> Setup {
     }
 }
 
-/// How many plans a vehicle was sent since then.
 fn plans_since(field: &Field, node: &str, since: u64) -> usize {
     let record = field.record(node);
     let counts = record.sent_since(since).filter(|(_, message)| {
@@ -139,7 +137,6 @@ fn plan(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     nearest(field, figures, began)
 }
 
-/// Has a Mission fly around `guest`, the station of another, until it is beside that; since when it flies.
 fn flies_around(field: &Field, guest: [f64; 3]) -> anyhow::Result<u64> {
     drone(field, "two", NODES[1], &place(guest[0], guest[1], guest[2]))?;
     wait_on_station(field, NODES[1], guest)?;
@@ -160,7 +157,7 @@ fn flies_around(field: &Field, guest: [f64; 3]) -> anyhow::Result<u64> {
 fn resume_elsewhere(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     let began = now();
     let flies = flies_around(field, [30.0, 60.0, UP])?;
-    // The straight leg from there to the next place, east 60 and north 90, leads through the station; the way there does not.
+    // The straight leg from there to east 60 and north 90 leads through the station; the way there does not.
     let behind = [0.0, 30.0];
     carry(field, NODE, [60.0, 30.0], UP)?;
     carry(field, NODE, behind, UP)?;
@@ -180,7 +177,6 @@ fn resume_elsewhere(field: &mut Field, figures: &mut Figures) -> anyhow::Result<
         (at[0] - behind[0]).hypot(at[1] - behind[1]) < 6.0,
         "it does not hold, but is at {at:?}"
     );
-    // Somebody makes room.
     let station = json!({"spec": {"station": place(-60.0, 60.0, UP)}}).to_string();
     field
         .kubectl()
@@ -214,7 +210,6 @@ fn passes_a_neighbor(field: &mut Field, figures: &mut Figures) -> anyhow::Result
     nearest(field, figures, began)
 }
 
-/// A pilot holds a vehicle that flies, and moves it there by hand of its ground station.
 fn carry(field: &Field, node: &str, [east, north]: [f64; 2], up: f64) -> anyhow::Result<()> {
     let pilot = &field.vehicle(node).pilot;
     pilot.mode(HOLD.0, HOLD.1)?;
@@ -298,7 +293,6 @@ fn rebound(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The names of all Drones that were seen on any node, or waiting for one.
 fn drones_made(field: &Field, seen: &mut BTreeSet<String>) -> anyhow::Result<usize> {
     let list = field.kubectl().json(["get", "drones", "-A"])?;
     let all = list["items"].as_array().cloned().unwrap_or_default();
@@ -385,7 +379,6 @@ fn set_home(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     })
 }
 
-/// The Swarm of a scenario, with another spec.
 pub(super) fn swarm(field: &Field, spec: &Value) -> anyhow::Result<()> {
     let swarm = json!({"apiVersion": "skein.dev/v1alpha1", "kind": "Swarm", "metadata": {"name": SWARM}, "spec": spec});
     field.kubectl().apply(&swarm.to_string()).map(drop)

@@ -213,7 +213,6 @@ fn requests(field: &Field) -> u64 {
     [75, 76, 20].map(|id| record.passed_to_autopilot(id)).iter().sum()
 }
 
-/// What was requested, and how often.
 fn requested(field: &Field, since: u64) -> BTreeMap<String, usize> {
     let mut often = BTreeMap::new();
     for (_, message) in field.record(NODE).sent_since(since) {
@@ -230,7 +229,6 @@ fn requested(field: &Field, since: u64) -> BTreeMap<String, usize> {
 
 fn slow(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     field.take_off(START)?;
-    // The requests at the start may take some time.
     std::thread::sleep(Duration::from_secs(15));
     let (since, before) = (now(), requests(field));
     let [_, bytes] = field.record(NODE).passed_to_agent();

@@ -92,7 +92,6 @@ fn logs(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Where the simulators have their logs.
 fn place(stack: Stack) -> &'static str {
     match stack {
         Stack::ArduPilot => "logs",
@@ -119,7 +118,6 @@ fn only_file(folder: &Path) -> anyhow::Result<PathBuf> {
     Ok(files.first().context("none")?.path())
 }
 
-/// How many bytes of a log have come, once those are so many.
 fn come(folder: &Path, least: u64, copying: &Process) -> anyhow::Result<u64> {
     let context = || format!("nothing yet: {}", copying.tail());
     let entry = fs::read_dir(folder).with_context(context)?.next();

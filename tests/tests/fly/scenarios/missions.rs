@@ -23,7 +23,7 @@ pub const ALL: &[Scenario] = &[
         mission,
     )
     .with(|_| Setup {
-        // Somebody has drawn a fence of the vehicle's own, and nobody has told Skein.
+        // Somebody has drawn a fence of the vehicle's own, unknown to Skein.
         px4: vec![("GF_MAX_HOR_DIST", 150.0), ("GF_ACTION", 2.0)],
         ..Setup::default()
     })
@@ -72,7 +72,6 @@ fn get(field: &Field, name: &str) -> anyhow::Result<Value> {
     field.read(&format!("namespaces/default/missions/{name}"))
 }
 
-/// Waits until a Mission has this condition.
 pub(super) fn wait_for(field: &Field, name: &str, kind: &str, seconds: u32) -> anyhow::Result<Value> {
     field.wait(&format!("Mission {name} to be {kind}"), seconds, || {
         let object = get(field, name)?;
@@ -81,7 +80,6 @@ pub(super) fn wait_for(field: &Field, name: &str, kind: &str, seconds: u32) -> a
     })
 }
 
-/// Waits until the vehicle flies its plan, by its own heartbeat.
 pub(super) fn wait_on_plan(field: &Field, node: &str, seconds: u32) -> anyhow::Result<()> {
     field.wait(&format!("{node} to fly its plan"), seconds, || {
         let record = field.record(node);
@@ -91,7 +89,6 @@ pub(super) fn wait_on_plan(field: &Field, node: &str, seconds: u32) -> anyhow::R
     })
 }
 
-/// The items that the autopilot reported as reached since then, each time once.
 fn reached(field: &Field, node: &str, since: u64) -> Vec<(u64, u16)> {
     let record = field.record(node);
     let items = record.reported_since(since).filter_map(|(at, message)| match message {
@@ -103,7 +100,7 @@ fn reached(field: &Field, node: &str, since: u64) -> Vec<(u64, u16)> {
     items
 }
 
-/// When the vehicle first reached a place of its plan since then: PX4 also reports what it does where it is.
+/// PX4 also reports items that it does where it is.
 fn first_place_reached(field: &Field, node: &str, since: u64) -> Option<u64> {
     let mut all = reached(field, node, since).into_iter();
     let record = field.record(node);
@@ -120,7 +117,6 @@ fn first_place_reached(field: &Field, node: &str, since: u64) -> Option<u64> {
     all.find(is_place).map(|(at, _)| at)
 }
 
-/// Waits until the vehicle has come within `meters` over ground of a place.
 pub(super) fn wait_near(field: &Field, node: &str, at: [f64; 2], meters: f64, since: u64) -> anyhow::Result<()> {
     field.wait(&format!("{node} to be near {at:?}"), 120, || {
         let track = track(field, node, since);
@@ -135,7 +131,7 @@ pub(super) fn nearest(track: &Track, at: [f64; 2]) -> f64 {
     distances.fold(f64::INFINITY, f64::min)
 }
 
-/// How far a point is from the way through `places`, over ground and in height.
+/// Distance of a point from the way through `places`, over ground and in altitude.
 fn off(point: [f64; 3], places: &[[f64; 3]]) -> f64 {
     let legs = places.windows(2).map(|leg| {
         let way = [0, 1, 2].map(|axis| leg[1][axis] - leg[0][axis]);
@@ -148,14 +144,12 @@ fn off(point: [f64; 3], places: &[[f64; 3]]) -> f64 {
     legs.fold(f64::INFINITY, f64::min)
 }
 
-/// The median and the worst of some distances.
 fn spread(mut all: Vec<f64>) -> anyhow::Result<[f64; 2]> {
     all.sort_by(f64::total_cmp);
     let worst = *all.last().context("nothing was flown")?;
     Ok([all[all.len() / 2], worst])
 }
 
-/// The Mission whose plan this vehicle's autopilot does not take says so in its words, and nothing is armed for it.
 fn refused(field: &Field, figures: &mut Figures) -> anyhow::Result<()> {
     let pilot = &field.vehicle(NODE).pilot;
     let since = now();
@@ -166,7 +160,7 @@ fn refused(field: &Field, figures: &mut Figures) -> anyhow::Result<()> {
         &json!({"backoffLimit": 0, "route": {"waypoints": waypoints}}),
     )?;
     let object = field.wait("the refused Mission to fail", 150, || {
-        // ArduCopter takes each item that a route makes: here a ground station keeps it busy with an upload that never ends.
+        // ArduCopter takes each item of a route: here a ground station keeps it busy with an upload that never ends.
         if field.stack == Stack::ArduPilot {
             pilot.begin_upload()?;
         }
@@ -191,7 +185,6 @@ fn kill_the_coordinator(field: &mut Field) -> anyhow::Result<()> {
     field.start_coordinator()
 }
 
-/// Waits until Skein has let go of it.
 fn wait_let_go(field: &Field) -> anyhow::Result<()> {
     field.wait("the Drone to be Interrupted", 20, || {
         let drone = field.objects().of(NODE).context("there is no Drone")?;
@@ -200,7 +193,7 @@ fn wait_let_go(field: &Field) -> anyhow::Result<()> {
     })
 }
 
-/// Nothing that moves it is sent until the resume; then it is on its plan again. When that was.
+/// Nothing that moves it is sent until the resume; then it is on its plan again. Returns when.
 fn gives_back(field: &Field, figures: &mut Figures, what: &str, since: u64) -> anyhow::Result<u64> {
     field.pass(5, Duration::from_secs(5));
     field.vehicle(NODE).pilot.mode(HOLD.0, HOLD.1)?;
@@ -216,7 +209,6 @@ fn gives_back(field: &Field, figures: &mut Figures, what: &str, since: u64) -> a
 
 fn mission(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     refused(field, figures)?;
-    // What somebody else has left on the autopilot.
     let foreign = [[0.0, -60.0], [-60.0, -60.0]];
     let at = |[east, north]: [f64; 2]| -> anyhow::Result<[f64; 2]> {
         let at = place(east, north, UP);
@@ -259,7 +251,6 @@ fn mission(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     let sent = field.record(NODE).orders_since(flies);
     ensure!(sent.is_empty(), "on its plan it was sent {sent:?}");
 
-    // A pilot takes over on the leg after it.
     wait_near(field, NODE, [60.0, 55.0], 8.0, flies)?;
     let taken = now();
     field.vehicle(NODE).pilot.mode(PILOTS.0, PILOTS.1)?;
@@ -267,7 +258,6 @@ fn mission(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     figures.took("let go after a takeover", taken, now());
     let first = gives_back(field, figures, "the takeover", taken)?;
 
-    // Somebody else uploads another mission while it flies ours.
     wait_near(field, NODE, [30.0, 80.0], 10.0, first)?;
     let uploaded = now();
     field.vehicle(NODE).pilot.upload_mission(&foreign_places, UP as f32)?;
@@ -331,7 +321,6 @@ fn file(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
         item(178, 2, json!([1, 4, -1, 0, 0, 0, 0])),
         item(206, 2, json!([8, 0, 1, 0, 0, 0, 0])),
     ];
-    // A hold at the second place, and a wait at the third.
     items.extend([
         to(16, 0.0, IN_FILE[0]),
         to(16, 3.0, IN_FILE[1]),
@@ -362,7 +351,6 @@ fn file(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     ensure!(status["failures"] == 0 && status["done"] == "100%", "{status}");
     field.wait_down(NODE)?;
     ensure!(field.record(NODE).arms()? == 1, "it armed again");
-    // What it was sent, item by item, without the ways there and home.
     let mut sent: Vec<(u16, u16, f32)> = Vec::new();
     for (_, message) in field.record(NODE).sent_since(began) {
         if let MavMessage::MISSION_ITEM_INT(item) = message
@@ -397,7 +385,6 @@ fn file(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Which node serves each Drone that has a part.
 fn nodes_with_parts(field: &Field) -> anyhow::Result<Vec<&'static str>> {
     let object = get(field, NAME)?;
     let parts = object["status"]["parts"].as_array().cloned().unwrap_or_default();
@@ -408,19 +395,19 @@ fn nodes_with_parts(field: &Field) -> anyhow::Result<Vec<&'static str>> {
     Ok(field.nodes().into_iter().filter(has_part).collect())
 }
 
-/// What a whole battery lasts for that is too small, seconds.
+/// Seconds that a whole battery lasts, which is too short.
 const SMALL: u16 = 1500;
 
-/// Its charge, percent: a little above where a relief is sent.
+/// Percent; a little above where a relief is sent.
 const CHARGE: u8 = 36;
 
-/// Gives a vehicle that flies a battery with [`CHARGE`] percent left, which lasts for [`SMALL`] when whole.
+/// Sets a battery with [`CHARGE`] percent left, which lasts for [`SMALL`] when whole.
 fn drain(field: &Field, node: &str) -> anyhow::Result<()> {
     let vehicle = field.vehicle(node);
     match field.stack {
         Stack::ArduPilot => {
             let amperes = field.record(node).amperes().context("it reports no current")?;
-            // In whole milliampere-hours.
+            // Whole milliampere-hours.
             let capacity = (amperes * 1000.0 / 3600.0 * f64::from(SMALL)).round();
             vehicle.pilot.parameter("BATT_CAPACITY", capacity as f32)?;
             let reset = MavCmd::MAV_CMD_BATTERY_RESET;
@@ -443,7 +430,6 @@ fn drain(field: &Field, node: &str) -> anyhow::Result<()> {
     }
 }
 
-/// The field of the survey: its corners, and those of the obstacle in it.
 const FIELD: [[f64; 2]; 7] = [
     [-80.0, 40.0],
     [120.0, 40.0],
@@ -456,7 +442,6 @@ const FIELD: [[f64; 2]; 7] = [
 const BARN: [[f64; 2]; 4] = [[-40.0, 100.0], [0.0, 100.0], [0.0, 140.0], [-40.0, 140.0]];
 const SPACING: f64 = 16.0;
 
-/// Whether a point is inside of a polygon.
 fn inside(point: [f64; 2], corners: &[[f64; 2]]) -> bool {
     let mut inside = false;
     for (number, a) in corners.iter().enumerate() {
@@ -496,7 +481,6 @@ fn survey(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     }
     figures.took("three on their plans", began, now());
 
-    // The battery of one is smaller than its part.
     let (weak, lost) = (sharing[0], sharing[1]);
     let drained = now();
     drain(field, weak)?;
@@ -515,7 +499,6 @@ fn survey(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     })?;
     figures.took("a relief sent after", drained, now());
 
-    // Another falls from the sky, on its way.
     let since = now();
     field.vehicle_mut(lost)?.autopilot.power_off();
 
@@ -533,7 +516,6 @@ fn survey(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     figures.note(format!("at {} %", field.record(weak).charge().unwrap_or_default()));
     field.wait("the lost one to be given up", 120, || left(lost))?;
     figures.took("the lost one given up after", since, now());
-    // A person has found it, and brings it back.
     field.vehicle_mut(lost)?.autopilot.power_on()?;
 
     let object = wait_for(field, NAME, "Complete", 900)?;
@@ -543,11 +525,9 @@ fn survey(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     ensure!(object["status"]["failures"] == 1, "{}", object["status"]);
     wait_flying(field, 0)?;
 
-    // Where each was on its plan, and over the field.
     let mut lines: Vec<[[f64; 3]; 2]> = Vec::new();
     for node in field.nodes() {
         let mut flown = on_plan(field, node, began);
-        // One each second or so is enough.
         flown.dedup_by(|next, last| next.0.saturating_sub(last.0) < 900_000);
         lines.extend(flown.windows(2).filter_map(|pair| {
             let near = pair[1].0.saturating_sub(pair[0].0) < 2_000_000;
@@ -590,7 +570,6 @@ fn survey(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     super::formations::nearest(field, figures, began)
 }
 
-/// Where a vehicle was while it flew its plan, by its own heartbeat.
 fn on_plan(field: &Field, node: &str, since: u64) -> Track {
     let record = field.record(node);
     let wanted = MISSION.number(field.stack);

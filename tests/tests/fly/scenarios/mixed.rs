@@ -37,7 +37,6 @@ fn apply(field: &Field, kind: &str, spec: &Value) -> anyhow::Result<()> {
     field.kubectl().apply(&object.to_string()).map(drop)
 }
 
-/// Waits until an object is in force on all four.
 fn wait_in_force(field: &Field, kind: &str) -> anyhow::Result<()> {
     field.wait(&format!("{kind} in force on four"), 120, || {
         let object = field.read(&format!("{kind}s/north"))?;
@@ -50,7 +49,7 @@ fn wait_in_force(field: &Field, kind: &str) -> anyhow::Result<()> {
     })
 }
 
-/// The return altitude that the autopilot of a node has, meters, under whichever name it has it.
+/// Meters, under whichever name the autopilot has it.
 fn return_altitude(field: &Field, node: &str) -> anyhow::Result<f64> {
     let vehicle = field.vehicle(node);
     match vehicle.autopilot.stack() {

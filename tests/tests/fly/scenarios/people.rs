@@ -1,4 +1,4 @@
-//! People: pilots who take over, fly a vehicle themselves, or stop its motors.
+//! Pilots who take over, fly a vehicle themselves, or stop its motors.
 
 use std::time::Duration;
 
@@ -114,7 +114,7 @@ fn pilot_lands(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The least time from the end of another person's flight to ours, seconds.
+/// Seconds from the end of another person's flight to ours, at least.
 const SETTLED: f64 = 10.0;
 
 fn settle(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
@@ -202,7 +202,7 @@ fn ground_latch(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> 
         })
         .to_string()
     };
-    // It reads the object and writes it: a status that was written in between makes it ask to try again, as a person then does.
+    // A status that was written in between makes kubectl ask to try again, as a person then does.
     let replace = || field.kubectl().run_with(["replace", "-f", "-"], &swarm(SWARM));
     let conflicts = |error: &anyhow::Error| format!("{error:#}").contains("(Conflict)");
     replace().or_else(|error| if conflicts(&error) { replace() } else { Err(error) })?;
@@ -223,7 +223,6 @@ fn ground_latch(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> 
 fn kill(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     field.take_off(START)?;
     let (since, name) = (now(), drone_name(field)?);
-    // It ends with an error if the vehicle is not observed to stop.
     let said = field.skein(&["kill", &name, "--confirm", &name, "--yes-stop-the-motors"])?;
     let record = field.record(NODE);
     let sent = record.commands_since(since);

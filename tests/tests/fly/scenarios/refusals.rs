@@ -1,4 +1,5 @@
-//! Autopilots that refuse to arm: the reason is shown in their own words, and when it is fixed the vehicle flies without a command.
+//! Autopilots that refuse to arm: their own words give the reason, and when it is fixed the vehicle flies without a
+//! command.
 
 use std::time::Duration;
 
@@ -47,7 +48,7 @@ pub const ALL: &[Scenario] = &[
 const NODE: &str = NODES[0];
 const START: f64 = 6.0;
 
-/// What is set, to which value, which value fixes it, and words of the autopilot's text, any of them.
+/// Parameter, bad value, good value, and words of the autopilot's text, any of them.
 type Break = (&'static str, f32, f32, &'static [&'static str]);
 
 const ARDUPILOT: &[Break] = &[
@@ -56,7 +57,7 @@ const ARDUPILOT: &[Break] = &[
     ("SIM_BARO_DISABLE", 1.0, 0.0, &["baro"]),
     ("FS_THR_VALUE", 800.0, 975.0, &["fs_thr_value"]),
     ("ACRO_BAL_ROLL", 10.0, 1.0, &["acro_bal"]),
-    // (Not MOT_PWM_MIN: what it is set to goes to the motors of a disarmed vehicle, too, and it flies.)
+    // (Not MOT_PWM_MIN: its value goes to the motors of a disarmed vehicle, too, and it flies.)
     ("ARMING_MIS_ITEMS", 1.0, 0.0, &["mission"]),
     ("SIM_RC_FAIL", 1.0, 0.0, &["rc", "radio", "throttle"]),
     ("SIM_MAG1_FAIL", 1.0, 0.0, &["compass", "mag"]),
@@ -77,7 +78,6 @@ const PX4: &[Break] = &[
     (GPS, 0.0, 1.0, &["position", "gps"]),
 ];
 
-/// PX4's receiver, which is started and stopped.
 const GPS: &str = "sensor_gps_sim";
 
 fn set(field: &Field, name: &str, value: f32) -> anyhow::Result<()> {
@@ -186,7 +186,6 @@ fn unknown_battery(field: &mut Field, figures: &mut Figures) -> anyhow::Result<(
         Ok(message)
     };
     field.wait("the battery to be the reason", 90, || shown(field))?;
-    // Its other checks pass by now, and it stays on the ground for that one reason.
     field.pass(60, Duration::from_secs(20));
     let message = shown(field)?;
     let record = field.record(NODE);
@@ -208,7 +207,7 @@ fn unknown_battery(field: &mut Field, figures: &mut Figures) -> anyhow::Result<(
 
 fn metadata(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     const FILE_TRANSFER: u32 = 110;
-    // They are read on the ground only.
+    // Metadata are read on the ground only.
     let line = field.wait("the agent to have read the metadata", 30, || {
         let log = field.agent(NODE)?.stderr();
         let found = log

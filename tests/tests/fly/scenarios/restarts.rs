@@ -58,7 +58,7 @@ pub const ALL: &[Scenario] = &[
 
 const NODE: &str = NODES[0];
 
-/// The height of a climb in which every program can be killed.
+/// Altitude of a climb, meters, in which every program can be killed.
 const HIGH: f64 = 20.0;
 
 enum Program {
@@ -67,7 +67,6 @@ enum Program {
 }
 
 impl Program {
-    /// Kills it and starts it again two seconds later.
     fn restart(&self, field: &mut Field) -> anyhow::Result<()> {
         match self {
             Self::Coordinator => field.kill_coordinator(),
@@ -82,7 +81,6 @@ impl Program {
 }
 
 fn killed(field: &mut Field, figures: &mut Figures, program: &Program) -> anyhow::Result<()> {
-    // While climbing.
     field.fly(1, HIGH)?;
     field.wait("the climb", 90, || {
         let height = field.record(NODE).height().unwrap_or_default();
@@ -100,7 +98,6 @@ fn killed(field: &mut Field, figures: &mut Figures, program: &Program) -> anyhow
         "in the climb it was sent {sent:?}"
     );
 
-    // While holding.
     let since = now();
     program.restart(field)?;
     knows_again(field, since)?;
@@ -113,7 +110,6 @@ fn killed(field: &mut Field, figures: &mut Figures, program: &Program) -> anyhow
     );
     drop(record);
 
-    // While landing.
     let since = now();
     field.kubectl().run(["delete", "swarm", SWARM, "--wait=false"])?;
     field.wait("a command to land", 5, || {
@@ -140,7 +136,6 @@ fn killed(field: &mut Field, figures: &mut Figures, program: &Program) -> anyhow
     Ok(())
 }
 
-/// The objects report again that the vehicle flies, by a state that was written since then or is confirmed by `skein status`.
 fn knows_again(field: &Field, since: u64) -> anyhow::Result<()> {
     field.wait("Skein to know of the flight again", 30, || {
         let status: serde_json::Value = serde_json::from_str(&field.skein(&["status", "-o", "json"])?)?;
@@ -274,7 +269,6 @@ fn another_airframe(field: &mut Field, figures: &mut Figures) -> anyhow::Result<
         Ok(())
     })?;
     figures.took("named after", since, now());
-    // ArduCopter needs 42 s until it can arm.
     field.pass(75, Duration::from_secs(15));
     {
         let record = field.record(NODE);

@@ -1,4 +1,4 @@
-//! Returns of autopilots, through where others hold.
+//! Returns of autopilots through places where others hold.
 
 use std::time::Duration;
 
@@ -144,7 +144,6 @@ fn level(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
 }
 
 fn for_its_reserve(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
-    // The other has its default.
     const RESERVE: i8 = 80;
     let began = now();
     let (far, between) = ([0.0, 100.0, 20.0], [0.0, 50.0, 20.0]);
@@ -213,7 +212,6 @@ fn through_formation(field: &mut Field, figures: &mut Figures) -> anyhow::Result
     nearest(field, figures, began)
 }
 
-/// What the Drone says that a person has to do with a vehicle that landed without an order of Skein's.
 fn fly_again(field: &Field, node: &str) -> anyhow::Result<()> {
     super::formations::resume(field, node)?;
     let drone = || field.objects().of(node).context("there is no Drone");

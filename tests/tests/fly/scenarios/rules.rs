@@ -1,4 +1,4 @@
-//! Rules on board: Geofences and ParameterProfiles, brought to real autopilots, changed by others, and given back.
+//! Geofences and ParameterProfiles, brought to real autopilots, changed by others, and given back.
 
 use std::time::Duration;
 
@@ -50,7 +50,6 @@ pub const ALL: &[Scenario] = &[
     .real_time(),
 ];
 
-/// What an autopilot has to have for `preflight: Refuse`.
 fn setup(_: Stack) -> Setup {
     Setup {
         ardupilot: vec![("FS_GCS_ENABLE", 1.0), ("BATT_FS_LOW_ACT", 2.0)],
@@ -65,13 +64,11 @@ const CEILING: f64 = 20.0;
 
 const OF_RULES: [u32; 9] = [20, 23, 40, 43, 44, 45, 47, 51, 73];
 
-/// How many of them the agent has sent.
 fn messages(field: &Field) -> u64 {
     let record = field.record(NODE);
     OF_RULES.iter().map(|id| record.passed_to_autopilot(*id)).sum()
 }
 
-/// Messages of the agent since then that change a fence or a parameter.
 fn changes_since(field: &Field, since: u64) -> usize {
     let record = field.record(NODE);
     let changes = |(_, message): &(u64, &MavMessage)| {
@@ -86,7 +83,7 @@ fn changes_since(field: &Field, since: u64) -> usize {
     record.sent_since(since).filter(changes).count()
 }
 
-/// A square around a place so far north of home: half its side, meters.
+/// A square around a place `north_m` of home; `half_m` is half its side.
 fn square(half_m: f64, north_m: f64) -> Vec<[f64; 2]> {
     let east = HOME[0].to_radians().cos();
     let corners = [(1.0, 1.0), (1.0, -1.0), (-1.0, -1.0), (-1.0, 1.0)];
@@ -114,7 +111,6 @@ fn apply_fence(field: &Field, corners: &[[f64; 2]]) -> anyhow::Result<()> {
     apply(field, "Geofence", &spec)
 }
 
-/// Waits until an object says that it is in force on the vehicle, or is not; when.
 fn wait_in_force(field: &Field, kind: &str, yes: bool, seconds: u32) -> anyhow::Result<u64> {
     field.wait(&format!("{kind} in force: {yes}"), seconds, || {
         let object = field.read(&format!("{kind}s/north"))?;
@@ -127,8 +123,7 @@ fn wait_in_force(field: &Field, kind: &str, yes: bool, seconds: u32) -> anyhow::
     })
 }
 
-/// Waits until what somebody else has changed on the ground is changed back, and in force: that may be too quick for an object to show it.
-/// When that was begun.
+/// Returns when the correction of somebody's change began, which may be too quick for an object to show it.
 fn wait_corrected(field: &Field, kind: &str, since: u64) -> anyhow::Result<u64> {
     field.wait("a change of ours", 30, || {
         ensure!(changes_since(field, since) > 0, "none yet");
@@ -140,14 +135,12 @@ fn wait_corrected(field: &Field, kind: &str, since: u64) -> anyhow::Result<u64> 
     Ok(changed)
 }
 
-/// Why it is not in force, in one word.
 fn unsettled(field: &Field, kind: &str) -> anyhow::Result<String> {
     let object = field.read(&format!("{kind}s/north"))?;
     let one = &object["status"]["unsettled"][0];
     Ok(one["reason"].as_str().unwrap_or_default().to_owned())
 }
 
-/// It is not armed while its rules are not in force.
 fn stays_down(field: &Field, seconds: u32) -> anyhow::Result<()> {
     field.pass(seconds, Duration::from_secs(u64::from(seconds)));
     let sent = field.record(NODE).arm_commands_since(0);
@@ -169,7 +162,6 @@ fn wait_armable(field: &Field) -> anyhow::Result<()> {
     })
 }
 
-/// The fence that is on the autopilot, as a ground station reads it, is this one.
 fn is_aboard(field: &Field, corners: &[[f64; 2]]) -> anyhow::Result<()> {
     let aboard = field.vehicle(NODE).pilot.fence()?;
     let near = |[latitude, longitude]: &[f64; 2], other: &[f64; 2]| {
@@ -208,12 +200,11 @@ fn armed_last(field: &Field, since: u64) -> anyhow::Result<()> {
 
 fn power_cycle(field: &mut Field) -> anyhow::Result<()> {
     let vehicle = field.vehicle_mut(NODE)?;
-    // PX4 answers the first ground station from which it receives after its boot, and no other one while any beats: not this one, which goes.
+    // PX4 answers only the first ground station after its boot, while that beats: this one has to go.
     vehicle.pilot.beats(false);
     vehicle.autopilot.power_off();
     std::thread::sleep(Duration::from_secs(2));
     vehicle.autopilot.power_on()?;
-    // The ground station's line was cut with it.
     vehicle.pilot = Pilot::at(&vehicle.autopilot)?;
     vehicle.pilot.beats(true);
     Ok(())
@@ -235,7 +226,7 @@ fn switch(field: &Field, on: bool) -> anyhow::Result<()> {
         .command(SWITCH, [how, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
 }
 
-/// In the air somebody switches ArduPilot's fence off, with all of it there, and on again: SYS_STATUS alone says so.
+/// In the air somebody switches ArduPilot's fence off, with all of it there, and on again: only SYS_STATUS shows it.
 fn is_named_switched_off(field: &Field, figures: &mut Figures) -> anyhow::Result<()> {
     let since = now();
     switch(field, false)?;
@@ -250,7 +241,6 @@ fn is_named_switched_off(field: &Field, figures: &mut Figures) -> anyhow::Result
     wait_in_force(field, "geofence", true, 20).map(drop)
 }
 
-/// On the ground it is switched on by us.
 fn is_switched_on_again(field: &Field, figures: &mut Figures) -> anyhow::Result<()> {
     let since = now();
     switch(field, false)?;
@@ -290,7 +280,6 @@ fn fence(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
         is_named_switched_off(field, figures)?;
     }
 
-    // In the air, somebody uploads another.
     let since = now();
     let foreign = square(40.0, 0.0);
     field.vehicle(NODE).pilot.upload_fence(&foreign)?;
@@ -305,7 +294,6 @@ fn fence(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     let sent = changes_since(field, since);
     ensure!(sent == 0, "in the air it was sent {sent} changes");
 
-    // A breach: the ceiling is still that of the Geofence.
     breach(field, figures)?;
     field.wait_down(NODE)?;
     let down = now();
@@ -314,7 +302,6 @@ fn fence(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     is_aboard(field, &ours)?;
     ensure!(field.record(NODE).arms()? == 1, "it armed again");
 
-    // On the ground.
     let since = now();
     let foreign = square(50.0, 0.0);
     field.vehicle(NODE).pilot.upload_fence(&foreign)?;
@@ -409,7 +396,7 @@ fn frozen(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     is_aboard(field, &corners)
 }
 
-/// The vehicle is above the ceiling: its autopilot returns by itself, Skein says so and sends nothing.
+/// Above the ceiling its autopilot returns by itself; Skein reports it and sends nothing.
 fn breach(field: &Field, figures: &mut Figures) -> anyhow::Result<()> {
     let since = now();
     let vehicle = field.vehicle(NODE);
@@ -435,7 +422,6 @@ fn breach(field: &Field, figures: &mut Figures) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Somebody draws a fence 40 m from home while a Mission is on its way to 100 m.
 fn on_a_mission(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     const LIMIT: f64 = 40.0;
     begin(field)?;
@@ -453,7 +439,7 @@ fn on_a_mission(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> 
     let vehicle = field.vehicle(NODE);
     match field.stack {
         Stack::ArduPilot => vehicle.pilot.upload_fence(&square(LIMIT, 0.0))?,
-        // It holds at once where a fence comes that its mission does not keep to, and flies against its own limit of the distance.
+        // PX4 holds at once for a fence that its mission breaks, but flies against its own limit of the distance.
         Stack::Px4 => drop(
             vehicle
                 .autopilot
@@ -496,7 +482,6 @@ fn on_a_mission(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> 
     field.wait_down(NODE)
 }
 
-/// Two of each stack: their names, the values that are wanted, and one of somebody else.
 const fn values(stack: Stack) -> [(&'static str, f64, f64); 2] {
     match stack {
         Stack::ArduPilot => [("LOIT_BRK_DELAY", 1.5, 0.7), ("BATT_LOW_TIMER", 12.0, 14.0)],
@@ -516,7 +501,6 @@ fn parameters(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
         })
     };
     let before = messages(field);
-    // The autopilot has no parameter of such a name.
     apply(field, "ParameterProfile", &profile("NO_SUCH_NAME"))?;
     field.fly_with(1, HEIGHT, &json!({"preflight": "Refuse"}))?;
     wait_in_force(field, "parameterprofile", false, 20)?;

@@ -96,7 +96,7 @@ pub const ALL: &[Scenario] = &[
     }),
 ];
 
-/// Least distance over ground or in height between two vehicles, meters: what the coordinator is started with, by default.
+/// Meters, over ground or in altitude: the coordinator's default.
 const SEPARATION: f64 = 5.0;
 
 const CENTER: Wgs84 = Wgs84 {
@@ -104,13 +104,13 @@ const CENTER: Wgs84 = Wgs84 {
     longitude_deg: HOME[1],
 };
 
-/// The station `east` and `north` of the center, `up` above home.
+/// Meters east and north of the center, and above home.
 pub(super) fn place(east: f64, north: f64, up: f64) -> Value {
     let at = shifted(CENTER, east, north);
     json!({"latitudeDegrees": at.latitude_deg, "longitudeDegrees": at.longitude_deg, "altitudeMeters": up})
 }
 
-/// East, north, and up by the height above the sea: PX4 moves its home up and down by more than a meter in flight.
+/// Up is by the altitude above the sea: PX4 moves its home up and down by more than a meter in flight.
 fn local(position: &GLOBAL_POSITION_INT_DATA) -> [f64; 3] {
     let at = Wgs84 {
         latitude_deg: f64::from(position.lat) / 1e7,
@@ -140,7 +140,6 @@ pub(super) fn send_to(field: &Field, name: &str, station: &Value) -> anyhow::Res
         .map(drop)
 }
 
-/// Waits until the Drone of `node` is Ready, and its autopilot is at this place by its own account.
 pub(super) fn wait_on_station(field: &Field, node: &str, [east, north, up]: [f64; 3]) -> anyhow::Result<()> {
     field.wait(&format!("{node} to be on station at {east} {north} {up}"), 150, || {
         let drone = field.objects().of(node).context("there is no Drone")?;
@@ -156,7 +155,6 @@ pub(super) fn wait_on_station(field: &Field, node: &str, [east, north, up]: [f64
     })
 }
 
-/// Waits until the vehicle of `node` is on its way, over ground.
 fn wait_moving(field: &Field, node: &str) -> anyhow::Result<()> {
     let from = position(field, node)?;
     field.wait(&format!("{node} to move"), 60, || {
@@ -166,7 +164,6 @@ fn wait_moving(field: &Field, node: &str) -> anyhow::Result<()> {
     })
 }
 
-/// Waits until it looks this way, by its own account.
 fn wait_looking(field: &Field, node: &str, degrees: f64) -> anyhow::Result<()> {
     field.wait(&format!("{node} to look to {degrees} degrees"), 30, || {
         let heading = field.record(node).position().context("it has no position")?.hdg;
@@ -177,7 +174,7 @@ fn wait_looking(field: &Field, node: &str, degrees: f64) -> anyhow::Result<()> {
     })
 }
 
-/// The highest speed over ground since then, meters per second.
+/// Meters per second over ground.
 fn fastest(field: &Field, node: &str, since: u64) -> f64 {
     let record = field.record(node);
     let speeds = record.reported_since(since).filter_map(|(_, message)| match message {
@@ -226,12 +223,10 @@ fn heading_speed(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()>
     Ok(())
 }
 
-/// How often the status was written of a Drone that was asked at `since` to move once, and has.
 pub(super) fn status_writes(field: &Field, node: &str, since: u64) -> anyhow::Result<usize> {
     let seen = field.objects().of_since(node, since);
     let mut statuses: Vec<Value> = seen.iter().map(|(_, drone)| drone["status"].clone()).collect();
     statuses.dedup();
-    // The first is as it was before.
     let writes = statuses.len().saturating_sub(1);
     ensure!(
         (1..=2).contains(&writes),
@@ -333,10 +328,9 @@ fn takeover(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Where a vehicle was, and when, since then.
+/// Times, and east, north and up in meters.
 pub(super) type Track = Vec<(u64, [f64; 3])>;
 
-/// Where the vehicle of a node was since then, by its own account.
 pub(super) fn track(field: &Field, node: &str, since: u64) -> Track {
     let record = field.record(node);
     let positions = record.reported_since(since).filter_map(|(at, message)| match message {
@@ -347,18 +341,16 @@ pub(super) fn track(field: &Field, node: &str, since: u64) -> Track {
     positions.collect()
 }
 
-/// A vehicle that is no higher than this above its home is on its pad, or about to be: pads may be near to one another.
+/// Meters above its home below which a vehicle is on its pad, or about to be: pads may be near to one another.
 const PAD: f64 = 1.0;
 
-/// What a vehicle said of its place says nothing so much later, microseconds: it was switched off.
+/// Microseconds after which a reported place is stale: the vehicle was switched off.
 const STALE: u64 = 5_000_000;
 
-/// The least distance between two vehicles that both fly. Errors: they came nearer than the separation.
 pub(super) fn apart(one: &Track, other: &Track) -> anyhow::Result<f64> {
     ensure!(!one.is_empty() && !other.is_empty(), "nothing was recorded");
     let (mut least, mut next) = (f64::INFINITY, 0);
     for (at, a) in one {
-        // Both are in the order of time.
         while next + 1 < other.len() && other[next + 1].0.abs_diff(*at) <= other[next].0.abs_diff(*at) {
             next += 1;
         }
@@ -441,7 +433,6 @@ fn over_pad(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// An aircraft that hovers `east` and `north` of the center at the height of the stations, and reports so.
 fn hovering(east: f64, north: f64) -> ADSB_VEHICLE_DATA {
     let at = shifted(CENTER, east, north);
     #[allow(clippy::cast_possible_truncation, reason = "a place on the Earth in 1e-7 degrees")]
@@ -466,7 +457,6 @@ fn hovering(east: f64, north: f64) -> ADSB_VEHICLE_DATA {
     }
 }
 
-/// Waits until the Drone says that it is kept off its station by the aircraft, in these words.
 fn wait_for_aircraft(field: &Field, node: &str, words: &str) -> anyhow::Result<()> {
     field.wait(&format!("\"{words}\" on the Drone"), 15, || {
         let drone = field.objects().of(node).context("there is no Drone")?;

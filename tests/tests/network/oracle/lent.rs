@@ -1,9 +1,7 @@
-//! Whether vehicles that programs fly stay in what they may own, by where they truly are.
+//! Whether vehicles that programs fly stay in their airspace, by their true places.
 //!
-//! Owns: rule 15. Must not: know when an agent takes a vehicle back, or how.
-//!
-//! 15. One that was ordered airspace for a program is in it, from when it is, until that is no part of its last order. But where its agent ends,
-//!     it may fly on as its autopilot does by itself: by its last set-point until the autopilot notices, and until it has stopped from there.
+//! 15. A vehicle with ordered airspace for a program stays in it, from its arrival until that is no part of its last
+//!     order. Where its agent ends, it may fly on by its last set-point until the autopilot notices and it has stopped.
 
 use crate::autopilot::Kind;
 use crate::node::Node;
@@ -12,33 +10,31 @@ use crate::vehicle::Spot;
 use model::assignment::Order;
 use std::time::Duration;
 
-/// Estimates of a place are off by less, over ground and in height, meters.
+/// Largest errors of estimated places, over ground and in altitude, meters.
 const SLACK: (f64, f64) = (2.5, 2.0);
-/// Two receivers take the same altitude for altitudes that are so far apart, meters.
+/// Largest difference between two receivers at the same altitude, meters.
 const DATUMS: f64 = 3.0;
-/// From the last set-point until the autopilot acts by itself (GUID_TIMEOUT, COM_OF_LOSS_T), and what was on its way, seconds.
+/// Seconds until the autopilot acts by itself (GUID_TIMEOUT, COM_OF_LOSS_T), with what was on its way.
 const ARDUCOPTER_NOTICES: f64 = 3.5;
 const PX4_NOTICES: f64 = 1.5;
-/// An autopilot slows down by this much at least, over ground and upright, meters per second for each second.
+/// Least deceleration of an autopilot, over ground and upright, meters per second for each second.
 const BRAKES: (f64, f64) = (1.3, 1.0);
-/// It has stopped when it is slower, meters per second over ground.
+/// Meters per second over ground below which it has stopped.
 const STOPPED: f64 = 1.0;
-/// Higher than this it is in the air, meters.
+/// Meters above which it is in the air.
 const LIFTED: f64 = 0.5;
-/// Modes in which ours or a program has it: GUIDED; OFFBOARD, Hold and Takeoff.
+/// Modes in which the agent or a program has it: GUIDED; OFFBOARD, Hold and Takeoff.
 const OURS: [u32; 4] = [4, 0x0006_0000, 0x0304_0000, 0x0204_0000];
 
-/// All that programs fly.
 #[derive(Debug, Default)]
 pub struct Lent {
     flown: Vec<Flown>,
-    /// What besides is off in height, meters.
+    /// Additional error in altitude, meters.
     datums: f64,
-    /// How fast one was at most, meters per second over ground.
+    /// Meters per second over ground.
     pub fastest: f64,
-    /// How far one was out of its airspace: with its agent, and without; meters.
+    /// Meters out of its airspace at most, with its agent and without.
     pub out: [f64; 2],
-    /// How often one came into its airspace with the order for it.
     pub lent: u32,
 }
 
@@ -50,14 +46,13 @@ struct Flown {
     last: Option<(Duration, Spot)>,
     /// Over ground and upright, meters per second.
     speed: (f64, f64),
-    /// It was in its airspace with the order for it.
     counts: bool,
     /// Another mode than ours had it since, in which it may sink.
     sinks: bool,
     alone: Option<Alone>,
 }
 
-/// Where its agent ended, and how far it may come from there, over ground and in height, meters.
+/// Place where its agent ended, and distances that it may come from there, over ground and in altitude, meters.
 #[derive(Clone, Copy, Debug)]
 struct Alone {
     at: Spot,
@@ -101,7 +96,7 @@ impl Flown {
         self.last = Some((now, at));
     }
 
-    /// How far it is out of its airspace where it may not be, meters.
+    /// Meters out of its airspace where it may not be.
     fn follow(&mut self, at: Spot, asked: (f64, f64), has_agent: bool, slack: (f64, f64)) -> Option<f64> {
         let (wide, high) = self.volume.depth(at);
         let is_inside = wide >= 0.0 && high >= 0.0;
@@ -119,7 +114,6 @@ impl Flown {
     }
 }
 
-/// Whether its last order has airspace for a program in it.
 fn has_airspace(node: &Node) -> bool {
     let ledger = node.ledger.lock().unwrap();
     let lends = matches!(&ledger.last_order, Some(Order::Assigned(a))
@@ -128,7 +122,6 @@ fn has_airspace(node: &Node) -> bool {
 }
 
 impl Lent {
-    /// The vehicles of those nodes that have a program. `datums`: receivers differ.
     pub fn of(nodes: &[Node], datums: bool) -> Self {
         let flown = nodes.iter().filter_map(|node| {
             let program = node.program.as_ref()?;
@@ -153,18 +146,16 @@ impl Lent {
         }
     }
 
-    /// Whether the vehicle of this number is in airspace of a program, or came out of it without its agent.
     pub fn is_lent(&self, number: usize) -> bool {
         self.flown.iter().any(|flown| flown.number == number && flown.counts)
     }
 
-    /// How fast a program flies the vehicle of this number over ground, meters per second; `None`: none does, or its agent is away.
+    /// Meters per second over ground by a program; `None`: no program flies it, or its agent is away.
     pub fn speed(&self, number: usize) -> Option<f64> {
         let flown = self.flown.iter().find(|flown| flown.number == number)?;
         (flown.counts && flown.alone.is_none() && !flown.sinks).then_some(flown.speed.0)
     }
 
-    /// What programs did, in a sentence.
     pub fn account(&self) -> String {
         let [with, without] = self.out;
         format!(
@@ -173,8 +164,6 @@ impl Lent {
         )
     }
 
-    /// # Errors
-    /// One that is where it may not be.
     pub fn judge(&mut self, nodes: &[Node], excused: impl Fn(usize) -> bool, now: Duration) -> Result<(), String> {
         let slack = (SLACK.0, SLACK.1 + self.datums);
         for flown in &mut self.flown {
@@ -215,7 +204,6 @@ impl Lent {
     }
 }
 
-/// Courses of which it is known whether they are allowed.
 pub fn what_leaves_its_airspace_is_known() {
     let volume = Volume {
         middle: Spot {
@@ -228,7 +216,7 @@ pub fn what_leaves_its_airspace_is_known() {
         above: 10.0,
     };
     let at = |east: f64, up: f64| Spot { east, north: 0.0, up };
-    // It flies east from the middle, so far each second, and its agent ends at the given step, for so many.
+    // It flies east from the middle, by the given steps, and its agent ends at one step, for so many.
     let leaves = |notices: f64, places: &[f64], ends: usize, back: usize| {
         let mut flown = Flown {
             number: 0,

@@ -1,11 +1,10 @@
-//! Whether what is said of rules on board is so, by the fence and the parameters that the autopilots truly have.
+//! Whether statements about rules on board are true, by the fence and the parameters that the autopilots truly have.
 //!
 //! 1. An agent that reports its rules in force has them on its autopilot.
-//! 2. Nothing is armed without the rules that its order names, or named until just now. All Drones here have `preflight: Refuse`.
-//! 3. A Geofence that says of its present generation that it is in force on all that it selects is on each of their autopilots; unless what it
-//!    says is from a backup.
-//! 4. What a Vehicle that is heard says of its fence and its parameters was so a while ago at the latest, unless leaders are killed or cut off
-//!    from the objects.
+//! 2. Nothing is armed without the rules that its order names, or named until just now (all have `preflight: Refuse`).
+//! 3. A Geofence that is in force on all by its present status is on each autopilot, unless the status is from a
+//!    backup.
+//! 4. The status of a Vehicle in contact was true a while ago at the latest, unless leaders are killed or cut off.
 
 use crate::api::Cluster;
 use crate::node::Node;
@@ -18,32 +17,27 @@ use sitl::wire::PlanItem;
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// A report may be this much older than what it is of.
+/// Largest age of a report.
 const REPORTED_WITHIN: Duration = Duration::from_millis(200);
-/// From an order to the armed motors at most.
 const ARMED_WITHIN: Duration = Duration::from_millis(2500);
-/// A Vehicle is written this much later at most, by a leader that is killed no sooner.
 const WRITTEN_WITHIN: Duration = Duration::from_secs(60);
-/// Coordinates are the same when they differ by one unit at most, degrees × 10⁷.
+/// Degrees × 10⁷; coordinates that differ by no more are the same.
 const UNIT: u32 = 1;
-/// Each autopilot has a measure of its own for radii.
+/// Each autopilot rounds radii in its own way.
 const RADIUS: f32 = 0.01;
 
 pub const GEOFENCES: &str = "/apis/skein.dev/v1alpha1/geofences";
 const VEHICLES: &str = "/apis/skein.dev/v1alpha1/vehicles";
 
-/// See the module text.
 #[derive(Debug, Default)]
 pub struct RulesOracle {
     nodes: Vec<OfNode>,
     revision: u64,
     /// Until when a leader was killed, or kept from reading or writing objects.
     pub disturbed: Duration,
-    /// The store went back to a backup then, and all that is said in it with it.
+    /// Time of the last restore, with all statements in the backup.
     pub restored: Option<Duration>,
-    /// Armed with the rules in force.
     pub arms: u32,
-    /// Reports, and statuses, that said so.
     pub claims: u64,
     pub statuses: u64,
 }
@@ -52,7 +46,6 @@ pub struct RulesOracle {
 struct OfNode {
     armed: bool,
     wrong_since: Option<Duration>,
-    /// When its autopilot had these last.
     had: HashMap<RulesDigest, Duration>,
 }
 
@@ -65,10 +58,6 @@ struct Wanted {
 }
 
 impl RulesOracle {
-    /// Judges what is said at `at`.
-    ///
-    /// # Errors
-    /// What is not so.
     pub fn judge(&mut self, nodes: &[Node], cluster: &Cluster, at: Duration) -> Result<(), String> {
         self.nodes.resize_with(nodes.len(), OfNode::default);
         for node in nodes {
@@ -144,7 +133,7 @@ impl RulesOracle {
             let list = cluster.ask(Method::GET, path, &Value::Null);
             list["items"].as_array().cloned().unwrap_or_default()
         };
-        // What a backup says of rules was so when it was made.
+        // A backup's statements about rules were true when it was made.
         self.restored = self
             .restored
             .filter(|restored| at < self.disturbed.max(*restored) + WRITTEN_WITHIN);
@@ -156,7 +145,7 @@ impl RulesOracle {
             let (name, wanted) = (&fence["metadata"]["name"], of_object(&fence["spec"]));
             let site = &fence["spec"]["vehicleSelector"]["matchLabels"]["site"];
             let (objects, vehicles) = (items("/api/v1/nodes"), items(VEHICLES));
-            // One of which no Vehicle could be written yet is not selected yet.
+            // A vehicle without a Vehicle yet is not selected yet.
             let is_selected = |node: &&Node| {
                 let labeled = objects.iter().any(|object| {
                     object["metadata"]["name"] == node.name() && object["metadata"]["labels"]["site"] == *site
@@ -208,22 +197,17 @@ impl RulesOracle {
     }
 }
 
-/// Whether the autopilot has the fence that an object wants; of one that is gone, none.
-///
-/// # Errors
-/// How it differs.
+/// For an object that is gone, the autopilot must have no fence. The error: the difference.
 pub fn has_fence_of(vehicle: &Vehicle, geofence: &Value) -> Result<(), String> {
     has_fence(vehicle, &of_object(&geofence["spec"]))
 }
 
-/// Whether a Geofence says of its present generation that it is in force on all that it selects.
 pub fn is_on_all(object: &Value) -> bool {
     let (status, generation) = (&object["status"], &object["metadata"]["generation"]);
     let counts = (status["inForce"].as_i64(), status["selected"].as_i64());
     status["observedGeneration"] == *generation && matches!(counts, (Some(of), Some(all)) if of == all && all > 0)
 }
 
-/// Whether the autopilot has what the rules want.
 fn has(vehicle: &Vehicle, rules: &Rules) -> Result<(), String> {
     has_fence(vehicle, &of_rules(rules))?;
     for wanted in rules

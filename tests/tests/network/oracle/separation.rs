@@ -1,13 +1,10 @@
-//! Whether vehicles keep apart, by where they truly are.
+//! Whether vehicles keep apart, by their true places. Must not: know claims, routes or rules of `fleet`.
 //!
-//! Owns: rule 10, and who does not count; [`OfPersons`], whom persons move. Must not: know claims, routes or rules of `fleet`.
-//!
-//! 10. No two vehicles in the air, one of which moves along routes, are nearer than 5 m over ground and in height at once; but for
-//!     one that its failsafe brings down without a coordinator, and one without a station that has come down away from home. Where all
-//!     move ([`Separation::all_move`]), plans count as routes do, and away from home nobody is excused.
-//!     One with a fence on board whose autopilot returns by itself is excused on the way of that return ([`own_return`]), and nowhere else.
-//!     One that lands where it is, by a person's ground order or for its reserve without clear ground, may come near to those that were
-//!     below it when that began, and to no others, and only while it lands.
+//! 10. No two vehicles in the air, one of which moves along routes, are nearer than 5 m over ground and in altitude at
+//!     once. Excused are a vehicle that its failsafe brings down without a coordinator, and one without a station that
+//!     has come down away from home, unless all move ([`Separation::all_move`]). An autopilot's own return with a fence
+//!     on board is excused only on its way ([`own_return`]). A vehicle that lands where it is may come near only to
+//!     those that were below it when that began.
 
 pub mod own_return;
 pub mod persons;
@@ -20,26 +17,26 @@ use persons::OfPersons;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// Nearer than this, over ground and in height, is too near, meters.
+/// Meters over ground and in altitude.
 const APART: f64 = 5.0;
-/// What the numbers of the simulation are off.
+/// Largest rounding error of the simulation, meters.
 const ROUNDING: f64 = 0.05;
-/// Higher than this it is in the air.
+/// Meters above which it is in the air.
 const LIFTED: f64 = 0.5;
-/// A vehicle is at home within this, meters over ground.
+/// Meters over ground within which a vehicle is at home.
 const AT_HOME: f64 = 2.0;
 
 #[derive(Default)]
 pub struct Separation {
-    /// Those which their failsafe brings down without a coordinator, until they are on the ground.
+    /// Brought down by their failsafe without a coordinator, until they are on the ground.
     diverted: Vec<bool>,
-    /// Those which land where they are, over others, until they are on the ground: for each, those below it.
+    /// Vehicles that land where they are, until they are on the ground, with those below each.
     lands_on: BTreeMap<usize, BTreeSet<usize>>,
-    /// The least distance so far, millimeters.
+    /// Least distance so far, millimeters.
     pub nearest: Option<u32>,
-    /// Vehicles that persons move, where all others move by orders of ours.
+    /// Vehicles that persons move, where all others move by our orders.
     pub all_move: Option<OfPersons>,
-    /// Returns that autopilots with a fence on board begin by themselves, where such a return excuses its own way and no more.
+    /// Returns that autopilots with a fence on board begin by themselves, where such a return excuses its own way only.
     pub own_returns: Option<OwnReturns>,
 }
 
@@ -48,11 +45,10 @@ struct Flight {
     at: Spot,
     routed: bool,
     excused: bool,
-    /// In a mode that brings it down.
     lands: bool,
 }
 
-/// Those of `others` that are lower than `at`, within `reach` over ground, meters.
+/// Vehicles of `others` that are lower than `at`, within `reach` over ground, meters.
 pub fn lower(at: Spot, others: impl IntoIterator<Item = (usize, Spot)>, reach: f64) -> Vec<usize> {
     let is_below = |there: Spot| there.up < at.up && there.over_ground(at) <= reach;
     let below = others.into_iter().filter(|(_, there)| is_below(*there));
@@ -60,7 +56,7 @@ pub fn lower(at: Spot, others: impl IntoIterator<Item = (usize, Spot)>, reach: f
 }
 
 impl Separation {
-    /// This vehicle lands where it is, or by the way of its autopilot, and none of ours has chosen the place.
+    /// This vehicle lands where it is, or by the way of its autopilot, and Skein has not chosen the place.
     pub fn divert(&mut self, number: usize) {
         if self.diverted.len() <= number {
             self.diverted.resize(number + 1, false);
@@ -68,7 +64,6 @@ impl Separation {
         self.diverted[number] = true;
     }
 
-    /// This vehicle begins to land where it is, with these below it.
     pub fn lands_on(&mut self, number: usize, below: impl IntoIterator<Item = usize>) {
         self.lands_on.entry(number).or_default().extend(below);
     }
@@ -77,14 +72,13 @@ impl Separation {
         self.diverted.get(number).copied().unwrap_or_default()
     }
 
-    /// Whether none of ours has chosen where it is, but a failsafe, an autopilot or a person.
+    /// Whether a failsafe, an autopilot or a person has chosen its place, not Skein.
     fn is_moved_by_others(&self, number: usize) -> bool {
         self.is_diverted(number)
             || (self.all_move.as_ref()).is_some_and(|persons| persons.moves(number))
             || (self.own_returns.as_ref()).is_some_and(|returns| returns.explain(number))
     }
 
-    /// The same, or it lands where it is.
     pub fn is_excused(&self, number: usize) -> bool {
         self.is_moved_by_others(number) || self.lands_on.contains_key(&number)
     }
@@ -97,7 +91,7 @@ impl Separation {
         lands_on(one, other) || lands_on(other, one)
     }
 
-    /// Whether how near they are to each other is not for rule 10 to judge.
+    /// Whether rule 10 does not apply to their distance.
     fn leaves_out(&self, one: &Flight, other: &Flight) -> bool {
         let persons = self.all_move.as_ref();
         one.excused
@@ -107,8 +101,6 @@ impl Separation {
             || persons.is_some_and(|persons| persons.brought_together(one.number, other.number))
     }
 
-    /// # Errors
-    /// Two that are too near.
     pub fn judge(&mut self, nodes: &[Node], at: Duration) -> Result<(), String> {
         let mut flying: Vec<Flight> = Vec::new();
         for node in nodes {
@@ -183,7 +175,6 @@ impl Separation {
     }
 }
 
-/// What rule 10 leaves out of a landing over others.
 pub fn a_landing_leaves_out_those_below_it_only() {
     let spot = |east: f64, up: f64| Spot { east, north: 0.0, up };
     let others = [(1, spot(10.0, 8.0)), (2, spot(10.0, 20.0)), (3, spot(60.0, 8.0))];

@@ -1,8 +1,8 @@
-//! Whether vehicles keep away from an aircraft that all of them observe, by where they truly are.
+//! Whether vehicles keep away from an aircraft that all of them observe, by their true places.
 //!
-//! 11. Once an aircraft close by was observed for a while, no vehicle leaves the ground, and no route that is ordered then leads one nearer to
-//!     it over ground; but for the way that it needs to stop, and for one that its failsafe or a person brings down. In the air, routes
-//!     that were ordered before are not judged: those who could stop it may be out of reach.
+//! 11. Once an aircraft close by was observed for a while, no vehicle leaves the ground, and no route that is ordered
+//!     then leads a vehicle nearer to it over ground, except to stop, and unless its failsafe or a person brings it
+//!     down. Earlier routes are not judged in the air: a vehicle may be out of reach.
 
 use crate::node::Node;
 use crate::vehicle::Spot;
@@ -10,20 +10,18 @@ use model::assignment::Order;
 use model::route_order::OrderNumber;
 use std::time::Duration;
 
-/// Each leader knows of it by now, and what was ordered before has been received, however late it came.
+/// By then each leader knows of it, and earlier orders have been received, however late they came.
 const KNOWN_AFTER: Duration = Duration::from_secs(20);
-/// This near an aircraft is close by, over ground and in height, meters.
+/// Meters from an aircraft that is close by, over ground and in altitude.
 const CLOSE: f64 = 200.0;
-/// One that is ordered to stop does so within this, and one that holds moves about by less, meters.
+/// Meters within which a vehicle stops when ordered, or moves about while it holds.
 const STOPS: f64 = 12.0;
-/// Higher than this it has left the ground, meters.
+/// Meters above which it has left the ground.
 const LIFTED: f64 = 1.0;
 
-/// The aircraft that is or was close by, and what each vehicle did since it is known.
 #[derive(Default)]
 pub struct Traffic {
     last: Option<(Spot, Duration, Duration)>,
-    /// The last route of each vehicle that was ordered before.
     before: Vec<Option<OrderNumber>>,
     since: Vec<Option<Since>>,
 }
@@ -31,12 +29,11 @@ pub struct Traffic {
 /// A vehicle since it got a route that was ordered when the aircraft was known.
 #[derive(Clone, Copy)]
 struct Since {
-    /// The farthest that it was off over ground.
     farthest: f64,
     on_ground: bool,
 }
 
-/// The number of the route that it has, if any; that of a later order is greater.
+/// The number of a later order is greater.
 fn route(node: &Node) -> Option<OrderNumber> {
     match &node.ledger.lock().unwrap().last_order {
         Some(Order::Assigned(a)) if a.routed => a.route.as_ref().map(|route| route.number),
@@ -44,7 +41,6 @@ fn route(node: &Node) -> Option<OrderNumber> {
     }
 }
 
-/// Whether it flies along routes only.
 fn is_routed(node: &Node) -> bool {
     matches!(&node.ledger.lock().unwrap().last_order, Some(Order::Assigned(a)) if a.routed)
 }
@@ -60,8 +56,6 @@ impl Traffic {
         self.since.clear();
     }
 
-    /// # Errors
-    /// One that came nearer, or that took off.
     pub fn judge(&mut self, nodes: &[Node], excused: impl Fn(usize) -> bool, now: Duration) -> Result<(), String> {
         let Some((aircraft, came, until)) = self.last else {
             return Ok(());

@@ -1,4 +1,4 @@
-//! A Swarm with a formation: many vehicles, which the person sends from one random formation to the next while batteries run low.
+//! A Swarm that a person sends from one random formation to the next while batteries run low.
 
 use super::{DRAW, LOOKED_AFTER, ON_STATION, Run, SWARM};
 use crate::vehicle::Spot;
@@ -9,29 +9,26 @@ use serde_json::{Value, json};
 use std::f64::consts::{PI, TAU};
 use std::time::Duration;
 
-/// From one home to the next, meters.
+/// Meters.
 const HOMES: f64 = 14.0;
-/// Slots are at least this far from all homes, meters: none that takes off or lands there is in the way of another.
+/// Meters from all homes to slots, so that no takeoff or landing is in the way of another.
 const CLEAR_OF_HOMES: f64 = 14.0;
-/// From slot to slot, meters: little more than vehicles need, and plenty.
+/// Meters from slot to slot: little more than vehicles need, and plenty.
 const SPACING: (f64, f64) = (10.3, 20.0);
-/// Anchors are this high, meters, and the highest and lowest slots this far from it at most.
+/// Altitudes of anchors, and largest distance of slots from them in altitude, meters.
 const HEIGHT: (f64, f64) = (16.0, 24.0);
 const STEPS: f64 = 12.0;
-/// Vehicles are replaced at this charge, and those with a low battery have this much, percent.
+/// Percent: vehicles are replaced at this charge; those with a low battery.
 const ROTATE_AT: u32 = 45;
 const LOW: (f64, f64) = (32.0, 43.0);
 const RESERVE: u32 = 20;
-/// A person changes a battery in this time.
 const RECHARGE: Duration = Duration::from_secs(20);
-/// How often messages break a link.
 const LOSS: (f64, f64) = (0.000_05, 0.000_4);
-/// Not every formation is waited for.
+/// Share of formations that are changed before they are complete.
 const CHANGED_ON_THE_WAY: f64 = 0.3;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
-    /// Slots, at most. There are some more vehicles, to relieve others.
     pub vehicles: usize,
     pub formations: u32,
     pub reliefs: u32,
@@ -46,17 +43,15 @@ impl Size {
         2 + self.vehicles / 10
     }
 
-    /// So many may be replaced at a time.
     pub const fn surge(self) -> usize {
         1 + self.vehicles / 40
     }
 
-    /// Faults for this long in each formation.
     fn disorder(self, rng: &mut StdRng) -> Duration {
         Duration::from_secs_f64(rng.random_range(15.0..40.0) + self.vehicles as f64 * rng.random_range(0.2..0.8))
     }
 
-    /// Without faults a formation is complete within this time: few vehicles cross at a time, and reliefs come one after the other.
+    /// Time to a complete formation without faults: few vehicles cross at a time, and reliefs come one after the other.
     fn patience(self) -> Duration {
         let reliefs = self.reliefs.div_ceil(self.formations);
         Duration::from_secs(300 + 14 * self.vehicles as u64 + 200 * u64::from(reliefs))
@@ -67,7 +62,7 @@ impl Size {
     }
 }
 
-/// The shapes, with what each needs besides anchor, heading, spacing and step.
+/// Shapes with their own parameters, besides anchor, heading, spacing and step.
 #[derive(Clone, Copy, Debug)]
 enum Shape {
     Points,
@@ -88,24 +83,20 @@ struct Flown {
     places: Vec<Spot>,
 }
 
-/// What the person wants, and what became of it.
 pub struct Formations {
     pub size: Size,
     homes: Vec<Spot>,
     flown: Option<Flown>,
     due: Vec<Duration>,
     low: Vec<usize>,
-    /// Whose battery is being changed, and until when.
     resting: Vec<(Duration, usize)>,
     next_round: Duration,
 }
 
-/// Homes for so many vehicles, in rows.
 pub fn homes(count: usize) -> Vec<Spot> {
     homes_apart(count, HOMES)
 }
 
-/// The same, so many meters apart.
 pub fn homes_apart(count: usize, apart: f64) -> Vec<Spot> {
     let side = (1..).find(|side| side * side >= count).unwrap();
     let middle = (side - 1) as f64 / 2.0;
@@ -130,7 +121,6 @@ impl Formations {
         }
     }
 
-    /// A random formation of so many slots, clear of all homes.
     fn choose(&self, slots: usize, rng: &mut StdRng) -> Flown {
         let mut reach = 40.0;
         loop {
@@ -183,10 +173,9 @@ impl Flown {
         flown
     }
 
-    /// How far ahead of the anchor and to its right the slot is, in spacings, and by how many steps higher.
+    /// Spacings ahead of the anchor and to its right, and steps higher.
     fn slot(&self, slot: usize, of: usize) -> (f64, f64, f64) {
         let nth = slot as f64;
-        // Right, left, right, …
         let place = (nth / 2.0).ceil();
         let side = if slot % 2 == 1 { place } else { -place };
         match self.shape {
@@ -219,7 +208,6 @@ impl Flown {
         }
     }
 
-    /// As `spec.formation`.
     fn asked(&self) -> Value {
         let mut asked = json!({"shape": null, "points": null, "anchor": asked(self.anchor), "headingDegrees": self.heading,
             "spacingMeters": self.spacing, "altitudeStepMeters": self.step, "columns": null, "halfAngleDegrees": null});
@@ -254,7 +242,6 @@ fn asked(place: Spot) -> Value {
     json!({"latitudeDegrees": latitude, "longitudeDegrees": longitude, "altitudeMeters": place.up})
 }
 
-/// So many places around `middle`, none nearer to another than `spacing`.
 fn scattered(slots: usize, middle: Spot, spacing: f64, rng: &mut StdRng) -> Vec<Spot> {
     let reach = spacing * (slots as f64).sqrt();
     let mut places: Vec<Spot> = Vec::new();
@@ -271,7 +258,7 @@ fn scattered(slots: usize, middle: Spot, spacing: f64, rng: &mut StdRng) -> Vec<
     places
 }
 
-/// Places are counted on a round Earth: the flattened one differs by up to this share of the distance from where the runs take place.
+/// Places are counted on a round Earth: the flattened one differs by up to this share of the distance from the origin.
 const ROUND_EARTH: f64 = 0.002;
 
 impl Run<'_> {
@@ -365,7 +352,6 @@ impl Run<'_> {
         self.oracle.tally.leaders += 1;
     }
 
-    /// The same, for this long.
     pub(super) fn kill_the_leader_for(&mut self, away: Duration) {
         let leader = self.leader();
         if !self.down.contains(&leader) {
@@ -380,7 +366,7 @@ impl Run<'_> {
         format!("coordinator-{}", leader.unwrap_or_else(|| self.any_coordinator()))
     }
 
-    /// Batteries run low and are changed; what has landed by itself is carried home and made again.
+    /// Batteries run low and are changed; vehicles that landed by themselves are carried home and made again.
     fn attend(&mut self) {
         let now = self.sim.elapsed();
         let Some(mut formations) = self.formations.take() else {
@@ -428,7 +414,6 @@ impl Run<'_> {
         }
     }
 
-    /// Whether there is one that flies whose battery can run low.
     fn empties_a_battery(&mut self, formations: &mut Formations) -> bool {
         let flies = |number: &usize| {
             let node = &self.nodes[*number];
@@ -449,7 +434,7 @@ impl Run<'_> {
         true
     }
 
-    /// Whether nothing is left to do: a vehicle at each place and nowhere else, and the Swarm says so.
+    /// A vehicle is at each place and nowhere else, and the Swarm is covered.
     fn is_complete(&self) -> bool {
         let Some(formations) = &self.formations else {
             return true;
@@ -461,7 +446,6 @@ impl Run<'_> {
             && self.says_covered()
     }
 
-    /// Places at which there is not just one vehicle.
     fn uncovered(&self) -> Vec<(usize, Spot)> {
         let places = self
             .formations

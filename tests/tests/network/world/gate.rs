@@ -1,5 +1,5 @@
-//! Missions in layers beside Drones with stations and a parked vehicle, while persons move vehicles and edit what is flown, leaders and agents
-//! are killed, and the network breaks.
+//! Missions in layers beside stations and a parked vehicle, while persons move vehicles and edit, and leaders and
+//! agents die.
 
 use super::{DRAW, LOOKED_AFTER, ON_STATION, Run, wild};
 use crate::station::PersonOrder;
@@ -15,33 +15,31 @@ use std::time::Duration;
 const MISSIONS: &str = "/apis/skein.dev/v1alpha1/namespaces/default/missions";
 pub(super) const DRONES: &str = "/apis/skein.dev/v1alpha1/namespaces/default/drones";
 const VEHICLES: &str = "/apis/skein.dev/v1alpha1/vehicles";
-/// From one home of a Mission's vehicle to the next, meters.
+/// Meters from one home to the next.
 const HOMES: f64 = 25.0;
-/// Where the work is: from and to, east and north, meters.
+/// Edges of the work, from and to, east and north, meters.
 const WORK: ([f64; 2], [f64; 2]) = ([-20.0, 95.0], [25.0, 95.0]);
-/// How high it is flown in the lowest layer, meters: above what a parked vehicle owns.
+/// Altitude of the lowest layer, meters: above what a parked vehicle owns.
 const UP: std::ops::Range<f64> = 19.0..30.0;
 const SPEED: f64 = 6.0;
 const DISORDER: std::ops::Range<f64> = 150.0..300.0;
-/// Of the faults of other worlds so many come: vehicles are to fly meanwhile.
+/// Share of the faults of other worlds, as vehicles are to fly meanwhile.
 const FAULTS: f64 = 0.15;
-/// By then all is flown, and all that holds has said why.
+/// By then all is flown, and all that holds has stated why.
 const PATIENCE: Duration = Duration::from_secs(1500);
-/// The vehicles are heard by then.
 const HEARD: Duration = Duration::from_secs(60);
-/// One that has not moved by more than this for so long hovers, meters.
+/// A vehicle hovers that has not moved by more meters for so long.
 const STAYS: f64 = 1.5;
 const HOVERS: Duration = Duration::from_secs(45);
-/// Where a pilot moves a vehicle: so far over ground, up and down, meters, and never lower.
+/// Meters over ground, up and down, that a pilot moves a vehicle; never lower.
 const SIDEWAYS: f64 = 45.0;
 const UPWARD: f64 = 20.0;
 const LOWEST: f64 = 6.0;
-/// How long a pilot has one, seconds: a Mission gives its part to another after a minute.
+/// Seconds that a pilot has a vehicle: a Mission gives its part to another after a minute.
 const HAS: std::ops::Range<f64> = 4.0..80.0;
-/// A person says `resume` so much later, seconds.
+/// Seconds until a person says `resume`.
 const SAYS: std::ops::Range<f64> = 0.5..20.0;
 const STEPS: [f64; 7] = [0.0, 5.0, 10.0, 12.0, 15.0, 15.0, 20.0];
-/// A return, and holding by our kind of mode, by the numbers of each autopilot.
 const RETURN: ModeNumber = ModeNumber {
     px4: Some(0x0504_0000),
     ardupilot: Some(6),
@@ -51,18 +49,14 @@ const HOLD: ModeNumber = ModeNumber {
     ardupilot: Some(4),
 };
 
-/// What a person is about to do.
 #[derive(Clone, Debug)]
 enum Due {
     /// A pilot moves the vehicle of this number, lets go of it, and says `resume`.
     Moves(usize, Spot),
     LetsGo(usize),
     Resumes(usize),
-    /// What was edited of a Mission is as it was.
     PutsBack(String, Value),
-    /// The same of another object, by its path and the patch.
     Undoes(String, Value),
-    /// A ground order for everything is released.
     Releases,
 }
 
@@ -75,27 +69,23 @@ impl Due {
     }
 }
 
-/// The persons, what they want, and what they have done.
 pub struct Gate {
     missions: Vec<String>,
     posts: Vec<Spot>,
-    /// The first node of each kind: with a station, and parked.
     first_post: usize,
     parked: usize,
     due: Vec<(Duration, Due)>,
-    /// Whose vehicle a pilot has, or had without a `resume` since.
+    /// A pilot has their vehicles, or had them without a `resume` since.
     taken: Vec<usize>,
     story: Vec<String>,
-    /// Since when each vehicle has been where it is.
     still: BTreeMap<usize, (Duration, Spot)>,
 }
 
-/// How many vehicles there are: three or four for Missions, one or two for stations, and a parked one.
+/// Three or four for Missions, one or two for stations, and a parked one.
 pub fn vehicles(rng: &mut StdRng) -> usize {
     rng.random_range(5..=7)
 }
 
-/// Of so many vehicles so many fly Missions.
 fn fly_missions(count: usize) -> usize {
     if count > 5 { 4 } else { 3 }
 }
@@ -121,7 +111,6 @@ fn anywhere(rng: &mut StdRng) -> [f64; 2] {
     [rng.random_range(east[0]..east[1]), rng.random_range(north[0]..north[1])]
 }
 
-/// A random route or survey, so many meters up.
 fn work(rng: &mut StdRng, up: f64, least: usize) -> Value {
     if rng.random_bool(0.5) {
         let places = rng.random_range(least..least + 6);
@@ -281,7 +270,6 @@ impl Run<'_> {
         self.gate.as_mut().unwrap()
     }
 
-    /// What the vehicle of this node is for, which is a label of the node.
     pub(super) fn kind_of(&self, number: usize) -> &'static str {
         let Some(gate) = &self.gate else { return "none" };
         match number {
@@ -297,7 +285,6 @@ impl Run<'_> {
         self.gate.as_ref().is_some_and(|gate| gate.taken.contains(&number))
     }
 
-    /// Whether what was edited of this object is still to be as it was.
     pub(super) fn is_to_be_undone(&self, path: &str) -> bool {
         let is_due = |(_, what): &(Duration, Due)| matches!(what, Due::Undoes(of, _) if of == path);
         self.gate.as_ref().is_some_and(|gate| gate.due.iter().any(is_due))
@@ -385,7 +372,6 @@ impl Run<'_> {
         ));
     }
 
-    /// What persons and others do at random.
     fn disturb(&mut self, end: Duration) {
         if self.chance(0.005) {
             let away = Duration::from_secs_f64(self.rng.random_range(0.5..30.0));
@@ -426,7 +412,7 @@ impl Run<'_> {
         self.gate().missions.clone()
     }
 
-    /// Edits a Mission for so many seconds, unless another edit of it is still to be put back.
+    /// Edits a Mission for so many seconds, unless another edit of it is still to be undone.
     pub(super) fn edit_for_a_while(&mut self, name: &str, spec: &Value, back: Value, seconds: f64) {
         let pending = |(_, what): &(Duration, Due)| matches!(what, Due::PutsBack(of, _) if of == name);
         if self.gate().due.iter().any(pending) {
@@ -437,14 +423,12 @@ impl Run<'_> {
         self.patch_mission(name, spec);
     }
 
-    /// Edits any object.
     pub(super) fn edit(&mut self, path: &str, patch: &Value) {
         self.oracle.tally.edits += 1;
         self.tell(&format!("{path} is edited: {patch}"));
         self.ask(Method::PATCH, path, patch);
     }
 
-    /// Edits it so in so many seconds, or when the faults end.
     pub(super) fn undo_later(&mut self, seconds: f64, path: String, patch: Value) {
         let at = self.sim.elapsed() + Duration::from_secs_f64(seconds);
         self.gate().due.push((at, Due::Undoes(path, patch)));
@@ -509,7 +493,6 @@ impl Run<'_> {
         self.patch_mission(&name, &spec);
     }
 
-    /// Anybody may edit the Drones of a Mission.
     fn edit_a_drone(&mut self) {
         let drones = self.drones();
         let of_missions: Vec<&Value> = drones
@@ -537,7 +520,6 @@ impl Run<'_> {
         self.delete(&drones[which]);
     }
 
-    /// One that flies and that nobody has taken.
     fn any_that_flies(&mut self) -> Option<(usize, Spot)> {
         let taken = self.gate().taken.clone();
         let fly = self.nodes.iter().filter_map(|node| {
@@ -549,7 +531,6 @@ impl Run<'_> {
         (!fly.is_empty()).then(|| fly[self.rng.random_range(0..fly.len())])
     }
 
-    /// A pilot takes one, moves it, and gives it back.
     fn take_a_vehicle(&mut self) {
         let Some((number, spot)) = self.any_that_flies() else {
             return;
@@ -591,7 +572,6 @@ impl Run<'_> {
         self.gate().taken.push(number);
     }
 
-    /// What persons have begun goes on.
     pub(super) fn go_on_with_what_is_due(&mut self, now: Duration) {
         for number in 0..self.nodes.len() {
             if !self.nodes[number].vehicle.armed() {
@@ -636,7 +616,6 @@ impl Run<'_> {
         }
     }
 
-    /// The faults end, and the persons want something that can be.
     fn wind_down(&mut self) {
         self.quiet();
         self.tell("the faults end");
@@ -705,7 +684,7 @@ impl Run<'_> {
         (self.up() != posts.len() + self.besides()).then(|| format!("{} are in the air", self.up()))
     }
 
-    /// Of one that stays where it is in the air, its Drone says why, unless that is its station.
+    /// For a vehicle that stays where it is in the air, its Drone says why, unless that is its station.
     fn nothing_hovers_without_a_reason(&mut self) -> Result<(), String> {
         let now = self.sim.elapsed();
         let drones = self.drones();

@@ -1,7 +1,5 @@
-//! Programs fly two vehicles fast, each in airspace of its own, while their agents, their radios and leaders are lost; two others hold beside
-//! that airspace and are sent past it.
-//!
-//! Owns: what is lost, and when: while a vehicle flies fast, by where it truly is. Must not: judge, but for what is to be once nothing is lost.
+//! Programs fly two vehicles fast, each in airspace of its own, while their agents, their radios and leaders are lost
+//! at speed; two others are sent past that airspace.
 
 use super::gate::{DRONES, condition, corner};
 use super::{COORDINATORS, DRAW, Ends, LOOKED_AFTER, ON_STATION, Run};
@@ -15,30 +13,29 @@ use serde_json::{Value, json};
 use std::ops::Range;
 use std::time::Duration;
 
-/// Those that programs fly, and others.
 const LENT: usize = 2;
 pub const VEHICLES: usize = LENT + 2;
-/// From the middle of one's airspace to that of the other, meters.
+/// Meters from the middle of one airspace to that of the other.
 const APART: f64 = 160.0;
 const RADIUS: f64 = 60.0;
 const HIGH: f64 = 18.0;
 const UP: f64 = 35.0;
-/// How far north of the homes all is flown, meters.
+/// Meters north of the homes where all is flown.
 const NORTH: f64 = 110.0;
-/// The places of the two others, in turn: beside the airspace of programs, by this much.
+/// Meters beside the airspace of programs, where the two others are in turn.
 const BESIDE: f64 = 15.0;
 const FARTHER: f64 = 60.0;
-/// One is flown fast from here on, meters per second.
+/// Meters per second from which a flight is fast.
 const FAST: f64 = 4.5;
-/// What is lost, one after the other, each once at the speed of each of those that programs fly.
+/// Lost one after the other, each once at the speed of each lent vehicle.
 const LOSSES: [Loss; 4] = [Loss::Agent, Loss::Leader, Loss::Radio, Loss::AgentAndLeader];
-/// How long they are lost, seconds.
+/// Seconds of the loss.
 const AGENT: Range<f64> = 0.5..9.0;
 const LEADER: Range<f64> = 3.0..15.0;
 const RADIO: Range<f64> = 3.0..20.0;
-/// How long what follows is judged before the next, seconds.
+/// Seconds that are judged before the next.
 const FOLLOWS: Range<f64> = 6.0..10.0;
-/// The vehicles are heard by then; a program flies its vehicle fast by then, and all is as declared.
+/// By then the vehicles are received; by then a program flies its vehicle fast, and all is as declared.
 const HEARD: Duration = Duration::from_secs(60);
 const PATIENCE: Duration = Duration::from_secs(300);
 
@@ -63,7 +60,6 @@ pub fn homes() -> Vec<Spot> {
     ]
 }
 
-/// One of each stack is flown by a program.
 pub fn kind(number: usize) -> Kind {
     if number.is_multiple_of(2) {
         Kind::Px4
@@ -72,7 +68,6 @@ pub fn kind(number: usize) -> Kind {
     }
 }
 
-/// Where the program of this vehicle may fly, if it has one.
 pub fn volume(number: usize) -> Option<Volume> {
     (number < LENT).then(|| Volume {
         middle: spot(APART * number as f64, NORTH, UP),
@@ -82,7 +77,6 @@ pub fn volume(number: usize) -> Option<Volume> {
     })
 }
 
-/// The place of another vehicle in this round.
 fn place(number: usize, round: usize) -> Spot {
     let (beside, far) = (RADIUS + BESIDE, if round.is_multiple_of(2) { 0.0 } else { FARTHER });
     if number == LENT {
@@ -107,7 +101,7 @@ fn is_at(node: &Node, place: Spot) -> bool {
     at.is_some_and(|(at, _)| at.over_ground(place) <= ON_STATION.0 && (at.up - place.up).abs() <= ON_STATION.1)
 }
 
-/// Whether the vehicle of a program is in the middle of its airspace, or its Drone says truly that the program flies it.
+/// In the middle of its airspace, or its Drone says truly that the program flies it.
 pub fn is_flown_or_at_its_station(drone: &Value, node: &Node) -> bool {
     let Some((program, (at, _))) = node.program.as_ref().zip(node.vehicle.spot()) else {
         return false;
@@ -187,7 +181,6 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Waits until a program flies the vehicle of this number fast, whose agent is there; how fast.
     fn await_speed(&mut self, number: usize, round: usize) -> Result<f64, String> {
         let (end, mut looks) = (self.sim.elapsed() + PATIENCE, Duration::ZERO);
         loop {
@@ -235,7 +228,6 @@ impl Run<'_> {
         }
     }
 
-    /// A person makes Drones that are gone, goes on after takeovers, and sends the others to their places of this round.
     fn look_after_what_is_lent(&mut self, round: usize) {
         self.see_to_what_failsafes_did();
         for number in 0..VEHICLES {
@@ -255,7 +247,7 @@ impl Run<'_> {
                 spec["control"] = json!("External");
                 spec["external"] =
                     json!({"radiusMeters": RADIUS, "belowMeters": HIGH, "aboveMeters": HIGH, "leaseSeconds": 2});
-                // The one flies on without its coordinator; the program of the other loses it.
+                // This one flies on without its coordinator; the program of the other loses it.
                 let on_loss = if number == 0 { "Continue" } else { "Hold" };
                 spec["failsafe"] = json!({"onCoordinatorLoss": on_loss, "coordinatorLossSeconds": 8});
             }
@@ -265,7 +257,6 @@ impl Run<'_> {
         }
     }
 
-    /// What is not as declared in this round, and of which no object says why.
     fn is_not_as_declared(&self, round: usize) -> Option<String> {
         let drones = self.drones();
         (0..VEHICLES).find_map(|number| {

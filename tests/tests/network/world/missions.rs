@@ -1,4 +1,4 @@
-//! Many Missions at once, each flown by a vehicle of its own, and what the coordinators write to the API for each.
+//! Many Missions at once, each flown by a vehicle of its own, and the coordinators' writes to the API for each.
 
 use super::{Run, formation};
 use crate::api::Write;
@@ -11,9 +11,9 @@ use std::time::Duration;
 
 const MISSIONS: &str = "/apis/skein.dev/v1alpha1/namespaces/default/missions";
 const DRONES: &str = "/apis/skein.dev/v1alpha1/drones";
-/// From one home to the next, meters: none is in the way of another.
+/// Meters from one home to the next: none is in the way of another.
 const APART: f64 = 60.0;
-/// How far the places are from home, meters.
+/// Meters from home to the places.
 const RADIUS: f64 = 15.0;
 /// Places of every second Mission, and of the others.
 const PLACES: [u32; 2] = [4, 60];
@@ -22,7 +22,6 @@ const MOST_WRITES: usize = 10;
 /// In all, with what any Drone costs, from binding to release: its status, the claim, Events, the inventory.
 const MOST_IN_ALL: usize = 32;
 const PATIENCE: Duration = Duration::from_secs(900);
-/// Objects are looked at this often.
 const LOOK: Duration = Duration::from_secs(5);
 const BEFORE: &str = "flight-";
 
@@ -44,7 +43,7 @@ fn route(home: Spot, places: u32) -> Value {
     json!({"waypoints": (0..places).map(place).collect::<Vec<_>>()})
 }
 
-/// Which Mission a write is for, by the name of the Mission or Drone in it, or by the node in the name of a Lease.
+/// By the name of the Mission or Drone in a write, or by the node in the name of a Lease.
 fn mission_of(write: &Write) -> Option<usize> {
     if let Some((_, node)) = write.path.rsplit_once("/leases/node-node-") {
         return node.parse().ok();
@@ -56,7 +55,6 @@ fn mission_of(write: &Write) -> Option<usize> {
     named(&write.path).or_else(|| named(&write.body))
 }
 
-/// Whether a write is one of the Mission itself.
 fn is_own(write: &Write) -> bool {
     let makes = write.path.ends_with("/drones");
     let deletes = write.path.contains("/drones/") && write.body.contains("preconditions");
@@ -137,7 +135,6 @@ impl Run<'_> {
     }
 }
 
-/// The figures. Errors: more was written for one than is allowed.
 fn account(writes: &[Write], all: usize, most: usize, took: Duration) -> Result<String, String> {
     let mut of: Vec<Vec<&Write>> = vec![Vec::new(); all];
     let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();

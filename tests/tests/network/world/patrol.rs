@@ -1,4 +1,4 @@
-//! A patrol for ever, flown by three vehicles in turn: how long no vehicle is on the way when one follows another, by where they truly are.
+//! A patrol for ever, flown by three vehicles in turn: the gaps in which none is on the way, by their true places.
 
 use super::Run;
 use crate::node::Node;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::time::Duration;
 
 const MISSION: &str = "/apis/skein.dev/v1alpha1/namespaces/default/missions";
-/// As `cargo xtask fly patrol` has it.
+/// As in `cargo xtask fly patrol`.
 pub const VEHICLES: usize = 3;
 const APART: f64 = 25.0;
 const UP: f64 = 20.0;
@@ -24,9 +24,9 @@ const AROUND: [[f64; 2]; 6] = [
     [25.0, 40.0],
 ];
 const RELIEFS: u64 = 12;
-/// So near to the way a vehicle is on it, meters.
+/// Meters from the way within which a vehicle is on it.
 const ON_THE_WAY: f64 = 8.0;
-/// No vehicle is on the way for no longer than this, as real autopilots have to show.
+/// Longest gap, as real autopilots have to show.
 const MOST: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(500);
 const PATIENCE: Duration = Duration::from_secs(2400);
@@ -97,7 +97,6 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Who flies, and who has which part.
     fn scene(&self, status: &Value) -> String {
         let does = |node: &Node| {
             let height = node.vehicle.height();

@@ -30,7 +30,6 @@ impl Run<'_> {
 
     pub(super) fn person(&mut self) {
         if self.chance(0.01) {
-            // In a world with stations most vehicles are for them.
             let most = match self.stations {
                 None => u32::try_from(self.nodes.len()).unwrap(),
                 Some(_) => 1,
@@ -81,8 +80,8 @@ impl Run<'_> {
         self.ask(Method::DELETE, &path, &Value::Null);
     }
 
-    /// A vehicle that its failsafe has landed stays on the ground, and its status says that the Drone has to be deleted to fly again. So does
-    /// one that was grounded and released since; one that its failsafe has left in the air waits for `skein resume`.
+    /// Follows statuses: a Drone that a failsafe has landed, or that was grounded and released, has to be deleted to
+    /// fly again; a vehicle that a failsafe has left in the air waits for `skein resume`.
     pub(super) fn see_to_what_failsafes_did(&self) {
         for drone in self.drones() {
             let conditions = drone["status"]["conditions"].as_array();
@@ -97,7 +96,7 @@ impl Run<'_> {
                 self.say(PersonOrder::Resume(name.to_owned()));
             }
         }
-        // The Drone of some may be gone before the person could delete it.
+        // A Drone may be gone before the person could delete it.
         let vehicles = self.ask(Method::GET, "/apis/skein.dev/v1alpha1/vehicles", &Value::Null);
         for vehicle in vehicles["items"].as_array().into_iter().flatten() {
             let mut conditions = vehicle["status"]["conditions"].as_array().into_iter().flatten();

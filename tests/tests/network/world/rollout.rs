@@ -1,5 +1,5 @@
-//! A fence and a profile that reach a whole fleet: in which order, how many at once, through the death of a leader, and up to a vehicle that
-//! refuses a value; and how many messages that takes on the lines to the autopilots.
+//! A fence and a profile that reach a whole fleet: order, number at once, death of a leader, a vehicle that refuses a
+//! value.
 
 use super::rules::PROFILES;
 use super::{DRAW, HOLDING, Run};
@@ -12,21 +12,18 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 const NAME: &str = "wide";
-/// How many may be unavailable at once.
 const MOST: usize = 6;
-/// By the order of their names: those that fly when the profile comes, and the first that may refuse the value.
+/// In the order of their names: vehicles that fly when the profile comes, and the first that may refuse the value.
 const FLY: [usize; 2] = [4, 31];
 const REFUSES_FROM: usize = 20;
 /// The leader is killed after so many have the value.
 const KILLED_AFTER: usize = 10;
 const AWAY: Duration = Duration::from_secs(20);
-/// What is granted at one time arrives within this.
+/// Changes that are granted at one time arrive within this.
 const TOGETHER: Duration = Duration::from_millis(500);
 const PATIENCE: Duration = Duration::from_secs(150);
-/// For so long nothing may happen where nothing is to.
 const QUIET: Duration = Duration::from_secs(20);
 
-/// What the profile sets, and the value.
 const fn wanted(kind: Kind) -> (&'static str, &'static str) {
     match kind {
         Kind::ArduCopter => ("RTL_ALT", "2500"),
@@ -34,14 +31,10 @@ const fn wanted(kind: Kind) -> (&'static str, &'static str) {
     }
 }
 
-/// What was observed of the rollout.
 #[derive(Default)]
 struct Course {
-    /// When each node got the rules that have the value.
     got: BTreeMap<usize, Duration>,
-    /// The most that were unavailable at once, by their nodes, and why.
     most: Vec<String>,
-    /// The profile selects this node no more.
     left_out: Option<usize>,
 }
 
@@ -127,7 +120,6 @@ impl Run<'_> {
         }
         self.is_in_order(&names, &course, killed)?;
 
-        // As the words say.
         let label = json!({"metadata": {"labels": {"site": null}}});
         self.ask(
             Method::PATCH,
@@ -178,7 +170,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Steps until `is` so, and sees to who has the value and who is being changed.
+    /// Steps until `is`, and notes who has the value and who is being changed.
     fn watch(&mut self, course: &mut Course, what: &str, is: impl Fn(&Self, &Course) -> bool) -> Result<(), String> {
         let end = self.sim.elapsed() + PATIENCE;
         let mut judged = Duration::ZERO;
@@ -230,7 +222,7 @@ impl Run<'_> {
         }
     }
 
-    /// Those on the ground get the value by their names; what was on its way when the leader was killed is in no order.
+    /// On the ground in the order of names; what was on its way when the leader was killed has no order.
     fn is_in_order(&self, names: &[(String, usize)], course: &Course, killed: Duration) -> Result<(), String> {
         let at: Vec<(&str, Duration)> = names
             .iter()
@@ -253,7 +245,6 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The Vehicles in the order of their names, with their nodes.
     fn by_name(&self) -> Vec<(String, usize)> {
         let list = self.ask(Method::GET, "/apis/skein.dev/v1alpha1/vehicles", &Value::Null);
         let vehicles = list["items"].as_array().into_iter().flatten();

@@ -1,5 +1,5 @@
-//! Rules on board that are changed all the time, while agents and leaders are killed; and in a share of the worlds of disorder, under all of
-//! its faults.
+//! Rules on board that are changed all the time, while agents and leaders are killed; in a share of the worlds of
+//! disorder, too.
 
 use super::{DRAW, Run};
 use crate::oracle::rules::{GEOFENCES, has_fence_of, is_on_all};
@@ -11,39 +11,35 @@ use std::f64::consts::TAU;
 use std::ops::Range;
 use std::time::Duration;
 
-/// Vehicles, and those of them for which there are Drones now and then.
 pub const VEHICLES: usize = 5;
 const FLY: usize = 2;
 pub const PROFILES: &str = "/apis/skein.dev/v1alpha1/parameterprofiles";
 const DRONES: &str = "/apis/skein.dev/v1alpha1/namespaces/default/drones";
 const NAME: &str = "north";
-/// From one change to the next, seconds; some are given more time.
+/// Seconds from one change to the next; some are given more time.
 const BETWEEN: (f64, f64) = (1.0, 9.0);
 const UNDISTURBED: f64 = 30.0;
-/// An agent is away for so long, and a leader, seconds.
+/// Seconds that an agent or a leader is away.
 const AGENT_AWAY: (f64, f64) = (0.1, 4.0);
 const LEADER_AWAY: (f64, f64) = (1.0, 8.0);
-/// Once no process is killed and nothing changes, all is in force within this time.
+/// Time until all is in force, once no process is killed and nothing changes.
 const SETTLES: Duration = Duration::from_secs(180);
-/// What profiles set: a parameter of each stack, and how it begins.
 const SET: [(&str, f64); 2] = [("RTL_ALT", 1500.0), ("RTL_DESCEND_ALT", 30.0)];
 
-/// Of the worlds with stations, each second with wind and each second with aircraft have rules.
+/// Each second world with stations and wind has rules, and each second with stations and aircraft.
 const SHARE: (u64, [u64; 2]) = (12, [5, 8]);
-/// For so long an autopilot flies on without its ground station: longer than most agents are away, seconds.
+/// Seconds that an autopilot flies on without its ground station: longer than most agents are away.
 pub const ALONE: f32 = 25.0;
-/// So far from the middle no vehicle flies on the way to a station, meters.
+/// Meters from the middle beyond which no vehicle flies on the way to a station.
 const OUT_OF_THE_WAY: f64 = 80.0;
 /// A ceiling above all ways to stations and home, meters.
 const ABOVE_ALL_WAYS: Range<i32> = 130..200;
 
-/// Whether rules change in the world of disorder of this seed.
 pub fn change_in(seed: u64) -> bool {
     SHARE.1.contains(&(seed % SHARE.0))
 }
 
 impl Run<'_> {
-    /// In a world with rules none is armed without them.
     pub(super) fn refuse_without_rules(&self, failsafe: &mut Value) {
         if self.oracle.rules.is_some() {
             failsafe["preflight"] = json!("Refuse");
@@ -53,14 +49,13 @@ impl Run<'_> {
         }
     }
 
-    /// The person's random changes, in a world of disorder.
     pub(super) fn rules_in_disorder(&mut self) {
         if self.oracle.rules.is_some() && self.chance(0.012) {
             self.change_a_rule(&ABOVE_ALL_WAYS);
         }
     }
 
-    /// A vehicle on the ground without the rules that are wanted, once nothing changes any more. One that flies keeps what it has.
+    /// A vehicle on the ground without the desired rules at the end. One that flies keeps what it has.
     pub(super) fn without_rules(&self) -> Option<String> {
         self.oracle.rules.as_ref()?;
         let (fence, profile) = (self.object(GEOFENCES), self.object(PROFILES));
@@ -119,7 +114,6 @@ impl Run<'_> {
         self.ask_for_a_fence(&(30..80));
         self.ask_for_a_profile();
         self.until("all of it to be in force", SETTLES, Self::is_in_force)?;
-        // One whose rules are in force is armed.
         self.ask_to_fly("last", 0);
         self.until("a vehicle to be armed", SETTLES, |run| run.is_armed(0, true))?;
         self.land("last");
@@ -139,7 +133,6 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Waits for a condition, so long at most.
     pub(super) fn until(
         &mut self,
         what: &str,
@@ -164,7 +157,6 @@ impl Run<'_> {
         }
     }
 
-    /// Makes or changes an object of a cluster-scoped kind.
     pub(super) fn apply(&self, path: &str, kind: &str, name: &str, spec: &Value) {
         let there = self.ask(Method::GET, &format!("{path}/{name}"), &Value::Null);
         if there["kind"] == kind {
@@ -193,7 +185,6 @@ impl Run<'_> {
         }
     }
 
-    /// A polygon around all homes, and sometimes a place that is excluded.
     fn ask_for_a_fence(&mut self, ceilings: &Range<i32>) {
         let vertices = self.rng.random_range(3..14);
         let reach = self.rng.random_range(120.0..220.0);
@@ -234,7 +225,6 @@ impl Run<'_> {
         }
     }
 
-    /// A Drone for the vehicle of this node, which is not armed without its rules.
     pub(super) fn ask_to_fly(&self, name: &str, node: usize) {
         let failsafe = json!({"preflight": "Refuse", "onCoordinatorLoss": "Continue"});
         let spec = json!({"nodeName": self.nodes[node].name(), "failsafe": failsafe});
@@ -253,7 +243,7 @@ impl Run<'_> {
             self.kill_the_leader_for(Duration::from_secs_f64(away));
             return;
         }
-        // One that is in the middle of an upload, rather than any other.
+        // Prefers a vehicle in the middle of an upload.
         let open = |node: &usize| self.nodes[*node].vehicle.rules_wire().is_open();
         let within: Vec<usize> = (0..self.nodes.len()).filter(open).collect();
         let node = match within.is_empty() {

@@ -1,4 +1,4 @@
-//! Drones with stations, in a share of the worlds: the person who asks for them, moves them, swaps them and makes them again.
+//! Drones with stations, in a share of the worlds: the person creates, moves and swaps them, and makes them again.
 
 use super::{DISORDER, ON_STATION, PATIENCE, Run};
 use crate::vehicle::Spot;
@@ -10,23 +10,21 @@ use std::ops::Range;
 use std::time::Duration;
 
 const DRONES: &str = "/apis/skein.dev/v1alpha1/namespaces/default/drones";
-/// One in so many worlds has stations. The other seeds are the runs that they are without.
+/// One world in this many has stations; the other seeds keep the runs that they are without.
 const SHARE: u64 = 3;
-/// Homes are at least and at most this far apart, meters.
+/// Least and largest distance of homes, meters.
 const HOMES: (f64, f64) = (20.0, 60.0);
-/// Stations lie within this of the middle, east and north, meters.
+/// Meters from the middle to stations, east and north.
 const REACH: f64 = 30.0;
-/// At the end stations are this far from one another and from all homes, meters: none that stays is in the way of another.
+/// Meters between stations, and to all homes, at the end: none that stays is in the way of another.
 const SOUND: f64 = 13.0;
-/// Altitudes of stations, meters.
+/// Altitudes, meters.
 const UP: Range<f64> = 4.0..25.0;
-/// Those at the end where all Drones have `preflight: Refuse`: below all ways home, which autopilots take at 15 m or higher.
+/// At the end where all Drones have `preflight: Refuse`: below all ways home, which autopilots take at 15 m or higher.
 const BELOW_RETURNS: Range<f64> = 4.0..5.8;
-/// Vehicles fly for longer than they only take off and land.
 const LONGER: u32 = 2;
 
 pub struct Stations {
-    /// Of each Drone, by its number.
     places: Vec<Spot>,
     homes: Vec<Spot>,
 }
@@ -50,7 +48,6 @@ pub fn homes(count: usize, rng: &mut StdRng) -> Vec<Spot> {
 }
 
 impl Stations {
-    /// Whether there are any in the world of this seed.
     pub const fn fly_in(seed: u64) -> bool {
         seed % SHARE == SHARE - 1
     }
@@ -100,7 +97,6 @@ impl Run<'_> {
         counts + PATIENCE * if self.stations.is_some() { LONGER } else { 1 }
     }
 
-    /// Makes each Drone that is not there.
     pub(super) fn ask_for_stations(&mut self) {
         let Some(stations) = &self.stations else { return };
         let places = stations.places.clone();
@@ -198,7 +194,6 @@ impl Run<'_> {
         }
     }
 
-    /// What has landed elsewhere is carried home, and what is gone is made again.
     pub(super) fn put_back_what_is_on_the_ground(&mut self) {
         for node in &self.nodes {
             node.vehicle.carry_home();
@@ -206,7 +201,6 @@ impl Run<'_> {
         self.ask_for_stations();
     }
 
-    /// Where all vehicles are, and what Drones say of them, in a few words.
     pub(super) fn situation(&self) -> String {
         let vehicles = self.nodes.iter().map(|node| {
             let (armed, mode) = (node.vehicle.armed(), node.vehicle.mode());
@@ -228,7 +222,6 @@ impl Run<'_> {
         vehicles.chain(drones).collect::<Vec<_>>().join("; ")
     }
 
-    /// How many Drones wait on the ground for a vehicle that a person has to move.
     pub(super) fn kept_waiting(&self) -> usize {
         if self.stations.is_none() {
             return 0;
@@ -240,8 +233,8 @@ impl Run<'_> {
             .count()
     }
 
-    /// Whether `drone` says that its vehicle, on the ground, waits for one that holds close by, far from where that belongs: it landed
-    /// on its way and took off there again, for a Drone without a station. No order of ours may bring them closer.
+    /// It landed on its way and took off there again without a station, far from home: no order of ours may bring them
+    /// closer.
     fn waits_for_one_far_from_home(&self, drone: &Value) -> bool {
         let conditions = drone["status"]["conditions"].as_array();
         let ready = conditions.and_then(|all| all.iter().find(|one| one["type"] == "Ready"));
@@ -267,7 +260,6 @@ impl Run<'_> {
         })
     }
 
-    /// A Drone that is not on its station.
     pub(super) fn off_station(&self) -> Option<String> {
         let stations = self.stations.as_ref()?;
         let drones = self.drones();

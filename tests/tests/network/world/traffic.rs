@@ -1,27 +1,26 @@
-//! An aircraft of others that hovers close by now and then, in a share of the worlds with stations; the receiver of each vehicle reports it.
+//! An aircraft of others that hovers close by now and then, in a share of the worlds with stations.
 
 use super::Run;
 use crate::vehicle::Spot;
 use rand::RngExt;
 use std::time::Duration;
 
-/// It comes in one of so many worlds: each second of those with stations.
+/// One of so many worlds has it: each second of those with stations.
 const SHARE: u64 = 6;
-/// How long it stays, seconds.
+/// Seconds.
 const STAYS: std::ops::Range<f64> = 40.0..80.0;
-/// How far it is from the middle over ground, and how high, meters.
+/// Distance from the middle over ground, and altitude, meters.
 const OFF: std::ops::Range<f64> = 60.0..280.0;
 const UP: std::ops::Range<f64> = 0.0..120.0;
 
 impl Run<'_> {
-    /// One comes, if there is none.
     pub(super) fn traffic(&mut self) {
         if self.seed % SHARE == SHARE - 1 && self.chance(0.006) {
             self.an_aircraft_comes(self.disorder());
         }
     }
 
-    /// One comes, if there is none; it is gone when the faults are, at `end`.
+    /// At most one at a time; it is gone when the faults are, at `end`.
     pub(super) fn an_aircraft_comes(&mut self, end: Duration) {
         let now = self.sim.elapsed();
         if self.oracle.traffic.is_here(now) {

@@ -7,7 +7,6 @@ use sitl::model::Wind;
 /// The second half of the worlds with stations, which have no aircraft; and of the runs through formations each second.
 const SHARE: u64 = 6;
 const SHARE_OF_FORMATIONS: u64 = 2;
-/// Of the worlds of Missions and persons.
 const SHARE_OF_GATES: u64 = 3;
 /// A fresh breeze, which a small vehicle can work against.
 const WIND: Wind = Wind {
@@ -17,7 +16,6 @@ const WIND: Wind = Wind {
 /// Both autopilots know their place to about a meter.
 const DRIFT_M: f64 = 1.0;
 
-/// The weather of a vehicle in the world of this seed.
 pub fn of_run(seed: u64, theme: Theme, number: usize, vehicle: &Vehicle) {
     let is_rough = match theme {
         Theme::Disorder => seed % SHARE == SHARE / 2 - 1,

@@ -1,9 +1,8 @@
-//! Wild worlds: those of the gate, where each field that can be edited is, in each vehicle another receiver and another wind, ground orders come
-//! and go, batteries run low, a Swarm flies formations, a program flies one vehicle, another flies on a site of its own, Geofences come over all
-//! of them, a captured agent lies, and one coordinator is of a version that plans otherwise.
+//! Wild worlds: those of the gate, where each field that can be edited is, receivers and winds differ, ground orders
+//! come and go, batteries run low, a Swarm flies formations, a program flies one vehicle, another flies on a site of
+//! its own, Geofences come over all of them, a captured agent lies, and one coordinator plans otherwise.
 //!
-//! Owns: [`Wild`], whose random numbers are its own, so that the worlds of the gate stay as they are under their seeds; the parts below.
-//! Must not: judge; [`fences`] does.
+//! The random numbers of [`Wild`] are its own, so that the worlds of the gate stay as they are under their seeds.
 
 pub mod course;
 mod edits;
@@ -36,45 +35,42 @@ use std::time::Duration;
 /// Vehicles of the gate, and those besides: of the Swarm, one that a program flies, and one on a site of its own.
 pub const OF_THE_GATE: RangeInclusive<usize> = 5..=6;
 pub const BESIDES: usize = swarm::VEHICLES + 2;
-/// How long the faults last, seconds; then holes are judged without any.
+/// Seconds of faults; then holes are judged without any.
 pub const DISORDER: Range<f64> = 80.0..160.0;
-/// Makes its random numbers others than those of the world.
+/// Makes its random numbers differ from those of the world.
 const OTHER: u64 = 0x5EED_FA11;
-/// The vehicle on the site of its own, far off, meters east of the others.
+/// Meters east of the others to the vehicle on a site of its own.
 const FAR: f64 = 30_000.0;
 const FAR_DRONE: &str = "far";
-/// How far its station is from its home, and how high, meters.
+/// Distance from its home to its station, and altitude, meters.
 const FAR_OFF: f64 = 40.0;
 const FAR_UP: f64 = 15.0;
-/// So much too high or too low a receiver reports its altitude, meters: the work of the gate is flown close above what parked vehicles own.
+/// Error of a receiver's altitude, meters: the work of the gate is flown close above what parked vehicles own.
 const DATUM: Range<f64> = -1.5..1.5;
-/// How far the estimate of a place is off, meters over ground.
+/// Error of an estimated place, meters over ground.
 const DRIFT: Range<f64> = -1.0..1.0;
-/// A small vehicle can work against it, meters per second.
+/// Meters per second; a small vehicle can work against it.
 const WIND: Range<f64> = 0.0..9.0;
-/// The other version flies the layers of a Mission so much farther apart, meters, in a share of the worlds.
+/// Meters that the other version adds between the layers of a Mission, and the share of worlds with it.
 const RAISES: Range<f64> = 0.3..4.0;
 const SHARE_OF_VERSIONS: f64 = 0.7;
-/// Which coordinator that is.
 const OTHER_VERSION: usize = 1;
-/// In each draw.
 const EDITS: f64 = 0.01;
 const GROUNDS: f64 = 0.0005;
 const TIRES: f64 = 0.001;
-/// A battery that runs low has this much left, percent: near the usual reserve, and so much later, seconds, below it.
+/// Percent left in a battery near the usual reserve, and later below it.
 const NEAR_RESERVE: f64 = 22.0;
 const BELOW_RESERVE: f64 = 19.0;
 const RUNS_DOWN: Range<f64> = 3.0..90.0;
-/// One that flies is higher, meters.
+/// Meters above which a vehicle flies.
 const UP: f64 = 6.0;
-/// What is edited for a while is as before after this long, seconds.
+/// Seconds until an edit is undone.
 const FOR_A_WHILE: Range<f64> = 1.0..40.0;
 
 pub struct Wild {
     rng: StdRng,
-    /// By how much the other version raises the layers, meters.
+    /// Meters that the other version adds to the layers.
     raises: Option<f64>,
-    /// When the batteries of these are below the reserve.
     runs_down: Vec<(Duration, usize)>,
     fences: Fences,
     liar: Option<Liar>,
@@ -95,17 +91,14 @@ impl Wild {
         }
     }
 
-    /// What a captured agent reports, if there is one.
     pub fn lie(&self) -> Option<Arc<Mutex<Lie>>> {
         self.liar.as_ref().map(|liar| Arc::clone(&liar.lie))
     }
 
-    /// Which coordinator reads by how much higher steps, if one does.
     pub fn other_version(&self) -> Option<(usize, f64)> {
         self.raises.map(|raises| (OTHER_VERSION, raises))
     }
 
-    /// A vehicle with a receiver and a wind of its own.
     pub fn vehicle(&mut self, kind: Kind, home: Spot) -> Vehicle {
         let gps = GpsError {
             altitude_offset_m: self.rng.random_range(DATUM),
@@ -121,13 +114,11 @@ impl Wild {
     }
 }
 
-/// The homes of the vehicles that are besides those of the gate.
 pub fn homes() -> Vec<Spot> {
     let own = [lent::HOME, far_home()];
     (0..swarm::VEHICLES).map(swarm::home).chain(own).collect()
 }
 
-/// Of which kind the vehicle of this number is, of those besides the gate's.
 pub const fn kind(number: usize) -> &'static str {
     match number {
         number if number < swarm::VEHICLES => "swarm",
@@ -136,7 +127,6 @@ pub const fn kind(number: usize) -> &'static str {
     }
 }
 
-/// The home of the vehicle on a site of its own.
 const fn far_home() -> Spot {
     Spot {
         east: FAR,
@@ -171,7 +161,6 @@ fn path_of(drone: &Value) -> String {
 }
 
 impl Run<'_> {
-    /// How many vehicles there are that are not the gate's.
     pub(super) fn besides(&self) -> usize {
         if self.wild.is_some() { BESIDES } else { 0 }
     }
@@ -209,7 +198,6 @@ impl Run<'_> {
         self.ask(Method::POST, DRONES, &drone);
     }
 
-    /// What comes besides, in each draw.
     pub(super) fn disturb_wildly(&mut self) {
         let Some(mut wild) = self.wild.take() else { return };
         if wild.rng.random_bool(EDITS) {
@@ -252,7 +240,6 @@ impl Run<'_> {
         wild.runs_down.push((at, number));
     }
 
-    /// Batteries run down, and a person charges those of vehicles on the ground.
     fn tend_batteries(&mut self, wild: &mut Wild) {
         let now = self.sim.elapsed();
         let nodes = &self.nodes;
@@ -343,7 +330,6 @@ impl Run<'_> {
         }
     }
 
-    /// Why the vehicle on the site of its own is not at its station, if it is not.
     fn far_one_is_missing(&self) -> Option<String> {
         let node = self.nodes.last()?;
         let (at, _) = node.vehicle.spot()?;

@@ -1,4 +1,4 @@
-//! The judgments themselves, in the order of what can be sent.
+//! The judgments, in the order of what can be sent.
 
 use super::{ARM, OUR_COMPONENT, Oracle, READS};
 use crate::flight::facts::{Mode, State};
@@ -12,7 +12,8 @@ use model::report::Report;
 use model::units::Address;
 use model::vehicle::FlightTruth;
 
-/// For so long after a stream was lost the heartbeat of a ground station goes on, so that a fail-over brings no vehicle home.
+/// Milliseconds after the loss of a stream for which the heartbeat of a ground station goes on, so that a fail-over
+/// brings no vehicle home.
 const BRIDGED_MS: u64 = 20_000;
 
 impl Oracle {
@@ -97,7 +98,7 @@ impl Oracle {
         let Some(ours) = self.ours else { return };
         let foreign = self.certain.armed && self.certain.mode(&ours, now) == Some(Mode::Foreign);
         assert!(!foreign, "commanded while a pilot flies: {out:?}; {self:?}");
-        // A person's ground order, and no other, lands what has hovered at the end of a return for half a minute.
+        // Only a person's ground order lands a vehicle that has hovered at the end of a return for half a minute.
         let hovers = self.perhaps.mode(&ours, now) == Some(Mode::Return) && self.perhaps.return_hovers(now);
         let lands_hover = command == MavCmd::MAV_CMD_NAV_LAND && hovers && self.ledger.may_be_grounded_by_a_person();
         assert!(
@@ -207,7 +208,7 @@ impl Oracle {
         self.ledger.lifted = true;
     }
 
-    /// Another height, of a vehicle that holds; its mode stays.
+    /// Another altitude, of a vehicle that holds; its mode stays.
     fn judge_height(&mut self, params: [f32; 4], now: u64) {
         assert!(
             self.ledger.wants_flight() && !self.terminating && !self.ledger.killed,
@@ -234,8 +235,8 @@ impl Oracle {
         assert!(params[3].is_finite() && off < 0.01, "to another height: {params:?}");
     }
 
-    /// A command is justified by what is known now, or it is one that was and is sent again: twice at most, and once more
-    /// in the form that the autopilot asks for.
+    /// A command is justified by what is known now, or was and is sent again: twice at most, and once more in the form
+    /// that the autopilot asks for.
     fn or_sent_again(&mut self, command: MavCmd, justified: bool) {
         let again = match self.justified {
             Some((last, times)) if last == command => times + 1,
@@ -281,7 +282,6 @@ impl Oracle {
         alone || low
     }
 
-    /// Judges the answer to a kill order that was heard at `received`.
     pub fn judge_kill(&mut self, order: &KillOrder, received: u64, shot: Option<&Shot>, now: u64) {
         let before = self.nonces.contains(&order.nonce);
         self.nonces.push(order.nonce);
@@ -293,7 +293,7 @@ impl Oracle {
             "a kill before anything was said on the stream: {order:?}"
         );
         let held = self.ledger.held.as_ref();
-        // Which Drone it holds is in doubt while an arm command may be under way.
+        // The held Drone is in doubt while an arm command may be under way.
         let in_doubt = self.let_go_in_doubt || self.last_arm.is_some_and(|at| now.saturating_sub(at) <= 65_000);
         assert!(
             held.map_or(in_doubt, |held| held.uid == order.uid && held.term == order.term),
@@ -317,7 +317,7 @@ impl Oracle {
         assert_eq!(params, [0.0, 21_196.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
     }
 
-    /// Judges what the agent says of itself and its vehicle, and whether it may go while it is ending.
+    /// Judges the agent's report, and whether it may go while it is ending.
     pub fn judge_report(&self, report: &Report, may_exit: bool, now: u64) {
         let found = report
             .identity
@@ -329,7 +329,7 @@ impl Oracle {
             found == ours || another_airframe,
             "it has moved to another vehicle: {found:?}, {self:?}"
         );
-        // What another airframe does says nothing of the Drone's flight.
+        // Another airframe says nothing of the Drone's flight.
         if another_airframe {
             return;
         }

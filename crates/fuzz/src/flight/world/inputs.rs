@@ -1,4 +1,4 @@
-//! What the coordinator and the operating system say: streams, orders, kills, and the end of a life.
+//! Inputs from the coordinator and the operating system: streams, orders, kills, and the end of a life.
 
 use super::{World, at};
 use crate::flight::oracle::Oracle;
@@ -39,7 +39,8 @@ impl World<'_> {
         self.trace("order", &order);
         match self.pilot.consider(&order, at(self.now)) {
             Ok(fence) => {
-                // As the shell does it: what cannot be written down is not taken, unless it brings the vehicle down.
+                // As the shell does: an order that cannot be written down is not taken, unless it brings the vehicle
+                // down.
                 let upwards = fence
                     .held
                     .as_ref()
@@ -66,7 +67,7 @@ impl World<'_> {
         self.saved = (self.pilot.state().clone(), self.oracle.ledger.clone());
     }
 
-    /// The agent is asked to end, or ends without being asked, perhaps before it has written down what it heard last.
+    /// Ends the agent, ordered or not, perhaps before it has written down what it received last.
     pub(super) fn end(&mut self, how: u8) {
         if how & 0x40 != 0 {
             self.trace("asked to end", &());

@@ -20,7 +20,7 @@ fn image(arch: Arch) -> Image {
     .unwrap()
 }
 
-/// All files of an archive; every blob is checked against its name.
+/// All files of an archive; checks every blob against its name.
 fn files(archive: &[u8]) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
     for entry in tar::Archive::new(archive).entries().unwrap() {

@@ -145,7 +145,7 @@ fn a_package_of_npm_has_its_own_list() {
         both.contains("Copyright 2021 Protomaps LLC") && both.contains("The common text"),
         "{both}"
     );
-    // An exception for a crate is none for another package of that name.
+    // An exception for one crate does not cover another package of that name.
     assert!(matches!(text(&["tonic-prost"]), Err(Incomplete::NoText { .. })));
 }
 

@@ -1,6 +1,5 @@
-//! A field across the 180th meridian, at Fiji: what lies there side by side has longitudes that differ by 360 degrees.
-//!
-//! All places are computed here from the numbers on the wire, by nothing of Skein.
+//! A field across the 180th meridian, at Fiji, where neighboring places have longitudes that differ by 360 degrees. All
+//! places are computed here from the numbers on the wire, by nothing of Skein.
 
 use std::process::Command;
 use std::time::Duration;
@@ -28,26 +27,26 @@ const LATITUDE: f64 = -16.8415;
 /// Length of a degree of longitude and of latitude there, meters, on WGS 84.
 const DEGREE: [f64; 2] = [106_574.93, 110_667.54];
 
-/// How far the vehicle's place on the ground is west of the meridian, meters.
+/// Meters west of the meridian where the vehicle stands.
 const WEST: f64 = 30.0;
 
-/// Where the vehicle stands, west of the meridian; it is 20 m above the sea.
+/// 20 m above the sea.
 pub(super) const PAD: [f64; 3] = [LATITUDE, 180.0 - WEST / DEGREE[0], 20.0];
 
-/// The same, east and north.
+/// East and north.
 const HOME: [f64; 2] = [-WEST, 0.0];
 
 /// Half of the field's sides, meters; its middle is on the meridian, 60 m north.
 const HALF: [f64; 2] = [50.0, 40.0];
 const MIDDLE: [f64; 2] = [0.0, 60.0];
 
-/// How near it comes to each place of its plan, meters: it may cut the corners.
+/// Largest distance to each place of its plan, meters: it may cut the corners.
 const REACHED: f64 = 6.0;
 
-/// No place of this scenario is farther from the middle of the field, meters.
+/// Meters from the middle of the field to the farthest place.
 const FARTHEST: f64 = 130.0;
 
-/// Longitude and latitude of a place, as GeoJSON has them, the longitude within 180 degrees.
+/// Longitude and latitude, as in GeoJSON, the longitude within 180 degrees.
 fn degrees([east, north]: [f64; 2]) -> [f64; 2] {
     let longitude = 180.0 + east / DEGREE[0];
     let longitude = if longitude > 180.0 {
@@ -58,7 +57,7 @@ fn degrees([east, north]: [f64; 2]) -> [f64; 2] {
     [longitude, LATITUDE + north / DEGREE[1]]
 }
 
-/// East and north of the middle, of a position on the wire in 1e-7 degrees.
+/// East and north of the middle, from a position on the wire in 1e-7 degrees.
 fn meters(latitude: i32, longitude: i32) -> [f64; 2] {
     let side = if longitude > 0 { 180.0 } else { -180.0 };
     let east = (f64::from(longitude) / 1e7 - side) * DEGREE[0];
@@ -74,7 +73,6 @@ fn station(place: [f64; 2]) -> Value {
     json!({"latitudeDegrees": latitude, "longitudeDegrees": longitude, "altitudeMeters": UP})
 }
 
-/// Where the vehicle was since then, by its own account.
 fn track(field: &Field, since: u64) -> Track {
     let record = field.record(NODE);
     let positions = record.reported_since(since).filter_map(|(at, message)| match message {
@@ -92,7 +90,7 @@ const fn over_ground([east, north, _]: [f64; 3]) -> [f64; 2] {
     [east, north]
 }
 
-/// How long a track is over ground, meters; steps below a meter count once they come to one.
+/// Meters over ground; steps below a meter count once they come to one.
 fn length(track: &[(u64, [f64; 3])]) -> f64 {
     let mut places = track.iter().map(|(_, point)| over_ground(*point));
     let Some(mut last) = places.next() else { return 0.0 };
@@ -120,7 +118,6 @@ fn wait_on_station(field: &Field, place: [f64; 2]) -> anyhow::Result<()> {
     })
 }
 
-/// Stations on both sides: to the other side and back over the meridian, each straight on.
 fn stations(field: &Field, figures: &mut Figures) -> anyhow::Result<()> {
     const EAST: [f64; 2] = [45.0, 30.0];
     const BACK: [f64; 2] = [-45.0, -10.0];
@@ -153,7 +150,6 @@ fn stations(field: &Field, figures: &mut Figures) -> anyhow::Result<()> {
     })
 }
 
-/// The field as a map has it.
 fn geojson() -> Value {
     let corner = |[east, north]: [f64; 2]| degrees([MIDDLE[0] + east * HALF[0], MIDDLE[1] + north * HALF[1]]);
     let ring = [[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0]].map(corner);
@@ -162,7 +158,6 @@ fn geojson() -> Value {
     ]})
 }
 
-/// The places of the plan that the autopilot was sent in that time, in their order.
 fn planned(field: &Field, from: u64, to: u64) -> Vec<[f64; 2]> {
     let mut items: Vec<(u16, [f64; 2])> = Vec::new();
     let record = field.record(NODE);
@@ -231,7 +226,6 @@ pub(super) fn across(field: &mut Field, figures: &mut Figures) -> anyhow::Result
         "it armed more than once for the stations and once for the survey"
     );
 
-    // All lines lie on both sides, and each place was reached, in its order, with no way besides.
     let places = planned(field, began, flies);
     let ways = places.windows(2).map(|way| distance(way[0], way[1]));
     let (planned, flown) = (ways.sum::<f64>(), track(field, began));
@@ -251,7 +245,6 @@ pub(super) fn across(field: &mut Field, figures: &mut Figures) -> anyhow::Result
         "for {planned:.0} m it flew {on_places:.0} m"
     );
 
-    // Each square meter of the field is near to what was flown.
     let mut worst: f64 = 0.0;
     for step in 0..400_u16 {
         let share = [step % 20, step / 20].map(|number| (f64::from(number) + 0.5) / 10.0 - 1.0);

@@ -1,49 +1,43 @@
-//! Returns that autopilots begin by themselves, as where a pilot flew a vehicle out of the fence on board: the way that such a return explains.
-//!
-//! Owns: [`OwnReturns`]. Must not: excuse what another does to that vehicle.
+//! Returns that autopilots begin by themselves, as after a pilot flew out of the fence, and the way that each explains.
 //!
 //!   column where it began ──leaves it──► straight home, at that altitude ──► column at home, down to the ground
 //!
-//! Elsewhere it is judged as all others are. One that ends in the air is where none of ours has chosen, until a leader has observed that.
+//! Skein has not chosen the place where a return ends in the air, until a leader has observed the end.
 
 use crate::node::Node;
 use crate::vehicle::Spot;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// Half as wide as a column or the way home, and the way half as high: estimates of a place are off, and winds blow; meters.
+/// Half of the width of a column or the way, and of the way's depth, meters: estimates are off, and winds blow.
 const WIDE: f64 = 4.0;
 const HIGH: f64 = 3.0;
-/// It goes on for so long before it brakes, seconds, and then slows down by so much, meters per second for each second.
+/// Seconds before it brakes, and its deceleration, meters per second for each second.
 const FOLLOWS: f64 = 0.7;
 const BRAKES: f64 = 1.4;
 /// By then a leader has observed that it ended.
 const KNOWN_AFTER: Duration = Duration::from_secs(10);
 
-/// The way of one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct OwnReturn {
     began: Spot,
     home: Spot,
-    /// How far it may come while it brakes, meters.
+    /// Meters that it may come while it brakes.
     brakes_in: f64,
-    /// No higher than this does it fly, meters.
+    /// Largest altitude, meters.
     top: f64,
-    /// Where it left the column in which it began.
     left: Option<Spot>,
-    /// Where and when it ended in the air.
     ended: Option<(Spot, Duration)>,
     explains: bool,
 }
 
-/// The returns of all vehicles, and where they were last.
 #[derive(Clone, Debug, Default)]
 pub struct OwnReturns {
     of: BTreeMap<usize, OwnReturn>,
     last: BTreeMap<usize, (Duration, Spot)>,
 }
 
-/// How far `at` is from the straight line between two places, meters over ground.
+/// Meters over ground from the straight line between two places.
 fn from_line(at: Spot, one: Spot, other: Spot) -> f64 {
     let (east, north) = (other.east - one.east, other.north - one.north);
     let squared = east * east + north * north;
@@ -72,7 +66,6 @@ impl OwnReturn {
         }
     }
 
-    /// Takes in where it is. `returns`: it still does, or lands at its end.
     fn follow(&mut self, at: Spot, returns: bool, now: Duration) {
         if !returns {
             let (place, since) = *self.ended.get_or_insert((at, now));
@@ -97,7 +90,7 @@ impl OwnReturn {
     }
 }
 
-/// The altitude above home at which it returns where it is not higher already, meters.
+/// Meters above home of a return, unless it is higher already.
 fn return_altitude(node: &Node) -> f64 {
     let centimeters = node.vehicle.parameter("RTL_ALT").map(|altitude| altitude / 100.0);
     let altitude = centimeters.or_else(|| node.vehicle.parameter("RTL_RETURN_ALT"));
@@ -105,12 +98,11 @@ fn return_altitude(node: &Node) -> f64 {
 }
 
 impl OwnReturns {
-    /// Whether where it is now is explained by a return of its autopilot.
     pub fn explain(&self, number: usize) -> bool {
         self.of.get(&number).is_some_and(|own| own.explains)
     }
 
-    /// Takes in where all are. Of the `tired` none returns by its autopilot.
+    /// Notes where all are. Of the `tired` none returns by its autopilot.
     pub fn note(&mut self, nodes: &[Node], tired: &BTreeSet<usize>, now: Duration) {
         for node in nodes {
             let number = node.number;
@@ -143,7 +135,6 @@ impl OwnReturns {
     }
 }
 
-/// Places that a return explains, and others.
 pub fn a_return_explains_its_way_only() {
     let spot = |east: f64, north: f64, up: f64| Spot { east, north, up };
     let second = Duration::from_secs(1);
@@ -180,7 +171,6 @@ pub fn a_return_explains_its_way_only() {
         }
         assert_eq!(own.explains, explains, "{what}: {own:?}");
     }
-    // Somebody ends it on its way.
     let mut own = own();
     let place = spot(60.0, 0.0, 30.0);
     for at in [spot(95.0, 0.0, 30.0), place] {
@@ -193,7 +183,7 @@ pub fn a_return_explains_its_way_only() {
     assert!(!stays.explains, "it could be known for long");
     own.follow(spot(60.0, 20.0, 30.0), false, second * 3);
     assert!(!own.explains, "it is elsewhere by now");
-    // One that was fast comes farther.
+    // A fast one comes farther.
     let mut fast = OwnReturn::begins(spot(100.0, 0.0, 10.0), spot(0.0, 0.0, 0.0), 8.0, 30.0);
     fast.follow(spot(120.0, 0.0, 12.0), true, second);
     assert!(fast.explains, "it brakes");

@@ -2,7 +2,7 @@
 //!
 //!   ours ──taken──► held ──given back──► left ──our command──► put ──left the place──► ours
 //!
-//! Where a person has put it, it may be too near to another, and none of ours has chosen that place.
+//! Where a person has put it, it may be too near to another, and Skein has not chosen that place.
 
 use super::{APART, Flight, Separation};
 use crate::node::Node;
@@ -11,7 +11,7 @@ use link::dialect::MavCmd;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// It has left the place where a person put it when it is so far from there, meters.
+/// Meters from the place where a person put it, beyond which it has left.
 const LEFT: f64 = 3.0;
 /// Commands that were on their way when a person took it do not end that.
 const ON_ITS_WAY: Duration = Duration::from_secs(2);
@@ -21,20 +21,19 @@ const KNOWN_AFTER: Duration = Duration::from_secs(10);
 #[derive(Clone, Copy, Debug)]
 enum Has {
     Held,
-    /// The person has let go of it, and nothing of ours has moved it since.
+    /// The person has let go of it, and Skein has not moved it since.
     Left(Duration),
     /// It was ordered to move, and is still here.
     Put(Spot),
 }
 
-/// See the module text.
 #[derive(Clone, Debug, Default)]
 pub struct OfPersons {
     has: BTreeMap<usize, Has>,
-    /// Pairs that were brought together by one that does not count, and have been near to one another since.
+    /// Pairs that an excused vehicle brought together, and that have been near to one another since.
     together: BTreeSet<(usize, usize)>,
     returns: BTreeMap<usize, Duration>,
-    /// The least distance of one that returns from another, millimeters: at once, and once it could have been known for a while.
+    /// Millimeters between a returning vehicle and another: at once, and once it could have been known for a while.
     pub returned: [Option<u32>; 2],
 }
 
@@ -66,12 +65,11 @@ impl OfPersons {
         self.together.retain(|(one, other)| *one != number && *other != number);
     }
 
-    /// Whether where it is was chosen by a person.
     pub fn moves(&self, number: usize) -> bool {
         self.has.contains_key(&number)
     }
 
-    /// Whether they have been too near since one of them did not count.
+    /// Whether they have been too near since one of them was excused.
     pub fn brought_together(&self, one: usize, other: usize) -> bool {
         self.together.contains(&(one.min(other), one.max(other)))
     }
@@ -88,7 +86,6 @@ impl OfPersons {
         }
     }
 
-    /// Takes in where all that fly are, and which do not count, or land where they are.
     pub(super) fn note(
         &mut self,
         nodes: &[Node],

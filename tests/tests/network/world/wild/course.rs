@@ -1,28 +1,23 @@
-//! The course of one vehicle beside one Geofence, by where it truly is.
-//!
-//! Owns: whether it enters what is forbidden, or flies about there. Must not: know who may.
-//!
-//! A vehicle that is on the wrong side when it begins to count may leave, or stay where it is; one that is on the right side stays there.
+//! The course of one vehicle beside one Geofence, by its true places: if it is on the wrong side when it begins to
+//! count, it may leave, or stay where it is; else it stays on the right side.
 
 use crate::vehicle::Spot;
 use std::time::Duration;
 
-/// Estimates of a place, corners that are cut and shapes on a sphere are off by less, with the margin of all ways, meters.
+/// Meters; largest error of places, cut corners and shapes on a sphere, with the margin of all ways.
 const SLACK: f64 = 2.5;
-/// This near, a vehicle that does not count is on the wrong side, meters.
+/// Meters from the edge within which a vehicle that does not count is on the wrong side.
 const NEAR: f64 = 1.5;
-/// One that holds moves about slower, meters per second over ground.
+/// Meters per second over ground below which a vehicle holds.
 const HOLDS: f64 = 1.5;
-/// One that leaves flies for less than this.
+/// Longest flight of a vehicle that leaves.
 const LEAVES: Duration = Duration::from_secs(45);
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Course {
     at: Spot,
     when: Duration,
-    /// On the wrong side.
     inside: bool,
-    /// So long it flew about there.
     flew: Duration,
 }
 
@@ -33,7 +28,7 @@ pub enum Fault {
 }
 
 impl Course {
-    /// The course after it was observed at this place, so many meters on the wrong side (negative: on the right one), and what is wrong with it.
+    /// The course after a place `depth` meters on the wrong side (negative: on the right one), and its fault.
     pub fn follow(before: Option<Self>, depth: f64, at: Spot, counts: bool, now: Duration) -> (Self, Option<Fault>) {
         let inside = match before {
             Some(before) if counts && before.inside => depth > 0.0,
@@ -76,10 +71,9 @@ impl Course {
     }
 }
 
-/// Courses of which it is known what is wrong with them.
 pub fn courses_are_judged() {
     let step = Duration::from_secs(1);
-    // Flies east along these depths, from where it counts from the given step on.
+    // Flies east along these depths, and counts from the given step on.
     let fault = |depths: &[f64], speed: f64, counts_from: usize| {
         let mut course = None;
         for (number, depth) in depths.iter().enumerate() {

@@ -1,6 +1,4 @@
-//! Random edits of Swarms, Geofences and ParameterProfiles, as patches of their specs.
-//!
-//! Owns: what is edited, and what undoes it. Must not: send anything, or know what is there.
+//! Random edits of Swarms, Geofences and ParameterProfiles, as patches of their specs, and the patches that undo them.
 
 use super::failsafe;
 use crate::vehicle::Spot;
@@ -12,13 +10,12 @@ use std::ops::Range;
 
 /// A field around all that is flown, meters east and north: from and to.
 const AROUND: ([f64; 2], [f64; 2]) = ([-150.0, 190.0], [-190.0, 190.0]);
-/// The northern edge of a smaller one, which a part of the work may lie beyond.
+/// The northern edge of a smaller field, which a part of the work may lie beyond.
 const EDGE: Range<f64> = 70.0..115.0;
 /// Ceilings, meters above home: some work is higher.
 const CEILING: Range<f64> = 45.0..115.0;
-/// What flies does so above these floors.
+/// All vehicles fly above these floors.
 const FLOOR: Range<f64> = 1.0..2.0;
-/// A place that nothing flies to.
 const ASIDE: Spot = Spot {
     east: 150.0,
     north: 150.0,
@@ -27,28 +24,23 @@ const ASIDE: Spot = Spot {
 /// The clock of the coordinators stands still between these times.
 const PAST: &str = "1969-12-31T00:00:00Z";
 const FUTURE: &str = "2199-01-01T00:00:00Z";
-/// From slot to slot of a formation, meters.
+/// Meters.
 const SPACING: Range<f64> = 12.0..25.0;
-/// How high an anchor is, meters.
+/// Altitude of an anchor, meters.
 const HEIGHT: Range<f64> = 14.0..45.0;
-/// Slots that a formation has at most.
 const SLOTS: u32 = 2;
 
-/// The kinds of vehicles that do not fly on sites of their own.
 const HERE: [&str; 5] = ["mission", "post", "swarm", "none", "lent"];
 
-/// An edit of a spec.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Edit {
-    /// The patch.
     pub spec: Value,
-    /// What undoes it after a while; `Null`: it stays.
+    /// Undoes it after a while; `Null`: it stays.
     pub back: Value,
 }
 
 pub type Draw = fn(&mut StdRng) -> Edit;
 
-/// The edits of each kind.
 pub const OF_KINDS: [(&str, &[Draw]); 3] = [
     ("Swarm", &[of_swarm]),
     ("Geofence", &[of_field, of_hole]),
@@ -70,17 +62,14 @@ fn rounded(rng: &mut StdRng, range: Range<f64>) -> f64 {
     (rng.random_range(range) * 10.0).round() / 10.0
 }
 
-/// A number as the text of a profile.
 fn text(rng: &mut StdRng, range: Range<f64>) -> String {
     rounded(rng, range).to_string()
 }
 
-/// All vehicles but those on a site of their own.
 pub fn of_all_here() -> Value {
     json!({"matchLabels": null, "matchExpressions": [among(&HERE)]})
 }
 
-/// The same for an object that is made: nothing is null there.
 pub fn all_here() -> Value {
     json!({"matchExpressions": [among(&HERE)]})
 }
@@ -101,12 +90,10 @@ pub fn field_to(north: f64) -> Value {
     json!([{"polygon": corners}])
 }
 
-/// The field around all.
 pub fn field() -> Value {
     field_to(AROUND.1[1])
 }
 
-/// What selects vehicles is another for a while.
 fn selector(rng: &mut StdRng) -> Edit {
     let spec = match rng.random_range(0..3) {
         0 => json!({"matchLabels": {"kind": "mission"}, "matchExpressions": null}),
@@ -117,7 +104,6 @@ fn selector(rng: &mut StdRng) -> Edit {
     for_a_while(json!({"vehicleSelector": spec}), json!({"vehicleSelector": back}))
 }
 
-/// An edit of the Geofence around all.
 pub fn of_field(rng: &mut StdRng) -> Edit {
     match rng.random_range(0..9) {
         0 => selector(rng),
@@ -129,7 +115,7 @@ pub fn of_field(rng: &mut StdRng) -> Edit {
             json!({"ceilingMeters": rounded(rng, CEILING)}),
             json!({"ceilingMeters": null}),
         ),
-        // PX4 has none: that is said, and what it had stays.
+        // PX4 has none: the status says that, and its previous fence stays.
         4 => for_a_while(
             json!({"floorMeters": rounded(rng, FLOOR), "breach": "Warn"}),
             json!({"floorMeters": null, "breach": "Return"}),
@@ -146,7 +132,6 @@ pub fn of_field(rng: &mut StdRng) -> Edit {
     }
 }
 
-/// An edit of a Geofence that excludes a place, besides the place.
 pub fn of_hole(rng: &mut StdRng) -> Edit {
     match rng.random_range(0..2) {
         0 => selector(rng),
@@ -154,7 +139,6 @@ pub fn of_hole(rng: &mut StdRng) -> Edit {
     }
 }
 
-/// An edit of the ParameterProfile that is applied.
 pub fn of_applied(rng: &mut StdRng) -> Edit {
     let setting = |name: &str, value: String| stays(json!({"settings": {name: value}}));
     match rng.random_range(0..13) {
@@ -174,7 +158,7 @@ pub fn of_applied(rng: &mut StdRng) -> Edit {
     }
 }
 
-/// An edit of the ParameterProfile that is only reported: applied, it would have autopilots return by themselves.
+/// The profile is only reported: applied, it would have autopilots return by themselves.
 pub fn of_reported(rng: &mut StdRng) -> Edit {
     let action = ["Return", "Land"][rng.random_range(0..2)];
     match rng.random_range(0..4) {
@@ -185,7 +169,6 @@ pub fn of_reported(rng: &mut StdRng) -> Edit {
     }
 }
 
-/// An edit of a Swarm with a formation.
 pub fn of_swarm(rng: &mut StdRng) -> Edit {
     let spare = json!({"nodeSelector": {"spare": "yes"}});
     let none = json!({"nodeSelector": {"spare": null}});
@@ -212,7 +195,7 @@ pub fn of_swarm(rng: &mut StdRng) -> Edit {
     }
 }
 
-/// A formation of any shape. What it does not need is null: it may have been another.
+/// Any shape; unused fields are null, as it may have been another.
 pub fn formation(rng: &mut StdRng) -> Value {
     let middle = Spot {
         east: rounded(rng, -30.0..80.0),
@@ -253,7 +236,6 @@ pub fn formation(rng: &mut StdRng) -> Value {
     formation
 }
 
-/// A formation with these places.
 pub fn formation_at(places: &[Spot]) -> Value {
     let points: Vec<Value> = places.iter().map(|spot| place(*spot)).collect();
     json!({"shape": "Points", "points": points, "columns": null, "halfAngleDegrees": null, "toleranceMeters": null})

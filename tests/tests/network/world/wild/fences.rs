@@ -1,14 +1,14 @@
-//! Geofences that come, change and go over vehicles that fly, and the judge of them.
+//! Geofences that come, change and go over vehicles that fly, and the judge of them, which uses nothing that `fleet`
+//! computes.
 //!
-//! Owns: which Geofences are known to whom, by what the simulation itself broke; who may be judged by them. Must not: use what `fleet` computes.
+//! Once all coordinators had the time to read a Geofence, and a vehicle's agent has been in touch with a leader:
 //!
-//! Once all coordinators had the time to read a Geofence, and a vehicle's agent has been in touch with one that leads:
+//! 1. A vehicle that flies by our orders does not come from the right side of a shape to the wrong one, except on a
+//!    route that was ordered before, and on its way home, as it is not kept in the air for what came after its takeoff.
+//! 2. A vehicle that was on the wrong side leaves, or holds.
 //!
-//! 1. A vehicle that flies by our orders does not come from the right side of a shape to the wrong one; but for a route that it was ordered
-//!    to fly before, and for one that is on its way home: that is not kept in the air for what came after its takeoff.
-//! 2. One that was on the wrong side leaves, or holds.
-//!
-//! One that took off on the wrong side, or nearly, does not count: its autopilot can be given no such fence, and the object says so.
+//! A vehicle that took off on the wrong side does not count: its autopilot can be given no such fence, and the object
+//! says so.
 
 use super::Wild;
 use super::course::{Course, Fault};
@@ -29,48 +29,41 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Duration;
 
-/// The Geofence around all that is flown, and the one that excludes a place.
 pub const FIELD: &str = "field";
 pub const HOLE: &str = "hole";
-/// In each draw.
 const HOLES: f64 = 0.01;
-/// A hole that is there goes in this share of the changes, and comes over one that flies in this.
+/// Share of changes in which a hole goes, and in which one comes over a vehicle that flies.
 const GOES: f64 = 0.35;
 const OVER: f64 = 0.7;
-/// How large it is, meters, and how far from homes, and from what is flown to at the end.
+/// Meters: its radius, and its distance from homes and from the last places.
 const RADIUS: Range<f64> = 6.0..18.0;
 const CLEAR: f64 = 9.0;
-/// So far from the vehicle over which it comes, at most, east and north, meters.
+/// Largest distance from the vehicle over which it comes, meters east and north.
 const BESIDE: f64 = 14.0;
-/// Where it comes else, east and north, meters.
+/// Other places, meters east and north.
 const ANYWHERE: (Range<f64>, Range<f64>) = (-30.0..95.0, 20.0..100.0);
 const TRIES: u32 = 40;
-/// A coordinator that has run without a fault for so long has listed all objects, and one whose watches were late has caught up.
+/// Time in which a coordinator without a fault has listed all objects, and in which late watches catch up.
 const LISTS: Duration = Duration::from_secs(12);
 const CATCHES_UP: Duration = Duration::from_secs(3);
-/// What follows from a Geofence was ordered by then.
+/// Time in which a Geofence leads to orders.
 const REACTS: Duration = Duration::from_secs(15);
-/// Higher than this a vehicle is in the air, meters.
+/// Meters above which a vehicle is in the air.
 const LIFTED: f64 = 1.0;
-/// A home that is nearer to an edge has no such fence, meters.
+/// Meters from the edge within which a home has no such fence.
 const HOME: f64 = 6.0;
-/// Without faults of the network there are two holes, each for so long.
 const QUIET: Duration = Duration::from_secs(45);
 const QUIET_HOLES: u32 = 2;
 /// Now, by the clock of the coordinators.
 const EPOCH: &str = "1970-01-01T00:00:00Z";
 
-/// The Geofences that there are, and who can know them.
 #[derive(Debug, Default)]
 pub struct Fences {
     known: Vec<Declared>,
-    /// Since when the agent of each node is in touch with a coordinator that leads.
     in_touch: BTreeMap<usize, Duration>,
     /// The coordinator that leads without a fault, and since when.
     leads: Option<(usize, Duration)>,
-    /// Where each vehicle was on the ground last.
     ground: BTreeMap<usize, Spot>,
-    /// So long vehicles flew while all could know a Geofence.
     pub judged: Duration,
     pub came: u32,
     at: Duration,
@@ -83,12 +76,9 @@ struct Declared {
     include: Vec<Outline>,
     exclude: Vec<Outline>,
     since: Duration,
-    /// Which coordinators have read it.
     read_by: [bool; COORDINATORS],
-    /// Since when all have.
     known: Option<Duration>,
     courses: BTreeMap<usize, Course>,
-    /// The route of each vehicle when it was judged first.
     routes: BTreeMap<usize, Option<OrderNumber>>,
 }
 
@@ -127,7 +117,7 @@ impl Declared {
         selects(&self.spec["vehicleSelector"], kind)
     }
 
-    /// How far on the wrong side of a shape a place is, meters; negative: on the right side of all.
+    /// Meters on the wrong side of a shape; negative: on the right side of all.
     fn depth(&self, at: Spot) -> f64 {
         let outside = self.include.iter().map(|outline| -outline.depth(at));
         let inside = self.exclude.iter().map(|outline| outline.depth(at));
@@ -135,7 +125,6 @@ impl Declared {
     }
 }
 
-/// Whether a selector of labels selects vehicles of this kind, which is the only label that nodes have here.
 pub fn selects(selector: &Value, kind: &str) -> bool {
     let mut labels = selector["matchLabels"].as_object().into_iter().flatten();
     let mut expressions = selector["matchExpressions"].as_array().into_iter().flatten();
@@ -147,7 +136,6 @@ pub fn selects(selector: &Value, kind: &str) -> bool {
 }
 
 impl Fences {
-    /// Takes in the objects that there are.
     fn take_in(&mut self, objects: &[Value], now: Duration) {
         let is_same = |declared: &Declared, object: &Value| {
             object["metadata"]["name"] == declared.name.as_str() && object["spec"] == declared.spec
@@ -162,7 +150,6 @@ impl Fences {
         }
     }
 
-    /// Takes in that a coordinator has had no fault for a while, or has one.
     fn note_coordinator(&mut self, number: usize, is_well: bool, now: Duration) {
         for declared in &mut self.known {
             declared.read_by[number] |= is_well && declared.since + CATCHES_UP < now;
@@ -182,13 +169,11 @@ impl Fences {
 }
 
 impl Run<'_> {
-    /// The Geofence around all.
     pub(super) fn ask_for_the_field(&self) {
         let spec = json!({"vehicleSelector": edits::all_here(), "include": edits::field()});
         self.apply(GEOFENCES, "Geofence", FIELD, &spec);
     }
 
-    /// Holes come and go.
     pub(super) fn change_the_holes(&mut self, wild: &mut Wild) {
         if wild.rng.random_bool(HOLES) {
             if self.is_there(HOLE) && wild.rng.random_bool(GOES) {
@@ -221,7 +206,6 @@ impl Run<'_> {
         self.apply(GEOFENCES, "Geofence", HOLE, &spec);
     }
 
-    /// A place that is clear of all homes and of what is flown to at the end, over one that flies where that is so.
     fn place_for_a_hole(&self, rng: &mut StdRng) -> Option<Value> {
         let here = |node: &&Node| self.kind_of(node.number) != "far";
         let spots = self.nodes.iter().filter(here).filter_map(|node| node.vehicle.spot());
@@ -272,7 +256,6 @@ impl Run<'_> {
         None
     }
 
-    /// Nothing is broken, and holes come over vehicles that fly: all of that is judged.
     pub(in crate::world) fn hold_to_holes(&mut self) -> Result<(), String> {
         if self.wild.is_none() {
             return Ok(());
@@ -297,7 +280,6 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Judges all vehicles by all Geofences.
     pub(in crate::world) fn judge_fences(&mut self) -> Result<(), String> {
         let Some(mut wild) = self.wild.take() else {
             return Ok(());
@@ -357,7 +339,6 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Whether the network or the computer of a node is broken, or its agent has not heard a coordinator that leads.
     fn is_cut_off(&self, node: &Node) -> bool {
         let host = self.host(node.number);
         let is_broken = self.ends.iter().any(|(_, what)| match what {
@@ -367,7 +348,7 @@ impl Run<'_> {
         is_broken || node.ledger.lock().unwrap().alone_since.is_some()
     }
 
-    /// Judges a vehicle by a Geofence that all could know for long enough, or not; whether it counts.
+    /// `in_time`: all could know the Geofence for long enough. Returns whether the vehicle counts.
     fn judge_one(&self, declared: &mut Declared, node: &Node, in_time: bool, now: Duration) -> Result<bool, String> {
         let number = node.number;
         let Some((at, _)) = node.vehicle.spot() else {

@@ -1,6 +1,4 @@
-//! Which fields the wild worlds edit, compared with the schemas of the kinds: a new field that none edits fails the test.
-//!
-//! Owns: the fields of a kind, and what is left out. Must not: edit.
+//! The fields that the wild worlds edit, compared with the schemas: a new field that none edits fails the test.
 
 use super::edits::{self, Edit};
 use rand::SeedableRng;
@@ -8,7 +6,6 @@ use rand::rngs::StdRng;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// The fields that are edited, by the gate or here.
 const EDITED: [(&str, &[&str]); 2] = [
     (
         "Mission",
@@ -60,16 +57,14 @@ const EDITED: [(&str, &[&str]); 2] = [
     ),
 ];
 
-/// Those that are not: work of another kind, a field of one value, and one that never changes once it is set.
+/// Fields that are not edited: work of another kind, a field of one value, and one that never changes once it is set.
 const LEFT: [(&str, &[&str]); 2] = [("Mission", &["planFrom", "handover.at"]), ("Drone", &["nodeName"])];
 
-/// Fields that are edited as a whole.
 const WHOLE: [&str; 4] = ["route", "survey", "planFrom", "formation.anchor"];
 
-/// So many random edits of a kind: each that can be drawn is.
+/// Random edits of a kind, enough to draw each.
 const DRAWN: u32 = 5000;
 
-/// The fields of `spec` in the CRD of a kind; those of a part of it as `part.field`.
 fn fields(document: &Value) -> Vec<String> {
     let schema = &document["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
     let mut names = Vec::new();
@@ -95,7 +90,6 @@ fn below(part: &str, name: &str) -> String {
     }
 }
 
-/// What a patch changes, as far as it goes into parts.
 fn changed(patch: &Value, of: &str, names: &mut BTreeSet<String>) {
     match patch.as_object() {
         Some(parts) if !parts.is_empty() => {
@@ -109,7 +103,6 @@ fn changed(patch: &Value, of: &str, names: &mut BTreeSet<String>) {
     }
 }
 
-/// Each field of what is flown here is edited, or it is said above why it is not: a new one is to be thought of.
 pub fn every_field_is_edited() {
     for document in crds::yaml::documents().unwrap() {
         let kind = document["spec"]["names"]["kind"].as_str().unwrap_or_default();
@@ -148,7 +141,6 @@ pub fn every_field_is_edited() {
     }
 }
 
-/// What the edits of a kind change, of many that are drawn.
 fn drawn(draws: &[fn(&mut StdRng) -> Edit]) -> BTreeSet<String> {
     let (mut rng, mut names) = (StdRng::seed_from_u64(0), BTreeSet::new());
     for draw in draws {

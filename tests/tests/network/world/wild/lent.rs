@@ -1,6 +1,4 @@
 //! A vehicle that a program flies among all that is wild, beside the places where the others are at the end.
-//!
-//! Owns: its Drone, the edits of its airspace, and what is awaited at the end. Must not: judge what happens before.
 
 use super::{DRONES, FOR_A_WHILE};
 use crate::program::Volume;
@@ -20,7 +18,6 @@ pub const HOME: Spot = Spot {
     up: 0.0,
 };
 const NAME: &str = "lent";
-/// So many vehicles come with it and after it.
 const FROM_THE_END: usize = 2;
 const VOLUME: Volume = Volume {
     middle: Spot {
@@ -33,13 +30,12 @@ const VOLUME: Volume = Volume {
     above: 12.0,
 };
 const LEASE: u32 = 2;
-/// In each draw; and how often a person looks whether it is there.
 const EDITS: f64 = 0.002;
 const LOOKS: f64 = 0.02;
-/// Its airspace is smaller for a while, meters: the oracle judges by the largest.
+/// Its smaller airspace for a while, meters: the oracle judges by the largest.
 const RADIUS: Range<f64> = 30.0..45.0;
 const HIGH: Range<f64> = 6.0..12.0;
-/// The reasons of one that flies as asked, or is about to: they do not say why it does not.
+/// Reasons of a vehicle that flies as asked, or is about to: they do not explain its absence.
 const SAY_NOTHING: [&str; 7] = [
     "",
     "InTheAir",
@@ -50,7 +46,6 @@ const SAY_NOTHING: [&str; 7] = [
     "ExternalControl",
 ];
 
-/// Where the program of this vehicle may fly, of so many, if it has one.
 pub fn volume(number: usize, count: usize) -> Option<Volume> {
     (number + FROM_THE_END == count).then_some(VOLUME)
 }
@@ -88,7 +83,6 @@ impl Run<'_> {
         self.ask(Method::POST, DRONES, &drone);
     }
 
-    /// Its airspace is another for a while, or none, and a person makes it again where it is gone.
     pub(super) fn edit_the_lent_one(&mut self, rng: &mut StdRng) {
         if rng.random_bool(LOOKS) {
             self.ask_for_the_lent_one();
@@ -107,7 +101,6 @@ impl Run<'_> {
         self.undo_later(seconds, path, json!({"spec": usual()}));
     }
 
-    /// Its program flies slowly from now on, in all of its airspace.
     pub(super) fn settle_the_lent_one(&mut self) {
         for program in self.nodes.iter().filter_map(|node| node.program.as_ref()) {
             program.calm();
@@ -116,7 +109,6 @@ impl Run<'_> {
         self.edit(&path, &json!({"spec": usual()}));
     }
 
-    /// Why it is neither at its station nor flown by its program, if that is so and its Drone does not say why.
     pub(super) fn lent_one_is_missing(&self) -> Option<String> {
         let drone = self.lent_one().unwrap_or_default();
         let node = self.nodes.iter().find(|node| node.program.is_some())?;

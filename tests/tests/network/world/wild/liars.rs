@@ -1,7 +1,5 @@
-//! A captured agent that lies about its vehicle: where it is, where its home is, that it flies, and aircraft that are not there.
-//!
-//! Owns: the lies, within what the threat model says of them, and what a person does about them. Must not: judge; all others keep apart by where
-//! they truly are, and their orders go on, as in any other world.
+//! A captured agent that lies about its vehicle, within the threat model, and a person's reaction. All others keep
+//! apart by their true places, and their orders go on, as in any other world.
 //!
 //! | lie | promised |
 //! |---|---|
@@ -34,32 +32,29 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::interval;
 use tokio_util::sync::CancellationToken;
 
-/// Its node: the first of those with captured agents.
+/// The first of the nodes with captured agents.
 pub const NAME: &str = "captured-0";
-/// In this share of the worlds there is one.
 const SHARE: f64 = 0.75;
-/// Another lie comes after so long, seconds.
+/// Seconds until another lie.
 const LASTS: Range<f64> = 15.0..40.0;
-/// How often it reports.
 const REPORTS: Duration = Duration::from_millis(500);
-/// An aircraft is told of in so many of its lies, and one in the air in so many.
+/// Shares of its lies with an aircraft, and with a vehicle in the air.
 const TELLS: f64 = 0.3;
 const FLIES: f64 = 0.6;
-/// So far from another vehicle it says to be, at most, east and north, meters, and so high.
+/// Largest distance from another vehicle, east and north, and altitude, meters.
 const BESIDE: f64 = 25.0;
 const UP: Range<f64> = 4.0..60.0;
-/// Where its home is said to be: to the side of all others, meters east and north, and so much too high or too low.
+/// False homes, to the side of all others, meters east and north, and errors of altitude.
 const HOMES: [(f64, f64); 3] = [(110.0, -60.0), (-110.0, 60.0), (125.0, 70.0)];
 const DATUM: Range<f64> = -8.0..8.0;
-/// How far away is far away, meters west and north.
+/// Meters west and north.
 const AFAR: Range<f64> = 9_000.0..13_000.0;
-/// Its hardware, and the address of its aircraft: no others'.
+/// Hardware, and address of its aircraft: no others'.
 const HARDWARE: HardwareUid = HardwareUid::Short(0x00C0_FFEE);
 const ICAO: u32 = 0x00AB_CDEF;
 /// Now, by the clock of the coordinators, which stands still.
 const EPOCH: &str = "1970-01-01T00:00:00Z";
 
-/// Which kind of lies it tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tale {
     Afar,
@@ -67,7 +62,6 @@ enum Tale {
     Aircraft,
 }
 
-/// What it says of its vehicle at a time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lie {
     at: Spot,
@@ -78,7 +72,6 @@ pub struct Lie {
 
 pub struct Liar {
     tale: Tale,
-    /// What its agent reports now.
     pub lie: Arc<Mutex<Lie>>,
     next: Duration,
     told: u32,
@@ -90,7 +83,6 @@ const fn ground(east: f64, north: f64) -> Spot {
 }
 
 impl Liar {
-    /// The one of this world, if there is one.
     pub fn of_world(rng: &mut StdRng) -> Option<Self> {
         let tale = [Tale::Afar, Tale::Among, Tale::Aircraft][rng.random_range(0..3)];
         let lies = rng.random_bool(SHARE);
@@ -112,7 +104,6 @@ impl Liar {
         lies.then_some(liar)
     }
 
-    /// In a few words.
     pub fn account(&self) -> String {
         format!("{} lies of one captured ({:?})", self.told, self.tale)
     }
@@ -221,8 +212,7 @@ fn report(node: &NodeName, lie: &Lie, now: Duration) -> Report {
     }
 }
 
-/// The life of the captured agent: it reports `lie`, whatever that is by now, and follows no order. Its way to the coordinators is that of
-/// the node `like`.
+/// Reports the present `lie`, and follows no order. It uses the network of the node `like`.
 pub async fn live(like: Node, lie: Arc<Mutex<Lie>>) -> turmoil::Result {
     let node = NodeName::parse(NAME)?;
     let mut coordinator = Coordinator::plain("http://127.0.0.1:50051")?;
@@ -258,7 +248,6 @@ pub async fn live(like: Node, lie: Arc<Mutex<Lie>>) -> turmoil::Result {
 }
 
 impl Run<'_> {
-    /// It lies otherwise, once that is due.
     pub(super) fn let_the_liar_speak(&mut self, wild: &mut Wild) {
         let now = self.sim.elapsed();
         let Some(liar) = wild.liar.as_mut().filter(|liar| !liar.is_off && liar.next <= now) else {
@@ -274,7 +263,7 @@ impl Run<'_> {
         self.tell(&format!("{NAME} lies: {lie:.1?}"));
     }
 
-    /// A person turns it off and declares that its vehicle is down, where others wait for it. One that is far away may go on.
+    /// A person turns it off and declares its vehicle down, where others wait for it. One that is far away may go on.
     pub(super) fn silence_the_liar(&mut self, wild: &mut Wild) {
         let Some(liar) = wild.liar.as_mut().filter(|liar| !liar.is_off) else {
             return;

@@ -1,13 +1,11 @@
-//! Shapes of Geofences, on the plane of the runs.
-//!
-//! Owns: how far inside of one a place is. Must not: use what `fleet` computes.
+//! Shapes of Geofences, on the plane of the runs, without what `fleet` computes.
 
 use crate::vehicle::Spot;
 use serde_json::Value;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outline {
-    /// Its center, and its radius, meters.
+    /// Center, and radius in meters.
     Circle(Spot, f64),
     Polygon(Vec<Spot>),
 }
@@ -18,7 +16,6 @@ fn place(point: &Value) -> Option<Spot> {
 }
 
 impl Outline {
-    /// One of `spec.include` or `spec.exclude`.
     pub fn of(area: &Value) -> Option<Self> {
         let circle = &area["circle"];
         match area["polygon"].as_array() {
@@ -34,7 +31,7 @@ impl Outline {
         }
     }
 
-    /// How far inside a place is from the edge, meters over ground; negative: how far outside.
+    /// Meters over ground from the edge; negative: outside.
     pub fn depth(&self, at: Spot) -> f64 {
         match self {
             Self::Circle(center, radius) => radius - center.over_ground(at),
@@ -59,7 +56,7 @@ fn lies_west_of(at: Spot, one: Spot, other: Spot) -> bool {
     spans && at.east < one.east + (at.north - one.north) / (other.north - one.north) * (other.east - one.east)
 }
 
-/// How far the place is from the edge, meters over ground.
+/// Meters over ground.
 fn from_edge(at: Spot, one: Spot, other: Spot) -> f64 {
     let (east, north) = (other.east - one.east, other.north - one.north);
     let squared = east * east + north * north;
@@ -75,7 +72,6 @@ fn from_edge(at: Spot, one: Spot, other: Spot) -> f64 {
     })
 }
 
-/// Some depths that are known.
 pub fn depths_are_right() {
     let ground = |east: f64, north: f64| Spot { east, north, up: 0.0 };
     let square = Outline::Polygon(vec![

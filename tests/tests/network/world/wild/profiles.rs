@@ -1,6 +1,4 @@
-//! ParameterProfiles and the other rules, which are edited all the time.
-//!
-//! Owns: which object gets which edit, and when that is undone. Must not: say what an edit is; [`super::edits`] does.
+//! Which object of rules gets which edit of [`super::edits`], and when that is undone.
 
 use super::edits::{self, Draw};
 use super::fences::{FIELD, HOLE};
@@ -15,7 +13,6 @@ use serde_json::{Value, json};
 /// The profile whose values are set, and the one that only reports.
 pub const APPLIED: &str = "applied";
 pub const REPORTED: &str = "reported";
-/// In each draw.
 const EDITS: f64 = 0.02;
 
 impl Run<'_> {
@@ -28,7 +25,6 @@ impl Run<'_> {
         self.apply(PROFILES, "ParameterProfile", REPORTED, &reported);
     }
 
-    /// A Swarm, a Geofence or a profile is edited now and then.
     pub(super) fn edit_rules_and_swarm(&mut self, wild: &mut Wild) {
         if !wild.rng.random_bool(EDITS) {
             return;
@@ -41,7 +37,7 @@ impl Run<'_> {
             6 => (of(PROFILES, APPLIED), edits::of_applied as Draw),
             _ => (of(PROFILES, REPORTED), edits::of_reported as Draw),
         };
-        // One that is to be undone is not mixed with another, and a hole may be gone.
+        // An object with an edit to undo gets no other, and a hole may be gone.
         if self.is_to_be_undone(&path) || self.ask(Method::GET, &path, &Value::Null)["kind"] == "Status" {
             return;
         }

@@ -1,6 +1,4 @@
-//! Whether all is as declared once nothing is edited any more, or an object says why it is not.
-//!
-//! Owns: the last edits, and what is awaited after them. Must not: wait.
+//! Whether all is as declared once nothing is edited any more, or an object says why it is not. Must not: wait.
 
 use super::edits;
 use super::fences::{FIELD, selects};
@@ -14,11 +12,10 @@ use http::Method;
 use serde_json::{Value, json};
 
 const VEHICLES: &str = "/apis/skein.dev/v1alpha1/vehicles";
-/// What the way out of a former fence says that a person is to do.
+/// Part of the message for a vehicle outside a former fence.
 const ADVICE: &str = "land the vehicle";
 
 impl Run<'_> {
-    /// The last edits: what persons want can be from now on.
     pub(in crate::world) fn settle_the_wild(&mut self) {
         if self.wild.is_none() {
             return;
@@ -33,7 +30,6 @@ impl Run<'_> {
         self.settle_the_lent_one();
     }
 
-    /// Persons go on with what objects say that they are to do.
     pub(in crate::world) fn look_after_the_wild(&mut self) {
         if let Some(mut wild) = self.wild.take() {
             self.say(PersonOrder::Release);
@@ -57,7 +53,6 @@ impl Run<'_> {
         }
     }
 
-    /// What is not as declared, and what is said of rules that is not so, or not said.
     pub(in crate::world) fn is_not_settled(&self) -> Option<String> {
         self.wild.as_ref()?;
         self.far_one_is_missing()
@@ -69,7 +64,7 @@ impl Run<'_> {
             .or_else(|| self.fence_is_not_as_said())
     }
 
-    /// An object of rules that neither says that it is in force on all, nor on which it is not and why.
+    /// An object of rules that says neither that it is in force on all, nor on which it is not and why.
     fn rules_are_not_said(&self, path: &str, name: &str) -> Option<String> {
         let object = self.ask(Method::GET, &format!("{path}/{name}"), &Value::Null);
         let status = &object["status"];
@@ -84,7 +79,7 @@ impl Run<'_> {
         (!is_said).then(|| format!("{path}/{name} does not say on which vehicle it is not in force, and why: {status}"))
     }
 
-    /// A vehicle on the ground that does not have the fence which is said to be in force on it.
+    /// A vehicle on the ground that does not have the fence which its object reports in force.
     fn fence_is_not_as_said(&self) -> Option<String> {
         let fence = self.ask(Method::GET, &format!("{GEOFENCES}/{FIELD}"), &Value::Null);
         let unsettled = fence["status"]["unsettled"].as_array();
@@ -108,7 +103,6 @@ impl Run<'_> {
         })
     }
 
-    /// What became of the wild, for the line of this world.
     pub(in crate::world) fn wild_account(&self) -> String {
         let Some(wild) = &self.wild else {
             return String::new();

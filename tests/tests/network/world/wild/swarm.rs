@@ -1,6 +1,4 @@
-//! A Swarm with a formation among all that is wild: its places and everything else of it are edited, its vehicles taken, tired and drained.
-//!
-//! Owns: the Swarm, and whether it is covered at the end. Must not: judge what happens before.
+//! A Swarm with a formation among all that is wild: all its fields are edited, its vehicles taken, tired and drained.
 
 use super::edits;
 use crate::node::Node;
@@ -10,9 +8,8 @@ use http::Method;
 use rand::rngs::StdRng;
 use serde_json::{Value, json};
 
-/// Its vehicles, each for a slot.
 pub const VEHICLES: usize = 2;
-/// From one home to the next, meters.
+/// Meters.
 const HOMES: f64 = 25.0;
 /// The places at the end, clear of all homes and all work.
 pub const SOUND: [Spot; VEHICLES] = [
@@ -48,7 +45,6 @@ impl Run<'_> {
         self.ask(Method::POST, SWARM.trim_end_matches("/alpha"), &swarm);
     }
 
-    /// From now on it wants something that can be.
     pub(super) fn settle_the_swarm(&mut self) {
         let spec = json!({
             "replicas": VEHICLES,
@@ -66,7 +62,6 @@ impl Run<'_> {
         self.edit(SWARM, &json!({"spec": spec}));
     }
 
-    /// Why its formation is not covered, if it is not.
     pub(super) fn swarm_is_not_covered(&self) -> Option<String> {
         let swarm = self.ask(Method::GET, SWARM, &Value::Null);
         let up: Vec<Spot> = self

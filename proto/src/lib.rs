@@ -10,11 +10,11 @@ pub mod news;
 
 #[allow(missing_docs, clippy::all, reason = "generated code; documented in the proto file")]
 pub mod v1 {
-    include!("../generated/skein.v1.rs");
+    tonic::include_proto!("skein.v1");
 }
 
 /// For gRPC reflection.
-pub const DESCRIPTORS: &[u8] = include_bytes!("../generated/descriptors.bin");
+pub const DESCRIPTORS: &[u8] = tonic::include_file_descriptor_set!("descriptors");
 
 #[cfg(test)]
 mod numbers;

@@ -6,8 +6,9 @@
 * `models.py` from `crds/*.yaml`: a small generator of our own, as datamodel-code-generator gives classes of equal
   schemas in different resources different numbered names, and drops the ranges of validation rules.
 * `_advice.py` from `docs/reference/conditions.md`: what each reason means and what to do.
-* `fleet.descriptors`, a copy of `proto/generated/descriptors.bin`: gRPC messages are built from it at import, so no
-  generated code ties the package to one release of protobuf.
+
+`cargo xtask generate` runs it, and writes `fleet.descriptors`: gRPC messages are built from it at import, so no generated
+code ties the package to one release of protobuf.
 """
 
 from __future__ import annotations
@@ -301,13 +302,12 @@ def formatted(name: str, text: str) -> bytes:
 
 def main() -> None:
     """The command line."""
-    parser = argparse.ArgumentParser(description="Generates models, advice and gRPC descriptors of this package.")
+    parser = argparse.ArgumentParser(description="Generates models and advice of this package.")
     parser.add_argument("--check", action="store_true", help="write nothing; fail when a committed file differs")
     check = parser.parse_args().check
     made = {
         "models.py": formatted("models.py", models()),
         "_advice.py": formatted("_advice.py", advice()),
-        "fleet.descriptors": (ROOT / "proto/generated/descriptors.bin").read_bytes(),
     }
     stale = [name for name, text in made.items() if not same(PACKAGE / name, text)]
     if check and stale:

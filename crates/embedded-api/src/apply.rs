@@ -1,8 +1,7 @@
 //! Field ownership and server-side apply.
 //!
-//! Owns: `metadata.managedFields` after every write ([`track`]), and merging an applied configuration ([`merge`]).
-//! Must not: validate by rules, store, know HTTP. What an object can have is in its schema
-//! ([`Schema`](crate::schema::Schema)).
+//! Owns: `metadata.managedFields` after every write ([`track`]), and merging an applied configuration ([`merge`]). Must
+//! not: validate by rules, store, know HTTP.
 //!
 //! Each writer ("manager") owns a set of field paths ([`field_set`]). A write that changes a field takes it from the
 //! others; an apply also releases what it no longer names, and reports a conflict before it takes a field.
@@ -32,7 +31,6 @@ pub struct Writer<'a> {
     pub resource: &'a Resource,
     /// `unknown` when empty.
     pub manager: &'a str,
-    /// `status`, `scale`, or `None` for the object itself.
     pub subresource: Option<&'a str>,
     /// RFC 3339 with whole seconds, in UTC: `2026-01-31T12:00:00Z`.
     pub now: &'a str,

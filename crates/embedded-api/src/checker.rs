@@ -1,6 +1,5 @@
-//! Everything that is done with an object before it is stored: read, then validate.
-//!
-//! Owns: the order of the steps, as in the API server. Must not: set what the server sets (names, uids, times).
+//! Reading and validation of an object before it is stored. Owns: the order of the steps, as in the API server. Must
+//! not: set what the server sets (names, uids, times).
 
 pub mod builtin;
 
@@ -40,7 +39,6 @@ pub struct Read {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
-    /// All but the status.
     Main,
     Status,
 }
@@ -72,7 +70,6 @@ impl Rejection {
     }
 }
 
-/// Messages such as `duplicate field "spec.replicas"`.
 #[must_use]
 pub fn repeated(json: &[u8]) -> Vec<String> {
     let fields = duplicates(json).into_iter();
@@ -80,8 +77,7 @@ pub fn repeated(json: &[u8]) -> Vec<String> {
 }
 
 impl Checker {
-    /// # Errors
-    /// A rule that cannot be compiled, or a keyword that is not checked here.
+    /// Errors: a rule that cannot be compiled, or a keyword that is not checked here.
     pub fn new(resource: &Resource) -> Result<Self, SchemaError> {
         let custom = || -> Result<Custom, SchemaError> {
             Ok(Custom {
@@ -95,15 +91,12 @@ impl Checker {
         })
     }
 
-    /// Reads metadata by its type; in the rest, removes unknown fields and nulls and fills in defaults.
-    ///
-    /// # Errors
-    /// [`Rejection::Malformed`] when a field of the metadata, or of a built-in kind, has the wrong type.
+    /// Removes unknown fields and nulls and fills in defaults; metadata is read by its own type. Errors:
+    /// [`Rejection::Malformed`] for a wrong type.
     pub fn read(&self, mut object: Value) -> Result<Read, Rejection> {
         let schema = &self.resource.schema;
         let mut unknown = Vec::new();
         let mut warnings = Vec::new();
-        // Metadata is read by its own rules; it is not part of the schema.
         let mut meta = object.as_object_mut().and_then(|fields| fields.remove("metadata"));
         if let Some(meta) = &mut meta {
             let fields = object_meta::read(meta).map_err(|error| Rejection::Malformed(format!("metadata.{error}")))?;
@@ -133,10 +126,7 @@ impl Checker {
         })
     }
 
-    /// Validates an object that was read and has the server's fields. `old` is the state before an update, and has passed
-    /// [`metadata::keep`]. Returns warnings.
-    ///
-    /// # Errors
+    /// The object was read and has the server's fields; `old` has passed [`metadata::keep`]. Returns warnings. Errors:
     /// [`Rejection::Invalid`] with all faults, in the API's order.
     pub fn check(&self, object: &Value, old: Option<&Value>, subject: Subject) -> Result<Vec<String>, Rejection> {
         let mut causes = Vec::new();
@@ -195,7 +185,7 @@ impl Custom {
         }
     }
 
-    /// On an update only if there was no fault before.
+    /// Reports faults of an update only if there were none before.
     fn check_lists(&self, object: &Value, old: Option<&Value>, causes: &mut Vec<Cause>) {
         let found = lists::twice(object, &self.node, &Path::ROOT);
         let before = |old: &Value| !lists::twice(old, &self.node, &Path::ROOT).is_empty();

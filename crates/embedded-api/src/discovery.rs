@@ -1,7 +1,5 @@
-//! Discovery: which groups, versions and kinds are served, and what can be done with them.
-//!
-//! Owns: the documents at `/api`, `/apis` and below, in the plain and in the aggregated form, and `/version`.
-//! Must not: know objects.
+//! Discovery. Owns: the documents at `/api`, `/apis` and below, plain and aggregated, and `/version`. Must not: know
+//! objects.
 
 pub mod openapi;
 
@@ -14,8 +12,8 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The followed Kubernetes release. kubectl warns when its own is more than one minor release apart. The suffix shows that no
-/// cluster is behind it.
+/// kubectl warns when its own release is more than one minor release apart. The suffix marks that no cluster is behind
+/// it.
 pub const GIT_VERSION: &str = "v1.36.0+embedded";
 
 const SUBRESOURCE_VERBS: [&str; 3] = ["get", "patch", "update"];
@@ -35,14 +33,12 @@ pub fn version() -> Value {
     })
 }
 
-/// `/api`: the versions of the core group.
 #[must_use]
 pub fn core_versions(registry: &Registry) -> Value {
     let core = by_group(registry).remove("").unwrap_or_default();
     json!({"kind": "APIVersions", "versions": versions(&core), "serverAddressByClientCIDRs": []})
 }
 
-/// `/apis`: all groups but the core one.
 #[must_use]
 pub fn groups(registry: &Registry) -> Value {
     let groups: Vec<Value> = named(registry)
@@ -52,7 +48,6 @@ pub fn groups(registry: &Registry) -> Value {
     json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
 }
 
-/// `/apis/{group}`.
 #[must_use]
 pub fn group(registry: &Registry, name: &str) -> Option<Value> {
     let groups = named(registry);
@@ -62,7 +57,6 @@ pub fn group(registry: &Registry, name: &str) -> Option<Value> {
     Some(document)
 }
 
-/// `/api/v1` and `/apis/{group}/{version}`.
 #[must_use]
 pub fn resources(registry: &Registry, group: &str, version: &str) -> Option<Value> {
     let kinds = registry
@@ -79,7 +73,7 @@ pub fn resources(registry: &Registry, group: &str, version: &str) -> Option<Valu
     )
 }
 
-/// `/api` (`core`) or `/apis` in the aggregated form, with its ETag.
+/// `/api` (`core`) or `/apis`, with its ETag.
 #[must_use]
 pub fn aggregated(registry: &Registry, core: bool) -> (Value, String) {
     let groups = by_group(registry);
@@ -189,7 +183,6 @@ fn aggregated_resource(kind: &Resource) -> Value {
 struct Subresource<'a> {
     name: &'static str,
     kind: &'a str,
-    /// Set if different from the main kind's.
     elsewhere: Option<(&'static str, &'static str)>,
 }
 

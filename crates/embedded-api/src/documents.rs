@@ -1,6 +1,5 @@
-//! The representations of objects: tables, lists, metadata only.
-//!
-//! Owns: the documents. Must not: read the store, know the time of day (`now` is a parameter).
+//! Representations of objects: tables, lists, metadata only. Must not: read the store, know the time of day (a
+//! parameter).
 
 pub mod accept;
 pub mod age;

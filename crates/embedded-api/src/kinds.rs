@@ -1,7 +1,5 @@
-//! The kinds that are served: the built-in ones and those of CustomResourceDefinitions.
-//!
-//! Owns: which kinds there are, finding one, and converting an object to another version of the same kind.
-//! Must not: hold objects, answer requests.
+//! Kinds that are served: the built-in ones and those of CustomResourceDefinitions.
+//! Owns: finding a kind, and converting an object to another version of it. Must not: hold objects, answer requests.
 
 mod builtin;
 mod builtin_schema;
@@ -44,8 +42,7 @@ struct Entry {
 }
 
 impl Registry {
-    /// # Errors
-    /// Two kinds share a URL, or a printer column cannot be read.
+    /// Errors: two kinds share a URL, or a printer column cannot be read.
     pub fn new(custom: Vec<Resource>) -> Result<Self, KindError> {
         let mut all = builtin::all();
         all.extend(custom);
@@ -78,7 +75,6 @@ impl Registry {
         Ok(Self { entries })
     }
 
-    /// Kind at `/apis/{group}/{version}/…/{plural}`; the core group is empty.
     #[must_use]
     pub fn find(&self, group: &str, version: &str, plural: &str) -> Option<&Arc<Resource>> {
         self.entry(group, version, plural).map(|entry| &entry.resource)
@@ -94,7 +90,6 @@ impl Registry {
         entry.map(|entry| &entry.printer)
     }
 
-    /// Whether stored objects can be sent unchanged: no other kind shares the storage.
     #[must_use]
     pub fn stored_as_shown(&self, resource: &Resource) -> bool {
         let entry = self.entry(&resource.group, &resource.version, &resource.plural);
@@ -109,8 +104,7 @@ impl Registry {
     }
 }
 
-/// Converts from the form of clients to the stored one: built-in kinds complete ([`canonical`]), Events as `v1`, custom objects
-/// unchanged. Call it after pruning and validation, which need the form of `resource.schema`.
+/// Built-in kinds complete ([`canonical`]), Events as `v1`. Call it after pruning and validation by `resource.schema`.
 #[must_use]
 pub fn to_stored(resource: &Resource, object: Value) -> Value {
     if resource.custom {

@@ -1,9 +1,9 @@
 //! The part of the Kubernetes API that Skein and its users' tools need, in one process, kept on disk.
 //!
-//! Owns: the objects, their revisions and their history ([`store`]), what a well-formed object is ([`schema`], [`checker`]), how it is
-//! changed ([`patch`], [`apply`], [`verbs`]), how it is represented ([`documents`]), what is served ([`kinds`], [`discovery`]), and which clients are served ([`serve`]).
-//! Must not: know Skein. The custom resources are given as CustomResourceDefinition documents. Must not be used where a
-//! cluster exists.
+//! Owns: the objects, their revisions and their history ([`store`]), well-formed objects ([`schema`], [`checker`]),
+//! changes ([`patch`], [`apply`], [`verbs`]), representations ([`documents`]), kinds ([`kinds`], [`discovery`]), and
+//! clients ([`serve`]). Must not: know Skein, whose kinds are given as CustomResourceDefinition documents; be used
+//! where a cluster exists.
 
 pub mod apply;
 pub mod checker;

@@ -1,6 +1,4 @@
-//! `skein-api`: the embedded API alone, for tests and development.
-//!
-//! Owns: the command line, and the order of start and shutdown. Must not: do what the library does.
+//! `skein-api`: the embedded API alone, for tests and development. The library does the work.
 
 use clap::Parser as _;
 use embedded_api::serve::folder::{Folder, FolderError};
@@ -60,7 +58,6 @@ async fn main() -> ExitCode {
     let Err(error) = run(Arguments::parse()).await else {
         return ExitCode::SUCCESS;
     };
-    // If standard error is closed, the error cannot be printed anywhere.
     let _ = writeln!(io::stderr(), "skein-api: {}", with_causes(&error));
     ExitCode::FAILURE
 }
@@ -108,7 +105,6 @@ async fn run(arguments: Arguments) -> Result<(), MainError> {
     Ok(())
 }
 
-/// Cancelled by SIGTERM, SIGINT, and, if requested, the end of standard input.
 fn stopped(until_stdin_closes: bool) -> io::Result<CancellationToken> {
     let stopped = CancellationToken::new();
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
@@ -132,7 +128,6 @@ fn stopped(until_stdin_closes: bool) -> io::Result<CancellationToken> {
     Ok(stopped)
 }
 
-/// Reads a file, or the YAML and JSON files in a folder.
 fn documents(path: &Path) -> Result<Vec<Value>, MainError> {
     let unreadable = |source| MainError::Unreadable {
         path: path.to_owned(),

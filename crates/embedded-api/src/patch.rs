@@ -1,7 +1,5 @@
-//! Patches: a change to an object that is written down as a document.
-//!
-//! Owns: the types of patches, reading them, and the object after one. Must not: know owners
-//! ([`crate::apply`]), defaults or validation.
+//! Patches: documents that describe a change to an object. Must not: know owners ([`crate::apply`]), defaults or
+//! validation.
 
 pub mod json_patch;
 pub mod merge;
@@ -13,13 +11,12 @@ use serde_json::{Map, Value, json};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PatchType {
-    /// Operations, RFC 6902.
+    /// RFC 6902.
     Json,
-    /// Part of the object, RFC 7386: null removes, lists are replaced.
+    /// RFC 7386: null removes, lists are replaced.
     Merge,
-    /// Part of the object, with lists merged by a key. Built-in kinds only.
+    /// Lists merge by a key. Built-in kinds only.
     Strategic,
-    /// Server-side apply, see [`crate::apply::merge`].
     Apply,
 }
 
@@ -38,8 +35,7 @@ impl PatchType {
         ("application/apply-patch+yaml", Self::Apply),
     ];
 
-    /// # Errors
-    /// 415 when this kind does not support the patch type: custom resources have no strategic merge patch.
+    /// Errors: 415 when this kind does not support the patch type: custom resources have no strategic merge patch.
     pub fn of(content_type: &str, resource: &Resource) -> Result<Self, Refusal> {
         let name = content_type.split(';').next().unwrap_or_default().trim();
         let taken = |(_, kind): &&(&str, Self)| !(resource.custom && *kind == Self::Strategic);
@@ -59,11 +55,8 @@ impl PatchType {
     }
 }
 
-/// Any type but [`PatchType::Apply`], which changes nothing.
-///
-/// # Errors
-/// 400 when the patch cannot be read, 413 when it is too long, 422 when it does not fit the object, 500 for the faults of
-/// strategic merge patches that an API server answers with 500.
+/// [`PatchType::Apply`] changes nothing. Errors: 400 when the patch cannot be read, 413 when it is too long, 422 when
+/// it does not fit the object, 500 for the faults of strategic merge patches that an API server answers with 500.
 pub fn apply(patch_type: PatchType, resource: &Resource, object: Value, body: &[u8]) -> Result<Patched, Refusal> {
     let known = |object| Patched {
         object,
@@ -85,7 +78,6 @@ pub fn apply(patch_type: PatchType, resource: &Resource, object: Value, body: &[
     }
 }
 
-/// Null is an empty patch.
 fn document(body: &[u8]) -> Result<Map<String, Value>, String> {
     match serde_json::from_slice(body).map_err(|error| error.to_string())? {
         Value::Object(patch) => Ok(patch),
@@ -94,7 +86,6 @@ fn document(body: &[u8]) -> Result<Map<String, Value>, String> {
     }
 }
 
-/// 422, without a reason, as from an API server.
 fn does_not_fit() -> Refusal {
     let message = "the server rejected our request due to an error in our request";
     Refusal {

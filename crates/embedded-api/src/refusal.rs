@@ -2,7 +2,6 @@
 
 use serde_json::{Value, json};
 
-/// HTTP status, and the fields of a `Status` document.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{message}")]
 pub struct Refusal {
@@ -10,7 +9,6 @@ pub struct Refusal {
     /// Kubernetes' reason, such as `NotFound`; empty for some faults of patches.
     pub reason: &'static str,
     pub message: String,
-    /// Null without details.
     pub details: Value,
     /// `metadata.continue`, when a page of a list is no longer available.
     pub continue_: Option<Box<str>>,
@@ -20,9 +18,9 @@ pub struct Refusal {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Cause {
-    /// Kubernetes' reason, such as `FieldValueInvalid`, `FieldValueRequired`, `FieldValueForbidden`, `FieldValueDuplicate`.
+    /// Kubernetes' `FieldValueInvalid`, `FieldValueRequired`, `FieldValueForbidden`, `FieldValueDuplicate` and the
+    /// like.
     pub reason: &'static str,
-    /// Path: `spec.replicas`.
     pub field: String,
     /// Text without the field: `Invalid value: 101: should be at most 100`.
     pub message: String,
@@ -41,7 +39,6 @@ impl Refusal {
         }
     }
 
-    /// Adds warnings found before it.
     #[must_use]
     pub fn warned(mut self, warnings: &[String]) -> Self {
         let mut all = self.warnings.into_vec();
@@ -65,14 +62,12 @@ impl Refusal {
         self
     }
 
-    /// Status 404. `resource` is the plural.
     #[must_use]
     pub fn not_found(group: &str, resource: &str, name: &str) -> Self {
         let message = format!("{} \"{name}\" not found", qualified(resource, group));
         Self::new(404, "NotFound", message).about(group, resource, name)
     }
 
-    /// Status 409.
     #[must_use]
     pub fn already_exists(group: &str, resource: &str, name: &str) -> Self {
         let message = format!("{} \"{name}\" already exists", qualified(resource, group));
@@ -89,7 +84,6 @@ impl Refusal {
         Self::new(409, "Conflict", message).about(group, resource, name)
     }
 
-    /// Status 422. `kind` is the Kind.
     #[must_use]
     pub fn invalid(group: &str, kind: &str, name: &str, causes: &[Cause]) -> Self {
         let detail: Vec<String> = causes
@@ -109,14 +103,12 @@ impl Refusal {
         refusal
     }
 
-    /// Status 403.
     #[must_use]
     pub fn forbidden(group: &str, resource: &str, name: &str, why: &str) -> Self {
         let message = format!("{} \"{name}\" is forbidden: {why}", qualified(resource, group));
         Self::new(403, "Forbidden", message).about(group, resource, name)
     }
 
-    /// Status 400.
     #[must_use]
     pub fn bad_request(message: impl Into<String>) -> Self {
         Self::new(400, "BadRequest", message)
@@ -128,7 +120,6 @@ impl Refusal {
         Self::new(410, "Expired", message)
     }
 
-    /// Status 405.
     #[must_use]
     pub fn method_not_allowed() -> Self {
         Self::new(
@@ -138,7 +129,6 @@ impl Refusal {
         )
     }
 
-    /// Status 429.
     #[must_use]
     pub fn too_many_requests() -> Self {
         Self {
@@ -147,7 +137,6 @@ impl Refusal {
         }
     }
 
-    /// 500: a failed disk, or a bug.
     #[must_use]
     pub fn internal(message: impl Into<String>) -> Self {
         Self::new(500, "InternalError", message)

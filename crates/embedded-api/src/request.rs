@@ -1,4 +1,4 @@
-//! A request and its answer, between the HTTP side ([`crate::serve`]) and the side that knows Kubernetes ([`crate::verbs`]).
+//! A request and its answer, between the HTTP side ([`crate::serve`]) and Kubernetes ([`crate::verbs`]).
 
 use bytes::Bytes;
 use http::{Method, StatusCode};
@@ -25,7 +25,6 @@ impl ApiRequest {
         found.map(|(_, value)| value.as_str())
     }
 
-    /// `true` or `1`, as Go's `strconv.ParseBool` reads it.
     #[must_use]
     pub fn flag(&self, name: &str) -> bool {
         matches!(self.query(name), Some("true" | "1" | "t" | "T" | "TRUE" | "True"))
@@ -36,7 +35,6 @@ impl ApiRequest {
 pub struct Answer {
     pub code: StatusCode,
     pub content_type: String,
-    /// `Warning`, `ETag`, `Audit-Id`.
     pub headers: Vec<(&'static str, String)>,
     pub body: Body,
 }
@@ -44,6 +42,6 @@ pub struct Answer {
 #[derive(Debug)]
 pub enum Body {
     Whole(Bytes),
-    /// A watch: a JSON document and a newline each. The sender ends it; dropping the receiver ends the sender.
+    /// JSON documents of a watch, each with a newline. The sender ends it; dropping the receiver ends the sender.
     Stream(mpsc::Receiver<Bytes>),
 }

@@ -1,33 +1,26 @@
-//! What is served: one descriptor per kind of object, built in or read from a CustomResourceDefinition.
+//! Descriptor of one version of a kind that is served, built in or read from a CustomResourceDefinition.
 
 use crate::schema::Schema;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// One version of a kind.
 #[derive(Clone, Debug)]
 pub struct Resource {
     /// Empty for the core group.
     pub group: String,
     pub version: String,
-    /// Plural in URLs: `drones`.
     pub plural: String,
-    /// `drone`.
     pub singular: String,
-    /// `Drone`.
     pub kind: String,
-    /// `DroneList`.
     pub list_kind: String,
-    /// `dr`.
     pub short_names: Vec<String>,
     /// Groups of kinds with one name: `all`.
     pub categories: Vec<String>,
     pub namespaced: bool,
     pub verbs: Vec<Verb>,
-    /// `/status` is a subresource.
     pub has_status: bool,
     pub scale: Option<Scale>,
-    /// Besides NAME. Empty: AGE only.
+    /// Columns besides NAME. Empty: AGE only.
     pub columns: Vec<Column>,
     /// Paths for field selectors, besides `metadata.name` and `metadata.namespace`: `spec.nodeName`.
     pub selectable_fields: Vec<String>,
@@ -82,27 +75,22 @@ impl Verb {
 pub struct Scale {
     pub spec_replicas: String,
     pub status_replicas: String,
-    /// Text of the selector, if the kind has one.
     pub label_selector: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// `Phase`.
     pub name: String,
     /// OpenAPI: `string`, `integer`, `number`, `boolean`, `date`.
     pub type_: String,
-    /// OpenAPI, or empty.
     pub format: String,
     pub description: String,
     /// 0 is always shown, others with `-o wide`.
     pub priority: i64,
-    /// Path without braces: `.status.phase`.
     pub json_path: String,
 }
 
 impl Resource {
-    /// `group/version`, or the version alone in the core group.
     #[must_use]
     pub fn api_version(&self) -> String {
         if self.group.is_empty() {

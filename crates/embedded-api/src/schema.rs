@@ -1,8 +1,6 @@
-//! The schema of a well-formed object: Kubernetes' structural schema.
-//!
-//! Owns: the parsed schema, and what uses it: reading an object ([`prune`], [`defaults`], [`decode`]) and validating it
-//! ([`validate`], [`lists`], [`cel`], [`metadata`]). [`crate::checker`] does all of it in order. Must not: know which kinds
-//! there are.
+//! Kubernetes' structural schema. Owns: reading an object ([`prune`], [`defaults`], [`decode`]) and validating it
+//! ([`validate`], [`lists`], [`cel`], [`metadata`]); [`crate::checker`] does all of it in order. Must not: know which
+//! kinds there are.
 
 pub mod cause;
 pub mod cel;
@@ -41,15 +39,13 @@ pub struct Schema {
     pub required: Vec<String>,
     pub default: Option<Value>,
     pub nullable: bool,
-    /// `x-kubernetes-preserve-unknown-fields`.
     pub preserve_unknown: bool,
     /// `x-kubernetes-list-type` with `x-kubernetes-list-map-keys`; atomic by default.
     pub list: ListType,
-    /// `x-kubernetes-map-type: atomic`.
     pub atomic_map: bool,
-    /// `x-kubernetes-patch-merge-key`, where the patch strategy is `merge`. An empty key merges a list of plain values as a set.
+    /// `x-kubernetes-patch-merge-key`, by patch strategy `merge`; an empty key merges a list of plain values as a set.
     pub patch_merge_key: Option<String>,
-    /// The document without what is parsed above: `enum`, `minimum`, `maxLength`, `format` and the like.
+    /// Keywords that are not parsed above: `enum`, `minimum`, `maxLength`, `format` and the like.
     pub rules: Value,
 }
 
@@ -64,7 +60,6 @@ pub enum Type {
 }
 
 impl Type {
-    /// Name in schemas and messages.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -80,7 +75,6 @@ impl Type {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ListType {
-    /// Replaced as a whole.
     #[default]
     Atomic,
     Set,

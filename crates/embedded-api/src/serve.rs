@@ -1,10 +1,9 @@
 //! Access to the API: HTTPS on loopback for the owner's tools, and a `kube::Client` without a socket for this process.
 //!
-//! Owns: sockets, TLS, the credential, the kubeconfig, the limits of a request on the wire.
-//! Must not: know objects. The [`Handler`] knows what a request means.
-//!
-//! In the data folder, which only the owner can enter: `authority.pem` (signs the serving certificate), `token` (the
-//! credential), `port` (so that a kubeconfig stays valid after a restart) and, unless set otherwise, `kubeconfig`.
+//! Owns: sockets, TLS, the credential, the kubeconfig, the limits of a request on the wire. Must not: know objects
+//! ([`Handler`] does). In the data folder, which only the owner can enter: `authority.pem` (signs the serving
+//! certificate), `token` (the credential), `port` (so that a kubeconfig stays valid after a restart) and, unless set
+//! otherwise, `kubeconfig`.
 
 use crate::request::{Answer, ApiRequest};
 use crate::serve::access::{Token, TokenError};
@@ -33,7 +32,6 @@ mod stalled;
 pub mod tls;
 mod unproven;
 
-/// [`crate::verbs::Api`], or a fake in tests.
 pub trait Handler: Clone + Send + Sync + 'static {
     /// Must be safe to drop at any point, as when a client disconnects.
     fn handle(&self, request: ApiRequest) -> impl Future<Output = Answer> + Send;
@@ -45,11 +43,9 @@ pub struct Options {
     pub listen: SocketAddr,
     /// Whether an address that other machines can reach is intended.
     pub beyond_loopback: bool,
-    /// Names of this server, besides those of loopback and `listen`.
+    /// Names of this server besides those of loopback and `listen`.
     pub names: Vec<String>,
-    /// `None`: `kubeconfig` in the data folder.
     pub kubeconfig: Option<PathBuf>,
-    /// Cluster, context and user of the kubeconfig.
     pub context: String,
     pub limits: Limits,
 }
@@ -67,7 +63,7 @@ impl Default for Options {
     }
 }
 
-/// Each one keeps a client from taking what the others need.
+/// Each keeps a client from taking what the others need.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Further ones wait to be accepted.
@@ -77,15 +73,14 @@ pub struct Limits {
     /// Bytes of all longer answers that clients have not received yet.
     pub answers: u64,
     pub handshake: Duration,
-    /// From the handshake to the first request with the credential; without one the connection is closed.
+    /// Time from the handshake to the first request with the credential; without one the connection is closed.
     pub credential: Duration,
-    /// Without a request on an HTTP/1.1 connection, and for the headers of one.
+    /// Time without a request on an HTTP/1.1 connection, and for the headers of one.
     pub idle: Duration,
     pub body: Duration,
     pub answer: Duration,
-    /// For a connection that accepts nothing of what is written to it.
+    /// Limit for a connection that accepts nothing of what is written to it.
     pub stalled: Duration,
-    /// Time for requests in progress during shutdown.
     pub ending: Duration,
 }
 
@@ -127,7 +122,7 @@ pub enum ServeError {
 #[derive(Debug)]
 pub struct Serving {
     pub address: SocketAddr,
-    /// Example: `https://127.0.0.1:25017`.
+    /// Address such as `https://127.0.0.1:25017`.
     pub url: String,
     /// Holds the credential.
     pub kubeconfig: PathBuf,
@@ -139,8 +134,7 @@ pub struct Serving {
     ending: Duration,
 }
 
-/// Returns once clients are answered. The caller's store must have locked `folder`: two processes would overwrite each other's
-/// port and kubeconfig. Errors say which file or address, and what to do.
+/// The caller's store must have locked `folder`: two processes would overwrite each other's port and kubeconfig.
 pub async fn start(handler: impl Handler, folder: &Folder, options: Options) -> Result<Serving, ServeError> {
     let listen = options.listen;
     if !listen.ip().is_loopback() && !options.beyond_loopback {

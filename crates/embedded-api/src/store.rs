@@ -4,8 +4,8 @@
 //! records above the floor are those that watches can still read, also after a restart. A write is on disk before it is
 //! visible, and visible before it is acknowledged.
 //!
-//! Owns: revisions, what is kept and for how long, which process may open the folder. Must not: know kinds, verbs or HTTP.
-//!
+//! Owns: revisions, what is kept and for how long, which process may open the folder. Must not: know kinds, verbs or
+//! HTTP.
 //! ```text
 //!  write ─► queue ─► writer thread ─► journal (redb) ─► state ─► lists, watches
 //!                    one commit for all that waits      memory

@@ -1,7 +1,6 @@
 //! The verbs of the Kubernetes API on the objects in the store.
 //!
-//! Owns: everything between an [`ApiRequest`] and its [`Answer`]. Must not: know sockets, or what the custom resources mean.
-//!
+//! Owns: all from an [`ApiRequest`] to its [`Answer`]. Must not: know sockets, or what the custom resources mean.
 //! ```text
 //!  request ─► route ─► dispatch ─► options, body ─► request_scope (admission, schema, field owners) ─► guaranteed_update ─► store
 //!                          └─────► selector ─► list, watch ◄────────────────────────────────────────────────────────────────┘
@@ -68,13 +67,10 @@ const PERMIT_TIMEOUT: Duration = Duration::from_secs(5);
 
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Created, for this user alone, if missing.
     pub folder: PathBuf,
-    /// CustomResourceDefinitions beside the built-in kinds.
     pub crds: Vec<Value>,
     pub history: store::Limits,
     pub events: events_ttl::Limits,
-    /// Limit without watches.
     pub in_flight: usize,
 }
 
@@ -91,7 +87,7 @@ impl Options {
     }
 }
 
-/// Share of writes among concurrent requests: a hanging disk blocks writers and their permits, and reads must not wait for that.
+/// Share of writes: a hanging disk blocks writers and their permits, and reads must not wait for that.
 const WRITES: usize = 2;
 
 /// Cheap to clone; dropping the last clone ends watches and background tasks and releases the folder.
@@ -116,7 +112,7 @@ impl Drop for Running {
 }
 
 impl Api {
-    /// Needs a tokio runtime, which then runs the background tasks. Errors say what to do.
+    /// Needs a tokio runtime, which then runs the background tasks.
     pub async fn open(options: Options) -> Result<Self, OpenError> {
         let events = options.events;
         let requests = Arc::new(Semaphore::new(options.in_flight.max(1)));

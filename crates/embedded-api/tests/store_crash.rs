@@ -1,7 +1,6 @@
-//! The store under `kill -9`: nothing acknowledged is lost, revisions never go back, watches resume.
-//!
-//! In each round a child writes and prints what was acknowledged, and is killed at any moment: while the store is opened, written
-//! or compacted.
+//! The store under `kill -9`: nothing acknowledged is lost, revisions never go back, watches resume. In each round a
+//! child writes and prints what was acknowledged, and is killed at any moment: while the store is opened, written or
+//! compacted.
 //! `SKEIN_CRASH_ROUNDS` sets the number of rounds (30), `SKEIN_CRASH_SEED` repeats the moments of an earlier run.
 
 use embedded_api::store::{Event, Expect, Facts, FactsFn, Key, Limits, Object, Options, Page, Store, Write};
@@ -19,7 +18,6 @@ use std::thread;
 use std::time::Duration;
 
 const KIND: &str = "drones.skein.dev";
-/// Tasks that write in the child, each to objects of its own.
 const WRITERS: u64 = 8;
 const OBJECTS: u64 = 6;
 
@@ -49,8 +47,6 @@ fn number(object: &Object) -> u64 {
     value["number"].as_u64().expect("a number")
 }
 
-// The child.
-
 #[test]
 #[ignore = "the child of the test below, which starts and kills it"]
 fn a_process_that_writes_until_it_is_killed() {
@@ -72,7 +68,6 @@ fn a_process_that_writes_until_it_is_killed() {
     });
 }
 
-/// Prints each write before and after it.
 #[expect(clippy::print_stdout, reason = "it is how the child reports to its parent")]
 async fn write_on(store: Store, writer: u64) {
     for count in store.revision() + writer.. {
@@ -107,8 +102,6 @@ async fn write_on(store: Store, writer: u64) {
         println!("ack {name} {count} {how} {}", object.revision);
     }
 }
-
-// The parent.
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct LoggedWrite {
@@ -161,7 +154,6 @@ fn start(folder: &Path, forgetful: bool) -> (Child, Receiver<String>) {
     (child, received)
 }
 
-/// Returns acknowledged writes, and others.
 fn killed(folder: &Path, forgetful: bool, random: &mut StdRng) -> (Vec<LoggedWrite>, Vec<LoggedWrite>) {
     let (mut child, output) = start(folder, forgetful);
     let mut lines = Vec::new();
@@ -212,7 +204,6 @@ fn nothing_acknowledged_is_lost_by_a_kill_at_any_moment() {
     println!("SKEIN_CRASH_SEED={seed}");
     let mut random = StdRng::seed_from_u64(seed);
     let folder = tempfile::tempdir().expect("folder");
-    // Expected: revision and number of each object.
     let mut expected: BTreeMap<String, (u64, u64)> = BTreeMap::new();
     let (mut newest, mut written, mut unanswered_stored, mut compacted) = (0, 0, 0, 0);
     for round in 0..rounds {
@@ -227,8 +218,8 @@ fn nothing_acknowledged_is_lost_by_a_kill_at_any_moment() {
             store.revision()
         );
 
-        // A watch that had read everything of the previous round gets every write since, once and in order; besides
-        // the acknowledged ones only some of those in progress.
+        // A watch gets every write of the round, once and in order; besides the acknowledged ones only some of those in
+        // progress.
         let since = newest.max(store.floor());
         compacted += u32::from(since > newest);
         let events = resumed(&store, since);
@@ -252,7 +243,7 @@ fn nothing_acknowledged_is_lost_by_a_kill_at_any_moment() {
         }
         unanswered_stored += others.len();
 
-        // The objects are as the acknowledged writes left them, except for writes in progress.
+        // Objects are as the acknowledged writes left them, except for writes in progress.
         for write in acknowledged.iter().chain(&others) {
             if write.deleted {
                 expected.remove(&write.name);
@@ -266,7 +257,7 @@ fn nothing_acknowledged_is_lost_by_a_kill_at_any_moment() {
             found.insert(object.key.name.to_string(), (object.revision, number(object)));
         }
         if since > newest {
-            // Writes in progress may be older than what a watch can still read: accept them as found, if a writer sent them.
+            // Writes in progress may be older than what a watch can still read: accept them if a writer sent them.
             for write in unanswered.iter().filter(|write| !write.deleted) {
                 if let Some(state) = found.get(&write.name).filter(|(_, number)| *number == write.number) {
                     expected.insert(write.name.clone(), *state);

@@ -1,13 +1,10 @@
-//! The `auto` link: searches an autopilot on the serial devices that there are.
+//! The `auto` link: searches an autopilot on the serial devices present. Must not: write a byte, for what listens is
+//! unknown; take a port that another program holds.
 //!
-//! Must not: write a byte, for what listens is not known yet; or take a port that another program holds.
-//!
-//! A port is an autopilot's when the HEARTBEAT of one comes in ([`is_autopilot`]). Each port is heard at each usual baud rate for
-//! a little over two heartbeats. A port silent at the first rate is silent at all of them. USB ports (ttyACM) have no true baud
-//! rate and are tried once.
-//!
-//! After a loss only the port that worked is tried for a while: a second autopilot must not take the place of one that is just
-//! restarting. A port on which nothing could be believed, for want of the right key, is tried last.
+//! A port is an autopilot's when its HEARTBEAT arrives ([`is_autopilot`]); each is heard at each usual baud rate. One
+//! silent at the first rate is silent at all; USB ports (ttyACM) have no true baud rate and are tried once. After a
+//! loss only the port that worked is tried for a while: a second autopilot must not replace one that is just
+//! restarting.
 
 pub mod ports;
 
@@ -27,11 +24,11 @@ use tokio::io::AsyncReadExt;
 use tokio::time::{Instant, timeout_at};
 use tracing::{debug, info};
 
-/// A port is heard for this long at one baud rate; autopilots beat once a second.
+/// Time a port is heard at one baud rate; autopilots beat once a second.
 const LISTEN: Duration = Duration::from_millis(2200);
-/// After this many bytes without a frame the baud rate is wrong.
+/// Bytes without a frame after which the baud rate is wrong.
 const NO_FRAME_IN: u64 = 1000;
-/// For this long after a loss only the port that worked is tried; longer than an autopilot takes to restart.
+/// Time after a loss in which only the port that worked is tried; longer than an autopilot takes to restart.
 const FAITHFUL: Duration = Duration::from_secs(20);
 
 #[derive(Debug)]
@@ -39,7 +36,6 @@ pub(crate) struct Search {
     devices: PathBuf,
     baud: Option<u32>,
     found: Option<Found>,
-    /// The port on which an autopilot was found of which nothing could be believed.
     not_accepted: Option<Port>,
 }
 
@@ -79,12 +75,11 @@ impl fmt::Display for Finding {
 }
 
 impl Search {
-    /// A search takes no longer; far more than some ports at all baud rates need.
+    /// Limit of one search; far more than some ports at all baud rates need.
     pub const DEADLINE: Duration = Duration::from_secs(300);
-    /// When no frame comes for this long, the autopilot is searched again: its baud rate may have been changed.
+    /// Silence after which the autopilot is searched again: its baud rate may have been changed.
     pub const SILENT: Duration = Duration::from_secs(10);
 
-    /// Searches `devices`, which is `/dev` but for tests; at all usual baud rates or only at `baud`.
     pub const fn new(devices: PathBuf, baud: Option<u32>) -> Self {
         Self {
             devices,
@@ -94,7 +89,7 @@ impl Search {
         }
     }
 
-    /// Nothing received from the autopilot could be believed: everything is searched again, and that port last.
+    /// Searches everything again, the present port last: no frame on it could be believed.
     pub fn nothing_accepted(&mut self) {
         self.not_accepted = self.found.take().map(|found| found.port);
     }
@@ -201,7 +196,7 @@ async fn listen(line: &mut SerialLine) -> Reception {
             }
             Err(_) => {}
         }
-        // In the end also behind a false start that the noise made.
+        // A whole frame may also stand behind a false start in noise.
         let next = if over {
             Framer::next_after_silence
         } else {
@@ -254,7 +249,6 @@ mod tests {
         };
         search.found = Some(found(port.clone(), 921_600));
         tokio::time::advance(Duration::from_secs(3600)).await;
-        // Lost now, and its device is gone for a moment.
         std::fs::remove_file(&port.path).unwrap();
         assert_eq!(names(&mut search), ["ttyUSB1"]);
         std::fs::write(&port.path, "").unwrap();

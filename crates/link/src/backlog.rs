@@ -1,17 +1,15 @@
-//! The backlog filter: what waited in some buffer from before the link was opened is not news.
-//!
-//! A serial adapter or bridge that was not read hands over packets that are many seconds old, even after a flush.
-//! They come faster than time passes: between two of them the vehicle's clock (`time_boot_ms`) advances more than ours.
-//! So nothing is taken for a short while after an open, and that while is prolonged as long as catching up is observed.
+//! Backlog filter: frames that waited in a buffer from before the link was opened are not news. A serial adapter that
+//! was not read hands over packets many seconds old, even after a flush; the vehicle's clock (`time_boot_ms`) in them
+//! advances more than ours. Nothing is believed for a short while after an open, and as long as that lasts.
 
 use mavlink::dialects::ardupilotmega::MavMessage;
 use std::time::Duration;
 
-/// Nothing is believed for this long after an open, or after the last sign of catching up.
+/// Time without belief after an open, and after the last sign of catching up.
 const STABLE_FOR: Duration = Duration::from_millis(200);
 /// Upper bound, so that an odd clock (a simulation that runs fast) cannot silence a vehicle.
 const AT_MOST: Duration = Duration::from_secs(1);
-/// The vehicle's clock must gain this much on ours to count as catching up.
+/// Milliseconds that the vehicle's clock must gain on ours to count as catching up.
 const GAIN: i64 = 150;
 
 #[derive(Debug, Default)]
@@ -22,7 +20,7 @@ pub struct Backlog {
 }
 
 impl Backlog {
-    /// Whether a frame that came `since_open` after the open is news. `boot_ms` is the vehicle's clock in it, if any.
+    /// Whether a frame that came `since_open` after the open is news; `boot_ms` is the vehicle's clock in it.
     pub fn is_news(&mut self, boot_ms: Option<u32>, since_open: Duration) -> bool {
         if self.is_current {
             return true;
@@ -42,7 +40,6 @@ impl Backlog {
     }
 }
 
-/// `time_boot_ms` of a message.
 #[must_use]
 pub fn boot_ms(message: &MavMessage) -> Option<u32> {
     Some(match message {
@@ -67,14 +64,12 @@ mod tests {
     #[test]
     fn a_backlog_is_dropped_until_the_vehicles_clock_runs_with_ours() {
         let mut backlog = Backlog::default();
-        // Eight seconds of old packets arrive within half a second.
         for n in 0..16_u32 {
             assert!(
                 !backlog.is_news(Some(10_000 + n * 500), ms(u64::from(n) * 30)),
                 "old packet {n}"
             );
         }
-        // From here on they come as they are made.
         assert!(!backlog.is_news(Some(18_000), ms(500)));
         assert!(backlog.is_news(Some(18_500), ms(1000)));
     }

@@ -1,11 +1,8 @@
-//! Counters that many tasks add to and every task reads, and those of one link: for summaries and metrics instead of a log line
-//! per noisy byte.
-//!
-//! Every byte and every frame that is lost is counted under one name at least: bytes that came are those of whole
-//! frames, those in `skipped`, and those that still wait for the rest of their frame.
+//! Counters that many tasks add to and every task reads, for summaries and metrics instead of a log line per noisy
+//! byte. Each lost byte and frame counts under some name: bytes are those of whole frames, of `skipped`, and of
+//! unfinished frames.
 
-/// A type of counters that only grow, and its snapshot: `counters!(/// What they are. Counters, Snapshot: /// What it counts.
-/// first, /// … second,)`. Each counter is a method that adds; `snapshot` reads all.
+/// Type of counters that only grow, and its snapshot; each counter is a method that adds, and `snapshot` reads all.
 #[macro_export]
 macro_rules! counters {
     ($(#[$about:meta])* $counters:ident, $snapshot:ident: $($(#[$doc:meta])* $name:ident,)*) => {
@@ -15,14 +12,13 @@ macro_rules! counters {
             $($name: ::std::sync::atomic::AtomicU64,)*
         }
 
-        /// The counters at one moment.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub struct $snapshot {
             $($(#[$doc])* pub $name: u64,)*
         }
 
         impl ::std::fmt::Display for $snapshot {
-            /// As a person reads it in a log line: `frames 12, lost 1`, those that counted something.
+            /// Form in a log line: `frames 12, lost 1`, those that counted something.
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
                 let all = [$((::std::stringify!($name), self.$name)),*];
                 let nonzero = all.iter().filter(|(_, count)| *count > 0);
@@ -46,51 +42,33 @@ macro_rules! counters {
 }
 
 counters!(
-    /// Counters of one link. All only grow.
     Counters, CounterSnapshot:
-    /// Bytes read.
     bytes,
-    /// Whole frames whose message could be read.
     frames,
-    /// Whole frames of a message that the dialect does not know. Taps get them, the event queue does not.
+    /// Whole frames of a message unknown to the dialect; taps get them, the event queue does not.
     unknown,
-    /// Whole frames of the dialect whose message could not be read (such as an unknown enum value). Taps get them, the
-    /// event queue does not.
+    /// Whole frames of the dialect with an unreadable message (unknown enum value); taps get them, the queue does not.
     unreadable,
-    /// Bytes that belonged to no frame: noise, text, broken frames.
     skipped,
-    /// Frames of the dialect with a wrong checksum; noise that happens to resemble one counts too.
+    /// Frames of the dialect with a wrong checksum; noise that resembles one counts too.
     bad_checksums,
-    /// Frames that got lost on the way, by the gaps in their senders' sequence numbers. A restart of a sender can count
-    /// as some. [`crate::LinkHandle::senders`] has them for each sender.
+    /// Frames lost on the way, by gaps in sequence numbers ([`crate::LinkHandle::senders`]); a restart counts as some.
     lost,
-    /// Frames dropped because they had waited in a buffer from before the link was opened.
     stale,
-    /// Frames without a signature while one is required.
     unsigned,
-    /// Frames whose signature is wrong.
     bad_signatures,
-    /// Frames whose signature is right but old: repeated, or recorded earlier.
+    /// Frames with a right but old signature: repeated, or recorded earlier.
     replayed,
-    /// Frames dropped because they were not taken from the event queue in time.
     dropped,
-    /// Frames that taps lost because they were not emptied in time, all taps together.
     tap_lost,
-    /// Datagrams from another address than the autopilot's.
     strangers,
-    /// Times that the link was opened.
     opens,
-    /// Times that opening it failed.
     open_failures,
-    /// Times that a host name was resolved again and gave another address.
+    /// Host names that resolved to another address.
     moved,
-    /// Frames of ours written.
     sent,
-    /// Frames of ours not written.
     send_failures,
-    /// Guests' frames written.
     guests_sent,
-    /// Guests' frames not written.
     guests_send_failures,
 );
 

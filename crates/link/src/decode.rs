@@ -1,4 +1,4 @@
-//! From a whole frame to the message that the agent reads.
+//! Decoding of a whole frame into the message that the agent reads.
 
 use crate::layout::layout_of;
 use crate::raw::{RawFrame, Version};
@@ -9,7 +9,7 @@ use mavlink::{MavHeader, MavlinkVersion, Message};
 pub enum Unread {
     #[error("the message is not of the dialect that is spoken here; it is only passed on")]
     Unknown,
-    /// The payload holds what its fields cannot, such as an enum value from a newer dialect.
+    /// Enum value from a newer dialect, for example.
     #[error("a field of the message has a value that is not known here; it is only passed on")]
     Payload,
 }

@@ -8,8 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-/// Most events that wait: nearly two seconds of the busiest autopilot (569 messages a second), as long as a slow disk
-/// may hold up the listener.
+/// Nearly two seconds of the busiest autopilot (569 messages a second), as long as a slow disk may take.
 pub const CAPACITY: usize = 1024;
 
 #[derive(Clone, Debug)]
@@ -23,7 +22,7 @@ pub struct Frame {
 #[derive(Clone, Debug)]
 pub enum LinkEvent {
     Up,
-    /// Lost or not opened, and retried. The text says why, in one line.
+    /// Lost or not opened, and retried; the text gives the reason in one line.
     Down(String),
     Frame(Box<Frame>),
 }
@@ -57,7 +56,7 @@ pub(crate) fn queue(counters: Arc<Counters>) -> (Sender, Events) {
 }
 
 impl Events {
-    /// The next event; `None` once the link has ended and nothing waits. Safe to cancel.
+    /// `None` once the link has ended and nothing waits. Safe to cancel.
     pub async fn recv(&mut self) -> Option<LinkEvent> {
         loop {
             let news = self.0.news.notified();
@@ -92,7 +91,7 @@ impl Sender {
             let mut queue = self.0.queue.lock().unwrap_or_else(PoisonError::into_inner);
             if queue.waiting.len() >= CAPACITY {
                 let oldest = queue.waiting.iter().position(|e| matches!(e, LinkEvent::Frame(_)));
-                // Only ups and downs wait, and none was taken for hours: the oldest of them goes.
+                // Without frames only ups and downs wait, untaken for hours: the oldest of them goes.
                 queue.waiting.remove(oldest.unwrap_or(0));
                 self.0.counters.dropped(1);
             }

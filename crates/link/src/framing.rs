@@ -1,28 +1,21 @@
-//! Framing: from arbitrary chunks of bytes to whole frames, byte for byte.
+//! Framing: from arbitrary chunks of bytes to whole frames, byte for byte. Never reads, waits, or parses payloads.
 //!
-//! Owns: [`Framer`], incremental, and what it counts. Must not: read, wait, or parse payloads.
+//! A frame is a message of the dialect with a good checksum, or an unknown one (its `CRC_EXTRA` is unknown too) when
+//! its sender has already sent a frame of the dialect, some `CRC_EXTRA` makes its checksum right, and behind it another
+//! frame begins or nothing has come yet. One in some thousand millions of random byte runs behind a false start passes.
 //!
-//! What is a frame:
-//! * A message of the dialect with a good checksum.
-//! * A message that the dialect does not know, whose `CRC_EXTRA` is therefore unknown too, when all of these hold: its
-//!   sender has already sent a frame of the dialect; there is a `CRC_EXTRA` that makes its checksum right; and behind it
-//!   begins another frame or nothing has come yet. Of random bytes behind a false start one in some thousand millions
-//!   passes.
-//!
-//! A false start byte in the noise claims up to 280 bytes; on a quiet link true frames would wait behind it for many
-//! seconds. So after a silence the caller asks [`Framer::next_after_silence`], which also searches an unfinished
-//! frame. What could never become a frame is not waited for: an unknown message of an unknown sender, and, once the other
-//! end has spoken MAVLink 2, a MAVLink 1 frame whose length is not that of its message.
+//! A false start byte in noise claims up to 280 bytes; on a quiet link true frames would wait behind it for seconds. So
+//! after a silence the caller asks [`Framer::next_after_silence`], which also searches an unfinished frame. Bytes that
+//! could never become a frame are not waited for: an unknown message of an unknown sender, and, once the other end has
+//! spoken MAVLink 2, a MAVLink 1 frame with another length than its message's.
 
 use crate::raw::{Direction, Head, RawFrame, Shape, Version};
 use mavlink::{MAV_STX, MAV_STX_V2};
 use model::units::Address;
 use tokio::time::Instant;
 
-/// Most senders that are remembered; a wire has a handful.
 const SENDERS: usize = 64;
 
-/// Cuts a byte stream into frames.
 #[derive(Debug)]
 pub struct Framer {
     from: Direction,
@@ -63,12 +56,11 @@ impl Framer {
         }
     }
 
-    /// Adds bytes that came just now.
     pub fn push(&mut self, bytes: &[u8]) {
         self.push_at(bytes, Instant::now());
     }
 
-    /// Adds bytes that came at `at`. Frames that they complete are as old as this.
+    /// Adds bytes that arrived at `at`, which becomes the time of the frames that they complete.
     pub fn push_at(&mut self, bytes: &[u8], at: Instant) {
         self.at = at;
         if self.start > 0 {
@@ -78,37 +70,34 @@ impl Framer {
         self.pending.extend_from_slice(bytes);
     }
 
-    /// Forgets an unfinished frame (a datagram never continues the one before) and counts its bytes as skipped.
+    /// Counts an unfinished frame as skipped bytes: a datagram never continues the one before.
     pub fn forget_unfinished(&mut self) {
         self.skipped += self.pending().len() as u64;
         self.pending.clear();
         self.start = 0;
     }
 
-    /// Whether an unfinished frame is waiting for more bytes.
     #[must_use]
     pub fn unfinished(&self) -> bool {
         !self.pending().is_empty()
     }
 
-    /// Bytes that wait for the rest of their frame; never more than a frame once [`Self::next_frame`] has said `None`.
+    /// Bytes that wait for the rest of their frame; at most one frame once [`Self::next_frame`] has returned `None`.
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.pending().len()
     }
 
-    /// Bytes since the last call that belonged to no frame.
     pub fn take_skipped(&mut self) -> u64 {
         std::mem::take(&mut self.skipped)
     }
 
-    /// Messages of the dialect since the last call with a wrong checksum. Noise that resembles one counts
-    /// too. The bytes also count as skipped, unless a true frame was found among them.
+    /// Counts messages of the dialect, or noise that resembles one. Their bytes also count as skipped, unless a true
+    /// frame was found among them.
     pub fn take_bad_checksums(&mut self) -> u64 {
         std::mem::take(&mut self.bad_checksums)
     }
 
-    /// The next frame, if a whole one is there.
     pub fn next_frame(&mut self) -> Option<RawFrame> {
         loop {
             match self.candidate(self.start)? {
@@ -127,7 +116,7 @@ impl Framer {
         }
     }
 
-    /// Like [`Self::next_frame`], after a silence: also takes a whole frame from behind an unfinished one, which was noise.
+    /// Like [`Self::next_frame`], after a silence: an unfinished frame was noise, and a whole one may stand behind it.
     pub fn next_after_silence(&mut self) -> Option<RawFrame> {
         if let Some(frame) = self.next_frame() {
             return Some(frame);
@@ -150,7 +139,6 @@ impl Framer {
         self.skipped += bytes as u64;
     }
 
-    /// `None` when nothing is there.
     fn candidate(&self, at: usize) -> Option<Candidate> {
         let bytes = self.pending.get(at..)?;
         let needs = Shape::needs(*bytes.first()?);

@@ -23,7 +23,6 @@ pub struct LinkHandle(pub(crate) Arc<Shared>);
 
 pub(crate) struct Shared {
     pub writer: Mutex<Option<Writer>>,
-    /// Rung when the line does not take what is written.
     pub stuck: Notify,
     pub up: AtomicBool,
     pub sequence: AtomicU8,
@@ -41,15 +40,14 @@ impl std::fmt::Debug for Shared {
     }
 }
 
-/// Why a frame was not written.
 #[derive(Debug, thiserror::Error)]
 pub enum SendError {
     #[error("the link is down")]
     Down,
-    /// The line did not take the frame in time; a part may have left.
+    /// A part may have left.
     #[error("the line did not take the frame in time")]
     Slow,
-    /// The sender called it off when its turn came; not a byte left.
+    /// Not a byte left.
     #[error("it was not wanted any more when its turn came")]
     CalledOff,
     #[error("writing to the link failed")]
@@ -57,13 +55,13 @@ pub enum SendError {
 }
 
 impl LinkHandle {
-    /// Writes one frame now, as `from`, signed if the link has a key. It is never queued: if the link is
-    /// down, or does not take the frame within `within`, the frame is dropped.
+    /// Signed if the link has a key. Never queued: if the link is down, or does not take the frame in time, it is
+    /// dropped.
     pub async fn send(&self, from: Address, message: &MavMessage, within: Duration) -> Result<(), SendError> {
         self.send_if(from, message, within, || true).await
     }
 
-    /// Like [`Self::send`], if `still` says so once the line is free.
+    /// Like [`Self::send`], if `still` holds once the line is free.
     pub async fn send_if(
         &self,
         from: Address,
@@ -82,13 +80,12 @@ impl LinkHandle {
         result
     }
 
-    /// Gives the taps a frame as `from` that is not written: a remark in the flight log. It takes a number, so that readers of a tap miss none.
+    /// Gives taps an unwritten frame, a remark in the flight log, with a number so that readers of a tap miss none.
     pub fn note(&self, from: Address, message: &MavMessage) {
         self.record(&self.frame(from, message), Direction::Us);
     }
 
-    /// The next frame of ours. Numbers and time stamps must reach the line in the order in which they are given out: a
-    /// signed frame that is overtaken counts as a repetition and is refused.
+    /// Numbers and stamps must reach the line in order: a signed frame that is overtaken is refused as a repetition.
     fn frame(&self, from: Address, message: &MavMessage) -> Bytes {
         let shared = &self.0;
         let header = MavHeader {
@@ -108,9 +105,6 @@ impl LinkHandle {
     }
 
     /// Writes a guest's frame byte for byte, now or never, like [`Self::send`].
-    ///
-    /// # Errors
-    /// [`SendError`], when it was not written.
     pub async fn send_raw(&self, frame: &RawFrame, within: Duration) -> Result<(), SendError> {
         let result = self.write(|| Some(frame.bytes.clone()), Direction::Guest, within).await;
         match &result {
@@ -120,7 +114,6 @@ impl LinkHandle {
         result
     }
 
-    /// Writes what `bytes` gives, if anything, once the line is ours.
     async fn write(
         &self,
         bytes: impl FnOnce() -> Option<Bytes> + Send,
@@ -138,13 +131,13 @@ impl LinkHandle {
                 io::ErrorKind::NotConnected => SendError::Down,
                 _ => SendError::Failed(error),
             })?;
-            // While the line is still ours, so that taps see frames in the order in which they were written.
+            // While the line is still ours, so that taps get frames in the order in which they were written.
             self.record(&bytes, from);
             Ok(())
         };
         let result = timeout(within, write).await.unwrap_or(Err(SendError::Slow));
-        // Reopening also throws away what a stuck line holds, so that it cannot come out later. Who only waited for
-        // another writer has not found the line stuck.
+        // Reopening also drops what a stuck line holds. A writer that only waited for another has not found the line
+        // stuck.
         if began.load(Ordering::Relaxed) && matches!(result, Err(SendError::Slow | SendError::Failed(_))) {
             shared.stuck.notify_one();
         }
@@ -157,15 +150,13 @@ impl LinkHandle {
         }
     }
 
-    /// All frames of the link, both directions, from now on, except those that came too late to be news and those whose
-    /// signature was not accepted. Holds up to `capacity` frames; when they are not taken, the oldest go, and
-    /// [`Tap::lost`] says how many. It never slows the link.
+    /// All later frames, both directions, except stale and badly signed ones. Never slows the link: beyond `capacity`
+    /// the oldest go, counted by [`Tap::lost`].
     #[must_use]
     pub fn tap(&self, capacity: usize) -> Tap {
         self.0.taps.add(capacity)
     }
 
-    /// Whether the link is open.
     #[must_use]
     pub fn is_up(&self) -> bool {
         self.0.up.load(Ordering::Relaxed)
@@ -176,7 +167,6 @@ impl LinkHandle {
         self.0.counters.snapshot()
     }
 
-    /// What came from each component on the line, and what of it was lost.
     #[must_use]
     pub fn senders(&self) -> Vec<SenderCount> {
         self.0.senders.lock().unwrap_or_else(PoisonError::into_inner).list()

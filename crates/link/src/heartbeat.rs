@@ -1,7 +1,6 @@
-//! Whether a HEARTBEAT (0) is an autopilot's.
-//!
-//! Everything on a wire may beat: telemetry radios (SiK calls itself system 51, component 68), companion computers, cameras, and ground
-//! stations, some of which fill in no type. A vehicle whose airframe is not set up yet has no type either, but the name of its autopilot.
+//! Whether a HEARTBEAT (0) is an autopilot's. Everything on a wire may beat: radios (SiK is system 51, component 68),
+//! companion computers, cameras, and ground stations, some without a type. A vehicle without an airframe has no type
+//! either, but names its autopilot.
 
 /// MAV_AUTOPILOT_GENERIC, also sent by programs that fill in nothing.
 const AUTOPILOT_GENERIC: u8 = 0;
@@ -9,7 +8,6 @@ const AUTOPILOT_INVALID: u8 = 8;
 const TYPE_GENERIC: u8 = 0;
 /// MAV_TYPE_GCS: a ground station may name the autopilot that it is for.
 const TYPE_GCS: u8 = 6;
-/// MAV_TYPE_ONBOARD_CONTROLLER.
 const TYPE_COMPANION: u8 = 18;
 /// MAV_TYPE_GIMBAL, ADSB.
 const TYPES_OF_PAYLOADS: std::ops::RangeInclusive<u8> = 26..=27;
@@ -18,7 +16,6 @@ const TYPES_OF_COMPONENTS: std::ops::RangeInclusive<u8> = 30..=34;
 /// MAV_TYPE_BATTERY, PARACHUTE, LOG, OSD, IMU, GPS, WINCH. Before them is DECAROTOR.
 const TYPES_OF_PARTS: std::ops::RangeInclusive<u8> = 36..=42;
 
-/// Whether the sender of a HEARTBEAT with these values (MAV_AUTOPILOT, MAV_TYPE) is an autopilot.
 #[must_use]
 pub fn is_autopilot(autopilot: u8, mav_type: u8) -> bool {
     let of_no_vehicle = mav_type == TYPE_GCS

@@ -1,7 +1,5 @@
-//! What the dialect says of each message, as far as a frame can be checked and routed without reading its payload.
-//!
-//! The table is measured once from the dialect's own code: a message is written with two different targets, and the
-//! byte that differs is where the target is.
+//! Layout of each message, as far as a frame can be checked and routed without reading its payload: measured once from
+//! the dialect's own code, by writing a message with two targets and finding the byte that differs.
 
 use mavlink::dialects::ardupilotmega::MavMessage;
 use mavlink::{MavlinkVersion, Message};
@@ -13,18 +11,16 @@ const PAYLOAD: usize = 255;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// `CRC_EXTRA`, which enters the checksum after the payload.
+    /// Enters the checksum after the payload.
     pub crc_extra: u8,
     /// Payload bytes in MAVLink 1, which cuts nothing off and knows no extension fields.
     pub v1_payload: usize,
-    /// Offset of the target system in the payload.
     pub target_system: Option<usize>,
     target_component: Option<usize>,
 }
 
 impl Layout {
-    /// System and component to which a payload is addressed; `None` for a message without a target. A message that
-    /// names only a system is for component 0, which is all of them. Bytes that MAVLink 2 cut off are 0.
+    /// Component 0 (all) if the message names only a system; bytes that MAVLink 2 cut off are 0.
     #[must_use]
     pub fn target(&self, payload: &[u8]) -> Option<Address> {
         let byte = |at: usize| payload.get(at).copied().unwrap_or(0);
@@ -33,7 +29,6 @@ impl Layout {
     }
 }
 
-/// `None` when the dialect does not know message `id`.
 #[must_use]
 pub fn layout_of(id: u32) -> Option<&'static Layout> {
     static TABLE: OnceLock<HashMap<u32, Layout>> = OnceLock::new();
@@ -51,7 +46,7 @@ fn measure(id: u32) -> Option<Layout> {
     })
 }
 
-/// The system to which a message is addressed. MANUAL_CONTROL (69) calls it otherwise than all others.
+/// MANUAL_CONTROL (69) has another name for it than all others.
 fn target_system_mut(message: &mut MavMessage) -> Option<&mut u8> {
     match message {
         MavMessage::MANUAL_CONTROL(sticks) => Some(&mut sticks.target),
@@ -59,7 +54,6 @@ fn target_system_mut(message: &mut MavMessage) -> Option<&mut u8> {
     }
 }
 
-/// Offset in the payload of the byte that `field` gives.
 fn offset(message: &MavMessage, field: fn(&mut MavMessage) -> Option<&mut u8>) -> Option<usize> {
     const ONE: u8 = 0x5A;
     const OTHER: u8 = 0xA5;

@@ -1,11 +1,9 @@
 //! MAVLink over any byte stream: one link to one autopilot that never gives up.
 //!
-//! Owns: link URLs and what they name, framing and resynchronization, signing, the backlog filter after an open, numbers of
-//! vehicles that share a port, reconnecting, the bounded event queue, copies of all frames ([`tap`]) and counters.
-//! Must not: know Kubernetes or gRPC, interpret a message beyond its time stamp, or decide what is sent.
-//!
-//! Reading never blocks (the oldest frame is dropped when none is taken); writing is never queued (a frame is written now, within
-//! a deadline, or never).
+//! Owns: link URLs, framing, signing, the backlog filter, numbers of vehicles on a shared port, reconnecting, the
+//! bounded event queue, copies of all frames ([`tap`]) and counters. Must not: know Kubernetes or gRPC, interpret a
+//! message beyond its time stamp, or decide what is sent. Reading never blocks (the oldest frame is dropped); writing
+//! is never queued.
 
 pub mod auto;
 pub mod backlog;
@@ -35,5 +33,5 @@ pub use link::{Link, Options};
 pub use tap::Tap;
 pub use url::LinkUrl;
 
-/// The MAVLink dialect spoken: ardupilotmega, a superset of common.
+/// A superset of common.
 pub use mavlink::dialects::ardupilotmega as dialect;

@@ -24,7 +24,7 @@ use tracing::{Instrument, debug, warn};
 /// Half of what the protocol asks for, so that one late write does no harm.
 const KEEP_STAMPS_EVERY: Duration = Duration::from_secs(30);
 
-/// The task that keeps a link open. Dropping it closes the link.
+/// Task that keeps a link open; dropping it closes the link.
 #[derive(Debug)]
 pub struct Link {
     task: JoinHandle<()>,
@@ -33,14 +33,12 @@ pub struct Link {
 
 #[derive(Debug)]
 pub struct Options {
-    /// Signs what is sent and refuses what is not signed with the same key. Guests' frames pass as they are.
+    /// Signs what is sent and refuses what is not signed with the same key; guests' frames pass unchanged.
     pub signing: Option<Signing>,
-    /// Where `auto` searches serial devices.
     pub devices: PathBuf,
 }
 
 impl Default for Options {
-    /// Unsigned, on the devices in `/dev`.
     fn default() -> Self {
         Self {
             signing: None,
@@ -50,7 +48,7 @@ impl Default for Options {
 }
 
 impl Link {
-    /// Opens the link that `url` names and keeps it open. Needs a tokio runtime.
+    /// Needs a tokio runtime.
     #[must_use]
     pub fn open(url: LinkUrl) -> (Self, LinkHandle, Events) {
         Self::open_with(url, Options::default())
@@ -64,7 +62,6 @@ impl Link {
         Self::start(opener, name, counters, options.signing)
     }
 
-    /// Keeps a link open over whatever `opener` opens; `name` is for the log.
     #[must_use]
     pub fn over(opener: impl Opener, name: &str) -> (Self, LinkHandle, Events) {
         Self::over_with(opener, name, None)
@@ -103,7 +100,7 @@ impl Link {
                 () = keep_stamps(&closed, file) => {}
                 () = token.cancelled() => {}
             }
-            // Handles that are still about must not hold the device open.
+            // Remaining handles must not hold the device open.
             closed.set_down().await;
             closed.taps.close();
         };
@@ -118,7 +115,6 @@ impl Link {
         )
     }
 
-    /// Returns once the link is closed.
     pub async fn close(self) {
         drop(self.stop);
         if let Err(error) = self.task.await {
@@ -127,7 +123,6 @@ impl Link {
     }
 }
 
-/// Saves the last signing time stamp, forever.
 async fn keep_stamps(shared: &Shared, file: Option<StampFile>) {
     let (Some(signer), Some(file)) = (&shared.signer, file) else {
         return pending().await;

@@ -1,4 +1,4 @@
-//! The serial port that a link names. A board that is unplugged while its port is open comes back as the next number (ttyACM1).
+//! Serial port that a link names. A board unplugged while its port is open comes back as the next number (ttyACM1).
 
 use crate::auto::ports;
 use crate::transport::OpenError;
@@ -14,12 +14,11 @@ pub(crate) struct NamedPort {
     device: PathBuf,
     baud: u32,
     devices: PathBuf,
-    /// Name under `serial/by-path`, once it was open.
     socket: Option<PathBuf>,
 }
 
 impl NamedPort {
-    /// `devices` is where names of ports are looked for if `device` is in no folder `dev`.
+    /// `devices` is searched for names of ports if `device` is in no folder `dev`.
     pub fn new(device: &Path, baud: u32, devices: &Path) -> Self {
         let own = device.ancestors().skip(1).find(|folder| folder.ends_with("dev"));
         Self {
@@ -69,7 +68,7 @@ impl NamedPort {
         })
     }
 
-    /// The name of its socket; `None` where the system gives none, and for a port that a person named by more than its number.
+    /// `None` where the system names no socket, and for a port that a person named by more than its number.
     fn socket_now(&self) -> Option<PathBuf> {
         if self
             .device
@@ -91,7 +90,6 @@ mod tests {
     use std::os::unix::fs::symlink;
     use tokio_serial::{SerialPort, SerialStream};
 
-    /// Makes a terminal with the name of a port, in a folder that replaces `/dev`.
     fn plug(dev: &Path, name: &str) -> SerialStream {
         let (master, slave) = SerialStream::pair().unwrap();
         symlink(slave.name().unwrap(), dev.join(name)).unwrap();

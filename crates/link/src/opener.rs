@@ -23,7 +23,6 @@ pub struct UrlOpener {
 }
 
 impl UrlOpener {
-    /// `devices` is where `auto` searches.
     pub(crate) fn new(url: LinkUrl, devices: PathBuf, counters: Arc<Counters>) -> Self {
         let baud = match url {
             LinkUrl::Auto { baud } => baud,

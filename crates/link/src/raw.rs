@@ -1,7 +1,4 @@
-//! One MAVLink frame, byte for byte as it was on the wire.
-//!
-//! Owns: [`RawFrame`], reading its header, and judging its checksum. Must not: read payloads beyond the target, or
-//! search in a stream ([`crate::framing`] does).
+//! One MAVLink frame, byte for byte as on the wire: its header and checksum.
 
 use crate::layout::{Layout, layout_of};
 use bytes::Bytes;
@@ -9,46 +6,41 @@ use mavlink::{MAV_STX, MAV_STX_V2, calculate_crc};
 use model::units::{Address, ComponentId, SystemId};
 use tokio::time::Instant;
 
-/// Longest frame: 10 header, 255 payload, 2 checksum, 13 signature bytes.
+/// 10 header, 255 payload, 2 checksum, 13 signature bytes.
 pub const LONGEST: usize = 280;
-/// Bytes that a signature adds: link id, 6 bytes of time stamp, 6 bytes of signature.
+/// Link id, 6 bytes of time stamp, 6 bytes of signature.
 pub const SIGNATURE: usize = 13;
-/// The bit of a MAVLink 2 frame's incompatibility flags that says that it is signed. No other bit is understood.
+/// Bit of MAVLink 2's incompatibility flags; no other is understood.
 pub const SIGNED: u8 = 0x01;
 const CHECKSUM: usize = 2;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RawFrame {
-    /// All bytes, from the start byte to the checksum or signature.
     pub bytes: Bytes,
-    /// When it arrived or was written.
     pub at: Instant,
     pub from: Direction,
-    /// Which MAVLink it is.
     pub version: Version,
-    /// Whether it carries a signature, valid or not.
+    /// Valid or not.
     pub signed: bool,
     pub system: SystemId,
     pub component: ComponentId,
     pub message_id: u32,
-    /// Addressee, where 0 means all; `None` when the message has no target or the dialect does not know it.
+    /// 0 means all; `None` when the message has no target or the dialect does not know it.
     pub target: Option<Address>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// The other end: the autopilot and all else that speaks there.
+    /// The autopilot and all else on its wire.
     Autopilot,
     Us,
-    /// A guest, such as a ground station, through this program.
+    /// Ground station or similar, through this program.
     Guest,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Version {
-    /// MAVLink 1, start byte 0xFE.
     V1,
-    /// MAVLink 2, start byte 0xFD.
     V2,
 }
 
@@ -71,7 +63,7 @@ impl RawFrame {
         }
     }
 
-    /// Reads exactly one frame, as from a guest, arrived now. A message unknown to the dialect passes when some `CRC_EXTRA` fits.
+    /// Reads exactly one frame, as from a guest, arrived now; unknown messages pass when some `CRC_EXTRA` fits.
     pub fn parse(bytes: &[u8]) -> Result<Self, NotAFrame> {
         let shape = Shape::of(bytes).ok_or(NotAFrame::NoStart)?;
         let expected = shape.len;
@@ -86,7 +78,6 @@ impl RawFrame {
         Ok(Self::build(bytes, &shape, &head, Direction::Guest, Instant::now()))
     }
 
-    /// A frame that was written at `at`.
     pub(crate) fn written(bytes: &Bytes, from: Direction, at: Instant) -> Option<Self> {
         let shape = Shape::of(bytes)?;
         let head = shape.head?;
@@ -122,7 +113,7 @@ impl RawFrame {
         self.bytes.get(at).copied().unwrap_or(0)
     }
 
-    /// The payload as it was sent, which in MAVLink 2 is without its trailing zeros.
+    /// Payload as sent: MAVLink 2 cuts its trailing zeros.
     #[must_use]
     pub fn payload(&self) -> &[u8] {
         let payload = Shape::of(&self.bytes).and_then(|shape| self.bytes.get(shape.payload..shape.checksum));
@@ -137,7 +128,6 @@ pub(crate) struct Shape {
     pub payload: usize,
     pub checksum: usize,
     pub len: usize,
-    /// `None` until all bytes of the header are there.
     pub head: Option<Head>,
 }
 
@@ -146,7 +136,6 @@ pub(crate) struct Head {
     pub system: SystemId,
     pub component: ComponentId,
     pub message_id: u32,
-    /// `None` when the dialect does not know the message.
     pub layout: Option<&'static Layout>,
 }
 
@@ -160,7 +149,6 @@ impl Head {
 }
 
 impl Shape {
-    /// How many bytes [`Shape::of`] needs, if it is a start byte.
     pub const fn needs(start: u8) -> Option<usize> {
         match start {
             MAV_STX => Some(2),
@@ -176,7 +164,7 @@ impl Shape {
             [MAV_STX_V2, _, flags, ..] => (Version::V2, 10, flags),
             _ => return None,
         };
-        // A frame with a flag that is not understood must not be taken for what it would be without.
+        // A frame with an unknown flag may mean something else.
         if flags & !SIGNED != 0 {
             return None;
         }
@@ -210,12 +198,12 @@ impl Head {
         })
     }
 
-    /// Whether the checksum is right. Of an unknown message about one damaged frame of 256 passes. `bytes` are the whole frame.
+    /// Passes about one damaged frame in 256 of an unknown message.
     pub fn checksum_fits(&self, bytes: &[u8], shape: &Shape) -> bool {
         self.crc_extra(bytes, shape).is_some()
     }
 
-    /// The `CRC_EXTRA` of the dialect if it fits; for an unknown message the only one that fits.
+    /// The dialect's if it fits; for an unknown message the only one that fits.
     pub fn crc_extra(&self, bytes: &[u8], shape: &Shape) -> Option<u8> {
         let covered = bytes.get(1..shape.checksum)?;
         let &[low, high] = bytes.get(shape.checksum..shape.checksum + CHECKSUM)? else {
@@ -233,7 +221,7 @@ impl Head {
     }
 }
 
-/// One step of the checksum (CRC-16/MCRF4XX).
+/// CRC-16/MCRF4XX.
 const fn with_extra(crc: u16, extra: u8) -> u16 {
     let [low, high] = crc.to_le_bytes();
     let mut mixed = extra ^ low;

@@ -1,9 +1,5 @@
-//! Vehicles that share a port of a ground station: each has a system id of its own there, whatever it is called on its own wire.
-//!
-//! Owns: which vehicle has which number on which port ([`Numbers`]), and frames with another number ([`Renumbered`]). Must not: touch a
-//! socket, or decide what a guest may send.
-//!
-//! A frame that has to be encoded again loses its signature, which would be wrong. One that needs no other number passes byte for byte.
+//! Vehicles that share a port of a ground station: each has a system id of its own there, whatever it is on its own
+//! wire. A frame that has to be encoded again loses its signature, which would be wrong; others pass byte for byte.
 
 use crate::layout::layout_of;
 use crate::raw::{RawFrame, SIGNATURE, SIGNED, Shape, Version};
@@ -12,35 +8,32 @@ use mavlink::calculate_crc;
 use model::units::SystemId;
 use std::collections::BTreeSet;
 
-/// System ids of vehicles on one port: 1 to this. Those above are left to ground stations.
+/// Vehicles have 1 to this; ids above are left to ground stations.
 pub const VEHICLES_PER_PORT: u8 = 250;
 
-/// System id of SiK radios (component 68).
+/// SiK radios (component 68).
 const RADIO: u8 = 51;
 
-/// Identity of a vehicle for ground stations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Number {
     pub port: usize,
     pub system: SystemId,
 }
 
-/// System ids in use, by port.
 #[derive(Clone, Debug, Default)]
 pub struct Numbers {
     ports: Vec<BTreeSet<u8>>,
-    /// Ids of others on the wires of the vehicles.
     others: BTreeSet<u8>,
 }
 
 impl Numbers {
-    /// Notes that something other than its vehicle sends as `system`; returns whether that is new. Numbers already given stay.
+    /// Notes that something other than its vehicle sends as `system`; returns whether that is new. Given numbers stay.
     pub fn observe_other(&mut self, system: SystemId) -> bool {
         self.others.insert(system.0)
     }
 
-    /// A number for a vehicle that calls itself `own`: that one if it is free on the first port that has room, else the lowest free one as
-    /// which nothing else speaks on a wire, while there is such. It is never given to another one.
+    /// The `own` id if free on the first port with room, else the lowest that nothing uses on a wire; never given
+    /// twice.
     pub fn give(&mut self, own: SystemId) -> Number {
         let ids = 1..=VEHICLES_PER_PORT;
         let room = self
@@ -72,7 +65,6 @@ impl Numbers {
             .is_some_and(|port| port.contains(&number.system.0))
     }
 
-    /// Whether at most one vehicle has a number on `port`.
     #[must_use]
     pub fn is_alone(&self, port: usize) -> bool {
         self.ports.get(port).is_none_or(|port| port.len() < 2)
@@ -81,15 +73,12 @@ impl Numbers {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Renumbered {
-    /// System id on the vehicle's own wire.
     pub own: SystemId,
-    /// Where ground stations see it.
     pub number: Number,
 }
 
 impl Renumbered {
-    /// A frame from the vehicle's wire, as ground stations get it. `None` when it is of another system there whose number is another
-    /// vehicle's on this port: they would take the one for the other.
+    /// `None` when it is of another system there with the id that another vehicle has on this port.
     #[must_use]
     pub fn to_guests(&self, frame: &RawFrame, numbers: &Numbers) -> Option<RawFrame> {
         let shown = |system: SystemId| if system == self.own { self.number.system } else { system };
@@ -104,8 +93,7 @@ impl Renumbered {
         frame.renumbered(shown(frame.system), target)
     }
 
-    /// A ground station's frame, as the vehicle gets it; `None` when it is not for this one. Where several vehicles share the port, a
-    /// message that the dialect does not know goes to none: it could name one of them in a place that is not known.
+    /// `None` when it is for another, or of an unknown message on a shared port: it could name one in an unknown place.
     #[must_use]
     pub fn to_vehicle(&self, frame: &RawFrame, numbers: &Numbers) -> Option<RawFrame> {
         let Some(to) = frame.target else {
@@ -128,8 +116,7 @@ impl Renumbered {
 }
 
 impl RawFrame {
-    /// The same message of `sender` to `target`, without a signature unless nothing has changed. `None` when it cannot be
-    /// encoded again: it is no frame.
+    /// The same message of `sender` to `target`, unsigned if anything changed; `None` when it cannot be encoded again.
     #[must_use]
     pub fn renumbered(&self, sender: SystemId, target: Option<SystemId>) -> Option<Self> {
         let same_target = self.target.is_none_or(|was| target == Some(was.system));
@@ -148,7 +135,7 @@ impl RawFrame {
         if let (false, Some(target), Some(at)) =
             (same_target, target, head.layout.and_then(|layout| layout.target_system))
         {
-            // What MAVLink 2 has cut off was 0, which means all systems, and stays so.
+            // A target that MAVLink 2 cut off is 0, all systems, and stays so.
             let payload = bytes.get_mut(shape.payload..shape.checksum)?;
             if let Some(byte) = payload.get_mut(at) {
                 *byte = target.0;

@@ -1,11 +1,8 @@
-//! Frames lost on the way, from the gaps in each sender's sequence numbers.
-//!
-//! Every component counts its frames by itself, modulo 256. More than half a round ahead is taken for a late or
-//! repeated frame, or a sender that began again; none of these is a loss.
+//! Frames lost on the way, from the gaps in each sender's sequence numbers (modulo 256).
+//! A gap of more than half a round is a late or repeated frame, or a sender that began again: no loss.
 
 use model::units::Address;
 
-/// Most senders that are distinguished; a wire has a handful.
 const SENDERS: usize = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,7 +10,7 @@ pub struct SenderCount {
     pub sender: Address,
     pub frames: u64,
     pub lost: u64,
-    /// Its last sequence number; `None` when the line has been down since.
+    /// Last sequence number; `None` when the line has been down since.
     last: Option<u8>,
 }
 
@@ -21,7 +18,6 @@ pub struct SenderCount {
 pub(crate) struct Senders(Vec<SenderCount>);
 
 impl Senders {
-    /// Counts a frame; returns how many of its sender's were lost before it.
     pub fn count(&mut self, sender: Address, sequence: u8) -> u64 {
         let room = self.0.len() < SENDERS;
         let known = self.0.iter_mut().find(|known| known.sender == sender);
@@ -51,7 +47,7 @@ impl Senders {
         self.0.clone()
     }
 
-    /// The link was lost: what was said meanwhile is no loss of the line.
+    /// Frames missed while the link was down are no loss of the line.
     pub fn forget_sequences(&mut self) {
         self.0.iter_mut().for_each(|sender| sender.last = None);
     }

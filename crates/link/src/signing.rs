@@ -1,14 +1,11 @@
-//! MAVLink 2 signing: what we send carries a signature, and what carries none of ours is not believed.
+//! MAVLink 2 signing: what we send carries a signature, and frames without ours are not believed. Must not: keep a
+//! clock, sign for guests, or send a key.
 //!
-//! Owns: [`Signing`], which is loaded from files, and the pure state behind it. Must not: keep a clock, sign for guests,
-//! or send a key.
-//!
-//! A signed frame has 13 more bytes: a link id, a time stamp (units of 10 µs since 2015-01-01 UTC), and the first 6 bytes
-//! of SHA-256 over the key and all of the frame before them. Rules (MAVLink guide, message signing):
-//!
+//! A signature is a link id, a time stamp (10 µs since 2015-01-01 UTC), and the first 6 bytes of SHA-256 over the key
+//! and all of the frame before them. Rules (MAVLink guide, message signing):
 //! * Our time stamps only grow, also over restarts ([`stamps`]).
-//! * A frame is refused when its time stamp is not above the last of its system, component and link id. The first of a
-//!   new stream is refused when it is more than a minute behind our own.
+//! * A frame is refused when its time stamp is not above the last of its system, component and link id; the first of a
+//!   new stream, when it is more than a minute behind our own.
 //! * Only a frame whose signature is right moves anything.
 //! * RADIO_STATUS comes from the radio itself, which has no key: it may be unsigned.
 
@@ -27,10 +24,8 @@ use std::path::{Path, PathBuf};
 
 const PROOF: usize = 6;
 const RADIO_STATUS: u32 = 109;
-/// Most streams that are distinguished. Only holders of the key can make one. When there are more, those that would be too far
-/// behind to begin are forgotten.
+/// Streams distinguished; only holders of the key make them. Beyond these, those too far behind to begin are forgotten.
 const STREAMS: usize = 64;
-/// The first frame of a new stream may be this far behind.
 const NEW_STREAM_BEHIND: Stamp = Stamp(60 * Stamp::SECOND);
 
 #[derive(Debug)]
@@ -56,18 +51,15 @@ pub enum Verdict {
 }
 
 impl Signing {
-    /// Reads the key and the last time stamp, and writes the first new one; failing to write is an error only where there was
-    /// none before. `link_id` tells the links of one key holder apart. Blocks.
-    ///
-    /// # Errors
-    /// The link must not be opened: the autopilot would not believe it.
+    /// Writes the first new stamp, too; failing to is an error only where there was none before. `link_id` tells the
+    /// links of one key holder apart. Blocks. Errors: the link must not be opened: the autopilot would not believe it.
     pub fn load(key_file: &Path, link_id: u8, stamp_file: PathBuf) -> Result<Self, SigningError> {
         let key = Key::read(key_file)?;
         let file = StampFile::new(stamp_file);
         let last = file.read()?;
         let stamps = Stamps::after_restart(last, Stamp::now());
         let written = file.write(stamps.last());
-        // A vehicle that an agent flew before may be in the air. The link writes it again, and says so if it cannot.
+        // A vehicle flown before may be in the air, so the link opens; it retries the write and reports failures.
         if last.is_none() {
             written?;
         }
@@ -78,7 +70,6 @@ impl Signing {
     }
 }
 
-/// Signs and checks. Free of clocks: `now` comes from the caller.
 #[derive(Debug)]
 pub struct Signer {
     key: Key,
@@ -104,13 +95,12 @@ impl Signer {
         }
     }
 
-    /// The last time stamp used or received.
     #[must_use]
     pub const fn last(&self) -> Stamp {
         self.stamps.last()
     }
 
-    /// The same frame with a signature. What is no unsigned MAVLink 2 frame of the dialect comes back as it is.
+    /// Anything but an unsigned MAVLink 2 frame of the dialect comes back unchanged.
     pub fn sign(&mut self, frame: &[u8], now: Stamp) -> Bytes {
         let mut bytes = Vec::with_capacity(frame.len() + SIGNATURE);
         bytes.extend_from_slice(frame);
@@ -123,7 +113,7 @@ impl Signer {
         bytes.into()
     }
 
-    /// Whether a frame that arrived may be believed. If it may, its time stamp counts from here on.
+    /// Whether a received frame may be believed; if so, its time stamp counts from here on.
     pub fn check(&mut self, frame: &RawFrame, now: Stamp) -> Verdict {
         if !frame.signed {
             let radio = frame.message_id == RADIO_STATUS;
@@ -147,7 +137,7 @@ impl Signer {
                 let own = self.stamps.last().max(now);
                 let ended = |last: Stamp| last.0.saturating_add(NEW_STREAM_BEHIND.0) < own.0;
                 if self.streams.len() >= STREAMS {
-                    // What one said that is forgotten is refused like the beginning of a new one that is as old.
+                    // A forgotten stream is refused like a new one that is as old.
                     self.streams.retain(|stream| !ended(stream.last));
                 }
                 if ended(stamp) || self.streams.len() >= STREAMS {
@@ -171,12 +161,11 @@ impl Signer {
     }
 }
 
-/// Compares in constant time.
 fn same(a: &[u8; PROOF], b: &[u8; PROOF]) -> bool {
     a.iter().zip(b).fold(0, |different, (a, b)| different | (a ^ b)) == 0
 }
 
-/// Sets the flag of a signed frame, which is under the checksum.
+/// The flag is under the checksum.
 fn with_signed_flag(bytes: &mut [u8]) -> Option<()> {
     let id = match *bytes {
         [mavlink::MAV_STX_V2, _, 0, _, _, _, _, a, b, c, ..] => u32::from_le_bytes([a, b, c, 0]),

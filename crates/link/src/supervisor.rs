@@ -1,4 +1,4 @@
-//! The task that opens a link, reads it, notices its loss, and opens it again with a capped, jittered back-off.
+//! Task that opens a link, reads it, notices its loss, and opens it again with a capped, jittered back-off.
 //!
 //!   Closed --opened--> Up --end of file, error, stuck write, long silence--> Down --back-off--> Closed
 
@@ -23,11 +23,11 @@ const REOPEN: Backoff = Backoff {
     first: Duration::from_millis(200),
     cap: Duration::from_secs(3),
 };
-/// A link that was up for this long resets its back-off.
+/// Time up after which a link resets its back-off.
 const STEADY: Duration = Duration::from_secs(5);
-/// After this long without a byte an unfinished frame is suspected to be none.
+/// Time without a byte after which an unfinished frame is suspected to be noise.
 const SILENCE: Duration = Duration::from_millis(250);
-/// This many bytes without a single frame mean that something is set wrong.
+/// Bytes without a single frame that mean a wrong setting.
 const NO_FRAME_IN: u64 = 2000;
 /// Longer than any link lives.
 const NEVER: Duration = Duration::from_secs(3600 * 24 * 365);
@@ -41,11 +41,9 @@ pub(crate) struct Supervisor<O> {
 
 struct Session {
     opened: Instant,
-    /// Arrival of the last frame that may be believed.
     last_accepted: Option<Instant>,
     backlog: Backlog,
     framer: Framer,
-    /// Whole frames, also those that may not be believed.
     frames: u64,
     /// Bytes since the opening or the last warning, none of which made a frame.
     mute_bytes: u64,
@@ -53,7 +51,6 @@ struct Session {
 }
 
 impl Shared {
-    /// Nothing is written from here on until the link is opened again.
     pub async fn set_down(&self) {
         self.up.store(false, Ordering::Relaxed);
         *self.writer.lock().await = None;
@@ -116,11 +113,11 @@ impl<O: Opener> Supervisor<O> {
         }
     }
 
-    /// Reads until the link is lost; says why, and whether anything that came was believed.
+    /// Returns why the link was lost, and whether anything received was believed.
     async fn read_until_lost(&mut self, wire: Wire) -> (String, bool) {
         let Wire { mut reader, writer } = wire;
         let shared = Arc::clone(&self.shared);
-        // A writer may have complained of the line that was there before.
+        // A writer may have complained of the line before this one.
         let _ = shared.stuck.notified().now_or_never();
         *shared.writer.lock().await = Some(writer);
         shared.up.store(true, Ordering::Relaxed);
@@ -178,7 +175,7 @@ impl<O: Opener> Supervisor<O> {
         }
     }
 
-    /// Takes all frames that are whole. `ended`: nothing will come to complete one that is not.
+    /// `ended`: nothing will complete an unfinished frame.
     fn take_frames(&self, session: &mut Session, ended: bool) {
         loop {
             let framer = &mut session.framer;

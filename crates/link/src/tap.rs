@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use tokio::sync::Notify;
 
-/// All frames of a link, from when it was made. Dropping it ends it.
+/// Frames of a link from when it was made; dropping it ends it.
 #[derive(Debug)]
 pub struct Tap(Arc<Shared>);
 
@@ -35,7 +35,7 @@ struct List {
 }
 
 impl Tap {
-    /// The next frame; `None` once the link has been closed and nothing waits. Safe to cancel.
+    /// `None` once the link has been closed and nothing waits. Safe to cancel.
     pub async fn recv(&mut self) -> Option<Arc<RawFrame>> {
         loop {
             let news = self.0.news.notified();
@@ -57,7 +57,6 @@ impl Tap {
         queue.waiting.pop_front()
     }
 
-    /// Frames lost because they were not taken in time.
     #[must_use]
     pub fn lost(&self) -> u64 {
         self.0.lost.load(Ordering::Relaxed)
@@ -65,7 +64,6 @@ impl Tap {
 }
 
 impl Shared {
-    /// Adds a frame; returns whether another was dropped for it.
     fn offer(&self, frame: &Arc<RawFrame>) -> bool {
         let lost = {
             let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);

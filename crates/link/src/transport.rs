@@ -1,10 +1,7 @@
-//! Transports: serial, UDP and TCP, behind one interface of "read some bytes" and "write these bytes".
-//!
-//! Owns: that interface, and TCP. What is special about serial lines and UDP is in [`serial`] and `datagrams`. Must not: frame, retry,
-//! or know URLs ([`crate::opener`] does).
-//!
-//! TCP: no delay, and what the other end does not acknowledge within 2 s breaks the connection, so that the kernel never
-//! delivers an old command late.
+//! Transports: serial, UDP and TCP, behind one interface of "read some bytes" and "write these bytes". Must not: frame,
+//! retry, or know URLs ([`crate::opener`] does).
+//! TCP: no delay, and what the other end does not acknowledge within 2 s breaks the connection, so that the kernel
+//! never delivers an old command late.
 
 pub(crate) mod datagrams;
 pub mod serial;
@@ -21,9 +18,8 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf};
 use tokio::net::{TcpStream, lookup_host};
 
-/// Unacknowledged TCP bytes break the connection after this long: the life of an arm command.
+/// The life of an arm command.
 const TCP_UNACKNOWLEDGED: Duration = fleet::safety::ARM_LIFE;
-/// An opening takes no longer.
 pub(crate) const OPEN_DEADLINE: Duration = Duration::from_secs(5);
 
 #[derive(Debug, thiserror::Error)]
@@ -71,7 +67,7 @@ pub(crate) enum Writer {
 }
 
 impl Wire {
-    /// A link over any byte stream, such as one end of `tokio::io::duplex`.
+    /// Link over any byte stream, such as one end of `tokio::io::duplex`.
     #[must_use]
     pub fn stream(stream: impl Stream + 'static) -> Self {
         let (reader, writer) = tokio::io::split(Box::new(stream) as Box<dyn Stream>);
@@ -98,13 +94,12 @@ impl Reader {
         }
     }
 
-    /// A buffer that takes whatever one read may bring: a datagram is cut off where its buffer ends.
+    /// Takes whatever one read may bring: a datagram is cut off where its buffer ends.
     pub(crate) fn buffer(&self) -> Vec<u8> {
         let bytes = if self.is_datagrams() { 65_536 } else { 4096 };
         vec![0; bytes]
     }
 
-    /// A frame of what was read last is believed.
     pub(crate) fn accepted(&self) {
         match self {
             Self::Stream(_) => {}
@@ -127,30 +122,27 @@ impl Writer {
     }
 }
 
-/// Opens a link, again and again.
 pub trait Opener: Send + 'static {
     /// Waits until it may be opened, which does not count for the deadline.
     fn turn(&mut self) -> BoxFuture<'_, ()> {
         Box::pin(ready(()))
     }
 
-    /// Opens it once. The caller sets the deadline, [`Opener::open_deadline`].
+    /// The caller sets the deadline, [`Opener::open_deadline`].
     fn open(&mut self) -> BoxFuture<'_, Result<Wire, OpenError>>;
 
-    /// How long an opening may take.
     fn open_deadline(&self) -> Duration {
         OPEN_DEADLINE
     }
 
-    /// After how long without a frame an open line counts as lost; `None` when only a hang-up says so.
+    /// Time without a frame after which an open line counts as lost; `None` when only a hang-up does.
     fn silence_limit(&self) -> Option<Duration> {
         None
     }
 
-    /// The line was lost again before anything that came on it could be believed.
+    /// The line was lost again before anything received on it could be believed.
     fn nothing_accepted(&mut self) {}
 
-    /// What to check when bytes arrive and no frame is among them.
     fn advice(&self) -> String {
         "check that the other end speaks MAVLink".to_owned()
     }
@@ -177,7 +169,7 @@ async fn resolve(at: &HostPort) -> Result<SocketAddr, OpenError> {
     first.ok_or_else(|| OpenError::Unresolved(at.to_string()))
 }
 
-/// A TCP connection to `remote`, at the first of its addresses that takes one: `localhost` and most names have one of each family.
+/// Connects to the first address of `remote` that accepts: `localhost` and most names have one of each family.
 pub(crate) async fn tcp(remote: &HostPort) -> Result<Wire, OpenError> {
     tcp_at(remote, &resolve_all(remote).await?).await
 }

@@ -4,14 +4,14 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// The forms of a link besides `auto`, as helps and errors list them.
+/// All forms but `auto`, as helps and errors list them.
 pub const FORMS: &str = "serial:/dev/ttyACM0:921600, udp-listen:0.0.0.0:14540, udp:HOST:PORT or tcp:HOST:PORT";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LinkUrl {
-    /// A serial device, such as `/dev/ttyACM0`, a stable `/dev/serial/by-id/...` name, or a pseudo-terminal.
+    /// `device` such as `/dev/ttyACM0`, a stable `/dev/serial/by-id/...` name, or a pseudo-terminal.
     Serial { device: PathBuf, baud: u32 },
-    /// Search an autopilot on the serial devices that there are.
+    /// Any serial device on which an autopilot beats.
     Auto {
         /// `None`: all usual rates.
         baud: Option<u32>,
@@ -20,16 +20,13 @@ pub enum LinkUrl {
     UdpListen { local: HostPort },
     /// Send datagrams to the autopilot's address first.
     Udp { remote: HostPort },
-    /// Connect by TCP.
+    /// Connects by TCP.
     Tcp { remote: HostPort },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Line {
-    Serial {
-        /// `None` if the link does not name it.
-        baud: Option<u32>,
-    },
+    Serial { baud: Option<u32> },
     Network,
 }
 
@@ -37,7 +34,6 @@ pub enum Line {
 pub struct HostPort {
     /// Name, IPv4 address, or IPv6 address without brackets.
     pub host: String,
-    /// Port, not 0.
     pub port: u16,
 }
 

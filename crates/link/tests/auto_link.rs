@@ -18,7 +18,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 use tokio_serial::{SerialPort, SerialStream};
 
-/// The other end of a port. Hangs up when dropped.
+/// The other end of a port; hangs up when dropped.
 struct Device {
     speaker: JoinHandle<()>,
     written_to: Arc<AtomicBool>,
@@ -30,7 +30,7 @@ impl Drop for Device {
     }
 }
 
-/// A terminal with the name `name`. `speak` is asked 20 times a second what to say at the baud rate that is set.
+/// `speak` gives, 20 times a second, what to send at the baud rate that is set.
 fn plug(dev: &Path, name: &str, speak: impl Fn(u32, u64) -> Vec<u8> + Send + Sync + 'static) -> Device {
     // Without echo: what comes back was written by the link.
     let (master, slave) = SerialStream::pair().expect("a pseudo-terminal");
@@ -59,7 +59,6 @@ async fn talk(mut master: SerialStream, speak: &(impl Fn(u32, u64) -> Vec<u8> + 
     }
 }
 
-/// An autopilot of system `system` that beats twice a second at `baud`, and makes noise at any other rate.
 fn autopilot(system: u8, baud: u32) -> impl Fn(u32, u64) -> Vec<u8> + Send + Sync + 'static {
     let beat = frame((system, 1), 0, &heartbeat(MavAutopilot::MAV_AUTOPILOT_ARDUPILOTMEGA));
     move |set, tick| match (set == baud, tick % 10) {
@@ -94,7 +93,6 @@ async fn an_autopilot_is_found_at_its_baud_rate_without_a_byte_being_written() {
     let holder_url = format!("serial:{}:115200", dev.path().join("ttyACM2").display());
     let (_holder, _, mut holder_events) = Link::open(holder_url.parse().unwrap());
     until(&mut holder_events, up).await;
-    // Nothing but those: the reason says what each port is.
     let (link, handle, mut events) = open(dev.path(), "auto");
     let LinkEvent::Down(why) = until(&mut events, down("no autopilot")).await else {
         unreachable!("it was asked for");

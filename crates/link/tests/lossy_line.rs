@@ -89,7 +89,7 @@ async fn a_line_that_hangs_up_is_opened_again_for_ever_and_what_waited_in_it_is_
     let (link, handle, mut events) = Link::over(Lines(opener), "test");
     for round in 0..20_u32 {
         let (mut far, near) = duplex(4096);
-        // Said before the link was open: two seconds of old words.
+        // Two seconds of stale messages, sent before the link was open.
         for n in 0..5_u8 {
             let time = SYSTEM_TIME_DATA {
                 time_boot_ms: 1000 + u32::from(n) * 500,
@@ -113,7 +113,6 @@ async fn a_line_that_hangs_up_is_opened_again_for_ever_and_what_waited_in_it_is_
     assert!(events.recv().await.is_none());
 }
 
-/// Opens nothing, or a line that is dead at once, and notes when.
 struct Dead {
     opened: mpsc::UnboundedSender<Instant>,
     is_there: bool,
@@ -142,7 +141,7 @@ async fn a_board_that_is_dead_is_tried_seldom_and_never_given_up() {
             times.push(time);
         }
         let apart: Vec<Duration> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
-        // The first attempts come soon; then each comes 1.5 to 3 s after the one before, and not in step with those of other links.
+        // The first attempts come soon; then each comes 1.5 to 3 s after the one before, not in step with other links.
         let late = &apart[6..];
         assert!((40..=80).contains(&late.len()), "{apart:?}");
         assert!(

@@ -29,7 +29,6 @@ fn signing(folder: &Path) -> (Signing, PathBuf) {
     (signing, stamp)
 }
 
-/// The autopilot's side.
 fn autopilot(key: [u8; 32]) -> Signer {
     Signer::new(Key::new(key), 0, Stamps::after_restart(None, Stamp::now()))
 }

@@ -130,7 +130,7 @@ async fn what_a_serial_line_still_holds_when_it_is_closed_is_not_sent_later() {
         received.extend(&buffer[..read]);
     }
     assert!(received.len() < written / 2, "{} of {written} bytes", received.len());
-    // A handle that is still about neither holds the device open nor writes to it.
+    // A remaining handle neither holds the device open nor writes to it.
     let late = handle
         .send(Address::new(1, 191), &message, Duration::from_secs(1))
         .await;

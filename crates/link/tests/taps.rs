@@ -1,4 +1,4 @@
-//! What taps see and guests write, over in-memory lines.
+//! Taps and guests over in-memory lines.
 
 mod support;
 
@@ -22,7 +22,6 @@ struct Bench {
     far: DuplexStream,
 }
 
-/// A link that is up and has settled, over a line that holds `capacity` bytes.
 async fn bench(capacity: usize) -> Bench {
     let (lines, opener) = mpsc::channel(1);
     let (link, handle, mut events) = Link::over(Lines(opener), "test");
@@ -138,7 +137,6 @@ async fn a_guests_frame_is_written_now_or_never() {
     assert!(matches!(result, Err(SendError::Down)), "{result:?}");
     assert_eq!(bench.handle.counters().guests_send_failures, 2);
     assert!(tap.try_recv().is_none(), "what was not written is not in a tap");
-    // The next line is as good as new.
     let (mut far, near) = duplex(4096);
     bench.lines.send(near).await.unwrap();
     assert!(up(&next(&mut bench.events).await));

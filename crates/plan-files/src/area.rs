@@ -1,12 +1,8 @@
 //! Areas as people have them: polygons with holes of GeoJSON, KML and Shapefile, of any number of corners.
 //!
-//! Owns: the formats ([`geojson`], [`kml`], [`shapes`]); what is wrong with a polygon, by edge and place ([`valid`]); the same area with
-//! fewer corners, never larger than it was ([`simplify`]); a survey in pieces, where that is not enough (`divide`); [`prepare`], all of it for
-//! one purpose.
-//! Must not: know what is flown over an area.
-//!
-//! What is *allowed* shrinks: the outside of an area moves inward and its holes outward, the outside of a forbidden place
-//! outward.
+//! Owns: the formats ([`geojson`], [`kml`], [`shapes`]); faults of a polygon ([`valid`]); fewer corners ([`simplify`]);
+//! a survey in pieces (`divide`). Must not: know what is flown over an area. What is *allowed* shrinks: the outside of
+//! an area moves inward and its holes outward, the outside of a forbidden place outward.
 
 mod divide;
 pub mod geojson;
@@ -25,13 +21,11 @@ use valid::{Fault, Rings};
 
 pub const MOST_CORNERS: usize = 100_000;
 
-/// Smaller parts are slivers of drawing, square meters.
 pub const SMALLEST_M2: f64 = fleet::planning::mission::area::SMALLEST;
 
-/// Two corners nearer than this are the same, meters.
 const SAME_CORNER_M: f64 = 0.01;
 
-/// Corners of neighbors are brought onto a grid of this width before they are united, meters.
+/// Corners of neighbors are snapped to this grid before they are united.
 const GRID_M: f64 = 0.001;
 
 const UNITED_AT_ONCE: usize = 16;
@@ -39,7 +33,7 @@ const UNITED_AT_ONCE: usize = 16;
 /// Edges whose boxes meet, counted from both: more in one step are not united.
 const MOST_CROSSINGS: usize = 2_000_000;
 
-/// Rings of corners, which may repeat the first at their end.
+/// Rings may repeat their first corner at the end.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RawPolygon {
     pub outer: Vec<Wgs84>,
@@ -48,7 +42,6 @@ pub struct RawPolygon {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RawArea {
-    /// As the file calls it.
     pub name: Option<String>,
     pub polygons: Vec<RawPolygon>,
 }
@@ -56,7 +49,6 @@ pub struct RawArea {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AreaFile {
     pub areas: Vec<RawArea>,
-    /// What else is in the file, in words.
     pub not_taken: Vec<String>,
 }
 
@@ -77,7 +69,7 @@ pub enum Purpose {
 }
 
 impl Purpose {
-    /// Most corners: of a survey in total, of a fence for each ring.
+    /// Corners: of a survey in total, of a fence for each ring.
     const fn most(self) -> usize {
         match self {
             Self::Survey => fleet::planning::mission::area::MOST_CORNERS,
@@ -92,9 +84,8 @@ pub struct Area {
     /// Open ring, like the holes.
     pub outer: Vec<Wgs84>,
     pub holes: Vec<Vec<Wgs84>>,
-    /// Square meters, holes left out.
+    /// Area without holes.
     pub square_meters: f64,
-    /// What was changed, in sentences.
     pub notes: Vec<String>,
 }
 
@@ -105,7 +96,6 @@ impl Area {
     }
 }
 
-/// Why an area cannot be used.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum BadArea {
     #[error(
@@ -127,28 +117,25 @@ pub enum BadArea {
         corner: String,
         distance: f64,
     },
-    /// Rings that make no polygon.
     #[error("{what}: {fault}")]
     Fault { what: String, fault: Fault },
     /// Polygons that are all slivers, or fully covered by their holes.
     #[error("{what} has no part larger than {SMALLEST_M2} m²; draw its corners again")]
     Nothing { what: String },
-    /// Corners that are left after the outline was simplified as far as its purpose allows.
+    /// Corners left after the outline was simplified as far as its purpose allows.
     #[error("{what} has {got} corners and cannot be drawn with {most}; divide it")]
     TooMany { what: String, got: usize, most: usize },
-    /// Overlapping polygons whose edges cross too often to be united.
     #[error(
         "{what}: the edges of its polygons cross one another too often to be united; unite the polygons where they were drawn"
     )]
     Tangled { what: String },
     #[error("the file has {0} corners, more than {MOST_CORNERS}; divide it")]
     TooManyCorners(usize),
-    /// A file without polygons; the text names what it has instead.
     #[error("the file has no polygon{0}; draw the area as a polygon")]
     NoPolygon(String),
 }
 
-/// The areas of `file` for one purpose: each valid, united where its parts touch, and with no more corners than can be used.
+/// Valid areas, united where their parts touch, with no more corners than can be used.
 pub fn prepare(file: &AreaFile, purpose: Purpose) -> Result<Vec<Area>, Vec<BadArea>> {
     if file.areas.is_empty() {
         let others = if file.not_taken.is_empty() {
@@ -314,8 +301,8 @@ fn rounded(at: Wgs84) -> Wgs84 {
     }
 }
 
-/// Polygons that touch or overlap as one; `None`: their edges cross too often. A few at a time and those beside one another first, as what
-/// lies under others is gone then: a thousand polygons over one another have hundreds of thousands of crossings.
+/// `None` when edges cross too often. A few neighbors at a time, which drops what lies under others: a thousand
+/// overlapping polygons have hundreds of thousands of crossings.
 fn united(all: &[Rings]) -> Option<Vec<Rings>> {
     let west = |rings: &Rings| rings.0.iter().flatten().map(|at| at.x).fold(f64::INFINITY, f64::min);
     let mut sorted = all.to_vec();
@@ -344,7 +331,6 @@ impl RTreeObject for Boxed {
     }
 }
 
-/// Whether uniting could take minutes, because too many edges overlap.
 fn is_tangled(all: &[Rings]) -> bool {
     let edges = all.iter().flat_map(|rings| &rings.0).flat_map(|ring| {
         let next = ring.iter().skip(1).chain(ring.first());

@@ -1,4 +1,4 @@
-//! Whether a mission says one thing only, and can be meant for a multicopter of this site.
+//! Whether a mission is free of contradictions, and suits a multicopter of this site.
 
 use crate::{ItemName, Plan, at, meters};
 use model::geo::{HIGHEST_LATITUDE, REACH, offset};
@@ -7,16 +7,15 @@ use model::plan::item::{self, FRAME_GLOBAL, FRAME_GLOBAL_INT, Item};
 use model::station::Altitude;
 use model::units::Wgs84;
 
-/// Altitudes that differ by less are the same, meters: QGroundControl shows two decimals.
+/// Altitudes that differ by less are the same: QGroundControl shows two decimals.
 const SAME_ALTITUDE_M: f64 = 0.05;
 
-/// Altitudes above home at which a Mission flies, meters.
+/// Above home, as a Mission flies.
 pub const ALTITUDES_M: (f64, f64) = (1.0, 120.0);
 
 /// MAV_TYPE of vehicles that Skein flies, and 0 (generic).
 pub(crate) const COPTERS: [i64; 9] = [0, 2, 3, 4, 13, 14, 15, 29, 35];
 
-/// Contradiction in a mission, or an item of it that cannot be flown.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Problem {
     #[error(
@@ -75,22 +74,20 @@ pub enum Problem {
     Height { item: ItemName, altitude: f64 },
     #[error("{item} is for a VTOL plane, and Skein flies multicopters; plan it for a multicopter")]
     Vtol { item: ItemName },
-    /// Item that has to be changed in the file, since without it the flight would be another.
+    /// Item to change in the file, as without it the flight would be another.
     #[error("{item} cannot be flown by a Mission: {why}")]
     Unflyable { item: ItemName, why: &'static str },
-    /// Item without a counterpart in a route, which a person may leave out.
+    /// Item without a counterpart in a route; a person may leave it out.
     #[error("{item} cannot be part of a route: command {} {why}; remove it, or leave it out with --leave-out", item.command)]
     Unroutable { item: ItemName, why: &'static str },
-    /// Finding of the checks that a Mission object has to pass, at one item.
     #[error("{item}: {why}")]
     Other { item: ItemName, why: String },
-    /// Finding of these checks about the mission as a whole.
     #[error("{0}")]
     Mission(String),
 }
 
 impl Problem {
-    /// Names nothing of the file's content but the numbers of its items and commands.
+    /// Names only numbers of items and commands.
     #[must_use]
     pub fn without_content(&self) -> String {
         match self {
@@ -191,7 +188,7 @@ fn below_home(plan: &Plan, number: usize, item: &Item) -> Option<Problem> {
     })
 }
 
-/// Waypoints without a place. One autopilot uses its own position, another latitude 0, longitude 0.
+/// Waypoints without a place: one autopilot uses its own position there, another latitude 0, longitude 0.
 #[must_use]
 pub fn open_waypoints(plan: &Plan) -> Vec<Problem> {
     let items = plan.file.items.iter().enumerate();
@@ -202,8 +199,7 @@ pub fn open_waypoints(plan: &Plan) -> Vec<Problem> {
     .collect()
 }
 
-/// A note on altitudes above mean sea level in a file that does not give home's altitude: whether they are above the ground is
-/// unknown.
+/// Notes that without home's altitude nobody knows whether altitudes above mean sea level are above the ground.
 #[must_use]
 pub fn home_unknown(plan: &Plan) -> Option<String> {
     if plan.file.home.is_some_and(|(_, altitude)| altitude.0 != 0.0) {
@@ -285,7 +281,7 @@ pub fn height(item: ItemName, altitude: Altitude) -> Option<Problem> {
     }
 }
 
-/// Fewer digits: files show more than anybody has entered.
+/// Files show more digits than anybody has entered.
 fn short(number: f64) -> String {
     format!("{}", (number * 100.0).round() / 100.0)
 }

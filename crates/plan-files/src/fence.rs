@@ -1,4 +1,4 @@
-//! A fence as a file has it, and the plain lists in which Mission Planner and MAVProxy keep fences and rally points.
+//! Fence of a file, and the plain lists in which Mission Planner and MAVProxy keep fences and rally points.
 
 use crate::text::number;
 use crate::{NotTaken, Plan};
@@ -7,15 +7,12 @@ use model::units::Wgs84;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FenceFile {
-    /// Its shapes, in the order of the file.
     pub shapes: Vec<FenceShape>,
-    /// Whether the file has a point to return to after a breach.
     pub has_return_point: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct FenceShape {
-    /// The allowed side.
     pub side: Side,
     pub outline: Outline,
 }
@@ -30,7 +27,6 @@ impl FenceShape {
     }
 }
 
-/// Why a plain list of places is neither a fence nor rally points.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum BadList {
     #[error("line {line} is {text:?}, not a latitude and a longitude; correct it")]

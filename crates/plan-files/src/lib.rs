@@ -1,10 +1,8 @@
 //! Files that people have: missions, fences and rally points of ground stations, parameter files, areas of maps.
 //!
-//! Owns: the formats, recognized by content ([`recognize`]); the mission in a file, as items ([`PlanFile`]) and as a route
-//! ([`route`]); what is left out, and why; whether a mission contradicts itself ([`check`]).
-//! Must not: read or write a file, or know Kubernetes objects.
-//!
-//! Items are taken unchanged: QGroundControl's surveys and corridors as the items into which it expanded them.
+//! Owns: the formats, recognized by content ([`recognize`]); the mission in a file, as items ([`PlanFile`]) and as a
+//! route ([`route`]), with what is left out; its contradictions ([`check`]). Must not: read or write a file, or know
+//! Kubernetes objects. Items are taken unchanged: QGroundControl's surveys as the items into which it expanded them.
 
 pub mod area;
 pub mod check;
@@ -58,7 +56,6 @@ impl fmt::Display for NotTaken {
 pub struct Plan {
     pub file: PlanFile,
     pub items: Vec<Origin>,
-    /// MAV_TYPE.
     pub vehicle_type: Option<i64>,
     pub fence: fence::FenceFile,
     pub rally: usize,
@@ -79,7 +76,7 @@ impl Plan {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Origin {
     pub place: Place,
-    /// The altitude that QGroundControl shows, if the file has one, meters.
+    /// Meters, as QGroundControl shows it.
     pub shown_altitude: Option<f64>,
 }
 
@@ -117,7 +114,6 @@ pub enum Format {
     Wpl,
 }
 
-/// Why no mission can be read from a file.
 #[derive(Debug, thiserror::Error)]
 pub enum Unreadable {
     #[error("the file has {0} bytes, more than {LONGEST}; give a mission file")]
@@ -149,12 +145,11 @@ impl Unreadable {
     }
 }
 
-/// The mission of [`read_plan`] alone.
 pub fn read(text: &str) -> Result<PlanFile, Unreadable> {
     Ok(read_plan(text)?.file)
 }
 
-/// Reads a mission in either format; refuses contradictions and open waypoints.
+/// Refuses contradictions and open waypoints.
 pub fn read_plan(text: &str) -> Result<Plan, Unreadable> {
     let plan = parse(text)?;
     if plan.file.items.is_empty() {
@@ -177,12 +172,12 @@ pub fn read_plan(text: &str) -> Result<Plan, Unreadable> {
     }
 }
 
-/// Reads either format as it is.
+/// Reads either format, unchecked.
 pub fn parse(text: &str) -> Result<Plan, Unreadable> {
     if text.len() > LONGEST {
         return Err(Unreadable::TooLong(text.len()));
     }
-    // Programs on Windows put it before a text.
+    // Byte order mark of programs on Windows.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if looks_like_json(text) {
         Ok(qgc::read(text)?)
@@ -205,7 +200,7 @@ pub fn write(file: &PlanFile, format: Format) -> String {
     }
 }
 
-/// Assumed start: the file's home, else the first place of the mission, at sea level.
+/// The file's home, else the first place of the mission, at sea level.
 fn home(file: &PlanFile) -> (Wgs84, AltitudeAmsl) {
     let first = file.items.iter().find_map(|item| item.place()?.ok());
     let nowhere = Wgs84 {

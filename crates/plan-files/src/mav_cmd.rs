@@ -1,6 +1,5 @@
-//! Names of MAV_CMD, for words: MAVLink common and ardupilotmega, and what only the definitions of PX4 have (development) or older ones had.
+//! Names of MAV_CMD: common, ardupilotmega, PX4's development, and older ones.
 
-/// Sorted by number.
 const NAMES: &[(u16, &str)] = &[
     (16, "NAV_WAYPOINT"),
     (17, "NAV_LOITER_UNLIM"),
@@ -217,7 +216,6 @@ const NAMES: &[(u16, &str)] = &[
     (43006, "ESTIMATOR_SENSOR_ENABLE"),
 ];
 
-/// Name without its prefix; `None` for an unknown number.
 #[must_use]
 pub fn name(command: u16) -> Option<&'static str> {
     let index = NAMES.binary_search_by_key(&command, |(number, _)| *number).ok()?;

@@ -1,7 +1,5 @@
-//! Parameter files: of Mission Planner (`NAME,VALUE`), MAVProxy (`NAME VALUE`) and QGroundControl (five columns).
-//!
-//! Owns: reading them; which of their values a ParameterProfile may have; the autopilot that they are for. Must not: set anything, or
-//! convert a value to another unit.
+//! Parameter files of Mission Planner (`NAME,VALUE`), MAVProxy (`NAME VALUE`) and QGroundControl (five columns). Must
+//! not: set anything, or convert a value to another unit.
 
 mod renamed;
 
@@ -13,23 +11,21 @@ use std::collections::BTreeMap;
 
 pub const MOST_VALUES: usize = model::rules::MOST_PARAMETERS;
 
-/// The longest name that MAVLink has.
+/// MAVLink's limit.
 const LONGEST_NAME: usize = 16;
 
 const TOO_LONG: &str = "its name has more than 16 characters, and no autopilot can be asked for it";
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ParameterFile {
-    /// Value and line by name.
     pub values: BTreeMap<String, (f64, usize)>,
     pub autopilot: Option<Autopilot>,
     pub vehicle: Option<String>,
-    /// Whether it has the five columns of QGroundControl, which are the same for both autopilots.
+    /// QGroundControl's five columns, which are the same for both autopilots.
     pub has_columns: bool,
     pub too_long: Vec<String>,
 }
 
-/// Why a parameter file makes no ParameterProfile.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum BadParameters {
     #[error("line {line} is {text:?}, not the name and the value of a parameter; correct or remove it")]
@@ -44,7 +40,6 @@ pub enum BadParameters {
     },
     #[error("line {line} includes another file ({text}); import that file too, and remove the line")]
     Include { line: usize, text: String },
-    /// Names of both autopilots, or of neither.
     #[error(
         "the file does not say for which autopilot its parameters are; give --autopilot ardupilot or --autopilot px4"
     )]
@@ -53,7 +48,6 @@ pub enum BadParameters {
     Vehicle { what: &'static str, name: String },
     #[error("none of the {count} parameters may be set by a ParameterProfile: {why}; give a file with others")]
     None { count: usize, why: String },
-    /// A dump of a whole autopilot.
     #[error(
         "the file has {0} parameters that may be set, and a vehicle can be given {MOST_VALUES}; keep those that all vehicles should have in common, or take some of them with --only PREFIX"
     )]
@@ -75,7 +69,6 @@ fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     lines.filter(|(_, line)| !line.is_empty())
 }
 
-/// Accepts all three forms.
 fn pair(line: &str) -> Option<(&str, f64)> {
     let columns: Vec<&str> = line.split_whitespace().collect();
     if let [.., name, value, _] = columns.as_slice()
@@ -85,7 +78,7 @@ fn pair(line: &str) -> Option<(&str, f64)> {
     }
     let (name, rest) = line.split_once(|c: char| c == ',' || c == '=' || c.is_whitespace())?;
     let rest = rest.trim_start_matches(|c: char| c == '=' || c.is_whitespace());
-    // A comma after a blank is one of a number, and what follows a value is a remark.
+    // A comma after a blank belongs to a number, and a remark may follow a value.
     let value = rest.split_whitespace().next()?;
     let hexadecimal = |text: &str| {
         let digits = text.strip_prefix("0x").or(text.strip_prefix("0X"))?;
@@ -154,7 +147,7 @@ pub fn read(text: &str) -> Result<ParameterFile, BadParameters> {
     Ok(file)
 }
 
-/// Beginnings of names that one of the two stacks has.
+/// Prefixes that one of the two stacks has.
 const OF_PX4: [&str; 22] = [
     "BAT1_",
     "BAT_",
@@ -212,7 +205,7 @@ const OF_ARDUPILOT: [&str; 30] = [
     "WP",
 ];
 
-/// Beginnings of names that only vehicles other than copters have, and what these are.
+/// Prefixes that only vehicles other than copters have, and what these are.
 const OTHERS: [(Autopilot, &str, &str); 51] = [
     (Autopilot::ArduPilot, "TECS_", "a plane"),
     (Autopilot::ArduPilot, "Q_", "a plane"),
@@ -267,8 +260,8 @@ const OTHERS: [(Autopilot, &str, &str); 51] = [
     (Autopilot::Px4, "VT_", "a VTOL plane"),
 ];
 
-/// Outputs of ArduPilot (SERVOn_FUNCTION) that no copter has, and what has them: ailerons, elevators, rudders, elevons and V-tails; steered
-/// wheels, and a throttle on each side.
+/// SERVOn_FUNCTION that no copter has: ailerons, elevators, rudders, elevons, V-tails; steered wheels, throttles by
+/// side.
 const OUTPUTS: [(f64, &str); 10] = [
     (4.0, "a plane"),
     (19.0, "a plane"),
@@ -282,7 +275,7 @@ const OUTPUTS: [(f64, &str); 10] = [
     (74.0, "a rover"),
 ];
 
-/// Parts of the names of vehicles as QGroundControl writes them, in lower case, and what these are. The first that fits counts.
+/// Parts of vehicle names as QGroundControl writes them, lower case; the first that fits counts.
 const NAMED: [(&str, &str); 8] = [
     ("vtol", "a VTOL plane"),
     ("fixed wing", "a plane"),
@@ -294,10 +287,10 @@ const NAMED: [(&str, &str); 8] = [
     ("airship", "an airship"),
 ];
 
-/// Only VTOL planes have it, which have the parameters of copters, too.
+/// Only VTOL planes have it; they have the parameters of copters, too.
 const VTOL_TYPE: &str = "VT_TYPE";
 
-/// MAV_TYPE that PX4 reports: a build for all vehicles lists the parameters of copters on planes, too.
+/// MAV_TYPE in PX4: a build for all vehicles lists the parameters of copters on planes, too.
 const VEHICLE_TYPE: &str = "MAV_TYPE";
 
 impl ParameterFile {
@@ -345,7 +338,7 @@ impl ParameterFile {
         match (count(&OF_ARDUPILOT), count(&OF_PX4)) {
             (ardupilot, px4) if ardupilot > px4 => Ok(Autopilot::ArduPilot),
             (ardupilot, px4) if px4 > ardupilot => Ok(Autopilot::Px4),
-            // Mission Planner and MAVProxy write those of ArduPilot.
+            // Mission Planner and MAVProxy write ArduPilot's.
             (0, 0) if !self.has_columns => Ok(Autopilot::ArduPilot),
             _ => Err(BadParameters::Autopilot),
         }
@@ -357,7 +350,6 @@ pub struct Profile {
     pub autopilot: Autopilot,
     pub values: BTreeMap<String, String>,
     pub left_out: BTreeMap<&'static str, Vec<String>>,
-    /// Names that newer firmware has changed.
     pub renamed: Vec<String>,
 }
 
@@ -421,7 +413,7 @@ pub fn profile(file: &ParameterFile, autopilot: Option<Autopilot>, only: &[Strin
     }
 }
 
-/// The shortest text of a value; autopilots hold single precision, and files show more digits than that has.
+/// Shortest text: autopilots hold single precision, and files show more digits than that.
 fn written(value: f64) -> String {
     if value.fract() == 0.0 {
         return format!("{value}");

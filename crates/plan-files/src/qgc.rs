@@ -1,4 +1,4 @@
-//! QGroundControl's files: `.plan` as its developer guide has it (Plan File Format), `.mission` before it, fences and rally points.
+//! QGroundControl's files: `.plan` (developer guide, Plan File Format), `.mission` before it, fences and rally points.
 
 use crate::fence::{FenceFile, FenceShape};
 use crate::{MOST_ITEMS, NotTaken, Origin, Place, Plan, PlanFile, home};
@@ -7,7 +7,6 @@ use model::rules::{Outline, Side};
 use model::units::{AltitudeAmsl, Meters, Wgs84};
 use serde_json::{Value, json};
 
-/// Why a plan of QGroundControl cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum BadPlan {
     #[error("the plan cannot be read; save it again with QGroundControl")]
@@ -40,7 +39,6 @@ pub enum BadPlan {
 }
 
 impl BadPlan {
-    /// Quotes no word or number of the file.
     #[must_use]
     pub fn without_content(&self) -> String {
         match self {
@@ -69,11 +67,9 @@ const SCAN: &str = "QGroundControl does not save the places that it flies; uploa
 /// Surveys before 2018 are saved as a grid.
 const EARLY: &str =
     "an early QGroundControl has saved it without them; open the plan with a current QGroundControl and save it again";
-/// Patterns that are not of multicopters.
 const LANDING: &str = "it is the landing of a plane; remove it, as Skein brings its vehicles home";
 const OTHER: &str = "make it one of simple items, a survey or a corridor scan";
 
-/// Reads a `.plan`, a `.mission`, or a file of a fence or of rally points alone.
 pub fn read(text: &str) -> Result<Plan, BadPlan> {
     let json: Value = serde_json::from_str(text)?;
     let kind = json.get("fileType").and_then(Value::as_str);
@@ -150,7 +146,7 @@ fn read_mission(mission: &Value, plan: &mut Plan) -> Result<(), BadPlan> {
     Ok(())
 }
 
-/// Home as a list of three numbers, or as the item that it was in version 1; 0, 0 is not known.
+/// Home as a list of three numbers, or as an item in version 1; 0, 0 is unknown.
 fn planned_home(home: &Value) -> Option<(Wgs84, AltitudeAmsl)> {
     let list = home.get("coordinate").unwrap_or(home);
     let at = place(list)?;
@@ -210,8 +206,7 @@ fn push(number: usize, item: &Value, plan: &mut Plan) -> Result<(), BadPlan> {
     Ok(())
 }
 
-/// Altitude that QGroundControl shows beside an item; from AltitudeMode 3 on (above terrain) the one above mean sea level is
-/// flown.
+/// Altitude that QGroundControl shows; from AltitudeMode 3 on (above terrain) the one above mean sea level is flown.
 fn shown_altitude(item: &Value) -> Option<f64> {
     match item.get("AltitudeMode").and_then(Value::as_i64) {
         Some(3) => item.get("AMSLAltAboveTerrain")?.as_f64(),
@@ -348,7 +343,7 @@ pub fn write(file: &PlanFile) -> String {
         "groundStation": "QGroundControl",
         "mission": {
             "cruiseSpeed": 15,
-            // MAV_AUTOPILOT_GENERIC: for whichever.
+            // MAV_AUTOPILOT_GENERIC.
             "firmwareType": 0,
             "globalPlanAltitudeMode": 1,
             "hoverSpeed": 5,
@@ -374,7 +369,7 @@ fn written(number: usize, item: &Item) -> Value {
         "type": "SimpleItem",
     });
     if let (Some(fields), Some(_)) = (written.as_object_mut(), item.place()) {
-        // What QGroundControl shows; 1: above home, 2: above mean sea level.
+        // Shown by QGroundControl; 1: above home, 2: above mean sea level.
         let above_sea = [FRAME_GLOBAL, FRAME_GLOBAL_INT].contains(&item.frame);
         fields.insert("AMSLAltAboveTerrain".to_owned(), Value::Null);
         fields.insert("Altitude".to_owned(), json!(item.params[6]));

@@ -22,12 +22,10 @@ pub struct Recognized {
     pub text: String,
 }
 
-/// Why nothing can be imported from a file.
 #[derive(Debug, thiserror::Error)]
 pub enum Refused {
     #[error("the file is empty; give a plan, waypoints, a fence, parameters or an area")]
     Empty,
-    /// Length, and the greatest of its kind, bytes.
     #[error("the file has {0} bytes, more than {most} of this kind; divide it", most = .1)]
     TooLong(usize, usize),
     #[error(
@@ -71,7 +69,7 @@ pub enum Refused {
     Json(#[source] serde_json::Error),
 }
 
-/// Reads a file. `name` counts only where the content says nothing; `projection` is the text of the `.prj` beside a Shapefile.
+/// `name` counts only where the content says nothing; `projection` is the text of a Shapefile's `.prj`.
 pub fn read(bytes: &[u8], name: &str, projection: Option<&str>) -> Result<Recognized, Refused> {
     if shapes::is_one(bytes) {
         if bytes.len() > LONGEST_AREAS {
@@ -168,7 +166,6 @@ fn plan(kind: &'static str, text: &str, read: impl Fn(&str) -> Result<Plan, Refu
     Ok(recognized(kind, Contents::Plan(Box::new(read(text)?)), text.to_owned()))
 }
 
-/// Names what an archive holds, by the names in it.
 fn archive(bytes: &[u8], name: &str) -> Refused {
     let has = |part: &[u8]| {
         bytes
@@ -211,7 +208,7 @@ fn binary(bytes: &[u8]) -> Option<Refused> {
         .then_some(Refused::Other("a PDF", "a plan, KML or GeoJSON"))
 }
 
-/// Files often taken for one that is read.
+/// Files often taken for a supported kind.
 fn other(text: &str, name: &str) -> Refused {
     let start = text.trim_start();
     let head: String = start.chars().take(2000).collect();

@@ -10,7 +10,6 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOut {
     pub what: String,
-    /// Why, and what Skein does instead.
     pub why: &'static str,
     /// Numbers of items, from 0.
     pub items: Vec<usize>,
@@ -20,7 +19,6 @@ pub struct LeftOut {
 pub struct Routed {
     pub waypoints: Vec<Waypoint>,
     pub left_out: Vec<LeftOut>,
-    /// Changes of meaning, in sentences.
     pub notes: Vec<String>,
 }
 
@@ -51,15 +49,11 @@ pub struct Refusal {
 
 enum Taken {
     As(Item),
-    /// Left out: its name, and the reason.
     Not(String, &'static str),
     Cannot(Problem),
 }
 
-/// Drops items that a route does not have with `leave_out`, each named; else refuses them.
-///
-/// # Errors
-/// Every problem of the mission.
+/// Drops items that a route does not have if `leave_out`, each named; else refuses them.
 pub fn route(plan: &Plan, leave_out: bool) -> Result<Routed, Refusal> {
     let mut problems = check::contradictions(plan);
     problems.extend(check::places(plan));
@@ -167,8 +161,7 @@ const LOITER_TURNS: u16 = 18;
 const LOITER_TO_ALT: u16 = 31;
 const DIGICAM_CONTROL: u16 = 203;
 
-/// Items of stops: a landing, waits, and the takeoff after it. A landing where something happens on the ground (a gripper opens)
-/// is no charging stop.
+/// A landing with an action on the ground (a gripper opens) is no charging stop.
 fn stops(items: &[Item]) -> Vec<usize> {
     let mut found = Vec::new();
     let mut begun: Option<usize> = None;
@@ -194,7 +187,6 @@ struct Walk<'a> {
     before: Option<Item>,
     /// Photos begun before the first place.
     waiting_trigger: Option<(usize, Item)>,
-    /// Photos at an interval are on.
     series: bool,
     notes: Vec<String>,
 }
@@ -247,7 +239,7 @@ impl Walk<'_> {
                 )
             }
             item::IMAGE_START_CAPTURE if !begun => setting(ON_GROUND),
-            // 0 of them without an interval is one in old plans.
+            // Old plans write 0 photos without an interval for one.
             item::IMAGE_START_CAPTURE => Taken::As(photo(item)),
             DIGICAM_CONTROL if fifth > 0.0 && begun => Taken::As(photo(item)),
             2001 if self.series => self.cannot(number, item, "has no counterpart in a route"),
@@ -273,7 +265,6 @@ impl Walk<'_> {
         }
     }
 
-    /// A waypoint, or a hold at the current position.
     fn place(&mut self, number: usize, item: &Item) -> Taken {
         let name = self.plan.item(number);
         let unflyable = |why| Taken::Cannot(Problem::Unflyable { item: name, why });
@@ -342,7 +333,7 @@ fn photo(item: &Item) -> Item {
     }
 }
 
-/// Landing elsewhere than at home is said: a vehicle of Skein comes back to where it took off.
+/// A vehicle of Skein comes back to where it took off, so a landing elsewhere is noted.
 fn landing_elsewhere(plan: &Plan) -> Option<String> {
     let number = plan
         .file
@@ -397,7 +388,6 @@ pub fn may_be_kept(problems: &[Problem]) -> bool {
         .all(|problem| matches!(problem, Problem::Unroutable { .. }))
 }
 
-/// Problems of a mission that is flown unchanged.
 #[must_use]
 pub fn unchanged(plan: &Plan) -> Vec<Problem> {
     let mut problems = check::contradictions(plan);
@@ -426,7 +416,7 @@ pub fn unchanged(plan: &Plan) -> Vec<Problem> {
     problems
 }
 
-/// The text of `fleet`, with the command's name.
+/// Text of `fleet`, with the command's name.
 fn words(plan: &Plan, error: &fleet::planning::mission::written::BadItems) -> String {
     use fleet::planning::mission::written::BadItems;
     use model::plan::flight::BadPlan;

@@ -1,4 +1,4 @@
-//! Both formats: the samples, what is written is read as it was, and what is refused.
+//! Both formats, on samples and round trips.
 
 mod field;
 mod gathered;

@@ -1,8 +1,7 @@
-//! Bytes of a file as text, whatever program has written them.
+//! Bytes of a file as text, whatever program wrote them.
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 
-/// Removes the byte order mark and makes line ends `\n`.
 #[must_use]
 pub fn decode(bytes: &[u8]) -> String {
     let (encoding, bytes) = match Encoding::for_bom(bytes) {
@@ -16,7 +15,7 @@ pub fn decode(bytes: &[u8]) -> String {
     text
 }
 
-/// Decodes UTF-8, or UTF-16 as Windows saves it, without byte order mark.
+/// UTF-8, or UTF-16 as Windows saves it, without byte order mark.
 #[must_use]
 pub fn unicode(bytes: &[u8]) -> Option<String> {
     let (encoding, bytes) = match Encoding::for_bom(bytes) {
@@ -30,7 +29,7 @@ pub fn unicode(bytes: &[u8]) -> Option<String> {
     Some(text.into_owned())
 }
 
-/// UTF-16 of a text in Latin letters has a zero in every second byte.
+/// UTF-16 of Latin letters has a zero in every second byte.
 fn guess(bytes: &[u8]) -> &'static Encoding {
     let zeros = |odd: usize| {
         let mut pairs = bytes.chunks_exact(2).take(32).peekable();
@@ -47,7 +46,6 @@ fn guess(bytes: &[u8]) -> &'static Encoding {
     }
 }
 
-/// Accepts a decimal point or comma.
 #[must_use]
 pub fn number(text: &str) -> Option<f64> {
     let parsed = if text.matches(',').count() == 1 && !text.contains('.') {

@@ -1,11 +1,9 @@
 //! `QGC WPL 110`: a line for each item, 12 numbers with tabs between them (MAVLink guide, Plain-Text File Format).
-//!
 //! ```text
 //! QGC WPL 110
 //! seq  current  frame  command  param1  param2  param3  param4  latitude  longitude  altitude  autocontinue
 //! ```
-//!
-//! The format knows no NaN: what an item leaves to the autopilot is written as 0.
+//! The format has no NaN: values left to the autopilot are written as 0.
 
 use crate::fence::{FenceFile, FenceShape};
 use crate::{MOST_ITEMS, NotTaken, Origin, Place, Plan, PlanFile, home, text};
@@ -16,13 +14,11 @@ use std::fmt::Write as _;
 
 const HEADER: &str = "QGC WPL 110";
 
-/// So much is shown of another first line, characters.
 const LONGEST_HEADER: usize = 40;
 
-/// Values in a line.
 const COLUMNS: usize = 12;
 
-/// Items of fences and rally points (MAV_CMD): NAV_FENCE_RETURN_POINT to NAV_RALLY_POINT.
+/// MAV_CMD of fences and rally points.
 const FENCE_RETURN: u16 = 5000;
 const POLYGON_INSIDE: u16 = 5001;
 const POLYGON_OUTSIDE: u16 = 5002;
@@ -30,7 +26,6 @@ const CIRCLE_INSIDE: u16 = 5003;
 const CIRCLE_OUTSIDE: u16 = 5004;
 const RALLY: u16 = 5100;
 
-/// Why a list of waypoints cannot be read; lines are numbered from 1.
 #[derive(Debug, PartialEq, thiserror::Error)]
 pub enum BadWpl {
     #[error("the file begins with {0:?}, and \"QGC WPL 110\" is read; save it in that version")]
@@ -45,7 +40,6 @@ pub enum BadWpl {
     },
     #[error("line {line} has number {got}, which is not above {before} of the line before; put the lines in order")]
     Order { line: usize, got: usize, before: usize },
-    /// A second list after the first.
     #[error(
         "a second list of items begins in line {line} (number 0 after {before}); put each list into a file of its own, or number the lines on"
     )]
@@ -56,7 +50,6 @@ pub enum BadWpl {
          in frame {frame}; put home before it"
     )]
     Home { line: usize, command: u16, frame: u8 },
-    /// A fence polygon that ends too early.
     #[error("line {line}: a polygon of the fence has {got} corners and says that it has {said}; save the fence again")]
     Polygon { line: usize, got: usize, said: f64 },
     #[error("the file has no mission items after home; add some")]
@@ -186,7 +179,6 @@ pub fn read(text: &str) -> Result<Plan, BadWpl> {
     if is_empty { Err(BadWpl::Empty) } else { Ok(plan) }
 }
 
-/// Whether the only place to fly to is home.
 fn only_home_again(file: &PlanFile) -> bool {
     let Some((home, _)) = file.home else { return false };
     let is_home = |item: &Item| {
@@ -267,7 +259,6 @@ fn place(item: &Item) -> Wgs84 {
     }
 }
 
-/// The values of a line: with blanks between them, or with the semicolons or commas of a spreadsheet.
 fn columns(text: &str) -> Vec<&str> {
     let blanks: Vec<&str> = text.split_whitespace().collect();
     if blanks.len() == COLUMNS && !blanks.iter().any(|value| value.ends_with([';', ','])) {

@@ -1,6 +1,4 @@
-//! The command line of `skein-sitl` and its translation into vehicles.
-//!
-//! Owns: flags, their checks and error lines. Must not: open anything.
+//! Command line of `skein-sitl`. Owns: flags, their checks and error lines. Must not: open anything.
 
 mod error;
 mod firmware;
@@ -20,9 +18,8 @@ use clap::{Parser, ValueEnum};
 
 use crate::model::{Autopilot, Firmware, GpsError, VehicleConfig};
 
-/// Distance of neighbors at boot: one that holds above its home is in nobody's way.
+/// Distance of neighbors at boot: a vehicle that holds above its home is in nobody's way.
 const SPACING_M: f64 = 15.0;
-/// Vehicles per row of the parking grid.
 const ROW: usize = 10;
 
 /// Simulated ArduPilot and PX4 vehicles that speak MAVLink.
@@ -108,7 +105,6 @@ pub struct Args {
 }
 
 impl Args {
-    /// Defaults on `link`, for a program that contains simulated vehicles.
     #[must_use]
     pub fn on(link: LinkSpec) -> Self {
         Self {
@@ -140,7 +136,6 @@ impl Args {
     }
 }
 
-/// The autopilots of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Fleet {
     /// Only ArduCopter.
@@ -158,8 +153,7 @@ pub struct VehiclePlan {
 }
 
 impl Args {
-    /// System ids count up from the base and wrap from 255 to 1: with more than 255 vehicles they repeat, which is harmless
-    /// because every vehicle has a link of its own.
+    /// Ids count up from the base and wrap from 255 to 1; repeats are harmless, as every vehicle has a link of its own.
     pub fn vehicles(&self) -> Result<Vec<VehiclePlan>, ArgsError> {
         for (flag, factor) in [("--speedup", Some(self.speedup)), ("--boot-speedup", self.boot_speedup)] {
             if let Some(factor) = factor.filter(|factor| !(0.01..=100.0).contains(factor)) {
@@ -286,7 +280,6 @@ fn known_name(flag: &'static str, name: &str, names: &[String]) -> Result<(), Ar
     })
 }
 
-/// The errors of satellite receivers.
 struct Receivers {
     altitude_offset: PerVehicle,
     wander: PerVehicle,
@@ -317,7 +310,6 @@ impl PerVehicle {
         Self::parse_from(0.0..=f64::MAX, flag, values, names)
     }
 
-    /// Checks that numbers are within `range`.
     fn parse_from(
         range: RangeInclusive<f64>,
         flag: &'static str,

@@ -1,11 +1,8 @@
 //! Scripted faults: what fails on one vehicle, on its wire and around it, and when.
 //!
-//! Owns: the script as data and as text ([`Script`]), and playing it ([`Player`]): commands and acks that are lost, bytes
-//! that change, other senders on the wire, a vehicle that breaks. Must not: read a clock or a file, or know a link: time is
-//! an input, and changes of the link are an output. The same script, seed and bytes give the same faults.
-//!
-//! A script is a text, a fault per line; `#` begins a comment:
-//!
+//! Owns: the script as data and as text ([`Script`]), and playing it ([`Player`]). Must not: read a clock or a file, or
+//! know a link: time is an input, and changes of the link are an output. The same script, seed and bytes give the same
+//! faults.
 //! ```text
 //! seed 7
 //! at 40 noise 1% for 20

@@ -1,6 +1,4 @@
-//! `skein-sitl`: reads the command line, runs the vehicles until a signal.
-//!
-//! Owns: start-up and exit code. Must not: contain logic that needs tests.
+//! `skein-sitl`: reads the command line, runs the vehicles until a signal. Logic that needs tests is elsewhere.
 
 use std::io::IsTerminal;
 use std::process::ExitCode;

@@ -1,8 +1,7 @@
 //! The simulated vehicle: a pure state machine over simulated time.
 //!
-//! Owns: physics, battery, parameters, telemetry schedule, and the two autopilot profiles.
-//! Must not: read a clock, open a port, spawn a task. Time is passed to `Vehicle::step`, messages to
-//! `Vehicle::on_message`; both return what the vehicle sends.
+//! Owns: physics, battery, parameters, telemetry schedule, and the two autopilot profiles. Must not: read a clock, open
+//! a port, spawn a task. Time goes to `Vehicle::step`, messages to `Vehicle::on_message`; both return what it sends.
 
 pub mod airframe;
 mod ardupilot;

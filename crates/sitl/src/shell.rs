@@ -1,6 +1,4 @@
-//! Everything around the models: links, clock, wire logs, and the process with its signals.
-//!
-//! Owns: every clock, file and socket of the simulator. Must not: decide what a vehicle does.
+//! The process around the models. Owns: every clock, file and socket. Must not: decide what a vehicle does.
 
 mod fault_file;
 mod link;

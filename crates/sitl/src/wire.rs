@@ -1,7 +1,5 @@
-//! MAVLink bytes at the border of the simulator: frames in, frames out.
-//!
-//! Owns: framing, lenient decoding of peers' messages, encoding of the vehicle's messages.
-//! Must not: know what a vehicle does with a message, read a clock, open a port.
+//! MAVLink bytes at the border of the simulator. Owns: framing, lenient decoding of peers' messages, encoding of the
+//! vehicle's. Must not: know what a vehicle does with a message, read a clock, open a port.
 
 mod fields;
 mod frame_reader;

@@ -8,7 +8,6 @@ use crate::wire::{FrameReader, Incoming, Outgoing, Sender};
 
 const SLICE: Duration = Duration::from_millis(20);
 
-/// Caller's tasks, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// Received or sent, for the wire log.
@@ -24,7 +23,6 @@ pub struct WiredVehicle {
     sender: Sender,
     reader: FrameReader,
     player: Option<Player>,
-    /// For faults of a vehicle whose script is empty.
     spare: Option<Box<Player>>,
     reboots: u32,
 }
@@ -56,7 +54,6 @@ impl WiredVehicle {
         }
     }
 
-    /// Adds a fault to those of its script.
     pub fn inject(&mut self, what: What) {
         if self.player.is_none() {
             self.player = self.spare.take().map(|spare| *spare);
@@ -70,7 +67,6 @@ impl WiredVehicle {
         &self.vehicle
     }
 
-    /// Access for what happens to it besides its script.
     pub fn vehicle_mut(&mut self) -> &mut Vehicle {
         &mut self.vehicle
     }

@@ -434,8 +434,7 @@ fn it_looks_to_where_it_is_sent_and_turns_when_told_until_it_is_sent_elsewhere()
     near("back", sent(&mut bench, 85_455_940), 270.0, 1.0);
 }
 
-/// Recorded: hovering at 518.1 m, 30 m above home, home set here. 518.1 in frame 0 is here, 523.1 in frame 5 is 5 m higher, 30 in
-/// frame 3 is 548.1 m.
+/// Recorded at 518.1 m, 30 m above home, home set here: 518.1 in frame 0 is here, 523.1 in frame 5 is 5 m higher.
 #[test]
 fn a_home_that_is_set_in_flight_moves_heights_above_home_and_none_above_sea_level() {
     let mut bench = hovering(10.0);

@@ -1,4 +1,4 @@
-//! The checklist of what users meet on ArduCopter and not on PX4 (field notes, 4.13), one test for each item, by number.
+//! What users meet on ArduCopter and not on PX4 (field notes, 4.13), one test for each item, by number.
 
 mod support;
 

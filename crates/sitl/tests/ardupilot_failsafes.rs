@@ -403,7 +403,6 @@ fn sys_status_says_whether_the_fence_is_on_and_that_one_which_only_reports_is_no
     assert!(says_on(&mut bench));
     assert_eq!(bench.command(207, [0.0; 7]), Accepted);
     assert!(!says_on(&mut bench));
-    // Neither brings it back: nothing has changed.
     set_parameter(&mut bench, "FENCE_ENABLE", 1.0);
     set_parameter(&mut bench, "FENCE_ACTION", 1.0);
     assert!(!says_on(&mut bench));
@@ -427,7 +426,6 @@ fn a_fence_without_a_position_prevents_arming_in_every_mode() {
 fn every_inclusion_has_to_hold_home_for_arming_and_with_a_union_one_of_them() {
     let mut bench = ready();
     set_parameter(&mut bench, "FENCE_ENABLE", 1.0);
-    // 111 m to the north.
     let moved = |item: PlanItem| PlanItem {
         x: item.x + 10_000,
         ..item

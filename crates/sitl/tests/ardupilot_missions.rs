@@ -1,4 +1,4 @@
-//! ArduCopter's missions, parameters and link, from the recordings of the real one: uploads as a station sees them, and AUTO.
+//! ArduCopter's missions, parameters and link, from recordings of the real one.
 
 mod support;
 

@@ -1,5 +1,5 @@
-//! ArduPilot's check of Remote ID (`DID_ENABLE`, `DID_OPTIONS` bit 0), as recorded on the real one (4.7-dev): texts, their order,
-//! and validity. The test plays the transmitter, component 236 of the vehicle.
+//! ArduPilot's check of Remote ID, as recorded on the real one (4.7-dev). The test plays the transmitter, component
+//! 236.
 
 mod support;
 

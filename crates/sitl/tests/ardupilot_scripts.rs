@@ -1,5 +1,4 @@
-//! Corrected differences of random scripts on the real ArduCopter (90700977), whose verdicts and times stand here, and the
-//! simulated one.
+//! Corrected differences in random scripts from the real ArduCopter (90700977), whose verdicts and times stand here.
 
 mod support;
 
@@ -45,7 +44,6 @@ fn set(bench: &mut Bench, name: &str, value: f32) {
     });
 }
 
-/// Velocity set-points five times a second.
 fn keep(bench: &mut Bench, seconds: f64, north: f32, down: f32) {
     let end = bench.now_s() + seconds;
     while bench.now_s() < end {

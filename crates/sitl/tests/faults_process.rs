@@ -1,5 +1,4 @@
-//! Scripted faults of the built `skein-sitl`: effects on real pseudo-terminals and ports, and refusal of a bad file. `faults`
-//! tests each fault.
+//! Scripted faults of the built `skein-sitl`: effects on real pseudo-terminals and ports, and refusal of a bad file.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on ends here")]
 
 use std::fs::{self, File, OpenOptions};

@@ -8,7 +8,7 @@ use support::{Bench, HOME, near};
 
 const BOTH: [Autopilot; 2] = [Autopilot::ArduPilot, Autopilot::Px4];
 
-/// Reports of a vehicle on the ground: altitudes above the sea and above home, meters, and accuracies, millimeters.
+/// Altitudes above the sea and above home, meters, and accuracies, millimeters, of a vehicle on the ground.
 fn reports(autopilot: Autopilot, gps: GpsError) -> (f64, f64, f64, [u32; 2]) {
     let mut config = VehicleConfig::new(autopilot, 1, HOME);
     config.gps = gps;

@@ -1,4 +1,4 @@
-//! Simulated vehicles in the process of another program: there once they are reported, and leaving nothing behind.
+//! Simulated vehicles in the process of another program.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
 use std::time::Duration;
@@ -35,7 +35,7 @@ async fn vehicles_that_were_begun_are_off_again_when_one_cannot_be_listed() {
     };
     let refused = Simulation::start(&args, |_| anyhow::bail!("nobody listens")).await;
     assert_eq!(refused.unwrap_err().to_string(), "nobody listens");
-    // Its task is cut off when the runtime looks at it next.
+    // The task ends when the runtime polls it next.
     while std::fs::read_dir(folder.path()).unwrap().count() > 0 {
         tokio::task::yield_now().await;
     }
@@ -52,7 +52,7 @@ async fn a_boot_is_faster_than_the_rest_and_a_later_one_is_not() {
         ..Args::on(LinkSpec::None)
     };
     let simulation = Simulation::start(&args, |_| Ok(())).await.unwrap();
-    // It says that it is there once in a second of its own.
+    // A heartbeat once in a second of its own.
     let beats = || {
         let bytes = std::fs::read(log.path().join("vehicle-1.tlog")).unwrap();
         let is_beat = |frame: &&[u8]| frame[0] == 0xFD && frame[1] == 9 && frame[7..10] == [0; 3];

@@ -64,7 +64,6 @@ impl Drop for Simulator {
     }
 }
 
-/// Client on any byte stream that does not block.
 struct Client<S>(S, FrameReader);
 
 impl<S: Read> Client<S> {
@@ -100,7 +99,6 @@ fn open_port(path: impl AsRef<Path>) -> Client<File> {
     Client::new(port)
 }
 
-/// A COMMAND_LONG to system `target` that asks for AUTOPILOT_VERSION.
 fn ask_version(target: u8) -> Vec<u8> {
     use mavlink::dialects::ardupilotmega as apm;
     let command = apm::MavMessage::COMMAND_LONG(apm::COMMAND_LONG_DATA {

@@ -1,4 +1,4 @@
-//! The checklist of what users meet on PX4 and not on ArduCopter (field notes, 4.13), one test for each item, by number.
+//! What users meet on PX4 and not on ArduCopter (field notes, 4.13), one test for each item, by number.
 
 mod support;
 
@@ -250,7 +250,6 @@ fn item_11_noise_cut_frames_and_old_frames_on_the_wire_lose_no_good_frame() {
     };
     let mut sender = Sender::new(255, 190);
     let good = request(&mut sender);
-    // MAVLink 1 HEARTBEAT of a ground station, checksum by the crate.
     let beat = mavlink::dialects::ardupilotmega::HEARTBEAT_DATA {
         mavtype: mavlink::dialects::ardupilotmega::MavType::MAV_TYPE_GCS,
         ..mavlink::dialects::ardupilotmega::HEARTBEAT_DATA::DEFAULT
@@ -261,7 +260,6 @@ fn item_11_noise_cut_frames_and_old_frames_on_the_wire_lose_no_good_frame() {
     wire.extend(&good);
     wire.extend(&good[..7]);
     wire.extend(old.raw_bytes());
-    // A whole frame of a message that nobody knows.
     wire.extend([0xFD, 1, 0, 0, 9, 1, 1, 0xFF, 0xFF, 0x7F, 5, 1, 2]);
     wire.extend(request(&mut sender));
     wire.extend([0x55; 300]);

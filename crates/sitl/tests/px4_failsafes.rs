@@ -136,7 +136,7 @@ fn a_companion_that_goes_silent_is_only_reported() {
     assert!(bench.sent_text("Onboard controller regained\t"));
 }
 
-/// A hover with a pack that lasts 70 s, and COM_LOW_BAT_ACT 3.
+/// A pack that lasts 70 s, and COM_LOW_BAT_ACT 3.
 fn draining() -> Bench {
     let mut config = VehicleConfig::new(Autopilot::Px4, 1, HOME);
     config.parameters = vec![("COM_LOW_BAT_ACT".into(), 3.0)];

@@ -62,7 +62,6 @@ fn crc32(bytes: &[u8]) -> u32 {
     })
 }
 
-/// Uri and checksum.
 fn metadata_uri(bench: &mut Bench, message: f32) -> (String, u32) {
     let before = bench.sent.len();
     assert_eq!(

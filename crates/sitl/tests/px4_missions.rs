@@ -247,7 +247,7 @@ fn a_fence_that_comes_in_flight_ends_a_mission_that_does_not_keep_to_it_on_the_s
     bench.pass(4.0);
     assert!(HOME.to_local(bench.truth().place).north < 20.0);
 
-    // With another fence it goes on from there, once it is ordered to.
+    // It continues from there, once it is ordered to.
     let none = MissionState::MISSION_STATE_NO_MISSION;
     assert_eq!(upload(&mut bench, FENCE_KIND, &fence(60.0)), Some(0));
     bench.pass(1.2);
@@ -268,7 +268,7 @@ fn a_fence_that_comes_in_flight_ends_a_mission_that_does_not_keep_to_it_on_the_s
     assert_eq!(upload(&mut bench, MISSION_KIND, &square()), Some(0));
     bench.pass(1.2);
     assert_eq!(current(&bench).1, MissionState::MISSION_STATE_NOT_STARTED);
-    // One that is not flown is judged by each fence.
+    // A mission that is not flown is judged by each fence.
     assert_eq!(upload(&mut bench, FENCE_KIND, &fence(22.0)), Some(0));
     bench.pass(2.0);
     assert_eq!(current(&bench).1, none);
@@ -353,7 +353,6 @@ fn a_silent_upload_is_requested_every_quarter_second_and_ends_after_five_unanswe
 const WITHOUT_HOME: &str = "Geofence invalid, doesn't contain Home position\t";
 const WITHOUT_HOME_EVENT: u32 = 27_750_677;
 
-/// Events since then of fence parts left out.
 fn left_out(bench: &Bench, since_s: f64) -> usize {
     let events = bench.events_since(since_s);
     events.iter().filter(|(id, _)| *id == WITHOUT_HOME_EVENT).count()
@@ -441,7 +440,6 @@ fn sixty_four_items_are_a_fence_and_one_more_has_no_room() {
     assert_eq!(upload(&mut bench, FENCE_KIND, &ring(65)), Some(4));
 }
 
-/// Name, bits and MAV_PARAM_TYPE as on the wire.
 fn values(bench: &Bench, since: usize) -> Vec<(String, u32, u32)> {
     let value = |sent: &(f64, Outgoing)| match &sent.1 {
         Outgoing::Message(message) => match &**message {

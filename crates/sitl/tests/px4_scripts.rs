@@ -1,5 +1,4 @@
-//! Corrected differences of random scripts on the real PX4 (a70a5583), whose verdicts and times stand here, and the simulated
-//! one.
+//! Corrected differences in random scripts from the real PX4 (a70a5583), whose verdicts and times stand here.
 
 mod support;
 
@@ -311,6 +310,5 @@ fn a_take_off_in_the_air_ends_at_its_height_wherever_that_is() {
     let lon_e7 = (support::HOME.lon_deg * 1e7) as i32;
     let amsl_m = support::HOME.amsl_m as f32 + 7.0;
     assert_eq!(bench.command_int(22, 6, [NAN; 4], lat_e7, lon_e7, amsl_m), Accepted);
-    // To fly there takes 8 s.
     bench.until("hold", 4.0, |bench| bench.truth().custom_mode == HOLD);
 }

@@ -1,5 +1,4 @@
-//! Vehicles in the wind with a wrong estimate: both hold by it, as the real ones do. Compared are the hold, the report and the
-//! truth.
+//! Vehicles in the wind with a wrong estimate: both hold by it, as the real ones do.
 
 mod support;
 

@@ -1,17 +1,13 @@
-//! The authorities of one fleet, over the years.
-//!
-//! Owns: which of them signs, which are believed, and when the next is made: pure functions of their dates and the time.
-//! Must not: keep them anywhere, or read a clock.
-//!
+//! Authorities of one fleet over the years: pure functions of their dates and the time say which signs, which are
+//! believed, and when the next is made.
 //! ```text
 //! first   |--------- signs ----------------------------|- believed -|
 //! second                               |- believed -----|---- signs ----------- …
 //!                                      made: 2 years     signs: 400 days later
 //!                                      before the end
 //! ```
-//!
-//! An agent outside a cluster learns of a new authority only when it is enrolled again. So the new one signs nothing until every
-//! certificate of an agent that was made before has ended: [`LONGEST_CLIENT`] is shorter than [`OVERLAP`].
+//! An agent outside a cluster learns of a new authority only when it enrolls again. So the new one signs nothing until
+//! every agent certificate made before it has ended: [`LONGEST_CLIENT`] is shorter than [`OVERLAP`].
 
 use crate::authority::{Authority, AuthorityError};
 use crate::bundle::Bundle;
@@ -20,16 +16,14 @@ use std::time::{Duration, SystemTime};
 
 pub const LIFE: Duration = Duration::from_secs(5 * 365 * 86_400);
 
-/// The next one is made so long before the newest one ends.
+/// Time before the end of the newest authority at which the next is made.
 pub const AHEAD: Duration = Duration::from_secs(2 * 365 * 86_400);
 
-/// The next one signs only so long after it was made.
+/// Age at which an authority begins to sign.
 pub const OVERLAP: Duration = Duration::from_secs(400 * 86_400);
 
-/// No client certificate is good for longer than this.
 pub const LONGEST_CLIENT: Duration = Duration::from_secs(366 * 86_400);
 
-/// More are never kept: the oldest goes.
 const MOST: usize = 4;
 
 /// At least one authority, the oldest first.
@@ -51,7 +45,6 @@ impl Authorities {
         Self::of(Validity::of(now, LIFE))
     }
 
-    /// A first and only one with a life of its own, such as [`Validity::any_time`].
     pub fn of(validity: Validity) -> Result<Self, AuthorityError> {
         Ok(Self(vec![Authority::make(validity)?]))
     }
@@ -81,7 +74,7 @@ impl Authorities {
         Ok(Self(all))
     }
 
-    /// Certificates and keys alternating: the secret that all else hangs on.
+    /// Certificates and keys alternating: the secret that all else depends on.
     pub fn to_pem(&self) -> String {
         self.0
             .iter()
@@ -89,7 +82,6 @@ impl Authorities {
             .collect()
     }
 
-    /// The one that signs at `now`: the newest that all had time to read.
     pub fn signer(&self, now: SystemTime) -> &Authority {
         let lives: Vec<Validity> = self.lives();
         self.0
@@ -97,14 +89,13 @@ impl Authorities {
             .expect("there is at least one, and the place is one of theirs")
     }
 
-    /// Authorities to believe: all that have not ended at `now`, and the newest in any case.
+    /// Authorities that have not ended at `now`, and the newest in any case.
     pub fn bundle(&self, now: SystemTime) -> Bundle {
         let good = self.0.iter().filter(|one| now <= one.validity().not_after);
         let bundles = good.map(Authority::bundle).reduce(|all, one| all.with(&one));
         bundles.unwrap_or_else(|| self.signer(now).bundle())
     }
 
-    /// The list with a new authority when it is time for one; the oldest goes when there are too many.
     pub fn next(&self, now: SystemTime) -> Result<Option<Self>, AuthorityError> {
         if !is_time(&self.lives(), now) {
             return Ok(None);
@@ -122,7 +113,7 @@ impl Authorities {
     }
 }
 
-/// Which one signs: the newest that is good and was made [`OVERLAP`] ago; else the oldest that is good; else the last.
+/// The newest that is good and was made [`OVERLAP`] ago; else the oldest that is good; else the last.
 fn signer(lives: &[Validity], now: SystemTime) -> usize {
     let good = |life: &Validity| life.holds(now);
     let known = |life: &Validity| good(life) && life.not_before + OVERLAP <= now;
@@ -134,7 +125,7 @@ fn signer(lives: &[Validity], now: SystemTime) -> usize {
         .unwrap_or(last)
 }
 
-/// Whether the newest ends within [`AHEAD`]. An authority that a wrong clock dated into the future is no reason to wait.
+/// Authorities dated into the future by a wrong clock do not count.
 fn is_time(lives: &[Validity], now: SystemTime) -> bool {
     let begun = lives.iter().filter(|life| life.not_before <= now);
     begun

@@ -1,4 +1,4 @@
-//! One certificate authority of ours: a certificate and its key.
+//! Certificate authority of our own: a certificate and its key.
 
 use crate::SERVER_NAME;
 use crate::bundle::{Bundle, BundleError};
@@ -15,7 +15,6 @@ use std::fmt;
 use std::sync::Arc;
 use x509_parser::prelude::{FromDer, X509Certificate};
 
-/// Signs certificates. A copy is the same authority.
 #[derive(Clone)]
 pub struct Authority {
     certificate_pem: String,
@@ -35,7 +34,6 @@ pub enum AuthorityError {
     Strangers,
     #[error(transparent)]
     Certificate(#[from] CertificateError),
-    /// The authority is not valid at this time.
     #[error(
         "the authority is not good at the time that this computer's clock says, so nothing that it signs now would be; set the clock"
     )]
@@ -49,12 +47,11 @@ pub enum AuthorityError {
 }
 
 impl Authority {
-    /// Makes one, with a new key.
     pub fn make(validity: Validity) -> Result<Self, AuthorityError> {
         let key = KeyPair::generate()?;
         let mut params = CertificateParams::default();
         set_life(&mut params, validity);
-        // Two authorities at a time must not be mistaken for one another, so each has a name of its own.
+        // Authorities are told apart by name, so each has its own.
         let mark: String = key
             .public_key_raw()
             .iter()
@@ -77,7 +74,6 @@ impl Authority {
             _ => return Err(AuthorityError::Damaged("it is more than one".to_owned())),
         };
         let key = KeyPair::from_pem(key_pem.trim()).map_err(AuthorityError::Key)?;
-        // A key pair and a certificate that belong together pass the check of an identity.
         Identity::from_pem(bundle.to_pem(), key_pem).map_err(|error| match error {
             IdentityError::Strangers(_) => AuthorityError::Strangers,
             other => AuthorityError::Using(other),
@@ -106,12 +102,10 @@ impl Authority {
         self.bundle.clone()
     }
 
-    /// Whether it has signed the first of `chain`.
     pub fn has_signed(&self, chain: &[CertificateDer<'_>]) -> bool {
         let signed = || {
             let (_, certificate) = X509Certificate::from_der(chain.first()?).ok()?;
             let (_, signer) = X509Certificate::from_der(&self.certificate).ok()?;
-            // Each authority has a name of its own.
             Some(certificate.issuer() == signer.subject())
         };
         signed().unwrap_or(false)
@@ -121,8 +115,7 @@ impl Authority {
         self.validity
     }
 
-    /// A certificate for the coordinator's end: [`SERVER_NAME`] and `names`, host names or addresses. It ends with the authority
-    /// at the latest.
+    /// Certificate for [`SERVER_NAME`] and `names` (hosts, addresses); ends with the authority at the latest.
     pub fn server(&self, names: &[String], validity: Validity) -> Result<Identity, AuthorityError> {
         let mut all = vec![SERVER_NAME.to_owned()];
         all.extend(names.iter().filter(|name| *name != SERVER_NAME).cloned());
@@ -135,7 +128,7 @@ impl Authority {
         self.sign(params, ExtendedKeyUsagePurpose::ServerAuth, validity)
     }
 
-    /// A certificate for an agent or a person's tool. It ends with the authority at the latest.
+    /// Ends with the authority at the latest.
     pub fn client(&self, peer: &Peer, validity: Validity) -> Result<Identity, AuthorityError> {
         let mut params = CertificateParams::default();
         let uri = peer.to_string();

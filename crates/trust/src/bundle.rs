@@ -1,11 +1,10 @@
-//! The certificates of authorities that one end believes.
+//! Certificates of the authorities that one end believes; never empty.
 
 use pem::{EncodeConfig, LineEnding, Pem};
 use rustls::RootCertStore;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 
-/// Authorities to believe; never empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bundle {
     certificates: Vec<CertificateDer<'static>>,
@@ -23,7 +22,7 @@ pub enum BundleError {
 }
 
 impl Bundle {
-    /// Reads one or more certificates. Other PEM sections and text between them are passed over.
+    /// Reads one or more certificates; other PEM sections and text between them are ignored.
     pub fn from_pem(text: &str) -> Result<Self, BundleError> {
         let mut certificates: Vec<CertificateDer<'static>> = Vec::new();
         for part in CertificateDer::pem_slice_iter(text.as_bytes()) {
@@ -54,7 +53,6 @@ impl Bundle {
     pub fn with(&self, other: &Self) -> Self {
         let more = other.certificates.iter().filter(|one| !self.certificates.contains(one));
         let certificates = self.certificates.iter().chain(more).cloned().collect();
-        // It holds at least ours.
         Self::of(certificates).unwrap_or_else(|| self.clone())
     }
 
@@ -68,7 +66,6 @@ impl Bundle {
 
     pub fn roots(&self) -> RootCertStore {
         let mut roots = RootCertStore::empty();
-        // Each was taken by such a store before.
         roots.add_parsable_certificates(self.certificates.iter().cloned());
         roots
     }

@@ -1,4 +1,4 @@
-//! What a certificate says: whose it is, its serial number, its life.
+//! Holder, serial number and life of a certificate.
 
 use crate::peer::{BadPeer, Peer};
 use crate::proof::{BadProof, PublicKey, RequestName};
@@ -7,29 +7,24 @@ use rustls::pki_types::CertificateDer;
 use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
 use x509_parser::x509::AttributeTypeAndValue;
 
-/// The holder of a client certificate that was shown and verified.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Caller {
-    /// It was signed by an authority of ours.
     Peer(PeerCertificate),
-    /// It was signed by the cluster's authority for clients: a user of Kubernetes, never an agent.
+    /// Signed by the cluster's authority for clients: a user of Kubernetes, never an agent.
     KubernetesUser {
         name: String,
-        /// The user's groups: the subject's organizations.
         groups: Vec<String>,
         validity: Validity,
     },
-    /// Nobody signed it but its holder, who has this key, and says that a request to the API server names it
-    /// ([`crate::proof`]). Whose key it is, if a person's, only that request says.
+    /// Signed by its holder alone; a request to the API server says whose key it is ([`crate::proof`]).
     Requester {
         request: RequestName,
-        /// The key, proved by the handshake.
         key: PublicKey,
     },
 }
 
 impl Caller {
-    /// From when to when the certificate is good that was shown; `None` when what it says of that counts for nothing.
+    /// `None` when the dates in the certificate count for nothing.
     pub const fn validity(&self) -> Option<Validity> {
         match self {
             Self::Peer(PeerCertificate { validity, .. }) | Self::KubernetesUser { validity, .. } => Some(*validity),
@@ -57,13 +52,10 @@ pub enum CertificateError {
     Peer(#[from] BadPeer),
     #[error("the certificate's subject has no common name, so Kubernetes knows no user by it")]
     NoUser,
-    /// A user's certificate with a name that others may read as another.
     #[error("the certificate's subject has a name that is no UTF-8 text; have one made with plain names")]
     Unreadable,
-    /// A certificate that only its holder has signed names no request, or its key cannot be used.
     #[error(transparent)]
     Proof(#[from] BadProof),
-    /// No authority that is believed has signed it.
     #[error("the certificate is not believed: {0}")]
     Unbelieved(rustls::Error),
 }
@@ -79,10 +71,9 @@ impl PeerCertificate {
     }
 }
 
-/// Common name and organizations, as the API server reads them.
 pub(crate) fn kubernetes_user(der: &CertificateDer<'_>) -> Result<Caller, CertificateError> {
     let certificate = parse(der)?;
-    // The API server reads some older kinds of text, too. To pass one over would leave another name than the one that it reads.
+    // The API server also reads older kinds of text; ignoring one would leave another name than it reads.
     let texts = |found: Vec<&AttributeTypeAndValue<'_>>| -> Result<Vec<String>, CertificateError> {
         let text = |value: &&AttributeTypeAndValue<'_>| value.as_str().map(str::to_owned);
         let texts: Result<Vec<String>, _> = found.iter().map(text).collect();
@@ -90,7 +81,7 @@ pub(crate) fn kubernetes_user(der: &CertificateDer<'_>) -> Result<Caller, Certif
     };
     let names = texts(certificate.subject().iter_common_name().collect())?;
     let groups = texts(certificate.subject().iter_organization().collect())?;
-    // As Go's pkix.Name has it: the last one counts.
+    // As in Go's pkix.Name: the last one counts.
     let name = names.into_iter().next_back().filter(|name| !name.is_empty());
     Ok(Caller::KubernetesUser {
         name: name.ok_or(CertificateError::NoUser)?,
@@ -99,7 +90,6 @@ pub(crate) fn kubernetes_user(der: &CertificateDer<'_>) -> Result<Caller, Certif
     })
 }
 
-/// Who shows a certificate that nobody but its holder need have signed: the request that it names, and its key.
 pub(crate) fn requester(der: &CertificateDer<'_>) -> Result<Caller, CertificateError> {
     let certificate = parse(der)?;
     let request = RequestName::of_uri(only_uri(&certificate)?).ok_or(CertificateError::Nobody)??;
@@ -153,7 +143,6 @@ mod tests {
     use super::*;
     use rcgen::{CertificateParams, DistinguishedName, DnType, DnValue, KeyPair, string::BmpString};
 
-    /// Reads a certificate with this subject, with attributes in this order.
     fn user(subject: &[(DnType, DnValue)]) -> Result<(String, Vec<String>), CertificateError> {
         let mut params = CertificateParams::default();
         params.distinguished_name = DistinguishedName::new();

@@ -1,4 +1,4 @@
-//! The end of agents and tools.
+//! TLS configuration of agents and tools.
 
 use crate::bundle::Bundle;
 use crate::identity::Identity;
@@ -10,8 +10,6 @@ use rustls::pki_types::ServerName;
 use rustls::sign::SingleCertAndKey;
 use std::sync::Arc;
 
-/// What a client speaks TLS with: it believes `bundle`, and shows `identity` when it has one.
-///
 /// Connect with [`server_name`] as the name, whatever address was dialled.
 pub fn client_config(bundle: &Bundle, identity: Option<&Identity>) -> Result<ClientConfig, ConfigError> {
     let builder = ClientConfig::builder_with_provider(provider())
@@ -26,7 +24,6 @@ pub fn client_config(bundle: &Bundle, identity: Option<&Identity>) -> Result<Cli
     Ok(config)
 }
 
-/// The name to check: always [`SERVER_NAME`].
 pub fn server_name() -> ServerName<'static> {
     ServerName::try_from(SERVER_NAME).expect("it is a host name")
 }

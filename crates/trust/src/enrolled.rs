@@ -1,8 +1,7 @@
-//! The client certificates that count: those that were made and not revoked.
-//!
-//! A certificate of ours that is not on the list is refused, so that revoking is taking it off, and a list that is lost lets
-//! nobody in. The list is a map from text to text, as a Kubernetes ConfigMap is: the key names the holder (`agent.NODE`,
-//! `operator.NAME`), each line of the value is a serial number and the last second of its life since 1970.
+//! List of the client certificates that count: issued and not revoked.
+//! A certificate of ours that is not on it is refused: revoking removes it, and a lost list admits nobody. As in a
+//! Kubernetes ConfigMap, the key names the holder (`agent.NODE`, `operator.NAME`); each line of the value is a serial
+//! number and the last second of its life since 1970.
 
 use crate::authorities::LONGEST_CLIENT;
 use crate::authority::{Authority, AuthorityError};
@@ -14,7 +13,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::SystemTime;
 
-/// Newest certificates of one holder that count: it may have the old and the new one on its disk, and some to spare.
+/// Newest certificates kept for one holder, which may have the old and the new one on its disk.
 const MOST: usize = 8;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,11 +22,9 @@ pub struct Enrolled(BTreeMap<String, Vec<Entry>>);
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Entry {
     serial: String,
-    /// Seconds since 1970.
     ends: u64,
 }
 
-/// A list that is damaged. Nothing of it counts.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error(
     "the entry of {holder} in the list of certificates is damaged: {line:?}; each line must be SERIAL SECONDS, remove it and enrol again"
@@ -64,7 +61,6 @@ impl Enrolled {
         let text = |entries: &Vec<Entry>| {
             let mut text = String::new();
             for Entry { serial, ends } in entries {
-                // Writing to a String cannot fail.
                 let _ = writeln!(text, "{serial} {ends}");
             }
             text
@@ -75,9 +71,9 @@ impl Enrolled {
             .collect()
     }
 
-    /// Makes a certificate for `peer` and lists it. Certificates long expired at `now` go, not sooner: an enrolling person's
-    /// clock may be ahead, and a certificate removed too soon ends the session of an agent in the air. On an error the list is
-    /// unchanged.
+    /// Makes a certificate for `peer` and lists it; on an error the list is unchanged. Only certificates long expired
+    /// at `now` go: the enrolling person's clock may be ahead, and removing one too soon ends the session of an agent
+    /// in the air.
     pub fn issue(
         &mut self,
         authority: &Authority,
@@ -111,7 +107,6 @@ impl Enrolled {
         self.0.retain(|_, entries| !entries.is_empty());
     }
 
-    /// Removes all certificates of `peer`; returns their number.
     pub fn revoke(&mut self, peer: &Peer) -> usize {
         self.0.remove(&key(peer)).map_or(0, |entries| entries.len())
     }

@@ -1,4 +1,4 @@
-//! Certificates that lie in files, as a mounted Kubernetes Secret or `skein enroll` leaves them.
+//! Certificates in files, as a mounted Kubernetes Secret or `skein enroll` leaves them.
 
 use crate::bundle::{Bundle, BundleError};
 use crate::identity::{Identity, IdentityError};
@@ -6,10 +6,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Number of retries and pause between them for a pair that does not belong together: one file of it may just have been replaced.
+/// Retries, and the pause between them, for a pair that does not match: one file may just have been replaced.
 const READ_AGAIN: (usize, Duration) = (20, Duration::from_millis(50));
 
-/// Larger files are none of ours.
 const LARGEST: u64 = 1024 * 1024;
 
 #[derive(Debug, thiserror::Error)]
@@ -50,7 +49,7 @@ pub fn bundle(path: &Path) -> Result<Bundle, FileError> {
     })
 }
 
-/// Blocks, for a second more where certificate and key do not belong together.
+/// Blocks, for a second more where certificate and key do not match.
 pub fn identity(certificate: &Path, key: &Path) -> Result<Identity, FileError> {
     let (mut tries, delay) = READ_AGAIN;
     loop {

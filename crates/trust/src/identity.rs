@@ -1,4 +1,4 @@
-//! What one end shows of itself: a certificate, those between it and its authority, and the key.
+//! Certificate of one end, those between it and its authority, and the key.
 
 use crate::certificate::{self, CertificateError};
 use crate::provider;
@@ -30,7 +30,7 @@ pub enum IdentityError {
 }
 
 impl Identity {
-    /// The certificate is followed by those between it and its authority.
+    /// The holder's certificate comes first, then those between it and its authority.
     pub fn from_pem(certificate_pem: &str, key_pem: &str) -> Result<Self, IdentityError> {
         let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(certificate_pem.as_bytes()).collect();
         let chain = chain.map_err(|error| IdentityError::NoCertificate(error.to_string()))?;
@@ -49,7 +49,6 @@ impl Identity {
         })
     }
 
-    /// Followed by those between it and its authority.
     pub fn certificate_pem(&self) -> &str {
         &self.certificate_pem
     }
@@ -63,7 +62,6 @@ impl Identity {
         self.validity
     }
 
-    /// The holder's certificate is first.
     pub fn chain(&self) -> &[CertificateDer<'static>] {
         &self.certified.cert
     }
@@ -73,7 +71,6 @@ impl Identity {
     }
 }
 
-/// Two are the same when they show the same certificates.
 impl PartialEq for Identity {
     fn eq(&self, other: &Self) -> bool {
         self.chain() == other.chain()

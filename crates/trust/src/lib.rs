@@ -1,10 +1,9 @@
-//! Certificates and keys of the uplink: making them, trusting them, and who a certificate says its holder is.
+//! Certificates and keys of the uplink: making them, trusting them, and naming the holder of one.
 //!
-//! Owns: our own certificate authorities and when they change, TLS configurations of both ends, the list of certificates that
-//! still count. Must not: open sockets, know Kubernetes, gRPC or MAVLink, or read a clock: time is a parameter.
+//! Owns: our certificate authorities and when they change, TLS configurations of both ends, the list of certificates
+//! that count. Must not: open sockets, know Kubernetes, gRPC or MAVLink, or read a clock: time is a parameter.
 //!
-//! TLS 1.3 only, HTTP/2 only, elliptic keys (P-256), no resumed sessions: each connection is checked by what is true now.
-//!
+//! TLS 1.3, HTTP/2 and elliptic keys (P-256) only; no resumed sessions: each connection is checked by what is true now.
 //! ```text
 //! Authorities ── signer ──► Authority ── server ──► Identity ──► Server   (the coordinator's end)
 //!      │                        └─────── client ──► Identity ──► client_config   (agents and tools)
@@ -38,11 +37,10 @@ pub use proof::{PublicKey, RequestName};
 pub use server::{ConfigError, Server};
 pub use validity::Validity;
 
-/// The name that every client checks in the coordinator's certificate, whatever address it dialled: a port-forward, an IP
-/// address or a radio's gateway all lead to the same coordinator.
+/// Checked by each client in the coordinator's certificate, whatever address it dialled (port-forward, IP, gateway).
 pub const SERVER_NAME: &str = "skein-coordinator";
 
-/// The one protocol spoken inside (RFC 7301): gRPC is HTTP/2.
+/// RFC 7301; gRPC is HTTP/2.
 pub const ALPN: &[u8] = b"h2";
 
 fn provider() -> std::sync::Arc<rustls::crypto::CryptoProvider> {

@@ -1,4 +1,4 @@
-//! Who the holder of a client certificate of ours is.
+//! Holder of a client certificate of ours.
 
 use model::ids::{BadNodeName, NodeName};
 use std::fmt;
@@ -8,9 +8,9 @@ const OPERATOR: &str = "skein://operator/";
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Peer {
-    /// The agent of one node: `skein://agent/NODE`. It may speak for that node and nothing else.
+    /// `skein://agent/NODE`: may speak for that node and nothing else.
     Agent { node: NodeName },
-    /// A person's tool: `skein://operator/NAME`. It may do whatever a person may do.
+    /// `skein://operator/NAME`: may do whatever a person may do.
     Operator { name: String },
 }
 

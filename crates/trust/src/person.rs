@@ -1,4 +1,4 @@
-//! A person's end of the proof by request ([`crate::proof`]): the key, the request for it, and the certificate that is shown.
+//! A person's end of the proof by request ([`crate::proof`]): the key, the request for it, and the certificate shown.
 
 use crate::identity::{Identity, IdentityError};
 use crate::proof::{REQUEST_LIFE, RequestName};
@@ -6,10 +6,9 @@ use crate::validity::Validity;
 use rcgen::{CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, KeyPair, KeyUsagePurpose, SanType};
 use std::time::{Duration, SystemTime};
 
-/// A request is replaced so long before its end: as far as clocks of two machines may differ.
+/// Time before its end at which a request is replaced: as far as clocks of two machines may differ.
 const MARGIN: Duration = crate::validity::SKEW;
 
-/// What the request and the certificate say of their subject, which nobody reads.
 const SUBJECT: &str = "skein person";
 
 pub struct PersonKey(KeyPair);
@@ -32,8 +31,7 @@ impl PersonKey {
         Ok(params().serialize_request(&self.0)?.pem()?)
     }
 
-    /// The certificate for a coordinator, signed by its holder. It names the request made at `now`. Its span is a note for the
-    /// holder: the coordinator goes by the request's.
+    /// Self-signed; the coordinator goes by the life of the request that it names.
     pub fn identity(&self, request: &RequestName, now: SystemTime) -> Result<Identity, PersonError> {
         let (mut params, life) = (params(), Validity::of(now, REQUEST_LIFE));
         params.not_before = life.not_before.into();
@@ -59,15 +57,14 @@ fn params() -> CertificateParams {
     params
 }
 
-/// Whether what [`PersonKey::identity`] gave some time ago may still be shown at `now`. One of a time to come is not: a clock was set.
+/// Whether an earlier [`PersonKey::identity`] may still be shown at `now`; if dated ahead it may not: a clock was set.
 pub fn may_be_shown(validity: Validity, now: SystemTime) -> bool {
     let made = validity.not_after.checked_sub(REQUEST_LIFE);
     let until = validity.not_after.checked_sub(MARGIN);
-    // A time of certificates is in whole seconds.
     made.is_some_and(|made| made <= now) && until.is_some_and(|until| now < until)
 }
 
-/// Whether it is time for the next one: in the second half, so that one is at hand when the API server takes no new requests.
+/// True from the second half of its life, so that the next is ready should the API server take no new requests.
 pub fn is_due(validity: Validity, now: SystemTime) -> bool {
     let half = validity.not_after.checked_sub(REQUEST_LIFE / 2);
     half.is_none_or(|half| now >= half)

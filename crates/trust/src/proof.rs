@@ -1,9 +1,7 @@
-//! How a person of a cluster proves who they are without handing over a secret: a key, and a request to the API server that names
-//! it.
+//! Proof of a person of a cluster without handing over a secret: a key, and a request to the API server that names it.
 //!
-//! The API server records a CertificateSigningRequest with the key's public half, and writes into it who asked: "this key is this
-//! person". The TLS handshake proves that the caller holds the key. Nothing is ever signed, and the proof is of no use to the
-//! other end.
+//! The API server writes into a CertificateSigningRequest who asked: "this public key is this person". The TLS
+//! handshake proves that the caller holds the key. Nothing is ever signed, and the proof is of no use to the other end.
 
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, CertificateSigningRequestDer};
@@ -13,19 +11,17 @@ use std::time::Duration;
 use x509_parser::certification_request::X509CertificationRequest;
 use x509_parser::prelude::FromDer;
 
-/// The signer that such a request names: none that signs.
+/// A signer that signs nothing.
 pub const SIGNER: &str = "skein.dev/person";
 
-/// A request counts for at most so long.
 pub const REQUEST_LIFE: Duration = Duration::from_secs(3600);
 
-/// A person's certificate names the request by this URI and its name.
 const REQUEST: &str = "skein://request/";
 
-/// A key whose public half is longer is none of ours; RSA of 8,192 bits has about 1,100 bytes.
+/// Bytes; RSA of 8,192 bits has about 1,100.
 const LONGEST_KEY: usize = 2048;
 
-/// A request that is longer, in PEM, is none of ours.
+/// Bytes of PEM.
 const LONGEST_REQUEST: usize = 16 * 1024;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -52,7 +48,6 @@ impl RequestName {
             .ok_or_else(|| BadProof::Name(shortened(name)))
     }
 
-    /// Reads the URI in a certificate; `None` when it is one of another kind.
     pub(crate) fn of_uri(uri: &str) -> Option<Result<Self, BadProof>> {
         uri.strip_prefix(REQUEST).map(Self::parse)
     }
@@ -72,7 +67,6 @@ impl fmt::Display for RequestName {
     }
 }
 
-/// The start of a text of a stranger, for a message.
 fn shortened(text: &str) -> String {
     text.chars().take(64).collect()
 }
@@ -88,7 +82,7 @@ impl PublicKey {
         Self::new(&parsed.subject_public_key_info())
     }
 
-    /// Reads a certificate request (PKCS #10), in PEM.
+    /// Reads PKCS #10 in PEM.
     pub fn of_request(pem: &[u8]) -> Result<Self, BadProof> {
         if pem.len() > LONGEST_REQUEST {
             return Err(BadProof::Request);
@@ -110,7 +104,6 @@ impl PublicKey {
     }
 }
 
-/// It is public, and long.
 impl fmt::Debug for PublicKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "PublicKey({} bytes)", self.0.len())

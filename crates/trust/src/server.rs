@@ -21,15 +21,12 @@ pub enum ConfigError {
     Clients(#[from] VerifierBuilderError),
 }
 
-/// Whom the coordinator trusts when a client shows a certificate. Showing one is never a duty.
+/// Authorities trusted when a client shows a certificate; showing one is never a duty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Clients {
-    /// Our own authorities: agents and operators.
     pub ours: Option<Bundle>,
-    /// The cluster's authorities for clients: users of Kubernetes.
     pub cluster: Option<Bundle>,
-    /// Whether a certificate that only its holder has signed counts as proof of its key, when it names a request to the API server
-    /// ([`crate::proof`]). Who that is has to be asked there.
+    /// Whether a self-signed certificate that names a request to the API server proves its key ([`crate::proof`]).
     pub requesters: bool,
 }
 
@@ -63,13 +60,13 @@ impl Server {
         self.read().identity.clone()
     }
 
-    /// Shows `identity` from the next connection on; returns whether it is another one. On an error nothing changes.
+    /// Shows `identity` from the next connection on; returns whether it changed. On an error nothing changes.
     pub fn show(&self, identity: Identity) -> Result<bool, ConfigError> {
         let clients = self.read().clients.clone();
         self.change(identity, clients)
     }
 
-    /// Believes `clients` from the next connection on; returns whether they are others. On an error nothing changes.
+    /// Believes `clients` from the next connection on; returns whether they changed. On an error nothing changes.
     pub fn believe(&self, clients: Clients) -> Result<bool, ConfigError> {
         let identity = self.read().identity.clone();
         self.change(identity, clients)
@@ -87,10 +84,8 @@ impl Server {
         Ok(true)
     }
 
-    /// The holder of these certificates, its own first; the signer of the first decides the kind of caller.
-    ///
-    /// # Errors
-    /// No authority trusted now has signed it, or it names no holder.
+    /// Holder of these certificates, its own first; the signer of the first decides the kind of caller. Errors: no
+    /// authority trusted now has signed it, or it names no holder.
     pub fn caller(&self, shown: &[CertificateDer<'_>], now: UnixTime) -> Result<Caller, CertificateError> {
         let (first, between) = shown.split_first().ok_or(CertificateError::Nobody)?;
         let verifier = Arc::clone(&self.read().verifier);
@@ -138,13 +133,12 @@ enum Signer {
     Holder,
 }
 
-/// Asks each authority in turn, ours first.
 #[derive(Debug)]
 struct Verifier {
     ours: Option<Arc<dyn ClientCertVerifier>>,
     cluster: Option<Arc<dyn ClientCertVerifier>>,
     requesters: bool,
-    /// How signatures are checked: with any signer of the certificate the handshake proves that the caller has its key.
+    /// Whoever signed the certificate, the handshake proves that the caller has its key.
     algorithms: WebPkiSupportedAlgorithms,
 }
 
@@ -188,7 +182,7 @@ impl Verifier {
             (Some(Ok(_)), _) => Ok(Signer::Ours),
             (_, Some(Ok(_))) => Ok(Signer::Cluster),
             _ if self.requesters && certificate::requester(first).is_ok() => Ok(Signer::Holder),
-            // For one that we did not sign, the other's reason says more.
+            // For a certificate that we did not sign, the other's reason says more.
             (Some(Err(ours)), Some(Err(theirs))) => Err(if ours == unknown() { theirs } else { ours }),
             (Some(Err(error)), None) | (None, Some(Err(error))) => Err(error),
             (None, None) => Err(unknown()),

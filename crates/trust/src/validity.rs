@@ -1,14 +1,13 @@
-//! From when to when a certificate is good.
+//! Life of a certificate, in whole seconds, both ends included.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Clocks of two machines may differ by this much; a certificate is good from so long before it was made.
+/// Difference between clocks of two machines that is tolerated: a certificate is good from so long before it was made.
 pub const SKEW: Duration = Duration::from_secs(300);
 
-/// The last second that a certificate can name: 9999-12-31 23:59:59 (RFC 5280, 4.1.2.5), in seconds since 1970.
+/// Last second that a certificate can name: 9999-12-31 23:59:59 (RFC 5280, 4.1.2.5), in seconds since 1970.
 const LAST: u64 = 253_402_300_799;
 
-/// Whole seconds, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Validity {
     pub not_before: SystemTime,
@@ -16,7 +15,6 @@ pub struct Validity {
 }
 
 impl Validity {
-    /// Good for `life` from `now`, and for [`SKEW`] before.
     pub fn of(now: SystemTime, life: Duration) -> Self {
         let now = seconds(now);
         Self {
@@ -25,8 +23,8 @@ impl Validity {
         }
     }
 
-    /// Good at any time: for a laptop in the field, whose clock may say 1970. What keeps its clients safe is that they trust
-    /// this one authority and nothing else.
+    /// Suits a laptop in the field, whose clock may say 1970; its clients are safe as they trust this one authority
+    /// alone.
     pub fn any_time() -> Self {
         Self {
             not_before: UNIX_EPOCH,
@@ -34,7 +32,7 @@ impl Validity {
         }
     }
 
-    /// The part of it that lies within `other`: nothing outlives the authority that signed it.
+    /// Nothing outlives the authority that signed it.
     pub fn within(self, other: Self) -> Self {
         Self {
             not_before: self.not_before.max(other.not_before),
@@ -46,7 +44,6 @@ impl Validity {
         self.not_before <= now && now <= self.not_after
     }
 
-    /// Time from `now` until renewal, at two thirds of the span.
     pub fn renewal_in(&self, now: SystemTime) -> Duration {
         let span = seconds(self.not_after).saturating_sub(seconds(self.not_before));
         let due = seconds(self.not_before).saturating_add(span / 3 * 2);
@@ -54,12 +51,11 @@ impl Validity {
     }
 }
 
-/// Seconds since 1970; 0 for times before.
+/// 0 for times before 1970.
 pub fn seconds(at: SystemTime) -> u64 {
     at.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
-/// The moment so many seconds after 1970, at most the last one that a certificate can name.
 pub fn at(seconds: u64) -> SystemTime {
     UNIX_EPOCH + Duration::from_secs(seconds.min(LAST))
 }

@@ -1,4 +1,4 @@
-//! Both ends shake hands in memory: who gets in, who does not, and who the coordinator thinks it is.
+//! Handshakes of both ends in memory.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -41,7 +41,6 @@ fn server(ours: &Authority, cluster: Option<&Authority>) -> Server {
     Server::new(ours.server(&[], life()).unwrap(), clients).unwrap()
 }
 
-/// Both ends after the handshake, or what went wrong.
 fn shake(client: ClientConfig, server: &Server) -> Result<(ClientConnection, ServerConnection), String> {
     let mut client = ClientConnection::new(Arc::new(client), server_name()).unwrap();
     let mut server = ServerConnection::new(server.config()).unwrap();
@@ -143,10 +142,9 @@ fn a_key_named_by_a_request_is_proved_only_where_requests_can_be_asked_about() {
             Err(why) => assert!(!requesters && why.contains("UnknownIssuer"), "{why}"),
         }
         if requesters {
-            // What names no request is refused as before, also by a stranger who says to be an agent.
+            // Also when a stranger claims to be an agent.
             let stranger = authority().client(&agent("node-1"), life()).unwrap();
             assert!(caller(&ours.bundle(), &stranger, &server).is_err());
-            // What others have signed is not taken for it.
             if server
                 .believe(Clients {
                     ours: Some(ours.bundle()),
@@ -185,7 +183,6 @@ fn a_client_trusts_its_own_authorities_only_and_only_the_coordinators_name() {
     let server = server(&ours, None);
     let refused = shake(client_config(&authority().bundle(), None).unwrap(), &server).unwrap_err();
     assert!(refused.contains("UnknownIssuer"), "{refused}");
-    // An agent's certificate makes no coordinator.
     let agent = ours.client(&agent("node-1"), life()).unwrap();
     let clients = Clients {
         ours: None,
@@ -216,7 +213,7 @@ fn a_new_certificate_and_new_authorities_count_from_the_next_connection_on() {
         let identity = signer.client(&agent("node-1"), life()).unwrap();
         assert!(matches!(caller(&both, &identity, &server), Ok(Caller::Peer(_))));
     }
-    // What was open goes on.
+    // Open connections continue.
     io::Write::write_all(&mut open.writer(), b"report").unwrap();
     let mut wire = Vec::new();
     open.write_tls(&mut wire).unwrap();

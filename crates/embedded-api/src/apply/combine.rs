@@ -1,7 +1,5 @@
-//! Merging an applied configuration into an object.
-//!
-//! Nothing is lost: what only the object has stays, what both have takes the configuration's value. Items of a list come in the
-//! configuration's order; those that only the object has stay before the items that they preceded.
+//! Merging an applied configuration into an object: its values and its order of list items win, and nothing is removed.
+//! Items that only the object has stay before the items that they preceded.
 
 use super::field_set::Step;
 use super::view::{Shape, View};

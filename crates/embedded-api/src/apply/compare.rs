@@ -1,4 +1,4 @@
-//! What changed between two objects.
+//! Differences between two objects.
 
 use super::field_set::{FieldSet, Node, Step};
 use super::view::{Shape, View, same};
@@ -6,17 +6,14 @@ use crate::schema::Schema;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// No path is in two of the sets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Change {
     pub added: FieldSet,
-    /// Different values of fields in both.
     pub modified: FieldSet,
     pub removed: FieldSet,
 }
 
 impl Change {
-    /// `None` is an object without any field.
     #[must_use]
     pub fn between(schema: &Schema, old: Option<&Value>, new: &Value) -> Self {
         let found = between(View::root(schema), old, Some(new));
@@ -36,7 +33,6 @@ impl Change {
         }
     }
 
-    /// Fields that the writer now owns.
     #[must_use]
     pub fn written(&self) -> FieldSet {
         self.added.clone().union(self.modified.clone())
@@ -167,7 +163,7 @@ fn in_maps(view: View<'_>, old: Option<&Map<String, Value>>, new: Option<&Map<St
     found.below()
 }
 
-/// Compares items with the same step. Items that occur twice in one list are compared as one whole.
+/// Items that occur twice in one list are compared as one whole.
 fn in_lists(view: View<'_>, old: &[Value], new: &[Value]) -> Nodes {
     let (before, after) = (by_step(view, old), by_step(view, new));
     let steps: BTreeSet<&Step> = before.keys().chain(after.keys()).collect();

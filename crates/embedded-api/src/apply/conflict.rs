@@ -22,7 +22,6 @@ impl Conflicts {
         self.found.is_empty()
     }
 
-    /// Leaves out fields that may be taken.
     #[must_use]
     pub fn without(self, allowed: &FieldSet) -> Self {
         let mut left = Self::default();

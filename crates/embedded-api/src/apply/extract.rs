@@ -1,11 +1,10 @@
-//! The set of the fields of an object.
+//! Set of the fields of an object.
 
 use super::field_set::{FieldSet, Node, Step};
 use super::view::{Shape, View};
 use crate::schema::Schema;
 use serde_json::Value;
 
-/// Leaves of an object, items of its lists, and keys of its maps.
 #[must_use]
 pub fn fields(schema: &Schema, object: &Value) -> FieldSet {
     node(View::root(schema), object).below

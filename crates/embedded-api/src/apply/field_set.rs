@@ -1,10 +1,6 @@
-//! Sets of field paths, and their form in `managedFields`: FieldsV1.
-//!
-//! Owns: the steps of a path, the set, its algebra and its JSON. Must not: know schemas or objects.
-//!
-//! A set is a tree: each node is a step, and says whether the path up to it is in the set. In FieldsV1 a step is a key
-//! (`f:name`, `k:{"type":"Ready"}`, `v:"x"`, `i:0`), a leaf is `{}`, and `.` says that a node with others below it is
-//! in the set itself.
+//! Sets of field paths, and their form in `managedFields`: FieldsV1. A set is a tree: each node is a step, and says
+//! whether the path up to it is in the set. In FieldsV1 a step is a key (`f:name`, `k:{"type":"Ready"}`, `v:"x"`,
+//! `i:0`), a leaf is `{}`, and `.` marks a node with others below it that is in the set itself.
 
 mod json;
 #[cfg(test)]
@@ -20,19 +16,16 @@ pub use json::FieldsError;
 pub enum Scalar {
     /// `1.0` is the same as `1`.
     Int(i64),
-    /// Another number, as JSON text.
     Real(String),
     Text(String),
     Bool(bool),
-    /// JSON text of any other value. No client writes it, but it is read and kept.
+    /// JSON text of any other value, which no client writes.
     Other(String),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Step {
-    /// Field, or key of a map.
     Field(String),
-    /// Item of a list by its key fields, sorted by name.
     Key(Vec<(String, Scalar)>),
     Value(Scalar),
     Index(i64),
@@ -46,7 +39,6 @@ pub struct FieldSet {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Node {
-    /// Whether the path up to this step is in the set.
     pub member: bool,
     pub below: FieldSet,
 }
@@ -81,7 +73,7 @@ impl FieldSet {
         Self::of([path.as_slice()])
     }
 
-    /// Takes nodes in any order. Unites those at the same step and drops empty ones.
+    /// Accepts nodes in any order: unites those at the same step and drops empty ones.
     #[must_use]
     pub fn from_nodes(mut nodes: Vec<(Step, Node)>) -> Self {
         nodes.retain(|(_, node)| !node.is_empty());
@@ -231,7 +223,6 @@ impl FieldSet {
         Self { nodes }
     }
 
-    /// Paths that have none below them.
     #[must_use]
     pub fn leaves(self) -> Self {
         let leaf = |(step, node): (Step, Node)| {
@@ -243,7 +234,6 @@ impl FieldSet {
         Self { nodes }
     }
 
-    /// Drops nodes left without a path.
     #[must_use]
     pub fn map(self, mut change: impl FnMut(&Step, Node) -> Node) -> Self {
         let changed = |(step, node): (Step, Node)| {
@@ -289,7 +279,7 @@ impl Scalar {
     }
 
     fn number(number: &serde_json::Number) -> Self {
-        /// Up to here each whole number has its own double.
+        /// Limit up to which each whole number has its own double.
         const EXACT: f64 = 9_007_199_254_740_992.0;
         if let Some(whole) = number.as_i64() {
             return Self::Int(whole);
@@ -313,7 +303,7 @@ impl fmt::Display for Scalar {
     }
 }
 
-/// As messages show it: `.name`, `[type="Ready"]`, `[="x"]`, `[0]`.
+/// Form in messages: `.name`, `[type="Ready"]`, `[="x"]`, `[0]`.
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -328,7 +318,6 @@ impl fmt::Display for Step {
     }
 }
 
-/// A path as messages show it: `.spec.slots[name="a"].value`.
 #[must_use]
 pub fn shown(path: &[Step]) -> String {
     path.iter().map(Step::to_string).collect()

@@ -1,4 +1,4 @@
-//! Taking over from client-side apply: the annotation in which kubectl keeps what it last applied.
+//! Taking over from client-side apply, by the annotation in which kubectl keeps its last configuration.
 
 use super::Writer;
 use super::compare::Change;
@@ -11,13 +11,12 @@ const ANNOTATION: &str = "kubectl.kubernetes.io/last-applied-configuration";
 /// All annotations of an object together.
 const MOST_BYTES: usize = 256 * 1024;
 
-/// Whether the writer is kubectl's server-side apply.
 #[must_use]
 pub fn concerns(writer: &Writer<'_>) -> bool {
     writer.manager == "kubectl"
 }
 
-/// Fields that kubectl may take: still as they were last applied from the client.
+/// Fields still as they were last applied from the client, which kubectl may take.
 #[must_use]
 pub fn still_as_applied(live: &Value, writer: &Writer<'_>) -> Option<FieldSet> {
     let schema = &writer.resource.schema;
@@ -32,7 +31,6 @@ pub fn still_as_applied(live: &Value, writer: &Writer<'_>) -> Option<FieldSet> {
     Some(extract::fields(schema, &last).difference(&other))
 }
 
-/// Writes only an existing annotation.
 pub fn refresh(object: &mut Value, applied: &Value) {
     let has_one = annotations(object)
         .and_then(|all| all.get(ANNOTATION))

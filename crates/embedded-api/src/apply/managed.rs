@@ -1,17 +1,16 @@
-//! The entries of `metadata.managedFields`.
+//! Entries of `metadata.managedFields`.
 
 use super::field_set::{FieldSet, FieldsError};
 use serde_json::{Map, Value, json};
 use std::cmp::Ordering;
 
-/// Beyond this the oldest entries of plain writes are joined.
+/// Limit beyond which the oldest entries of plain writes are joined.
 const MOST_UPDATES: usize = 10;
 const OLD_UPDATES: &str = "ancient-changes";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Operation {
     Apply,
-    /// Any other write.
     Update,
 }
 
@@ -21,7 +20,6 @@ pub struct Owner {
     pub operation: Operation,
     /// Empty for apply: the owner stays the same when the version changes.
     pub version: String,
-    /// Empty for the object itself.
     pub subresource: String,
 }
 
@@ -29,7 +27,6 @@ pub struct Owner {
 pub struct Entry {
     pub owner: Owner,
     pub api_version: String,
-    /// Last change, if known.
     pub time: Option<String>,
     pub fields: FieldSet,
 }
@@ -61,14 +58,13 @@ impl Managed {
         Ok(managed)
     }
 
-    /// Drops entries that cannot be read: those fields then have no known owner.
+    /// Drops unreadable entries: those fields then have no known owner.
     #[must_use]
     pub fn of(object: &Value) -> Self {
         let entries = object.pointer("/metadata/managedFields").unwrap_or(&Value::Null);
         Self::read(entries).unwrap_or_default()
     }
 
-    /// Replaces those in the object's metadata.
     pub fn write(mut self, object: &mut Value) {
         self.entries.sort_by(order);
         let entries: Vec<Value> = self.entries.iter().map(to_json).collect();
@@ -94,7 +90,6 @@ impl Managed {
         Some(self.entries.swap_remove(at))
     }
 
-    /// An entry without fields only removes the owner's.
     pub fn set(&mut self, entry: Entry) {
         self.take(&entry.owner);
         if !entry.fields.is_empty() {
@@ -102,7 +97,6 @@ impl Managed {
         }
     }
 
-    /// Removes entries left without fields.
     pub fn change(&mut self, mut change: impl FnMut(&Entry, FieldSet) -> FieldSet) {
         for entry in &mut self.entries {
             let fields = std::mem::take(&mut entry.fields);
@@ -111,7 +105,6 @@ impl Managed {
         self.entries.retain(|entry| !entry.fields.is_empty());
     }
 
-    /// Joins entries of plain writes, until there are few enough.
     pub fn join_oldest(&mut self) {
         let is_update = |entry: &Entry| entry.owner.operation == Operation::Update;
         let mut updates: Vec<Owner> = {
@@ -158,7 +151,6 @@ pub fn is_reset(entries: &Value) -> bool {
     }
 }
 
-/// Replaces the object's entries, or removes them.
 pub fn set_json(object: &mut Value, entries: Vec<Value>) {
     let Some(object) = object.as_object_mut() else { return };
     let metadata = object.entry("metadata").or_insert_with(|| Value::Object(Map::new()));

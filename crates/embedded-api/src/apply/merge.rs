@@ -1,8 +1,7 @@
 //! Server-side apply: one manager's configuration is merged into an object.
-//!
-//! Fields that the manager names get its values, and it owns them, alone or with others that set the same value. What it
-//! named the last time and does not now is removed, unless another manager owns it. A field of another manager that would
-//! get another value is a conflict; with `force` it is taken.
+//! Fields that the manager names get its values, and it owns them, alone or with others that set the same value. Fields
+//! that it named the last time and does not now are removed, unless another manager owns them. A field of another
+//! manager that would get another value is a conflict; with `force` it is taken.
 
 use super::Writer;
 use super::combine::combine;
@@ -15,14 +14,11 @@ use super::{extract, last_applied, track, typed};
 use crate::refusal::Refusal;
 use serde_json::{Value, json};
 
-/// Owns the fields that existed before the first owner was recorded.
+/// Owner of the fields that existed before the first owner was recorded.
 const BEFORE_FIRST_APPLY: &str = "before-first-apply";
 
-/// `live` is `None` for an object that does not exist yet.
-///
-/// # Errors
-/// 409 on conflicts without `force`; 400 when it names owners itself or is of another kind; 500, as from an API server, when its
-/// types are not those of the schema.
+/// Errors: 409 on conflicts without `force`; 400 for named owners or another kind; 500, as from an API server, for
+/// wrong types.
 pub fn apply(live: Option<&Value>, applied: &Value, writer: &Writer<'_>, force: bool) -> Result<Value, Refusal> {
     check(applied, writer)?;
     let mut managed = read(live)?;
@@ -117,7 +113,6 @@ fn merge(live: Option<&Value>, applied: &Value, managed: &mut Managed, writer: &
     }
 }
 
-/// Removes what was in `last`, except for what is owned now.
 fn prune(merged: Value, last: FieldSet, managed: &Managed, writer: &Writer<'_>) -> Value {
     let schema = &writer.resource.schema;
     let version = writer.resource.api_version();

@@ -1,9 +1,8 @@
-//! Which fields of `metadata` have no owner.
+//! Fields of `metadata` without an owner: the object's name, and the fields that the server manages.
 
 use super::field_set::FieldSet;
 use std::sync::LazyLock;
 
-/// The object's name and the fields that the server manages.
 pub static OWNERLESS: LazyLock<FieldSet> = LazyLock::new(|| {
     let server = [
         "name",

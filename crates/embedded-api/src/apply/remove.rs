@@ -59,8 +59,7 @@ fn remove(view: View<'_>, value: Value, gone: &FieldSet) -> Value {
     }
 }
 
-/// Adds named fields above the paths: the owner of `spec.tags.x` also has `spec` and `spec.tags`, but not items of lists or keys
-/// of maps between them.
+/// The owner of `spec.tags.x` also has `spec` and `spec.tags`, but not items of lists or keys of maps between them.
 #[must_use]
 pub fn with_named(schema: &Schema, set: FieldSet) -> FieldSet {
     named(Some(View::root(schema)), set)

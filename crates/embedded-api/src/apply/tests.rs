@@ -158,7 +158,6 @@ fn the_oldest_of_eleven_writers_are_joined() {
     for index in 0..11 {
         let mut new = live.clone();
         new["spec"]["tags"][format!("t{index}")] = "x".into();
-        // The first two are the last in time.
         let now = format!("2026-01-01T00:{:02}:00Z", (index + 9) % 11);
         live = track::update(Some(&live), new, &writer(&resource, &format!("w{index:02}"), &now));
     }

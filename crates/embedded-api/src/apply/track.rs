@@ -1,5 +1,4 @@
 //! Ownership after a plain write: create, update, or a patch that is not an apply.
-//!
 //! Fields that a write adds or changes go to the writer and are taken from all others; fields that it removes have no
 //! owner. A write that changes nothing changes no entry, not even its time.
 
@@ -13,12 +12,9 @@ use super::reconcile::reconciled;
 use super::view::same;
 use serde_json::{Map, Value};
 
-/// The new object with its `managedFields`. `old` is the object before the write, `None` when it is created. `new` is
-/// the whole object as it was sent, pruned and with its defaults. The status in a write of the object itself, and the
-/// spec in a write of `/status`, may still be in it: they get no owner.
-///
-/// `metadata.managedFields` in `new` counts: one empty entry clears all owners; entries that can be read
-/// replace the old ones; others are ignored. A write to a subresource cannot change them.
+/// `new` is the whole object as it was sent, with its defaults; fields that this subresource cannot change get no
+/// owner. One empty entry in its `managedFields` clears all owners; unreadable ones, and all in a subresource, are
+/// ignored.
 #[must_use]
 pub fn update(old: Option<&Value>, mut new: Value, writer: &Writer<'_>) -> Value {
     let mut managed = before(old, &new, writer);
@@ -66,7 +62,6 @@ pub(super) fn write(managed: &mut Managed, old: Option<&Value>, new: &Value, wri
     managed.join_oldest();
 }
 
-/// The schema may have changed since.
 pub(super) fn reconcile(managed: &mut Managed, writer: &Writer<'_>) {
     let version = writer.resource.api_version();
     managed.change(|entry, fields| {
@@ -89,7 +84,6 @@ pub(super) fn reset(writer: &Writer<'_>) -> FieldSet {
     sets.fold(FieldSet::default(), FieldSet::union)
 }
 
-/// Conflicts by owner, without `except`.
 pub(super) fn conflicts(managed: &Managed, change: &Change, writer: &Writer<'_>, except: &Owner) -> Conflicts {
     let version = writer.resource.api_version();
     let written = change.written();
@@ -103,7 +97,7 @@ pub(super) fn conflicts(managed: &Managed, change: &Change, writer: &Writer<'_>,
     found
 }
 
-/// Takes changed and removed fields from all owners but `except`. Entries in other versions name other fields and stay.
+/// Takes fields from all owners but `except`. Entries in other versions name other fields and stay.
 pub(super) fn take_fields(managed: &mut Managed, change: &Change, writer: &Writer<'_>, except: Option<&Owner>) {
     let version = writer.resource.api_version();
     let lost = change.written().union(change.removed.clone());

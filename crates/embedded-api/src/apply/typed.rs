@@ -6,8 +6,6 @@ use crate::schema::{ListType, Schema, Type};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
-/// # Errors
-/// All faults, as one text.
 pub fn check(schema: &Schema, applied: &Value) -> Result<(), String> {
     let mut faults = Vec::new();
     value(View::root(schema), applied, "", &mut faults);
@@ -62,7 +60,7 @@ fn in_list(view: View<'_>, items: &[Value], path: &str, faults: &mut Vec<String>
     }
 }
 
-/// Expected type, if the value has another. A text with a format can be any scalar, except bytes.
+/// Expected type of a wrong scalar. A text with a format can be any scalar, except bytes.
 fn wrong_scalar(schema: &Schema, given: &Value) -> Option<&'static str> {
     let (right, expected) = match schema.type_ {
         Some(Type::String) if matches!(schema.format(), "" | "byte") => (given.is_string(), "a text"),

@@ -1,6 +1,4 @@
-//! A schema as ownership uses it: what has fields of its own, what is one whole, and what identifies an item of a list.
-//!
-//! Where a schema has no rule, an object is granular, field by field, and a list is one whole.
+//! A schema for ownership: what has fields of its own, what is one whole, and what identifies an item of a list.
 
 use super::field_set::{Scalar, Step};
 use crate::schema::object_meta::OBJECT_META;
@@ -17,9 +15,9 @@ static TEXT: LazyLock<Schema> = LazyLock::new(|| Schema {
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
     pub schema: &'a Schema,
-    /// Whether it, or one above it, preserves unknown fields.
+    /// Preserves unknown fields, by this schema or one above it.
     open: bool,
-    /// The whole object, whose `metadata` is ObjectMeta whatever the schema says.
+    /// Its `metadata` is ObjectMeta whatever the schema says.
     root: bool,
 }
 
@@ -28,20 +26,18 @@ pub enum Shape {
     Scalar,
     /// Field by field, unless it is atomic.
     Map,
-    /// Item by item, unless it is atomic.
     List,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub struct Field<'a> {
     pub view: View<'a>,
-    /// Whether the field has a name in the schema; a key of a map has none.
+    /// The schema names the field; it names no key of a map.
     pub named: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ItemError {
-    /// Item of a list with keys.
     #[error("an item of a list with keys must be an object")]
     NotAMap,
     #[error("the item has none of its keys {0:?}")]
@@ -92,7 +88,6 @@ impl<'a> View<'a> {
         }
     }
 
-    /// `None` when the schema lacks it.
     #[must_use]
     pub fn declared(self, name: &str) -> Option<Field<'a>> {
         let named = |view| Some(Field { view, named: true });
@@ -110,7 +105,6 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Allows anything in a field that the schema lacks.
     #[must_use]
     pub fn field(self, name: &str) -> Field<'a> {
         self.declared(name).unwrap_or(Field {
@@ -125,8 +119,6 @@ impl<'a> View<'a> {
         self.of(items.unwrap_or(&ANY))
     }
 
-    /// # Errors
-    /// Nothing identifies the item.
     pub fn step(self, item: &Value) -> Result<Step, ItemError> {
         match (&self.schema.list, item) {
             (ListType::Map(keys), Value::Object(fields)) => self.key(keys, fields).map(Step::Key),

@@ -1,6 +1,4 @@
-//! Rules of the built-in kinds that are in no schema.
-//!
-//! Owns: the rules for nodes, leases, events and namespaces. Must not: repeat what types say.
+//! Rules of the built-in kinds that are in no schema: nodes, leases, events and namespaces.
 
 mod event;
 
@@ -21,7 +19,6 @@ pub fn name_rule(resource: &Resource, object: &Value) -> NameRule {
     }
 }
 
-/// Faults besides types and metadata.
 #[must_use]
 pub fn check(resource: &Resource, object: &Value, old: Option<&Value>) -> Vec<Cause> {
     let mut causes = Vec::new();
@@ -53,7 +50,7 @@ fn finalizers(object: &Value, causes: &mut Vec<Cause>) {
     }
 }
 
-/// Checks a Node. The API reports `metadata.taints`, though they are in the spec.
+/// The API reports `metadata.taints`, though they are in the spec.
 fn taints(node: &Value, causes: &mut Vec<Cause>) {
     let effects = ["NoSchedule", "PreferNoSchedule", "NoExecute"].map(Value::from);
     let mut seen = HashSet::new();
@@ -86,7 +83,6 @@ fn phase(namespace: &Value, causes: &mut Vec<Cause>) {
         .pointer("/metadata/deletionTimestamp")
         .is_some_and(|time| !time.is_null());
     let wanted = if deleted { "Terminating" } else { "Active" };
-    // A Namespace without a phase counts as active.
     let said = namespace
         .pointer("/status/phase")
         .and_then(Value::as_str)

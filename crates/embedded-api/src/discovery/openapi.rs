@@ -1,9 +1,5 @@
-//! OpenAPI v3: the schemas of objects and the requests that exist, for `kubectl explain` and for validation by
-//! clients.
-//!
-//! Owns: the index at `/openapi/v3` and one document per group and version below it. Must not: validate.
-//!
-//! Documents are created when the index is first requested, and kept: kinds do not change while the program runs.
+//! OpenAPI v3 of objects and requests, for `kubectl explain` and for validation by clients: made when the index is
+//! first requested, and kept, as kinds do not change while the program runs.
 
 mod components;
 mod paths;
@@ -42,13 +38,12 @@ impl OpenApi {
         }
     }
 
-    /// `/openapi/v3`, with links that change when their documents do.
     #[must_use]
     pub fn index(&self) -> Bytes {
         self.made().index.clone()
     }
 
-    /// `/openapi/v3/{path}`, as `api/v1` or `apis/coordination.k8s.io/v1`.
+    /// `path` as in `api/v1` or `apis/coordination.k8s.io/v1`.
     #[must_use]
     pub fn document(&self, path: &str) -> Option<Bytes> {
         self.made().documents.get(path).cloned()
@@ -73,7 +68,6 @@ impl OpenApi {
     }
 }
 
-/// Example: `apis/coordination.k8s.io/v1`.
 fn root(kind: &Resource) -> String {
     let prefix = if kind.group.is_empty() { "api" } else { "apis" };
     format!("{prefix}/{}", kind.api_version())

@@ -1,9 +1,5 @@
-//! Which representation of an answer a client gets, from its `Accept` header.
-//!
-//! Owns: reading the header, and choosing. Must not: make the representation.
-//!
-//! Clients list what they understand, best first: kubectl asks for a table and then for plain JSON, typed clients may
-//! ask for protobuf and then for JSON. The first one that is served here is used: JSON in all shapes, and YAML.
+//! Representation of an answer by the client's `Accept` header: the first of those listed there, best first, that is
+//! served here. kubectl asks for a table and then for plain JSON, typed clients for protobuf and then for JSON.
 
 use crate::refusal::Refusal;
 
@@ -22,11 +18,8 @@ pub enum Format {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     Whole,
-    /// Table with the version of `meta.k8s.io`.
     Table(&'static str),
-    /// Metadata of one object, with the version of `meta.k8s.io`.
     Partial(&'static str),
-    /// Metadata of a list's objects, with the version of `meta.k8s.io`.
     PartialList(&'static str),
     AggregatedDiscovery,
 }
@@ -37,7 +30,6 @@ pub enum Requested {
     List,
     Watch,
     Groups,
-    /// The kinds of a group, the version, the result of an operation.
     Document,
 }
 
@@ -73,10 +65,7 @@ struct Clause<'a> {
     parameters: Vec<(&'a str, &'a str)>,
 }
 
-/// An empty header accepts anything.
-///
-/// # Errors
-/// 406 when nothing that the client understands is served.
+/// An empty header accepts anything. Errors: 406 when nothing that the client understands is served.
 pub fn choose(accept: &str, requested: Requested) -> Result<Representation, Refusal> {
     if accept.trim().is_empty() {
         return Ok(Representation::JSON);

@@ -1,13 +1,11 @@
-//! The time since an instant, in the few characters of a table cell: `45s`, `9m17s`, `3h5m`, `2d4h`, `8y`.
+//! Time since an instant in the few characters of a table cell: `45s`, `9m17s`, `3h5m`, `2d4h`, `8y`.
 
 use jiff::Timestamp;
 
-/// The time is not known.
 pub const UNKNOWN: &str = "<unknown>";
 /// The time cannot be read, or is in the future.
 pub const INVALID: &str = "<invalid>";
 
-/// Age since the RFC 3339 `time`.
 #[must_use]
 pub fn of(time: &str, now: Timestamp) -> String {
     if time.is_empty() {
@@ -19,7 +17,7 @@ pub fn of(time: &str, now: Timestamp) -> String {
     }
 }
 
-/// More precise while it is short. Clocks may differ by a second: slightly below zero is zero.
+/// Clocks may differ by a second: slightly below zero is zero.
 fn short(millis: i128) -> String {
     let seconds = millis / 1000;
     if seconds < -1 {

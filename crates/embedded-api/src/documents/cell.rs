@@ -1,4 +1,4 @@
-//! The value of one cell of a custom column: what a path found, converted to the column's type.
+//! One cell of a custom column: what its path found, converted to the column's type.
 
 use super::age;
 use jiff::Timestamp;
@@ -35,7 +35,6 @@ fn integer(value: &Value) -> Option<Value> {
     if let Some(integer) = value.as_i64() {
         return Some(integer.into());
     }
-    // A value out of the range of an integer becomes the nearest integer.
     value.as_f64().map(|number| (number as i64).into())
 }
 

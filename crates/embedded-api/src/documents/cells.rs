@@ -1,6 +1,4 @@
-//! The columns of built-in kinds in `kubectl get`, and their values.
-//!
-//! Owns: titles, order and values. Must not: know tables as documents ([`super::table`] does).
+//! Columns of built-in kinds in `kubectl get`, and their values.
 
 mod event;
 mod node;
@@ -13,19 +11,16 @@ use serde_json::Value;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Title {
     pub name: &'static str,
-    /// OpenAPI type.
     pub type_: &'static str,
     /// `name` for the column of names, else empty.
     pub format: &'static str,
     pub description: &'static str,
-    /// 0 is always shown, 1 with `-o wide`.
     pub priority: i64,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub struct Cells {
     pub titles: &'static [Title],
-    /// One value per column.
     pub row: fn(&Value, Timestamp) -> Vec<Value>,
 }
 
@@ -36,7 +31,6 @@ pub const NAME: Title = Title {
 
 pub const AGE: Title = title("Age", "How long ago the object was made.");
 
-/// `None` for a custom kind, which defines its own columns.
 #[must_use]
 pub fn of(resource: &Resource) -> Option<Cells> {
     if resource.custom {

@@ -1,8 +1,7 @@
-//! A short hash of a document's content, for ETags and for links that change with their target.
+//! Short hash of a document's content, for ETags and for links that change with their target.
 
 use std::hash::{DefaultHasher, Hasher};
 
-/// Sixteen hexadecimal digits.
 #[must_use]
 pub fn of(content: &[u8]) -> String {
     let mut hasher = DefaultHasher::new();

@@ -1,7 +1,5 @@
-//! The JSONPath of printer columns, read as RFC 9535.
-//!
-//! Kubernetes' dialect differs in names with dashes or escaped dots: such a path is refused; in RFC 9535 it is written
-//! `.metadata.labels['a.b/c-d']`. If a path finds several values, the first is used.
+//! The JSONPath of printer columns, read as RFC 9535. Kubernetes' dialect differs in names with dashes or escaped dots:
+//! such a path is refused; in RFC 9535 it is `.metadata.labels['a.b/c-d']`.
 
 use serde_json::Value;
 use serde_json_path::JsonPath;
@@ -19,7 +17,6 @@ pub struct PathError {
 pub struct Path(JsonPath);
 
 impl Path {
-    /// Reads a path of a CustomResourceDefinition, without braces.
     pub fn new(path: &str) -> Result<Self, PathError> {
         let error = |why: String| PathError {
             path: path.to_owned(),
@@ -32,7 +29,6 @@ impl Path {
         parsed.map(Self).map_err(|why| error(why.to_string()))
     }
 
-    /// The first value at the path, which may be null; `None` when there is none.
     #[must_use]
     pub fn first<'a>(&self, object: &'a Value) -> Option<&'a Value> {
         self.0.query(object).first()

@@ -7,9 +7,8 @@ use serde_json::{Map, Value};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListMeta {
     pub resource_version: String,
-    /// Begin of the next part, if any.
     pub continue_: Option<String>,
-    /// Number of objects in the next parts, if known.
+    /// Objects in the next parts, if known.
     pub remaining: Option<u64>,
 }
 
@@ -30,7 +29,6 @@ impl ListMeta {
     }
 }
 
-/// `items` are JSON.
 #[must_use]
 pub fn assemble<Item: AsRef<[u8]>>(resource: &Resource, meta: &ListMeta, items: &[Item]) -> Bytes {
     let mut meta = meta.clone();

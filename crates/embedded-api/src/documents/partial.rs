@@ -5,7 +5,6 @@ use bytes::Bytes;
 use serde_json::{Map, Value};
 use std::borrow::Borrow;
 
-/// `version` is that of `meta.k8s.io`: `v1`.
 #[must_use]
 pub fn object(object: &Value, version: &str) -> String {
     let empty = Value::Object(Map::new());

@@ -1,6 +1,4 @@
-//! Objects as the server prints them: `Table` of `meta.k8s.io`, which `kubectl get` prints unchanged.
-//!
-//! Owns: the columns of a kind and the rows of its objects. Must not: lay out text, read a clock.
+//! `Table` of `meta.k8s.io`, which `kubectl get` prints unchanged: the columns of a kind and the rows of its objects.
 
 use super::list::ListMeta;
 use super::{cell, cells, jsonpath, partial};
@@ -11,7 +9,6 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use std::borrow::Borrow;
 
-/// Created once per kind.
 #[derive(Debug)]
 pub struct Printer {
     columns: Value,
@@ -43,18 +40,15 @@ pub enum Include {
 
 #[derive(Clone, Copy, Debug)]
 pub struct TableOptions<'a> {
-    /// Version of `meta.k8s.io`: `v1`.
     pub version: &'a str,
     pub include: Include,
     /// Set, in a watch, for the first event's table only.
     pub described: bool,
-    /// Ages are counted from it.
     pub now: Timestamp,
 }
 
 impl Include {
-    /// # Errors
-    /// 400 for an unknown value of `includeObject`.
+    /// Errors: 400 for an unknown value of `includeObject`.
     pub fn parse(parameter: Option<&str>) -> Result<Self, Refusal> {
         match parameter {
             None | Some("" | "Metadata") => Ok(Self::Metadata),

@@ -6,7 +6,7 @@ use crate::resource::{Column, Resource, Verb};
 const READ: &[Verb] = &[Verb::Get, Verb::List, Verb::Watch];
 const CREATE: &[Verb] = &[Verb::Create];
 const ALL: &[Verb] = &Verb::ALL;
-/// Verbs without `deletecollection`: namespaces are deleted one by one.
+/// Lacks `deletecollection`: namespaces are deleted one by one.
 const ONE_BY_ONE: &[Verb] = &[
     Verb::Get,
     Verb::List,
@@ -201,7 +201,6 @@ const ROWS: [Row; 11] = [
     },
 ];
 
-/// All in version `v1`.
 pub(super) fn all() -> Vec<Resource> {
     ROWS.iter().map(resource).collect()
 }

@@ -1,7 +1,5 @@
-//! The schemas of the built-in kinds: those of `k8s-openapi`, with what they lack.
-//!
-//! `k8s-openapi` gives types and descriptions but not how lists and maps merge. That comes from the table [`MERGING`],
-//! which has every type of which objects can be made here; other lists are replaced as a whole.
+//! Schemas of the built-in kinds: those of `k8s-openapi`, which gives types and descriptions, and how lists and maps
+//! merge by the table [`MERGING`]; other lists are replaced as a whole.
 
 use crate::schema::Schema;
 use k8s_openapi::api::{authentication, authorization, autoscaling, coordination, core, events};
@@ -11,19 +9,16 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 use std::sync::{Arc, LazyLock};
 
-/// Prefix of references, as in OpenAPI documents.
 pub const REFERENCE: &str = "#/components/schemas/";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Trust {
-    /// Clients create objects: the schema is parsed and used.
     Check,
     /// Clients never create objects: anything is accepted, and the (large) schema is not parsed.
     NeverMade,
 }
 
 enum Merging {
-    /// Merges by these fields of the items, for apply and for strategic merge patches.
     ByKey(&'static str),
     /// Merges for apply only: a strategic merge patch replaces the list.
     ByKeyInApply(&'static str),
@@ -31,7 +26,7 @@ enum Merging {
     AtomicMap,
 }
 
-/// Type or `Type.field`, and how it merges. From the OpenAPI document of Kubernetes 1.36.
+/// Rules by type or `Type.field`, from the OpenAPI document of Kubernetes 1.36.
 const MERGING: &[(&str, Merging)] = &[
     (
         "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta.finalizers",
@@ -59,7 +54,7 @@ const MERGING: &[(&str, Merging)] = &[
 /// The only kind that requires `metadata`. The Rust types always have it, so `k8s-openapi` says that all kinds do.
 const NEEDS_METADATA: &str = "io.k8s.api.core.v1.Event";
 
-/// Schemas by name, of built-in kinds and all that they refer to, with references as in [`REFERENCE`].
+/// Schemas of built-in kinds and all that they refer to, with references as in [`REFERENCE`].
 #[must_use]
 pub fn definitions() -> &'static Map<String, Value> {
     static DEFINITIONS: LazyLock<Map<String, Value>> = LazyLock::new(generate);
@@ -75,7 +70,7 @@ pub(super) fn schema(name: &str, trust: Trust) -> Arc<Schema> {
     Arc::new(parsed.expect("the built-in schemas are fixed, and a test parses each of them"))
 }
 
-/// Objects of unknown content are marked: else their content would be pruned.
+/// Marks objects of unknown content: else their content would be pruned.
 static OPEN_DEFINITIONS: LazyLock<Map<String, Value>> = LazyLock::new(|| {
     let mut all = definitions().clone();
     for definition in all.values_mut() {

@@ -1,6 +1,5 @@
-//! The complete form of built-in objects: fields that are present even if no client set them.
-//!
-//! Clients in typed languages rely on it: some refuse a Node whose `nodeInfo` lacks a field.
+//! Fields of built-in objects that are present even if no client set them: some typed clients refuse a Node whose
+//! `nodeInfo` lacks a field.
 
 use serde_json::{Value, json};
 
@@ -17,7 +16,6 @@ const NODE_INFO: [&str; 10] = [
     "systemUUID",
 ];
 
-/// Adds the specification, endpoints and the machine's known facts.
 #[must_use]
 pub fn node(mut node: Value) -> Value {
     default(&mut node, &["spec"], json!({}));
@@ -32,8 +30,7 @@ pub fn node(mut node: Value) -> Value {
     node
 }
 
-/// Adds the phase, and to a new one (no `deletionTimestamp`) the finalizer that keeps it until its objects are deleted: during
-/// deletion, a missing finalizer means that it may be removed.
+/// A new one gets the finalizer that keeps it until its objects are deleted; without it, a deleted one may be removed.
 #[must_use]
 pub fn namespace(mut namespace: Value) -> Value {
     default(&mut namespace, &["spec"], json!({}));

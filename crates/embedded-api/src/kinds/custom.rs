@@ -1,6 +1,4 @@
-//! A CustomResourceDefinition document: the kinds that it defines, and the document as it is served.
-//!
-//! Owns: reading names, scope, versions, subresources and columns. Must not: know what the kinds mean.
+//! CustomResourceDefinitions: the kinds that a document defines, and the document as it is served.
 
 use crate::resource::{Column, Resource, Scale, Verb};
 use crate::schema::defaults::plain_numbers;
@@ -13,18 +11,11 @@ use std::sync::Arc;
 #[derive(Debug, thiserror::Error)]
 pub enum CrdError {
     #[error("{found} is not a CustomResourceDefinition of apiextensions.k8s.io/v1; give a file that holds one")]
-    NotOne {
-        /// `kind` and `apiVersion`.
-        found: String,
-    },
+    NotOne { found: String },
     #[error("CustomResourceDefinition {name:?} cannot be read; correct it and start again")]
     Unreadable { name: String, source: serde_json::Error },
     #[error("CustomResourceDefinition {name:?} cannot be served: {what}")]
-    Wrong {
-        name: String,
-        /// The field, and what it must be.
-        what: String,
-    },
+    Wrong { name: String, what: String },
     #[error("the schema of version {version} of CustomResourceDefinition {name:?} cannot be used")]
     Schema {
         name: String,
@@ -111,7 +102,7 @@ struct Conversion {
     strategy: String,
 }
 
-/// One per served version. Errors name the document and say what to change.
+/// Kinds of the served versions.
 pub fn resources(document: &Value) -> Result<Vec<Resource>, CrdError> {
     let document = &whole_numbers(document.clone());
     let name = name_of(document);
@@ -127,7 +118,6 @@ pub fn resources(document: &Value) -> Result<Vec<Resource>, CrdError> {
         .collect()
 }
 
-/// Fills in defaults, accepted names and conditions. `uid` and `now` become its identity; the store sets its resourceVersion.
 pub fn as_served(document: &Value, uid: &str, now: Timestamp) -> Result<Value, CrdError> {
     let spec = read(document)?;
     let now = format!("{now:.0}");
@@ -165,7 +155,7 @@ pub fn as_served(document: &Value, uid: &str, now: Timestamp) -> Result<Value, C
     Ok(served)
 }
 
-/// Writes `10.0` as `10`: in a number field, both are the same default.
+/// Makes `10.0` and `10` the same default of a number field.
 fn whole_numbers(mut document: Value) -> Value {
     plain_numbers(&mut document);
     document

@@ -4,7 +4,6 @@ use serde_json::{Map, Value, json};
 
 pub const GROUP: &str = "events.k8s.io";
 
-/// `(v1, events.k8s.io/v1)` names of the same field.
 const RENAMED: [(&str, &str); 7] = [
     ("involvedObject", "regarding"),
     ("message", "note"),
@@ -56,7 +55,6 @@ pub fn to_core(event: Value) -> Value {
     complete_core(rename(event, &renamed, "v1"))
 }
 
-/// Adds the fields that are always present.
 #[must_use]
 pub fn complete_core(event: Value) -> Value {
     fill(event, &ALWAYS_IN_CORE)

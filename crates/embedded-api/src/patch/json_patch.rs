@@ -1,7 +1,5 @@
-//! JSON patch, RFC 6902.
-//!
-//! Owns: reading operations, and where an API server reads them more loosely than the RFC: a missing field of an object
-//! counts as null when it is replaced, copied or tested. Must not: know schemas.
+//! JSON patch, RFC 6902, read like an API server more loosely than the RFC: a missing field of an object counts as null
+//! when it is replaced, copied or tested.
 
 #[cfg(test)]
 mod tests;
@@ -14,9 +12,8 @@ use serde_json::{Map, Value};
 
 const MOST_OPERATIONS: usize = 10_000;
 
-/// Total of copied values, as JSON.
 const MOST_COPIED_BYTES: usize = 3 * 1024 * 1024;
-/// Limit of depth for insertion: a stored object must stay readable, also as an item of a list.
+/// Depth of an insertion: a stored object must stay readable, also as an item of a list.
 const DEEPEST: usize = 120;
 
 /// Values visited to measure the depth of what is moved: each of ten thousand operations could move a whole object.
@@ -24,8 +21,7 @@ const MOST_VISITED: usize = 50_000_000;
 
 pub type Operation = Map<String, Value>;
 
-/// # Errors
-/// 400 for anything but a list of operations, 413 when it is too long.
+/// Errors: 400 for anything but a list of operations, 413 when it is too long.
 pub fn decode(body: &[u8]) -> Result<Vec<Operation>, Refusal> {
     let bad = |why: String| Refusal::bad_request(format!("error decoding patch: {why}"));
     let operations = match serde_json::from_slice(body).map_err(|error| bad(error.to_string()))? {
@@ -68,8 +64,7 @@ pub fn unknown_fields(patch: &[Operation]) -> Vec<String> {
     unknown.collect()
 }
 
-/// # Errors
-/// 422 when an operation cannot be done or a test fails.
+/// Errors: 422 when an operation cannot be done or a test fails.
 pub fn patch(mut object: Value, patch: Vec<Operation>) -> Result<Value, Refusal> {
     let mut spent = Spent::default();
     for operation in patch {
@@ -84,7 +79,6 @@ struct Spent {
     visited: usize,
 }
 
-/// `None` when it cannot be applied.
 fn one(object: &mut Value, operation: &Operation, spent: &mut Spent) -> Option<()> {
     let text = |name: &str| operation.get(name).and_then(Value::as_str);
     let value = || operation.get("value").cloned().unwrap_or_default();
@@ -149,7 +143,6 @@ fn replace(object: &mut Value, path: &str, value: Value, spent: &mut Spent) -> O
 }
 
 impl Spent {
-    /// Whether the value has at most this many levels, within the limit of visited values.
     fn fits(&mut self, value: &Value, levels: usize) -> bool {
         self.visited += 1;
         if self.visited > MOST_VISITED {
@@ -168,7 +161,6 @@ fn step(object: &mut Value, operation: PatchOperation) -> Option<()> {
     json_patch::patch_unsafe(object, &[operation]).ok()
 }
 
-/// A missing field of an object is null.
 fn read<'a>(object: &'a Value, path: &Pointer) -> Option<&'a Value> {
     if let Some(found) = object.pointer(path.as_str()) {
         return Some(found);

@@ -1,6 +1,4 @@
 //! Merge patch, RFC 7386: fields replace fields, null removes, lists are replaced as a whole.
-//!
-//! Owns: reading one. Must not: know schemas.
 
 #[cfg(test)]
 mod tests;
@@ -9,8 +7,7 @@ use super::document;
 use crate::refusal::Refusal;
 use serde_json::Value;
 
-/// # Errors
-/// 400 when the patch is not a part of an object.
+/// Errors: 400 when the patch is not a part of an object.
 pub fn patch(mut object: Value, body: &[u8]) -> Result<Value, Refusal> {
     let patch = document(body).map_err(|why| Refusal::bad_request(format!("error decoding patch: {why}")))?;
     if patch.is_empty() && body.trim_ascii() == b"null" {

@@ -1,6 +1,5 @@
 //! Strategic merge patch: a part of an object, in which the schema says which lists are merged, and by what key.
-//!
-//! Owns: the directives that kubectl writes. Must not: know owners, defaults or validation.
+//! Directives as kubectl writes them:
 //!
 //! | in the patch | does |
 //! |---|---|
@@ -32,8 +31,8 @@ const RETAIN_KEYS: &str = "$retainKeys";
 const SET_ORDER: &str = "$setElementOrder";
 const DELETE_FROM: &str = "$deleteFromPrimitiveList";
 
-/// # Errors
-/// 400 for malformed directives, 422 for lists of lists, 500 for patches that do not fit the schema, as an API server answers.
+/// Errors: 400 for malformed directives, 422 for lists of lists, 500 for patches that do not fit the schema, as from an
+/// API server.
 pub fn patch(schema: &Schema, object: Value, patch: Map<String, Value>) -> Result<Value, Refusal> {
     let object = match object {
         Value::Object(fields) => fields,
@@ -111,7 +110,6 @@ fn retain(object: &mut Map<String, Value>, patch: &mut Map<String, Value>) -> Re
     Ok(())
 }
 
-/// Merges and removes the lists whose order the patch sets.
 fn set_orders(view: View<'_>, object: &mut Map<String, Value>, patch: &mut Map<String, Value>) -> Result<(), Fault> {
     let directives: Vec<String> = patch
         .keys()

@@ -1,10 +1,9 @@
-//! What is wrong with an object: one constructor for each reason.
+//! Faults of an object: one constructor for each reason.
 
 use crate::refusal::Cause;
 use serde_json::Value;
 use std::collections::HashSet;
 
-/// The API's name for a fault of the whole object.
 pub const ROOT: &str = "<nil>";
 
 /// Repeats `value` if it is neither an object nor a list: those can be large.
@@ -76,7 +75,7 @@ pub fn line(cause: &Cause) -> String {
     format!("{}: {}", cause.field, cause.message)
 }
 
-/// Removes duplicates in order. There may be as many as an object has fields.
+/// Removes duplicates in order; there may be as many as an object has fields.
 #[must_use]
 pub fn once(causes: Vec<Cause>) -> Vec<Cause> {
     let mut listed: HashSet<Cause> = HashSet::with_capacity(causes.len());

@@ -1,9 +1,7 @@
 //! Rules in CEL: `x-kubernetes-validations`, evaluated by `kube-cel`.
-//!
-//! A rule gets its value as `self` and, on an update, the previous value as `oldSelf`. A refusal for something that was
-//! refused before and is unchanged is only a warning: an object that was stored under weaker rules can still be updated.
-//! Rules do not see nulls, and are not evaluated on them. Costs are not counted: the definitions come from the person who
-//! starts this server.
+//! On an update, the refusal of an unchanged value that was refused before is only a warning: an object stored under
+//! weaker rules can still be updated. Rules do not see nulls. Costs are not counted: the definitions come from the
+//! person who starts this server.
 
 use super::defaults::without_nulls;
 use super::{Schema, SchemaError, cause};
@@ -17,20 +15,16 @@ const RULES: &str = "x-kubernetes-validations";
 
 static VALIDATOR: LazyLock<Validator> = LazyLock::new(Validator::new);
 
-/// The rules of a kind.
 #[derive(Debug)]
 pub struct Rules(Option<CompiledSchema>);
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Verdict {
     pub causes: Vec<Cause>,
-    /// Refusals of unchanged values.
     pub warnings: Vec<String>,
 }
 
 impl Rules {
-    /// # Errors
-    /// A rule cannot be compiled.
     pub fn compile(schema: &Schema) -> Result<Self, SchemaError> {
         let Some(document) = with_rules(schema, false).filter(has_rules) else {
             return Ok(Self(None));
@@ -47,7 +41,6 @@ impl Rules {
         self.0.is_none()
     }
 
-    /// `old` is the state before an update.
     #[must_use]
     pub fn judge(&self, object: &Value, old: Option<&Value>) -> Verdict {
         let Some(rules) = &self.0 else {
@@ -77,7 +70,7 @@ impl Rules {
     }
 }
 
-/// Rules with the nodes above them, and the formats of what they read; `None` without any. Long lists in a status are not walked.
+/// Rules with the nodes above them, and the formats of what they read; long lists in a status are not walked.
 fn with_rules(schema: &Schema, in_list: bool) -> Option<Value> {
     let mut kept = Map::new();
     if let Some(rules) = schema.rules.get(RULES) {
@@ -114,8 +107,7 @@ fn first_error(compiled: &CompiledSchema) -> Option<String> {
     here.or_else(|| inner.chain(compiled.properties.values()).find_map(first_error))
 }
 
-/// `None` when the library panics, as on the negation of the smallest integer, or on quantities too large to compare. The values
-/// come from clients, so this must not end the caller.
+/// `None` when the library panics, as on the negation of the smallest integer: clients' values must not end the caller.
 fn evaluate(rules: &CompiledSchema, object: &Value, old: Option<&Value>) -> Option<Vec<ValidationError>> {
     // Everything that an evaluation uses is created for it and dropped with it.
     let judged = catch_unwind(AssertUnwindSafe(|| VALIDATOR.validate_compiled(rules, object, old))).ok()?;
@@ -137,7 +129,6 @@ fn cause_of(error: &ValidationError, value: &Value) -> Cause {
     }
 }
 
-/// Follows a path such as `spec.list[0].a` as far as possible.
 fn at<'a>(object: &'a Value, path: &str) -> Option<&'a Value> {
     let parts = path.split(['.', '[', ']']).filter(|part| !part.is_empty());
     parts.into_iter().try_fold(object, |value, part| match value {
@@ -159,7 +150,6 @@ mod tests {
         compile(schema).unwrap().judge(object, old)
     }
 
-    /// A schema of an object whose field `a` has a rule.
     fn rule(type_: &str, rule: &str) -> Value {
         json!({"type": "object", "properties": {"a": {"type": type_, "x-kubernetes-validations": [{"rule": rule}]}}})
     }

@@ -7,21 +7,17 @@ use regex::Regex;
 use serde_json::{Map, Value};
 use std::sync::LazyLock;
 
-/// Examples: `100m`, `4Gi`, `1e3`.
 static QUANTITY: LazyLock<Regex> = LazyLock::new(|| {
     let form = "^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([numkMGTPE]?|[KMGTPE]i|[eE][+-]?[0-9]+)$";
     Regex::new(form).expect("the expression is fixed, and a test uses it")
 });
 
-/// Example: `spec.unschedulable: must be of type boolean`.
+/// Message such as `spec.unschedulable: must be of type boolean`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct DecodeError(pub String);
 
-/// Reads `value` in place. Removes unknown fields, and returns their paths.
-///
-/// # Errors
-/// A field has the wrong type.
+/// Reads `value` in place and returns the paths of removed, unknown fields. Errors: a field has the wrong type.
 pub fn decode(value: &mut Value, schema: &Schema) -> Result<Vec<String>, DecodeError> {
     let mut unknown = Vec::new();
     one(value, schema, &Path::ROOT, &mut unknown)?;
@@ -68,7 +64,6 @@ fn wrong(at: &Path<'_>, wanted: &str) -> DecodeError {
     })
 }
 
-/// A time or a quantity, as the API writes it.
 fn text(value: &mut Value, definition: &str, at: &Path<'_>) -> Result<(), DecodeError> {
     let given = match (&*value, definition) {
         (Value::Number(number), "Quantity") => number.to_string(),

@@ -1,12 +1,10 @@
-//! Defaults: the values of a schema for fields that are not set.
-//!
-//! A null where the schema allows none counts as not set: it becomes the default, or is removed. A default is filled in
-//! before its content is processed, so defaults inside defaults apply too.
+//! Defaults of a schema for fields that are not set. A null where the schema allows none counts as not set; a default
+//! is filled in before its content is processed, so defaults inside defaults apply too.
 
 use super::Schema;
 use serde_json::Value;
 
-/// Drops nulls where the schema allows none and has no default. Items of lists stay.
+/// Where the schema allows none and has no default; items of lists stay.
 pub fn drop_nulls(value: &mut Value, schema: &Schema) {
     match value {
         Value::Object(map) => map.retain(|name, value| {
@@ -61,7 +59,6 @@ fn fill_entry(value: &mut Value, inner: &Schema) {
     fill(value, inner);
 }
 
-/// Items of lists stay.
 #[must_use]
 pub fn without_nulls(value: Value) -> Value {
     match value {
@@ -88,7 +85,7 @@ pub fn plain_numbers(value: &mut Value) {
     }
 }
 
-/// Up to 2^53: above, real numbers are not exact.
+/// Converts up to 2^53: above, real numbers are not exact.
 fn whole(real: f64) -> Option<i64> {
     const MOST: f64 = 9_007_199_254_740_992.0;
     if real.fract() != 0.0 || real.abs() > MOST {

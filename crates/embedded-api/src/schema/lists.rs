@@ -7,7 +7,6 @@ use super::path::Path;
 use crate::refusal::Cause;
 use serde_json::{Map, Value};
 
-/// Duplicates in lists with keys.
 #[must_use]
 pub fn twice(value: &Value, node: &Node, path: &Path<'_>) -> Vec<Cause> {
     let mut causes = Vec::new();
@@ -61,7 +60,7 @@ fn keyed(items: &[Value], keys: &[String], path: &Path<'_>, causes: &mut Vec<Cau
     repeated(&keys, path, causes);
 }
 
-/// Reports a repeated value once, at its second occurrence.
+/// Once, at its second occurrence.
 fn repeated(values: &[Value], path: &Path<'_>, causes: &mut Vec<Cause>) {
     let mut counts: std::collections::HashMap<String, usize> = std::collections::HashMap::new();
     for (index, value) in values.iter().enumerate() {

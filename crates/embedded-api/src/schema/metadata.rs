@@ -1,7 +1,4 @@
-//! Rules of `metadata` that hold for all kinds.
-//!
-//! Owns: the rules, and what an update cannot change. Must not: read types (see
-//! [`super::object_meta`]), know resource versions.
+//! Rules of `metadata` for all kinds, and what an update cannot change; types are in [`super::object_meta`].
 
 pub mod names;
 
@@ -13,7 +10,6 @@ use std::collections::HashSet;
 
 /// Keys and values together, in bytes.
 const ANNOTATIONS_LIMIT: i64 = 256 * 1024;
-/// Finalizers that need no domain.
 pub const STANDARD_FINALIZERS: [&str; 3] = ["kubernetes", "orphan", "foregroundDeletion"];
 
 #[must_use]
@@ -33,7 +29,6 @@ fn finalizers(meta: &Value) -> Vec<&str> {
     list(meta, "/finalizers").iter().filter_map(Value::as_str).collect()
 }
 
-/// New ones, in the order of their names.
 fn added<'a>(meta: &'a Value, old: Option<&Value>) -> Vec<&'a str> {
     let before: HashSet<&str> = old.map(finalizers).unwrap_or_default().into_iter().collect();
     let mut new = finalizers(meta);
@@ -43,7 +38,7 @@ fn added<'a>(meta: &'a Value, old: Option<&Value>) -> Vec<&'a str> {
     new
 }
 
-/// Rules that need no other object. `namespaced`: objects of the kind are in namespaces.
+/// Rules that need no other object.
 #[must_use]
 pub fn check(meta: &Value, rule: NameRule, namespaced: bool) -> Vec<Cause> {
     let mut causes = Vec::new();
@@ -183,7 +178,6 @@ pub fn keep(meta: &mut Value, old: &Value) {
     put("deletionGracePeriodSeconds", false);
 }
 
-/// Rules that need the previous object.
 #[must_use]
 pub fn check_update(meta: &Value, old: &Value) -> Vec<Cause> {
     let mut causes = Vec::new();
@@ -212,7 +206,6 @@ pub fn check_update(meta: &Value, old: &Value) -> Vec<Cause> {
     causes
 }
 
-/// Warnings on finalizers added without a domain.
 #[must_use]
 pub fn finalizer_warnings(meta: &Value, old: Option<&Value>) -> Vec<String> {
     let mut new = added(meta, old);

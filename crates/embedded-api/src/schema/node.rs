@@ -4,8 +4,7 @@ use super::{ListType, Schema, SchemaError, Type};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Meaningful on a cluster and not checked here. A definition with one is refused: else objects would be accepted that a cluster
-/// refuses.
+/// A definition with one of these is refused: else objects would be accepted that a cluster refuses.
 const NOT_CHECKED: [&str; 13] = [
     "allOf",
     "anyOf",
@@ -24,10 +23,9 @@ const NOT_CHECKED: [&str; 13] = [
 
 #[derive(Debug, Default)]
 pub struct Node {
-    /// `None` for any.
     pub type_: Option<Type>,
     pub nullable: bool,
-    /// Format, checked for `int32`, `float` and `date-time` only.
+    /// Checked for `int32`, `float` and `date-time` only.
     pub format: String,
     pub limits: Limits,
     pub properties: BTreeMap<String, Node>,
@@ -35,7 +33,6 @@ pub struct Node {
     pub items: Option<Box<Node>>,
     pub required: Vec<String>,
     pub list: ListType,
-    /// Itself, or anything in it.
     pub has_keyed_lists: bool,
 }
 
@@ -44,17 +41,15 @@ pub struct Limits {
     pub allowed: Vec<Value>,
     pub minimum: Option<f64>,
     pub maximum: Option<f64>,
-    /// Characters.
+    /// Characters, like `max_length`.
     pub min_length: Option<i64>,
-    /// Characters.
     pub max_length: Option<i64>,
     pub min_items: Option<i64>,
     pub max_items: Option<i64>,
 }
 
 impl Node {
-    /// # Errors
-    /// A keyword that is not checked here.
+    /// Errors: a keyword that is not checked here.
     pub fn of(schema: &Schema) -> Result<Self, SchemaError> {
         Self::read(schema, "schema")
     }

@@ -6,11 +6,7 @@ use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// Reads in place: removes unknown fields, nulls and empty fields. Returns sorted paths of unknown fields, relative to
-/// `metadata`: `ownerReferences[0].foo`.
-///
-/// # Errors
-/// A field has the wrong type.
+/// Removes unknown, null and empty fields in place; returns sorted paths of unknown ones: `ownerReferences[0].foo`.
 pub fn read(metadata: &mut Value) -> Result<Vec<String>, DecodeError> {
     if metadata.is_null() {
         *metadata = Value::Object(Map::new());
@@ -56,7 +52,6 @@ fn empty(value: &Value) -> bool {
     }
 }
 
-/// meta/v1 ObjectMeta.
 pub static OBJECT_META: LazyLock<Schema> = LazyLock::new(|| {
     let text = json!({"type": "string"});
     let map = json!({"type": "object", "additionalProperties": text});

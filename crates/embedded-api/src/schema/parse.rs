@@ -1,5 +1,4 @@
-//! Reading a [`Schema`] from its document: a CustomResourceDefinition's `openAPIV3Schema`, or a JSON schema with
-//! references.
+//! Reading a [`Schema`] from a CustomResourceDefinition's `openAPIV3Schema`, or from a JSON schema with references.
 
 use super::{ListType, Schema, Type};
 use serde_json::{Map, Value};
@@ -10,10 +9,7 @@ const MAX_DEPTH: usize = 64;
 #[derive(Debug, thiserror::Error)]
 pub enum SchemaError {
     #[error("{path}: a schema must be an object; correct the document")]
-    NotAnObject {
-        /// Path from the schema's root.
-        path: String,
-    },
+    NotAnObject { path: String },
     #[error("{path}: {found} is not a type; use object, array, string, integer, number or boolean")]
     Type { path: String, found: String },
     #[error("{path}: nothing is known by the reference {reference:?}; add the definition")]
@@ -27,7 +23,6 @@ pub enum SchemaError {
 }
 
 impl Schema {
-    /// Reads a schema without references.
     pub fn parse(document: &Value) -> Result<Self, SchemaError> {
         Self::parse_with(document, &Map::new())
     }
@@ -61,7 +56,7 @@ impl Schema {
         self.rules.get("format").and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// Name without package: `NodeSpec`. Empty without one.
+    /// Name without package: `NodeSpec`. Empty without a name.
     #[must_use]
     pub fn definition(&self) -> &str {
         let name = self.rules.get(DEFINITION).and_then(Value::as_str);
@@ -69,7 +64,6 @@ impl Schema {
     }
 }
 
-/// Key of the definition's name in [`Schema::rules`].
 const DEFINITION: &str = "x-definition";
 
 struct Reader<'a> {
@@ -170,7 +164,6 @@ fn words(list: Option<&Value>) -> Vec<String> {
     list.filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-/// Type, and whether null is allowed.
 fn type_of(value: Option<&Value>, path: &str) -> Result<(Option<Type>, bool), SchemaError> {
     let wrong = |found: &Value| SchemaError::Type {
         path: path.to_owned(),

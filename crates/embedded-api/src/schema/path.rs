@@ -1,6 +1,4 @@
-//! The path from an object's root to a value in it, and how messages write it.
-//!
-//! A path is a chain on the stack: nothing is allocated until there is a fault.
+//! Path from an object's root to a value, as a chain on the stack: nothing is allocated until there is a fault.
 
 #[derive(Clone, Copy, Debug)]
 pub struct Path<'a> {

@@ -5,7 +5,7 @@ use crate::schema::node::Node;
 use serde_json::Value;
 use std::collections::HashMap;
 
-/// Compares items of a list with keys by key, at any position; a field that is not in the schema makes objects different.
+/// Compares items of a list with keys by key, at any position; a field outside the schema makes objects different.
 #[must_use]
 pub fn same(value: &Value, old: &Value, node: &Node) -> bool {
     match (value, old) {
@@ -28,7 +28,7 @@ pub fn same(value: &Value, old: &Value, node: &Node) -> bool {
     }
 }
 
-/// Items by key, of a list with keys. Built once per list: an object may have tens of thousands of items, each with a counterpart.
+/// Built once per list: an object may have tens of thousands of items, each with a counterpart.
 #[derive(Debug)]
 pub struct Items<'a> {
     keys: &'a [String],

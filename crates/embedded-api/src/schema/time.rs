@@ -9,7 +9,6 @@ static FORM: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(form).expect("the expression is fixed, and a test uses it")
 });
 
-/// Returns the number of decimals of its seconds, too.
 #[must_use]
 pub fn parse(text: &str) -> Option<(Timestamp, usize)> {
     let digits = FORM.captures(text)?.get(1).map_or(0, |digits| digits.len());

@@ -1,6 +1,4 @@
-//! Validating a value by its schema.
-//!
-//! Validation of an update is ratcheting: faults of an unchanged value are ignored.
+//! Validation of a value by its schema. It is ratcheting on an update: faults of an unchanged value are ignored.
 
 use super::node::Node;
 use super::path::Path;
@@ -11,7 +9,6 @@ use serde_json::{Map, Number, Value};
 /// Causes name the whole path, so those of a small object with a long key could take gigabytes.
 const MOST_BYTES: usize = 16 * 1024 * 1024;
 
-/// `old` is the previous value there, if known.
 #[must_use]
 pub fn validate(value: &Value, old: Option<&Value>, node: &Node, path: &Path<'_>) -> Vec<Cause> {
     let mut found = Found::default();
@@ -31,7 +28,6 @@ impl Found {
         self.causes.push(cause);
     }
 
-    /// The rest of the object is not checked.
     fn is_full(&self) -> bool {
         self.size > MOST_BYTES
     }

@@ -23,7 +23,6 @@ pub enum TokenError {
 }
 
 impl Token {
-    /// Creates a missing token.
     pub fn open(folder: &Folder) -> Result<Self, TokenError> {
         let path = folder.path().join("token");
         let Some(text) = private_file::read(&path)? else {
@@ -43,7 +42,7 @@ impl Token {
         &self.0
     }
 
-    /// Checks `Authorization: Bearer …`, in a time that does not depend on how much of a token is right.
+    /// Compares in a time that does not depend on how much of a token is right.
     #[must_use]
     pub fn admits(&self, headers: &HeaderMap) -> bool {
         let given = headers.get(header::AUTHORIZATION).map(|value| value.as_bytes());

@@ -1,8 +1,6 @@
-//! Memory for the bodies of requests and of answers: each of the two has a limit for all bodies together.
-//!
-//! A body is in memory before its request is processed, and one connection can carry a thousand of them. Memory for
-//! the whole body is reserved before any of it is read, so that bodies that have begun never wait for each other. An answer
-//! keeps its memory until its last byte is sent, or its connection ends.
+//! Memory for the bodies of requests and of answers, with a limit each. One connection can carry a thousand requests,
+//! so memory for a whole body is reserved before any of it is read, and bodies that have begun never wait for each
+//! other. An answer keeps its memory until its last byte is sent, or its connection ends.
 
 use crate::refusal::Refusal;
 use bytes::Bytes;
@@ -11,16 +9,14 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
-/// Unit of permits, bytes.
+/// Bytes of one permit.
 const PIECE: u64 = 1024;
 
-/// How long a request waits for memory.
 const PERMIT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// An answer up to this length needs no permit.
+/// Bytes of an answer that needs no permit.
 const SHORT: u64 = 64 * 1024;
 
-/// Cheap to clone; clones share the memory.
 #[derive(Clone, Debug)]
 pub struct Bodies {
     requests: Memory,
@@ -37,18 +33,12 @@ impl Bodies {
         }
     }
 
-    /// A body longer than the limit gets all of it.
-    ///
-    /// # Errors
-    /// 429 when there is none in time.
+    /// A body longer than the limit gets all of it. Errors: 429 when there is none in time.
     pub async fn permit(&self, bytes: u64) -> Result<OwnedSemaphorePermit, Refusal> {
         self.requests.take(bytes).await
     }
 
-    /// Returns the answer, which then holds its permit until it is dropped.
-    ///
-    /// # Errors
-    /// 429 when there is none in time.
+    /// The answer then holds its permit until it is dropped. Errors: 429 when there is none in time.
     pub async fn answer(&self, bytes: Bytes) -> Result<Bytes, Refusal> {
         let length = bytes.len() as u64;
         if length <= SHORT {
@@ -93,7 +83,6 @@ impl Memory {
         let permit = Arc::clone(&self.free).acquire_many_owned(wanted);
         match timeout(PERMIT_TIMEOUT, permit).await {
             Ok(Ok(permit)) => Ok(permit),
-            // The semaphore is never closed, so its error cannot occur.
             Ok(Err(_)) | Err(_) => Err(Refusal::too_many_requests()),
         }
     }

@@ -1,7 +1,5 @@
-//! From the wire to an [`ApiRequest`], and from an [`Answer`] to the wire. The same for a socket and for a caller in
-//! this process.
-//!
-//! Owns: decoding, the size of a body, the deadlines. Must not: know paths, objects or the caller.
+//! From the wire to an [`ApiRequest`], and from an [`Answer`] to the wire, for a socket and for a caller in this
+//! process.
 
 use crate::refusal::Refusal;
 use crate::request::{Answer, ApiRequest, Body};
@@ -25,13 +23,12 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 pub const MAX_BODY: u64 = 3 * 1024 * 1024;
 
-/// Read and discarded from a longer body before it is refused: a client reads the answer only after it has sent its request, and
-/// else gets a broken pipe.
+/// Bytes read of a too long body: a client reads the answer only after its request is sent, and else gets a broken
+/// pipe.
 const DISCARDED: usize = 16 * 1024 * 1024;
 
 const DISCARDING: Duration = Duration::from_secs(1);
 
-/// `end` ends a watch.
 pub async fn answer<B>(
     handler: &impl Handler,
     request: Request<B>,
@@ -119,7 +116,6 @@ where
             let error: Box<dyn Error + Send + Sync> = error.into();
             Refusal::bad_request(format!("the body of the request could not be read: {error}"))
         })?;
-        // Trailers are not used here.
         let Ok(mut data) = frame.into_data() else { continue };
         fits = (read_so_far.len() + data.remaining()) as u64 <= MAX_BODY;
         if fits {
@@ -134,7 +130,6 @@ where
             discarded += frame.data_ref().map_or(0, Buf::remaining);
         }
     };
-    // The answer is the same whether it was read to the end or not.
     let _ = timeout(DISCARDING, discard).await;
     Err(too_large())
 }
@@ -151,7 +146,6 @@ fn decode_path(path: &str) -> Result<String, Refusal> {
     }
 }
 
-/// Joins repeated headers.
 fn joined(headers: &HeaderMap, name: HeaderName) -> String {
     let values = headers.get_all(name);
     let values: Vec<&str> = values.iter().filter_map(|value| value.to_str().ok()).collect();
@@ -208,12 +202,9 @@ fn header_value(text: &str) -> HeaderValue {
 
 /// Dropping it ends the sender of a watch.
 pub enum AnswerBody {
-    /// Taken when it is sent.
     Whole(Option<Bytes>),
     Stream {
-        /// Whole documents.
         frames: mpsc::Receiver<Bytes>,
-        /// Ends it between two documents.
         end: Pin<Box<WaitForCancellationFutureOwned>>,
     },
 }

@@ -26,7 +26,6 @@ pub enum FolderError {
 }
 
 impl Folder {
-    /// Creates a missing folder.
     pub fn open(path: &Path) -> Result<Self, FolderError> {
         let system = |source| FolderError::System {
             path: path.to_owned(),
@@ -38,7 +37,7 @@ impl Folder {
                 _ => return Err(system(error)),
             }
         }
-        // An absolute path: the kubeconfig is printed for other terminals.
+        // Absolute: the kubeconfig is printed for other terminals.
         let path = path.canonicalize().map_err(system)?;
         let found = std::fs::metadata(&path).map_err(system)?;
         if !found.is_dir() {
@@ -55,7 +54,6 @@ impl Folder {
         Ok(Self { path })
     }
 
-    /// Absolute.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -69,7 +67,7 @@ fn make(path: &Path) -> io::Result<()> {
     DirBuilder::new().mode(0o700).create(path)
 }
 
-/// The user of this process. The folder may still belong to another: no existing file is opened, and no link followed.
+/// User of this process. The folder may still belong to another: no existing file is opened, and no link followed.
 fn user_of_new_files(folder: &Path) -> io::Result<u32> {
     let probe = folder.join(format!(".probe.{:016x}", rand::random::<u64>()));
     let owner = File::create_new(&probe)?.metadata()?.uid();
@@ -77,7 +75,6 @@ fn user_of_new_files(folder: &Path) -> io::Result<u32> {
     Ok(owner)
 }
 
-/// Goes with the first of the two.
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test")]
 pub(super) fn scratch() -> (tempfile::TempDir, Folder) {

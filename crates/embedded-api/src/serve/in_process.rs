@@ -1,5 +1,4 @@
-//! A `kube::Client` that calls the handler in this process: no socket, no TLS, no credential. The caller already has
-//! the objects.
+//! A `kube::Client` that calls the handler in this process, without socket, TLS or credential.
 
 use crate::serve::bodies::Bodies;
 use crate::serve::convert::{self, AnswerBody};
@@ -65,7 +64,6 @@ mod tests {
     use std::time::Duration;
     use tokio::sync::mpsc;
 
-    /// Namespaces: `a` exists, `b` does not, POST answers with its body, a watch sends one event and stays open.
     #[derive(Clone, Default)]
     struct Script {
         watches: Arc<Mutex<Vec<mpsc::Sender<Bytes>>>>,

@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 
 #[derive(Clone, Copy)]
 pub struct Kubeconfig<'a> {
-    /// Name of cluster, context and user.
     pub context: &'a str,
     pub server: &'a str,
     /// PEM.
@@ -26,7 +25,7 @@ pub enum KubeconfigError {
 }
 
 impl Kubeconfig<'_> {
-    /// Writes mode 0600. Leaves equal content, so that a namespace which the user has set in it stays.
+    /// Mode 0600. Leaves equal content, so that a namespace which the user has set in it stays.
     pub fn write(&self, path: &Path) -> Result<(), KubeconfigError> {
         let text = match std::fs::read_to_string(path) {
             Err(error) if error.kind() == ErrorKind::NotFound => self.text(),
@@ -49,7 +48,6 @@ impl Kubeconfig<'_> {
         KubeconfigError::NotOurs(path.to_owned())
     }
 
-    /// One cluster and one user, with our name.
     fn is_ours(&self, found: &Value) -> bool {
         ["clusters", "users"].iter().all(|list| {
             let named = found[list].as_array().map(Vec::as_slice);

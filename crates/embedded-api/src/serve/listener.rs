@@ -30,11 +30,10 @@ use tokio_util::task::TaskTracker;
 
 /// Pause after an error of `accept`: mostly too many open files, so others must close first.
 const PAUSE: Duration = Duration::from_millis(100);
-/// Interval; a client without an answer is considered gone.
+/// A client without an answer is considered gone.
 const PING_EVERY: Duration = Duration::from_secs(30);
 /// Bytes of one HTTP/2 request's headers, including a URL with a long label selector.
 const HEADERS: u32 = 128 * 1024;
-/// Limit of one HTTP/2 connection.
 const STREAMS: u32 = 1000;
 
 #[derive(Clone, Debug)]
@@ -44,7 +43,6 @@ pub(super) struct Server<H> {
     pub(super) tls: Arc<ServerConfig>,
     pub(super) limits: Limits,
     pub(super) bodies: Bodies,
-    /// Connections without the credential so far.
     pub(super) unproven: Unproven,
     /// No new connections; finish the last answers.
     pub(super) stop: CancellationToken,
@@ -107,7 +105,7 @@ async fn connection<H: Handler>(server: Server<H>, socket: TcpStream) {
     }
 }
 
-/// The stream below TLS, so that each byte that the client takes counts.
+/// Stream below TLS, so that each byte that the client takes counts.
 type Socket = Stalled<TcpStream>;
 
 async fn handshake<H>(server: &Server<H>, socket: TcpStream) -> io::Result<TlsStream<Socket>> {

@@ -7,8 +7,7 @@ use std::net::SocketAddr;
 use std::ops::Range;
 use tokio::net::TcpListener;
 
-/// Below the ephemeral ports for outgoing connections (32768 and up on Linux, 49152 and up elsewhere): one of
-/// those could be given to another program while this one does not run.
+/// Ports below the ephemeral ones (from 32768), which another program could get while this one does not run.
 const CHOICE: Range<u16> = 20_000..30_000;
 const TRIES: usize = 16;
 
@@ -30,7 +29,6 @@ pub enum PortError {
     File(#[from] PrivateFileError),
 }
 
-/// Port 0 means the port of the last run, or a free one that is then saved.
 pub async fn bind(folder: &Folder, listen: SocketAddr) -> Result<Bound, PortError> {
     if listen.port() != 0 {
         let listener = try_bind(listen).await?.ok_or(PortError::Taken(listen))?;
@@ -61,7 +59,6 @@ async fn free(listen: SocketAddr) -> Result<TcpListener, PortError> {
     try_bind(listen).await?.ok_or(PortError::Taken(listen))
 }
 
-/// `None`: in use.
 async fn try_bind(address: SocketAddr) -> Result<Option<TcpListener>, PortError> {
     match TcpListener::bind(address).await {
         Ok(listener) => Ok(Some(listener)),

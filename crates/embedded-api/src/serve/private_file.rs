@@ -12,7 +12,6 @@ pub enum PrivateFileError {
     #[error("{} cannot be {what}: {source}; check that you own it and that the disk has space", .path.display())]
     System {
         path: PathBuf,
-        /// `read` or `written`.
         what: &'static str,
         source: io::Error,
     },
@@ -37,8 +36,7 @@ pub fn read(path: &Path) -> Result<Option<String>, PrivateFileError> {
     io::read_to_string(file).map(Some).map_err(system)
 }
 
-/// Mode 0600, in one step: after a crash it has the old text or the new one. Removes the draft of a killed process, so no two
-/// processes may write the same file at once.
+/// Mode 0600, atomic. Removes the draft of a killed process, so no two processes may write the same file at once.
 pub fn write(path: &Path, text: &str) -> Result<(), PrivateFileError> {
     replace(path, text.as_bytes()).map_err(|source| PrivateFileError::System {
         path: path.to_owned(),
@@ -47,7 +45,6 @@ pub fn write(path: &Path, text: &str) -> Result<(), PrivateFileError> {
     })
 }
 
-/// Like `write`, for any bytes.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let name = path.file_name().ok_or(ErrorKind::InvalidInput)?;
     let folder = match path.parent() {

@@ -1,4 +1,4 @@
-//! A connection whose other end accepts no data: it is closed, which frees the answers that wait in it.
+//! A connection whose other end accepts no data is closed, which frees the answers that wait in it.
 
 use std::io;
 use std::pin::Pin;
@@ -25,7 +25,6 @@ impl<S> Stalled<S> {
         }
     }
 
-    /// Checks the time of a pending write.
     fn judge<T>(&mut self, done: Poll<io::Result<T>>, context: &mut Context<'_>) -> Poll<io::Result<T>> {
         if done.is_ready() {
             self.waiting = false;

@@ -1,8 +1,7 @@
-//! The certificates: an authority of its own, kept in the data folder, and a serving certificate created at every start.
-//!
-//! A field laptop may have no network and a clock that shows 1970. The certificates are therefore valid at any time: a
-//! client is safe because it trusts this one authority and nothing else, and because its key never leaves the folder.
-//! A serving certificate that is new at each start cannot expire unnoticed, and always contains the names in use.
+//! Certificates: an authority of its own, kept in the data folder, and a serving certificate created at every start.
+//! A field laptop may have a clock that shows 1970, so certificates are valid at any time: a client is safe because it
+//! trusts this one authority alone, and because its key never leaves the folder. A new one at each start contains the
+//! names in use.
 
 use crate::serve::folder::Folder;
 use crate::serve::private_file::{self, PrivateFileError};
@@ -39,7 +38,6 @@ pub enum AuthorityError {
 }
 
 impl Authority {
-    /// Creates a missing authority.
     pub fn open(folder: &Folder) -> Result<Self, AuthorityError> {
         let path = folder.path().join("authority.pem");
         if let Some(text) = private_file::read(&path)? {
@@ -51,7 +49,6 @@ impl Authority {
         Ok(Self { certificate_pem, key })
     }
 
-    /// Certificate, then key.
     fn parse(text: &str) -> Option<Self> {
         let end = text.find(CERTIFICATE_END)? + CERTIFICATE_END.len();
         let (certificate, key) = text.split_at_checked(end)?;
@@ -62,7 +59,6 @@ impl Authority {
         authority.is_whole().then_some(authority)
     }
 
-    /// Whether the key belongs to the certificate.
     fn is_whole(&self) -> bool {
         use rustls::pki_types::pem::PemObject;
         let Ok(certificate) = rustls::pki_types::CertificateDer::from_pem_slice(self.certificate_pem.as_bytes()) else {
@@ -79,7 +75,6 @@ impl Authority {
         &self.certificate_pem
     }
 
-    /// HTTP/2 and HTTP/1.1, without client certificates.
     pub fn server_config(&self, names: &[String]) -> Result<Arc<ServerConfig>, AuthorityError> {
         let (certificate, key) = self.serving(names)?;
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
@@ -123,7 +118,8 @@ fn authority_params() -> CertificateParams {
     params
 }
 
-/// From the first second of a clock that was never set to the last second a certificate can name (RFC 5280, 4.1.2.5).
+/// Lasts from the first second of a clock that was never set to the last that a certificate can name (RFC 5280,
+/// 4.1.2.5).
 fn any_time(params: &mut CertificateParams, common_name: &str) {
     params.not_before = date_time_ymd(1970, 1, 1);
     params.not_after = date_time_ymd(9999, 12, 31);

@@ -13,12 +13,10 @@ struct All {
     waiting: BTreeMap<u64, CancellationToken>,
 }
 
-/// Dropping it removes it from the list.
 #[derive(Debug)]
 pub(super) struct UnprovenConnection {
     all: Unproven,
     number: u64,
-    /// Cancelled when it must be closed.
     pub(super) must_close: CancellationToken,
 }
 
@@ -54,7 +52,6 @@ impl Drop for UnprovenConnection {
     }
 }
 
-/// Whether the credential was shown on a connection.
 #[derive(Debug)]
 pub(super) struct Proof(Mutex<Option<UnprovenConnection>>);
 

@@ -19,7 +19,6 @@ pub(super) struct BatchContext<'a> {
     pub(super) shared: &'a Shared,
     pub(super) facts: &'a FactsFn,
     pub(super) names: &'a mut Names,
-    /// Newest revision given so far.
     pub(super) given: &'a mut u64,
     /// Milliseconds since 1970.
     pub(super) now_ms: u64,
@@ -42,7 +41,6 @@ struct Refused {
 }
 
 impl Batch {
-    /// Assigns a revision, or records a refusal.
     pub(super) fn add(&mut self, write: Write, answer: Answer, context: &mut BatchContext<'_>) {
         let ahead = self.ahead.get(write.key());
         let by_batch = ahead.is_some();
@@ -66,7 +64,7 @@ impl Batch {
         }
     }
 
-    /// Makes a batch on disk visible, then sends the answers.
+    /// Call it once the batch is on disk.
     pub(super) fn committed(self, shared: &Shared) {
         let (changes, answers): (Vec<_>, Vec<_>) = self.changes.into_iter().unzip();
         let objects: Vec<_> = changes.iter().map(|change| Arc::clone(&change.object)).collect();
@@ -79,7 +77,7 @@ impl Batch {
         }
     }
 
-    /// Sends the error of the disk to every caller whose outcome depended on it.
+    /// Every caller whose outcome depended on the disk gets its error.
     pub(super) fn failed(self, why: &str) {
         for (_, answer) in self.changes {
             send(answer, Err(WriteError::NotStored(why.to_owned())));

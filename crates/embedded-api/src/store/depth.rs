@@ -1,15 +1,11 @@
-//! How deep an object may be nested.
-//!
-//! JSON parsers limit the depth to protect their stack: the parser used here, and the same one in
-//! clients, stop below 128. A stored object has to stay readable, also as an item of a list or a table; one that
-//! is not would make the whole log unreadable at the next start.
+//! Nesting depth of objects. JSON parsers stop below 128 levels, and a stored object has to stay readable, also as an
+//! item of a list: an unreadable one would make the whole log unreadable at the next start.
 
 use serde_json::Value;
 
 /// Levels of objects and lists, including the outermost.
 pub const DEEPEST: usize = 120;
 
-/// Reads no deeper than `levels`.
 fn fits(value: &Value, levels: usize) -> bool {
     match value {
         Value::Array(items) => levels > 0 && items.iter().all(|item| fits(item, levels - 1)),

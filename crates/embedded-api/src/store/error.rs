@@ -1,4 +1,4 @@
-//! The errors of the store, and what to do then.
+//! Errors of the store, and what to do then.
 
 use super::Object;
 use std::io;
@@ -8,27 +8,18 @@ use std::sync::Arc;
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     #[error("{} is in use by {by}: end that process, or give another folder", folder.display())]
-    InUse {
-        folder: PathBuf,
-        /// Example: `process 1234`.
-        by: String,
-    },
+    InUse { folder: PathBuf, by: String },
     #[error("{} cannot be written: give this user the right to, or give another folder", path.display())]
     NotWritable { path: PathBuf, source: io::Error },
     #[error("the disk of {} is full: free some space", path.display())]
     Full { path: PathBuf, source: io::Error },
     #[error("{} cannot be read or written: see to the disk", path.display())]
     Io { path: PathBuf, source: io::Error },
-    /// Objects existed here.
     #[error(
         "{} is missing: put it back from a copy, or remove {} to start with no objects",
         path.display(), lock.display()
     )]
-    Missing {
-        path: PathBuf,
-        /// Shows that objects existed.
-        lock: PathBuf,
-    },
+    Missing { path: PathBuf, lock: PathBuf },
     #[error("{} is damaged ({what}): put it back from a copy, or move it and its folder away to start with no objects", path.display())]
     Damaged { path: PathBuf, what: String },
     #[error("{} has format {found}, this program knows {known}: use the program that wrote it", path.display())]
@@ -39,7 +30,6 @@ pub enum OpenError {
 pub enum WriteError {
     #[error("the object is there already")]
     Exists,
-    /// Another state, or object, than was meant.
     #[error("the object has changed: read it again")]
     Changed {
         /// `None` when it was deleted.
@@ -64,12 +54,8 @@ pub struct Compacted {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Ended {
-    /// Unread events are no longer kept.
     #[error("events after revision {after} are no longer kept: list again")]
-    Lagged {
-        /// Last revision read.
-        after: u64,
-    },
+    Lagged { after: u64 },
     #[error("the store is closed")]
     Closed,
 }

@@ -1,7 +1,5 @@
-//! The folder of the store: accessible to its owner only, and used by one process at a time.
-//!
-//! The lock file stays when the process ends. It names the process that has the lock; if it is not empty, there
-//! were objects once.
+//! Folder of the store, for its owner and one process at a time. The lock file stays; if it is not empty, there were
+//! objects.
 
 use super::error::OpenError;
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
@@ -11,7 +9,6 @@ use std::path::{Path, PathBuf};
 
 const OWNER_ONLY: u32 = 0o600;
 
-/// Locked for this process until it is dropped.
 #[derive(Debug)]
 pub(super) struct Folder {
     path: PathBuf,
@@ -19,7 +16,6 @@ pub(super) struct Folder {
 }
 
 impl Folder {
-    /// Creates a missing folder.
     pub(super) fn open(path: &Path) -> Result<Self, OpenError> {
         make(path).map_err(|source| cannot_write(path, source))?;
         let lock = lock_path(path);
@@ -73,7 +69,6 @@ impl Folder {
         on_disk.map_err(failed)
     }
 
-    /// Writes the owner into the lock file, which also shows that there are objects.
     pub(super) fn sign(&mut self) -> Result<(), OpenError> {
         let lock = lock_path(&self.path);
         let line = format!("process {}\n", std::process::id());
@@ -86,7 +81,7 @@ impl Folder {
     }
 }
 
-/// Makes parents, too, durable over a power failure.
+/// Parents, too, survive a power failure.
 fn make(path: &Path) -> io::Result<()> {
     let missing: Vec<&Path> = path.ancestors().take_while(|each| !each.exists()).collect();
     DirBuilder::new().recursive(true).mode(0o700).create(path)?;

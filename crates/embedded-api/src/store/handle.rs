@@ -21,10 +21,9 @@ use tokio::sync::{mpsc, oneshot};
 
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Created, for this user alone, if missing.
     pub folder: PathBuf,
     pub history: Limits,
-    /// Queued writes; further callers wait.
+    /// Further callers wait.
     pub queue: usize,
 }
 
@@ -52,8 +51,7 @@ struct Inner {
 }
 
 impl Store {
-    /// Opens or creates the store. Reads all of it: blocks for as long as that takes. A folder that has, or had, objects is never
-    /// opened as an empty one.
+    /// Blocks while it reads the whole store. A folder that has, or had, objects is never opened as an empty one.
     pub fn open(options: Options, facts: FactsFn) -> Result<Self, OpenError> {
         Self::open_on(options, facts, journal::file())
     }
@@ -67,7 +65,6 @@ impl Store {
         let thread = thread::Builder::new().name("store".to_owned());
         let thread = thread.spawn(move || match start(&options, facts, medium) {
             Ok((shared, writer, runtime)) => {
-                // The opener waits for this, so it is received.
                 let _ = opened.send(Ok(shared));
                 runtime.block_on(writer.run(jobs));
             }
@@ -94,13 +91,11 @@ impl Store {
         }
     }
 
-    /// Newest visible revision.
     #[must_use]
     pub fn revision(&self) -> u64 {
         self.inner.shared.read().revision()
     }
 
-    /// Oldest revision for watches and lists.
     #[must_use]
     pub fn floor(&self) -> u64 {
         self.inner.shared.read().history().floor()
@@ -122,10 +117,7 @@ impl Store {
         self.inner.shared.read().get(key).cloned()
     }
 
-    /// `namespace` `None` is all. `keep` must not use the store: it runs while the state is locked.
-    ///
-    /// # Errors
-    /// `Compacted` when the page's revision is below the floor.
+    /// `keep` must not use the store, which is locked. Errors: `Compacted` when the page's revision is below the floor.
     pub fn list(
         &self,
         resource: &str,
@@ -150,19 +142,17 @@ impl Store {
         }
     }
 
-    /// Objects with `uid` among their owners.
     #[must_use]
     pub fn owned_by(&self, uid: &str) -> Vec<Arc<Object>> {
         self.inner.shared.read().owned_by(uid)
     }
 
-    /// Whether the owner `uid` would wait for an object.
     #[must_use]
     pub fn is_blocked(&self, uid: &str) -> bool {
         self.inner.shared.read().is_blocked(uid)
     }
 
-    /// Returns once the write is on disk and visible: the new state, or the last one of a deleted object. A caller that stops
+    /// Returns, once the write is on disk and visible, the new state or a deleted object's last. A caller that stops
     /// waiting does not stop the write. On an error nothing was written.
     pub async fn write(&self, write: Write) -> Result<Arc<Object>, WriteError> {
         let (answer, outcome) = oneshot::channel();
@@ -170,10 +160,7 @@ impl Store {
         outcome.await.unwrap_or(Err(WriteError::Closed))
     }
 
-    /// Changes after revision `since`, including future ones.
-    ///
-    /// # Errors
-    /// `Compacted` when `since` is below the floor.
+    /// Changes after revision `since`, including future ones. Errors: `Compacted` when `since` is below the floor.
     pub fn watch(&self, resource: &str, since: u64) -> Result<Watch, Compacted> {
         let floor = self.floor();
         if since < floor {
@@ -189,7 +176,6 @@ impl Store {
     pub async fn close(self) {
         let (closer, closed) = oneshot::channel();
         if self.ask(Job::Close(closer)).await.is_ok() {
-            // An error means that it is closed as well.
             let _ = closed.await;
         }
     }
@@ -222,7 +208,6 @@ impl std::fmt::Debug for Store {
 }
 
 impl Drop for Inner {
-    /// Waits for the writer, so that the folder is free afterwards.
     fn drop(&mut self) {
         self.queue = None;
         if let Some(Err(_)) = self.writer.take().map(JoinHandle::join) {

@@ -1,14 +1,13 @@
-//! The recent changes, in order: what a watch reads, and from which revision one can start.
+//! Recent changes in order, for watches, and the oldest revision at which one can start.
 
 use super::object::{Event, Object};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Memory of a kept change besides its states, bytes, roughly.
 const EVENT_BYTES: usize = 192;
 
-/// Memory of a state besides its JSON, bytes, roughly.
+/// Rough memory of a state besides its JSON.
 const OBJECT_BYTES: usize = 512;
 
 /// A change is kept while it is younger than `age` or among the newest `events`, unless all together exceed `bytes`.
@@ -16,12 +15,11 @@ const OBJECT_BYTES: usize = 512;
 pub struct Limits {
     pub age: Duration,
     pub events: usize,
-    /// Memory for past states, roughly.
     pub bytes: usize,
 }
 
 impl Default for Limits {
-    /// Five minutes, the default of a cluster; a thousand changes; 16 MiB.
+    /// Five minutes is the default of a cluster.
     fn default() -> Self {
         Self {
             age: Duration::from_secs(300),
@@ -48,7 +46,6 @@ struct Entry {
 #[derive(Debug, Default)]
 struct Line {
     events: VecDeque<Arc<Event>>,
-    /// Newest revision of this kind that was dropped.
     lost: u64,
 }
 
@@ -60,7 +57,6 @@ impl History {
         }
     }
 
-    /// Oldest revision after which every change is kept.
     pub(super) fn floor(&self) -> u64 {
         self.floor
     }
@@ -129,7 +125,6 @@ pub(super) fn superseded(event: &Event) -> impl Iterator<Item = u64> {
     previous.into_iter().chain(event.deleted.then_some(event.revision))
 }
 
-/// Memory beyond the current objects.
 fn cost(event: &Event) -> usize {
     let state = |object: &Arc<Object>| OBJECT_BYTES + object.json.len();
     let own = if event.deleted { state(&event.object) } else { 0 };

@@ -1,11 +1,10 @@
-//! The log on disk: one file of the redb engine, one transaction per commit.
+//! The log on disk: one file of the redb engine, one transaction per commit. Table `log` has records by revision;
+//! `about`, data on the log as a whole.
 //!
-//! Two tables: `log`, revision to record; `about`, data on the log as a whole. Every commit is in two
-//! phases: the engine writes the new pages and syncs, then points to them and syncs. It costs a second sync. With it
-//! the last commit can always be distinguished from a torn one: damage to it is an error instead of a silent rollback.
-//!
-//! After a failed commit the engine requires the file to be opened again, and the commit may be in it or not. The caller
-//! has to check: [`Journal::undo_after`].
+//! Every commit is in two phases: the engine writes the new pages and syncs, then points to them and syncs. With the
+//! second sync the last commit can always be distinguished from a torn one: damage to it is an error instead of a
+//! silent rollback. After a failed commit the file must be opened again, and the commit may be in it or not:
+//! [`Journal::undo_after`].
 
 use super::error::OpenError;
 use super::folder::cannot_write;
@@ -26,7 +25,6 @@ const ABOUT: TableDefinition<'_, &str, u64> = TableDefinition::new("about");
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Head {
-    /// Newest revision, even if its record was removed.
     pub(super) newest: u64,
     /// Older changes are not kept one by one.
     pub(super) floor: u64,
@@ -36,13 +34,12 @@ pub(super) struct Head {
 #[derive(Debug, Default)]
 pub(super) struct Commit<'a> {
     pub(super) keep: &'a [(u64, Vec<u8>)],
-    /// Revisions of unneeded records.
     pub(super) remove: &'a [u64],
     pub(super) newest: u64,
     pub(super) floor: u64,
 }
 
-/// Opens the plain file, or in tests a disk that can be made to fail.
+/// The plain file, or in tests a disk that can be made to fail.
 pub(super) type Medium = Arc<dyn Fn(&Path) -> Result<Database, redb::DatabaseError> + Send + Sync>;
 
 pub(super) struct Journal {
@@ -51,7 +48,6 @@ pub(super) struct Journal {
 }
 
 impl Journal {
-    /// `path` exists and is empty.
     pub(super) fn create(path: &Path) -> Result<(), OpenError> {
         let database = engine(path, |builder| builder.create(path))?;
         let journal = Self {
@@ -101,7 +97,6 @@ impl Journal {
         }
     }
 
-    /// Visits records by revision.
     pub(super) fn each(&self, mut visit: impl FnMut(u64, &[u8]) -> Result<(), OpenError>) -> Result<(), OpenError> {
         self.read(|transaction| {
             let log = transaction.open_table(LOG)?;
@@ -133,7 +128,6 @@ impl Journal {
         })
     }
 
-    /// Removes what a failed commit may have left.
     pub(super) fn undo_after(&self, newest: u64) -> Result<(), OpenError> {
         self.change(|change| {
             let mut log = change.open_table(LOG)?;

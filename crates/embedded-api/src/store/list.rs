@@ -1,7 +1,4 @@
-//! Lists: complete or in pages, of the present or of an older revision.
-//!
-//! The state at an older revision is the present one with the newer changes undone: the state that the first newer
-//! change of an object replaced.
+//! Lists: complete or in pages; an older revision is the present one with the newer changes undone.
 
 use super::error::Compacted;
 use super::object::Object;
@@ -10,25 +7,21 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// Namespace and name of an object, in the order of lists.
+/// Namespace and name, the order of lists.
 pub type Place = (String, String);
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Page {
     /// `None`, or a future revision: the newest.
     pub at: Option<u64>,
-    /// `more` of the previous page.
     pub after: Option<Place>,
     pub limit: Option<usize>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
-    /// `at` of the next page.
     pub revision: u64,
-    /// Order is by namespace and name.
     pub objects: Vec<Arc<Object>>,
-    /// Begin of the next page, if any.
     pub more: Option<Place>,
     /// Objects after this page, selected or not; `None` on the last one.
     pub remaining: Option<usize>,
@@ -96,7 +89,6 @@ fn start(namespace: Option<&str>, page: &Page) -> Bound<Spot> {
     }
 }
 
-/// Objects from `start` on, with older states from `undone`.
 fn between<'a>(
     objects: &'a Objects,
     undone: &'a Undone,

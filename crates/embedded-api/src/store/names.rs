@@ -4,7 +4,6 @@ use super::object::{Facts, Key};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// Unused texts are kept below this number.
 const FEW: usize = 1024;
 
 #[derive(Debug, Default)]

@@ -4,10 +4,8 @@ use bytes::Bytes;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Ordered by resource, namespace, name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key {
-    /// [`crate::resource::Resource::storage`].
     pub resource: Arc<str>,
     /// Empty for a cluster-scoped object.
     pub namespace: Arc<str>,
@@ -31,7 +29,6 @@ pub struct Object {
     /// `metadata.resourceVersion` in `json`.
     pub revision: u64,
     pub json: Bytes,
-    /// Readable without parsing `json`.
     pub facts: Facts,
 }
 
@@ -73,7 +70,7 @@ pub type FactsFn = Arc<dyn Fn(&Key, &Value) -> Facts + Send + Sync>;
 #[derive(Debug, PartialEq, Eq)]
 pub struct Event {
     pub revision: u64,
-    /// New state; of a deleted object the last one, with the revision of its deletion.
+    /// New state; a deleted object's last one, with the revision of its deletion.
     pub object: Arc<Object>,
     /// `None` for a new object.
     pub previous: Option<Arc<Object>>,

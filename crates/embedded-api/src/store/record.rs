@@ -1,5 +1,4 @@
-//! One record of the log, as bytes: key, time, content, and a checksum over all of it and its revision.
-//!
+//! One record of the log, as bytes:
 //! ```text
 //! checksum u32 │ kind u8 │ time u64 │ three lengths u16 │ resource │ namespace │ name │ object as JSON
 //! ```
@@ -18,7 +17,7 @@ const CHECKSUM: usize = 4;
 pub(super) struct Record {
     pub(super) key: Key,
     pub(super) deleted: bool,
-    /// Milliseconds since 1970 by this machine's clock.
+    /// Milliseconds since 1970, by this machine's clock.
     pub(super) written_ms: u64,
     pub(super) json: Bytes,
 }

@@ -1,4 +1,4 @@
-//! What readers, watches and the writer share: the state, and a notification channel per kind.
+//! Shared by readers, watches and the writer: the state, and a notification channel per kind.
 
 use super::object::Object;
 use super::state::{Change, State};
@@ -22,7 +22,6 @@ impl Shared {
         }
     }
 
-    /// Reason that objects cannot be stored at the moment.
     pub(super) fn failing(&self) -> Option<String> {
         let failing = self.failing.read().unwrap_or_else(PoisonError::into_inner);
         failing.clone()
@@ -46,7 +45,6 @@ impl Shared {
         wakeups.entry(resource.into()).or_default().subscribe()
     }
 
-    /// All at once, then notifies.
     pub(super) fn publish(&self, changes: impl IntoIterator<Item = Change>) {
         let mut touched = BTreeSet::new();
         let mut state = self.write();
@@ -62,7 +60,6 @@ impl Shared {
         }
     }
 
-    /// Every watch ends once it has read all.
     pub(super) fn close(&self) {
         self.write().close();
         let wakeups = self.wakeups.read().unwrap_or_else(PoisonError::into_inner);

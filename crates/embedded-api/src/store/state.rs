@@ -5,14 +5,12 @@ use super::object::{Event, Key, Object};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-/// Namespace and name.
 pub(super) type Spot = (Arc<str>, Arc<str>);
 
 pub(super) type Objects = BTreeMap<Spot, Arc<Object>>;
 
 #[derive(Debug)]
 pub(super) struct Change {
-    /// New state; of a deletion the last one.
     pub(super) object: Arc<Object>,
     pub(super) deleted: bool,
     pub(super) written_ms: u64,
@@ -23,10 +21,8 @@ pub struct Stats {
     pub revision: u64,
     pub floor: u64,
     pub objects: usize,
-    /// JSON of the objects.
     pub object_bytes: usize,
     pub history_events: usize,
-    /// States in the history, roughly.
     pub history_bytes: usize,
 }
 
@@ -34,7 +30,6 @@ pub struct Stats {
 pub(super) struct State {
     kinds: HashMap<Arc<str>, Objects>,
     owned: HashMap<Arc<str>, BTreeSet<Key>>,
-    /// Number of objects that block each owner.
     blocked: HashMap<Arc<str>, usize>,
     history: History,
     revision: u64,
@@ -43,7 +38,6 @@ pub(super) struct State {
 }
 
 impl State {
-    /// Changes up to `floor` are not in the history.
     pub(super) fn new(floor: u64) -> Self {
         Self {
             kinds: HashMap::new(),

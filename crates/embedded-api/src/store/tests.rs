@@ -1,6 +1,4 @@
-//! The store, tested through its public interface.
-//!
-//! Owns: what the tests share. Must not: use internals, except to put a failing disk under it.
+//! The store through its public interface; internals only to put a failing disk under it.
 
 pub(super) mod build;
 mod damage;

@@ -15,9 +15,7 @@ pub struct Watch {
     wakeup: watch::Receiver<()>,
     resource: Arc<str>,
     taken: VecDeque<Arc<Event>>,
-    /// Changes up to here were returned or are in `taken`.
     read: u64,
-    /// Changes up to here were returned.
     returned: u64,
 }
 
@@ -33,10 +31,7 @@ impl Watch {
         }
     }
 
-    /// Can be dropped and called again without missing a change.
-    ///
-    /// # Errors
-    /// `Lagged` when unread changes are no longer kept, `Closed` after the last change of a closed store.
+    /// Safe to cancel. Errors: `Lagged` when unread changes are gone, `Closed` after the last change of a closed store.
     pub async fn next(&mut self) -> Result<Arc<Event>, Ended> {
         loop {
             if let Some(event) = self.take()? {

@@ -1,4 +1,4 @@
-//! What can be written, and which state of the object it requires.
+//! Possible writes, and the state of the object that each requires.
 
 use super::error::WriteError;
 use super::object::{Key, Object};
@@ -47,7 +47,6 @@ impl Write {
         }
     }
 
-    /// Key, value, and whether it is a deletion.
     pub(super) fn into_parts(self) -> (Key, Value, bool) {
         match self {
             Self::Put { key, value, .. } => (key, value, false),

@@ -1,5 +1,4 @@
 //! The only thread that writes: takes queued writes, commits them together, makes them visible, and cleans up.
-//!
 //! ```text
 //! write or idle ─► forget old changes ─► journal open? ─► check, give revisions ─► commit ─► visible ─► answers
 //!                                          │ no: open again, undo what was not acknowledged   │
@@ -26,19 +25,18 @@ use tokio::time::timeout;
 use tracing::{info, warn};
 
 const MOST_WRITES: usize = 256;
-/// Bytes; such a commit gets no further writes.
+/// Size from which a commit gets no further writes, bytes.
 const MOST_BYTES: usize = 8 << 20;
 const STEP: usize = 512;
 /// Removed along with a write, besides two for each, which are what a write itself makes unneeded later.
 const FEW: usize = 64;
 /// Pause before cleaning up, when there is something to remove.
 const BRISK: Duration = Duration::from_millis(50);
-/// Otherwise the fraction of the age after which changes are dropped.
+/// Else the pause, as a fraction of the age after which changes are dropped.
 const CALM: u32 = 20;
 /// Next attempt while the disk fails and nothing is written.
 const RETRY: Duration = Duration::from_secs(1);
-/// Minimum before the file is opened again, besides a multiple of the time that opening takes: it reads all of it, and a disk may
-/// be full for hours.
+/// Pause before the file is opened again, besides a multiple of what opening takes: a disk may be full for hours.
 const PAUSE: Duration = Duration::from_millis(100);
 const REST: u32 = 4;
 
@@ -56,10 +54,8 @@ pub(super) struct Writer {
     names: Names,
     limits: Limits,
     unneeded: VecDeque<u64>,
-    /// Last duration.
     reopening: Duration,
     newest: u64,
-    /// Newest revision of any write.
     given: u64,
 }
 
@@ -116,7 +112,6 @@ impl Writer {
         }
         drop(self);
         for closer in closers {
-            // The caller may be gone.
             let _ = closer.send(());
         }
     }
@@ -157,7 +152,6 @@ impl Writer {
         }
     }
 
-    /// Returns whether there may be more of it.
     fn forget(&mut self, now_ms: u64) -> bool {
         let mut state = self.shared.write();
         let before = state.history().len();
@@ -193,7 +187,6 @@ impl Writer {
         Ok(())
     }
 
-    /// Opens the file again and removes what was not acknowledged.
     fn reopen(&mut self) -> Result<(), String> {
         let Err(failure) = &self.journal else { return Ok(()) };
         if failure.since.elapsed() < PAUSE.max(self.reopening * REST) {
@@ -247,7 +240,7 @@ impl Writer {
 }
 
 impl Drop for Writer {
-    /// However the thread ends, no caller waits for it.
+    /// Ends every wait for the thread, however it ends.
     fn drop(&mut self) {
         self.shared.close();
     }

@@ -1,4 +1,4 @@
-//! What the server sets on objects, and what a writer cannot change.
+//! Fields that the server sets on objects, and fields that a writer cannot change.
 
 use super::meta::{self, map_mut, metadata_mut, put};
 use crate::refusal::Refusal;
@@ -11,7 +11,6 @@ use serde_json::{Map, Value, json};
 const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
 const GENERATED: usize = 5;
 const LONGEST_GENERATED: usize = 63;
-/// Keeps a Namespace until everything in it is deleted.
 pub const NAMESPACE_FINALIZER: &str = "kubernetes";
 pub const NAMESPACE_LABEL: &str = "kubernetes.io/metadata.name";
 
@@ -19,7 +18,6 @@ pub const NAMESPACE_LABEL: &str = "kubernetes.io/metadata.name";
 pub struct ServerFields<'a> {
     pub namespace: Option<&'a str>,
     pub uid: &'a str,
-    /// RFC 3339 with whole seconds.
     pub now: &'a str,
     pub random: u64,
 }
@@ -68,7 +66,6 @@ pub fn normalize_new(resource: &Resource, object: &mut Value) {
     name_namespace(resource, object);
 }
 
-/// The label follows a generated name.
 fn name_namespace(resource: &Resource, object: &mut Value) {
     let name = meta::name(object).to_owned();
     if is_namespace(resource) && !name.is_empty() {
@@ -97,10 +94,7 @@ fn generated(start: &str, mut random: u64) -> String {
     name
 }
 
-/// Sets a missing namespace.
-///
-/// # Errors
-/// 400 when name or namespace differ from the path.
+/// Sets a missing namespace. Errors: 400 when name or namespace differ from the path.
 pub fn match_path(
     resource: &Resource,
     object: &mut Value,
@@ -132,7 +126,6 @@ pub fn match_path(
     Ok(())
 }
 
-/// Restores in `new` what a write to this object or subresource cannot change.
 pub fn restore_fixed_fields(resource: &Resource, old: &Value, new: &mut Value, subresource: Option<&str>) {
     if subresource == Some("status") && resource.custom {
         let status = new.get("status").cloned();

@@ -1,4 +1,4 @@
-//! Answers: documents, refusals and warnings as they are sent.
+//! Documents, refusals and warnings as they are sent.
 
 use crate::documents::accept::{Format, Representation};
 use crate::refusal::Refusal;
@@ -8,7 +8,7 @@ use http::StatusCode;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-/// They have a limit in bytes as well: clients read headers of a limited size.
+/// Clients read headers of a limited size.
 const MOST_WARNINGS: usize = 30;
 const LONGEST_WARNINGS: usize = 4096;
 
@@ -63,12 +63,10 @@ pub(super) fn refusal(refusal: &Refusal) -> Answer {
     warned(answer, &refusal.warnings)
 }
 
-/// 404 of an unknown path.
 pub(super) fn no_such_page() -> Answer {
     text(StatusCode::NOT_FOUND, "404 page not found\n")
 }
 
-/// 404 below a built-in group.
 pub(super) fn no_such_resource() -> Refusal {
     let message = "the server could not find the requested resource";
     Refusal {
@@ -107,7 +105,6 @@ pub(super) fn warned(mut answer: Answer, warnings: &[String]) -> Answer {
     answer
 }
 
-/// Quotes on one line, without characters that a header cannot contain.
 fn header_text(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');

@@ -1,6 +1,4 @@
 //! The body of a write: JSON, YAML or, for built-in kinds, protobuf; and the kind that it declares.
-//!
-//! Owns: reading it, and the refusal when it cannot be read. Must not: check the object.
 
 use super::meta::text;
 use super::protobuf;
@@ -15,7 +13,6 @@ use serde_saphyr::options::DuplicateKeyPolicy;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// Default without a content type.
     Json,
     Yaml,
     /// Built-in kinds only.
@@ -23,8 +20,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// # Errors
-    /// 415 for all others, including CBOR.
+    /// Errors: 415 for all others, including CBOR.
     pub fn of(content_type: &str) -> Result<Self, Refusal> {
         match content_type.split(';').next().unwrap_or_default().trim() {
             "" | "application/json" => Ok(Self::Json),
@@ -43,9 +39,7 @@ fn unsupported() -> Refusal {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document {
-    /// A duplicate field has its last value.
     pub value: Value,
-    /// Example: `duplicate field "spec.replicas"`.
     pub duplicates: Vec<String>,
 }
 
@@ -82,10 +76,7 @@ fn yaml(body: &Bytes) -> Result<(Value, Vec<String>), String> {
     Ok((value, twice))
 }
 
-/// Checks the object's kind against the path, which also names a missing built-in kind.
-///
-/// # Errors
-/// 400 when it cannot be read or is of another kind, 415 for unknown formats.
+/// Errors: 400 when the body cannot be read or is of another kind, 415 for unknown formats.
 pub fn object(resource: &Resource, content_type: &str, body: &Bytes) -> Result<Document, Refusal> {
     let format = Format::of(content_type)?;
     if resource.custom && format == Format::Protobuf {
@@ -123,15 +114,13 @@ pub fn object(resource: &Resource, content_type: &str, body: &Bytes) -> Result<D
     Ok(document)
 }
 
-/// Sets `apiVersion` and `kind` of the path.
 pub fn name_kind(resource: &Resource, object: &mut Value) {
     let fields = super::meta::map_mut(object);
     fields.insert("apiVersion".to_owned(), resource.api_version().into());
     fields.insert("kind".to_owned(), resource.kind.as_str().into());
 }
 
-/// # Errors
-/// 422 for another kind than that of the path.
+/// Errors: 422 for another kind than that of the path.
 pub fn is_of_kind(resource: &Resource, object: &Value) -> Result<(), Refusal> {
     let (version, kind) = (text(object, "/apiVersion"), text(object, "/kind"));
     let (expected_version, expected_kind) = (resource.api_version(), resource.kind.as_str());

@@ -1,4 +1,4 @@
-//! The token with which a client asks for the next page of a list.
+//! Token with which a client asks for the next page of a list.
 
 use crate::refusal::Refusal;
 use crate::store::Place;
@@ -26,7 +26,6 @@ struct Token {
 }
 
 impl Continuation {
-    /// Leaves the namespace out in a list of one.
     pub(super) fn token(&self, within: Option<&str>) -> String {
         let (namespace, name) = &self.after;
         let start = match within {
@@ -46,8 +45,7 @@ impl Continuation {
         BASE64_URL_SAFE_NO_PAD.encode(json)
     }
 
-    /// # Errors
-    /// 400 for a token of another server.
+    /// Errors: 400 for a token of another server.
     pub(super) fn read(token: &str, within: Option<&str>) -> Result<Self, Refusal> {
         let bad = |why: &str| Refusal::bad_request(format!("invalid continue token: continue key is not valid: {why}"));
         let bytes = BASE64_URL_SAFE_NO_PAD.decode(token.trim_end_matches('='));

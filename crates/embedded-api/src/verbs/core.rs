@@ -47,7 +47,6 @@ pub(super) struct Core {
     kinds: HashMap<Url, Arc<Kind>>,
 }
 
-/// Group, version and plural.
 type Url = (String, String, String);
 
 impl Core {
@@ -86,7 +85,6 @@ impl Core {
         })
     }
 
-    /// Prefers, of several kinds, the one in whose form the objects are stored.
     pub(super) fn storing(&self, storage: &str) -> Option<&Arc<Kind>> {
         let all = self.kinds.values().filter(|kind| *kind.resource.storage == *storage);
         // Events are stored in the form of the core kind; of several versions, any one is right.
@@ -104,8 +102,7 @@ impl Core {
         names
     }
 
-    /// # Errors
-    /// 500 when the stored object cannot be read: a bug of this program.
+    /// Errors: 500 when the stored object cannot be read: a bug of this program.
     pub(super) fn shown(&self, resource: &Resource, object: &Object) -> Result<Value, Refusal> {
         let value = parsed(object)?;
         Ok(match self.registry.stored_as_shown(resource) {
@@ -125,7 +122,6 @@ pub(super) fn parsed(object: &Object) -> Result<Value, Refusal> {
     serde_json::from_slice(&object.json).map_err(unreadable)
 }
 
-/// Whole seconds, in UTC.
 pub(super) fn rfc3339(time: Timestamp) -> String {
     format!("{time:.0}")
 }

@@ -20,8 +20,7 @@ use uuid::Uuid;
 
 const ATTEMPTS: usize = 8;
 
-/// # Errors
-/// 400 and 422 for malformed objects, 404 and 403 for namespaces that are missing or terminating, 409 for a name that is in use.
+/// Errors: 400, 422 for malformed objects, 404, 403 for missing or terminating namespaces, 409 for a name in use.
 pub(super) async fn create(
     core: &Arc<Core>,
     kind: &Arc<Kind>,

@@ -18,20 +18,16 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
-/// Attempts when other writers change the object first.
 const ATTEMPTS: usize = 32;
-/// Objects of a collection deleted at a time.
 const TOGETHER: usize = 64;
 
 #[derive(Debug)]
 pub(super) enum Deleted {
-    /// Its uid.
     Gone(String),
     Waits(Written),
 }
 
-/// # Errors
-/// 404 for a missing object, 409 for another one than was meant, 403 for one that may not be deleted.
+/// Errors: 404 for a missing object, 409 for another one than was meant, 403 for one that may not be deleted.
 pub(super) async fn remove(core: &Core, kind: &Kind, key: &Key, options: &DeleteOptions) -> Result<Deleted, Refusal> {
     for _ in 0..ATTEMPTS {
         let object = core.store.get(key).ok_or_else(|| kind.not_found(&key.name))?;
@@ -57,8 +53,7 @@ async fn once(core: &Core, kind: &Kind, object: &Arc<Object>, options: &DeleteOp
     }
 }
 
-/// # Errors
-/// As [`remove`], and 400 or 422 for bad options.
+/// Errors: as [`remove`], and 400 or 422 for bad options.
 pub(super) async fn delete(
     core: &Arc<Core>,
     kind: &Arc<Kind>,
@@ -74,10 +69,7 @@ pub(super) async fn delete(
     }
 }
 
-/// Answers with the previous states.
-///
-/// # Errors
-/// As [`remove`], and 400 for bad selectors.
+/// Answers with the previous states. Errors: as [`remove`], and 400 for bad selectors.
 pub(super) async fn delete_collection(
     core: &Arc<Core>,
     kind: &Arc<Kind>,
@@ -96,7 +88,6 @@ pub(super) async fn delete_collection(
     while let Some(outcome) = done.next().await {
         match outcome {
             Ok(_) => {}
-            // Another writer deleted it first.
             Err(refusal) if refusal.code == 404 => {}
             Err(refusal) => return Err(refusal),
         }

@@ -1,4 +1,4 @@
-//! The effect of a deletion on an object: it is removed at once, or it waits for its finalizers.
+//! Effect of a deletion on an object: it is removed at once, or it waits for its finalizers.
 
 use super::admission::is_namespace;
 use super::meta::{self, FOREGROUND, ORPHAN, map_mut, metadata_mut};
@@ -16,7 +16,6 @@ pub enum DeletionEffect {
     Waiting,
 }
 
-/// `now` is RFC 3339 with whole seconds.
 #[must_use]
 pub fn effect(resource: &Resource, object: &Value, propagation: Option<Propagation>, now: &str) -> DeletionEffect {
     let before = meta::finalizers(object);
@@ -69,14 +68,12 @@ pub fn is_finished(resource: &Resource, object: &Value) -> bool {
     meta::is_deleting(object) && meta::finalizers(object).is_empty() && has_no_spec_finalizers(resource, object)
 }
 
-/// Reads finalizers in `spec`, as a Namespace has them.
 fn has_no_spec_finalizers(resource: &Resource, object: &Value) -> bool {
     let finalizers = object.pointer("/spec/finalizers").and_then(Value::as_array);
     !is_namespace(resource) || finalizers.is_none_or(Vec::is_empty)
 }
 
-/// # Errors
-/// 409 for another uid or version, 403 for a Namespace that cannot be deleted.
+/// Errors: 409 for another uid or version, 403 for a Namespace that cannot be deleted.
 pub fn admit(resource: &Resource, object: &Value, options: &DeleteOptions) -> Result<(), Refusal> {
     let name = meta::name(object);
     if is_namespace(resource) && UNDELETABLE.contains(&name) {

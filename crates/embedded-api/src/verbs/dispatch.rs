@@ -1,4 +1,4 @@
-//! Which verb a request is, and whether its kind has it.
+//! Verb of a request, if its kind has it.
 
 use super::answer;
 use super::core::{Core, Kind};
@@ -161,7 +161,6 @@ fn not_with(resource: &Resource, method: &Method) -> Refusal {
     }
 }
 
-/// Message differs in a built-in group, as in an API server.
 fn unknown(core: &Core, target: &Target) -> Result<Answer, Refusal> {
     if let Some(part) = target.subresource.as_deref()
         && let Some(refusal) = refused::refusal(&target.group, &target.plural, part)

@@ -12,7 +12,6 @@ use bytes::Bytes;
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
-/// `None` when the path names objects.
 pub(super) fn answer(core: &Core, route: &Route, request: &ApiRequest) -> Option<Result<Answer, Refusal>> {
     if matches!(route, Route::Objects(_)) {
         return None;
@@ -85,14 +84,13 @@ fn groups(core: &Core, of_core: bool, request: &ApiRequest) -> Result<Answer, Re
     Ok(answer::document(StatusCode::OK, as_, value.to_string().into()))
 }
 
-/// Empty: kubectl searches the older document for kinds that are in no version 3 document, such as a `List` in a file, and does
-/// not check what it does not find.
+/// Empty: kubectl searches it for kinds in no version 3 document, such as a `List` in a file, and checks only what it
+/// finds.
 fn openapi_v2(request: &ApiRequest) -> Answer {
     const ACCEPT: &str = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
     // The requested name has a character that a `Content-Type` cannot contain.
     const CONTENT_TYPE: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
     if request.accept.contains(ACCEPT) {
-        // An empty document is an empty message.
         return Answer {
             content_type: CONTENT_TYPE.to_owned(),
             ..answer::text(StatusCode::OK, "")

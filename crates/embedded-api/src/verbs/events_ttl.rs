@@ -1,4 +1,4 @@
-//! How long Events are kept: an hour, as in Kubernetes, and never more than a number of them.
+//! Life of Events: an hour, as in Kubernetes, and never more than a number of them.
 
 use super::core::{Core, Kind, parsed};
 use super::delete::remove;
@@ -20,9 +20,8 @@ const TOGETHER: usize = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Since the last write.
     pub age: Duration,
-    /// More Events are deleted, those first written first.
+    /// Limit beyond which those first written are deleted.
     pub count: usize,
     pub sweep: Duration,
 }
@@ -37,7 +36,6 @@ impl Default for Limits {
     }
 }
 
-/// Key, revision and time of the last write.
 type Written = (Key, u64, Timestamp);
 
 /// Wakes the sweep, so that a flood of Events does not wait for the next one.
@@ -94,10 +92,8 @@ async fn too_many(core: &Core, flood: usize) {
     }
 }
 
-/// Reads the time of a write once, and then finds it by revision.
 fn all(core: &Core, known: &mut HashMap<Key, (u64, Timestamp)>, now: Timestamp) -> Vec<Written> {
     let listed = core.store.list(STORAGE, None, &Page::default(), |_| true);
-    // The newest revision is always available.
     let objects = listed.map(|listed| listed.objects).unwrap_or_default();
     let mut still = HashMap::with_capacity(objects.len());
     let mut all = Vec::with_capacity(objects.len());
@@ -114,7 +110,7 @@ fn all(core: &Core, known: &mut HashMap<Key, (u64, Timestamp)>, now: Timestamp) 
     all
 }
 
-/// Time by its own fields; `now` without one, or for the future.
+/// Time by the Event's own fields; `now` without one, or for the future.
 fn last_written(object: &Object, now: Timestamp) -> Timestamp {
     let Ok(value) = parsed(object) else { return now };
     let said = [
@@ -126,7 +122,6 @@ fn last_written(object: &Object, now: Timestamp) -> Timestamp {
     times.max().map_or(now, |time| time.min(now))
 }
 
-/// Too old ones and, if there are too many, the oldest; with their revisions.
 fn over(mut all: Vec<Written>, limits: Limits, now: Timestamp) -> Vec<(Key, u64)> {
     let age = SignedDuration::try_from(limits.age).unwrap_or(SignedDuration::MAX);
     all.sort_unstable_by_key(|(_, revision, _)| *revision);

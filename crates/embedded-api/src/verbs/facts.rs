@@ -1,4 +1,4 @@
-//! What the store keeps of an object beside its bytes: labels, owners, the fields for selectors.
+//! Facts that the store keeps of an object beside its bytes: labels, owners, the fields for selectors.
 
 use super::meta;
 use crate::resource::Resource;
@@ -8,7 +8,6 @@ use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Paths by storage.
 type Paths = HashMap<Arc<str>, Vec<Arc<str>>>;
 
 #[must_use]
@@ -16,7 +15,7 @@ pub fn reader<'a>(kinds: impl Iterator<Item = &'a Resource>) -> FactsFn {
     let mut paths = Paths::new();
     for resource in kinds {
         let of_kind = paths.entry(Arc::clone(&resource.storage)).or_default();
-        // Another representation of the same objects has other field names; fields that it cannot name are not in any object.
+        // Another form of the same objects has other field names; fields that it cannot name are in no object.
         for path in &resource.selectable_fields {
             if !of_kind.iter().any(|known| **known == **path) {
                 of_kind.push(path.as_str().into());
@@ -52,7 +51,7 @@ fn read(paths: &Paths, key: &Key, object: &Value) -> Facts {
     }
 }
 
-/// Value as selectors compare it; `None` if there is none, or none that can be compared.
+/// Value as selectors compare it; `None` when it cannot be compared.
 fn field(object: &Value, path: &str) -> Option<String> {
     // An Event's source is the component, under either of its two names.
     let value = match path {

@@ -1,9 +1,6 @@
-//! The garbage collector: what happens to objects when their owners or their namespace are deleted.
-//!
-//! Owns: the one task that checks objects and does what [`verdict`] and [`namespace`] decide. Must not: decide.
-//!
-//! It starts from the present objects, so a restart at any point changes nothing: at first it checks every object that
-//! has an owner or is being deleted, later those that a change affects.
+//! The garbage collector: one task that checks objects whose owners or namespace are deleted, by [`verdict`] and
+//! [`namespace`]. It starts from the present objects, so a restart at any point changes nothing: at first it checks
+//! every object that has an owner or is being deleted, later those that a change affects.
 
 mod act;
 mod affected;
@@ -28,7 +25,6 @@ const RETRY_AFTER: Duration = Duration::from_secs(2);
 
 type Changes = SelectAll<BoxStream<'static, Result<Arc<Event>, Ended>>>;
 
-/// Holds at most the number of objects.
 #[derive(Default)]
 struct Queue {
     now: BTreeSet<Key>,
@@ -36,7 +32,6 @@ struct Queue {
     retry_at: Option<Instant>,
 }
 
-/// Runs until `stop`, or until the store is closed.
 pub(super) async fn run(core: Arc<Core>, stop: CancellationToken) {
     loop {
         tokio::select! {
@@ -97,10 +92,9 @@ fn changes(core: &Core, since: u64) -> Result<Changes, Ended> {
     Ok(all)
 }
 
-/// Initial check: all that has owners, is being deleted, or is in a namespace that is missing or being deleted.
+/// Objects of the initial check: owned, being deleted, or in a namespace that is missing or being deleted.
 fn concerned(core: &Core) -> Vec<Key> {
     let all = |storage: &str, keep: &dyn Fn(&Object) -> bool| -> Vec<Arc<Object>> {
-        // The newest revision is always available.
         let listed = core.store.list(storage, None, &Page::default(), keep);
         listed.map(|listed| listed.objects).unwrap_or_default()
     };
@@ -131,7 +125,6 @@ impl Queue {
         }
     }
 
-    /// Returns whether there were any.
     async fn work(&mut self, core: &Arc<Core>) -> bool {
         let mut some = Vec::with_capacity(TOGETHER);
         while some.len() < TOGETHER

@@ -10,8 +10,7 @@ use crate::request::{Answer, ApiRequest};
 use http::StatusCode;
 use std::sync::Arc;
 
-/// # Errors
-/// 404 when there is none, 504 for a revision that does not exist yet.
+/// Errors: 404 when there is none, 504 for a revision that does not exist yet.
 pub(super) fn get(
     core: &Arc<Core>,
     kind: &Arc<Kind>,
@@ -29,8 +28,6 @@ pub(super) fn get(
     encoder.object(StatusCode::OK, &*object.ok_or_else(|| kind.not_found(name))?)
 }
 
-/// # Errors
-/// Status 504.
 pub(super) fn check_revision_exists(core: &Core, options: &ListOptions) -> Result<(), Refusal> {
     let now = core.store.revision();
     match options.revision {
@@ -39,7 +36,6 @@ pub(super) fn check_revision_exists(core: &Core, options: &ListOptions) -> Resul
     }
 }
 
-/// An exact revision, or the newest.
 pub(super) fn list_revision(options: &ListOptions) -> Option<u64> {
     match (options.matching, options.revision) {
         (Some(Match::Exact), Some(revision)) => Some(revision),

@@ -10,7 +10,6 @@ use crate::store::{Key, Object};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Attempts when other writers change the object first.
 const ATTEMPTS: usize = 32;
 
 #[derive(Debug)]
@@ -20,10 +19,8 @@ pub(super) struct Updated {
     pub(super) warnings: Vec<String>,
 }
 
-/// Creates a missing object. `next` computes the new state from the present one, and again after a change meanwhile.
-///
-/// # Errors
-/// Refusals of `next`, and 409 when a required revision is no longer the newest.
+/// `next` computes the new state, and again after a change meanwhile. Errors: those of `next`, and 409 for a required
+/// old revision.
 pub(super) async fn guaranteed_update(
     core: &Core,
     kind: &Kind,

@@ -13,8 +13,7 @@ use crate::request::{Answer, ApiRequest};
 use crate::store::{Listed, Object, Page};
 use std::sync::Arc;
 
-/// # Errors
-/// 400 for bad selectors and tokens, 410 when the requested revision is no longer kept, 504 when it does not exist yet.
+/// Errors: 400 for bad selectors and tokens, 410 for a revision that is gone, 504 for one that does not exist yet.
 pub(super) fn list(
     core: &Arc<Core>,
     kind: &Arc<Kind>,
@@ -28,8 +27,6 @@ pub(super) fn list(
     encoder.list(&objects, &meta)
 }
 
-/// # Errors
-/// As [`list`].
 pub(super) fn found(
     core: &Core,
     kind: &Kind,

@@ -1,4 +1,4 @@
-//! The parts of `metadata` that verbs read and set.
+//! Parts of `metadata` that verbs read and set.
 
 use serde_json::{Map, Value};
 
@@ -13,11 +13,9 @@ pub struct Owner {
     pub kind: String,
     pub name: String,
     pub uid: String,
-    /// Blocks the owner's foreground deletion.
     pub blocks: bool,
 }
 
-/// Text at a JSON pointer; empty without one.
 #[must_use]
 pub fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
     object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
@@ -54,7 +52,6 @@ pub fn finalizers(object: &Value) -> Vec<&str> {
     found.into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
-/// Leaves an empty list out.
 pub fn set_finalizers(object: &mut Value, finalizers: &[String]) {
     let metadata = metadata_mut(object);
     if finalizers.is_empty() {
@@ -97,7 +94,6 @@ pub fn block_no_owner(object: &mut Value) {
     }
 }
 
-/// Created if missing. A value that is not an object becomes one.
 pub fn metadata_mut(object: &mut Value) -> &mut Map<String, Value> {
     map_mut(
         map_mut(object)
@@ -106,7 +102,6 @@ pub fn metadata_mut(object: &mut Value) -> &mut Map<String, Value> {
     )
 }
 
-/// Any other value becomes an empty map.
 pub fn map_mut(value: &mut Value) -> &mut Map<String, Value> {
     if !value.is_object() {
         *value = Value::Object(Map::new());
@@ -114,7 +109,6 @@ pub fn map_mut(value: &mut Value) -> &mut Map<String, Value> {
     value.as_object_mut().expect("it was made a map above")
 }
 
-/// `None` removes it.
 pub fn put(map: &mut Map<String, Value>, key: &str, value: Option<Value>) {
     match value {
         Some(value) => map.insert(key.to_owned(), value),

@@ -1,4 +1,4 @@
-//! Whether a new object can be created in its namespace.
+//! Namespaces of new objects.
 
 use super::core::{Core, Kind};
 use crate::refusal::Refusal;
@@ -7,8 +7,7 @@ use serde_json::json;
 
 pub(super) const STORAGE: &str = "namespaces";
 
-/// # Errors
-/// 404 when the namespace is missing, 403 when it is being deleted.
+/// Errors: 404 when the namespace is missing, 403 when it is being deleted.
 pub(super) fn check_namespace(core: &Core, kind: &Kind, namespace: Option<&str>, name: &str) -> Result<(), Refusal> {
     let Some(namespace) = namespace else {
         return Ok(());

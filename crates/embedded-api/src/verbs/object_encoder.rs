@@ -25,8 +25,7 @@ pub(super) struct ObjectEncoder {
 }
 
 impl ObjectEncoder {
-    /// # Errors
-    /// 406 when the client accepts nothing that is served.
+    /// Errors: 406 when the client accepts nothing that is served.
     pub(super) fn of(
         core: &Arc<Core>,
         kind: &Arc<Kind>,
@@ -59,7 +58,6 @@ impl ObjectEncoder {
         }
     }
 
-    /// `described`: a table describes its columns.
     pub(super) fn stored(&self, object: &Object, described: bool) -> Result<Bytes, Refusal> {
         if self.is_stored_form() {
             return Ok(object.json.clone());

@@ -1,8 +1,4 @@
-//! The query of a request, read and checked.
-//!
-//! Owns: which options there are, and the refusal of bad ones. Must not: act on them.
-//!
-//! Unknown parameters are ignored, as everywhere in this API.
+//! The query of a request, read, checked, not acted on. Unknown parameters are ignored, as everywhere in this API.
 
 pub mod delete;
 pub mod list;
@@ -16,12 +12,10 @@ use crate::refusal::{Cause, Refusal};
 use crate::request::ApiRequest;
 use crate::schema::cause;
 
-/// Names one of the `…Options` of an API server.
 pub(super) fn invalid(kind: &str, causes: &[Cause]) -> Refusal {
     Refusal::invalid("meta.k8s.io", kind, "", causes)
 }
 
-/// Present and not empty.
 pub(super) fn given<'a>(request: &'a ApiRequest, name: &str) -> Option<&'a str> {
     request.query(name).filter(|value| !value.is_empty())
 }
@@ -33,8 +27,7 @@ pub(super) fn flag(request: &ApiRequest, name: &str) -> Option<bool> {
         .map(|value| !value.eq_ignore_ascii_case("false") && value != "0")
 }
 
-/// # Errors
-/// 400 when it is not a number.
+/// Errors: 400 when it is not a number.
 pub(super) fn number(request: &ApiRequest, name: &str) -> Result<Option<i64>, Refusal> {
     let Some(text) = given(request, name) else {
         return Ok(None);
@@ -61,7 +54,6 @@ pub(super) fn dry_run(values: &[&str]) -> Result<bool, Cause> {
     }
 }
 
-/// Values of a repeated parameter.
 pub(super) fn all<'a>(request: &'a ApiRequest, name: &str) -> Vec<&'a str> {
     let found = request.query.iter().filter(|(key, _)| key == name);
     found.map(|(_, value)| value.as_str()).collect()

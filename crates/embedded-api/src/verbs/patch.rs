@@ -21,10 +21,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// An apply creates a missing object.
-///
-/// # Errors
-/// 404 for a missing object, 409 on conflicts, 415 for unknown patches, 422 when the patch or its result is malformed.
+/// Errors: 404 for a missing object, 409 on conflicts, 415 for unknown patches, 422 for a malformed patch or result.
 pub(super) async fn patch(
     core: &Arc<Core>,
     kind: &Arc<Kind>,
@@ -94,7 +91,7 @@ fn patched(
     next().map_err(|refusal: Refusal| refusal.warned(&warnings))
 }
 
-/// JSON or YAML. A name or namespace in it must be that of the path.
+/// A name or namespace in it must be that of the path.
 fn applied(place: Place<'_>, request: &ApiRequest) -> Result<Value, Refusal> {
     let bad = |why: String| Refusal::bad_request(format!("error decoding YAML: {why}"));
     // Programs send JSON, which is also YAML, but faster to read as JSON.

@@ -1,8 +1,5 @@
-//! Bodies in protobuf, as typed Go clients send built-in kinds: `kubectl create namespace`, `kubectl auth can-i`,
-//! controllers that record Events and hold Leases.
-//!
-//! Owns: the wire format, read by the tables in [`messages`] into the JSON that the same client could have sent.
-//! Must not: write protobuf, drop an unknown field: that is refused.
+//! Bodies in protobuf, as typed Go clients send built-in kinds, read by the tables in [`messages`] into the JSON that
+//! the same client could have sent; unknown fields are refused, never dropped.
 
 mod messages;
 mod wire;
@@ -11,7 +8,6 @@ use messages::{Kind, Message};
 use serde_json::{Map, Value};
 use wire::{Field, fields};
 
-/// Prefix of every message in Kubernetes.
 const MAGIC: &[u8] = b"k8s\0";
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -20,7 +16,6 @@ pub enum ProtobufError {
     NotProtobuf,
     #[error("the protobuf of the body cannot be read")]
     Broken,
-    /// A kind without a table here.
     #[error("{kind} of {api_version:?} is not read from protobuf here; send JSON")]
     Unknown { api_version: String, kind: String },
     #[error("field {number} in {inside} is not read from protobuf here; send JSON")]
@@ -106,13 +101,11 @@ fn append(object: &mut Map<String, Value>, name: &str, item: Value) -> Result<()
     Ok(())
 }
 
-/// Key and value of a map's entry.
 fn entry(bytes: &[u8]) -> Result<(String, &[u8]), ProtobufError> {
     let (key, value) = (only(bytes, 1)?, only(bytes, 2)?);
     Ok((text(key.unwrap_or_default())?, value.unwrap_or_default()))
 }
 
-/// Last field of that number.
 fn only(bytes: &[u8], wanted: u32) -> Result<Option<&[u8]>, ProtobufError> {
     let mut found = None;
     for field in fields(bytes) {
@@ -125,7 +118,6 @@ fn only(bytes: &[u8], wanted: u32) -> Result<Option<&[u8]>, ProtobufError> {
     Ok(found)
 }
 
-/// Reads the message's first field.
 fn json(bytes: &[u8]) -> Result<Value, ProtobufError> {
     let raw = only(bytes, 1)?.unwrap_or(b"null");
     serde_json::from_slice(raw).map_err(|_| ProtobufError::Broken)

@@ -1,4 +1,4 @@
-//! What an API server supports and this one does not, on purpose.
+//! Requests that an API server supports and this one does not, on purpose.
 
 use crate::refusal::Refusal;
 
@@ -6,7 +6,6 @@ use crate::refusal::Refusal;
 pub struct Refused {
     pub group: &'static str,
     pub plural: &'static str,
-    /// Empty for the kind itself.
     pub part: &'static str,
     pub why: &'static str,
 }
@@ -69,7 +68,6 @@ pub const REFUSED: [Refused; 16] = [
     },
 ];
 
-/// 405, for an operation in the list.
 #[must_use]
 pub fn refusal(group: &str, plural: &str, part: &str) -> Option<Refusal> {
     let listed = |entry: &&Refused| (entry.group, entry.plural, entry.part) == (group, plural, part);

@@ -14,10 +14,8 @@ use serde_json::Value;
 #[derive(Clone, Copy)]
 pub(super) struct RequestScope<'a> {
     pub(super) kind: &'a Kind,
-    /// `status`, `scale`, or `None` for the object itself.
     pub(super) subresource: Option<&'a str>,
     pub(super) options: &'a WriteOptions,
-    /// RFC 3339 with whole seconds.
     pub(super) now: &'a str,
 }
 
@@ -37,7 +35,6 @@ pub(super) struct NewState {
 }
 
 impl NewState {
-    /// Made by the server from a stored state.
     pub(super) fn by_server(value: Value) -> Self {
         Self {
             value,
@@ -46,7 +43,6 @@ impl NewState {
         }
     }
 
-    /// Whether the writer requires the revision that it has read; else a later one is accepted too.
     pub(super) fn requiring(self, requires_revision: bool) -> Self {
         Self {
             requires_revision,
@@ -72,7 +68,6 @@ pub(super) enum Owners {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Identity<'a> {
     pub(super) uid: &'a str,
-    /// For a generated name.
     pub(super) random: u64,
 }
 
@@ -95,19 +90,13 @@ impl RequestScope<'_> {
         }
     }
 
-    /// Removes unknown fields and fills in defaults. `faults` were found in its text.
-    ///
-    /// # Errors
-    /// 400, or 422 for the result of a patch, when it cannot be read.
+    /// `faults` were found in the text. Errors: 400, or 422 for the result of a patch, when it cannot be read.
     pub(super) fn read(&self, value: Value, faults: Vec<String>, sent_as: SentAs) -> Result<Received, Refusal> {
         let (value, warnings) = self.validator(sent_as).read(value, faults)?;
         Ok(Received { value, warnings })
     }
 
-    /// `namespace` is that of the path.
-    ///
-    /// # Errors
-    /// 422 when it is malformed.
+    /// `namespace` is that of the path. Errors: 422 when the object is malformed.
     pub(super) fn prepare_for_create(
         &self,
         received: Received,
@@ -132,8 +121,7 @@ impl RequestScope<'_> {
         self.checked(value, None, warnings)
     }
 
-    /// # Errors
-    /// 422 when it is malformed.
+    /// Errors: 422 when the object is malformed.
     pub(super) fn prepare_for_update(
         &self,
         old: &Value,
@@ -160,11 +148,8 @@ impl RequestScope<'_> {
         })
     }
 
-    /// Checks a named `resourceVersion`; returns whether the writer requires it.
-    ///
-    /// # Errors
-    /// 409 for another revision, 422 when this kind requires one and none is named, 500 when it is not a number, as an API server
-    /// answers.
+    /// Returns whether the named revision is required. Errors: 409 for another one, 422 when this kind requires one,
+    /// 500, as from an API server, when it is not a number.
     pub(super) fn check_revision(&self, old: &Value, named: &str) -> Result<bool, Refusal> {
         let resource = &self.kind.resource;
         let name = meta::name(old);
@@ -186,7 +171,6 @@ impl RequestScope<'_> {
     }
 }
 
-/// Allowed without a `resourceVersion`.
 fn allows_unconditional_update(group: &str, plural: &str) -> bool {
     matches!((group, plural), ("", _) | ("events.k8s.io", "events"))
 }

@@ -9,7 +9,6 @@ use tokio_util::sync::CancellationToken;
 /// A repeated panic must not fill the log.
 const PAUSE: Duration = Duration::from_secs(5);
 
-/// Ends with `work` or `stop`.
 pub(super) async fn restart_on_panic<F: Future<Output = ()>>(
     what: &str,
     stop: CancellationToken,

@@ -1,4 +1,4 @@
-//! What a path names.
+//! Paths, and what they name.
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Route {
@@ -10,19 +10,18 @@ pub enum Route {
     CoreVersions,
     Groups,
     Group(String),
-    /// `/api/{version}` or `/apis/{group}/{version}`; the core group is empty.
+    /// The core group is empty.
     GroupVersion {
         group: String,
         version: String,
     },
     OpenApiV2,
-    /// `/openapi/v3`, with group and version below it: `apis/skein.dev/v1alpha1`, or empty for the index.
+    /// Group and version below it: `apis/skein.dev/v1alpha1`, or empty for the index.
     OpenApiV3(String),
     Objects(Target),
     Unknown,
 }
 
-/// All objects of a kind, one of them, or a subresource of one. The core group is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Target {
     pub group: String,
@@ -30,7 +29,6 @@ pub struct Target {
     pub plural: String,
     pub namespace: Option<String>,
     pub name: Option<String>,
-    /// `status`, `scale`.
     pub subresource: Option<String>,
 }
 

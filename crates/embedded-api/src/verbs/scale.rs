@@ -22,11 +22,10 @@ use std::sync::Arc;
 
 const VERSION: &str = "autoscaling/v1";
 const KIND: &str = "Scale";
-/// Stands in a patch for a number that the object lacks.
+/// Marks, in a patch, a number that the object lacks.
 const UNSET: i32 = i32::MIN;
 
-/// # Errors
-/// 404 when there is no object, 409 when it has changed, 422 for numbers that its kind does not allow.
+/// Errors: 404 when there is no object, 409 when it has changed, 422 for numbers that its kind does not allow.
 pub(super) async fn scale(
     core: &Arc<Core>,
     kind: &Arc<Kind>,
@@ -174,7 +173,6 @@ fn applied(before: &Value, request: &ApiRequest) -> Result<Value, Refusal> {
     Ok(wanted)
 }
 
-/// A missing one is 0.
 fn replicas(scale: &Value) -> Result<i32, Refusal> {
     let given = scale.pointer("/spec/replicas").unwrap_or(&Value::Null);
     let number = match given {
@@ -206,7 +204,6 @@ fn document(scale: &Scale, object: &Value, desired: &Value) -> Value {
     })
 }
 
-/// `path` is simple, such as `.spec.replicas`.
 fn set(object: &mut Value, path: &str, value: Value) {
     let mut place = object;
     for part in path.split('.').filter(|part| !part.is_empty()) {

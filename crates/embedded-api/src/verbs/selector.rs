@@ -1,6 +1,4 @@
-//! Which objects a request is about: label and field selectors.
-//!
-//! Owns: matching. Must not: read objects; it uses the facts in the store.
+//! Label and field selectors, matched against the facts in the store.
 
 mod fields;
 mod labels;
@@ -20,8 +18,7 @@ pub struct Selector {
 }
 
 impl Selector {
-    /// # Errors
-    /// 400 for a selector that cannot be read, or a field that is not selectable for this kind.
+    /// Errors: 400 for a selector that cannot be read, or a field that is not selectable for this kind.
     pub fn of(options: &ListOptions, resource: &Resource) -> Result<Self, Refusal> {
         Ok(Self {
             labels: labels::parse(&options.labels).map_err(Refusal::bad_request)?,

@@ -10,10 +10,8 @@ use crate::request::{Answer, ApiRequest};
 use http::StatusCode;
 use serde_json::{Value, json};
 
-/// Owner of the data folder.
 const OWNER: &str = "owner";
 
-/// `None` for other kinds.
 pub(super) fn answer(kind: &Kind, request: &ApiRequest) -> Option<Result<Answer, Refusal>> {
     let status = match (&*kind.resource.group, &*kind.resource.plural) {
         ("authorization.k8s.io", "selfsubjectaccessreviews") => json!({"allowed": true}),

@@ -25,11 +25,7 @@ pub enum OpenError {
     #[error(transparent)]
     Kinds(#[from] KindError),
     #[error("the schema of {kind} cannot be used; correct its CustomResourceDefinition and start again")]
-    Schema {
-        /// `plural.group`.
-        kind: String,
-        source: SchemaError,
-    },
+    Schema { kind: String, source: SchemaError },
     #[error(transparent)]
     Store(#[from] store::OpenError),
     #[error("the folder can be read, but not written: {0}")]
@@ -91,7 +87,6 @@ async fn namespaces(core: &Core) -> Result<(), OpenError> {
     Ok(())
 }
 
-/// Stores the given documents, and removes others.
 async fn definitions(core: &Core, documents: &[Value]) -> Result<(), OpenError> {
     let Some(kind) = core.at("apiextensions.k8s.io", "v1", "customresourcedefinitions") else {
         return Ok(());
@@ -126,7 +121,6 @@ async fn definitions(core: &Core, documents: &[Value]) -> Result<(), OpenError> 
     let gone = core
         .store
         .list(&kind.resource.storage, None, &Page::default(), |object| !given(object));
-    // The newest revision is always available.
     for object in gone.map(|listed| listed.objects).unwrap_or_default() {
         let last = parsed(&object).map_err(OpenError::NotWritten)?;
         core.remove(&object, last, false).await.map_err(not_written)?;

@@ -21,12 +21,10 @@ use uuid::Uuid;
 pub(super) struct Place<'a> {
     pub(super) namespace: Option<&'a str>,
     pub(super) name: &'a str,
-    /// `status`, `scale`, or `None` for the object itself.
     pub(super) subresource: Option<&'a str>,
 }
 
-/// # Errors
-/// 400 and 422 for malformed objects, 404 for a missing one, 409 when it is another one or has changed.
+/// Errors: 400 and 422 for malformed objects, 404 for a missing one, 409 when it is another one or has changed.
 pub(super) async fn update(
     core: &Arc<Core>,
     kind: &Arc<Kind>,
@@ -82,7 +80,7 @@ fn allows_create_on_update(kind: &Kind) -> bool {
     !resource.custom && matches!(&*resource.plural, "leases" | "events")
 }
 
-/// Refuses a replacement for an earlier object of the same name.
+/// The replacement may be for an earlier object of the same name.
 fn check_uid(kind: &Kind, old: &Value, new: &Value) -> Result<(), Refusal> {
     let (meant, there) = (meta::uid(new), meta::uid(old));
     if meant.is_empty() || meant == there {

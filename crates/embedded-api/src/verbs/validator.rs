@@ -1,4 +1,4 @@
-//! Whether an object is well formed: its types, its rules, and unknown fields.
+//! Validation of an object: its types, its rules, and unknown fields.
 
 use super::core::Kind;
 use super::meta;
@@ -11,7 +11,6 @@ use serde_json::Value;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SentAs {
     Whole,
-    /// Patch of the existing object.
     Patched,
 }
 
@@ -24,11 +23,8 @@ pub(super) struct Validator<'a> {
 }
 
 impl Validator<'_> {
-    /// Removes unknown fields and fills in defaults. `faults` were found in the text: duplicate fields. Returns the object and
-    /// warnings.
-    ///
-    /// # Errors
-    /// 400, or 422 for the result of a patch, for an unreadable type or, with strict validation, any fault.
+    /// `faults` were found in the text: duplicate fields. Returns the object and warnings. Errors: 400, or 422 for the
+    /// result of a patch, for an unreadable type or, with strict validation, any fault.
     pub(super) fn read(&self, object: Value, mut faults: Vec<String>) -> Result<(Value, Vec<String>), Refusal> {
         let fault = |why: String| match self.sent_as {
             SentAs::Whole => Rejection::Malformed(why).refusal(&self.kind.resource, ""),
@@ -51,10 +47,7 @@ impl Validator<'_> {
         Ok((read.value, faults))
     }
 
-    /// Validates an object that was read and has the server's fields; returns warnings.
-    ///
-    /// # Errors
-    /// 422 when a rule is broken.
+    /// Returns warnings. Errors: 422 when a rule is broken.
     pub(super) fn check(&self, object: &Value, old: Option<&Value>) -> Result<Vec<String>, Refusal> {
         let subject = match self.subresource {
             Some("status") => Subject::Status,
@@ -65,7 +58,6 @@ impl Validator<'_> {
     }
 }
 
-/// Status 422.
 pub(super) fn patch_fault(why: &str) -> Refusal {
     Refusal::invalid("", "", "", &[cause::invalid("patch", &Value::Null, why)])
 }

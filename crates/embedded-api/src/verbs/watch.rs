@@ -1,7 +1,4 @@
-//! Following the changes of objects.
-//!
-//! Owns: where a watch begins, how long it lasts, which events it sends. Must not: make other clients wait; a
-//! watcher that is too slow loses its watch.
+//! Following the changes of objects. A watcher that is too slow loses its watch, so that no other client waits.
 
 mod frames;
 mod session;
@@ -32,10 +29,7 @@ const SHORTEST: Duration = Duration::from_secs(1800);
 /// Clocks cannot represent every later time.
 const LONGEST: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 
-/// The watch itself reports a revision that is no longer known.
-///
-/// # Errors
-/// 400 for bad selectors, 504 for a revision that does not exist yet.
+/// The watch itself reports a revision that is gone. Errors: 400 for bad selectors, 504 for a revision to come.
 pub(super) fn watch(
     core: &Arc<Core>,
     kind: &Arc<Kind>,

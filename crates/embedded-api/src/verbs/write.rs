@@ -18,7 +18,6 @@ pub(super) enum Written {
 
 #[derive(Debug)]
 pub(super) enum NotWritten {
-    /// Read it again.
     Conflict,
     Refused(Refusal),
 }
@@ -30,7 +29,7 @@ impl From<Refusal> for NotWritten {
 }
 
 impl Core {
-    /// [`NotWritten::Conflict`] if it exists.
+    /// Errors: [`NotWritten::Conflict`] if the object exists.
     pub(super) async fn create(&self, key: Key, value: Value, dry: bool) -> Result<Written, NotWritten> {
         fits(&value)?;
         if self.store.get(&key).is_some() {
@@ -60,7 +59,6 @@ impl Core {
         self.store.write(write).await.map(Written::Stored).map_err(failed)
     }
 
-    /// `value` is its last state.
     pub(super) async fn remove(&self, old: &Arc<Object>, value: Value, dry: bool) -> Result<Written, NotWritten> {
         if !dry {
             let write = Write::Delete {

@@ -1,4 +1,4 @@
-//! One change of one object: its request, and the state of the object after it. No network.
+//! One change of one object: its request, and the state of the object after it.
 
 use kube::api::DynamicObject;
 use kube::core::ObjectMeta;
@@ -43,7 +43,7 @@ impl From<&DynamicObject> for State {
     }
 }
 
-/// Each has a number of its own, so that changes cannot be confused.
+/// A number of its own each, so that changes cannot be confused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
     Create { count: u64, held: bool },
@@ -55,7 +55,6 @@ pub(crate) enum Change {
 }
 
 impl Change {
-    /// `None`: deleted.
     pub(crate) fn after(self, before: Option<&State>) -> Option<Facts> {
         let facts = before.map(|state| state.facts.clone()).unwrap_or_default();
         match self {
@@ -80,7 +79,6 @@ impl Change {
         }
     }
 
-    /// Given its previous state.
     pub(crate) fn made(self, before: Option<&State>, now: Option<&State>) -> bool {
         match (before, now) {
             (Some(before), Some(now)) => {

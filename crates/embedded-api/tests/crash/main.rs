@@ -1,9 +1,6 @@
 //! The whole program under `kill -9`: writers and watchers over HTTPS, the process killed at random moments and started
-//! again on the same folder.
-//!
-//! No acknowledged write is lost, nothing appears that was not requested, revisions never decrease, and a watch
-//! that is resumed sees every change once, in order.
-//!
+//! again on the same folder. No acknowledged write is lost, nothing appears that was not requested, revisions never
+//! decrease, and a watch that is resumed sees every change once, in order.
 //! `SKEIN_CRASH_ROUNDS` sets the number of rounds (20), `SKEIN_CRASH_SEED` repeats the choices of an earlier run.
 
 #![allow(
@@ -58,7 +55,6 @@ async fn everything(drones: &Api<DynamicObject>) -> (u64, BTreeMap<String, State
     (revision, objects.collect())
 }
 
-/// Name, acknowledged state, present state.
 fn differences<'a>(known: &'a BTreeMap<String, State>, found: &'a BTreeMap<String, State>) -> Vec<Difference<'a>> {
     let names: BTreeSet<&String> = known.keys().chain(found.keys()).collect();
     let pairs = names
@@ -86,7 +82,6 @@ async fn nothing_acknowledged_is_lost_and_watches_resume_however_often_it_is_kil
     let (mut begin_before, mut unknown, mut starts_killed) = (first, 0, 0);
 
     for round in 1..=rounds {
-        // They write until their connection breaks.
         let until = pace.acknowledged() + random.random_range(1..=300);
         let writing = writers
             .into_iter()
@@ -132,7 +127,6 @@ async fn nothing_acknowledged_is_lost_and_watches_resume_however_often_it_is_kil
         record
             .check(&events)
             .unwrap_or_else(|wrong| panic!("round {round}: {wrong}"));
-        // Another watch, from before the last crash but one, gets the same events.
         let later: Vec<_> = events
             .iter()
             .filter(|event| event.revision > begin_before)
@@ -144,7 +138,7 @@ async fn nothing_acknowledged_is_lost_and_watches_resume_however_often_it_is_kil
         assert_eq!(again.as_ref(), Ok(&later), "round {round}: from {begin_before}");
         begin_before = revision;
     }
-    // From the very beginning: all events, or an error once they were compacted.
+    // All events from the beginning, or an error once they were compacted.
     let all = watcher.at_least(record.len()).await;
     let events = timeout(SOON, events_since(&drones, first, all.len())).await;
     let compacted = match events.expect("a watch from the beginning returns all or is refused") {

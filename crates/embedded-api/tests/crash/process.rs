@@ -34,7 +34,6 @@ impl Program {
         command.kill_on_drop(true).spawn().unwrap()
     }
 
-    /// Returns when it reports that it is ready.
     pub(crate) async fn start(&mut self) {
         let mut child = self.spawn();
         let mut said = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -56,7 +55,6 @@ impl Program {
         timeout(SOON, child.kill()).await.unwrap().unwrap();
     }
 
-    /// Uses the program's kubeconfig, which stays valid over restarts.
     pub(crate) async fn drones(&self) -> Api<DynamicObject> {
         let read = Kubeconfig::read_from(self.folder.path().join("data/kubeconfig")).unwrap();
         let config = kube::Config::from_custom_kubeconfig(read, &KubeConfigOptions::default()).await;

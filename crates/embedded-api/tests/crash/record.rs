@@ -1,4 +1,4 @@
-//! The changes made, against the events of watches. No network.
+//! Changes made, against the events of watches.
 
 use crate::change::State;
 use std::collections::{BTreeMap, BTreeSet};
@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Applied {
     State(State),
-    /// Uid alone: answers do not contain the revision of a deletion.
+    /// Answers do not contain the revision of a deletion.
     Gone {
         uid: String,
     },
@@ -40,7 +40,6 @@ impl Record {
         }
     }
 
-    /// Every change once, in order, and nothing else; else what is wrong.
     pub(crate) fn check(&self, events: &[Event]) -> Result<(), String> {
         let mut last = 0;
         let mut gone = BTreeSet::new();

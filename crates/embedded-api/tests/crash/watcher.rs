@@ -61,7 +61,6 @@ impl Watcher {
     }
 }
 
-/// Returns the last revision received, by an event or a bookmark.
 async fn until_it_breaks(drones: &Api<DynamicObject>, since: u64, mut on_event: impl FnMut(Event)) -> u64 {
     let mut last = since;
     let stream = match drones.watch(&WatchParams::default(), &since.to_string()).await {
@@ -88,7 +87,6 @@ async fn until_it_breaks(drones: &Api<DynamicObject>, since: u64, mut on_event: 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Compacted;
 
-/// Opens a watch of its own.
 pub(crate) async fn events_since(
     drones: &Api<DynamicObject>,
     since: u64,
@@ -108,7 +106,6 @@ pub(crate) async fn events_since(
     Ok(events)
 }
 
-/// Event, or revision of a bookmark.
 fn read(event: WatchEvent<DynamicObject>) -> Result<Event, u64> {
     let (object, deleted) = match event {
         WatchEvent::Added(object) | WatchEvent::Modified(object) => (object, false),

@@ -53,7 +53,6 @@ pub(crate) struct Writer {
     random: SmallRng,
     objects: BTreeMap<String, State>,
     applied: Vec<Applied>,
-    /// Sent, and not answered.
     under_way: Option<(String, Change)>,
     count: u64,
 }
@@ -136,8 +135,7 @@ impl Writer {
         });
     }
 
-    /// Returns whether a change was in progress at the restart, made or not. Any other state is detected by the caller, which
-    /// compares all objects.
+    /// Returns whether a change was in progress at the restart, made or not; any other state is detected by the caller.
     pub(crate) fn resolve(&mut self, found: &BTreeMap<String, State>) -> bool {
         let Some((name, change)) = self.under_way.take() else {
             return false;
@@ -179,7 +177,6 @@ async fn send(
     };
     match sent {
         Ok(object) if before.is_some_and(|state| change.after(Some(state)).is_none()) => {
-            // The answer is the last state of the deleted object.
             assert_eq!(object.metadata.uid, before.map(|state| state.uid.clone()));
             Some(None)
         }
@@ -189,7 +186,6 @@ async fn send(
     }
 }
 
-/// The existing object, changed, or a new one.
 fn body(name: &str, change: Change, before: Option<&State>) -> DynamicObject {
     let kind = ApiResource::from_gvk(&GroupVersionKind::gvk("example.dev", "v1", "Drone"));
     let mut object = DynamicObject::new(name, &kind);

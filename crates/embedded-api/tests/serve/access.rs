@@ -1,4 +1,4 @@
-//! Which clients are admitted, and who can read the files.
+//! Admitted clients, and readers of the files.
 
 use crate::world::{SOON, World, body, client, raw};
 use embedded_api::serve::{self, Options, ServeError};

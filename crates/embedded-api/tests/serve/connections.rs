@@ -1,4 +1,4 @@
-//! The requests on a connection, and what ends it.
+//! Requests on a connection, and what ends it.
 
 use crate::world::{SOON, World, body, client, connect, raw, rest};
 use bytes::Bytes;
@@ -167,7 +167,6 @@ async fn connections_that_do_not_show_the_credential_in_time_are_ended() {
     let mut said = Vec::new();
     let _ = timeout(SOON, preface.read_to_end(&mut said)).await.unwrap();
     assert_eq!(world.requests(), 0);
-    // More of them than there are places, and then the owner.
     let mut crowd = Vec::new();
     for _ in 0..12 {
         crowd.push(TcpStream::connect(serving.address).await.unwrap());

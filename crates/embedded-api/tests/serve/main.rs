@@ -1,4 +1,4 @@
-//! The HTTPS side, tested from outside: which clients are admitted, what ends a connection, and what stays over a restart.
+//! The HTTPS side, from outside.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 

@@ -10,7 +10,6 @@ use tokio::io::AsyncWriteExt;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-/// More than fits in the buffers of a connection.
 const MUCH: usize = 64 << 20;
 
 #[derive(Clone)]
@@ -25,7 +24,6 @@ struct Much {
 
 impl Drop for Much {
     fn drop(&mut self) {
-        // A test that has ended does not need it.
         let _ = self.dropped.try_send(());
     }
 }
@@ -69,7 +67,6 @@ async fn an_answer_that_nobody_takes_is_dropped_in_the_end() {
     let token = world.token();
     let request = format!("GET /api HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n");
     stream.write_all(request.as_bytes()).await.unwrap();
-    // Not a byte is read, and the connection stays open at this end.
     assert_eq!(timeout(SOON, answers.recv()).await.unwrap(), Some(()));
     drop(stream);
 }

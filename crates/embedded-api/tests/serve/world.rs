@@ -114,7 +114,6 @@ pub(crate) async fn client(kubeconfig: &Path) -> kube::Client {
     kube::Client::try_from(config.unwrap()).unwrap()
 }
 
-/// Trusts the authority of the kubeconfig and speaks `protocol`.
 pub(crate) async fn connect(serving: &Serving, protocol: &[u8]) -> TlsStream<TcpStream> {
     let read = Kubeconfig::read_from(&serving.kubeconfig).unwrap();
     let cluster = read.clusters[0].cluster.clone().unwrap();

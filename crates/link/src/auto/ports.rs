@@ -1,7 +1,5 @@
-//! The serial devices on which an autopilot may be.
-//!
-//! The names under `serial/by-id` come first: they are the same after unplugging and at another socket. Of equal adapters only one has such a
-//! name; those under `serial/by-path` are the same after unplugging.
+//! Serial devices on which an autopilot may be. Names under `serial/by-id` come first: they survive unplugging and
+//! another socket. Of equal adapters only one has such a name; those under `serial/by-path` survive unplugging alone.
 
 use std::fmt;
 use std::fs;
@@ -12,7 +10,7 @@ const PORTS: usize = 32;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Port {
     pub path: PathBuf,
-    /// Whether it is a USB port without a true baud rate.
+    /// USB ports without a true baud rate.
     pub is_usb: bool,
 }
 
@@ -33,7 +31,6 @@ impl fmt::Display for Port {
     }
 }
 
-/// The ports in `devices` (which is `/dev`), each device once.
 #[must_use]
 pub fn list(devices: &Path) -> Vec<Port> {
     let mut seen = Vec::new();
@@ -58,7 +55,6 @@ pub fn list(devices: &Path) -> Vec<Port> {
         // ttyUSB10 behind ttyUSB9.
         names.sort_by_key(|path| (path.as_os_str().len(), path.clone()));
         for path in names {
-            // A link to a device that is gone.
             let Ok(device) = fs::canonicalize(&path) else { continue };
             if ports.len() < PORTS && !seen.contains(&device) {
                 seen.push(device);

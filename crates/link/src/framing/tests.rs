@@ -1,4 +1,4 @@
-//! What the framer must cut out of anything, and what it must leave.
+//! The framer finds frames in any bytes, and leaves the rest.
 
 use super::*;
 use crate::decode::{Unread, decode};
@@ -25,7 +25,6 @@ pub fn beat(sequence: u8) -> Vec<u8> {
     frame_of((7, 1), sequence, &MavMessage::HEARTBEAT(HEARTBEAT_DATA::default()))
 }
 
-/// A MAVLink 2 frame of component 1 of system 7 that the dialect may not know.
 pub fn foreign(id: u32, crc_extra: u8, payload: &[u8]) -> Vec<u8> {
     let [a, b, c, _] = id.to_le_bytes();
     let mut bytes = vec![
@@ -68,7 +67,6 @@ fn signed(mut frame: Vec<u8>, crc_extra: u8) -> Vec<u8> {
     let end = frame.len() - 2;
     let crc = calculate_crc(&frame[1..end], crc_extra).to_le_bytes();
     frame[end..].copy_from_slice(&crc);
-    // Start bytes in a signature are not the start of anything.
     frame.extend_from_slice(&[MAV_STX_V2, 9, 0, MAV_STX, 9, 0, 0, 1, 2, 3, 4, 5, 6]);
     frame
 }
@@ -144,7 +142,7 @@ fn mavlink_1_is_received_beside_mavlink_2_and_its_start_byte_holds_nothing_up() 
     let mut framer = Framer::default();
     framer.push(&beat(1));
     assert_eq!(frames(&mut framer).len(), 1);
-    // What would be a HEARTBEAT of 255 bytes.
+    // A HEARTBEAT of 255 bytes, by its start.
     framer.push(&[MAV_STX, 255, 0, 7, 1, 0]);
     framer.push(&beat(2));
     assert_eq!(frames(&mut framer), [beat(2)]);

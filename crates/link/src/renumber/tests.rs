@@ -26,7 +26,6 @@ fn beat() -> MavMessage {
     MavMessage::HEARTBEAT(HEARTBEAT_DATA::default())
 }
 
-/// Two vehicles that both call themselves 1.
 fn twins() -> (Numbers, [Renumbered; 2]) {
     let mut numbers = Numbers::default();
     let twins = [(); 2].map(|()| Renumbered {
@@ -171,7 +170,7 @@ fn an_unknown_message_is_rebuilt_and_a_guests_reaches_only_a_vehicle_alone() {
 
 #[test]
 fn a_signature_passes_with_a_frame_that_is_not_changed_and_goes_with_one_that_is() {
-    // A HEARTBEAT of system 1, signed by pymavlink.
+    // HEARTBEAT of system 1, signed by pymavlink.
     let signed = RawFrame::parse(&hex(
         "fd0901000001010000000400000002035104039c560300000080841ed9bcc17be7be",
     ))
@@ -196,7 +195,6 @@ fn a_mavlink_1_frame_is_made_anew_as_one() {
 }
 
 proptest! {
-    /// There and back is the same frame, whatever is in it.
     #[test]
     fn an_answer_finds_its_way_back(own in 1_u8.., shown in 1_u8.., value: f32, sent in 1_u8..) {
         let set = frame((sent, 190), &MavMessage::PARAM_SET(PARAM_SET_DATA {

@@ -7,7 +7,6 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 const LEN: usize = 32;
-/// A key file is no longer: 64 digits, and a line end or two.
 const LONGEST_FILE: u64 = 128;
 
 #[derive(Clone)]
@@ -23,7 +22,6 @@ impl fmt::Debug for Key {
 pub enum KeyError {
     #[error("cannot read the signing key {file}; check the path and that this user may read it")]
     Unreadable { file: String, source: io::Error },
-    /// Others may read or change it.
     #[error(
         "the signing key {file} is open to others (mode {mode:03o}); set it to 400 (chmod 400, or defaultMode 0400 of the Secret's volume)"
     )]
@@ -38,7 +36,7 @@ impl Key {
         Self(bytes)
     }
 
-    /// Reads a key: 32 bytes, or 64 hexadecimal digits.
+    /// 32 bytes, or 64 hexadecimal digits.
     pub fn read(file: &Path) -> Result<Self, KeyError> {
         let name = file.display().to_string();
         let unreadable = |source| KeyError::Unreadable {

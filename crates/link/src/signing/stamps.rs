@@ -1,7 +1,5 @@
-//! Time stamps of signatures: they only grow, also over restarts and wrong clocks.
-//!
-//! The file is written at every start and then every half minute; after a restart stamps begin a minute after it. So they
-//! never repeat, even when the clock has been set back or the disk was cut off a moment ago.
+//! Time stamps of signatures: they only grow, also over restarts and wrong clocks. The file is written at every start
+//! and every half minute; after a restart stamps begin a minute after it, even when the clock has been set back.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -10,21 +8,19 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// 2015-01-01 UTC, in seconds since 1970.
 const EPOCH: Duration = Duration::from_secs(1_420_070_400);
-/// After a restart stamps begin this much after the one on the disk.
 const AFTER_RESTART: u64 = 60 * Stamp::SECOND;
-/// The largest that 6 bytes hold; it is reached in the year 2104.
+/// Largest in 6 bytes; reached in the year 2104.
 const LARGEST: u64 = (1 << 48) - 1;
-/// The file is no longer: a number and a line end.
 const LONGEST_FILE: usize = 20;
 
-/// A moment in units of 10 µs since 2015-01-01 UTC.
+/// Units of 10 µs since 2015-01-01 UTC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Stamp(pub u64);
 
 impl Stamp {
     pub const SECOND: u64 = 100_000;
 
-    /// By the system's clock; 0 before 2015.
+    /// Time by the system's clock; 0 before 2015.
     #[must_use]
     pub fn now() -> Self {
         let since = SystemTime::now().duration_since(UNIX_EPOCH + EPOCH).unwrap_or_default();
@@ -52,19 +48,18 @@ impl Stamps {
         Self(clock.max(Stamp(resumed)))
     }
 
-    /// Last used or received.
     #[must_use]
     pub const fn last(&self) -> Stamp {
         self.0
     }
 
-    /// The next one to use: above all before, and not behind the clock.
+    /// Gives a stamp above all before, and not behind the clock.
     pub fn next(&mut self, clock: Stamp) -> Stamp {
         self.0 = clock.max(Stamp(self.0.0.saturating_add(1).min(LARGEST)));
         self.0
     }
 
-    /// Another holder of the key has used this one. Ours continue above it, so that a clock that is behind is believed.
+    /// Stamp of another holder of the key. Ours continue above it, so that a clock that is behind is believed.
     pub fn see(&mut self, other: Stamp) {
         self.0 = self.0.max(other);
     }
@@ -84,13 +79,11 @@ pub enum StampError {
 }
 
 impl StampFile {
-    /// The file may not exist yet.
     #[must_use]
     pub const fn new(path: PathBuf) -> Self {
         Self(path)
     }
 
-    /// `None` when there is no such file.
     pub fn read(&self) -> Result<Option<Stamp>, StampError> {
         let content = match fs::read(&self.0) {
             Ok(content) => content,
@@ -107,7 +100,7 @@ impl StampFile {
         }
     }
 
-    /// Writes it atomically and syncs it to disk. Blocks.
+    /// Writes atomically and syncs to disk. Blocks.
     pub fn write(&self, stamp: Stamp) -> Result<(), StampError> {
         self.try_write(stamp).map_err(|error| self.unusable(error))
     }
@@ -172,7 +165,6 @@ mod tests {
         let path = folder.path().join("stamp");
         let file = StampFile::new(path.clone());
         file.write(Stamp(7)).unwrap();
-        // Linux' own full disk.
         std::os::unix::fs::symlink("/dev/full", path.with_extension("new")).unwrap();
         assert!(matches!(file.write(Stamp(8)), Err(StampError::Unusable { .. })));
         assert_eq!(file.read().unwrap(), Some(Stamp(7)));

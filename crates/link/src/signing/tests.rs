@@ -6,7 +6,6 @@ use mavlink::dialects::ardupilotmega::{HEARTBEAT_DATA, MavMessage, RADIO_STATUS_
 
 /// SHA-256 of "skein test vector".
 const KEY: &str = "332b637387b9c6815b396412c14047335ea6e9d3d80886b6bd155fca06ce9889";
-/// The stamp of the first recorded frame.
 const FIRST: Stamp = Stamp(33_554_432_000_000);
 /// Signed by pymavlink with this key as system 1, component 1, link id 3, one stamp after the other.
 const HEARTBEAT: &str = "fd0901000001010000000400000002035104039c560300000080841ed9bcc17be7be";
@@ -30,7 +29,6 @@ fn at(seconds: u64) -> Stamp {
     Stamp(FIRST.0 + seconds * Stamp::SECOND)
 }
 
-/// A heartbeat that another holder of the key signs at `stamp`.
 fn signed_at(stamp: Stamp, link_id: u8, component: u8) -> RawFrame {
     let plain = frame_of((1, component), 0, &MavMessage::HEARTBEAT(HEARTBEAT_DATA::default()));
     let mut other = Signer::new(key(), link_id, Stamps::after_restart(None, Stamp(0)));

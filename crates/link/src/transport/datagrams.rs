@@ -1,8 +1,7 @@
 //! UDP: one socket for the life of the process, because PX4 answers only the first address and port that it heard.
-//!
-//! A client's peer is what its URL names; a host name is resolved again while nothing is received, as the address may have
-//! changed. A listener's peer is the first that was believed, until nothing of it has been believed for a while; before, it is
-//! the last sender, so that noise from elsewhere keeps nobody out.
+//! A client's host name is resolved again while nothing is received. A listener's peer is the first that was believed,
+//! until nothing of it has been believed for a while; before, the last sender, so that noise from elsewhere keeps
+//! nobody out.
 
 use super::{OpenError, network, resolve};
 use crate::counters::Counters;
@@ -17,18 +16,16 @@ use tokio::net::{UdpSocket, lookup_host};
 use tokio::time::{Instant, sleep_until};
 use tracing::{debug, info};
 
-/// A UDP listener stays with its autopilot until nothing of that has been believed for this long.
+/// Time without belief after which a UDP listener leaves its autopilot.
 const PEER_SILENT: Duration = Duration::from_secs(5);
-/// While nothing is received, a host name is resolved this often.
 const LOOK_UP_EVERY: Duration = Duration::from_secs(5);
 
-/// Finds the addresses of a host.
 type LookUp = Box<dyn Fn(HostPort) -> BoxFuture<'static, io::Result<Vec<SocketAddr>>> + Send + Sync>;
 
 pub(crate) struct Datagrams {
     socket: UdpSocket,
     other: Mutex<Other>,
-    /// What is resolved again; `None` for a listener and for an address that is a number.
+    /// Name to resolve again; `None` for a listener and for a numeric address.
     name: Option<HostPort>,
     look_up: LookUp,
     counters: Arc<Counters>,
@@ -40,11 +37,9 @@ enum Other {
     Heard(Option<Peer>),
 }
 
-/// Which sender a listener takes.
 #[derive(Clone, Copy, Debug)]
 struct Peer {
     address: SocketAddr,
-    /// When a frame of it was believed last.
     accepted: Option<Instant>,
 }
 
@@ -79,7 +74,7 @@ impl Datagrams {
         }
     }
 
-    /// Reads a datagram of the other end. Safe to cancel.
+    /// Safe to cancel.
     pub async fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             let look_up = self.name.as_ref().zip(self.look_up_at());
@@ -98,7 +93,6 @@ impl Datagrams {
         }
     }
 
-    /// Resolves the host when it is time to, which for a listener is never.
     async fn find_again(&self, look_up: Option<(&HostPort, Instant)>) -> Option<SocketAddr> {
         let Some((name, at)) = look_up else {
             return pending().await;
@@ -158,7 +152,7 @@ impl Datagrams {
         }
     }
 
-    /// A frame of the datagram that was read last is believed: its sender is the other end.
+    /// The sender of the last datagram is the other end: a frame in it is believed.
     pub fn accepted(&self) {
         if let Other::Heard(Some(peer)) = &mut *self.other() {
             peer.accepted = Some(Instant::now());
@@ -179,8 +173,7 @@ impl Datagrams {
     }
 }
 
-/// A local port that is the same after a restart (PX4 answers only the first port that it heard), derived from the
-/// autopilot's address; any free one if that is taken.
+/// Same local port after a restart (PX4 answers only the first that it heard); any free one if that is taken.
 async fn bind_steady(remote: SocketAddr) -> io::Result<UdpSocket> {
     let any = match remote.ip() {
         IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
@@ -190,7 +183,7 @@ async fn bind_steady(remote: SocketAddr) -> io::Result<UdpSocket> {
         .to_string()
         .bytes()
         .fold(0x811c_9dc5_u32, |h, b| (h ^ u32::from(b)).wrapping_mul(0x0100_0193));
-    // Below the range of ephemeral ports (32768 upwards), so that no program gets it by chance.
+    // Below the ephemeral ports (32768 upwards), so that no program gets it by chance.
     let port = 20_000 + u16::try_from(hash % 12_000).unwrap_or(0);
     match UdpSocket::bind((any, port)).await {
         Ok(socket) => Ok(socket),
@@ -221,7 +214,6 @@ mod tests {
         let times = Arc::clone(&lookups);
         datagrams.look_up = Box::new(move |_| {
             let answer = match times.fetch_add(1, Ordering::Relaxed) {
-                // Unknown, still the same, moved.
                 0 => Err(io::ErrorKind::NotFound.into()),
                 1 => Ok(vec![old_address]),
                 _ => Ok(vec!["[::1]:9".parse().unwrap(), new_address]),
@@ -230,7 +222,6 @@ mod tests {
         });
         let mut buffer = [0; 16];
         let began = Instant::now();
-        // Nothing is heard; the clock runs on by itself.
         let read = datagrams.read(&mut buffer);
         assert!(tokio::time::timeout(Duration::from_secs(16), read).await.is_err());
         assert_eq!(lookups.load(Ordering::Relaxed), 3, "every 5 s");

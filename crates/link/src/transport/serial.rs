@@ -1,5 +1,5 @@
-//! Serial lines: exclusive, flushed at the open and before the close, so that what a stuck line still holds does not
-//! come out later. A hang-up reads as end of file.
+//! Serial lines: exclusive, flushed at the open and before the close: no stale byte comes out later. A hang-up is an
+//! end of file.
 
 use super::{OpenError, Wire};
 use std::io;
@@ -9,18 +9,15 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_serial::{ClearBuffer, SerialPort, SerialPortBuilderExt, SerialStream};
 
-/// The baud rates at which autopilots are found, the most usual first.
 pub const USUAL_BAUDS: [u32; 9] = [
     115_200, 57_600, 921_600, 460_800, 500_000, 1_500_000, 230_400, 1_000_000, 38_400,
 ];
 
-/// An open serial line. It throws away what it has not sent yet when it is closed: the system would go on sending it, and
-/// hold up the closing for up to 30 s.
+/// Closing drops unsent bytes: the system would go on sending them, and hold up the closing for up to 30 s.
 #[derive(Debug)]
 pub(crate) struct SerialLine(SerialStream);
 
 impl SerialLine {
-    /// Opens `device`, which no other program can then use.
     pub fn open(device: &Path, baud: u32) -> Result<Self, OpenError> {
         let name = device.display().to_string();
         let opened = tokio_serial::new(name.clone(), baud).open_native_async();
@@ -43,14 +40,13 @@ impl SerialLine {
         Ok(line)
     }
 
-    /// Returns whether the device can do it.
     pub fn set_baud(&mut self, baud: u32) -> bool {
         let done = self.0.set_baud_rate(baud).is_ok();
         self.forget();
         done
     }
 
-    /// What was said before is not for us. Not every device can forget it; the backlog filter does the rest.
+    /// Bytes from before are stale. Not every device can forget them; the backlog filter does the rest.
     fn forget(&self) {
         let _ = self.0.clear(ClearBuffer::All);
     }
@@ -60,7 +56,6 @@ impl SerialLine {
     }
 }
 
-/// What to check when `baud` brings bytes and no frame.
 pub(crate) fn advice(baud: u32) -> String {
     let others = USUAL_BAUDS.iter().filter(|&&usual| usual != baud);
     let others: Vec<String> = others.map(u32::to_string).collect();

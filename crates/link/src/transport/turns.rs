@@ -1,7 +1,5 @@
-//! Turns at the serial ports of this machine.
-//!
-//! Boards that draw power from one hub start when their ports are opened, and many at once can take it down. So a program that flies several
-//! vehicles opens one port after the other.
+//! Turns at the serial ports of this machine. Boards that draw power from one hub start when their ports are opened,
+//! and many at once can take it down; so a program that flies several vehicles opens one port after the other.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -9,7 +7,7 @@ use tokio::time::{Instant, sleep_until};
 
 const APART: Duration = Duration::from_millis(100);
 
-/// A turn that is further away than this is none: of a clock that was another.
+/// A turn further away is invalid: the clock was set.
 const FARTHEST: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Default)]
@@ -20,7 +18,7 @@ pub(crate) struct Turns {
 pub(crate) static SERIAL: Turns = Turns { last: Mutex::new(None) };
 
 impl Turns {
-    /// Waits for the next turn. Safe to cancel; the turn is lost then.
+    /// Safe to cancel; the turn is lost then.
     pub async fn wait(&self) {
         sleep_until(self.take(Instant::now())).await;
     }
@@ -46,7 +44,6 @@ mod tests {
         assert!(at_once.windows(2).all(|pair| pair[1] - pair[0] == APART), "{at_once:?}");
         let later = now + Duration::from_secs(30);
         assert_eq!(turns.take(later), later);
-        // A clock that is far behind that of the last turn.
         assert_eq!(turns.take(now), now + Duration::from_secs(30) + APART);
         let turns = Turns {
             last: Mutex::new(Some(now + Duration::from_secs(3600))),

@@ -1,4 +1,4 @@
-//! What several tests of links need.
+//! Shared by tests of links.
 
 #![allow(dead_code, reason = "each test file uses a part")]
 
@@ -14,7 +14,7 @@ use tokio::time::timeout;
 
 pub const DEADLINE: Duration = Duration::from_secs(60);
 
-/// Opens one end of each in-memory line that it is given; waits while there is none.
+/// Opens one end of each in-memory line that it receives; waits while there is none.
 pub struct Lines(pub mpsc::Receiver<DuplexStream>);
 
 impl Opener for Lines {
@@ -40,7 +40,6 @@ pub fn frame_v1((system, component): (u8, u8), sequence: u8, message: &MavMessag
     raw.raw_bytes().to_vec()
 }
 
-/// A frame of (1, 1) with an id that no dialect has.
 pub fn unknown(sequence: u8) -> Vec<u8> {
     let mut bytes = vec![0xFD, 4, 0, 0, sequence, 1, 1, 0xEF, 0xCD, 0xAB, 1, 2, 3, 4];
     let crc = calculate_crc(&bytes[1..], 111).to_le_bytes();

@@ -1,35 +1,27 @@
-//! A survey in pieces, where it has more corners or holes than one can have.
-//!
-//! Each piece is made simpler by itself, so that between two of them a strip may stay as wide as their edges moved.
+//! A survey in pieces. Each is simplified by itself: between two a strip may stay as wide as their edges moved.
 
 use super::valid::Rings;
 use super::{GRID_M, Purpose, SMALLEST_M2, polygon_of, rings_of, simplify};
 use ::geo::{BooleanOps as _, Coord, Rect};
 
-/// A survey has at most so many holes: spec.survey.area.holes of a Mission.
+/// spec.survey.area.holes of a Mission.
 const MOST_HOLES: usize = 50;
 
-/// An area is halved at most so often, and its halves again.
 const HALVED_AT_MOST: u32 = 8;
 
 pub(super) fn corners(rings: &Rings) -> usize {
     rings.0.iter().map(Vec::len).sum()
 }
 
-/// What the purpose allows.
 pub(super) struct Fitted {
     pub(super) rings: Rings,
-    /// Corners that it had.
     pub(super) before: usize,
-    /// By how much an edge moved at most, meters.
+    /// Largest move of an edge, meters.
     pub(super) moved: f64,
 }
 
-/// Takes corners away until the purpose allows what is left. A survey for which that is not enough, or that has too many holes, is halved: all
-/// of its pieces are flown. A vehicle stays inside of all inclusions, so that those are not halved.
-///
-/// # Errors
-/// The number of corners that it came down to, where that is not enough.
+/// Halves a survey with too many corners or holes: all of its pieces are flown. A vehicle stays inside of all
+/// inclusions, so those are not halved. Errors: the number of corners that are left.
 pub(super) fn fitted(rings: Rings, purpose: Purpose, halved: u32) -> Result<Vec<Fitted>, usize> {
     let before = corners(&rings);
     let halves_more = purpose == Purpose::Survey && halved < HALVED_AT_MOST;
@@ -55,7 +47,7 @@ pub(super) fn fitted(rings: Rings, purpose: Purpose, halved: u32) -> Result<Vec<
     if all.is_empty() { Err(got) } else { Ok(all) }
 }
 
-/// What lies on each side of a line through the middle of its corners, across its longer way.
+/// Both sides of a line through the middle of the corners, across the longer way.
 fn halves(rings: &Rings) -> Vec<Rings> {
     let all = || rings.0.iter().flatten();
     let (low, high) = all().fold(([f64::INFINITY; 2], [f64::NEG_INFINITY; 2]), |(low, high), at| {
@@ -96,7 +88,6 @@ fn halves(rings: &Rings) -> Vec<Rings> {
     parts.filter(|rings| rings.square_meters() >= SMALLEST_M2).collect()
 }
 
-/// Takes corners away until the purpose allows what is left.
 fn fewer(rings: &mut Rings, purpose: Purpose) -> Result<f64, usize> {
     let most = purpose.most();
     let holds = |counts: &[usize]| match purpose {

@@ -7,7 +7,6 @@ use serde::Deserialize as _;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Why a GeoJSON file cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum BadGeoJson {
     #[error("the GeoJSON cannot be read; save it again")]
@@ -17,7 +16,6 @@ pub enum BadGeoJson {
     Reference(String),
 }
 
-/// Whether JSON is GeoJSON, or a list of such.
 #[must_use]
 pub fn is_one(json: &Value) -> bool {
     const TYPES: [&str; 9] = [
@@ -41,7 +39,6 @@ pub fn is_one(json: &Value) -> bool {
             .is_some_and(|parts| !parts.is_empty() && parts.iter().all(is_part))
 }
 
-/// Reads the polygons of `json`.
 pub fn read(json: &Value) -> Result<AreaFile, BadGeoJson> {
     let mut file = AreaFile::default();
     let mut others = BTreeMap::new();
@@ -61,7 +58,6 @@ pub fn read(json: &Value) -> Result<AreaFile, BadGeoJson> {
 }
 
 fn part_of(json: &Value, file: &mut AreaFile, others: &mut BTreeMap<&'static str, usize>) -> Result<(), BadGeoJson> {
-    // Before 2016 a file could name another reference.
     if let Some(name) = json.pointer("/crs/properties/name").and_then(Value::as_str) {
         let known = ["CRS84", "4326", "WGS84", "WGS 84"];
         if !known.iter().any(|known| name.contains(known)) {

@@ -7,7 +7,6 @@ use quick_xml::Reader;
 use quick_xml::events::Event;
 use std::collections::BTreeMap;
 
-/// Why a KML file cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum BadKml {
     #[error("the KML cannot be read at byte {at}; save it again")]
@@ -21,7 +20,7 @@ pub enum BadKml {
     Corner(String),
 }
 
-/// Deepest nesting; folders in folders need a few levels.
+/// Folders in folders need a few levels.
 const DEEPEST: usize = 200;
 
 #[must_use]
@@ -119,7 +118,7 @@ impl Reading {
     }
 }
 
-/// Tuples with blanks between them. Some programs put blanks after commas, too.
+/// Tuples with blanks between them; some programs put blanks after commas, too.
 fn corners(text: &str) -> Result<Vec<Wgs84>, BadKml> {
     let mut joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for comma in [", ", " ,"] {

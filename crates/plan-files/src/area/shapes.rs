@@ -6,7 +6,6 @@ use shapefile::{PolygonRing, Shape, ShapeReader};
 use std::collections::BTreeMap;
 use std::io::Cursor;
 
-/// Why a Shapefile cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum BadShapes {
     #[error("the Shapefile cannot be read ({0}); save it again")]
@@ -14,12 +13,10 @@ pub enum BadShapes {
     /// The missing part could be a polygon, and bytes after the end would not be read.
     #[error("the Shapefile says that it has {said} bytes, and has {got}; save or copy it again")]
     Length { said: u64, got: usize },
-    /// Meters instead of degrees, or another datum.
     #[error("the coordinates of the Shapefile are in {0:?} (its .prj file); save it in degrees (WGS 84, EPSG:4326)")]
     Reference(String),
 }
 
-/// Whether bytes are a `.shp` file: it begins with 9994, big-endian.
 #[must_use]
 pub fn is_one(bytes: &[u8]) -> bool {
     bytes.starts_with(&[0, 0, 0x27, 0x0a]) && bytes.len() >= 100
@@ -29,7 +26,7 @@ pub fn read(bytes: &[u8], projection: Option<&str>) -> Result<AreaFile, BadShape
     if let Some(text) = projection {
         check(text)?;
     }
-    // Its length stands in words of 16 bits, big-endian, from byte 24 on.
+    // In words of 16 bits, big-endian.
     if let Some(&[a, b, c, d]) = bytes.get(24..28) {
         let said = u64::from(u32::from_be_bytes([a, b, c, d])) * 2;
         if u64::try_from(bytes.len()).is_ok_and(|got| got != said) {
@@ -136,7 +133,7 @@ fn polygons(rings: Vec<(bool, Vec<Wgs84>)>) -> Vec<RawPolygon> {
     polygons
 }
 
-/// A `.prj` file names the coordinates (WKT). Degrees of WGS 84 are taken, meters and other datums are not.
+/// Takes degrees of WGS 84 (WKT of a `.prj`), not meters or other datums.
 fn check(text: &str) -> Result<(), BadShapes> {
     let text = text.trim();
     let upper = text.to_ascii_uppercase();

@@ -1,11 +1,10 @@
 //! Fewer corners, and never more room.
 //!
-//! Each ring has the allowed side on its left. Two steps take a corner away, and each cuts a triangle off what is allowed, the smallest
-//! first (after Visvalingam and Whyatt, who cut on both sides):
-//!
-//! * A corner that sticks out into what is not allowed is cut off: a, b, c become a, c.
-//! * An edge that sticks into what is allowed is moved: of a, b, c, d the sides a–b and d–c are drawn on until they meet in p, and a, p, d
-//!   remain.
+//! Each ring has the allowed side on its left. Two steps take a corner away, and each cuts a triangle off what is
+//! allowed, the smallest first (after Visvalingam and Whyatt, who cut on both sides):
+//! * A corner that sticks out into the forbidden side is cut off: a, b, c become a, c.
+//! * An edge that sticks into the allowed side is moved: of a, b, c, d the sides a–b and d–c are drawn on until they
+//!   meet in p, and a, p, d remain.
 //!
 //! A triangle that has another corner in it, or that another edge crosses, stays: so rings stay simple and apart.
 
@@ -21,12 +20,12 @@ struct Corner {
     ring: usize,
     before: usize,
     next: usize,
-    /// Number of changes to it and its neighbors; a cut planned before a change is void.
+    /// Changes to it and its neighbors; a cut planned before a change is void.
     changed: u32,
     is_there: bool,
 }
 
-/// A triangle that can be cut off. Its area comes first, square micrometers, so that cuts are ordered by it.
+/// Triangle to cut off; its area, in square micrometers, comes first, so that cuts are ordered by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Cut {
     area: u64,
@@ -34,7 +33,6 @@ struct Cut {
     changed: u32,
 }
 
-/// The edge that begins at a corner.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Side {
     corner: usize,
@@ -57,11 +55,8 @@ struct Circle {
     sides: RTree<Side>,
 }
 
-/// Takes corners away until `holds` is true of the number of corners of each ring. `inside`: the inside of the outer ring is
-/// allowed (and the outside of the others), else the outside of the outer ring. Returns the largest move of an edge, meters.
-///
-/// # Errors
-/// The number of corners that remained, where that is not enough.
+/// Takes corners away until `holds` for the number of corners of each ring; returns the largest move of an edge,
+/// meters. `inside`: the inside of the outer ring is allowed. Errors: the number of corners that remained.
 pub fn fit(rings: &mut Rings, inside: bool, holds: impl Fn(&[usize]) -> bool) -> Result<f64, usize> {
     let counts: Vec<usize> = rings.0.iter().map(Vec::len).collect();
     if holds(&counts) {
@@ -135,14 +130,13 @@ impl Circle {
         }
     }
 
-    /// Before, itself, next, and the one after.
     fn around(&self, index: usize) -> [Coord; 4] {
         let b = self.corner(index);
         let c = self.corner(b.next);
         [self.corner(b.before).at, b.at, c.at, self.corner(c.next).at]
     }
 
-    /// The triangle of a cut, and the point that stands for two corners, if it is of that kind.
+    /// Triangle of a cut, and the point that replaces two corners, if it is of that kind.
     fn triangle(&self, index: usize) -> Option<([Coord; 3], Option<Coord>)> {
         let count = self.counts.get(self.corner(index).ring).copied().unwrap_or_default();
         let [a, b, c, d] = self.around(index);
@@ -226,7 +220,6 @@ impl Circle {
         }
     }
 
-    /// Whether nothing but the cut itself is in its triangle.
     fn is_free(&self, triangle: &[Coord; 3], crossable: bool, mine: &[usize; 4]) -> bool {
         let [a, b, c] = *triangle;
         let low = [a.x.min(b.x).min(c.x), a.y.min(b.y).min(c.y)];
@@ -268,7 +261,7 @@ impl Circle {
     }
 }
 
-/// By how much an edge moved: how far an old corner is from the new edges where it is not allowed any more, and a new one from the old.
+/// Meters: how far a forbidden old corner is from the new edges, and a new one from the old.
 fn moved(before: &Rings, after: &Rings) -> f64 {
     let of = |(before, after): (&Vec<Coord>, &Vec<Coord>)| {
         let allowed_inside = area(after) > 0.0;
@@ -282,7 +275,6 @@ fn moved(before: &Rings, after: &Rings) -> f64 {
     before.0.iter().zip(&after.0).map(of).fold(0.0, f64::max)
 }
 
-/// Distance of a point from the edge of a ring.
 pub(super) fn distance(ring: &[Coord], point: Coord) -> f64 {
     let next = ring.iter().skip(1).chain(ring.first());
     let to = |(a, b): (&Coord, &Coord)| {
@@ -298,7 +290,7 @@ pub(super) fn distance(ring: &[Coord], point: Coord) -> f64 {
     ring.iter().zip(next).map(to).fold(f64::INFINITY, f64::min)
 }
 
-/// Where the line from the first through the second point of each pair meets that of the other, beyond both.
+/// Where the lines a–b and d–c meet beyond b and c.
 fn meet((a, b): (Coord, Coord), (d, c): (Coord, Coord)) -> Option<Coord> {
     let (u, v) = (b - a, c - d);
     let denominator = u.x * v.y - u.y * v.x;
@@ -308,7 +300,6 @@ fn meet((a, b): (Coord, Coord), (d, c): (Coord, Coord)) -> Option<Coord> {
     let between = c - b;
     let along_u = (between.x * v.y - between.y * v.x) / denominator;
     let along_v = (between.x * u.y - between.y * u.x) / denominator;
-    // Beyond b, and beyond c.
     (along_u > 0.0 && along_v > 0.0).then(|| b + u * along_u)
 }
 

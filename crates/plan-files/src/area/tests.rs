@@ -1,4 +1,4 @@
-//! Areas in each format: what is taken, what is made simpler and by how much, and what is wrong, by edge and place.
+//! Areas in each format.
 
 use super::*;
 use crate::recognize::{self, Contents};
@@ -11,7 +11,6 @@ const MIDDLE: Wgs84 = Wgs84 {
     longitude_deg: 8.545_594,
 };
 
-/// GeoJSON position at meters east and north of the middle.
 fn place((east, north): (f64, f64)) -> Value {
     let at = shifted(MIDDLE, east, north);
     json!([at.longitude_deg, at.latitude_deg])
@@ -76,7 +75,6 @@ fn an_area_of_ten_thousand_corners_is_made_simpler_in_time_and_never_larger() {
         "{said}"
     );
     assert!(exclusion.notes[1].contains("outward by up to"), "{:?}", exclusion.notes);
-    // The original, as the truth.
     let flat = |places: &[Wgs84]| -> Vec<Coord> {
         let coord = |at: &Wgs84| {
             let (x, y) = offset(MIDDLE, *at);
@@ -99,7 +97,6 @@ fn an_area_of_ten_thousand_corners_is_made_simpler_in_time_and_never_larger() {
         let around = flat(&exclusion.outer);
         assert!(valid::contains(&around, *point) || near(&around, *point), "{point:?}");
     }
-    // A site takes it.
     fleet::planning::mission::Area::new(&survey.outer, &survey.holes).unwrap();
 }
 
@@ -157,7 +154,6 @@ fn an_area_with_more_holes_than_a_survey_has_is_divided_and_none_of_it_lost() {
             assert!(is_out, "{at:?} of a hole is flown over");
         }
     }
-    // What vehicles stay inside of is one.
     let one = prepared(&feature("Polygon", &json!(rings)), Purpose::Inclusion);
     assert_eq!((one.len(), one[0].holes.len()), (1, 144));
 }

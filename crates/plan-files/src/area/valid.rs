@@ -6,7 +6,7 @@ use model::geo::Frame;
 use rstar::{AABB, RTree, RTreeObject};
 use std::fmt;
 
-/// Rings in a plane, meters, not closed: the outer one first.
+/// Plane rings, meters, not closed; the outer one first.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rings(pub Vec<Vec<Coord>>);
 
@@ -30,7 +30,6 @@ impl fmt::Display for RingName {
     }
 }
 
-/// An edge: its ring, and its corners, numbered from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Edge {
     pub ring: RingName,
@@ -48,7 +47,6 @@ impl fmt::Display for Edge {
     }
 }
 
-/// Why rings make no polygon, with the place: corners are numbered from 1.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Fault {
     #[error("{0} has fewer than 3 different corners; give at least 3")]
@@ -74,7 +72,7 @@ pub enum Fault {
     },
 }
 
-/// The area of a ring, square meters; positive where it runs counterclockwise.
+/// Square meters; positive where the ring runs counterclockwise.
 #[must_use]
 pub fn area(ring: &[Coord]) -> f64 {
     let next = ring.iter().skip(1).chain(ring.first());
@@ -143,7 +141,6 @@ impl RTreeObject for Boxed {
     }
 }
 
-/// The first fault of `rings`; `None` for a valid polygon.
 #[must_use]
 pub fn fault(rings: &Rings, frame: &Frame) -> Option<Fault> {
     let place = |point: Coord| at(super::position(frame, point));
@@ -177,7 +174,6 @@ pub fn fault(rings: &Rings, frame: &Frame) -> Option<Fault> {
     let boxes = lines.iter().enumerate().map(|(number, line)| line.boxed(number));
     let tree = RTree::bulk_load(boxes.collect());
     let mut found: Option<(&Line, &Line, Coord)> = None;
-    // The lines are in order: what meets the first of them is the first.
     for (number, line) in lines.iter().enumerate() {
         for near in tree.locate_in_envelope_intersecting(line.boxed(number).envelope()) {
             let Some(other) = lines.get(near.number).filter(|_| near.number > number) else {
@@ -219,7 +215,7 @@ pub fn fault(rings: &Rings, frame: &Frame) -> Option<Fault> {
     let (outer, holes) = rings.0.split_first()?;
     for (number, hole) in holes.iter().enumerate() {
         let ring = RingName(number + 1);
-        // A corner of a hole may lie on the outer edge: the middle of an edge does not.
+        // A corner of a hole may lie on the outer edge, the middle of an edge may not.
         let (Some(a), Some(b)) = (hole.first(), hole.get(1)) else {
             continue;
         };
@@ -247,7 +243,7 @@ fn order(one: &Line, other: &Line) -> ((usize, usize), (usize, usize)) {
     (a.min(b), a.max(b))
 }
 
-/// Where two edges meet that should not. Two rings may touch in a corner.
+/// Where two edges meet that should not; two rings may touch in a corner.
 fn meet(one: &Line, other: &Line) -> Option<Coord> {
     if one.a.y.max(one.b.y) < other.a.y.min(other.b.y)
         || other.a.y.max(other.b.y) < one.a.y.min(one.b.y)

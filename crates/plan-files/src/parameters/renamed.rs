@@ -5,7 +5,6 @@ use model::vehicle::Autopilot;
 
 const GONE_FROM_PX4_1_18: [&str; 4] = ["COM_TAKEOFF_ACT", "COM_OBC_LOSS_T", "COM_RC_OVERRIDE", "MAV_SIGN_CFG"];
 
-/// What became of a name, in a sentence; `None` if nothing is known.
 pub fn words(autopilot: Autopilot, name: &str) -> Option<String> {
     if autopilot == Autopilot::Px4 && GONE_FROM_PX4_1_18.contains(&name) {
         return Some(format!("{name} is gone from PX4 1.18"));
@@ -22,7 +21,7 @@ pub fn words(autopilot: Autopilot, name: &str) -> Option<String> {
     })
 }
 
-/// The change of value that comes with the name.
+/// Change of value that comes with the name.
 fn numbers(old: &Name, new: &Name) -> String {
     match (old.encoding, new.encoding) {
         (Encoding::Bits, Encoding::SkippedBits) => " (checks that are done, now those that are skipped)".to_owned(),

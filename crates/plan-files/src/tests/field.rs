@@ -1,4 +1,4 @@
-//! Files as people have them: a test for each kind met in the field, made again by hand around the simulators' home.
+//! Files as people have them: one test for each kind met in the field, made again by hand around the simulators' home.
 
 use crate::check::Problem;
 use crate::recognize::{self, Contents, Recognized, Refused};
@@ -52,7 +52,6 @@ fn left_out(routed: &Routed) -> String {
     routed.left_out.iter().map(words).collect::<Vec<_>>().join("\n")
 }
 
-/// A QGroundControl item; `None` is null.
 fn simple(id: i64, command: u16, place: Option<[f64; 2]>, altitude: Option<f64>, params: [f64; 4]) -> Value {
     let [a, b, c, d] = params;
     json!({
@@ -79,10 +78,8 @@ fn qgc(items: &Value) -> String {
     qgc_with(items, |_| {})
 }
 
-/// Frame, command, parameters, place and altitude of an item.
 type Line = (u8, u16, [f64; 4], [f64; 2], f64);
 
-/// `QGC WPL 110` with home first.
 fn wpl(lines: &[Line]) -> String {
     let mut text = format!(
         "QGC WPL 110\n0\t1\t0\t16\t0\t0\t0\t0\t{}\t{}\t488.0\t1\n",
@@ -102,7 +99,7 @@ const OPEN: [f64; 2] = [0.0; 2];
 
 #[test]
 fn each_command_of_mavlink_has_its_name() {
-    /// In development.xml, as PX4 1.18 has it, or in an older common.xml, and not in the dialect that Skein speaks.
+    /// Commands of PX4 1.18's development.xml or an older common.xml, not in the dialect that Skein speaks.
     const ELSEWHERE: [u16; 12] = [
         247, 309, 550, 610, 620, 2020, 2021, 5005, 12_900, 32_100, 43_004, 43_006,
     ];
@@ -238,7 +235,6 @@ fn altitudes_below_home_are_refused_with_how_to_put_them_above_it() {
         "{said}"
     );
     assert!(said.contains("--above-home"), "{said}");
-    // What a Mission of the unchanged file says before anything is armed.
     assert!(crate::read(&text).unwrap_err().to_string().contains("438 m below home"));
     let above = route::above_home(plan(&text));
     let waypoints: Vec<Waypoint> = route(&above, false).unwrap().waypoints;
@@ -323,7 +319,6 @@ fn fences_and_rally_points_are_recognized_in_each_form() {
     );
     let alone = json!({"fileType": "GeoFence", "polygon": places, "version": 1, "groundStation": "QGroundControl"});
     assert_eq!(corners(&plan(alone.to_string())), inside);
-    // A fence is no mission.
     let said = crate::read(&qgc_with(&json!([]), |plan| plan["geoFence"] = fence))
         .unwrap_err()
         .to_string();
@@ -384,7 +379,7 @@ fn lines_are_read_however_a_program_has_written_them() {
         "{:?}",
         gaps.notes
     );
-    // A file without home begins with 1.
+    // Without home, a file begins with 1.
     let no_home = "QGC WPL 110\n1   0   3   22   0   0   0   0   47,397742   8,545594   10   1\n2   0   3   16   0   0   0   0   47,3983   8,545594   10   1\n";
     let no_home = plan(no_home);
     assert_eq!((no_home.file.home, no_home.file.items.len()), (None, 2));
@@ -520,7 +515,6 @@ fn an_altitude_that_is_shown_and_not_flown_is_refused() {
     ] {
         assert!(route(&plan(text), false).is_ok());
     }
-    // Of an item without a place it says nothing.
     let mut rtl = simple(2, 20, None, None, ZERO);
     rtl["Altitude"] = json!(50);
     assert!(
@@ -879,7 +873,7 @@ fn a_home_far_from_its_mission_is_said() {
             && said.contains(" km from item 0 (NAV_WAYPOINT, line 3)"),
         "{said}"
     );
-    // Of two altitudes above mean sea level at two places nothing follows; both are said.
+    // Two altitudes above mean sea level at two places prove nothing; both are named.
     let said = wrong(far("1\t0\t0\t16"));
     assert!(said.starts_with("home of the file is at 34.05"), "{said}");
     assert!(
@@ -912,7 +906,6 @@ fn home_that_stands_twice_before_a_fence_is_no_mission() {
         "{:?}",
         read.notes
     );
-    // A mission beside a fence stays one.
     assert_eq!(
         plan(
             text.replace(

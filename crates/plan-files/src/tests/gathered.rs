@@ -1,4 +1,4 @@
-//! Files of public repositories that were taken wrongly or not named well, made again by hand.
+//! Files of public repositories that were read wrongly or named badly, made again by hand.
 
 use crate::area::{self, AreaFile, Purpose};
 use crate::parameters::{self, profile};
@@ -29,7 +29,6 @@ fn refused(text: &str) -> String {
     recognize::read(text.as_bytes(), "file", None).unwrap_err().to_string()
 }
 
-/// Home at an altitude, and two places of one frame at 5 m.
 fn two_places(home: &str, frame: u8) -> String {
     format!(
         "QGC WPL 110\n0\t1\t0\t16\t0\t0\t0\t0\t47.397742\t8.545594\t{home}\t1\n1\t0\t{frame}\t16\t0\t0\t0\t0\t47.3983\t8.545594\t5\t1\n\

@@ -1,6 +1,5 @@
-//! What can be wrong with the command line.
+//! Errors of the command line.
 
-/// What is wrong with a combination of flags.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ArgsError {
     #[error("--count {count} but {names} names in --names; leave --count out")]

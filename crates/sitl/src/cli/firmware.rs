@@ -4,7 +4,6 @@ use clap::ValueEnum;
 
 use crate::model::Firmware;
 
-/// See the module text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum FirmwareKind {
     /// ArduCopter 4.6: names of parameters as until then.

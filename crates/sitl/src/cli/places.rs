@@ -1,4 +1,4 @@
-//! The endpoints and places of vehicles, as written on the command line.
+//! Endpoints and places of vehicles, as written on the command line.
 
 use std::fmt;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -13,9 +13,7 @@ pub enum LinkSpec {
     Pty(PathBuf),
     /// The port is counted up per vehicle.
     Udp(SocketAddr),
-    /// Listens; the port is counted up per vehicle.
     Tcp(SocketAddr),
-    /// No endpoint: no client can connect.
     None,
 }
 

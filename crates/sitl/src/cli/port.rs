@@ -1,10 +1,9 @@
-//! What a PX4's port is set up for, as a flag.
+//! Setup of a PX4's port, as a flag.
 
 use clap::ValueEnum;
 
 use crate::model::Port;
 
-/// See the module text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum PortKind {
     /// A telemetry radio: what fits 1200 bytes a second.

@@ -6,19 +6,17 @@ use crate::wire::{Address, CommandAck};
 const IN_PROGRESS: u8 = 5;
 const PROGRESS_EVERY_S: f64 = 0.5;
 
-/// The limit of delayed acks; further ones are lost.
+/// Further delayed acks are lost.
 const MOST_LATER: usize = 10_000;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Acks {
-    /// Faults of the command that is being handled.
     faults: Vec<(u16, CommandFault)>,
-    /// Acks with their due times.
     later: Vec<(f64, CommandAck)>,
 }
 
 impl Acks {
-    /// Registers a command with its fault; returns whether the vehicle receives it.
+    /// Returns whether the vehicle receives the command.
     pub(super) fn arrived(&mut self, command: u16, from: Address, fault: Option<CommandFault>, now_s: f64) -> bool {
         self.faults.retain(|(other, _)| *other != command);
         let ack = CommandAck {
@@ -47,7 +45,6 @@ impl Acks {
         }
     }
 
-    /// Replaces an ack of the vehicle by what is sent now.
     pub(super) fn sent(&mut self, ack: CommandAck, now_s: f64) -> Vec<CommandAck> {
         let fault = self.faults.iter().find(|(command, _)| *command == ack.command);
         let to = |Address { system, component }: Address| CommandAck {
@@ -88,7 +85,6 @@ impl Acks {
         due.into_iter().map(|(_, ack)| ack).collect()
     }
 
-    /// The board restarted: its pending acks are lost.
     pub(super) fn clear(&mut self) {
         self.faults.clear();
         self.later.clear();

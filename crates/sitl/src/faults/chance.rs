@@ -1,4 +1,4 @@
-//! Randomness that is the same in every run: a seeded generator of numbers (SplitMix64).
+//! Seeded randomness, the same in every run (SplitMix64).
 
 #[derive(Clone, Debug)]
 pub struct Chance(u64);
@@ -18,12 +18,10 @@ impl Chance {
         z ^ (z >> 31)
     }
 
-    /// `end` is not 0.
     pub fn below(&mut self, end: usize) -> usize {
         (self.number() % end.max(1) as u64) as usize
     }
 
-    /// True for `percent` of all calls.
     pub fn hits(&mut self, percent: f64) -> bool {
         percent > 0.0 && ((self.number() >> 11) as f64 / (1u64 << 53) as f64) * 100.0 < percent
     }

@@ -165,7 +165,6 @@ pub(super) fn landed_state(keyword: &str) -> Option<u8> {
     number(LANDED_STATES, keyword)
 }
 
-/// A flight mode; a number may be for either autopilot.
 pub(super) fn mode(keyword: &str) -> Option<ModeNumber> {
     if let Ok(number) = keyword.parse() {
         return Some(ModeNumber {

@@ -1,5 +1,4 @@
-//! Other senders on the same wire: a second autopilot, a gimbal, a ground station; and the vehicle's frames that only a script
-//! causes.
+//! Other senders on the same wire, and the vehicle's frames that only a script causes.
 
 use std::time::Duration;
 
@@ -12,7 +11,6 @@ use crate::model::Wgs84;
 use crate::wire::{Address, Outgoing, Sender};
 
 const GIMBAL: u8 = 154;
-/// The usual address of a ground station.
 const STATION: Address = Address {
     system: 255,
     component: 190,
@@ -34,7 +32,6 @@ pub(super) enum Who {
     GroundStation,
 }
 
-/// A sender with a message once a second.
 #[derive(Clone, Debug)]
 pub(super) struct Neighbor {
     who: Who,
@@ -119,7 +116,6 @@ impl Neighbor {
         }
     }
 
-    /// Address and MAV_TYPE of the heartbeat that the vehicle receives from it, if any.
     pub(super) fn received_as(&self) -> Option<(Address, u8)> {
         (self.who == Who::GroundStation).then_some((STATION, STATION_KIND))
     }
@@ -131,7 +127,6 @@ pub(super) fn numbers(place: Wgs84) -> (i32, i32, i32) {
     (lat, lon, place.amsl_mm())
 }
 
-/// Reports a crewed aircraft that hovers here.
 pub(super) fn aircraft(sender: &mut Sender, here: Wgs84) -> Vec<u8> {
     let (lat, lon, altitude) = numbers(here);
     let flags = apm::AdsbFlags::ADSB_FLAGS_VALID_COORDS
@@ -154,7 +149,7 @@ pub(super) fn aircraft(sender: &mut Sender, here: Wgs84) -> Vec<u8> {
     sender.encode(&Outgoing::from(message))
 }
 
-/// Has an id that is in no dialect, so that its checksum cannot be verified.
+/// The id is in no dialect, so that the checksum cannot be verified.
 pub(super) fn unknown(sender: &mut Sender, chance: &mut Chance) -> Vec<u8> {
     let id = FIRST_UNKNOWN + chance.below(1000) as u32;
     let length = 1 + chance.below(60);
@@ -166,7 +161,7 @@ pub(super) fn unknown(sender: &mut Sender, chance: &mut Chance) -> Vec<u8> {
 const BOOT_MS: &[u32] = &[29, 30, 31, 32, 33, 83, 85, 87, 89, 116, 129, 132];
 const BOOT_US: &[u32] = &[27, 63, 105, 106, 141, 230, 231, 241, 290, 291, 331];
 
-/// Fills this message with ones except the time since boot, without extension fields.
+/// Ones in all fields but the time since boot; no extension fields.
 pub(super) fn meaningless(sender: &mut Sender, id: u32, uptime: Duration) -> Vec<u8> {
     let mut payload = [0; 255];
     let message = MavMessage::default_message_from_id(id);

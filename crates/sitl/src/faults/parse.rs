@@ -1,6 +1,4 @@
-//! Reading a script from text, line by line.
-//!
-//! Owns: the grammar and its error lines. Must not: open files: the caller reads keys.
+//! Grammar and error lines of scripts; opens no file: the caller reads keys.
 
 use mavlink::dialects::ardupilotmega::MavMessage;
 
@@ -13,14 +11,12 @@ use crate::wire::Address;
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {problem}")]
 pub struct ScriptError {
-    /// Counted from 1.
     pub line: usize,
     pub problem: Problem,
 }
 
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
-    /// Lacks the begin of the fault.
     #[error("begin with `at SECONDS`, `on COMMAND` or `seed NUMBER`, not with `{0}`")]
     When(String),
     #[error("`{0}` is no command; write a name such as takeoff, a MAV_CMD number, or any")]
@@ -41,11 +37,9 @@ pub enum Problem {
     Key { file: String, why: String },
 }
 
-/// Reads the key in a file, or returns why that fails.
 pub(super) type ReadKey<'a> = &'a dyn Fn(&str) -> Result<Key, String>;
 
 impl Script {
-    /// Reads a script. `read_key` reads the key files that it names.
     pub fn parse(text: &str, read_key: &dyn Fn(&str) -> Result<Key, String>) -> Result<Self, ScriptError> {
         let mut script = Self {
             seed: 1,
@@ -176,7 +170,6 @@ impl<'a> Tokens<'a> {
         })
     }
 
-    /// The fault, and its name.
     fn what(&mut self, read_key: ReadKey<'_>) -> Result<(String, What), Problem> {
         let name = self.next("a fault")?;
         let what = if let Some(fault) = self.command_fault(name)? {

@@ -19,10 +19,9 @@ const EXTENDED_SYS_STATE: u32 = 245;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkChange {
-    /// The vehicle restarted: connections end, and may be opened again at once.
+    /// Connections end, and may be opened again at once.
     PowerCycle,
     HangUp,
-    /// The link is up again.
     Back,
 }
 
@@ -36,7 +35,6 @@ pub enum Delivery {
 struct Lasting<T> {
     fault: T,
     until_s: f64,
-    /// Time of the next message, if it sends any.
     next_s: f64,
 }
 
@@ -45,9 +43,7 @@ pub struct Player {
     system: u8,
     autopilot: Autopilot,
     home: Wgs84,
-    /// Lines that wait for a command, and its arrivals so far.
     triggers: Vec<(Line, u32)>,
-    /// Faults with their begin.
     timed: Vec<(f64, What)>,
     bytes: Vec<Lasting<Bytes>>,
     around: Vec<Lasting<Around>>,
@@ -57,7 +53,6 @@ pub struct Player {
     /// Seconds from 2015-01-01 UTC to the start of this clock.
     epoch_s: f64,
     backlog: Vec<Vec<u8>>,
-    /// Last wind and drift set by this script.
     weather_set: (Wind, f64),
     chance: Chance,
     now_s: f64,
@@ -91,7 +86,6 @@ impl Player {
         }
     }
 
-    /// Neither active nor pending faults.
     pub fn is_idle(&self) -> bool {
         self.triggers.is_empty() && self.timed.is_empty() && self.bytes.is_empty() && self.around.is_empty()
     }
@@ -128,7 +122,6 @@ impl Player {
         }
     }
 
-    /// Begins a fault that is not in the script.
     pub fn inject(&mut self, what: What, vehicle: &mut Vehicle) {
         self.begin(what, vehicle);
     }
@@ -188,7 +181,6 @@ impl Player {
         })
     }
 
-    /// Last wind and drift that have begun.
     fn weather(&self) -> (Wind, f64) {
         let (mut wind, mut drift_m) = (Wind::default(), 0.0);
         for lasting in &self.around {
@@ -209,7 +201,6 @@ impl Player {
         !self.suffers(&Around::HangUp)
     }
 
-    /// Bytes to the vehicle, as they arrive.
     pub fn arriving(&mut self, bytes: &[u8]) -> Vec<u8> {
         if self.suffers(&Around::Deaf) || !self.link_is_up() {
             return Vec::new();
@@ -217,7 +208,6 @@ impl Player {
         self.damage().run(bytes, &mut self.chance)
     }
 
-    /// Decides whether the vehicle receives a whole frame.
     pub fn deliver(&mut self, frame: &Frame, incoming: &Incoming) -> Delivery {
         for lasting in &self.around {
             if let Around::Signed { key, only: true } = &lasting.fault
@@ -282,7 +272,6 @@ impl Player {
         self.acks.due(self.now_s).into_iter().map(Outgoing::Ack).collect()
     }
 
-    /// Frame as sent on the wire; `None` when it is lost.
     pub fn framed(&mut self, mut frame: Vec<u8>) -> Option<Vec<u8>> {
         for lasting in &self.around {
             match &lasting.fault {
@@ -296,8 +285,7 @@ impl Player {
         Some(frame)
     }
 
-    /// Due frames of other senders, and those of the vehicle that only a script causes, `uptime` after its boot; and which of
-    /// them the vehicle receives.
+    /// Due frames of other senders and of the vehicle (only by script), `uptime` after its boot; and those it receives.
     pub fn others(&mut self, sender: &mut Sender, uptime: Duration) -> (Vec<Vec<u8>>, Vec<Incoming>) {
         let (mut frames, mut received) = (Vec::new(), Vec::new());
         for (_, neighbor) in &mut self.neighbors {
@@ -327,7 +315,6 @@ impl Player {
         (frames, received)
     }
 
-    /// Returns what reaches the other end now.
     pub fn carried(&mut self, frame: &[u8]) -> Option<Vec<u8>> {
         let arrives = self.damage().frame(frame, &mut self.chance);
         if self.suffers(&Around::Backlog) {
@@ -369,7 +356,6 @@ fn begin_or_go_on<T: PartialEq>(lasting: &mut Vec<Lasting<T>>, fault: T, until_s
     }
 }
 
-/// Sets landed_state of EXTENDED_SYS_STATE.
 fn with_landed_state(frame: Vec<u8>, state: u8) -> Vec<u8> {
     let (Some(system), Some(component), Some(sequence)) = (frame.get(5), frame.get(6), frame.get(4)) else {
         return frame;

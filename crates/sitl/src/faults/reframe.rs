@@ -1,9 +1,9 @@
-//! Converting a frame of MAVLink 2 to MAVLink 1.
+//! Frames of MAVLink 2 as MAVLink 1.
 
 use mavlink::dialects::ardupilotmega::MavMessage;
 use mavlink::{MavlinkVersion, Message, calculate_crc};
 
-/// Drops extension fields and trailing zeros. `None` for an id above 255, or unknown.
+/// Drops extension fields and trailing zeros; `None` for an unknown id or one above 255.
 pub(super) fn as_mavlink1(frame: &[u8]) -> Option<Vec<u8>> {
     let (head, rest) = frame.split_at_checked(10)?;
     let [0xFD, length, _, _, sequence, system, component, id, 0, 0] = *head else {

@@ -26,7 +26,7 @@ pub enum When {
     On {
         /// MAV_CMD; `None` for any.
         command: Option<u16>,
-        /// Which arrival; resends count.
+        /// Resends count.
         occurrence: Occurrence,
         /// Simulated seconds after it; 0 for faults of the command itself.
         after_s: f64,
@@ -35,7 +35,7 @@ pub enum When {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Occurrence {
-    /// Only this arrival, counted from 1.
+    /// Arrival counted from 1.
     Nth(u32),
     Every,
 }
@@ -45,44 +45,35 @@ pub enum What {
     Command(CommandFault),
     /// Seconds; `None`: until the end.
     Bytes(Bytes, Option<f64>),
-    /// Seconds; `None`: until the end.
     Around(Around, Option<f64>),
     Sudden(Sudden),
 }
 
-/// A fault of one command and its acks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CommandFault {
-    /// The vehicle never gets it.
     LoseCommand,
-    /// It is executed, the ack is lost.
     LoseAck,
-    /// The ack is repeated this many times.
     DuplicateAck(u32),
-    /// The ack is this many seconds late.
+    /// Seconds.
     DelayAck(f64),
-    /// It is not executed; the ack has this MAV_RESULT.
+    /// MAV_RESULT, without execution.
     Deny(u8),
-    /// It is executed; the ack has this MAV_RESULT.
+    /// MAV_RESULT, after execution.
     Answer(u8),
     /// IN_PROGRESS at once and twice a second for this many seconds, then the ack.
     InProgress(f64),
-    /// The ack names another target than the sender of the command.
     AckTo(Address),
-    /// The ack names no target, like that of old firmware.
+    /// Leaves out the target, as old firmware does.
     AckUntargeted,
 }
 
-/// Damage in both directions. Percentages are of bytes, except for `Truncate`.
+/// Damage in both directions, in percent of bytes; `Truncate`: of the vehicle's frames.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bytes {
-    /// This percentage is lost.
     Lose(f64),
-    /// This percentage is changed.
     Noise(f64),
-    /// A stray 0xFD or 0xFE is inserted before this percentage.
+    /// A stray 0xFD or 0xFE is inserted before a byte.
     Stray(f64),
-    /// This percentage of the vehicle's frames is truncated.
     Truncate(f64),
 }
 
@@ -90,50 +81,50 @@ pub enum Bytes {
 pub enum Around {
     Silence,
     Deaf,
-    /// The link is closed: a new pseudo-terminal is created, a TCP connection is closed.
+    /// A new pseudo-terminal is created, a TCP connection is closed.
     HangUp,
-    /// The vehicle's messages are held back, and then sent all at once.
+    /// Messages are held back, and then sent all at once.
     Backlog,
-    /// Frames of MAVLink 1; what does not fit in them is not sent.
+    /// Drops what does not fit in MAVLink 1.
     MavLink1,
     Signed {
         key: Key,
         /// Frames to the vehicle that are not signed with it are ignored.
         only: bool,
     },
-    /// This many frames a second with ids that are in no dialect.
+    /// Frames a second with ids that are in no dialect.
     UnknownIds(f64),
-    /// The vehicle also sends this message this many times a second; every byte of it is 1, except the time since boot.
+    /// Also sends this message; every byte of it is 1, except the time since boot.
     Extra {
         id: u32,
         hertz: f64,
     },
-    /// EXTENDED_SYS_STATE has this MAV_LANDED_STATE, whatever the real state.
+    /// MAV_LANDED_STATE in EXTENDED_SYS_STATE, whatever the real state.
     LandedState(u8),
-    /// Another autopilot with this system id is on the wire, armed and in the air.
+    /// System id; armed and in the air.
     SecondAutopilot(u8),
     Gimbal,
-    /// A ground station (255/190) is on the wire; the vehicle receives its messages, too.
+    /// 255/190; the vehicle receives its messages, too.
     GroundStation,
-    /// The vehicle's receiver reports a crewed aircraft that hovers here, in meters from the vehicle's home.
+    /// A crewed aircraft reported by the vehicle's receiver, in meters from the vehicle's home.
     Aircraft(Neu),
     NoGps,
     Wind(Wind),
-    /// The autopilot's estimate of its place wanders by up to so many meters over ground.
+    /// Wander of the autopilot's estimate over ground, meters.
     Drift(f64),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Sudden {
-    /// The board restarts, in the air too: then its motors stop, and it boots where it fell.
+    /// Restarts the board; in the air the motors stop, and it boots where it fell.
     Reboot,
     MotorFailure,
-    /// The charge is this many percent.
+    /// Percent.
     Battery(f64),
     Mode(ModeNumber),
 }
 
-/// Numbers in HEARTBEAT.custom_mode; an autopilot that lacks the mode ignores it.
+/// HEARTBEAT.custom_mode; an autopilot that lacks the mode ignores it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ModeNumber {
     pub px4: Option<u32>,

@@ -1,6 +1,4 @@
-//! MAVLink 2 signing on the vehicle's side: 13 more bytes, and unsigned frames are ignored.
-//!
-//! The signature is the first 6 bytes of SHA-256 over key, frame, link id and time stamp (MAVLink guide, message signing).
+//! MAVLink 2 signing on the vehicle's side (MAVLink guide, message signing): unsigned frames are ignored.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +10,6 @@ const SIGNED: u8 = 1;
 const SIGNATURE: usize = 13;
 const PROOF: usize = 6;
 const LINK: u8 = 0;
-/// Units of time stamps in a second.
 const PER_SECOND: f64 = 100_000.0;
 
 #[derive(Clone, PartialEq, Eq)]
@@ -29,7 +26,7 @@ impl std::fmt::Debug for Key {
 }
 
 impl Key {
-    /// The key in a file's contents: 32 bytes, or 64 hexadecimal digits with white space around.
+    /// 32 bytes, or 64 hexadecimal digits with white space around.
     pub fn from_contents(contents: &[u8]) -> Result<Self, KeyError> {
         if let Ok(key) = contents.try_into() {
             return Ok(Self(key));
@@ -85,7 +82,6 @@ impl Signer {
         signed
     }
 
-    /// Whether the signature is valid and newer than its sender's last.
     pub(super) fn believes(&mut self, key: &Key, frame: &[u8]) -> bool {
         let signed = frame.first() == Some(&0xFD) && frame.get(2).is_some_and(|flags| flags & SIGNED != 0);
         if !signed || frame.len() < 12 + SIGNATURE {

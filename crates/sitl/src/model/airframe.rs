@@ -1,4 +1,4 @@
-//! A point mass that follows speed demands within acceleration limits, above flat ground at height 0.
+//! Point mass that follows speed demands within acceleration limits, above flat ground at altitude 0.
 
 use super::geo::Neu;
 
@@ -6,32 +6,30 @@ const GRAVITY_M_S2: f64 = 9.8;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Demand {
-    /// Vertical speed, up positive, meters per second.
+    /// Up positive.
     pub climb_m_s: f64,
     pub climb_accel_m_s2: f64,
-    /// Target over ground; `None` stops.
+    /// Over ground; `None` stops.
     pub towards: Option<Neu>,
     pub speed_m_s: f64,
     pub accel_m_s2: f64,
 }
 
-/// Coordinates are meters from the place of boot, up from the ground.
+/// Meters from the place of boot, up from the ground.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Airframe {
     pub position: Neu,
     pub velocity: Neu,
-    /// Degrees clockwise from north, 0 to 360.
+    /// Clockwise from north, 0 to 360.
     pub heading_deg: f64,
-    /// Where it turns to in the air.
     turns_to_deg: f64,
-    /// Wind's effect in the air: meters a second for each second, which power can work against, and meters a second besides.
+    /// Wind in the air: meters a second for each second, which power can work against, and meters a second besides.
     pushed: Neu,
     shaken: Neu,
 }
 
 /// Wind that leaning can hold, beside the flight.
 const LEANS_M_S2: f64 = 4.0;
-/// How fast it turns, degrees a second.
 const TURNS_DEG_S: f64 = 45.0;
 /// No turn to a nearer place.
 const TURNS_FOR_M: f64 = 2.0;
@@ -46,7 +44,6 @@ impl Airframe {
         (self.pushed, self.shaken) = (pushed, shaken);
     }
 
-    /// The wind's part in one step, of which power holds `held_m_s2`.
     fn drift(&mut self, held_m_s2: f64, dt_s: f64) {
         if !self.on_ground() {
             let push = self.pushed.north.hypot(self.pushed.east);
@@ -58,12 +55,10 @@ impl Airframe {
         }
     }
 
-    /// Turns in the air only.
     pub fn turn_to(&mut self, heading_deg: f64) {
         self.turns_to_deg = heading_deg.rem_euclid(360.0);
     }
 
-    /// Turns towards a place, as on the way to it.
     pub fn look_to(&mut self, place: Neu) {
         if self.position.ground_distance(place) >= TURNS_FOR_M {
             let (north, east) = (place.north - self.position.north, place.east - self.position.east);
@@ -71,12 +66,11 @@ impl Airframe {
         }
     }
 
-    /// Whether it touches the ground.
     pub fn on_ground(&self) -> bool {
         self.position.up <= 0.0
     }
 
-    /// Point where it stops if it brakes now, at its present height.
+    /// Where it stops if it brakes now, at its present altitude.
     pub fn stopping_point(&self, accel_m_s2: f64) -> Neu {
         let seconds = self.velocity.north.hypot(self.velocity.east) / (2.0 * accel_m_s2.max(0.01));
         Neu {

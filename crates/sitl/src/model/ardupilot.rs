@@ -1,7 +1,5 @@
 //! The ArduCopter profile (4.7-dev), from recordings of the real one.
-//!
-//! Owns: its state, its schedule and the verbs that change it (arm, disarm, set mode, send).
-//! Must not: share decisions with the PX4 profile.
+//! Owns: its state, its schedule and the verbs that change it. Must not: share decisions with the PX4 profile.
 
 mod arming;
 mod auto;
@@ -49,7 +47,6 @@ use crate::wire::{Incoming, PlanItem};
 
 /// Delay after lift-off until the compasses are aligned again.
 const YAW_ALIGNED_S: f64 = 2.16;
-/// The first stream heartbeat, besides those of the boot.
 const FIRST_STREAM_HEARTBEAT_S: f64 = 1.02;
 
 pub(super) struct ArduPilot {
@@ -59,17 +56,15 @@ pub(super) struct ArduPilot {
     /// Motors may leave idle: a takeoff was accepted or a mission started.
     auto_armed: bool,
     flight: Flight,
-    /// Continues after a pause in GUIDED. Orders meanwhile are accepted and wait.
+    /// Continues after a pause in GUIDED; orders meanwhile are accepted and wait.
     held: Option<Flight>,
     speeds: Speeds,
-    /// Begin of the disarm delay, while landed.
     idle_since_s: f64,
     home: Option<Wgs84>,
     origin: Option<Wgs84>,
     home_set_us: u64,
     prearm_ok: bool,
     prearm_got_worse: bool,
-    /// Next check that reports reasons.
     next_prearm_text: u32,
     checks_run: u32,
     boot_beats: u32,
@@ -82,7 +77,6 @@ pub(super) struct ArduPilot {
     remote_id: RemoteId,
     plans: Plans,
     run: MissionRun,
-    /// Next parameter of a list in progress.
     listing: Option<usize>,
     yaw_text_s: Option<f64>,
     transmitter: Transmitter,

@@ -1,6 +1,6 @@
-//! A battery that drains while the motors run, and the estimate of its charge, which follows a second later.
+//! Battery that drains while the motors run, and the estimate of its charge, which follows a second later.
 
-/// Time constant of the charge by voltage (recorded from PX4).
+/// Recorded from PX4.
 const ESTIMATE_S: f64 = 1.0;
 
 #[derive(Clone, Copy, Debug)]
@@ -45,28 +45,24 @@ impl Battery {
         self.percent
     }
 
-    /// Charge by the autopilot's estimate, 0 to 100.
     pub(super) fn estimate(&self) -> f64 {
         self.estimate
     }
 
-    /// As MAVLink reports it: whole percent, rounded up so that 0 means empty.
+    /// Whole percent, rounded up so that 0 means empty, as in MAVLink.
     pub(super) fn remaining(&self) -> i8 {
         whole(self.percent)
     }
 
-    /// Estimate as MAVLink reports it.
     pub(super) fn estimated_remaining(&self) -> i8 {
         whole(self.estimate)
     }
 
-    /// Consumption from a 3300 mAh pack.
     pub(super) fn consumed_mah(&self) -> i32 {
         (self.consumed_percent * 33.0) as i32
     }
 }
 
-/// Ignores rounding errors near a whole number.
 fn whole(percent: f64) -> i8 {
     (percent - 1e-6).ceil() as i8
 }

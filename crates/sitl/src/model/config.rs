@@ -1,4 +1,4 @@
-//! The settings of one simulated vehicle before it boots.
+//! Settings of one simulated vehicle before it boots.
 
 use mavlink::dialects::ardupilotmega::MavBatteryFunction;
 
@@ -10,10 +10,9 @@ pub enum Autopilot {
     Px4,
 }
 
-/// Version of an autopilot: names, units and presence of parameters, and what depends on them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Firmware {
-    /// The one that was recorded: ArduCopter 4.7-dev of July 2025, PX4 1.17-alpha of August 2025.
+    /// ArduCopter 4.7-dev of July 2025, PX4 1.17-alpha of August 2025.
     #[default]
     Recorded,
     Copter46,
@@ -25,7 +24,6 @@ pub enum Firmware {
 impl Firmware {
     pub const VERSIONS: [Self; 4] = [Self::Copter46, Self::Copter48, Self::Px4V116, Self::Px4V118];
 
-    /// Name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Recorded => "recorded",
@@ -36,7 +34,6 @@ impl Firmware {
         }
     }
 
-    /// `None` for the recorded versions of both.
     pub fn autopilot(self) -> Option<Autopilot> {
         match self {
             Self::Recorded => None,
@@ -65,26 +62,26 @@ impl Autopilot {
     }
 }
 
-/// Configuration of a port; only PX4 depends on it, in its unrequested messages and their rates.
+/// Only PX4 depends on it, in its unrequested messages and their rates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Port {
-    /// A telemetry radio: mode Normal, 1200 bytes a second.
+    /// Mode Normal, 1200 bytes a second.
     Radio,
-    /// A companion on a serial line at 57600 baud: mode Onboard, more messages than fit.
+    /// Serial line at 57600 baud: mode Onboard, more messages than fit.
     Companion,
-    /// A network with room for everything: mode Normal.
+    /// Mode Normal, room for everything.
     Network,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GpsError {
-    /// Added to all altitudes above mean sea level, at home as in flight, meters: a receiver of another datum.
+    /// Added to all altitudes above mean sea level, at home as in flight: a receiver of another datum.
     pub altitude_offset_m: f64,
-    /// Largest slow wander of the estimate over ground in the air, meters.
+    /// Largest slow wander of the estimate over ground in the air.
     pub wander_m: f64,
-    /// GPS_RAW_INT.h_acc, meters; 0: unknown.
+    /// GPS_RAW_INT.h_acc; 0: unknown.
     pub horizontal_accuracy_m: f64,
-    /// GPS_RAW_INT.v_acc, meters; 0: unknown.
+    /// GPS_RAW_INT.v_acc; 0: unknown.
     pub vertical_accuracy_m: f64,
 }
 
@@ -99,14 +96,12 @@ impl Default for GpsError {
     }
 }
 
-/// A monitored battery that does not drive the motors.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OtherBattery {
     /// BATTERY_STATUS.id; the motors' battery has 0.
     pub id: u8,
     /// BATTERY_STATUS.battery_function: ArduPilot sends 0 (unknown), PX4 1 (all); 3 is avionics, 4 a payload.
     pub function: MavBatteryFunction,
-    /// BATTERY_STATUS.battery_remaining.
     pub percent: i8,
     pub volts: f64,
 }
@@ -115,31 +110,25 @@ pub struct OtherBattery {
 pub struct VehicleConfig {
     pub autopilot: Autopilot,
     pub firmware: Firmware,
-    /// The component is always 1.
     pub system_id: u8,
-    /// Place at boot; its altitude is the ground's, above mean sea level.
+    /// Place at boot; its altitude is the ground's.
     pub home: Wgs84,
-    /// Charge at boot, 0 to 100.
     pub battery_percent: f64,
-    /// Drain while armed.
     pub battery_percent_per_minute: f64,
     pub never_ready: bool,
-    /// Simulated seconds in one second of the peers' time (1.0 without time-lapse). Peers send heartbeats once in *their* second,
-    /// so every timeout on them is stretched by this.
+    /// Peers send heartbeats once in a second of their own, so every timeout on them is stretched by this (time-lapse).
     pub seconds_per_peer_second: f64,
-    /// Stored before boot; names that the autopilot lacks are ignored.
+    /// Names that the autopilot lacks are ignored.
     pub parameters: Vec<(String, f32)>,
-    /// Removed from the version's table, as in a custom build or an unknown version.
     pub missing_parameters: Vec<String>,
     /// Full whenever the motors stop, as in PX4's own battery simulation.
     pub battery_refills: bool,
     pub other_batteries: Vec<OtherBattery>,
     pub port: Port,
-    /// Takeoff and reposition are checked as PX4 after 1.17 does: COMMAND_LONG gets COMMAND_INT_ONLY, a frame that is not
-    /// global UNSUPPORTED_MAV_FRAME, a value in an unused parameter DENIED.
+    /// Refuses takeoff and reposition by COMMAND_LONG, in a local frame, or with an unused value, as PX4 after 1.17.
     pub strict_positions: bool,
     pub gps: GpsError,
-    /// Restarts on command. An autopilot that runs as a process of a computer cannot.
+    /// An autopilot that runs as a process of a computer cannot.
     pub can_reboot: bool,
 }
 

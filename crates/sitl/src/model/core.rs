@@ -1,4 +1,4 @@
-//! The state that both profiles share: time, airframe, battery, parameters, streams, and the outbox.
+//! State that both profiles share: time, airframe, battery, parameters, streams, and the outbox.
 
 use mavlink::dialects::ardupilotmega as apm;
 use mavlink::dialects::ardupilotmega::MavMessage;
@@ -11,7 +11,6 @@ use super::params::Params;
 use super::streams::Streams;
 use crate::wire::{Address, CommandAck, Outgoing};
 
-/// MAV_RESULT numbers.
 pub(super) mod result {
     pub const ACCEPTED: u8 = 0;
     pub const TEMPORARILY_REJECTED: u8 = 1;
@@ -24,7 +23,6 @@ pub(super) mod result {
     pub const UNSUPPORTED_MAV_FRAME: u8 = 9;
 }
 
-/// MAV_CMD numbers of the commands a vehicle understands.
 pub(super) mod cmd {
     pub const NAV_LOITER_UNLIMITED: u16 = 17;
     pub const NAV_RETURN_TO_LAUNCH: u16 = 20;
@@ -59,15 +57,12 @@ pub(super) const FORCE: f32 = 21196.0;
 
 pub(super) struct Core {
     pub(super) config: VehicleConfig,
-    /// Seconds since this boot.
     pub(super) uptime_s: f64,
     pub(super) airframe: Airframe,
     pub(super) battery: Battery,
     pub(super) params: Params,
     pub(super) streams: Streams,
-    /// Set by any reception on the link since boot.
     pub(super) received_from_peer: bool,
-    /// Uptime of a restart, as after a power cycle.
     pub(super) reboot_at_s: Option<f64>,
     outbox: Vec<Outgoing>,
 }
@@ -125,12 +120,11 @@ impl Core {
         self.config.home.offset(self.airframe.position)
     }
 
-    /// Meters from the place of boot of a point in degrees × 10⁷; the caller fills in `up`.
+    /// Meters from the place of boot; the caller fills in `up`.
     pub(super) fn local_e7(&self, lat_e7: i32, lon_e7: i32) -> Neu {
         self.local_deg(f64::from(lat_e7) / 1e7, f64::from(lon_e7) / 1e7)
     }
 
-    /// Meters from the place of boot of a point in degrees.
     pub(super) fn local_deg(&self, lat_deg: f64, lon_deg: f64) -> Neu {
         self.config.home.to_local(Wgs84 {
             lat_deg,
@@ -147,13 +141,11 @@ impl Core {
         (self.uptime_s * 1e6).round() as u64
     }
 
-    /// Component 1 or all.
     pub(super) fn is_for_us(&self, to: Address) -> bool {
         to.system == self.config.system_id && matches!(to.component, 0 | 1)
     }
 }
 
-/// BATTERY_STATUS of a battery that does not drive the motors.
 fn other_battery(battery: &OtherBattery) -> MavMessage {
     let mut voltages = [u16::MAX; 10];
     voltages[0] = (battery.volts * 1000.0).round() as u16;

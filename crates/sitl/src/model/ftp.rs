@@ -1,9 +1,6 @@
-//! A MAVLink FTP server over a fixed set of files (FILE_TRANSFER_PROTOCOL, message 110), like that of an autopilot.
-//!
-//! Owns: the one session, bursts, and the answers. Must not: know the files' content, or write any.
-//!
-//! As on PX4: one session at a time; a repeated request gets the same answer; a burst streams until
-//! the end of the file, which is signalled by a refusal with "end of file".
+//! MAVLink FTP server over fixed files (FILE_TRANSFER_PROTOCOL, 110). Owns: the one session, bursts, and answers. Must
+//! not: know the files' content, or write any. As on PX4, a repeated request gets the same answer; a burst streams
+//! until the end of the file, which is signalled by a refusal with "end of file".
 
 mod files;
 mod packet;
@@ -20,11 +17,9 @@ use self::packet::{DATA, Packet, Refusal, opcode};
 use crate::wire::Address;
 
 const SESSION: u8 = 0;
-/// Packets in one step of 20 ms.
 const BURST_PACKETS: usize = 3;
-/// Then the packet says that the burst is complete and the client requests the rest.
+/// Length after which the burst is complete and the client requests the rest.
 const BURST_BYTES: usize = 35 * 1024;
-/// Limit of data in an answer kept for a repeated request.
 const KEPT_BYTES: u8 = 4;
 
 #[derive(Clone, Copy, Debug)]
@@ -53,7 +48,6 @@ impl FileServer {
         }
     }
 
-    /// `payload` is with or without trailing zeros.
     pub(super) fn receive(&mut self, from: Address, payload: &[u8]) -> Option<MavMessage> {
         let request = Packet::decode(payload);
         if let Some(last) = self
@@ -79,7 +73,6 @@ impl FileServer {
         Some(message(from, &answer))
     }
 
-    /// Next packets of a burst.
     pub(super) fn step(&mut self) -> Vec<MavMessage> {
         (0..BURST_PACKETS).map_while(|_| self.burst_packet()).collect()
     }
@@ -112,7 +105,7 @@ impl FileServer {
         Some(message(to, &packet))
     }
 
-    /// Data of the answer; `None`: a burst follows instead.
+    /// `None`: a burst follows instead.
     fn answer(&mut self, from: Address, request: &Packet) -> Result<Option<Vec<u8>>, Refusal> {
         if usize::from(request.size) > DATA {
             return Err(Refusal::InvalidDataSize);

@@ -1,13 +1,12 @@
-//! Positions on the globe and meters around a reference point, valid for a few kilometers.
+//! Positions on the globe, and meters around a reference point, valid for a few kilometers.
 
-/// Meters in one degree of latitude, as ArduPilot computes it (1.113195 cm per 10⁻⁷ degree).
+/// ArduPilot's value (1.113195 cm per 10⁻⁷ degree).
 const METERS_PER_DEGREE: f64 = 111_319.5;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wgs84 {
     pub lat_deg: f64,
     pub lon_deg: f64,
-    /// Altitude above mean sea level, meters.
     pub amsl_m: f64,
 }
 
@@ -33,12 +32,10 @@ impl Wgs84 {
         }
     }
 
-    /// Keeps the altitude.
     pub fn offset_meters(self, north: f64, east: f64) -> Self {
         self.offset(Neu { north, east, up: 0.0 })
     }
 
-    /// Meters around here, up from this altitude.
     pub fn to_local(self, point: Self) -> Neu {
         Neu {
             north: (point.lat_deg - self.lat_deg) * METERS_PER_DEGREE,
@@ -47,7 +44,6 @@ impl Wgs84 {
         }
     }
 
-    /// Degrees × 10⁷.
     pub fn e7(self) -> (i32, i32) {
         ((self.lat_deg * 1e7).round() as i32, (self.lon_deg * 1e7).round() as i32)
     }

@@ -25,7 +25,6 @@ pub(super) fn ping_answer(to: Address, time_usec: u64, seq: u32) -> MavMessage {
     })
 }
 
-/// MAVLink 2.0, with 1.0 understood.
 pub(super) fn protocol_version() -> MavMessage {
     MavMessage::PROTOCOL_VERSION(apm::PROTOCOL_VERSION_DATA {
         version: 200,
@@ -35,7 +34,6 @@ pub(super) fn protocol_version() -> MavMessage {
     })
 }
 
-/// Index of the component's metadata, and its checksum.
 pub(super) fn component_information(core: &Core, crc: u32, uri: CharArray<100>) -> MavMessage {
     MavMessage::COMPONENT_INFORMATION(apm::COMPONENT_INFORMATION_DATA {
         time_boot_ms: core.boot_ms(),

@@ -1,4 +1,4 @@
-//! The parameter table of a vehicle: a small part of the real one.
+//! Parameter table of a vehicle: a small part of the real one.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ParamKind {
@@ -19,7 +19,7 @@ impl ParamKind {
         }
     }
 
-    /// ArduPilot's value for this type: decimals are cut off, except for a rounding error of a hundredth (recorded: 2.6 is 2).
+    /// ArduPilot cuts decimals off, except for a rounding error of a hundredth (recorded: 2.6 is 2).
     pub(super) fn cut(self, value: f32) -> f32 {
         let within = |low: f32, high: f32| (value + 0.01_f32.copysign(value)).trunc().clamp(low, high);
         match self {
@@ -41,13 +41,12 @@ pub(super) struct Param {
     pub(super) read_only: bool,
 }
 
-/// Conversion from the recorded version's value.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Form {
     Same,
-    /// A hundredth, as a float: meters for centimeters.
+    /// Meters for centimeters, as a float.
     Hundredth,
-    /// The bits that are not set in the recorded one, of which 1 stands for all.
+    /// Bits that are not set in the recorded one, of which 1 stands for all.
     Skipped,
 }
 
@@ -71,7 +70,6 @@ impl Form {
     }
 }
 
-/// Recorded name, the version's name, and form.
 pub(super) type Rename = (&'static str, &'static str, Form);
 
 #[derive(Clone, Debug)]
@@ -81,7 +79,7 @@ pub(super) struct Params {
 }
 
 impl Params {
-    /// Rows are name, type, default; sorted by name, like real lists.
+    /// Sorted by name, like real lists.
     pub(super) fn new(rows: &[(&'static str, ParamKind, f32)]) -> Self {
         let mut table: Vec<Param> = rows
             .iter()
@@ -97,7 +95,7 @@ impl Params {
         Self { table, renames: &[] }
     }
 
-    /// Removes `missing` and applies `renames` of a version. The model goes on to read parameters by their recorded names.
+    /// The model goes on to read parameters by their recorded names.
     pub(super) fn of_version(mut self, renames: &'static [Rename], missing: &[&str]) -> Self {
         self.table.retain(|param| !missing.contains(&param.name));
         for param in &mut self.table {
@@ -139,7 +137,7 @@ impl Params {
         self.table.binary_search_by(|param| param.name.cmp(name)).ok()
     }
 
-    /// Value by recorded name and form; 0 when the table lacks it.
+    /// 0 when the table lacks it.
     pub(super) fn get(&self, name: &str) -> f32 {
         let value = |name: &str| {
             self.index_of(name)
@@ -159,7 +157,6 @@ impl Params {
         }
     }
 
-    /// Returns the index; `None` for an unknown name.
     pub(super) fn set(&mut self, name: &str, value: f32) -> Option<usize> {
         let index = self.index_of(name)?;
         let param = self.table.get_mut(index)?;

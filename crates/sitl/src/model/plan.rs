@@ -1,8 +1,7 @@
 //! The vehicle's side of the mission protocol: upload, download and clearing of missions, fences and rally points.
 //!
 //! Owns: the stored plans, open uploads and their timers, and the answers. Must not: fly a mission, check a fence in
-//! flight, send texts; what the profile has to report or do is returned as [`PlanEvent`]. The differences between the two
-//! autopilots are data: [`PlanRules`].
+//! flight, send texts; the profile acts on [`PlanEvent`]. The two autopilots differ as data: [`PlanRules`].
 //!
 //!   idle --COUNT--> asks item 0 --ITEM 0--> asks item 1 … --last ITEM--> stored, ACK --> idle
 //!                   asks again after `repeat_s`; gives up after `give_up_s`
@@ -33,28 +32,24 @@ pub(super) enum PlanOutput {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum PlanEvent {
     Received(PlanKind),
-    /// Inconsistent, so not stored; reasons as texts.
     Invalid(PlanKind, Vec<String>),
-    /// MAV_MISSION_RESULT of a refused item.
+    /// MAV_MISSION_RESULT.
     Refused(PlanKind, u8),
     TimedOut(PlanKind),
-    /// Limit of items that was exceeded.
     TooMany(PlanKind, usize),
     Cleared(PlanKind),
-    /// Order of a peer: the mission continues with this item.
+    /// The mission continues with this item.
     SetCurrent(u16),
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PlanNow {
     pub(super) now_s: f64,
-    /// Before the boot ends ArduPilot holds requests for items back.
+    /// ArduPilot holds requests for items back before its boot ends.
     pub(super) sends_requests: bool,
-    /// Then it cannot be cleared.
+    /// A mission that is flown cannot be cleared.
     pub(super) flying_mission: bool,
-    /// Item 0 of a mission whose first item is home.
     pub(super) home: PlanItem,
-    /// Being flown.
     pub(super) current: u16,
 }
 
@@ -63,7 +58,6 @@ pub(super) struct Plans {
     rules: &'static PlanRules,
     stored: [Vec<PlanItem>; 3],
     uploads: [Option<Upload>; 3],
-    /// Downloading peer and its plan, where that matters.
     download: Option<(Address, PlanKind)>,
 }
 
@@ -77,12 +71,11 @@ impl Plans {
         }
     }
 
-    /// Item 0 of an ArduPilot mission is home, as it was uploaded.
     pub(super) fn items(&self, kind: PlanKind) -> &[PlanItem] {
         &self.stored[kind.index()]
     }
 
-    /// Computed from the content; 0 for an empty plan, or an autopilot without such identities.
+    /// 0 for an empty plan, or an autopilot without such identities.
     pub(super) fn opaque_id(&self, kind: PlanKind) -> u32 {
         if self.rules.opaque_ids {
             rules::opaque_id(self.items(kind))
@@ -95,7 +88,6 @@ impl Plans {
         self.uploads.iter().any(Option::is_some)
     }
 
-    /// Its first request could not be sent yet.
     pub(super) fn has_unsent_request(&self) -> bool {
         self.uploads.iter().flatten().any(|upload| !upload.was_requested())
     }
@@ -116,7 +108,6 @@ impl Plans {
         output
     }
 
-    /// Repeats requests, gives up uploads.
     pub(super) fn tick(&mut self, now: PlanNow) -> Vec<PlanOutput> {
         let mut output = Vec::new();
         for kind in PlanKind::ALL {
@@ -266,14 +257,13 @@ impl Plans {
                 reply(output, from, kind, PlanReply::Item { seq, current, item });
             }
             None => {
-                // The answer to the peer is the number of items.
+                // The peer gets the number of items.
                 reply(output, from, kind, self.count(kind));
                 reply(output, from, kind, ack(verdict::INVALID_SEQUENCE));
             }
         }
     }
 
-    /// Ends a peer's download, or cancels its upload where that is possible.
     fn end(&mut self, from: Address, kind: PlanKind, answer: u8) {
         if self.download == Some((from, kind)) {
             self.download = None;

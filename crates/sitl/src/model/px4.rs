@@ -1,6 +1,5 @@
 //! The PX4 profile (1.17 multicopter), from recordings of the real one.
-//!
-//! Owns: its state, its schedule and the messages it sends. Must not: share decisions with the ArduPilot profile.
+//! Owns: its state, its schedule and its messages. Must not: share decisions with the ArduPilot profile.
 
 mod ack_queue;
 mod arming;
@@ -55,7 +54,6 @@ use super::pilot::{Fault, Pilot};
 use super::plan::{Fence, Plans};
 use crate::wire::{Incoming, PlanItem};
 
-/// The link begins to receive and to send.
 const LINK_UP_S: f64 = 0.5;
 /// Receivers see it at 1.5 s, as the process starts 0.4 s before its clock.
 const FIRST_HEARTBEAT_S: f64 = 1.17;
@@ -69,7 +67,7 @@ pub(super) struct Px4 {
     after_disarming: Mode,
     armed_s: Option<f64>,
     flight: Flight,
-    /// By DO_CHANGE_SPEED; `None`: as the parameter says.
+    /// Speed by DO_CHANGE_SPEED; `None`: as the parameter says.
     cruise_m_s: Option<f64>,
     takeoff: Takeoff,
     landed_s: Option<f64>,
@@ -77,7 +75,6 @@ pub(super) struct Px4 {
     flew: bool,
     home: Home,
     estimator: Estimator,
-    /// The receiver was made to fail.
     gps_fails: bool,
     /// Allowed at some time since boot (SYS_FAILURE_EN): then a component answers.
     injects_failures: bool,
@@ -95,18 +92,15 @@ pub(super) struct Px4 {
     plans: Plans,
     mission: Mission,
     offboard: Offboard,
-    /// Target that makes it lift off, and when.
     lifts: Option<(f64, Neu)>,
     fence: Fence,
-    /// Time at which the navigator reads the uploaded fence, and the id of the last one it judged.
+    /// When the navigator reads the uploaded fence, and the id of the last one it judged.
     fence_due_s: Option<f64>,
     fence_judged: u32,
     in_fence: bool,
     files: FileServer,
-    /// Written, and to be reported once more.
     params_to_send: Vec<usize>,
     refusal_said_s: f64,
-    /// Stretch of the intervals of streams.
     slower: f64,
     due: Vec<u32>,
 }
@@ -164,7 +158,6 @@ impl Px4 {
         }
     }
 
-    /// Motors run and the land detector sees it off the ground.
     fn flying(&self) -> bool {
         self.armed_s.is_some() && !self.flight.landed()
     }
@@ -172,7 +165,7 @@ impl Px4 {
     fn landed_number(&self, core: &Core) -> u8 {
         match self.killed_s {
             Some(at) if core.uptime_s - at >= KILLED_REPORTS_LANDED_S => 1,
-            // A descent without a position is not reported as landing until it is on the ground, nor one that another mode ends.
+            // A descent without a position, or one that another mode ends, counts as landing only on the ground.
             _ if matches!(self.mode, Mode::Descend | Mode::Hold) && matches!(self.flight, Flight::Landing { .. }) => 2,
             _ => self.flight.landed_state(),
         }

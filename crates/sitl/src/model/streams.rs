@@ -1,4 +1,4 @@
-//! Which messages are sent by default or on request, and when each is due.
+//! Messages sent by default or on request, and when each is due.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,6 @@ struct Stream {
     next_s: f64,
 }
 
-/// Streams of one vehicle's link.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Streams(BTreeMap<u32, Stream>);
 
@@ -24,7 +23,7 @@ impl Streams {
         );
     }
 
-    /// Joins the step of a stream that has this interval, except those in `apart`; otherwise starts one interval after `now_s`.
+    /// Joins a stream with this interval, unless in `apart`; otherwise starts one interval after `now_s`.
     pub(super) fn in_step(&mut self, id: u32, interval_s: f64, now_s: f64, apart: &[u32]) {
         const SAME_S: f64 = 1e-6;
         let interval_s = interval_s.max(0.001);
@@ -47,12 +46,10 @@ impl Streams {
         self.0.remove(&id);
     }
 
-    /// `None` when the stream is off.
     pub(super) fn interval_us(&self, id: u32) -> Option<i32> {
         self.0.get(&id).map(|stream| (stream.interval_s * 1e6).round() as i32)
     }
 
-    /// Active streams, with intervals in seconds.
     pub(super) fn intervals(&self) -> impl Iterator<Item = (u32, f64)> + '_ {
         self.0.iter().map(|(id, stream)| (*id, stream.interval_s))
     }
@@ -64,8 +61,7 @@ impl Streams {
         }
     }
 
-    /// Due ids with intervals `slower` times as long, except streams in `apart`; each advances by its interval, and missed
-    /// messages are not sent later.
+    /// Intervals are `slower` times as long, except in `apart`; missed messages are not sent later.
     pub(super) fn take_due_slowed(&mut self, now_s: f64, due: &mut Vec<u32>, slower: f64, apart: &[u32]) {
         for (&id, stream) in &mut self.0 {
             let factor = if apart.contains(&id) { 1.0 } else { slower };

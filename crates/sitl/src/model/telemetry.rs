@@ -38,14 +38,14 @@ pub(super) mod id {
     pub const CURRENT_MODE: u32 = 436;
 }
 
-/// Composes messages from the core alone. `home_amsl_m` is the reference of relative altitude.
+/// `home_amsl_m` is the reference of relative altitude.
 pub(super) fn compose(core: &Core, message: u32, home_amsl_m: f64) -> Option<MavMessage> {
     let place = core.place();
     let (lat, lon) = place.e7();
     let at = core.airframe.position;
     let v = core.airframe.velocity;
     let relative_m = place.amsl_m - home_amsl_m;
-    // Of MAVLink, from -pi to pi.
+    // From -pi to pi, as in MAVLink.
     let yaw = ((core.airframe.heading_deg + 180.0).rem_euclid(360.0) - 180.0).to_radians();
     Some(match message {
         id::SYSTEM_TIME => MavMessage::SYSTEM_TIME(apm::SYSTEM_TIME_DATA {
@@ -113,7 +113,7 @@ fn centimeters(meters: f64) -> i16 {
     (meters * 100.0).round() as i16
 }
 
-/// HOME_POSITION of a home set at `time_us` since boot, relative to the origin at the place of boot.
+/// `time_us` since boot; relative to the origin at the place of boot.
 pub(super) fn home_position(core: &Core, home: Wgs84, time_us: u64) -> MavMessage {
     let (latitude, longitude) = home.e7();
     let local = core.config.home.to_local(home);
@@ -140,7 +140,6 @@ pub(super) fn global_origin(origin: Wgs84, time_us: u64) -> MavMessage {
     })
 }
 
-/// GPS_RAW_INT with a good fix.
 pub(super) fn gps_fix(core: &Core, fix_type: apm::GpsFixType, eph: u16) -> MavMessage {
     let place = core.place();
     let (lat, lon) = place.e7();
@@ -164,7 +163,6 @@ pub(super) fn gps_fix(core: &Core, fix_type: apm::GpsFixType, eph: u16) -> MavMe
     })
 }
 
-/// GPS_RAW_INT without satellites.
 pub(super) fn no_gps_fix(core: &Core) -> MavMessage {
     MavMessage::GPS_RAW_INT(apm::GPS_RAW_INT_DATA {
         time_usec: core.boot_us(),
@@ -184,7 +182,6 @@ pub(super) fn message_interval(message: u32, interval_us: i32) -> MavMessage {
     })
 }
 
-/// STATUSTEXT of at most 50 bytes; `id` and `chunk` as in the protocol.
 pub(super) fn status_text(severity: apm::MavSeverity, text: &[u8], id: u16, chunk: u8) -> MavMessage {
     let mut bytes = [0u8; 50];
     let len = text.len().min(50);
@@ -197,7 +194,7 @@ pub(super) fn status_text(severity: apm::MavSeverity, text: &[u8], id: u16, chun
     })
 }
 
-/// Encoding of the value field of PARAM_VALUE.
+/// Value field of PARAM_VALUE.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum ParamEncoding {
     /// ArduPilot: every type as a float.
@@ -225,7 +222,6 @@ impl ParamEncoding {
     }
 }
 
-/// PARAM_ERROR (345): unknown name.
 pub(super) fn param_missing(to: Address, name: &str) -> MavMessage {
     MavMessage::PARAM_ERROR(apm::PARAM_ERROR_DATA {
         param_index: -1,

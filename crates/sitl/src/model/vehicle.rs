@@ -18,17 +18,13 @@ const STEP_S: f64 = 0.02;
 pub struct Truth {
     pub uptime: Duration,
     pub armed: bool,
-    /// HEARTBEAT.custom_mode.
     pub custom_mode: u32,
-    /// MAV_LANDED_STATE.
     pub landed_state: u8,
-    /// Above the ground.
+    /// Altitude above the ground.
     pub height_m: f64,
-    /// True position; the autopilot's estimate may be off.
+    /// The autopilot's estimate may be off.
     pub place: Wgs84,
-    /// Degrees clockwise from north.
     pub heading_deg: f64,
-    /// 0 to 100.
     pub battery_percent: f64,
 }
 
@@ -58,7 +54,6 @@ impl Vehicle {
         }
     }
 
-    /// Advances simulated time; returns what the vehicle sent meanwhile, in order.
     pub fn step(&mut self, dt: Duration) -> Vec<Outgoing> {
         self.left_over_s += dt.as_secs_f64();
         while self.left_over_s + 1e-9 >= STEP_S {
@@ -91,7 +86,7 @@ impl Vehicle {
         self.core.take_outbox()
     }
 
-    /// Writes like the vehicle's console; ignores an unknown name.
+    /// Writes as on the vehicle's console; ignores an unknown name.
     pub fn write_parameter(&mut self, name: &str, value: f32) {
         if let Some(place) = self.core.params.set(name, value) {
             self.pilot.parameter_written(place);
@@ -108,7 +103,7 @@ impl Vehicle {
         Some(param.value)
     }
 
-    /// Items in force; `None` while a part of the stored fence is not, or is not judged yet. For tests.
+    /// `None` while a part of the stored fence is not in force, or is not judged yet.
     pub fn fence(&self) -> Option<Vec<PlanItem>> {
         self.pilot.fence()
     }
@@ -123,12 +118,11 @@ impl Vehicle {
         self.core.take_outbox()
     }
 
-    /// Boots again at its place, with its parameters and charge.
     pub fn power_cycle(&mut self) {
         self.reboot();
     }
 
-    /// Restarts at its place. In the air its motors stop, it falls, and it boots where it fell.
+    /// Stops the motors in the air: the vehicle falls, and boots where it fell.
     pub fn brown_out(&mut self) {
         self.reboot();
         self.dark = !self.core.airframe.on_ground();
@@ -144,7 +138,7 @@ impl Vehicle {
         self.pilot.set_home_here(&mut self.core);
     }
 
-    /// Sets the wind in the air, and the error of the autopilot's estimate over ground, meters.
+    /// `drift_m`: error of the autopilot's estimate over ground.
     pub fn set_weather(&mut self, wind: Wind, drift_m: f64) {
         self.weather.set(wind, drift_m);
     }
@@ -153,7 +147,7 @@ impl Vehicle {
         self.core.battery.use_up(100.0, percent);
     }
 
-    /// Replaces its batteries beside that of the motors; a missing one falls silent.
+    /// Batteries beside that of the motors; a missing one falls silent.
     pub fn set_other_batteries(&mut self, batteries: Vec<OtherBattery>) {
         self.core.config.other_batteries = batteries;
     }
@@ -170,7 +164,6 @@ impl Vehicle {
         }
     }
 
-    /// A pilot flies it by stick to `place`, in a mode for that.
     pub fn fly_by_stick(&mut self, place: Wgs84) {
         if self.dark || !self.pilot.armed() || self.core.airframe.on_ground() {
             return;
@@ -184,7 +177,6 @@ impl Vehicle {
         self.reboots
     }
 
-    /// Usable for arming and flight. A boot takes until then.
     pub fn has_position(&self) -> bool {
         self.pilot.has_position(&self.core)
     }
@@ -207,7 +199,6 @@ impl Vehicle {
         }
     }
 
-    /// The autopilot's estimate at `place`.
     fn estimate_at(&self, place: Wgs84) -> Neu {
         let (to, off) = (self.core.config.home.to_local(place), self.weather.off());
         Neu {
@@ -226,7 +217,6 @@ impl Vehicle {
         })
     }
 
-    /// Keeps parameters, place and charge.
     fn reboot(&mut self) {
         let (mut core, pilot) = boot(self.core.config.clone());
         core.params = self.core.params.clone();

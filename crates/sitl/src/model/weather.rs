@@ -1,28 +1,23 @@
-//! The air around a vehicle: wind, and the wander of its autopilot's estimate.
-//!
-//! An autopilot flies by its estimate, and reports that: where it is off, the vehicle is not where it says.
+//! Wind, and the wander of the estimate by which the autopilot flies and reports: the vehicle is not where it says.
 
 use super::geo::Neu;
 use std::f64::consts::TAU;
 
-/// A steady wind with gusts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Wind {
     pub speed_m_s: f64,
-    /// Degrees clockwise from north, from where it blows.
+    /// Clockwise from north, from where it blows.
     pub from_deg: f64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Weather {
     wind: Wind,
-    /// Largest error of the estimate over ground, meters.
+    /// Largest error of the estimate over ground.
     drift_m: f64,
     /// Largest error from boot on, whatever the weather.
     wander_m: f64,
-    /// Time in the air.
     flown_s: f64,
-    /// System id: vehicles differ.
     of: u8,
 }
 
@@ -45,7 +40,6 @@ impl Weather {
         (self.wind, self.drift_m) = (wind, drift_m);
     }
 
-    /// Adds time in the air.
     pub(super) fn pass(&mut self, dt_s: f64) {
         self.flown_s += dt_s;
     }

@@ -1,4 +1,4 @@
-//! The file of scripted faults and the key files that it names.
+//! File of scripted faults, and the key files that it names.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use anyhow::Context;
 use crate::cli::VehiclePlan;
 use crate::faults::{Key, Script};
 
-/// No file means no faults. Key files are relative to it.
+/// Key files are relative to it.
 pub(super) fn read(path: Option<&Path>) -> anyhow::Result<Script> {
     let Some(path) = path else {
         return Ok(Script::default());

@@ -10,7 +10,6 @@ use crate::faults::LinkChange;
 pub(super) enum Link {
     Pty(PtyLink),
     Udp(UdpLink),
-    /// Serves one client at a time.
     Tcp(TcpLink),
     Nowhere,
 }
@@ -36,7 +35,6 @@ impl Link {
         }
     }
 
-    /// Writes everything since the last flush at once.
     pub(super) fn flush(&mut self) {
         match self {
             Self::Pty(link) => link.flush(),

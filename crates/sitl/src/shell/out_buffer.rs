@@ -3,14 +3,13 @@
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
 
-/// Most waiting bytes: an absent reader gets gaps, the vehicle never blocks.
+/// An absent reader gets gaps, the vehicle never blocks.
 const LIMIT: usize = 8 * 1024;
 
 #[derive(Default)]
 pub(super) struct OutBuffer(VecDeque<u8>);
 
 impl OutBuffer {
-    /// Returns whether it was taken.
     pub(super) fn push(&mut self, frame: &[u8]) -> bool {
         let fits = self.0.len() + frame.len() <= LIMIT;
         if fits {
@@ -19,7 +18,7 @@ impl OutBuffer {
         fits
     }
 
-    /// Writes until `write` accepts no more. `WouldBlock` is not an error.
+    /// Writes until `write` accepts no more; `WouldBlock` is not an error.
     pub(super) fn flush(&mut self, mut write: impl FnMut(&[u8]) -> io::Result<usize>) -> io::Result<()> {
         while !self.0.is_empty() {
             let (front, _) = self.0.as_slices();

@@ -1,11 +1,10 @@
-//! How late the steps of all vehicles are, which shows whether this process still keeps real time.
+//! Delays of the steps of all vehicles, which show whether this process still keeps real time.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use serde::Serialize;
 
-/// Longer delays are counted together.
 const LONGEST_MS: usize = 1000;
 
 #[derive(Debug)]
@@ -13,17 +12,14 @@ pub(super) struct Pace {
     late_ms: Vec<AtomicU64>,
 }
 
-/// Delays of all steps in a period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct PaceReading {
     pub steps: u64,
-    /// Median, in whole milliseconds, rounded down.
+    /// Whole milliseconds, rounded down.
     pub late_p50_ms: u64,
-    /// 99 %.
     pub late_p99_ms: u64,
-    /// 99.9 %.
     pub late_p999_ms: u64,
-    /// Maximum; more than a second counts as a second.
+    /// More than a second counts as a second.
     pub late_max_ms: u64,
 }
 
@@ -43,7 +39,6 @@ impl Pace {
         }
     }
 
-    /// Since the last call.
     pub(super) fn take(&self) -> PaceReading {
         let counts: Vec<u64> = self.late_ms.iter().map(|count| count.swap(0, Relaxed)).collect();
         let steps: u64 = counts.iter().sum();

@@ -1,4 +1,4 @@
-//! A pseudo-terminal with a stable name: the serial port of a simulated vehicle.
+//! Pseudo-terminal with a stable name: the serial port of a simulated vehicle.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -30,7 +30,7 @@ struct Pair {
 }
 
 impl PtyLink {
-    /// Creates the pair and the link FOLDER/NAME. Replaces a stale link of an earlier run, nothing else.
+    /// Replaces a stale link FOLDER/NAME of an earlier run, nothing else.
     pub(super) fn open(folder: &Path, name: &str) -> anyhow::Result<Self> {
         fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
         let path = std::path::absolute(folder.join(name))
@@ -75,10 +75,8 @@ impl PtyLink {
         }
     }
 
-    /// Whole frames, for the next [`Self::flush`].
     pub(super) fn send(&mut self, frame: &[u8]) {
         if self.pair.is_some() && !self.out.push(frame) {
-            // Waiting bytes may fit now.
             self.flush();
             self.out.push(frame);
         }
@@ -87,7 +85,7 @@ impl PtyLink {
     pub(super) fn flush(&mut self) {
         let Some(pair) = &self.pair else { return };
         let mut end = &pair.to_client;
-        // An error here means that the terminal is gone, which cannot happen while both ends are open.
+        // An error means that the terminal is gone, which cannot happen while both ends are open.
         let _ = self.out.flush(|bytes: &[u8]| end.write(bytes));
     }
 }

@@ -1,4 +1,4 @@
-//! `skein-sitl` itself: prints the list of vehicles, runs until SIGTERM or SIGINT, or the end of standard input if requested.
+//! `skein-sitl` itself: prints the list of vehicles, runs until a signal, or the end of standard input if requested.
 
 use std::io::Write;
 use std::time::Duration;
@@ -9,7 +9,6 @@ use tokio::signal::unix::{SignalKind, signal};
 use super::simulation::Simulation;
 use crate::cli::Args;
 
-/// Errors name what could not be opened and what to do.
 pub async fn run(args: Args) -> anyhow::Result<()> {
     let mut terminated = signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?;
     let mut interrupted = signal(SignalKind::interrupt()).context("cannot listen for SIGINT")?;
@@ -29,8 +28,7 @@ pub async fn run(args: Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Waits forever when that was not requested. A separate thread reads, because a read of standard input cannot be cancelled; it
-/// ends with the process.
+/// Reads in a thread, which ends with the process: a read of standard input cannot be cancelled.
 async fn stdin_closed(wanted: bool) {
     if !wanted {
         return std::future::pending().await;

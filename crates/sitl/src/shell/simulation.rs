@@ -1,4 +1,4 @@
-//! The vehicles of one run, in any process.
+//! Vehicles of one run, in any process.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -27,7 +27,6 @@ use crate::wired::WiredVehicle;
 pub struct Listed {
     pub name: String,
     pub system_id: u8,
-    /// `ardupilot` or `px4`.
     pub autopilot: &'static str,
     /// Path of a terminal, or `udp:HOST:PORT`, `tcp:HOST:PORT`.
     pub endpoint: String,
@@ -44,25 +43,18 @@ pub struct Simulation {
 
 /// 2015-01-01 UTC in Unix time: zero of MAVLink's time stamps of signatures.
 const SIGNING_EPOCH: Duration = Duration::from_secs(1_420_070_400);
-/// Faults of a vehicle between two of its steps.
 const MOST_INJECTED: usize = 8;
-/// The steps of vehicles are spread over this time.
 const SPREAD_MS: usize = 25;
 
 impl Simulation {
-    /// Calls `notify` for each vehicle once its endpoint can be opened.
-    ///
-    /// # Errors
-    /// Wrong flags; something could not be opened, with what to do; or an error of `notify`.
+    /// Calls `notify` for each vehicle once its endpoint can be opened. Errors name what could not be opened, and what
+    /// to do.
     pub async fn start(args: &Args, notify: impl FnMut(Listed) -> anyhow::Result<()>) -> anyhow::Result<Self> {
         let script = fault_file::read(args.faults.as_deref())?;
         Self::start_with(args, &script, notify).await
     }
 
     /// Works like [`Self::start`], with the faults of `script` instead of a file's.
-    ///
-    /// # Errors
-    /// As there; or the script names a missing vehicle.
     pub async fn start_with(
         args: &Args,
         script: &Script,
@@ -82,12 +74,11 @@ impl Simulation {
         Ok(simulation)
     }
 
-    /// Since the last call.
     pub fn pace(&self) -> PaceReading {
         self.pace.take()
     }
 
-    /// Returns `false` for a missing vehicle, a failed link, or too many faults at once.
+    /// `false` for a missing vehicle, a failed link, or too many faults at once.
     pub fn inject(&self, name: &str, what: What) -> bool {
         self.injectors
             .get(name)
@@ -134,7 +125,6 @@ impl Simulation {
         while self.tasks.join_next().await.is_some() {}
     }
 
-    /// Ends vehicles in the air, too.
     pub async fn end(mut self) {
         self.stop.cancel();
         self.all_failed().await;

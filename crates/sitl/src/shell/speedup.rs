@@ -1,9 +1,8 @@
-//! How fast the time of one vehicle runs.
+//! Speed of one vehicle's time.
 
 /// Simulated seconds per real second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Speedup {
-    /// `None` after the first boot.
     boot: Option<f64>,
     flight: f64,
 }
@@ -18,12 +17,11 @@ impl Speedup {
         self.boot.unwrap_or(self.flight)
     }
 
-    /// One at least: a late peer is not a lost one.
+    /// Returns one at least: a late peer is not a lost one.
     pub(super) fn seconds_per_peer_second(self) -> f64 {
         self.factor().max(1.0)
     }
 
-    /// Returns whether its speed changes.
     pub(super) fn booted(&mut self) -> bool {
         self.boot.take().is_some()
     }

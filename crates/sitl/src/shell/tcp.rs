@@ -1,4 +1,4 @@
-//! A listening TCP port with one client at a time, like that of ArduPilot SITL.
+//! Listening TCP port with one client at a time, like that of ArduPilot SITL.
 
 use std::io;
 use std::net::SocketAddr;
@@ -60,10 +60,8 @@ impl TcpLink {
         Ok(0)
     }
 
-    /// Whole frames, for the next [`Self::flush`].
     pub(super) fn send(&mut self, frame: &[u8]) {
         if self.client.is_some() && !self.out.push(frame) {
-            // Waiting bytes may fit now.
             self.flush();
             self.out.push(frame);
         }
@@ -75,19 +73,16 @@ impl TcpLink {
         let _ = self.out.flush(|bytes: &[u8]| client.try_write(bytes));
     }
 
-    /// The next client may connect at once.
     pub(super) fn drop_client(&mut self) {
         self.client = None;
         self.out.clear();
     }
 
-    /// Refuses new connections, too.
     pub(super) fn hang_up(&mut self) {
         self.drop_client();
         self.listener = None;
     }
 
-    /// Listens at the same address.
     pub(super) fn come_back(&mut self) -> anyhow::Result<()> {
         if self.listener.is_none() {
             self.listener = Some(listen(self.address)?);

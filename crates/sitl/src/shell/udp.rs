@@ -56,7 +56,6 @@ impl UdpLink {
         self.peer = None;
     }
 
-    /// Carries or loses datagrams, in both directions.
     pub(super) fn set_up(&mut self, up: bool) {
         self.up = up;
     }

@@ -14,7 +14,6 @@ use super::wire_log::WireLog;
 use crate::faults::What;
 use crate::wired::{Event, WiredVehicle};
 
-/// Real time.
 const TICK: Duration = Duration::from_millis(25);
 /// A longer gap (a suspended machine) is not made up for.
 const LONGEST_STEP: Duration = Duration::from_millis(500);
@@ -94,7 +93,6 @@ impl VehicleTask {
                 Event::Frame(frame) => self.log.record(&frame),
                 Event::Bytes(bytes) => self.link.send(&bytes),
                 Event::Link(change) => {
-                    // Earlier messages belong to the old connection.
                     self.link.flush();
                     self.link.change(change)?;
                 }

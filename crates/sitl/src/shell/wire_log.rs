@@ -1,4 +1,4 @@
-//! The wire log of one vehicle: every frame in both directions, in the tlog format, including those that no client received.
+//! Wire log of one vehicle (tlog): every frame in both directions, including those that no client received.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -7,7 +7,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
 
-/// Writes nothing without a folder.
 pub(super) struct WireLog(Option<File>);
 
 impl WireLog {

@@ -1,4 +1,4 @@
-//! Little-endian fields of a MAVLink payload by offset; bytes cut off as trailing zeros read as zero.
+//! Little-endian fields of a MAVLink payload by offset.
 
 /// MAVLink 2 cuts trailing zero bytes, so a read past the end gives zero.
 #[derive(Clone, Copy, Debug)]
@@ -49,7 +49,7 @@ impl Fields<'_> {
         f32::from_le_bytes(self.bytes(offset))
     }
 
-    /// Up to its first NUL. Bytes that are not UTF-8 are replaced.
+    /// Text up to its first NUL; replaces bytes that are not UTF-8.
     #[must_use]
     pub fn text(self, offset: usize, len: usize) -> String {
         let bytes: Vec<u8> = (offset..offset + len)

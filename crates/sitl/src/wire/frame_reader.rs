@@ -9,7 +9,6 @@ use mavlink::{MAVLinkMessageRaw, MavlinkReader};
 /// Uncut input; a peer that sends only noise cannot exceed this.
 const QUEUE_LIMIT: usize = 64 * 1024;
 
-/// Its checksum is valid.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Frame {
     pub system: u8,
@@ -17,7 +16,6 @@ pub struct Frame {
     pub id: u32,
     /// MAVLink 2 may have cut trailing zeros.
     pub payload: Vec<u8>,
-    /// Bytes for the wire log.
     pub raw: Vec<u8>,
 }
 
@@ -46,14 +44,12 @@ impl Default for FrameReader {
 }
 
 impl FrameReader {
-    /// Drops the newest bytes beyond the queue limit.
     pub fn push(&mut self, bytes: &[u8]) {
         let queue = &mut self.reader.get_mut().0;
         let room = QUEUE_LIMIT.saturating_sub(queue.len());
         queue.extend(&bytes[..bytes.len().min(room)]);
     }
 
-    /// `None` until more bytes arrive.
     pub fn next_frame(&mut self) -> Option<Frame> {
         let raw = self.reader.read_any_raw_message::<MavMessage>().ok()?;
         let bytes = match &raw {

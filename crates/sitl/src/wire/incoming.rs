@@ -12,44 +12,36 @@ pub struct Incoming {
     pub request: Request,
 }
 
-/// Messages that a vehicle handles; all others are `Other`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Request {
-    /// HEARTBEAT (0); `kind` is MAV_TYPE, 6 for a ground station.
+    /// MAV_TYPE, 6 for a ground station.
     Heartbeat {
         kind: u8,
     },
-    /// COMMAND_LONG (76) or COMMAND_INT (75).
     Command(Command),
-    /// SET_MODE (11).
     SetMode {
         system: u8,
-        /// MAV_MODE_FLAG bits.
+        /// MAV_MODE_FLAG.
         base_mode: u8,
         custom_mode: u32,
     },
-    /// PARAM_REQUEST_READ (20).
     ParamRead {
         to: Address,
         /// -1: by name.
         index: i16,
         name: String,
     },
-    /// PARAM_REQUEST_LIST (21).
     ParamList {
         to: Address,
     },
-    /// PARAM_SET (23).
     ParamSet {
         to: Address,
         name: String,
         /// Raw bits; their meaning depends on the type and autopilot.
         value: f32,
-        /// MAV_PARAM_TYPE.
         kind: u8,
     },
     Plan(PlanMessage),
-    /// A message of Remote ID.
     RemoteId(RemoteIdMessage),
     /// SET_POSITION_TARGET_GLOBAL_INT (86).
     Goto(GotoTarget),
@@ -63,27 +55,23 @@ pub enum Request {
         rate_hz: u16,
         start: bool,
     },
-    /// REQUEST_EVENT (412).
     Events {
         first: u16,
         last: u16,
     },
-    /// FILE_TRANSFER_PROTOCOL (110).
     Ftp {
         to: Address,
         /// Trailing zeros may be cut off.
         packet: Vec<u8>,
     },
-    /// TIMESYNC (111) request (`tc1` = 0).
+    /// A TIMESYNC (111) with `tc1` = 0.
     TimesyncAsk {
         ts1: i64,
     },
-    /// PING (4) request.
     PingAsk {
         time_usec: u64,
         seq: u32,
     },
-    /// Any other message of the dialect.
     Other(u32),
 }
 
@@ -92,20 +80,15 @@ pub struct Command {
     pub to: Address,
     /// May be in no dialect.
     pub id: u16,
-    /// 1 to 4.
     pub params: [f32; 4],
     pub form: CommandForm,
 }
 
-/// Parameters 5 to 7 of a command.
+/// Parameters 5 to 7.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CommandForm {
     /// COMMAND_LONG: three floats, no frame.
-    Long {
-        xyz: [f32; 3],
-        /// Counts resends.
-        confirmation: u8,
-    },
+    Long { xyz: [f32; 3], confirmation: u8 },
     /// COMMAND_INT: degrees × 10⁷ (INT32_MAX: not used) and a frame.
     Int { frame: u8, x: i32, y: i32, z: f32 },
 }
@@ -116,12 +99,11 @@ pub struct GotoTarget {
     pub frame: u8,
     /// POSITION_TARGET_TYPEMASK; bits 0..2 set mean "ignore position".
     pub type_mask: u16,
-    /// Degrees × 10⁷, like `lon_e7`.
     pub lat_e7: i32,
     pub lon_e7: i32,
     /// Meters in `frame`.
     pub alt_m: f32,
-    /// Meters a second north, east and down; bits 3..5 set mean "ignore velocity".
+    /// North, east and down; bits 3..5 of the mask set mean "ignore velocity".
     pub velocity_m_s: [f32; 3],
 }
 
@@ -129,9 +111,7 @@ pub struct GotoTarget {
 pub struct LocalTarget {
     pub to: Address,
     pub frame: u8,
-    /// POSITION_TARGET_TYPEMASK.
     pub type_mask: u16,
-    /// Meters in `frame`, down positive.
     pub place_m: [f32; 3],
     /// Meters a second in `frame`, down positive.
     pub velocity_m_s: [f32; 3],
@@ -148,7 +128,6 @@ impl Command {
 }
 
 impl Incoming {
-    /// Makes an unknown message `Request::Other`; never fails.
     pub fn decode(frame: &Frame) -> Self {
         let from = Address {
             system: frame.system,

@@ -1,4 +1,4 @@
-//! The messages of a vehicle, and their encoding as MAVLink 2 frames.
+//! Messages of a vehicle, and their encoding as MAVLink 2 frames.
 
 use mavlink::dialects::ardupilotmega::MavMessage;
 use mavlink::{MavlinkVersion, Message, calculate_crc};
@@ -9,7 +9,7 @@ use super::plan::{self, PlanReply};
 const COMMAND_LONG_ID: u32 = 76;
 const COMMAND_ACK_ID: u32 = 77;
 
-/// COMMAND_ACK (77) with plain numbers, so that an unknown command can be answered.
+/// Plain numbers, so that an unknown command can be answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CommandAck {
     pub command: u16,
@@ -18,7 +18,7 @@ pub struct CommandAck {
     pub target_component: u8,
 }
 
-/// COMMAND_LONG (76) sent by an autopilot itself (PX4 does so), with a plain command number.
+/// Sent by an autopilot itself (PX4 does so).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CommandLong {
     /// PX4 also sends 0.
@@ -34,7 +34,7 @@ pub enum Outgoing {
     Message(Box<MavMessage>),
     Ack(CommandAck),
     Command(CommandLong),
-    /// A message of the mission protocol, whose numbers may be outside the dialect's enums.
+    /// The protocol's numbers may be outside the dialect's enums.
     Plan {
         to: Address,
         /// MAV_MISSION_TYPE.
@@ -65,7 +65,6 @@ impl Sender {
         }
     }
 
-    /// The next frame has this sequence.
     pub(crate) fn continuing(system: u8, component: u8, sequence: u8) -> Self {
         Self {
             system,
@@ -95,7 +94,6 @@ impl Sender {
         self.frame(id, &payload[..len], MavMessage::extra_crc(id))
     }
 
-    /// `extra_crc` is the id's own checksum byte.
     pub fn frame(&mut self, id: u32, payload: &[u8], extra_crc: u8) -> Vec<u8> {
         let sequence = self.sequence;
         self.sequence = sequence.wrapping_add(1);

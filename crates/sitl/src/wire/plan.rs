@@ -13,12 +13,10 @@ const MISSION_ACK: u32 = 47;
 const MISSION_REQUEST_INT: u32 = 51;
 const MISSION_ITEM_INT: u32 = 73;
 
-/// Uses the numbers of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PlanItem {
     pub command: u16,
     pub frame: u8,
-    /// 1 to 4.
     pub params: [f32; 4],
     /// Latitude × 10⁷ for items with a place; `y` is the longitude.
     pub x: i32,
@@ -39,48 +37,46 @@ pub struct PlanMessage {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PlanBody {
-    /// MISSION_COUNT (44): an upload of that many items begins.
     Count(u16),
-    /// MISSION_ITEM_INT (73) or MISSION_ITEM (39).
-    Item { seq: u16, item: PlanItem },
-    /// MISSION_REQUEST_LIST (43): a download begins.
+    Item {
+        seq: u16,
+        item: PlanItem,
+    },
     List,
-    /// MISSION_REQUEST_INT (51) or MISSION_REQUEST (40): one item of a download.
-    Request { seq: u16 },
-    /// MISSION_ACK (47): the end of a download, or 15 to cancel.
+    Request {
+        seq: u16,
+    },
+    /// The end of a download, or 15 to cancel.
     Ack(u8),
-    /// MISSION_CLEAR_ALL (45).
     Clear,
-    /// MISSION_SET_CURRENT (41).
-    SetCurrent { seq: u16 },
+    SetCurrent {
+        seq: u16,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PlanReply {
     /// MISSION_REQUEST_INT (51), or MISSION_REQUEST (40) when `old`.
-    Request { seq: u16, old: bool },
-    /// MISSION_COUNT (44).
+    Request {
+        seq: u16,
+        old: bool,
+    },
     Count {
         count: u16,
         /// 0 when the vehicle has no such identities.
         opaque_id: u32,
     },
-    /// MISSION_ITEM_INT (73).
     Item {
         seq: u16,
-        /// Being flown.
         current: bool,
         item: PlanItem,
     },
-    /// MISSION_ACK (47).
     Ack {
         verdict: u8,
-        /// 0 when the vehicle has no such identities.
         opaque_id: u32,
     },
 }
 
-/// `None` for any other id.
 pub(super) fn decode(id: u32, p: Fields<'_>) -> Option<PlanMessage> {
     let message = |target: usize, kind: usize, body: PlanBody| PlanMessage {
         to: Address {
@@ -93,7 +89,7 @@ pub(super) fn decode(id: u32, p: Fields<'_>) -> Option<PlanMessage> {
     Some(match id {
         MISSION_COUNT => message(2, 4, PlanBody::Count(p.u16(0))),
         MISSION_REQUEST | MISSION_REQUEST_INT => message(2, 4, PlanBody::Request { seq: p.u16(0) }),
-        // This message has no field for a kind of plan: it is about the mission.
+        // It has no field for a kind of plan.
         MISSION_SET_CURRENT => PlanMessage {
             kind: 0,
             ..message(2, 4, PlanBody::SetCurrent { seq: p.u16(0) })

@@ -1,18 +1,17 @@
-//! Messages of Remote ID (MAVLink common.xml, 12900 to 12919), decoded leniently.
+//! Messages of Remote ID (MAVLink common.xml, OPEN_DRONE_ID, 12900 to 12919), decoded leniently.
 
 use super::fields::Fields;
 
-/// Fields that a vehicle reads.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RemoteIdMessage {
-    /// OPEN_DRONE_ID_BASIC_ID (12900).
-    BasicId { id_type: u8, ua_type: u8, id: String },
-    /// OPEN_DRONE_ID_SELF_ID (12903).
+    BasicId {
+        id_type: u8,
+        ua_type: u8,
+        id: String,
+    },
     SelfId {
-        /// What the flight is for.
         description: String,
     },
-    /// OPEN_DRONE_ID_SYSTEM (12904).
     System {
         lat_e7: i32,
         lon_e7: i32,
@@ -20,15 +19,16 @@ pub enum RemoteIdMessage {
         timestamp: u32,
         location_type: u8,
     },
-    /// OPEN_DRONE_ID_OPERATOR_ID (12905).
-    OperatorId { id: String },
-    /// OPEN_DRONE_ID_ARM_STATUS (12918).
-    ArmStatus { good: bool, error: String },
-    /// OPEN_DRONE_ID_SYSTEM_UPDATE (12919).
+    OperatorId {
+        id: String,
+    },
+    ArmStatus {
+        good: bool,
+        error: String,
+    },
     SystemUpdate {
         lat_e7: i32,
         lon_e7: i32,
-        /// Seconds since 2019.
         timestamp: u32,
     },
 }

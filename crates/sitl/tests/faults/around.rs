@@ -1,4 +1,4 @@
-//! Faults that last: of bytes, of what is sent and received, and neighbors on the wire.
+//! Lasting faults: of bytes, of what is sent and received, and neighbors on the wire.
 
 use crate::rig::{KEY, Rig};
 use mavlink::dialects::ardupilotmega as apm;
@@ -214,7 +214,7 @@ fn signed_only_drops_what_is_unsigned_forged_or_repeated() {
     assert_eq!(rig.acks_since(0.0, 400).len(), acks, "the same once more");
 }
 
-/// Signs as the guide says.
+/// Signs as in the MAVLink guide.
 fn signed(plain: &[u8], key: [u8; 32], stamp: u64) -> Vec<u8> {
     let mut frame = plain[..plain.len() - 2].to_vec();
     frame[2] |= 1;

@@ -27,7 +27,6 @@ pub struct Rig {
     pub wired: WiredVehicle,
     station: Sender,
     reader: FrameReader,
-    /// What came out of the wire, and when.
     pub frames: Vec<(f64, Frame)>,
     pub bytes: Vec<u8>,
     pub log: Vec<Vec<u8>>,
@@ -113,7 +112,6 @@ impl Rig {
         self.take(events);
     }
 
-    /// A COMMAND_LONG to the autopilot.
     pub fn command(&mut self, command: u16, params: [f32; 7]) {
         let command = Outgoing::Command(sitl::wire::CommandLong {
             command,
@@ -134,7 +132,6 @@ impl Rig {
         self.command(22, [nan, 0.0, 0.0, nan, nan, nan, 498.0]);
     }
 
-    /// Changes nothing.
     pub fn request_message(&mut self) {
         self.command(512, [148.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
     }

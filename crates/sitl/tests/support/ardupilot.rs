@@ -1,4 +1,4 @@
-//! Short ways to bring an ArduCopter into a state that tests begin with.
+//! ArduCopter in the states that tests begin with.
 
 use sitl::wire::{PlanBody, PlanItem, PlanMessage, PlanReply, Request};
 
@@ -10,7 +10,6 @@ pub const GUIDED: u32 = 4;
 pub const LOITER: u32 = 5;
 pub const RTL: u32 = 6;
 pub const LAND: u32 = 9;
-/// MAV_TYPE_GCS.
 pub const GROUND_STATION: u8 = 6;
 
 pub fn set_mode(bench: &mut Bench, mode: u32) -> Verdict {
@@ -83,7 +82,6 @@ pub fn lift_to(up: f32) -> PlanItem {
     }
 }
 
-/// Around home, each side twice `half` long.
 pub fn square(command: u16, half: f64) -> Vec<PlanItem> {
     [(half, half), (half, -half), (-half, -half), (-half, half)]
         .map(|(north, east)| PlanItem {
@@ -103,7 +101,6 @@ pub fn plan(bench: &mut Bench, kind: u8, body: PlanBody) -> Vec<PlanReply> {
     bench.sent[before..].iter().filter_map(reply).collect()
 }
 
-/// Returns the last answer.
 pub fn upload(bench: &mut Bench, kind: u8, items: &[PlanItem]) -> PlanReply {
     let mut last = plan(bench, kind, PlanBody::Count(items.len() as u16));
     for (seq, item) in items.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! A bench for one vehicle model: lets time pass, sends requests as a ground station, remembers messages with their times.
+//! Bench for one vehicle model: lets time pass, sends requests as a ground station, remembers messages by time.
 #![allow(dead_code, reason = "each test file uses its own part of the bench")]
 
 pub mod ardupilot;
@@ -51,7 +51,7 @@ impl From<u8> for Verdict {
 pub struct Bench {
     pub vehicle: Vehicle,
     pub sent: Vec<(f64, Outgoing)>,
-    /// MAV_TYPE, once a second, if any.
+    /// MAV_TYPE, once a second.
     pub heartbeat: Option<u8>,
     now_s: f64,
 }
@@ -93,12 +93,11 @@ impl Bench {
         }
     }
 
-    /// Second after boot.
     pub fn pass_to(&mut self, second: f64) {
         self.pass(second - self.now_s);
     }
 
-    /// Returns how long it took. Fails after `limit` seconds.
+    /// Returns how long it took; fails after `limit` seconds.
     pub fn until(&mut self, what: &str, limit: f64, mut when: impl FnMut(&Self) -> bool) -> f64 {
         let start = self.now_s;
         while !when(self) {
@@ -117,7 +116,6 @@ impl Bench {
         self.remember(sent);
     }
 
-    /// Verdicts on a COMMAND_LONG, in order.
     pub fn verdicts(&mut self, id: u16, params: [f32; 7]) -> Vec<Verdict> {
         self.verdicts_from((1, 1), id, params)
     }
@@ -136,14 +134,12 @@ impl Bench {
         })
     }
 
-    /// The only verdict on a COMMAND_LONG.
     pub fn command(&mut self, id: u16, params: [f32; 7]) -> Verdict {
         let verdicts = self.verdicts(id, params);
         assert_eq!(verdicts.len(), 1, "verdicts on command {id}: {verdicts:?}");
         verdicts[0]
     }
 
-    /// The only verdict on a COMMAND_INT.
     pub fn command_int(&mut self, id: u16, frame: u8, params: [f32; 4], x: i32, y: i32, z: f32) -> Verdict {
         let form = CommandForm::Int { frame, x, y, z };
         let verdicts = self.send(Command {
@@ -164,14 +160,12 @@ impl Bench {
         self.remember(sent);
     }
 
-    /// Before time passes.
     pub fn receive_all(&mut self, requests: impl IntoIterator<Item = Request>) {
         for request in requests {
             self.receive(request);
         }
     }
 
-    /// `before` is a number of statements.
     pub fn acks_since(&self, before: usize) -> Vec<(u16, Verdict)> {
         let ack = |sent: &(f64, Outgoing)| match sent.1 {
             Outgoing::Ack(ack) => Some((ack.command, Verdict::from(ack.result))),
@@ -279,7 +273,6 @@ impl Bench {
         self.messages().filter_map(event).collect()
     }
 
-    /// Times of changes, as reported.
     pub fn landed_states(&self) -> Vec<(f64, MavLandedState)> {
         let mut states: Vec<(f64, MavLandedState)> = Vec::new();
         for (at, message) in self.messages() {

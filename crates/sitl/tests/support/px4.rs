@@ -1,4 +1,4 @@
-//! Short ways to bring a PX4 into a state that tests begin with.
+//! PX4 in the states that tests begin with.
 
 use super::Verdict::{self, Accepted};
 use super::{Autopilot, Bench, VehicleConfig};
@@ -11,7 +11,6 @@ pub const RETURN: u32 = 0x0504_0000;
 pub const LAND: u32 = 0x0604_0000;
 pub const ARM_DENIED: &str = "Arming denied: Resolve system health failures first\t";
 pub const ARM_DENIED_EVENT: u32 = 16_910_493;
-/// MAV_TYPE_GCS and MAV_TYPE_ONBOARD_CONTROLLER.
 pub const GROUND_STATION: u8 = 6;
 pub const COMPANION: u8 = 18;
 
@@ -51,7 +50,7 @@ pub fn set_mode(bench: &mut Bench, main: f32, sub: f32) -> Vec<Verdict> {
     bench.verdicts(176, [1.0, main, sub, 0.0, 0.0, 0.0, 0.0])
 }
 
-/// INT32, as PX4 wants it: the bits of the integer.
+/// The bits of an INT32, as PX4 takes it.
 pub fn set_parameter(bench: &mut Bench, name: &str, value: i32) {
     bench.receive(super::Request::ParamSet {
         to: super::US,

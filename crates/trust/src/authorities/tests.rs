@@ -1,4 +1,4 @@
-//! The years of an authority.
+//! Authorities over the years.
 
 use super::*;
 use crate::validity::at;
@@ -10,7 +10,6 @@ fn start() -> SystemTime {
     at(1_800_000_000)
 }
 
-/// Lives of authorities as they come about when somebody checks the time each day.
 fn lived(days: u32) -> Vec<Validity> {
     let mut lives = vec![Validity::of(start(), LIFE)];
     for day in 0..days {
@@ -51,7 +50,7 @@ proptest! {
         let lives = lived(day + 1);
         let signs = signer(&lives, now);
         prop_assert!(lives[signs].holds(now));
-        // A client that enrolled within the longest life of a certificate got it then.
+        // A client that enrolled within the longest life of a certificate received it then.
         prop_assert!(signs == 0 || lives[signs].not_before + LONGEST_CLIENT < now);
     }
 }

@@ -1,10 +1,6 @@
-//! What a real API server (1.36.3) answered to sequences of writes, replayed here.
-//!
-//! Owns: `recorded.json`, the sequences with the recorded objects, owners and refusals; and the small part of a
-//! server around the code under test: defaults, and a separate `status`. Must not: know more than was recorded.
-//!
-//! In `recorded.json` each step is a write `by` a manager `at` a subresource, and what it `gives`; `owners` are the paths
-//! of each entry, named by manager, operation and subresource, and marked if it has no time. Entries of the scale
+//! Answers of a real API server (1.36.3) to sequences of writes, replayed here.
+//! In `recorded.json` each step is a write `by` a manager `at` a subresource, and what it `gives`; `owners` are the
+//! paths of each entry, named by manager, operation and subresource, and marked if it has no time. Entries of the scale
 //! subresource have a time here, and none in the recording.
 
 use super::super::field_set::shown;
@@ -221,7 +217,6 @@ fn fill(object: &mut Value, body: &Value) {
     }
 }
 
-/// Applies defaults as decoding does, and drops what decoding drops.
 fn defaulted(mut object: Value) -> Value {
     if let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) {
         spec.entry("defaulted").or_insert(json!("given"));

@@ -9,7 +9,6 @@ use super::recorded::{Write, widget, written};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-/// Operation, manager, subresource, force, body.
 type Drawn = (&'static str, &'static str, Option<&'static str>, bool, Value);
 
 fn a_text() -> impl Strategy<Value = Value> {
@@ -85,7 +84,6 @@ fn a_write() -> impl Strategy<Value = Drawn> {
     ]
 }
 
-/// Calls `holds` after each successful write, with the object before it.
 fn play(writes: &[Drawn], mut holds: impl FnMut(&Drawn, &Value, &Value)) {
     let resource = widget();
     let first = json!({"spec": {"text": "1"}});

@@ -1,6 +1,4 @@
-//! Rules of Events, in both of their forms.
-//!
-//! An Event of the old form only has to be about an object in its own namespace. An Event of the new form, which has an
+//! Rules of Events: the old form only has to be about an object in its own namespace; the new form, with an
 //! `eventTime`, names its reporter. The group `events.k8s.io` accepts the new form only.
 
 use crate::refusal::Cause;
@@ -12,7 +10,6 @@ use serde_json::Value;
 /// Namespaces in which an Event may be about an object without a namespace.
 const FOR_ALL: [&str; 2] = ["default", "kube-system"];
 const LONGEST_NOTE: usize = 1024;
-/// Limit for action, reason and name of a reporter.
 const LONGEST_TEXT: usize = 128;
 
 pub(super) fn check(resource: &Resource, event: &Value, is_created: bool, causes: &mut Vec<Cause>) {

@@ -1,4 +1,4 @@
-//! The schemas of an OpenAPI document: those of its kinds and their lists, and all that they refer to.
+//! Schemas of an OpenAPI document: those of its kinds and their lists, and all that they refer to.
 
 use crate::kinds::{self, REFERENCE};
 use crate::resource::Resource;
@@ -7,7 +7,6 @@ use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
 const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1";
-/// Schemas for requests of every kind.
 const ALWAYS: [&str; 3] = ["Status", "DeleteOptions", "Patch"];
 const SCALE: &str = "io.k8s.api.autoscaling.v1.Scale";
 
@@ -108,7 +107,6 @@ fn list(kind: &Resource) -> Value {
     schema
 }
 
-/// Adds the fields that every object has.
 fn custom(kind: &Resource) -> Value {
     let mut schema = document(&kind.schema);
     let own = json!({
@@ -161,7 +159,7 @@ fn document(schema: &Schema) -> Value {
     Value::Object(out)
 }
 
-/// Definition in OpenAPI 3.0 form: a reference is alone, or in `allOf` beside other fields.
+/// Puts a reference alone, or in `allOf` beside other fields, as OpenAPI 3.0 requires.
 fn standard(name: &str, definition: Value) -> Value {
     let either = json!([{"type": "integer"}, {"type": "string"}]);
     let mut schema = beside(definition);

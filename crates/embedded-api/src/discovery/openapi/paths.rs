@@ -1,4 +1,4 @@
-//! The requests of a kind, as OpenAPI paths and operations.
+//! Requests of a kind, as OpenAPI paths and operations.
 
 use super::components;
 use crate::resource::{Resource, Verb};
@@ -40,7 +40,6 @@ const LISTING: &[Parameter] = &[
     ("watch", "boolean"),
 ];
 
-/// `root` is as in `apis/sea.dev/v1`.
 pub(super) fn add(paths: &mut Map<String, Value>, root: &str, kind: &Resource) {
     let (main, lists) = (components::reference(kind), components::list_reference(kind));
     let options = components::meta_reference("DeleteOptions");

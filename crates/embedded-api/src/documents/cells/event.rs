@@ -1,4 +1,4 @@
-//! What `kubectl get events` shows of an Event, in either of its two shapes.
+//! Cells of `kubectl get events`, for an Event in either of its two forms.
 
 use super::super::age;
 use super::{Cells, NAME, Title, name, or, text, title, wide};

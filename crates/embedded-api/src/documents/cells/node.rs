@@ -1,4 +1,4 @@
-//! What `kubectl get nodes` shows of a Node.
+//! Cells of `kubectl get nodes`.
 
 use super::{AGE, Cells, NAME, items, made, name, or, text, title, wide};
 use serde_json::Value;

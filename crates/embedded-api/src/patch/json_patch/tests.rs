@@ -1,4 +1,4 @@
-//! The effect of JSON patches and their refusals, as recorded from a real API server (1.36.3).
+//! JSON patches and their refusals, as recorded from a real API server (1.36.3).
 
 use crate::apply::tests::recorded::widget;
 use crate::patch::{PatchType, apply};

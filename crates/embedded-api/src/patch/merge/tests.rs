@@ -1,4 +1,4 @@
-//! The effect of merge patches and their refusals, as recorded from a real API server (1.36.3).
+//! Merge patches and their refusals, as recorded from a real API server (1.36.3).
 
 use crate::apply::tests::recorded::widget;
 use crate::patch::{PatchType, apply};

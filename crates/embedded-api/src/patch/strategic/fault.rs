@@ -1,11 +1,10 @@
-//! The faults of a strategic merge patch, with the codes of an API server.
+//! Faults of a strategic merge patch, with the codes of an API server.
 
 use crate::patch::does_not_fit;
 use crate::refusal::Refusal;
 
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub(super) enum Fault {
-    /// `$retainKeys` does not list all fields of the patch.
     #[error("$retainKeys must be a list of all fields of the patch")]
     RetainKeys,
     #[error("$deleteFromPrimitiveList must be followed by / and a field")]
@@ -14,10 +13,9 @@ pub(super) enum Fault {
     SetOrder,
     #[error("lists of lists are not supported")]
     ListOfLists,
-    /// An unknown `$patch`, or one that is not for an item of a list.
+    /// Unknown, or not for an item of a list.
     #[error("$patch cannot be this here")]
     Directive,
-    /// The item lacks the merge key of its list.
     #[error("an item of the list has no {0:?}, by which it is merged")]
     NoKey(String),
     /// Objects in a list that is merged as a set.
@@ -25,7 +23,6 @@ pub(super) enum Fault {
     NoMergeKey,
     #[error("the items of the list must have one type")]
     MixedTypes,
-    /// Differs from the given order.
     #[error("the items of the list are not in the order that $setElementOrder gives")]
     OtherOrder,
     #[error("the value must be {0}")]

@@ -27,7 +27,7 @@ pub(super) fn merge(view: View<'_>, live: Vec<Value>, patch: Vec<Value>) -> Resu
     }
 }
 
-/// Checks a merged list; a list is no such type.
+/// Items of a merged list cannot be lists.
 pub(super) fn same_types(live: &[Value], patch: &[Value]) -> Result<(), Fault> {
     let mut all = live.iter().chain(patch);
     let Some(first) = all.next() else { return Ok(()) };

@@ -1,14 +1,11 @@
-//! The order of a merged list.
-//!
-//! Items that the patch orders come in its order. Each other item stays before the first of them that it preceded in
-//! the object, and keeps its place among the others.
+//! Order of a merged list: items that the patch orders, and before each the others that it followed in the object.
 
 use super::PATCH;
 use super::fault::Fault;
 use serde_json::Value;
 use std::collections::HashMap;
 
-/// Sorts in the order of `wanted`, then of `live`. Items are identified by `key`, or by value if `key` is empty.
+/// Sorts by `wanted`, then by `live`; items are identified by `key`, or by value if `key` is empty.
 pub(super) fn by(items: Vec<Value>, wanted: &[Value], live: &[Value], key: &str) -> Result<Vec<Value>, Fault> {
     for item in items.iter().chain(wanted) {
         identity(item, key)?;
@@ -50,7 +47,6 @@ impl<'a> Places<'a> {
         places
     }
 
-    /// Keeps an earlier record.
     pub(super) fn add(&mut self, item: &Value, place: usize) {
         if let Ok(id) = identity(item, self.key) {
             self.first.entry(id.to_string()).or_insert(place);
@@ -63,7 +59,6 @@ impl<'a> Places<'a> {
     }
 }
 
-/// Whether the patch follows its own order.
 pub(super) fn check(patch: &[Value], wanted: &[Value], key: &str) -> Result<(), Fault> {
     if patch.is_empty() || wanted.is_empty() {
         return Ok(());

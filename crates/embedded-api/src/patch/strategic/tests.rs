@@ -1,4 +1,4 @@
-//! The effect of strategic merge patches and their refusals, as recorded from a real API server (1.36.3).
+//! Strategic merge patches and their refusals, as recorded from a real API server (1.36.3).
 
 use crate::apply::tests::recorded::{keyed, list, object, of, text, widget};
 use crate::patch::{PatchType, apply};

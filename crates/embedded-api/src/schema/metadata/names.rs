@@ -1,4 +1,4 @@
-//! The form of names, label keys and label values.
+//! Form of names, label keys and label values.
 
 const KEY_NAME: &str =
     "must have at most 63 letters, digits, '-', '_' or '.', and start and end with a letter or digit";
@@ -16,7 +16,6 @@ pub enum NameRule {
 }
 
 impl NameRule {
-    /// `is_prefix`: of a generated name.
     #[must_use]
     pub fn check(self, name: &str, is_prefix: bool) -> Option<&'static str> {
         // A dash at the end of a prefix is not at the end of the name.

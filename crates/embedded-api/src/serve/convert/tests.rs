@@ -1,4 +1,4 @@
-//! The conversion of requests from the wire, and of answers to the wire.
+//! Conversion of requests from the wire, and of answers to the wire.
 
 use super::*;
 use http::Method;

@@ -48,7 +48,6 @@ pub(in crate::store) fn open_with(folder: &Path, history: Limits) -> Store {
     Store::open(options, facts()).expect("opens")
 }
 
-/// However young.
 pub(in crate::store) fn newest(events: usize) -> Limits {
     Limits {
         age: Duration::ZERO,
@@ -71,7 +70,6 @@ pub(in crate::store) fn number(object: &Object) -> u64 {
     value["spec"]["number"].as_u64().expect("a number")
 }
 
-/// Replaces any state.
 pub(in crate::store) async fn put(store: &Store, key: &Key, number: u64) -> Result<Arc<Object>, WriteError> {
     let expect = store
         .get(key)

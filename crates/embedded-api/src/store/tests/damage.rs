@@ -1,4 +1,4 @@
-//! A folder that is not as it was left: always an error that names the file, never an empty or a shorter store.
+//! A damaged folder: always an error that names the file, never an empty or a shorter store.
 
 use super::build::{DRONES, drone, facts, number, open, put};
 use crate::store::journal::{self, Commit, Journal};
@@ -31,7 +31,6 @@ async fn filled(folder: &Path) -> Store {
     store
 }
 
-/// The file of a store while the store is open: what a kill leaves.
 async fn file_after_a_kill() -> Vec<u8> {
     let folder = tempfile::tempdir().expect("folder");
     let store = filled(folder.path()).await;
@@ -46,7 +45,7 @@ async fn file_after_a_close() -> Vec<u8> {
     fs::read(folder.path().join("objects.redb")).expect("read")
 }
 
-/// Opens these bytes, twice if needed. Each time the store must be refused, or be complete.
+/// Opens these bytes, twice if needed; each time the store must be refused, or be complete.
 fn whole_or_refused(folder: &Path, file: &[u8], what: &str) -> bool {
     fs::write(folder.join("objects.redb"), file).expect("written");
     opens_whole(folder, what) || opens_whole(folder, &format!("{what}, at the second start"))

@@ -1,4 +1,4 @@
-//! A disk that fails at any moment: acknowledged writes are there, others are not, and the store works again afterwards.
+//! A disk that fails at any moment: acknowledged writes are there, others not, and the store works again afterwards.
 
 use super::build::{DRONES, drone, facts, next, number, put};
 use crate::store::journal::{Medium, open_checked};
@@ -12,15 +12,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// A disk that takes this many more writes and syncs, then fails until it is repaired.
+/// Takes `left` more writes and syncs, then fails until it is repaired.
 #[derive(Debug)]
 struct Disk {
     left: AtomicI64,
     /// The failing operation is done nevertheless, as when an error comes late.
     late: bool,
-    /// Whether the next operation panics, as a bug of the engine would.
     fault: AtomicBool,
-    /// Openings of the file, and their duration.
     opened: AtomicU32,
     opening: Duration,
 }
@@ -113,7 +111,6 @@ fn numbers(store: &Store) -> Vec<u64> {
     listed.objects.iter().map(|object| number(object)).collect()
 }
 
-/// Returns the number of failures.
 async fn insist(store: &Store, name: &str, number: u64) -> usize {
     let deadline = Instant::now() + Duration::from_secs(20);
     for refused in 0.. {
@@ -180,7 +177,6 @@ async fn a_kill_after_a_failed_write_loses_nothing_that_was_acknowledged() {
         put(&store, &drone("a"), 1).await.expect("kept");
         disk.fail_after(operations);
         let second = put(&store, &drone("b"), 2).await;
-        // A copy of the files now is what a kill would leave.
         let left = tempfile::tempdir().expect("folder");
         for file in ["objects.redb", "objects.lock"] {
             std::fs::copy(folder.path().join(file), left.path().join(file)).expect("copied");
@@ -293,7 +289,6 @@ async fn a_fault_of_the_engine_is_a_write_that_is_not_stored() {
 #[tokio::test]
 async fn a_disk_that_goes_on_failing_is_not_read_all_the_time() {
     let folder = tempfile::tempdir().expect("folder");
-    // Simulates the time to read and check a large file.
     let opening = Duration::from_millis(200);
     let disk = Disk::slow(false, opening);
     let store = open_on(folder.path(), &disk).expect("opens");

@@ -61,7 +61,6 @@ async fn pages_make_up_the_list_as_it_was_when_the_first_was_read() {
     let first = store.list(DRONES, None, &page, |_| true).expect("first page");
     assert_eq!(names(&first), ["default/a", "default/b"]);
     assert_eq!(first.remaining, Some(3));
-    // Changes after the first page are not in this list.
     put(&store, &drone("d"), 2).await.expect("kept");
     put(&store, &drone("d"), 3).await.expect("kept");
     delete(&store, &drone("c")).await.expect("deleted");

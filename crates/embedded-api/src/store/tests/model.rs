@@ -42,7 +42,6 @@ fn key(which: usize) -> Key {
     Key::new(kind, ["a", "b"][which / 2 % 2], ["x", "y"][which / 4 % 2])
 }
 
-/// Its revision is its position in the list, from one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Happened {
     key: Key,
@@ -60,7 +59,6 @@ impl Model {
         self.happened.len() as u64
     }
 
-    /// Revision and number by object.
     fn at(&self, revision: u64) -> BTreeMap<Key, (u64, u64)> {
         let mut state = BTreeMap::new();
         for (happened, revision) in self.happened.iter().zip(1..=revision) {
@@ -122,7 +120,7 @@ async fn step(store: &Store, model: &mut Model, which: usize, stale: bool, delet
     }
 }
 
-/// Checks every readable revision. History expires by age: a revision may have gone since the floor was read.
+/// History expires by age: a revision may have gone since the floor was read.
 async fn check(store: &Store, model: &Model) {
     assert_eq!(store.revision(), model.revision());
     for revision in store.floor()..=model.revision() {
@@ -145,7 +143,6 @@ async fn check(store: &Store, model: &Model) {
     }
 }
 
-/// `None` when the revision is no longer known.
 fn paged(store: &Store, kind: &str, revision: u64) -> Option<Vec<(Key, (u64, u64))>> {
     let mut found = Vec::new();
     let mut page = Page {

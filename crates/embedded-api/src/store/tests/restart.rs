@@ -1,4 +1,4 @@
-//! What must be the same after a restart.
+//! The store after a restart.
 
 use super::build::{DRONES, delete, drone, newest, next, number, open, open_with, put};
 use crate::store::{Key, Limits, Page, Store};

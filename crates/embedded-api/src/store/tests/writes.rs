@@ -1,4 +1,4 @@
-//! The effect of a write, and when it is refused.
+//! Effects and refusals of writes.
 
 use super::build::{DRONES, body, delete, drone, facts, number, open, put, put_if};
 use crate::store::{Expect, Key, Options, Store, Write, WriteError};

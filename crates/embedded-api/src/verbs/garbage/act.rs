@@ -1,6 +1,4 @@
-//! Checking one object, and doing what is decided.
-//!
-//! Owns: reading owners and dependents. Must not: decide ([`super::verdict`] does), or write in another way than [`super::writes`].
+//! Checks one object and does what [`super::verdict`] decides, by [`super::writes`] alone.
 
 use super::namespace;
 use super::verdict::{Dependent, Owner, Waiting, of_dependent, of_owner};
@@ -17,16 +15,11 @@ use futures::{StreamExt, stream};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Dependents that lose their owner reference together.
 const TOGETHER: usize = 64;
 
-/// Attempts on an object that changes meanwhile.
 const ATTEMPTS: usize = 8;
 
-/// Decisions are executed only on the state that they are about, else the object is checked again.
-///
-/// # Errors
-/// A failure that may heal.
+/// Checks the object again if its state is not the decided one. Errors: a failure that may heal.
 pub(super) async fn reconcile(core: &Arc<Core>, key: &Key) -> Result<(), Refusal> {
     let mut done = once(core, key).await;
     for _ in 1..ATTEMPTS {
@@ -81,7 +74,7 @@ async fn as_dependent(core: &Arc<Core>, kind: &Kind, object: &Object, value: &Va
             let options = DeleteOptions {
                 propagation: Some(propagation),
                 uid: Some(object.facts.uid.to_string()),
-                // Exactly the state that was checked: another state may have other owners.
+                // Another state may have other owners.
                 resource_version: Some(object.revision.to_string()),
                 ..DeleteOptions::default()
             };

@@ -1,4 +1,4 @@
-//! Which objects a change affects.
+//! Objects that a change affects.
 
 use crate::store::{Event, Key, Object};
 use crate::verbs::namespaces::STORAGE;
@@ -7,7 +7,6 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Affected {
     Object(Key),
-    /// Dependents of an owner, by uid.
     DependentsOf(Arc<str>),
     OwnersOf(Arc<Object>),
 }

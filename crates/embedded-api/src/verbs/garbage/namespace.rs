@@ -12,10 +12,6 @@ use std::sync::Arc;
 
 const TOGETHER: usize = 64;
 
-/// Deletes its content, then releases it.
-///
-/// # Errors
-/// A failure that may heal.
 pub(super) async fn reconcile(core: &Arc<Core>, kind: &Kind, namespace: &Object, value: &Value) -> Result<(), Refusal> {
     if !has_finalizer(value) {
         return Ok(());
@@ -41,7 +37,6 @@ fn inside(core: &Core, namespace: &str) -> Vec<Arc<Object>> {
     let storages = core.storages();
     let found = storages.iter().filter_map(|storage| {
         let listed = core.store.list(storage, Some(namespace), &Page::default(), |_| true);
-        // The newest revision is always available.
         listed.ok()
     });
     found.flat_map(|listed| listed.objects).collect()

@@ -1,4 +1,4 @@
-//! What happens to an object by the state of its owners, and to an owner by its dependents.
+//! Fate of an object by the state of its owners, and of an owner by its dependents.
 
 use crate::verbs::meta::{FOREGROUND, ORPHAN};
 use crate::verbs::options::Propagation;
@@ -7,7 +7,6 @@ use crate::verbs::options::Propagation;
 pub(super) enum Owner {
     /// Exists, or its kind is not served here, so its state is unknown.
     There,
-    /// Waits for the deletion of its dependents.
     Waits,
     /// Deleted, or its name is another object's.
     Gone,
@@ -21,7 +20,6 @@ pub(super) enum Dependent {
     Goes(Propagation),
 }
 
-/// `finalizers` are its own; `owns`: it has dependents itself.
 pub(super) fn of_dependent(owners: &[Owner], finalizers: &[&str], owns: bool) -> Dependent {
     let any = |state: Owner| owners.contains(&state);
     if owners.is_empty() || !(any(Owner::Gone) || any(Owner::Waits)) {
@@ -45,7 +43,6 @@ pub(super) fn of_dependent(owners: &[Owner], finalizers: &[&str], owns: bool) ->
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Waiting {
     No,
-    /// Its dependents lose their reference.
     ToBeForgotten,
     /// Its dependents are deleted; `over` without a blocking one.
     ForDependents {
@@ -53,7 +50,6 @@ pub(super) enum Waiting {
     },
 }
 
-/// `blocked`: a dependent blocks the deletion.
 pub(super) fn of_owner(finalizers: &[&str], blocked: bool) -> Waiting {
     if finalizers.contains(&ORPHAN) {
         Waiting::ToBeForgotten

@@ -1,4 +1,4 @@
-//! The writes of the garbage collector, each of exactly one object.
+//! Writes of the garbage collector, each of exactly one object.
 
 use crate::apply::{Writer, track};
 use crate::refusal::Refusal;
@@ -14,7 +14,6 @@ use serde_json::Value;
 
 const MANAGER: &str = "garbage-collector";
 
-/// Deletes any state.
 pub(super) async fn delete(core: &Core, kind: &Kind, object: &Object, by: Propagation) -> Result<(), Refusal> {
     let options = DeleteOptions {
         propagation: Some(by),
@@ -42,8 +41,7 @@ pub(super) async fn edit(core: &Core, kind: &Kind, object: &Object, by: impl Fn(
     unless_gone(guaranteed_update(core, kind, &object.key, false, next).await.map(drop))
 }
 
-/// Success for a deleted object. One that could not be changed is an error: an owner whose dependents still refer to it would
-/// delete them.
+/// An object that could not be changed is an error: an owner whose dependents still refer to it would delete them.
 pub(super) fn unless_gone(done: Result<(), Refusal>) -> Result<(), Refusal> {
     match done {
         Err(refusal) if refusal.code == 404 => Ok(()),

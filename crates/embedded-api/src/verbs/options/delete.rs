@@ -34,10 +34,7 @@ struct UncheckedOptions {
 }
 
 impl DeleteOptions {
-    /// Reads the body if there is one, else the query.
-    ///
-    /// # Errors
-    /// 400 when the body cannot be read, 422 for unknown values.
+    /// Reads the body if there is one, else the query. Errors: 400 for an unreadable body, 422 for unknown values.
     pub fn read(request: &ApiRequest, body: Option<&Value>) -> Result<Self, Refusal> {
         let unchecked = match body {
             Some(body) => of_body(body)?,

@@ -30,10 +30,7 @@ pub struct ListOptions {
 }
 
 impl ListOptions {
-    /// `watch`: the path requests a watch.
-    ///
-    /// # Errors
-    /// 400 for invalid numbers, 422 for options that cannot be combined.
+    /// `watch`: the path requests a watch. Errors: 400 for invalid numbers, 422 for options that cannot be combined.
     pub fn read(request: &ApiRequest, watch: bool) -> Result<Self, Refusal> {
         let watch = watch || flag(request, "watch").unwrap_or(false);
         let limit = number(request, "limit")?.and_then(|limit| usize::try_from(limit).ok());

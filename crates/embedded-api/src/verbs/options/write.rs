@@ -9,11 +9,9 @@ use serde_json::Value;
 /// A longer manager is refused, a longer program name is truncated.
 const LONGEST_MANAGER: usize = 128;
 
-/// Treatment of unknown and duplicate fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Validation {
     Ignore,
-    /// Sends `Warning` headers.
     #[default]
     Warn,
     Strict,
@@ -22,7 +20,6 @@ pub enum Validation {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WriteOptions {
     pub dry_run: bool,
-    /// Owner of the written fields.
     pub manager: String,
     pub validation: Validation,
     /// An apply takes fields from their owners.
@@ -30,10 +27,7 @@ pub struct WriteOptions {
 }
 
 impl WriteOptions {
-    /// `kind` names them in a refusal: `CreateOptions`, `UpdateOptions`, `PatchOptions`; `apply`: server-side apply.
-    ///
-    /// # Errors
-    /// 422 for unknown values.
+    /// `kind`: `CreateOptions`, `UpdateOptions` or `PatchOptions`. Errors: 422 for unknown values.
     pub fn read(request: &ApiRequest, kind: &str, apply: bool) -> Result<Self, Refusal> {
         let mut causes = Vec::new();
         let force = flag(request, "force");

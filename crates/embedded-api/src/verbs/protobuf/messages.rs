@@ -1,6 +1,5 @@
-//! The messages that are read: number, JSON name and kind of every field.
+//! Messages that are read: number, JSON name and kind of every field.
 
-/// Fields by number.
 pub(super) struct Message(pub(super) &'static [(u32, &'static str, Kind)]);
 
 pub(super) enum Kind {
@@ -21,7 +20,6 @@ pub(super) enum Kind {
     TextMap,
     One(&'static Message),
     Many(&'static Message),
-    /// JSON in a message of its own.
     Json,
 }
 

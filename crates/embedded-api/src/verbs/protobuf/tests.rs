@@ -4,7 +4,6 @@ use super::*;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
-/// Protobuf in base64, and JSON.
 const SAMPLES: [(&str, &str); 5] = [
     (
         include_str!("samples/access_review.base64"),

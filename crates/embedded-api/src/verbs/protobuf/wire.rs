@@ -1,4 +1,4 @@
-//! The wire format of protobuf: numbers and bytes, each with the number of its field.
+//! Wire format of protobuf: numbers and bytes, each with the number of its field.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -6,7 +6,6 @@ use serde_json::Value;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Field<'a> {
     Number(u64),
-    /// Text, message, bytes.
     Bytes(&'a [u8]),
 }
 
@@ -93,7 +92,6 @@ mod tests {
 
     #[test]
     fn a_time_is_text_and_an_empty_one_null() {
-        // 2026-01-02T03:04:05.000006Z
         let bytes = [0x08, 0xa5, 0xeb, 0xdc, 0xca, 0x06, 0x10, 0xf0, 0x2e];
         assert_eq!(time(&bytes, true), Some("2026-01-02T03:04:05.000006Z".into()));
         assert_eq!(time(&bytes, false), Some("2026-01-02T03:04:05Z".into()));

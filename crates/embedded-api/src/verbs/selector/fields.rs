@@ -19,7 +19,6 @@ enum Place {
     Path(String, &'static str),
 }
 
-/// Fields with their stored names.
 const OF_EVENTS: [(&str, &str); 2] = [
     ("regarding.", "involvedObject."),
     ("reportingController", "reportingComponent"),
@@ -36,7 +35,6 @@ impl Field {
     }
 }
 
-/// Empty text selects everything.
 pub(super) fn parse(text: &str, resource: &Resource) -> Result<Vec<Field>, String> {
     let mut fields = Vec::new();
     for term in terms(text) {
@@ -87,7 +85,6 @@ fn type_at(resource: &Resource, path: &str) -> Option<Type> {
     schema.and_then(|schema| schema.type_)
 }
 
-/// Splits at commas without a backslash before them.
 fn terms(text: &str) -> Vec<&str> {
     let mut terms = Vec::new();
     let (mut start, mut escaped) = (0, false);

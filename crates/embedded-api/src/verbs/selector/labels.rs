@@ -33,7 +33,6 @@ impl Requirement {
     }
 }
 
-/// Empty text selects everything.
 pub(super) fn parse(text: &str) -> Result<Vec<Requirement>, String> {
     let mut parser = Parser {
         words: words(text),
@@ -139,7 +138,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Reads values in parentheses. Nothing between two commas, or between a comma and a parenthesis, is the empty value.
+    /// Nothing between two commas, or between a comma and a parenthesis, is the empty value.
     fn list(&mut self) -> Result<Vec<String>, String> {
         let open = self.next();
         if open != Word::Sign("(") {

@@ -1,10 +1,9 @@
-//! The tokens of a label selector.
+//! Tokens of a label selector.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Word<'a> {
     /// Key, value, or operator that is a word.
     Plain(&'a str),
-    /// One of `! = == != ( ) , > <`.
     Sign(&'a str),
     End,
 }
@@ -20,7 +19,6 @@ impl<'a> Word<'a> {
 
 const SIGNS: [&str; 9] = ["==", "!=", "!", "=", "(", ")", ",", ">", "<"];
 
-/// Words without [`Word::End`].
 pub(super) fn words(text: &str) -> Vec<Word<'_>> {
     let mut words = Vec::new();
     let mut rest = text.trim_start();

@@ -1,4 +1,4 @@
-//! What happens to objects when their owners are deleted.
+//! Objects whose owners are deleted.
 
 use super::world::{BOATS, NAMESPACES, Response, THINGS, World, boat, thing, world};
 use crate::store::Key;

@@ -1,4 +1,4 @@
-//! Events are deleted, and too many requests wait.
+//! Deletion of Events, and too many requests.
 
 use super::world::{EVENTS, THINGS, thing, world_with};
 use crate::verbs::events_ttl::Limits;

@@ -166,7 +166,6 @@ impl Watcher {
         Some(serde_json::from_slice(&frame).expect("JSON"))
     }
 
-    /// The channel from the server.
     pub async fn until_full(&self) {
         let full = async {
             while self.frames.len() < self.frames.max_capacity() {
@@ -174,13 +173,11 @@ impl Watcher {
             }
         };
         timeout(LONGEST, full).await.expect("full in time");
-        // The sender runs until it has to wait.
         for _ in 0..100 {
             tokio::task::yield_now().await;
         }
     }
 
-    /// The server has ended this watch.
     pub async fn until_given_up(&self) {
         let given_up = async {
             while !self.frames.is_closed() {
@@ -190,7 +187,6 @@ impl Watcher {
         timeout(LONGEST, given_up).await.expect("given up in time");
     }
 
-    /// Type and name of each event.
     pub async fn expect(&mut self, expected: &[(&str, &str)]) {
         for (type_, name) in expected {
             let event = self
@@ -269,7 +265,6 @@ fn definition(kind: &str, plural: &str, spec: Value, subresources: Value, fields
     })
 }
 
-/// Things have a status, a selectable place, a size with a default, and a number that scales.
 pub fn things() -> Value {
     definition(
         "Thing",
@@ -292,7 +287,7 @@ pub fn things() -> Value {
     )
 }
 
-/// Boats have no status subresource.
+/// No status subresource.
 pub fn boats() -> Value {
     definition(
         "Boat",

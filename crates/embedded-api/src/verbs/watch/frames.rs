@@ -1,4 +1,4 @@
-//! The frames of a watch: one JSON document and a newline each.
+//! Frames of a watch: one JSON document and a newline each.
 
 use crate::documents::accept::Shape;
 use crate::refusal::Refusal;
@@ -6,7 +6,6 @@ use crate::resource::Resource;
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-/// `object` is JSON.
 pub(super) fn event(type_: &str, object: &[u8]) -> Bytes {
     let mut frame = Vec::with_capacity(object.len() + type_.len() + 24);
     frame.extend_from_slice(br#"{"type":""#);

@@ -14,18 +14,13 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
-/// Approximate interval of bookmarks, if wanted.
 const BOOKMARK: Duration = Duration::from_secs(60);
 /// A watcher that accepts nothing for this long loses its watch.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Beginning {
-    /// Every existing object, as if it were new.
-    InitialEvents {
-        /// Marked by a bookmark.
-        end_bookmark: bool,
-    },
+    InitialEvents { end_bookmark: bool },
     Now,
     After(u64),
 }
@@ -33,7 +28,6 @@ pub(super) enum Beginning {
 pub(super) struct Session {
     pub(super) core: Arc<Core>,
     pub(super) kind: Arc<Kind>,
-    /// `None` for all.
     pub(super) namespace: Option<Arc<str>>,
     pub(super) encoder: ObjectEncoder,
     pub(super) selector: Selector,
@@ -56,7 +50,6 @@ impl From<Refusal> for End {
 }
 
 impl Session {
-    /// Runs until the watcher disconnects, the time is over, or `stop`.
     pub(super) async fn run(self, stop: CancellationToken) {
         let sender = self.sender.clone();
         let ended = tokio::select! {
@@ -65,14 +58,12 @@ impl Session {
             () = stop.cancelled() => return,
         };
         if let Err(End::Error(refusal)) = ended {
-            // A watcher that has disconnected does not need it.
             let _ = timeout(PATIENCE, sender.send(frames::error(&refusal))).await;
         }
     }
 
     async fn send_events(self) -> Result<(), End> {
         let end = Instant::now() + self.lasts;
-        // A table describes its columns only once.
         let mut described = true;
         let mut changes = match self.beginning {
             Beginning::InitialEvents { end_bookmark } => {
@@ -179,7 +170,6 @@ impl Session {
     }
 }
 
-/// Status 410.
 fn too_old(requested: u64, floor: u64) -> Refusal {
     Refusal::expired(format!("too old resource version: {requested} ({floor})"))
 }

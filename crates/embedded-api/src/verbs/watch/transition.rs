@@ -1,11 +1,11 @@
-//! The event that a watcher gets for a change, by whether it selected the object before and selects it now.
+//! Event that a watcher gets for a change, by whether it selected the object before and selects it now.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum EventType {
     Added,
     Modified,
     Deleted,
-    /// No longer selected by the watcher: sent as if it were deleted.
+    /// Sent as if it were deleted.
     Left,
 }
 

@@ -1,4 +1,4 @@
-//! Scripts as text: what is accepted, and the messages of refusals.
+//! Scripts as text: accepted lines, and messages of refusals.
 
 use super::*;
 

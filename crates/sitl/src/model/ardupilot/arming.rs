@@ -11,9 +11,8 @@ use crate::model::plan::PlanKind;
 use crate::model::telemetry::id;
 use crate::wire::Address;
 
-/// The other code for forced arming that ArduPilot accepts.
+/// ArduPilot's other code for forced arming.
 const FORCE_ARM: f32 = 2989.0;
-/// Second's fraction at which the checks run once a second.
 const CHECK_PHASE_S: f64 = 0.45;
 const GCS_LOST: &str = "GCS failsafe on";
 /// Checks between reports of reasons; the first is check 29, 30 s after the boot.
@@ -107,7 +106,6 @@ impl ArduPilot {
         }
     }
 
-    /// RUN_PREARM_CHECKS.
     pub(super) fn run_checks(&mut self, core: &mut Core, from: Address) {
         if self.armed_s.is_some() {
             return core.ack(from, cmd::RUN_PREARM_CHECKS, result::TEMPORARILY_REJECTED);
@@ -117,7 +115,7 @@ impl ArduPilot {
         self.send_prearm(core, &reasons);
     }
 
-    /// Runs the checks for SYS_STATUS, which until then reports the last run, even of another mode.
+    /// SYS_STATUS reports the last run until then, even of another mode.
     fn check(&mut self, core: &Core) -> Vec<String> {
         let reasons = self.failing(core);
         let ok = reasons.is_empty();
@@ -156,7 +154,7 @@ impl ArduPilot {
         }
     }
 
-    /// Reasons against arming, without the prefix "Arm: " or "PreArm: ".
+    /// Reasons without the prefix "Arm: " or "PreArm: ".
     fn failing(&self, core: &Core) -> Vec<String> {
         let mut reasons = checks::failing(&checks::CheckInputs {
             uptime_s: core.uptime_s,

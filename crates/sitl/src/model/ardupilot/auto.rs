@@ -17,7 +17,6 @@ use crate::wire::{Address, PlanItem};
 const PASSED_AT_ONCE: usize = 100;
 
 impl ArduPilot {
-    /// MISSION_START.
     pub(super) fn start_mission(&mut self, core: &mut Core, from: Address, first: f32, last: f32) {
         if first != 0.0 || last != 0.0 {
             return core.ack(from, cmd::MISSION_START, result::DENIED);
@@ -71,7 +70,7 @@ impl ArduPilot {
         result::ACCEPTED
     }
 
-    /// MISSION_SET_CURRENT; an item that does not exist is ignored.
+    /// MISSION_SET_CURRENT; ignores a missing item.
     pub(super) fn set_current_item(&mut self, core: &mut Core, seq: u16) {
         if usize::from(seq) < self.mission_len() {
             self.choose_item(seq);
@@ -80,7 +79,6 @@ impl ArduPilot {
     }
 
     fn choose_item(&mut self, seq: u16) {
-        // Item 0 is home: the mission begins after it.
         let seq = seq.max(1);
         if self.is_flying_mission() {
             self.run.begin(seq);
@@ -89,7 +87,6 @@ impl ArduPilot {
         }
     }
 
-    /// Reports the current item, and flies to it if the mission runs.
     pub(super) fn go_to_current_item(&mut self, core: &mut Core) {
         self.send(core, id::MISSION_CURRENT);
         if self.is_flying_mission() {
@@ -201,7 +198,6 @@ impl ArduPilot {
         self.mode == modes::AUTO && self.run.is_running()
     }
 
-    /// Executes items from `seq` on up to the first that moves the vehicle.
     fn begin_item(&mut self, core: &mut Core, seq: u16) {
         let mut seq = seq;
         for _ in 0..PASSED_AT_ONCE {
@@ -244,7 +240,7 @@ impl ArduPilot {
             item::DELAY => self.stop_here(core),
             _ => {
                 let target = self.place_of(core, item);
-                // WP_YAW_BEHAVIOR, as it is from the factory.
+                // WP_YAW_BEHAVIOR, as from the factory.
                 core.airframe.look_to(target);
                 self.flight = Flight::Guided { target };
             }
@@ -336,7 +332,6 @@ impl ArduPilot {
     }
 }
 
-/// Slow enough for an arrival: it stops at each waypoint.
 fn is_slow(core: &Core) -> bool {
     const SLOW_M_S: f64 = 1.0;
     let velocity = core.airframe.velocity;

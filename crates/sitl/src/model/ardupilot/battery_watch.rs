@@ -2,7 +2,6 @@
 
 use crate::model::core::Core;
 
-/// MAV_BATTERY_CHARGE_STATE, as far as this failsafe uses it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
 pub(super) enum Charge {
     Ok,
@@ -26,7 +25,6 @@ impl BatteryWatch {
         }
     }
 
-    /// Returns a charge state that just got worse.
     pub(super) fn step(&mut self, core: &Core) -> Option<Charge> {
         let volts = volts(core);
         let since = |since: Option<f64>, limit: f32| {
@@ -48,7 +46,7 @@ impl BatteryWatch {
     }
 }
 
-/// Volts of three cells, from SIM_BATT_VOLTAGE (full) down with the charge.
+/// Three cells, from SIM_BATT_VOLTAGE (full) down with the charge.
 pub(super) fn volts(core: &Core) -> f64 {
     let full = f64::from(core.params.get("SIM_BATT_VOLTAGE"));
     full - (100.0 - core.battery.percent()) * 0.024

@@ -1,4 +1,4 @@
-//! How ArduCopter boots: its messages, and the important moments, as recorded from ArduCopter 90700977 (SITL).
+//! ArduCopter's boot: messages and moments (seconds after boot), as recorded from ArduCopter 90700977 (SITL).
 
 use MavSeverity::{MAV_SEVERITY_DEBUG as DEBUG, MAV_SEVERITY_INFO as INFO};
 use mavlink::dialects::ardupilotmega::MavSeverity;
@@ -8,12 +8,12 @@ use crate::model::core::Core;
 use crate::model::geo::Wgs84;
 use crate::model::telemetry::id;
 
-/// First HEARTBEAT. During the boot a separate timer sends one each second, besides those that were requested.
+/// During the boot a separate timer sends one each second, besides those that were requested.
 pub(super) const FIRST_HEARTBEAT_S: f64 = 1.0;
-/// End of the boot: state STANDBY; modes set earlier are discarded.
+/// State STANDBY; modes set earlier are discarded.
 pub(super) const INITIALIZED_S: f64 = 2.4;
 pub(super) const BATTERY_READ_S: f64 = 2.5;
-/// Requests for mission items are sent from this time on; answers come sooner.
+/// Start of requests for mission items; answers come sooner.
 pub(super) const ASKS_S: f64 = 2.7;
 pub(super) const GPS_FIX_S: f64 = 10.0;
 pub(super) const ORIGIN_S: f64 = 20.0;
@@ -22,7 +22,6 @@ pub(super) const SENSORS_SETTLED_S: f64 = 22.5;
 /// The estimator uses GPS: ready in GUIDED.
 pub(super) const POSITION_S: f64 = 41.4;
 
-/// Seconds after boot, severity, text.
 pub(super) const TEXTS: &[(f64, MavSeverity, &str)] = &[
     (0.18, DEBUG, "RCInput: decoding UDP (Pulses)"),
     (0.28, INFO, "Calibrating barometer"),
@@ -70,7 +69,6 @@ impl ArduPilot {
         }
     }
 
-    /// Discards a mode that was set meanwhile.
     fn finish_boot(&mut self, core: &mut Core) {
         self.initialized = true;
         if self.mode != modes::STABILIZE {

@@ -5,7 +5,7 @@ use super::modes;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BatteryTrouble {
-    /// Triggered since boot; a higher voltage does not clear it.
+    /// A higher voltage does not clear it.
     pub(super) failed: bool,
     pub(super) low_now: bool,
 }
@@ -17,12 +17,11 @@ pub(super) struct CheckInputs {
     pub(super) never_ready: bool,
     pub(super) position: bool,
     pub(super) has_mission: bool,
-    /// The fence is on and checks more than height.
     pub(super) fence_needs_position: bool,
     pub(super) battery: BatteryTrouble,
 }
 
-/// Reasons against arming, without the prefix "Arm: " or "PreArm: ".
+/// Reasons without the prefix "Arm: " or "PreArm: ".
 pub(super) fn failing(inputs: &CheckInputs) -> Vec<&'static str> {
     let CheckInputs {
         uptime_s,

@@ -9,7 +9,6 @@ use crate::model::core::{Core, cmd, result};
 use crate::model::telemetry::{self, id};
 use crate::wire::{Address, Command, CommandForm};
 
-/// MAV_CMD numbers of this profile alone.
 const DO_PAUSE_CONTINUE: u16 = 193;
 const DO_FENCE_ENABLE: u16 = 207;
 const DO_SET_MISSION_CURRENT: u16 = 224;
@@ -70,7 +69,6 @@ impl ArduPilot {
         }
     }
 
-    /// PREFLIGHT_REBOOT_SHUTDOWN: refused while armed.
     fn reboot(&self, core: &mut Core, p1: f32) -> u8 {
         if self.armed_s.is_some() {
             return result::FAILED;
@@ -117,7 +115,7 @@ impl ArduPilot {
         result::ACCEPTED
     }
 
-    /// CONDITION_YAW: to a heading, or by an angle, right (1) or left (-1), until it gets another target.
+    /// Turns to a heading, or by an angle, right (1) or left (-1), until it gets another target.
     fn condition_yaw(&self, core: &mut Core, command: &Command) -> u8 {
         let [degrees, _, side, relative] = command.params;
         if !(0.0..=360.0).contains(&degrees) || (relative != 0.0 && relative != 1.0) {

@@ -1,4 +1,4 @@
-//! What ArduCopter does when the battery, the ground station, the position or the fence fails.
+//! ArduCopter's failsafes: battery, ground station, position, fence.
 
 use mavlink::dialects::ardupilotmega::MavSeverity;
 
@@ -14,7 +14,7 @@ use crate::model::geo::Neu;
 const GCS_LOST_IN_AUTO_GOES_ON: u32 = 1 << 1;
 const LANDING_GOES_ON: u32 = 1 << 3;
 const PILOT_MODE_GOES_ON: u32 = 1 << 4;
-/// A deeper breach of the fence ends in a landing.
+/// A deeper breach ends in a landing.
 const FENCE_GIVES_UP_M: f64 = 100.0;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -175,7 +175,7 @@ impl ArduPilot {
         }
     }
 
-    /// Stops motors on the ground. In AUTO only if the mission has not begun.
+    /// Stops motors on the ground; in AUTO only if the mission has not begun.
     fn disarms_in_failsafe(&mut self, core: &mut Core) -> bool {
         let on_ground = self.landed(core) && !(self.mode == modes::AUTO && self.auto_armed);
         if on_ground && self.armed_s.is_some() {
@@ -203,7 +203,6 @@ impl ArduPilot {
         self.text(core, MavSeverity::MAV_SEVERITY_WARNING, &text);
     }
 
-    /// Lands when the mode cannot be entered.
     fn act(&mut self, core: &mut Core, action: Action) {
         let wanted = match action {
             Action::GoOn => return,
@@ -224,7 +223,7 @@ impl ArduPilot {
         }
     }
 
-    /// A crash in the air, whatever is tried. Its messages were not recorded.
+    /// A crash in the air, whatever is tried; its messages were not recorded.
     pub(super) fn lose_motor(&mut self, core: &mut Core) {
         if self.armed_s.is_none() || self.landed(core) {
             return;

@@ -1,4 +1,4 @@
-//! ArduCopter's fence: what is checked, what is breached, and which targets are allowed.
+//! ArduCopter's fence: checks, breaches, and allowed targets.
 
 use crate::model::core::Core;
 use crate::model::geo::{Neu, Wgs84};
@@ -15,17 +15,14 @@ const UNION: u32 = 2;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Change {
-    /// Names of newly breached kinds.
     Breached(String),
     Clear,
 }
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct FenceWatch {
-    /// Shapes of the uploaded plan.
     pub(super) shapes: Fence,
     enabled: u32,
-    /// Last value of the parameters.
     followed: Option<u32>,
     breached: u32,
     pub(super) breaches: u16,
@@ -34,7 +31,6 @@ pub(super) struct FenceWatch {
 }
 
 impl FenceWatch {
-    /// Applies a change of FENCE_ENABLE or FENCE_TYPE.
     pub(super) fn follow_parameters(&mut self, core: &Core) {
         let wanted = if core.params.get("FENCE_ENABLE") > 0.0 {
             kinds(core)
@@ -69,7 +65,6 @@ impl FenceWatch {
         self.breached != 0
     }
 
-    /// FENCE_BREACH.
     pub(super) fn breach_type(&self) -> u8 {
         match self.last_breached {
             0 => 0,
@@ -79,7 +74,6 @@ impl FenceWatch {
         }
     }
 
-    /// More than height is checked, so arming needs a position.
     pub(super) fn needs_position(&self) -> bool {
         self.enabled & (CIRCLE | SHAPES) != 0
     }
@@ -105,8 +99,8 @@ impl FenceWatch {
         self.forbidden(core, home, point) == 0
     }
 
-    /// Avoidance of the fence (AVOID_ENABLE): climbs no further than AVOID_MARGIN below it, and moves slowly towards the circle,
-    /// which it then breaches (recorded).
+    /// AVOID_ENABLE: stops the climb AVOID_MARGIN below the fence, slows towards the circle, and breaches that
+    /// (recorded).
     pub(super) fn slowed(&self, core: &Core, home: Option<Wgs84>, wanted: Neu) -> Neu {
         const FENCES: u32 = 1;
         const BRAKES_M_S2: f64 = 1.0;
@@ -134,7 +128,6 @@ impl FenceWatch {
         allowed
     }
 
-    /// Names of active kinds that the vehicle's place breaks, if any.
     pub(super) fn broken_here(&self, core: &Core, home: Option<Wgs84>) -> Option<String> {
         let broken = self.forbidden(core, home, core.airframe.position);
         (broken != 0).then(|| names(broken))

@@ -1,44 +1,37 @@
-//! How ArduCopter flies: takeoff, guided flight, landing, return, and falling, one step at a time.
+//! ArduCopter's flight, one step at a time: takeoff, guided flight, landing, return, and falling.
 
 use crate::model::airframe::{Airframe, Demand};
 use crate::model::geo::Neu;
 use crate::model::params::Params;
 
-/// Minimum run of motors before a takeoff (the arming delay).
+/// Time from arming to the earliest takeoff.
 const ARMING_DELAY_S: f64 = 2.3;
-/// Delay of motors after arming: until then LAND on the ground does not disarm.
+/// Time after arming in which LAND on the ground does not disarm.
 pub(super) const MOTORS_HELD_S: f64 = 2.0;
-/// From the start of a takeoff to lift-off: motors spool up.
 const SPOOL_UP_S: f64 = 1.0;
 /// Hover before a failsafe's landing, so that a pilot may take over.
 pub(super) const FAILSAFE_PAUSE_S: f64 = 4.0;
-/// Touchdown to "landed", and to motors off in LAND and RTL.
+/// Delay in LAND and RTL.
 const LANDED_AFTER_TOUCH_S: f64 = 1.5;
 const DISARM_AFTER_TOUCH_S: f64 = 2.08;
-/// Touchdown to landed after a fall with idle motors.
 const LANDED_AFTER_FALL_S: f64 = 2.0;
 /// Landed sooner by this if it is on the ground at the order to land.
 const FELT_EARLIER_S: f64 = 0.5;
 const CLIMB_ACCEL_M_S2: f64 = 1.0;
-/// A landing from above LAND_ALT_LOW.
 const LAND_BRAKES_M_S2: f64 = 0.5;
 const SLOW_BEFORE_LOW_M: f64 = 0.25;
-/// The sink rate with the throttle stick at the bottom.
 const STICK_SINK_M_S: f64 = 2.4;
-/// Faster, a return first settles at its height.
+/// Faster, a return first settles at its altitude.
 const MOVING_M_S: f64 = 1.0;
 const SETTLES_S: f64 = 6.0;
-/// Tilt that counts as a crash lasts this long (the crash check).
+/// Duration of a tilt that counts as a crash.
 const CRASH_NOTICED_S: f64 = 2.0;
 
-/// Effect of a throttle stick at the bottom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sink {
-    /// It descends at a steady speed.
     Steadily,
     /// Steadily, but it stays in flight on the ground.
     Circling,
-    /// The motors idle: it falls.
     Falling,
 }
 
@@ -71,31 +64,27 @@ impl Speeds {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Flight {
     Landed,
-    /// A takeoff was accepted and motors spool up; still landed until `begins_s`.
+    /// Still landed until `begins_s`.
     Spooling {
         begins_s: f64,
         to_up_m: f64,
     },
-    /// A takeoff that the throttle stick ends at once: in the air between these times.
     Hopping {
         from_s: f64,
         until_s: f64,
     },
-    /// Climbing to the takeoff height.
     Climbing {
         to_up_m: f64,
     },
-    /// Holding or going to a point.
     Guided {
         target: Neu,
     },
-    /// Keeping a velocity (meters a second, as limited by the fence) until the set-point is too old.
+    /// Meters a second, as limited by the fence, until the set-point is too old.
     Steered {
         wanted: Neu,
         allowed: Neu,
         until_s: f64,
     },
-    /// Landing, not before `from_s`; `touched_s` once it touches the ground.
     Landing {
         from_s: f64,
         touched_s: Option<f64>,
@@ -104,7 +93,6 @@ pub(super) enum Flight {
         to_up_m: f64,
         until_s: f64,
     },
-    /// Return: fly home at a height.
     ReturnHome {
         up_m: f64,
     },
@@ -112,17 +100,16 @@ pub(super) enum Flight {
         until_s: f64,
         up_m: f64,
     },
-    /// Return: hold above home for good (RTL_ALT_FINAL).
+    /// Holds above home for good (RTL_ALT_FINAL).
     ReturnHover {
         up_m: f64,
     },
-    /// A pilot mode with the throttle stick at the bottom.
     Sinking {
         how: Sink,
         touched_s: Option<f64>,
     },
     Falling,
-    /// A motor failed: it cannot hold its height; `down_s` once it is on the ground.
+    /// A motor failed: it cannot hold its altitude; `down_s` once it is on the ground.
     Crashing {
         down_s: Option<f64>,
     },
@@ -131,16 +118,15 @@ pub(super) enum Flight {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     Nothing,
-    /// Touched the ground at this many mm/s.
+    /// Millimeters a second.
     HitGround(u32),
-    /// Landed in an automatic mode: motors go off.
+    /// Landing in an automatic mode: motors go off.
     LandedForGood,
     /// Tilted on the ground for a while: motors go off.
     Crashed,
 }
 
 impl Flight {
-    /// Accepted at `now_s` by a vehicle armed at `armed_s`.
     pub(super) fn take_off(now_s: f64, armed_s: f64, to_up_m: f64) -> Self {
         Self::Spooling {
             begins_s: now_s.max(armed_s + ARMING_DELAY_S) + SPOOL_UP_S,
@@ -148,7 +134,6 @@ impl Flight {
         }
     }
 
-    /// Begins at `from_s`, at the airframe's place.
     pub(super) fn land(from_s: f64) -> Self {
         Self::Landing {
             from_s,
@@ -185,7 +170,6 @@ impl Flight {
         }
     }
 
-    /// Landed as the autopilot knows it.
     pub(super) fn landed(self, now_s: f64) -> bool {
         match self {
             Self::Landed | Self::Spooling { .. } => true,
@@ -322,7 +306,7 @@ impl Flight {
         }
         let slow = f64::from(params.get("LAND_SPEED")) / 100.0;
         let fast = speeds.descent(params);
-        // It brakes gently, and is slow shortly above the low height.
+        // It brakes gently, and is slow shortly above the low altitude.
         let above_low = airframe.position.up - f64::from(params.get("LAND_ALT_LOW")) / 100.0 - SLOW_BEFORE_LOW_M;
         let speed = if above_low > 0.0 {
             let braking = 2.0 * LAND_BRAKES_M_S2 * above_low;
@@ -416,7 +400,6 @@ fn drift(airframe: &mut Airframe, velocity: Neu, (params, speeds): (&Params, Spe
     );
 }
 
-/// Flies to a height, and to a point if given.
 fn climb(airframe: &mut Airframe, to_up_m: f64, towards: Option<Neu>, (params, speeds): (&Params, Speeds), dt_s: f64) {
     let rest = to_up_m - airframe.position.up;
     let limit = if rest > 0.0 {

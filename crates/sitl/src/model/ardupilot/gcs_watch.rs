@@ -16,7 +16,6 @@ pub(super) struct GcsWatch {
     checked_s: f64,
 }
 
-/// The check runs three times a second.
 const CHECK_EVERY_S: f64 = 1.0 / 3.0;
 
 impl GcsWatch {

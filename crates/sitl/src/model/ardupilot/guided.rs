@@ -6,10 +6,10 @@ use crate::model::core::{Core, result};
 use crate::model::geo::{Neu, Wgs84};
 use crate::wire::{Command, CommandForm, GotoTarget, LocalTarget};
 
-/// MAV_FRAME numbers of altitude above home; the second is the `_INT` twin.
+/// MAV_FRAME of altitude above home, and its `_INT` twin.
 const RELATIVE: u8 = 3;
 const RELATIVE_INT: u8 = 6;
-/// MAV_FRAME numbers of meters: from the place of boot, and from the vehicle, along the compass and along the heading.
+/// MAV_FRAME in meters: from the place of boot, and from the vehicle, along the compass and along the heading.
 const LOCAL: u8 = 1;
 const LOCAL_OFFSET: u8 = 7;
 const BODY: u8 = 8;
@@ -22,11 +22,10 @@ const PAUSE_BRAKES_M_S2: f64 = 0.9;
 /// Bits of POSITION_TARGET_TYPEMASK.
 const NO_PLACE: u16 = 0b111;
 const NO_VELOCITY: u16 = 0b11_1000;
-/// The real one stops at a velocity beyond this, and at one that is no number.
+/// The real one stops at a velocity beyond this, and at NaN.
 const FASTEST_M_S: f32 = 1000.0;
 
 impl ArduPilot {
-    /// NAV_TAKEOFF; MAV_RESULT.
     pub(super) fn take_off(&mut self, core: &Core, command: &Command) -> u8 {
         if let CommandForm::Int { frame, .. } = command.form
             && frame != RELATIVE
@@ -59,7 +58,7 @@ impl ArduPilot {
         }
     }
 
-    /// DO_CHANGE_SPEED in modes that follow a path: airspeed (0), ground speed (1), climb (2) or descent (3); MAV_RESULT.
+    /// DO_CHANGE_SPEED in modes that follow a path: airspeed (0), ground (1), climb (2) or descent (3); MAV_RESULT.
     pub(super) fn change_speed(&mut self, kind: f32, meters_a_second: f32) -> u8 {
         if meters_a_second <= 0.0 || !(0.0..4.0).contains(&kind) {
             return result::DENIED;
@@ -104,7 +103,7 @@ impl ArduPilot {
         let nowhere = x == i32::MAX || y == i32::MAX || (x == 0 && y == 0);
         let guided = matches!(self.mode, modes::GUIDED | modes::AVOID_ADSB | modes::GUIDED_NO_GPS);
         let may_change_mode = command.params[1] as u32 & 1 != 0;
-        // Height 0 above something means none was given.
+        // Altitude 0 above something means none was given.
         let height = f64::from(z);
         let given = !nowhere && (height != 0.0 || matches!(frame, 0 | 5));
         let up = height_above_boot(core, self.home, frame, height).filter(|_| given && (guided || may_change_mode));
@@ -128,7 +127,7 @@ impl ArduPilot {
         result::ACCEPTED
     }
 
-    /// SET_POSITION_TARGET_GLOBAL_INT; ignores an unreachable target without a text.
+    /// Ignores an unreachable target without a text.
     pub(super) fn goto(&mut self, core: &Core, target: &GotoTarget) {
         let Some(up) = height_above_boot(core, self.home, target.frame, f64::from(target.alt_m)) else {
             return self.stop_guided(core);
@@ -140,7 +139,7 @@ impl ArduPilot {
         self.follow(core, target.type_mask, point, target.velocity_m_s);
     }
 
-    /// SET_POSITION_TARGET_LOCAL_NED. The heading is north.
+    /// The heading is north.
     pub(super) fn steer(&mut self, core: &Core, target: &LocalTarget) {
         let [north, east, down] = target.place_m.map(f64::from);
         let offset = Neu { north, east, up: -down };
@@ -159,7 +158,7 @@ impl ArduPilot {
         self.follow(core, target.type_mask, point, target.velocity_m_s);
     }
 
-    /// Follows a position or a velocity; stops without either.
+    /// Stops without position and velocity.
     fn follow(&mut self, core: &Core, mask: u16, point: Neu, velocity: [f32; 3]) {
         if !self.takes_setpoints(core) {
             return;
@@ -185,7 +184,6 @@ impl ArduPilot {
         self.armed_s.is_some() && !self.landed(core) && self.mode == modes::GUIDED
     }
 
-    /// Reacts to an invalid set-point.
     fn stop_guided(&mut self, core: &Core) {
         if self.takes_setpoints(core) {
             let flight = self.stop(core);
@@ -193,7 +191,6 @@ impl ArduPilot {
         }
     }
 
-    /// Flies now, or once it continues.
     fn guide(&mut self, flight: Flight) {
         match &mut self.held {
             Some(held) => *held = flight,
@@ -201,7 +198,7 @@ impl ArduPilot {
         }
     }
 
-    /// Works on the ground too: there it does not lift off.
+    /// Paused on the ground, it does not lift off.
     pub(super) fn pause_guided(&mut self, core: &Core) {
         if self.held.is_some() {
             return;
@@ -218,7 +215,7 @@ impl ArduPilot {
         }
     }
 
-    /// Continues with the last order. Motors spool up again before a takeoff.
+    /// Motors spool up again before a takeoff.
     pub(super) fn continue_guided(&mut self, core: &Core) {
         self.flight = match (self.held.take(), self.armed_s) {
             (Some(Flight::Spooling { to_up_m, .. }), Some(armed_s)) => {
@@ -229,7 +226,7 @@ impl ArduPilot {
         };
     }
 
-    /// MAV_LANDED_STATE. A takeoff that is paused in the air remains one.
+    /// MAV_LANDED_STATE; a takeoff paused in the air remains one.
     pub(super) fn landed_state_number(&self, core: &Core) -> u8 {
         let landed = self.landed(core);
         match self.held {
@@ -239,8 +236,8 @@ impl ArduPilot {
     }
 }
 
-/// Height above the place of boot; `None` for an unsupported frame. An altitude above `home` follows home, wherever it was set
-/// last; the ground is at the height of the place of boot.
+/// `None` for an unsupported frame. Altitudes above `home` follow it; the ground stays at the altitude of the place of
+/// boot.
 pub(super) fn height_above_boot(core: &Core, home: Option<Wgs84>, frame: u8, altitude_m: f64) -> Option<f64> {
     let boot_m = core.config.home.amsl_m;
     match frame {

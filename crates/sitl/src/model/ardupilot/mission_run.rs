@@ -1,4 +1,4 @@
-//! Where ArduCopter is in its mission.
+//! Progress of ArduCopter's mission.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,6 @@ enum State {
     #[default]
     NotStarted,
     Running,
-    /// Another mode or item was chosen.
     Stopped,
     Complete,
 }
@@ -18,9 +17,7 @@ pub(super) struct MissionRun {
     state: State,
     current: u16,
     pub(super) paused: bool,
-    /// Waits for MISSION_START, or a raised throttle.
     pub(super) takeoff_waits: bool,
-    /// Arrival at the current item's place.
     pub(super) there_since_s: Option<f64>,
     jumps: BTreeMap<u16, u16>,
 }
@@ -46,7 +43,6 @@ impl MissionRun {
         self.state == State::Running
     }
 
-    /// Can continue where it was.
     pub(super) fn can_resume(&self) -> bool {
         self.state == State::Stopped && self.current > 0
     }
@@ -59,7 +55,6 @@ impl MissionRun {
         self.there_since_s = None;
     }
 
-    /// Chooses an item while the mission does not run.
     pub(super) fn choose(&mut self, item: u16) {
         self.state = State::Stopped;
         self.current = item;
@@ -87,7 +82,7 @@ impl MissionRun {
         self.jumps.clear();
     }
 
-    /// Counts a jump at `place`; `times` below 0: without limit.
+    /// `times` below 0: without limit.
     pub(super) fn jumps_again(&mut self, place: u16, times: f32) -> bool {
         let taken = self.jumps.entry(place).or_default();
         let again = times < 0.0 || f32::from(*taken) < times;

@@ -1,4 +1,4 @@
-//! Changing modes: the requirements of each, and how a request for one is answered.
+//! Mode changes: the requirements of each, and the answers to requests.
 
 use mavlink::dialects::ardupilotmega::MavSeverity;
 
@@ -9,7 +9,6 @@ use crate::model::plan::PlanKind;
 use crate::model::telemetry::id;
 use crate::wire::Address;
 
-/// Text of a refused mode.
 pub(super) type Refusal = &'static str;
 
 impl ArduPilot {
@@ -54,7 +53,7 @@ impl ArduPilot {
         Ok(())
     }
 
-    /// Requires a mission that begins with a takeoff if it is on the ground and armed.
+    /// Requires a mission that begins with a takeoff, on the ground and armed.
     fn can_start_mission(&mut self, core: &mut Core) -> Result<(), Refusal> {
         if self.plans.items(PlanKind::Mission).len() <= 1 {
             return Err("init failed");
@@ -66,7 +65,6 @@ impl ArduPilot {
         Ok(())
     }
 
-    /// Answers a command with the result.
     pub(super) fn mode_by_command(&mut self, core: &mut Core, from: Address, command: u16, mode: u32) {
         let changed = self.set_mode(core, mode);
         core.ack(
@@ -119,7 +117,6 @@ impl ArduPilot {
         }
     }
 
-    /// Sends a heartbeat at once.
     pub(super) fn announce_mode(&mut self, core: &mut Core) {
         if self.announced_mode != self.mode {
             self.announced_mode = self.mode;

@@ -37,22 +37,18 @@ const NAMES: &[(u32, &str)] = &[
     (27, "AUTO RTL"),
 ];
 
-/// `None` when this copter lacks the mode.
 pub(super) fn name(mode: u32) -> Option<&'static str> {
     NAMES.iter().find(|(number, _)| *number == mode).map(|&(_, name)| name)
 }
 
-/// Armable by a ground station.
 pub(super) fn armable(mode: u32) -> bool {
     matches!(mode, 0 | 1 | 2 | 4 | 5 | 11 | 13 | 16 | 18 | 20 | 24)
 }
 
-/// Preflight checks of such a mode require a position.
 pub(super) fn needs_position(mode: u32) -> bool {
     matches!(mode, 3 | 4 | 5 | 6 | 7 | 11 | 16 | 17 | 18 | 19 | 21 | 23 | 24)
 }
 
-/// A pilot's mode in which a takeoff can be commanded.
 pub(super) fn takes_off_by_stick(mode: u32) -> bool {
     matches!(mode, 5 | 16 | 24)
 }
@@ -72,17 +68,15 @@ pub(super) fn sink(mode: u32) -> Option<Sink> {
     }
 }
 
-/// Follows a path at speeds that can be commanded.
 pub(super) fn takes_speeds(mode: u32) -> bool {
     matches!(mode, 3 | 4 | 6 | 19 | 20 | 21 | 23)
 }
 
-/// Sinks with the throttle stick at the bottom.
 pub(super) fn follows_sticks(mode: u32) -> bool {
     matches!(mode, 0 | 1 | 2 | 5 | 11 | 13 | 14 | 15 | 16 | 24)
 }
 
-/// HEARTBEAT's without the armed bit: 81 in pilot modes, 89 in the others.
+/// HEARTBEAT.base_mode without the armed bit: 81 in pilot modes, 89 in the others.
 pub(super) fn base_mode_bits(mode: u32) -> u8 {
     if matches!(mode, 3..=7 | 9 | 16 | 17 | 20 | 21 | 23) {
         89

@@ -1,4 +1,4 @@
-//! Commands without effect on what is modelled, and how ArduCopter answers them with all parameters zero.
+//! Commands without effect on what is modelled: ArduCopter's answers with all parameters zero.
 
 use crate::model::core::result;
 use crate::wire::CommandForm;
@@ -6,7 +6,6 @@ use crate::wire::CommandForm;
 /// MAV_FRAME of latitude and longitude, with altitudes above sea level, home and terrain, and their `_INT` twins.
 const PLACES: [u8; 6] = [0, 3, 5, 6, 10, 11];
 
-/// MAV_RESULT.
 pub(super) fn verdict(command: u16, form: CommandForm) -> u8 {
     match command {
         // A place in a frame that is not over the Earth.

@@ -1,4 +1,4 @@
-//! ArduCopter parameters that ground stations, tests and this profile use, with its defaults, and answers to requests for them.
+//! ArduCopter parameters that ground stations, tests and this profile use: defaults, and answers to requests.
 
 use mavlink::dialects::ardupilotmega::{MavMessage, MavSeverity};
 
@@ -82,7 +82,7 @@ const LIBRARIES: &[&str] = &[
     "ARMING_", "AVOID_", "BATT_", "DID_", "FENCE_", "FRAME_", "MAV_", "MIS_", "SIM_", "WPNAV_", "WP_",
 ];
 
-/// Values of a list in one step, so that a slow link is not flooded.
+/// Few, so that a slow link is not flooded.
 const LISTED_PER_STEP: usize = 4;
 
 /// Answered with the old value and a text (recorded).
@@ -124,7 +124,7 @@ pub(in crate::model) fn params(firmware: Firmware) -> Params {
 }
 
 impl ArduPilot {
-    /// PARAM_REQUEST_READ of a peer. A version that does not name missing parameters does not answer then.
+    /// PARAM_REQUEST_READ of a peer; a version that does not name missing parameters does not answer then.
     pub(super) fn answer_param(&self, core: &mut Core, from: Address, index: i16, name: &str) {
         if index < 0 && core.params.index_of(name).is_none() && core.config.firmware.names_missing_parameters() {
             return core.send(telemetry::param_missing(from, name));
@@ -132,7 +132,6 @@ impl ArduPilot {
         self.read_param(core, index, name);
     }
 
-    /// Does not answer for an unknown name or index.
     pub(super) fn read_param(&self, core: &mut Core, index: i16, name: &str) {
         let (at, shown_index) = match u16::try_from(index) {
             Ok(index) => (Some(usize::from(index)), index),
@@ -143,7 +142,7 @@ impl ArduPilot {
         }
     }
 
-    /// PARAM_SET. Does not answer for an unknown name, or a value that is not a number.
+    /// No answer for an unknown name or NaN.
     pub(super) fn write_param(&mut self, core: &mut Core, name: &str, given: f32) {
         let Some((kind, read_only)) = core
             .params
@@ -179,7 +178,6 @@ impl ArduPilot {
         self.after_param(core, name);
     }
 
-    /// Sends a value that the autopilot changed to all.
     pub(super) fn report_param(core: &mut Core, name: &str, new: f32) {
         let stored = core.params.set(name, new).and_then(|at| core.params.at(at)).cloned();
         if let Some(param) = stored {
@@ -187,7 +185,6 @@ impl ArduPilot {
         }
     }
 
-    /// PARAM_REQUEST_LIST: restarts a list in progress.
     pub(super) fn list_params(&mut self) {
         self.listing = Some(0);
     }
@@ -199,7 +196,6 @@ impl ArduPilot {
                 self.listing = None;
                 return;
             };
-            // The table has far fewer than 65535 rows.
             core.send(value(core, &param, at as u16));
             self.listing = Some(at + 1);
         }

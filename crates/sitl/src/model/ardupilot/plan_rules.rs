@@ -26,7 +26,6 @@ pub(super) static RULES: PlanRules = PlanRules {
     as_stored,
 };
 
-/// MAV_CMD numbers of mission items.
 pub(super) mod item {
     pub(in crate::model::ardupilot) const WAYPOINT: u16 = 16;
     pub(in crate::model::ardupilot) const LOITER_UNLIMITED: u16 = 17;
@@ -89,7 +88,7 @@ fn first_refusal(verdicts: &[u8]) -> u8 {
     refusal.copied().unwrap_or(verdict::ACCEPTED)
 }
 
-/// Parameters must be numbers, except a yaw (parameter 4).
+/// NaN is refused except for a yaw (parameter 4).
 fn numbers(item: &PlanItem) -> u8 {
     let yaw_may_be_open = matches!(item.command, item::WAYPOINT | item::LAND | item::TAKEOFF);
     let bad = |(place, param): (usize, &f32)| {
@@ -135,7 +134,7 @@ fn judge_whole(kind: PlanKind, items: &[PlanItem]) -> Vec<String> {
     }
 }
 
-/// Storage for a fence, from what the real one took and refused: a polygon of 69 and 70, two of 34 and 35, circles 42 and 43.
+/// Refuses NaN except for a yaw (parameter 4).
 const FENCE_BYTES: usize = 560;
 
 fn stored_bytes(fence: &Fence) -> usize {
@@ -144,7 +143,7 @@ fn stored_bytes(fence: &Fence) -> usize {
 }
 
 fn as_stored(kind: PlanKind, item: PlanItem) -> PlanItem {
-    // Frames are stored as absolute, above home, or above terrain.
+    // Size by what the real one stored and refused: a polygon of 69 and 70, two of 34 and 35, circles 42 and 43.
     let frame = match item.frame {
         3 | 6 => 3,
         10 | 11 => 10,

@@ -1,9 +1,9 @@
-//! ArduCopter's position estimate: when it exists, and the failsafe when GPS is lost.
+//! ArduCopter's position estimate, and the failsafe when GPS is lost.
 
 use super::boot::{GPS_FIX_S, POSITION_S};
 use crate::model::core::Core;
 
-/// Validity of the estimate without GPS.
+/// Life of the estimate without GPS.
 const HOLDS_S: f64 = 7.4;
 /// Delay of the failsafe after GPS was lost.
 const ACTS_S: f64 = 8.0;
@@ -22,7 +22,6 @@ pub(super) struct PositionWatch {
 }
 
 impl PositionWatch {
-    /// SIM_GPS1_ENABLE and a broken receiver remove it.
     pub(super) fn has_fix(&self, core: &Core) -> bool {
         core.uptime_s >= GPS_FIX_S && !self.receiver_broken && core.params.get("SIM_GPS1_ENABLE") > 0.0
     }

@@ -1,13 +1,11 @@
 //! ArduPilot's OpenDroneID: messages of its aircraft, operator and transmitter, and whether it arms by them.
-//!
-//! Recorded on the real one with a transmitter played on its second serial port. That one has no CAN: a transmitter there
+//! Recorded with a transmitter on the real one's second serial port. It has no CAN: a transmitter there
 //! (`DID_CANDRIVER`) is guessed to be always good to arm.
 
 use super::ArduPilot;
 use crate::model::core::Core;
 use crate::wire::{Address, RemoteIdMessage};
 
-/// Messages are valid this long.
 const COUNTS_FOR_S: f64 = 3.0;
 
 /// `DID_OPTIONS`: no arming without.
@@ -17,9 +15,7 @@ const ENFORCE: u32 = 1;
 pub(super) struct RemoteId {
     has_id: bool,
     place: Option<(i32, i32)>,
-    /// Last reception of the operator's place.
     system_s: Option<f64>,
-    /// Last report of the transmitter, and its time.
     transmitter: Option<(Result<(), String>, f64)>,
 }
 

@@ -1,4 +1,4 @@
-//! What ArduCopter reports: HEARTBEAT, SYS_STATUS and the other messages that depend on its state.
+//! ArduCopter's HEARTBEAT, SYS_STATUS and the other messages that depend on its state.
 
 use mavlink::dialects::ardupilotmega as apm;
 use mavlink::dialects::ardupilotmega::MavMessage;
@@ -15,10 +15,9 @@ const GPS: u32 = 0x20;
 const AHRS: u32 = 0x0020_0000;
 const BATTERY: u32 = 0x0200_0000;
 const FENCE: u32 = 0x0010_0000;
-/// Vertical and horizontal position control.
 const POSITION_CONTROL: u32 = 0x6000;
 
-/// Messages that can be requested: all those of the real one (90700977).
+/// All messages that the real one sends on request (90700977).
 const KNOWN: &[u32] = &[
     0, 1, 2, 22, 24, 26, 27, 29, 30, 31, 32, 33, 35, 36, 42, 46, 49, 62, 65, 74, 83, 85, 87, 100, 105, 108, 116, 124,
     125, 127, 128, 129, 132, 133, 136, 137, 143, 147, 148, 152, 162, 163, 164, 165, 168, 173, 178, 180, 191, 192, 193,
@@ -30,8 +29,7 @@ pub(super) fn known(message: u32) -> bool {
     KNOWN.contains(&message)
 }
 
-/// The real simulator's: 17 characters of the computer's id, the first advanced by the instance, which is here the system id less
-/// one.
+/// Id as in the real simulator: 17 characters, the first advanced by the instance, here the system id less one.
 fn hardware_uid(system_id: u8) -> [u8; 18] {
     let mut uid = *b"0f3a61c58b2d947e6\0";
     uid[0] = uid[0].wrapping_add(system_id.wrapping_sub(1));
@@ -58,7 +56,6 @@ impl ArduPilot {
                 })
             }
             id::MISSION_CURRENT => self.mission_current(),
-            // Only while the fence is on.
             id::FENCE_STATUS if !self.fence.is_on() => return None,
             id::FENCE_STATUS => self.fence_status(),
             id::BATTERY_STATUS => self.battery_status(core),
@@ -124,7 +121,7 @@ impl ArduPilot {
         } else {
             0
         };
-        // One that is to report only never counts as on.
+        // A fence that only reports never counts as on.
         let acts = core.params.get("FENCE_ACTION") > 0.0;
         let fence = if self.fence.is_on() && acts { FENCE } else { 0 };
         let fix = if self.position.has_fix(core) { GPS } else { 0 };
@@ -161,7 +158,6 @@ impl ArduPilot {
             current_consumed: core.battery.consumed_mah(),
             battery_remaining: core.battery.remaining(),
             charge_state: match self.watch.charge {
-                // No measurement yet.
                 _ if core.uptime_s < super::boot::BATTERY_READ_S => {
                     apm::MavBatteryChargeState::MAV_BATTERY_CHARGE_STATE_UNHEALTHY
                 }

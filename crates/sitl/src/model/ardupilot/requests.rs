@@ -1,4 +1,4 @@
-//! Messages that are not commands: heartbeats, parameters, plans, targets, streams.
+//! ArduCopter's answers to messages that are not commands: heartbeats, parameters, plans, targets, streams.
 
 use mavlink::dialects::ardupilotmega as apm;
 use mavlink::dialects::ardupilotmega::{MavMessage, MavSeverity};
@@ -154,10 +154,9 @@ impl ArduPilot {
 
     fn read_fence(&mut self, core: &mut Core) {
         let read = Fence::read(self.plans.items(PlanKind::Fence), |x, y| core.local_e7(x, y));
-        // An inconsistent plan was not stored.
         self.fence.shapes = read.unwrap_or_default();
         self.text(core, MavSeverity::MAV_SEVERITY_DEBUG, "Fence Indexed OK");
-        // What it stores has two entries around the items (recorded).
+        // Its storage has two entries around the items (recorded).
         let stored = match self.plans.items(PlanKind::Fence).len() {
             0 => 0,
             items => items + 2,
@@ -171,7 +170,6 @@ fn is_for_everyone(to: Address) -> bool {
     to.system == 0 && matches!(to.component, 0 | 1)
 }
 
-/// Groups of REQUEST_DATA_STREAM that this vehicle fills.
 fn data_stream(core: &mut Core, stream: u8, rate_hz: u16) {
     let groups: &[(u8, &[u32])] = &[
         (

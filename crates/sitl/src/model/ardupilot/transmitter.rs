@@ -1,4 +1,4 @@
-//! Messages that ArduCopter sends: streams, single messages, texts, and their queue while the link is blocked.
+//! ArduCopter's sending: streams, single messages, texts, and their queue while the link is blocked.
 
 use mavlink::dialects::ardupilotmega as apm;
 use mavlink::dialects::ardupilotmega::{MavMessage, MavSeverity};
@@ -8,13 +8,10 @@ use super::boot::INITIALIZED_S;
 use crate::model::core::Core;
 use crate::model::telemetry::{self, id};
 
-/// Requested streams are slower during an upload of a plan, so that the link is free for it.
+/// Streams slow down during an upload of a plan, so that the link is free for it.
 const SLOWER_IN_UPLOAD: f64 = 4.0;
-/// Streams with timers of their own.
 pub(super) const OWN_CLOCKS: &[u32] = &[id::HEARTBEAT, id::TIMESYNC];
-/// Queue for a blocked link; further texts are lost.
 const TEXTS_THAT_WAIT: usize = 30;
-/// Bytes in one STATUSTEXT.
 const CHUNK: usize = 50;
 
 #[derive(Debug, Default)]
@@ -28,7 +25,6 @@ pub(super) struct Transmitter {
 }
 
 impl ArduPilot {
-    /// Sends a message that has content now.
     pub(super) fn send(&mut self, core: &mut Core, message: u32) {
         if self.transmitter.blocked {
             if !self.transmitter.waiting.contains(&message) {
@@ -81,7 +77,7 @@ impl ArduPilot {
         let mut due = std::mem::take(&mut self.transmitter.due);
         core.streams
             .take_due_slowed(core.uptime_s, &mut due, slower, OWN_CLOCKS);
-        // Streams that were requested during the boot keep their timers, but only heartbeats are sent.
+        // Streams requested during the boot keep their timers, but only heartbeats are sent.
         let booting = core.uptime_s < INITIALIZED_S;
         for message in due.drain(..).filter(|message| !booting || *message == id::HEARTBEAT) {
             self.send(core, message);

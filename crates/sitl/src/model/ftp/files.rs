@@ -1,13 +1,11 @@
-//! The files of a server: a fixed set with paths, found and listed.
+//! Files of a server: a fixed set, found by path and listed.
 
 use std::sync::LazyLock;
 
 use super::packet::{DATA, Refusal};
 
-/// Content is created on the first request.
 #[derive(Debug)]
 pub(in crate::model) struct File {
-    /// Without a leading slash.
     path: &'static str,
     content: LazyLock<Vec<u8>>,
 }
@@ -70,7 +68,7 @@ pub(super) fn list(files: &[File], folder: &str, skip: usize) -> Result<Vec<u8>,
     Ok(listing)
 }
 
-/// Checksum of the protocol and of component metadata: CRC-32 (reflected 0x04C11DB7) from 0, without a final inversion.
+/// CRC-32 of the protocol and of component metadata: reflected 0x04C11DB7 from 0, without a final inversion.
 pub(in crate::model) fn crc32(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0, |crc, byte| {
         (0..8).fold(crc ^ u32::from(*byte), |crc, _| {

@@ -1,4 +1,4 @@
-//! The packet inside a FILE_TRANSFER_PROTOCOL message (MAVLink guide, File Transfer Protocol).
+//! Packet in a FILE_TRANSFER_PROTOCOL message (MAVLink guide, File Transfer Protocol).
 //!
 //!   seq u16 | session u8 | opcode u8 | size u8 | req_opcode u8 | burst_complete u8 | padding | offset u32 | data 239
 
@@ -48,7 +48,6 @@ pub(super) struct Packet {
 }
 
 impl Packet {
-    /// Missing bytes count as zero.
     pub(super) fn decode(payload: &[u8]) -> Self {
         let byte = |index: usize| payload.get(index).copied().unwrap_or(0);
         let size = byte(4);
@@ -81,13 +80,11 @@ impl Packet {
         bytes
     }
 
-    /// Up to its first NUL.
     pub(super) fn text(&self) -> &str {
         let end = self.data.iter().position(|byte| *byte == 0).unwrap_or(self.data.len());
         std::str::from_utf8(&self.data[..end]).unwrap_or("")
     }
 
-    /// `data` has at most [`DATA`] bytes.
     pub(super) fn acknowledged(&self, data: &[u8]) -> Self {
         self.answer(opcode::ACK, data)
     }

@@ -188,7 +188,7 @@ fn nonsense_is_refused_by_name() {
 
 #[test]
 fn the_checksum_is_the_one_of_the_protocol() {
-    // The usual check text of CRC-32, with the start value 0 and without the final inversion.
+    // The usual check text of CRC-32.
     assert_eq!(crc32(b"123456789"), 0x2DFD_2D88);
     let mut server = FileServer::new(&FILES);
     let answer = request_of(&mut server, 0, opcode::CALC_FILE_CRC32, 0, b"etc/version");

@@ -1,9 +1,8 @@
-//! A fence made of the items of a plan: polygons and circles to stay in or out of.
+//! Fence from the items of a plan: polygons and circles to stay in or out of.
 
 use crate::model::geo::Neu;
 use crate::wire::PlanItem;
 
-/// MAV_CMD numbers.
 pub(in crate::model) mod item {
     pub(in crate::model) const RETURN_POINT: u16 = 5000;
     pub(in crate::model) const POLYGON_IN: u16 = 5001;
@@ -32,10 +31,8 @@ pub(in crate::model) struct Fence {
 }
 
 impl Fence {
-    /// `local` turns degrees × 10⁷ into meters.
-    ///
-    /// # Errors
-    /// The vertex count (parameter 1) of a polygon that has too few or differs among its vertices.
+    /// `local` turns degrees × 10⁷ into meters. Errors: the vertex count (parameter 1) of a polygon with too few, or
+    /// unequal, ones.
     pub(in crate::model) fn read(items: &[PlanItem], local: impl Fn(i32, i32) -> Neu) -> Result<Self, i32> {
         let mut fence = Self::default();
         let mut rest = items;
@@ -68,7 +65,6 @@ impl Fence {
         Ok(fence)
     }
 
-    /// Removes shapes that do not allow `point`; returns their number.
     pub(in crate::model) fn leave_out(&mut self, point: Neu) -> usize {
         let before = self.polygons.len() + self.circles.len();
         self.polygons.retain(|polygon| polygon.allows(point));
@@ -76,7 +72,6 @@ impl Fence {
         before - self.polygons.len() - self.circles.len()
     }
 
-    /// Any shape to stay in is enough.
     pub(in crate::model) fn allows_in_any(&self, point: Neu) -> bool {
         let polygons = self
             .polygons
@@ -88,7 +83,6 @@ impl Fence {
         any && outside.iter().all(|(_, allowed)| *allowed)
     }
 
-    /// Inside every shape to stay in, outside every other.
     pub(in crate::model) fn allows(&self, point: Neu) -> bool {
         self.polygons.iter().all(|polygon| polygon.allows(point))
             && self.circles.iter().all(|circle| circle.allows(point))

@@ -1,11 +1,9 @@
-//! The differences between the mission protocols of the autopilots, and the numbers that they share.
+//! Differences between the mission protocols of the autopilots, and the numbers that they share.
 
 use crate::wire::{PlanItem, PlanReply};
 
-/// Kind for clearing.
 pub(super) const ALL_KINDS: u8 = 255;
 
-/// MAV_MISSION_RESULT.
 pub(in crate::model) mod verdict {
     pub(in crate::model) const ACCEPTED: u8 = 0;
     pub(in crate::model) const ERROR: u8 = 1;
@@ -21,7 +19,6 @@ pub(in crate::model) mod verdict {
     pub(in crate::model) const CANCELLED: u8 = 15;
 }
 
-/// MAV_MISSION_TYPE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::model) enum PlanKind {
     Mission,
@@ -53,13 +50,10 @@ impl PlanKind {
 pub(in crate::model) struct PlanRules {
     /// MISSION_REQUEST (40) instead of MISSION_REQUEST_INT (51).
     pub(in crate::model) asks_the_old_way: bool,
-    /// Time until an unanswered request is repeated.
     pub(in crate::model) repeat_s: f64,
-    /// Silence after which an upload is given up.
     pub(in crate::model) give_up_s: f64,
     /// MISSION_ACK of a given-up upload; `None`: no answer.
     pub(in crate::model) gives_up_with: Option<u8>,
-    /// No upload of another kind begins meanwhile.
     pub(in crate::model) one_upload_at_a_time: bool,
     /// Replaces a mission only after a complete upload, as it always does fences and rally points.
     pub(in crate::model) atomic_missions: bool,
@@ -76,13 +70,11 @@ pub(in crate::model) struct PlanRules {
     pub(in crate::model) keeps_a_flown_mission: bool,
     pub(in crate::model) first_item_is_home: bool,
     pub(in crate::model) marks_current: bool,
-    /// Computed from the content.
     pub(in crate::model) opaque_ids: bool,
     /// Items of mission, fence, rally.
     pub(in crate::model) limits: [usize; 3],
     /// MAV_MISSION_RESULT of an item at this index.
     pub(in crate::model) judge: fn(PlanKind, usize, &PlanItem) -> u8,
-    /// Reasons against storing a plan; empty when there is none.
     pub(in crate::model) judge_whole: fn(PlanKind, &[PlanItem]) -> Vec<String>,
     pub(in crate::model) as_stored: fn(PlanKind, PlanItem) -> PlanItem,
 }

@@ -1,6 +1,4 @@
-//! Tests of the mission protocol, with rules as lenient as ArduPilot's and as strict as PX4's.
-//!
-//! Owns: those rules, and short test helpers. Must not: test how either autopilot judges an item.
+//! The mission protocol, with rules as lenient as ArduPilot's and as strict as PX4's, with small limits.
 
 mod downloads;
 mod uploads;
@@ -20,7 +18,6 @@ const VEHICLE: Address = Address {
     component: 1,
 };
 
-/// ArduPilot's, with small limits.
 static LENIENT: PlanRules = PlanRules {
     asks_the_old_way: true,
     repeat_s: 1.0,
@@ -43,7 +40,6 @@ static LENIENT: PlanRules = PlanRules {
     as_stored: |_, item| item,
 };
 
-/// PX4's, with small limits.
 static STRICT: PlanRules = PlanRules {
     asks_the_old_way: false,
     repeat_s: 0.25,

@@ -15,7 +15,6 @@ pub(super) struct Upload {
     pub(super) from: Address,
     count: usize,
     items: Vec<PlanItem>,
-    /// `None` until the first request was sent.
     requested_s: Option<f64>,
     received_s: f64,
 }
@@ -31,9 +30,8 @@ impl Upload {
         }
     }
 
-    /// Item that is expected now.
     pub(super) fn next_seq(&self) -> u16 {
-        // Not more items than `count`, which was a u16.
+        // At most `count`, which was a u16.
         self.items.len() as u16
     }
 
@@ -64,7 +62,6 @@ impl Upload {
         &self.items
     }
 
-    /// A returned request counts as sent.
     pub(super) fn next(&mut self, now_s: f64, sends_requests: bool, rules: &PlanRules) -> Next {
         // Steps of 20 ms do not add up exactly.
         const SLACK_S: f64 = 1e-6;

@@ -1,7 +1,6 @@
-//! The queue between PX4's modules and its link, which every COMMAND_ACK passes.
-//!
-//! The queue has four places and the link empties it once per loop. When more acks are queued in between, the oldest are
-//! overwritten: of ten commands at once four are acknowledged, of three mode changes with two acks each four (recorded).
+//! Queue between PX4's modules and its link, which every COMMAND_ACK passes.
+//! The link empties its four places once per loop, and more acks overwrite the oldest: of ten commands at once four are
+//! acknowledged, of three mode changes with two acks each four (recorded).
 
 use std::collections::VecDeque;
 
@@ -21,7 +20,6 @@ impl AckQueue {
         self.0.push_back((to, command, result));
     }
 
-    /// Sends all acks, as the link's loop does.
     pub(super) fn send(&mut self, core: &mut Core) {
         for (to, command, result) in self.0.drain(..) {
             core.ack(to, command, result);

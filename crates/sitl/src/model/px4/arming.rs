@@ -1,4 +1,4 @@
-//! How PX4 arms and disarms.
+//! Arming and disarming of PX4.
 
 use super::flight::Flight;
 use super::modes::Mode;
@@ -91,7 +91,6 @@ impl Px4 {
         }
     }
 
-    /// After a landing, or when it does not take off.
     pub(super) fn disarm_when_done(&mut self, core: &mut Core) {
         let Some(armed_s) = self.armed_s else {
             return;

@@ -2,7 +2,6 @@
 
 use crate::model::core::Core;
 
-/// MAV_BATTERY_CHARGE_STATE as PX4 uses it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
 pub(super) enum Charge {
     Ok,
@@ -27,7 +26,7 @@ pub(super) fn volts(core: &Core) -> f64 {
     14.4 + 1.8 * core.battery.percent() / 100.0
 }
 
-/// SIM_BAT_DRAIN, seconds of a full pack, for percent a minute; 0 never empties it.
+/// SIM_BAT_DRAIN; 0 never empties it.
 pub(super) fn seconds_of_a_full_pack(percent_per_minute: f64) -> f32 {
     if percent_per_minute > 0.0 {
         (6000.0 / percent_per_minute) as f32
@@ -36,7 +35,6 @@ pub(super) fn seconds_of_a_full_pack(percent_per_minute: f64) -> f32 {
     }
 }
 
-/// Drains while the motors run, down to SIM_BAT_MIN_PCT.
 pub(super) fn step(core: &mut Core, motors_run: bool, dt_s: f64) {
     let lasts_s = f64::from(core.params.get("SIM_BAT_DRAIN"));
     let floor_percent = f64::from(core.params.get("SIM_BAT_MIN_PCT"));

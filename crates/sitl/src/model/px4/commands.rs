@@ -1,4 +1,4 @@
-//! How PX4 answers commands.
+//! PX4's answers to commands.
 
 use super::flight::Flight;
 use super::maneuvers::Takeoff;
@@ -11,7 +11,6 @@ use crate::model::pilot::{Fault, Pilot};
 use crate::model::telemetry::{self, id};
 use crate::wire::{Address, Command, CommandForm};
 
-/// Shortest interval of texts about refused modes.
 const REFUSAL_TEXT_S: f64 = 0.9;
 /// Upper half of a double NaN, which PX4 refuses as a coordinate; a float NaN it takes.
 const REFUSED_COORDINATE: i32 = 0x7FF8_0000;
@@ -78,7 +77,6 @@ impl Px4 {
             cmd::PREFLIGHT_CALIBRATION => result::ACCEPTED,
             cmd::PREFLIGHT_REBOOT => {
                 if p1 == 0.0 {
-                    // Nothing to do.
                     result::ACCEPTED
                 } else if self.armed_s.is_some() || !core.config.can_reboot || !matches!(p1 as u32, 1 | 3) {
                     result::DENIED
@@ -105,7 +103,7 @@ impl Px4 {
                 }
             }
             cmd::REQUEST_MESSAGE => self.request_message(core, p1 as u32),
-            // Removed there, for REQUEST_MESSAGE.
+            // Removed in 1.18, for REQUEST_MESSAGE.
             cmd::REQUEST_CAPABILITIES | cmd::REQUEST_PROTOCOL_VERSION | cmd::GET_HOME_POSITION
                 if core.config.firmware == Firmware::Px4V118 =>
             {
@@ -134,7 +132,7 @@ impl Px4 {
         self.acks.push(from, command.id, verdict);
     }
 
-    /// Altitude is above mean sea level in every frame; NaN means the default height.
+    /// Altitude is above mean sea level in every frame; NaN means the default.
     fn take_off(&mut self, core: &mut Core, command: &Command) -> u8 {
         if let Some(refusal) = refused(core, command) {
             return refusal;
@@ -199,7 +197,7 @@ impl Px4 {
         verdict
     }
 
-    /// The new altitude is above mean sea level, whatever the frame says.
+    /// Altitude is above mean sea level, whatever the frame says.
     fn change_altitude(&mut self, core: &mut Core, amsl_m: f32) {
         self.enter(core, Mode::Hold);
         let mut target = core.airframe.position;
@@ -275,7 +273,7 @@ impl Px4 {
     }
 
     fn request_message(&mut self, core: &mut Core, message: u32) -> u8 {
-        // Where it flies to is published only in flight.
+        // Its target is published only in flight.
         let has_target = message == POSITION_TARGET_GLOBAL_INT && self.flying();
         if !reports::known(message) && !has_target {
             // CURRENT_EVENT_SEQUENCE (411) is among them: what sends it by itself is no stream.
@@ -290,7 +288,6 @@ impl Px4 {
 
 const POSITION_TARGET_GLOBAL_INT: u32 = 87;
 
-/// Refusals of later versions, for commands with a position.
 fn refused(core: &Core, command: &Command) -> Option<u8> {
     if !core.config.strict_positions {
         return None;

@@ -1,27 +1,20 @@
-//! When PX4's estimator has a position: some seconds after boot, and not long without satellites.
+//! PX4's position estimate: some seconds after boot, and not long without satellites.
 
 use crate::model::core::Core;
 
 const ATTITUDE_S: f64 = 2.1;
-/// Heading and height; satellites are used from here on at the earliest.
+/// Heading and altitude; satellites are used from here on at the earliest.
 const ALIGNED_S: f64 = 2.9;
 /// A fix is checked a little longer than EKF2_REQ_GPS_H requires.
 const CHECK_S: f64 = 0.2;
-/// Time before a valid position counts.
 const PROBATION_S: f64 = 1.2;
-/// Loss of position without satellites (recorded: 5.3 s).
+/// Life of a position without satellites (recorded).
 const DEAD_RECKONING_S: f64 = 5.3;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Receiver {
-    Fix {
-        since_s: f64,
-    },
-    /// Whether it had a position at that second.
-    NoFix {
-        since_s: f64,
-        had_position: bool,
-    },
+    Fix { since_s: f64 },
+    NoFix { since_s: f64, had_position: bool },
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -53,7 +46,6 @@ impl Estimator {
         core.uptime_s >= ATTITUDE_S
     }
 
-    /// Usable for flight and arming.
     pub(super) fn has_position(self, core: &Core) -> bool {
         match self.0 {
             Receiver::Fix { .. } => core.uptime_s >= self.used_from_s(core) + PROBATION_S,

@@ -1,18 +1,16 @@
 //! PX4 events (EVENT, message 410): names, log levels and arguments as recorded from PX4 a70a5583.
-//!
-//! An event's id is computed from its name: component 1 in the high byte, 24 bits of the name's FNV-1a hash below.
+//! An id is component 1 in the high byte, and 24 bits of the FNV-1a hash of the event's name below.
 
 use std::collections::VecDeque;
 
 use mavlink::dialects::ardupilotmega as apm;
 use mavlink::dialects::ardupilotmega::MavMessage;
 
-/// Past events that can be requested again.
 const REMEMBERED: usize = 20;
-/// First number after boot; wraps within seconds, as on the real one.
+/// Wraps within seconds after boot, as on the real one.
 const FIRST_SEQUENCE: u16 = 65530;
 
-/// Event id and log levels (internal in the high half, external in the low half).
+/// Log levels: internal in the high half, external in the low half.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Kind {
     pub(super) name: &'static str,
@@ -82,7 +80,7 @@ pub(super) const LOW_BATTERY: Kind = Kind::new("commander_failsafe_enter_low_bat
 pub(super) const NO_SHUTDOWN: Kind = Kind::new("commander_low_bat_shutdown_failed", 0x30);
 pub(super) const FAILSAFE_HOLD: Kind = Kind::new("commander_failsafe_enter_hold", 0x42);
 pub(super) const FAILSAFE: Kind = Kind::new("commander_failsafe_enter", 0x42);
-/// A failsafe without one named cause, such as a lost position or a breached fence.
+/// Causes without an event of their own, such as a lost position or a breached fence.
 pub(super) const FAILSAFE_GENERIC_HOLD: Kind = Kind::new("commander_failsafe_enter_generic_hold", 0x42);
 /// `FAILSAFE_GENERIC_HOLD` without the wait.
 pub(super) const FAILSAFE_GENERIC: Kind = Kind::new("commander_failsafe_enter_generic", 0x42);
@@ -128,7 +126,6 @@ impl Events {
         }
     }
 
-    /// Sent on every link.
     pub(super) fn raise(&mut self, kind: Kind, arguments: &[u8], boot_ms: u32) -> MavMessage {
         let mut bytes = [0u8; 40];
         let len = arguments.len().min(40);
@@ -149,7 +146,6 @@ impl Events {
         MavMessage::EVENT(event)
     }
 
-    /// CURRENT_EVENT_SEQUENCE (411).
     pub(super) fn current_sequence(&self) -> MavMessage {
         MavMessage::CURRENT_EVENT_SEQUENCE(apm::CURRENT_EVENT_SEQUENCE_DATA {
             sequence: self.next.wrapping_sub(1),

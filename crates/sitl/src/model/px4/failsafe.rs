@@ -44,7 +44,6 @@ impl Action {
 pub(super) struct Failsafe {
     pub(super) action: Action,
     cause: u8,
-    /// `None` once it acts.
     acts_s: Option<f64>,
 }
 
@@ -74,7 +73,7 @@ impl Px4 {
         }
     }
 
-    /// Ends the failsafe. Its cause must end and occur again to count again.
+    /// The cause must end and occur again to count again.
     pub(super) fn user_takes_over(&mut self, core: &mut Core) {
         if let Some(failsafe) = self.failsafe.take()
             && failsafe.acts_s.is_some()
@@ -83,7 +82,6 @@ impl Px4 {
         }
     }
 
-    /// Ends a failsafe with its cause: back to the user's mode.
     pub(super) fn end_failsafe(&mut self, core: &mut Core, action: Action) {
         if self.failsafe.is_none_or(|failsafe| failsafe.action != action) {
             return;
@@ -91,7 +89,7 @@ impl Px4 {
         self.failsafe = None;
         if self.flying() && self.flight != Flight::Tumbling {
             match self.intended {
-                // Again, to the default height above where it is.
+                // To the default altitude above where it is.
                 Mode::Takeoff => {
                     self.takeoff = Takeoff::default();
                     self.enter_takeoff(core);

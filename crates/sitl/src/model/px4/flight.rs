@@ -1,4 +1,4 @@
-//! How PX4 flies a multicopter: takeoff ramp, hold, landing, return, and falling, one step at a time.
+//! PX4's flight of a multicopter, one step at a time: takeoff ramp, hold, landing, return, and falling.
 
 use crate::model::airframe::{Airframe, Demand};
 use crate::model::geo::Neu;
@@ -8,27 +8,23 @@ use crate::model::params::Params;
 const DETECT_S: f64 = 0.9;
 /// Time from "takeoff detected" to lift-off.
 const RAMP_S: f64 = 2.2;
-/// Reached this far below the target height.
 const REACHED_M: f64 = 0.5;
-/// A takeoff in the air is done this far below its height (NAV_MC_ALT_RAD).
+/// NAV_MC_ALT_RAD: below its target, where a takeoff in the air is done.
 const TAKEOFF_RADIUS_M: f64 = 0.8;
-/// Distance over ground that counts as the place of its takeoff.
 const THERE_M: f64 = 0.7;
 /// Lower than this a takeoff goes over the ground first.
 const LOW_M: f64 = 1.0;
-/// Time on the ground until the land detector notices.
 const LAND_DETECT_S: f64 = 5.7;
 /// Descends faster than MPC_Z_V_AUTO_DN high up, slower than MPC_LAND_SPEED near the ground (recorded).
 const FAST_SHARE: f64 = 1.05;
 const SLOW_SHARE: f64 = 0.93;
-/// Distance over ground that counts as home on a return.
 const HOME_REACHED_M: f64 = 1.5;
 /// Flown share of the configured speeds (recorded).
 const CRUISE_SHARE: f64 = 0.78;
 const CLIMB_SHARE: f64 = 0.8;
 /// Acceleration and braking over ground (recorded).
 const GROUND_ACCEL_M_S2: f64 = 1.4;
-/// Vertical speed per meter of missing height.
+/// Vertical speed per meter of missing altitude.
 const HEIGHT_GAIN: f64 = 0.45;
 /// A more distant takeoff never leaves the ground.
 pub(super) const TOO_FAR_M: f64 = 5_000.0;
@@ -53,41 +49,38 @@ const TUMBLE: Demand = Demand {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Flight {
     Landed,
-    /// Motors spin up; still landed until `detected_s`.
+    /// Still landed until `detected_s`.
     Spooling {
         detected_s: f64,
         to: Neu,
     },
-    /// Takeoff detected; the thrust ramps up until `lifts_s`, then it climbs.
+    /// The thrust ramps up until `lifts_s`, then it climbs.
     TakingOff {
         lifts_s: f64,
         to: Neu,
     },
-    /// A takeoff requested in the air, to a greater height.
+    /// Takeoff requested in the air.
     Rising {
         from: Neu,
         to: Neu,
     },
-    /// Holding, or going to a point.
     Holding {
         at: Neu,
     },
-    /// Precision landing without a beacon in sight: it stops, then searches at a height of its own until `ends_s`.
+    /// Precision landing without a beacon in sight: it stops, then searches at an altitude of its own until `ends_s`.
     Searching {
         ends_s: f64,
     },
-    /// Landing; `touched_s` once it touches the ground.
     Landing {
         touched_s: Option<f64>,
     },
-    /// Return: climb to the return height.
     ReturnClimb {
         up_m: f64,
     },
     ReturnHome {
         up_m: f64,
     },
-    /// Return: hold above home before it lands (RTL_LAND_DELAY), for good without `until_s`.
+    /// Holds above home before it lands (RTL_LAND_DELAY), for good without `until_s`.
     ReturnHover {
         up_m: f64,
         until_s: Option<f64>,
@@ -98,14 +91,13 @@ pub(super) enum Flight {
         touched_s: Option<f64>,
     },
     Falling,
-    /// One motor stopped in the air: it spins and falls fast.
     Tumbling,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Steer {
     To(Neu),
-    /// With a velocity, meters a second.
+    /// Velocity, meters a second.
     At(Neu),
 }
 
@@ -113,15 +105,14 @@ pub(super) enum Steer {
 pub(super) enum Outcome {
     Nothing,
     TakeoffDetected,
-    /// Takeoff height reached: the mode becomes Hold.
+    /// Ends a takeoff: the mode becomes Hold.
     HeightReached,
-    /// Return has reached home and lands.
     ReturnLands,
     LandingDetected,
 }
 
 impl Flight {
-    /// Begun at `now_s` by a vehicle armed at `armed_s`. `None`: it never lifts off.
+    /// `None`: it never lifts off.
     pub(super) fn take_off(airframe: &Airframe, params: &Params, to: Neu, armed_s: f64, now_s: f64) -> Option<Self> {
         let near = airframe.position.ground_distance(to) <= TOO_FAR_M;
         let spun_up_s = armed_s + f64::from(params.get("COM_SPOOLUP_TIME"));
@@ -131,7 +122,7 @@ impl Flight {
         })
     }
 
-    /// The present height near home, else a cone around home between two heights.
+    /// The present altitude near home, else a cone around home between two altitudes.
     pub(super) fn return_height(airframe: &Airframe, params: &Params, home: Neu) -> f64 {
         let distance = airframe.position.ground_distance(home);
         if distance <= f64::from(params.get("RTL_MIN_DIST")) {
@@ -158,12 +149,10 @@ impl Flight {
         Self::Steered { steer, touched_s: None }
     }
 
-    /// Judged by the land detector.
     pub(super) fn landed(self) -> bool {
         matches!(self, Self::Landed | Self::Spooling { .. })
     }
 
-    /// MAV_LANDED_STATE.
     pub(super) fn landed_state(self) -> u8 {
         match self {
             Self::Landed | Self::Spooling { .. } => 1,
@@ -208,7 +197,7 @@ impl Flight {
                 }
                 return self.rise(airframe, to, (params, cruise_m_s), (0.6, THERE_M), dt_s);
             }
-            // Its height counts alone, and it climbs along a straight line; low over the ground it goes there first.
+            // Only its altitude counts, and it climbs along a straight line; low over the ground it goes there first.
             Self::Rising { from, to } => {
                 let low = from.up < LOW_M;
                 let part = if low { 0.0 } else { TAKEOFF_RADIUS_M / (to.up - from.up) };
@@ -393,7 +382,7 @@ fn drift(airframe: &mut Airframe, velocity: Neu, params: &Params, dt_s: f64) {
     );
 }
 
-/// Holds a point. With running motors it never rests on the ground by itself: it sinks to the ground.
+/// Sinks to the ground with running motors: it never rests there by itself.
 fn hold(airframe: &mut Airframe, at: Neu, (params, cruise_m_s): (&Params, Option<f64>), dt_s: f64) {
     let rest = at.up - airframe.position.up;
     let limit = f64::from(params.get(if rest > 0.0 {

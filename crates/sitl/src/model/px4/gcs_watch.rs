@@ -2,19 +2,18 @@
 
 use crate::model::core::Core;
 
-/// Presence on the link after a heartbeat.
 const PRESENT_S: f64 = 2.5;
-/// Delay of noticing beyond COM_DL_LOSS_T (recorded: 1.4 to 2.8 s).
+/// Delay beyond COM_DL_LOSS_T (recorded: 1.4 to 2.8 s).
 const NOTICED_S: f64 = 2.0;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Change {
     Lost,
-    /// Reported for all but the first heartbeat ever.
+    /// All but the first heartbeat ever.
     Regained,
 }
 
-/// Heartbeats of type 18 from the vehicle's own system id. The loss is only reported.
+/// Heartbeats of type 18 from the vehicle's own system id; the loss is only reported.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct CompanionWatch {
     heard_s: Option<f64>,
@@ -57,7 +56,6 @@ impl GcsWatch {
         self.within(core, PRESENT_S)
     }
 
-    /// True after one heartbeat without a loss since.
     pub(super) fn connected(&self) -> bool {
         self.heard_s.is_some() && !self.lost
     }

@@ -6,7 +6,6 @@ use super::battery_watch::Charge;
 use super::events::{self, Kind};
 use super::modes::Mode;
 
-/// Mode bit field of check events.
 const ALL_MODES: [u8; 4] = [0xFF; 4];
 
 /// Indices in bit fields and in arguments of check events.
@@ -31,19 +30,17 @@ pub(super) struct Health {
     pub(super) motor_failed: bool,
     pub(super) charge: Charge,
     pub(super) ground_station: bool,
-    /// NAV_DLL_ACT is set.
     pub(super) ground_station_needed: bool,
     pub(super) outside_fence: bool,
-    /// A mission can be flown.
     pub(super) mission: bool,
-    /// COM_ARM_MIS_REQ is set: every mode needs one for arming.
+    /// COM_ARM_MIS_REQ: every mode needs a mission for arming.
     pub(super) mission_needed: bool,
     pub(super) offboard: bool,
     pub(super) mode: Mode,
 }
 
 impl Health {
-    /// The prearm bit of SYS_STATUS.
+    /// Prearm bit of SYS_STATUS.
     pub(super) fn can_arm(self) -> bool {
         self.attitude && self.position && !self.fails_in_all_modes() && self.mode.armable(self.mission, self.offboard)
     }
@@ -83,7 +80,6 @@ impl Health {
         key(self) == key(other)
     }
 
-    /// Summary, one event per failing check, health summary.
     pub(super) fn report(self) -> Vec<(Kind, Vec<u8>)> {
         let mut report = vec![(events::ARMING_CHECK_SUMMARY, self.summary())];
         let mut check = |kind: Kind, modes: [u8; 4], rest: &[u8]| {
@@ -157,7 +153,6 @@ impl Health {
         report
     }
 
-    /// Texts of health checks; others have none.
     pub(super) fn texts(self) -> Vec<(MavSeverity, &'static str)> {
         use MavSeverity::{MAV_SEVERITY_CRITICAL, MAV_SEVERITY_EMERGENCY, MAV_SEVERITY_WARNING};
         let mut texts = Vec::new();

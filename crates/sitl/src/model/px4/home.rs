@@ -1,8 +1,7 @@
 //! PX4's home: set with a first position, at arming, and moved vertically in flight.
-//!
-//! In flight the real one (1.17) takes home's altitude from a fix that differs enough: it jumps by one to two meters, more than
-//! once a second, and relative altitudes jump with it. The altitude above sea level stays. A target above sea level must
-//! therefore be computed only once.
+//! In flight the real one (1.17) takes home's altitude from a fix that differs enough: it jumps by one to two meters,
+//! more than once a second, and relative altitudes with it. The altitude above sea level stays, so a target above sea
+//! level must be computed only once.
 
 use crate::model::core::Core;
 use crate::model::geo::{Neu, Wgs84};
@@ -18,7 +17,6 @@ struct Set {
     moved: Option<Moved>,
 }
 
-/// Changes of home's altitude by fixes since takeoff.
 #[derive(Clone, Copy, Debug)]
 struct Moved {
     up_m: f64,
@@ -48,7 +46,6 @@ impl Home {
         self.0 = Some(Set { place, at_us, moved });
     }
 
-    /// Fixes begin to move the altitude.
     pub(super) fn lift_off(&mut self, now_s: f64) {
         if let Some(set) = &mut self.0 {
             set.moved = Some(Moved {
@@ -86,13 +83,11 @@ impl Home {
         self.0.map(|set| (set.reported(), set.at_us))
     }
 
-    /// Home as flown to; the place of boot without one.
     pub(super) fn local(self, core: &Core) -> Neu {
         self.0
             .map_or(Neu::default(), |set| core.config.home.to_local(set.place))
     }
 
-    /// Reference of relative altitudes.
     pub(super) fn amsl_m(self, core: &Core) -> f64 {
         self.reported().map_or(core.config.home.amsl_m, |(home, _)| home.amsl_m)
     }
@@ -107,7 +102,7 @@ impl Set {
     }
 }
 
-/// Error of a fix's altitude: three dice, 0.6 m as standard deviation.
+/// Three dice, 0.6 m as standard deviation.
 fn noise_m(fix: u32) -> f64 {
     let die = |side: u32| {
         let mixed = (u64::from(fix) * 3 + u64::from(side) + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);

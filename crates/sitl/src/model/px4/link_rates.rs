@@ -1,8 +1,7 @@
 //! PX4's default streams, and how they share a link that is too slow for all of them.
-//!
-//! A link has a budget. When the active streams need more, every interval is stretched alike, except HEARTBEAT's. A
-//! stock telemetry radio port sends everything 2.35 times slower than nominal, a companion's port at 57600 baud ten
-//! times (recorded). A peer that switches off what it does not need gets the rest at full rate.
+//! When the active streams need more than the link's budget, every interval is stretched alike, except HEARTBEAT's: on
+//! a stock telemetry radio port 2.35 times, on a companion's port at 57600 baud ten times (recorded). A peer that
+//! switches off what it does not need gets the rest at full rate.
 
 use crate::model::Port;
 use crate::model::core::Core;
@@ -17,7 +16,6 @@ const POSITION_TARGET_LOCAL_NED: u32 = 85;
 const HIGHRES_IMU: u32 = 105;
 const ODOMETRY: u32 = 331;
 
-/// Mode Normal, for a telemetry radio.
 const NORMAL: &[Row] = &[
     (id::HEARTBEAT, 1.0, 21.0),
     (id::SYS_STATUS, 1.0, 55.0),
@@ -42,7 +40,6 @@ const NORMAL: &[Row] = &[
 /// Bytes a second; the rest of 1200 is for what is not modelled.
 const NORMAL_BUDGET: f64 = 945.0;
 
-/// Mode Onboard, for a companion.
 const ONBOARD: &[Row] = &[
     (id::HEARTBEAT, 1.0, 21.0),
     (id::SYS_STATUS, 5.0, 55.0),
@@ -67,9 +64,7 @@ const ONBOARD: &[Row] = &[
 ];
 const ONBOARD_BUDGET: f64 = 2190.0;
 
-/// Streams that are never stretched.
 pub(super) const APART: &[u32] = &[id::HEARTBEAT, id::MISSION_CURRENT, id::PING];
-/// Length of a message without a row.
 const USUAL_BYTES: f64 = 50.0;
 
 fn rows(core: &Core) -> (&'static [Row], f64) {
@@ -96,7 +91,6 @@ pub(super) fn start(core: &mut Core, from_s: f64, heartbeat_s: f64) {
     }
 }
 
-/// Stretch of intervals with the active streams, at least 1.
 pub(super) fn slower(core: &Core) -> f64 {
     let (rows, budget) = rows(core);
     (load(rows, &core.streams) / budget).max(1.0)

@@ -1,4 +1,4 @@
-//! The changes of mode that PX4 flies: take off, hold, go to a point, land, return.
+//! PX4's maneuvers: take off, hold, go to a point, land, return.
 
 use super::flight::{Flight, TOO_FAR_M};
 use super::modes::Mode;
@@ -7,14 +7,14 @@ use crate::model::core::Core;
 use crate::model::geo::Neu;
 use crate::model::telemetry::id;
 
-/// Height of a target that makes a vehicle on the ground lift off, and the delay (recorded).
+/// Altitude of a target that makes a vehicle on the ground lift off, and the delay (recorded).
 const LIFTS_FROM_M: f64 = 0.5;
 const LIFTS_AFTER_S: f64 = 1.2;
 
 /// NAV_MC_ALT_RAD.
 const HEIGHT_RADIUS_M: f64 = 0.8;
 
-/// Both `None`: here, to the default height.
+/// Target; both `None`: here, to the default altitude.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Takeoff {
     pub(super) at: Option<Neu>,
@@ -22,7 +22,6 @@ pub(super) struct Takeoff {
 }
 
 impl Px4 {
-    /// Sets the user's mode and flies it.
     pub(super) fn change_mode(&mut self, core: &mut Core, mode: Mode) {
         self.intended = mode;
         if !mode.is_descending() {
@@ -31,7 +30,6 @@ impl Px4 {
         self.change_actual(core, mode);
     }
 
-    /// Keeps the user's mode.
     pub(super) fn change_actual(&mut self, core: &mut Core, mode: Mode) {
         if self.mode != mode {
             self.mode = mode;
@@ -39,7 +37,6 @@ impl Px4 {
         }
     }
 
-    /// Assumes that it is allowed.
     pub(super) fn enter(&mut self, core: &mut Core, mode: Mode) {
         self.user_takes_over(core);
         match mode {
@@ -90,7 +87,6 @@ impl Px4 {
             self.critical(core, "Already higher than takeoff altitude\t");
             self.landed_s = None;
         }
-        // It is there already.
         if up <= here.up + HEIGHT_RADIUS_M && self.flying() && self.flight != Flight::Tumbling {
             self.flight = Flight::stop(&core.airframe);
             return self.change_mode(core, Mode::Hold);
@@ -105,7 +101,6 @@ impl Px4 {
         self.climb(core, to);
     }
 
-    /// Includes spool-up and ramp from the ground.
     pub(super) fn climb(&mut self, core: &Core, to: Neu) {
         let Some(armed_s) = self.armed_s else { return };
         self.landed_s = None;
@@ -171,7 +166,6 @@ impl Px4 {
         self.cruise_m_s = (meters_a_second > 0.0).then_some(f64::from(meters_a_second));
     }
 
-    /// Lifts off to a higher target that was given on the ground.
     pub(super) fn lift_step(&mut self, core: &mut Core) {
         let Some((at_s, to)) = self.lifts else { return };
         if self.armed_s.is_none() || self.mode != Mode::Hold || self.flight != Flight::Landed {

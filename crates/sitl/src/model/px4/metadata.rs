@@ -1,7 +1,6 @@
 //! PX4's component metadata: where a peer finds the descriptions of its events, and the files themselves.
-//!
-//! COMPONENT_METADATA (397), or the older COMPONENT_INFORMATION (395), names the index `component_general.json.xz`; the
-//! index names `all_events.json.xz`. Both are in the vehicle's file system and are fetched by MAVLink FTP.
+//! COMPONENT_METADATA (397), or the older COMPONENT_INFORMATION (395), names the index `component_general.json.xz`,
+//! which names `all_events.json.xz`; both are fetched by MAVLink FTP.
 
 use mavlink::dialects::ardupilotmega as apm;
 use mavlink::dialects::ardupilotmega::MavMessage;
@@ -30,7 +29,6 @@ pub(super) fn server() -> FileServer {
     FileServer::new(&FILES)
 }
 
-/// COMPONENT_METADATA (397).
 pub(super) fn component_metadata(core: &Core) -> MavMessage {
     MavMessage::COMPONENT_METADATA(apm::COMPONENT_METADATA_DATA {
         time_boot_ms: core.boot_ms(),
@@ -39,12 +37,11 @@ pub(super) fn component_metadata(core: &Core) -> MavMessage {
     })
 }
 
-/// COMPONENT_INFORMATION (395).
 pub(super) fn component_information(core: &Core) -> MavMessage {
     outdated::component_information(core, general_crc(), uri_field())
 }
 
-/// Before compression, although the URI names the compressed file: PX4's build does the same.
+/// Checksum before compression, although the URI names the compressed file: PX4's build does the same.
 fn general_crc() -> u32 {
     crc32(FILES[3].bytes())
 }
@@ -61,7 +58,6 @@ fn uri_field() -> CharArray<100> {
     CharArray::new(bytes)
 }
 
-/// One entry for each kind of metadata.
 fn general() -> String {
     let events = serde_json::json!({
         "type": TYPE_EVENTS,

@@ -12,19 +12,18 @@ use crate::model::geo::Neu;
 use crate::model::plan::PlanKind;
 use crate::wire::PlanItem;
 
-/// Distance over the ground, and in height, at which a waypoint is reached; for a takeoff, in height.
+/// Distances over the ground and in altitude at which a waypoint is reached; for a takeoff, in altitude.
 const NEAR_M: f64 = 1.5;
 const NEAR_HEIGHT_M: f64 = 0.8;
 const NEAR_TAKEOFF_HEIGHT_M: f64 = 0.35;
-/// Interval of repeated MISSION_ITEM_REACHED.
 const REPEAT_S: f64 = 1.0;
 /// MISSION_CURRENT.total without a mission.
 const NO_TOTAL: u16 = u16::MAX;
 
-/// Up to this radius it flies as recorded, until [`NEAR_M`].
+/// Radius up to which it flies as recorded, until [`NEAR_M`].
 const RECORDED_RADIUS_M: f64 = 2.0;
 
-/// Acceptance radius: a waypoint may name its own, else NAV_ACC_RAD counts.
+/// A waypoint may name its own, else NAV_ACC_RAD counts.
 fn near_m(core: &Core, item: &PlanItem) -> f64 {
     let own = f64::from(item.params[1]);
     let radius = match item.command {
@@ -37,14 +36,11 @@ fn near_m(core: &Core, item: &PlanItem) -> f64 {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Mission {
     items: Vec<PlanItem>,
-    /// MISSION_CURRENT.mission_id.
     id: u32,
     valid: bool,
-    /// Ended by a fence in flight.
     left: bool,
     current: usize,
     complete: bool,
-    /// End of a waiting item.
     waits_until_s: Option<f64>,
     /// Last item done, and the time of its next report.
     reached: Option<(u16, f64)>,
@@ -67,7 +63,6 @@ impl Mission {
         self.id
     }
 
-    /// It exists and can be flown.
     pub(super) fn is_valid(&self) -> bool {
         self.valid && !self.items.is_empty()
     }
@@ -76,7 +71,6 @@ impl Mission {
         self.valid = valid;
     }
 
-    /// Ends it by a fence in flight.
     pub(super) fn leave(&mut self) {
         self.left = true;
     }
@@ -104,7 +98,6 @@ impl Px4 {
         }
     }
 
-    /// MISSION_START.
     pub(super) fn start_mission(&mut self, core: &mut Core) -> u8 {
         if !self.mission.is_valid() {
             self.event(core, events::NO_MISSION_TO_START, &[]);
@@ -118,7 +111,6 @@ impl Px4 {
         self.request_mode(core, 4, 4)
     }
 
-    /// Requires running motors.
     pub(super) fn begin_mission(&mut self, core: &mut Core) {
         if self.mission.complete {
             self.mission.jump(0);
@@ -135,7 +127,7 @@ impl Px4 {
         self.fly_item(core);
     }
 
-    /// MISSION_SET_CURRENT; ignores a missing item, and flies to a valid one at once.
+    /// Ignores a missing item, and flies to a valid one at once.
     pub(super) fn set_current_item(&mut self, core: &mut Core, to: usize) {
         self.mission.jump(to);
         if self.mode == Mode::Mission && self.flying() && self.mission.current == to {
@@ -144,7 +136,6 @@ impl Px4 {
         }
     }
 
-    /// Repeats the report of the last item done, too.
     pub(super) fn mission_step(&mut self, core: &mut Core) {
         if self.mode != Mode::Mission || !self.flying() {
             return;
@@ -227,7 +218,7 @@ impl Px4 {
                 ..to
             }),
             command if plan_rules::has_place(command) => {
-                // MPC_YAW_MODE, as it is from the factory, where the item names no direction.
+                // MPC_YAW_MODE, as from the factory, where the item names no direction.
                 match current.params[3] {
                     yaw if yaw.is_finite() => core.airframe.turn_to(f64::from(yaw)),
                     _ => core.airframe.look_to(to),
@@ -271,7 +262,6 @@ impl Px4 {
         }
     }
 
-    /// MISSION_CURRENT.
     pub(super) fn mission_current(&self) -> MavMessage {
         use apm::MissionState::{
             MISSION_STATE_ACTIVE, MISSION_STATE_COMPLETE, MISSION_STATE_NO_MISSION, MISSION_STATE_NOT_STARTED,

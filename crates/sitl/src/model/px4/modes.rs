@@ -29,9 +29,7 @@ pub(super) enum Mode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RequestedMode {
     Mode(Mode),
-    /// Ignored by PX4 without complaint.
     Ignored,
-    /// AUTO sub mode that PX4 refuses.
     BadSubMode,
 }
 
@@ -47,7 +45,6 @@ impl Mode {
             (7, _) => Self::Stabilized,
             (4, 2) => Self::Takeoff,
             (4, 3) => Self::Hold,
-            // Sub mode 0 means a mission.
             (4, 0 | 4) => Self::Mission,
             (4, 5) => Self::Return,
             (4, 6) => Self::Land,
@@ -59,7 +56,6 @@ impl Mode {
         })
     }
 
-    /// HEARTBEAT.custom_mode.
     pub(super) fn custom_mode(self) -> u32 {
         let (main, sub): (u32, u32) = match self {
             Self::Manual => (1, 0),
@@ -83,7 +79,6 @@ impl Mode {
         main << 16 | sub << 24
     }
 
-    /// HEARTBEAT.base_mode without the armed bit.
     pub(super) fn base_mode(self) -> u8 {
         match self {
             Self::Offboard => 1,
@@ -92,7 +87,6 @@ impl Mode {
         }
     }
 
-    /// Name in texts such as "Switching to Position is currently not available".
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Manual => "Manual",

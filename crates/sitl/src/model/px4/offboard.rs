@@ -10,7 +10,6 @@ use crate::wire::{GotoTarget, LocalTarget};
 
 /// Time from spun-up motors to "takeoff detected" in a climb to a set-point (recorded).
 const LIFTS_S: f64 = 0.6;
-/// Height of a set-point that makes a vehicle on the ground lift off.
 const HIGHER_M: f64 = 0.5;
 /// Sink rate in a pilot's modes without a pilot (recorded).
 const SINKS_M_S: f64 = 0.71;
@@ -31,7 +30,7 @@ impl Offboard {
 }
 
 impl Px4 {
-    /// SET_POSITION_TARGET_LOCAL_NED in the local frame; in the body frame velocities only.
+    /// Accepts the local frame; in the body frame velocities only.
     pub(super) fn steer(&mut self, core: &Core, target: &LocalTarget) {
         const LOCAL: u8 = 1;
         const BODY: u8 = 8;
@@ -49,7 +48,7 @@ impl Px4 {
         self.take_setpoint(core, "LOCAL_NED", place, target.type_mask, target.velocity_m_s);
     }
 
-    /// SET_POSITION_TARGET_GLOBAL_INT, in the integer frames only.
+    /// Accepts the integer frames only.
     pub(super) fn steer_globally(&mut self, core: &Core, target: &GotoTarget) {
         const ABOVE_SEA: u8 = 5;
         const ABOVE_HOME: u8 = 6;
@@ -124,7 +123,6 @@ impl Px4 {
         };
         self.act(core, Action::Hold, events::CAUSE_GENERIC);
         self.change_actual(core, mode);
-        // Without a pilot's sticks it sinks.
         if self.flying() {
             self.flight = Flight::steered(Steer::At(Neu {
                 up: -SINKS_M_S,

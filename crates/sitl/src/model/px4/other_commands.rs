@@ -1,8 +1,8 @@
-//! Commands without effect on what is modelled, and how PX4 answers them with all parameters zero.
+//! Commands without effect on what is modelled: PX4's answers with all parameters zero.
 
 use crate::model::core::result;
 
-/// MAV_RESULT; `None`: no answer, because the module that would answer does not run.
+/// `None`: no answer, because the module that would answer does not run.
 pub(super) fn verdict(command: u16, armed: bool) -> Option<u8> {
     Some(match command {
         // Its own, and those of cameras, gimbals, actuators, logs and airframes that this vehicle lacks.

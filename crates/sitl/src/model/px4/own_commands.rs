@@ -11,12 +11,11 @@ const REPEAT_S: f64 = 0.52;
 const REPEATS: u8 = 3;
 const NAN: f32 = f32::NAN;
 
-/// Commands to be sent, with their times.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OwnCommands(Vec<(f64, CommandLong)>);
 
 impl OwnCommands {
-    /// Points the gimbal ahead, at the start of a landing or return.
+    /// Sent at the start of a landing or return.
     pub(super) fn neutral_gimbal(&mut self, core: &mut Core) {
         let take = [1.0, 1.0, -1.0, -1.0, 0.0, 0.0, 0.0];
         self.send_text(core, GIMBAL_CONFIGURE, take);
@@ -32,7 +31,6 @@ impl OwnCommands {
         self.repeat(core, 0, params, false);
     }
 
-    /// Commands itself to return, and a camera to stop.
     pub(super) fn mission_returns(&mut self, core: &mut Core) {
         let stop = [-1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0];
         for (command, params) in [(NAV_RETURN_TO_LAUNCH, [0.0; 7]), (DO_TRIGGER_CONTROL, stop)] {

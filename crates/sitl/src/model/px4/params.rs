@@ -49,7 +49,7 @@ const ROWS: &[(&str, ParamKind, f32)] = &[
     ("RTL_MIN_DIST", Real32, 10.0),
     ("RTL_RETURN_ALT", Real32, 60.0),
     ("RTL_TYPE", Int32, 0.0),
-    // Seconds that a full pack lasts with running motors, and the minimum charge: filled in from the vehicle's settings.
+    // Seconds of a full pack with running motors, and the minimum charge: filled in from the vehicle's settings.
     ("SIM_BAT_DRAIN", Real32, 0.0),
     ("SIM_BAT_MIN_PCT", Real32, 0.0),
     ("SIM_GPS_USED", Int32, 10.0),
@@ -58,9 +58,9 @@ const ROWS: &[(&str, ParamKind, f32)] = &[
     ("SYS_HAS_MAG", Int32, 1.0),
 ];
 
-/// Removed in PX4 1.18 (its release notes and sources).
+/// Release notes and sources of PX4 1.18.
 const NOT_IN_118: &[&str] = &["COM_OBC_LOSS_T", "COM_TAKEOFF_ACT"];
-/// Default of NAV_ACC_RAD, meters, which no setting for multicopters lowers any more.
+/// NAV_ACC_RAD, which no setting for multicopters lowers any more.
 const RADIUS_IN_118_M: f32 = 10.0;
 
 pub(in crate::model) fn params(firmware: Firmware) -> Params {

@@ -25,7 +25,6 @@ pub(super) static RULES: PlanRules = PlanRules {
     as_stored: |_, item| item,
 };
 
-/// MAV_CMD numbers of mission items.
 pub(super) mod item {
     pub(in crate::model::px4) const WAYPOINT: u16 = 16;
     pub(in crate::model::px4) const LOITER_UNLIMITED: u16 = 17;
@@ -36,16 +35,15 @@ pub(super) mod item {
     pub(in crate::model::px4) const DELAY: u16 = 93;
 }
 
-/// Items with a place: waypoint, loiter, land, takeoff and similar.
+/// Waypoint, loiter, land, takeoff and similar.
 const WITH_PLACE: &[u16] = &[16, 17, 19, 21, 22, 31, 84, 85, 195, 201];
-/// Items without one: return, delay, jump, speed, camera and gimbal.
+/// Return, delay, jump, speed, camera and gimbal.
 const WITHOUT_PLACE: &[u16] = &[
     20, 80, 93, 177, 178, 179, 181, 183, 187, 197, 203, 205, 206, 211, 212, 214, 530, 2000, 2001, 2003, 2500, 2501,
     3000, 4501,
 ];
 const RALLY_POINT: u16 = 5100;
 const FEWEST_VERTICES: f32 = 3.0;
-/// Frame of items without a place.
 const FRAME_MISSION: u8 = 2;
 
 pub(super) fn has_place(command: u16) -> bool {

@@ -1,8 +1,7 @@
 //! PX4's handling of uploaded plans: it reads the fence, checks the mission against it, and reports faults.
-//!
-//! Recorded of 1.17: the navigator reads a fence some 0.5 s after its upload, and only if its id is new. What does not allow home
-//! is left out, with a text and an event for each; the plan is read back whole. A polygon behind a circle is read once for each
-//! vertex, all but the first from the middle.
+//! Recorded of 1.17: the navigator reads a fence some 0.5 s after its upload, and only if its id is new. Shapes that do
+//! not allow home are left out, with a text and an event for each; the plan is read back whole. A polygon behind a
+//! circle is read once for each vertex, all but the first from the middle.
 
 use super::modes::Mode;
 use super::{Px4, events, plan_rules};
@@ -47,7 +46,6 @@ impl Px4 {
                 };
                 outside + broken
             }
-            // An incomplete polygon is not a fence.
             Err(_) => {
                 self.fence = Fence::default();
                 1
@@ -58,7 +56,8 @@ impl Px4 {
             self.critical(core, "Geofence invalid, doesn't contain Home position\t");
         }
         self.check_mission(core, true);
-        // One that is flown ends there (observed: 1.17). No other fence and no upload of the same items makes it whole again.
+        // Ends the mission in flight (observed: 1.17); no other fence and no upload of the same items makes it whole
+        // again.
         if self.mode == Mode::Mission && self.flying() && !self.mission.is_valid() {
             self.event(core, events::MISSION_NOT_VALID, &[]);
             self.critical(core, "No valid mission available, loitering\t");
@@ -67,7 +66,7 @@ impl Px4 {
         }
     }
 
-    /// Items of a fence that was judged and counts as a whole.
+    /// `None` until the fence is judged, and unless it counts as a whole.
     pub(super) fn judged_fence(&self) -> Option<Vec<PlanItem>> {
         let items = self.plans.items(PlanKind::Fence);
         let stored = Fence::read(items, |_, _| Neu::default()).ok()?;
@@ -140,7 +139,7 @@ impl Px4 {
         }
     }
 
-    /// Keeps a mission that leaves the fence, but will not fly it. Reasons are sent for a new one only (observed: 1.17).
+    /// Keeps a mission outside the fence, but will not fly it; reasons are sent for a new one only (observed: 1.17).
     pub(super) fn check_mission(&mut self, core: &mut Core, says_why: bool) {
         if self.mission.is_left() {
             return;
@@ -151,7 +150,6 @@ impl Px4 {
         });
         self.mission.set_valid(outside.is_none());
         if let Some(place) = outside.filter(|_| says_why) {
-            // Counted from one.
             let number = place as u16 + 1;
             self.event(core, events::MISSION_OUTSIDE_FENCE, &number.to_le_bytes());
             self.critical(core, &format!("Geofence violation for waypoint {number}\t"));

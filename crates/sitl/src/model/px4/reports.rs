@@ -1,4 +1,4 @@
-//! What PX4 reports: HEARTBEAT, SYS_STATUS and the other messages that depend on its state.
+//! PX4's HEARTBEAT, SYS_STATUS and the other messages that depend on its state.
 
 use mavlink::dialects::ardupilotmega as apm;
 use mavlink::dialects::ardupilotmega::MavMessage;
@@ -30,12 +30,10 @@ const EMPTY: &[u32] = &[
     280, 281, 283, 284, 285, 290, 291, 296, 330, 339, 350, 360, 361, 371, 372, 380, 12918, 12920,
 ];
 
-/// Whether an interval can be set.
 pub(super) fn is_streamed(message: u32) -> bool {
     STREAMED.contains(&message)
 }
 
-/// Whether it can be requested once.
 pub(super) fn known(message: u32) -> bool {
     message == 0 || STREAMED.contains(&message) && !EMPTY.contains(&message)
 }

@@ -1,4 +1,4 @@
-//! Messages to PX4 that are not commands: heartbeats, parameters, plans, files, events.
+//! PX4's answers to messages that are not commands: heartbeats, parameters, plans, files, events.
 
 use mavlink::dialects::ardupilotmega as apm;
 use mavlink::dialects::ardupilotmega::MavMessage;
@@ -17,7 +17,7 @@ const COMPANION: u8 = 18;
 /// Answered with a number over all its parameters.
 const HASH: &str = "_HASH_CHECK";
 
-/// PARAM_VALUE of [`HASH`], a u32 by its bits (the real number differs; peers only compare it).
+/// A u32 by its bits (the real number differs; peers only compare it).
 fn hash(core: &Core) -> MavMessage {
     let values = (0..core.params.len()).filter_map(|at| core.params.at(at));
     let bytes = values.flat_map(|param| param.name.bytes().chain(param.value.to_bits().to_le_bytes()));
@@ -70,7 +70,7 @@ impl Px4 {
             }
             Request::ParamSet { to, name, value, kind } if core.is_for_us(*to) => {
                 let value = ParamEncoding::ByteWise.decode(*value, *kind);
-                // To another type than its own it says nothing (recorded).
+                // No answer to another type than its own (recorded).
                 let known = core.params.index_of(name).and_then(|at| core.params.at(at));
                 let fits = known.is_some_and(|param| param.kind.number() == *kind);
                 if fits && let Some(index) = core.params.set(name, value) {

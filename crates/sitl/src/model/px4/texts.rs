@@ -6,7 +6,6 @@ use mavlink::dialects::ardupilotmega::{MavMessage, MavSeverity};
 
 use crate::model::telemetry;
 
-/// Older texts are dropped.
 const OLDEST_S: f64 = 5.0;
 const PACE_S: f64 = 0.09;
 const QUEUE_LIMIT: usize = 32;
@@ -45,7 +44,6 @@ impl Texts {
         });
     }
 
-    /// Chunks of the next text that may be sent now.
     pub(super) fn step(&mut self, ground_station: bool, now_s: f64) -> Vec<MavMessage> {
         self.waiting.retain(|text| now_s - text.said_s <= OLDEST_S);
         if !ground_station || now_s < self.free_s {

@@ -1,4 +1,4 @@
-//! What PX4 monitors: links, receiver, battery, position, fence and health.
+//! PX4's monitoring: links, receiver, battery, position, fence and health.
 
 use mavlink::dialects::ardupilotmega::MavSeverity;
 
@@ -29,7 +29,6 @@ impl Px4 {
             outside_fence: !self.in_fence,
             mission: self.mission.is_valid(),
             offboard: self.offboard.is_fresh(core),
-            // Nor does the arming check of the mode.
             mode: if self.armed_s.is_some() { Mode::Hold } else { self.mode },
         }
     }
@@ -161,7 +160,6 @@ impl Px4 {
         }
     }
 
-    /// Whether `at` is within the uploaded fence and GF_MAX_HOR_DIST, GF_MAX_VER_DIST around home.
     pub(super) fn fence_allows(&self, core: &Core, at: Neu) -> bool {
         let home = self.home.local(core);
         let within = |name: &str, meters: f64| {

@@ -20,6 +20,7 @@
 //! come too near, as by a person's hand, first leaves upright, to a layer where it is clear.
 
 mod circle;
+mod lower;
 mod ways;
 
 use crate::airspace::{Allows, Claims, NotFit, Owner, Route, Rules};
@@ -61,7 +62,7 @@ pub struct Layers {
     floor: f64,
     transit: Vec<f64>,
     refuge: f64,
-    /// For when none of the others is free.
+    /// For when others stay in all of these, or none of them is allowed. The highest first.
     lower: Vec<f64>,
 }
 
@@ -106,7 +107,12 @@ impl Layers {
         if !(lowest - ROUNDED..=lowest + pitch + ROUNDED).contains(&first) {
             return Self::between(floor, ceiling, rules);
         }
-        Self::from(first, floor, ceiling, count, rules).or_else(|_| Self::between(floor, ceiling, rules))
+        let found = Self::from(first, floor, ceiling, count, rules);
+        let mut layers = found.or_else(|_| Self::between(floor, ceiling, rules))?;
+        // A Geofence may end below the first of the lattice, which depends on the floors of others.
+        let is_higher = layers.transit.first().is_some_and(|first| *first > lowest + SAME);
+        layers.lower.extend(is_higher.then_some(lowest));
+        Ok(layers)
     }
 
     fn from(
@@ -124,7 +130,8 @@ impl Layers {
         };
         let all = std::iter::successors(Some(first), |height| Some(height + pitch));
         let all = all.take(count.min(MOST_LAYERS));
-        let mut transit: Vec<f64> = all.take_while(|height| *height <= ceiling.0).collect();
+        let highest = ceiling.0 + ROUNDED;
+        let mut transit: Vec<f64> = all.take_while(|height| *height <= highest).collect();
         let refuge = transit.pop().ok_or(none)?;
         if transit.is_empty() {
             return Err(none);
@@ -137,11 +144,14 @@ impl Layers {
         })
     }
 
-    /// These, and where none of them is free those of `other` that are lower: a vehicle that somebody holds above comes home all the same.
-    pub fn or_lower(self, other: &Self) -> Self {
+    /// These, and where others stay in all of them those of `other` that are lower: a vehicle that somebody holds above comes home all the
+    /// same.
+    pub fn or_lower(mut self, other: &Self) -> Self {
         let first = self.transit.first().copied().unwrap_or(self.refuge);
-        let lower = other.heights().filter(|height| *height < first).collect();
-        Self { lower, ..self }
+        let lower = other.heights().chain(other.lower.iter().copied());
+        self.lower.extend(lower.filter(|height| *height < first - SAME));
+        self.lower.sort_by(|one, next| next.total_cmp(one));
+        self
     }
 
     /// The lowest first; the last is the refuge.
@@ -218,13 +228,18 @@ pub fn plan(
     let pads = idle.iter().filter(|one| one.goal.lands);
     let pads = pads.map(|one| (one.vehicle, one.goal.at)).collect();
     let columns = Columns::of(leaving, pads, claims.rules());
+    let mut tried = Vec::new();
     for one in &idle {
         let in_column = columns.at_goal_of(one, claims);
         if !in_column.is_empty() {
             plan.waiting.insert(one.vehicle.clone(), Waiting::For(in_column));
             continue;
         }
+        tried.push(one);
         let mut outcome = try_ways(claims, one, ways::plain(one), allowed, now);
+        if matches!(outcome, Err(Waiting::NotAllowed(_))) && !one.layers.lower.is_empty() {
+            outcome = try_ways(claims, one, ways::lower(one, claims.rules()), allowed, now);
+        }
         let stays = match &outcome {
             Err(Waiting::For(owners)) => owners.iter().any(|owner| !clears(claims, &waiting, owner)),
             Err(Waiting::NotAllowed(_)) => true,
@@ -234,7 +249,7 @@ pub fn plan(
             let ways = ways::around(one, claims.rules());
             outcome = try_ways(claims, one, ways, allowed, now).or(outcome);
         }
-        if one.goal.lands && !one.on_ground && matches!(outcome, Err(Waiting::NotAllowed(_))) {
+        if comes_any_way(one, &outcome) {
             outcome = try_ways(claims, one, ways::plain(one), &|_, _| Ok(()), now);
         }
         // Another has come too near: upright away is better than to stay.
@@ -251,6 +266,7 @@ pub fn plan(
     }
     let stuck = break_circles(claims, &idle, (allowed, now), &mut plan);
     make_room(claims, (&idle, &settled), &stuck, (allowed, now), &mut plan);
+    lower::cross(claims, (goals, &tried), (allowed, now), &mut plan);
     plan
 }
 
@@ -462,6 +478,11 @@ fn make_room(
             plan.permits.extend(try_ways(claims, other, ways, allowed, now));
         }
     }
+}
+
+/// Whether it is not kept in the air for a Geofence.
+fn comes_any_way(one: &Idle<'_>, outcome: &Result<LegPermit, Waiting>) -> bool {
+    one.goal.lands && !one.on_ground && matches!(outcome, Err(Waiting::NotAllowed(_)))
 }
 
 #[cfg(test)]

@@ -332,6 +332,63 @@ fn layers_need_room_for_two() {
     assert!(between(f64::NAN).is_err());
 }
 
+#[test]
+fn layers_below_the_place_that_is_left_come_last_the_highest_first() {
+    let rules = Rules::default();
+    let pitch = rules.pitch().vertical.0;
+    let above = |floor: f64| Layers::on_lattice(0.0, (AltitudeAmsl(floor), AltitudeAmsl(120.0)), 4, &rules).unwrap();
+    let (high, low) = (above(40.0), above(20.0));
+    let both = high.clone().or_lower(&low);
+    assert!(both.heights().eq(high.heights()), "{both:?}");
+    let first = both.heights().next().unwrap();
+    let own = both.lower.first().copied();
+    assert!(own.is_some_and(|own| (own - 40.0 - pitch).abs() < 1e-6), "{both:?}");
+    assert!(
+        both.lower.len() > 2 && both.lower.is_sorted_by(|one, next| one >= next),
+        "{both:?}"
+    );
+    let within = |up: &f64| *up >= 20.0 + pitch - 1e-6 && *up < first;
+    assert!(both.lower.iter().all(within), "{both:?}");
+    assert_eq!(above(40.0).or_lower(&above(40.0)).heights().next(), Some(first));
+}
+
+/// `stays`: the other has no goal. Else it is on its way to one, and gone soon.
+#[test]
+fn one_comes_home_in_the_highest_lower_layer_where_another_stays_above_its_way() {
+    for stays in [true, false] {
+        let rules = Rules::default();
+        let pitch = rules.pitch().vertical.0;
+        let ceiling = AltitudeAmsl(FLOOR + 2.5 * pitch);
+        let above = |floor: f64| Layers::between(AltitudeAmsl(floor), ceiling, &rules).unwrap();
+        let layers = above(FLOOR).or_lower(&above(5.0));
+        let over = at(30.0, 0.0, FLOOR + pitch);
+        let places = [(over, true), (at(0.0, 0.0, 20.0), true)];
+        let mut world = World::new(frame(), rules, layers, &places, NO_TROUBLE, 5);
+        if !stays {
+            world.goals.insert(name(0), hold(at(30.0, 200.0, 20.0)));
+        }
+        let home = Goal {
+            at: at(60.0, 0.0, 0.0),
+            lands: true,
+            ready: true,
+        };
+        world.goals.insert(name(1), home);
+        let mut crossed = None;
+        for _ in 0..200 {
+            let plan = world.second();
+            let own = plan.permits.iter().find(|permit| *permit.vehicle() == name(1));
+            crossed = crossed.or(own.map(|permit| permit.route().places()[1].up));
+        }
+        // The one above needs the pitch.
+        let layer = if stays { 5.0 + 3.0 * pitch } else { FLOOR + pitch };
+        assert!(
+            crossed.is_some_and(|up| (up - layer).abs() < 1e-6),
+            "{stays}: {crossed:?}"
+        );
+        assert!(world.arrived() && world.nearest >= 1.0, "{}", world.drawn());
+    }
+}
+
 /// Slots as near to each other as allowed, and pads below them, too.
 fn over_pads(count: usize) -> (Rules, impl Fn(usize) -> Local, impl Fn(usize) -> Local) {
     let rules = Rules::default();

@@ -8,13 +8,33 @@ use model::geo::Local;
 /// layers, which are known to be clear of terrain.
 const DIRECT: f64 = 200.0;
 
+/// In which layers a vehicle crosses.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum In {
+    Transit,
+    Lower,
+}
+
 /// Straight to the goal, then by each layer. Those that fly the same way begin with the same layer, as on airways: they cross fewer.
 pub(super) fn plain<'a>(idle: &'a Idle<'_>) -> impl Iterator<Item = Route> + use<'a> {
-    heights(idle).filter_map(|height| over(&[], idle.from, idle.goal.at, &[], height))
+    straight(idle, In::Transit)
 }
 
 /// Ways that leave a place and reach a goal from the side: out of a stack, or into one.
 pub(super) fn around<'a>(idle: &'a Idle<'_>, rules: &Rules) -> impl Iterator<Item = Route> + use<'a> {
+    sideways(idle, rules, In::Transit)
+}
+
+/// The same two in the lower layers.
+pub(super) fn lower<'a>(idle: &'a Idle<'_>, rules: &Rules) -> impl Iterator<Item = Route> + use<'a> {
+    straight(idle, In::Lower).chain(sideways(idle, rules, In::Lower))
+}
+
+fn straight<'a>(idle: &'a Idle<'_>, layers: In) -> impl Iterator<Item = Route> + use<'a> {
+    heights(idle, layers).filter_map(|height| over(&[], idle.from, idle.goal.at, &[], height))
+}
+
+fn sideways<'a>(idle: &'a Idle<'_>, rules: &Rules, layers: In) -> impl Iterator<Item = Route> + use<'a> {
     let pitch = rules.pitch().horizontal.0;
     let (from, to) = (idle.from, idle.goal.at);
     let sides = move |place: Local, level: bool| {
@@ -26,7 +46,7 @@ pub(super) fn around<'a>(idle: &'a Idle<'_>, rules: &Rules) -> impl Iterator<Ite
         sides(to, !lands)
             .filter(move |entry| exit.is_some() || entry.is_some())
             .flat_map(move |entry| {
-                heights(idle).filter_map(move |height| {
+                heights(idle, layers).filter_map(move |height| {
                     let before: Vec<Local> = exit.map(|_| from).into_iter().collect();
                     let after: Vec<Local> = entry.map(|_| to).into_iter().collect();
                     over(&before, exit.unwrap_or(from), entry.unwrap_or(to), &after, height)
@@ -59,11 +79,12 @@ pub(super) fn aside<'a>(idle: &'a Idle<'_>) -> impl Iterator<Item = Route> + use
     heights.into_iter().filter_map(leg).filter(|leg| !leg.is_hold())
 }
 
-fn heights<'a>(idle: &'a Idle<'_>) -> impl Iterator<Item = f64> + use<'a> {
+fn heights<'a>(idle: &'a Idle<'_>, layers: In) -> impl Iterator<Item = f64> + use<'a> {
     let (from, to) = (idle.from, idle.goal.at);
+    let (crosses, lowers) = (layers == In::Transit, layers == In::Lower);
     // A vehicle neither crosses at the altitude of its pad nor lands from the side.
     let direct = f64::max(from.up, to.up);
-    let may = !idle.on_ground && !idle.goal.lands && from.over_ground(to) <= DIRECT;
+    let may = crosses && !idle.on_ground && !idle.goal.lands && from.over_ground(to) <= DIRECT;
     let count = idle.layers.transit.len();
     let share = (to.east - from.east).atan2(to.north - from.north) / std::f64::consts::TAU + 0.5;
     #[allow(
@@ -75,7 +96,10 @@ fn heights<'a>(idle: &'a Idle<'_>) -> impl Iterator<Item = f64> + use<'a> {
     let first = ((share * count as f64) as usize).min(count - 1);
     let crossing = idle.layers.transit.iter().cycle().skip(first).take(count).copied();
     let lower = idle.layers.lower.iter().copied();
-    may.then_some(direct).into_iter().chain(crossing).chain(lower)
+    let direct = may.then_some(direct).into_iter();
+    direct
+        .chain(crossing.filter(move |_| crosses))
+        .chain(lower.filter(move |_| lowers))
 }
 
 /// Four places around this one, then four between them, at its altitude.

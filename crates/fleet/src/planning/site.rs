@@ -138,6 +138,8 @@ pub struct Site {
     /// Routes that were taken back from vehicles which had not set out on them.
     taken_back: BTreeMap<NodeName, OrderNumber>,
     outbound: BTreeMap<NodeName, OrderNumber>,
+    /// Altitudes that vehicles with goals leave, meters above mean sea level; see `layers`.
+    altitudes_left: BTreeMap<NodeName, f64>,
     waiting: BTreeMap<NodeName, String>,
     arrivals: BTreeMap<NodeName, (Station, Arrival)>,
     granted_for: BTreeMap<NodeName, Station>,
@@ -181,6 +183,7 @@ impl Site {
             routes: BTreeMap::new(),
             taken_back: BTreeMap::new(),
             outbound: BTreeMap::new(),
+            altitudes_left: BTreeMap::new(),
             waiting: BTreeMap::new(),
             arrivals: BTreeMap::new(),
             expected: BTreeMap::new(),

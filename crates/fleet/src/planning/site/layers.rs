@@ -1,8 +1,8 @@
-//! The heights at which each vehicle crosses, above what holds near its way and above its own home.
+//! The altitudes at which each vehicle crosses, above what holds near its way, the place that it leaves, and its own home.
 //!
 //! What one agent reports of its own home moves nobody else, and a station that is far away or that nobody flies to raises no way.
 
-use super::{CEILING, Site};
+use super::{CEILING, Site, WANDERS};
 use crate::planning::movement::{Goal, Layers};
 use model::geo::Local;
 use model::ids::NodeName;
@@ -91,6 +91,7 @@ impl Site {
         homes: &BTreeMap<NodeName, f64>,
         count: usize,
     ) -> BTreeMap<NodeName, Layers> {
+        self.altitudes_left.retain(|node, _| goals.contains_key(node));
         let mut holds = self.holds(goals);
         let mut floors = BTreeMap::new();
         for (node, goal) in goals {
@@ -98,7 +99,13 @@ impl Site {
             let from = self.claims.end(node).unwrap_or(goal.at);
             let near = holds.highest(from, goal.at, self.highest_station(home));
             let own = (!goal.lands).then_some(goal.at.up);
-            let held = near.into_iter().chain(own).fold(home, f64::max);
+            // Its home may be of before somebody carried it uphill.
+            let stands = self
+                .claims
+                .place(node)
+                .filter(|(_, on_ground)| *on_ground && !goal.lands);
+            let stands = stands.map(|(at, _)| at.up);
+            let held = near.into_iter().chain(own).chain(stands).fold(home, f64::max);
             floors.insert(node, (home, held));
         }
         let datum = floors
@@ -145,18 +152,30 @@ impl Site {
         holds
     }
 
-    /// The altitude that a vehicle in the air leaves: that of its last station, which is known to be clear of terrain, or where it is.
-    fn left(&self, node: &NodeName, home: f64) -> Option<f64> {
+    /// The altitude that a vehicle in the air leaves: that of the last place where it stood or held at its station since it has had a goal,
+    /// which is known to be clear of terrain; or where it is.
+    fn left(&mut self, node: &NodeName, home: f64) -> Option<f64> {
+        // Somebody else may take it to higher ground.
+        if self.claims.is_in_other_hands(node) || self.claims.room(node).is_some() {
+            self.altitudes_left.remove(node);
+        }
         let (place, on_ground) = self.claims.place(node)?;
-        let left = self.station_left(node, home).unwrap_or(place);
-        (!on_ground).then_some(left.up)
+        let arrived = on_ground || self.is_at_its_station(node, home, place);
+        let known = self.altitudes_left.get(node).copied().filter(|_| !arrived);
+        let left = known.unwrap_or(place.up);
+        self.altitudes_left.insert(node.clone(), left);
+        (!on_ground).then_some(left)
     }
 
-    /// The station that a vehicle was sent to last.
-    fn station_left(&self, node: &NodeName, home: f64) -> Option<Local> {
-        let station = self.granted_for.get(node)?;
-        let home = self.station_home(node, AltitudeAmsl(home), station);
-        let place = station.place();
-        self.frame.local(place.at, place.altitude.amsl(home)).ok()
+    /// Whether `place` is the station to which it was sent last.
+    fn is_at_its_station(&self, node: &NodeName, home: f64, place: Local) -> bool {
+        let station = self.granted_for.get(node).and_then(|station| {
+            let home = self.station_home(node, AltitudeAmsl(home), station);
+            let place = station.place();
+            self.frame.local(place.at, place.altitude.amsl(home)).ok()
+        });
+        let near =
+            |station: Local| station.over_ground(place) <= WANDERS.0 && (station.up - place.up).abs() <= WANDERS.1;
+        station.is_some_and(near)
     }
 }

@@ -13,8 +13,12 @@ fn holding(name: &str, north: f64, up: f64) -> Vehicle {
 
 /// Lets all fly for half a minute; returns how far above its home each was at least.
 fn fly(site: &mut Site, vehicles: &mut [Vehicle]) -> Vec<f64> {
+    fly_from(site, vehicles, 0)
+}
+
+fn fly_from(site: &mut Site, vehicles: &mut [Vehicle], from: u64) -> Vec<f64> {
     let mut lowest = vec![f64::INFINITY; vehicles.len()];
-    for second in 0..30 {
+    for second in from..from + 30 {
         update(site, vehicles, second);
         for (vehicle, lowest) in vehicles.iter_mut().zip(&mut lowest) {
             vehicle.step(site);
@@ -49,6 +53,94 @@ fn one_comes_home_no_lower_than_the_station_that_it_leaves() {
     let route = site.route(&node("a")).unwrap();
     let level = route.places[1..].iter().map(|place| place.amsl.0 - SEA);
     assert!(level.fold(f64::INFINITY, f64::min) >= 40.0, "{route:?}");
+}
+
+/// More come home at once than there are layers, and their ways cross.
+#[test]
+fn one_waits_for_those_that_pass_above_and_crosses_no_lower_than_where_it_held() {
+    let one = |number: u8| {
+        let east = 15.0 * f64::from(number);
+        Vehicle {
+            home: east,
+            at: (60.0 - east, 300.0),
+            ..holding(&format!("v-{number}"), 300.0, 40.0)
+        }
+    };
+    let mut vehicles: Vec<Vehicle> = (0..5).map(one).collect();
+    let lowest = fly(&mut new(), &mut vehicles);
+    assert!(lowest.iter().all(|up| *up >= 40.0), "{lowest:?}");
+    let home = |vehicle: &Vehicle| vehicle.at.1.abs() < 0.1;
+    assert!(vehicles.iter().all(home), "all come home");
+}
+
+#[test]
+fn one_comes_home_no_lower_than_where_it_is_whatever_station_it_had_before() {
+    let mut site = new();
+    let mut vehicles = [vehicle("a", 0.0, Desire::At(station(0.0, 60.0, 10.0)))];
+    let (ended, _) = run(&mut site, &mut vehicles, 0);
+    let last = vehicles[0].state.last;
+    // It has landed, and flown for a Mission since.
+    let landed = vehicle("a", 0.0, Desire::Nothing);
+    vehicles[0] = Vehicle {
+        state: RouteState {
+            last,
+            ..RouteState::default()
+        },
+        ..landed
+    };
+    for second in ended + 1..ended + 4 {
+        update(&mut site, &vehicles, second);
+    }
+    vehicles[0] = Vehicle {
+        state: vehicles[0].state.clone(),
+        ..holding("a", 300.0, 60.0)
+    };
+    let lowest = fly_from(&mut site, &mut vehicles, ended + 4);
+    assert!(lowest[0] >= 60.0, "{lowest:?}");
+    assert!(vehicles[0].at.1.abs() < 0.1, "{:?}", vehicles[0].at);
+}
+
+/// Two layers just fit above 102 m. At 1988 m above the sea their sum was rounded up beyond the ceiling.
+#[test]
+fn one_that_held_high_comes_home_high_on_a_high_field() {
+    for datum in [0.0, 1500.0] {
+        let mut high = holding("a", 300.0, 110.0);
+        high.datum = datum;
+        let mut vehicles = [high];
+        let lowest = fly(&mut new(), &mut vehicles);
+        assert!(lowest[0] >= 100.0, "{datum}: {lowest:?}");
+        assert!(vehicles[0].at.1.abs() < 0.1, "{datum}: {:?}", vehicles[0].at);
+    }
+}
+
+#[test]
+fn one_that_stands_above_its_home_of_before_goes_up_first() {
+    let mut site = new();
+    let vehicles = [vehicle("a", 0.0, Desire::At(station(0.0, 60.0, 20.0)))];
+    let mut report = vehicles[0].report(at(0));
+    report.home = report.home.map(|home| Waypoint {
+        amsl: AltitudeAmsl(SEA - 40.0),
+        ..home
+    });
+    take_in(&mut site, &vehicles, &[report], 0);
+    let route = site.route(&node("a")).unwrap();
+    assert!(route.places[1].amsl.0 > SEA + 5.0, "{route:?}");
+}
+
+#[test]
+fn a_home_far_off_lifts_no_other_out_of_its_geofence() {
+    for (datum, up) in [(0.0, 12.0), (-3.0, 20.0)] {
+        let mut low = fence("low");
+        low.ceiling = Some(AltitudeAboveHome(31.5));
+        let mut site = new();
+        site.keep_within(Some(BTreeMap::from([(node("a"), vec![Arc::new(low)])])));
+        let mut other = vehicle("other", 1000.0, Desire::At(station(1000.0, 60.0, up)));
+        other.datum = datum;
+        let mut vehicles = [vehicle("a", 0.0, Desire::At(station(0.0, 60.0, 20.0))), other];
+        fly(&mut site, &mut vehicles);
+        let why = site.off_station(&node("a"), at(30));
+        assert!((vehicles[0].up - 20.0).abs() < 0.1, "{datum}: {why:?}");
+    }
 }
 
 #[test]

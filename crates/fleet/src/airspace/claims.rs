@@ -205,11 +205,6 @@ impl Claims {
         self.count
     }
 
-    /// The leadership in which routes are numbered now.
-    pub(crate) const fn term(&self) -> Term {
-        self.term
-    }
-
     const fn last_number(&self) -> OrderNumber {
         OrderNumber {
             term: self.term,

@@ -137,7 +137,8 @@ pub struct Site {
     routes: BTreeMap<NodeName, RouteOrder>,
     /// Routes that were taken back from vehicles which had not set out on them.
     taken_back: BTreeMap<NodeName, OrderNumber>,
-    outbound: BTreeMap<NodeName, OrderNumber>,
+    /// The last orders of vehicles that were not given to bring them to stations.
+    homeward: BTreeMap<NodeName, OrderNumber>,
     /// Altitudes that vehicles with goals leave, meters above mean sea level; see `layers`.
     altitudes_left: BTreeMap<NodeName, f64>,
     waiting: BTreeMap<NodeName, String>,
@@ -182,7 +183,7 @@ impl Site {
             tolerance: Tolerance::default(),
             routes: BTreeMap::new(),
             taken_back: BTreeMap::new(),
-            outbound: BTreeMap::new(),
+            homeward: BTreeMap::new(),
             altitudes_left: BTreeMap::new(),
             waiting: BTreeMap::new(),
             arrivals: BTreeMap::new(),
@@ -275,9 +276,7 @@ impl Site {
             if let (Desire::At(station), Some(home)) = (expected.desire, home) {
                 let home = self.station_home(&node, home.amsl, &station);
                 self.granted_for.insert(node.clone(), station);
-                if let Some(number) = self.routes.get(&node).map(|route| route.number) {
-                    self.outbound.insert(node.clone(), number);
-                }
+                self.homeward.remove(&node);
                 self.measured_from.insert(node, home);
             }
         }
@@ -422,7 +421,7 @@ impl Site {
         }
         self.routes.remove(node);
         self.taken_back.remove(node);
-        self.outbound.remove(node);
+        self.homeward.remove(node);
         self.granted_for.remove(node);
         self.measured_from.remove(node);
         self.takeoffs.forget(node);
@@ -599,6 +598,7 @@ impl Site {
             places: flown.iter().map(place).collect(),
             room: self.room_of(permit),
         };
+        self.homeward.insert(permit.vehicle().clone(), permit.number());
         self.routes.insert(permit.vehicle().clone(), order);
     }
 

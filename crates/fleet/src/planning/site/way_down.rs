@@ -68,27 +68,23 @@ impl Site {
 
     /// Stops vehicles near their reserve on the way to their stations: they are granted their way home from there.
     pub(super) fn turn_back_for_the_reserve(&mut self, vehicles: &BTreeMap<NodeName, Expected<'_>>, now: Moment) {
-        self.outbound.retain(|node, _| vehicles.contains_key(node));
         for (node, expected) in vehicles {
             let Some((report, _)) = expected.report else { continue };
             if !comes_home_for_its_battery(expected.desire, report) || !self.leads_out(node, report) {
                 continue;
             }
             if let Ok(permit) = may_stop(&mut self.claims, node, now) {
-                self.outbound.remove(node);
                 self.order(&permit, false);
             }
         }
     }
 
-    /// Whether the route that a vehicle flies leads away from its home. Of those that this leader granted it is known which were to a station; one
-    /// of the leader before does so if it ends elsewhere than over its home.
+    /// Whether the route that a vehicle flies leads away from its home, whichever leader gave it: it ends elsewhere than over that, and was not
+    /// given to make room, or to bring the vehicle down.
     fn leads_out(&self, node: &NodeName, report: &Report) -> bool {
-        let Some(flown) = report.route.order.as_ref().map(|route| route.number) else {
+        let flown = report.route.order.as_ref().map(|route| route.number);
+        if flown.is_none() || flown == self.homeward.get(node).copied() {
             return false;
-        };
-        if flown.term == self.claims.term() {
-            return self.outbound.get(node) == Some(&flown);
         }
         let end = self.claims.end(node).filter(|_| self.claims.under_way(node));
         let places = end.zip(self.home(report));

@@ -59,16 +59,48 @@ fn one_that_waits_over_another_near_its_reserve_is_moved_to_clear_ground() {
 
 #[test]
 fn one_that_comes_near_its_reserve_on_the_way_to_its_station_turns_back() {
-    turns_back(|site| site);
+    turns_back(|site, _| site);
 }
 
 #[test]
 fn one_near_its_reserve_turns_back_on_a_route_of_the_leader_before() {
-    turns_back(|_| Site::new(Term(4), Rules::default(), CENTER).unwrap());
+    turns_back(|_, _| Site::new(Term(4), Rules::default(), CENTER).unwrap());
+}
+
+/// As one whose session broke while nobody had its claim.
+#[test]
+fn one_near_its_reserve_turns_back_though_nobody_asked_for_it_for_a_moment() {
+    turns_back(|mut site, second| {
+        take_in(&mut site, &[], &[], second);
+        site
+    });
+}
+
+#[test]
+fn one_that_turns_back_comes_home_above_the_station_that_it_left_last() {
+    let mut site = new();
+    let mut vehicles = [vehicle("a", 0.0, Desire::At(station(0.0, 300.0, 60.0)))];
+    let (ended, _) = run(&mut site, &mut vehicles, 0);
+    vehicles[0].desire = Desire::At(station(0.0, 30.0, 10.0));
+    for second in ended + 1..ended + 3 {
+        update(&mut site, &vehicles, second);
+        vehicles[0].step(&site);
+    }
+    assert!(
+        vehicles[0].at.1 > 299.0 && vehicles[0].up > 65.0,
+        "it is about to cross"
+    );
+    vehicles[0].desire = Desire::Home;
+    for second in ended + 3..ended + 33 {
+        update_at_reserve(&mut site, &vehicles, true, second);
+        vehicles[0].step(&site);
+        assert!(vehicles[0].up >= 60.0, "{:?} {}", vehicles[0].at, vehicles[0].up);
+    }
+    assert!(vehicles[0].at.1 < 3.0, "it is over its home: {:?}", vehicles[0].at);
 }
 
 /// It comes near its reserve on the way to its station, where the site is another by then.
-fn turns_back(then: impl FnOnce(Site) -> Site) {
+fn turns_back(then: impl FnOnce(Site, u64) -> Site) {
     let mut site = new();
     let mut vehicles = [vehicle("a", 0.0, Desire::At(station(0.0, 200.0, 20.0)))];
     let climbs = (0..20).find(|second| {
@@ -78,7 +110,7 @@ fn turns_back(then: impl FnOnce(Site) -> Site) {
     });
     let second = climbs.unwrap() + 1;
     assert!(vehicles[0].at.1 < 1.0, "it is about to cross");
-    let mut site = then(site);
+    let mut site = then(site, second);
     vehicles[0].desire = Desire::Home;
     update(&mut site, &vehicles, second);
     for second in second + 1..second + 20 {

@@ -350,8 +350,9 @@ impl Site {
         self.claims.observe(node, observed, now);
         // Also when it says no newer place: that was ours to fly, and it may be anywhere by now.
         let (_, in_other_hands) = hands(report);
-        if in_other_hands && airborne {
-            self.claims.lose_sight(node, report.route.last, false, now);
+        let is_old = received.since(position_time(report, received)) > self.claims.rules().silent_after;
+        if airborne && (in_other_hands || (is_old && goes_by_itself(report))) {
+            self.claims.lose_sight(node, report.route.last, !in_other_hands, now);
         }
         let way_down = way_down.or_else(|| self.way_down_where_it_waits(node, expected.desire, report, now));
         self.claims.claim_landing(node, way_down, now);

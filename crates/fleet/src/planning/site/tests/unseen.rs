@@ -72,6 +72,29 @@ fn one_that_others_fly_without_a_position_may_be_wherever_it_could_have_flown() 
     }
 }
 
+/// The wind carries it as it comes down.
+#[test]
+fn one_that_its_failsafe_lands_without_a_new_position_may_be_wherever_it_could_be() {
+    for (said, free) in [(Said::Old, false), (Said::None, false), (Said::New, true)] {
+        let (mut site, mut vehicles, ended) = one_holds(200.0);
+        let_go(&mut vehicles[0], Activity::Failsafe);
+        for second in ended + 1..ended + 15 {
+            if second == ended + 12 {
+                vehicles[1].desire = Desire::At(station(150.0, 80.0, 20.0));
+            }
+            let mut reports: Vec<Report> = vehicles.iter().map(|vehicle| vehicle.report(at(second))).collect();
+            reports[0].mode = Some("AUTO.LAND".to_owned());
+            match said {
+                Said::None => (reports[0].position, reports[0].position_at) = (None, None),
+                Said::Old => reports[0].position_at = Some(at(ended)),
+                Said::New => {}
+            }
+            take_in(&mut site, &vehicles, &reports, second);
+        }
+        assert_eq!(site.route(&node("a")).is_some(), free, "{said:?}");
+    }
+}
+
 #[test]
 fn one_that_came_down_without_a_position_goes_no_farther() {
     for lands in [false, true] {

@@ -235,6 +235,18 @@ impl Claims {
         heard.map(|last| last.at.over_ground(there)).any(|off| off <= distance)
     }
 
+    /// Whether another stands on the ground within `distance` of `there` over ground, meters, at any altitude.
+    pub(crate) fn another_stands_within(&self, vehicle: &NodeName, there: Local, distance: f64) -> bool {
+        let stands = |key: &Key| match self.owners.get(key) {
+            Some(Owner::Vehicle(other)) if other != vehicle => {
+                let at = self.place(other).filter(|(_, on_ground)| *on_ground);
+                at.is_some_and(|(at, _)| at.over_ground(there) < distance)
+            }
+            Some(_) | None => false,
+        };
+        self.index.around(there, distance).iter().any(stands)
+    }
+
     /// Grows what depends on time, and forgets old traffic. Every request for a route does this first.
     pub fn advance(&mut self, now: Moment) {
         if self.clock == Some(now) {

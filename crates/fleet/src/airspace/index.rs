@@ -1,6 +1,7 @@
 //! A spatial index of tubes, so that a claim is checked against its neighbors only.
 
 use super::{Rules, Tube, Volume};
+use model::geo::Local;
 use rstar::primitives::{GeomWithData, Rectangle};
 use rstar::{AABB, RTree};
 use std::collections::{BTreeMap, BTreeSet};
@@ -55,6 +56,14 @@ impl Index {
     /// Also when it is not finite.
     pub(super) fn is_everywhere(&self, key: Key) -> bool {
         self.everywhere.contains(&key)
+    }
+
+    /// Owners that may be within `distance` of `there` over ground, meters, at any altitude; some others, too.
+    pub(super) fn around(&self, there: Local, distance: f64) -> BTreeSet<Key> {
+        let corner = |far: f64, up: f64| [there.east + far, there.north + far, up];
+        let square = AABB::from_corners(corner(-distance, f64::MIN), corner(distance, f64::MAX));
+        let near = self.tree.locate_in_envelope_intersecting(square);
+        near.map(|near| near.data.0).chain(self.everywhere.iter().copied()).collect()
     }
 
     /// Owners other than `own` whose volume is not clear of `volume`.

@@ -124,10 +124,7 @@ impl Site {
 
     /// Whether another stands on the ground so near to `place` that the vehicle of `node` could not land there.
     pub(super) fn is_occupied(&self, node: &NodeName, place: Local) -> bool {
-        let apart = self.pads_apart();
-        let others = self.expected.keys().filter(|other| *other != node);
-        let mut grounded = others.filter_map(|other| self.claims.place(other).filter(|(_, on_ground)| *on_ground));
-        grounded.any(|(other, _)| other.over_ground(place) < apart)
+        self.claims.another_stands_within(node, place, self.pads_apart())
     }
 
     /// Why the vehicle of `node`, on the ground at `pad`, does not take off beside another that is too near, in a clause.

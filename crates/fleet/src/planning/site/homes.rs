@@ -110,16 +110,13 @@ impl Site {
         rules.pads.0 + own + (own - rules.off_by.horizontal.0)
     }
 
-    /// A vehicle whose home, or place on the ground, is too near to `pad` for a landing there, and its distance, meters.
-    fn close_pad(&self, node: &NodeName, pad: Local) -> Option<(&NodeName, f64)> {
-        let apart = self.pads_apart();
-        let others = self.expected.iter().filter(|(other, heard)| *other != node && **heard);
-        let places = others.filter_map(|(other, _)| {
-            let on_ground = self.claims.place(other).filter(|(_, on_ground)| *on_ground);
-            Some((other, on_ground.map(|(at, _)| at).or_else(|| self.claims.home(other))?))
-        });
-        let mut distances = places.map(|(other, place)| (other, place.over_ground(pad)));
-        distances.find(|(_, distance)| *distance < apart)
+    /// The places of vehicles on the ground, and the homes of others.
+    fn pads(&self) -> impl Iterator<Item = (&NodeName, Local)> {
+        let heard = self.expected.iter().filter(|(_, heard)| **heard);
+        heard.filter_map(|(node, _)| {
+            let on_ground = self.claims.place(node).filter(|(_, on_ground)| *on_ground);
+            Some((node, on_ground.map(|(at, _)| at).or_else(|| self.claims.home(node))?))
+        })
     }
 
     /// Whether another stands on the ground so near to `place` that the vehicle of `node` could not land there.
@@ -129,20 +126,48 @@ impl Site {
 
     /// Why the vehicle of `node`, on the ground at `pad`, does not take off beside another that is too near, in a clause.
     pub(super) fn no_room_to_land(&self, node: &NodeName, pad: Local) -> Option<String> {
-        let (other, distance) = self.close_pad(node, pad)?;
+        self.no_room_beside(node, pad, self.pads())
+    }
+
+    fn no_room_beside<'a>(
+        &self,
+        node: &NodeName,
+        pad: Local,
+        pads: impl Iterator<Item = (&'a NodeName, Local)>,
+    ) -> Option<String> {
+        let apart = self.pads_apart();
+        let others = pads.filter(|(other, _)| *other != node);
+        let distances = others.map(|(other, place)| (other, place.over_ground(pad)));
+        let near = distances.filter(|(_, distance)| *distance < apart);
+        let (other, distance) = near.min_by(|one, next| one.0.cmp(next.0))?;
         Some(format!(
             "stays on the ground: the vehicle of node {other} has its place {distance:.1} m away, and it could not land beside that; put them \
              {:.0} m apart",
-            self.pads_apart().ceil()
+            apart.ceil()
         ))
     }
 
     pub(super) fn keep_from_close_pads(&mut self, goals: &mut BTreeMap<NodeName, Goal>) {
+        let leaves = |node: &NodeName| self.claims.place(node).filter(|(_, on_ground)| *on_ground);
+        let leave = goals.iter().filter(|(_, goal)| !goal.lands);
+        let leave: Vec<(NodeName, Local)> = leave
+            .filter_map(|(node, _)| Some((node.clone(), leaves(node)?.0)))
+            .collect();
+        if leave.is_empty() {
+            return;
+        }
+        let side = self.pads_apart().max(1.0);
+        let mut squares: BTreeMap<[i64; 2], Vec<(&NodeName, Local)>> = BTreeMap::new();
+        for (node, pad) in self.pads() {
+            squares.entry(square(pad, side)).or_default().push((node, pad));
+        }
         let mut kept = Vec::new();
-        for (node, _) in goals.iter().filter(|(_, goal)| !goal.lands) {
-            let pad = self.claims.place(node).filter(|(_, on_ground)| *on_ground);
-            let why = pad.and_then(|(pad, _)| self.no_room_to_land(node, pad));
-            kept.extend(why.map(|why| (node.clone(), why)));
+        for (node, pad) in leave {
+            let [east, north] = square(pad, side);
+            let around = (-1..=1).flat_map(|e| (-1..=1).map(move |n| [east + e, north + n]));
+            let near = around.filter_map(|at| squares.get(&at)).flatten().copied();
+            let why = self.no_room_beside(&node, pad, near);
+            kept.extend(why.map(|why| (node, why)));
         }
         for (node, why) in kept {
             goals.remove(&node);
@@ -168,10 +193,10 @@ impl Site {
         let wide = |hold: &Route| hold.room().map_or(0.0, |room| room.radius);
         let top = low.1.end().up + low.1.room().map_or(0.0, |room| room.above);
         let bottom = high.1.end().up - high.1.room().map_or(0.0, |room| room.below);
-        let climbs_to = self.claims.return_from(low.0).map_or(f64::INFINITY, |home| home.up);
+        let climbs_to = || self.claims.return_from(low.0).map_or(f64::INFINITY, |home| home.up);
         low.1.end().over_ground(high.1.end()) < pitch.horizontal.0 + wide(low.1) + wide(high.1)
             && bottom - top >= pitch.vertical.0
-            && bottom - pitch.vertical.0 < climbs_to
+            && bottom - pitch.vertical.0 < climbs_to()
     }
 
     /// Another in the air through whose station or airspace that of `node` would return, or the other way round, where the preflight of one
@@ -237,4 +262,10 @@ impl Site {
             goals.remove(&node);
         }
     }
+}
+
+/// Over ground, of squares of this side.
+#[allow(clippy::cast_possible_truncation, reason = "a site reaches 20 km")]
+fn square(place: Local, side: f64) -> [i64; 2] {
+    [place.east, place.north].map(|meters| (meters / side).floor() as i64)
 }

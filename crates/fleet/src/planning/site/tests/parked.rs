@@ -117,6 +117,23 @@ fn of_two_with_homes_too_near_to_land_at_neither_takes_off_and_both_say_so() {
 }
 
 #[test]
+fn homes_too_near_to_land_at_are_found_wherever_on_the_field_they_are() {
+    for east in [-7.5, -3.7, -1.5, 0.0, 3.6, 3.75, 500.2] {
+        for (apart, takes_off) in [(3.0, false), (4.5, true)] {
+            let mut site = new();
+            let vehicles = [
+                vehicle("a", east, Desire::At(station(east, 60.0, 20.0))),
+                vehicle("b", east + apart, Desire::At(station(east + 40.0, 60.0, 20.0))),
+            ];
+            update(&mut site, &vehicles, 0);
+            update(&mut site, &vehicles, 1);
+            let goes = ["a", "b"].map(|name| site.route(&node(name)).is_some());
+            assert_eq!(goes.contains(&true), takes_off, "{east} {apart}: {goes:?}");
+        }
+    }
+}
+
+#[test]
 fn a_takeoff_order_of_the_former_leader_is_taken_back_while_another_holds_above() {
     let mut site = new();
     let mut vehicles = [

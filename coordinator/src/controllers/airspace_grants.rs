@@ -11,7 +11,6 @@ use crate::controllers::plans::PlanOf;
 use crate::metrics::Metrics;
 use crds::Drone;
 use fleet::airspace::Owner;
-use fleet::planning::drone::Claimed;
 use fleet::planning::drone::desire::{Asked, desire, held_height, may_be_in_air};
 use fleet::planning::site::{Corridor, Desire, Expected, OffStation, Sites};
 use k8s_openapi::jiff::Timestamp;
@@ -237,7 +236,8 @@ fn gather(
             .get(&node)
             .and_then(|one| one.report.as_ref().map(|(report, _)| Arc::clone(report)));
         let facts = facts_with(observer, drone, report.as_deref());
-        if facts.claim != Claimed::Ours {
+        // Also one whose claim a person removed: its vehicle may be in the air, and not be heard.
+        if !observer.world().has_node(drone, None) {
             continue;
         }
         let planned = observer.missions.plan(drone);

@@ -236,6 +236,28 @@ async fn a_new_leader_keeps_vehicles_down_until_it_has_heard_who_may_fly_to_a_st
 }
 
 #[tokio::test(start_paused = true)]
+async fn one_whose_claim_a_person_removed_keeps_vehicles_down_while_it_is_not_heard() {
+    for served in [true, false] {
+        let field = Field::with(|drone| {
+            station_at(shifted(HOME, 0.0, 50.0))(drone);
+            drone.status = served.then(|| crds::DroneStatus {
+                node_name: Some("m".to_owned()),
+                ..crds::DroneStatus::default()
+            });
+        });
+        field.observer.sessions.close(&name("m"), field.epochs["m"]);
+        let claim = crate::cluster::key::Key::new("skein", "node-m");
+        field.observer.world().lease(crate::cluster::world::Change::Gone(claim));
+        field.update();
+        assert_eq!(
+            field.keeps_down(),
+            served,
+            "one that merely names a node has no vehicle"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn one_that_is_not_known_to_be_on_the_ground_waits_unless_it_may_fly_by_an_order() {
     let mut field = Field::new();
     field.flies();

@@ -404,6 +404,24 @@ impl Claims {
         self.named(&self.index.in_the_way(entry.key, &volume, &self.rules))
     }
 
+    /// Others in the air whose places or routes by our orders are not clear of `vehicle` on `route`.
+    pub(crate) fn fly_in_the_way(&self, vehicle: &NodeName, route: &Route) -> Vec<NodeName> {
+        let Some(entry) = self.vehicles.get(vehicle) else {
+            return Vec::new();
+        };
+        let volume = route.volume(entry.margin(&self.rules));
+        let flies = |owner: Owner| {
+            let Owner::Vehicle(name) = owner else { return None };
+            let other = self.vehicles.get(&name)?;
+            let State::Air { way, .. } = &other.state else {
+                return None;
+            };
+            let is_clear = way.volume(other.margin(&self.rules)).clear_of(&volume, &self.rules);
+            (!is_clear).then_some(name)
+        };
+        self.in_the_way(vehicle, route).into_iter().filter_map(flies).collect()
+    }
+
     pub fn near(&self, owner: &Owner) -> BTreeSet<Owner> {
         let Some(key) = self.key(owner) else {
             return BTreeSet::new();

@@ -631,12 +631,16 @@ impl Site {
         (!arrived).then_some(OffStation::Settling)
     }
 
-    /// Whether the vehicle of `node` holds over its home, at the end of its way, where no other stands below it; or is on the ground.
+    /// Whether the vehicle of `node` holds over its home, at the end of its way, where no other stands or flies below it; or is on the ground.
     pub fn is_home(&self, node: &NodeName, report: &Report) -> bool {
         let (Some(home), Some((at, on_ground))) = (self.home(report), self.claims.place(node)) else {
             return false;
         };
-        on_ground || (at.over_ground(home) <= ABOVE_HOME.0 && !self.is_occupied(node, at))
+        let is_above = || {
+            let near = at.over_ground(home) <= ABOVE_HOME.0;
+            near && !self.is_occupied(node, at) && !self.is_flown_below(node, at, home)
+        };
+        on_ground || is_above()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Places on the ground, and the returns of autopilots to them: which vehicles these keep from a goal.
 
 use super::observed::around;
-use super::{CROSSED_STATION, NOWHERE, SHARED_RETURN, Site, WANDERS, first_and_more};
+use super::{ABOVE_HOME, CROSSED_STATION, NOWHERE, SHARED_RETURN, Site, WANDERS, first_and_more};
 use crate::airspace::{Route, crossed_stations, shared_returns};
 use crate::planning::movement::Goal;
 use model::geo::Local;
@@ -122,6 +122,21 @@ impl Site {
     /// Whether another stands on the ground so near to `place` that the vehicle of `node` could not land there.
     pub(super) fn is_occupied(&self, node: &NodeName, place: Local) -> bool {
         self.claims.another_stands_within(node, place, self.pads_apart())
+    }
+
+    /// Whether another holds or flies too near to the way down from `at` to `home`, where that of `node` is to land. One over its own home
+    /// that is far enough for a landing does not count: people chose both.
+    pub(super) fn is_flown_below(&self, node: &NodeName, at: Local, home: Local) -> bool {
+        let Ok(down) = Route::through([at, at.at_height(at.up.min(home.up))]) else {
+            return false;
+        };
+        let near = self.claims.fly_in_the_way(node, &Route::hold(at));
+        let below = self.claims.fly_in_the_way(node, &down);
+        let counts = |other: &NodeName| {
+            let apart = self.claims.end(other).map_or(0.0, |end| end.over_ground(at));
+            !near.contains(other) && (apart < self.pads_apart() || self.claims.reaches(other, ABOVE_HOME.0))
+        };
+        below.iter().any(counts)
     }
 
     /// Why the vehicle of `node`, on the ground at `pad`, does not take off beside another that is too near, in a clause.

@@ -165,6 +165,37 @@ fn one_above_its_home_does_not_land_on_another_that_was_put_there() {
 }
 
 #[test]
+fn one_above_its_home_does_not_land_through_another_that_flies_below_it() {
+    // East of the home of the first, at which height, and how far from its own home; whether the first may land.
+    for (east, up, away, lands) in [
+        (1.0, 15.0, 60.0, false),
+        (6.0, 15.0, 60.0, false),
+        (12.0, 15.0, 60.0, true),
+        (1.0, 45.0, 60.0, true),
+        (6.0, 15.0, 0.0, true),
+    ] {
+        let mut site = new();
+        let other = Desire::At(station(east, 0.0, up));
+        let mut vehicles = [vehicle("a", 0.0, Desire::Home), vehicle("b", east + away, other)];
+        (vehicles[0].up, vehicles[0].activity) = (30.0, Activity::Holding);
+        (vehicles[1].at, vehicles[1].up, vehicles[1].activity) = ((east, 0.0), up, Activity::Holding);
+        for second in 0..3 {
+            update(&mut site, &vehicles, second);
+            let report = vehicles[0].report(at(second));
+            assert_eq!(site.is_home(&node("a"), &report), lands, "{east} {up} {away}");
+        }
+        let why = site.off_station(&node("a"), at(2));
+        let named = matches!(&why, Some(OffStation::Waits(why)) if why.contains("node b"));
+        assert_eq!(named, !lands, "{why:?}");
+        (vehicles[1].at, vehicles[1].desire) = ((60.0, 60.0), Desire::At(station(60.0, 60.0, up)));
+        for second in 3..6 {
+            update(&mut site, &vehicles, second);
+        }
+        assert!(site.is_home(&node("a"), &vehicles[0].report(at(5))), "it has gone");
+    }
+}
+
+#[test]
 fn a_landing_for_the_battery_onto_another_is_a_danger_to_it_and_said() {
     let mut site = new();
     let mut vehicles = [

@@ -243,6 +243,14 @@ pub const MUTATIONS: &[Mutation] = &[
         tests: FLEET,
     },
     Mutation {
+        invariant: 11,
+        name: "lands a vehicle above its home through another below it",
+        file: "crates/fleet/src/planning/site.rs",
+        find: " && !self.is_flown_below(node, at, home)",
+        replace: "",
+        tests: FLEET,
+    },
+    Mutation {
         invariant: 17,
         name: "sends a vehicle low while others only pass above it",
         file: "crates/fleet/src/planning/movement/lower.rs",

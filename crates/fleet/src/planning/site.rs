@@ -342,14 +342,22 @@ impl Site {
         if is_over || is_another {
             self.measured_from.remove(node);
         }
-        // Above its home it lands in place, by order or by a failsafe: the way down is not in its route.
-        let lands_there = matches!(expected.desire, Desire::Home | Desire::AboveHome(_) | Desire::Nothing);
+        // Above its home, or wherever we hold it without a station, it lands in place, by order or by a failsafe: the way down is not in its
+        // route.
         let airborne = matches!(report.truth, FlightTruth::Airborne(_));
-        let home = home.filter(|home| lands_there && airborne && home.over_ground(observed.at) <= ABOVE_HOME.0);
+        let (_, in_other_hands) = hands(report);
+        let lands_there = |home: &Local| {
+            let is_home = home.over_ground(observed.at) <= ABOVE_HOME.0;
+            match expected.desire {
+                Desire::AboveHome(_) | Desire::Nothing => is_home || !in_other_hands,
+                Desire::Home => is_home,
+                Desire::At(_) | Desire::Plan => false,
+            }
+        };
+        let home = home.filter(|home| airborne && lands_there(home));
         let way_down = home.and_then(|home| Route::through([observed.at, observed.at.at_height(home.up)]).ok());
         self.claims.observe(node, observed, now);
         // Also when it says no newer place: that was ours to fly, and it may be anywhere by now.
-        let (_, in_other_hands) = hands(report);
         let is_old = received.since(position_time(report, received)) > self.claims.rules().silent_after;
         if airborne && (in_other_hands || (is_old && goes_by_itself(report))) {
             self.claims.lose_sight(node, report.route.last, !in_other_hands, now);

@@ -108,6 +108,24 @@ fn nobody_takes_off_below_one_observed_away_from_its_home_whatever_its_drone_ask
     }
 }
 
+/// It lands there as soon as its Drone is deleted.
+#[test]
+fn nobody_comes_to_hold_below_one_without_a_station_wherever_it_is() {
+    for away in [50.0, 0.0] {
+        let mut site = new();
+        let mut vehicles = [
+            vehicle("b", 100.0, Desire::At(station(50.0, 0.0, 10.0))),
+            vehicle("m", 50.0 - away, Desire::AboveHome(AltitudeAboveHome(30.0))),
+        ];
+        (vehicles[1].at, vehicles[1].up, vehicles[1].activity) = ((50.0, 0.0), 30.0, Activity::Holding);
+        update(&mut site, &vehicles, 0);
+        update(&mut site, &vehicles, 1);
+        let why = site.off_station(&node("b"), at(1));
+        let named = matches!(&why, Some(OffStation::Waits(why)) if why.contains("node m"));
+        assert!(named && site.route(&node("b")).is_none(), "{away}: {why:?}");
+    }
+}
+
 #[test]
 fn nobody_takes_off_while_geofences_are_not_known() {
     let mut site = new();

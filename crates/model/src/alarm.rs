@@ -34,19 +34,6 @@ impl Cause {
         Self::Other,
     ];
 
-    /// The reason of the Ready condition, and of the Event.
-    pub const fn reason(self) -> &'static str {
-        match self {
-            Self::Battery => "BatteryFailsafe",
-            Self::GroundStation => "GroundStationFailsafe",
-            Self::RemoteControl => "RemoteControlFailsafe",
-            Self::Fence => "FenceFailsafe",
-            Self::Position => "PositionFailsafe",
-            Self::Propulsion => "PropulsionFailsafe",
-            Self::Other => "AutopilotFailsafe",
-        }
-    }
-
     pub const fn text(self) -> &'static str {
         match self {
             Self::Battery => "battery",

@@ -8,6 +8,7 @@ mod reference;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use fleet::planning::drone::status::ReadyReason;
 use regex::Regex;
 use serde_json::Value;
 use testkit::control_plane::workspace_root;
@@ -254,10 +255,16 @@ fn the_readme_has_the_two_commands_as_they_are() {
 }
 
 #[test]
-fn each_alarm_of_a_drone_is_in_the_reference() {
+fn each_reason_of_ready_is_in_the_reference_and_each_alarm_in_its_own_row() {
     let page = read(&workspace_root().join("docs/reference/conditions.md"));
-    for reason in fleet::planning::drone::status::deviations::alarms() {
-        assert!(page.contains(&format!("| `{reason}` |")), "{reason}");
+    let (_, tables) = page.split_once("\n## Reasons of Ready\n").unwrap();
+    let (tables, _) = tables.split_once("\n## ").unwrap();
+    for reason in ReadyReason::ALL {
+        let word = format!("`{}`", reason.text());
+        let rows = tables.lines().filter(|line| line.starts_with("| `"));
+        let named = rows.filter(|row| row.split(" | ").next().unwrap().contains(&word));
+        assert_eq!(named.count(), 1, "{word}");
+        assert!(!reason.is_alarm() || tables.contains(&format!("| {word} |")), "{word}");
     }
 }
 

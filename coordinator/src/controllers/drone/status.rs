@@ -13,8 +13,7 @@ use crate::controllers::pacing::{Due, Urgency};
 use crate::controllers::reported_flight::{later, reported_flight, so_far};
 use crds::drone::{BatteryStatus, PositionStatus, VehicleIdentity};
 use crds::{Drone, DroneStatus};
-use fleet::planning::drone::status::deviations::alarms;
-use fleet::planning::drone::status::{Binding, ON_ITS_WAY, Phase, Question, Status, status};
+use fleet::planning::drone::status::{Binding, ON_ITS_WAY, Phase, Question, ReadyReason, Status, status};
 use fleet::planning::site;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
@@ -116,7 +115,9 @@ fn urgency(old: &DroneStatus, next: &DroneStatus) -> Urgency {
     let ready = |s: &DroneStatus| s.conditions.iter().any(|c| c.type_ == "Ready" && c.status == "True");
     let deviates = |s: &DroneStatus| {
         let ready = s.conditions.iter().find(|c| c.type_ == "Ready");
-        ready.is_some_and(|c| alarms().any(|alarm| alarm == c.reason))
+        ready
+            .and_then(|c| ReadyReason::parse(&c.reason))
+            .is_some_and(ReadyReason::is_alarm)
     };
     let alarming = matches!(next.phase.as_deref(), Some("Interrupted" | "Unknown"));
     let under_way = matches!(
@@ -146,7 +147,7 @@ fn urgency(old: &DroneStatus, next: &DroneStatus) -> Urgency {
 /// The generation for which a vehicle is on its way to its station: why it waits, flies or settles changes from one second to the next.
 fn on_its_way(status: &DroneStatus) -> Option<i64> {
     let ready = status.conditions.iter().find(|c| c.type_ == "Ready")?;
-    let on_way = ON_ITS_WAY.contains(&ready.reason.as_str());
+    let on_way = ReadyReason::parse(&ready.reason).is_some_and(|reason| ON_ITS_WAY.contains(&reason));
     on_way.then(|| ready.observed_generation.unwrap_or_default())
 }
 

@@ -3,11 +3,13 @@
 //! Owns: [`status`]. Tools that wait for objects use Ready and Stalled. Must not: show intent as fact: `flying` comes from the vehicle's
 //! own report only, and is unknown without a fresh one. No cache, clock or Kubernetes type in here.
 
-pub mod deviations;
+mod deviations;
 mod ready;
+mod reason;
 mod stalled;
 
 pub use ready::ON_ITS_WAY;
+pub use reason::{ReadyReason, Situation};
 
 use crate::planning::drone::Facts;
 use crate::planning::drone::height::Height;
@@ -120,12 +122,12 @@ pub struct Status {
 }
 
 pub fn status(q: &Question<'_>) -> Status {
-    let mut status = without_stalled(q);
-    status.conditions.extend(stalled::stalled(q, &status));
+    let (mut status, reason) = without_stalled(q);
+    status.conditions.extend(stalled::stalled(q, &status, reason));
     status
 }
 
-fn without_stalled(q: &Question<'_>) -> Status {
+fn without_stalled(q: &Question<'_>) -> (Status, ReadyReason) {
     let Binding::Bound(node) = q.binding else {
         return unbound(q.binding);
     };
@@ -140,7 +142,8 @@ fn without_stalled(q: &Question<'_>) -> Status {
     };
     let (phase, reason, mut message) = phase_and_ready(q, report);
     let flying = report.truth.flying();
-    let ready = phase == Phase::Flying && [ready::HOLDING, ready::EXTERNAL].contains(&reason);
+    let as_asked = matches!(reason, ReadyReason::Holding | ReadyReason::ExternalControl);
+    let ready = phase == Phase::Flying && as_asked;
     if let Some(no_release) = q.no_release {
         message = match report.truth {
             FlightTruth::Unknown(_) => no_release_message(q.drone, no_release),
@@ -148,7 +151,13 @@ fn without_stalled(q: &Question<'_>) -> Status {
             _ => format!("being deleted, and gone once its vehicle is landed and disarmed: {message}"),
         };
     }
-    Status {
+    let ready = condition(
+        Kind::Ready,
+        Some(ready && q.no_release.is_none()),
+        reason.text(),
+        message,
+    );
+    let status = Status {
         phase,
         flying,
         conditions: vec![
@@ -161,9 +170,10 @@ fn without_stalled(q: &Question<'_>) -> Status {
                 truth_reason(report.truth),
                 truth_message(report.truth).into(),
             ),
-            condition(Kind::Ready, Some(ready && q.no_release.is_none()), reason, message),
+            ready,
         ],
-    }
+    };
+    (status, reason)
 }
 
 fn condition(kind: Kind, value: Option<bool>, reason: &'static str, message: String) -> Condition {
@@ -175,31 +185,33 @@ fn condition(kind: Kind, value: Option<bool>, reason: &'static str, message: Str
     }
 }
 
-fn unbound(binding: &Binding) -> Status {
+fn unbound(binding: &Binding) -> (Status, ReadyReason) {
     let (reason, message) = match binding {
-        Binding::NotYet | Binding::Bound(_) => ("Binding", "a vehicle is being chosen".to_owned()),
-        Binding::NoFreeVehicle(why) => ("NoFreeVehicle", why.clone()),
-        Binding::Refused(why) => ("Refused", why.clone()),
+        Binding::NotYet | Binding::Bound(_) => (ReadyReason::Binding, "a vehicle is being chosen".to_owned()),
+        Binding::NoFreeVehicle(why) => (ReadyReason::NoFreeVehicle, why.clone()),
+        Binding::Refused(why) => (ReadyReason::Refused, why.clone()),
         Binding::NodeTaken { node, by } => (
-            "NodeTaken",
+            ReadyReason::NodeTaken,
             format!("node {node} serves Drone {by}; delete this Drone, or that one"),
         ),
     };
     let none = "it has no vehicle yet".to_owned();
-    Status {
+    let status = Status {
         phase: Phase::Pending,
         flying: Some(false),
         conditions: vec![
-            condition(Kind::Assigned, Some(false), reason, message.clone()),
+            condition(Kind::Assigned, Some(false), reason.text(), message.clone()),
             condition(Kind::Connected, None, "NotAssigned", none.clone()),
             condition(Kind::Armable, None, "NotAssigned", none.clone()),
             condition(Kind::Flying, Some(false), "NotAssigned", none),
-            condition(Kind::Ready, Some(false), reason, message),
+            condition(Kind::Ready, Some(false), reason.text(), message),
         ],
-    }
+    };
+    (status, reason)
 }
 
-fn silent(q: &Question<'_>, node: &NodeName, assigned: Condition) -> Status {
+fn silent(q: &Question<'_>, node: &NodeName, assigned: Condition) -> (Status, ReadyReason) {
+    let reason = ReadyReason::AgentSilent;
     let unknown = "nothing is known of the vehicle, because its agent is silent".to_owned();
     let message = match q.no_release {
         Some(no_release) => no_release_message(q.drone, no_release),
@@ -207,17 +219,18 @@ fn silent(q: &Question<'_>, node: &NodeName, assigned: Condition) -> Status {
             "the agent on node {node} is not connected; check that it runs, in its own log too, and that it reaches the coordinator"
         ),
     };
-    Status {
+    let status = Status {
         phase: Phase::Unknown,
         flying: None,
         conditions: vec![
             assigned,
-            condition(Kind::Connected, Some(false), "AgentSilent", message.clone()),
-            condition(Kind::Armable, None, "AgentSilent", unknown.clone()),
-            condition(Kind::Flying, None, "AgentSilent", unknown),
-            condition(Kind::Ready, Some(false), "AgentSilent", message),
+            condition(Kind::Connected, Some(false), reason.text(), message.clone()),
+            condition(Kind::Armable, None, reason.text(), unknown.clone()),
+            condition(Kind::Flying, None, reason.text(), unknown),
+            condition(Kind::Ready, Some(false), reason.text(), message),
         ],
-    }
+    };
+    (status, reason)
 }
 
 fn no_release_message(drone: &Facts, no_release: NoRelease) -> String {
@@ -243,7 +256,12 @@ fn connected(report: &Report) -> Condition {
         if let Some(fault) = &report.link_fault {
             message = format!("the agent is connected, but its link to the autopilot is not open: {fault}");
         }
-        condition(Kind::Connected, Some(false), "AutopilotSilent", message)
+        condition(
+            Kind::Connected,
+            Some(false),
+            ReadyReason::AutopilotSilent.text(),
+            message,
+        )
     }
 }
 
@@ -260,7 +278,12 @@ pub fn armable(report: &Report) -> Condition {
             } else {
                 words.join("; ")
             };
-            condition(Kind::Armable, Some(false), "ArmingChecksFail", message)
+            condition(
+                Kind::Armable,
+                Some(false),
+                ReadyReason::ArmingChecksFail.text(),
+                message,
+            )
         }
         (false, None) => condition(
             Kind::Armable,
@@ -273,12 +296,18 @@ pub fn armable(report: &Report) -> Condition {
 
 const fn truth_reason(truth: FlightTruth) -> &'static str {
     match truth {
-        FlightTruth::Unknown(WhyUnknown::NeverHeard | WhyUnknown::LinkLost) => "AutopilotSilent",
-        FlightTruth::Unknown(WhyUnknown::LandedStateUnknown) => "LandedStateUnknown",
-        FlightTruth::Unknown(WhyUnknown::Contradiction) => "Contradiction",
+        FlightTruth::Unknown(why) => unknown_reason(why).text(),
         FlightTruth::Disarmed => "Disarmed",
         FlightTruth::ArmedOnGround => "ArmedOnGround",
-        FlightTruth::Airborne(_) => "InTheAir",
+        FlightTruth::Airborne(_) => ReadyReason::InTheAir.text(),
+    }
+}
+
+const fn unknown_reason(why: WhyUnknown) -> ReadyReason {
+    match why {
+        WhyUnknown::NeverHeard | WhyUnknown::LinkLost => ReadyReason::AutopilotSilent,
+        WhyUnknown::LandedStateUnknown => ReadyReason::LandedStateUnknown,
+        WhyUnknown::Contradiction => ReadyReason::Contradiction,
     }
 }
 

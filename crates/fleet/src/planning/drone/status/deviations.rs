@@ -1,5 +1,6 @@
 //! Texts about flights that are not as ordered: a failsafe, a return of ours, a vehicle astray, an owed landing.
 
+use super::ReadyReason;
 use crate::planning::drone::Facts;
 use crate::planning::site::returns;
 use model::alarm::Cause;
@@ -12,14 +13,6 @@ use model::takeover::{Descent, let_go};
 use model::vehicle::{Airborne, FlightTruth};
 use model::whereabouts::Astray;
 use std::time::Duration;
-
-pub const FELL: &str = "Fell";
-
-/// Reasons that are alarms: each is written at once, and is an Event of its own.
-pub fn alarms() -> impl Iterator<Item = &'static str> {
-    let deviations = [FELL, "AltitudeLost", "PositionLost", "LandingOwed"];
-    deviations.into_iter().chain(Cause::ALL.map(Cause::reason))
-}
 
 /// Time in which an autopilot that accepted a landing begins it.
 const BEGINS_WITHIN: Duration = Duration::from_secs(5);
@@ -52,7 +45,7 @@ fn mode(report: &Report) -> &str {
 }
 
 /// Reason and message while the autopilot executes a failsafe.
-pub(super) fn executes(drone: &Facts, report: &Report) -> (&'static str, String) {
+pub(super) fn executes(drone: &Facts, report: &Report) -> (ReadyReason, String) {
     let (cause, words) = autopilots(report).unwrap_or((Cause::Other, ""));
     let message = format!(
         "the autopilot executes a failsafe of its own ({}; mode {}); Skein sends nothing until it is over, unless you order it to \
@@ -61,7 +54,7 @@ pub(super) fn executes(drone: &Facts, report: &Report) -> (&'static str, String)
         mode(report),
         drone.name.name
     );
-    (cause.reason(), message)
+    (cause.into(), message)
 }
 
 /// A returning vehicle is over its home within this, meters over ground: the same as for its agent's hover.
@@ -84,18 +77,18 @@ fn hover(drone: &Facts, report: &Report) -> String {
 }
 
 /// Reason and message in a mode that Skein did not command.
-pub(super) fn other_mode(drone: &Facts, report: &Report) -> (&'static str, String) {
+pub(super) fn other_mode(drone: &Facts, report: &Report) -> (ReadyReason, String) {
     let (mode, hover) = (mode(report), hover(drone, report));
     match autopilots(report) {
         Some((cause, words)) => (
-            cause.reason(),
+            cause.into(),
             format!(
                 "the autopilot acts on a failsafe of its own ({}; mode {mode}); Skein sends nothing{hover}",
                 described(cause, words)
             ),
         ),
         None => (
-            "OtherMode",
+            ReadyReason::OtherMode,
             format!("a pilot, a ground station or a failsafe has taken over (mode {mode}); Skein sends nothing{hover}"),
         ),
     }
@@ -147,11 +140,11 @@ pub(super) fn flight_over(drone: &Facts, report: &Report) -> String {
     }
 }
 
-pub(super) fn astray(drone: &Facts, astray: Astray) -> (&'static str, String) {
+pub(super) fn astray(drone: &Facts, astray: Astray) -> (ReadyReason, String) {
     let height = drone.altitude.0;
     match astray {
         Astray::Fell { from } => (
-            FELL,
+            ReadyReason::Fell,
             format!(
                 "it fell: it sank far faster than asked, at {:.0} m above home, and has not held its {height} m since; look at the \
                  vehicle",
@@ -159,14 +152,14 @@ pub(super) fn astray(drone: &Facts, astray: Astray) -> (&'static str, String) {
             ),
         ),
         Astray::Height { at } => (
-            "AltitudeLost",
+            ReadyReason::AltitudeLost,
             format!(
                 "in the air, but it has left its {height} m: it was at {:.0} m above home; check whether somebody steers it",
                 at.0
             ),
         ),
         Astray::Place { off } => (
-            "PositionLost",
+            ReadyReason::PositionLost,
             format!(
                 "in the air, but {off:.0} m away from where it held; check whether somebody steers it, and the wind"
             ),
@@ -370,8 +363,8 @@ mod tests {
         };
         let at = AltitudeAboveHome(3.0);
         let fell = of(&drone(), Some(&with(Astray::Fell { from: at })));
-        assert_eq!((fell.phase, get(&fell, Kind::Ready).1), (Phase::Interrupted, FELL));
-        assert_eq!(get(&fell, Kind::Stalled).1, FELL);
+        assert_eq!((fell.phase, get(&fell, Kind::Ready).1), (Phase::Interrupted, "Fell"));
+        assert_eq!(get(&fell, Kind::Stalled).1, "Fell");
         let low = of(&drone(), Some(&with(Astray::Height { at })));
         assert_eq!((low.phase, get(&low, Kind::Ready).0), (Phase::Flying, Some(false)));
         assert_eq!(get(&low, Kind::Ready).1, "AltitudeLost");

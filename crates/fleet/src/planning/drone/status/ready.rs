@@ -1,7 +1,7 @@
 //! Phase of a Drone, and why, as a sentence.
 
-use super::deviations::{self, FELL};
-use super::{Condition, Phase, Question, armable, truth_message, truth_reason};
+use super::deviations;
+use super::{Condition, Phase, Question, ReadyReason, armable, truth_message, unknown_reason};
 use crate::planning::drone::desire::comes_home;
 use crate::planning::drone::height::Height;
 use crate::planning::drone::way_home::WayHome;
@@ -15,45 +15,21 @@ use model::units::AltitudeAboveHome;
 use model::vehicle::{Airborne, FlightTruth};
 use model::whereabouts::Astray;
 
-pub(super) const HOLDING: &str = "Holding";
-
-/// Flies at another altitude than asked for, for longer than that should take.
-pub(super) const NOT_REACHED: &str = "AltitudeNotReached";
-
-pub(super) const ANOTHER_AIRFRAME: &str = "AnotherAirframe";
-
-/// Flown by a program, as asked.
-pub(super) const EXTERNAL: &str = "ExternalControl";
-
-/// On its station, without airspace for a program yet.
-const NO_VOLUME: &str = "NoVolume";
-
-pub(super) const MOVING: &str = "Moving";
-
-/// Does not fly its route.
-pub(super) const NO_WAY: &str = "PlaceNotReached";
-
-pub(super) const NO_ROUTE: &str = "NoRoute";
-
-/// At the end of its route, and not on its station.
-const OFF_STATION: &str = "OffStation";
 const FLIES_HOME: &str = "in the air, flying home: its battery is near its reserve";
 const LANDS_SOON: &str = "in the air above its home: its battery is near its reserve, at which it lands";
 
 /// Reasons on the way to a station, in order.
-pub const ON_ITS_WAY: [&str; 3] = [MOVING, NO_ROUTE, OFF_STATION];
-
-pub(super) const CHECKS_FAIL: &str = "ArmingChecksFail";
+pub const ON_ITS_WAY: [ReadyReason; 3] = [ReadyReason::Moving, ReadyReason::NoRoute, ReadyReason::OffStation];
 
 /// Why it should be on the ground: a reason, and a clause.
-const fn ground_reason(drone: &Facts) -> Option<(&'static str, &'static str)> {
+const fn ground_reason(drone: &Facts) -> Option<(ReadyReason, &'static str)> {
     if drone.deleting {
-        return Some(("Deleting", "the Drone is being deleted"));
+        return Some((ReadyReason::Deleting, "the Drone is being deleted"));
     }
     match (drone.ground, drone.lift) {
-        (Ground::Ordered, _) => Some(("Grounded", "a ground order is in force")),
+        (Ground::Ordered, _) => Some((ReadyReason::Grounded, "a ground order is in force")),
         (_, Lift::Land) => Some((
-            "NodeDrained",
+            ReadyReason::NodeDrained,
             "its node carries the taint skein.dev/ground; it flies again once that is removed",
         )),
         _ => None,
@@ -61,7 +37,7 @@ const fn ground_reason(drone: &Facts) -> Option<(&'static str, &'static str)> {
 }
 
 /// Why a vehicle on the ground does not take off: a reason, and a sentence.
-fn waits(drone: &Facts, report: &Report) -> Option<(&'static str, String)> {
+fn waits(drone: &Facts, report: &Report) -> Option<(ReadyReason, String)> {
     let refuses = drone.lift == Lift::Stay(NoLift::TakeoffSlot) && report.ready == Some(false);
     if matches!(report.activity, Activity::HandsOff(_)) || refuses {
         return None;
@@ -71,52 +47,55 @@ fn waits(drone: &Facts, report: &Report) -> Option<(&'static str, String)> {
         Lift::Stay(NoLift::Airspace) => {
             if drone.movement.is_none() {
                 if let Some(why) = badly_known(report.accuracy) {
-                    return Some((NO_ROUTE, format!("on the ground: it does not take off: {why}")));
+                    return Some((
+                        ReadyReason::NoRoute,
+                        format!("on the ground: it does not take off: {why}"),
+                    ));
                 }
                 let text = "on the ground: others fly or hold where it is to fly; it takes off once that is clear";
-                return Some((NO_ROUTE, text.to_owned()));
+                return Some((ReadyReason::NoRoute, text.to_owned()));
             }
             let off_station = drone
                 .movement
                 .as_ref()
                 .and_then(|movement| movement.off_station.as_ref());
             let why = off_station.map_or_else(|| "has no route to its station yet".to_owned(), off_station_text);
-            return Some((NO_ROUTE, format!("on the ground: it {why}")));
+            return Some((ReadyReason::NoRoute, format!("on the ground: it {why}")));
         }
         Lift::Stay(NoLift::Doubt) => (
-            "NoLeader",
+            ReadyReason::NoLeader,
             "on the ground: the coordinator cannot renew its Lease, and begins no flight until it can",
         ),
         Lift::Stay(NoLift::Cordoned) => (
-            "NodeCordoned",
+            ReadyReason::NodeCordoned,
             "on the ground: its node is cordoned; uncordon it to let it fly",
         ),
         Lift::Stay(NoLift::Drained) => (
-            "NodeDrained",
+            ReadyReason::NodeDrained,
             "on the ground: its node carries the taint skein.dev/ground; it is being replaced where that can be",
         ),
         Lift::Stay(NoLift::NodeGone) => (
-            "NodeGone",
+            ReadyReason::NodeGone,
             "on the ground: its node is gone, or carries the label node-role.kubernetes.io/drone no more",
         ),
         Lift::Stay(NoLift::Upgrade) => (
-            "AgentUpgrading",
+            ReadyReason::AgentUpgrading,
             "on the ground: the agent of its node is being replaced by a newer version; it flies once that is connected",
         ),
         Lift::Stay(NoLift::Geofence) => (
-            "OutsideGeofence",
+            ReadyReason::OutsideGeofence,
             "on the ground: a Geofence of its vehicle does not allow its takeoff altitude; change takeoffAltitudeMeters, or see `kubectl get geofences`",
         ),
         Lift::Stay(NoLift::Rules) => (
-            "RulesNotInForce",
+            ReadyReason::RulesNotInForce,
             "on the ground: a Geofence or ParameterProfile that selects its vehicle is not in force on it; see `kubectl get geofences,parameterprofiles`",
         ),
         Lift::Stay(NoLift::Plan) => (
-            "NoPlan",
+            ReadyReason::NoPlan,
             "on the ground: its Mission has no part of the work for it yet, or its autopilot has not taken the plan yet; see `kubectl get missions -o wide`",
         ),
         Lift::Stay(NoLift::TakeoffSlot) => (
-            "WaitingItsTurn",
+            ReadyReason::WaitingItsTurn,
             "on the ground: others of its Swarm take off, or have to land, first",
         ),
     };
@@ -124,7 +103,7 @@ fn waits(drone: &Facts, report: &Report) -> Option<(&'static str, String)> {
 }
 
 /// Phase, and reason and message of Ready, from a fresh report.
-pub(super) fn phase_and_ready(q: &Question<'_>, report: &Report) -> (Phase, &'static str, String) {
+pub(super) fn phase_and_ready(q: &Question<'_>, report: &Report) -> (Phase, ReadyReason, String) {
     let (phase, reason, mut message) = as_ordered(q, report);
     let (reason, after) = taken_back(report, reason);
     message.push_str(after);
@@ -135,9 +114,11 @@ pub(super) fn phase_and_ready(q: &Question<'_>, report: &Report) -> (Phase, &'st
     match (report.astray, phase) {
         (Some(fell @ Astray::Fell { .. }), Phase::Flying | Phase::TakingOff | Phase::Landing) if up => {
             let (_, message) = deviations::astray(q.drone, fell);
-            (Phase::Interrupted, FELL, message)
+            (Phase::Interrupted, ReadyReason::Fell, message)
         }
-        (Some(astray @ (Astray::Height { .. } | Astray::Place { .. })), Phase::Flying) if up && reason == HOLDING => {
+        (Some(astray @ (Astray::Height { .. } | Astray::Place { .. })), Phase::Flying)
+            if up && reason == ReadyReason::Holding =>
+        {
             let (reason, message) = deviations::astray(q.drone, astray);
             (phase, reason, message)
         }
@@ -146,51 +127,48 @@ pub(super) fn phase_and_ready(q: &Question<'_>, report: &Report) -> (Phase, &'st
 }
 
 /// Reason, and addition to the message, on the way back from a program for a cause that a person should know.
-fn taken_back(report: &Report, reason: &'static str) -> (&'static str, &'static str) {
+fn taken_back(report: &Report, reason: ReadyReason) -> (ReadyReason, &'static str) {
     if !ON_ITS_WAY.contains(&reason) {
         return (reason, "");
     }
     match report.route.lent {
         Some(Lent::TakenBack(WhyBack::LeaseSilent)) => (
-            "LeaseSilent",
+            ReadyReason::LeaseSilent,
             "; it was taken back from its program, which was silent for longer than its lease, or sent no set-points",
         ),
         Some(Lent::TakenBack(WhyBack::LeftVolume)) => (
-            "LeftVolume",
+            ReadyReason::LeftVolume,
             "; it was taken back from its program, which would have left the volume of spec.external, or had",
         ),
         Some(Lent::TakenBack(WhyBack::Recalled) | Lent::Flies) | None => (reason, ""),
     }
 }
 
-fn as_ordered(q: &Question<'_>, report: &Report) -> (Phase, &'static str, String) {
+fn as_ordered(q: &Question<'_>, report: &Report) -> (Phase, ReadyReason, String) {
     let with = |phase, reason, message: &str| (phase, reason, message.to_owned());
     let ground = ground_reason(q.drone);
-    let (ground_why, ground_text) = ground.unwrap_or_default();
+    // Not shown unless `grounded`.
+    let (ground_why, ground_text) = ground.unwrap_or((ReadyReason::Landing, ""));
     let grounded = ground.is_some();
     let ours = report.held.as_ref().is_some_and(|h: &Held| h.uid == q.drone.uid);
     match (report.truth, report.activity) {
         (_, Activity::HandsOff(HandsOff::AnotherAirframe)) => with(
             Phase::Unknown,
-            ANOTHER_AIRFRAME,
+            ReadyReason::AnotherAirframe,
             "another airframe is on the wire of its node than the one that serves it, and nothing is sent to it: connect the first \
              again, or, if it was replaced for good, delete the Drone and force its release",
         ),
-        (FlightTruth::Unknown(_), _) => (
-            Phase::Unknown,
-            truth_reason(report.truth),
-            truth_message(report.truth).into(),
-        ),
+        (FlightTruth::Unknown(why), _) => (Phase::Unknown, unknown_reason(why), truth_message(report.truth).into()),
         (FlightTruth::Disarmed, _) if grounded => {
             (Phase::Grounded, ground_why, format!("on the ground: {ground_text}"))
         }
         (FlightTruth::Disarmed, _) if q.drone.ground == Ground::Unknown => with(
             Phase::Grounded,
-            "SwarmUnknown",
+            ReadyReason::SwarmUnknown,
             "on the ground: its Swarm is gone and may have been grounded; remove the label skein.dev/swarm to let it fly",
         ),
         (FlightTruth::Disarmed, _) if waits(q.drone, report).is_some() => {
-            let (reason, message) = waits(q.drone, report).unwrap_or_default();
+            let (reason, message) = waits(q.drone, report).unwrap_or((ReadyReason::Preparing, String::new()));
             (Phase::Preparing, reason, message)
         }
         (_, Activity::HandsOff(HandsOff::AutopilotFailsafe)) => {
@@ -201,28 +179,30 @@ fn as_ordered(q: &Question<'_>, report: &Report) -> (Phase, &'static str, String
             let (reason, message) = deviations::other_mode(q.drone, report);
             (Phase::Interrupted, reason, message)
         }
-        (_, Activity::HandsOff(HandsOff::TakenOver)) => {
-            (Phase::Interrupted, "TakenOver", deviations::taken_over(q.drone, report))
-        }
+        (_, Activity::HandsOff(HandsOff::TakenOver)) => (
+            Phase::Interrupted,
+            ReadyReason::TakenOver,
+            deviations::taken_over(q.drone, report),
+        ),
         (_, Activity::HandsOff(HandsOff::ArmedByOther)) => with(
             Phase::Interrupted,
-            "UnexpectedlyArmed",
+            ReadyReason::UnexpectedlyArmed,
             "armed on the ground, and not by this agent since it started: a pilot or a ground station armed it, or Skein did before its \
              agent started again; Skein sends nothing until it is disarmed",
         ),
         (_, Activity::HandsOff(HandsOff::FlightOver)) => (
             Phase::Interrupted,
-            "FlightOver",
+            ReadyReason::FlightOver,
             deviations::flight_over(q.drone, report),
         ),
         (_, Activity::HandsOff(HandsOff::Killed)) => with(
             Phase::Interrupted,
-            "Killed",
+            ReadyReason::Killed,
             "its motors were stopped by a kill; delete the Drone once the vehicle is fit to fly again",
         ),
         (_, Activity::Failsafe) => with(
             Phase::Interrupted,
-            "Failsafe",
+            ReadyReason::Failsafe,
             "the coordinator was lost and the vehicle flies its failsafe",
         ),
         (_, Activity::LowBattery) => {
@@ -235,7 +215,7 @@ fn as_ordered(q: &Question<'_>, report: &Report) -> (Phase, &'static str, String
             };
             (
                 Phase::Interrupted,
-                "LowBattery",
+                ReadyReason::LowBattery,
                 format!("the battery has reached its reserve and the vehicle {does}"),
             )
         }
@@ -254,32 +234,38 @@ fn as_ordered(q: &Question<'_>, report: &Report) -> (Phase, &'static str, String
         (FlightTruth::Airborne(_) | FlightTruth::ArmedOnGround, _) if grounded => match deviations::owed(report) {
             Some(owed) => (
                 Phase::Flying,
-                "LandingOwed",
+                ReadyReason::LandingOwed,
                 format!("not landing yet ({ground_text}): {owed}"),
             ),
             None if deviations::is_only_ordered(report) => (
                 Phase::Flying,
-                "LandingOrdered",
+                ReadyReason::LandingOrdered,
                 format!("ordered to land, and its autopilot has not answered yet: {ground_text}"),
             ),
             None => (Phase::Landing, ground_why, format!("landing: {ground_text}")),
         },
         (FlightTruth::Airborne(_) | FlightTruth::ArmedOnGround, _) if !ours => with(
             Phase::Interrupted,
-            "NotTaken",
+            ReadyReason::NotTaken,
             "the vehicle is armed, but not for this Drone",
         ),
-        (FlightTruth::Airborne(_) | FlightTruth::ArmedOnGround, Activity::Landing) if report.terminating => {
-            with(Phase::Landing, "AgentEnding", "landing because its agent is ending")
-        }
-        (FlightTruth::Airborne(_) | FlightTruth::ArmedOnGround, Activity::Landing) => {
-            with(Phase::Landing, "Landing", "landing; its agent is taking up the flight")
-        }
-        (FlightTruth::ArmedOnGround, _) => with(Phase::Arming, "Arming", "armed, about to take off"),
+        (FlightTruth::Airborne(_) | FlightTruth::ArmedOnGround, Activity::Landing) if report.terminating => with(
+            Phase::Landing,
+            ReadyReason::AgentEnding,
+            "landing because its agent is ending",
+        ),
+        (FlightTruth::Airborne(_) | FlightTruth::ArmedOnGround, Activity::Landing) => with(
+            Phase::Landing,
+            ReadyReason::Landing,
+            "landing; its agent is taking up the flight",
+        ),
+        (FlightTruth::ArmedOnGround, _) => with(Phase::Arming, ReadyReason::Arming, "armed, about to take off"),
         (FlightTruth::Airborne(Airborne::TakingOff), _) | (FlightTruth::Airborne(_), Activity::TakingOff) => {
             let (reason, message) = match q.height {
-                Height::NotReached { at } => (NOT_REACHED, not_reached(q.drone, at)),
-                Height::There | Height::UnderWay => ("TakingOff", "climbing to its takeoff altitude".to_owned()),
+                Height::NotReached { at } => (ReadyReason::AltitudeNotReached, not_reached(q.drone, at)),
+                Height::There | Height::UnderWay => {
+                    (ReadyReason::TakingOff, "climbing to its takeoff altitude".to_owned())
+                }
             };
             (Phase::TakingOff, reason, message)
         }
@@ -298,31 +284,39 @@ fn as_ordered(q: &Question<'_>, report: &Report) -> (Phase, &'static str, String
                     (Phase::Flying, off_station_reason(off), message)
                 }
                 _ => match &report.route.stalled {
-                    Some(stalled) => (Phase::Flying, NO_WAY, deviations::stalled(stalled)),
-                    None if comes_home(q.drone, Some(report)) => with(Phase::Flying, MOVING, FLIES_HOME),
-                    None => with(Phase::Flying, MOVING, "in the air, flying its route"),
+                    Some(stalled) => (
+                        Phase::Flying,
+                        ReadyReason::PlaceNotReached,
+                        deviations::stalled(stalled),
+                    ),
+                    None if comes_home(q.drone, Some(report)) => with(Phase::Flying, ReadyReason::Moving, FLIES_HOME),
+                    None => with(Phase::Flying, ReadyReason::Moving, "in the air, flying its route"),
                 },
             }
         }
         (FlightTruth::Airborne(_), _) => with(
             Phase::Flying,
-            "InTheAir",
+            ReadyReason::InTheAir,
             "in the air; its agent is taking up the flight",
         ),
-        (FlightTruth::Disarmed, Activity::Arming | Activity::TakingOff) => with(Phase::Arming, "Arming", "being armed"),
+        (FlightTruth::Disarmed, Activity::Arming | Activity::TakingOff) => {
+            with(Phase::Arming, ReadyReason::Arming, "being armed")
+        }
         (FlightTruth::Disarmed, _) if report.terminating => with(
             Phase::Preparing,
-            "AgentEnding",
+            ReadyReason::AgentEnding,
             "its agent is ending and takes no new flight",
         ),
-        (FlightTruth::Disarmed, _) if !ours => with(Phase::Preparing, "NotTaken", "its agent is being notified"),
+        (FlightTruth::Disarmed, _) if !ours => {
+            with(Phase::Preparing, ReadyReason::NotTaken, "its agent is being notified")
+        }
         (FlightTruth::Disarmed, _) => match armable(report) {
             Condition {
                 value: Some(false),
                 message,
                 ..
-            } => (Phase::Preparing, CHECKS_FAIL, message),
-            _ => with(Phase::Preparing, "Preparing", "on the ground, getting ready"),
+            } => (Phase::Preparing, ReadyReason::ArmingChecksFail, message),
+            _ => with(Phase::Preparing, ReadyReason::Preparing, "on the ground, getting ready"),
         },
     }
 }
@@ -340,7 +334,7 @@ fn flies_home_first(drone: &Facts) -> Option<&OffStation> {
         .filter(|_| movement.way_home == WayHome::Ahead)
 }
 
-fn holding(q: &Question<'_>, report: &Report) -> (&'static str, String) {
+fn holding(q: &Question<'_>, report: &Report) -> (ReadyReason, String) {
     let taken = report
         .held
         .as_ref()
@@ -350,24 +344,27 @@ fn holding(q: &Question<'_>, report: &Report) -> (&'static str, String) {
     }
     match q.height {
         _ if !taken => (
-            "Updating",
+            ReadyReason::Updating,
             "in the air; its agent has yet to take up what was changed".to_owned(),
         ),
         Height::There => match q.drone.movement.as_ref().map(|movement| &movement.off_station) {
-            None => (HOLDING, "in the air and holding".to_owned()),
+            None => (ReadyReason::Holding, "in the air and holding".to_owned()),
             Some(Some(OffStation::Settling)) if comes_home(q.drone, Some(report)) => {
-                (OFF_STATION, LANDS_SOON.to_owned())
+                (ReadyReason::OffStation, LANDS_SOON.to_owned())
             }
-            Some(None) => (HOLDING, "in the air, on station".to_owned()),
+            Some(None) => (ReadyReason::Holding, "in the air, on station".to_owned()),
             Some(Some(OffStation::Lent)) => match report.route.lent {
                 Some(Lent::Flies) => (
-                    EXTERNAL,
+                    ReadyReason::ExternalControl,
                     "in the air, flown by a program within the volume of spec.external".to_owned(),
                 ),
                 // It keeps the volume until it has stopped.
-                Some(Lent::TakenBack(_)) => (OFF_STATION, "in the air; it is stopped where it is".to_owned()),
+                Some(Lent::TakenBack(_)) => (
+                    ReadyReason::OffStation,
+                    "in the air; it is stopped where it is".to_owned(),
+                ),
                 None => (
-                    HOLDING,
+                    ReadyReason::Holding,
                     "in the air, on station; a program may fly it: `skein connect --control`".to_owned(),
                 ),
             },
@@ -377,32 +374,32 @@ fn holding(q: &Question<'_>, report: &Report) -> (&'static str, String) {
             ),
         },
         Height::UnderWay => (
-            "ChangingAltitude",
+            ReadyReason::ChangingAltitude,
             format!("in the air, on its way to {} m", q.drone.altitude.0),
         ),
-        Height::NotReached { at } => (NOT_REACHED, not_reached(q.drone, at)),
+        Height::NotReached { at } => (ReadyReason::AltitudeNotReached, not_reached(q.drone, at)),
     }
 }
 
 /// Reason and message while kept at another altitude than `asked`.
-fn waits_for_height(drone: &Facts, (asked, why): (AltitudeAboveHome, NoLift)) -> (&'static str, String) {
+fn waits_for_height(drone: &Facts, (asked, why): (AltitudeAboveHome, NoLift)) -> (ReadyReason, String) {
     let kept = format!("in the air, ordered to {} m and not to {} m", drone.altitude.0, asked.0);
     if why == NoLift::Geofence {
         let why = "a Geofence of its vehicle does not allow that; change takeoffAltitudeMeters, or see `kubectl get geofences`";
-        return ("OutsideGeofence", format!("{kept}: {why}"));
+        return (ReadyReason::OutsideGeofence, format!("{kept}: {why}"));
     }
     let why = "the way there is not known to be clear of others; it changes its height once it is";
-    (NO_ROUTE, format!("{kept}: {why}"))
+    (ReadyReason::NoRoute, format!("{kept}: {why}"))
 }
 
-const fn off_station_reason(off: &OffStation) -> &'static str {
+const fn off_station_reason(off: &OffStation) -> ReadyReason {
     match off {
-        OffStation::Moving => MOVING,
-        OffStation::Lent => EXTERNAL,
-        OffStation::WaitsForRoom(_) => NO_VOLUME,
-        OffStation::Waits(_) => NO_ROUTE,
-        OffStation::KeepsClear(_) => "KeepsClear",
-        OffStation::Settling => OFF_STATION,
+        OffStation::Moving => ReadyReason::Moving,
+        OffStation::Lent => ReadyReason::ExternalControl,
+        OffStation::WaitsForRoom(_) => ReadyReason::NoVolume,
+        OffStation::Waits(_) => ReadyReason::NoRoute,
+        OffStation::KeepsClear(_) => ReadyReason::KeepsClear,
+        OffStation::Settling => ReadyReason::OffStation,
     }
 }
 

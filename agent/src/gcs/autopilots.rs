@@ -47,6 +47,12 @@ impl Autopilots {
     pub fn system(&self) -> Option<SystemId> {
         self.0.keys().next().map(|who| who.system)
     }
+
+    /// `None`: none was heard, or those of several vehicles were.
+    pub fn only_system(&self) -> Option<SystemId> {
+        self.system()
+            .filter(|system| self.0.keys().all(|who| who.system == *system))
+    }
 }
 
 #[cfg(test)]

@@ -182,6 +182,7 @@ impl Hub {
                 | Refusal::NotOfPrograms
                 | Refusal::OutsideVolume
                 | Refusal::NotNow
+                | Refusal::AnotherVehicle
                 | Refusal::Repeated,
             ) => counters.read_only(1),
         }

@@ -20,6 +20,7 @@ enum Subject {
     ReadOnly,
     NotNow,
     OutsideVolume,
+    AnotherVehicle,
     Message(u32),
     Command(u16),
 }
@@ -30,6 +31,7 @@ impl Subject {
             Refusal::ReadOnly => Some(Self::ReadOnly),
             Refusal::NotNow => Some(Self::NotNow),
             Refusal::OutsideVolume => Some(Self::OutsideVolume),
+            Refusal::AnotherVehicle => Some(Self::AnotherVehicle),
             Refusal::NotOfPrograms => {
                 let message = Self::Message(frame.message_id);
                 Some(fields::command(frame).map_or(message, Self::Command))
@@ -47,6 +49,7 @@ impl Subject {
             Self::ReadOnly => "Skein: read-only, this was not passed on".to_owned(),
             Self::NotNow => "Skein: not passed on now; see the Drone's Ready".to_owned(),
             Self::OutsideVolume => "Skein: a set-point leads out of the volume".to_owned(),
+            Self::AnotherVehicle => "Skein: that is not the vehicle of this program".to_owned(),
             Self::Message(id) => format!("Skein: a program may not send message {id}"),
             Self::Command(number) => format!("Skein: a program may not send command {number}"),
         }
@@ -162,6 +165,7 @@ mod tests {
             Subject::ReadOnly,
             Subject::NotNow,
             Subject::OutsideVolume,
+            Subject::AnotherVehicle,
             Subject::Message(0x00FF_FFFF),
             Subject::Command(u16::MAX),
         ];

@@ -23,7 +23,7 @@ use model::units::Wgs84;
 
 const SET_POSITION_TARGET_LOCAL_NED: u32 = 84;
 const SET_POSITION_TARGET_GLOBAL_INT: u32 = 86;
-const DO_SET_MODE: u16 = 176;
+pub const DO_SET_MODE: u16 = 176;
 
 const ARDUPILOT: u8 = MavAutopilot::MAV_AUTOPILOT_ARDUPILOTMEGA as u8;
 const PX4: u8 = MavAutopilot::MAV_AUTOPILOT_PX4 as u8;

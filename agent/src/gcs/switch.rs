@@ -10,11 +10,11 @@
 //! * it is RADIO_STATUS (109) or RADIO (166): it reports the guest's own radio, and an autopilot would slow our line for it;
 //! * its sender may only watch: then it is forwarded to none;
 //! * its sender is a program and it is not on the list of [`super::program`], or it moves the vehicle while no program may, or out of its
-//!   volume ([`super::lease`]), or asks for a mode that [`super::mode_requests`] does not let pass;
+//!   volume ([`super::lease`]), or asks for a mode that [`super::mode_requests`] does not let pass, or moves another vehicle on the line;
 //! * it would reach the autopilot and is a heartbeat that [`super::charge`] holds back, or in read-only mode is not on the list
 //!   of [`super::read_only`]. Other guests get it all the same.
 
-use super::acknowledgment::Answer;
+use super::acknowledgment::{Answer, Given};
 use super::askers::Askers;
 use super::autopilots::Autopilots;
 use super::charge::Charge;
@@ -28,6 +28,7 @@ use super::read_only::only_asks;
 use super::routes::{Address, Destinations, GuestId, Origin, Routes};
 use crate::command::{OUR_COMPONENT, SYSTEM_AT_FIRST};
 use link::raw::{Direction, RawFrame};
+use model::units::{ComponentId, SystemId};
 use std::collections::BTreeMap;
 use tokio::time::Instant;
 
@@ -67,6 +68,8 @@ pub enum Refusal {
     /// It leads out of the volume of its program, or it cannot be told where.
     OutsideVolume,
     NotNow,
+    /// It would move another vehicle than that of its program, which may be heard on the same line.
+    AnotherVehicle,
     /// A mode of a program's that it has, as far as is known, or asked for since the last HEARTBEAT.
     Repeated,
 }
@@ -95,7 +98,7 @@ pub struct Switch {
     charge: Charge,
     joined: BTreeMap<GuestId, Joined>,
     autopilots: Autopilots,
-    /// HEARTBEAT.autopilot of the one on the line.
+    /// HEARTBEAT.autopilot of our vehicle.
     stack: Option<u8>,
     modes: ModeRequests,
     origin: LocalOrigin,
@@ -151,8 +154,13 @@ impl Switch {
         self.routes.learn(origin, who);
         if origin == Origin::Autopilot && self.autopilots.receive(frame).is_some() {
             self.charge.autopilot_is(self.autopilots.armed());
-            self.stack = Some(fields::byte(frame, 5));
-            self.modes.hear(frame);
+            if self.is_own(who.system) {
+                if self.modes.autopilot(None) != Some(who) {
+                    self.origin = LocalOrigin::default();
+                }
+                self.stack = Some(fields::byte(frame, 5));
+                self.modes.hear(frame);
+            }
             // Orders to it must never reach another aircraft of the same name that came as a guest before it was heard.
             self.routes.only_on_line(who);
         }
@@ -178,6 +186,33 @@ impl Switch {
     }
 
     pub fn receive_from_guest(&mut self, guest: GuestId, frame: &RawFrame, now: Instant) -> Verdict {
+        let verdict = self.judge(guest, frame, now);
+        let to_refused = verdict
+            .refusal
+            .and_then(|refusal| self.answer_to_refused(refusal, frame));
+        let answer = verdict.answer.or(to_refused);
+        Verdict { answer, ..verdict }
+    }
+
+    /// Whoever commands waits for an answer, and asks again without one.
+    fn answer_to_refused(&self, refusal: Refusal, frame: &RawFrame) -> Option<Answer> {
+        let given = match refusal {
+            Refusal::NotNow => Given::TemporarilyRejected,
+            Refusal::ReadOnly | Refusal::NotOfPrograms | Refusal::AnotherVehicle => Given::Denied,
+            Refusal::SetupSigning
+            | Refusal::Impostor
+            | Refusal::Radio
+            | Refusal::HeldHeartbeat
+            | Refusal::OutsideVolume
+            | Refusal::Repeated => return None,
+        };
+        let by = self.modes.autopilot(frame.target)?;
+        let is_its = |to: Address| [ComponentId(0), by.component].contains(&to.component);
+        let command = fields::command(frame).filter(|_| frame.target.is_none_or(is_its))?;
+        Some(Answer { by, command, given })
+    }
+
+    fn judge(&mut self, guest: GuestId, frame: &RawFrame, now: Instant) -> Verdict {
         let who = frame.sender();
         match frame.message_id {
             SETUP_SIGNING => return refused(Refusal::SetupSigning),
@@ -214,6 +249,7 @@ impl Switch {
     /// No other guest is reached by it, and its heartbeats feed no failsafe.
     fn receive_from_program(&mut self, guest: GuestId, frame: &RawFrame, now: Instant) -> Verdict {
         let mut verdict = match program::says(frame, self.stack) {
+            Says::SetPoint(_) | Says::Mode(_) if !self.is_for_own(frame.target) => refused(Refusal::AnotherVehicle),
             Says::Asks => Verdict::default(),
             Says::SetPoint(aim) => self.judge_set_point(&aim, now),
             Says::Mode(wanted) => self.judge_mode(wanted, frame.target, now),
@@ -250,18 +286,36 @@ impl Switch {
         } else {
             Judgment::Refused
         };
-        let answered = |accepted, refusal| Verdict {
-            answer: self.modes.autopilot(target).map(|by| Answer { by, accepted }),
-            ..refused(refusal)
+        let accepted = || Verdict {
+            answer: self.modes.autopilot(target).map(|by| Answer {
+                by,
+                command: program::DO_SET_MODE,
+                given: Given::Accepted,
+            }),
+            ..refused(Refusal::Repeated)
         };
         match judgment {
             Judgment::Passes(until) => Verdict {
                 leased: Some(until),
                 ..Verdict::default()
             },
-            Judgment::HasIt => answered(true, Refusal::Repeated),
-            Judgment::Refused => answered(false, Refusal::NotNow),
+            Judgment::HasIt => accepted(),
+            Judgment::Refused => refused(Refusal::NotNow),
             Judgment::Later => refused(Refusal::Repeated),
+        }
+    }
+
+    /// Whether our vehicle has this system id; of several on the line, that one is whose system the agent speaks with.
+    fn is_own(&self, system: SystemId) -> bool {
+        let own = self.ours.map(|ours| ours.system);
+        own.or_else(|| self.autopilots.only_system()) == Some(system)
+    }
+
+    /// Whether it moves our vehicle alone: a frame to all moves each vehicle on the line.
+    fn is_for_own(&self, target: Option<Address>) -> bool {
+        match target.map_or(SystemId(0), |target| target.system) {
+            SystemId(0) => self.autopilots.only_system().is_some_and(|only| self.is_own(only)),
+            system => self.is_own(system),
         }
     }
 

@@ -324,7 +324,22 @@ fn in_read_only_mode_a_guest_asks_and_does_not_command() {
     let asks = frame(QGC, &MavMessage::PARAM_REQUEST_LIST(asks));
     assert_eq!(refusal(&mut switch, &asks, now), None);
     let arms = command(QGC, MavCmd::MAV_CMD_COMPONENT_ARM_DISARM);
-    assert_eq!(refusal(&mut switch, &arms, now), Some(Refusal::ReadOnly));
+    let verdict = switch.receive_from_guest(A, &arms, now);
+    let denied = Answer {
+        by: VEHICLE,
+        command: 400,
+        given: Given::Denied,
+    };
+    assert_eq!(
+        (verdict.refusal, verdict.answer),
+        (Some(Refusal::ReadOnly), Some(denied))
+    );
+    let camera = RawFrame {
+        target: Some(Address::new(7, 100)),
+        ..arms
+    };
+    let verdict = switch.receive_from_guest(A, &camera, now);
+    assert_eq!(verdict.answer, None, "it is not for the autopilot");
     assert_eq!(
         refusal(&mut switch, &gcs_beat(QGC), now),
         None,

@@ -99,9 +99,14 @@ fn a_program_moves_the_vehicle_only_while_it_may_and_arms_and_reaches_nobody() {
             }
         );
         let armed = sent(&arms);
+        let denied = Answer {
+            by: VEHICLE,
+            command: 400,
+            given: Given::Denied,
+        };
         assert_eq!(
-            (armed.to, armed.refusal),
-            (nobody.clone(), Some(Refusal::NotOfPrograms))
+            (armed.to, armed.refusal, armed.answer),
+            (nobody.clone(), Some(Refusal::NotOfPrograms), Some(denied))
         );
         let beats = sent(&gcs_beat(who));
         assert_eq!(
@@ -125,7 +130,8 @@ fn a_program_that_repeats_its_mode_undoes_no_takeover_and_no_failsafe() {
             assert!(!verdict.to.autopilot, "{autopilot:?} after {after} ms");
             let accepted = Some(Answer {
                 by: VEHICLE,
-                accepted: true,
+                command: 176,
+                given: Given::Accepted,
             });
             assert_eq!(verdict.answer, accepted, "it has that mode, as far as is known");
         }
@@ -137,7 +143,8 @@ fn a_program_that_repeats_its_mode_undoes_no_takeover_and_no_failsafe() {
             let verdict = switch.receive_from_guest(A, &asks_mode(asked, 0.0), now);
             let rejected = Some(Answer {
                 by: VEHICLE,
-                accepted: false,
+                command: 176,
+                given: Given::TemporarilyRejected,
             });
             assert_eq!(
                 (verdict.to.autopilot, verdict.answer),
@@ -209,4 +216,33 @@ fn a_set_point_that_leads_out_of_the_volume_does_not_pass_and_renews_no_lease() 
     assert_eq!(lease.heard(), (None, None));
     assert_eq!(sent(25.0), (true, None));
     assert_eq!(lease.heard(), (Some(now), Some(now)));
+}
+
+#[test]
+fn a_program_moves_no_other_vehicle_on_the_line_of_its_own() {
+    let px4 = MavAutopilot::MAV_AUTOPILOT_PX4;
+    let other = Address::new(8, 1);
+    let (mut switch, lease, began) = lent(px4, 0x0304_0000);
+    switch.receive_from_line(&our_beat(MavType::MAV_TYPE_ONBOARD_CONTROLLER), began);
+    let beats = RawFrame {
+        system: other.system,
+        ..in_mode(px4, 0x0006_0000, began)
+    };
+    switch.receive_from_line(&beats, began);
+    for target in [Some(other), Some(Address::new(0, 0)), None] {
+        for said in [set_point(VELOCITIES, 0.0), asks_mode(4.0, 3.0)] {
+            let said = RawFrame { target, ..said };
+            let verdict = switch.receive_from_guest(A, &said, began);
+            assert_eq!(
+                (verdict.to.autopilot, verdict.refusal),
+                (false, Some(Refusal::AnotherVehicle)),
+                "{target:?}"
+            );
+        }
+    }
+    assert_eq!(lease.heard(), (None, None), "and that renews no lease");
+    // It is judged by the mode of its own vehicle, whichever has beaten last.
+    for said in [set_point(VELOCITIES, 0.0), asks_mode(6.0, 0.0)] {
+        assert!(switch.receive_from_guest(A, &said, began).to.autopilot);
+    }
 }

@@ -848,8 +848,8 @@ impl Pilot {
         self.trace.observe(held, truth, now);
         let record = self.state.record.identified(held, &self.vehicle);
         let landing_ours = self.memory.landing_ours();
-        let armed_lately = self.memory.since_armed(now).is_some_and(|ago| ago <= TRUTH_STALE_AFTER);
-        let record = record.after_takeoff(truth, self.memory.stayed_down(), armed_lately && !landing_ours);
+        let late = self.memory.may_be_late(now) && !landing_ours;
+        let record = record.after_takeoff(truth, self.memory.stayed_down(), late);
         let record: FlightRecord = record.observed(held, truth, landing_ours);
         let down = self.situation(now).wants_ground();
         let mode = self.vehicle.mode(now);

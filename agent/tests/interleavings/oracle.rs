@@ -13,8 +13,8 @@ const ARM: MavCmd = MavCmd::MAV_CMD_COMPONENT_ARM_DISARM;
 const SET_MODE: MavCmd = MavCmd::MAV_CMD_DO_SET_MODE;
 const REPOSITION: MavCmd = MavCmd::MAV_CMD_DO_REPOSITION;
 
-/// Milliseconds; a longer flight is observed, or the gap in observations is noticed.
-const UNSEEN_AT_MOST: u64 = 5000;
+/// Milliseconds; a longer flight is observed, or the gap in observations is noticed: one of five seconds is not, and messages come late by up to two.
+const UNSEEN_AT_MOST: u64 = 7000;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Shown {

@@ -15,3 +15,5 @@ pub mod trace;
 
 #[cfg(test)]
 mod takeover_tests;
+#[cfg(test)]
+mod unseen_tests;

@@ -90,8 +90,8 @@ impl FlightRecord {
     }
 
     /// The record after the vehicle was observed in `truth`, as far as a takeoff that was commanded before is concerned. `stayed_down` is
-    /// whether this life of the agent has observed it on the ground without a break since it armed it, and `may_be_late` whether a message
-    /// from before that arming may be what says so. Call it before [`Self::observed`].
+    /// whether this life of the agent has observed it on the ground since it armed it, without a break in which it may have flown, and
+    /// `may_be_late` whether that may be of before the arming, or before a reboot. Call it before [`Self::observed`].
     pub fn after_takeoff(&self, truth: FlightTruth, stayed_down: bool, may_be_late: bool) -> Self {
         if !self.lifts || truth != FlightTruth::Disarmed || (stayed_down && may_be_late) {
             return self.clone();

@@ -78,7 +78,8 @@ pub struct ArmQuestion<'a> {
     pub stands_down: bool,
     pub terminating: bool,
     pub since_armed: Option<Duration>,
-    /// How long ago this life of the agent first heard it, if it had not rested when the one before ended.
+    /// How long it has been heard, if it may have flown just before: nothing was heard of it, or it had not rested when the life of the agent
+    /// before ended.
     pub since_unrested: Option<Duration>,
     /// How long ago somebody else was observed to fly it while it served no Drone.
     pub since_others_flew: Option<Duration>,

@@ -244,6 +244,10 @@ fn from_the_ground(s: &Situation<'_>, held: &Assignment) -> Verdict {
     if s.stands_down {
         return rest(Activity::NotArmable);
     }
+    // A takeoff that was commanded is not accounted for yet: it may have flown.
+    if s.record.lifts {
+        return rest(Activity::Waiting);
+    }
     // Whatever is sent reaches the other vehicle, too.
     if s.vehicle.shares_id(s.now) {
         return rest(Activity::NotArmable);

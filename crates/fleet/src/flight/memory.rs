@@ -9,7 +9,7 @@ use model::route_order::{Progress, RouteOrder, Waypoint};
 use model::takeover::Descent;
 use model::time::Moment;
 use model::units::{AltitudeAboveHome, MetersPerSecond};
-use model::vehicle::{FlightTruth, LINK_LOST_AFTER, Mode, TRUTH_STALE_AFTER, Vehicle};
+use model::vehicle::{FlightTruth, LINK_LOST_AFTER, LandedState, Mode, TRUTH_STALE_AFTER, Vehicle};
 use std::time::Duration;
 
 /// Kinds of [`crate::flight::converge::Step`].
@@ -67,6 +67,10 @@ const LANDING_MAY_SHOW_FOR: Duration = Duration::from_secs(10);
 /// RTL_LOIT_TIME: 5 s).
 const RETURN_HOVERS_FOR: Duration = Duration::from_secs(30);
 
+/// Longest silence in which a vehicle that stood when it was commanded to take off has not flown: it lifts off two seconds after it accepts at the
+/// earliest, a landing is noticed after it has stood for one, and the failsafe that would land it, for the lost line, begins after five.
+const FLIES_UNSEEN_AFTER: Duration = Duration::from_secs(5);
+
 /// A hover is within this, meters over ground from home and in altitude from its begin. The slowest descent of an autopilot, 0.3 m/s,
 /// leaves it within 7 s.
 const HOVER_M: (f64, f64) = (5.0, 2.0);
@@ -98,8 +102,12 @@ pub struct Memory {
     armed_by_us: bool,
     /// It was observed on the ground without a break since we sent an arm command.
     stays_down: bool,
-    /// It had not rested long enough on the ground when the life of the agent before this one ended.
+    /// It had not rested long enough on the ground when it was heard again, or when the life of the agent before this one ended.
     unrested: bool,
+    /// Since when it is heard without a silence in which somebody may have flown it.
+    heard_since: Option<Moment>,
+    /// When the last silence of more than [`TRUTH_STALE_AFTER`] ended.
+    heard_again: Option<Moment>,
     /// It was observed to arm on no command of ours, and has not disarmed since.
     armed_by_others: bool,
     others_counted: bool,
@@ -131,6 +139,8 @@ pub struct Memory {
     /// Times of the first and the last HEARTBEAT.
     first_beat: Option<Moment>,
     beat: Option<Moment>,
+    /// Of the last EXTENDED_SYS_STATE.
+    landed_at: Option<Moment>,
     /// A commanded descent that is not observed.
     owed: Option<Owed>,
     failsafe_since: Option<Moment>,
@@ -299,22 +309,30 @@ impl Memory {
         self.armed_at.map(|at| now.since(at))
     }
 
-    /// Whether the vehicle was observed on the ground, armed or not, without a break since this life of the agent sent its last arm command.
-    /// Without that it may have flown meanwhile.
+    /// Whether the vehicle was observed on the ground, armed or not, since this life of the agent sent its last arm command, without a break in
+    /// which it may have flown.
     pub const fn stayed_down(&self) -> bool {
         self.stays_down
     }
 
-    /// How long ago this life of the agent first heard the vehicle, if that had not rested when the one before it ended.
+    /// Whether what is known of it may be of before its arming, or a reboot in the last silence may not be noticed yet.
+    pub fn may_be_late(&self, now: Moment) -> bool {
+        let lately = |at: Option<Moment>| at.is_some_and(|at| now.since(at) <= TRUTH_STALE_AFTER);
+        lately(self.armed_at) || lately(self.heard_again)
+    }
+
+    /// How long the vehicle has been heard, if it may have flown just before: it had not rested when the life of the agent before this one ended,
+    /// or nothing was heard of it.
     pub fn since_unrested(&self, now: Moment) -> Option<Duration> {
-        let heard_for = || self.first_beat.map_or(Duration::ZERO, |first| now.since(first));
+        let heard_for = || self.heard_since.map_or(Duration::ZERO, |since| now.since(since));
         self.unrested.then(heard_for)
     }
 
     /// Whether the vehicle has rested for less than `rest` on the ground, as far as is known.
     pub fn is_unrested(&self, rest: Duration, now: Moment) -> bool {
+        let out_of_sight = self.beat.is_some_and(|beat| now.since(beat) > LINK_LOST_AFTER);
         let ago = [self.since_armed(now), self.since_unrested(now)];
-        ago.into_iter().flatten().any(|ago| ago < rest)
+        out_of_sight || ago.into_iter().flatten().any(|ago| ago < rest)
     }
 
     /// The same memory, of a vehicle that had not rested when the agent ended, or had.
@@ -609,15 +627,35 @@ impl Memory {
         }
     }
 
+    /// Whether the last messages say that it is on the ground, with no silence before or after them in which it may have flown.
+    fn is_heard_on_ground(&self, vehicle: &Vehicle, now: Moment) -> bool {
+        let (Some(beat), Some(landed)) = (&vehicle.heartbeat, &vehicle.landed) else {
+            return false;
+        };
+        let is_heard = |before: Option<Moment>, at: Moment| {
+            let gap = before.map_or(Duration::ZERO, |before| at.since(before));
+            gap.max(now.since(at)) <= FLIES_UNSEEN_AFTER
+        };
+        landed.value == Some(LandedState::OnGround)
+            && is_heard(self.beat, beat.at)
+            && is_heard(self.landed_at, landed.at)
+    }
+
     /// Call it after every change of `vehicle`.
     pub fn observe(&mut self, vehicle: &Vehicle, now: Moment) {
         self.hovers_at_home = self.hover_at_home(vehicle, now);
-        let is_down = matches!(vehicle.truth(now), FlightTruth::Disarmed | FlightTruth::ArmedOnGround);
-        self.stays_down &= is_down;
+        self.stays_down &= self.is_heard_on_ground(vehicle, now);
+        self.landed_at = vehicle.landed.as_ref().map(|landed| landed.at);
         let Some(beat) = &vehicle.heartbeat else { return };
         let silent_for = self.beat.map_or(Duration::ZERO, |last| beat.at.since(last));
         let out_of_sight = silent_for > LINK_LOST_AFTER;
-        self.stays_down &= silent_for <= TRUTH_STALE_AFTER;
+        if silent_for > TRUTH_STALE_AFTER {
+            self.heard_again = Some(beat.at);
+        }
+        self.heard_since.get_or_insert(beat.at);
+        if out_of_sight {
+            (self.unrested, self.heard_since) = (true, Some(beat.at));
+        }
         // Within this time of its life it may be an arming of the life before.
         let began = *self.first_beat.get_or_insert(beat.at);
         let seen = !out_of_sight && beat.at.since(began) > ARM_MAY_SHOW_FOR;

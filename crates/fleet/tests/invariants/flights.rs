@@ -174,11 +174,11 @@ fn a_vehicle_has_stayed_down_only_where_that_was_observed_without_a_break() {
         .collect();
     assert!(since_armed(&watched));
     assert!(
-        since_armed(&[(1, true, GROUND), (4, false, GROUND)]),
-        "two messages were lost"
+        since_armed(&[(1, true, GROUND), (6, false, GROUND)]),
+        "no flight and its landing are so short"
     );
     assert!(
-        !since_armed(&[(1, true, GROUND), (5, false, GROUND)]),
+        !since_armed(&[(1, true, GROUND), (7, false, GROUND)]),
         "it was not heard for too long"
     );
     assert!(!since_armed(&[(1, true, GROUND), (2, true, None), (3, false, GROUND)]));

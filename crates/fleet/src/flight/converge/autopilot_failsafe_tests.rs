@@ -185,6 +185,26 @@ fn a_vehicle_that_has_just_landed_rests_before_it_is_armed() {
     assert_eq!(w.kind(), Some(StepKind::Arm));
 }
 
+/// A pilot may have landed it by hand, and be walking up to it.
+#[test]
+fn a_vehicle_that_may_have_flown_unheard_rests_before_it_is_armed() {
+    let mut w = world(FLY).disarmed(Mode::Station);
+    assert_eq!(w.kind(), Some(StepKind::Arm));
+    w = w.later(6).disarmed(Mode::Station);
+    for _ in 0..5 {
+        assert_eq!(w.decide(), rest(Activity::Waiting));
+        w = w.later(1).disarmed(Mode::Station);
+    }
+    assert_eq!(w.kind(), Some(StepKind::Arm));
+}
+
+#[test]
+fn nothing_is_armed_before_the_takeoff_before_is_accounted_for() {
+    let mut w = world(FLY).disarmed(Mode::Station);
+    w.record = w.record.lifting();
+    assert_eq!(w.decide(), rest(Activity::Waiting));
+}
+
 #[test]
 fn a_landing_that_was_commanded_and_does_not_come_is_owed() {
     use model::answer::Answer;

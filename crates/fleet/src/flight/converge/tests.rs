@@ -237,10 +237,10 @@ fn a_refused_arm_is_tried_again_with_a_capped_back_off() {
         w.memory.began(StepKind::Arm, w.now);
         w.memory.ended(StepKind::Arm, &refused, w.now, 1.0);
         let before = w.now;
-        while w.clone().disarmed(Mode::Station).kind() != Some(StepKind::Arm) {
+        while w.kind() != Some(StepKind::Arm) {
             w.now = w.now.plus(Duration::from_millis(500));
+            w = w.disarmed(Mode::Station);
         }
-        w = w.disarmed(Mode::Station);
         waits.push(w.now.since(before).as_secs());
     }
     assert_eq!(waits, [2, 4, 8, 16, 30, 30, 30]);

@@ -1,0 +1,103 @@
+//! Silences of a vehicle on the ground: whether it may have flown meanwhile.
+
+use crate::flight::memory::{Memory, StepKind};
+use crate::flight_record::FlightRecord;
+use model::time::{Moment, Sighting};
+use model::vehicle::{FlightTruth, Heartbeat, LandedState, Mode, ModeReport, Vehicle};
+use std::time::Duration;
+
+/// The agent asks what to send ten times a second.
+const TICK_MS: usize = 100;
+
+fn at(ms: u64) -> Moment {
+    Moment::at(Duration::from_millis(ms))
+}
+
+fn reports(memory: &mut Memory, armed: bool, landed: LandedState, ms: u64) -> Vehicle {
+    let mode = ModeReport {
+        mode: Mode::Station,
+        label: "GUIDED".into(),
+    };
+    let vehicle = Vehicle {
+        heartbeat: Some(Sighting::new(Heartbeat { armed, mode }, at(ms))),
+        landed: Some(Sighting::new(Some(landed), at(ms))),
+        ..Vehicle::default()
+    };
+    memory.observe(&vehicle, at(ms));
+    vehicle
+}
+
+/// It stands with its motors on at 2 s, is silent for so long, and then stands with its motors off.
+fn stands_again_after(silence_ms: u64) -> Memory {
+    let mut memory = Memory::default();
+    reports(&mut memory, false, LandedState::OnGround, 1000);
+    memory.began(StepKind::Arm, at(1000));
+    let vehicle = reports(&mut memory, true, LandedState::OnGround, 2000);
+    for ms in (2000..2000 + silence_ms).step_by(TICK_MS) {
+        memory.observe(&vehicle, at(ms));
+    }
+    reports(&mut memory, false, LandedState::OnGround, 2000 + silence_ms);
+    memory
+}
+
+#[test]
+fn it_has_flown_in_no_silence_that_is_too_short_for_a_flight() {
+    for (silence_ms, stayed_down) in [(1000, true), (3500, true), (5000, true), (5100, false), (60_000, false)] {
+        assert_eq!(
+            stands_again_after(silence_ms).stayed_down(),
+            stayed_down,
+            "{silence_ms} ms"
+        );
+    }
+    let mut memory = stands_again_after(1000);
+    memory.began(StepKind::Arm, at(4000));
+    reports(&mut memory, true, LandedState::TakingOff, 5000);
+    assert!(!memory.stayed_down(), "it lifts off");
+    let mut memory = stands_again_after(1000);
+    memory.began(StepKind::Arm, at(4000));
+    memory.observe(&Vehicle::default(), at(5000));
+    assert!(!memory.stayed_down(), "its autopilot has rebooted");
+}
+
+#[test]
+fn it_has_flown_where_it_does_not_say_for_too_long_whether_it_stands() {
+    let mut memory = Memory::default();
+    let mut vehicle = reports(&mut memory, false, LandedState::OnGround, 1000);
+    memory.began(StepKind::Arm, at(1000));
+    for ms in (2000..=6000).step_by(1000) {
+        vehicle.heartbeat = vehicle.heartbeat.map(|beat| Sighting::new(beat.value, at(ms)));
+        memory.observe(&vehicle, at(ms));
+        assert!(memory.stayed_down(), "{ms} ms");
+    }
+    memory.observe(&vehicle, at(6100));
+    assert!(!memory.stayed_down());
+}
+
+#[test]
+fn a_takeoff_is_accounted_for_once_a_reboot_in_the_silence_would_be_noticed() {
+    let memory = stands_again_after(4000);
+    let judged = |ms| {
+        let late = memory.may_be_late(at(ms));
+        let record = FlightRecord::default().lifting();
+        !record
+            .after_takeoff(FlightTruth::Disarmed, memory.stayed_down(), late)
+            .lifts
+    };
+    assert!(!judged(6000) && !judged(9000));
+    assert!(judged(9100));
+}
+
+#[test]
+fn the_next_life_of_the_agent_lets_a_vehicle_rest_that_this_one_does_not_hear() {
+    let rest = Duration::from_secs(5);
+    let mut memory = Memory::default();
+    reports(&mut memory, false, LandedState::OnGround, 1000);
+    assert!(!memory.is_unrested(rest, at(6000)));
+    assert!(memory.is_unrested(rest, at(6100)), "somebody may fly it");
+    reports(&mut memory, false, LandedState::OnGround, 60_000);
+    assert!(memory.is_unrested(rest, at(64_900)));
+    for ms in (61_000..=65_000).step_by(1000) {
+        reports(&mut memory, false, LandedState::OnGround, ms);
+    }
+    assert!(!memory.is_unrested(rest, at(65_000)));
+}

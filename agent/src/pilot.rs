@@ -527,6 +527,16 @@ impl Pilot {
         matches!(purpose, Some(Purpose::Step(kind)) if waits_for_heartbeat(kind, &self.situation(now)))
     }
 
+    /// Whether the message that was handed out last may still be written: a command may be overtaken while it waits for the disk, by what was
+    /// received since or by the age of the mode that it goes by.
+    pub fn is_still_wanted(&self, now: Moment) -> bool {
+        let outstanding = self.outstanding.as_ref().filter(|_| self.handed_out_command);
+        let Some(Purpose::Step(kind)) = outstanding.map(|o| o.purpose) else {
+            return true;
+        };
+        !called_off(kind, &self.situation(now)) && !self.waits(now)
+    }
+
     fn situation(&self, now: Moment) -> Situation<'_> {
         Situation {
             vehicle: &self.vehicle,

@@ -407,10 +407,14 @@ impl Shell {
             let how = if (out.permit.is_some() || out.once_remembered) && !remembered {
                 Written::No
             } else {
-                if out.on_ground_until.is_some() {
-                    self.receive_waiting();
+                // The disk may have taken its time, and a pilot may have taken over meanwhile.
+                self.receive_waiting();
+                if self.pilot.is_still_wanted(self.wiring.clock.now()) {
+                    self.write(out).await
+                } else {
+                    warn!("a command was overtaken while it waited for the disk; it is decided again");
+                    Written::No
                 }
-                self.write(out).await
             };
             self.pilot.written(how, self.wiring.clock.now(), jitter());
             if how != Written::Yes {

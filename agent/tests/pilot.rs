@@ -351,6 +351,28 @@ fn a_movement_is_repeated_only_once_a_heartbeat_names_a_mode_of_ours() {
     }
 }
 
+/// A HEARTBEAT comes while it waits, or is lost.
+#[test]
+fn a_command_that_waited_for_the_disk_is_not_written_against_a_pilot_or_by_an_old_mode() {
+    for (mode, ms, is_wanted) in [
+        (None, 700, true),
+        (Some(HOLD), 1800, true),
+        (Some(POSCTL), 700, false),
+        (None, 1800, false),
+    ] {
+        let mut pilot = px4_pilot();
+        px4_hovers(&mut pilot, 100);
+        assigned(&mut pilot, 1, HIGHER, 500);
+        let out = pilot.next(at(500), 0.0).unwrap();
+        assert_eq!(command(&out), Some(MavCmd::MAV_CMD_DO_REPOSITION));
+        if let Some(mode) = mode {
+            let beat = px4_beat(mode, MavModeFlag::MAV_MODE_FLAG_SAFETY_ARMED);
+            receive(&mut pilot, MavMessage::HEARTBEAT(beat), ms);
+        }
+        assert_eq!(pilot.is_still_wanted(at(ms)), is_wanted, "{mode:?} after {ms} ms");
+    }
+}
+
 #[test]
 fn a_line_that_loses_answers_and_every_second_heartbeat_delays_a_movement_only() {
     let mut pilot = px4_pilot();

@@ -315,6 +315,14 @@ pub const MUTATIONS: &[Mutation] = &[
         tests: AGENT,
     },
     Mutation {
+        invariant: 5,
+        name: "writes a command that was overtaken while it waited for the disk",
+        file: "agent/src/pilot.rs",
+        find: "!called_off(kind, &self.situation(now)) && !self.waits(now)",
+        replace: "true || !called_off(kind, &self.situation(now)) && !self.waits(now)",
+        tests: AGENT,
+    },
+    Mutation {
         invariant: 6,
         name: "counts the loss of the coordinator anew in each life of the agent",
         file: "agent/src/pilot.rs",

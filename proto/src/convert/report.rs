@@ -152,7 +152,8 @@ pub fn report(node: NodeName, r: v1::Report) -> Result<Report, BadMessage> {
         stand_down: r.stand_down.map(TryInto::try_into).transpose()?,
         link_fault: r.link_fault.filter(|_| !r.link_alive),
         route: r.route.map(TryInto::try_into).transpose()?.unwrap_or_default(),
-        home: r.home.map(TryInto::try_into).transpose()?,
+        // Without a home that can be one, nothing is known of where it would return to; all else counts.
+        home: r.home.and_then(|home| home.try_into().ok()),
         near_reserve: r.near_reserve,
         home_shift: r.home_shift.map(TryInto::try_into).transpose()?,
         return_height: (r.return_altitude_above_home_m)

@@ -9,6 +9,9 @@ use model::route_order::{MOST_PLACES, OrderNumber, RouteOrder, Waypoint};
 use model::units::{AltitudeAmsl, Meters};
 use std::time::Duration;
 
+/// Lowest and highest altitude of a place, meters above mean sea level: those of positions that an agent takes from its autopilot.
+const ALTITUDES_M: (f64, f64) = (-1000.0, 20_000.0);
+
 impl From<OrderNumber> for v1::RouteNumber {
     fn from(number: OrderNumber) -> Self {
         Self {
@@ -45,7 +48,9 @@ impl TryFrom<v1::Waypoint> for Waypoint {
             ("latitude_deg", place.latitude_deg),
             ("longitude_deg", place.longitude_deg),
         )?;
-        let amsl = within("altitude_amsl_m", place.altitude_amsl_m, f64::MIN, f64::MAX, "a number")?;
+        let (lowest, highest) = ALTITUDES_M;
+        let must = "from -1000 to 20000 meters";
+        let amsl = within("altitude_amsl_m", place.altitude_amsl_m, lowest, highest, must)?;
         Ok(Self {
             at,
             amsl: AltitudeAmsl(amsl),
@@ -257,6 +262,14 @@ pub(super) mod tests {
         assert!(route(vec![place; 16]).is_ok());
         for many in [0, 17] {
             assert!(route(vec![place; many]).unwrap_err().contains("from 1 to 16 places"));
+        }
+        for altitude_amsl_m in [-1001.0, 20_001.0, 1e9, f64::NAN, f64::INFINITY] {
+            let beyond = v1::Waypoint {
+                altitude_amsl_m,
+                ..place
+            };
+            let why = route(vec![place, beyond]).unwrap_err();
+            assert!(why.contains("from -1000 to 20000 meters"), "{why}");
         }
         let nowhere = v1::Waypoint {
             latitude_deg: f64::NAN,

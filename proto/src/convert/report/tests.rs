@@ -469,6 +469,27 @@ fn numbers_that_mean_nothing_are_refused_and_named() {
 }
 
 #[test]
+fn a_home_that_can_be_none_is_not_known_and_all_else_counts() {
+    for (altitude_amsl_m, is_known) in [(488.0, true), (-1e18, false), (20_001.0, false), (f64::NAN, false)] {
+        let home = v1::Waypoint {
+            latitude_deg: 47.0,
+            longitude_deg: 8.0,
+            altitude_amsl_m,
+        };
+        let message = v1::Report {
+            link_alive: true,
+            truth: v1::FlightTruth::Disarmed.into(),
+            activity: v1::Activity::Idle.into(),
+            home: Some(home),
+            ..v1::Report::default()
+        };
+        let read = report(node(), message).unwrap();
+        assert_eq!(read.home.is_some(), is_known, "{altitude_amsl_m}");
+        assert_eq!(read.truth, FlightTruth::Disarmed);
+    }
+}
+
+#[test]
 fn a_value_of_a_newer_version_and_a_missing_one_are_refused() {
     assert!(refusal(|r| r.truth = 77).starts_with("truth is 77, which this program does not know"));
     assert!(refusal(|r| r.activity = 77).starts_with("activity is 77, which this program does not know"));

@@ -9,6 +9,7 @@ mod alarms;
 mod batteries;
 mod boot_clock;
 mod classes;
+mod home_accounts;
 mod home_in_flight;
 pub mod modes;
 mod px4_events;
@@ -16,6 +17,7 @@ mod reasons;
 pub(crate) mod text;
 
 use crate::metadata::Table;
+use home_accounts::{AGREES_WITHIN_M, HomeAccounts};
 use home_in_flight::HomeInFlight;
 use link::dialect::{
     AUTOPILOT_VERSION_DATA, GLOBAL_POSITION_INT_DATA, HEARTBEAT_DATA, MavLandedState, MavMessage, MavModeFlag,
@@ -34,9 +36,6 @@ use px4_events::EventMeaning;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Estimates on the ground wander by a meter or two.
-const HOME_AGREES_WITHIN_M: f64 = 3.0;
-
 /// A longer silence says nothing of the rate at which the link carries landed_state.
 const LANDED_GAP_AT_MOST: Duration = Duration::from_secs(10);
 
@@ -52,6 +51,7 @@ pub struct Normalizer {
     clocks: boot_clock::BootClocks,
     batteries: batteries::Batteries,
     home_heard: Option<AltitudeAmsl>,
+    home_accounts: HomeAccounts,
     home_in_flight: HomeInFlight,
     checks: Checks,
 }
@@ -134,6 +134,8 @@ impl Normalizer {
             MavMessage::GLOBAL_POSITION_INT(m) => {
                 vehicle.running_for = Some(Duration::from_millis(m.time_boot_ms.into()));
                 if let Some(home) = global_position(vehicle, m, now) {
+                    self.home_accounts.count(home);
+                    self.home_accounts.place(vehicle, now);
                     self.home(vehicle, home, now);
                 }
             }
@@ -142,8 +144,12 @@ impl Normalizer {
                     latitude_deg: f64::from(m.latitude) / 1e7,
                     longitude_deg: f64::from(m.longitude) / 1e7,
                 };
-                vehicle.home_at = model::geo::position(at).ok().or(vehicle.home_at);
-                self.home(vehicle, AltitudeAmsl(f64::from(m.altitude) / 1000.0), now);
+                let amsl = AltitudeAmsl(f64::from(m.altitude) / 1000.0);
+                self.home_accounts.state(model::geo::position(at).ok(), amsl);
+                self.home_accounts.place(vehicle, now);
+                if vehicle.home_disagrees_m.is_none() {
+                    self.home(vehicle, amsl, now);
+                }
             }
             MavMessage::GPS_RAW_INT(m) => {
                 vehicle.receiver_accuracy = Some(Sighting::new(accuracy::of_receiver(m), now));
@@ -220,7 +226,7 @@ impl Normalizer {
         let on_ground = matches!(vehicle.truth(now), FlightTruth::Disarmed | FlightTruth::ArmedOnGround);
         let agreed = self
             .home_heard
-            .is_some_and(|before| (before.0 - amsl.0).abs() <= HOME_AGREES_WITHIN_M);
+            .is_some_and(|before| (before.0 - amsl.0).abs() <= AGREES_WITHIN_M);
         self.home_heard = Some(amsl);
         if agreed && (-1000.0..=10_000.0).contains(&amsl.0) && (on_ground || vehicle.home.is_none()) {
             (vehicle.home, vehicle.home_heard) = (Some(amsl), Some(now));

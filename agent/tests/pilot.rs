@@ -710,6 +710,32 @@ fn a_vehicle_stands_down_in_its_agents_next_life_too_until_a_person_lets_it_fly(
     assert!(armed_by(&rests(&mut pilot, FULL, 91_000..99_000)));
 }
 
+#[test]
+fn a_home_at_two_altitudes_is_not_reported_and_a_person_reads_why() {
+    let mut pilot = pilot();
+    for ms in (100..5000).step_by(500) {
+        on_ground(&mut pilot, ms);
+        // Beside home, which is at 488 m.
+        let position = GLOBAL_POSITION_INT_DATA {
+            time_boot_ms: u32::try_from(ms).unwrap(),
+            lat: 1,
+            lon: 1,
+            alt: 1_488_000,
+            ..GLOBAL_POSITION_INT_DATA::default()
+        };
+        receive(&mut pilot, MavMessage::GLOBAL_POSITION_INT(position), ms);
+        written(&mut pilot, ms);
+    }
+    let report = pilot.report(at(5000));
+    assert_eq!((report.home, report.ready), (None, Some(false)));
+    let words = "its home position is reported 1000 m below the home from which it counts its altitude";
+    assert!(
+        report.reasons.iter().any(|reason| reason.text.starts_with(words)),
+        "{:?}",
+        report.reasons
+    );
+}
+
 /// 10 m above where it took off at 488 m; `home`: its altitude by the autopilot, millimeters.
 fn hovers(pilot: &mut Pilot, home: i32, ms: u64) {
     let armed = beat(GUIDED, MavModeFlag::MAV_MODE_FLAG_SAFETY_ARMED);

@@ -176,6 +176,47 @@ fn one_height_of_home_that_nothing_agrees_with_is_not_taken() {
 }
 
 #[test]
+fn a_home_at_an_altitude_that_its_vehicle_does_not_count_from_is_not_known() {
+    let home = |altitude| {
+        MavMessage::HOME_POSITION(HOME_POSITION_DATA {
+            latitude: 473_977_420,
+            longitude: 85_455_940,
+            altitude,
+            ..HOME_POSITION_DATA::default()
+        })
+    };
+    let stands = [beat(4, false), landed(GROUND)];
+    let counts = [position(1000, 488_500, 500), position(1200, 488_500, 500)];
+    for (altitude, is_known) in [
+        (488_000, true),
+        (670_000, true),
+        (290_000, true),
+        (700_000, false),
+        (0, false),
+        (i32::MAX, false),
+        (i32::MIN, false),
+    ] {
+        for messages in [
+            [&stands[..], &counts, &[home(altitude)]].concat(),
+            [&stands[..], &[home(altitude)], &counts].concat(),
+        ] {
+            let mut v = vehicle(Autopilot::ArduPilot);
+            let mut n = receive(&mut v, &messages);
+            let known = (v.home_at.is_some(), v.home_disagrees_m.is_none());
+            assert_eq!(known, (is_known, is_known), "{altitude} mm");
+            assert_eq!(v.home, Some(AltitudeAmsl(488.0)), "{altitude} mm");
+            n.receive(&mut v, &home(488_000), at(0));
+            assert!(v.home_at.is_some() && v.home_disagrees_m.is_none(), "it was set anew");
+            let known = v.home_at;
+            n.receive(&mut v, &beat(4, true), at(0));
+            n.receive(&mut v, &landed(MavLandedState::MAV_LANDED_STATE_IN_AIR), at(0));
+            n.receive(&mut v, &home(9_000_000), at(0));
+            assert_eq!(v.home_at, known, "in flight it stays where it was");
+        }
+    }
+}
+
+#[test]
 fn values_that_cannot_be_true_are_not_taken() {
     let mut v = vehicle(Autopilot::ArduPilot);
     let nowhere = GLOBAL_POSITION_INT_DATA {

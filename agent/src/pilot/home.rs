@@ -24,17 +24,18 @@ impl Pilot {
         safety::home_elsewhere(&self.vehicle, &self.state.record, since_armed, now).filter(|_| on_ground)
     }
 
-    /// Home is asked for once, and again while it is not where the vehicle is. Called with each message of the autopilot.
+    /// Home is asked for once, and again while it is not where the vehicle is, or is at two altitudes. Called with each message of the autopilot.
     pub(super) fn ask_for_home(&mut self, message: &MavMessage, now: Moment) {
         let of_place = matches!(
             message,
             MavMessage::GLOBAL_POSITION_INT(_) | MavMessage::HOME_POSITION(_)
         );
         let asked = self.home_asked.is_some_and(|at| now.since(at) < ASKED_AGAIN_AFTER);
-        if !of_place || asked || !self.knows_home() {
+        let disagrees = self.vehicle.home_disagrees_m.is_some();
+        if !of_place || asked || !(disagrees || self.knows_home()) {
             return;
         }
-        if self.home_elsewhere(now).is_some() {
+        if disagrees || self.home_elsewhere(now).is_some() {
             self.home_asked = Some(now);
             self.streams.again(Needed::Home);
         } else {
@@ -44,6 +45,18 @@ impl Pilot {
 
     pub(super) fn home_reason(&self, now: Moment) -> Option<ArmingReason> {
         let since = self.link_up.unwrap_or(now);
+        if let Some(above) = self.vehicle.home_disagrees_m {
+            let (meters, side) = (above.abs(), if above > 0.0 { "above" } else { "below" });
+            let text = format!(
+                "its home position is reported {meters:.0} m {side} the home from which it counts its altitude (HOME_POSITION and \
+                 GLOBAL_POSITION_INT), so where it would return to is not known; set home where it is (MAV_CMD_DO_SET_HOME of a ground \
+                 station), or restart the autopilot"
+            );
+            return Some(ArmingReason {
+                class: ReasonClass::NeedsHuman,
+                ..ArmingReason::reported(text, since)
+            });
+        }
         if self.vehicle.position.is_some() && !self.knows_home() {
             let text = "its home position was not heard yet; it is asked for";
             return Some(ArmingReason {

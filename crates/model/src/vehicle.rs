@@ -313,6 +313,9 @@ pub struct Vehicle {
     pub home_heard: Option<Moment>,
     /// From HOME_POSITION.
     pub home_at: Option<Wgs84>,
+    /// How far the altitude of HOME_POSITION is above the home that its altitudes count from, meters, where that cannot be one home. Then
+    /// `home_at` is not known on the ground, and not taken in flight.
+    pub home_disagrees_m: Option<f64>,
     /// Since the vehicle was last on the ground; `None`: not moved by more than autopilots do by themselves.
     pub home_shift: Option<HomeShift>,
     /// Whether the mission in flight is ours; known to the agent, not to the autopilot.

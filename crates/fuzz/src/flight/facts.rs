@@ -60,7 +60,8 @@ pub struct Facts {
     clock: u32,
     /// It may have rebooted since the last heartbeat, so the mode is stale.
     rebooted: bool,
-    home: Option<Wgs84>,
+    /// Homes that it has named, the last first: the agent does not take one at an altitude that the vehicle does not count from.
+    homes: Vec<Wgs84>,
     /// The last position, its altitude above home in meters, and its moment.
     position: Option<(Wgs84, f64, u64)>,
     hover: Option<Hover>,
@@ -83,6 +84,8 @@ const HOVERS_FOR: u64 = 30_000;
 /// altitude: 2 m to both sides of where it began, and what rounding adds.
 const HOVER_RADIUS_M: f64 = 5.0;
 const HOVER_BAND_M: f64 = 4.01;
+/// Homes that count: the agent may go by the one before, as the last one cannot be.
+const HOMES: usize = 2;
 
 impl Facts {
     pub fn note(&mut self, ours: &Ours, message: &MavMessage, now: u64) {
@@ -153,7 +156,12 @@ impl Facts {
                     (m.lat, m.lon) != (0, 0) && (-1000.0..=20_000.0).contains(&amsl) && above_home.abs() <= 10_000.0;
                 self.position = at.filter(|_| can_be).map(|at| (at, above_home, now)).or(self.position);
             }
-            MavMessage::HOME_POSITION(m) => self.home = place(m.latitude, m.longitude).or(self.home),
+            MavMessage::HOME_POSITION(m) => {
+                if let Some(named) = place(m.latitude, m.longitude) {
+                    self.homes.insert(0, named);
+                    self.homes.truncate(HOMES);
+                }
+            }
             _ => {}
         }
         self.note_hover(ours, now);
@@ -175,8 +183,11 @@ impl Facts {
     /// Altitude above home of a vehicle that is over its home in the air, on a return, if it was reported lately.
     fn above_home_on_return(&self, ours: &Ours, now: u64) -> Option<f64> {
         let (at, above_home, heard_at) = self.position?;
-        let (east, north) = geo::offset(self.home?, at);
-        let is_there = now.saturating_sub(heard_at) <= FRESH && east.hypot(north) <= HOVER_RADIUS_M;
+        let is_over = |home: &Wgs84| {
+            let (east, north) = geo::offset(*home, at);
+            east.hypot(north) <= HOVER_RADIUS_M
+        };
+        let is_there = now.saturating_sub(heard_at) <= FRESH && self.homes.iter().any(is_over);
         let returns = self.was_in_the_air(now) && self.mode(ours, now) == Some(Mode::Return);
         (is_there && returns).then_some(above_home)
     }

@@ -400,7 +400,7 @@ impl Shell {
         for _ in 0..WRITES_AT_MOST {
             let out = self.pilot.next(self.wiring.clock.now(), jitter());
             // Before anything is waited for: what would come after the stop moves the vehicle again.
-            self.wiring.lease.pass(self.pilot.program_volume());
+            self.wiring.lease.pass(self.pilot.program_volume(), Instant::now());
             let Some(out) = out else { break };
             let state = self.pilot.state().clone();
             let remembered = self.save(state, self.wiring.clock.now()).await;
@@ -409,6 +409,9 @@ impl Shell {
             } else {
                 // The disk may have taken its time, and a pilot may have taken over meanwhile.
                 self.receive_waiting();
+                if !self.pilot.passes_program() {
+                    self.wiring.lease.pass(None, Instant::now());
+                }
                 if self.pilot.is_still_wanted(self.wiring.clock.now()) {
                     self.write(out).await
                 } else {

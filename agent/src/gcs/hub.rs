@@ -55,11 +55,11 @@ impl Out {
     }
 
     fn next(&self) -> (Next, Lost) {
-        let mut outbox = self.lock();
-        if !self.lease.passes() {
+        let (mut outbox, now) = (self.lock(), Instant::now());
+        if !self.lease.passes(now) {
             outbox.call_off();
         }
-        (outbox.next(Instant::now()), outbox.lost())
+        (outbox.next(now), outbox.lost())
     }
 
     fn lock(&self) -> MutexGuard<'_, Outbox> {

@@ -13,6 +13,10 @@ use tokio::time::Instant;
 /// Local coordinates farther than this from their origin are no place, meters: they would lead around the Earth.
 const FARTHEST_M: f64 = 100_000.0;
 
+/// That a program may fly is judged ten times a second. One that was not judged for this long, as the agent waits for a disk or for the line, passes
+/// nothing more: the vehicle would leave its volume unobserved.
+const JUDGED_WITHIN: Duration = Duration::from_millis(700);
+
 /// A velocity that was asked for moves the vehicle for this long, also once it is asked for another.
 const ASKED_COUNTS_FOR: Duration = Duration::from_secs(1);
 
@@ -59,7 +63,8 @@ pub struct Lease(Arc<Mutex<State>>);
 
 #[derive(Debug, Default)]
 struct State {
-    volume: Option<Volume>,
+    /// With when that was judged.
+    volume: Option<(Volume, Instant)>,
     heard: Option<Instant>,
     set_point: Option<Instant>,
     /// Over ground, and upright.
@@ -81,29 +86,37 @@ impl Peak {
     }
 }
 
+impl State {
+    /// Where the program may fly now.
+    fn volume(&self, now: Instant) -> Option<&Volume> {
+        let (volume, judged) = self.volume.as_ref()?;
+        (now.saturating_duration_since(*judged) <= JUDGED_WITHIN).then_some(volume)
+    }
+}
+
 impl Lease {
     /// `None`: nowhere.
-    pub fn pass(&self, volume: Option<Volume>) {
+    pub fn pass(&self, volume: Option<Volume>, now: Instant) {
         let mut state = self.lock();
         if volume.is_none() {
             *state = State::default();
         }
-        state.volume = volume;
+        state.volume = volume.map(|volume| (volume, now));
     }
 
-    pub fn passes(&self) -> bool {
-        self.lock().volume.is_some()
+    pub fn passes(&self, now: Instant) -> bool {
+        self.lock().volume(now).is_some()
     }
 
     /// `None`: there is no volume.
-    pub fn has(&self, aim: &Aim, origin: Option<Waypoint>) -> Option<bool> {
-        self.lock().volume.as_ref().map(|volume| volume.has(aim, origin))
+    pub fn has(&self, aim: &Aim, origin: Option<Waypoint>, now: Instant) -> Option<bool> {
+        self.lock().volume(now).map(|volume| volume.has(aim, origin))
     }
 
     /// Returns whether it counts, and may be passed on.
     pub fn hear(&self, set_point: Option<&Aim>, now: Instant) -> bool {
         let mut state = self.lock();
-        let passes = state.volume.is_some();
+        let passes = state.volume(now).is_some();
         if passes {
             state.heard = Some(now);
         }
@@ -227,34 +240,51 @@ pub(super) mod tests {
         let aim = Aim::default();
         assert!(!lease.hear(Some(&aim), now));
         assert_eq!(lease.heard(), (None, None));
-        lease.pass(Some(volume()));
+        lease.pass(Some(volume()), now);
         assert!(lease.hear(Some(&aim), now));
         let later = now + Duration::from_secs(1);
+        lease.pass(Some(volume()), later);
         assert!(lease.hear(None, later));
         assert_eq!(lease.heard(), (Some(later), Some(now)));
-        lease.pass(None);
-        lease.pass(Some(volume()));
+        lease.pass(None, later);
+        lease.pass(Some(volume()), later);
         assert_eq!(lease.heard(), (None, None), "another lease");
+    }
+
+    #[test]
+    fn what_nobody_has_judged_lately_passes_nothing() {
+        let (lease, began, aim) = (Lease::default(), Instant::now(), Aim::default());
+        let at = |ms| began + Duration::from_millis(ms);
+        lease.pass(Some(volume()), began);
+        assert!(lease.passes(at(700)) && lease.has(&aim, None, at(700)) == Some(true));
+        assert!(lease.hear(Some(&aim), at(700)));
+        assert!(!lease.passes(at(701)) && lease.has(&aim, None, at(701)).is_none());
+        assert!(!lease.hear(Some(&aim), at(701)), "the agent waits for its disk");
+        lease.pass(Some(volume()), at(1500));
+        assert!(lease.passes(at(1500)));
+        assert_eq!(lease.heard(), (Some(at(700)), Some(at(700))), "the same lease");
     }
 
     #[test]
     fn the_fastest_that_was_asked_for_counts_for_a_second() {
         let (lease, began) = (Lease::default(), Instant::now());
-        let asks = |over_ground, upright, ms| {
+        let asks_in = |volume, over_ground, upright, ms| {
+            let now = began + Duration::from_millis(ms);
             let aim = Aim {
                 speed: (over_ground, upright),
                 ..Aim::default()
             };
-            lease.hear(Some(&aim), began + Duration::from_millis(ms));
+            lease.pass(volume, now);
+            lease.hear(Some(&aim), now);
             lease.asked()
         };
-        assert_eq!(asks(9.0, 9.0, 0), (0.0, 0.0), "nothing passes");
-        lease.pass(Some(volume()));
+        assert_eq!(asks_in(None, 9.0, 9.0, 0), (0.0, 0.0), "nothing passes");
+        let asks = |over_ground, upright, ms| asks_in(Some(volume()), over_ground, upright, ms);
         assert_eq!(asks(5.0, 0.0, 0), (5.0, 0.0));
         assert_eq!(asks(1.0, 2.0, 500), (5.0, 2.0));
         assert_eq!(asks(1.0, 0.0, 1100), (1.0, 2.0));
         assert!(asks(f64::NAN, 0.0, 1200).0.is_nan(), "it may be anything");
-        lease.pass(None);
+        lease.pass(None, began);
         assert_eq!(lease.asked(), (0.0, 0.0));
     }
 }

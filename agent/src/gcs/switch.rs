@@ -270,7 +270,7 @@ impl Switch {
 
     /// A set-point that leads out of the volume renews no lease, either.
     fn judge_set_point(&self, aim: &Aim, now: Instant) -> Verdict {
-        match self.lease.has(aim, self.origin.place()) {
+        match self.lease.has(aim, self.origin.place(), now) {
             Some(false) => refused(Refusal::OutsideVolume),
             Some(true) if self.lease.hear(Some(aim), now) => Verdict {
                 leased: Some(now + STALE),

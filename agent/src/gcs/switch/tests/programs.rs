@@ -56,7 +56,7 @@ fn lent(autopilot: MavAutopilot, custom_mode: u32) -> (Switch, Lease, Instant) {
     let mut switch = Switch::new(OPEN).leasing(lease.clone());
     switch.receive_from_line(&in_mode(autopilot, custom_mode, began), began);
     switch.join(A, Rights::Control, began);
-    lease.pass(Some(volume()));
+    lease.pass(Some(volume()), began);
     (switch, lease, began)
 }
 
@@ -81,7 +81,7 @@ fn a_program_moves_the_vehicle_only_while_it_may_and_arms_and_reaches_nobody() {
         Destinations::default(),
     );
     for passes in [false, true, false] {
-        lease.pass(passes.then(volume));
+        lease.pass(passes.then(volume), began);
         let mut sent = |said: &RawFrame| switch.receive_from_guest(program, said, began);
         let expected = if passes {
             (alone.clone(), None)
@@ -126,6 +126,7 @@ fn a_program_that_repeats_its_mode_undoes_no_takeover_and_no_failsafe() {
         // A pilot changes the mode, or a failsafe does: the next HEARTBEAT is still to come.
         for after in [50, 150, 900] {
             let now = began + Duration::from_millis(after);
+            lease.pass(Some(volume()), now);
             let verdict = switch.receive_from_guest(A, &asks_mode(asked, 0.0), now);
             assert!(!verdict.to.autopilot, "{autopilot:?} after {after} ms");
             let accepted = Some(Answer {
@@ -139,7 +140,7 @@ fn a_program_that_repeats_its_mode_undoes_no_takeover_and_no_failsafe() {
         let now = began + Duration::from_secs(1);
         switch.receive_from_line(&in_mode(autopilot, 0x0003_0000, now), now);
         for passes in [Some(volume()), None] {
-            lease.pass(passes);
+            lease.pass(passes, now);
             let verdict = switch.receive_from_guest(A, &asks_mode(asked, 0.0), now);
             let rejected = Some(Answer {
                 by: VEHICLE,
@@ -158,8 +159,9 @@ fn a_program_that_repeats_its_mode_undoes_no_takeover_and_no_failsafe() {
 #[test]
 fn a_program_begins_and_ends_offboard_and_asks_again_when_no_answer_comes() {
     let px4 = MavAutopilot::MAV_AUTOPILOT_PX4;
-    let (mut switch, _, began) = lent(px4, 0x0304_0000);
+    let (mut switch, lease, began) = lent(px4, 0x0304_0000);
     let asked = |switch: &mut Switch, main, sub, now| {
+        lease.pass(Some(volume()), now);
         let verdict = switch.receive_from_guest(A, &asks_mode(main, sub), now);
         (verdict.to.autopilot, verdict.leased, verdict.answer)
     };
@@ -172,9 +174,11 @@ fn a_program_begins_and_ends_offboard_and_asks_again_when_no_answer_comes() {
     );
     let second = began + Duration::from_secs(1);
     switch.receive_from_line(&in_mode(px4, 0x0304_0000, second), second);
+    lease.pass(Some(volume()), second);
     assert!(switch.receive_from_guest(A, &asks_mode(6.0, 0.0), second).to.autopilot);
     let third = began + Duration::from_secs(2);
     switch.receive_from_line(&in_mode(px4, 0x0006_0000, third), third);
+    lease.pass(Some(volume()), third);
     assert!(switch.receive_from_guest(A, &asks_mode(4.0, 3.0), third).to.autopilot);
 }
 

@@ -3,16 +3,41 @@
 //! N counts up over all files of a node and gives their order: a companion computer may start with a clock of 1970.
 
 use crate::ids::NodeName;
+use std::borrow::Cow;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 const DAY: u64 = 86_400;
 
+/// Longest part of a node in a name, bytes: a name with it has no more than a [`super::LogName`] may have.
+const LONGEST_NODE: usize = 150;
+
+/// FNV-1a of 64 bits: its beginning, and its factor.
+const FNV: (u64, u64) = (0xcbf2_9ce4_8422_2325, 0x0100_0000_01b3);
+
+/// The node in the name of a file: its own name, of a long one the beginning and a number that all of it gives.
+pub fn node_part(node: &NodeName) -> Cow<'_, str> {
+    let whole = node.as_str();
+    if whole.len() <= LONGEST_NODE {
+        return Cow::Borrowed(whole);
+    }
+    let number = whole
+        .bytes()
+        .fold(FNV.0, |number, byte| (number ^ u64::from(byte)).wrapping_mul(FNV.1));
+    let number = format!("-{number:016x}");
+    let begin = whole.get(..LONGEST_NODE - number.len()).unwrap_or_default();
+    Cow::Owned(format!("{}{number}", begin.trim_end_matches(['.', '-'])))
+}
+
 pub fn name(node: &NodeName, wall: SystemTime, number: u64) -> String {
-    format!("skein-{}-{}-{number}.tlog", node.as_str(), utc(wall))
+    format!("skein-{}-{}-{number}.tlog", node_part(node), utc(wall))
 }
 
 pub fn number(node: &NodeName, name: &str) -> Option<u64> {
-    let rest = name.strip_prefix("skein-")?.strip_prefix(node.as_str())?;
+    let rest = name.strip_prefix("skein-")?;
+    // Agents of older versions cut none.
+    let rest = rest
+        .strip_prefix(&*node_part(node))
+        .or_else(|| rest.strip_prefix(node.as_str()))?;
     let rest = rest.strip_prefix('-')?.strip_suffix(".tlog")?;
     let (time, number) = rest.split_once('-')?;
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
@@ -118,5 +143,23 @@ mod tests {
             assert_eq!(number(&node("pine"), other), None, "{other}");
             assert!(!is_of_some_node(other), "{other}");
         }
+    }
+
+    #[test]
+    fn a_node_of_any_length_has_logs_that_any_disk_takes_and_that_are_its_own() {
+        let node = |length: usize, last: &str| NodeName::parse(&format!("{}{last}", "a".repeat(length - 1))).unwrap();
+        for length in [1, 150, 151, 253] {
+            let (own, other) = (node(length, "b"), node(length, "c"));
+            let name = name(&own, UNIX_EPOCH, u64::MAX);
+            assert!(crate::logs::LogName::parse(&name).is_ok(), "{name}");
+            assert_eq!(number(&own, &name), Some(u64::MAX));
+            assert_eq!(number(&other, &name), None, "{name}");
+            assert!(is_of_some_node(&name), "{name}");
+        }
+        let before = format!("skein-{}-19700101T000000Z-7.tlog", "a".repeat(160));
+        assert_eq!(number(&node(160, "a"), &before), Some(7), "of an older version");
+        let cut =
+            node_part(&NodeName::parse(&format!("{}.{}", "a".repeat(132), "b".repeat(100))).unwrap()).into_owned();
+        assert!(NodeName::parse(&cut).is_ok(), "{cut}");
     }
 }

@@ -318,6 +318,10 @@ impl Pilot {
             warn!("the autopilot has rebooted; asking for its messages again");
             self.streams = Streams::default();
             self.preflight = Reader::default();
+            // In flight its altitudes count from where it took off.
+            let home = self.state.home_before;
+            self.normalizer = std::mem::take(&mut self.normalizer).flying_from(home);
+            self.vehicle.home = home.map(|home| home.amsl);
             self.descriptions.rebooted(now);
             self.board.rebooted();
             self.keeper.read_again();

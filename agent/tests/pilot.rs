@@ -795,6 +795,38 @@ fn an_agent_restarted_after_home_was_lowered_in_flight_sends_its_vehicle_nowhere
     );
 }
 
+#[test]
+fn an_autopilot_that_reboots_in_flight_and_sets_home_lower_is_sent_nowhere() {
+    let (mut pilot, _) = serves();
+    let time = |pilot: &mut Pilot, time_boot_ms, ms| {
+        let time = SYSTEM_TIME_DATA {
+            time_boot_ms,
+            ..SYSTEM_TIME_DATA::default()
+        };
+        receive(pilot, MavMessage::SYSTEM_TIME(time), ms);
+    };
+    for ms in (2000..12_000).step_by(500) {
+        hovers(&mut pilot, 488_000, ms);
+        written(&mut pilot, ms);
+    }
+    time(&mut pilot, 12_000, 12_000);
+    for time_boot_ms in [100, 200] {
+        time(&mut pilot, time_boot_ms, 12_000 + u64::from(time_boot_ms));
+    }
+    assert_eq!(
+        pilot.report(at(12_200)).identity.unwrap().hardware,
+        None,
+        "it has rebooted"
+    );
+    let mut sent = Vec::new();
+    for ms in (12_500..25_000).step_by(500) {
+        hovers(&mut pilot, 438_000, ms);
+        sent.extend(written(&mut pilot, ms));
+    }
+    assert_eq!(commands(&sent), []);
+    assert_eq!(pilot.report(at(24_500)).home.unwrap().amsl, AltitudeAmsl(488.0));
+}
+
 fn next_life(before: &Pilot, ms: u64) -> Pilot {
     let text = serde_json::to_string(before.state()).unwrap();
     pilot_with(serde_json::from_str(&text).unwrap(), at(ms))

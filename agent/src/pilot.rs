@@ -868,8 +868,9 @@ impl Pilot {
         let down = self.situation(now).wants_ground();
         let mode = self.vehicle.mode(now);
         let record = record.watched(held, truth, mode, self.descent_sent(), down);
-        // In whichever mode: who has armed it flies it.
-        let others = held.is_some() && self.memory.others_take_off(&self.vehicle, now);
+        // In whichever mode: who has armed it flies it, and who has stopped its motors wants it down.
+        let stopped = self.memory.others_stop_it() && !record.killed;
+        let others = held.is_some() && (self.memory.others_take_off(&self.vehicle, now) || stopped);
         let record = match others {
             true => record.commanded_by(held, InCommand::SomebodyElse),
             false => record,

@@ -258,6 +258,31 @@ fn a_kill_amid_an_arm_command_is_not_answered_by_the_answer_to_that() {
     assert_eq!(answer, Some(&KillOutcome::NoAnswer));
 }
 
+/// He disarms it by his transmitter while the propellers spool up, and walks up to it.
+#[test]
+fn a_vehicle_whose_motors_a_person_has_stopped_is_not_armed_again() {
+    let stands = MavLandedState::MAV_LANDED_STATE_ON_GROUND;
+    let mut pilot = pilot();
+    on_ground(&mut pilot, 100);
+    written(&mut pilot, 100);
+    assigned(&mut pilot, 1, FLY, 900);
+    on_ground(&mut pilot, 900);
+    assert!(armed_by(&written(&mut pilot, 900)));
+    for ms in (1500..4000).step_by(500) {
+        reports(&mut pilot, true, stands, GUIDED, ms);
+        written(&mut pilot, ms);
+    }
+    for ms in (4000..120_000).step_by(500) {
+        on_ground(&mut pilot, ms);
+        assert_eq!(commands(&written(&mut pilot, ms)), [], "at {ms} ms");
+    }
+    let report = pilot.report(at(119_500));
+    assert_eq!(
+        (report.takeovers, report.activity),
+        (1, Activity::HandsOff(HandsOff::TakenOver))
+    );
+}
+
 #[test]
 fn a_vehicle_whose_autopilot_asks_elsewhere_for_leave_to_arm_is_not_settled() {
     let mut pilot = pilot();

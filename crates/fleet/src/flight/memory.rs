@@ -57,6 +57,11 @@ const SAID_WITHIN: Duration = Duration::from_millis(1500);
 /// Time after an arm command in which the vehicle may turn out to be armed: the command's life, and a HEARTBEAT (1 Hz) that shows it.
 pub const ARM_MAY_SHOW_FOR: Duration = ARM_LIFE.saturating_add(Duration::from_secs(3));
 
+/// Time after an arm command in which the motors of a vehicle that has not flown are stopped by a person, or by a check of its autopilot for which
+/// one should look: an autopilot stops those of one that does not take off by itself 10 s after it was armed, by its factory settings
+/// (ArduCopter's DISARM_DELAY, PX4's COM_DISARM_PRFLT).
+const STOPPED_BY_OTHERS_WITHIN: Duration = Duration::from_secs(8);
+
 /// The same after IN_PROGRESS: the autopilot may be asking elsewhere for permission.
 pub const ARM_IN_PROGRESS_FOR: Duration = Duration::from_secs(30);
 
@@ -100,6 +105,10 @@ pub struct Memory {
     tries: [Tries; KINDS],
     arm: Option<ArmSent>,
     armed_by_us: bool,
+    /// When the arm command was sent by which it is armed.
+    armed_on_order_of: Option<Moment>,
+    /// Somebody else has stopped its motors, which was not taken in yet.
+    stopped_by_others: bool,
     /// It was observed on the ground without a break since we sent an arm command.
     stays_down: bool,
     /// It had not rested long enough on the ground when it was heard again, or when the life of the agent before this one ended.
@@ -278,6 +287,11 @@ impl Memory {
     pub fn others_take_off(&mut self, vehicle: &Vehicle, now: Moment) -> bool {
         let takes_off = self.armed_by_others && matches!(vehicle.truth(now), FlightTruth::Airborne(_));
         takes_off && !std::mem::replace(&mut self.others_counted, true)
+    }
+
+    /// `true` once when somebody else has stopped the motors of a vehicle that we had just armed, before it flew.
+    pub const fn others_stop_it(&mut self) -> bool {
+        std::mem::replace(&mut self.stopped_by_others, false)
     }
 
     /// Whether the assignment or the agent's shutdown asked for the present or last landing.
@@ -678,11 +692,10 @@ impl Memory {
             self.armed_at = Some(beat.at);
             // Out of sight it may have disarmed, and somebody else may have armed it.
             self.armed_by_us &= !out_of_sight;
-            if self
-                .arm
-                .is_some_and(|arm| beat.at >= arm.at && beat.at <= arm.may_show_until)
-            {
+            let shows = |arm: &ArmSent| beat.at >= arm.at && beat.at <= arm.may_show_until;
+            if let Some(arm) = self.arm.filter(shows) {
                 self.armed_by_us = true;
+                self.armed_on_order_of = Some(arm.at);
                 self.arm = None;
             }
             self.armed_by_others |= arms && !self.armed_by_us;
@@ -727,6 +740,9 @@ impl Memory {
         }
         if self.armed_by_us {
             self.armed_by_us = false;
+            let ordered = self.armed_on_order_of.take();
+            let soon = ordered.is_some_and(|at| beat.at.since(at) <= STOPPED_BY_OTHERS_WITHIN);
+            self.stopped_by_others = soon && self.stays_down && !self.landing_ours();
             if vehicle.truth(now) == FlightTruth::Disarmed && !self.landing_ours() {
                 let tries = &mut self.tries[StepKind::Arm as usize];
                 tries.failures = tries.failures.saturating_add(1);

@@ -101,3 +101,40 @@ fn the_next_life_of_the_agent_lets_a_vehicle_rest_that_this_one_does_not_hear() 
     }
     assert!(!memory.is_unrested(rest, at(65_000)));
 }
+
+/// It is armed on our order of 1 s, and these come after that: what it reports, or a command of ours.
+fn stopped(events: &[(u64, Result<(bool, LandedState), StepKind>)]) -> bool {
+    let mut memory = Memory::default();
+    reports(&mut memory, false, LandedState::OnGround, 1000);
+    memory.began(StepKind::Arm, at(1000));
+    for (ms, event) in events {
+        match event {
+            Ok((armed, landed)) => {
+                reports(&mut memory, *armed, *landed, *ms);
+            }
+            Err(kind) => memory.began(*kind, at(*ms)),
+        }
+    }
+    let stopped = memory.others_stop_it();
+    assert!(!memory.others_stop_it(), "once");
+    stopped
+}
+
+#[test]
+fn a_person_who_stops_the_motors_before_it_flies_is_told_from_an_autopilot_that_waited() {
+    use LandedState::{OnGround, TakingOff};
+    let stands = |ms, armed| (ms, Ok((armed, OnGround)));
+    let (armed, off) = (stands(2000, true), stands(4000, false));
+    assert!(stopped(&[armed, off]));
+    assert!(stopped(&[armed, (2500, Err(StepKind::TakeOff)), off]), "it spools up");
+    assert!(!stopped(&[armed]) && !stopped(&[off]));
+    let idle = |end| [armed, stands(5000, true), stands(7000, true), stands(end, false)];
+    assert!(stopped(&idle(9000)));
+    assert!(!stopped(&idle(9100)), "its autopilot has stopped them");
+    assert!(
+        !stopped(&[armed, (2500, Err(StepKind::Land)), off]),
+        "it was ordered to land"
+    );
+    let flies = (3000, Ok((true, TakingOff)));
+    assert!(!stopped(&[armed, flies, off]), "that flight is over");
+}

@@ -892,6 +892,14 @@ pub const MUTATIONS: &[Mutation] = &[
     },
     Mutation {
         invariant: 1,
+        name: "arms again what a person has just disarmed",
+        file: "crates/fleet/src/flight/memory.rs",
+        find: "self.stopped_by_others = soon && self.stays_down && !self.landing_ours();",
+        replace: "self.stopped_by_others = false && soon && self.stays_down && !self.landing_ours();",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 1,
         name: "arms again before the takeoff before is accounted for",
         file: CONVERGE,
         find: "if s.record.lifts {",

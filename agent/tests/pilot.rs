@@ -378,7 +378,7 @@ fn a_movement_is_repeated_only_once_a_heartbeat_names_a_mode_of_ours() {
 
 /// A HEARTBEAT comes while it waits, or is lost.
 #[test]
-fn a_command_that_waited_for_the_disk_is_not_written_against_a_pilot_or_by_an_old_mode() {
+fn a_command_that_waited_for_the_disk_is_not_written_against_a_pilot() {
     for (mode, ms, is_wanted) in [
         (None, 700, true),
         (Some(HOLD), 1800, true),

@@ -121,7 +121,7 @@ fn stopped(events: &[(u64, Result<(bool, LandedState), StepKind>)]) -> bool {
 }
 
 #[test]
-fn a_person_who_stops_the_motors_before_it_flies_is_told_from_an_autopilot_that_waited() {
+fn a_person_who_stops_its_motors_is_told_from_an_autopilot_that_waited() {
     use LandedState::{OnGround, TakingOff};
     let stands = |ms, armed| (ms, Ok((armed, OnGround)));
     let (armed, off) = (stands(2000, true), stands(4000, false));

@@ -125,6 +125,11 @@ impl<P> Outstanding<P> {
         now >= self.deadline && self.sent < self.patience.transmissions
     }
 
+    /// Whether what was handed out last is a repetition, so that it may have arrived before.
+    pub const fn is_repeated(&self) -> bool {
+        self.sent > 1
+    }
+
     pub fn at(&mut self, now: Moment) -> Progress {
         if now < self.deadline {
             return Progress::Waiting;
@@ -255,11 +260,13 @@ mod tests {
     fn a_land_command_is_repeated_and_then_given_up_as_unanswered() {
         let mut land = begin(&Step::Land, Autopilot::ArduPilot);
         assert_eq!(land.at(at(999)), Progress::Waiting);
+        assert!(!land.is_repeated());
         for n in 1..=2_u8 {
             let Progress::Send(message) = land.at(at(u64::from(n) * 1000)) else {
                 panic!("repetition {n}")
             };
             assert!(matches!(*message, MavMessage::COMMAND_LONG(m) if m.confirmation == n));
+            assert!(land.is_repeated());
         }
         assert_eq!(land.at(at(3000)), Progress::Ended(Outcome::NoAnswer));
     }

@@ -512,7 +512,11 @@ impl Pilot {
     pub fn written(&mut self, how: Written, now: Moment, jitter: f64) {
         // What may have left is answered, repeated, or found out by what the vehicle does.
         if how == Written::No && self.handed_out_command {
-            self.end(&Outcome::NotSent, now, jitter);
+            let outcome = match &self.outstanding {
+                Some(outstanding) if outstanding.is_repeated() => Outcome::NoAnswer,
+                Some(_) | None => Outcome::NotSent,
+            };
+            self.end(&outcome, now, jitter);
         }
     }
 

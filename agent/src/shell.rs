@@ -155,6 +155,11 @@ async fn ended_job(job: &mut Option<JoinHandle<Done>>) -> Option<Done> {
     done
 }
 
+/// A card that fails takes its time for it, again and again: after a failure nothing waits for it.
+const fn waits_for_disk(failed_before: bool) -> Duration {
+    if failed_before { Duration::ZERO } else { SAVE_WITHIN }
+}
+
 const fn quality(counters: CounterSnapshot) -> LinkQuality {
     LinkQuality {
         frames: counters.frames,
@@ -351,7 +356,8 @@ impl Shell {
             None => {
                 let (store, copy) = (Arc::clone(&self.store), state.clone());
                 let writing = self.wiring.blocking.start(move || store.save(&copy));
-                (&mut self.saving.insert((writing, state.clone())).0, SAVE_WITHIN)
+                let within = waits_for_disk(self.save_failed_at.is_some());
+                (&mut self.saving.insert((writing, state.clone())).0, within)
             }
         };
         let result = match timeout(within, writing).await {
@@ -511,5 +517,18 @@ impl Shell {
             "the vehicle was not observed landed and disarmed in time; ending all the same, the autopilot goes on by itself"
         );
         Some(Ending::NotLanded)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_disk_that_has_failed_holds_nothing_up_until_it_is_written_again() {
+        assert_eq!(
+            (waits_for_disk(false), waits_for_disk(true)),
+            (SAVE_WITHIN, Duration::ZERO)
+        );
     }
 }

@@ -8,7 +8,6 @@ use prost::Message as _;
 const FOLDER: &str = "proto";
 const FILE: &str = "fleet.proto";
 
-#[expect(clippy::print_stdout, reason = "cargo reads it")]
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rerun-if-changed={FOLDER}/{FILE}");
     let descriptors = protox::compile([FILE], [FOLDER])?;
